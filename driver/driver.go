@@ -1,8 +1,8 @@
-// Package driver defines how the harness reaches a target: a Driver opens connections over one transport, and hands
-// everything that is observed on them to a sink, in order. The drivers sit in subpackages: sse, ws, stdio, browser,
-// r3labs.
+// Package driver defines how the harness reaches a target: a Driver opens connections over one transport, and passes
+// everything observed on them to a sink, in order. The drivers are in subpackages: sse, ws, stdio, browser, r3labs.
 //
-// A driver knows bytes and no protocol: which path a message goes to and what an event means is the binding's.
+// A driver handles bytes and knows no protocol: the binding decides which path a message goes to and what an event
+// means.
 package driver
 
 import (
@@ -16,12 +16,12 @@ import (
 	"parley/transcript"
 )
 
-// Sink takes what was observed and returns its number in the transcript. It never blocks for long and may be called
+// Sink takes an observed record and returns its number in the transcript. It never blocks for long and may be called
 // from several goroutines at once.
 type Sink func(transcript.Record) int
 
-// Tap is the sink of one connection. It marks as Late what the target says once the harness has begun to close the
-// connection, but for the end itself: every Conn closes its Tap first.
+// Tap is the sink of one connection. Once the harness has begun to close the connection, it marks whatever the target
+// sends as Late, except the end itself: every Conn closes its Tap first.
 type Tap struct {
 	to      Sink
 	closing atomic.Bool
@@ -30,36 +30,36 @@ type Tap struct {
 // NewTap makes the Tap of a connection.
 func NewTap(to Sink) *Tap { return &Tap{to: to} }
 
-// Sink is the Sink that the connection appends to.
+// Sink is the Sink for the connection's records.
 func (t *Tap) Sink(r transcript.Record) int {
 	r.Late = r.Dir == transcript.Received && r.Kind != transcript.Closed && t.closing.Load()
 	return t.to(r)
 }
 
-// Close tells that the harness closes the connection.
+// Close records that the harness is closing the connection.
 func (t *Tap) Close() { t.closing.Store(true) }
 
-// What a driver says of a request that was reset before any byte of its answer came: nobody can tell whether the
-// target, its system or something between has done that, nor whether the target has seen the request.
+// Labels for a request that was reset before any byte of its answer came: it is unknown what reset it (the target,
+// its system or something in between), and whether the target saw the request.
 const (
-	Repeated   = "repeated on a new connection: " // begins a remark
-	ResetTwice = "reset twice: "                  // begins the label of a Failure: the repetition was reset as well
+	Repeated   = "repeated on a new connection: " // prefix of a remark
+	ResetTwice = "reset twice: "                  // prefix of a Failure's label: the repetition was reset too
 )
 
-// Driver opens connections to a target over one transport. Safe for concurrent use.
+// Driver opens connections to a target over one transport. It is safe for concurrent use.
 type Driver interface {
 	// Name is the driver's name on the command line and in results: "sse", "ws", "stdio", "browser", "r3labs".
 	Name() string
-	// Open connects. The record of the attempt is appended before the first byte is written; everything that the
-	// target says afterwards reaches sink until the connection is closed. ctx bounds the opening only. An error is
-	// an *OpenError when the target refused or could not be reached.
+	// Open connects. The attempt is recorded before the first byte is written, and everything that the target sends
+	// afterwards reaches sink until the connection is closed. ctx bounds the opening only. If the target refused or
+	// could not be reached, the error is an *OpenError.
 	Open(ctx context.Context, o OpenOptions, sink Sink) (Conn, error)
 }
 
-// Conn is one party's connection. Safe for concurrent use.
+// Conn is one party's connection. It is safe for concurrent use.
 type Conn interface {
-	// Send writes a message and never waits for an answer, held HTTP answers included. It returns the number of its
-	// own "sent" record, which is the mark for what follows.
+	// Send writes a message. It never waits for an answer, not even for a held HTTP response. It returns the number of
+	// its own "sent" record, the mark for what follows.
 	Send(ctx context.Context, m Message) (mark int, err error)
 	// Close ends the connection and waits until nothing more can reach the sink. Closing twice is harmless.
 	Close(how CloseMode) error
@@ -68,50 +68,50 @@ type Conn interface {
 // OpenOptions says where to connect.
 type OpenOptions struct {
 	Party    string      // name of the party in the transcript
-	URL      string      // of the stream or socket; http(s) for sse, http(s) or ws(s) for ws; of no use for stdio
-	Header   http.Header // sent with the opening and with every message; of no use for stdio
+	URL      string      // of the stream or socket; http(s) for sse, http(s) or ws(s) for ws; unused for stdio
+	Header   http.Header // sent with the opening and with every message; unused for stdio
 	MaxEvent int         // bytes of one event, frame or line; 0: 8 MiB
-	// sse only: the target knows a client by its being the only one, so Close waits until it has noticed
+	// sse only: the target recognises a client by its being the only one, so Close waits until the target has noticed
 	Alone   bool
 	Process Starter // stdio only: where the process comes from
-	Page    *Page   // browser only: how the page is read; nil: its text alone
+	Page    *Page   // browser only: how to read the page; nil: only its text
 }
 
-// Page says how a page is read. A hook is a CSS selector, or "text=" and the visible text of a control.
+// Page says how to read a page. A hook is a CSS selector, or "text=" and the visible text of a control.
 type Page struct {
-	// whose profile (cookies, storage) the page shares: what Profile of that party's connection returned; "": a fresh one
+	// the profile (cookies, storage) to share: the Profile of that party's connection; "": a fresh one
 	With     string
 	Language string            // e.g. "zh-CN": navigator.language(s) and Accept-Language; "": the browser's own
-	Allow    []string          // hosts (name or name:port) that it may ask besides loopback and its own
-	Select   string            // hook of the <select> that is read in full
-	Controls map[string]string // name → hook of what can be acted on; "" hooks are skipped
-	Chat     string            // hook of the chat's box
-	Log      string            // hook of the event log's panel
-	LogRow   string            // CSS selector of its rows; "": its direct children (of a <table>: its <tr>s)
-	// level → CSS selector that a row, or something in it, matches; missing: by class or data-level
+	Allow    []string          // hosts (name or name:port) that it may request besides loopback and its own
+	Select   string            // hook of the <select> to read in full
+	Controls map[string]string // name → hook of a control; "" hooks are skipped
+	Chat     string            // hook of the chat box
+	Log      string            // hook of the event log panel
+	LogRow   string            // CSS selector of its rows; "": its direct children (for a <table>: its <tr>s)
+	// level → CSS selector that a row, or something in it, matches; without an entry: by class or data-level
 	Levels map[string]string
 	// CSS selector of what is visible while loading; "": see Busy and Classes of a look's Select
 	Loading string
-	Dismiss string // hook of what closes a dialog that covers the page; "": none
+	Dismiss string // hook that closes a dialog covering the page; "": none
 }
 
-// Starter starts processes that speak over their stdin and stdout. Connections whose starters are equal (==) share
-// processes: a starter is comparable, and outlives its processes. Safe for concurrent use.
+// Starter starts processes that are reached by their stdin and stdout. Connections whose starters are equal (==)
+// share processes: a starter is comparable, and outlives its processes. It is safe for concurrent use.
 type Starter interface {
 	// Start starts a process; ctx bounds the start only.
 	Start(ctx context.Context) (Process, error)
 }
 
-// Process is a process that speaks over its stdin and stdout. Safe for concurrent use.
+// Process is a process that is reached by its stdin and stdout. It is safe for concurrent use.
 type Process interface {
-	// Stdin is what the process reads. A write may wait for it to read; closing Stdin, or Stop, ends the wait.
+	// Stdin is the input of the process. A write may block until the process reads; closing Stdin, or Stop, unblocks it.
 	Stdin() io.WriteCloser
-	// Stdout is what the process writes, read by one reader. io.EOF: nothing more can come. Stop ends a read.
+	// Stdout is the output of the process, for one reader. io.EOF: nothing more can come. Stop ends a read.
 	Stdout() io.Reader
-	// Exited closes when the process has ended, by itself or by Stop. ExitErr then says how, and is nil before.
+	// Exited closes when the process has exited, by itself or by Stop. ExitErr then says how, and is nil before.
 	Exited() <-chan struct{}
 	ExitErr() error
-	// Stderr is the last of what it wrote to stderr; nothing is missing once it was stopped.
+	// Stderr returns the end of its stderr; complete once it has been stopped.
 	Stderr() string
 	// Stop ends the process and waits until nothing is left of it; once ctx has ended, without grace. It may be called
 	// again.
@@ -120,7 +120,7 @@ type Process interface {
 
 // Message is what a party sends, as bytes.
 type Message struct {
-	Label  string      // for the transcript: the protocol's name of the message
+	Label  string      // the protocol's name of the message, for the transcript
 	Method string      // HTTP only; default POST
 	URL    string      // HTTP only
 	Header http.Header // HTTP only, added to the connection's
@@ -132,14 +132,14 @@ type Message struct {
 type CloseMode int
 
 const (
-	Graceful CloseMode = iota // a closing handshake where the transport has one
-	Reset                     // the transport is dropped
+	Graceful CloseMode = iota // with a closing handshake if the transport has one
+	Reset                     // drops the transport
 )
 
-// OpenError tells that a connection could not be opened.
+// OpenError reports that a connection could not be opened.
 type OpenError struct {
 	URL    string
-	Status int   // HTTP status of a refusal; 0 when there was no answer
+	Status int   // HTTP status of a refusal; 0 if there was no response
 	Err    error // cause
 }
 

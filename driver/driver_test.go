@@ -32,8 +32,8 @@ func TestOpenError(t *testing.T) {
 	}
 }
 
-// TestTap: what comes once the harness closes the connection is late, but for the end, and for what the harness itself
-// says.
+// TestTap: records after the harness closes the connection are late, except the end, and what the harness itself
+// sends.
 func TestTap(t *testing.T) {
 	log := transcript.New(nil)
 	tap := NewTap(log.Append)

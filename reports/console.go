@@ -9,16 +9,17 @@ import (
 	"parley/verdict"
 )
 
-// shownPerClause is how many failures of one clause are told in full; the rest is counted unless the report is verbose.
+// shownPerClause is how many failures of one clause are shown in full; further ones are only counted unless the
+// report is verbose.
 const shownPerClause = 3
 
 // ConsoleOptions shape the text report.
 type ConsoleOptions struct {
 	Color bool // ANSI colours
-	Width int  // columns of the terminal; 0 means 100, and no less than 60 are used
-	// every failure in full with its transcript, observations, what is not applicable, every scenario's notes
+	Width int  // columns of the terminal; 0 means 100; the minimum is 60
+	// every failure in full with its transcript, observations, what is not applicable, and the notes of all scenarios
 	Verbose bool
-	Dir     string // where the results lie, as the user would type it; "" when they were not kept
+	Dir     string // the results folder, as the user would type it; "" if there is none
 }
 
 // console is one text report being written.
@@ -27,8 +28,8 @@ type console struct {
 	opts ConsoleOptions
 }
 
-// WriteConsole writes what a person reads at the end of a run: for each run its tables, then every failure with its
-// evidence, warnings, what was not tested and why, and notes; and as the last line the verdict in words.
+// WriteConsole writes the text report at the end of a run: for each run its tables, then every failure with its
+// evidence, warnings, what was not tested and why, and notes. The last line is the verdict in words.
 func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 	if o.Width == 0 {
 		o.Width = 100
@@ -44,7 +45,7 @@ func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 	return err
 }
 
-// aboutRun is the first line: which suite ran, when, for how long, and on what terms.
+// aboutRun returns the first line: which suite ran, when, for how long, and with which settings.
 func aboutRun(r *Results) string {
 	parts := []string{r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", moment(r.Started), duration(r.Duration)}
 	if r.Seed != 0 {
@@ -84,15 +85,14 @@ func (c *console) run(r *Results, run *Run) {
 	c.stderr(run)
 }
 
-// unjudged reports whether nothing came of a run, because its target could not be judged: no table would say more than
-// that.
+// unjudged reports whether the target could not be judged at all, so that tables would add nothing.
 func unjudged(run *Run) bool {
 	n := run.Totals.Clauses.ByOutcome
 	return run.Environment != "" &&
 		n[verdict.EnvError]+n[verdict.NotTested]+n[verdict.NotApplicable] == run.Totals.Clauses.Total
 }
 
-// title names the run, underlined, so that several in one report stay apart.
+// title names the run, underlined, to separate several in one report.
 func (c *console) title(run *Run) {
 	name := runName(run)
 	c.heading("", "%s", name)
@@ -112,7 +112,7 @@ func (c *console) title(run *Run) {
 
 func runName(run *Run) string { return run.Protocol + " " + run.Role }
 
-// verdict writes the last line, and with several runs a line for each before it.
+// verdict writes the last line, preceded by one line for each run if there are several.
 func (c *console) verdict(r *Results) {
 	c.WriteByte('\n')
 	if len(r.Runs) > 1 {
@@ -144,7 +144,7 @@ func verdictColour(v verdict.Verdict) colour {
 	}
 }
 
-// transcriptPath is where a reader finds a transcript from where he stands.
+// transcriptPath returns the path of a transcript relative to the reader's working directory.
 func transcriptPath(dir string, t *Transcript) string {
 	if t == nil {
 		return ""
@@ -152,7 +152,7 @@ func transcriptPath(dir string, t *Transcript) string {
 	return path.Join(dir, t.Path)
 }
 
-// kept writes where the transcript of a scenario lies, and what was kept beside it.
+// kept writes the paths of a scenario's transcript and evidence.
 func (p *printer) kept(s *Scenario, dir string) {
 	p.uncut("transcript", transcriptPath(dir, s.Transcript))
 	for _, e := range s.Evidence {

@@ -2,7 +2,7 @@ package reports
 
 import "strings"
 
-// findings writes every clause of a list with its evidence, grouped by clause.
+// findings writes the clauses of a list with their evidence.
 func (c *console) findings(title string, tint colour, list []finding) {
 	if len(list) == 0 {
 		return
@@ -35,7 +35,7 @@ func (c *console) finding(f finding, tint colour) {
 	}
 }
 
-// clauseLine is id, level and text of a clause, with its section at the right edge.
+// clauseLine writes the id, level and text of a clause, with its section at the right edge.
 func (p *printer) clauseLine(cl Clause, tint colour) {
 	label := cl.ID + " " + string(cl.Level) + "  "
 	indent := columns(label)
@@ -53,7 +53,7 @@ func (p *printer) clauseLine(cl Clause, tint colour) {
 	}
 }
 
-// hit writes one failure: where it was, what was expected, what came, and how to see it again.
+// hit writes one failure: where it occurred, what was expected and observed, and how to reproduce it.
 func (p *printer) hit(h hit, dir string, excerpt bool) {
 	f := h.Failure
 	p.field("scenario", dim, h.Scenario.Name+"   (driver "+h.Scenario.Driver+")")
@@ -74,7 +74,7 @@ func (p *printer) hit(h hit, dir string, excerpt bool) {
 	p.command("again", f.Again)
 }
 
-// shownFollowing is how much of what follows from a failure is shown where not all is asked for.
+// shownFollowing is how many following failures a brief report shows.
 const shownFollowing = 2
 
 // following writes what follows from a failure.
@@ -94,7 +94,8 @@ func (p *printer) following(f Failure, all bool) {
 	}
 }
 
-// diff colours what was expected and what came; without colour the signs tell. A long line goes on under its own text.
+// diff colours expected and observed lines; without colour their signs distinguish them. Long lines are continued
+// under their own text.
 func (p *printer) diff(d string) {
 	if d == "" {
 		return
@@ -127,7 +128,7 @@ func (p *printer) excerpt(lines []string) {
 	}
 }
 
-// timesFound is how often something was found.
+// timesFound returns how often something was found.
 func timesFound(hits []hit) int {
 	n := 0
 	for _, h := range hits {

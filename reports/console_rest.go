@@ -8,7 +8,7 @@ import (
 	"parley/verdict"
 )
 
-// brokenScenarios writes what ended in an error that no clause explains.
+// brokenScenarios writes the scenarios that ended in an error not explained by any clause.
 func (c *console) brokenScenarios(run *Run) {
 	list := broken(run)
 	if len(list) == 0 {
@@ -25,7 +25,7 @@ func (c *console) brokenScenarios(run *Run) {
 	}
 }
 
-// failedStep is the step that a scenario ended in, with its error.
+// failedStep returns the step that a scenario ended in, with its error.
 func failedStep(s *Scenario) string {
 	for _, st := range s.Steps {
 		if st.Status != "passed" && st.Status != "skipped" {
@@ -39,7 +39,7 @@ func failedStep(s *Scenario) string {
 	return ""
 }
 
-// baseline writes the rows that someone must mend.
+// baseline writes the rows that need to be fixed.
 func (c *console) baseline(run *Run) {
 	rows := troubledRows(run.Baseline)
 	if len(rows) == 0 {
@@ -63,7 +63,7 @@ func baselineText(row BaselineRow) string {
 	return text + ": " + row.Reason
 }
 
-// reasons writes why clauses or scenarios came to nothing: each reason once, with those that share it.
+// reasons writes why clauses or scenarios have no result: each reason once, with those that share it.
 func (c *console) reasons(title string, tint colour, noun string, groups []reasonGroup) {
 	if len(groups) == 0 {
 		return
@@ -75,13 +75,13 @@ func (c *console) reasons(title string, tint colour, noun string, groups []reaso
 	c.heading(tint, "%s: %s", title, count(n, noun))
 	for _, g := range groups {
 		c.hang("  ", "", fmt.Sprintf("%s (%d)", g.Reason, len(g.IDs)), "")
-		if g.Reason != verdict.NotRun { // who selects knows what was left out
+		if g.Reason != verdict.NotRun { // whoever selects knows what was left out
 			c.hang("    ", "", strings.Join(g.IDs, " "), dim)
 		}
 	}
 }
 
-// expected writes the failures that the baseline announced, a line each.
+// expected writes the failures expected by the baseline, one per line.
 func (c *console) expected(list []finding) {
 	if len(list) == 0 {
 		return
@@ -92,7 +92,7 @@ func (c *console) expected(list []finding) {
 	}
 }
 
-// notes writes what is worth telling and fails nothing. What a scenario noted for itself is for the verbose report.
+// notes writes remarks that fail nothing. The scenarios' own notes are only in the verbose report.
 func (c *console) notes(run *Run) {
 	notes := run.Notes
 	if c.opts.Verbose {
@@ -119,7 +119,7 @@ func (c *console) notes(run *Run) {
 	}
 }
 
-// scenarioNotes are the notes that scenarios made, as notes of the run.
+// scenarioNotes returns the notes of scenarios as notes of the run.
 func scenarioNotes(run *Run) []Note {
 	var out []Note
 	for _, s := range run.Scenarios {
@@ -130,7 +130,7 @@ func scenarioNotes(run *Run) []Note {
 	return out
 }
 
-// stderr shows what the target itself said, where the run ended in an error or the reader asked for everything.
+// stderr shows the target's stderr, if the run ended in an error or the report is verbose.
 func (c *console) stderr(run *Run) {
 	wanted := c.opts.Verbose || run.Environment != "" || slices.ContainsFunc(run.Scenarios, func(s Scenario) bool {
 		return s.Outcome == verdict.EnvError

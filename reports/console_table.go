@@ -10,15 +10,15 @@ import (
 	"parley/verdict"
 )
 
-// column is one count of a table. Its head stands on two lines.
+// column is one count of a table. Its head has two lines.
 type column struct {
 	head    [2]string
-	short   [2]string // for a terminal on which the heads do not fit
+	short   [2]string // for terminals too narrow for the heads
 	outcome verdict.Outcome
-	always  bool // shown even where everything in it is zero
+	always  bool // shown even if all its values are zero
 }
 
-// totalColumn is the outcome of the first column: the denominator.
+// totalColumn is the outcome of the first column: the total.
 const totalColumn verdict.Outcome = ""
 
 var tableColumns = []column{
@@ -48,7 +48,7 @@ type grid struct {
 	gap     string
 }
 
-// tables writes how the clauses of a run divide by level and by section of their source.
+// tables writes the clauses of a run by level and by section of their source.
 func (c *console) tables(run *Run) {
 	t := run.Totals
 	levels := levelRows(t.ByLevel)
@@ -81,7 +81,7 @@ func levelRows(by map[string]Count) []row {
 	return out
 }
 
-// fitGrid takes the widest layout that the terminal has room for.
+// fitGrid chooses the widest layout that fits the terminal.
 func fitGrid(rows []row, width int) grid {
 	g := grid{gap: "  "}
 	for _, r := range rows {
@@ -100,7 +100,7 @@ func fitGrid(rows []row, width int) grid {
 	return g
 }
 
-// usedColumns leaves out the rarer columns where nothing stands in them.
+// usedColumns drops the rarer columns that are empty.
 func usedColumns(rows []row) []column {
 	var out []column
 	for _, col := range tableColumns {
@@ -130,7 +130,7 @@ func (g *grid) total() int {
 	return n
 }
 
-// Title is the head on one line.
+// Title returns the head on one line.
 func (col column) Title() string { return strings.TrimSpace(col.head[0] + " " + col.head[1]) }
 
 func (col column) value(n Count) int {

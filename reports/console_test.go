@@ -72,7 +72,7 @@ func TestConsoleCountsTheRest(t *testing.T) {
 	}
 }
 
-// TestConsoleEvidence: what was kept of a scenario is named below its transcript, as the reader can open it.
+// TestConsoleEvidence: a scenario's evidence is listed below its transcript, with paths that the reader can open.
 func TestConsoleEvidence(t *testing.T) {
 	got := consoleText(t, sample(), ConsoleOptions{Width: 60, Dir: "out"})
 	for _, id := range []string{"4.2-01", "4.3-03"} { // a failure, an error
@@ -93,8 +93,8 @@ func TestEvidenceLabel(t *testing.T) {
 	}
 }
 
-// TestNothingRedIsMissing: a clause that failed without a record, and a scenario that failed without a clause, are
-// told.
+// TestNothingRedIsMissing: the report shows clauses that failed without a record, and scenarios that failed without a
+// clause.
 func TestNothingRedIsMissing(t *testing.T) {
 	run := Run{
 		Clauses:   []Clause{{ID: "X-001", Level: verdict.Must, Outcome: verdict.Failed, Reason: "the monitor stopped"}},
@@ -133,7 +133,7 @@ func TestConsoleLastLine(t *testing.T) {
 			"INCOMPLETE  a target could not be judged · exit 3 · results in out"},
 		{"interrupted", Results{Verdict: verdict.Incomplete, Exit: 130, Partial: true}, Run{},
 			"INCOMPLETE  interrupted before its end · exit 130 · results in out"},
-		{"interrupted, with a baseline of what had not run", Results{Verdict: verdict.Incomplete, Exit: 130, Partial: true},
+		{"interrupted, with baseline rows that had not run", Results{Verdict: verdict.Incomplete, Exit: 130, Partial: true},
 			Run{Baseline: []BaselineRow{{Clause: "X-001", Reason: "issue 1", State: verdict.RowUnused}}},
 			"INCOMPLETE  interrupted before its end · exit 130 · results in out"},
 		{"out of reach, while our own fault counts for another run", Results{Verdict: verdict.Incomplete, Exit: 4},

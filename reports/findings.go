@@ -8,7 +8,7 @@ import (
 	"parley/verdict"
 )
 
-// finding is one clause and everything that was found against it in one run.
+// finding is one clause with all failures found against it in one run.
 type finding struct {
 	Clause Clause
 	Hits   []hit
@@ -20,10 +20,10 @@ type hit struct {
 	Failure  Failure
 }
 
-// times is how often something was found in the scenario.
+// times returns how often the failure was found in the scenario.
 func (h hit) times() int { return max(h.Failure.Count, 1) }
 
-// alike says how many more of a failure's kind there were; "" for none.
+// alike says how many more failures of the same kind there were; "" if none.
 func alike(f Failure) string {
 	if f.Count < 2 {
 		return ""
@@ -31,16 +31,16 @@ func alike(f Failure) string {
 	return fmt.Sprintf("and %d more of this kind", f.Count-1)
 }
 
-// findings are the clauses of one run that something was found against, most binding level first.
+// findings are the clauses of one run with failures, most binding level first.
 type findings struct {
 	Failed   []finding // what makes the target non-conformant
 	Warned   []finding
-	Expected []finding // failed, as the baseline says
-	Observed []finding // recorded only: MAY and INFO
+	Expected []finding // failed, as the baseline expects
+	Observed []finding // only recorded: MAY and INFO
 }
 
-// findingsOf sorts every failure of a run under its clause. A clause that failed without a failure record, by its
-// outcome alone, is among them too: nothing red may be missing from a report.
+// findingsOf sorts every failure of a run under its clause. It includes clauses that failed without a failure record:
+// no failure may be missing from a report.
 func findingsOf(run *Run, strict bool) findings {
 	var f findings
 	for _, c := range clausesWithHits(run) {
@@ -54,7 +54,7 @@ func findingsOf(run *Run, strict bool) findings {
 	return f
 }
 
-// clausesWithHits are the clauses of the run in its order, then those that only a failure names.
+// clausesWithHits returns the clauses of the run in its order, then those that only a failure names.
 func clausesWithHits(run *Run) []finding {
 	var out []finding
 	at := map[string]int{}
@@ -77,7 +77,7 @@ func clausesWithHits(run *Run) []finding {
 	return out
 }
 
-// place tells where a clause is shown: by its outcome, and where that is silent by its level. Nil: nowhere.
+// place returns the list in which a clause is shown, chosen by its outcome, or else by its level. Nil: none.
 func (f *findings) place(c Clause, hits, strict bool) *[]finding {
 	switch {
 	case c.Outcome == verdict.Failed:
@@ -104,8 +104,8 @@ func levelRank(l verdict.Level) int {
 	return len(verdict.Levels)
 }
 
-// leftOut groups the scenarios that were not tested although a clause of theirs was judged elsewhere, by their reason:
-// the list of clauses does not tell of them. With several drivers an id has its driver.
+// leftOut groups by reason the scenarios that were not tested although a clause of theirs was judged elsewhere: the
+// list of clauses does not show them. With several drivers an id includes its driver.
 func leftOut(run *Run) []reasonGroup {
 	judged := map[string]bool{}
 	for _, c := range run.Clauses {
@@ -135,13 +135,13 @@ func leftOut(run *Run) []reasonGroup {
 	return out
 }
 
-// reasonGroup is one reason and the clauses, or scenarios, that share it.
+// reasonGroup is one reason with the clauses or scenarios that share it.
 type reasonGroup struct {
 	Reason string
 	IDs    []string
 }
 
-// reasonsFor groups the clauses of one outcome by their reason, the widest-reaching reason first.
+// reasonsFor groups the clauses of one outcome by their reason, the most frequent reason first.
 func reasonsFor(run *Run, o verdict.Outcome) []reasonGroup {
 	var out []reasonGroup
 	at := map[string]int{}
@@ -165,13 +165,14 @@ func reasonsFor(run *Run, o verdict.Outcome) []reasonGroup {
 	return out
 }
 
-// broken are the scenarios that no clause explains: our own faults, and targets that could not be reached.
+// broken returns the scenarios that ended badly without a clause to explain it: harness errors, and unreachable
+// targets.
 func broken(run *Run) []*Scenario {
 	var out []*Scenario
 	for i := range run.Scenarios {
 		s := &run.Scenarios[i]
 		unexplained := s.Outcome == verdict.Failed && len(s.Failures) == 0
-		told := s.Outcome == verdict.EnvError && s.Reason == run.Environment // once, above
+		told := s.Outcome == verdict.EnvError && s.Reason == run.Environment // shown once, above
 		if unexplained || s.Outcome == verdict.HarnessError || s.Outcome == verdict.EnvError && !told {
 			out = append(out, s)
 		}
@@ -179,7 +180,7 @@ func broken(run *Run) []*Scenario {
 	return out
 }
 
-// driversOf lists the drivers of a run: those that the target names, then any other that a scenario or a clause saw.
+// driversOf lists the drivers of a run: those that the target names, then any others of scenarios or clauses.
 func driversOf(run *Run) []string {
 	out := slices.Clone(run.Target.Drivers)
 	add := func(d string) {

@@ -7,7 +7,7 @@ import (
 	"parley/verdict"
 )
 
-// TestLeftOut: a scenario that was not tested is named with its reason also where its clause passed in another one.
+// TestLeftOut: a scenario that was not tested is listed with its reason even if its clause passed in another one.
 func TestLeftOut(t *testing.T) {
 	clauses := func(ids ...string) (out []verdict.Judgement) {
 		for _, id := range ids {

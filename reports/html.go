@@ -13,16 +13,16 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// The style and the script stand inside the page; its policy allows these two and nothing else, by their digests.
+// The style and the script are inline; the page's policy allows only these two, by their digests.
 var (
 	pageStyle    = pageFile("page/report.css")
 	pageScript   = pageFile("page/report.js")
 	pageTemplate = template.Must(template.New("report.gohtml").Funcs(pageFuncs).ParseFS(pageFiles, "page/*.gohtml"))
 )
 
-// WriteHTML writes r as one page that needs nothing else: no network, no script (which only filters), and no colours
-// (each outcome has its mark). Its links to transcripts, and the pictures that it shows, are relative to the results'
-// folder. Every text of a target is escaped, and a content security policy forbids whatever would get through.
+// WriteHTML writes r as one self-contained page that needs no network, no script (which only filters), and no colours
+// (each outcome has its mark). Links to transcripts and pictures are relative to the results folder. Every text from
+// a target is escaped, and a content security policy blocks whatever would get through.
 func WriteHTML(w io.Writer, r *Results) error {
 	var b bytes.Buffer
 	if err := pageTemplate.Execute(&b, newPage(presentable(r))); err != nil {
@@ -32,15 +32,15 @@ func WriteHTML(w io.Writer, r *Results) error {
 	return err
 }
 
-// pagePolicy is the content security policy of the page. Its pictures lie beside it, on a server or in a folder: to
-// some browsers 'self' is none of the latter.
+// pagePolicy returns the content security policy of the page. The pictures are next to the page, on a server or in a
+// folder; in some browsers 'self' does not include the latter.
 func pagePolicy() string {
 	return fmt.Sprintf("default-src 'none'; img-src 'self' file:; style-src '%s'; script-src '%s'; base-uri 'none'; "+
 		"form-action 'none'",
 		digestSource(pageStyle), digestSource(pageScript))
 }
 
-// digestSource is how a policy names an inline style or script.
+// digestSource returns the policy source for an inline style or script.
 func digestSource(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

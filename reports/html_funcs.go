@@ -10,10 +10,10 @@ import (
 	"parley/verdict"
 )
 
-// excluded is how the page shows a clause that the ledger excludes, whatever its outcome says.
+// excluded is the outcome shown for a clause that the ledger excludes, whatever its real one.
 const excluded verdict.Outcome = "excluded"
 
-// pageFuncs are the words of the template.
+// pageFuncs are the template functions.
 var pageFuncs = template.FuncMap{
 	"mark":      func(o verdict.Outcome) string { return shownLook(o).mark },
 	"word":      func(o verdict.Outcome) string { return shownLook(o).word },
@@ -43,13 +43,13 @@ var pageFuncs = template.FuncMap{
 	"pictured":  pictured,
 }
 
-// inRun is a piece of a run, with the run at hand: ids, links and columns are made from it.
+// inRun is a part of a run, together with the run, from which ids, links and columns are made.
 type inRun struct {
 	*runView
 	X any
 }
 
-// within is x in the run of v, which is the view of a run or a piece of one.
+// within returns x in the run of v, which is the view of a run or a part of one.
 func within(v, x any) inRun {
 	if outer, ok := v.(inRun); ok {
 		return inRun{outer.runView, x}
@@ -71,7 +71,7 @@ func shownLook(o verdict.Outcome) look {
 	return lookOf(o)
 }
 
-// anchor makes an id for a link from its parts; what an id cannot hold becomes a hyphen.
+// anchor makes a link id from its parts; invalid characters become hyphens.
 func anchor(parts ...string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
@@ -115,13 +115,13 @@ func capital(v any) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// phrase is a piece of a text: words, or code.
+// phrase is a part of a text: words, or code.
 type phrase struct {
 	Code bool
 	Text string
 }
 
-// prose splits the text of a clause at its backticks, as the ledger uses them. One without its pair stays as it is.
+// prose splits the text of a clause at its backticks. A text with an unpaired one stays whole.
 func prose(s string) []phrase {
 	parts := strings.Split(s, "`")
 	if len(parts)%2 == 0 {
@@ -136,11 +136,11 @@ func prose(s string) []phrase {
 	return out
 }
 
-// besidePage is a path that leads to a file of evidence: neither to another host nor out of the results' folder,
-// whoever wrote the results.
+// besidePage matches safe paths of evidence files: in results from anyone, they lead neither to another host nor out
+// of the results folder.
 var besidePage = regexp.MustCompile(`^evidence/[\w-][\w.-]*$`)
 
-// pictured reports whether the page itself shows a piece of evidence; the rest it links to.
+// pictured reports whether the page itself shows a piece of evidence; otherwise it links to it.
 func pictured(e Evidence) bool {
 	return strings.HasPrefix(e.Type, "image/") && besidePage.MatchString(e.Path)
 }
@@ -163,7 +163,7 @@ func diffLines(d string) []diffLine {
 	return out
 }
 
-// seenNotes are the notes of a run with those of its scenarios, the ones about security first.
+// seenNotes returns the notes of a run with those of its scenarios, security notes first.
 func seenNotes(run *Run) []Note {
 	notes := slices.Concat(run.Notes, scenarioNotes(run))
 	slices.SortStableFunc(notes, func(a, b Note) int { return noteRank(a) - noteRank(b) })

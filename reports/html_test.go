@@ -33,7 +33,7 @@ func parseHTML(t *testing.T, r *Results) *html.Node {
 	return doc
 }
 
-// elements are the descendants of a node with a name.
+// elements returns the descendants of a node with a name.
 func elements(n *html.Node, name string) []*html.Node {
 	var out []*html.Node
 	for d := range n.Descendants() {
@@ -65,13 +65,13 @@ func text(n *html.Node) string {
 
 func TestHTMLGolden(t *testing.T) { golden(t, "report.golden.html", htmlText(t, sample())) }
 
-// hostilePaths lead elsewhere than to evidence, however a browser reads them.
+// hostilePaths lead away from the evidence folder in one or another browser.
 var hostilePaths = []string{"javascript:alert(1)", "https://example.org/x.png", "//example.org/x.png",
 	`\\example.org\x.png`, "file://example.org/x.png",
 	"data:image/svg+xml,<svg onload=alert(1)>", "/etc/x.png", "../x.png", "evidence/../../x.png", "evidence/..",
 	"evidence//example.org/x.png", nasty, ""}
 
-// hostile is sample with a nasty text in every field that is a text.
+// hostile is sample with a nasty text in every text field.
 func hostile() *Results {
 	r := sample()
 	hostileRun := &r.Runs[0]
@@ -107,8 +107,8 @@ func hostile() *Results {
 	return r
 }
 
-// TestHTMLEscapesTheWire: whatever a target sends, the page has its own script, its own elements and no others, and
-// shows the text as text.
+// TestHTMLEscapesTheWire: whatever a target sends, the page has only its own script and elements, and shows the text
+// as text.
 func TestHTMLEscapesTheWire(t *testing.T) {
 	ours := strings.Fields("html head meta title style body header div p h1 span ul li dl dt dd main section h2 nav a b h3 h4 pre " +
 		"table thead tbody tr th td svg rect article details summary form label select option input output ol code script img")
@@ -140,7 +140,7 @@ func TestHTMLEscapesTheWire(t *testing.T) {
 	}
 }
 
-// TestHTMLPolicy: the page allows its own style and script by their digests, asks for nothing from outside, and nothing
+// TestHTMLPolicy: the page allows its own style and script by their digests, loads nothing from outside, and nothing
 // else may run.
 func TestHTMLPolicy(t *testing.T) {
 	doc := parseHTML(t, sample())
@@ -165,7 +165,7 @@ func TestHTMLPolicy(t *testing.T) {
 	}
 }
 
-// TestHTMLLinks: ids are unique, and every link within the page leads somewhere.
+// TestHTMLLinks: ids are unique, and every link within the page has a target.
 func TestHTMLLinks(t *testing.T) {
 	doc := parseHTML(t, sample())
 	ids := map[string]int{}
@@ -187,8 +187,8 @@ func TestHTMLLinks(t *testing.T) {
 	}
 }
 
-// TestHTMLEvidence: a picture stands beside the failure, the error and the scenario, opens when it is clicked, and says
-// what it is where it cannot be seen; the page's DOM is a link.
+// TestHTMLEvidence: a picture is next to the failure, the error and the scenario, opens when clicked, and has an
+// alternative text; the page's DOM is a link.
 func TestHTMLEvidence(t *testing.T) {
 	doc := parseHTML(t, sample())
 	shown := map[string]int{}
@@ -208,7 +208,7 @@ func TestHTMLEvidence(t *testing.T) {
 			links[to]++
 		}
 	}
-	for id, want := range map[string]int{"3.2-01": 1, "4.3-03": 2, "4.2-01": 2, "2.1-01": 0} { // beside a failure or an error, and with its scenario
+	for id, want := range map[string]int{"3.2-01": 1, "4.3-03": 2, "4.2-01": 2, "2.1-01": 0} { // in failures and scenarios
 		picture, dom := "evidence/sse-AS-"+id+"-page-A.png", "evidence/sse-AS-"+id+"-page-A.html"
 		if shown[picture] != want || links[picture] != want || links[dom] != want || shown[dom] != 0 {
 			t.Errorf("%s: the picture is shown %d times and linked %d times, the page linked %d times, want %d", id,
@@ -217,7 +217,7 @@ func TestHTMLEvidence(t *testing.T) {
 	}
 }
 
-// TestHTMLShowsOnlyWhatLiesBeside: results of others make the page ask for nothing else.
+// TestHTMLShowsOnlyWhatLiesBeside: foreign results cannot make the page load anything else.
 func TestHTMLShowsOnlyWhatLiesBeside(t *testing.T) {
 	for _, path := range hostilePaths {
 		if pictured(Evidence{Type: "image/png", Path: path}) {
@@ -235,7 +235,7 @@ func TestHTMLShowsOnlyWhatLiesBeside(t *testing.T) {
 	}
 }
 
-// TestHTMLPicture: one square for each clause, told apart by its mark and its words, not by its colour alone.
+// TestHTMLPicture: each clause has one square, which its mark and its words identify without colour.
 func TestHTMLPicture(t *testing.T) {
 	r := sample()
 	squares := map[string]*html.Node{}
@@ -269,7 +269,7 @@ func TestHTMLPicture(t *testing.T) {
 	}
 }
 
-// large is a run of many scenarios, one in ten of them failing.
+// large returns a run of many scenarios, one in ten of them failing.
 func large(n int) *Results {
 	r := sample()
 	run := &r.Runs[0]

@@ -25,12 +25,12 @@ type page struct {
 // fact is one thing that identifies a run or its target.
 type fact struct{ Name, Text string }
 
-// runView is one run as the page shows it.
+// runView is the page's view of one run.
 type runView struct {
 	*Run
 	Name             string
-	Anchor           string // prefix of every id of this run
-	Alone            bool   // the only run: the page's verdict is its own
+	Anchor           string // prefix of all ids of this run
+	Alone            bool   // the only run: its verdict is the page's
 	Facts            []fact
 	DriverList       []string
 	Picture          []sectionView
@@ -44,7 +44,7 @@ type runView struct {
 	Errors           []*Scenario
 	Mend             []BaselineRow
 	Features         []featureView
-	scenarios        map[string]string // the driver that first ran it, by id
+	scenarios        map[string]string // id → the driver that first ran it
 }
 
 // sectionView is one section of the picture.
@@ -67,23 +67,23 @@ type levelView struct {
 	Bar   []barPart
 }
 
-// barPart is a piece of a bar, in percent of its length.
+// barPart is a part of a bar, in percent of its length.
 type barPart struct {
 	Outcome  verdict.Outcome
 	From, To float64
 }
 
-// Length of the piece, in percent.
+// Length returns the length of the part, in percent.
 func (b barPart) Length() float64 { return b.To - b.From }
 
-// findingGroup is one list of findings under its title.
+// findingGroup is one list of findings with its title.
 type findingGroup struct {
 	Key, Title string
 	Folded     bool
 	Findings   []finding
 }
 
-// featureView is a feature and its scenarios.
+// featureView is a feature with its scenarios.
 type featureView struct {
 	Name      string
 	Scenarios []Scenario
@@ -141,7 +141,7 @@ func newRunView(run *Run, anchor string, strict bool) *runView {
 	return v
 }
 
-// ScenarioAnchor is where the scenario of an id stands on the page; "" when it was not run.
+// ScenarioAnchor returns the anchor of a scenario; "" if it was not run.
 func (v *runView) ScenarioAnchor(id string) string {
 	d, ok := v.scenarios[id]
 	if !ok {
@@ -194,7 +194,7 @@ func legend[T any](list []T, outcome func(T) verdict.Outcome) []outcomeCount {
 	return out
 }
 
-// addLevels makes the table of totals: the columns that hold something, and a row with a bar for each level.
+// addLevels makes the table of totals: the non-empty columns, and a row with a bar for each level.
 func (v *runView) addLevels(t Totals) {
 	rows := append(levelRows(t.ByLevel), row{"all clauses", t.Clauses}, row{"scenarios", t.Scenarios})
 	v.Heads = usedColumns(rows)
@@ -207,7 +207,7 @@ func (v *runView) addLevels(t Totals) {
 	}
 }
 
-// bar divides a bar as the outcomes divide the count.
+// bar divides a bar in proportion to the outcomes.
 func bar(n Count) []barPart {
 	var out []barPart
 	from := 0.0

@@ -12,7 +12,7 @@ import (
 
 // WriteJSON writes r as results.json: indented, keys in the order of the model, map keys sorted, empty lists and maps
 // as [] and {}. The schema id is always SchemaID. A byte that is not UTF-8 is written as the four characters \xNN, so
-// that what was observed stays readable and the file stays valid.
+// that the file stays valid and the byte visible.
 func WriteJSON(w io.Writer, r *Results) error {
 	c := *r
 	c.Schema = SchemaID
@@ -32,8 +32,8 @@ func marshalText(enc *jsontext.Encoder, s string) error {
 	return enc.WriteToken(jsontext.String(validUTF8(s)))
 }
 
-// ReadJSON reads a results.json and refuses anything else: another version of the schema, a key that the schema does
-// not know or misses, a value out of its range, a duplicate key, or anything after the end.
+// ReadJSON reads a results.json and rejects anything else: another version of the schema, an unknown or missing key,
+// a value out of range, a duplicate key, or trailing data.
 func ReadJSON(r io.Reader) (*Results, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -52,7 +52,7 @@ func ReadJSON(r io.Reader) (*Results, error) {
 	return &res, nil
 }
 
-// checkSchemaID comes first: of a file in another format, nothing else is worth telling.
+// checkSchemaID runs first: about a file in another format, no other error is useful.
 func checkSchemaID(b []byte) error {
 	var head struct {
 		Schema string `json:"schema"`

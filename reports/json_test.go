@@ -30,7 +30,7 @@ func TestJSONGolden(t *testing.T) {
 	}
 }
 
-// TestJSONRoundTrip: what is read back is what was written, but for bytes that JSON cannot hold.
+// TestJSONRoundTrip: reading returns what was written, except for bytes that JSON cannot hold.
 func TestJSONRoundTrip(t *testing.T) {
 	want := sample()
 	got, err := ReadJSON(bytes.NewReader(written(t, want)))

@@ -66,10 +66,10 @@ type (
 
 // WriteJUnit writes r as JUnit XML: a testsuite for every run and driver, a testcase for every scenario. Failed and
 // unexpected-pass are failures; environment and harness errors are errors; not-applicable, not-tested and
-// expected-failure are skipped, and the message begins with which of them it is. A warning passes and is told in
-// system-out. A scenario fails for what a monitor has found in it, too, so that there are failures where, and only
-// where, a clause counts as failed. What belongs to a run and to none of its scenarios (a target out of reach, a
-// baseline to mend) is a testsuite of its own, there only when something is wrong.
+// expected-failure are skipped, and the message begins with the outcome. A warning passes and is shown in system-out.
+// A scenario also fails for what a monitor has found in it, so that there are failures exactly where a clause counts
+// as failed. Problems of a run outside its scenarios (an unreachable target, a baseline to fix) are in a testsuite of
+// their own, if there are any.
 func WriteJUnit(w io.Writer, r *Results) error {
 	r = presentable(r)
 	root := junitRoot{Name: "parley", Time: seconds(r.Duration)}
@@ -97,7 +97,7 @@ func (root *junitRoot) addRun(r *Results, run *Run) {
 	root.add(r, run, "run", runCases(run))
 }
 
-// add appends a testsuite with its counts. Without cases there is nothing to tell.
+// add appends a testsuite with its counts, unless it has no cases.
 func (root *junitRoot) add(r *Results, run *Run, part string, cases []junitCase) {
 	if len(cases) == 0 {
 		return
@@ -166,7 +166,7 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 	return c
 }
 
-// judge maps the outcome of a scenario to the element that readers of JUnit know for it.
+// judge maps the outcome of a scenario to its JUnit element.
 func (c *junitCase) judge(s *Scenario, failed map[string]bool) {
 	trouble := &junitTrouble{Message: headline(s), Type: string(s.Outcome), Text: failureText(s)}
 	switch s.Outcome {
@@ -174,7 +174,7 @@ func (c *junitCase) judge(s *Scenario, failed map[string]bool) {
 		c.Error = trouble
 		return
 	}
-	if slices.ContainsFunc(s.Failures, func(f Failure) bool { return failed[f.Clause] }) { // be it what a monitor has found
+	if slices.ContainsFunc(s.Failures, func(f Failure) bool { return failed[f.Clause] }) { // monitors included
 		trouble.Type = string(verdict.Failed)
 		c.Failure = trouble
 		return
@@ -188,7 +188,7 @@ func (c *junitCase) judge(s *Scenario, failed map[string]bool) {
 	}
 }
 
-// failedClauses are the clauses of a run that count as failed.
+// failedClauses returns the clauses of a run that count as failed.
 func failedClauses(run *Run) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range run.Clauses {
@@ -197,7 +197,7 @@ func failedClauses(run *Run) map[string]bool {
 	return out
 }
 
-// headline is the outcome with the reason, or with the clauses that failed.
+// headline returns the outcome with the reason, or with the clauses that failed.
 func headline(s *Scenario) string {
 	reason := s.Reason
 	if reason == "" {
@@ -212,7 +212,7 @@ func headline(s *Scenario) string {
 	return strings.TrimSuffix(string(s.Outcome)+": "+reason, ": ")
 }
 
-// failureText is everything that a scenario has to say for its failure.
+// failureText returns everything about a scenario's failure.
 func failureText(s *Scenario) string {
 	var p printer
 	for _, f := range s.Failures {
@@ -225,7 +225,7 @@ func failureText(s *Scenario) string {
 	return "\n" + p.String()
 }
 
-// asideText is what a scenario tells beside its failure: notes, and evidence that the testcase does not fail for.
+// asideText returns what a scenario reports besides its failure: notes, and evidence that does not fail the testcase.
 func asideText(s *Scenario, failing bool) string {
 	var p printer
 	for _, n := range s.Notes {
@@ -237,7 +237,7 @@ func asideText(s *Scenario, failing bool) string {
 	return p.String()
 }
 
-// runCases are the troubles of a run that no scenario shows.
+// runCases returns the problems of a run that no scenario shows.
 func runCases(run *Run) []junitCase {
 	class := run.Protocol + "." + run.Role
 	var out []junitCase
@@ -250,7 +250,7 @@ func runCases(run *Run) []junitCase {
 	failed := failedClauses(run)
 	for _, row := range troubledRows(run.Baseline) {
 		if row.State == verdict.RowExpired && !failed[row.Clause] {
-			continue // it is to be mended, and fails nobody
+			continue // it needs fixing, but fails nothing
 		}
 		out = append(out, junitCase{Class: class, Name: "baseline " + row.Clause, Time: seconds(0), Failure: &junitTrouble{
 			Message: row.State, Type: "baseline", Text: baselineText(row),
@@ -259,5 +259,5 @@ func runCases(run *Run) []junitCase {
 	return out
 }
 
-// seconds turns fractional milliseconds into the unit of JUnit.
+// seconds converts fractional milliseconds to the unit of JUnit.
 func seconds(ms float64) string { return fmt.Sprintf("%.6f", ms/1000) }

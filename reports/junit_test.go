@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// parsedJUnit is the report as a reader of JUnit sees it.
+// parsedJUnit is the report as a JUnit reader sees it.
 type parsedJUnit struct {
 	Tests    int `xml:"tests,attr"`
 	Failures int `xml:"failures,attr"`
@@ -67,7 +67,7 @@ func TestJUnitGolden(t *testing.T) {
 	}
 }
 
-// TestJUnitElements: every outcome has the element that a reader of JUnit expects, and skipped ones say which they are.
+// TestJUnitElements: every outcome has the element that JUnit readers expect, and skipped ones say why.
 func TestJUnitElements(t *testing.T) {
 	cases := map[string]parsedCase{}
 	for _, s := range parseJUnit(t, junit(t, sample())).Suites {
@@ -112,7 +112,7 @@ func element(c parsedCase) string {
 	}
 }
 
-// TestJUnitTextIsComplete: what came off the wire reads back whole, and the evidence is all there.
+// TestJUnitTextIsComplete: texts from the wire survive a round trip, and the evidence is complete.
 func TestJUnitTextIsComplete(t *testing.T) {
 	for _, s := range parseJUnit(t, junit(t, sample())).Suites {
 		for _, c := range s.Cases {

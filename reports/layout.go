@@ -7,8 +7,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// columns counts the columns of a terminal that s takes: wide characters (Chinese, most emoji) two, combining marks
-// none.
+// columns returns the terminal columns that s takes: wide characters (Chinese, most emoji) two, combining marks none.
 func columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -32,13 +31,13 @@ func runeColumns(r rune) int {
 	}
 }
 
-// pad fills s with spaces up to n columns.
+// pad pads s on the right to n columns.
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-columns(s))) }
 
-// padLeft puts spaces before s up to n columns.
+// padLeft pads s on the left to n columns.
 func padLeft(s string, n int) string { return strings.Repeat(" ", max(0, n-columns(s))) + s }
 
-// shorten cuts s to at most n columns; what is cut ends in "…".
+// shorten cuts s to at most n columns; a cut text ends in "…".
 func shorten(s string, n int) string {
 	if columns(s) <= n {
 		return s
@@ -55,7 +54,7 @@ func shorten(s string, n int) string {
 	return s
 }
 
-// wrap breaks one line into lines of at most limit columns: at a space where there is one, else between wide characters
+// wrap breaks one line into lines of at most limit columns: at a space if there is one, else between wide characters
 // or after a comma, else anywhere. Leading spaces stay. A limit below 1 never breaks.
 func wrap(s string, limit int) []string {
 	if limit < 1 {
@@ -72,7 +71,7 @@ func wrap(s string, limit int) []string {
 	}
 }
 
-// breakLine cuts s at the last good place within limit columns; what fits is not cut.
+// breakLine cuts s at the last good place within limit columns; it leaves s whole if it fits.
 func breakLine(s string, limit int) (head, rest string) {
 	used, cut, prev, text := 0, 0, ' ', false
 	for i, r := range s {

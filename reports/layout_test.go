@@ -21,7 +21,7 @@ func TestWrap(t *testing.T) {
 		limit      int
 		want       []string
 	}{
-		{"what fits stays", "one two", 7, []string{"one two"}},
+		{"a line that fits stays", "one two", 7, []string{"one two"}},
 		{"breaks at a space", "one two three", 8, []string{"one two", "three"}},
 		{"spaces at the break go", "one     two", 5, []string{"one", "two"}},
 		{"leading spaces stay", "  one two", 6, []string{"  one", "two"}},
@@ -39,7 +39,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// FuzzWrap: lines keep to the limit, and nothing but spaces is lost.
+// FuzzWrap: lines stay within the limit, and only spaces are lost.
 func FuzzWrap(f *testing.F) {
 	f.Add("one two  切换主代理 {\"a\":1,\"b\":2}", 7)
 	f.Add(strings.Repeat("x", 300), 20)

@@ -1,6 +1,6 @@
 package reports
 
-// colour is the parameter of a terminal's colour code; the zero value paints nothing.
+// colour is the parameter of a terminal colour code; the zero value means no colour.
 type colour string
 
 const (
@@ -13,7 +13,7 @@ const (
 	cyan    colour = "36"
 )
 
-// strong is c in bold.
+// strong returns c in bold.
 func strong(c colour) colour {
 	if c == "" {
 		return bold
@@ -21,7 +21,7 @@ func strong(c colour) colour {
 	return bold + ";" + c
 }
 
-// paint colours text where it is true and leaves it alone where it is false.
+// paint colours text if true.
 type paint bool
 
 func (p paint) text(c colour, s string) string {

@@ -13,7 +13,7 @@ type printer struct {
 	paint paint
 }
 
-// line writes one line as it is.
+// line writes one line without wrapping.
 func (p *printer) line(format string, args ...any) {
 	p.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	p.WriteByte('\n')
@@ -25,7 +25,7 @@ func (p *printer) heading(c colour, format string, args ...any) {
 	p.hang("", "", fmt.Sprintf(format, args...), strong(c))
 }
 
-// hang writes label and text; what does not fit on the line goes on below, under the text.
+// hang writes label and text; what does not fit on the line continues below, under the text.
 func (p *printer) hang(label string, lc colour, text string, tc colour) {
 	lead := p.paint.text(lc, label)
 	for _, part := range p.fit(text, columns(label)) {
@@ -47,21 +47,21 @@ func (p *printer) fit(text string, indent int) []string {
 	return out
 }
 
-// field writes one labelled line of a failure; empty text writes nothing.
+// field writes one labelled line of a failure; nothing if text is empty.
 func (p *printer) field(label string, c colour, text string) {
 	if text != "" {
 		p.hang("  "+pad(label, 10)+" ", c, text, "")
 	}
 }
 
-// uncut writes a labelled path on one line however long it is, so that it can be copied.
+// uncut writes a labelled path on one line of any length, so that it can be copied.
 func (p *printer) uncut(label, path string) {
 	if path != "" {
 		p.line("%s%s", p.paint.text(dim, "  "+pad(label, 10)+" "), path)
 	}
 }
 
-// command writes a shell command that stays one command when it is copied: a long one goes on after a backslash.
+// command writes a shell command that can be copied: a long one continues after a backslash.
 func (p *printer) command(label, text string) {
 	if text == "" {
 		return
@@ -78,8 +78,8 @@ func (p *printer) command(label, text string) {
 	}
 }
 
-// commandLines fills lines of at most limit columns with the flags of a command; a flag keeps its value, and no word is
-// cut. A limit below 1 keeps the command on one line.
+// commandLines breaks a command into lines of at most limit columns; a flag stays with its value, and no word is
+// split. A limit below 1 keeps the command on one line.
 func commandLines(text string, limit int) []string {
 	var lines []string
 	for _, part := range shellFlags(text) {
@@ -106,7 +106,7 @@ func shellFlags(s string) []string {
 	return parts
 }
 
-// shellWords splits a command at the spaces outside of its quotes. The words keep their quotes.
+// shellWords splits a command at the spaces outside quotes. The words keep their quotes.
 func shellWords(s string) []string {
 	var words []string
 	start, quote := 0, byte(0)

@@ -10,20 +10,20 @@ import (
 	"parley/verdict"
 )
 
-// redrawEvery is how often the live line is drawn anew: often enough for the clock, too seldom to cost anything.
+// redrawEvery is how often the live line is redrawn: often enough for the clock, and cheap.
 const redrawEvery = 100 * time.Millisecond
 
 // ProgressOptions shape the live progress of a run.
 type ProgressOptions struct {
 	TTY   bool // one line, redrawn in place; false: plain lines, without any escape codes
-	Total int  // scenarios to come, one for each driver; 0 when nobody knows
+	Total int  // expected scenarios, counted once per driver; 0 if unknown
 	Color bool // on a terminal only
 	Width int  // columns of the terminal; 0 means 80
 }
 
-// Progress tells how far a run is. On a terminal it keeps one line up to date; piped, it writes a line for every
-// scenario that fails and one for every quarter of the way. Its methods may be called from any goroutine. Nothing is
-// written before Start or once Stop has returned. Errors of the writer are ignored: progress is a courtesy.
+// Progress shows how far a run is. On a terminal it keeps one line up to date; piped, it writes a line for every
+// scenario that fails and for every quarter completed. Its methods may be called from any goroutine. It writes
+// nothing before Start and after Stop has returned. It ignores errors of the writer: progress is not essential.
 type Progress struct {
 	opts  ProgressOptions
 	paint paint
@@ -33,7 +33,7 @@ type Progress struct {
 	running bool
 	begun   time.Time
 	done    int
-	quarter int // quarters of the way that were told
+	quarter int // quarters already reported
 	counts  map[verdict.Outcome]int
 	last    string
 
@@ -41,7 +41,7 @@ type Progress struct {
 	stopped sync.WaitGroup
 }
 
-// NewProgress makes a progress that writes to w once it is started.
+// NewProgress makes a progress that writes to w once started.
 func NewProgress(w io.Writer, opts ProgressOptions) *Progress {
 	if opts.Width == 0 {
 		opts.Width = 80
@@ -52,7 +52,7 @@ func NewProgress(w io.Writer, opts ProgressOptions) *Progress {
 	}
 }
 
-// Start begins the clock and, on a terminal, the line. It is called once.
+// Start starts the clock and, on a terminal, shows the line. Call it once.
 func (p *Progress) Start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +63,7 @@ func (p *Progress) Start() {
 	}
 }
 
-// ScenarioDone counts a scenario that has ended.
+// ScenarioDone counts a finished scenario.
 func (p *Progress) ScenarioDone(s Scenario) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *Progress) ScenarioDone(s Scenario) {
 	}
 }
 
-// Note writes a line of its own; on a terminal it stays above the live line.
+// Note writes a separate line; on a terminal it stays above the live line.
 func (p *Progress) Note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *Progress) Note(text string) {
 	p.draw()
 }
 
-// Stop ends the progress and takes the live line away, so that what follows starts on a clean line. It may be called
+// Stop ends the progress and removes the live line, so that later output starts on a clean line. It may be called
 // again.
 func (p *Progress) Stop() {
 	p.mu.Lock()
@@ -106,7 +106,7 @@ func (p *Progress) Stop() {
 	p.stopped.Wait()
 }
 
-// redraw keeps the live line and its clock going until Stop.
+// redraw updates the live line and its clock until Stop.
 func (p *Progress) redraw() {
 	tick := time.NewTicker(redrawEvery)
 	defer tick.Stop()
@@ -124,10 +124,10 @@ func (p *Progress) redraw() {
 	}
 }
 
-// tellFailure writes the line of a scenario that a person has to look at.
+// tellFailure writes the line of a scenario that needs attention.
 func (p *Progress) tellFailure(s Scenario) {
 	switch s.Outcome {
-	// that a target cannot be judged is told once, at the end
+	// a target that cannot be judged is reported once, at the end
 	case verdict.Failed, verdict.UnexpectedPass, verdict.HarnessError:
 	default:
 		return
@@ -136,7 +136,7 @@ func (p *Progress) tellFailure(s Scenario) {
 	p.print(oneLine(fmt.Sprintf("%s  %s %s (%s)%s", s.Outcome, s.ID, s.Name, s.Driver, reason)) + "\n")
 }
 
-// tellQuarter writes a line when another quarter of the way is done.
+// tellQuarter writes a line when another quarter is completed.
 func (p *Progress) tellQuarter() {
 	if p.opts.Total == 0 {
 		return
@@ -150,14 +150,14 @@ func (p *Progress) tellQuarter() {
 		25*quarter, p.done, count(p.opts.Total, "scenario"), p.tally(), p.elapsed()))
 }
 
-// print ignores what the writer says: see Progress.
+// print ignores errors: see Progress.
 func (p *Progress) print(s string) { _, _ = io.WriteString(p.w, s) }
 
 func (p *Progress) elapsed() string {
 	return duration(float64(time.Since(p.begun)) / float64(time.Millisecond))
 }
 
-// tally names every outcome that was seen so far.
+// tally lists every outcome seen so far.
 func (p *Progress) tally() string {
 	var parts []string
 	for _, o := range verdict.Outcomes {

@@ -8,13 +8,13 @@ import (
 	"parley/verdict"
 )
 
-// eraseLine returns to the start of the terminal's line and empties it.
+// eraseLine returns to the start of the line and clears it.
 const eraseLine = "\r\x1b[K"
 
 // barColumns is the length of the bar.
 const barColumns = 20
 
-// draw writes the live line anew. It never fills the last column, where some terminals would wrap.
+// draw redraws the live line. It never fills the last column, as some terminals would wrap.
 func (p *Progress) draw() {
 	var b strings.Builder
 	b.WriteString(eraseLine)
@@ -35,7 +35,7 @@ func (p *Progress) draw() {
 	p.print(b.String())
 }
 
-// drawBar puts the bar and the count; when the total is unknown, the count alone.
+// drawBar puts the bar and the count, or only the count if the total is unknown.
 func (p *Progress) drawBar(put func(colour, string)) {
 	if p.opts.Total == 0 {
 		put("", fmt.Sprintf("%d  ", p.done))
@@ -48,7 +48,7 @@ func (p *Progress) drawBar(put func(colour, string)) {
 	put("", fmt.Sprintf("] %d/%d  ", p.done, p.opts.Total))
 }
 
-// clock is the time since Start in whole seconds, so that the line stays calm.
+// clock returns the time since Start in whole seconds, to keep the line steady.
 func (p *Progress) clock() string {
 	s := int(time.Since(p.begun).Seconds())
 	return fmt.Sprintf("%d:%02d", s/60, s%60)

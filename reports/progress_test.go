@@ -12,7 +12,7 @@ import (
 	"parley/verdict"
 )
 
-// syncBuffer is a writer that a test may read while progress writes.
+// syncBuffer is a writer that a test may read while the progress writes.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -68,7 +68,8 @@ func TestProgressPiped(t *testing.T) {
 	})
 }
 
-// TestProgressQuarters: a short run skips quarters, an unknown total has none, and more than announced is no fifth.
+// TestProgressQuarters: a short run skips quarters, an unknown total has none, and scenarios beyond the total add
+// none.
 func TestProgressQuarters(t *testing.T) {
 	for total, want := range map[int]string{0: "", 1: "100", 2: " 50 100", 5: " 25 50 75 100"} {
 		var w bytes.Buffer
@@ -114,7 +115,7 @@ func TestProgressTTY(t *testing.T) {
 	})
 }
 
-// TestProgressTTYWidth: the line never fills the terminal, whatever a scenario is called and however many it counts.
+// TestProgressTTYWidth: the line never fills the terminal, whatever the scenario's name and the counts.
 func TestProgressTTYWidth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, width := range []int{20, 40, 80} {

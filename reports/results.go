@@ -1,5 +1,5 @@
-// Package reports writes what a run found. Results is the one model: every format is written from it alone, so that
-// any report can be written again later from results.json.
+// Package reports writes the results of a run. Results is the single model: every format is written from it alone, so
+// that any report can be recreated from results.json.
 package reports
 
 import (
@@ -11,14 +11,14 @@ import (
 // SchemaID names the version of the results format; it is the $id of results.schema.json.
 const SchemaID = "https://parley.dev/schema/results-1.json"
 
-// Results is the whole of results.json. Durations are fractional milliseconds. Fields are only ever added.
+// Results is the content of results.json. Durations are fractional milliseconds. Fields are only ever added.
 type Results struct {
 	Schema    string          `json:"schema"`
 	Suite     Suite           `json:"suite"`
 	Verdict   verdict.Verdict `json:"verdict"`
 	Exit      int             `json:"exit"`
 	Partial   bool            `json:"partial"`   // interrupted before its end
-	Selection string          `json:"selection"` // the filter that narrowed the run; "" when nothing was filtered
+	Selection string          `json:"selection"` // the filter that narrowed the run; "" if there was none
 	Strict    bool            `json:"strict"`
 	Seed      int64           `json:"seed"`
 	Started   time.Time       `json:"started"`
@@ -26,7 +26,7 @@ type Results struct {
 	Runs      []Run           `json:"runs"`
 }
 
-// Suite tells which suite judged.
+// Suite identifies the suite that judged.
 type Suite struct {
 	Version string `json:"version"`
 	Digest  string `json:"digest"` // "sha256:<hex>" over every feature and ledger
@@ -43,9 +43,9 @@ type Run struct {
 	Scenarios []Scenario      `json:"scenarios"`
 	// differences between drivers, interop notes, security observations
 	Notes []Note `json:"notes,omitempty"`
-	// why the target could not be started or reached, or what is there in its place
+	// why the target could not be started or reached, or what is there instead
 	Environment  string        `json:"environment,omitempty"`
-	TargetStderr string        `json:"target_stderr,omitempty"` // the last of what a spawned target wrote to stderr
+	TargetStderr string        `json:"target_stderr,omitempty"` // the end of the stderr of a target that was started
 	Baseline     []BaselineRow `json:"baseline,omitempty"`
 }
 
@@ -60,16 +60,16 @@ type Target struct {
 
 // Totals counts clauses and scenarios by outcome. The denominators are fixed before the first scenario runs.
 type Totals struct {
-	// clauses that are tested in this protocol; excluded ones are not counted
+	// clauses tested in this protocol, without excluded ones
 	Clauses   Count            `json:"clauses"`
 	Excluded  int              `json:"excluded"`             // clauses that the ledger excludes
-	OtherRole int              `json:"other_role,omitempty"` // clauses that are judged of targets of other roles
+	OtherRole int              `json:"other_role,omitempty"` // clauses that apply to targets of other roles
 	Scenarios Count            `json:"scenarios"`            // one per scenario and driver
 	ByLevel   map[string]Count `json:"by_level"`
 	BySection map[string]Count `json:"by_section"`
 }
 
-// Count is a denominator and how it divides by outcome.
+// Count is a total and its division by outcome.
 type Count struct {
 	Total     int                     `json:"total"`
 	ByOutcome map[verdict.Outcome]int `json:"by_outcome"`
@@ -87,13 +87,13 @@ type Clause struct {
 	Monitors  []string                   `json:"monitors"`  // names of the monitors that judge it
 	Reason    string                     `json:"reason"`
 	Excluded  bool                       `json:"excluded,omitempty"`
-	// it is judged of targets of another role; the reason names them
+	// it applies to targets of another role; the reason names them
 	OtherRole bool `json:"other_role,omitempty"`
 }
 
 // Scenario is one scenario over one driver.
 type Scenario struct {
-	// <prefix>-<section>-<nn>, nn counting the scenarios of its feature file: unique with Driver, and the same for one
+	// <prefix>-<section>-<nn>, where nn counts the scenarios of the feature file: unique per Driver, and stable for one
 	// Suite.Digest
 	ID       string              `json:"id"`
 	Name     string              `json:"name"`
@@ -108,12 +108,12 @@ type Scenario struct {
 	Clauses  []verdict.Judgement `json:"clauses"`
 	Duration float64             `json:"duration_ms"`
 	Steps    []Step              `json:"steps"`
-	// clauses that were judged behind the last step, sorted
+	// clauses judged after the last step, sorted
 	AtEnd      []string    `json:"judged_at_end,omitempty"`
 	Notes      []string    `json:"notes"`
 	Failures   []Failure   `json:"failures"`
 	Transcript *Transcript `json:"transcript,omitempty"`
-	// what was kept beside the transcript, where something is wrong
+	// other evidence, if something is wrong
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
@@ -125,7 +125,7 @@ type Step struct {
 	Duration float64 `json:"duration_ms"`
 	Error    string  `json:"error,omitempty"`
 
-	Clauses []string `json:"clauses,omitempty"` // that it has judged, sorted
+	Clauses []string `json:"clauses,omitempty"` // the clauses that it judged, sorted
 }
 
 // Failure is one broken clause in one scenario, in full.
@@ -138,18 +138,18 @@ type Failure struct {
 	Observed string        `json:"observed"`
 	Diff     string        `json:"diff,omitempty"`    // a go-cmp diff, - expected + observed
 	At       string        `json:"at"`                // where: connection, record number, time since the scenario's start
-	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, when no step did
-	// how often the scenario found the like, with this one; absent for once
+	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, if no step did
+	// how often the scenario found this kind, including this one; absent for once
 	Count   int      `json:"count,omitempty"`
-	Excerpt []string `json:"excerpt,omitempty"` // the transcript around the place, a line each
-	Again   string   `json:"again"`             // the command that runs it again alone
+	Excerpt []string `json:"excerpt,omitempty"` // the surrounding transcript, one line each
+	Again   string   `json:"again"`             // the command that reruns it alone
 
-	// what was found behind it by a model that knew nothing more: it settles no clause
+	// later findings of the same model, which decide no clause
 	Following     []Following `json:"following,omitempty"`
-	MoreFollowing int         `json:"more_following,omitempty"` // how many more of these there were
+	MoreFollowing int         `json:"more_following,omitempty"` // number of further ones
 }
 
-// Following is what follows from a failure: a model that was wrong once can no longer tell what is due.
+// Following is a finding that follows from a failure: after one deviation a model no longer knows what is due.
 type Following struct {
 	Clause   string `json:"clause"`
 	Expected string `json:"expected"`
@@ -158,22 +158,22 @@ type Following struct {
 	Monitor  string `json:"monitor"`
 }
 
-// Transcript is where the wire evidence of a scenario lies, relative to the results' folder.
+// Transcript locates the transcript of a scenario, relative to the results folder.
 type Transcript struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 }
 
-// Evidence is where something else lies that shows what happened in a scenario, such as a picture of a page and its
-// DOM, relative to the results' folder.
+// Evidence locates other evidence of what happened in a scenario, such as a screenshot of a page and its DOM,
+// relative to the results folder.
 type Evidence struct {
-	Name   string `json:"name"` // within its scenario: page-A.png
+	Name   string `json:"name"` // unique within its scenario: page-A.png
 	Type   string `json:"type"` // media type
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 }
 
-// Note is something worth telling that fails no clause.
+// Note is a remark that fails no clause.
 type Note struct {
 	Kind     string `json:"kind"` // "driver-difference", "interop", "target", "harness", "security", "explored"
 	Text     string `json:"text"`

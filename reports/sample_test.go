@@ -7,10 +7,10 @@ import (
 	"parley/verdict"
 )
 
-// nasty is what a hostile or broken target may send: it must come out of every report whole and harmless.
+// nasty is what a hostile or broken target may send: every report must show it, complete and harmless.
 const nasty = "<script>alert(1)</script> ]]> %d %!s(MISSING) \x00\x07\x1b[31m \xff\xfe \u202e</pre> 切换主代理"
 
-// shown is how nasty reads in a report for people.
+// shown is nasty as reports for people show it.
 const shown = `<script>alert(1)</script> ]]> %d %!s(MISSING) \x00\x07\x1b[31m \xff\xfe \u202e</pre> 切换主代理`
 
 // sample is a small Results with every outcome, every kind of note and baseline row, and nasty texts.
@@ -155,7 +155,7 @@ func sampleScenarios() []Scenario {
 	return append(list, trimmedIDs()...)
 }
 
-// sampleEvidence is what a scenario with a page keeps.
+// sampleEvidence returns the evidence of a scenario with a page.
 func sampleEvidence(id string) []Evidence {
 	path := "evidence/sse-AS-" + id + "-"
 	return []Evidence{
@@ -164,7 +164,7 @@ func sampleEvidence(id string) []Evidence {
 	}
 }
 
-// trimmedIDs is one clause broken often enough that not all of it is told.
+// trimmedIDs returns scenarios with one clause, broken so often that not all of its failures are shown.
 func trimmedIDs() []Scenario {
 	var out []Scenario
 	for i, id := range []string{" debugger", "debugger ", "DEBUGGER", "de%62ugger"} {
@@ -213,7 +213,7 @@ func scenario(id, name string, o verdict.Outcome, clauses ...string) Scenario {
 	return s
 }
 
-// totalsOf counts as a run would.
+// totalsOf counts as a run does.
 func totalsOf(run *Run) Totals {
 	t := Totals{ByLevel: map[string]Count{}, BySection: map[string]Count{}}
 	for _, c := range run.Clauses {

@@ -18,12 +18,11 @@ import (
 //go:embed results.schema.json
 var resultsSchema []byte
 
-// Schema returns the JSON Schema (draft 2020-12) of results.json; its $id is SchemaID. The caller may keep and change
-// it.
+// Schema returns the JSON Schema (draft 2020-12) of results.json; its $id is SchemaID. The caller owns the copy.
 func Schema() []byte { return slices.Clone(resultsSchema) }
 
-// Validate reports whether b is a results.json: well-formed, and with exactly the keys and values that Schema allows.
-// The error is one line that names the first place that differs.
+// Validate checks that b is a results.json: well-formed, and with exactly the keys and values that Schema allows. The
+// error is one line that names the first difference.
 func Validate(b []byte) error {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
 	if err != nil {
@@ -38,7 +37,7 @@ func Validate(b []byte) error {
 	}
 }
 
-// compiledSchema compiles the schema once. An error in it is a mistake in our own code.
+// compiledSchema compiles the schema once. An error in it is a bug of ours.
 var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(resultsSchema))
 	if err != nil {
@@ -52,11 +51,11 @@ var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
 	return c.MustCompile(SchemaID)
 })
 
-// firstCause goes down to the first leaf of a validation error and puts it in one line: at /runs/0/verdict: ….
+// firstCause reports the first leaf of a validation error on one line: at /runs/0/verdict: ….
 func firstCause(e *jsonschema.ValidationError) string {
 	for len(e.Causes) > 0 {
 		if _, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-			break // what is below no longer knows where it is
+			break // the causes below have lost their location
 		}
 		e = e.Causes[0]
 	}

@@ -11,7 +11,7 @@ import (
 	"parley/verdict"
 )
 
-// schemaNode is as much of JSON Schema as results.schema.json uses.
+// schemaNode is the part of JSON Schema that results.schema.json uses.
 type schemaNode struct {
 	ID         string                `json:"$id"`
 	Ref        string                `json:"$ref"`
@@ -36,8 +36,8 @@ func parsedSchema(t *testing.T) schemaNode {
 	return root
 }
 
-// TestSchemaMatchesModel walks Results and the schema side by side: each field is a property, each property a field,
-// what has no omitempty is required, and the kinds agree.
+// TestSchemaMatchesModel compares Results with the schema: each field is a property, each property a field, fields
+// without omitempty are required, and the types agree.
 func TestSchemaMatchesModel(t *testing.T) {
 	root := parsedSchema(t)
 	if root.ID != SchemaID {
@@ -194,7 +194,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestResultsOfOld: results that know of no evidence can be read as before, and are written as before.
+// TestResultsOfOld: results without evidence are read and written as before.
 func TestResultsOfOld(t *testing.T) {
 	r := sample()
 	for i := range r.Runs[0].Scenarios {
@@ -209,7 +209,7 @@ func TestResultsOfOld(t *testing.T) {
 	}
 }
 
-// TestBaselineStates: whatever became of a row, results with it can be read again.
+// TestBaselineStates: results with a row in any state can be read.
 func TestBaselineStates(t *testing.T) {
 	for _, state := range []string{verdict.RowApplied, verdict.RowStale, verdict.RowExpired, verdict.RowUnknown,
 		verdict.RowUnused} {

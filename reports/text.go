@@ -9,11 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// validUTF8 writes every byte that is not UTF-8 as \xNN and leaves the rest alone.
+// validUTF8 replaces every byte that is not UTF-8 by \xNN.
 func validUTF8(s string) string { return escape(s, func(rune) bool { return true }) }
 
-// visible makes a text from the wire fit for a terminal, XML and HTML: what has no glyph (control characters,
-// bidirectional marks, a BOM, bytes that are not UTF-8) is written as a Go escape. Line breaks and tabs stay.
+// visible makes a text from the wire safe for a terminal, XML and HTML: characters without a glyph (control
+// characters, bidirectional marks, a BOM, bytes that are not UTF-8) are written as Go escapes. Line breaks and tabs
+// stay.
 func visible(s string) string {
 	return escape(s, func(r rune) bool { return unicode.IsGraphic(r) || r == '\n' || r == '\t' })
 }
@@ -21,7 +22,7 @@ func visible(s string) string {
 // oneLine is visible for a text that must stay on one line.
 func oneLine(s string) string { return escape(s, unicode.IsGraphic) }
 
-// escape writes every rune that keep refuses, and every byte that is not UTF-8, as a Go escape.
+// escape writes every rune that keep rejects, and every byte that is not UTF-8, as a Go escape.
 func escape(s string, keep func(rune) bool) string {
 	var b strings.Builder
 	done := 0
@@ -61,11 +62,11 @@ func escapeRune(r rune, b byte, bad bool) string {
 	}
 }
 
-// sgr is a terminal's colour code; servers that log in colour send it.
+// sgr matches a terminal colour code; servers that log in colour send it.
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// presentable is a copy of r in which every text is visible. The writers for people start from it, so that none of
-// their texts can hold a byte that its format cannot.
+// presentable returns a copy of r in which every text is visible. The writers for people start from it, so that no
+// text contains a byte that their format cannot represent.
 func presentable(r *Results) *Results {
 	c := *r
 	c.Runs = make([]Run, len(r.Runs))
@@ -77,7 +78,7 @@ func presentable(r *Results) *Results {
 	return &out
 }
 
-// mapTexts is a deep copy of v with f applied to every string in it, map keys included.
+// mapTexts returns a deep copy of v with f applied to every string, including map keys.
 func mapTexts(v reflect.Value, f func(string) string) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	switch v.Kind() {

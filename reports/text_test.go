@@ -17,7 +17,7 @@ func TestVisible(t *testing.T) {
 		{"marks that turn the text around", "\u202eabc\u2066", `\u202eabc\u2066`},
 		{"a BOM", "\ufeffdata", `\ufeffdata`},
 		{"line separators", "\u2028", `\u2028`},
-		{"what XML cannot hold", "\ufffe\U0001ffff", `\ufffe\U0001ffff`},
+		{"characters invalid in XML", "\ufffe\U0001ffff", `\ufffe\U0001ffff`},
 	} {
 		if got := visible(tt.in); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)
@@ -28,7 +28,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// TestPresentable: the copy holds no raw text, and the original keeps its own.
+// TestPresentable: the copy has no raw text, and the original is unchanged.
 func TestPresentable(t *testing.T) {
 	r := sample()
 	p := presentable(r)

@@ -10,7 +10,7 @@ import (
 	"parley/verdict"
 )
 
-// look is how an outcome is shown to people: a mark that needs no colour, and words.
+// look is how an outcome is shown to people: a mark that works without colour, and words.
 type look struct {
 	mark, word string
 	colour     colour
@@ -28,7 +28,7 @@ var looks = map[verdict.Outcome]look{
 	verdict.HarnessError:   {"H", "harness error", magenta},
 }
 
-// lookOf shows an outcome that this version does not know by its own name.
+// lookOf returns the look of an outcome; one unknown to this version is shown by its name.
 func lookOf(o verdict.Outcome) look {
 	if l, ok := looks[o]; ok {
 		return l
@@ -36,7 +36,7 @@ func lookOf(o verdict.Outcome) look {
 	return look{"·", string(o), magenta}
 }
 
-// grounds are the reasons of the verdict over all runs, worst first, each a short phrase. There is always at least one.
+// grounds returns the reasons of the overall verdict, worst first, each a short phrase. There is always at least one.
 func grounds(r *Results) []string {
 	t := tally(r)
 	var out []string
@@ -61,7 +61,7 @@ func grounds(r *Results) []string {
 	return out
 }
 
-// sums are what the grounds of a verdict rest on, over all runs.
+// sums are the counts over all runs that the grounds of a verdict are based on.
 type sums struct {
 	total, failed, warned, untested, expected, unexpected, badBaseline, harness int
 
@@ -106,8 +106,8 @@ func (t *sums) addClause(c Clause) {
 	}
 }
 
-// troubledRows are the baseline rows that someone must mend: everything but those that applied, and those of clauses
-// that were not judged, of which nothing is known.
+// troubledRows returns the baseline rows that need to be fixed: all but those that applied, and those whose clauses
+// were not judged.
 func troubledRows(rows []BaselineRow) []BaselineRow {
 	var out []BaselineRow
 	for _, row := range rows {
@@ -118,7 +118,7 @@ func troubledRows(rows []BaselineRow) []BaselineRow {
 	return out
 }
 
-// evidenceLabel says what a piece of evidence shows.
+// evidenceLabel says what a piece of evidence is.
 func evidenceLabel(e Evidence) string {
 	switch {
 	case strings.HasPrefix(e.Type, "image/"):
@@ -130,7 +130,7 @@ func evidenceLabel(e Evidence) string {
 	}
 }
 
-// count is a number with its noun: 1 clause, 2 clauses.
+// count returns a number with its noun: 1 clause, 2 clauses.
 func count(n int, noun string) string { return strconv.Itoa(n) + " " + plural(n, noun) }
 
 func plural(n int, noun string) string {
@@ -155,7 +155,7 @@ func ending(n int) string {
 	return ""
 }
 
-// duration shows fractional milliseconds as a person would say them.
+// duration formats fractional milliseconds for people.
 func duration(ms float64) string {
 	switch {
 	case ms < 10:
@@ -170,10 +170,10 @@ func duration(ms float64) string {
 	}
 }
 
-// moment shows a time in UTC, so that a report reads the same everywhere.
+// moment formats a time in UTC, so that a report reads the same everywhere.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// shortDigest keeps enough of a digest to recognise it.
+// shortDigest returns enough of a digest to recognise it.
 func shortDigest(d string) string {
 	algorithm, hex, ok := strings.Cut(d, ":")
 	if !ok || len(hex) <= 12 {
@@ -182,7 +182,7 @@ func shortDigest(d string) string {
 	return algorithm + ":" + hex[:12]
 }
 
-// compareSections orders section numbers as a reader does: 2 before 2.1 before 10.
+// compareSections orders section numbers numerically: 2 before 2.1 before 10.
 func compareSections(a, b string) int {
 	for a != "" && b != "" {
 		var x, y string

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 )
 
-// agentLauncher launches a target that Dials: it starts nothing before it is called.
+// agentLauncher launches a target that Dials: it starts nothing until an agent is called.
 type agentLauncher struct{ p *Profile }
 
-// Launch checks that the command's program and folder are there. What only a call settles is left to that.
+// Launch checks that the command's program and folder exist, unless only a call determines them.
 func (l agentLauncher) Launch(ctx context.Context, o LaunchOptions) (Running, error) {
 	base, err := filepath.Abs(l.p.Dir)
 	if err != nil {
@@ -35,17 +35,17 @@ func (l agentLauncher) Launch(ctx context.Context, o LaunchOptions) (Running, er
 	return a, nil
 }
 
-// Private needs a command, and that its agents need not all connect to one address.
+// Private reports whether there is a command whose agents need not all connect to one address.
 func (l agentLauncher) Private() bool {
 	return l.p.Command != nil && l.p.Reach().Listen == ""
 }
 
-// agents is the Running of a target that Dials. Its setup is what is known before a call.
+// agents is the Running of a target that Dials. Its setup holds what is known before a call.
 type agents struct {
 	setup
 	lifetime
 	stderr *output   // of all calls
-	tee    io.Writer // nil: nobody
+	tee    io.Writer // nil: discarded
 	calls  started
 }
 
@@ -54,8 +54,7 @@ var (
 	_ Caller  = (*agents)(nil)
 )
 
-// Call starts the command, with a scratch folder of its own. Without a command it does nothing: the agent comes by
-// itself.
+// Call starts the command in its own scratch folder. Without a command it does nothing: the agent connects by itself.
 func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
 	a.life.RLock()
 	defer a.life.RUnlock()
@@ -79,7 +78,7 @@ func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
 	return c, nil
 }
 
-// teeFor is who gets what one call writes.
+// teeFor returns the writers that receive the output of one call.
 func (a *agents) teeFor(own io.Writer) (all tees) {
 	if a.tee != nil {
 		all = append(all, a.tee)
@@ -92,7 +91,7 @@ func (a *agents) teeFor(own io.Writer) (all tees) {
 
 func (a *agents) BaseURL() string { return "" }
 
-// Stderr is the last 64 KiB that all agents wrote to stderr.
+// Stderr returns the last 64 KiB that all agents wrote to stderr.
 func (a *agents) Stderr() string { return a.stderr.String() }
 
 func (a *agents) Hook(_ context.Context, name string, _ CustomAgent) error {
@@ -107,7 +106,7 @@ func (a *agents) Restart(context.Context, bool) error {
 	return &NotDeclaredError{"way to restart an agent, other than calling another one"}
 }
 
-// Stop stops all agents that were called, and those that are being called.
+// Stop stops all agents, including those still being started.
 func (a *agents) Stop(ctx context.Context) error {
 	a.cancel()
 	a.life.Lock()
@@ -115,7 +114,7 @@ func (a *agents) Stop(ctx context.Context) error {
 	return a.calls.stop(ctx)
 }
 
-// agentCall is one agent that was started.
+// agentCall is one started agent.
 type agentCall struct {
 	of *agents
 	setup
@@ -138,7 +137,7 @@ func (c *agentCall) Exited() <-chan struct{} { return c.proc.died }
 func (c *agentCall) ExitErr() error          { return c.proc.how() }
 func (c *agentCall) Stderr() string          { return c.stderr.String() }
 
-// Stop ends the process with its whole group, as that of an Instance does, and removes the scratch folder.
+// Stop ends the process and its group, like Instance.Stop, and removes the scratch folder.
 func (c *agentCall) Stop(ctx context.Context) error {
 	if err := c.proc.stop(ctx, c.profile.Command.Stop.Duration); err != nil {
 		return err

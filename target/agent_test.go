@@ -17,7 +17,7 @@ import (
 	"parley/internal/procgroup"
 )
 
-// fakeAgent is the profile of a fake agent in a mode, in a folder of its own.
+// fakeAgent returns the profile of a fake agent, in a folder of its own.
 func fakeAgent(t *testing.T, mode string) *Profile {
 	t.Helper()
 	p := toys.New("dialling")
@@ -25,8 +25,7 @@ func fakeAgent(t *testing.T, mode string) *Profile {
 	return p
 }
 
-// launchAgents launches agents in a scratch folder of the test's own, and checks at its end that nothing is left of
-// them.
+// launchAgents launches agents in a scratch folder, and checks at the end of the test that nothing is left of them.
 func launchAgents(t *testing.T, p *Profile, o LaunchOptions) *agents {
 	t.Helper()
 	scratch := t.TempDir()
@@ -68,7 +67,7 @@ func call(t *testing.T, a *agents, session string) (*agentCall, string) {
 	return c.(*agentCall), <-said
 }
 
-// TestCall: each agent that is called is a process with a folder of its own, which is told where to go.
+// TestCall: each called agent is a process with its own folder, and is told where to connect.
 func TestCall(t *testing.T) {
 	p := fakeAgent(t, "agent")
 	if err := os.WriteFile(filepath.Join(p.Dir, "src"), []byte("text"), 0o600); err != nil {
@@ -78,7 +77,7 @@ func TestCall(t *testing.T) {
 	p.Command.Run = append(p.Command.Run, "{url}", "{session}", "{port}", "{dir}")
 	p.Command.Env["ALL"] = "{profile} {session} {model} {other}"
 	p.Model = &Model{Hook: `echo "$PARLEY_SESSION $PARLEY_URL" > "$PARLEY_DIR/told"`}
-	var all strings.Builder // one agent after the other writes to it
+	var all strings.Builder // the agents write to it one after the other
 	a := launchAgents(t, p, LaunchOptions{ModelURL: "http://model", Stderr: &all})
 
 	dirs := map[string]bool{}
@@ -139,7 +138,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestCallAsEnvironment: what the agent is told stands in its environment too.
+// TestCallAsEnvironment: the agent's parameters are also in its environment.
 func TestCallAsEnvironment(t *testing.T) {
 	p := fakeAgent(t, "")
 	p.Command.Run = []string{"sh", "-c",
@@ -151,11 +150,11 @@ func TestCallAsEnvironment(t *testing.T) {
 	}
 }
 
-// TestAgentEnds: an agent that ends by itself says how, and is no failure to start.
+// TestAgentEnds: an agent that exits by itself says how, and this is not a failure to start.
 func TestAgentEnds(t *testing.T) {
 	for _, tt := range []struct{ reason, mode, how, stderr string }{
 		{"it fails", "dies", "exit status 3", "cannot read its config\n"},
-		{"it is done", "ends", "exit status 0", ""},
+		{"it exits normally", "ends", "exit status 0", ""},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			a := launchAgents(t, fakeAgent(t, tt.mode), LaunchOptions{})
@@ -164,7 +163,7 @@ func TestAgentEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-c.Exited()
-			if err := c.Stop(t.Context()); err != nil { // now all of its output is there
+			if err := c.Stop(t.Context()); err != nil { // after this all of its output is there
 				t.Error(err)
 			}
 			if c.ExitErr() == nil || c.ExitErr().Error() != tt.how || c.Stderr() != tt.stderr {
@@ -174,7 +173,7 @@ func TestAgentEnds(t *testing.T) {
 	}
 }
 
-// TestStopAgents: those who ignore the request to end are killed with their children, all within one grace.
+// TestStopAgents: agents that ignore the request to exit are killed with their children, all within one grace period.
 func TestStopAgents(t *testing.T) {
 	p := fakeAgent(t, "agents")
 	a := launchAgents(t, p, LaunchOptions{})
@@ -197,7 +196,7 @@ func TestStopAgents(t *testing.T) {
 	}
 }
 
-// TestStopWhileCalling: a call that is under way is given up, and leaves nothing.
+// TestStopWhileCalling: a pending call is aborted and leaves nothing behind.
 func TestStopWhileCalling(t *testing.T) {
 	p := fakeAgent(t, "agent")
 	p.Model = &Model{Hook: `echo x > "$PARLEY_PROFILE_DIR/pipe"; sleep 600`}
@@ -233,7 +232,7 @@ func TestCallGivenUp(t *testing.T) {
 	}
 }
 
-// TestNoAgent: what is wrong with a command is told at the launch, as far as it is known then.
+// TestNoAgent: mistakes in a command are reported at the launch if they are known by then.
 func TestNoAgent(t *testing.T) {
 	for _, tt := range []struct {
 		reason   string
@@ -290,7 +289,7 @@ func TestNoAgent(t *testing.T) {
 	}
 }
 
-// TestAgentInItsFolder: a relative program is meant from command.dir, at the launch and at the call.
+// TestAgentInItsFolder: a relative program path refers to command.dir, at the launch and at the call.
 func TestAgentInItsFolder(t *testing.T) {
 	p := fakeAgent(t, "")
 	p.Command.Dir, p.Command.Run = "sub", []string{"bin/agent"}
@@ -320,7 +319,7 @@ func TestSelfDriven(t *testing.T) {
 	}
 }
 
-// TestAgentsCan: what there is no way to do with an agent is not declared.
+// TestAgentsCan: whatever cannot be done with an agent is not declared.
 func TestAgentsCan(t *testing.T) {
 	p := fakeAgent(t, "agent")
 	p.Hooks = Hooks{AddAgent: "true", ConfigDigest: "true", Restart: "true", UserSays: "true"}
@@ -352,11 +351,11 @@ func TestPrivateAgents(t *testing.T) {
 		change func(*Profile)
 		want   bool
 	}{
-		{"an agent that is started", func(*Profile) {}, true},
+		{"a started agent", func(*Profile) {}, true},
 		{"an agent that connects by itself", func(p *Profile) { p.Command, toy(p).Listen = nil, "127.0.0.1:4711" }, false},
-		{"agents that are started, and know one address", func(p *Profile) { toy(p).Listen = "127.0.0.1:4711" }, false},
+		{"started agents that all connect to one address", func(p *Profile) { toy(p).Listen = "127.0.0.1:4711" }, false},
 		{"a host on a port of its own", func(p *Profile) { p.Role, p.URL = "host", "http://127.0.0.1:{port}" }, true},
-		{"a relay that runs already", func(p *Profile) { p.Role, p.Command, p.URL = "relay", nil, "http://x" }, false},
+		{"a relay that is already running", func(p *Profile) { p.Role, p.Command, p.URL = "relay", nil, "http://x" }, false},
 	} {
 		p := fakeAgent(t, "agent")
 		tt.change(p)

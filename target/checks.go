@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Socket checks a WebSocket of a section, which stands at path.
+// Socket checks the WebSocket settings of a section at path.
 func (c *Checker) Socket(path string, ws WSWire) error {
 	if !strings.HasPrefix(ws.Path, "/") {
 		return c.Fail(path+".path", fmt.Sprintf("%q does not start with a slash", ws.Path), "")
@@ -22,8 +22,8 @@ func (c *Checker) Socket(path string, ws WSWire) error {
 	return nil
 }
 
-// Places checks that the fields of a struct of pointers are somewhere within the whole; those of the keys in but may
-// be all of it.
+// Places checks that every field of a struct of pointers has a place within the whole. Only the keys in but may be
+// the whole itself.
 func (c *Checker) Places(path, whole string, fields any, but ...string) error {
 	v := reflect.ValueOf(fields)
 	for i := range v.NumField() {
@@ -50,7 +50,7 @@ func (c *Checker) Places(path, whole string, fields any, but ...string) error {
 	return nil
 }
 
-// Names checks that a renaming is of known names, and that no two of them end up the same.
+// Names checks that renames has only known names and that no two end up the same.
 func (c *Checker) Names(path, what string, renames map[string]Names, known []string) error {
 	type home struct{ name, at string }
 	owner := map[string]home{}
@@ -83,7 +83,7 @@ func (c *Checker) Names(path, what string, renames map[string]Names, known []str
 	return nil
 }
 
-// Item is the path of an item of a list that may be written as one value alone.
+// Item returns the path of a list item, also for a list written as a single value.
 func (c *Checker) Item(path string, i int) string {
 	if one := fmt.Sprintf("%s[%d]", path, i); c.Given(one) {
 		return one
@@ -91,7 +91,7 @@ func (c *Checker) Item(path string, i int) string {
 	return path
 }
 
-// Single gives the form of names to renamings that have one each.
+// Single converts renamings with one name each to Names.
 func Single(renames map[string]string) map[string]Names {
 	all := make(map[string]Names, len(renames))
 	for name, wire := range renames {
@@ -102,23 +102,23 @@ func Single(renames map[string]string) map[string]Names {
 
 var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
 
-// Placeholders are what stands in braces in a text, the braces included.
+// Placeholders returns the placeholders of a text, with their braces.
 func Placeholders(text string) []string { return placeholder.FindAllString(text, -1) }
 
-// MethodName and HeaderName report whether a text is the token of RFC 9110, section 5.6.2, as names of methods, header
-// fields and subprotocols are.
+// MethodName reports whether a text is a token of RFC 9110, section 5.6.2, as are the names of methods, header fields
+// and subprotocols.
 func MethodName(s string) bool { return httpToken.MatchString(s) }
 
-// HeaderName is MethodName of a header field.
+// HeaderName is MethodName for header fields.
 func HeaderName(s string) bool { return httpToken.MatchString(s) }
 
-// WSWire is the WebSocket of the ws driver.
+// WSWire is how the ws driver reaches the target's WebSocket.
 type WSWire struct {
-	Path         string   `yaml:"path"`         // of each protocol its own
+	Path         string   `yaml:"path"`         // default depends on the protocol
 	Subprotocols []string `yaml:"subprotocols"` // offered in the handshake; default none
 }
 
-// Renamed is what a wire calls a name of the default binding.
+// Renamed returns what a wire calls a name of the default binding.
 func Renamed(names map[string]string, name string) string {
 	if n, ok := names[name]; ok {
 		return n
@@ -126,7 +126,7 @@ func Renamed(names map[string]string, name string) string {
 	return name
 }
 
-// Sent is the name that is sent, of those that a wire has for a name of the default binding: the first.
+// Sent returns the name to send for a name of the default binding: the first that the wire has.
 func Sent(names map[string]Names, name string) string {
 	if all := names[name]; len(all) > 0 {
 		return all[0]
@@ -134,9 +134,9 @@ func Sent(names map[string]Names, name string) string {
 	return name
 }
 
-// Original is the inverse of Renamed and Sent: the default name of what a wire calls so. A name that the default
-// binding does not have is returned as it is; one that it has, but that this wire calls otherwise, means nothing here,
-// and gives "".
+// Original is the inverse of Renamed and Sent: it returns the default name of a name on the wire. A name unknown to
+// the default binding is returned unchanged. A default name that this wire replaces by another means nothing here:
+// the result is "".
 func Original[N string | Names](names map[string]N, wire string) string {
 	for name, n := range names {
 		switch n := any(n).(type) {

@@ -17,11 +17,11 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxProfile bounds what is parsed: nested YAML is read recursively.
+// maxProfile bounds the size of a profile: nested YAML is read recursively.
 const maxProfile = 64 << 10
 
-// Decoder puts a YAML document into a struct. The library parses; the walk over its nodes is ours, because every
-// mistake gets a place, words of this domain and a mend, and the checks that follow need the places too.
+// Decoder decodes a YAML document into a struct. The library only parses. We walk the nodes ourselves, because every
+// error needs a position, domain terms and a fix, and later checks need the positions too.
 type Decoder struct {
 	file string
 	at   map[string]place // by path, such as "limits.open" or "drivers[1]"; "" is the document
@@ -30,12 +30,12 @@ type Decoder struct {
 // place is a line and a column, from 1.
 type place struct{ line, col int }
 
-// Decodable is a type that reads its own node. Path is where the node stands in the profile, such as "limits.open".
+// Decodable is a type that decodes its own node. Path is the node's place in the profile, such as "limits.open".
 type Decodable interface {
 	FromYAML(d *Decoder, n ast.Node, path string) error
 }
 
-// document reads YAML down to the mapping that is the profile, which decode then puts into a struct that holds the
+// document parses YAML and returns the mapping that is the profile. decode then puts it into a struct with the
 // defaults.
 func (d *Decoder) document(b []byte) (body ast.Node, err error) {
 	d.at = map[string]place{"": {1, 1}}
@@ -53,9 +53,9 @@ func (d *Decoder) document(b []byte) (body ast.Node, err error) {
 	return body, err
 }
 
-// parse gives the body of the only document; nil when there is none.
+// parse returns the body of the only document; nil if there is none.
 func (d *Decoder) parse(b []byte) (body ast.Node, err error) {
-	defer func() { // the parser's own slips are not to end a run
+	defer func() { // a panic of the parser must not end a run
 		if r := recover(); r != nil {
 			body, err = nil, d.Fail("", fmt.Sprintf("the profile is not valid YAML: %v", r), "")
 		}
@@ -84,7 +84,7 @@ func (d *Decoder) parse(b []byte) (body ast.Node, err error) {
 	return body, nil
 }
 
-// Fail is the error at a path, or at what encloses it.
+// Fail returns an error located at a path, or at what encloses it.
 func (d *Decoder) Fail(path, msg, mend string) error {
 	if path != "" {
 		msg = path + ": " + msg
@@ -97,7 +97,7 @@ func (d *Decoder) Fail(path, msg, mend string) error {
 	return &ProfileError{File: d.file, Line: at.line, Col: at.col, Msg: msg, Mend: mend}
 }
 
-// decode puts n into v.
+// decode decodes n into v.
 func (d *Decoder) decode(n ast.Node, v reflect.Value, path string) error {
 	if path != "" {
 		d.at[path] = d.placeAt(n)
@@ -139,7 +139,7 @@ func (d *Decoder) decode(n ast.Node, v reflect.Value, path string) error {
 		if !ok {
 			return d.wrong(n, path, "a whole number")
 		}
-		value, ok := i.Value.(uint64) // negative ones are int64
+		value, ok := i.Value.(uint64) // negative numbers are int64
 		if !ok || value > math.MaxInt32 {
 			return d.Fail(path, i.Token.Value+" is out of range", "")
 		}
@@ -153,7 +153,7 @@ func (d *Decoder) decode(n ast.Node, v reflect.Value, path string) error {
 	return err
 }
 
-// refuse turns down what a profile has no use for, so that what is read is what is written.
+// refuse rejects YAML features that a profile does not use, so that what is read is what is written.
 func (d *Decoder) refuse(n ast.Node, v reflect.Value, path string) error {
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode:
@@ -172,7 +172,7 @@ func (d *Decoder) refuse(n ast.Node, v reflect.Value, path string) error {
 	return nil
 }
 
-// Nullable is a type of values that may be null.
+// Nullable marks types whose values may be null.
 type Nullable interface{ Nullable() }
 
 func nullable(v reflect.Value) bool {
@@ -188,7 +188,7 @@ type Member struct {
 	at place
 }
 
-// Members lists a mapping's entries in order, and refuses duplicates and keys that are no text.
+// Members lists the entries of a mapping in order. It rejects duplicates and keys that are not text.
 func (d *Decoder) Members(n ast.Node, path string) ([]Member, error) {
 	entries, ok := pairs(n)
 	if !ok {
@@ -208,7 +208,7 @@ func (d *Decoder) Members(n ast.Node, path string) ([]Member, error) {
 		seen[key.Value] = true
 		d.at[Within(path, key.Value)] = at
 		value := e.Value
-		if isNull(value) { // it has no token of its own
+		if isNull(value) { // null has no token of its own
 			value = ast.Null(e.Key.GetToken())
 		}
 		list = append(list, Member{key.Value, value, at})
@@ -255,13 +255,13 @@ func (d *Decoder) ListInto(n ast.Node, v any, path string) error {
 	return d.list(n, reflect.ValueOf(v).Elem(), path)
 }
 
-// Place notes where the node of a path stands, for Fail.
+// Place records the position of a path's node, for Fail.
 func (d *Decoder) Place(path string, n ast.Node) { d.at[path] = d.placeAt(n) }
 
-// NewDecoder makes a decoder for a value outside of profiles: its errors are *ProfileError without a place.
+// NewDecoder makes a decoder for a value outside profiles: its errors are *ProfileError without a position.
 func NewDecoder() *Decoder { return &Decoder{at: map[string]place{"": {}}} }
 
-// mapping adds to what v holds already, the defaults.
+// mapping decodes into what v already holds, the defaults.
 func (d *Decoder) mapping(n ast.Node, v reflect.Value, path string) error {
 	members, err := d.Members(n, path)
 	if err != nil {
@@ -297,7 +297,7 @@ func (d *Decoder) list(n ast.Node, v reflect.Value, path string) error {
 	return nil
 }
 
-// Any is a JSON value: nil, bool, int64, uint64, float64, string, []any or map[string]any.
+// Any returns a JSON value: nil, bool, int64, uint64, float64, string, []any or map[string]any.
 func (d *Decoder) Any(n ast.Node, path string) (any, error) {
 	switch n := n.(type) {
 	case *ast.NullNode:
@@ -324,7 +324,7 @@ func (d *Decoder) Any(n ast.Node, path string) (any, error) {
 	return nil, d.wrong(n, path, "a JSON value")
 }
 
-// Text is a node that is text.
+// Text returns the value of a text node.
 func (d *Decoder) Text(n ast.Node, path string) (string, error) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -337,7 +337,7 @@ func (d *Decoder) Text(n ast.Node, path string) (string, error) {
 	return "", d.wrong(n, path, "text")
 }
 
-// wrong is the error about a value of the wrong kind.
+// wrong returns the error about a value of the wrong kind.
 func (d *Decoder) wrong(n ast.Node, path, want string) error {
 	found, mend := "a value", ""
 	switch n := n.(type) {
@@ -374,7 +374,7 @@ func (d *Decoder) failAt(at place, path, msg, mend string) error {
 	return &ProfileError{File: d.file, Line: at.line, Col: at.col, Msg: msg, Mend: mend}
 }
 
-// placeAt is where a node begins; that of a block mapping is its first key, as its own token is a colon.
+// placeAt returns where a node begins. A block mapping begins at its first key, as its own token is a colon.
 func (d *Decoder) placeAt(n ast.Node) place {
 	if entries, ok := pairs(n); ok && len(entries) > 0 {
 		if m, ok := n.(*ast.MappingNode); !ok || !m.IsFlowStyle {
@@ -391,7 +391,7 @@ func placeOf(tok *token.Token) place {
 	return place{max(1, tok.Position.Line), max(1, tok.Position.Column)}
 }
 
-// pairs lists the entries of a mapping, and whether n is one.
+// pairs returns the entries of a mapping, and whether n is one.
 func pairs(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -407,7 +407,7 @@ func isNull(n ast.Node) bool {
 	return n == nil || null
 }
 
-// Within is the path of a key below a path.
+// Within returns the path of a key below a path.
 func Within(path, key string) string {
 	if path == "" {
 		return key

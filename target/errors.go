@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// ProfileError is one mistake in a profile. Line and Col count from 1; 0 where no place is known.
+// ProfileError is one mistake in a profile. Line and Col count from 1; 0 if the position is unknown.
 type ProfileError struct {
 	File      string
 	Line, Col int
 	Msg       string // what is wrong
-	Mend      string // how to mend it; may be ""
+	Mend      string // how to fix it; may be ""
 }
 
-// Error is "profile.yaml:12:3: what is wrong (how to mend it)".
+// Error returns "profile.yaml:12:3: what is wrong (how to fix it)".
 func (e *ProfileError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -30,7 +30,7 @@ func (e *ProfileError) Error() string {
 	return b.String()
 }
 
-// UnreachableError says that nobody answers where the target should be.
+// UnreachableError reports that no server listens at the target's URL.
 type UnreachableError struct {
 	URL   string
 	Tried []Attempt
@@ -50,7 +50,7 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("target %s cannot be reached: tried %s", e.URL, strings.Join(tried, "; "))
 }
 
-// Unwrap gives what went wrong at each address.
+// Unwrap returns the error for each address.
 func (e *UnreachableError) Unwrap() []error {
 	errs := make([]error, len(e.Tried))
 	for i, a := range e.Tried {
@@ -59,13 +59,13 @@ func (e *UnreachableError) Unwrap() []error {
 	return errs
 }
 
-// StartError says that a target's process could not be started, ended too early, or was not ready in time; or that the
-// folder of a page cannot be served.
+// StartError reports that a target's process could not be started, exited too early, or was not ready in time; or
+// that the folder of a page cannot be served.
 type StartError struct {
-	Command []string // with its placeholders replaced, as far as they are known; of a page its folder alone
+	Command []string // placeholders replaced where known; for a page, only its folder
 	Reason  string   // what happened, in words
-	Err     error    // how the process ended, or why it could not be started; nil when it ran but was not ready
-	Stdout  string   // the last of what it wrote
+	Err     error    // how the process exited, or why it could not be started; nil if it ran but was not ready
+	Stdout  string   // the end of its output
 	Stderr  string
 }
 
@@ -85,18 +85,18 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// NotDeclaredError says that the profile gives no way to do what was asked. Its tests are not-tested.
+// NotDeclaredError reports that the profile gives no way to do what was asked. What needs it is not tested.
 type NotDeclaredError struct {
-	Key string // the key of the profile that would give one, e.g. "hooks.restart"; words for what has none
+	Key string // the profile key that would, e.g. "hooks.restart", or a description if there is none
 }
 
 func (e *NotDeclaredError) Error() string { return "the profile declares no " + e.Key }
 
-// HookError says that a hook was run and failed.
+// HookError reports that a hook ran and failed.
 type HookError struct {
 	Name   string // its key, e.g. "add-agent"
-	Err    error  // *exec.ExitError, a context's error, or why it could not be run
-	Output string // the last of its stdout and stderr
+	Err    error  // *exec.ExitError, a context error, or why it could not be run
+	Output string // the end of its stdout and stderr
 }
 
 func (e *HookError) Error() string {
@@ -109,7 +109,7 @@ func (e *HookError) Error() string {
 
 func (e *HookError) Unwrap() error { return e.Err }
 
-// OutsideError says that a target names a log file that does not lie in the folder of its logs. It has not been opened.
+// OutsideError reports that a target names a log file outside its log folder. The file was not opened.
 type OutsideError struct {
 	Folder string
 	Name   string // as the target gave it

@@ -13,8 +13,8 @@ var (
 	variableName = regexp.MustCompile(`\A\$\{[A-Za-z_][A-Za-z0-9_]*\}\z`)
 )
 
-// expandEnv replaces ${NAME} by environment variables; $${ stands for ${ itself. It also gives the values that it put
-// in.
+// expandEnv replaces ${NAME} by environment variables; $${ stands for a literal ${. It also returns the values that
+// it inserted.
 func expandEnv(s string, env func(string) (string, bool)) (out string, values []string, err error) {
 	out = variable.ReplaceAllStringFunc(s, func(m string) string {
 		switch {
@@ -36,14 +36,14 @@ func expandEnv(s string, env func(string) (string, bool)) (out string, values []
 	return out, values, err
 }
 
-// filling holds what the placeholders stand for, for one process.
+// filling holds the values of the placeholders for one process.
 type filling struct {
 	port, url, dir, profile, model string
-	session                        string // "" where there is none, and {session} stands for itself
-	driver                         string // over which the process is reached; "" where a protocol has but one way
+	session                        string // "": none, and {session} stays as it is
+	driver                         string // how the process is reached; "" if the protocol has only one way
 }
 
-// fill replaces the placeholders in s. What it puts in is not looked at again.
+// fill replaces the placeholders in s. It does not expand the inserted text.
 func (f filling) fill(s string) string {
 	pairs := []string{
 		"{port}", f.port, "{url}", f.url, "{dir}", f.dir, "{profile}", f.profile, "{model}", f.model,
@@ -54,7 +54,7 @@ func (f filling) fill(s string) string {
 	return strings.NewReplacer(pairs...).Replace(s)
 }
 
-// env is what processes and hooks find in their environment.
+// env returns the environment variables for processes and hooks.
 func (f filling) env() []string {
 	env := []string{
 		"PARLEY_PORT=" + f.port, "PARLEY_URL=" + f.url, "PARLEY_DIR=" + f.dir,
@@ -69,7 +69,7 @@ func (f filling) env() []string {
 	return env
 }
 
-// mentions reports whether a placeholder is used anywhere that the process can see.
+// mentions reports whether the process can see the placeholder anywhere.
 func (c *Command) mentions(placeholder string) bool {
 	if c == nil {
 		return false

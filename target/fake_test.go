@@ -60,36 +60,36 @@ func fakeTarget(mode string) {
 		}
 		fmt.Fprintln(os.Stderr, "the store is locked")
 		os.Exit(4)
-	case "family": // of a child and a grandchild, which ignore the request to end
+	case "family": // with a child and a grandchild, which ignore the request to exit
 		must(exec.Command("sh", "-c", "trap '' TERM; sleep 600 & sleep 600").Start())
-	case "escape": // by a child in another session, which holds the output
+	case "escape": // with a child in another session that holds the output open
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "FAKE_TARGET=never")
 		cmd.Stdout = os.Stdout
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		must(cmd.Start())
 		must(os.WriteFile(filepath.Join(os.Getenv("PARLEY_PROFILE_DIR"), "escaped"), fmt.Append(nil, cmd.Process.Pid), 0o600))
-	case "agent": // that tells what it was told, and ends when it is asked to
+	case "agent": // reports what it was told, and exits when asked to
 		term := make(chan os.Signal, 1)
 		signal.Notify(term, syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, strings.Join(os.Args[1:], " "), os.Getenv("ALL"))
 		<-term
 		os.Exit(0)
-	case "agents": // with a child that ignores the request to end
+	case "agents": // with a child that ignores the request to exit
 		must(exec.Command("sh", "-c", "trap '' TERM; echo up >&2; sleep 600 & sleep 600").Start())
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, "up")
 		time.Sleep(time.Hour)
-	case "speaks": // or serves, as its driver says
+	case "speaks": // or serves, depending on its driver
 		if os.Getenv("PARLEY_DRIVER") == "stdio" {
 			speak()
 		}
-	case "floods": // without listening to anybody
+	case "floods": // and reads nothing
 		fmt.Fprintln(os.Stderr, "up")
 		for {
 			fmt.Println(strings.Repeat("x", 99))
 		}
-	case "harness": // that starts a target of its own and says which
+	case "harness": // starts its own target and reports which
 		p := toys.New("listening")
 		p.URL = "http://127.0.0.1:{port}"
 		p.Command = &Command{Run: []string{os.Args[0]}, Env: map[string]string{"FAKE_TARGET": "serve"}}
@@ -102,7 +102,8 @@ func fakeTarget(mode string) {
 	serve(dir)
 }
 
-// speak says what it was told, and then what it hears. At the word "end" it fails, at the end of its stdin it is done.
+// speak prints what it was told, and then what it reads. It fails at the word "end", and exits at the end of its
+// stdin.
 func speak() {
 	fmt.Println(strings.Join(os.Args[1:], " "), os.Getenv("ALL"), os.Getenv("PARLEY_URL"))
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {

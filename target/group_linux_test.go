@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestHarnessKilled: a harness that is killed takes its target with it.
+// TestHarnessKilled: when the harness is killed, its target dies too.
 func TestHarnessKilled(t *testing.T) {
 	harness := exec.Command(os.Args[0])
 	harness.Env = append(os.Environ(), "FAKE_TARGET=harness", "TMPDIR="+t.TempDir())

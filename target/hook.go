@@ -14,7 +14,7 @@ import (
 	"parley/internal/procgroup"
 )
 
-// env is what a hook learns about an agent.
+// env returns the environment variables that describe an agent to a hook.
 func (a CustomAgent) env() []string {
 	return []string{
 		"PARLEY_AGENT_ID=" + a.ID, "PARLEY_AGENT_NAME=" + a.Name, "PARLEY_AGENT_DESCRIPTION=" + a.Description,
@@ -30,9 +30,9 @@ type shell struct {
 	limit         time.Duration
 }
 
-// run gives the hook's stdout. Its outputs are files and no pipes, so that it ends when the shell does, even when a
-// hook leaves a server running, and so that this server can go on writing. What it leaves running is its own business;
-// at the limit its whole group is killed.
+// run returns the hook's stdout. The outputs are files rather than pipes: run ends with the shell even if the hook
+// leaves a server running, and that server can keep writing. Whatever the hook leaves running is left alone, except
+// that its whole group is killed at the limit.
 func (s shell) run(ctx context.Context) ([]byte, error) {
 	fail := func(err error, out []byte) error { return &HookError{s.name, err, string(out)} }
 	stdout, err := unnamedFile()
@@ -67,7 +67,7 @@ func (s shell) run(ctx context.Context) ([]byte, error) {
 	return nil, fail(err, all[max(0, len(all)-keptOutput):])
 }
 
-// unnamedFile is a file that is gone once it is closed.
+// unnamedFile returns a file that disappears when it is closed.
 func unnamedFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "parley-hook-")
 	if err != nil {
@@ -80,7 +80,7 @@ func unnamedFile() (*os.File, error) {
 	return f, nil
 }
 
-// content is all that was written to a file.
+// content returns all that was written to a file.
 func content(f *os.File) ([]byte, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err

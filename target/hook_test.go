@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// running is the profile of a target that runs already.
+// running returns the profile of a target that is already running.
 func running(t *testing.T) *Profile {
 	t.Helper()
 	s := httptest.NewServer(http.NotFoundHandler())
@@ -68,7 +68,7 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// TestSay: the hook finds the text and the relay session as they are.
+// TestSay: the hook gets the text and the relay session unchanged.
 func TestSay(t *testing.T) {
 	p := running(t)
 	in := start(t, p, LaunchOptions{})
@@ -93,8 +93,8 @@ func TestSay(t *testing.T) {
 	}
 }
 
-// TestHookLate: a hook that takes too long is killed with its children. A limit in which a busy machine did not bring
-// it to start them shows nothing, and is made longer.
+// TestHookLate: a hook that takes too long is killed with its children. If a busy machine does not get to start them
+// within the limit, the test retries with a longer one.
 func TestHookLate(t *testing.T) {
 	p := running(t)
 	p.Hooks.AddAgent = `echo $$ > group; sleep 600 & sleep 600`
@@ -125,7 +125,7 @@ func ended(t *testing.T, file string) {
 	}
 }
 
-// TestHookLeavesAServer: what a hook starts in the background neither keeps it waiting nor is ended.
+// TestHookLeavesAServer: run neither waits for what a hook starts in the background nor ends it.
 func TestHookLeavesAServer(t *testing.T) {
 	p := running(t)
 	p.Hooks.Restart = `echo $$ > group; echo kill=$PARLEY_KILL > how; sleep 600 & true`
@@ -151,7 +151,7 @@ func TestConfigBytes(t *testing.T) {
 		want   string
 		err    string
 	}{
-		{"nothing says where", func(*Profile) {}, "", "the profile declares no agents.file or hooks.config-digest"},
+		{"no location declared", func(*Profile) {}, "", "the profile declares no agents.file or hooks.config-digest"},
 		{"a file of the profile", func(p *Profile) { p.Agents.File = "agents.json" }, "{}", ""},
 		{"a file of the instance", func(p *Profile) { p.Agents.File = "{dir}/own" }, "http://model", ""},
 		{"a hook rather than a file", func(p *Profile) {
@@ -184,7 +184,7 @@ func TestModelHookFails(t *testing.T) {
 	if !errors.As(err, &failed) || failed.Name != HookModel {
 		t.Errorf("got %v, want a *HookError", err)
 	}
-	start(t, p, LaunchOptions{}) // without a stub there is nothing to tell
+	start(t, p, LaunchOptions{}) // without a stub the hook does not run
 }
 
 func TestRunningTarget(t *testing.T) {

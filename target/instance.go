@@ -13,17 +13,17 @@ import (
 	"parley/internal/freeport"
 )
 
-// Instance is the Running of a profile: a process that Start started, or a target that ran already. It is an Exiter, a
-// Piper, a Speaker and a LogKeeper.
+// Instance is the Running of a profile: a process started by Start, or a target that was already running. It is an
+// Exiter, a Piper, a Speaker and a LogKeeper.
 type Instance struct {
 	setup
 	lifetime
-	picked         *freeport.Port // nil when the profile names one
+	picked         *freeport.Port // nil if the profile names a port
 	stdout, stderr *output
-	piped          started // those that speak
+	piped          started // the piped processes
 
 	mu   sync.Mutex
-	proc *process // nil: it is not ours
+	proc *process // nil: not started by us
 }
 
 var (
@@ -36,10 +36,10 @@ var (
 
 var errStopped = errors.New("the target is being stopped")
 
-// Start starts the target of a profile and waits until it is ready; where the profile has no command it checks that
-// somebody listens at the URL. Ctx bounds the start only. The errors are *UnreachableError, *StartError, *HookError (of
-// model.hook), or ctx's cause. Nothing is left running after an error. A target that Dials or that PipesOnly has
-// nothing to be started before it is asked for: see NewLauncher.
+// Start starts the target of a profile and waits until it is ready. If the profile has no command, it checks that a
+// server listens at the URL. Ctx bounds the start only. Errors are *UnreachableError, *StartError, *HookError (of
+// model.hook), or ctx's cause. Nothing is left running after an error. For a target that Dials or PipesOnly use
+// NewLauncher.
 func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) {
 	in := &Instance{setup: setup{p, filling{model: o.ModelURL, driver: p.told(WS)}}, stdout: &output{}, stderr: &output{}}
 	if o.Stderr != nil {
@@ -51,7 +51,7 @@ func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) 
 	if err == nil {
 		return in, nil
 	}
-	if left := in.Stop(context.Background()); left != nil { // the process has gone; what is left is the folder
+	if left := in.Stop(context.Background()); left != nil { // the process is gone; only the folder may be left
 		err = errors.Join(err, left)
 	}
 	return nil, err
@@ -76,20 +76,20 @@ func (in *Instance) begin(ctx context.Context) error {
 	return in.tellModel(ctx)
 }
 
-// locate settles URL and port; port 0 means the one that the profile names.
+// locate sets URL and port; port 0 means the one in the profile.
 func (in *Instance) locate(port int) {
 	in.fill.url = strings.Replace(in.profile.URL, anyPort, fmt.Sprint(port), 1)
 	_, in.fill.port = hostPort(in.fill.url)
 }
 
-// BaseURL is where the target listens, without a slash at its end.
+// BaseURL returns where the target listens, without a trailing slash.
 func (in *Instance) BaseURL() string { return in.fill.url }
 
-// Stderr is the last 64 KiB that the target wrote to stderr, over all restarts.
+// Stderr returns the last 64 KiB that the target wrote to stderr, across restarts.
 func (in *Instance) Stderr() string { return in.stderr.String() }
 
-// Exited closes when the process has ended other than by Stop or Restart. After a restart it is another channel. It is
-// nil where the process is not ours.
+// Exited returns a channel that closes when the process has exited other than by Stop or Restart. Each restart makes
+// a new channel. It is nil if the process is not ours.
 func (in *Instance) Exited() <-chan struct{} {
 	if p := in.process(); p != nil {
 		return p.died
@@ -97,7 +97,7 @@ func (in *Instance) Exited() <-chan struct{} {
 	return nil
 }
 
-// ExitErr tells how the process ended ("exit status 3", "signal: killed"), and is nil while it runs.
+// ExitErr says how the process exited ("exit status 3", "signal: killed"); nil while it runs.
 func (in *Instance) ExitErr() error {
 	if p := in.process(); p != nil {
 		return p.how()
@@ -105,7 +105,7 @@ func (in *Instance) ExitErr() error {
 	return nil
 }
 
-// Hook runs a hook about an agent, in the profile's folder, within Limits.Hook.
+// Hook runs a hook for an agent, in the profile's folder, within Limits.Hook.
 func (in *Instance) Hook(ctx context.Context, name string, agent CustomAgent) error {
 	h := in.profile.Hooks
 	command := map[string]string{
@@ -129,8 +129,8 @@ func (in *Instance) Say(ctx context.Context, relaySession, text string) error {
 	return err
 }
 
-// Pipe starts the command once more, as a process that speaks. The one that listens has nothing to do with it, and a
-// restart leaves it alone.
+// Pipe starts another process of the command, to be reached by its stdin and stdout. It is independent of the one
+// that listens, and survives a restart of that.
 func (in *Instance) Pipe(ctx context.Context) (Piped, error) {
 	if !slices.Contains(in.profile.Drivers, Stdio) || in.profile.Command == nil {
 		return nil, &NotDeclaredError{"driver " + Stdio}
@@ -138,7 +138,7 @@ func (in *Instance) Pipe(ctx context.Context) (Piped, error) {
 	return pipe(ctx, &in.lifetime, in.setup, &in.piped, in.stderr)
 }
 
-// ConfigBytes is what hooks.config-digest prints, or else the bytes of agents.file.
+// ConfigBytes returns the output of hooks.config-digest or, without that hook, the bytes of agents.file.
 func (in *Instance) ConfigBytes() ([]byte, error) {
 	if command := in.profile.Hooks.ConfigDigest; command != "" {
 		return in.readerShell(context.Background(), HookConfigDigest, command, nil)
@@ -153,9 +153,8 @@ func (in *Instance) ConfigBytes() ([]byte, error) {
 	return b, nil
 }
 
-// Restart restarts the process at the same port, with the same folder and environment; without a command, by
-// hooks.restart, and then waits for up to Limits.Hook until somebody listens again. After an error it may be tried
-// again.
+// Restart restarts the process at the same port, with the same folder and environment. Without a command it runs
+// hooks.restart, and then waits up to Limits.Hook until the target listens again. It may be retried after an error.
 func (in *Instance) Restart(ctx context.Context, kill bool) error {
 	in.life.Lock()
 	defer in.life.Unlock()
@@ -179,8 +178,8 @@ func (in *Instance) Restart(ctx context.Context, kill bool) error {
 	return await(up, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
 }
 
-// Stop ends the process with its whole group: SIGTERM, then SIGKILL after the grace or when ctx ends. Then it removes
-// the scratch folder. A restart or hook that is under way is given up. It may be called again.
+// Stop ends the process and its group: SIGTERM, then SIGKILL after the grace period or when ctx ends. Then it removes
+// the scratch folder. It aborts a pending restart or hook. It may be called again.
 func (in *Instance) Stop(ctx context.Context) error {
 	in.cancel()
 	in.life.Lock()
@@ -199,7 +198,7 @@ func (in *Instance) process() *process {
 	return in.proc
 }
 
-// readerShell runs a hook while the target neither stops nor restarts.
+// readerShell runs a hook under the read lock, so that the target neither stops nor restarts meanwhile.
 func (in *Instance) readerShell(ctx context.Context, name, command string, env []string) ([]byte, error) {
 	in.life.RLock()
 	defer in.life.RUnlock()

@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// fake is the profile of a fake target in a mode, in a folder of its own.
+// fake returns the profile of a fake target, in a folder of its own.
 func fake(t *testing.T, mode string) *Profile {
 	t.Helper()
 	p := toys.New("listening")
 	p.Dir = t.TempDir()
 	p.URL = "http://127.0.0.1:{port}"
 	p.Command = &Command{Run: []string{os.Args[0]}, Env: map[string]string{
-		"FAKE_TARGET": mode, "GORACE": "atexit_sleep_ms=0", // the race detector would use up the grace
+		"FAKE_TARGET": mode, "GORACE": "atexit_sleep_ms=0", // otherwise the race detector uses up the grace period
 	}}
 	p.Command.defaults()
 	p.Command.Stop = Duration{500 * time.Millisecond}
@@ -129,11 +129,11 @@ func TestStartFails(t *testing.T) {
 	}{
 		{"dies at once", "dies", func(*Profile) {},
 			[]string{"ended before it was ready: exit status 3", "stderr:\ncannot read its config"}},
-		{"ends in peace, which is too early too", "ends", func(*Profile) {},
+		{"exits normally, but too early", "ends", func(*Profile) {},
 			[]string{"ended before it was ready: exit status 0"}},
 		{"never listens", "never", func(p *Profile) { p.Command.Ready.Within = soon },
 			[]string{"was not ready within 200ms on port", "({port}, {url})", "connection refused"}},
-		{"never listens, and is told the port", "never",
+		{"never listens, though told the port", "never",
 			func(p *Profile) { p.Command.Ready.Within, p.Command.Env["PORT"] = soon, "{port}" },
 			[]string{"was not ready within 200ms: target http://127.0.0.1:", "connection refused"}},
 		{"never answers", "never", func(p *Profile) { p.Command.Ready = Ready{Path: "/health", Within: soon} },
@@ -151,7 +151,7 @@ func TestStartFails(t *testing.T) {
 			[]string{"is not started: command.copy", "none: no such file or directory"}},
 		{"a folder to copy", "serve", func(p *Profile) { p.Command.Copy = map[string]string{"a": "."} },
 			[]string{"is not started: command.copy", "is no file"}},
-		{"somebody listens at its port already", "serve", func(p *Profile) { p.URL = "http://" + taken.Addr().String() },
+		{"its port is already in use", "serve", func(p *Profile) { p.URL = "http://" + taken.Addr().String() },
 			[]string{"is not started: somebody listens at http://127.0.0.1:"}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -176,8 +176,8 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestStartTellsWhatWasSaid: what a target had said by its time limit stands in the error. A limit in which a busy
-// machine did not bring it to say anything shows nothing, and is made longer.
+// TestStartTellsWhatWasSaid: the error contains the target's output up to the time limit. If a busy machine produces
+// none within the limit, the test retries with a longer one.
 func TestStartTellsWhatWasSaid(t *testing.T) {
 	for within := 200 * time.Millisecond; within < time.Minute; within *= 3 {
 		p := fake(t, "logs")
@@ -259,7 +259,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestCrash: a target that ends by itself says how, and can be restarted.
+// TestCrash: a target that exits by itself says how, and can be restarted.
 func TestCrash(t *testing.T) {
 	in := start(t, fake(t, "family"), LaunchOptions{})
 	first := in.process()
@@ -287,7 +287,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestEscape: a child that has left the group and holds the output does not keep Stop waiting.
+// TestEscape: Stop does not wait for a child that has left the group and holds the output open.
 func TestEscape(t *testing.T) {
 	p := fake(t, "escape")
 	in := start(t, p, LaunchOptions{})
@@ -296,7 +296,7 @@ func TestEscape(t *testing.T) {
 	stopped(t, in)
 }
 
-// number is what a file holds.
+// number returns the number in a file.
 func number(t *testing.T, file string) int {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -310,7 +310,7 @@ func number(t *testing.T, file string) int {
 	return n
 }
 
-// TestStopEndsAll: a hook and a restart that are under way are given up, and a context that has ended means no grace.
+// TestStopEndsAll: a pending hook and restart are aborted; once the context has ended, there is no grace.
 func TestStopEndsAll(t *testing.T) {
 	p := fake(t, "stubborn")
 	p.Command.Stop = Duration{time.Hour}
@@ -374,15 +374,15 @@ func TestPrivate(t *testing.T) {
 	}{
 		{"a command on a port of its own", func(*Profile) {}, true},
 		{"no command", func(p *Profile) { p.Command, p.URL = nil, "http://x" }, false},
-		{"a port that is not picked", func(p *Profile) { p.URL = "http://127.0.0.1:8080" }, false},
+		{"a fixed port", func(p *Profile) { p.URL = "http://127.0.0.1:8080" }, false},
 		{"a configuration of its own", func(p *Profile) { p.Agents.File = "{dir}/a" }, true},
-		{"a configuration that is shared", func(p *Profile) { p.Agents.File = "a" }, false},
+		{"a shared configuration", func(p *Profile) { p.Agents.File = "a" }, false},
 		{"another protocol: a command on a port of its own", func(p *Profile) { piping(p) }, true},
-		{"another protocol: a port that is not picked",
+		{"another protocol: a fixed port",
 			func(p *Profile) { piping(p); p.URL = "http://127.0.0.1:8080" }, false},
 		{"over stdio alone", func(p *Profile) { piping(p); p.Drivers, p.URL = []string{Stdio}, "" }, true},
 		{"over stdio and ws", func(p *Profile) { piping(p); p.Drivers = []string{WS, Stdio} }, true},
-		{"over stdio and ws at a port that is not picked", func(p *Profile) {
+		{"over stdio and ws at a fixed port", func(p *Profile) {
 			piping(p)
 			p.Drivers, p.URL = []string{Stdio, WS}, "http://127.0.0.1:8080"
 		}, false},

@@ -7,74 +7,74 @@ import (
 	"strings"
 )
 
-// Kind is what a protocol says of its targets: what a profile of one may say, and how one is reached. It is read-only.
+// Kind describes the targets of a protocol: what their profiles may contain and how they are reached. It is
+// read-only.
 type Kind struct {
-	// Protocol is the id of the protocol, as a profile names it.
+	// Protocol is the id of the protocol, as used in profiles.
 	Protocol string
 
-	// Prefix begins the ids of its clauses and scenarios: two capital letters.
+	// Prefix is the prefix of its clause and scenario ids: two capital letters.
 	Prefix string
 
-	// Roles are the parties that can be under test, the default one first; one at least.
+	// Roles are the parties that can be under test, at least one; the first is the default.
 	Roles []string
 
-	// Drivers are those by which a target may be reached, the default one first; one at least.
+	// Drivers are those that can reach a target, at least one; the first is the default.
 	Drivers []string
 
 	// Capabilities are the optional features that a profile may declare.
 	Capabilities []string
 
-	// Example is a commented profile with every key that is of use for the protocol. Keys that are not commented out stand
-	// at their defaults, apart from url; a line with a # right before its key shows one that has no default.
+	// Example is a commented profile with every key that applies to the protocol. Keys that are not commented out have
+	// their default values, apart from url; a line with a # right before its key shows one without a default.
 	Example string
 
-	// Ignores are the keys of a profile, as in "hooks.user-says", that all protocols share and no scenario of this one
-	// uses. Idle finds those that are given.
+	// Ignores are the profile keys, such as "hooks.user-says", that all protocols share and no scenario of this one
+	// uses. Idle finds those that are set.
 	Ignores []string
 
-	// About is what the help of parley run says of the targets: paragraphs, in lines that are broken; "": nothing. Runs
-	// are examples for it: the flags behind `parley run`.
+	// About is what the help of parley run says about the targets: paragraphs with line breaks; "": nothing. Runs are
+	// examples for it: the flags after `parley run`.
 	About string
 	Runs  []string
 
-	// Sections makes the keys of a profile that the protocol adds, each at its defaults; see SectionOf. Nil: none.
+	// Sections creates the profile keys that the protocol adds, each with its defaults; see SectionOf. Nil: none.
 	Sections func() []Section
 
-	// Settle sets the defaults of other keys where they are not those of DefaultLimits and the like. Nil: none differs.
+	// Settle sets those defaults of other keys that differ from DefaultLimits and the like. Nil: none.
 	Settle func(p *Profile)
 
-	// Check gives the first mistake in the sections, and settles what depends on more than one key. It runs when the rest
-	// of the profile is in order. Nil: none is possible.
+	// Check returns the first mistake in the sections, and settles values that depend on more than one key. It runs once
+	// the rest of the profile is valid. Nil: no checks.
 	Check func(c *Checker) error
 
-	// Reach is how the target of a profile is reached. Nil: as Reach{} says.
+	// Reach returns how the target of a profile is reached. Nil: Reach{}.
 	Reach func(p *Profile) Reach
 
-	// Locate takes the URL of a running target apart, which the command line was given in place of a profile. Nil: it is
-	// the base URL.
+	// Locate splits the URL of a running target that was given on the command line instead of a profile. Nil: it is the
+	// base URL.
 	Locate func(p *Profile)
 
-	// IsPage reports whether a path or URL can name nothing but a page of this protocol, and ForPage is the profile of
-	// what such a name, or an http or https URL, says. What cannot be one is a *ProfileError. Nil, both: the targets are
+	// IsPage reports whether a path or URL can only be a page of this protocol. ForPage makes the profile for such a
+	// name, or for an http or https URL; it returns a *ProfileError for an invalid one. Both are nil if the targets are
 	// not pages.
 	IsPage  func(name string) bool
 	ForPage func(name string) (*Profile, error)
 
-	// Launcher launches the target of a profile that is started in a way of its own; nil, or a nil result, for the usual
-	// ones.
+	// Launcher returns a special launcher for the target of a profile. Nil, or a nil result: the usual one.
 	Launcher func(p *Profile) Launcher
 
-	// Configures says that scenarios change the target's configuration, agents.file.
+	// Configures says whether scenarios change the target's configuration, agents.file.
 	Configures bool
 
-	// URLMend is how to give something to test where neither url nor command does; "": the usual words.
+	// URLMend says what to add if the profile has neither url nor command; "": the usual text.
 	URLMend string
 
-	// URLRest is the key of what is more than a base URL; "": headers.
+	// URLRest is the key for what does not belong in the base URL; "": headers.
 	URLRest string
 }
 
-// Section is a key of a profile that a protocol adds.
+// Section is a profile key that a protocol adds.
 type Section struct {
 	Key   string
 	Value any // a pointer to a struct whose fields have yaml tags
@@ -82,43 +82,43 @@ type Section struct {
 
 // Reach is how a target is reached.
 type Reach struct {
-	// Dials says that the target connects to the harness, and not the harness to it. See Caller.
+	// Dials says that the target connects to the harness. See Caller.
 	Dials bool
 
-	// Listen is the address where the harness awaits a target that Dials and is not started by it; "": a free port.
+	// Listen is the address where the harness awaits a target that Dials and that it does not start; "": a free port.
 	// ListenKey is its key in the profile.
 	Listen, ListenKey string
 
-	// Session is the value of {session} where a call names none.
+	// Session is the value of {session} for calls that name none.
 	Session string
 
-	// Served says that the harness itself gives the target its place: the profile needs neither url nor command, and may
-	// have none of them. ServedKey is the key of the profile that says so.
+	// Served says that the harness itself serves the target: the profile needs neither url nor command, and must not
+	// have them. ServedKey is the profile key that says so.
 	Served    bool
 	ServedKey string
 
-	// Shared names what scenarios have to share though each should have its own, so that they run one at a time; "":
-	// nothing. Apart is what a profile may say to give each its own; "": there is no such thing.
+	// Shared names what the scenarios must share although each should have its own, so that they run one at a time; "":
+	// nothing. Apart says what to put in the profile to give each its own; "": impossible.
 	Shared, Apart string
 
-	// Parallel is how many scenarios run side by side where the profile does not say; 0: DefaultConcurrency.
+	// Parallel is the number of parallel scenarios unless the profile says otherwise; 0: DefaultConcurrency.
 	Parallel int
 
-	// Paths are where the profile has the target's stream or socket, by driver.
+	// Paths are the paths of the target's stream or socket, by driver.
 	Paths map[string]string
 
-	// Browser is the program of the browser that opens the target's page; "": the first Chromium on the PATH. BrowserKey
-	// is its key in the profile.
+	// Browser is the program that opens the target's page; "": the first Chromium on the PATH. BrowserKey is its key in
+	// the profile.
 	Browser, BrowserKey string
 
-	// Logs is the folder of the target's logs, and LogsKey its key in the profile. "": nobody knows it.
+	// Logs is the folder of the target's logs, "" if unknown. LogsKey is its key in the profile.
 	Logs, LogsKey string
 
-	// ReadyMend is how to say when the target is ready where command.ready cannot; "": command.ready can.
+	// ReadyMend says what to use instead of command.ready; "": command.ready applies.
 	ReadyMend string
 }
 
-// Kinds are the protocols that a profile may name. The first is that of a profile which names none.
+// Kinds are the protocols that a profile may name. The first is the default.
 type Kinds []Kind
 
 // Protocols lists their ids, sorted.
@@ -131,7 +131,7 @@ func (ks Kinds) Protocols() []string {
 	return all
 }
 
-// Find is the kind of a protocol, and whether it is known.
+// Find returns the kind of a protocol, and whether it is known.
 func (ks Kinds) Find(protocol string) (Kind, bool) {
 	for _, k := range ks {
 		if k.Protocol == protocol {
@@ -141,7 +141,7 @@ func (ks Kinds) Find(protocol string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// OfPage is the kind of which a path or URL names a page, and whether there is one.
+// OfPage returns the kind whose page a path or URL names, and whether there is one.
 func (ks Kinds) OfPage(name string) (Kind, bool) {
 	i := slices.IndexFunc(ks, func(k Kind) bool { return k.IsPage != nil && k.IsPage(name) })
 	if i < 0 {
@@ -150,8 +150,7 @@ func (ks Kinds) OfPage(name string) (Kind, bool) {
 	return ks[i], true
 }
 
-// New is the profile of a target that follows the default binding of the protocol in everything. It has neither URL nor
-// command.
+// New returns the profile of a target that follows the default binding throughout. It has neither URL nor command.
 func (k Kind) New() *Profile {
 	p := &Profile{Protocol: k.Protocol, Limits: DefaultLimits(), kind: k}
 	if len(k.Drivers) > 0 {
@@ -169,9 +168,9 @@ func (k Kind) New() *Profile {
 	return p
 }
 
-// ForURL is the profile of a running target that follows the default binding, at an http or https URL. A path is kept
-// as the base of every endpoint. Protocols with a WebSocket take a ws or wss URL too, which is that of the WebSocket
-// itself unless it has no path; see SplitSocket. The role is the default one. A URL that cannot be one is a
+// ForURL returns the profile of a running target that follows the default binding, at an http or https URL. A path is
+// kept as the base of every endpoint. Protocols with a WebSocket also accept a ws or wss URL, which is that of the
+// WebSocket itself unless it has no path; see SplitSocket. The role is the default one. An invalid URL is a
 // *ProfileError.
 func (k Kind) ForURL(base string) (*Profile, error) {
 	p := k.New()
@@ -187,7 +186,7 @@ func (k Kind) ForURL(base string) (*Profile, error) {
 	return p, nil
 }
 
-// find is Find; the error is a *ProfileError without a place.
+// find is Find with a *ProfileError, without a position, for an unknown protocol.
 func (ks Kinds) find(protocol string) (Kind, error) {
 	k, ok := ks.Find(protocol)
 	if !ok {
@@ -197,7 +196,7 @@ func (ks Kinds) find(protocol string) (Kind, error) {
 	return k, nil
 }
 
-// ForURL is Kind.ForURL of a protocol. One that is unknown is a *ProfileError.
+// ForURL is Kind.ForURL for a protocol. An unknown protocol is a *ProfileError.
 func (ks Kinds) ForURL(protocol, base string) (*Profile, error) {
 	k, err := ks.find(protocol)
 	if err != nil {
@@ -206,8 +205,8 @@ func (ks Kinds) ForURL(protocol, base string) (*Profile, error) {
 	return k.ForURL(base)
 }
 
-// SectionOf is the section of a profile that is a T, as the profile's protocol made it. Asking a profile of another
-// protocol is a mistake of the caller's, and panics. The section is as safe for concurrent use as the profile.
+// SectionOf returns the section of type T that the profile's protocol added. It panics if the profile belongs to
+// another protocol. The section is as safe for concurrent use as the profile.
 func SectionOf[T any](p *Profile) *T {
 	for _, s := range p.Sections {
 		if t, ok := s.Value.(*T); ok {
@@ -217,7 +216,7 @@ func SectionOf[T any](p *Profile) *T {
 	panic(fmt.Sprintf("target: a profile of %s has no section of type %s", p.Protocol, reflect.TypeFor[T]()))
 }
 
-// Idle are the keys of the profile that are given and have no effect, since its protocol ignores them.
+// Idle returns the keys that are set but have no effect, because the protocol ignores them.
 func (p *Profile) Idle() []string {
 	var idle []string
 	standard := p.kind.New()
@@ -229,7 +228,7 @@ func (p *Profile) Idle() []string {
 	return idle
 }
 
-// valueAt is the value of a key that all protocols share.
+// valueAt returns the value of a key that all protocols share.
 func valueAt(p *Profile, key string) any {
 	v := reflect.ValueOf(p).Elem()
 	for name := range strings.SplitSeq(key, ".") {
@@ -243,10 +242,10 @@ func valueAt(p *Profile, key string) any {
 	return v.Interface()
 }
 
-// Kind is what the profile's protocol says of its targets.
+// Kind returns the kind of the profile's protocol.
 func (p *Profile) Kind() Kind { return p.kind }
 
-// Reach is how the target is reached.
+// Reach returns how the target is reached.
 func (p *Profile) Reach() Reach {
 	if p.kind.Reach == nil {
 		return Reach{}
@@ -254,7 +253,7 @@ func (p *Profile) Reach() Reach {
 	return p.kind.Reach(p)
 }
 
-// section is the value of a key that the protocol adds.
+// section returns the value of a key that the protocol adds.
 func (p *Profile) section(key string) (any, bool) {
 	for _, s := range p.Sections {
 		if s.Key == key {
@@ -264,7 +263,7 @@ func (p *Profile) section(key string) (any, bool) {
 	return nil, false
 }
 
-// ownerOf is a protocol that has a section of this key; "" where none has.
+// ownerOf returns a protocol with a section of this key; "" if there is none.
 func (ks Kinds) ownerOf(key string) string {
 	owner := ""
 	for _, k := range ks {
@@ -280,7 +279,8 @@ func (ks Kinds) ownerOf(key string) string {
 	return owner
 }
 
-// SplitSocket makes the http base URL and the path of the WebSocket out of a ws or wss URL; an http URL is left alone.
+// SplitSocket splits a ws or wss URL into the http base URL and the path of the WebSocket. It leaves an http URL
+// alone.
 func (p *Profile) SplitSocket(ws *WSWire) {
 	u, err := parseURL(p.URL)
 	if err != nil || u.Scheme != "ws" && u.Scheme != "wss" {
@@ -294,7 +294,7 @@ func (p *Profile) SplitSocket(ws *WSWire) {
 	p.URL = u.String()
 }
 
-// New is Kind.New of a protocol. One that is not among the kinds is a mistake of the caller's, and panics.
+// New is Kind.New for a protocol. It panics if the protocol is unknown.
 func (ks Kinds) New(protocol string) *Profile {
 	k, err := ks.find(protocol)
 	if err != nil {
@@ -303,20 +303,20 @@ func (ks Kinds) New(protocol string) *Profile {
 	return k.New()
 }
 
-// Capabilities are those that a profile of a protocol may declare; nil for a protocol that is not among the kinds.
+// Capabilities returns those that a profile of a protocol may declare; nil if the protocol is unknown.
 func (ks Kinds) Capabilities(protocol string) []string {
 	k, _ := ks.Find(protocol)
 	return slices.Clone(k.Capabilities)
 }
 
-// Example is Kind.Example of a protocol; "" for one that is not among the kinds.
+// Example is Kind.Example of a protocol; "" if it is unknown.
 func (ks Kinds) Example(protocol string) string {
 	k, _ := ks.Find(protocol)
 	return k.Example
 }
 
-// Clone is a copy of the profile whose keys, those of its sections too, can be set without changing the original's.
-// What they refer to, such as lists and maps, is shared.
+// Clone returns a copy of the profile whose keys, including those of its sections, can be set without changing the
+// original. Lists and maps are shared.
 func (p *Profile) Clone() *Profile {
 	out := *p
 	out.Sections = make([]Section, len(p.Sections))
@@ -328,8 +328,8 @@ func (p *Profile) Clone() *Profile {
 	return &out
 }
 
-// CheckSections gives the first mistake in what the protocol adds, as a profile that was changed by more than its file
-// may have: a *ProfileError without a line.
+// CheckSections returns the first mistake in the protocol's sections, for profiles changed after loading: a
+// *ProfileError without a line.
 func (p *Profile) CheckSections() error {
 	d := NewDecoder()
 	d.file = p.Path

@@ -1,6 +1,6 @@
 package target
 
-// toySection is what the kinds of these tests add to a profile.
+// toySection is the section that these kinds add to a profile.
 type toySection struct {
 	Listen string `yaml:"listen"`
 	Logs   string `yaml:"logs"`
@@ -27,8 +27,8 @@ func toyReach(p *Profile) Reach {
 	return r
 }
 
-// toy is the section of a profile of a toy.
+// toy returns the toy section of a profile.
 func toy(p *Profile) *toySection { return SectionOf[toySection](p) }
 
-// piping makes a profile one of a target that pipes.
+// piping turns a profile into one of a target that pipes.
 func piping(p *Profile) { p.kind = toys[2] }

@@ -11,12 +11,11 @@ import (
 	"parley/internal/freeport"
 )
 
-// launch starts the process for the first time, and once more at another port when somebody took the first one
-// meanwhile.
+// launch starts the process. If another process took its port meanwhile, it tries once more with a new one.
 func (in *Instance) launch(ctx context.Context) error {
 	if !strings.Contains(in.profile.URL, anyPort) {
 		in.locate(0)
-		if listens(ctx, in.fill.url, probeWait) == nil { // it would be judged in place of ours
+		if listens(ctx, in.fill.url, probeWait) == nil { // it would be tested instead of ours
 			return &StartError{
 				Command: in.argv(), Reason: fmt.Sprintf("is not started: somebody listens at %s already", in.fill.url),
 			}
@@ -46,11 +45,11 @@ func (in *Instance) prepareAndSpawn(ctx context.Context) error {
 	return in.spawn(ctx)
 }
 
-// spawn starts the process and waits until it is ready. After an error it has gone.
+// spawn starts the process and waits until it is ready. After an error the process is gone.
 func (in *Instance) spawn(ctx context.Context) error {
 	matched := make(chan struct{})
 	if log := in.profile.Command.Ready.Log; log != "" {
-		re, once := regexp.MustCompile(log), sync.OnceFunc(func() { close(matched) }) // Parse compiled it
+		re, once := regexp.MustCompile(log), sync.OnceFunc(func() { close(matched) }) // Parse has checked it
 		in.stdout.expect(re, once)
 		in.stderr.expect(re, once)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// NewLauncher launches what a profile describes. The Running of a target that Dials is a Caller, that of one which
-// PipesOnly is a Piper, that of a Kind.Launcher is what it gives; that of another is an *Instance.
+// NewLauncher returns the launcher for a profile. The Running is a Caller if the target Dials, a Piper if it
+// PipesOnly, whatever Kind.Launcher makes if that is set, and otherwise an *Instance.
 func NewLauncher(p *Profile) Launcher {
 	if own := p.kind.Launcher; own != nil {
 		if l := own(p); l != nil {
@@ -32,8 +32,8 @@ func (l launcher) Launch(ctx context.Context, o LaunchOptions) (Running, error) 
 	return in, nil
 }
 
-// Private needs a command on a port of its own, and, where scenarios change the configuration, one that instances do
-// not share.
+// Private reports whether there is a command on a port of its own and, if scenarios change the configuration, one
+// that instances do not share.
 func (l launcher) Private() bool {
 	file := l.p.Agents.File
 	shared := l.p.kind.Configures && file != "" && !strings.HasPrefix(file, "{dir}")

@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Load reads a profile from a file. Every mistake in it, or in reading it, is a *ProfileError.
+// Load reads a profile from a file. Any mistake in it, or in reading it, is a *ProfileError.
 func (ks Kinds) Load(path string) (*Profile, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -33,17 +33,17 @@ func (ks Kinds) Load(path string) (*Profile, error) {
 	return p, nil
 }
 
-// Parse reads a profile strictly: an unknown key, a wrong type, a duplicate or a value that cannot work is a
-// *ProfileError, of which it gives the first. The name stands in errors, and names the target unless the profile does.
-// Env looks up ${NAME}; nil means no variable is set. Path and Dir are left empty, which makes relative paths those of
-// the working directory.
+// Parse reads a profile strictly: an unknown key, a wrong type, a duplicate or an invalid value is a *ProfileError.
+// It returns the first one. The name appears in errors, and names the target unless the profile does. Env looks up
+// ${NAME}; nil means that no variable is set. Path and Dir are left empty, so relative paths refer to the working
+// directory.
 func (ks Kinds) Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, error) {
 	return ks.parseIn(b, name, "", env)
 }
 
-// ForLauncher reads the profile of a target that a program brings along with a Launcher: it says neither where the
-// target is nor how it is started. Each text lies over the ones before; an empty one changes nothing. Values have no
-// ${NAME}. A mistake in them is a *ProfileError.
+// ForLauncher reads the profile of a target for which a program supplies its own Launcher: it says neither where the
+// target is nor how to start it. Each text overrides the ones before; empty ones are ignored. Values have no ${NAME}.
+// A mistake is a *ProfileError.
 func (ks Kinds) ForLauncher(name string, texts ...string) (*Profile, error) {
 	var p *Profile
 	d := &Decoder{file: name}
@@ -69,7 +69,7 @@ func (ks Kinds) ForLauncher(name string, texts ...string) (*Profile, error) {
 	return p, c.first(c.protocol, c.hooks, c.model, c.tools, c.sections)
 }
 
-// parseIn is Parse, for a profile in a folder; "" is the working directory.
+// parseIn is Parse for a profile in a folder; "" is the working directory.
 func (ks Kinds) parseIn(b []byte, name, dir string, env func(string) (string, bool)) (*Profile, error) {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
@@ -100,8 +100,8 @@ func (ks Kinds) parseIn(b []byte, name, dir string, env func(string) (string, bo
 	return p, nil
 }
 
-// defaults is the profile that a document starts from: that of the protocol which it names. A section of another
-// protocol is a mistake. What is wrong beyond that is for decode and check to say.
+// defaults returns the profile that a document starts from: that of the protocol it names. It rejects sections of
+// other protocols and leaves other mistakes to decode and check.
 func (d *Decoder) defaults(body ast.Node, ks Kinds) (*Profile, error) {
 	members, err := d.Members(body, "")
 	if err != nil {
@@ -133,7 +133,7 @@ func (d *Decoder) defaults(body ast.Node, ks Kinds) (*Profile, error) {
 	return p, nil
 }
 
-// expand replaces the environment variables in all values that may have them, and keeps what they held as secrets.
+// expand replaces the environment variables in all values that may have them, and keeps their contents as secrets.
 func (d *Decoder) expand(p *Profile, env func(string) (string, bool)) error {
 	type values struct {
 		path string
@@ -163,7 +163,7 @@ func (d *Decoder) expand(p *Profile, env func(string) (string, bool)) error {
 // parseURL is url.Parse.
 func parseURL(s string) (*url.URL, error) { return url.Parse(s) }
 
-// hostOf is the host of a URL that is known to be one.
+// hostOf returns the host of a valid URL.
 func hostOf(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -172,7 +172,7 @@ func hostOf(s string) string {
 	return u.Host
 }
 
-// Reason is what went wrong with a file, without the path that the caller names anyway.
+// Reason returns what went wrong with a file, without the path, which the caller names anyway.
 func Reason(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// LogKeeper is what a Running offers beyond whose logs can be read.
+// LogKeeper is a Running whose logs can be read.
 type LogKeeper interface {
-	// LogFolder is the absolute folder of the logs, which need not be there yet; see OpenLog. *NotDeclaredError: nobody
-	// knows it.
+	// LogFolder returns the absolute path of the log folder, which need not exist yet; see OpenLog. *NotDeclaredError:
+	// it is unknown.
 	LogFolder() (string, error)
 }
 
-// LogFolder is Reach.Logs, with its placeholders replaced.
+// LogFolder is Reach.Logs with its placeholders replaced.
 func (in *Instance) LogFolder() (string, error) {
 	reach := in.profile.Reach()
 	if reach.Logs == "" {
@@ -27,19 +27,19 @@ func (in *Instance) LogFolder() (string, error) {
 	return in.resolve(reach.Logs), nil
 }
 
-// MaxLog is how much of a log file is read, in bytes.
+// MaxLog is the largest part of a log file that is read, in bytes.
 const MaxLog = 64 << 20
 
-// OpenLog opens a log file by the name that a target gives it, which nobody has to trust: nothing outside of the folder
-// is opened. In order:
+// OpenLog opens a log file by the name that a target gives. The name is untrusted, so nothing outside the folder is
+// opened. In order:
 //
-//  1. A name with .. in it, and an absolute one that is not below the folder, is an *OutsideError.
-//  2. A name is meant from the folder. Where nothing is there, a name that begins with the end of the folder's own path is
-//     meant from where that begins: in the folder /srv/logs, "logs/study/a.jsonl" is "study/a.jsonl".
+//  1. A name that contains .., or an absolute one that is not below the folder, is an *OutsideError.
+//  2. A name is relative to the folder. If no such file exists, and the name begins with the last elements of the
+//     folder's own path, these are dropped: in the folder /srv/logs, "logs/study/a.jsonl" is "study/a.jsonl".
 //  3. A symbolic link that leads out of the folder, and any absolute one, is an *OutsideError.
-//  4. What is no file, such as a folder or a pipe, is an error. One that is not there is fs.ErrNotExist.
+//  4. Anything but a regular file, such as a folder or a pipe, is an error. A missing file is fs.ErrNotExist.
 //
-// Reading more than MaxLog fails. The file is to be closed.
+// Reading more than MaxLog fails. The caller must close the file.
 func OpenLog(folder, name string) (io.ReadCloser, error) { return openLog(folder, name, MaxLog) }
 
 func openLog(folder, name string, limit int64) (io.ReadCloser, error) {
@@ -74,7 +74,7 @@ func openLog(folder, name string, limit int64) (io.ReadCloser, error) {
 	return nil, fmt.Errorf("open log %s in %s: %w", name, folder, fs.ErrNotExist)
 }
 
-// logNames lists what a name may mean within the folder, or why it lies outside.
+// logNames returns what a name may refer to within the folder, or why it lies outside.
 func logNames(folder, name string) (names []string, why string) {
 	name = filepath.FromSlash(name)
 	parts := strings.Split(name, string(filepath.Separator))
@@ -100,7 +100,7 @@ func logNames(folder, name string) (names []string, why string) {
 	names = []string{name}
 	own := strings.Split(folder, string(filepath.Separator))
 	parts = strings.Split(name, string(filepath.Separator))
-	for n := min(len(own), len(parts)-1); n > 0; n-- { // the more of them are the same, the surer it is meant
+	for n := min(len(own), len(parts)-1); n > 0; n-- { // the longest overlap is the likeliest
 		if slices.Equal(own[len(own)-n:], parts[:n]) {
 			names = append(names, filepath.Join(parts[n:]...))
 		}
@@ -108,7 +108,8 @@ func logNames(folder, name string) (names []string, why string) {
 	return names, ""
 }
 
-// openRegular opens a file for reading. It looks before it opens, as opening a pipe would wait for somebody to write.
+// openRegular opens a regular file for reading. It checks before it opens, as opening a pipe blocks until there is a
+// writer.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Stat(name)
 	if err != nil {
@@ -120,8 +121,8 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// escapes reports whether an error is that of a path which leaves its root. Package os does not export it, but gives it
-// to who tries.
+// escapes reports whether an error means that a path leaves its root. Package os does not export that error, so
+// escapes provokes one to compare with.
 func escapes(root *os.Root, err error) bool {
 	f, out := root.Open("..")
 	if out == nil {
@@ -131,7 +132,7 @@ func escapes(root *os.Root, err error) bool {
 	return errors.Is(err, errors.Unwrap(out))
 }
 
-// logFile is an open log, of which no more than its limit can be read.
+// logFile is an open log that can be read up to its limit.
 type logFile struct {
 	f           *os.File
 	left, limit int64

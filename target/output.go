@@ -9,28 +9,28 @@ import (
 	"parley/internal/cut"
 )
 
-// keptOutput is how much of each of a process's outputs is kept.
+// keptOutput is how much of each output of a process is kept.
 const keptOutput = 64 << 10
 
-// output keeps the end of what a process writes, hands it on, and watches for a line.
+// output keeps the end of what a process writes, passes it on, and watches for a matching line.
 type output struct {
 	mu      sync.Mutex
 	buf     []byte // a ring once it is full
-	next    int    // where the next byte goes then
-	line    []byte // the line that is being written, while watch is set
+	next    int    // the next write position once it is full
+	line    []byte // the unfinished line, while watch is set
 	watch   *regexp.Regexp
 	matched func()
 	tee     io.Writer
 }
 
-// expect calls matched once, at the first line from now on that re matches; nil expects nothing.
+// expect calls matched once, at the next line that re matches; nil expects nothing.
 func (o *output) expect(re *regexp.Regexp, matched func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.watch, o.matched, o.line = re, matched, nil
 }
 
-// copyFrom reads until nobody holds the other end any more, or the deadline that ends the wait for those who do.
+// copyFrom reads until all writers have closed the other end, or until the read deadline.
 func (o *output) copyFrom(r *os.File) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -46,7 +46,7 @@ func (o *output) write(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.tee != nil {
-		_, _ = o.tee.Write(p) // a reader that has gone is no reason to stop the target
+		_, _ = o.tee.Write(p) // a writer that fails must not stop the target
 	}
 	o.keep(p)
 	if o.watch != nil {
@@ -64,7 +64,7 @@ func (o *output) keep(p []byte) {
 	}
 }
 
-// scan looks at every line as it grows: some programs end their last words without a line break.
+// scan checks each line when it ends, and the unfinished last one: some programs end without a line break.
 func (o *output) scan(p []byte) {
 	for _, b := range p {
 		if b != '\n' {
@@ -93,18 +93,18 @@ func (o *output) found() bool {
 // Write never fails.
 func (o *output) Write(p []byte) (int, error) { o.write(p); return len(p), nil }
 
-// String is what was kept, oldest first.
+// String returns what was kept, oldest first.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	text := string(o.buf[o.next:]) + string(o.buf[:o.next])
-	if len(text) == keptOutput { // what came before is lost
+	if len(text) == keptOutput { // earlier output is lost
 		return cut.Whole(text)
 	}
 	return text
 }
 
-// tees writes to each of several, whatever becomes of the others.
+// tees writes to each writer and ignores their errors.
 type tees []io.Writer
 
 func (t tees) Write(p []byte) (int, error) {

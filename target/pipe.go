@@ -11,10 +11,10 @@ import (
 	"parley/driver"
 )
 
-// pipeLauncher launches a target that PipesOnly: it starts nothing before it is asked for a process.
+// pipeLauncher launches a target that PipesOnly: it starts nothing until a process is requested.
 type pipeLauncher struct{ p *Profile }
 
-// Launch checks that the command's program and folder are there.
+// Launch checks that the command's program and folder exist.
 func (l pipeLauncher) Launch(_ context.Context, o LaunchOptions) (Running, error) {
 	base, err := filepath.Abs(l.p.Dir)
 	if err != nil {
@@ -31,7 +31,7 @@ func (l pipeLauncher) Launch(_ context.Context, o LaunchOptions) (Running, error
 	return r, nil
 }
 
-// Private is true: its processes have nothing in common.
+// Private returns true: the processes share nothing.
 func (pipeLauncher) Private() bool { return true }
 
 // pipes is the Running of a target that PipesOnly.
@@ -39,7 +39,7 @@ type pipes struct {
 	setup
 	lifetime
 	piped  started
-	stderr *output // of all of them
+	stderr *output // of all processes
 }
 
 var (
@@ -53,7 +53,7 @@ func (r *pipes) Pipe(ctx context.Context) (Piped, error) {
 
 func (r *pipes) BaseURL() string { return "" }
 
-// Stderr is the last 64 KiB that all processes wrote to stderr.
+// Stderr returns the last 64 KiB that all processes wrote to stderr.
 func (r *pipes) Stderr() string { return r.stderr.String() }
 
 func (r *pipes) Hook(_ context.Context, name string, _ CustomAgent) error {
@@ -68,7 +68,7 @@ func (r *pipes) Restart(context.Context, bool) error {
 	return &NotDeclaredError{"way to restart a target over stdio, other than starting another process"}
 }
 
-// Stop stops all processes that were started, and those that are being started.
+// Stop stops all processes, including those still being started.
 func (r *pipes) Stop(ctx context.Context) error {
 	r.cancel()
 	r.life.Lock()
@@ -76,8 +76,8 @@ func (r *pipes) Stop(ctx context.Context) error {
 	return r.piped.stop(ctx)
 }
 
-// pipe starts a process that speaks, in the lifetime of its Running, among others of it. What it writes to stderr goes
-// to stderr too.
+// pipe starts a process to be reached by its stdin and stdout, bound to the lifetime of its Running, and adds it to
+// among. Its stderr is also copied to stderr.
 func pipe(ctx context.Context, l *lifetime, s setup, among *started, stderr *output) (Piped, error) {
 	l.life.RLock()
 	defer l.life.RUnlock()
@@ -86,7 +86,7 @@ func pipe(ctx context.Context, l *lifetime, s setup, among *started, stderr *out
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("start a process: %w", context.Cause(ctx))
 	}
-	s.fill.driver, s.fill.dir = s.profile.told(Stdio), "" // the folder of the Running's own process is not ours
+	s.fill.driver, s.fill.dir = s.profile.told(Stdio), "" // the folder belongs to the Running's own process
 	c := &pipedProcess{among: among, setup: s, stderr: &output{tee: stderr}}
 	if err := c.begin(ctx); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.fill.dir))
@@ -95,7 +95,7 @@ func pipe(ctx context.Context, l *lifetime, s setup, among *started, stderr *out
 	return c, nil
 }
 
-// pipedProcess is one process that speaks.
+// pipedProcess is one process that is reached by its stdin and stdout.
 type pipedProcess struct {
 	setup
 	among  *started
@@ -120,9 +120,9 @@ func (c *pipedProcess) Exited() <-chan struct{} { return c.proc.exited }
 func (c *pipedProcess) ExitErr() error          { return c.proc.how() }
 func (c *pipedProcess) Stderr() string          { return c.stderr.String() }
 
-// Stop ends the process with its whole group, as that of an Instance does, and removes the scratch folder.
+// Stop ends the process and its group, like Instance.Stop, and removes the scratch folder.
 func (c *pipedProcess) Stop(ctx context.Context) error {
-	_ = c.proc.stdin.Close() // to many that is the request to end
+	_ = c.proc.stdin.Close() // many programs take this as the request to exit
 	err := c.proc.stop(ctx, c.profile.Command.Stop.Duration)
 	_ = c.proc.speech.Close()
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *pipedProcess) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Starter lets the driver stdio start processes of a target; nil where its Running is no Piper. Those of the same
+// Starter lets the stdio driver start processes of a target; nil if its Running is no Piper. Starters of the same
 // Running are equal, so that connections share its processes.
 func Starter(run Running) driver.Starter {
 	if p, ok := run.(Piper); ok {

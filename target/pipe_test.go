@@ -20,7 +20,8 @@ import (
 	"parley/internal/procgroup"
 )
 
-// speaking is the profile of a fake target in a mode, which speaks; the drivers are stdio, or those that are given.
+// speaking returns the profile of a fake target that is reached by its stdin and stdout; the drivers default to
+// stdio.
 func speaking(t *testing.T, mode string, drivers ...string) *Profile {
 	t.Helper()
 	p := toys.New("piping")
@@ -31,8 +32,7 @@ func speaking(t *testing.T, mode string, drivers ...string) *Profile {
 	return p
 }
 
-// launchPiper launches a target in a scratch folder of the test's own, and checks at its end that nothing is left of
-// it.
+// launchPiper launches a target in a scratch folder, and checks at the end of the test that nothing is left of it.
 func launchPiper(t *testing.T, p *Profile, o LaunchOptions) Running {
 	t.Helper()
 	scratch := t.TempDir()
@@ -54,7 +54,7 @@ func launchPiper(t *testing.T, p *Profile, o LaunchOptions) Running {
 	return r
 }
 
-// speaker is a process that speaks, line by line.
+// speaker is a piped process, read line by line.
 type speaker struct {
 	*testing.T
 	*pipedProcess
@@ -86,15 +86,14 @@ func (s speaker) tell(line string) {
 	}
 }
 
-// TestPipe: each process that is asked for has a folder of its own, and is spoken to alone; whether another one listens
-// or not.
+// TestPipe: each requested process has its own folder and its own input, whether or not another one listens.
 func TestPipe(t *testing.T) {
 	for _, tt := range []struct {
 		reason  string
 		drivers []string
 	}{
 		{"over stdio alone", nil},
-		{"beside one that listens", []string{WS, Stdio}},
+		{"next to one that listens", []string{WS, Stdio}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			p := speaking(t, "speaks", tt.drivers...)
@@ -161,7 +160,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestPipedEnds: of a process that ends by itself nothing is lost, and it says how.
+// TestPipedEnds: when a process exits by itself, no output is lost, and it says how.
 func TestPipedEnds(t *testing.T) {
 	var all strings.Builder
 	r := launchPiper(t, speaking(t, "speaks"), LaunchOptions{Stderr: &all})
@@ -198,17 +197,17 @@ func TestPipedEnds(t *testing.T) {
 	}
 }
 
-// TestStopPiped: those who ignore the request to end are killed with their children, all within one grace, and a
-// context that has ended means none.
+// TestStopPiped: processes that ignore the request to exit are killed with their children, all within one grace
+// period; once the context has ended, there is no grace.
 func TestStopPiped(t *testing.T) {
-	const grace = 5 * time.Second // a busy machine takes its time to kill
+	const grace = 5 * time.Second // killing takes time on a busy machine
 	p := speaking(t, "agents")
 	p.Command.Stop = Duration{grace}
 	ups := make(chan string, 100)
 	r := launchPiper(t, p, LaunchOptions{Stderr: writerFunc(func(b []byte) { ups <- string(b) })})
 	up := func() speaker {
 		s := pipeOf(t, r)
-		<-ups // its child runs by then
+		<-ups // its child is running by now
 		return s
 	}
 	first := up()
@@ -234,7 +233,7 @@ func TestStopPiped(t *testing.T) {
 	}
 }
 
-// TestStopEndsReadAndWrite: who waits for a process that neither reads nor writes is let go.
+// TestStopEndsReadAndWrite: Stop unblocks reads and writes of a process that does neither.
 func TestStopEndsReadAndWrite(t *testing.T) {
 	r := launchPiper(t, speaking(t, "agents"), LaunchOptions{})
 	s := pipeOf(t, r)
@@ -254,7 +253,7 @@ func TestStopEndsReadAndWrite(t *testing.T) {
 	<-ended
 }
 
-// TestFloodStops: a process whose output nobody reads can be stopped.
+// TestFloodStops: a process whose output is not read can be stopped.
 func TestFloodStops(t *testing.T) {
 	r := launchPiper(t, speaking(t, "floods"), LaunchOptions{})
 	s := pipeOf(t, r)
@@ -264,10 +263,11 @@ func TestFloodStops(t *testing.T) {
 	}
 }
 
-// TestSpeechHeldByOthers: a child that has left the group and holds stdout keeps it open until the process is stopped.
+// TestSpeechHeldByOthers: a child that has left the group and holds stdout keeps it open until the process is
+// stopped.
 func TestSpeechHeldByOthers(t *testing.T) {
 	p := speaking(t, "escape")
-	p.Command.Env["PARLEY_PORT"] = "none" // so that it cannot listen, and ends
+	p.Command.Env["PARLEY_PORT"] = "none" // so that it cannot listen and exits
 	r := launchPiper(t, p, LaunchOptions{})
 	s := pipeOf(t, r)
 	<-s.Exited()
@@ -286,7 +286,7 @@ func TestSpeechHeldByOthers(t *testing.T) {
 	}
 }
 
-// TestStopWhilePiping: a start that is under way is given up, and leaves nothing.
+// TestStopWhilePiping: a pending start is aborted and leaves nothing behind.
 func TestStopWhilePiping(t *testing.T) {
 	p := speaking(t, "speaks")
 	p.Model = &Model{Hook: `echo x > "$PARLEY_PROFILE_DIR/pipe"; sleep 600`}
@@ -311,7 +311,7 @@ func TestStopWhilePiping(t *testing.T) {
 	}
 }
 
-// TestNoProcess: what is wrong with a command is told at the launch, as far as it is known then.
+// TestNoProcess: mistakes in a command are reported at the launch if they are known by then.
 func TestNoProcess(t *testing.T) {
 	enough := errors.New("enough")
 	over, cancel := context.WithCancelCause(t.Context())
@@ -364,8 +364,7 @@ func TestNoProcess(t *testing.T) {
 	}
 }
 
-// TestPipesCan: what there is no way to do with a target over stdio is not declared, nor is stdio where there is no
-// driver.
+// TestPipesCan: whatever cannot be done with a target over stdio is not declared, nor is Pipe without the driver.
 func TestPipesCan(t *testing.T) {
 	p := speaking(t, "speaks")
 	p.Hooks = Hooks{AddAgent: "true", ConfigDigest: "true", Restart: "true"}
@@ -390,7 +389,7 @@ func TestPipesCan(t *testing.T) {
 	}
 }
 
-// TestDriverIsTold: only where a process may be reached in another way.
+// TestDriverIsTold: PARLEY_DRIVER is only set if there is another way to reach the process.
 func TestDriverIsTold(t *testing.T) {
 	t.Setenv("PARLEY_DRIVER", "of the harness")
 	in := start(t, fake(t, "serve"), LaunchOptions{})
@@ -403,7 +402,7 @@ func TestDriverIsTold(t *testing.T) {
 	}
 }
 
-// TestStarter: those of one target are equal, and what they start is a process of it.
+// TestStarter: starters of one target are equal, and start processes of it.
 func TestStarter(t *testing.T) {
 	p := speaking(t, "speaks")
 	other, r := launchPiper(t, p, LaunchOptions{}), launchPiper(t, p, LaunchOptions{})

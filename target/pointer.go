@@ -15,7 +15,7 @@ var (
 	unescaper  = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// ParsePointer reads a JSON Pointer, or a bare name, which is the pointer to the member of that name.
+// ParsePointer parses a JSON Pointer or a bare name, which points to the member of that name.
 func ParsePointer(s string) (Pointer, error) {
 	switch {
 	case bareName.MatchString(s):
@@ -28,8 +28,8 @@ func ParsePointer(s string) (Pointer, error) {
 	return Pointer(s), nil
 }
 
-// Get finds what the pointer points to in a decoded JSON value (map[string]any, []any, scalars), and whether it is
-// there.
+// Get returns what the pointer points to in a decoded JSON value (map[string]any, []any, scalars), and whether it
+// exists.
 func (p Pointer) Get(doc any) (any, bool) {
 	for _, name := range p.names() {
 		switch d := doc.(type) {
@@ -52,16 +52,16 @@ func (p Pointer) Get(doc any) (any, bool) {
 	return doc, true
 }
 
-// Put sets what the pointer points to in doc, making the objects on the way. A member on the way that is no object is
-// replaced. The pointer "" points to the whole document, which cannot be set: Put panics.
+// Put sets what the pointer points to in doc, and creates the objects on the way. It replaces members on the way that
+// are not objects. It panics for the pointer "", since the whole document cannot be set.
 func (p Pointer) Put(doc map[string]any, value any) {
 	if err := p.put(doc, value, true); err != nil {
 		panic("target: Put: " + err.Error())
 	}
 }
 
-// Set is Put where nothing may be lost: a member on the way that is neither an object nor null, and the pointer "",
-// are errors, after which doc is as it was.
+// Set is Put without loss: a member on the way that is neither an object nor null, or the pointer "", is an error and
+// leaves doc unchanged.
 func (p Pointer) Set(doc map[string]any, value any) error { return p.put(doc, value, false) }
 
 func (p Pointer) put(doc map[string]any, value any, replace bool) error {
@@ -85,7 +85,7 @@ func (p Pointer) put(doc map[string]any, value any, replace bool) error {
 	return nil
 }
 
-// names are the reference tokens, unescaped.
+// names returns the unescaped reference tokens.
 func (p Pointer) names() []string {
 	if p == "" {
 		return nil

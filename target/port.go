@@ -11,7 +11,7 @@ import (
 
 var inUse = regexp.MustCompile(`(?i)EADDRINUSE|address (is )?already in use|port \d+ is (already )?in use|only one usage of each socket address`)
 
-// portClash reports whether a process that ended while it started did so because its port was taken meanwhile.
+// portClash reports whether a process exited during its start because another one had taken its port.
 func portClash(port int, err *StartError) bool {
 	if inUse.MatchString(err.Stderr) || inUse.MatchString(err.Stdout) {
 		return true
@@ -24,7 +24,7 @@ func portClash(port int, err *StartError) bool {
 	return false
 }
 
-// hostPort is the address that a base URL is dialled at.
+// hostPort returns the host and port to dial for a base URL.
 func hostPort(base string) (host, port string) {
 	u, err := url.Parse(base)
 	if err != nil {

@@ -15,37 +15,37 @@ import (
 )
 
 const (
-	groupPace = 5 * time.Millisecond   // between looks at whether a group has gone
-	killWait  = 10 * time.Second       // for killed processes to go, which a disk may hold up
-	drainWait = 250 * time.Millisecond // for output of those who left the group and still hold the pipes
+	groupPace = 5 * time.Millisecond   // between checks whether a group is gone
+	killWait  = 10 * time.Second       // for killed processes to disappear, which disk I/O may delay
+	drainWait = 250 * time.Millisecond // for output of processes that left the group and still hold the pipes
 )
 
-// process is one process with its group, from its start to the end of the last of them.
+// process is one process with its group, from its start until the last of them has ended.
 type process struct {
 	stdout, stderr *output
-	// of one that speaks: what it reads, and what it writes to stdout; whoever has it closes them
+	// the pipes of a process started without stdout: its stdin, and the reading end of its stdout; the owner closes them
 	stdin, speech *os.File
-	group         int           // id of the leader and of its group
-	exited        chan struct{} // closed when the leader has ended
-	died          chan struct{} // closed when it has ended and nobody asked it to
-	gone          chan struct{} // closed when the whole group has ended and its output is read
+	group         int           // process id of the leader, and group id
+	exited        chan struct{} // closed when the leader has exited
+	died          chan struct{} // closed when it has exited without being asked to
+	gone          chan struct{} // closed when the whole group has ended and its output has been read
 
 	mu    sync.Mutex
 	asked bool  // stop was called
-	err   error // how the leader ended
+	err   error // how the leader exited
 	hurry context.Context
-	kill  context.CancelFunc // ends hurry: no grace any more
+	kill  context.CancelFunc // ends hurry: no more grace
 }
 
-// startProcess runs cmd in a group of its own. What it writes goes to stdout and stderr; without a stdout it is a
-// process that speaks, and stdin and speech are the ends of its pipes.
+// startProcess runs cmd in its own process group. Its output goes to stdout and stderr. If stdout is nil, stdin and
+// speech become our ends of its pipes.
 func startProcess(cmd *exec.Cmd, stdout, stderr *output) (*process, error) {
 	p := &process{
 		stdout: stdout, stderr: stderr,
 		exited: make(chan struct{}), died: make(chan struct{}), gone: make(chan struct{}),
 	}
 	p.hurry, p.kill = context.WithCancel(context.Background())
-	// Pipes of our own: with those of os/exec, Wait would wait for children that outlive their parent.
+	// Pipes of our own: with those of os/exec, Wait would block on children that outlive their parent.
 	out, outW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// run starts cmd and sees it through to the end of its group. It keeps its thread, because the kernel kills the process
+// run starts cmd and follows it to the end of its group. It locks its thread, because the kernel kills the process
 // when the thread that started it ends.
 func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 	runtime.LockOSThread()
@@ -112,14 +112,14 @@ func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 	p.mu.Lock()
 	p.err = err
 	if !p.asked {
-		p.kill() // what it leaves behind has no use without it
+		p.kill() // its children are of no use without it
 		close(p.died)
 	}
 	close(p.exited)
 	p.mu.Unlock()
 
 	awaitGroup(p.hurry, p.group)
-	procgroup.Kill(p.group) // now or never: a group's id may be another's once it is gone
+	procgroup.Kill(p.group) // before the id can be reused: once the group is gone, it may belong to another
 	last, cancel := deadline.WithLimit(context.Background(), killWait)
 	awaitGroup(last, p.group)
 	cancel()
@@ -131,8 +131,8 @@ func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 	close(p.gone)
 }
 
-// awaitGroup looks until nobody of the group runs any more, or ctx ends. Nobody tells us about the end of a process
-// that is not our child, so it looks at a pace.
+// awaitGroup waits until no process of the group runs or ctx ends. It polls, as the exits of processes that are not
+// our children are not signalled.
 func awaitGroup(ctx context.Context, group int) {
 	pace := time.NewTicker(groupPace)
 	defer pace.Stop()
@@ -145,8 +145,8 @@ func awaitGroup(ctx context.Context, group int) {
 	}
 }
 
-// stop asks the group to end, kills what is left of it after the grace or when ctx ends, and waits until it has gone.
-// Without grace it kills at once. It may be called again, and side by side.
+// stop asks the group to exit, kills the rest after the grace period or when ctx ends, and waits until it is gone.
+// Without grace it kills at once. It may be called again, and concurrently.
 func (p *process) stop(ctx context.Context, grace time.Duration) error {
 	p.mu.Lock()
 	p.asked = true
@@ -177,7 +177,7 @@ func (p *process) stop(ctx context.Context, grace time.Duration) error {
 	}
 }
 
-// how tells how the leader ended; nil while it runs.
+// how says how the leader exited; nil while it runs.
 func (p *process) how() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,63 +13,63 @@ const (
 	Browser = "browser"
 )
 
-// Server is the role of a target of a protocol whose targets are all of one party.
+// Server is the only role of protocols in which just one party can be under test.
 const Server = "server"
 
-// DefaultConcurrency is how many scenarios run side by side where the profile says nothing.
+// DefaultConcurrency is how many scenarios run in parallel unless the profile says otherwise.
 const DefaultConcurrency = 32
 
-// CalledConcurrency is DefaultConcurrency of a target that Dials, and over stdio: each scenario has a process.
+// CalledConcurrency is the default for a target that Dials, and over stdio: each scenario has a process.
 const CalledConcurrency = 8
 
-// Profile says what is under test and how its wire differs from the default binding. It is read-only once made, and
-// then safe for concurrent use. Default gives one with every default; a key that a file leaves out keeps its default.
+// Profile describes what is under test and how its wire differs from the default binding. It is read-only once made,
+// and then safe for concurrent use. Kind.New makes one with every default; keys that a file leaves out keep theirs.
 type Profile struct {
 	// Name is shown in reports. Default: the file's name without its extension, or the URL's host.
 	Name string `yaml:"name"`
 
-	// Protocol is the id of the protocol; see Kinds.Protocols. It settles the other defaults. Default: that of the first
-	// kind.
+	// Protocol is the id of the protocol; see Kinds.Protocols. The other defaults depend on it. Default: that of the
+	// first kind.
 	Protocol string `yaml:"protocol"`
 
-	// Role is which party is under test; see Kind.Roles. Default: the first one of the protocol.
+	// Role is the party under test; see Kind.Roles. Default: the first of the protocol.
 	Role string `yaml:"role"`
 
-	// URL is the http(s) base URL, without a slash at its end; a path prefix is kept. Beside a command it is where the
+	// URL is the http(s) base URL, without a trailing slash; a path prefix is kept. With a command it is where the
 	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A target that
-	// Dials has none, nor has one that PipesOnly, nor one that the harness serves.
+	// Dials, PipesOnly, or is served by the harness has none.
 	URL string `yaml:"url"`
 
-	// Command starts the target. Nil: the target runs already.
+	// Command starts the target. Nil: the target is already running.
 	Command *Command `yaml:"command"`
 
-	// Headers go with every request to the target. Values may use ${NAME} for an environment variable.
+	// Headers are sent with every request to the target. Values may use ${NAME} for an environment variable.
 	Headers map[string]string `yaml:"headers"`
 
-	// Drivers are the transports that the target offers, the first one preferred. Default: the first of
-	// Kind.Drivers.
+	// Drivers are the transports that the target offers, in order of preference. Default: the first of Kind.Drivers.
 	Drivers []string `yaml:"drivers"`
 
-	// Capabilities are the optional features that the target claims to have. What is not declared is not applicable; what
-	// is declared and broken fails. Default: none.
+	// Capabilities are the optional features that the target claims to have. Features not declared are not applicable;
+	// declared but broken ones fail. Default: none.
 	Capabilities []string `yaml:"capabilities"`
 
-	// Concurrency is how many scenarios may run side by side; 0 means DefaultConcurrency, CalledConcurrency or
-	// PageConcurrency, where scenarios that wait in vain are not counted. See Parallel and ParallelOver.
+	// Concurrency is how many scenarios may run in parallel; 0 means Reach.Parallel, CalledConcurrency or
+	// DefaultConcurrency, not counting scenarios that wait for something that does not come. See Parallel and
+	// ParallelOver.
 	Concurrency int `yaml:"concurrency"`
 
 	Limits  Limits  `yaml:"limits"`
 	Hooks   Hooks   `yaml:"hooks"`
-	Model   *Model  `yaml:"model"` // nil: the target cannot be told where the model stub is; see UsesModel
+	Model   *Model  `yaml:"model"` // nil: the target cannot be told the model stub's address; see UsesModel
 	Tools   Tools   `yaml:"tools"`
 	Provoke Provoke `yaml:"provoke"`
 	Agents  Agents  `yaml:"agents"`
 
-	Path    string   `yaml:"-"` // where it was read from; "" when it was not read from a file
-	Dir     string   `yaml:"-"` // absolute folder of the profile, against which its relative paths are resolved
+	Path    string   `yaml:"-"` // the file it was read from; "" if none
+	Dir     string   `yaml:"-"` // absolute folder of the profile; its relative paths refer to it
 	Secrets []string `yaml:"-"` // values that came from ${NAME}; writers of transcripts and reports redact them
 
-	Sections []Section `yaml:"-"` // the keys that its protocol adds; see SectionOf
+	Sections []Section `yaml:"-"` // the keys that the protocol adds; see SectionOf
 
 	kind Kind
 }
@@ -82,28 +82,28 @@ type Profile struct {
 //	{profile}  the folder of the profile
 //	{model}    the base URL of the model stub; empty when there is none
 //
-// The process also finds them in its environment as PARLEY_PORT, PARLEY_URL, PARLEY_DIR, PARLEY_PROFILE_DIR and
-// PARLEY_MODEL_URL. For a target that Dials, {url} and {port} are those of the WebSocket that it is to connect to, and
-// there is one more, PARLEY_SESSION:
+// The process also has them in its environment as PARLEY_PORT, PARLEY_URL, PARLEY_DIR, PARLEY_PROFILE_DIR and
+// PARLEY_MODEL_URL. For a target that Dials, {url} and {port} are those of the WebSocket to connect to, and there is
+// one more, PARLEY_SESSION:
 //
-//	{session}  the relay session that it is to join
+//	{session}  the relay session to join
 //
-// A target that may be reached over stdio finds PARLEY_DRIVER in its environment: "ws" is to listen, "stdio" to read
-// lines from stdin and write lines to stdout, and nothing else there. With both drivers the same command is started
-// either way, once to listen and once or more to speak; {url} and {port} are then the same in all of them. Over stdio
-// alone both are empty.
+// If the target may be reached over stdio, PARLEY_DRIVER tells it how: with "ws" it must listen; with "stdio" it must
+// read lines from stdin and write lines, and nothing else, to stdout. With both drivers the same command is started
+// either way, once to listen and at least once for stdio; {url} and {port} are then the same for all of them. Over
+// stdio alone both are empty.
 type Command struct {
 	Run []string          `yaml:"run"` // the program and its arguments; no shell
 	Dir string            `yaml:"dir"` // working directory, relative to the profile's folder; default that folder
 	Env map[string]string `yaml:"env"` // added to the harness's own environment; ${NAME} is replaced too
 	// files copied before the start: name within {dir} → path relative to the profile
 	Copy  map[string]string `yaml:"copy"`
-	Ready Ready             `yaml:"ready"` // when it counts as started; of no target that Dials or that PipesOnly
+	Ready Ready             `yaml:"ready"` // when it counts as started; not for a target that Dials or PipesOnly
 	Stop  Duration          `yaml:"stop"`  // grace between SIGTERM and SIGKILL; default 2s
 }
 
-// Ready tells when a started process may be used: once a GET of Path answers with a status below 500, or once a line of
-// its stdout or stderr matches Log, or, with neither, once its port accepts a connection.
+// Ready says when a started process may be used: once a GET of Path returns a status below 500, or once a line of its
+// stdout or stderr matches Log, or, with neither, once its port accepts a connection.
 type Ready struct {
 	Path   string   `yaml:"path"`   // below the base URL, e.g. /health
 	Log    string   `yaml:"log"`    // a Go regular expression
@@ -112,31 +112,31 @@ type Ready struct {
 
 // Limits holds every time limit of a run, and the one size limit.
 type Limits struct {
-	Open     Duration `yaml:"open"`      // opening a connection; default 10s, of a page 20s
+	Open     Duration `yaml:"open"`      // opening a connection; default 10s, for a page 20s
 	Event    Duration `yaml:"event"`     // an expected event after its cause; default 10s
 	Turn     Duration `yaml:"turn"`      // a whole turn, from the user's message to its end; default 20s
-	HTTP     Duration `yaml:"http"`      // the answer to a request that is no chat; default 10s
+	HTTP     Duration `yaml:"http"`      // the response to a request other than chat; default 10s
 	Quiet    Duration `yaml:"quiet"`     // the quiet window that proves absence where no fence exists; default 150ms
 	Hook     Duration `yaml:"hook"`      // one hook command; default 30s
-	Reload   Duration `yaml:"reload"`    // a changed configuration must show on new connections; default 10s
+	Reload   Duration `yaml:"reload"`    // until a changed configuration shows on new connections; default 10s
 	Scenario Duration `yaml:"scenario"`  // a whole scenario; default 2m
-	MaxEvent Bytes    `yaml:"max-event"` // the largest event, frame or answer that is read; default 8MiB
+	MaxEvent Bytes    `yaml:"max-event"` // the largest event, frame or response that is read; default 8MiB
 }
 
-// Hooks are shell commands (sh -c, in the profile's folder) for what no protocol offers. An empty one is not declared,
-// and what needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT and PARLEY_PROFILE_DIR,
-// and those about an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS (comma separated). UserSays has
-// PARLEY_TEXT and PARLEY_RELAY_SESSION. Exit status 0 is success.
+// Hooks are shell commands (sh -c, in the profile's folder) for what no protocol offers. An empty one is not
+// declared, and whatever needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT and
+// PARLEY_PROFILE_DIR, and those for an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS (comma
+// separated). UserSays has PARLEY_TEXT and PARLEY_RELAY_SESSION. Exit status 0 means success.
 type Hooks struct {
-	AddAgent     string `yaml:"add-agent"`     // make a custom agent
+	AddAgent     string `yaml:"add-agent"`     // create a custom agent
 	ChangeAgent  string `yaml:"change-agent"`  // change the one with this id
 	RemoveAgent  string `yaml:"remove-agent"`  // remove the one with this id
-	ConfigDigest string `yaml:"config-digest"` // print what identifies the bytes of the configuration; see Agents.File
+	ConfigDigest string `yaml:"config-digest"` // print a digest of the configuration; see Agents.File
 	Restart      string `yaml:"restart"`       // restart a target that has no command; PARLEY_KILL=1: without grace
 	UserSays     string `yaml:"user-says"`     // make the participant of a relay session say a text; see Speaker
 }
 
-// Names of the hooks, as Running.Hook takes those about an agent. They are the keys of the profile.
+// Names of the hooks, as in the profile. Running.Hook takes those for an agent.
 const (
 	HookAddAgent     = "add-agent"
 	HookChangeAgent  = "change-agent"
@@ -147,36 +147,35 @@ const (
 	HookModel        = "model"
 )
 
-// Model is how the target learns the address of the model stub: by its environment, by a hook, or both. The hook runs
-// once, before the process starts, with PARLEY_MODEL_URL and what Hooks get.
+// Model says how the target learns the address of the model stub: by its environment, by a hook, or both. The hook
+// runs once, before the process starts, with PARLEY_MODEL_URL and the environment of Hooks.
 type Model struct {
-	Env  map[string]string `yaml:"env"`  // added to Command.Env when there is a stub; the placeholders of Command
+	Env  map[string]string `yaml:"env"`  // added to Command.Env if there is a stub; may use the placeholders of Command
 	Hook string            `yaml:"hook"` // shell command
 }
 
-// Tools names the tools of the target by which its model makes it wait for the user. Nil: it has none, or none is
-// known.
+// Tools names the tools with which the target's model makes it wait for the user. Nil: none, or none known.
 type Tools struct {
 	Confirm *Tool `yaml:"confirm"` // one that asks for confirmation before it runs
 	Ask     *Tool `yaml:"ask"`     // one that asks the user a question
 }
 
-// Tool is one call that the model stub makes, and the user's answer.
+// Tool is one call that the model stub makes, with the user's answer.
 type Tool struct {
 	Name      string         `yaml:"name"`
 	Arguments map[string]any `yaml:"arguments"`
-	Response  any            `yaml:"response"` // what the client answers: approval, or a reply; nil: true, or "yes"
+	Response  any            `yaml:"response"` // what the client answers: approval or a reply; nil: true or "yes"
 }
 
-// Provoke holds plain messages of a user that bring the target into a state without a model stub. Empty: by the stub
-// only.
+// Provoke holds plain user messages that bring the target into a state without a model stub. Empty: only possible
+// with the stub.
 type Provoke struct {
 	RunningTurn         string `yaml:"running_turn"`
 	PendingConfirmation string `yaml:"pending_confirmation"`
 	PendingQuestion     string `yaml:"pending_question"`
 }
 
-// Agents says which agents the target is configured with, apart from the built-in ones.
+// Agents describes the agents that the target is configured with, apart from the built-in ones.
 type Agents struct {
 	// Default is the agent of a new session. Default "general".
 	Default string `yaml:"default"`
@@ -185,11 +184,11 @@ type Agents struct {
 	// are replaced. ConfigBytes reads it unless Hooks.ConfigDigest is declared.
 	File string `yaml:"file"`
 
-	// Custom are the custom agents that the target is configured with.
+	// Custom are the configured custom agents.
 	Custom []CustomAgent `yaml:"custom"`
 
-	// Tools are, by the id of an agent, the names of the tools that the model is offered with it: these and no others. An
-	// agent that is not in it may be offered any.
+	// Tools are, by agent id, the names of the tools offered to the agent's model: exactly these. An agent without an
+	// entry may be offered any.
 	Tools map[string][]string `yaml:"tools"`
 }
 
@@ -198,20 +197,20 @@ type CustomAgent struct {
 	ID          string   `yaml:"id"`
 	Name        string   `yaml:"name"`
 	Description string   `yaml:"description"`
-	Prompt      string   `yaml:"prompt"` // a marker that its system prompt contains, by which the model stub knows it
-	Tools       []string `yaml:"tools"`  // some of the tools that its model is offered; all of them: Agents.Tools
+	Prompt      string   `yaml:"prompt"` // a marker in its system prompt by which the model stub recognises it
+	Tools       []string `yaml:"tools"`  // some of the tools offered to its model; Agents.Tools has all of them
 }
 
 // Has reports whether the profile declares a capability.
 func (p *Profile) Has(capability string) bool { return slices.Contains(p.Capabilities, capability) }
 
-// Dials reports whether the target connects to the harness, and not the harness to it. See Caller.
+// Dials reports whether the target connects to the harness. See Caller.
 func (p *Profile) Dials() bool { return p.Reach().Dials }
 
-// PipesOnly reports whether the target can be reached by its stdin and stdout alone. See Piper.
+// PipesOnly reports whether the target can be reached only by its stdin and stdout. See Piper.
 func (p *Profile) PipesOnly() bool { return len(p.Drivers) == 1 && p.Drivers[0] == Stdio }
 
-// told is a driver as PARLEY_DRIVER says it: "" for a protocol whose targets are reached in one way.
+// told returns the value of PARLEY_DRIVER for a driver: "" if the protocol's targets are reached in only one way.
 func (p *Profile) told(driver string) string {
 	if slices.Contains(p.kind.Drivers, Stdio) {
 		return driver
@@ -219,10 +218,10 @@ func (p *Profile) told(driver string) string {
 	return ""
 }
 
-// PathOver is where a profile has the target's stream or socket over a driver; "" where it says nothing of that.
+// PathOver returns the path of the target's stream or socket over a driver; "" if the profile sets none.
 func (p *Profile) PathOver(driver string) string { return p.Reach().Paths[driver] }
 
-// ParallelOver is Parallel for one driver: over stdio the default is CalledConcurrency.
+// ParallelOver is Parallel for one driver: over stdio at most CalledConcurrency by default.
 func (p *Profile) ParallelOver(driver string) int {
 	if driver == Stdio && p.Concurrency == 0 {
 		return min(p.Parallel(), CalledConcurrency)
@@ -230,11 +229,11 @@ func (p *Profile) ParallelOver(driver string) int {
 	return p.Parallel()
 }
 
-// StartsProcesses reports whether each scenario over a driver starts a process of the target.
+// StartsProcesses reports whether each scenario over a driver starts a target process.
 func (p *Profile) StartsProcesses(driver string) bool { return driver == Stdio || p.Dials() }
 
-// Parallel is how many scenarios may run side by side: Concurrency or its default, and 1 where they have to share what
-// should be each one's own.
+// Parallel returns how many scenarios may run in parallel: Concurrency or its default, and 1 if they must share what
+// each should have alone.
 func (p *Profile) Parallel() int {
 	switch r := p.Reach(); {
 	case r.Shared != "":
@@ -249,10 +248,10 @@ func (p *Profile) Parallel() int {
 	return DefaultConcurrency
 }
 
-// UsesModel reports whether the target can be told where the model stub is.
+// UsesModel reports whether the target can be told the model stub's address.
 func (p *Profile) UsesModel() bool { return p.Model != nil || p.Command.mentions("{model}") }
 
-// Header is the profile's headers in the form in which drivers take them: a new map each time.
+// Header returns the profile's headers as a new http.Header.
 func (p *Profile) Header() http.Header {
 	h := http.Header{}
 	for name, value := range p.Headers {

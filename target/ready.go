@@ -12,23 +12,23 @@ import (
 	"parley/internal/deadline"
 )
 
-// Between two tries of a target that is not ready yet is an eighth of the time that it has had so far, within these
-// bounds: of a quick one little is lost, and a slow one is not kept busy.
+// The pause between two checks of a target that is not ready is an eighth of the time spent so far, within these
+// bounds: a quick target loses little, and a slow one is not kept busy.
 const (
 	readyFirst = time.Millisecond
 	readyPace  = 20 * time.Millisecond
 )
 
-// What ends the wait for a target that is not ready.
+// Why the wait for a target ended before it was ready.
 var (
 	errLate  = errors.New("late")
 	errEnded = errors.New("ended")
 )
 
-// probeWait bounds one try.
+// probeWait bounds one check.
 const probeWait = 2 * time.Second
 
-// await tries until try succeeds or ctx ends, and gives the last failure that was not the end of ctx.
+// await retries until try succeeds or ctx ends, and returns the last failure that ctx did not cause.
 func await(ctx context.Context, try func(context.Context) error) error {
 	begun := time.Now()
 	pace := time.NewTimer(0)
@@ -53,8 +53,8 @@ func await(ctx context.Context, try func(context.Context) error) error {
 	}
 }
 
-// awaitReady waits until the process may be used. When it ends or is late, the error is a *StartError with nothing but
-// a reason and its cause; when ctx ends, its cause.
+// awaitReady waits until the process may be used. If it exits or is late, the error is a *StartError with only a
+// reason and its cause; if ctx ends, it is ctx's cause.
 func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan struct{}) error {
 	r := in.profile.Command.Ready
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -74,10 +74,10 @@ func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan s
 	if err == nil && !closed(p.exited) {
 		return nil
 	}
-	if err == nil { // it was somebody else who answered
+	if err == nil { // another process answered
 		cancel(errEnded)
 	}
-	cancel(nil) // does nothing after one of the others
+	cancel(nil) // no effect if one of the others came first
 	<-watching
 	switch cause := context.Cause(ctx); cause {
 	case errEnded:
@@ -89,7 +89,7 @@ func (in *Instance) awaitReady(ctx context.Context, p *process, matched <-chan s
 	}
 }
 
-// probe waits for what the profile calls ready, or the end of ctx.
+// probe waits until the target is ready by the profile's definition, or ctx ends.
 func (in *Instance) probe(ctx context.Context, r Ready, matched <-chan struct{}) error {
 	switch {
 	case r.Log != "":
@@ -109,7 +109,7 @@ func (in *Instance) probe(ctx context.Context, r Ready, matched <-chan struct{})
 	return await(ctx, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
 }
 
-// portHint helps with the commonest mistake.
+// portHint explains the commonest mistake.
 func (in *Instance) portHint() string {
 	c := in.profile.Command
 	if in.picked == nil || c.mentions("{port}") || c.mentions("{url}") {
@@ -118,7 +118,7 @@ func (in *Instance) portHint() string {
 	return fmt.Sprintf(" on port %d, which neither command.run nor command.env tells it ({port}, {url})", in.picked.Number)
 }
 
-// answers reports whether a GET is answered by a status below 500.
+// answers checks that a GET returns a status below 500.
 func answers(ctx context.Context, client *http.Client, url string, headers map[string]string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -146,7 +146,7 @@ func setHeaders(req *http.Request, headers map[string]string) {
 	}
 }
 
-// prober is a client that keeps nothing between requests, goes by no proxy, and takes a redirection for an answer.
+// prober returns a client without keep-alives and proxies that does not follow redirects.
 func prober() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
@@ -154,8 +154,8 @@ func prober() *http.Client {
 	}
 }
 
-// listens reports whether somebody accepts connections at a base URL; *UnreachableError if not. Every address of the
-// host gets an equal share of the time.
+// listens checks that a server accepts connections at a base URL; *UnreachableError if not. Every address of the host
+// gets an equal share of the time.
 func listens(ctx context.Context, base string, within time.Duration) error {
 	host, port := hostPort(base)
 	ctx, cancel := deadline.WithLimit(ctx, within)
@@ -173,11 +173,11 @@ func listens(ctx context.Context, base string, within time.Duration) error {
 			return conn.Close()
 		}
 		if errors.Is(err, syscall.ECONNRESET) {
-			return nil // somebody accepted, and hung up at once
+			return nil // accepted, then closed at once
 		}
 		var op *net.OpError
 		if errors.As(err, &op) {
-			err = op.Err // without the address, which stands beside it
+			err = op.Err // without the address, which is shown next to it
 		}
 		failed.Tried = append(failed.Tried, Attempt{at, err})
 	}

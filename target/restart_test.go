@@ -21,7 +21,7 @@ var restarts = []struct {
 	kill   bool
 }{{"with grace it may put its things in order", false}, {"without grace it may not", true}}
 
-// TestRestart: another process, which finds all as it was left.
+// TestRestart: the new process finds everything as the old one left it.
 func TestRestart(t *testing.T) {
 	for _, tt := range restarts {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestRestartIsQuick: the time of a restart is the target's own, by and large, and no part of the grace that it has.
-// The best of several tries counts, as the machine may have other things to do.
+// TestRestartIsQuick: a restart takes about as long as the target needs, not its whole grace period. The best of
+// several attempts counts, as the machine may be busy.
 func TestRestartIsQuick(t *testing.T) {
 	const limit, tries = 2 * time.Second, 10
 	for _, tt := range restarts {
@@ -99,7 +99,8 @@ func TestRestartIsQuick(t *testing.T) {
 	}
 }
 
-// TestRestartFails: a process that dies while it starts again says so with its last words, and may be tried once more.
+// TestRestartFails: if a process dies while restarting, the error has its last output, and another attempt is
+// possible.
 func TestRestartFails(t *testing.T) {
 	for _, tt := range restarts {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -131,7 +132,7 @@ func TestRestartFails(t *testing.T) {
 	}
 }
 
-// TestRestartTooLate: a process that does not come up again in time is a *StartError too, and is not left running.
+// TestRestartTooLate: a process that is not ready again in time is a *StartError too, and is not left running.
 func TestRestartTooLate(t *testing.T) {
 	p := fake(t, "once-ready")
 	in := start(t, p, LaunchOptions{})

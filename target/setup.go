@@ -14,13 +14,13 @@ import (
 	"sync"
 )
 
-// setup is what a process of a profile is started with.
+// setup holds what a process of a profile is started with.
 type setup struct {
 	profile *Profile
 	fill    filling
 }
 
-// settle makes the scratch folder.
+// settle creates the scratch folder.
 func (s *setup) settle() error {
 	base, err := filepath.Abs(s.profile.Dir)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *setup) settle() error {
 	return nil
 }
 
-// find reports whether there is a program to run.
+// find checks that the program exists.
 func (s *setup) find() error {
 	program, dir := s.profile.Command.Run[0], s.profile.Command.Dir
 	if settledLater(program) || settledLater(dir) {
@@ -51,13 +51,13 @@ func (s *setup) find() error {
 	return err
 }
 
-// settledLater reports whether a path is not known before the process is started.
+// settledLater reports whether a path is unknown until the process is started.
 func settledLater(path string) bool {
 	placeholders := []string{"{dir}", "{url}", "{port}", "{session}"}
 	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(path, p) })
 }
 
-// prepare does what comes before the start: copies files, and tells where the model stub is.
+// prepare does what precedes the start: it copies files and announces the model stub.
 func (s *setup) prepare(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(s.profile.Command.Copy)) {
 		from := s.resolve(s.profile.Command.Copy[name])
@@ -84,7 +84,7 @@ func (s *setup) run(stdout, stderr *output) (*process, error) {
 	return p, nil
 }
 
-// tellModel runs the hook that tells the target where the model stub is.
+// tellModel runs the hook that tells the target the model stub's address.
 func (s *setup) tellModel(ctx context.Context) error {
 	if m := s.profile.Model; m != nil && m.Hook != "" && s.fill.model != "" {
 		_, err := s.shell(ctx, HookModel, m.Hook, nil)
@@ -100,7 +100,7 @@ func (s *setup) shell(ctx context.Context, name, command string, env []string) (
 	}.run(ctx)
 }
 
-// resolve is a path of the profile, with its placeholders replaced, against the profile's folder.
+// resolve returns a path of the profile with its placeholders replaced, relative to the profile's folder.
 func (s *setup) resolve(path string) string {
 	path = s.fill.fill(path)
 	if filepath.IsAbs(path) {
@@ -109,7 +109,7 @@ func (s *setup) resolve(path string) string {
 	return filepath.Join(s.fill.profile, path)
 }
 
-// argv is the command with its placeholders replaced.
+// argv returns the command with its placeholders replaced.
 func (s *setup) argv() []string {
 	argv := make([]string, len(s.profile.Command.Run))
 	for i, arg := range s.profile.Command.Run {
@@ -118,7 +118,7 @@ func (s *setup) argv() []string {
 	return argv
 }
 
-// environ is the harness's own environment with the profile's additions; the last of a name counts.
+// environ returns the harness's own environment with the profile's additions; the last entry of a name counts.
 func (s *setup) environ() []string {
 	env := append(os.Environ(), s.fill.env()...)
 	add := func(m map[string]string) {
@@ -133,7 +133,7 @@ func (s *setup) environ() []string {
 	return env
 }
 
-// copyFile copies a file with its mode, making the folders on the way.
+// copyFile copies a file with its mode, and creates the folders it needs.
 func copyFile(from, to string) error {
 	src, err := os.Open(from)
 	if err != nil {
@@ -158,20 +158,20 @@ func copyFile(from, to string) error {
 	return errors.Join(err, dst.Close())
 }
 
-// lifetime ends what is under way when a Running is stopped. It is to be opened first.
+// lifetime ends pending operations when a Running is stopped. It must be opened first.
 type lifetime struct {
-	stopping context.Context // ends with Stop, and takes hooks, restarts and calls with it
+	stopping context.Context // Stop ends it, and thereby hooks, restarts and calls
 	cancel   context.CancelFunc
 	life     sync.RWMutex // writers: start, restart, stop; readers: hooks, calls
 }
 
 func (l *lifetime) open() { l.stopping, l.cancel = context.WithCancel(context.Background()) }
 
-// bound is ctx, ended by Stop too.
+// bound returns a ctx that also ends with Stop.
 func (l *lifetime) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if l.stopping.Err() != nil {
-		cancel(errStopped) // AfterFunc alone would be late
+		cancel(errStopped) // AfterFunc alone would be too late
 	}
 	unhook := context.AfterFunc(l.stopping, func() { cancel(errStopped) })
 	return ctx, func() { unhook(); cancel(nil) }

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// started are the processes that a Running has started one by one, and that have not been stopped. The zero value has
-// none.
+// started holds the processes that a Running has started and not yet stopped. The zero value is empty.
 type started struct {
 	mu  sync.Mutex
 	all map[stopper]bool
@@ -32,7 +31,7 @@ func (s *started) forget(p stopper) {
 	delete(s.all, p)
 }
 
-// stop stops them side by side.
+// stop stops them concurrently.
 func (s *started) stop(ctx context.Context) error {
 	s.mu.Lock()
 	all := slices.Collect(maps.Keys(s.all))

@@ -7,7 +7,7 @@ import (
 	"parley/internal/words"
 )
 
-// suggest is the mend for an unknown word: the known one that is closest, or all of them.
+// suggest returns the fix for an unknown word: the closest known one, or all of them.
 func suggest(word string, known []string) string {
 	if len(known) == 0 {
 		return "none are known here"

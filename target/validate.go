@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Checker looks at a profile as a whole, once every value has its type.
+// Checker checks a profile as a whole, after decoding.
 type Checker struct {
 	*Decoder
 	Profile *Profile
@@ -21,7 +21,7 @@ type Checker struct {
 	kinds Kinds
 }
 
-// check gives the first mistake, and settles what depends on more than one key: the URL.
+// check returns the first mistake, and settles what depends on more than one key: the URL.
 func (c *Checker) check() error {
 	if err := c.first(c.protocol, c.address, c.command, c.headers, c.hooks, c.model, c.tools, c.sections); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (c *Checker) check() error {
 	return nil
 }
 
-// first gives the first mistake that one of the parts finds.
+// first returns the first mistake that one of the parts finds.
 func (c *Checker) first(parts ...func() error) error {
 	for _, part := range parts {
 		if err := part(); err != nil {
@@ -59,7 +59,7 @@ func (c *Checker) protocol() error {
 	return c.Words("capabilities", "capability", p.Capabilities, k.Capabilities)
 }
 
-// Words checks that every word of a list is known, and is there once.
+// Words checks that every word of a list is known and occurs once.
 func (c *Checker) Words(path, what string, list, known []string) error {
 	for i, w := range list {
 		at := c.Item(path, i)
@@ -75,7 +75,7 @@ func (c *Checker) Words(path, what string, list, known []string) error {
 
 const anyPort = "{port}"
 
-// address checks the URL and takes the slash off its end.
+// address checks the URL, or what the profile has in its place.
 func (c *Checker) address() error {
 	p := c.Profile
 	if p.Dials() {
@@ -121,7 +121,7 @@ func (c *Checker) address() error {
 	return nil
 }
 
-// sections checks what the protocol adds.
+// sections checks the keys that the protocol adds.
 func (c *Checker) sections() error {
 	if check := c.Profile.kind.Check; check != nil {
 		return check(c)
@@ -129,15 +129,15 @@ func (c *Checker) sections() error {
 	return nil
 }
 
-// something is how to give something to test.
+// something says how to name something to test.
 func (c *Checker) something() string {
 	return cmp.Or(c.Profile.kind.URLMend, "give the url of a running target, or a command that starts one")
 }
 
-// rest is the key of what does not belong in the URL.
+// rest returns the key for what does not belong in the URL.
 func (c *Checker) rest() string { return cmp.Or(c.Profile.kind.URLRest, "headers") }
 
-// served checks that a target to which the harness gives its place has no other one.
+// served checks that a target served by the harness has no other address.
 func (c *Checker) served(reach Reach) error {
 	switch p := c.Profile; {
 	case p.URL != "" || c.Given("url"):
@@ -148,7 +148,7 @@ func (c *Checker) served(reach Reach) error {
 	return nil
 }
 
-// dialler checks that a target which connects to the harness can be had.
+// dialler checks that a target that connects to the harness can be obtained.
 func (c *Checker) dialler() error {
 	switch p := c.Profile; {
 	case p.URL != "" || c.Given("url"):
@@ -161,7 +161,7 @@ func (c *Checker) dialler() error {
 	return nil
 }
 
-// piper checks a target that can be reached by its stdin and stdout alone.
+// piper checks a target that is reached only by its stdin and stdout.
 func (c *Checker) piper() error {
 	const nobody = "over stdio alone nobody listens"
 	p := c.Profile
@@ -176,7 +176,7 @@ func (c *Checker) piper() error {
 	return nil
 }
 
-// ValidPort reports whether a text is the number of a port.
+// ValidPort reports whether a text is a port number.
 func ValidPort(s string) bool {
 	n, err := strconv.Atoi(s)
 	return err == nil && n >= 1 && n <= 65535
@@ -222,7 +222,7 @@ func (c *Checker) command() error {
 	return nil
 }
 
-// httpToken is the token of RFC 9110, section 5.6.2: names of fields and methods.
+// httpToken is the token of RFC 9110, section 5.6.2: the names of fields and methods.
 var httpToken = regexp.MustCompile("\\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\\z")
 
 func (c *Checker) headers() error {

@@ -15,23 +15,23 @@ import (
 // Duration is a span of time. In YAML it is written with its unit: 2s, 150ms, 1m30s.
 type Duration struct{ time.Duration }
 
-// Bytes is a size. In YAML it is a whole number of bytes, or one with a unit: 64KiB, 8MiB.
+// Bytes is a size. In YAML it is a whole number of bytes, or a number with a unit: 64KiB, 8MiB.
 type Bytes int64
 
 // Pointer is a JSON Pointer (RFC 6901); "" is the whole document. In YAML a bare name means the member of that name.
 type Pointer string
 
-// Pointers are the places where one thing may be, the preferred one first. In YAML they are a list, or one alone.
+// Pointers are the possible places of one thing, in order of preference. In YAML they are a list or a single value.
 type Pointers []Pointer
 
-// Names are what one thing is called, where it may have several names. In YAML they are a list, or one alone.
+// Names are the possible names of one thing. In YAML they are a list or a single value.
 type Names []string
 
-// Has reports whether a name is among them.
+// Has reports whether name is one of them.
 func (l Names) Has(name string) bool { return slices.Contains(l, name) }
 
-// DefaultLimits are the limits of a profile that says nothing. They are long, as only a missing answer costs them: a
-// target that waits for its disk for some seconds is a slow one, and no document forbids that.
+// DefaultLimits are the limits of a profile that sets none. They are long, as only a missing answer uses them up, and
+// no document forbids a target that waits some seconds for its disk.
 func DefaultLimits() Limits {
 	return Limits{
 		Open: Duration{10 * time.Second}, Event: Duration{10 * time.Second}, Turn: Duration{20 * time.Second},
@@ -40,7 +40,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// defaults are those of a command that a profile gives.
+// defaults sets the defaults of a command.
 func (c *Command) defaults() {
 	c.Ready.Within = Duration{30 * time.Second}
 	c.Stop = Duration{2 * time.Second}
@@ -125,7 +125,7 @@ func (l *Names) FromYAML(d *Decoder, n ast.Node, path string) error {
 	return err
 }
 
-// NewCommand is a command that has its defaults.
+// NewCommand returns a command with the defaults.
 func NewCommand(run ...string) *Command {
 	c := &Command{Run: run}
 	c.defaults()

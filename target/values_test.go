@@ -52,7 +52,7 @@ func TestPointerPut(t *testing.T) {
 	}
 }
 
-// TestPointerSet: what Put would replace is an error, and nothing has changed.
+// TestPointerSet: whatever Put would replace is an error, and doc stays unchanged.
 func TestPointerSet(t *testing.T) {
 	type object = map[string]any
 	for _, tt := range []struct {
@@ -88,7 +88,7 @@ func TestParallel(t *testing.T) {
 	}{
 		{"nothing said", func(*Profile) {}, DefaultConcurrency},
 		{"a number", func(p *Profile) { p.Concurrency = 3 }, 3},
-		{"connections that cannot be told apart", func(p *Profile) { p.Concurrency = 3; toy(p).Single = true }, 1},
+		{"indistinguishable connections", func(p *Profile) { p.Concurrency = 3; toy(p).Single = true }, 1},
 	} {
 		p := toys.New("listening")
 		tt.change(p)
@@ -104,7 +104,7 @@ func TestUsesModel(t *testing.T) {
 		p      *Profile
 		want   bool
 	}{
-		{"nothing says where the stub is", toys.New("listening"), false},
+		{"no way to announce the stub", toys.New("listening"), false},
 		{"a model block", &Profile{Model: &Model{}}, true},
 		{"an argument", &Profile{Command: &Command{Run: []string{"x", "--model={model}"}}}, true},
 		{"the environment", &Profile{Command: &Command{Env: map[string]string{"A": "{model}"}}}, true},
@@ -116,7 +116,7 @@ func TestUsesModel(t *testing.T) {
 	}
 }
 
-// TestOutput: however the bytes come, their end is kept and lines are found.
+// TestOutput: however the bytes arrive, their end is kept and lines are found.
 func TestOutput(t *testing.T) {
 	long := strings.Repeat("0123456789", keptOutput/4) + "end"
 	for _, tt := range []struct {
@@ -138,7 +138,7 @@ func TestOutput(t *testing.T) {
 			o := &output{tee: &tee}
 			o.expect(regexp.MustCompile(tt.watch), func() { matches++ })
 			if chunk < 1000 && len(tt.text) > 2*keptOutput {
-				o.expect(nil, nil) // a byte at a time this is slow, and shows nothing new
+				o.expect(nil, nil) // slow byte by byte, and shows nothing new
 				matches = tt.matches
 			}
 			for rest := []byte(tt.text); len(rest) > 0; {

@@ -19,10 +19,10 @@ import (
 // act is the body of a message.
 type act struct {
 	Do    string `json:"do"`    // click, choose, type, press, reload or open
-	On    string `json:"on"`    // name of a control of driver.Page, or "select", "chat", "log", "dismiss"
-	Text  string `json:"text"`  // type: what; click: what the element's text, or one of its attributes, contains
+	On    string `json:"on"`    // a control name of driver.Page, or "select", "chat", "log", "dismiss"
+	Text  string `json:"text"`  // type: the text; click: what the element's text or an attribute must contain
 	Value string `json:"value"` // choose: the option's value, else its text
-	Key   string `json:"key"`   // press: a key's name, such as "Enter", or a character
+	Key   string `json:"key"`   // press: a key name such as "Enter", or a character
 	URL   string `json:"url"`   // open
 }
 
@@ -39,7 +39,7 @@ func (a act) label() string {
 	return s
 }
 
-// ActError tells that a person could not do an act.
+// ActError reports an act that a user could not perform.
 type ActError struct{ Do, On, Why string }
 
 func (e *ActError) Error() string {
@@ -49,21 +49,21 @@ func (e *ActError) Error() string {
 	return e.Do + " " + e.On + ": " + e.Why
 }
 
-// Send implements driver.Conn: it does one act of the user, which is the body as JSON, and waits until the page has
-// handled it and had one turn of its event loop, never for the network.
+// Send implements driver.Conn: it performs one user act, given as JSON in the body. It waits until the page has
+// handled the act and had one turn of its event loop, but never for the network.
 //
 //	{"do":"click","on":"connect"}                     with the mouse, in the middle of it
 //	{"do":"click","on":"session","text":"sess_1"}     of what the hook names, the one with that text or attribute
 //	{"do":"choose","on":"select","value":"general"}   an option, by its value, else by its text
-//	{"do":"type","on":"message","text":"hi"}          instead of what was there
+//	{"do":"type","on":"message","text":"hi"}          replaces the previous text
 //	{"do":"press","key":"Enter"}                      with "on": there, otherwise wherever the focus is
 //	{"do":"reload"}
 //	{"do":"open","url":"http://127.0.0.1:8080/"}
 //
-// Where something covers what is clicked, driver.Page.Dismiss is clicked first if that can be seen; where it is still
-// covered, it is clicked by script. Where the page draws what is clicked anew between press and release, so that the
-// click reaches nothing, it is clicked again, at most twice. An act that a person could not do returns an *[ActError],
-// after a record of it. It returns driver.ErrClosed after Close.
+// If something covers the element to click, Send first clicks driver.Page.Dismiss if that is visible; if the element
+// is still covered, it is clicked by script. If the page redraws the element between press and release, so that the
+// click is lost, Send clicks again, at most twice. For an act that a user could not perform it records a Failure and
+// returns an *[ActError]. It returns driver.ErrClosed after Close.
 func (c *Conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	var a act
 	if err := json.Unmarshal(m.Body, &a, json.RejectUnknownMembers(true)); err != nil {
@@ -107,7 +107,7 @@ func (c *Conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	return n, no
 }
 
-// note records what the user does, also where the page has ended by itself.
+// note records a user act, even if the page has ended by itself.
 func (c *Conn) note(r transcript.Record) int {
 	c.telling.Lock()
 	defer c.telling.Unlock()
@@ -118,7 +118,7 @@ func (c *Conn) note(r transcript.Record) int {
 	return c.sink(r)
 }
 
-// hook is what an act's On names.
+// hook returns the hook that an act's On names.
 func (c *Conn) hook(a act) (string, error) {
 	p := c.o.Page
 	hook := p.Controls[a.On]
@@ -131,7 +131,7 @@ func (c *Conn) hook(a act) (string, error) {
 	return hook, nil
 }
 
-// verdict is what the reader says of an act: why not, or where.
+// verdict is the reader's answer about an act: why it is impossible, or where to perform it.
 type verdict struct {
 	Why     string  `json:"why"`
 	X       float64 `json:"x"`
@@ -143,7 +143,7 @@ type verdict struct {
 	} `json:"dismiss"`
 }
 
-// prepare has the reader do its part of an act.
+// prepare makes the reader do its part of an act.
 func (c *Conn) prepare(ctx context.Context, a act, function string, args ...any) (verdict, error) {
 	var v verdict
 	if err := c.persist(ctx, ask(function, args...), &v); err != nil {
@@ -155,7 +155,7 @@ func (c *Conn) prepare(ctx context.Context, a act, function string, args ...any)
 	return v, nil
 }
 
-// turn waits for one turn of the page's event loop. A page that has moved on has had it.
+// turn waits for one turn of the page's event loop. If the page has moved on, that counts as one.
 func (c *Conn) turn(ctx context.Context) error {
 	c.mu.Lock()
 	world := c.world
@@ -169,8 +169,7 @@ func (c *Conn) turn(ctx context.Context) error {
 	return nil
 }
 
-// clicks is how often a user clicks whose click the page has swallowed by drawing the element anew between press and
-// release.
+// clicks is how often to click if the page swallows clicks by redrawing the element between press and release.
 const clicks = 3
 
 const again = "the user clicks again: the page has drawn what was pressed anew before the mouse was released"
@@ -221,7 +220,7 @@ func (c *Conn) clickOnce(ctx context.Context, a act) error {
 	return nil
 }
 
-// mouse clicks at a place of the viewport, and waits until the page has handled it.
+// mouse clicks at a position in the viewport, and waits until the page has handled it.
 func (c *Conn) mouse(ctx context.Context, x, y float64) error {
 	p := input.DispatchMouseEventParams{Type: "mouseMoved", X: x, Y: y}
 	moved := start(c.s, input.DispatchMouseEvent, p)
@@ -232,7 +231,7 @@ func (c *Conn) mouse(ctx context.Context, x, y float64) error {
 	return all(ctx, moved, pressed, released)
 }
 
-// all waits for what was sent in a row.
+// all waits for the answers to several commands.
 func all(ctx context.Context, replies ...reply[cdp.Empty]) error {
 	for _, r := range replies {
 		if _, err := r.wait(ctx); err != nil {
@@ -296,7 +295,7 @@ func (c *Conn) press(ctx context.Context, a act, _ int) error {
 	return c.turn(ctx)
 }
 
-// keyNamed finds a key by its name in the DOM, or the character that it types.
+// keyNamed returns a key by its DOM name or by the character that it types.
 func keyNamed(name string) (rune, bool) {
 	if r, n := utf8.DecodeRuneInString(name); n > 0 && n == len(name) {
 		return r, true
@@ -324,7 +323,7 @@ func (c *Conn) reload(ctx context.Context, _ act, n int) error {
 func (c *Conn) visit(ctx context.Context, a act, n int) error {
 	l := c.await(n, false)
 	r := start(c.s, page.Navigate, page.NavigateParams{URL: a.URL})
-	go func() { // its answer comes with the network's
+	go func() { // its answer may wait for the network
 		v, err := r.wait(c.live)
 		c.s.add(func() {
 			switch {

@@ -43,11 +43,11 @@ func TestActs(t *testing.T) {
 		{"one that has to be scrolled to", []string{`{"do":"click","on":"far"}`}, "far true;"},
 		{"by text", []string{`{"do":"click","on":"session","text":"Two"}`}, "Two;"},
 		{"by an attribute", []string{`{"do":"click","on":"session","text":"sess_1"}`}, "One;"},
-		{"by an attribute of what is in it", []string{`{"do":"click","on":"session","text":"sess_3"}`}, "Three;"},
+		{"by an attribute of a descendant", []string{`{"do":"click","on":"session","text":"sess_3"}`}, "Three;"},
 		{"a choice by value", []string{`{"do":"choose","on":"select","value":"d"}`}, "sfocus;input;change d;"},
 		{"a choice by text", []string{`{"do":"choose","on":"select","value":"Debugger"}`}, "sfocus;input;change d;"},
 		{"the choice that is made already", []string{`{"do":"choose","on":"select","value":"g"}`}, "sfocus;"},
-		{"typing replaces what was there", []string{`{"do":"type","on":"message","text":"hi 你好"}`}, "focus;i hi 你好 true;"},
+		{"typing replaces the previous text", []string{`{"do":"type","on":"message","text":"hi 你好"}`}, "focus;i hi 你好 true;"},
 		{"typing nothing clears", []string{`{"do":"type","on":"message","text":""}`}, "focus;i true;"},
 		{"a key where the focus is", []string{`{"do":"type","on":"message","text":"a"}`, `{"do":"press","key":"Enter"}`},
 			"focus;i a true;key Enter Enter;"},
@@ -70,7 +70,7 @@ func TestActs(t *testing.T) {
 	}
 }
 
-// says is what a page of actPage has heard.
+// says returns what a page of actPage has received.
 func (u *tester) says() string {
 	u.Helper()
 	var s string
@@ -136,7 +136,7 @@ func TestCovered(t *testing.T) {
 	}
 }
 
-// TestTorn: a page that draws anew what is pressed, before the mouse is released, swallows the click.
+// TestTorn: a page that redraws an element before the mouse button is released swallows the click.
 func TestTorn(t *testing.T) {
 	const page = `<div id=app></div><p id=out></p><script>const app=document.getElementById('app');let drawn=0;
 const draw=()=>{app.innerHTML='<div><button id=b><b>Go</b></button></div>'};draw();
@@ -165,7 +165,7 @@ document.getElementById('out').textContent+='b '+e.isTrusted+';'}</script>`
 	}
 }
 
-// TestMoved: what the page has begun to show moves what is clicked before the mouse is aimed, and not behind it.
+// TestMoved: an element that the page moves is located before the click is aimed, not after.
 func TestMoved(t *testing.T) {
 	u := shows(t, `<div id=note></div><select id=s><option value=g>G<option value=d>D</select><button id=b>Go</button>`+
 		`<p id=out></p>
@@ -204,7 +204,7 @@ const c=confirm('sure?');const p=prompt('name?','me');document.getElementById('o
 	}
 }
 
-// TestDialogWhileLoading: nothing waits for a dialog, not even an opening.
+// TestDialogWhileLoading: nothing waits for a dialog, not even Open.
 func TestDialogWhileLoading(t *testing.T) {
 	u := shows(t, `<script>alert('early')</script><p>done</p>`, driver.Page{})
 	if n := u.count(transcript.Dialog, "alert"); n != 1 || u.looks().Text != "done" {
@@ -237,7 +237,7 @@ func TestReloadAndOpen(t *testing.T) {
 	}
 }
 
-// TestActNeverWaitsForTheNetwork: an answer that does not come holds up nobody.
+// TestActNeverWaitsForTheNetwork: a missing response does not block acts.
 func TestActNeverWaitsForTheNetwork(t *testing.T) {
 	site := serve(t, `<button id=b onclick="fetch('/never').then(()=>alert('answered'))">Go</button><a id=a href=/never>`+
 		`on</a>`)

@@ -7,8 +7,8 @@ import (
 	"parley/transcript"
 )
 
-// BenchmarkOpen is the opening of a page in a fresh profile, from Open to the first look, with the browser warm and the
-// next page in stock.
+// BenchmarkOpen measures opening a page in a fresh profile, from Open to the first look, with a warm browser and a
+// spare page.
 func BenchmarkOpen(b *testing.B) {
 	site := serve(b, chatPage)
 	d := New(Options{})
@@ -31,7 +31,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkPage is the life of a page, one after the other: opened, acted on, settled and closed.
+// BenchmarkPage measures the life of a page: open, act, settle, close.
 func BenchmarkPage(b *testing.B) {
 	site := serve(b, chatPage)
 	d := New(Options{})

@@ -1,19 +1,19 @@
-// Package browser drives web pages: it opens them in headless Chromium, acts on them as a user would, and records what
-// a person would see and what the page asks of its server.
+// Package browser drives web pages: it opens them in headless Chromium, acts on them as a user would, and records
+// what a user would see and what the page requests from its server.
 //
-// One browser runs for all pages of a [Driver]; the first Open starts it, Close ends it. Each page has a window of its
-// own, 1280x800, and a fresh profile, unless driver.Page.With names another page's. As root the browser runs without
-// its sandbox, which refuses to work for root. Frames within a page and closed shadow roots are not read.
+// One browser runs for all pages of a [Driver]; the first Open starts it, Close ends it. Each page has its own
+// window, 1280x800, and a fresh profile, unless driver.Page.With names another page's. For root the browser runs
+// without its sandbox, which does not support root. Frames within a page and closed shadow roots are not read.
 //
-// Records of a page, received unless said:
+// Records of a page, received unless noted otherwise:
 //
-//   - Open (sent, then received with the document's HTTP status once it has loaded; the latter again for each later
-//     document, Reply then being the act that asked for it, 0 when the page did);
-//   - Look whenever what can be seen has changed (see package look), at the end of a task of the page;
-//   - Act (sent) for what the user does, and Failure when a person could not do it;
-//   - Ask for what the page asks of the network, in its order, and Answered when that has ended. What is asked of a
-//     host that is neither loopback nor the page's own nor allowed is refused on this machine, and told once per URL,
-//     with a Label that begins "blocked ";
+//   - Open (sent, then received with the document's HTTP status once it has loaded; received again for each later
+//     document, with Reply being the act that requested it, or 0 if the page did);
+//   - Snapshot whenever the visible state has changed (see package snapshot), at the end of a task of the page;
+//   - Act (sent) for each user act, and Failure if a user could not perform it;
+//   - Ask for each network request of the page, in order, and Answered when it has ended. A request to a host that is
+//     neither loopback nor the page's own nor allowed is refused on this machine, and recorded once per URL, with a
+//     Label that begins "blocked ";
 //   - Dialog, which is accepted at once, and Console;
 //   - Closed when the page has crashed or closed itself, the browser has ended, or the harness has closed it.
 package browser
@@ -37,27 +37,27 @@ const Name = "browser"
 
 // Options say which browser is used.
 type Options struct {
-	Command string // program, by name or path; "": the first that [Find] finds
+	Command string // program name or path; "": the first that [Find] finds
 }
 
-// Driver opens pages in one browser. Safe for concurrent use.
+// Driver opens pages in one browser. It is safe for concurrent use.
 type Driver struct {
 	o    Options
-	turn chan struct{} // has room for one: who may start and end the browser
+	turn chan struct{} // a one-slot lock for starting and ending the browser
 
 	mu     sync.Mutex
 	b      *browser
 	closed bool
 }
 
-// New makes a driver; nothing is started yet.
+// New makes a driver. It does not start the browser yet.
 func New(o Options) *Driver { return &Driver{o: o, turn: make(chan struct{}, 1)} }
 
 // Name implements driver.Driver.
 func (*Driver) Name() string { return Name }
 
 // Open implements driver.Driver: it opens o.URL in a page, and returns once the page has loaded and the first look at
-// it is recorded. The Conn is a *[Conn]. Without a browser the error is a *[MissingError].
+// it is recorded. The Conn is a *[Conn]. If there is no browser, the error is a *[MissingError].
 func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	if o.Page == nil {
 		o.Page = &driver.Page{}
@@ -111,7 +111,7 @@ func (d *Driver) open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	return c, nil
 }
 
-// running returns the browser, and starts one where none runs.
+// running returns the browser, and starts one if none is running.
 func (d *Driver) running(ctx context.Context) (*browser, error) {
 	select {
 	case d.turn <- struct{}{}:
@@ -128,7 +128,7 @@ func (d *Driver) running(ctx context.Context) (*browser, error) {
 	case b != nil && !b.isLost():
 		return b, nil
 	case b != nil:
-		_ = b.stop() // what is left of it
+		_ = b.stop() // clean up its remains
 	}
 	path, err := Find(d.o.Command)
 	if err != nil {
@@ -164,8 +164,8 @@ func (d *Driver) Close() error {
 type browser struct {
 	p     *process
 	c     *client
-	fence *fence // of the browser itself: nobody asked it to ask for anything
-	agent string // how it calls itself
+	fence *fence // for the browser's own requests, which nobody needs
+	agent string // its user agent
 
 	live context.Context // ends with the browser
 	stop func() error    // ends it; may be called again
@@ -227,7 +227,7 @@ func (b *browser) isLost() bool {
 	}
 }
 
-// why says of what cannot be done any more that the browser has ended, if it has.
+// why replaces errEnded by how the browser ended, if it has.
 func (b *browser) why(err error) error {
 	if !errors.Is(err, errEnded) || !b.isLost() {
 		return err
@@ -235,7 +235,7 @@ func (b *browser) why(err error) error {
 	return errors.New(b.ended())
 }
 
-// ended tells how the browser has ended, once it has.
+// ended says how the browser ended, once it has.
 func (b *browser) ended() string {
 	b.mu.Lock()
 	stopping := b.stopping
@@ -253,7 +253,7 @@ func (b *browser) ended() string {
 	}
 }
 
-// keep knows an open page; false when the browser is being ended.
+// keep registers an open page; false if the browser is being stopped.
 func (b *browser) keep(c *Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,17 +15,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The protocol is spoken over chromedp's pipe with its types, but not by chromedp's actions: those wait for each answer
-// in turn and switch on what is not needed, and their events come apart from the answers. Here commands can be sent in
-// a row, and what the browser says of a page is handled in one order.
+// We use chromedp's pipe and its protocol types, but not its actions: those wait for each answer in turn and switch
+// on features that we do not need, and their events are not ordered with the answers. Here commands can be pipelined,
+// and all messages about a page are handled in order.
 
-// lenient reads what a browser sends: pages may have put anything into its strings.
+// lenient reads what a browser sends: pages may put any bytes into its strings.
 var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true))
 
-// errEnded is the cause of what cannot be done because the page or the browser has ended.
+// errEnded is the cause of failure after the page or the browser has ended.
 var errEnded = errors.New("the page has ended")
 
-// client speaks to one browser.
+// client is the protocol client of one browser.
 type client struct {
 	pipe *chromedp.PipeConn
 
@@ -34,27 +34,27 @@ type client struct {
 	waiting  map[int64]*waiter
 	sessions map[target.SessionID]*session
 	out      []*cdproto.Message
-	wake     chan struct{} // has room for one
-	lost     chan struct{} // closed when nothing can be said or heard any more
+	wake     chan struct{} // capacity one
+	lost     chan struct{} // closed once the connection is gone
 	isLost   bool
 	work     sync.WaitGroup
 }
 
 type waiter struct {
 	session *session
-	answer  chan *cdproto.Message // has room for one; closed when there is nothing more to come
+	answer  chan *cdproto.Message // capacity one; closed when no answer will come
 }
 
-// session is what is said to a page and heard of it; the zero id is the browser itself.
+// session is the protocol session of a page; the zero id is the browser itself.
 type session struct {
 	c     *client
 	id    target.SessionID
-	ended chan struct{} // closed when the page has gone
+	ended chan struct{} // closed when the page is gone
 	gone  bool          // guarded by c.mu
-	owner *session      // the page of a worker, in whose order it is heard; a page's own session
+	owner *session      // the page of a worker, whose events are handled in the page's order; a page's own session
 
 	mu     sync.Mutex
-	events []func() // what is to be done, in the order in which it was heard
+	events []func() // handlers to run, in order of arrival
 	heard  chan struct{}
 	handle func(*cdproto.Message) // set by serve
 }
@@ -74,19 +74,19 @@ func (c *client) newSession(id target.SessionID) *session {
 	return s
 }
 
-// browser is the session of the browser itself.
+// browser returns the session of the browser itself.
 func (c *client) browser() *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sessions[""]
 }
 
-// attach knows the session of a page from now on.
+// attach registers the session of a page.
 func (c *client) attach(id target.SessionID) *session {
 	return c.know(c.newSession(id))
 }
 
-// attachTo knows the session of a worker from now on.
+// attachTo registers the session of a worker.
 func (c *client) attachTo(id target.SessionID, owner *session, handle func(*cdproto.Message)) *session {
 	s := c.newSession(id)
 	s.owner, s.handle = owner, handle
@@ -105,7 +105,7 @@ func (c *client) know(s *session) *session {
 	return s
 }
 
-// read hears the browser until it ends.
+// read reads from the browser until it ends.
 func (c *client) read() {
 	for {
 		m := new(cdproto.Message)
@@ -147,7 +147,7 @@ func (c *client) hear(m *cdproto.Message) {
 	}
 }
 
-// end ends a session: nobody waits for its answers any more.
+// end ends a session: waits for its answers fail.
 func (c *client) end(id target.SessionID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +187,7 @@ func (c *client) lose() {
 		return
 	}
 	c.isLost = true
-	close(c.lost) // first: who sees a session end can tell why
+	close(c.lost) // first, so that whoever sees a session end can tell why
 	for id, s := range c.sessions {
 		if id != "" {
 			delete(c.sessions, id)
@@ -196,7 +196,7 @@ func (c *client) lose() {
 	}
 }
 
-// write writes what is queued. Whoever says something never waits for the browser to read it.
+// write writes queued messages, so that senders never wait for the browser.
 func (c *client) write() {
 	for {
 		select {
@@ -217,13 +217,13 @@ func (c *client) write() {
 	}
 }
 
-// close ends the conversation, and waits until nothing is heard any more.
+// close ends the connection, and waits until nothing more is read.
 func (c *client) close() {
 	c.lose()
 	c.work.Wait()
 }
 
-// add queues what is to be done in the session's order.
+// add queues a handler in the session's order.
 func (s *session) add(do func()) {
 	s.mu.Lock()
 	s.events = append(s.events, do)
@@ -244,7 +244,7 @@ func (s *session) isGone() bool {
 	}
 }
 
-// serve handles what is heard until stop closes, or the session has ended and everything is handled.
+// serve runs handlers until stop closes, or until the session has ended and everything is handled.
 func (s *session) serve(stop <-chan struct{}) {
 	for {
 		s.mu.Lock()
@@ -272,21 +272,21 @@ func (s *session) serve(stop <-chan struct{}) {
 	}
 }
 
-// reply is what a command will be answered.
+// reply is the pending answer to a command.
 type reply[R any] struct {
 	s      *session
 	method string
 	answer <-chan *cdproto.Message
 }
 
-// start sends a command and does not wait.
+// start sends a command without waiting.
 func start[P, R any](s *session, c cdp.Command[P, R], params P) reply[R] {
 	w := &waiter{session: s, answer: make(chan *cdproto.Message, 1)}
 	r := reply[R]{s: s, method: c.Method, answer: w.answer}
 	m := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(c.Method)}
 	var err error
 	if m.Params, err = json.Marshal(params, lenient); err != nil {
-		panic("browser: " + c.Method + ": " + err.Error()) // our own types
+		panic("browser: " + c.Method + ": " + err.Error()) // cannot happen with our own types
 	}
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -316,7 +316,7 @@ func (r reply[R]) wait(ctx context.Context) (R, error) {
 	}
 }
 
-// decode reads an answer; nil is that there will be none.
+// decode decodes an answer; nil means that none will come.
 func (r reply[R]) decode(m *cdproto.Message) (out R, err error) {
 	switch {
 	case m == nil:

@@ -19,45 +19,45 @@ import (
 	"parley/transcript"
 )
 
-// closeTime bounds the wait for a page to have gone.
+// closeTime bounds the wait for a page to disappear.
 const closeTime = 2 * time.Second
 
 const byHarness = "closed by the harness"
 
-// errMoved is the cause of what could not be asked because the page has moved on to another document.
+// errMoved is the cause of failure after the page has moved on to another document.
 var errMoved = errors.New("the page has moved on to another document")
 
-// statusError tells of a document that the server refused.
+// statusError reports a document that the server refused.
 type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("the document has HTTP status %d", e.status) }
 
-// Conn is an open page. Safe for concurrent use; acts are done one after the other, as by one user.
+// Conn is an open page. It is safe for concurrent use; acts are performed one after the other, as by one user.
 type Conn struct {
 	b    *browser
 	t    *tab
 	s    *session
 	o    driver.OpenOptions
 	told *driver.Tap
-	sink driver.Sink // that of told
+	sink driver.Sink // the sink of told
 
 	live   context.Context // ends with the page
 	cancel context.CancelCauseFunc
-	stop   chan struct{} // closed to stop handling what is heard
-	done   chan struct{} // closed when nothing is handled any more
-	acting chan struct{} // has room for one
+	stop   chan struct{} // closed to stop handling events
+	done   chan struct{} // closed when no more events are handled
+	acting chan struct{} // a one-slot lock
 	ending sync.Once
 
-	telling sync.Mutex // held while something is handed to the sink
-	silent  bool       // nothing may reach it any more
-	last    string     // look that was told
+	telling sync.Mutex // held while a record is passed to the sink
+	silent  bool       // nothing more may reach it
+	last    string     // the last look recorded
 
 	mu    sync.Mutex
 	world string        // unique id of the reader's world in the document; "" between documents
 	moved chan struct{} // closed and replaced when world changes
-	load  *loading      // of a document that is on its way; nil for none
+	load  *loading      // of a document on its way; nil if there is none
 
-	// What only the session's goroutine uses.
+	// Used only by the session's goroutine.
 	asks     map[network.RequestID]*asked
 	blocked  map[string]bool
 	consoles int
@@ -68,15 +68,15 @@ type Conn struct {
 		fault   string
 	}
 	crashed bool
-	faulted bool // it has been told that the document will not come
+	faulted bool // it is recorded that the document will not come
 }
 
 // loading is a document on its way.
 type loading struct {
-	reply int           // number of the record that asked for it; 0: the page did
+	reply int           // record that requested it; 0: the page did
 	first bool          // the page was opened with it
-	done  chan struct{} // closed when it is there, or will not come
-	err   error         // why it will not
+	done  chan struct{} // closed when it has arrived or failed
+	err   error         // why it failed
 }
 
 func newConn(b *browser, t *tab, o driver.OpenOptions, sink driver.Sink) *Conn {
@@ -90,7 +90,7 @@ func newConn(b *browser, t *tab, o driver.OpenOptions, sink driver.Sink) *Conn {
 	return c
 }
 
-// run handles what is heard of the page until that ends, or the harness closes it.
+// run handles the page's events until the page ends or the harness closes it.
 func (c *Conn) run() {
 	defer close(c.done)
 	c.s.serve(c.stop)
@@ -121,7 +121,7 @@ func (c *Conn) close(why string) {
 	c.silent = true
 }
 
-// tell hands a record to the sink, and returns its number.
+// tell passes a record to the sink, and returns its number.
 func (c *Conn) tell(r transcript.Record) int {
 	c.telling.Lock()
 	defer c.telling.Unlock()
@@ -135,7 +135,7 @@ func (c *Conn) tell(r transcript.Record) int {
 	return c.sink(r)
 }
 
-// see tells a look, if it is another than the last.
+// see records a look if it differs from the last.
 func (c *Conn) see(l string) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
@@ -146,11 +146,11 @@ func (c *Conn) see(l string) {
 	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Snapshot, Bytes: []byte(l)})
 }
 
-// await begins to wait for a document that record reply has asked for.
+// await begins the wait for a document that record reply requested.
 func (c *Conn) await(reply int, first bool) *loading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.load != nil { // what was on its way will not come any more
+	if c.load != nil { // the previous document will not come any more
 		close(c.load.done)
 	}
 	c.load = &loading{reply: reply, first: first, done: make(chan struct{})}
@@ -168,14 +168,14 @@ func (c *Conn) arrived(l *loading, err error) {
 	}
 }
 
-// onItsWay is the awaited document; nil for none.
+// onItsWay returns the awaited document; nil if there is none.
 func (c *Conn) onItsWay() *loading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.load
 }
 
-// open opens the first document, for which record n has asked.
+// open opens the first document, which record n requested.
 func (c *Conn) open(ctx context.Context, script string, n int) error {
 	l := c.await(n, true)
 	if lang := c.o.Page.Language; lang != "" {
@@ -183,8 +183,8 @@ func (c *Conn) open(ctx context.Context, script string, n int) error {
 			AcceptLanguage: lang})
 		start(c.s, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: strings.ReplaceAll(lang, "-", "_")})
 	}
-	// The document may come to another process of the browser than the one that is told this, and a fast one before the
-	// word of it: hence the wait.
+	// The document may load in another browser process than the one that gets this command, and before it: hence the
+	// wait.
 	if _, err := call(ctx, c.s, page.AddScriptToEvaluateOnNewDocument,
 		page.AddScriptToEvaluateOnNewDocumentParams{Source: script, WorldName: worldName}); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c *Conn) open(ctx context.Context, script string, n int) error {
 			case v.ErrorText != "":
 				return errors.New(v.ErrorText)
 			}
-			r.answer = nil // it is on its way
+			r.answer = nil // the document is on its way
 		case <-ctx.Done():
 			return fmt.Errorf("the page has not loaded: %w", context.Cause(ctx))
 		}
@@ -210,8 +210,7 @@ func (c *Conn) open(ctx context.Context, script string, n int) error {
 }
 
 // Profile names the page's profile, for driver.Page.With of another page of the same Driver that is to share its
-// cookies and storage. It lasts until the last page that has it is closed. What pages of it may ask is what the first
-// one might.
+// cookies and storage. It lasts until its last page is closed. Its pages may request what the first one may.
 func (c *Conn) Profile() string { return c.t.profile.token }
 
 // within bounds a context by the page's life.
@@ -241,7 +240,8 @@ func (c *Conn) reader(ctx context.Context) (string, error) {
 	}
 }
 
-// evaluate asks the reader, and decodes what it answers. Where the document has gone meanwhile the error is errMoved.
+// evaluate evaluates an expression in the reader's world, and decodes the result. If the document has gone meanwhile,
+// the error is errMoved.
 func (c *Conn) evaluate(ctx context.Context, expression string, out any) error {
 	world, err := c.reader(ctx)
 	if err != nil {
@@ -253,7 +253,7 @@ func (c *Conn) evaluate(ctx context.Context, expression string, out any) error {
 	switch {
 	case err != nil && ctx.Err() == nil && !errors.Is(err, errEnded):
 		c.mu.Lock()
-		if c.world == world { // what says so is on its way, or lost
+		if c.world == world { // the event that says so is on its way, or lost
 			c.world = ""
 		}
 		c.mu.Unlock()
@@ -268,7 +268,7 @@ func (c *Conn) evaluate(ctx context.Context, expression string, out any) error {
 	return json.Unmarshal(r.Result.Value, out, lenient)
 }
 
-// persist asks the reader again where the page has moved on meanwhile.
+// persist is evaluate, repeated if the page has moved on meanwhile.
 func (c *Conn) persist(ctx context.Context, expression string, out any) error {
 	for {
 		if err := c.evaluate(ctx, expression, out); !errors.Is(err, errMoved) {
@@ -277,8 +277,8 @@ func (c *Conn) persist(ctx context.Context, expression string, out any) error {
 	}
 }
 
-// Settle waits until the page has had several turns of its event loop, and the look as it is then is recorded. Where a
-// document is on its way, that is waited for first.
+// Settle waits until the page has had several turns of its event loop, and the resulting look is recorded. If a
+// document is on its way, it waits for that first.
 func (c *Conn) Settle(ctx context.Context) error {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
@@ -295,7 +295,7 @@ func (c *Conn) Settle(ctx context.Context) error {
 	return c.handled(ctx)
 }
 
-// handled waits until what was heard up to now is recorded.
+// handled waits until everything received so far is recorded.
 func (c *Conn) handled(ctx context.Context) error {
 	done := make(chan struct{})
 	c.s.add(func() { close(done) })
@@ -309,10 +309,10 @@ func (c *Conn) handled(ctx context.Context) error {
 	}
 }
 
-// ended says instead of an error that the page has ended, if it has.
+// ended replaces errEnded by the reason why the page ended.
 func (c *Conn) ended(err error) error {
 	if errors.Is(err, errEnded) {
-		<-c.done // it knows why
+		<-c.done // then the reason is known
 	}
 	if cause := context.Cause(c.live); cause != nil {
 		return cause
@@ -320,7 +320,7 @@ func (c *Conn) ended(err error) error {
 	return err
 }
 
-// Look looks at the page now. Nothing is recorded.
+// Look returns the present state of the page. It records nothing.
 func (c *Conn) Look(ctx context.Context) (snapshot.Page, error) {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
@@ -335,7 +335,7 @@ func (c *Conn) Look(ctx context.Context) (snapshot.Page, error) {
 	return l, nil
 }
 
-// Shot is a picture of the viewport, as PNG.
+// Shot returns a screenshot of the viewport as PNG.
 func (c *Conn) Shot(ctx context.Context) ([]byte, error) {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
@@ -346,7 +346,7 @@ func (c *Conn) Shot(ctx context.Context) ([]byte, error) {
 	return r.Data, nil
 }
 
-// DOM is the page's body as HTML without scripts and styles, of at most 256 KiB.
+// DOM returns the page's body as HTML without scripts and styles, at most 256 KiB.
 func (c *Conn) DOM(ctx context.Context) (string, error) {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
@@ -357,15 +357,15 @@ func (c *Conn) DOM(ctx context.Context) (string, error) {
 	return s, nil
 }
 
-// Close implements driver.Conn: it closes the page. Graceful waits until the page has gone, Reset does not. The profile
-// goes with the last page that has it.
+// Close implements driver.Conn: it closes the page. Graceful waits until the page is gone, Reset does not. The
+// profile goes with its last page.
 func (c *Conn) Close(how driver.CloseMode) error {
 	c.told.Close()
 	c.finish(byHarness, how == driver.Graceful)
 	return nil
 }
 
-// end closes a page that was never told to be open.
+// end closes a page that was never recorded as open.
 func (c *Conn) end(why string) { c.finish(why, false) }
 
 func (c *Conn) finish(why string, wait bool) {
@@ -374,7 +374,7 @@ func (c *Conn) finish(why string, wait bool) {
 		close(c.stop)
 		<-c.done
 		c.close(why)
-		c.acting <- struct{}{} // until an act has ended
+		c.acting <- struct{}{} // waits for a pending act
 		<-c.acting
 		c.b.leave(c.t, wait)
 		c.b.forget(c)

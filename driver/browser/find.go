@@ -6,22 +6,22 @@ import (
 	"runtime"
 )
 
-// names are the programs that are looked for, in this order. The headless shells are the same engine without a window's
-// furniture, and take half of the processor's time.
+// names are the programs to look for, in this order. The headless shells are the same engine without the window
+// decoration, and take half of the processor time.
 var names = []string{"chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser",
 	"google-chrome", "google-chrome-stable", "chrome"}
 
-// apps are where macOS has them.
+// apps are their paths on macOS.
 var apps = []string{
 	"/Applications/Chromium.app/Contents/MacOS/Chromium",
 	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 }
 
-// MissingError reports that there is no browser.
+// MissingError reports that no browser was found.
 type MissingError struct {
-	Command string // what was asked for; "": any
-	Err     error  // why it cannot be started, when one was asked for
-	Key     string // of the profile that names one; "": nobody knows
+	Command string // the requested one; "": any
+	Err     error  // why the requested one cannot be started
+	Key     string // profile key that names the browser; "": unknown
 }
 
 func (e *MissingError) Error() string {
@@ -38,9 +38,10 @@ func (e *MissingError) Error() string {
 
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// Find returns the path of a browser: of command, a name on the PATH or a path, or when that is empty of the first of
-// chromium-headless-shell, chrome-headless-shell, chromium, chromium-browser, google-chrome, google-chrome-stable and
-// chrome on the PATH, on macOS also where applications are. The error is a *MissingError.
+// Find returns the path of a browser. If command is not empty, it is a path or a name on the PATH. Otherwise Find
+// returns the first of chromium-headless-shell, chrome-headless-shell, chromium, chromium-browser, google-chrome,
+// google-chrome-stable and chrome on the PATH, and on macOS also looks among the applications. The error is a
+// *MissingError.
 func Find(command string) (string, error) {
 	if command != "" {
 		path, err := exec.LookPath(command)

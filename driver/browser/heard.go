@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	maxConsole = 200      // messages of the console that are told
-	maxChatter = 100      // of those that are neither errors nor warnings
-	maxMessage = 16 << 10 // bytes of one
+	maxConsole = 200      // console messages recorded
+	maxChatter = 100      // of these, neither errors nor warnings
+	maxMessage = 16 << 10 // bytes of one message
 )
 
-// on decodes an event and handles it. What cannot be decoded is ignored.
+// on decodes an event and handles it. It ignores what cannot be decoded.
 func on[E any](m *cdproto.Message, do func(E)) {
 	var e E
 	if json.Unmarshal(m.Params, &e, lenient) == nil {
@@ -30,7 +30,7 @@ func on[E any](m *cdproto.Message, do func(E)) {
 	}
 }
 
-// heard handles an event of the page. Events come in order; none may wait for what the page does.
+// heard handles an event of the page. Events come in order; no handler may wait for the page.
 func (c *Conn) heard(m *cdproto.Message) {
 	switch string(m.Method) {
 	case runtime.BindingCalled.Method:
@@ -63,8 +63,8 @@ func (c *Conn) heard(m *cdproto.Message) {
 	}
 }
 
-// onTold handles what the reader tells: L and a look, O and the first look of a document that has loaded, E where the
-// browser shows a page of its own because there is no document.
+// onTold handles messages of the reader: L and a look; O and the first look of a loaded document; E if the browser
+// shows a page of its own because there is no document.
 func (c *Conn) onTold(e runtime.EventBindingCalled) {
 	if e.Name != tellName || e.Payload == "" {
 		return
@@ -81,7 +81,7 @@ func (c *Conn) onTold(e runtime.EventBindingCalled) {
 	}
 }
 
-// onLoaded tells that a document is there, and the first look at it.
+// onLoaded records that a document has loaded, and the first look at it.
 func (c *Conn) onLoaded(first string) {
 	l := c.onItsWay()
 	r := transcript.Record{Kind: transcript.Open, Label: "page", Status: c.document.status}
@@ -89,20 +89,20 @@ func (c *Conn) onLoaded(first string) {
 		r.Reply = l.reply
 	}
 	if l != nil && l.first && r.Status >= 400 {
-		c.close("") // what is told of it is what Open returns
+		c.close("") // Open returns the error instead
 		c.arrived(l, &statusError{r.Status})
 		return
 	}
 	c.faulted = false
 	c.tell(r)
 	c.telling.Lock()
-	c.last = "" // another document is seen anew
+	c.last = "" // a new document has a first look
 	c.telling.Unlock()
 	c.see(first)
 	c.arrived(l, nil)
 }
 
-// failed tells that a document will not come.
+// failed records that a document will not come.
 func (c *Conn) failed(why string) {
 	if why == "" {
 		why = "the page cannot be loaded"
@@ -141,7 +141,7 @@ func (c *Conn) onWorldGone(e runtime.EventExecutionContextDestroyed) {
 	c.moveTo("", e.ExecutionContextUniqueID)
 }
 
-// moveTo notes the reader's world in the document, or that the one named from, if any is named, has gone.
+// moveTo sets the reader's world in the document. If from is not "", it does so only if that is the present world.
 func (c *Conn) moveTo(world, from string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +153,7 @@ func (c *Conn) moveTo(world, from string) {
 	c.moved = make(chan struct{})
 }
 
-// onWorker listens to what a worker of the page asks for, and lets it begin.
+// onWorker subscribes to the network requests of a worker of the page, and lets it run.
 func (c *Conn) onWorker(e target.EventAttachedToTarget) {
 	s := c.s.c.attachTo(e.SessionID, c.s, func(m *cdproto.Message) {
 		if strings.HasPrefix(string(m.Method), "Network.") {
@@ -165,7 +165,7 @@ func (c *Conn) onWorker(e target.EventAttachedToTarget) {
 	start(s, runtime.RunIfWaitingForDebugger, cdp.Empty{})
 }
 
-// onMoving notes that the page asks for another document.
+// onMoving notes that the page has requested another document.
 func (c *Conn) onMoving(e page.EventFrameRequestedNavigation) {
 	if string(e.FrameID) != string(c.t.id) || e.Disposition != page.ClientNavigationDispositionCurrentTab {
 		return
@@ -175,7 +175,7 @@ func (c *Conn) onMoving(e page.EventFrameRequestedNavigation) {
 	}
 }
 
-// onMovedWithin notes that it was the same document.
+// onMovedWithin notes that a navigation stayed within the document.
 func (c *Conn) onMovedWithin(e page.EventNavigatedWithinDocument) {
 	if string(e.FrameID) != string(c.t.id) {
 		return
@@ -185,7 +185,7 @@ func (c *Conn) onMovedWithin(e page.EventNavigatedWithinDocument) {
 	}
 }
 
-// onDialog records a dialog, and accepts it. Scripts stand still until then, so it waits for nothing.
+// onDialog records a dialog, and accepts it. Scripts are blocked until then, so it waits for nothing.
 func (c *Conn) onDialog(e page.EventJavascriptDialogOpening) {
 	start(c.s, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true, PromptText: e.DefaultPrompt})
 	c.tell(transcript.Record{Kind: transcript.Dialog, Type: string(e.Type), Label: string(e.Type),
@@ -206,7 +206,7 @@ func (c *Conn) onException(e runtime.EventExceptionThrown) {
 	}
 }
 
-// console tells a message, unless there were too many.
+// console records a message, unless there were too many.
 func (c *Conn) console(typ, text string) {
 	if c.consoles >= maxConsole {
 		return
@@ -226,7 +226,7 @@ func (c *Conn) console(typ, text string) {
 	c.tell(r)
 }
 
-// said is a value as the console shows it.
+// said returns a value as the console shows it.
 func said(o *runtime.RemoteObject) string {
 	var s string
 	switch {
@@ -251,7 +251,7 @@ func told(e *runtime.ExceptionDetails) string {
 	return e.Text
 }
 
-// heardNetwork handles an event of the network.
+// heardNetwork handles a network event.
 func (c *Conn) heardNetwork(m *cdproto.Message) {
 	switch string(m.Method) {
 	case network.RequestWillBeSent.Method:

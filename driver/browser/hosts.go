@@ -14,19 +14,19 @@ import (
 )
 
 // Pages reach loopback, their own host, and what the profile allows. Everything else is sent to a proxy on loopback
-// that refuses it, so that nothing leaves the machine, names that would have to be looked up included.
+// that refuses it, so that nothing leaves the machine, not even name lookups.
 
-// loopback is what is always reached, in the words of a proxy's bypass list. The browser's own idea of it, which has
-// link-local addresses too, is taken back.
+// loopback lists what is always reachable, in the syntax of a proxy bypass list. It replaces the browser's own
+// definition, which includes link-local addresses.
 const loopback = "<-loopback>;localhost;*.localhost;127.0.0.0/8;[::1]"
 
-// bypass is the list of what is not sent to the proxy.
+// bypass returns the bypass list of the proxy.
 func bypass(hosts []string) string { return strings.Join(append([]string{loopback}, hosts...), ";") }
 
-// hostShape is a name, or an address, with or without a port.
+// hostShape matches a name or an address, with or without a port.
 var hostShape = regexp.MustCompile(`^([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 
-// allowed lists what a page at address may ask beside loopback: its own host, and what the profile allows.
+// allowed lists what a page at address may request besides loopback: its own host, and what the profile allows.
 func allowed(address string, allow []string) ([]string, error) {
 	var out []string
 	u, err := url.Parse(address)
@@ -60,7 +60,7 @@ func isLoopback(host string) bool {
 	return err == nil && (ip.Is4() && ip.IsLoopback() || ip == netip.IPv6Loopback())
 }
 
-// place is a URL's host and port; "" when it is not on a network.
+// place returns a URL's host and port; "" if it is not on a network.
 func place(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -76,18 +76,18 @@ func place(address string) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// fence is the proxy of one profile.
+// fence is the refusing proxy of one profile.
 type fence struct {
-	hosts []string // what is allowed beside loopback
+	hosts []string // allowed besides loopback
 	tcp   net.Listener
 	serve http.Server
 	work  sync.WaitGroup
 
 	mu       sync.Mutex
-	attempts []string // what was refused: a method, and a URL or a place
+	attempts []string // refused requests: a method, and a URL or a host and port
 }
 
-// maxAttempts bounds what is remembered of what was refused.
+// maxAttempts bounds the refused requests that are remembered.
 const maxAttempts = 1000
 
 func newFence(hosts []string) (*fence, error) {
@@ -113,14 +113,14 @@ func (f *fence) refuse(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "pages may not ask this host", http.StatusForbidden)
 }
 
-// refused lists what was refused.
+// refused returns the refused requests.
 func (f *fence) refused() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]string(nil), f.attempts...)
 }
 
-// lets reports whether a page may ask for a URL.
+// lets reports whether a page may request a URL.
 func (f *fence) lets(address string) bool {
 	at := place(address)
 	host, port, err := net.SplitHostPort(at)

@@ -20,7 +20,7 @@ import (
 	"parley/transcript"
 )
 
-// TestNamesElsewhere: what looks for a browser before the tests run takes the same ones as the product.
+// TestNamesElsewhere: scripts that look for a browser before the tests use the same names as the product.
 func TestNamesElsewhere(t *testing.T) {
 	for _, file := range []string{"../../Makefile", "../../.ci/run"} {
 		text, err := os.ReadFile(file)
@@ -105,10 +105,10 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{"a page that is not there", site.URL + "/x", bounded(t), driver.Page{}, 404, "404"},
 		{"an answer without a page", site.URL + "/none", bounded(t), driver.Page{}, 0, "ERR_HTTP_RESPONSE_CODE_FAILURE"},
-		{"nobody listens", "http://127.0.0.1:1/", bounded(t), driver.Page{}, 0, "ERR_"},
+		{"no server", "http://127.0.0.1:1/", bounded(t), driver.Page{}, 0, "ERR_"},
 		{"no URL", "http://[", bounded(t), driver.Page{}, 0, "missing"},
 		{"no profile to share", site.URL + "/", bounded(t), driver.Page{With: "nobody"}, 0, "no page has the profile"},
-		{"what cannot be allowed", site.URL + "/", bounded(t), driver.Page{Allow: []string{"a;b"}}, 0,
+		{"an invalid host in Allow", site.URL + "/", bounded(t), driver.Page{Allow: []string{"a;b"}}, 0,
 			"not a host that could be allowed"},
 		{"it takes too long", site.URL + "/slow", short, driver.Page{}, 0, "context canceled"},
 	}
@@ -127,7 +127,7 @@ func TestOpenErrors(t *testing.T) {
 				t.Fatalf("Open is %v", err)
 			}
 			if e.Status == http.StatusInternalServerError && r.status == 0 {
-				// a headless shell shows an empty page in place of an error page
+				// a headless shell shows an empty page instead of an error page
 				r.status, r.want = e.Status, "500"
 			}
 			if e.Status != r.status || !strings.Contains(err.Error(), r.want) {
@@ -166,7 +166,7 @@ func TestPageIsClosed(t *testing.T) {
 	}
 }
 
-// TestBrowserDies: every page is told, and the next one opens in another browser.
+// TestBrowserDies: every page records it, and the next one opens in a new browser.
 func TestBrowserDies(t *testing.T) {
 	d := New(Options{})
 	defer func() { _ = d.Close() }()
@@ -204,7 +204,7 @@ func TestBrowserDies(t *testing.T) {
 	}
 }
 
-// TestBrowserDoesNotStart: its last words are told.
+// TestBrowserDoesNotStart: the error contains its last output.
 func TestBrowserDoesNotStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "browser")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\necho no display today >&2\nexit 3\n"), 0o755); err != nil {
@@ -248,7 +248,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// TestManyPages: each is told what is its own.
+// TestManyPages: each page gets only its own records.
 func TestManyPages(t *testing.T) {
 	site := serve(t, `<button id=b onclick="document.body.append('clicked '+location.search)">Go</button>`)
 	ctx := bounded(t)
@@ -278,7 +278,7 @@ func TestManyPages(t *testing.T) {
 	all.Wait()
 }
 
-// TestClose: an act ends, and nothing is told afterwards.
+// TestClose: a pending act ends, and nothing is recorded afterwards.
 func TestClose(t *testing.T) {
 	site := serve(t, `<button id=b>Go</button><script>let n=0;setInterval(()=>{document.title=n++;b.textContent='Go '+n;`+
 		`console.error(n)},0);b.onclick=()=>{const end=Date.now()+60000;fetch('/busy');while(Date.now()<end);}</script>`)
@@ -309,7 +309,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestEnvironment: what Chromium would set by itself is set before, and what somebody has set stays.
+// TestEnvironment: variables that Chromium would set are set in advance, and existing ones stay.
 func TestEnvironment(t *testing.T) {
 	for _, row := range []struct{ have, want string }{
 		{"HOME=/h", "HOME=/h DBUS_SESSION_BUS_ADDRESS=disabled: FC_FONTATIONS=1"},

@@ -20,15 +20,15 @@ import (
 	"parley/transcript"
 )
 
-// within is how long anything may take before a test gives up.
+// within bounds each wait of a test.
 const within = time.Minute
 
-// shared is the driver of most tests: a browser takes long to start.
+// shared is the driver of most tests, since a browser is slow to start.
 var shared = New(Options{})
 
 type run struct{ m *testing.M }
 
-// Run runs the tests, and ends what they share before goroutines are counted.
+// Run runs the tests, and ends the shared browser before goroutines are counted.
 func (r run) Run() int {
 	code := r.m.Run()
 	if err := shared.Close(); err != nil {
@@ -40,7 +40,7 @@ func (r run) Run() int {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(run{m}) }
 
-// site is a server of pages and of whatever else they ask for.
+// site serves pages and whatever else they request.
 type site struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -73,7 +73,7 @@ func serve(t testing.TB, html string) *site {
 	return s
 }
 
-// tester is a page and what was recorded of it.
+// tester is a page with its transcript.
 type tester struct {
 	*testing.T
 	ctx context.Context
@@ -100,13 +100,13 @@ func opens(t *testing.T, d *Driver, url string, p driver.Page) *tester {
 	return u
 }
 
-// shows opens a page of that HTML.
+// shows opens a page with the given HTML.
 func shows(t *testing.T, html string, p driver.Page) *tester {
 	t.Helper()
 	return opens(t, shared, serve(t, html).URL+"/", p)
 }
 
-// acts does an act that must succeed.
+// acts performs an act that must succeed.
 func (u *tester) acts(body string) int {
 	u.Helper()
 	n, err := u.c.Send(u.ctx, driver.Message{Body: []byte(body)})
@@ -123,7 +123,7 @@ func (u *tester) settles() {
 	}
 }
 
-// looks looks now.
+// looks returns the present state of the page.
 func (u *tester) looks() snapshot.Page {
 	u.Helper()
 	l, err := u.c.Look(u.ctx)
@@ -143,7 +143,7 @@ func (u *tester) await(mark int, what string, match func(*transcript.Record) boo
 	return r
 }
 
-// awaitKind waits for a record of a kind whose label begins so.
+// awaitKind waits for a record of a kind whose label has the given prefix.
 func (u *tester) awaitKind(mark int, k transcript.Kind, label string) transcript.Record {
 	u.Helper()
 	return u.await(mark, string(k)+" "+label, func(r *transcript.Record) bool {
@@ -152,7 +152,7 @@ func (u *tester) awaitKind(mark int, k transcript.Kind, label string) transcript
 	})
 }
 
-// awaitSnapshot waits for a look that is as wanted.
+// awaitSnapshot waits for a matching look.
 func (u *tester) awaitSnapshot(mark int, what string, match func(snapshot.Page) bool) transcript.Record {
 	u.Helper()
 	return u.await(mark, "look with "+what, func(r *transcript.Record) bool {
@@ -176,7 +176,7 @@ func (u *tester) told() string {
 	return b.String()
 }
 
-// count counts the records of a kind whose label begins so.
+// count counts the records of a kind whose label has the given prefix.
 func (u *tester) count(k transcript.Kind, label string) (n int) {
 	for _, r := range u.log.All() {
 		if r.Kind == k && strings.HasPrefix(r.Label, label) {

@@ -12,11 +12,11 @@ import (
 	"parley/transcript"
 )
 
-// bodyTime bounds the wait for a request's body where the browser does not tell it by itself: a long one takes a busy
-// machine more than a second.
+// bodyTime bounds the wait for a request's body if the event does not include it. A long body takes more than a second
+// on a busy machine.
 const bodyTime = 10 * time.Second
 
-// What of the network's events is of use; the rest is not decoded.
+// The relevant fields of network events; the rest is not decoded.
 type (
 	requestEvent struct {
 		RequestID network.RequestID `json:"requestId"`
@@ -66,9 +66,9 @@ type (
 var getRequestPostData = cdp.Command[network.GetRequestPostDataParams,
 	postData]{Method: network.GetRequestPostData.Method}
 
-// asked is a request that has not ended.
+// asked is a pending request.
 type asked struct {
-	n      int // its record; 0: it is not told
+	n      int // its record; 0: not recorded
 	status int
 }
 
@@ -94,19 +94,18 @@ func (c *Conn) onRequest(e willBeSent) {
 	c.asked(e.RequestID, e.Request.URL, r)
 }
 
-// isOwn reports whether it is the browser that asks: whether a request may be made, and for the icon that it looks for
-// at every host.
+// isOwn reports whether the request is the browser's own: a preflight, or the icon that it looks for on every host.
 func isOwn(e willBeSent) bool {
 	return e.Type == network.ResourceTypePreflight || e.Type == network.ResourceTypeOther &&
 		(e.Request.Method == "OPTIONS" || strings.HasSuffix(e.Request.URL, "/favicon.ico"))
 }
 
-// body is what a request carries.
+// body returns the body of a request.
 func (c *Conn) body(e willBeSent) (b []byte, cut int) {
 	for _, p := range e.Request.PostDataEntries {
 		b = append(b, p.Bytes...)
 	}
-	if b == nil { // long, or of a file
+	if b == nil { // long, or from a file
 		ctx, cancel := deadline.WithLimit(c.live, bodyTime)
 		defer cancel()
 		v, err := call(ctx, c.s, getRequestPostData, network.GetRequestPostDataParams{RequestID: e.RequestID})
@@ -128,7 +127,7 @@ func (c *Conn) onSocket(e socketCreated) {
 	c.asked(e.RequestID, e.URL, transcript.Record{Kind: transcript.Ask, Label: "GET " + e.URL, Type: "websocket"})
 }
 
-// asked tells a request; one that is refused once per URL.
+// asked records a request; a refused one only once per URL.
 func (c *Conn) asked(id network.RequestID, address string, r transcript.Record) {
 	a := &asked{}
 	c.asks[id] = a
@@ -160,13 +159,13 @@ func (c *Conn) onFailed(e failedEvent) {
 		c.document.fault = why
 	}
 	if a := c.asks[e.RequestID]; a != nil && a.status != 0 && why == "net::ERR_ABORTED" {
-		c.answered(e.RequestID, "finished") // the answer has no body, or the page has not read it to its end
+		c.answered(e.RequestID, "finished") // the response has no body, or the page has not read all of it
 		return
 	}
 	c.answered(e.RequestID, "failed: "+why)
 }
 
-// answered tells that a request has ended.
+// answered records that a request has ended.
 func (c *Conn) answered(id network.RequestID, how string) {
 	a := c.asks[id]
 	delete(c.asks, id)

@@ -15,7 +15,7 @@ import (
 	"parley/transcript"
 )
 
-// asking is a page that asks the network in every way.
+// asking is a page that makes requests of every kind.
 const asking = `<button id=b>Go</button><script>document.getElementById('b').onclick=async()=>{
 await fetch('/a',{method:'POST',body:'{"x":1}'});
 await fetch('/b',{method:'PUT',headers:{'x-h':'1'},body:new Blob(['blob'])});
@@ -29,7 +29,7 @@ const k=new Worker(URL.createObjectURL(new Blob(['fetch("'+location.origin+'/wor
 	`await new Promise(r=>{k.onmessage=r});
 document.title='x';document.body.append('all done')}</script>`
 
-// answersAsking has a site answer the page asking.
+// answersAsking makes a site answer the requests of the page asking.
 func answersAsking(site *site) {
 	for _, p := range []string{"/a", "/b", "/to", "/long", "/work"} {
 		site.handle[p] = func(w http.ResponseWriter, r *http.Request) {
@@ -92,7 +92,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// TestPreflights: what the browser asks on behalf of a request is no request of the page.
+// TestPreflights: the browser's preflights are no requests of the page.
 func TestPreflights(t *testing.T) {
 	other := serve(t, "")
 	var methods []string
@@ -112,7 +112,7 @@ func TestPreflights(t *testing.T) {
 	}
 }
 
-// TestBlocked: nothing leaves the machine, and each attempt is told once.
+// TestBlocked: nothing leaves the machine, and each attempt is recorded once.
 func TestBlocked(t *testing.T) {
 	urls := []string{"http://blocked.example/a?q=1", "https://blocked.example/b", "http://203.0.113.9/ip",
 		"http://[2001:db8::1]/six", "http://169.254.1.1/link",
@@ -175,7 +175,7 @@ func TestAllowed(t *testing.T) {
 		{"its own", f("http://h:1/"), "http://H:2/", true},
 		{"its own, an address", f("http://[2001:db8::1]:1/"), "http://[2001:db8::1]:2/", true},
 		{"allowed", f("http://127.0.0.1:1/", "a.example"), "https://a.example/", true},
-		{"below what is allowed", f("http://127.0.0.1:1/", "a.example"), "https://b.a.example/", false},
+		{"a subdomain of an allowed host", f("http://127.0.0.1:1/", "a.example"), "https://b.a.example/", false},
 		{"allowed at a port", f("http://127.0.0.1:1/", "a.example:81"), "http://a.example:81/", true},
 		{"allowed at another port", f("http://127.0.0.1:1/", "a.example:81"), "http://a.example/", false},
 		{"no place on a network", f("http://127.0.0.1:1/"), "data:text/html,x", true},

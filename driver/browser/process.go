@@ -18,13 +18,12 @@ import (
 )
 
 const (
-	lastWords = 4 << 10         // of what a browser writes to stderr is kept
-	killWait  = 5 * time.Second // for a killed browser to go
-	drainWait = 2 * time.Second // for what it started to end with it
+	lastWords = 4 << 10         // bytes kept of a browser's stderr
+	killWait  = 5 * time.Second // for a killed browser to disappear
+	drainWait = 2 * time.Second // for its child processes to end with it
 )
 
-// flags of every browser. Nothing that is seen may depend on which page is in front, and nothing may be asked of the
-// network but by pages.
+// flags of every browser. Nothing visible may depend on which page is in front, and only pages may use the network.
 var flags = []string{
 	"--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-quic", "--no-first-run",
 	"--no-default-browser-check",
@@ -36,7 +35,7 @@ var flags = []string{
 	"--disable-popup-blocking",
 	"--disable-domain-reliability", "--metrics-recording-only", "--password-store=basic", "--use-mock-keychain",
 	"--force-color-profile=srgb", "--force-prefers-reduced-motion", "--hide-scrollbars", "--window-size=320,240",
-	"--default-tile-width=512", "--default-tile-height=512", // drawn faster than many small tiles
+	"--default-tile-width=512", "--default-tile-height=512", // faster to draw than many small tiles
 	"--disable-features=Translate,MediaRouter,OptimizationHints,AutofillServerCommunication," +
 		"CertificateTransparencyComponentUpdater,PreconnectToSearch,IsolateOrigins,site-per-process",
 	"--disable-site-isolation-trials", "--blink-settings=dnsPrefetchingEnabled=false",
@@ -44,20 +43,20 @@ var flags = []string{
 	"--proxy-bypass-list=" + bypass(nil),
 }
 
-// process is a browser's process, from its start to the end of its folder. It ends with the harness, however that ends:
-// by the end of its pipe, on Linux by the kernel too.
+// process is a browser's process, until its folder is removed. It ends with the harness, however that ends: by the
+// end of its pipe, and on Linux also by the kernel.
 type process struct {
 	pid    int
 	folder string
-	in     *os.File // what is said to it
-	out    *os.File // what it says
+	in     *os.File // commands to the browser
+	out    *os.File // messages from the browser
 	words  tail
-	exited chan struct{} // closed when it has ended; err then says how
-	gone   chan struct{} // closed when its folder has gone too
+	exited chan struct{} // closed when it has exited; err then says how
+	gone   chan struct{} // closed when its folder is gone too
 	err    error
 }
 
-// startProcess starts a browser that reaches the network by proxy alone.
+// startProcess starts a browser that can reach the network only through proxy.
 func startProcess(path, proxy string) (*process, error) {
 	folder, err := os.MkdirTemp("", "parley-browser-")
 	if err != nil {
@@ -66,7 +65,7 @@ func startProcess(path, proxy string) (*process, error) {
 	p := &process{folder: folder, exited: make(chan struct{}), gone: make(chan struct{})}
 	args := append([]string{"--user-data-dir=" + folder, "--proxy-server=" + proxy}, flags...)
 	args = append(args, memoryFlags()...)
-	if os.Geteuid() == 0 { // its sandbox refuses to work for root
+	if os.Geteuid() == 0 { // its sandbox does not support root
 		args = append(args, "--no-sandbox")
 	}
 	cmd := exec.Command(path, append(args, "about:blank")...)
@@ -88,8 +87,8 @@ func startProcess(path, proxy string) (*process, error) {
 	return p, nil
 }
 
-// environment adds to variables those that Chromium would set while it starts, with the same values: to add one moves
-// all of them, and a thread that reads another one at that moment crashes the browser.
+// environment adds variables that Chromium would otherwise set itself during its start, with the same values: setting
+// one moves the whole environment, and a thread that reads it at that moment crashes the browser.
 func environment(have []string) []string {
 	for _, v := range []string{"DBUS_SESSION_BUS_ADDRESS=disabled:", "FC_FONTATIONS=1"} {
 		name, _, _ := strings.Cut(v, "=")
@@ -100,7 +99,7 @@ func environment(have []string) []string {
 	return have
 }
 
-// pipes connects a command: it reads commands from its file 3 and writes what it says to its file 4.
+// pipes connects a command: it reads commands from its file descriptor 3 and writes messages to 4.
 func (p *process) pipes(cmd *exec.Cmd) (theirs []*os.File, errs *os.File, err error) {
 	var files []*os.File
 	for range 3 {
@@ -122,7 +121,7 @@ func (p *process) pipes(cmd *exec.Cmd) (theirs []*os.File, errs *os.File, err er
 	return []*os.File{in, outW, errW}, errR, nil
 }
 
-// run sees the process through to its end. It keeps its thread, because the kernel kills the process when the thread
+// run follows the process until its end. It locks its thread, because the kernel kills the process when the thread
 // that started it ends.
 func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
 	runtime.LockOSThread()
@@ -138,9 +137,9 @@ func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = io.Copy(&p.words, errs) })
 	err := cmd.Wait()
-	procgroup.Kill(p.pid) // what it leaves behind has no use without it
+	procgroup.Kill(p.pid) // its children are of no use without it
 	_ = errs.SetReadDeadline(time.Now().Add(drainWait))
-	reading.Wait() // its output ends with the last process that could write to it, and to its folder
+	reading.Wait() // its output ends with the last process that could write to it, or to its folder
 	if p.err = err; err == nil {
 		p.err = errors.New("exit status 0")
 	}
@@ -149,10 +148,10 @@ func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
 	close(p.gone)
 }
 
-// stop ends it, and waits until nothing is left. Nothing that it has is worth a grace.
+// stop kills the process, and waits until nothing is left. It has no state that would justify a grace period.
 func (p *process) stop() error {
 	select {
-	case <-p.exited: // its id may be another's now
+	case <-p.exited: // its id may have been reused
 	default:
 		procgroup.Kill(p.pid)
 	}
@@ -166,7 +165,7 @@ func (p *process) stop() error {
 	}
 }
 
-// how tells how it has ended.
+// how says how it exited.
 func (p *process) how() string {
 	s := "the browser has ended (" + p.err.Error() + ")"
 	if words := p.words.String(); words != "" {
@@ -175,7 +174,7 @@ func (p *process) how() string {
 	return s
 }
 
-// tail keeps the last of what is written to it.
+// tail keeps the end of what is written to it.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte

@@ -2,5 +2,5 @@
 
 package browser
 
-// memoryFlags are Linux's alone.
+// memoryFlags apply only to Linux.
 func memoryFlags() []string { return nil }

@@ -9,7 +9,7 @@ import (
 	"parley/driver"
 )
 
-// The names of the reader's world, of what it calls to tell something, and of what it can be asked.
+// Names of the reader's world, of its function for sending messages, and of its interface for queries.
 const (
 	worldName  = "parley"
 	tellName   = "parleyTell"
@@ -19,7 +19,7 @@ const (
 //go:embed reader.js
 var readerSource string
 
-// readerConfig is what reader.js gets.
+// readerConfig is the configuration of reader.js.
 type readerConfig struct {
 	Tell     string            `json:"tell"`
 	Name     string            `json:"name"`
@@ -33,7 +33,7 @@ type readerConfig struct {
 	Dismiss  string            `json:"dismiss"`
 }
 
-// readerFor is the script that reads a page.
+// readerFor returns the script that reads a page.
 func readerFor(p *driver.Page) (string, error) {
 	c := readerConfig{Tell: tellName, Name: readerName, Select: p.Select, Controls: map[string]string{}, Chat: p.Chat,
 		Log:    p.Log,
@@ -55,7 +55,7 @@ func readerFor(p *driver.Page) (string, error) {
 	return "(" + readerSource + ")(" + string(b) + ")", nil
 }
 
-// ask is an expression that calls a function of the reader.
+// ask returns an expression that calls a function of the reader.
 func ask(function string, args ...any) string {
 	b, err := json.Marshal(args)
 	if err != nil || args == nil {

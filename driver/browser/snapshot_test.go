@@ -88,8 +88,8 @@ func TestBetween(t *testing.T) {
 		{"side by side", sel + fresh, 0},
 		{"the other way round", fresh + sel, 0},
 		{"a button, a link and an input between", sel + `<button>b</button><a href="#">a</a><input>` + fresh, 3},
-		{"what cannot be seen does not count", sel + `<button hidden>b</button><span>text</span>` + fresh, 0},
-		{"what is elsewhere does not count", `<button>x</button>` + sel + fresh + `<button>y</button>`, 0},
+		{"invisible elements do not count", sel + `<button hidden>b</button><span>text</span>` + fresh, 0},
+		{"elements elsewhere do not count", `<button>x</button>` + sel + fresh + `<button>y</button>`, 0},
 		{"not in one row", sel + "<hr>" + fresh, -1},
 		{"one is missing", sel, -1},
 	}
@@ -103,7 +103,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// TestLookFollows: whatever changes what can be seen is told, once.
+// TestLookFollows: each visible change is recorded once.
 func TestLookFollows(t *testing.T) {
 	const html = `<select id=s><option>A<option>B</select><p id=p class=x>text</p><input id=i><div id=host></div>` +
 		`<dialog id=d>really?</dialog>
@@ -149,11 +149,11 @@ addEventListener('keydown',(e)=>({1:()=>later(()=>{p.firstChild.data='other'}),2
 	}
 }
 
-// TestLookSeesEachTask: what stands at the end of a task is seen, though the next one takes it back.
+// TestLookSeesEachTask: the state at the end of a task is recorded, even if the next task reverts it.
 func TestLookSeesEachTask(t *testing.T) {
 	site := serve(t, `<select id=s><option>A<option>B</select><script>document.getElementById('s').onchange=async(e)=>`+
 		`{e.target.disabled=true;await fetch('/q');e.target.disabled=false}</script>`)
-	seen := make(chan struct{}) // a browser may take the answer before the reader's task: that order is its own
+	seen := make(chan struct{}) // the browser decides whether the response precedes the reader's task
 	site.handle["/q"] = func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-seen:

@@ -20,8 +20,8 @@ import (
 
 const (
 	width, height = 1280, 800
-	prepareTime   = 30 * time.Second // for a page that nobody waits for yet
-	maxBody       = 1 << 20          // bytes of a request's body
+	prepareTime   = 30 * time.Second // for a page made in advance
+	maxBody       = 1 << 20          // bytes of a request body
 )
 
 // profile is what pages share: cookies, storage, and what they may reach.
@@ -32,20 +32,20 @@ type profile struct {
 	pages int // guarded by browser.mu
 }
 
-// tab is an empty page that is ready to be sent somewhere.
+// tab is an empty page, ready to navigate.
 type tab struct {
 	profile *profile
 	id      target.ID
 	s       *session
 }
 
-// spare is a tab in a fresh profile that is made before it is needed.
+// spare is a tab in a fresh profile, made in advance.
 type spare struct {
 	done chan struct{}
 	tab  *tab
 }
 
-// restock makes a spare tab, in the background.
+// restock makes a spare tab in the background.
 func (b *browser) restock() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +82,7 @@ func (b *browser) take(ctx context.Context, token string, hosts []string) (*tab,
 		case <-ctx.Done():
 			b.mu.Lock()
 			if b.spare == nil {
-				b.spare = s // for the next one
+				b.spare = s // keep it for the next page
 			}
 			b.mu.Unlock()
 			return nil, context.Cause(ctx)
@@ -94,7 +94,7 @@ func (b *browser) take(ctx context.Context, token string, hosts []string) (*tab,
 	return b.fresh(ctx, nil)
 }
 
-// fresh makes a tab in a profile of its own.
+// fresh makes a tab in a new profile.
 func (b *browser) fresh(ctx context.Context, hosts []string) (*tab, error) {
 	f, err := newFence(hosts)
 	if err != nil {
@@ -116,7 +116,7 @@ func (b *browser) fresh(ctx context.Context, hosts []string) (*tab, error) {
 	return b.tab(ctx, p)
 }
 
-// beside makes a tab in a profile that another page has.
+// beside makes a tab in the profile of another page.
 func (b *browser) beside(ctx context.Context, token string, hosts []string) (*tab, error) {
 	b.mu.Lock()
 	p := b.profiles[token]
@@ -136,11 +136,11 @@ func (b *browser) beside(ctx context.Context, token string, hosts []string) (*ta
 	return b.tab(ctx, p)
 }
 
-// tab makes a tab in a profile, in which it is counted already.
+// tab makes a tab in a profile that already counts it.
 func (b *browser) tab(ctx context.Context, p *profile) (*tab, error) {
 	yes := true
-	// The page takes its window for one of width and height; drawing a small one takes less time, and pictures have the
-	// whole. A hidden target would be made faster, but draws nothing: no animation frames, no pictures.
+	// The page takes its window for one of width and height; a small one is faster to draw, and screenshots show the
+	// whole. A hidden target would be quicker to make, but draws nothing: no animation frames, no screenshots.
 	made, err := call(ctx, b.c.browser(), target.CreateTarget,
 		target.CreateTargetParams{URL: "about:blank", Width: 320, Height: 240,
 			BrowserContextID: p.id, NewWindow: &yes})
@@ -173,7 +173,7 @@ func (b *browser) tab(ctx context.Context, p *profile) (*tab, error) {
 	return t, nil
 }
 
-// leave closes a tab, and its profile after the last one of it. It waits for that unless told not to.
+// leave closes a tab, and its profile after the last one. It waits for that if wait is set.
 func (b *browser) leave(t *tab, wait bool) {
 	if t.s != nil {
 		b.c.end(t.s.id)
@@ -184,7 +184,7 @@ func (b *browser) leave(t *tab, wait bool) {
 	b.await(start(b.c.browser(), target.CloseTarget, target.CloseTargetParams{TargetID: t.id}).answer, wait)
 }
 
-// drop counts a page out of a profile, and ends the profile after the last one.
+// drop removes a page from a profile's count, and ends the profile after the last one.
 func (b *browser) drop(p *profile, wait bool) (last bool) {
 	b.mu.Lock()
 	p.pages--
@@ -201,7 +201,7 @@ func (b *browser) drop(p *profile, wait bool) (last bool) {
 	return last
 }
 
-// await waits for a page to have gone, if wanted.
+// await waits, if wanted, until a page is gone.
 func (b *browser) await(gone <-chan *cdproto.Message, wait bool) {
 	if !wait {
 		return

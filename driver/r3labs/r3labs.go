@@ -1,6 +1,6 @@
-// Package r3labs is the interop driver: it reads a stream with our own codec, as the sse driver does, and hands the
-// same bytes to the client of r3labs/sse/v2, a popular Go library. Where that client would lose or change events that
-// the standard allows, the transcript gets a remark; the verdict is the codec's, never the library's.
+// Package r3labs is the interop driver: it reads a stream with our own codec, as the sse driver does, and passes the
+// same bytes to the client of r3labs/sse/v2, a popular Go library. If that client loses or changes events that the
+// standard allows, the transcript gets a remark. Verdicts depend only on our codec, never on the library.
 package r3labs
 
 import (
@@ -26,13 +26,13 @@ import (
 // Name of the driver on the command line and in results.
 const Name = "r3labs"
 
-// RemarkPrefix starts the remark that tells a difference.
+// RemarkPrefix starts a remark about a difference.
 const RemarkPrefix = "interop: "
 
-// maxCompared bounds the events of one stream that are compared, as a transcript bounds those that it keeps.
+// maxCompared bounds the events of one stream that are compared, just as a transcript bounds what it keeps.
 const maxCompared = 10_000
 
-// errEnough ends the library's stream where no more is compared.
+// errEnough ends the library's stream after the last event to compare.
 var errEnough = errors.New("enough was compared")
 
 // Driver is the sse driver with r3labs/sse listening in.
@@ -48,7 +48,7 @@ func New() *Driver {
 // Name implements driver.Driver.
 func (d *Driver) Name() string { return Name }
 
-// listener feeds one stream's bytes to the library's client and collects what it delivers.
+// listener feeds one stream's bytes to the library's client and collects the events that it delivers.
 type listener struct {
 	o    driver.OpenOptions
 	sink driver.Sink
@@ -82,7 +82,7 @@ func listen(o driver.OpenOptions, sink driver.Sink) io.WriteCloser {
 	return l
 }
 
-// replay answers the client's request with bytes that come from elsewhere.
+// replay answers the client's request with bytes from elsewhere.
 type replay struct{ body io.ReadCloser }
 
 func (r replay) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -99,7 +99,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	return l.in.Write(p)
 }
 
-// Close ends the stream for the library and remarks on every difference.
+// Close ends the stream for the library and records a remark on every difference.
 func (l *listener) Close() error {
 	l.dec.close()
 	_ = l.in.Close()
@@ -108,7 +108,7 @@ func (l *listener) Close() error {
 	defer l.mu.Unlock()
 	text := Compare(l.dec.events, l.seen)
 	switch {
-	case errors.Is(l.err, errEnough): // where it was stopped it may have one event more or less
+	case errors.Is(l.err, errEnough): // at the cut the two may differ by one event
 		n := min(len(l.dec.events), len(l.seen), maxCompared)
 		text = Compare(l.dec.events[:n], l.seen[:n])
 	case l.err != nil && !errors.Is(l.err, io.EOF):
@@ -120,8 +120,8 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// line is an event as both sides are compared: type, data, and the last event id where there is one. Long data is
-// told by its start and a checksum.
+// line renders an event for the comparison: type, data, and the last event id if there is one. Long data is rendered
+// as its start and a checksum.
 func line(kind, data, id string) string {
 	if kind == "" {
 		kind = "message"
@@ -141,7 +141,7 @@ func short(s string) string {
 	return fmt.Sprintf("%s… (%d bytes, CRC %08x)", cut.Bytes([]byte(s), most), len(s), crc32.ChecksumIEEE([]byte(s)))
 }
 
-// Compare tells how the events that the library delivered differ from those of the stream; "" when they do not.
+// Compare describes how the events that the library delivered differ from those of the stream; "" if they are equal.
 func Compare(stream, library []string) string {
 	if slices.Equal(stream, library) {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"parley/transcript"
 )
 
-// stream serves bytes as an event stream, and ends it.
+// stream serves bytes as an event stream, and then ends it.
 func stream(t *testing.T, media, body string) string {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -45,7 +45,7 @@ func listenTo(t *testing.T, d driver.Driver, url string) []transcript.Record {
 	return log.All()
 }
 
-// remark is what the interop driver says of a stream; "" when it says nothing.
+// remark returns the interop driver's remark on a stream; "" if there is none.
 func remark(t *testing.T, records []transcript.Record) string {
 	t.Helper()
 	text := ""
@@ -61,15 +61,14 @@ func remark(t *testing.T, records []transcript.Record) string {
 	return text
 }
 
-// TestDifferences goes through what is known of the library's client. Where it delivers what the standard does, no word
-// is said.
+// TestDifferences covers the known behaviour of the library's client. If it follows the standard, there is no remark.
 func TestDifferences(t *testing.T) {
 	const plain = "data: {\"a\":1}\n\n"
 	rows := []struct {
 		reason string
 		media  string
 		body   string
-		want   []string // in the remark, which is "" where there is none
+		want   []string // in the remark, which is "" if there is none
 	}{
 		{reason: "a plain stream", body: plain + "event: agent_list\ndata: x\ndata: y\n\n" + plain},
 		{reason: "an empty stream", body: ""},
@@ -117,7 +116,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestTheVerdictIsTheCodecs: what the library does not see is recorded all the same.
+// TestTheVerdictIsTheCodecs: what the library misses is recorded anyway.
 func TestTheVerdictIsTheCodecs(t *testing.T) {
 	plain := sse.New()
 	interop := New()
@@ -142,7 +141,8 @@ func TestTheVerdictIsTheCodecs(t *testing.T) {
 	}
 }
 
-// TestRefusals and redirects are the sse driver's; the library, which would try for 15 minutes, is not asked.
+// TestRefusal: refusals and redirects are handled by the sse driver; the library, which would retry for 15 minutes,
+// is not used.
 func TestRefusal(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -153,7 +153,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestFlood: only so much is compared, and the stream goes on.
+// TestFlood: the comparison is bounded, and the stream goes on.
 func TestFlood(t *testing.T) {
 	d := New()
 	defer d.Close()
@@ -177,7 +177,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestCloseInTheMiddle: the harness may hang up whenever it likes.
+// TestCloseInTheMiddle: the harness may close the connection at any time.
 func TestCloseInTheMiddle(t *testing.T) {
 	gone := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -205,10 +205,10 @@ func TestCloseInTheMiddle(t *testing.T) {
 }
 
 // TestTheLibrarysServer is a negative control: a stream of the library's own server reads the same on both sides, and
-// our codec has nothing to say against it.
+// our codec finds no fault.
 func TestTheLibrarysServer(t *testing.T) {
 	srv := lib.New()
-	srv.AutoReplay, srv.SplitData = true, true // without the latter a line end within data loses what follows it
+	srv.AutoReplay, srv.SplitData = true, true // without SplitData a line end within data loses what follows it
 	left := make(chan struct{})
 	srv.OnUnsubscribe = func(string, *lib.Subscriber) { left <- struct{}{} }
 	srv.CreateStream("s")
@@ -241,7 +241,7 @@ func TestTheLibrarysServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = c.Close(driver.Reset)
-		<-left // the library leaks a goroutine where its server is closed before
+		<-left // the library leaks a goroutine if its server is closed before this
 		if got := remark(t, log.All()); got != "" {
 			t.Errorf("%s: the remark is %q", d.Name(), got)
 		}

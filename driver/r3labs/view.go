@@ -2,13 +2,13 @@ package r3labs
 
 import wire "parley/wire/sse"
 
-// view is what the stream says by the standard.
+// view holds the events of the stream by the standard.
 type view struct {
 	dec    *wire.Decoder
 	events []string
 }
 
-// newView reads with the limit that the verdict's codec has.
+// newView reads with the same limit as the codec that verdicts depend on.
 func newView(max int) *view {
 	return &view{dec: wire.NewDecoder(wire.Limits{MaxEvent: max, MaxLine: max})}
 }

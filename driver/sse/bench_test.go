@@ -11,7 +11,7 @@ import (
 	"parley/transcript"
 )
 
-// BenchmarkStream is the way of an event from a server's socket into a transcript. One operation is one event.
+// BenchmarkStream measures the path of an event from a server's socket into a transcript. One operation is one event.
 func BenchmarkStream(b *testing.B) {
 	events := map[string]string{
 		"small": "data: {\"type\":\"message\",\"data\":{\"content\":\"Hello\"}}\n\n",
@@ -67,7 +67,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen is a connection from its request to the record of its end.
+// BenchmarkOpen measures a connection from its request to the record of its end.
 func BenchmarkOpen(b *testing.B) {
 	url := serve(b, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "data: a\n\n") })
 	d := New()

@@ -8,8 +8,8 @@ import (
 	"parley/driver"
 )
 
-// TestCloseAlone: once the only client of a target has gone, the target has noticed. One that never notices is left all
-// the same, and waited for once.
+// TestCloseAlone: Close of a target's only client waits until the target has noticed. A target that never notices is
+// left anyway, after a single wait.
 func TestCloseAlone(t *testing.T) {
 	var open atomic.Int32
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {

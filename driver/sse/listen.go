@@ -18,23 +18,23 @@ import (
 	"parley/transcript"
 )
 
-// Bounds of a Listener: what a target that asks in a loop, or never stops asking, may take of the harness.
+// Bounds of a Listener: how much a target that keeps sending requests may use of the harness.
 const (
-	maxStreams = 16      // event streams that stand; more are refused with 503
-	maxAsked   = 2000    // requests that are told; more are refused with 503 and not told
-	maxBody    = 1 << 20 // bytes of a request's body; what is longer is refused with 413
+	maxStreams = 16      // open event streams; further ones are refused with 503
+	maxAsked   = 2000    // recorded requests; further ones are refused with 503 and not recorded
+	maxBody    = 1 << 20 // bytes of a request body; longer ones are refused with 413
 )
 
-// ListenOptions say for whom to listen.
+// ListenOptions configure a Listener.
 type ListenOptions struct {
-	Sink   driver.Sink                // takes what is observed
-	Party  func(*http.Request) string // whose request it is, in the transcript; "" for nobody's
-	Answer func(Incoming) Answer      // called once for each request but preflights, by many goroutines at once
-	// called when an event stream stands, before anything else is sent on it; may be nil
+	Sink   driver.Sink                // receives the records
+	Party  func(*http.Request) string // the party of a request, for the transcript; "": none
+	Answer func(Incoming) Answer      // called once for each request except preflights, from many goroutines
+	// called when an event stream is open, before anything else is sent on it; may be nil
 	Opened func(in Incoming, s *Streamed)
 }
 
-// Incoming is a request that a target has made.
+// Incoming is a request by a target.
 type Incoming struct {
 	N       int // number of its record
 	Party   string
@@ -42,31 +42,31 @@ type Incoming struct {
 	Body    []byte
 }
 
-// Answer is what a request is answered. The zero value is 200 with no body.
+// Answer is the response to a request. The zero value is 200 with no body.
 type Answer struct {
 	Status int           // 0: 200
 	Type   string        // media type of Body; "": application/json
 	Body   []byte        //
-	Stream bool          // an event stream: it stands until it is ended
-	After  <-chan Answer // held: what comes from here is the answer; nil: not held
-	Drop   bool          // the connection is reset in place of an answer
+	Stream bool          // an event stream: it stays open until it is ended
+	After  <-chan Answer // if not nil, the response is held and comes from here
+	Drop   bool          // reset the connection instead of answering
 }
 
-// Listener is the harness as an HTTP server with event streams, for targets that are clients of one. It listens on a
-// free port of loopback. Every origin may ask, null included, and preflights are answered and not told.
+// Listener makes the harness an HTTP server with event streams, for targets that are clients of one. It listens on a
+// free port of loopback. It accepts every origin, including null, and answers preflights without recording them.
 //
-// A request is a received record of Kind Request of its party, Label "POST /message", Bytes its body; its answer is a
-// sent one of Kind Response, which replies to it. An event stream is a connection of its own, named by the party and a
-// number ("A 1"): a received record of Kind Open when it is asked for, a sent one when it stands, a sent one of Kind
-// Stream for each event, and one of Kind Closed when it ends: sent when the harness has ended it, received when the
-// target has.
+// A request is a received record of Kind Request of its party, with Label "POST /message" and its body in Bytes. Its
+// response is a sent record of Kind Response that replies to it. An event stream is a connection of its own, named by
+// the party and a number ("A 1"): a received record of Kind Open when it is requested, a sent one when it is open, a
+// sent one of Kind Stream for each event, and one of Kind Closed at its end: sent if the harness ended it, received
+// if the target did.
 //
-// Safe for concurrent use.
+// It is safe for concurrent use.
 type Listener struct {
 	o    ListenOptions
 	http *http.Server
 	tcp  net.Listener
-	port *freeport.Port // kept while it is paused
+	port *freeport.Port // kept during Pause
 	gone chan struct{}  // closed by Close
 	work sync.WaitGroup
 
@@ -74,7 +74,7 @@ type Listener struct {
 	addr    string
 	asked   int
 	streams map[*Streamed]struct{}
-	opened  map[string]int // party → streams that it has had
+	opened  map[string]int // party → number of streams so far
 	closed  bool
 }
 
@@ -105,14 +105,14 @@ func (l *Listener) listen(addr string) error {
 	return nil
 }
 
-// URL is where it listens, without a slash at its end.
+// URL returns where it listens, without a trailing slash.
 func (l *Listener) URL() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return "http://" + l.addr
 }
 
-// Streams are the event streams of a party that stand, the oldest first.
+// Streams returns the open event streams of a party, oldest first.
 func (l *Listener) Streams(party string) []*Streamed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *Listener) Streams(party string) []*Streamed {
 	return out
 }
 
-// Pause closes the port and every connection, as a server that is stopped; Resume opens the same port again.
+// Pause closes the port and every connection, like a stopped server; Resume opens the same port again.
 func (l *Listener) Pause() {
 	l.mu.Lock()
 	server, all := l.http, slices.Collect(maps.Keys(l.streams))
@@ -145,7 +145,7 @@ func (l *Listener) Resume() error {
 	return l.listen(addr)
 }
 
-// Close ends every stream and held answer, and waits until nothing more can reach the sink.
+// Close ends every stream and held response, and waits until nothing more can reach the sink.
 func (l *Listener) Close() {
 	l.mu.Lock()
 	if l.closed {
@@ -204,7 +204,7 @@ func (l *Listener) serve(w http.ResponseWriter, r *http.Request) {
 	l.answer(w, in)
 }
 
-// admit lets pages of every origin in. It reports whether the request was a preflight, which is answered.
+// admit allows pages of every origin. It reports whether the request was a preflight, which it answers.
 func (l *Listener) admit(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -260,12 +260,12 @@ func (l *Listener) answer(w http.ResponseWriter, in Incoming) {
 	_, _ = w.Write(a.Body)
 }
 
-// Streamed is an event stream that a target has opened. Safe for concurrent use.
+// Streamed is an event stream that a target has opened. It is safe for concurrent use.
 type Streamed struct {
 	l     *Listener
 	party string
 	conn  string // its name in the transcript
-	n     int    // in the order of the party's streams, from 1
+	n     int    // its number among the party's streams, from 1
 	out   chan event
 	quit  chan struct{} // closed by End
 	done  chan struct{} // closed when it has ended
@@ -279,18 +279,17 @@ type event struct {
 	wrote chan struct{}
 }
 
-// Conn is its name in the transcript.
+// Conn returns its name in the transcript.
 func (s *Streamed) Conn() string { return s.conn }
 
-// N is its place in the order of the party's streams, from 1.
+// N returns its number among the party's streams, from 1.
 func (s *Streamed) N() int { return s.n }
 
-// Done closes when it has ended.
+// Done returns a channel that closes when the stream has ended.
 func (s *Streamed) Done() <-chan struct{} { return s.done }
 
-// Emit sends bytes on the stream, as they are, and returns the number of the record that tells so, which is there
-// before the first byte is. It waits until they have been handed to the network. driver.ErrClosed: the stream has
-// ended.
+// Emit sends bytes unchanged on the stream, and returns the number of the record, which is made before the first byte
+// is sent. It waits until the bytes have been passed to the network. driver.ErrClosed: the stream has ended.
 func (s *Streamed) Emit(ctx context.Context, label string, b []byte) (int, error) {
 	select {
 	case <-s.done:
@@ -316,7 +315,7 @@ func (s *Streamed) Emit(ctx context.Context, label string, b []byte) (int, error
 	}
 }
 
-// End ends the stream, as HTTP ends an answer or by a reset, and waits until it has ended.
+// End ends the stream, by a regular end of the HTTP response or by a reset, and waits until it has ended.
 func (s *Streamed) End(how driver.CloseMode) {
 	s.end(how)
 	<-s.done
@@ -329,7 +328,7 @@ func (s *Streamed) end(how driver.CloseMode) {
 	})
 }
 
-// newStream keeps a new stream; nil where there are too many.
+// newStream registers a new stream; nil if there are too many.
 func (l *Listener) newStream(in Incoming) *Streamed {
 	l.mu.Lock()
 	defer l.mu.Unlock()

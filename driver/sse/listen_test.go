@@ -16,7 +16,7 @@ import (
 	"parley/transcript"
 )
 
-// hosted is a Listener and what was recorded of it.
+// hosted is a Listener with its transcript.
 type hosted struct {
 	*testing.T
 	l      *Listener

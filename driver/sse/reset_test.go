@@ -13,8 +13,8 @@ import (
 	"parley/transcript"
 )
 
-// resets is a server whose connections serve a number of requests and are reset by the next, before any answer. A
-// stream takes a connection of its own.
+// resets runs a server whose connections serve a number of requests and are reset by the next one, before any
+// response. A stream has its own connection.
 func resets(t *testing.T, served int) (url string, posts func() int) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,7 +72,7 @@ func resets(t *testing.T, served int) (url string, posts func() int) {
 	return "http://" + ln.Addr().String(), func() int { mu.Lock(); defer mu.Unlock(); return seen }
 }
 
-// asks sends a message and waits for what comes of it.
+// asks sends a message and returns the record of its result.
 func (p *party) asks() transcript.Record {
 	p.Helper()
 	n, err := p.conn.Send(p.Context(), driver.Message{URL: p.url + "/message", Body: []byte(`{}`), Label: "m"})
@@ -91,8 +91,7 @@ func (p *party) remarks() (n int) {
 	return n
 }
 
-// TestReset: a request that goes down with a connection that was used before is sent again on a new one, and that is
-// told.
+// TestReset: if a reused connection fails, the request is sent again on a new one, with a remark.
 func TestReset(t *testing.T) {
 	url, posts := resets(t, 1)
 	p := connect(t, url, driver.OpenOptions{})
@@ -106,7 +105,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestResetTwice: what a new connection resets as well is given up, and told by a label of its own.
+// TestResetTwice: if the new connection is reset too, the request fails with a label of its own.
 func TestResetTwice(t *testing.T) {
 	url, posts := resets(t, 0)
 	p := connect(t, url, driver.OpenOptions{})

@@ -1,5 +1,5 @@
-// Package sse drives targets over Server-Sent Events with HTTP requests beside the stream. What the stream says is
-// decoded by wire/sse alone, so the verdict reads every byte.
+// Package sse drives targets over Server-Sent Events with HTTP requests next to the stream. Only wire/sse decodes the
+// stream, so that verdicts depend on every byte.
 package sse
 
 import (
@@ -25,19 +25,20 @@ import (
 // Name of the driver on the command line and in results.
 const Name = "sse"
 
-// MaxAnswer bounds the body of an HTTP answer that is kept as evidence.
+// MaxAnswer bounds the body of an HTTP response that is kept as evidence.
 const MaxAnswer = 1 << 20
 
 var errNoStream = errors.New("no event stream")
 
-// Driver opens event streams. Close it to give its pooled connections back.
+// Driver opens event streams. Close it to release its pooled connections.
 type Driver struct {
 	client *http.Client
-	fresh  *http.Client // makes a new connection for each request
-	deaf   atomic.Bool  // the target does not notice that a client has gone
+	fresh  *http.Client // without a pool: a new connection for each request
+	deaf   atomic.Bool  // the target does not notice when a client leaves
 
-	// Tap, when set, is asked for every stream that opens; what it returns gets the stream's bytes as they arrive,
-	// after the codec, and is closed at the stream's end before the record of that end. The interop driver listens here.
+	// Tap, if set, is called for every stream that opens. The writer that it returns receives the stream's bytes as they
+	// arrive, after the codec, and is closed at the stream's end before that end is recorded. The interop driver uses
+	// it.
 	Tap func(o driver.OpenOptions, sink driver.Sink) io.WriteCloser
 }
 
@@ -50,11 +51,11 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(limited, network, addr)
 }
 
-// idleTime is how long a connection may have been idle and is used again. Servers close idle ones after five seconds or
-// more; a request that is on its way by then is reset.
+// idleTime is how long an idle connection may be reused. Servers close idle connections after five seconds or more,
+// and a request that is under way at that moment is reset.
 const idleTime = 4 * time.Second
 
-// New makes a driver with a connection pool of its own. Redirects are not followed: they are answers.
+// New makes a driver with its own connection pool. It does not follow redirects: they are responses like others.
 func New() *Driver {
 	pool := &http.Transport{
 		DialContext:         dial,
@@ -77,14 +78,14 @@ func client(t *http.Transport) *http.Client {
 // Name implements driver.Driver.
 func (d *Driver) Name() string { return Name }
 
-// Close gives the pooled connections back.
+// Close releases the pooled connections.
 func (d *Driver) Close() error {
 	d.client.CloseIdleConnections()
 	return nil
 }
 
-// Open implements driver.Driver: GET with Accept: text/event-stream. It returns as soon as the answer's headers are
-// there. An answer other than 200 is recorded, and an *driver.OpenError.
+// Open implements driver.Driver: GET with Accept: text/event-stream. It returns as soon as the response headers are
+// there. A response other than 200 is recorded, and returned as an *driver.OpenError.
 func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	live, cancel := context.WithCancel(context.Background())
 	told := driver.NewTap(sink)
@@ -103,7 +104,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	req = req.WithContext(httptrace.WithClientTrace(live, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) { c.line = got.Conn },
 	}))
-	stop := context.AfterFunc(ctx, cancel) // ctx bounds the opening, and nothing after it
+	stop := context.AfterFunc(ctx, cancel) // ctx bounds the opening only
 	resp, err := d.client.Do(req)
 	if !stop() && err == nil {
 		resp.Body.Close()
@@ -134,11 +135,11 @@ type conn struct {
 	d      *Driver
 	o      driver.OpenOptions
 	told   *driver.Tap
-	sink   driver.Sink // that of told
+	sink   driver.Sink // the sink of told
 	live   context.Context
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the stream has been read to its end
-	line   net.Conn      // that carries the stream
+	line   net.Conn      // the connection of the stream
 	reqs   sync.WaitGroup
 
 	mu     sync.Mutex
@@ -152,10 +153,11 @@ func (c *conn) opened(resp *http.Response, n int) {
 	})
 }
 
-// refusalTime bounds how long the body of a refusal is read: a target may refuse with a status and stream all the same.
+// refusalTime bounds how long the body of a refusal is read: a target may refuse with a status and then stream
+// anyway.
 const refusalTime = 250 * time.Millisecond
 
-// refusal keeps what a target said instead of a stream.
+// refusal records what a target sent instead of a stream.
 func (c *conn) refusal(resp *http.Response, n int) {
 	stop := deadline.In(refusalTime).AfterFunc(c.cancel)
 	defer stop()
@@ -182,7 +184,7 @@ func (c *conn) read(body io.ReadCloser) {
 		for _, it := range dec.Feed(buf[:n]) {
 			c.item(it)
 		}
-		_, _ = tap.Write(buf[:n]) // a listener that has given up does not end the stream
+		_, _ = tap.Write(buf[:n]) // a tap that fails does not end the stream
 		if err != nil {
 			for _, it := range dec.Close() {
 				c.item(it)
@@ -194,7 +196,7 @@ func (c *conn) read(body io.ReadCloser) {
 	}
 }
 
-// discard is the tap of a driver that has none.
+// discard is the tap of a driver without one.
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
@@ -213,7 +215,7 @@ func (c *conn) end(err error) {
 
 func (c *conn) item(it wire.Item) { c.sink(ItemRecord(c.o.Party, it)) }
 
-// ItemRecord is the record of one item of an event stream.
+// ItemRecord returns the record of one item of an event stream.
 func ItemRecord(party string, it wire.Item) transcript.Record {
 	r := transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Comment, Label: it.Kind.String()}
 	switch it.Kind {
@@ -229,7 +231,8 @@ func ItemRecord(party string, it wire.Item) transcript.Record {
 	return r
 }
 
-// Send implements driver.Conn: the request runs beside the stream, and its answer is recorded when it comes.
+// Send implements driver.Conn: the request runs concurrently with the stream, and its response is recorded when it
+// comes.
 func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -258,7 +261,7 @@ func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
 	return n, nil
 }
 
-// exchange waits for the answer of one request.
+// exchange waits for the response to one request.
 func (c *conn) exchange(req *http.Request, n int) {
 	defer c.reqs.Done()
 	resp, err := c.answer(req)
@@ -283,8 +286,8 @@ func (c *conn) exchange(req *http.Request, n int) {
 	})
 }
 
-// answer sends a request, and once more, over a new connection, where the first one went down before it had brought a
-// byte: an idle connection may be closed by the target at the very moment at which it is used again.
+// answer sends a request. If its connection fails before the first byte of the response, it sends the request once
+// more over a new connection: a target may close an idle connection at the very moment it is reused.
 func (c *conn) answer(req *http.Request) (*http.Response, error) {
 	var reused, began atomic.Bool
 	resp, err := c.d.client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
@@ -307,12 +310,12 @@ func (c *conn) answer(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// isReset reports whether the other end has reset the connection.
+// isReset reports whether the peer has reset the connection.
 func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// Close implements driver.Conn. An event stream knows no closing handshake, so both modes drop the connection.
+// Close implements driver.Conn. An event stream has no closing handshake, so both modes drop the connection.
 func (c *conn) Close(driver.CloseMode) error {
 	c.told.Close()
 	c.mu.Lock()
@@ -327,11 +330,11 @@ func (c *conn) Close(driver.CloseMode) error {
 	return nil
 }
 
-// leaveTime bounds how long a target may take to end a stream whose client has gone.
+// leaveTime bounds how long a target may take to end a stream after its client has left.
 const leaveTime = 2 * time.Second
 
-// leave says that nothing more will come from this end, and waits until the target has ended the stream: what it hears
-// next comes from the only client that it has. A target that does not notice costs this once.
+// leave closes the sending side, and waits until the target has ended the stream: it attributes whatever it receives
+// next to its only client. A target that does not notice costs this wait once.
 func (c *conn) leave() {
 	half, ok := c.line.(interface{ CloseWrite() error })
 	if !ok || c.d.deaf.Load() || half.CloseWrite() != nil {

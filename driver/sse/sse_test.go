@@ -23,7 +23,7 @@ import (
 	wire "parley/wire/sse"
 )
 
-// within bounds what a test waits for; it is never waited for in full unless the test fails.
+// within bounds each wait of a test; only a failing test uses it up.
 const within = time.Minute
 
 // serve runs a server until the test ends.
@@ -34,7 +34,7 @@ func serve(t testing.TB, h http.HandlerFunc) string {
 	return srv.URL
 }
 
-// streams answers with an event stream that says what it is told, and stays open until the client has gone.
+// streams answers with an event stream of the given texts, and keeps it open until the client leaves.
 func streams(said ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -46,7 +46,7 @@ func streams(said ...string) http.HandlerFunc {
 	}
 }
 
-// party is a connection and what was recorded of it.
+// party is a connection with its transcript.
 type party struct {
 	*testing.T
 	url  string
@@ -136,7 +136,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestRecords: what a stream says, and how it ends.
+// TestRecords: the contents and the end of a stream.
 func TestRecords(t *testing.T) {
 	rows := []struct {
 		reason string
@@ -271,7 +271,7 @@ func TestHeadersThatComeLate(t *testing.T) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		log := transcript.New(nil)
-		sink := func(r transcript.Record) int { cancel(enough); return log.Append(r) } // once the request is on its way
+		sink := func(r transcript.Record) int { cancel(enough); return log.Append(r) } // when the request is under way
 		_, err := d.Open(ctx, driver.OpenOptions{Party: "A", URL: url}, sink)
 		var open *driver.OpenError
 		if !errors.As(err, &open) || !errors.Is(err, enough) || open.Status != 0 {
@@ -300,7 +300,7 @@ func TestHeadersThatComeLate(t *testing.T) {
 	})
 }
 
-// chat answers posts at /message as it is told, and streams everywhere else.
+// chat answers posts at /message with the given handler, and streams everywhere else.
 func chat(post http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/message" {
@@ -400,7 +400,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestHeldAnswers: a target may answer a chat when the turn is over. Nothing waits for it but who asked for the record.
+// TestHeldAnswers: a target may hold the response to a chat until the turn is over. Only waits for that record are
+// affected.
 func TestHeldAnswers(t *testing.T) {
 	const held = 300 // more than the pool keeps
 	release := make(chan struct{})
@@ -473,7 +474,7 @@ func TestCloseWithHeldAnswers(t *testing.T) {
 	}
 }
 
-// TestEndless: a stream without an end must not exhaust memory, nor keep from being closed.
+// TestEndless: a stream without an end must not exhaust memory, and can be closed.
 func TestEndless(t *testing.T) {
 	for _, chunk := range []string{strings.Repeat("x", 64<<10), strings.Repeat("data: x\n", 8<<10), strings.Repeat(":\n", 32<<10)} {
 		p := connect(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -490,7 +491,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// TestTheTargetGoesAway: the stream's end and the failure of what is sent after it are both on record.
+// TestTheTargetGoesAway: the end of the stream and the failure of later messages are both recorded.
 func TestTheTargetGoesAway(t *testing.T) {
 	srv := httptest.NewServer(streams("data: a\n\n"))
 	p := connect(t, srv.URL, driver.OpenOptions{})
@@ -522,7 +523,7 @@ func TestConcurrent(t *testing.T) {
 	all.Wait()
 }
 
-// tap notes what a stream's listener gets.
+// tap records what a stream's tap receives.
 type tap struct {
 	strings.Builder
 	fail   error
@@ -585,8 +586,8 @@ func TestItemRecord(t *testing.T) {
 		{"a comment", wire.Item{Kind: wire.Comment, Data: " c", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "comment", Bytes: []byte(" c")}},
 		{"a retry", wire.Item{Kind: wire.Retry, Retry: 7, Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "retry 7 ms"}},
 		{"a BOM", wire.Item{Kind: wire.BOM, Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "bom", Bytes: raw}},
-		{"what was cut off", wire.Item{Kind: wire.Incomplete, Type: "x", Data: "d", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "incomplete", Bytes: raw}},
-		{"what was too large", wire.Item{Kind: wire.Oversize, Data: "why", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "oversize", Bytes: raw}},
+		{"a truncated event", wire.Item{Kind: wire.Incomplete, Type: "x", Data: "d", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "incomplete", Bytes: raw}},
+		{"an oversized event", wire.Item{Kind: wire.Oversize, Data: "why", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "oversize", Bytes: raw}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

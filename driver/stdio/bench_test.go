@@ -11,7 +11,7 @@ import (
 	"parley/transcript"
 )
 
-// BenchmarkEcho is a message's way to a process and back into a transcript.
+// BenchmarkEcho measures the path of a message to a process and back into a transcript.
 func BenchmarkEcho(b *testing.B) {
 	for name, payload := range map[string]string{"small": `{"event":"USER_INPUT","payload":"Hello"}`,
 		"16KiB": strings.Repeat("x", 16<<10)} {
@@ -41,7 +41,7 @@ func BenchmarkEcho(b *testing.B) {
 	}
 }
 
-// BenchmarkReceive is the way of a line from a process's stdout into a transcript. One operation is one line.
+// BenchmarkReceive measures the path of a line from a process's stdout into a transcript. One operation is one line.
 func BenchmarkReceive(b *testing.B) {
 	const per = 10_000
 	heard, n := make(chan int, 1), 0
@@ -72,7 +72,7 @@ func BenchmarkReceive(b *testing.B) {
 	b.ReportMetric(float64(used)/b.Elapsed().Seconds(), "lines/s")
 }
 
-// BenchmarkReopen is a connection to a process of the pool, and BenchmarkStart one to a new process.
+// BenchmarkReopen measures a connection to a pooled process, and BenchmarkStart one to a new process.
 func BenchmarkReopen(b *testing.B) { reopen(b, driver.Graceful) }
 func BenchmarkStart(b *testing.B)  { reopen(b, driver.Reset) }
 

@@ -11,43 +11,43 @@ import (
 	"parley/transcript"
 )
 
-// How a connection ends, in its last record.
+// Labels of a connection's last record.
 const (
 	byHarness = "closed by the harness"
 	brokeOff  = "the connection broke off: "
 )
 
-// conn is one connection: a process for a time.
+// conn is one connection: the use of a process for a time.
 type conn struct {
 	w     *worker
 	party string
 	told  *driver.Tap
-	sink  driver.Sink // that of told
+	sink  driver.Sink // the sink of told
 	max   int
 	over  chan struct{} // closed with its last record
 
-	turn sync.Mutex // held from a message's record to its place in the queue: they have one order
+	turn sync.Mutex // held while a message is recorded and queued, so that both have the same order
 
 	mu     sync.Mutex
 	closed bool
 	sends  sync.WaitGroup
 }
 
-// record records what the process did.
+// record records something that the process did.
 func (c *conn) record(r transcript.Record) {
 	r.Conn, r.Dir = c.party, transcript.Received
 	c.sink(r)
 }
 
-// ended records the end. The worker sees to it that it comes once, and that nothing comes after it.
+// ended records the end. The worker calls it once, and records nothing afterwards.
 func (c *conn) ended(label string) {
 	c.record(transcript.Record{Kind: transcript.Closed, Label: label})
 	close(c.over)
 }
 
-// Send implements driver.Conn. The message is written as it is, with a line feed after it; one that has a line feed in
-// it, or that is binary, is a mistake of the caller. It waits only for a process that is 256 messages behind. What
-// cannot be written is recorded as a Failure that replies to the message.
+// Send implements driver.Conn. It writes the message unchanged, followed by a line feed; a message with a line feed,
+// or a binary one, is an error. It blocks only if the process is 256 messages behind. A message that cannot be
+// written is recorded as a Failure that replies to it.
 func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	switch {
 	case m.Binary:
@@ -71,15 +71,15 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	if why := c.w.put(ctx, line{text: text, of: c, n: n}); why != "" {
 		c.record(transcript.Record{Kind: transcript.Failure, Label: why, Reply: n})
 	}
-	return n, nil // what became of it is on the record; the caller waits for answers there
+	return n, nil // the transcript shows what became of it, and callers wait for answers there
 }
 
-// Stderr is the last of what the process wrote to stderr so far, for earlier connections too.
+// Stderr returns the end of the process's stderr, which may include earlier connections.
 func (c *conn) Stderr() string { return c.w.proc.Stderr() }
 
-// Close implements driver.Conn. Graceful leaves the process to the next connection, unless it has ended, has closed its
-// stdin or stdout, or does not take what is on its way within a second; Reset kills it. Whether it still makes sense is
-// not known here: one that does not answer is better reset.
+// Close implements driver.Conn. Graceful leaves the process to the next connection, unless the process has exited,
+// has closed its stdin or stdout, or does not read the queued messages within a second; Reset kills it. The driver
+// cannot tell whether the process still works: reset one that does not answer.
 func (c *conn) Close(how driver.CloseMode) error {
 	c.mu.Lock()
 	again := c.closed
@@ -100,7 +100,7 @@ func (c *conn) Close(how driver.CloseMode) error {
 	return nil
 }
 
-// giveBack gives the process back to the pool. One that is not fit for that is at its end already, or is ended.
+// giveBack returns the process to the pool. A process that is unfit for that is ended.
 func (c *conn) giveBack() {
 	stop := deadline.In(c.w.d.times.flush).AfterFunc(func() { c.w.end(byHarness, false) })
 	defer stop()

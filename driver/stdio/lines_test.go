@@ -13,7 +13,7 @@ import (
 	"parley/transcript"
 )
 
-// TestLines: whatever the peer writes, each line is recorded as it is, until the peer ends.
+// TestLines: each line that the peer writes is recorded unchanged, until the peer ends.
 func TestLines(t *testing.T) {
 	for _, tt := range []struct {
 		reason, raw string
@@ -26,7 +26,7 @@ func TestLines(t *testing.T) {
 		{"an empty line is one", "\na\n", 0, []string{`frame ""`, `frame "a"`}},
 		{"a carriage return is no end, and is kept", "a\rb\r\n", 0, []string{`frame "a\rb\r"`}},
 		{"junk", "\x00\xff\n", 0, []string{`frame "\x00\xff" (text that is no UTF-8)`}},
-		{"a line that does not end is none", "a\nb", 0, []string{`frame "a"`, `comment "b" (a line without an end)`}},
+		{"an unfinished line is not a line", "a\nb", 0, []string{`frame "a"`, `comment "b" (a line without an end)`}},
 		{"lines of the greatest length", "abc\ndef\n", 3, []string{`frame "abc"`, `frame "def"`}},
 		{"a line that does not end, of the greatest length", "abc", 3, []string{`comment "abc" (a line without an end)`}},
 	} {
@@ -42,7 +42,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestChunks: however the bytes come, the lines are the same.
+// TestChunks: the lines do not depend on how the bytes are split.
 func TestChunks(t *testing.T) {
 	const text = "a\n\n{\"x\":\"主\"}\r\n\xffjunk\n123456789012\nthe end"
 	want := []string{
@@ -65,7 +65,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestTooLong: what fits of a line that is too long is recorded, and its process is ended.
+// TestTooLong: the part of a long line that fits is recorded, and its process is ended.
 func TestTooLong(t *testing.T) {
 	for _, tt := range []struct{ reason, line string }{
 		{"by one", "long 11"},
@@ -81,7 +81,7 @@ func TestTooLong(t *testing.T) {
 			if *cut < 1 || tt.line == "long 11" && *cut != 1 {
 				t.Errorf("%d bytes are cut", *cut)
 			}
-			*cut = 0 // how much had come by then is a matter of chance
+			*cut = 0 // depends on chance
 			want := []string{
 				`frame "0123456789"`, `frame "xxxxxxxxxx" (a line of more than 10 bytes)`, "failure a line of more than 10 bytes",
 				"closed the connection broke off: a line of more than 10 bytes",

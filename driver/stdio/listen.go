@@ -11,10 +11,10 @@ import (
 	"parley/transcript"
 )
 
-// maxIdle is how many bytes a process may say while nobody listens.
+// maxIdle bounds the bytes that a process may send without a connection.
 const maxIdle = 1 << 20
 
-// listen reads what the process says, until its stdout ends or there is no use in it.
+// listen reads from the process until its stdout ends, or reading on is pointless.
 func (w *worker) listen() {
 	defer close(w.silent)
 	buf := make([]byte, 64<<10)
@@ -31,7 +31,7 @@ func (w *worker) listen() {
 	}
 }
 
-// hear takes the next bytes; false when there were too many.
+// hear takes the next bytes; false if there were too many.
 func (w *worker) hear(p []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +68,7 @@ func (w *worker) message(text []byte) {
 	w.conn.record(r)
 }
 
-// tooLong records what fits of a line, and ends the connection. How much is cut counts what has come so far.
+// tooLong records what fits of a line, and ends the connection. The cut length counts only what has come so far.
 func (w *worker) tooLong(text []byte, room int) {
 	all := append(w.part, text...)
 	fits := min(len(w.part)+room, w.conn.max)
@@ -80,7 +80,7 @@ func (w *worker) tooLong(text []byte, room int) {
 	w.endLocked(brokeOff+why, false)
 }
 
-// heard is the end of stdout, maybe in the middle of a line: that is no message.
+// heard handles the end of stdout. An unfinished line is no message.
 func (w *worker) heard(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

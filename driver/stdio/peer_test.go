@@ -26,13 +26,13 @@ import (
 	"parley/transcript"
 )
 
-// within bounds what a test waits for; it is never waited for in full unless the test fails.
+// within bounds each wait of a test; only a failing test uses it up.
 const within = time.Minute
 
-// soon is what a Close takes at most, whatever the process does: it does not wait until a write is given up.
+// soon bounds a Close, whatever the process does: less than a write takes to be given up.
 const soon = 5 * time.Second
 
-// peer is a target that does what the lines say which it reads, and says those that mean nothing to it.
+// peer is a target that obeys the commands that it reads, and echoes all other lines.
 func peer() {
 	resume := make(chan os.Signal, 1)
 	signal.Notify(resume, syscall.SIGUSR1)
@@ -71,7 +71,7 @@ func peer() {
 			for {
 				_, _ = os.Stdout.WriteString(strings.Repeat("x", 1<<16))
 			}
-		case "pause": // reading, until it is told to go on
+		case "pause": // pauses reading until a signal
 			fmt.Println("paused")
 			<-resume
 		case "shut": // its stdout
@@ -117,7 +117,7 @@ func peers(t testing.TB, mode string) *counter {
 	return &counter{Starter: target.Starter(run), run: run}
 }
 
-// counter counts what it starts.
+// counter counts the processes that it starts.
 type counter struct {
 	driver.Starter
 	run     target.Running
@@ -129,7 +129,7 @@ func (c *counter) Start(ctx context.Context) (driver.Process, error) {
 	return c.Starter.Start(ctx)
 }
 
-// newDriver makes a driver that is closed when the test ends, before what it has started is looked for.
+// newDriver makes a driver that is closed when the test ends, before the check for left-over processes.
 func newDriver(t testing.TB) *Driver {
 	d := New()
 	t.Cleanup(func() {
@@ -143,7 +143,7 @@ func newDriver(t testing.TB) *Driver {
 	return d
 }
 
-// party is a connection and what was recorded of it.
+// party is a connection with its transcript.
 type party struct {
 	testing.TB
 	log  *transcript.Transcript
@@ -162,7 +162,7 @@ func open(t testing.TB, d *Driver, o driver.OpenOptions) *party {
 	return p
 }
 
-// connect opens a connection to a peer of its own, with limits that are changed.
+// connect opens a connection to a new peer, with changed time limits.
 func connect(t testing.TB, o driver.OpenOptions, changes ...func(*times)) *party {
 	t.Helper()
 	o.Process = peers(t, "obeys")
@@ -173,7 +173,7 @@ func connect(t testing.TB, o driver.OpenOptions, changes ...func(*times)) *party
 	return open(t, d, o)
 }
 
-// soonEnds gives a process that ends in part little time for the rest.
+// soonEnds shortens the time between the two signs of a process's end.
 func soonEnds(w *times) { w.end = 100 * time.Millisecond }
 
 func (p *party) send(lines ...string) (mark int) {
@@ -219,7 +219,7 @@ func (p *party) await(what string, match func(*transcript.Record) bool) transcri
 	return r
 }
 
-// hears waits for a line that begins so, and returns the rest of it.
+// hears waits for a line with a prefix, and returns the rest of it.
 func (p *party) hears(start string) string {
 	p.Helper()
 	r := p.await("a line "+start, func(r *transcript.Record) bool {
@@ -233,7 +233,7 @@ func (p *party) awaitEnd() transcript.Record {
 	return p.await("the end", func(r *transcript.Record) bool { return r.Kind == transcript.Closed })
 }
 
-// pid is the peer's.
+// pid returns the peer's process id.
 func (p *party) pid() int {
 	p.Helper()
 	p.send("pid")
@@ -244,7 +244,7 @@ func (p *party) pid() int {
 	return pid
 }
 
-// said renders what was received for a table.
+// said renders the received records for a table.
 func said(records []transcript.Record) []string {
 	var out []string
 	for _, r := range records {
@@ -266,14 +266,14 @@ func said(records []transcript.Record) []string {
 	return out
 }
 
-// puppet is a process within the test: what it says, and whether it reads, is the test's to tell.
+// puppet is a process simulated by the test, which controls what it writes and whether it reads.
 type puppet struct {
-	in, out *io.PipeReader // what it hears, and what it says
+	in, out *io.PipeReader // its stdin and its stdout
 	inW     *io.PipeWriter
 	outW    *io.PipeWriter
 	exited  chan struct{}
 	end     func()
-	bye     func() // what it does last; nil: nothing
+	bye     func() // the last thing that it does; nil: nothing
 
 	mu  sync.Mutex
 	how error
@@ -311,7 +311,7 @@ func (p *puppet) exit(how string) {
 	p.end()
 }
 
-// says returns once the driver has taken all of the text: it then asks for more.
+// says returns once the driver has taken all of the text, that is, when it reads on.
 func (p *puppet) says(t *testing.T, texts ...string) {
 	t.Helper()
 	for _, s := range append(texts, "") {
@@ -321,7 +321,7 @@ func (p *puppet) says(t *testing.T, texts ...string) {
 	}
 }
 
-// stage starts the puppets that it has, one after the other.
+// stage starts its puppets one after the other.
 type stage struct {
 	mu   sync.Mutex
 	next []*puppet

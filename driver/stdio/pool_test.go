@@ -16,7 +16,7 @@ import (
 	"parley/transcript"
 )
 
-// TestReuse: a process that is given back goes on with the next connection; one that is reset does not.
+// TestReuse: a returned process goes on with the next connection; a reset one does not.
 func TestReuse(t *testing.T) {
 	s, d := peers(t, "obeys"), newDriver(t)
 	first := open(t, d, driver.OpenOptions{Process: s})
@@ -50,7 +50,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestPools: a starter has a pool of its own.
+// TestPools: each starter has its own pool.
 func TestPools(t *testing.T) {
 	d, x := newDriver(t), newPuppet()
 	s, other := &stage{next: []*puppet{x}}, &stage{}
@@ -62,25 +62,25 @@ func TestPools(t *testing.T) {
 	open(t, d, driver.OpenOptions{Process: s}).close(driver.Graceful)
 }
 
-// worked is the puppet's process in the driver.
+// worked returns the driver's worker of the puppet.
 func worked(t *testing.T, p *party) *worker {
 	t.Helper()
 	return p.conn.(*conn).w
 }
 
-// TestIdle: what a process says or does while nobody has it.
+// TestIdle: what a process sends or does without a connection.
 func TestIdle(t *testing.T) {
 	long := strings.Repeat("x", maxIdle/2)
 	for _, tt := range []struct {
 		reason string
 		says   []string
-		then   string // to the next connection
+		then   string // received by the next connection
 		want   []string
 		gone   bool
 	}{
 		{"nothing", nil, "hello\n", []string{`frame "hello"`}, false},
 		{"lines are dropped", []string{"a\nb\n"}, "hello\n", []string{`frame "hello"`}, false},
-		{"a line belongs to who hears its end", []string{"a\nhel"}, "lo\n", []string{`frame "hello"`}, false},
+		{"a line belongs to the connection that gets its end", []string{"a\nhel"}, "lo\n", []string{`frame "hello"`}, false},
 		{"as much as is dropped", []string{long[1:] + "\n", long[1:] + "\n"}, "hello\n", []string{`frame "hello"`}, false},
 		{"more than that", []string{long, long, "\n"}, "", nil, true},
 		{"the start of a line that is too long for the next", []string{"12345678901"}, "2\n", []string{
@@ -96,7 +96,7 @@ func TestIdle(t *testing.T) {
 			first.close(driver.Graceful)
 			if tt.gone && tt.want == nil {
 				for _, text := range tt.says {
-					_, _ = x.outW.Write([]byte(text)) // the last one is not taken any more
+					_, _ = x.outW.Write([]byte(text)) // the last one is not read any more
 				}
 				<-w.gone
 				if _, err := d.Open(t.Context(), driver.OpenOptions{Process: s}, transcript.New(nil).Append); !errors.Is(err,
@@ -122,7 +122,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestIdleIsCountedAnew: what a process says over several times of idleness does not add up.
+// TestIdleIsCountedAnew: the bytes of separate idle periods do not add up.
 func TestIdleIsCountedAnew(t *testing.T) {
 	d, x := newDriver(t), newPuppet()
 	s := &stage{next: []*puppet{x}}
@@ -133,7 +133,7 @@ func TestIdleIsCountedAnew(t *testing.T) {
 	open(t, d, driver.OpenOptions{Process: s})
 }
 
-// TestEndsWhileIdle: a process that ends while nobody has it is not handed out, and leaves no pool behind.
+// TestEndsWhileIdle: a process that ends while idle is not reused, and leaves no pool behind.
 func TestEndsWhileIdle(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -165,7 +165,8 @@ func TestEndsWhileIdle(t *testing.T) {
 	}
 }
 
-// TestNotFit: a process that is at its end when its connection is closed is not given back, and how it ended is told.
+// TestNotFit: a process that has ended when its connection is closed is not returned to the pool, and its end is
+// recorded.
 func TestNotFit(t *testing.T) {
 	d, x := newDriver(t), newPuppet()
 	p := open(t, d, driver.OpenOptions{Process: &stage{next: []*puppet{x}}})
@@ -181,7 +182,7 @@ func TestNotFit(t *testing.T) {
 	}
 }
 
-// TestParallel: as many processes as connections at a time, and no more.
+// TestParallel: there are as many processes as simultaneous connections, and no more.
 func TestParallel(t *testing.T) {
 	const parties, rounds = 8, 5
 	s, d := peers(t, "obeys"), newDriver(t)
@@ -208,7 +209,7 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestDriverCloses: all processes end, whoever has them, and nothing can be opened any more.
+// TestDriverCloses: all processes end, idle or not, and nothing can be opened any more.
 func TestDriverCloses(t *testing.T) {
 	d, s := New(), peers(t, "obeys")
 	idle, busy := open(t, d, driver.OpenOptions{Process: s}), open(t, d, driver.OpenOptions{Process: s})
@@ -218,7 +219,7 @@ func TestDriverCloses(t *testing.T) {
 	for range 2 {
 		all.Go(func() { _ = d.Close() })
 	}
-	all.Go(func() { // it may be too late
+	all.Go(func() { // may be too late
 		if c, err := d.Open(t.Context(), driver.OpenOptions{Process: s}, transcript.New(nil).Append); err == nil {
 			_ = c.Close(driver.Graceful)
 		}

@@ -1,9 +1,9 @@
-// Package stdio drives targets over the stdin and stdout of a process: a message is a line that ends with a line feed.
-// It is recorded as the driver ws records a message, so that one binding reads both: each line that is sent or received
-// is a Frame of Type "text", whose Bytes are the line without its line feed, and otherwise as it is.
+// Package stdio drives targets over the stdin and stdout of a process: a message is a line that ends with a line
+// feed. It is recorded like a message of the ws driver, so that one binding reads both: each line sent or received is
+// a Frame of Type "text", whose Bytes are the line, unchanged, without its line feed.
 //
-// A process outlives its connections: one that is closed gracefully leaves it to the next. So a connection may hear
-// what was asked for over an earlier one.
+// A process outlives its connections: one that is closed gracefully leaves it to the next. So a connection may
+// receive answers to an earlier one.
 package stdio
 
 import (
@@ -21,19 +21,19 @@ import (
 // Name of the driver on the command line and in results.
 const Name = "stdio"
 
-// defaultMax bounds one line when the options name no limit.
+// defaultMax bounds one line if the options set no limit.
 const defaultMax = 8 << 20
 
 // times bound how long a process may keep the harness waiting.
 type times struct {
-	write time.Duration // for it to take a line; default 10s
-	flush time.Duration // for it to take what is on its way when its connection is closed; default 1s
-	// from the first sign of its end to the last: that it has ended, and the end of its stdout; default 1s
+	write time.Duration // to take a line; default 10s
+	flush time.Duration // to take the queued lines when its connection is closed; default 1s
+	// between the two signs of its end, its exit and the end of its stdout; default 1s
 	end time.Duration
 }
 
-// Driver speaks to processes, and keeps those that no connection has: the pool of a starter is all that a connection
-// with an equal one takes them from. Close it to end them. Safe for concurrent use.
+// Driver uses processes, and keeps those without a connection in pools: a connection takes its process only from the
+// pool of its starter, or of an equal one. Close it to end them. It is safe for concurrent use.
 type Driver struct {
 	times times
 
@@ -61,7 +61,7 @@ func New() *Driver {
 func (d *Driver) Name() string { return Name }
 
 // Open implements driver.Driver: it takes a process of o.Process from the pool, or starts one. The received record of
-// Kind Open tells which. A process that cannot be started is an *driver.OpenError; o.Process must not be nil.
+// Kind Open says which. If a process cannot be started, the error is an *driver.OpenError; o.Process must not be nil.
 func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
 	if o.Process == nil {
 		return nil, errors.New("stdio: nothing to start: OpenOptions.Process is nil")
@@ -114,7 +114,7 @@ func (d *Driver) start(ctx context.Context, of driver.Starter, c *conn, n int) e
 	return nil
 }
 
-// take takes a process out of the pool: the one that was given back last. Nil: there is none.
+// take takes the process out of the pool that was returned last; nil if there is none.
 func (d *Driver) take(of driver.Starter) *worker {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -131,12 +131,12 @@ func (d *Driver) take(of driver.Starter) *worker {
 func (d *Driver) give(w *worker) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.all[w] { // and has not ended meanwhile
+	if d.all[w] { // it has not ended meanwhile
 		d.keep(w.of, append(d.idle[w.of], w))
 	}
 }
 
-// forget takes a process that has ended out of everything.
+// forget removes an ended process from the driver.
 func (d *Driver) forget(w *worker) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,17 +144,17 @@ func (d *Driver) forget(w *worker) {
 	d.keep(w.of, slices.DeleteFunc(d.idle[w.of], func(other *worker) bool { return other == w }))
 }
 
-// keep is the pool of a starter from now on. The caller holds mu.
+// keep sets the pool of a starter. The caller holds mu.
 func (d *Driver) keep(of driver.Starter, pool []*worker) {
 	if len(pool) == 0 {
-		delete(d.idle, of) // whose target may have gone
+		delete(d.idle, of) // its target may be gone
 		return
 	}
 	d.idle[of] = pool
 }
 
-// Close implements io.Closer: it ends all processes with the grace that they have, those of connections included, and
-// waits until nothing more can reach a sink. Closing twice is harmless; after it Open fails.
+// Close implements io.Closer: it ends all processes, with their grace periods and including those with a connection,
+// and waits until nothing more can reach a sink. Closing twice is harmless; Open fails afterwards.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	d.closed = true

@@ -58,7 +58,7 @@ func TestSendAndReceive(t *testing.T) {
 	}
 }
 
-// TestMistakesOfOurs: what no line can say is an error, and no record.
+// TestMistakesOfOurs: a message that cannot be a line is an error, and not recorded.
 func TestMistakesOfOurs(t *testing.T) {
 	p := connect(t, driver.OpenOptions{})
 	for _, tt := range []struct {
@@ -118,7 +118,7 @@ func TestNotOpened(t *testing.T) {
 	}
 }
 
-// TestOpenEndsWithItsContextOnly: the connection outlives it.
+// TestOpenEndsWithItsContextOnly: ctx ends only the opening, and the connection outlives it.
 func TestOpenEndsWithItsContextOnly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &party{TB: t, log: transcript.New(nil)}
@@ -133,8 +133,8 @@ func TestOpenEndsWithItsContextOnly(t *testing.T) {
 	p.hears("still here")
 }
 
-// TestTargetEnds: how it ended is told, with all that it said before; and what is sent afterwards is not lost in
-// silence.
+// TestTargetEnds: the transcript shows how the target ended, and all that it sent before; messages sent afterwards
+// are recorded as failures.
 func TestTargetEnds(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -143,7 +143,7 @@ func TestTargetEnds(t *testing.T) {
 	}{
 		{"a failure", func(p *party) { p.send("said", "exit 3") },
 			[]string{`frame "said"`, "closed the target ended: exit status 3"}},
-		{"a failure with words, of which the last ones count",
+		{"a failure with output, whose last line counts",
 			func(p *party) { p.send("cry Traceback:", "cry ValueError: 主", "cry ", "exit 1") },
 			[]string{"closed the target ended: exit status 1: ValueError: 主"}},
 		{"an end in peace", func(p *party) { p.send("exit 0") }, []string{"closed the target ended: exit status 0"}},
@@ -183,7 +183,7 @@ func TestTargetEnds(t *testing.T) {
 	}
 }
 
-// TestTargetDiesAtOnce: it was started, and that is all.
+// TestTargetDiesAtOnce: a target that exits at once counts as started.
 func TestTargetDiesAtOnce(t *testing.T) {
 	s := peers(t, "dies")
 	p := open(t, newDriver(t), driver.OpenOptions{Process: s})
@@ -206,7 +206,7 @@ func TestStdoutHeldByOthers(t *testing.T) {
 	}
 }
 
-// TestUnplugged: a process that has closed its stdin is noticed with the next message.
+// TestUnplugged: the next message shows that a process has closed its stdin.
 func TestUnplugged(t *testing.T) {
 	p := connect(t, driver.OpenOptions{}, soonEnds)
 	p.send("unplug")
@@ -220,7 +220,7 @@ func TestUnplugged(t *testing.T) {
 	}
 }
 
-// TestTargetStopped: the target is stopped while connections have its processes.
+// TestTargetStopped: the target is stopped while connections use its processes.
 func TestTargetStopped(t *testing.T) {
 	s := peers(t, "obeys")
 	p := open(t, newDriver(t), driver.OpenOptions{Process: s})
@@ -233,7 +233,7 @@ func TestTargetStopped(t *testing.T) {
 	p.close(driver.Graceful)
 }
 
-// TestTargetThatPauses: what it does not read for a while is kept, in order.
+// TestTargetThatPauses: messages that it does not read for a while are kept, in order.
 func TestTargetThatPauses(t *testing.T) {
 	p := connect(t, driver.OpenOptions{})
 	pid := p.pid()
@@ -246,7 +246,7 @@ func TestTargetThatPauses(t *testing.T) {
 			p.send(fmt.Sprintf("%0*d", width, i))
 		}
 	})
-	// The queue is full once a message has been recorded that does not fit: after those that the pipe took.
+	// After what the pipe took, the queue is full once a message that does not fit has been recorded.
 	p.await("more than the queue holds", func(r *transcript.Record) bool {
 		return r.Dir == transcript.Sent &&
 			r.N > maxQueue
@@ -269,7 +269,7 @@ func TestTargetThatPauses(t *testing.T) {
 	p.close(driver.Graceful)
 }
 
-// deaf opens a connection to a process that does not read any more.
+// deaf opens a connection to a process that no longer reads.
 func deaf(t *testing.T, change func(*times)) *party {
 	p := connect(t, driver.OpenOptions{}, change)
 	p.send("pause")
@@ -277,7 +277,7 @@ func deaf(t *testing.T, change func(*times)) *party {
 	return p
 }
 
-// TestTargetThatNeverReads: it is ended, all Sends return, and what they could not say is on the record.
+// TestTargetThatNeverReads: it is ended, all Sends return, and the unsent messages are recorded.
 func TestTargetThatNeverReads(t *testing.T) {
 	p := deaf(t, func(w *times) { w.write = 100 * time.Millisecond })
 	n := p.send(strings.Repeat("x", 1<<20))
@@ -294,7 +294,7 @@ func TestTargetThatNeverReads(t *testing.T) {
 		func(r *transcript.Record) bool { return r.Label == "not sent: the connection has ended" })
 }
 
-// TestSendEndsWithItsContext: it gives up its place in the queue, and the connection stands.
+// TestSendEndsWithItsContext: Send leaves the queue when its ctx ends, and the connection stays open.
 func TestSendEndsWithItsContext(t *testing.T) {
 	p := deaf(t, func(*times) {})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -322,7 +322,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 	p.close(driver.Reset)
 }
 
-// TestCloseOfADeafOne: a write that nobody takes does not keep a connection from being closed.
+// TestCloseOfADeafOne: a blocked write does not prevent closing.
 func TestCloseOfADeafOne(t *testing.T) {
 	for _, how := range []driver.CloseMode{driver.Graceful, driver.Reset} {
 		p := deaf(t, func(w *times) { w.flush = 100 * time.Millisecond })
@@ -352,7 +352,7 @@ func TestCloseOfADeafOne(t *testing.T) {
 	}
 }
 
-// TestConcurrent: everything may be called by everybody.
+// TestConcurrent: all methods are safe for concurrent use.
 func TestConcurrent(t *testing.T) {
 	p := connect(t, driver.OpenOptions{})
 	var all sync.WaitGroup
@@ -376,7 +376,7 @@ func TestConcurrent(t *testing.T) {
 	all.Wait()
 }
 
-// TestDriverIsTold: the process knows over which driver it is reached.
+// TestDriverIsTold: the process is told which driver reaches it.
 func TestDriverIsTold(t *testing.T) {
 	p := connect(t, driver.OpenOptions{})
 	p.send("driver")
@@ -385,7 +385,7 @@ func TestDriverIsTold(t *testing.T) {
 	}
 }
 
-// TestLastLines: what a process says once its connection is being closed is kept as late.
+// TestLastLines: what a process sends while its connection is being closed is recorded as late.
 func TestLastLines(t *testing.T) {
 	x := newPuppet()
 	x.bye = func() { _, _ = io.WriteString(x.outW, "goodbye\n") }

@@ -11,25 +11,25 @@ import (
 	"parley/transcript"
 )
 
-// worker is a process and the one connection that has it, or none. Three goroutines are its life: one reads, one
-// writes, and live sees to its end.
+// worker is a process and its present connection, if any. It has three goroutines: one reads, one writes, and live
+// handles its end.
 type worker struct {
 	d      *Driver
 	of     driver.Starter
 	proc   driver.Process
 	queue  chan line
-	ending chan struct{} // closed when it is to end, or has ended
+	ending chan struct{} // closed when it must end, or has ended
 	silent chan struct{} // closed at the end of its stdout
-	mute   chan struct{} // closed when its stdin takes nothing more
+	mute   chan struct{} // closed when its stdin accepts nothing more
 	gone   chan struct{} // closed when nothing is left of it
 
 	mu    sync.Mutex
-	conn  *conn  // nil: nobody listens
-	part  []byte // of a line that has not ended
-	idle  int    // bytes that it has said since nobody listens
-	over  bool   // nobody can have it any more
-	label string // how the connection ended, where the driver has ended it
-	grace bool   // its end may take its time
+	conn  *conn  // nil: idle
+	part  []byte // the unfinished line
+	idle  int    // bytes received while idle
+	over  bool   // no connection can use it any more
+	label string // how the connection ended, if the driver ended it
+	grace bool   // it may take its time to end
 }
 
 func newWorker(d *Driver, of driver.Starter, p driver.Process) *worker {
@@ -39,7 +39,7 @@ func newWorker(d *Driver, of driver.Starter, p driver.Process) *worker {
 	}
 }
 
-// attach gives the process to a connection; false when it is not there to be had.
+// attach gives the process to a connection; false if it is not available.
 func (w *worker) attach(c *conn, n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +51,7 @@ func (w *worker) attach(c *conn, n int) bool {
 	return true
 }
 
-// detach takes the process away from its connection; false when it is not fit for another one.
+// detach takes the process from its connection; false if it is not fit for another one.
 func (w *worker) detach() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,7 +63,7 @@ func (w *worker) detach() bool {
 	return true
 }
 
-// end has the process ended, with grace or without; label is what its connection is told.
+// end makes the process end, with or without grace; label is what its connection records.
 func (w *worker) end(label string, grace bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *worker) endLocked(label string, grace bool) {
 	}
 }
 
-// live is the life of the process, until nothing is left of it.
+// live follows the process until nothing is left of it.
 func (w *worker) live() {
 	defer close(w.gone)
 	var both sync.WaitGroup
@@ -92,7 +92,7 @@ func (w *worker) live() {
 	case <-w.mute:
 	case <-w.proc.Exited():
 	}
-	// It may have said something before it ended, and it may be about to end.
+	// It may have sent something before it ended, and may be about to exit.
 	ctx, cancel := deadline.WithLimit(context.Background(), w.d.times.end)
 	defer cancel()
 	for _, sign := range []<-chan struct{}{w.silent, w.proc.Exited()} {
@@ -120,10 +120,10 @@ func (w *worker) stop() {
 	if !grace {
 		cancel()
 	}
-	_ = w.proc.Stop(ctx) // what it leaves behind is for its target to end
+	_ = w.proc.Stop(ctx) // the target ends what is left of it
 }
 
-// farewell tells the connection how it has ended.
+// farewell records how the connection ended.
 func (w *worker) farewell(exited bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +143,7 @@ func (w *worker) farewell(exited bool) {
 	w.conn = nil
 }
 
-// lastWords are the last line of what the process wrote to stderr, as the end of a sentence.
+// lastWords returns the last line of the process's stderr, as the end of a sentence.
 func (w *worker) lastWords() string {
 	text := strings.TrimSpace(w.proc.Stderr())
 	if text == "" {

@@ -9,18 +9,18 @@ import (
 	"parley/transcript"
 )
 
-// maxQueue is how many lines may wait to be written to a process.
+// maxQueue bounds the lines that wait to be written to a process.
 const maxQueue = 256
 
-// line is a message on its way to the process. One without a connection is none: it says when it is its turn.
+// line is a message to the process. One without a connection is no message: it only signals its turn.
 type line struct {
 	text []byte // with its line feed
 	of   *conn
-	n    int // of its record
+	n    int // number of its record
 	turn chan<- struct{}
 }
 
-// put queues a line for the process; why not, in words, or "".
+// put queues a line for the process. It returns "", or why it did not.
 func (w *worker) put(ctx context.Context, l line) (why string) {
 	const over = "not sent: the connection has ended"
 	if closed(w.ending) {
@@ -41,7 +41,7 @@ func (w *worker) put(ctx context.Context, l line) (why string) {
 	}
 }
 
-// flush waits until all that is queued has been written, or the process is to end.
+// flush waits until everything queued has been written, or the process must end.
 func (w *worker) flush() {
 	turn := make(chan struct{})
 	select {
@@ -55,7 +55,7 @@ func (w *worker) flush() {
 	}
 }
 
-// write writes what is queued. A process that does not read is ended.
+// write writes queued lines. It ends a process that does not read.
 func (w *worker) write() {
 	limit := w.d.times.write
 	var deaf atomic.Bool

@@ -10,8 +10,8 @@ import (
 	"parley/transcript"
 )
 
-// BenchmarkMessages is the way of a message from a server's socket past the tap into a transcript. One operation is one
-// message.
+// BenchmarkMessages measures the path of a message from a server's socket past the tap into a transcript. One
+// operation is one message.
 func BenchmarkMessages(b *testing.B) {
 	for name, payload := range map[string]string{"small": `{"type":"message","data":{"content":"Hello"}}`,
 		"16KiB": strings.Repeat("x", 16<<10)} {

@@ -19,20 +19,20 @@ import (
 	"parley/transcript"
 )
 
-// The handshake is read and answered here and not by net/http: what a target asks is recorded as its bytes came, and
-// what is no HTTP at all too. Whether a request is a handshake that can be accepted is the library's to say.
+// We read and answer the handshake here rather than with net/http, so as to record the request exactly as received,
+// even if it is not HTTP at all. The library decides whether a request is an acceptable handshake.
 
-// lingers is how long a refused target may take to read its refusal, and how much more it may send meanwhile: a
-// connection that is closed over unread bytes is reset, and the answer lost.
+// lingers is how long a refused target may take to read the refusal, and may keep sending meanwhile: closing a
+// connection with unread bytes resets it, and the response is lost.
 const lingers = time.Second
 
-// longAgo is a deadline that has passed.
+// longAgo is a deadline in the past.
 var longAgo = time.Unix(1, 0)
 
 var errTooLong = errors.New("longer than 64 KiB")
 
-// shake reads a connection's request and answers it. The result is nil unless the connection stands; then it is in the
-// queue.
+// shake reads a connection's request and answers it. It returns nil unless the connection is accepted; then it is in
+// the queue.
 func (l *Listener) shake(raw net.Conn) *conn {
 	stop := deadline.In(l.patience).AfterFunc(func() { l.giveUp(raw) })
 	defer stop()
@@ -55,7 +55,7 @@ func (l *Listener) shake(raw net.Conn) *conn {
 func (l *Listener) giveUp(raw net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.conns[raw] == nil { // else it stands by now
+	if l.conns[raw] == nil { // not accepted yet
 		_ = raw.SetDeadline(longAgo)
 	}
 }
@@ -89,7 +89,7 @@ func readHead(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// tell says in words how a connection ended before its request.
+// tell describes how a connection ended before its request.
 func tell(err error) error {
 	var late net.Error
 	switch {
@@ -101,21 +101,21 @@ func tell(err error) error {
 	return err
 }
 
-// answer is the answer to a request: the http.ResponseWriter that the library writes it to.
+// answer is the http.ResponseWriter to which the library writes its response.
 type answer struct {
 	l      *Listener
 	raw    net.Conn
 	in     *bufio.Reader
 	ask    transcript.Record
 	header http.Header
-	status int // 0: there is none yet
+	status int // 0: none yet
 	body   bytes.Buffer
 
-	party string // once the connection stands
+	party string // set when the connection is accepted
 	tap   *tap
 }
 
-// decide accepts a request, or records its refusal and leaves it to the caller to send it.
+// decide accepts a request, or records its refusal, which the caller must send.
 func (a *answer) decide(head []byte, fault error) *conn {
 	l := a.l
 	l.turn.Lock()
@@ -161,9 +161,9 @@ func (a *answer) upgrade(head []byte, fault error) *conn {
 	}
 	// any origin
 	s, err := websocket.Accept(a, r, &websocket.AcceptOptions{Subprotocols: l.o.Subprotocols, InsecureSkipVerify: true,
-		CompressionMode: websocket.CompressionDisabled}) // the tap reads bytes as they are
+		CompressionMode: websocket.CompressionDisabled}) // the tap needs uncompressed frames
 	if err != nil {
-		if a.tap != nil { // it stood on our side
+		if a.tap != nil { // it was accepted on our side
 			a.tap.closed(transcript.Record{Conn: a.party, Dir: transcript.Received, Kind: transcript.Closed,
 				Label: "the connection broke off: " + err.Error()})
 		}
@@ -172,7 +172,7 @@ func (a *answer) upgrade(head []byte, fault error) *conn {
 	return a.stand(s)
 }
 
-// full says why no more connections are let in.
+// full says why no more connections are accepted.
 func (l *Listener) full() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -193,7 +193,7 @@ func (l *Listener) full() string {
 	return ""
 }
 
-// stand puts a connection whose handshake is done into the queue.
+// stand queues a connection after its handshake.
 func (a *answer) stand(s *websocket.Conn) *conn {
 	l := a.l
 	s.SetReadLimit(int64(l.o.MaxEvent))
@@ -203,11 +203,11 @@ func (a *answer) stand(s *websocket.Conn) *conn {
 	l.mu.Lock()
 	l.conns[a.raw] = c
 	l.mu.Unlock()
-	l.queue <- &accepted{c, l} // there is room: full saw it, and turn is ours
+	l.queue <- &accepted{c, l} // cannot block: full checked it, and we hold turn
 	return c
 }
 
-// Header, WriteHeader, Write and Hijack are the library's side of an answer.
+// Header, WriteHeader, Write and Hijack serve the library.
 
 func (a *answer) Header() http.Header { return a.header }
 
@@ -219,8 +219,8 @@ func (a *answer) WriteHeader(status int) {
 
 func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
-// Hijack is called once the library has found nothing wrong. The connection is recorded as open, and then the answer is
-// sent; what the target has said without waiting for it comes after the record.
+// Hijack is called if the library has found no fault. It records the connection as open, and then sends the response.
+// What the target sent ahead comes after that record.
 func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	l := a.l
 	l.n++
@@ -242,7 +242,7 @@ func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, bufio.NewReadWriter(a.in, bufio.NewWriter(conn)), err
 }
 
-// refuse sends an answer that is no upgrade, and ends the connection.
+// refuse sends a response that is no upgrade, and ends the connection.
 func (a *answer) refuse() {
 	r := http.Response{StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: a.header, Close: true,
 		ContentLength: int64(a.body.Len()), Body: io.NopCloser(strings.NewReader(a.body.String()))}

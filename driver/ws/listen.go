@@ -14,64 +14,64 @@ import (
 	"parley/transcript"
 )
 
-// Bounds of a Listener: what a target that connects in a loop, or never stops asking, may take of the harness.
+// Bounds of a Listener: how much a target that keeps connecting may use of the harness.
 const (
-	maxOpen       = 16       // connections that stand; more are refused
-	maxUnaccepted = 256      // connections that wait for Accept, those that have ended meanwhile included
-	maxShaking    = 32       // connections that are still asking; more wait to be asked
+	maxOpen       = 16       // open connections; further ones are refused
+	maxUnaccepted = 256      // connections that wait for Accept, including those that have ended meanwhile
+	maxShaking    = 32       // connections in the handshake; further ones must wait
 	maxRequest    = 64 << 10 // bytes of a request
-	maxRefusals   = 100      // refusals that are told
+	maxRefusals   = 100      // recorded refusals
 )
 
 // shakeTime bounds a handshake, from the connection to the end of its request.
 const shakeTime = 10 * time.Second
 
-// ListenOptions say where to listen, and for whom.
+// ListenOptions configure a Listener.
 type ListenOptions struct {
 	Addr         string             // host:port; default 127.0.0.1:0, a free port of loopback
-	Path         string             // the only one that is served, whatever the query; default /
+	Path         string             // the only path served, with any query; default /
 	MaxEvent     int                // bytes of one message; 0: 8 MiB
-	Sink         driver.Sink        // takes what is observed
+	Sink         driver.Sink        // receives the records
 	Party        func(n int) string // name of the n-th connection in the transcript, n from 1; default T1, T2, …
 	Subprotocols []string           // in order of preference
 }
 
-// Listener is the harness as a WebSocket server, for targets that are clients. Whatever they send is recorded as a
-// [Driver] records what servers send; only that a client's frames must be masked.
+// Listener makes the harness a WebSocket server, for targets that are clients. It records what they send just as a
+// [Driver] records what servers send, except that a client's frames must be masked.
 //
-// A connection that comes to stand is recorded as a received record of Kind Open, whose Bytes are the request as it
-// came, with all of its headers, and as a sent one of Kind Open with status 101. Only then it has a party, and a
-// number. The origin is not judged, and no extension is agreed to. A request that is refused is recorded as one of Kind
-// Request, with its Bytes, and one of Kind Response, sent, both of no party: 404 for another path, 426, 405 or 400 for
-// what is no handshake, 431 for a request beyond 64 KiB, 503 for the connection beyond the sixteenth and for any while
-// the listener is paused. A connection that asks nothing for ten seconds is closed; that and one that ends before it
-// has asked is a Failure of no party. Refusals and failures are told a hundred times.
+// An accepted connection is recorded as a received record of Kind Open, whose Bytes are the request as it came, with
+// all of its headers, and a sent one of Kind Open with status 101. Only then does it have a party and a number. The
+// origin is not checked, and no extension is accepted. A refused request is recorded as one of Kind Request, with its
+// Bytes, and a sent one of Kind Response, both without a party: 404 for another path, 426, 405 or 400 for an invalid
+// handshake, 431 for a request beyond 64 KiB, 503 for the connection beyond the sixteenth and for any while the
+// listener is paused. A connection without a request is closed after ten seconds; that, and a connection that ends
+// before its request, is a Failure without a party. At most a hundred refusals and failures are recorded.
 //
-// Safe for concurrent use.
+// It is safe for concurrent use.
 type Listener struct {
 	o        ListenOptions
-	addr     string         // with the port that it was given, which stays the same
-	port     *freeport.Port // nil: the caller's choice
+	addr     string         // with the actual port, which stays the same
+	port     *freeport.Port // nil: the caller chose the port
 	patience time.Duration
 
 	queue   chan *accepted
-	shaking chan struct{} // a token for each connection that may ask
+	shaking chan struct{} // a token for each connection in the handshake
 	gone    chan struct{} // closed by Close
 	work    sync.WaitGroup
 
-	// turn is held from the decision about a request to its record, and to the connection that stands in the queue: so
-	// connections are numbered, recorded and handed out in one order.
+	// turn is held while a request is decided, recorded and, if accepted, queued, so that connections are numbered,
+	// recorded and returned in the same order.
 	turn    sync.Mutex
-	n       int // connections that have stood
+	n       int // accepted connections so far
 	refused int
 
-	sending sync.RWMutex // held for reading by every Send
+	sending sync.RWMutex // read-locked by every Send
 
 	mu     sync.Mutex
-	tcp    net.Listener // nil while away
+	tcp    net.Listener // nil after Leave
 	paused bool
 	closed bool
-	conns  map[net.Conn]*conn // nil for those that do not stand (yet)
+	conns  map[net.Conn]*conn // nil value: not accepted (yet)
 }
 
 // Listen opens a listener. ctx bounds the opening only.
@@ -80,7 +80,7 @@ func Listen(ctx context.Context, o ListenOptions) (*Listener, error) {
 }
 
 func listen(ctx context.Context, o ListenOptions, patience time.Duration) (*Listener, error) {
-	var port *freeport.Port // nil: the caller's choice
+	var port *freeport.Port // nil: the caller chose the port
 	if o.Addr == "" {
 		var err error
 		if port, err = freeport.Lend(); err != nil {
@@ -106,7 +106,7 @@ func listen(ctx context.Context, o ListenOptions, patience time.Duration) (*List
 	return l, nil
 }
 
-// URL is what a target is told. It stays the same until Close.
+// URL returns the URL to give to a target. It stays the same until Close.
 func (l *Listener) URL() string {
 	host, port, _ := net.SplitHostPort(l.addr)
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
@@ -115,9 +115,9 @@ func (l *Listener) URL() string {
 	return "ws://" + net.JoinHostPort(host, port) + l.o.Path
 }
 
-// Accept returns the next connection whose handshake is done, in the order of the transcript. It may have ended
-// already, as its records tell. Without one it waits for ctx, whose error it returns then; after Close the error is
-// driver.ErrClosed.
+// Accept returns the next connection whose handshake is done, in the order of the transcript. It may already have
+// ended, as its records show. Accept waits for one until ctx ends, and then returns its error; after Close the error
+// is driver.ErrClosed.
 func (l *Listener) Accept(ctx context.Context) (driver.Conn, error) {
 	select {
 	case <-l.gone:
@@ -139,17 +139,17 @@ func (l *Listener) Accept(ctx context.Context) (driver.Conn, error) {
 	}
 }
 
-// Pause refuses every connection from now on with HTTP status 503: a server that is there and does not serve. The
-// connections that stand stay.
+// Pause refuses every further connection with HTTP status 503, like a server that is up but does not serve. Open
+// connections stay.
 func (l *Listener) Pause() {
-	l.turn.Lock() // what is being accepted stands before Pause returns, or is refused
+	l.turn.Lock() // a pending handshake is completed or refused before Pause returns
 	defer l.turn.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.paused = true
 }
 
-// Leave closes the port: nobody is there, until Resume. The connections that stand stay.
+// Leave closes the port until Resume. Open connections stay.
 func (l *Listener) Leave() {
 	l.Pause()
 	l.mu.Lock()
@@ -160,8 +160,8 @@ func (l *Listener) Leave() {
 	}
 }
 
-// Resume ends Pause and Leave. After Leave it opens the same port again, which somebody else may have taken: that is
-// the error, and then Resume may be tried again.
+// Resume ends Pause and Leave. After Leave it opens the same port again. If another process has taken it, Resume
+// returns an error and may be retried.
 func (l *Listener) Resume() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,8 +180,8 @@ func (l *Listener) Resume() error {
 	return nil
 }
 
-// Close closes the port and every connection, each with a closing handshake that has a second, and waits until nothing
-// more can reach the sink. Closing twice is harmless.
+// Close closes the port and every connection, allowing each a second for the closing handshake, and waits until
+// nothing more can reach the sink. Closing twice is harmless.
 func (l *Listener) Close() error {
 	var ends sync.WaitGroup
 	for _, c := range l.shut() {
@@ -190,12 +190,12 @@ func (l *Listener) Close() error {
 	ends.Wait()
 	l.work.Wait()
 	l.port.Release()
-	l.sending.Lock() // a Send on a connection that had ended by itself
+	l.sending.Lock() // waits for a Send on a connection that had ended by itself
 	defer l.sending.Unlock()
 	return nil
 }
 
-// shut lets nobody in any more, drops who is still asking, and returns the connections that stand.
+// shut stops accepting, drops connections in the handshake, and returns the open ones.
 func (l *Listener) shut() []*conn {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -220,7 +220,7 @@ func (l *Listener) shut() []*conn {
 	return stand
 }
 
-// take takes connections until the port is closed.
+// take accepts connections until the port is closed.
 func (l *Listener) take(tcp net.Listener) {
 	for {
 		select {
@@ -239,7 +239,7 @@ func (l *Listener) take(tcp net.Listener) {
 		}
 		<-l.shaking
 		l.fail("a connection could not be accepted: "+err.Error(), nil)
-		select { // such as for want of file descriptors: it passes
+		select { // temporary, such as a lack of file descriptors
 		case <-time.After(50 * time.Millisecond):
 		case <-l.gone:
 			return
@@ -247,7 +247,7 @@ func (l *Listener) take(tcp net.Listener) {
 	}
 }
 
-// serve is the life of a connection.
+// serve handles a connection from its handshake to its end.
 func (l *Listener) serve(raw net.Conn) {
 	defer l.forget(raw)
 	var c *conn
@@ -260,10 +260,10 @@ func (l *Listener) serve(raw net.Conn) {
 	}
 	defer close(c.done)
 	c.read()
-	l.forget(raw) // before it counts as done: its place is free then. The library leaves it open after some faults.
+	l.forget(raw) // before done, so that its slot is free by then; also, the library leaves it open after some faults
 }
 
-// know keeps a connection, so that Close can end it; false after that.
+// know registers a connection, so that Close can end it; false after Close.
 func (l *Listener) know(raw net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -280,7 +280,7 @@ func (l *Listener) forget(raw net.Conn) {
 	delete(l.conns, raw)
 }
 
-// fail records what is of no party. Whatever comes after Close began is the harness's doing, and not told.
+// fail records a failure without a party. Failures after Close began are the harness's own doing, and not recorded.
 func (l *Listener) fail(what string, head []byte) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -292,7 +292,7 @@ func (l *Listener) fail(what string, head []byte) {
 	}
 }
 
-// tellable bounds what is told of connections that never stood. The caller holds turn.
+// tellable bounds the records about connections that were never accepted. The caller holds turn.
 func (l *Listener) tellable(label string) (string, bool) {
 	l.refused++
 	if l.refused == maxRefusals {
@@ -307,14 +307,14 @@ func (l *Listener) isClosed() bool {
 	return l.closed
 }
 
-// accepted is a connection that a Listener accepted.
+// accepted is a connection accepted by a Listener.
 type accepted struct {
 	*conn
 	l *Listener
 }
 
-// Send implements driver.Conn. After the Listener's Close nothing reaches its sink, also where the connection had ended
-// by itself and nobody has closed it.
+// Send implements driver.Conn. After the Listener's Close nothing reaches its sink, even if the connection had ended
+// by itself and was never closed.
 func (a *accepted) Send(ctx context.Context, m driver.Message) (int, error) {
 	a.l.sending.RLock()
 	defer a.l.sending.RUnlock()

@@ -20,17 +20,17 @@ import (
 	"parley/transcript"
 )
 
-// within bounds what a test waits for; it is never waited for in full unless the test fails.
+// within bounds each wait of a test; only a failing test uses it up.
 const within = time.Minute
 
-// socket is the server's end of a connection, written to by hand.
+// socket is the server's end of a connection, on which the test writes raw bytes.
 type socket struct {
 	net.Conn
 	in   *bufio.Reader
-	head string // the answer to the handshake that the script still has to send
+	head string // the handshake response that the script has yet to send
 }
 
-// serve runs a server whose every connection is answered by a script. By default the handshake is done first.
+// serve runs a server with a script for each connection, after the handshake.
 func serve(t testing.TB, script func(*socket)) string {
 	t.Helper()
 	return serveRaw(t, func(s *socket) {
@@ -40,7 +40,7 @@ func serve(t testing.TB, script func(*socket)) string {
 	})
 }
 
-// serveRaw leaves the answer to the handshake to the script.
+// serveRaw leaves the handshake response to the script.
 func serveRaw(t testing.TB, script func(*socket)) string {
 	t.Helper()
 	var scripts sync.WaitGroup
@@ -72,7 +72,7 @@ func handler(t testing.TB, scripts *sync.WaitGroup, script func(*socket)) http.H
 	}
 }
 
-// send writes bytes as they are.
+// send writes bytes unchanged.
 func (s *socket) send(frames ...string) { _, _ = io.WriteString(s, strings.Join(frames, "")) }
 
 // next reads a client's frame.
@@ -99,10 +99,10 @@ func (s *socket) next() (first byte, payload string, err error) {
 	return h[0], string(b[4:]), nil
 }
 
-// drain reads until the client has gone.
+// drain reads until the client is gone.
 func (s *socket) drain() { _, _ = io.Copy(io.Discard, s.in) }
 
-// frame writes a frame of up to 65535 bytes that is not masked.
+// frame returns an unmasked frame of up to 65535 bytes.
 func frame(first byte, payload string) string {
 	if len(payload) < 126 {
 		return string([]byte{first, byte(len(payload))}) + payload
@@ -110,7 +110,7 @@ func frame(first byte, payload string) string {
 	return string(binary.BigEndian.AppendUint16([]byte{first, 126}, uint16(len(payload)))) + payload
 }
 
-// masked writes a frame as only clients may: with the mask 1 2 3 4.
+// masked returns a frame as only clients may send it: with the mask 1 2 3 4.
 func masked(first byte, payload string) string {
 	b := []byte(payload)
 	for i := range b {
@@ -123,7 +123,7 @@ func closing(code uint16, reason string) string {
 	return frame(0x88, string(binary.BigEndian.AppendUint16(nil, code))+reason)
 }
 
-// party is a connection and what was recorded of it.
+// party is a connection with its transcript.
 type party struct {
 	*testing.T
 	log  *transcript.Transcript

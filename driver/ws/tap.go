@@ -15,54 +15,55 @@ import (
 	wire "parley/wire/ws"
 )
 
-// The library answers pings, swallows pongs and ends the connection at its first fault, so what the target really sent
-// is read off the connection's bytes: control frames and faults become records beside those of the messages. It is the
-// same for a target that dialled us; only that its frames are a client's.
+// The library answers pings, swallows pongs and ends the connection at its first fault. To see what the target really
+// sent, the tap parses the connection's bytes: control frames and faults become records among those of the messages.
+// This works the same for a target that dialled us, except that its frames are a client's.
 
-// maxFaults bounds the faults that are told of one connection: a target that masks does so in every frame.
+// maxFaults bounds the recorded faults of one connection: a target that masks does so in every frame.
 const maxFaults = 100
 
-// maxWaiting bounds what waits for a message to be recorded first. No chunk of a socket holds so many frames, but the
-// library throws messages away while it waits for a close.
+// maxWaiting bounds the records that wait for a message to be recorded first. No single read contains so many frames,
+// but the library discards messages while it waits for a close.
 const maxWaiting = 8192
 
 // tap turns the bytes that a target sends on one connection into records, in order with the messages that the library
-// delivers. Safe for concurrent use: bytes come from whoever reads the connection, messages from the driver's pump.
+// delivers. It is safe for concurrent use: bytes come from whichever goroutine reads the connection, messages from
+// the driver's pump.
 type tap struct {
 	party string
 	told  *driver.Tap
-	sink  driver.Sink // that of told
+	sink  driver.Sink // the sink of told
 
 	mu      sync.Mutex
 	head    head
 	parser  *wire.Parser
-	waiting []transcript.Record // a record of Kind Frame stands for a message that the library has not delivered yet
+	waiting []transcript.Record // a record of Kind Frame stands for a message not yet delivered by the library
 	faults  int
 	conn    net.Conn
-	open    bool // the connection is recorded as open, and not as closed
-	stopped bool // nothing more can come, and the harness is not why
+	open    bool // recorded as open, and not yet as closed
+	stopped bool // nothing more can come, and not because of the harness
 	over    bool
-	lost    bool // too much waited: which message is which is not known any more
+	lost    bool // too many were waiting: frames and messages can no longer be matched
 }
 
-// newTap makes a tap for a connection to a target that is a server, whose answer to the handshake comes first.
+// newTap makes a tap for a connection to a server target, whose handshake response comes first.
 func newTap(party string, max int, sink driver.Sink) *tap {
 	told := driver.NewTap(sink)
 	return &tap{party: party, told: told, sink: told.Sink,
 		parser: wire.NewParser(true, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)})}
 }
 
-// newClientTap makes a tap for a connection of a target that is a client, from behind its request on.
+// newClientTap makes a tap for a connection of a client target, starting after its request.
 func newClientTap(party string, max int, sink driver.Sink) *tap {
 	told := driver.NewTap(sink)
 	return &tap{party: party, told: told, sink: told.Sink,
 		parser: wire.NewParser(false, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)}), head: head{frames: true}}
 }
 
-// transport makes connections that are listened to.
+// transport makes connections with this tap.
 func (t *tap) transport(conf *tls.Config) *http.Transport {
 	return &http.Transport{
-		DisableKeepAlives:      true, // after the upgrade nothing is pooled, and a refusal leaves nothing behind
+		DisableKeepAlives:      true, // nothing is pooled after the upgrade, and a refusal leaves nothing behind
 		MaxResponseHeaderBytes: 1 << 20,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
@@ -85,7 +86,7 @@ func (t *tap) listen(c net.Conn) net.Conn {
 	return &tapped{c, t}
 }
 
-// drop ends the connection without asking anybody: a closing handshake of the library cannot be hurried.
+// drop closes the connection directly: the library's closing handshake cannot be shortened.
 func (t *tap) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +104,7 @@ func (c *tapped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// saw takes the next bytes of the connection, or how it ended.
+// saw takes the next bytes of the connection, or the error that ended it.
 func (t *tap) saw(p []byte, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +143,7 @@ func (t *tap) take(it wire.Item) {
 	t.waiting = append(t.waiting, r)
 }
 
-// tell records what waits for no message.
+// tell records what need not wait for a message.
 func (t *tap) tell() {
 	for t.open && len(t.waiting) > 0 && t.waiting[0].Kind != transcript.Frame {
 		t.sink(t.waiting[0])
@@ -154,7 +155,7 @@ func (t *tap) tell() {
 	}
 }
 
-// tellAll records what there is, messages aside: those are the library's to deliver.
+// tellAll records everything that waits except messages, which the library delivers.
 func (t *tap) tellAll() {
 	for _, r := range t.waiting {
 		if r.Kind != transcript.Frame {
@@ -164,7 +165,7 @@ func (t *tap) tellAll() {
 	t.waiting = nil
 }
 
-// opened records that the connection stands, and what the target said with its answer to the handshake.
+// opened records that the connection is open, and what the target sent along with its handshake response.
 func (t *tap) opened(r transcript.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,8 +174,8 @@ func (t *tap) opened(r transcript.Record) {
 	t.tell()
 }
 
-// message records a message that the library delivered, in its place. The library also delivers what came of a message
-// that the connection's end cut off: that is none, and not recorded.
+// message records a message delivered by the library, in its place. The library also delivers the part of a message
+// that was cut off by the end of the connection; that is not recorded.
 func (t *tap) message(r transcript.Record) (whole bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -190,8 +191,8 @@ func (t *tap) message(r transcript.Record) (whole bool) {
 	return true
 }
 
-// closed records the connection's end; nothing is recorded after it. Where the target's bytes just stopped, what they
-// stopped in is told.
+// closed records the connection's end; nothing is recorded after it. If the target's bytes stopped within a frame or
+// message, that is recorded first.
 func (t *tap) closed(r transcript.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -205,17 +206,17 @@ func (t *tap) closed(r transcript.Record) {
 	t.over, t.open = true, false
 }
 
-// head drops the HTTP answers that come before the frames: any that only inform, and the one that upgrades. After any
-// other answer there are no frames.
+// head skips the HTTP responses before the frames: informational ones, and the one that upgrades. After any other
+// response there are no frames.
 type head struct {
-	line   []byte // the start of the current line, as much as a status line needs
+	line   []byte // the start of the current line, long enough for a status line
 	length int    // of the current line
-	status int    // of the current answer; 0 before its status line
+	status int    // of the current response; 0 before its status line
 	frames bool
 	never  bool
 }
 
-// skip returns what of p lies behind the answers.
+// skip returns the part of p after the responses.
 func (h *head) skip(p []byte) []byte {
 	for !h.frames && !h.never {
 		end := bytes.IndexByte(p, '\n')
@@ -255,7 +256,7 @@ func (h *head) lineEnds() {
 	h.line, h.length = h.line[:0], 0
 }
 
-// statusOf reads a status line: HTTP/1.1 101 Switching Protocols. 0: it is none.
+// statusOf returns the status in a status line such as HTTP/1.1 101 Switching Protocols; 0 if it is invalid.
 func statusOf(line []byte) int {
 	_, rest, _ := bytes.Cut(line, []byte(" "))
 	rest = bytes.TrimLeft(rest, " ")

@@ -119,7 +119,7 @@ func TestAPingIsToldAtOnceAndAnswered(t *testing.T) {
 	}
 }
 
-// TestFramesThatComeWithTheAnswer: they belong after the record of the open socket.
+// TestFramesThatComeWithTheAnswer: such frames are recorded after the open connection.
 func TestFramesThatComeWithTheAnswer(t *testing.T) {
 	rows := []struct {
 		reason string
@@ -205,7 +205,7 @@ func TestFaultsAreNotToldForever(t *testing.T) {
 	}
 }
 
-// TestEndless: what never ends must neither exhaust memory nor keep a connection from being closed.
+// TestEndless: endless messages and frames must not exhaust memory, and the connection can be closed.
 func TestEndless(t *testing.T) {
 	forever := func(chunk string) func(*socket) {
 		return func(s *socket) {
@@ -235,12 +235,12 @@ func TestEndless(t *testing.T) {
 	})
 }
 
-// TestSpeaksTooEarly: a server that talks before the upgrade says nothing that counts.
+// TestSpeaksTooEarly: what a server sends before the upgrade does not count.
 func TestSpeaksTooEarly(t *testing.T) {
 	rows := []struct {
 		reason string
 		first  string
-		then   string // repeated as long as anybody listens
+		then   string // repeated until the client leaves
 	}{
 		{"frames instead of an answer", frame(0x89, "a") + frame(0x81, "b"), ""},
 		{"a line without an end", "HTTP/1.1 200 OK\r\nX: ", strings.Repeat("x", 64<<10)},
@@ -261,7 +261,7 @@ func TestSpeaksTooEarly(t *testing.T) {
 					return
 				}
 				defer c.Close()
-				_, _ = c.Read(make([]byte, 4096)) // net/http logs what comes before the request
+				_, _ = c.Read(make([]byte, 4096)) // net/http logs bytes that precede the request
 				_, err = io.WriteString(c, r.first)
 				for err == nil && r.then != "" {
 					_, err = io.WriteString(c, r.then)
@@ -297,8 +297,8 @@ func TestHead(t *testing.T) {
 		{"lines that end in LF", "HTTP/1.1 101 OK\nA: b\n\nx", "x"},
 		{"a long line", "HTTP/1.1 101 " + strings.Repeat("y", 9999) + "\r\nA: " + strings.Repeat("z", 9999) + "\r\n\r\nx", "x"},
 		{"a refusal has no frames", "HTTP/1.1 403 Forbidden\r\n\r\n\x89\x00", ""},
-		{"nor has what comes after it", "HTTP/1.1 403 Forbidden\r\n\r\n" + up + "x", ""},
-		{"what is no HTTP has none either", "\x89\x00\n" + up + "x", ""},
+		{"nothing after a refusal counts", "HTTP/1.1 403 Forbidden\r\n\r\n" + up + "x", ""},
+		{"anything but HTTP has no frames", "\x89\x00\n" + up + "x", ""},
 		{"a status that is no number", "HTTP/1.1 abc\r\n\r\nx", ""},
 	}
 	for _, r := range rows {

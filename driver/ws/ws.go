@@ -1,7 +1,7 @@
-// Package ws drives targets over WebSocket: a [Driver] dials those that are servers, a [Listener] takes the connections
-// of those that are clients. Messages are what the library delivers; control frames, and whatever a frame has that RFC
-// 6455 forbids, are read off the connection's bytes by wire/ws and recorded beside them, as records of Kind Comment:
-// "ping", "pong", "close" with its status and reason, and "frame fault: …".
+// Package ws drives targets over WebSocket: a [Driver] dials server targets, a [Listener] accepts the connections of
+// client targets. The library delivers messages. wire/ws reads control frames, and anything that RFC 6455 forbids,
+// directly from the connection's bytes; they are recorded as records of Kind Comment: "ping", "pong", "close" with
+// its status and reason, and "frame fault: …".
 package ws
 
 import (
@@ -26,10 +26,10 @@ import (
 // Name of the driver on the command line and in results.
 const Name = "ws"
 
-// defaultMax bounds one message when the options name no limit.
+// defaultMax bounds one message if the options set no limit.
 const defaultMax = 8 << 20
 
-// closeTime bounds the closing handshake: the peer may have gone, and the library would wait for ten seconds.
+// closeTime bounds the closing handshake: the peer may be gone, and the library would wait for ten seconds.
 const closeTime = time.Second
 
 // Driver opens WebSocket connections.
@@ -60,7 +60,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	tap := newTap(o.Party, max, sink)
 	s, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: tap.transport(d.tls), CheckRedirect: asAnswer}, HTTPHeader: o.Header,
-		Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap reads bytes as they are
+		Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
 	})
 	if err != nil {
 		return nil, refused(o, url, resp, err, n, sink)
@@ -77,7 +77,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	return c, nil
 }
 
-// asAnswer does not follow redirects: they are answers.
+// asAnswer prevents redirects from being followed: they are responses like others.
 func asAnswer(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func refused(o driver.OpenOptions, url string, resp *http.Response, err error, n int, sink driver.Sink) error {
@@ -114,8 +114,8 @@ type conn struct {
 	closed bool
 }
 
-// read pumps messages until the connection ends. Reads are never timed out: in this library that would close the
-// connection, so deadlines lie with whoever waits on the transcript.
+// read pumps messages until the connection ends. Reads have no timeout, since in this library it would close the
+// connection; deadlines apply to waits on the transcript.
 func (c *conn) read() {
 	for {
 		kind, p, err := c.s.Read(c.live)
@@ -168,14 +168,14 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	}
 	n := c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Frame, Label: m.Label, Type: typ,
 		Bytes: m.Body})
-	// A context that ends during the write drops the connection; the write has a limit of its own for a peer that
-	// has stopped reading.
+	// A context that ends during the write drops the connection; the limit of the write is for a peer that has stopped
+	// reading.
 	wctx, cancel := deadline.WithLimit(c.live, 10*time.Second)
 	defer cancel()
 	if err := c.s.Write(wctx, kind, m.Body); err != nil {
 		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(),
 			Reply: n})
-		return n, nil // what became of the connection is on the record; the caller waits for answers there
+		return n, nil // the transcript shows what became of the connection, and callers wait for answers there
 	}
 	return n, nil
 }

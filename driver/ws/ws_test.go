@@ -125,7 +125,7 @@ func TestNobodyListens(t *testing.T) {
 func TestOpenIsBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	url := serveRaw(t, func(s *socket) {
-		cancel() // instead of an answer
+		cancel() // instead of a response
 		s.drain()
 	})
 	_, err := New().Open(ctx, driver.OpenOptions{Party: "A", URL: url}, transcript.New(nil).Append)
@@ -134,7 +134,7 @@ func TestOpenIsBounded(t *testing.T) {
 	}
 }
 
-// TestOpenEndsWithItsContextOnly: the connection outlives it.
+// TestOpenEndsWithItsContextOnly: ctx ends only the opening, and the connection outlives it.
 func TestOpenEndsWithItsContextOnly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	goOn := make(chan struct{})
@@ -155,7 +155,7 @@ func TestOpenEndsWithItsContextOnly(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	const soon = 3 * time.Second // the handshake has one of them
+	const soon = 3 * time.Second // the handshake takes one second of it
 	answers := func(s *socket) {
 		if first, payload, err := s.next(); err == nil && first == 0x88 {
 			s.send(frame(0x88, payload))
@@ -178,7 +178,7 @@ func TestClose(t *testing.T) {
 				}
 			}
 		}, nil},
-		{"a reset needs nobody", driver.Reset, silent, []string{"closed closed by the harness"}},
+		{"a reset does not need the peer", driver.Reset, silent, []string{"closed closed by the harness"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestLastWords: what a server says once its connection is being closed is kept as late.
+// TestLastWords: what a server sends while its connection is being closed is recorded as late.
 func TestLastWords(t *testing.T) {
 	p := connect(t, serve(t, func(s *socket) {
 		s.send(frame(0x81, "hello"))
@@ -227,14 +227,14 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestServerThatNeverReads: a write that nobody takes does not keep a connection from being closed.
+// TestServerThatNeverReads: a blocked write does not prevent closing.
 func TestServerThatNeverReads(t *testing.T) {
 	for _, how := range []driver.CloseMode{driver.Graceful, driver.Reset} {
 		gone := make(chan struct{})
 		p := connect(t, serve(t, func(s *socket) { <-gone }), driver.OpenOptions{})
 		var sending sync.WaitGroup
 		sending.Go(func() {
-			// More than the buffers of both sides take.
+			// More than both sides' buffers hold.
 			if _, err := p.conn.Send(t.Context(), driver.Message{Body: make([]byte, 64<<20)}); err != nil {
 				t.Error(err)
 			}
@@ -258,7 +258,7 @@ func TestServerThatNeverReads(t *testing.T) {
 	}
 }
 
-// TestConcurrent: everything may be called by everybody.
+// TestConcurrent: all methods are safe for concurrent use.
 func TestConcurrent(t *testing.T) {
 	p := connect(t, serve(t, func(s *socket) {
 		for {
