@@ -12,16 +12,13 @@ import (
 	"parley/verdict"
 )
 
-// Finding is what a monitor says about some clauses: that a record keeps or breaks them.
-type Finding = verdict.Finding
-
 // Monitor judges whole transcripts.
 type Monitor struct {
 	Name    string   // short and stable, since it appears in results
 	Clauses []string // all that it may judge
 	Text    string   // its claim, in one sentence
 	Roles   []string // of the targets that it judges; nil: all roles of the protocol
-	Check   func([]transcript.Record) []Finding
+	Check   func([]transcript.Record) []verdict.Finding
 
 	// PerRecord says that a finding on a record does not depend on other records of the target: the record is wrong even
 	// if others were lost.

@@ -37,7 +37,7 @@ func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out [
 	f := &following{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
 	f.stepsFound(records)
 	found := slices.Clone(m.Check(transcript.Judged(records)))
-	slices.SortStableFunc(found, func(a, b monitor.Finding) int { return a.At - b.At })
+	slices.SortStableFunc(found, func(a, b verdict.Finding) int { return a.At - b.At })
 	for _, one := range found {
 		f.take(one)
 	}
@@ -82,7 +82,7 @@ func (f *following) ended(model string, at int, by *Failure) {
 }
 
 // first returns the failure that a finding follows from; nil if the finding counts by itself.
-func (f *following) first(one monitor.Finding) *Failure {
+func (f *following) first(one verdict.Finding) *Failure {
 	var first *deviation
 	for i, d := range f.deviations {
 		behind := d.at < one.At || d.at == one.At && one.Follows
@@ -96,7 +96,7 @@ func (f *following) first(one monitor.Finding) *Failure {
 	return first.failure
 }
 
-func (f *following) take(one monitor.Finding) {
+func (f *following) take(one verdict.Finding) {
 	from := f.first(one)
 	ended := false
 	for i, id := range one.Clauses {
@@ -140,7 +140,7 @@ func (f *Failure) follow(one Failure) {
 
 // told returns the scenario's own failure that reports what a monitor has found, or that counts a failure which does;
 // nil if there is none.
-func (f *following) told(id string, one monitor.Finding) *Failure {
+func (f *following) told(id string, one verdict.Finding) *Failure {
 	i := slices.IndexFunc(f.w.failures, func(told Failure) bool {
 		if told.Clause != id {
 			return false

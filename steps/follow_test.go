@@ -16,67 +16,67 @@ import (
 // TestFollow: after a model's first deviation its findings decide nothing (RULINGS 9). AS-001 and AS-005 are binding,
 // AS-002 is a SHOULD.
 func TestFollow(t *testing.T) {
-	f := func(ok bool, at int, model string, clauses ...string) monitor.Finding {
-		return monitor.Finding{Clauses: clauses, OK: ok, Expected: "e", Observed: fmt.Sprintf("o%d", at), At: at, Model: model}
+	f := func(ok bool, at int, model string, clauses ...string) verdict.Finding {
+		return verdict.Finding{Clauses: clauses, OK: ok, Expected: "e", Observed: fmt.Sprintf("o%d", at), At: at, Model: model}
 	}
-	follows := func(f monitor.Finding) monitor.Finding { f.Follows = true; return f }
+	follows := func(f verdict.Finding) verdict.Finding { f.Follows = true; return f }
 	rows := []struct {
 		reason   string
-		checks   []Check // of steps, at record 3 where they have one
-		findings []monitor.Finding
+		checks   []verdict.Finding // of steps, at record 3 where they have one
+		findings []verdict.Finding
 		want     []string
 		under    []string // findings kept under each failure
 	}{
 		{"the second deviation of a model follows from the first", nil,
-			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 2, "s1", "AS-005")},
+			findings{f(false, 1, "s1", "AS-001"), f(false, 2, "s1", "AS-005")},
 			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
 		{"in any order of findings", nil,
-			[]monitor.Finding{f(false, 2, "s1", "AS-005"), f(false, 1, "s1", "AS-001")},
+			findings{f(false, 2, "s1", "AS-005"), f(false, 1, "s1", "AS-001")},
 			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
 		{"a clause kept only by later records is not kept", nil,
-			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(true, 2, "s1", "AS-005")},
+			findings{f(false, 1, "s1", "AS-001"), f(true, 2, "s1", "AS-005")},
 			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, nil},
 		{"a clause kept by an earlier record stays kept", nil,
-			[]monitor.Finding{f(true, 1, "s1", "AS-005"), f(false, 2, "s1", "AS-001"), f(false, 3, "s1", "AS-005")},
+			findings{f(true, 1, "s1", "AS-005"), f(false, 2, "s1", "AS-001"), f(false, 3, "s1", "AS-005")},
 			[]string{"AS-001 failed at 2", "AS-005 kept"}, []string{"AS-001 at 2: AS-005 at 3"}},
 		{"at the record of the deviation everything counts", nil,
-			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 1, "s1", "AS-005")},
+			findings{f(false, 1, "s1", "AS-001"), f(false, 1, "s1", "AS-005")},
 			[]string{"AS-001 failed at 1", "AS-005 failed at 1"}, nil},
 		{"unless the finding says that it follows", nil,
-			[]monitor.Finding{f(false, 1, "s1", "AS-001"), follows(f(false, 1, "s1", "AS-005"))},
+			findings{f(false, 1, "s1", "AS-001"), follows(f(false, 1, "s1", "AS-005"))},
 			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 1"}},
 		{"which needs an earlier deviation", nil,
-			[]monitor.Finding{follows(f(false, 1, "s1", "AS-005"))}, []string{"AS-005 failed at 1"}, nil},
+			findings{follows(f(false, 1, "s1", "AS-005"))}, []string{"AS-005 failed at 1"}, nil},
 		{"another model is not affected", nil,
-			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 2, "s10", "AS-005")},
+			findings{f(false, 1, "s1", "AS-001"), f(false, 2, "s10", "AS-005")},
 			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
 		{"a part of the model is affected", nil,
-			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 2, "s1/t1", "AS-005")},
+			findings{f(false, 1, "s1", "AS-001"), f(false, 2, "s1/t1", "AS-005")},
 			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
 		{"the whole is not affected by a part", nil,
-			[]monitor.Finding{f(false, 1, "s1/t1", "AS-001"), f(false, 2, "s1", "AS-005")},
+			findings{f(false, 1, "s1/t1", "AS-001"), f(false, 2, "s1", "AS-005")},
 			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
 		{"a check of one record always counts", nil,
-			[]monitor.Finding{f(false, 1, "s1", "AS-001"), f(false, 2, "", "AS-005")},
+			findings{f(false, 1, "s1", "AS-001"), f(false, 2, "", "AS-005")},
 			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
 		{"and does not end a model", nil,
-			[]monitor.Finding{f(false, 1, "", "AS-001"), f(false, 2, "s1", "AS-005")},
+			findings{f(false, 1, "", "AS-001"), f(false, 2, "s1", "AS-005")},
 			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
 		{"a warning hides no failure", nil,
-			[]monitor.Finding{f(false, 1, "s1", "AS-002"), f(false, 2, "s1", "AS-005")},
+			findings{f(false, 1, "s1", "AS-002"), f(false, 2, "s1", "AS-005")},
 			[]string{"AS-002 warned at 1", "AS-005 failed at 2"}, nil},
-		{"a step found the first deviation, at a record of the model", []Check{{Clauses: []string{"AS-001"}, Observed: "o", At: 3}},
-			[]monitor.Finding{f(false, 2, "A", "AS-002"), f(false, 4, "A", "AS-005"), f(false, 4, "B", "AS-001")},
+		{"a step found the first deviation, at a record of the model", findings{{Clauses: []string{"AS-001"}, Observed: "o", At: 3}},
+			findings{f(false, 2, "A", "AS-002"), f(false, 4, "A", "AS-005"), f(false, 4, "B", "AS-001")},
 			[]string{"AS-001 failed at 4", "AS-002 warned at 2", "AS-005 follows from AS-001: o"}, []string{"AS-001 at 3: AS-005 at 4"}},
-		{"or at none, and names the model", []Check{{Clauses: []string{"AS-001"}, Observed: "o", Model: "B"}},
-			[]monitor.Finding{f(false, 6, "A", "AS-001"), f(false, 6, "B", "AS-005")},
+		{"or at none, and names the model", findings{{Clauses: []string{"AS-001"}, Observed: "o", Model: "B"}},
+			findings{f(false, 6, "A", "AS-001"), f(false, 6, "B", "AS-005")},
 			[]string{"AS-001 failed at 6", "AS-005 follows from AS-001: o"}, []string{"AS-001 at 0: AS-005 at 6"}},
-		{"later findings of steps follow too, and decide nothing", []Check{{Clauses: []string{"AS-001", "AS-002"}, Observed: "o", At: 1, Model: "B"},
+		{"later findings of steps follow too, and decide nothing", findings{{Clauses: []string{"AS-001", "AS-002"}, Observed: "o", At: 1, Model: "B"},
 			{Clauses: []string{"AS-005"}, Observed: "p", At: 2, Model: "B/1"}, {Clauses: []string{"AS-005"}, OK: true, At: 3, Model: "B"},
 			{Clauses: []string{"AS-005"}, Observed: "q", At: 4}, {Clauses: []string{"AS-005"}, Observed: "r", At: 5, Model: "C"}},
 			nil, nil, []string{"AS-001 at 1: AS-005 at 2"}},
-		{"what a step reports too is reported once, and is a deviation", []Check{{Clauses: []string{"AS-001"}, Expected: "e", Observed: "o5", At: 5}},
-			[]monitor.Finding{f(false, 5, "C", "AS-001"), f(false, 6, "C", "AS-005")},
+		{"what a step reports too is reported once, and is a deviation", findings{{Clauses: []string{"AS-001"}, Expected: "e", Observed: "o5", At: 5}},
+			findings{f(false, 5, "C", "AS-001"), f(false, 6, "C", "AS-005")},
 			[]string{"AS-005 follows from AS-001: o5"}, []string{"AS-001 at 5: AS-005 at 6"}},
 	}
 	for _, r := range rows {
@@ -87,7 +87,7 @@ func TestFollow(t *testing.T) {
 			}
 			_ = w.Judge(r.checks...)
 			m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001", "AS-002", "AS-005"},
-				Check: func([]transcript.Record) []monitor.Finding { return r.findings },
+				Check: func([]transcript.Record) []verdict.Finding { return r.findings },
 				Of:    func(r transcript.Record) string { return r.Conn }}
 			var got, under []string
 			keep := func(f Failure) {

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"fmt"
+	"parley/verdict"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,26 +10,27 @@ import (
 
 // TestGroup: repeated failures are counted on the first of their group, separately for each clause.
 func TestGroup(t *testing.T) {
-	of := func(group string, clauses ...string) Check {
-		return Check{Clauses: clauses, Expected: "this", Observed: "that of " + group, At: 7, Group: group}
+	of := func(group string, clauses ...string) verdict.Finding {
+		return verdict.Finding{Clauses: clauses, Expected: "this", Observed: "that of " + group, At: 7, Group: group}
 	}
 	for _, r := range []struct {
 		reason string
-		checks []Check
+		checks []verdict.Finding
 		want   []string // clause, what was observed, and the count
 	}{
-		{"without a group each is kept", []Check{of("", "AS-001"), of("", "AS-001")},
+		{"without a group each is kept", []verdict.Finding{of("", "AS-001"), of("", "AS-001")},
 			[]string{"AS-001 that of  0", "AS-001 that of  0"}},
-		{"a single failure of a group", []Check{of("a", "AS-001")}, []string{"AS-001 that of a 0"}},
-		{"others of a group are counted on the first", []Check{of("a", "AS-001"), of("a", "AS-001"), of("a", "AS-001")},
+		{"a single failure of a group", []verdict.Finding{of("a", "AS-001")}, []string{"AS-001 that of a 0"}},
+		{"others of a group are counted on the first", []verdict.Finding{of("a", "AS-001"), of("a", "AS-001"), of("a",
+			"AS-001")},
 			[]string{"AS-001 that of a 3"}},
-		{"each group by itself", []Check{of("a", "AS-001"), of("b", "AS-001"), of("a", "AS-001")},
+		{"each group by itself", []verdict.Finding{of("a", "AS-001"), of("b", "AS-001"), of("a", "AS-001")},
 			[]string{"AS-001 that of a 2", "AS-001 that of b 0"}},
-		{"each clause by itself", []Check{of("a", "AS-001"), of("a", "AS-001", "AS-005")},
+		{"each clause by itself", []verdict.Finding{of("a", "AS-001"), of("a", "AS-001", "AS-005")},
 			[]string{"AS-001 that of a 2", "AS-005 that of a 0"}},
-		{"passed checks do not count", []Check{of("a", "AS-001"),
+		{"passed checks do not count", []verdict.Finding{of("a", "AS-001"),
 			{Clauses: []string{"AS-001"}, OK: true, Group: "a"}}, []string{"AS-001 that of a 0"}},
-		{"warnings too", []Check{of("a", "AS-002"), of("a", "AS-002")}, []string{"AS-002 that of a 2"}},
+		{"warnings too", []verdict.Finding{of("a", "AS-002"), of("a", "AS-002")}, []string{"AS-002 that of a 2"}},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-001", "@AS-002", "@AS-005")
@@ -51,10 +53,10 @@ func TestGroup(t *testing.T) {
 func TestFailuresAreBounded(t *testing.T) {
 	w := world(t, false, "@AS-001", "@AS-005")
 	for i := range maxKept + 5 {
-		_ = w.Judge(Check{Clauses: []string{"AS-001"}, Expected: "this", Observed: "that",
+		_ = w.Judge(verdict.Finding{Clauses: []string{"AS-001"}, Expected: "this", Observed: "that",
 			Group: fmt.Sprint(i % (maxKept + 2))})
 	}
-	_ = w.Judge(Check{Clauses: []string{"AS-005"}, Expected: "this", Observed: "that"})
+	_ = w.Judge(verdict.Finding{Clauses: []string{"AS-005"}, Expected: "this", Observed: "that"})
 	total := 0
 	for _, f := range w.failures {
 		total += max(1, f.Count)

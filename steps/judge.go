@@ -13,16 +13,9 @@ import (
 	"parley/verdict"
 )
 
-// Check is a Finding of a step. The scenario's tags decide which of its clauses are judged; other scenarios judge the
-// rest.
-type Check = verdict.Finding
-
-// Miss says that an awaited record did not come, and why.
-type Miss = verdict.Miss
-
-// CheckOf returns a Check of one record, with the record as the observation.
-func CheckOf(r transcript.Record, ok bool, expected string, clauses ...string) Check {
-	return Check{Clauses: clauses, OK: ok, Expected: expected, Observed: Seen(r), At: r.N}
+// CheckOf returns a Finding on one record, with the record as the observation.
+func CheckOf(r transcript.Record, ok bool, expected string, clauses ...string) verdict.Finding {
+	return verdict.Finding{Clauses: clauses, OK: ok, Expected: expected, Observed: Seen(r), At: r.N}
 }
 
 // maxKept bounds the failures per clause that a scenario keeps. Further ones are only counted on the last, whatever
@@ -91,13 +84,13 @@ func (e *NotApplicableError) Error() string { return "not applicable: " + e.Reas
 // Judge records checks. Clauses without a tag on the scenario are ignored. A broken clause does not end the scenario,
 // so that it reports as much as possible; use Need for a check that the rest of the scenario depends on. A broken
 // SHOULD is a warning; below that, a difference is an observation.
-func (w *World) Judge(checks ...Check) error {
+func (w *World) Judge(checks ...verdict.Finding) error {
 	w.judge(checks)
 	return nil
 }
 
 // judge records checks and returns the failures of binding clauses.
-func (w *World) judge(checks []Check) (broken []Failure) {
+func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
 	for _, c := range checks {
 		if w.isCut() { // after the cut nothing was waited for long enough to judge it
 			w.skip(c.Clauses)
@@ -177,7 +170,7 @@ func (f *Failure) count(other Failure) {
 
 // missing reports whether a failed check only means that an answer was late, or that the target had no room for the
 // request. A wrong answer is wrong however busy the target is.
-func (w *World) missing(c Check) bool {
+func (w *World) missing(c verdict.Finding) bool {
 	if at := w.T.After(c.At - 1); c.At > 0 && len(at) > 0 && at[0].Dir == transcript.Received {
 		switch at[0].Kind {
 		// a page always looks like something; a failure carries no message
@@ -190,7 +183,7 @@ func (w *World) missing(c Check) bool {
 }
 
 // ended reports whether a check failed because the connection ended before the awaited record came.
-func (w *World) ended(c Check) bool {
+func (w *World) ended(c verdict.Finding) bool {
 	if c.Miss == nil || c.Miss.At == 0 {
 		return false
 	}
@@ -203,8 +196,8 @@ func (f *Failure) sightings() []*Failure { return append([]*Failure{f}, f.others
 
 // Need is Judge for a check that the rest of the scenario depends on. If the check fails, the scenario ends: with a
 // *BrokenError if that breaks a clause which the scenario judges, else with a *NotTestedError.
-func (w *World) Need(c Check) error {
-	broken := w.judge([]Check{c})
+func (w *World) Need(c verdict.Finding) error {
+	broken := w.judge([]verdict.Finding{c})
 	switch {
 	case w.cut:
 		return NotTestedf("%s", w.cutBy())

@@ -16,10 +16,13 @@ import (
 )
 
 // ok and broken are checks of clauses.
-func ok(clauses ...string) Check { return Check{Clauses: clauses, OK: true} }
+// findings are several, in a table of a test.
+type findings = []verdict.Finding
 
-func broken(clauses ...string) Check {
-	return Check{Clauses: clauses, Expected: "this", Observed: "that", Diff: "-this +that", At: 7}
+func ok(clauses ...string) verdict.Finding { return verdict.Finding{Clauses: clauses, OK: true} }
+
+func broken(clauses ...string) verdict.Finding {
+	return verdict.Finding{Clauses: clauses, Expected: "this", Observed: "that", Diff: "-this +that", At: 7}
 }
 
 // all are tags of every level.
@@ -40,36 +43,36 @@ func TestJudge(t *testing.T) {
 		reason string
 		strict bool
 		tags   []string
-		checks []Check
+		checks []verdict.Finding
 		want   []string // outcomes of the tags
 		failed []string // clauses of failures, with their outcomes
 	}{
-		{"a kept clause has passed", false, []string{"@AS-001"}, []Check{ok("AS-001")}, []string{"AS-001 passed"}, nil},
+		{"a kept clause has passed", false, []string{"@AS-001"}, findings{ok("AS-001")}, []string{"AS-001 passed"}, nil},
 		{"a clause without a tag is ignored", false, []string{"@AS-001"},
-			[]Check{ok("AS-001"), broken("AS-006", "AS-002")}, []string{"AS-001 passed"}, nil},
-		{"a broken MUST has failed", false, []string{"@AS-001"}, []Check{broken("AS-001")}, []string{"AS-001 failed"},
+			findings{ok("AS-001"), broken("AS-006", "AS-002")}, []string{"AS-001 passed"}, nil},
+		{"a broken MUST has failed", false, []string{"@AS-001"}, findings{broken("AS-001")}, []string{"AS-001 failed"},
 			[]string{"AS-001 failed"}},
-		{"a broken CONFLICT too", false, []string{"@AS-005"}, []Check{broken("AS-005")}, []string{"AS-005 failed"},
+		{"a broken CONFLICT too", false, []string{"@AS-005"}, findings{broken("AS-005")}, []string{"AS-005 failed"},
 			[]string{"AS-005 failed"}},
-		{"a broken SHOULD warns", false, []string{"@AS-002"}, []Check{broken("AS-002")}, []string{"AS-002 warned"},
+		{"a broken SHOULD warns", false, []string{"@AS-002"}, findings{broken("AS-002")}, []string{"AS-002 warned"},
 			[]string{"AS-002 warned"}},
-		{"and fails in strict mode", true, []string{"@AS-002"}, []Check{broken("AS-002")}, []string{"AS-002 failed"},
+		{"and fails in strict mode", true, []string{"@AS-002"}, findings{broken("AS-002")}, []string{"AS-002 failed"},
 			[]string{"AS-002 failed"}},
-		{"MAY and INFO are observed", false, []string{"@AS-003", "@AS-004"}, []Check{broken("AS-003", "AS-004")},
+		{"MAY and INFO are observed", false, []string{"@AS-003", "@AS-004"}, findings{broken("AS-003", "AS-004")},
 			[]string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
-		{"in strict mode too", true, []string{"@AS-003", "@AS-004"}, []Check{broken("AS-003", "AS-004")},
+		{"in strict mode too", true, []string{"@AS-003", "@AS-004"}, findings{broken("AS-003", "AS-004")},
 			[]string{"AS-003 not-applicable", "AS-004 not-applicable"}, nil},
-		{"a clause unknown to the ledger is binding", false, []string{"@AS-999"}, []Check{broken("AS-999")},
+		{"a clause unknown to the ledger is binding", false, []string{"@AS-999"}, findings{broken("AS-999")},
 			[]string{"AS-999 failed"}, []string{"AS-999 failed"}},
-		{"one check breaks every clause that it names", false, all, []Check{broken("AS-001", "AS-002", "AS-005")},
+		{"one check breaks every clause that it names", false, all, findings{broken("AS-001", "AS-002", "AS-005")},
 			[]string{"AS-001 failed", "AS-002 warned", "AS-003 not-tested", "AS-004 not-tested", "AS-005 failed"},
 			[]string{"AS-001 failed", "AS-002 warned", "AS-005 failed"}},
 		{"a failure stays, whatever comes after it", false, []string{"@AS-001"},
-			[]Check{ok("AS-001"), broken("AS-001"), ok("AS-001")}, []string{"AS-001 failed"}, []string{"AS-001 failed"}},
-		{"a warning stays too", false, []string{"@AS-002"}, []Check{broken("AS-002"), ok("AS-002")},
+			findings{ok("AS-001"), broken("AS-001"), ok("AS-001")}, []string{"AS-001 failed"}, []string{"AS-001 failed"}},
+		{"a warning stays too", false, []string{"@AS-002"}, findings{broken("AS-002"), ok("AS-002")},
 			[]string{"AS-002 warned"}, []string{"AS-002 warned"}},
 		{"every check is judged, even after a broken one", false, []string{"@AS-001", "@AS-006"},
-			[]Check{broken("AS-001"), ok("AS-006")}, []string{"AS-001 failed", "AS-006 passed"}, []string{"AS-001 failed"}},
+			findings{broken("AS-001"), ok("AS-006")}, []string{"AS-001 failed", "AS-006 passed"}, []string{"AS-001 failed"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -109,22 +112,22 @@ func TestCutIsNoPass(t *testing.T) {
 // are not tested; an earlier failure stays.
 func TestCutTakesPassBack(t *testing.T) {
 	const untested = verdict.NotTested
-	one, both := []Check{ok("AS-001")}, []Check{ok("AS-001", "AS-006")}
+	one, both := findings{ok("AS-001")}, findings{ok("AS-001", "AS-006")}
 	for _, row := range []struct {
 		reason string
 		ends   bool // before its last step
-		before []Check
-		behind []Check
+		before []verdict.Finding
+		behind []verdict.Finding
 		total  verdict.Outcome
 		first  verdict.Outcome // of AS-001
 		second verdict.Outcome // of AS-006
 	}{
 		{"the same clause", false, both, one, untested, untested, verdict.Passed},
-		{"the skipped check fails", false, both, []Check{broken("AS-001")}, untested, untested, verdict.Passed},
-		{"another clause", false, one, []Check{ok("AS-006")}, untested, verdict.Passed, untested},
-		{"other scenarios' clause", false, both, []Check{ok("AS-002")}, verdict.Passed, verdict.Passed, verdict.Passed},
+		{"the skipped check fails", false, both, findings{broken("AS-001")}, untested, untested, verdict.Passed},
+		{"another clause", false, one, findings{ok("AS-006")}, untested, verdict.Passed, untested},
+		{"other scenarios' clause", false, both, findings{ok("AS-002")}, verdict.Passed, verdict.Passed, verdict.Passed},
 		{"the last steps are left out", true, both, one, untested, untested, untested},
-		{"broken before", false, []Check{broken("AS-001"), ok("AS-006")}, both, verdict.Failed, verdict.Failed, untested},
+		{"broken before", false, findings{broken("AS-001"), ok("AS-006")}, both, verdict.Failed, verdict.Failed, untested},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-001", "@AS-006")
@@ -146,7 +149,7 @@ func TestCutTakesPassBack(t *testing.T) {
 func TestNeed(t *testing.T) {
 	rows := []struct {
 		reason string
-		check  Check
+		check  verdict.Finding
 		cut    bool
 		want   error // its type
 		text   string
@@ -184,29 +187,29 @@ func TestNeed(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	rows := []struct {
 		reason string
-		checks []Check
+		checks []verdict.Finding
 		err    error
 		want   verdict.Outcome
 		why    string
 		left   string // outcome of AS-006, which no step judged
 	}{
-		{"nothing broken", []Check{ok("AS-001")}, nil, verdict.Passed, "", "not-tested"},
-		{"a failure", []Check{broken("AS-001")}, nil, verdict.Failed, "that", "not-tested"},
-		{"a warning", []Check{broken("AS-002")}, nil, verdict.Warned, "that", "not-tested"},
-		{"a warning and a failure", []Check{broken("AS-002"), broken("AS-001")}, nil, verdict.Failed, "that", "not-tested"},
-		{"a failure that ended it", []Check{broken("AS-001")}, &BrokenError{Failures: []Failure{{Clause: "AS-001"}}},
+		{"nothing broken", findings{ok("AS-001")}, nil, verdict.Passed, "", "not-tested"},
+		{"a failure", findings{broken("AS-001")}, nil, verdict.Failed, "that", "not-tested"},
+		{"a warning", findings{broken("AS-002")}, nil, verdict.Warned, "that", "not-tested"},
+		{"a warning and a failure", findings{broken("AS-002"), broken("AS-001")}, nil, verdict.Failed, "that", "not-tested"},
+		{"a failure that ended it", findings{broken("AS-001")}, &BrokenError{Failures: []Failure{{Clause: "AS-001"}}},
 			verdict.Failed, "that", "not-tested"},
-		{"a failure before something could not be tested", []Check{broken("AS-001")}, NotTestedf("no model"), verdict.Failed,
+		{"a failure before something could not be tested", findings{broken("AS-001")}, NotTestedf("no model"), verdict.Failed,
 			"that", "not-tested"},
-		{"a warning before it", []Check{broken("AS-002")}, NotTestedf("no model"), verdict.Warned, "not tested: no model",
+		{"a warning before it", findings{broken("AS-002")}, NotTestedf("no model"), verdict.Warned, "not tested: no model",
 			"not-tested"},
-		{"it could not be tested", []Check{ok("AS-001")}, NotTestedf("no %s", "model"), verdict.NotTested, "no model",
+		{"it could not be tested", findings{ok("AS-001")}, NotTestedf("no %s", "model"), verdict.NotTested, "no model",
 			"not-tested"},
 		{"it is optional", nil, &NotApplicableError{Reason: "not declared"}, verdict.NotApplicable, "not declared",
 			"not-applicable"},
 		{"wrapped errors count as well", nil, fmt.Errorf("step: %w", NotTestedf("no model")), verdict.NotTested, "no model",
 			"not-tested"},
-		{"unreachable", []Check{broken("AS-001")}, &UnreachableError{Err: errors.New("refused")}, verdict.EnvError,
+		{"unreachable", findings{broken("AS-001")}, &UnreachableError{Err: errors.New("refused")}, verdict.EnvError,
 			"the target cannot be reached: refused", "environment-error"},
 		{"any other error is a harness error", nil, errors.New("oops"), verdict.HarnessError, "oops", "harness-error"},
 		{"so is an undefined step", nil, godog.ErrUndefined, verdict.HarnessError, godog.ErrUndefined.Error(),
@@ -271,28 +274,28 @@ func TestReached(t *testing.T) {
 }
 
 func TestMonitored(t *testing.T) {
-	f := func(ok bool, at int, clauses ...string) monitor.Finding {
-		return monitor.Finding{Clauses: clauses, OK: ok, Expected: "e", Observed: "o", At: at}
+	f := func(ok bool, at int, clauses ...string) verdict.Finding {
+		return verdict.Finding{Clauses: clauses, OK: ok, Expected: "e", Observed: "o", At: at}
 	}
 	rows := []struct {
 		reason   string
-		findings []monitor.Finding
+		findings []verdict.Finding
 		want     []string
 	}{
 		{"without findings there is no judgement", nil, nil},
-		{"kept", []monitor.Finding{f(true, 1, "AS-001", "AS-002")}, []string{"AS-001 kept", "AS-002 kept"}},
-		{"the first break wins", []monitor.Finding{f(true, 1, "AS-001"), f(false, 2, "AS-001"), f(false, 3, "AS-001")},
+		{"kept", findings{f(true, 1, "AS-001", "AS-002")}, []string{"AS-001 kept", "AS-002 kept"}},
+		{"the first break wins", findings{f(true, 1, "AS-001"), f(false, 2, "AS-001"), f(false, 3, "AS-001")},
 			[]string{"AS-001 failed at 2"}},
-		{"according to its level", []monitor.Finding{f(false, 1, "AS-001", "AS-002", "AS-004")},
+		{"according to its level", findings{f(false, 1, "AS-001", "AS-002", "AS-004")},
 			[]string{"AS-001 failed at 1", "AS-002 warned at 1", "AS-004 not-applicable at 1"}},
-		{"clauses outside the monitor's list are ignored", []monitor.Finding{f(false, 1, "AS-006"), f(true, 1, "AS-001")},
+		{"clauses outside the monitor's list are ignored", findings{f(false, 1, "AS-006"), f(true, 1, "AS-001")},
 			[]string{"AS-001 kept"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-003") // monitors judge regardless of the scenario's tags
 			m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001", "AS-002", "AS-004"},
-				Check: func([]transcript.Record) []monitor.Finding { return r.findings }}
+				Check: func([]transcript.Record) []verdict.Finding { return r.findings }}
 			var got []string
 			res := w.result([]monitor.Monitor{m}, nil)
 			for _, x := range res.Monitors {

@@ -13,35 +13,41 @@ import (
 
 // TestMissing: a missing message is distinguished from a wrong one, which is wrong under any load.
 func TestMissing(t *testing.T) {
-	late := &Miss{Reason: "nothing of the kind within 10s", Late: true}
+	late := &verdict.Miss{Reason: "nothing of the kind within 10s", Late: true}
 	for _, row := range []struct {
 		reason string
 		record transcript.Record // number 1
-		check  Check
+		check  verdict.Finding
 		want   bool
 	}{
-		{"nothing came", transcript.Record{Dir: transcript.Sent}, Check{Miss: late, At: 1}, true},
-		{"nothing came, without a record", transcript.Record{}, Check{Miss: late}, true},
+		{"nothing came", transcript.Record{Dir: transcript.Sent}, verdict.Finding{Miss: late, At: 1}, true},
+		{"nothing came, without a record", transcript.Record{}, verdict.Finding{Miss: late}, true},
 		{"another record ended the wait", transcript.Record{Dir: transcript.Sent},
-			Check{Miss: &Miss{Reason: "the turn has ended", At: 1}, At: 1}, false},
+			verdict.Finding{Miss: &verdict.Miss{Reason: "the turn has ended", At: 1}, At: 1}, false},
 		{"something else came in its place", transcript.Record{Dir: transcript.Received, Kind: transcript.Frame},
-			Check{Miss: late, At: 1}, false},
-		{"what came is wrong", transcript.Record{Dir: transcript.Received, Kind: transcript.Stream}, Check{At: 1}, false},
-		{"a page shows something else so far", transcript.Record{Dir: transcript.Received, Kind: transcript.Snapshot},
-			Check{Miss: late, At: 1}, true},
-		{"a page shows what is wrong", transcript.Record{Dir: transcript.Received, Kind: transcript.Snapshot}, Check{At: 1},
+			verdict.Finding{Miss: late, At: 1}, false},
+		{"what came is wrong", transcript.Record{Dir: transcript.Received, Kind: transcript.Stream}, verdict.Finding{At: 1},
 			false},
-		{"HTTP 503", transcript.Record{Dir: transcript.Received, Kind: transcript.Response, Status: 503}, Check{At: 1}, true},
-		{"HTTP 429", transcript.Record{Dir: transcript.Received, Kind: transcript.Response, Status: 429}, Check{At: 1}, true},
-		{"HTTP 500", transcript.Record{Dir: transcript.Received, Kind: transcript.Response, Status: 500}, Check{At: 1},
+		{"a page shows something else so far", transcript.Record{Dir: transcript.Received, Kind: transcript.Snapshot},
+			verdict.Finding{Miss: late, At: 1}, true},
+		{"a page shows what is wrong", transcript.Record{Dir: transcript.Received, Kind: transcript.Snapshot},
+			verdict.Finding{At: 1},
+			false},
+		{"HTTP 503", transcript.Record{Dir: transcript.Received, Kind: transcript.Response, Status: 503},
+			verdict.Finding{At: 1}, true},
+		{"HTTP 429", transcript.Record{Dir: transcript.Received, Kind: transcript.Response, Status: 429},
+			verdict.Finding{At: 1}, true},
+		{"HTTP 500", transcript.Record{Dir: transcript.Received, Kind: transcript.Response, Status: 500},
+			verdict.Finding{At: 1},
 			false},
 		{"closed with 1013", transcript.Record{Dir: transcript.Received, Kind: transcript.Closed, Status: 1013},
-			Check{Miss: &Miss{At: 1}, At: 1}, true},
+			verdict.Finding{Miss: &verdict.Miss{At: 1}, At: 1}, true},
 		{"closed with 1011", transcript.Record{Dir: transcript.Received, Kind: transcript.Closed, Status: 1011},
-			Check{Miss: &Miss{At: 1}, At: 1}, false},
-		{"a 503 sent by us", transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Status: 503}, Check{At: 1},
+			verdict.Finding{Miss: &verdict.Miss{At: 1}, At: 1}, false},
+		{"a 503 sent by us", transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Status: 503},
+			verdict.Finding{At: 1},
 			false},
-		{"a difference without a record", transcript.Record{}, Check{}, false},
+		{"a difference without a record", transcript.Record{}, verdict.Finding{}, false},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-001")
@@ -95,15 +101,16 @@ func TestStands(t *testing.T) {
 	said(w, "A", transcript.Closed, "end")
 	for _, row := range []struct {
 		reason string
-		check  Check
+		check  verdict.Finding
 		want   bool
 	}{
-		{"a message", Check{At: 1}, true},
-		{"a message in place of what was awaited", Check{At: 1, Miss: &Miss{At: 1}}, true},
-		{"a message followed by the end of the connection", Check{At: 1, Miss: &Miss{At: 2}}, false},
-		{"a message followed by a timeout", Check{At: 1, Miss: &Miss{Late: true}}, true}, // something else came
-		{"the end", Check{At: 2}, false},
-		{"no record", Check{}, false},
+		{"a message", verdict.Finding{At: 1}, true},
+		{"a message in place of what was awaited", verdict.Finding{At: 1, Miss: &verdict.Miss{At: 1}}, true},
+		{"a message followed by the end of the connection", verdict.Finding{At: 1, Miss: &verdict.Miss{At: 2}}, false},
+		{"a message followed by a timeout", verdict.Finding{At: 1, Miss: &verdict.Miss{Late: true}}, true},
+		// something else came
+		{"the end", verdict.Finding{At: 2}, false},
+		{"no record", verdict.Finding{}, false},
 	} {
 		w.failures = nil
 		row.check.Clauses = []string{"AS-001"}
@@ -117,7 +124,7 @@ func TestStands(t *testing.T) {
 // TestMissingOfAKind: one wrong message in a group of differences makes the whole group wrong.
 func TestMissingOfAKind(t *testing.T) {
 	w := world(t, false, "@AS-001")
-	check := Check{Clauses: []string{"AS-001"}, Group: "g", Miss: &Miss{Late: true}}
+	check := verdict.Finding{Clauses: []string{"AS-001"}, Group: "g", Miss: &verdict.Miss{Late: true}}
 	_ = w.Judge(check, check)
 	if f := w.failures[0]; !f.Missing || f.Count != 2 {
 		t.Errorf("two that are missing: %+v", f)

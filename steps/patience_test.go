@@ -162,7 +162,7 @@ func TestDecided(t *testing.T) {
 }
 
 // fenced is awaits with a fence that is answered some time after it was sent.
-func fenced(t *testing.T, w *World, comes, answered time.Duration) (took time.Duration, miss *Miss) {
+func fenced(t *testing.T, w *World, comes, answered time.Duration) (took time.Duration, miss *verdict.Miss) {
 	t.Helper()
 	mark, begin := w.T.Len(), time.Now()
 	timer := time.AfterFunc(comes, func() { said(w, "A", transcript.Stream, "yes") })

@@ -141,7 +141,7 @@ func (toy) Register(sc *godog.ScenarioContext, w func() *World) {
 	})
 	Step(sc, `^it waits for ever$`, func(ctx context.Context) error {
 		_, miss := w().Await(ctx, Wait{Conn: "A", Match: func(*transcript.Record) bool { return false }})
-		return w().Need(Check{Clauses: []string{"AS-001"}, Expected: "it", Observed: miss.Reason})
+		return w().Need(verdict.Finding{Clauses: []string{"AS-001"}, Expected: "it", Observed: miss.Reason})
 	})
 }
 

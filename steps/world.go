@@ -186,12 +186,12 @@ type lateError struct{ error }
 func (e *lateError) Unwrap() error { return e.error }
 
 // NotOpened returns the Miss for an error of Open; nil for none.
-func NotOpened(err error) *Miss {
+func NotOpened(err error) *verdict.Miss {
 	if err == nil {
 		return nil
 	}
 	var late *lateError
-	return &Miss{Reason: err.Error(), Late: errors.As(err, &late)}
+	return &verdict.Miss{Reason: err.Error(), Late: errors.As(err, &late)}
 }
 
 // Whole reports, to functions registered by AtEnd, whether every step was executed. The absence of a message counts
@@ -233,7 +233,7 @@ type Wait struct {
 var errLimit = errors.New("limit")
 
 // Await blocks until a record matches. A *Miss says why none came.
-func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
+func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.Miss) {
 	a := w.awaiting(ctx, e)
 	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
@@ -250,17 +250,17 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *Miss) {
 		return transcript.Record{}, a.miss
 	case (a.closed || errors.Is(err, errLimit)) && w.outgrown(): // it may have come beyond the transcript's bounds
 		w.cut, w.why = true, "the target sent more than a transcript holds: what came behind that is not known"
-		return transcript.Record{}, &Miss{Reason: w.why}
+		return transcript.Record{}, &verdict.Miss{Reason: w.why}
 	case a.closed:
-		return transcript.Record{}, &Miss{Reason: fmt.Sprintf(
+		return transcript.Record{}, &verdict.Miss{Reason: fmt.Sprintf(
 			"nothing of the kind before the answer of a later request, in record %d", a.answered)}
 	case errors.Is(err, errLimit):
 		w.late++
-		return transcript.Record{}, &Miss{Late: true, Reason: "nothing of the kind within " + Span(a.within) +
+		return transcript.Record{}, &verdict.Miss{Late: true, Reason: "nothing of the kind within " + Span(a.within) +
 			w.cry(e.Conn, e.After)}
 	case err != nil: // interrupted or out of time: from now on nothing is the target's fault
 		w.cut = true
-		return transcript.Record{}, &Miss{Reason: "the scenario was cut off: " + err.Error()}
+		return transcript.Record{}, &verdict.Miss{Reason: "the scenario was cut off: " + err.Error()}
 	}
 	w.Env.tookFor(took, a.limit)
 	return rec, nil
@@ -297,7 +297,7 @@ type awaiting struct {
 	answer        func(*transcript.Record) bool // matches the fence's answer; nil before the fence is sent
 	answered      int                           // record of that answer
 	closed        bool                          // the fence has ended the wait
-	miss          *Miss
+	miss          *verdict.Miss
 }
 
 func (w *World) awaiting(ctx context.Context, e Wait) *awaiting {
@@ -394,10 +394,10 @@ func (a *awaiting) record(r *transcript.Record) bool {
 		a.w.cut, a.w.why = true, r.Label // it is unknown whether the target received the request
 	}
 	if r.Dir == transcript.Received && r.Kind == transcript.Closed {
-		a.miss = &Miss{Reason: r.Label, At: r.N}
+		a.miss = &verdict.Miss{Reason: r.Label, At: r.N}
 	} else if a.Hopeless != nil {
 		if why := a.Hopeless(r); why != "" {
-			a.miss = &Miss{Reason: why, At: r.N}
+			a.miss = &verdict.Miss{Reason: why, At: r.N}
 		}
 	}
 	return a.miss != nil

@@ -66,20 +66,20 @@ func TestAwait(t *testing.T) {
 		script func(w *World)
 		wait   Wait
 		n      int // the matching record; 0: none
-		miss   *Miss
+		miss   *verdict.Miss
 		cut    bool
 	}{
 		{"it is there", func(w *World) { said(w, "A", transcript.Stream, "yes") }, Wait{}, 1, nil, false},
-		{"it is before the mark", func(w *World) { said(w, "A", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{After: 1}, 0, &Miss{Reason: "gone", At: 2}, false},
-		{"another connection's does not count", func(w *World) { said(w, "B", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{}, 0, &Miss{Reason: "gone", At: 2}, false},
+		{"it is before the mark", func(w *World) { said(w, "A", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{After: 1}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
+		{"another connection's does not count", func(w *World) { said(w, "B", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
 		{"nor does another connection's end", func(w *World) { said(w, "B", transcript.Closed, "gone"); said(w, "A", transcript.Stream, "yes") }, Wait{}, 2, nil, false},
 		{"nor what makes another hopeless", func(w *World) { said(w, "B", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 2, nil, false},
-		{"the connection ends first", func(w *World) { said(w, "A", transcript.Closed, "gone"); said(w, "A", transcript.Stream, "yes") }, Wait{}, 0, &Miss{Reason: "gone", At: 1}, false},
-		{"it can no longer come", func(w *World) { said(w, "A", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 0, &Miss{Reason: "it was refused", At: 1}, false},
+		{"the connection ends first", func(w *World) { said(w, "A", transcript.Closed, "gone"); said(w, "A", transcript.Stream, "yes") }, Wait{}, 0, &verdict.Miss{Reason: "gone", At: 1}, false},
+		{"it can no longer come", func(w *World) { said(w, "A", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 0, &verdict.Miss{Reason: "it was refused", At: 1}, false},
 		{"the awaited record may itself be hopeless", func(w *World) { said(w, "A", transcript.Stream, "yes") },
 			Wait{Hopeless: func(*transcript.Record) string { return "never" }}, 1, nil, false},
 		{"an awaited end is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") }, Wait{}, 1, nil, false},
-		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Within: time.Millisecond}, 0, &Miss{Reason: "nothing of the kind within 1ms", Late: true}, false},
+		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Within: time.Millisecond}, 0, &verdict.Miss{Reason: "nothing of the kind within 1ms", Late: true}, false},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -130,10 +130,10 @@ func TestCutOff(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
 	_, miss := w.Await(ctx, Wait{Conn: "A", Match: labelled("yes")})
-	if diff := cmp.Diff(&Miss{Reason: "the scenario was cut off: interrupted"}, miss); diff != "" {
+	if diff := cmp.Diff(&verdict.Miss{Reason: "the scenario was cut off: interrupted"}, miss); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
-	err := w.Need(Check{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})
+	err := w.Need(verdict.Finding{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})
 	if got, _ := w.outcome(err); got != "not-tested" || len(w.failures) > 0 {
 		t.Errorf("the scenario is %s, with failures %v", got, w.failures)
 	}
@@ -227,8 +227,8 @@ func TestLate(t *testing.T) {
 	if _, miss := w.Await(t.Context(), Wait{Conn: "A", After: 1, Within: time.Millisecond, Match: func(*transcript.Record) bool { return true }}); miss == nil {
 		t.Error("a step gets what it has not waited for in time")
 	}
-	m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001"}, Check: func(records []transcript.Record) []monitor.Finding {
-		return []monitor.Finding{{Clauses: []string{"AS-001"}, OK: len(records) == 1, At: 1}}
+	m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001"}, Check: func(records []transcript.Record) []verdict.Finding {
+		return []verdict.Finding{{Clauses: []string{"AS-001"}, OK: len(records) == 1, At: 1}}
 	}}
 	if res := w.result([]monitor.Monitor{m}, nil); res.Monitors[0].Outcome != verdict.Passed || len(res.Records) != 2 {
 		t.Error("a monitor sees what came late, or it is not kept")
@@ -273,7 +273,7 @@ func TestLost(t *testing.T) {
 // TestResetTwice: if it is unknown whether the target received a request, a missing answer proves nothing.
 func TestResetTwice(t *testing.T) {
 	w := world(t, false, "@AS-001", "@AS-002")
-	_ = w.Judge(Check{Clauses: []string{"AS-002"}, OK: true})
+	_ = w.Judge(verdict.Finding{Clauses: []string{"AS-002"}, OK: true})
 	w.T.Remark("A", "%sPOST /message", driver.Repeated)
 	said(w, "A", transcript.Failure, driver.ResetTwice+"read: connection reset by peer")
 	failed := func(r *transcript.Record) string {
@@ -286,7 +286,7 @@ func TestResetTwice(t *testing.T) {
 	if miss == nil || miss.At != 2 {
 		t.Fatalf("the wait ended with %v", miss)
 	}
-	err := w.Need(Check{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})
+	err := w.Need(verdict.Finding{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})
 	res := w.result(nil, err)
 	// the skipped steps may judge both
 	const why = "reset twice: read: connection reset by peer"

@@ -13,6 +13,7 @@ import (
 	"parley/internal/deadline"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // act performs a user action. An action that a person could not perform is a *browser.ActError.
@@ -49,7 +50,7 @@ func (s *suite) does(ctx context.Context, label string, what fields, clauses ...
 	err := s.act(ctx, label, what)
 	var cannot *browser.ActError
 	if errors.As(err, &cannot) {
-		return s.Need(steps.Check{Clauses: clauses, Expected: "a page on which " + label, Observed: cannot.Error(),
+		return s.Need(verdict.Finding{Clauses: clauses, Expected: "a page on which " + label, Observed: cannot.Error(),
 			At: s.T.Len()})
 	}
 	return err
@@ -134,7 +135,7 @@ func (s *suite) clock(odd string) {
 }
 
 // asked waits for a request from the page since the user's latest act.
-func (s *suite) asked(ctx context.Context, kind string) (transcript.Record, *steps.Miss) {
+func (s *suite) asked(ctx context.Context, kind string) (transcript.Record, *verdict.Miss) {
 	return s.Await(ctx, steps.Wait{Conn: s.now.server.party, After: s.now.act - 1, Match: func(r *transcript.Record) bool {
 		return r.Dir == transcript.Received && r.Kind == transcript.Request && r.Event != nil && r.Event.Type == kind
 	}})

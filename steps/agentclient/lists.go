@@ -15,6 +15,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
+	"parley/verdict"
 )
 
 // namesOf matches the names of agents in a step.
@@ -142,7 +143,7 @@ func (s *suite) hasID(_ context.Context, id string) error {
 	if l == nil {
 		return steps.NotTestedf("nothing of the page was seen")
 	}
-	return s.Judge(steps.Check{Clauses: []string{"AC-029"}, OK: l.Select.ID == id, Expected: "the id " + id,
+	return s.Judge(verdict.Finding{Clauses: []string{"AC-029"}, OK: l.Select.ID == id, Expected: "the id " + id,
 		Observed: fmt.Sprintf("the id %q", l.Select.ID), At: n})
 }
 
@@ -285,7 +286,7 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 		_, _ = s.Await(ctx, steps.Wait{Conn: s.now.name, After: max(s.now.act, s.now.word), Match: s.looking(disabled)})
 	}
 	l, n := s.latest()
-	return s.Judge(steps.Check{Clauses: off, OK: disabled(l), Expected: fmt.Sprintf("the option %q disabled", text),
+	return s.Judge(verdict.Finding{Clauses: off, OK: disabled(l), Expected: fmt.Sprintf("the option %q disabled", text),
 		Observed: "the options are " + options(l), At: n})
 }
 

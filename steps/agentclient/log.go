@@ -15,6 +15,7 @@ import (
 	texts "parley/protocol/agentclient"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
+	"parley/verdict"
 )
 
 func (s *suite) registerLog(sc *godog.ScenarioContext) {
@@ -120,9 +121,9 @@ func (s *suite) logs(ctx context.Context, parts ...part) error {
 	if miss != nil && miss.At > 0 {
 		n = miss.At
 	}
-	var checks []steps.Check
+	var checks []verdict.Finding
 	for _, t := range parts {
-		c := steps.Check{Clauses: t.clauses, OK: true, Expected: "an entry in the log with " + t.what, At: n}
+		c := verdict.Finding{Clauses: t.clauses, OK: true, Expected: "an entry in the log with " + t.what, At: n}
 		switch {
 		case best < 0:
 			c.OK, c.Observed, c.Miss = false, "there is no new entry in the log", miss

@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // sight is an expected look of the page: why describes what is wrong in a snapshot, "" if nothing is.
@@ -87,7 +88,7 @@ func (s *suite) saw(ctx context.Context, want sight, other instead) (bool, error
 			return false, err
 		}
 		if l, n := s.latest(); want.why(l) == "" {
-			return true, s.Judge(steps.Check{Clauses: want.clauses, OK: true, Expected: want.expected, At: n})
+			return true, s.Judge(verdict.Finding{Clauses: want.clauses, OK: true, Expected: want.expected, At: n})
 		}
 	}
 	last, n := "nothing of the page was seen", 0
@@ -105,7 +106,8 @@ func (s *suite) saw(ctx context.Context, want sight, other instead) (bool, error
 	if miss != nil && miss.At > 0 {
 		last, n = miss.Reason, miss.At
 	}
-	c := steps.Check{Clauses: want.clauses, OK: miss == nil, Expected: want.expected, Observed: last, At: n, Miss: miss}
+	c := verdict.Finding{Clauses: want.clauses, OK: miss == nil, Expected: want.expected, Observed: last, At: n,
+		Miss: miss}
 	if miss == nil {
 		return true, s.Judge(c)
 	}
@@ -130,7 +132,7 @@ func (s *suite) keeps(ctx context.Context, want sight) error {
 	if err := s.fence(ctx); err != nil {
 		return err
 	}
-	c := steps.Check{Clauses: want.clauses, Expected: want.expected}
+	c := verdict.Finding{Clauses: want.clauses, Expected: want.expected}
 	for _, r := range s.T.After(after) {
 		if l := s.snapshotOf(&r); l != nil {
 			if c.Observed = want.why(l); c.Observed != "" {
@@ -160,7 +162,7 @@ const lateness = time.Second
 // the event limit applies.
 func (s *suite) awaitSight(
 	ctx context.Context, after int, match func(*transcript.Record) bool,
-) (transcript.Record, *steps.Miss) {
+) (transcript.Record, *verdict.Miss) {
 	w := steps.Wait{Conn: s.now.name, After: after, Match: match}
 	within := s.Env.Event()
 	if within <= 3*lateness {

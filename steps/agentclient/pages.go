@@ -11,6 +11,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
+	"parley/verdict"
 )
 
 func (s *suite) registerPages(sc *godog.ScenarioContext) {
@@ -79,7 +80,7 @@ func (s *suite) connects(ctx context.Context) error {
 }
 
 // absent breaks clauses because of a missing request from the page.
-func (s *suite) absent(miss *steps.Miss, expected string, clauses ...string) error {
+func (s *suite) absent(miss *verdict.Miss, expected string, clauses ...string) error {
 	c := miss.Check(expected, clauses...)
 	c.At = s.now.act
 	return s.Need(c)
@@ -90,7 +91,7 @@ func (s *suite) requestsEvents(ctx context.Context) error {
 		return s.absent(miss, "a request for the event stream ("+s.wire.SSE.Stream.Path+")", "AC-025")
 	}
 	s.Reached(steps.Greeted)
-	return s.Judge(steps.Check{Clauses: []string{"AC-025"}, OK: true})
+	return s.Judge(verdict.Finding{Clauses: []string{"AC-025"}, OK: true})
 }
 
 func (s *suite) greets(ctx context.Context) error {

@@ -10,6 +10,7 @@ import (
 	"parley/internal/deadline"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (s *suite) registerStreams(sc *godog.ScenarioContext) {
@@ -60,7 +61,7 @@ func (s *suite) closesStream(ctx context.Context) error {
 	_, err := s.T.Await(limited, p.act-1, func(r *transcript.Record) bool {
 		return p.server.ofStreams(r) && r.Dir == transcript.Received && r.Kind == transcript.Closed
 	})
-	return s.Need(steps.Check{Clauses: []string{"AC-105"}, OK: err == nil, At: p.act,
+	return s.Need(verdict.Finding{Clauses: []string{"AC-105"}, OK: err == nil, At: p.act,
 		Expected: "the event stream closed, as the user has disconnected", Observed: "it is still open"})
 }
 

@@ -14,6 +14,7 @@ import (
 	"parley/steps"
 	"parley/steps/agentclient/binding"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (s *suite) registerSwitching(sc *godog.ScenarioContext) {
@@ -88,10 +89,10 @@ func (s *suite) requestsSwitch(ctx context.Context, name string) error {
 	}
 	p.asks++
 	s.Reached(steps.Answered)
-	checks := []steps.Check{{Clauses: sending, OK: true}}
+	checks := []verdict.Finding{{Clauses: sending, OK: true}}
 	for _, rec := range s.T.After(p.act) {
 		if rec.N < r.N && rec.Conn == p.name && rec.Kind == transcript.Dialog && rec.Type != "alert" {
-			checks = append(checks, steps.Check{Clauses: []string{"AC-033"}, At: rec.N,
+			checks = append(checks, verdict.Finding{Clauses: []string{"AC-033"}, At: rec.N,
 				Expected: "a switch that needs no more than a choice",
 				Observed: fmt.Sprintf("a %s that asks %q", rec.Type, clip(string(rec.Bytes)))})
 		}
@@ -122,7 +123,7 @@ func (s *suite) noSwitch() error {
 	if later, _ := s.requests(askCreate, s.now.preselect); len(later) == 0 {
 		return steps.NotTestedf("fence: no later request of the page was seen, so absence cannot be proved")
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true})
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: true})
 }
 
 // noOtherSwitch judges that the page requested no more switches than the scenario has awaited.
@@ -132,7 +133,7 @@ func (s *suite) noOtherSwitch() error {
 	if len(made) > len(found) {
 		found = made
 	}
-	c := steps.Check{Clauses: []string{"AC-052"}, OK: len(found) <= asks,
+	c := verdict.Finding{Clauses: []string{"AC-052"}, OK: len(found) <= asks,
 		Expected: fmt.Sprintf("%d requests to switch, one for each choice", asks)}
 	if !c.OK {
 		last := found[len(found)-1]

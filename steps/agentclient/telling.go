@@ -15,6 +15,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (s *suite) registerTelling(sc *godog.ScenarioContext) {
@@ -100,7 +101,7 @@ func (s *suite) prompts(ctx context.Context, text string) error {
 		l := s.snapshotOf(r)
 		return l != nil && more(before, l, text)
 	})
-	c := steps.Check{Clauses: clausesOf(text), OK: miss == nil, At: at, Miss: miss,
+	c := verdict.Finding{Clauses: clausesOf(text), OK: miss == nil, At: at, Miss: miss,
 		Expected: fmt.Sprintf("%q to be shown: on the page (the log aside) or in a dialog", text)}
 	switch {
 	case miss == nil:

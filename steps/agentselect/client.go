@@ -15,6 +15,7 @@ import (
 	"parley/steps"
 	"parley/steps/agentselect/binding"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -63,8 +64,8 @@ type act struct {
 	named    bool
 	stranger bool // sent without a session while another client has one
 
-	elsewhere bool        // it names a session other than its connection's
-	missed    *steps.Miss // the failed wait for its answer
+	elsewhere bool          // it names a session other than its connection's
+	missed    *verdict.Miss // the failed wait for its answer
 }
 
 // attempt is the result of creating or loading a session.
@@ -73,7 +74,7 @@ type attempt struct {
 	of      *client // whose session was loaded; nil: it was created, or loaded by its id
 	refused string  // the reason; "" if it was accepted
 	at      int
-	miss    *steps.Miss // set if no answer came
+	miss    *verdict.Miss // set if no answer came
 }
 
 // acted records an act of a client; absence is judged from here.
@@ -137,7 +138,7 @@ func (s *suite) connected(ctx context.Context, c *client) error {
 }
 
 // greeting waits for one of the first events of a client's connection, and records its content.
-func (s *suite) greeting(ctx context.Context, c *client, kind string) (transcript.Record, *steps.Miss) {
+func (s *suite) greeting(ctx context.Context, c *client, kind string) (transcript.Record, *verdict.Miss) {
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.opened, Match: isEvent(kind)})
 	if miss == nil {
 		s.learn(c, rec)
@@ -282,7 +283,7 @@ func (s *suite) openSessionHTTP(ctx context.Context, c *client, kind string, f f
 }
 
 // answer waits for the HTTP answer to a request.
-func (s *suite) answer(ctx context.Context, c *client, mark int) (transcript.Record, *steps.Miss) {
+func (s *suite) answer(ctx context.Context, c *client, mark int) (transcript.Record, *verdict.Miss) {
 	return s.Await(ctx, steps.Wait{
 		Conn: c.name, After: mark, Within: s.Env.Profile.Limits.HTTP.Duration,
 		Match:    func(r *transcript.Record) bool { return r.Kind == transcript.Response && r.Reply == mark },

@@ -10,6 +10,7 @@ import (
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (r registry) configuration() {
@@ -51,7 +52,7 @@ func (s *suite) configUnchanged() error {
 	if err != nil {
 		return notDeclared(err)
 	}
-	return s.Judge(steps.Check{Clauses: []string{"AS-025"}, OK: bytes.Equal(b, s.config), At: s.T.Len(),
+	return s.Judge(verdict.Finding{Clauses: []string{"AS-025"}, OK: bytes.Equal(b, s.config), At: s.T.Len(),
 		Expected: fmt.Sprintf("the configuration unchanged, %d bytes", len(s.config)),
 		Observed: fmt.Sprintf("it has changed: %d bytes", len(b))})
 }
@@ -128,7 +129,8 @@ func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) erro
 		observed = steps.Seen(*last)
 	}
 	expected := fmt.Sprintf("a new connection that is %s %q%s within %v", how, id, renamed, s.Env.Profile.Limits.Reload)
-	return s.Need(steps.Check{Clauses: []string{"AS-027"}, OK: ok, Expected: expected, Observed: observed, At: s.T.Len()})
+	return s.Need(verdict.Finding{Clauses: []string{"AS-027"}, OK: ok, Expected: expected, Observed: observed,
+		At: s.T.Len()})
 }
 
 // awaitList reconnects until the list is as wanted, or the reload limit has passed.

@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"strings"
 
-	mon "parley/monitor"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
 	judge "parley/steps/agentselect/invariants"
 	"parley/target"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -66,7 +66,7 @@ func (s *suite) notOpened(c *client, clauses ...string) error {
 	if c.openErr == nil {
 		return nil
 	}
-	return s.Need(steps.Check{Clauses: clauses, Expected: "a connection", Observed: c.openErr.Error(), At: s.T.Len(),
+	return s.Need(verdict.Finding{Clauses: clauses, Expected: "a connection", Observed: c.openErr.Error(), At: s.T.Len(),
 		Miss: steps.NotOpened(c.openErr)})
 }
 
@@ -80,7 +80,7 @@ func (s *suite) isGivenStream(c *client) error {
 			continue
 		}
 		media, _, err := mime.ParseMediaType(r.Type)
-		return s.Judge(steps.Check{Clauses: []string{"AS-029"}, At: r.N,
+		return s.Judge(verdict.Finding{Clauses: []string{"AS-029"}, At: r.N,
 			OK:       r.Status == http.StatusOK && err == nil && media == "text/event-stream",
 			Expected: "HTTP 200 with Content-Type text/event-stream",
 			Observed: fmt.Sprintf("HTTP %d with Content-Type %q", r.Status, r.Type)})
@@ -163,10 +163,10 @@ func (s *suite) receivesList(ctx context.Context, c *client) error {
 }
 
 // judgeFindings judges a monitor's findings in a step.
-func (s *suite) judgeFindings(fs []mon.Finding) error {
-	var checks []steps.Check
+func (s *suite) judgeFindings(fs []verdict.Finding) error {
+	var checks []verdict.Finding
 	for _, f := range fs {
-		checks = append(checks, steps.Check{Clauses: f.Clauses, OK: f.OK, Expected: f.Expected, Observed: f.Observed,
+		checks = append(checks, verdict.Finding{Clauses: f.Clauses, OK: f.OK, Expected: f.Expected, Observed: f.Observed,
 			At: f.At})
 	}
 	return s.Judge(checks...)
@@ -183,7 +183,7 @@ func (s *suite) receivesID(ctx context.Context, c *client) error {
 	id, isString := c.id.(string)
 	return s.Judge(
 		steps.CheckOf(rec, isString && id != "", "connectionId as a string that is not empty", "AS-031"),
-		steps.Check{Clauses: []string{"AS-032"}, OK: strings.HasPrefix(id, "conn_"), At: rec.N,
+		verdict.Finding{Clauses: []string{"AS-032"}, OK: strings.HasPrefix(id, "conn_"), At: rec.N,
 			Expected: "connectionId like conn_xxx", Observed: quoted(c.id)},
 	)
 }
@@ -196,7 +196,7 @@ func (s *suite) idsDiffer() error {
 			continue
 		}
 		other, twice := seen[id]
-		if err := s.Judge(steps.Check{Clauses: []string{"AS-031"}, OK: !twice, Expected: "an id for each connection",
+		if err := s.Judge(verdict.Finding{Clauses: []string{"AS-031"}, OK: !twice, Expected: "an id for each connection",
 			Observed: fmt.Sprintf("clients %s and %s both have %q", other, name, id), At: s.T.Len()}); err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ func (s *suite) isOfferedBuiltins(ctx context.Context, c *client) error {
 		return err
 	}
 	missing := without(vocab.BuiltinIDs, ids(c.offered))
-	return s.Judge(steps.Check{Clauses: clauses, OK: len(missing) == 0, At: rec.N,
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: len(missing) == 0, At: rec.N,
 		Expected: "a list with " + strings.Join(vocab.BuiltinIDs, ", "),
 		Observed: "no " + strings.Join(missing, ", ") + " in " + steps.Seen(rec)})
 }
@@ -241,7 +241,7 @@ func (s *suite) isOfferedCustom(ctx context.Context, c *client) error {
 	}
 	got, found := find(c.offered, want.ID)
 	return s.Judge(steps.CheckOf(rec, found, "a list with the custom agent "+want.ID, clauses...),
-		steps.Check{Clauses: clauses, OK: !found || sameAsConfigured(want, got), At: rec.N,
+		verdict.Finding{Clauses: clauses, OK: !found || sameAsConfigured(want, got), At: rec.N,
 			Expected: fmt.Sprintf("%s named %q, %q, as configured", want.ID, want.Name, want.Description),
 			Observed: fmt.Sprintf("named %q, %q", got.Name, got.Description)})
 }
@@ -260,10 +260,11 @@ func (s *suite) namesCurrent(ctx context.Context, c *client) error {
 	}
 	v, present := wjson.Lookup(rec.Event.Data, "/currentAgentId")
 	id, isString := v.(string)
-	checks := []steps.Check{steps.CheckOf(rec, present && (v == nil || isString && hasAgent(c.offered, id)),
+	checks := []verdict.Finding{steps.CheckOf(rec, present && (v == nil || isString && hasAgent(c.offered, id)),
 		"the key currentAgentId, with null or the id of a listed agent", clauses...)}
 	if s.Env.Strict {
-		checks = append(checks, steps.Check{Clauses: []string{"AS-123"}, OK: id == s.Env.Profile.Agents.Default, At: rec.N,
+		checks = append(checks, verdict.Finding{Clauses: []string{"AS-123"}, OK: id == s.Env.Profile.Agents.Default,
+			At:       rec.N,
 			Expected: "strict: the default agent's id, " + s.Env.Profile.Agents.Default, Observed: quoted(v)})
 	}
 	return s.Judge(checks...)
@@ -278,7 +279,7 @@ func (s *suite) namesNoOther(ctx context.Context, c *client) error {
 	}
 	v := field(rec, "currentAgentId")
 	usual := s.Env.Profile.Agents.Default
-	return s.Judge(steps.Check{Clauses: clauses, OK: v == nil || v == any(usual), Observed: quoted(v), At: rec.N,
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: v == nil || v == any(usual), Observed: quoted(v), At: rec.N,
 		Expected: "currentAgentId null or " + usual + " in spite of the URL's " + c.query})
 }
 
@@ -294,17 +295,17 @@ func (s *suite) examplesObserved(ctx context.Context, c *client) error {
 		"AS-037": {ID: "debugger", Name: "Debugger", Description: "调试代理"},
 		"AS-038": {ID: "code_reviewer", Name: "Code Reviewer", Description: "代码审查专家"},
 	}
-	var checks []steps.Check
+	var checks []verdict.Finding
 	for id, want := range examples {
 		got, _ := find(c.offered, want.ID)
-		checks = append(checks, steps.Check{Clauses: []string{id}, OK: got == want,
+		checks = append(checks, verdict.Finding{Clauses: []string{id}, OK: got == want,
 			Expected: fmt.Sprintf("%+v", want), Observed: fmt.Sprintf("%+v", got), At: rec.N})
 	}
 	ordered := len(c.offered) >= 3
 	for i, id := range vocab.BuiltinIDs {
 		ordered = ordered && c.offered[i].ID == id
 	}
-	checks = append(checks, steps.Check{Clauses: []string{"AS-039"}, OK: ordered, Observed: "another order", At: rec.N,
+	checks = append(checks, verdict.Finding{Clauses: []string{"AS-039"}, OK: ordered, Observed: "another order", At: rec.N,
 		Expected: "general, requirement_analyzer, debugger, then custom agents"})
 	return s.Judge(checks...)
 }

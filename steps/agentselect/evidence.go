@@ -12,6 +12,7 @@ import (
 	"parley/llm"
 	"parley/steps"
 	"parley/target"
+	"parley/verdict"
 )
 
 func (r registry) evidence() {
@@ -78,10 +79,10 @@ func (s *suite) promptGiven(c *client, want bool) error {
 	expected := fmt.Sprintf(" model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
 	switch {
 	case want:
-		return s.Judge(steps.Check{Clauses: clauses, OK: given, Expected: "a" + expected, Observed: systems(calls),
+		return s.Judge(verdict.Finding{Clauses: clauses, OK: given, Expected: "a" + expected, Observed: systems(calls),
 			At: s.T.Len()})
 	case given:
-		return s.Judge(steps.Check{Clauses: clauses, Expected: "no" + expected, Observed: systems(calls), At: s.T.Len()})
+		return s.Judge(verdict.Finding{Clauses: clauses, Expected: "no" + expected, Observed: systems(calls), At: s.T.Len()})
 	}
 	if s.promptSeen(custom) {
 		return s.passed(clauses...)
@@ -189,7 +190,7 @@ func (s *suite) judgeWholeLists(c *client) (map[string]bool, error) {
 		}
 		judged[t.agent] = true
 		want, got := slices.Sorted(slices.Values(all)), toolSet(calls)
-		if err := s.Judge(steps.Check{Clauses: []string{"AS-048"}, OK: slices.Equal(want, got), At: s.T.Len(),
+		if err := s.Judge(verdict.Finding{Clauses: []string{"AS-048"}, OK: slices.Equal(want, got), At: s.T.Len(),
 			Expected: fmt.Sprintf("the tools of %[1]s, and no others (agents.tools.%[1]s): %[2]s", t.agent,
 				strings.Join(want, ", ")),
 			Observed: strings.Join(got, ", "), Diff: cmp.Diff(want, got, cmpopts.EquateEmpty())}); err != nil {
@@ -222,10 +223,10 @@ func (s *suite) judgeTools(c *client, t *turn, custom target.CustomAgent, got []
 	sort.Strings(foreign)
 	missing := without(custom.Tools, got)
 	return s.Judge(
-		steps.Check{Clauses: []string{"AS-048"}, OK: len(missing) == 0, At: s.T.Len(),
+		verdict.Finding{Clauses: []string{"AS-048"}, OK: len(missing) == 0, At: s.T.Len(),
 			Expected: "the tools of " + custom.ID + ": " + strings.Join(custom.Tools, ", "),
 			Observed: strings.Join(got, ", "), Diff: cmp.Diff(custom.Tools, got)},
-		steps.Check{Clauses: []string{"AS-048"}, OK: len(foreign) == 0, At: s.T.Len(),
+		verdict.Finding{Clauses: []string{"AS-048"}, OK: len(foreign) == 0, At: s.T.Len(),
 			Expected: "no tool that only another agent has",
 			Observed: strings.Join(foreign, ", ") + " among " + strings.Join(got, ", ")},
 	)
@@ -243,7 +244,7 @@ func (s *suite) judgeToolsGone(c *client, t *turn, custom target.CustomAgent, go
 		return steps.NotTestedf("the tools of %s and of %s do not differ", custom.ID, t.agent)
 	}
 	kept := without(own, without(own, got))
-	return s.Judge(steps.Check{Clauses: []string{"AS-048"}, OK: len(kept) == 0, At: s.T.Len(),
+	return s.Judge(verdict.Finding{Clauses: []string{"AS-048"}, OK: len(kept) == 0, At: s.T.Len(),
 		Expected: "none of the tools that only " + custom.ID + " has: " + strings.Join(own, ", "),
 		Observed: strings.Join(got, ", ")})
 }
@@ -282,7 +283,7 @@ func (s *suite) everyCallHadPrompt(c *client) error {
 		return steps.NotTestedf("the turn called the model only once, so nothing came after the refused switch")
 	}
 	lacks := func(r llm.Request) bool { return !hasPrompt(r, custom) }
-	return s.Judge(steps.Check{Clauses: []string{"AS-061", "AS-062", "AS-125"}, OK: !slices.ContainsFunc(calls, lacks),
+	return s.Judge(verdict.Finding{Clauses: []string{"AS-061", "AS-062", "AS-125"}, OK: !slices.ContainsFunc(calls, lacks),
 		Expected: fmt.Sprintf("every model request of the turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
 		Observed: systems(calls), At: s.T.Len()})
 }

@@ -9,6 +9,7 @@ import (
 	"parley/steps"
 	"parley/steps/agentselect/binding"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (r registry) handover() {
@@ -90,8 +91,8 @@ func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 }
 
 // receivedBy returns a failed check for an event that the wrong client received.
-func receivedBy(name string, rec transcript.Record, expected string, clauses ...string) steps.Check {
-	return steps.Check{Clauses: clauses, Expected: expected, At: rec.N,
+func receivedBy(name string, rec transcript.Record, expected string, clauses ...string) verdict.Finding {
+	return verdict.Finding{Clauses: clauses, Expected: expected, At: rec.N,
 		Observed: fmt.Sprintf("client %s received %s", name, steps.Seen(rec))}
 }
 
@@ -128,7 +129,7 @@ func (s *suite) answersOn(c *client) match {
 }
 
 // awaitOn waits for a record on any connection.
-func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Record, *steps.Miss) {
+func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Record, *verdict.Miss) {
 	within := s.Limit(s.Env.Event())
 	limited, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()
@@ -139,7 +140,7 @@ func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Rec
 	case ctx.Err() != nil:
 		s.CutOff()
 	}
-	return rec, &steps.Miss{Reason: fmt.Sprintf("no answer on any connection within %v", within), Late: true}
+	return rec, &verdict.Miss{Reason: fmt.Sprintf("no answer on any connection within %v", within), Late: true}
 }
 
 // stillFrom judges that a session has kept its agent: the next switch says that it comes from there.
@@ -229,6 +230,6 @@ func (s *suite) announcedTo(
 			return s.stillFrom(ctx, o, id, s.swapped(vocab.General), []string{"AS-095"})
 		}
 	}
-	return s.Need(steps.Check{Clauses: []string{"AS-095"}, Expected: expected, At: first.N,
+	return s.Need(verdict.Finding{Clauses: []string{"AS-095"}, Expected: expected, At: first.N,
 		Observed: fmt.Sprintf("no agent_switched there, and client %s received %s", first.Conn, steps.Seen(first))})
 }

@@ -6,6 +6,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // receivesNoList proves that a client's act has brought no agent_list (AS-023, AS-024, AS-026). A target may send one
@@ -43,7 +44,7 @@ func (s *suite) receivesNoList(ctx context.Context, c *client) error {
 func (s *suite) judgeList(c *client, r *transcript.Record) error {
 	clauses := []string{"AS-023", "AS-024", "AS-026"}
 	if r == nil {
-		return s.Need(steps.Check{Clauses: clauses, OK: true})
+		return s.Need(verdict.Finding{Clauses: clauses, OK: true})
 	}
 	return s.Need(steps.CheckOf(*r, false, "no agent_list on the connection of client "+c.name, clauses...))
 }

@@ -12,6 +12,7 @@ import (
 	"parley/steps"
 	"parley/steps/agentselect/binding"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -26,7 +27,7 @@ const (
 // outcome waits for the answer to a client's last switch: agent_switched, or an error with one of the five codes.
 // Another error may be a malformed answer or concern something else, such as a failed turn, and an event that came
 // before may be a repeat; so the wait continues for a better answer. After a failed wait there is no second one.
-func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript.Record, *steps.Miss) {
+func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript.Record, *verdict.Miss) {
 	p := &earlyFence{s: s, c: c}
 	known := func(r *transcript.Record) bool {
 		return !c.isFence(r) && !p.is(r) && (isSwitch(r) || isError(r) && contains(vocab.ErrorCodes, codeOf(*r))) &&

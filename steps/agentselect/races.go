@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (r registry) races() {
@@ -126,7 +127,8 @@ func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
 		return steps.NotTestedf("the target has ended the first turn of client %s for its second message, "+
 			"so the switch found it idle", c.name)
 	}
-	return s.Judge(steps.Check{Clauses: clauses, At: rec.N, Observed: steps.Seen(rec) + ", and the turn went on: " + later,
+	return s.Judge(verdict.Finding{Clauses: clauses, At: rec.N,
+		Observed: steps.Seen(rec) + ", and the turn went on: " + later,
 		Expected: "agent_busy while the first turn of client " + c.name + " goes on"})
 }
 

@@ -13,6 +13,7 @@ import (
 	"parley/steps"
 	judge "parley/steps/agentselect/invariants"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -142,7 +143,7 @@ func (s *suite) refusalLists(c *client, required bool) error {
 	check := steps.CheckOf(rec, present && cmp.Equal(want, got), "availableAgents with the agents of agent_list",
 		clauses...)
 	check.Diff = cmp.Diff(want, got)
-	return s.Judge(check, steps.Check{Clauses: []string{"AS-086"}, OK: true})
+	return s.Judge(check, verdict.Finding{Clauses: []string{"AS-086"}, OK: true})
 }
 
 // ids lists agents by id, sorted: no clause states an order.
@@ -175,7 +176,7 @@ func (s *suite) busyTextObserved(c *client) error {
 	if err != nil {
 		return err
 	}
-	return s.Judge(steps.Check{Clauses: []string{"AC-078"}, OK: text == "Session has ongoing task", At: rec.N,
+	return s.Judge(verdict.Finding{Clauses: []string{"AC-078"}, OK: text == "Session has ongoing task", At: rec.N,
 		Expected: `message "Session has ongoing task"`, Observed: fmt.Sprintf("message %q", text)})
 }
 
@@ -190,6 +191,6 @@ func (s *suite) refusalTimeObserved(c *client) error {
 		v = in
 	}
 	text, _ := v.(string)
-	return s.Judge(steps.Check{Clauses: []string{"AC-083"}, OK: judge.ISOTime.MatchString(text), At: rec.N,
+	return s.Judge(verdict.Finding{Clauses: []string{"AC-083"}, OK: judge.ISOTime.MatchString(text), At: rec.N,
 		Expected: "a timestamp like 2025-12-30T15:30:00.000Z", Observed: quoted(v)})
 }

@@ -7,6 +7,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (r registry) sessions() {
@@ -81,13 +82,13 @@ func (s *suite) hasItsSession(c *client) error {
 	if !s.bind.ws { // later steps show what the session is bound to
 		clauses = clauses[:1]
 	}
-	return s.Need(steps.Check{Clauses: clauses, OK: c.try.refused == "", Expected: what, Observed: c.try.refused,
+	return s.Need(verdict.Finding{Clauses: clauses, OK: c.try.refused == "", Expected: what, Observed: c.try.refused,
 		At: c.try.at, Miss: c.try.miss})
 }
 
 // isRefusedSession judges that loading an unknown session fails (AS-099).
 func (s *suite) isRefusedSession(c *client) error {
-	check := steps.Check{Clauses: []string{"AS-099"}, OK: c.try.refused != "" && s.answered(c), At: c.try.at,
+	check := verdict.Finding{Clauses: []string{"AS-099"}, OK: c.try.refused != "" && s.answered(c), At: c.try.at,
 		Expected: "loading the unknown session " + c.try.session + " refused", Observed: "it was accepted"}
 	if !s.answered(c) { // a target that does not answer has not refused
 		check.Observed, check.Miss = c.try.refused, c.try.miss

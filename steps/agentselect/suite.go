@@ -20,6 +20,7 @@ import (
 	own "parley/steps/agentselect/probe"
 	"parley/target"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -159,7 +160,7 @@ func (r registry) step(expression string, do any) {
 
 // passed records that clauses hold.
 func (s *suite) passed(clauses ...string) error {
-	return s.Judge(steps.Check{Clauses: clauses, OK: true})
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: true})
 }
 
 // field returns a member of an event's data; nil if there is none.

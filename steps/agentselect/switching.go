@@ -16,6 +16,7 @@ import (
 	"parley/steps/agentselect/binding"
 	judge "parley/steps/agentselect/invariants"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -173,7 +174,7 @@ func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
 // switchUnanswered retries an unanswered switch if the turn has ended since: whether the target was still busy when
 // the first switch came is a race. If the second attempt is carried out, the first was not; then its refusal is
 // missing (AS-064), and later steps judge the second.
-func (s *suite) switchUnanswered(ctx context.Context, c *client, id string, miss *steps.Miss) error {
+func (s *suite) switchUnanswered(ctx context.Context, c *client, id string, miss *verdict.Miss) error {
 	first, from := c.act, c.agent
 	ended := s.has(c, isComplete)
 	if !ended || miss.At > 0 || from == id {
@@ -189,11 +190,11 @@ func (s *suite) switchUnanswered(ctx context.Context, c *client, id string, miss
 		return nil
 	}
 	if isSwitch(&rec) && field(rec, "previousAgentId") == any(id) {
-		return s.Need(steps.Check{Clauses: append(slices.Clone(always), s.claims(c)...), Miss: miss,
+		return s.Need(verdict.Finding{Clauses: append(slices.Clone(always), s.claims(c)...), Miss: miss,
 			Expected: fmt.Sprintf("agent_switched to %q on the connection of client %s", id, c.name),
 			Observed: miss.Reason + "; a second attempt shows that the switch had been made: " + steps.Seen(rec)})
 	}
-	return s.Judge(steps.Check{Clauses: []string{"AS-064"}, Miss: miss,
+	return s.Judge(verdict.Finding{Clauses: []string{"AS-064"}, Miss: miss,
 		Expected: "agent_busy, or agent_switched, for a switch before the turn was over",
 		Observed: miss.Reason + "; the turn has ended, and a second attempt was answered: " + steps.Seen(rec)})
 }
@@ -264,7 +265,7 @@ func (s *suite) movedByRefusal(ctx context.Context, c *client, rec transcript.Re
 	if left == nil || left == any(start) {
 		return nil
 	}
-	return s.Need(steps.Check{Clauses: []string{"AS-053"}, At: rec.N,
+	return s.Need(verdict.Finding{Clauses: []string{"AS-053"}, At: rec.N,
 		Expected: fmt.Sprintf("client %s still at %q after its refused switch", c.name, from),
 		Observed: fmt.Sprintf("%s; tried again, a refused switch led from %q to %s", steps.Seen(rec), start, quoted(left))})
 }
@@ -308,7 +309,7 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 	if custom, err := s.custom(); err == nil && to == custom.ID {
 		about["agentName"] = append(about["agentName"], "AS-046")
 	}
-	checks := []steps.Check{{Clauses: slices.Concat(always, claims), OK: true}}
+	checks := []verdict.Finding{{Clauses: slices.Concat(always, claims), OK: true}}
 	for key, w := range want {
 		check := steps.CheckOf(rec, wjson.Equal(w, got[key]), key+" "+quoted(w), about[key]...)
 		check.Diff = diff

@@ -11,6 +11,7 @@ import (
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -145,7 +146,7 @@ func (s *suite) modelCalled(ctx context.Context, c *client) error {
 }
 
 // awaitEnd waits for the end of a client's turn.
-func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *steps.Miss) {
+func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *verdict.Miss) {
 	rec, miss := s.awaitTurn(ctx, c, func(r *transcript.Record) bool {
 		return s.isNew(vocab.CompleteEvent)(r) && s.completes(c, r)
 	}, s.elsewhere)
@@ -159,7 +160,7 @@ func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *st
 // awaitTurn waits for an event of a client's turn, unless its message was refused or cannot says why the event will
 // not come.
 func (s *suite) awaitTurn(ctx context.Context, c *client, is match, cannot func(*client, *transcript.Record) string,
-) (transcript.Record, *steps.Miss) {
+) (transcript.Record, *verdict.Miss) {
 	refused := s.refusedOverHTTP(c.turn.mark)
 	return s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Match: is,
 		Hopeless: func(r *transcript.Record) string {
@@ -209,7 +210,7 @@ func (s *suite) isAnswered(ctx context.Context, c *client) error {
 		}
 		return s.Need(miss.Check("complete at the end of the turn, for session "+c.turn.session, clauses...))
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: rec.N})
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: rec.N})
 }
 
 // saysNonce matches the message event that completes the nonce of a client's turn. An answer may come in pieces of

@@ -13,6 +13,7 @@ import (
 	"parley/steps"
 	judge "parley/steps/externalagent/invariants"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // howEnded describes how a process ended.
@@ -97,7 +98,7 @@ func (l span) passed() string {
 // awaitAgent waits for something that the agent sends, on any of its connections.
 func (s *suite) awaitAgent(
 	ctx context.Context, after int, within span, match func(*transcript.Record) bool,
-) (transcript.Record, *steps.Miss) {
+) (transcript.Record, *verdict.Miss) {
 	return s.awaitAgentOr(ctx, after, within, func(r *transcript.Record) bool { return fromAgent(r) && match(r) })
 }
 
@@ -111,7 +112,7 @@ func fromAgent(r *transcript.Record) bool {
 // only what is still in transit is awaited. match sees each record once.
 func (s *suite) awaitAgentOr(
 	ctx context.Context, after int, within span, match func(*transcript.Record) bool,
-) (transcript.Record, *steps.Miss) {
+) (transcript.Record, *verdict.Miss) {
 	first, gone, spoken := within.Duration/4, "", false
 	limited, cancel := deadline.WithLimit(ctx, first)
 	defer func() { cancel() }()
@@ -144,11 +145,11 @@ func (s *suite) awaitAgentOr(
 		case err == nil: // the end of a connection or process is no act of the agent
 		case ctx.Err() != nil:
 			s.CutOff()
-			return rec, &steps.Miss{Reason: "the scenario was cut off"}
+			return rec, &verdict.Miss{Reason: "the scenario was cut off"}
 		case gone != "":
-			return rec, &steps.Miss{Reason: gone}
+			return rec, &verdict.Miss{Reason: gone}
 		case spoken:
-			return rec, &steps.Miss{Reason: within.passed(), Late: true}
+			return rec, &verdict.Miss{Reason: within.passed(), Late: true}
 		default:
 			s.nudge(ctx)
 			spoken = true

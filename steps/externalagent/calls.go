@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -94,7 +95,7 @@ func (s *suite) wentWell(ctx context.Context, q *request) (transcript.Record, er
 	body := payload(&rec)
 	s.passes(rec.N, "EA-047", "EA-016")
 	done := body["ok"] == true
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-007", "EA-046", "EA-048", "EA-074"}, OK: done, At: rec.N,
+	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-007", "EA-046", "EA-048", "EA-074"}, OK: done, At: rec.N,
 		Expected: "payload.ok is true, for a call that is carried out", Observed: "payload.ok is " +
 			wjson.Compact(body["ok"])})
 	s.namesTool(&rec, q.tool)
@@ -143,7 +144,7 @@ func (s *suite) namesTool(rec *transcript.Record, tool string) {
 			clauses = append(clauses, "EA-049")
 		}
 	}
-	_ = s.Judge(steps.Check{Clauses: clauses, OK: got == tool, At: rec.N, Group: "toolName of " + tool,
+	_ = s.Judge(verdict.Finding{Clauses: clauses, OK: got == tool, At: rec.N, Group: "toolName of " + tool,
 		Expected: fmt.Sprintf("payload.toolName is %q, the called tool", tool), Observed: "payload.toolName is " +
 			wjson.Compact(got)})
 }
@@ -197,7 +198,7 @@ func (s *suite) effectOf(ctx context.Context, q *request, before state) error {
 // awaitEffect waits for a state.updated that shows the effect of a call; within 0 means the event limit.
 func (s *suite) awaitEffect(
 	ctx context.Context, q *request, before state, within time.Duration,
-) (transcript.Record, *steps.Miss) {
+) (transcript.Record, *verdict.Miss) {
 	return s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Within: within, Kind: "a state.updated after " +
 		q.tool,
 		Fence: s.fence(q.of), Match: func(r *transcript.Record) bool {
@@ -270,7 +271,7 @@ func (s *suite) agrees(rec *transcript.Record, now state) error {
 		return nil
 	}
 	at := contradiction("", s.settled("uiSpec", quick), s.settled("uiSpec", now.ui))
-	return s.Judge(steps.Check{Clauses: []string{"EA-075"}, OK: at == "", At: rec.N,
+	return s.Judge(verdict.Finding{Clauses: []string{"EA-075"}, OK: at == "", At: rec.N,
 		Expected: "a quick uiSpec that agrees with the state which follows", Observed: "they differ at " + at})
 }
 

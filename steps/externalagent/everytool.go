@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/toolschema"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -165,10 +166,11 @@ func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, 
 	if refused(&rec) {
 		code, seen = s.codeOf(&rec), steps.Seen(rec)
 	}
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-080", "EA-096"}, OK: code != vocab.UnknownTool, At: rec.N, Model: model,
+	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-080", "EA-096"}, OK: code != vocab.UnknownTool, At: rec.N,
+		Model: model,
 		Group: "unknown: " + t.Name, Expected: "an announced tool that is known", Observed: seen})
 	if settled {
-		_ = s.Judge(steps.Check{Clauses: []string{"EA-081"}, OK: code != vocab.InvalidParams, At: rec.N, Model: model,
+		_ = s.Judge(verdict.Finding{Clauses: []string{"EA-081"}, OK: code != vocab.InvalidParams, At: rec.N, Model: model,
 			Group:    "right params of " + t.Name,
 			Expected: "params that keep to the announced schema accepted: " + wjson.Compact(params), Observed: seen})
 	}
@@ -177,7 +179,8 @@ func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, 
 	}
 	s.namesTool(&rec, t.Name)
 	s.notesQuick(&rec, t.Name)
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-007", "EA-046", "EA-047"}, OK: payload(&rec)["ok"] == true, At: rec.N,
+	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-007", "EA-046", "EA-047"}, OK: payload(&rec)["ok"] == true,
+		At:    rec.N,
 		Group: "ok of " + t.Name, Expected: "payload.ok is true or false", Observed: "payload.ok is " +
 			wjson.Compact(payload(&rec)["ok"])})
 	if t.Name == vocab.PostMessage { // the effect of a message always shows; next and prev may have nowhere to go

@@ -9,6 +9,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // promptness is the longest time in nanoseconds that the agents of a run took from relay.joined to their first act.
@@ -108,7 +109,7 @@ func (s *suite) waitedToJoin(ctx context.Context) (slow string, err error) {
 		case received(vocab.RelayJoin)(&r):
 			asked = r
 		case fromAgent(&r) && r.Kind == transcript.Frame && asked.N < joined.N: // worded as by the monitor
-			return "", s.Judge(steps.Check{Clauses: []string{"EA-026"}, At: r.N,
+			return "", s.Judge(verdict.Finding{Clauses: []string{"EA-026"}, At: r.N,
 				Expected: "nothing before relay.joined has answered relay.join",
 				Observed: "the agent has not joined yet in " + monitor.Describe(r)})
 		}

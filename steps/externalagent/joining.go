@@ -12,6 +12,7 @@ import (
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // party is one connection of the harness: an agent or, if the target is a relay, a host.
@@ -88,14 +89,14 @@ func (s *suite) connected(ctx context.Context, p *party) error {
 }
 
 // notOpened returns the check of a connection that could not be opened.
-func (s *suite) notOpened(p *party, expected string, clauses ...string) steps.Check {
-	return steps.Check{Clauses: clauses, At: s.T.Len(), Expected: expected,
+func (s *suite) notOpened(p *party, expected string, clauses ...string) verdict.Finding {
+	return verdict.Finding{Clauses: clauses, At: s.T.Len(), Expected: expected,
 		Observed: p.openErr.Error(), Miss: steps.NotOpened(p.openErr)}
 }
 
 // isConnected judges that the WebSocket is accepted (EA-017).
 func (s *suite) isConnected(_ context.Context, p *party) error {
-	check := steps.Check{Clauses: []string{"EA-017"}, OK: p.conn != nil, At: s.T.Len()}
+	check := verdict.Finding{Clauses: []string{"EA-017"}, OK: p.conn != nil, At: s.T.Len()}
 	if p.openErr != nil {
 		check = s.notOpened(p, "the WebSocket handshake at "+s.wire.WS.Path+" accepted", "EA-017")
 	}
@@ -149,7 +150,7 @@ func (s *suite) hasJoined(ctx context.Context, p *party) error {
 }
 
 // dropped returns the check of a connection ended by the target.
-func (s *suite) dropped(at int, clauses ...string) steps.Check {
+func (s *suite) dropped(at int, clauses ...string) verdict.Finding {
 	return steps.CheckOf(s.T.After(at - 1)[0], false, "a connection that stays for the next message", clauses...)
 }
 
@@ -177,7 +178,7 @@ func (s *suite) getsIn(ctx context.Context, p *party) error {
 }
 
 // answeredOrClosed waits for the answer to a request or the end of its connection.
-func (s *suite) answeredOrClosed(ctx context.Context, q *request) (transcript.Record, *steps.Miss) {
+func (s *suite) answeredOrClosed(ctx context.Context, q *request) (transcript.Record, *verdict.Miss) {
 	return s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Match: func(r *transcript.Record) bool {
 		return answers(q.id)(r) || closed(r)
 	}})
@@ -227,7 +228,7 @@ func (s *suite) restart(ctx context.Context, how string) error {
 	case errors.As(err, &missing):
 		return steps.NotTestedf("%v", err)
 	case err != nil:
-		return s.Need(steps.Check{Expected: "the target ended and started again", Observed: err.Error()})
+		return s.Need(verdict.Finding{Expected: "the target ended and started again", Observed: err.Error()})
 	}
 	s.mark = s.T.Len()
 	return nil

@@ -8,12 +8,13 @@ import (
 	"parley/internal/cut"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
 // passes records that clauses are kept by a record.
 func (s *suite) passes(at int, clauses ...string) {
-	_ = s.Judge(steps.Check{Clauses: clauses, OK: true, At: at})
+	_ = s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: at})
 }
 
 // breaks judges that a record breaks clauses.
@@ -23,7 +24,7 @@ func (s *suite) breaks(r transcript.Record, expected string, clauses ...string) 
 
 // judgeMember judges one member of a record's payload; want describes the expected value.
 func (s *suite) judgeMember(r *transcript.Record, clause, name string, ok bool, want string) error {
-	return s.Judge(steps.Check{Clauses: []string{clause}, OK: ok, At: r.N, Group: kindOf(r) + " " + name,
+	return s.Judge(verdict.Finding{Clauses: []string{clause}, OK: ok, At: r.N, Group: kindOf(r) + " " + name,
 		Expected: fmt.Sprintf("payload.%s is %s", name, want),
 		Observed: fmt.Sprintf("payload.%s is %s", name, wjson.Compact(payload(r)[name]))})
 }
@@ -34,28 +35,28 @@ func (s *suite) member(r *transcript.Record, clause, name string, ok bool, want 
 }
 
 // unanswered returns the check of a request without an answer.
-func (q *request) unanswered(miss *steps.Miss, expected string, clauses ...string) steps.Check {
+func (q *request) unanswered(miss *verdict.Miss, expected string, clauses ...string) verdict.Finding {
 	check := miss.Check(expected, clauses...)
 	check.At = cmp.Or(miss.At, q.mark)
 	return check
 }
 
 // silent returns the check of an agent that did not do what was expected after a record.
-func (s *suite) silent(miss *steps.Miss, at int, expected string, clauses ...string) steps.Check {
+func (s *suite) silent(miss *verdict.Miss, at int, expected string, clauses ...string) verdict.Finding {
 	check := miss.Check(expected, clauses...)
 	check.At, check.Observed = at, miss.Reason+s.lastWords()
 	return check
 }
 
 // without returns the error of a scenario that is not tested because of what the agent did not do.
-func (s *suite) without(miss *steps.Miss, format string, args ...any) error {
+func (s *suite) without(miss *verdict.Miss, format string, args ...any) error {
 	return steps.NotTestedf("the agent %s: %s%s", fmt.Sprintf(format, args...), miss.Reason, s.lastWords())
 }
 
 // unlike returns a check of two states that differ, with the differing member and the difference.
-func unlike(at int, difference, expected string, clauses ...string) steps.Check {
+func unlike(at int, difference, expected string, clauses ...string) verdict.Finding {
 	member, _, _ := strings.Cut(difference, ":")
-	return steps.Check{Clauses: clauses, At: at, Expected: expected, Observed: "another " + member,
+	return verdict.Finding{Clauses: clauses, At: at, Expected: expected, Observed: "another " + member,
 		Diff: cut.Head(difference, 4000)}
 }
 

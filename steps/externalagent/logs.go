@@ -19,6 +19,7 @@ import (
 	"parley/steps/externalagent/studylog"
 	"parley/target"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -57,7 +58,7 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 		s.passes(rec.N, "EA-010", "EA-065")
 		return err
 	case err != nil:
-		return s.Need(steps.Check{Clauses: []string{"EA-010", "EA-065", "EA-085", "EA-107"}, At: rec.N,
+		return s.Need(verdict.Finding{Clauses: []string{"EA-010", "EA-065", "EA-085", "EA-107"}, At: rec.N,
 			Expected: fmt.Sprintf("a log at logFile %q in %s", name, folder), Observed: err.Error()})
 	}
 	s.passes(rec.N, "EA-010", "EA-065")
@@ -75,9 +76,9 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 		}
 	}
 	s.Observe("EA-089a", "the timestamps: "+form)
-	var found []steps.Check
+	var found []verdict.Finding
 	for _, fd := range report.Findings {
-		check := steps.Check{Clauses: []string{fd.Clause}, OK: fd.OK, At: rec.N,
+		check := verdict.Finding{Clauses: []string{fd.Clause}, OK: fd.OK, At: rec.N,
 			Expected: fd.Expected, Observed: fd.Observed, Group: "log: " + fd.Expected}
 		if !fd.OK && fd.Line > 0 {
 			check.Observed = fmt.Sprintf("%s:%d: %s", name, fd.Line, fd.Observed)
@@ -97,7 +98,7 @@ func (s *suite) logsUnchanged() error {
 		return steps.NotTestedf("the log cannot be read: %v", err)
 	}
 	for name, was := range s.reads {
-		check := steps.Check{Clauses: []string{"EA-010", "EA-086", "EA-088"},
+		check := verdict.Finding{Clauses: []string{"EA-010", "EA-086", "EA-088"},
 			Expected: fmt.Sprintf("a log %q that still begins as it did when its session ended", name)}
 		is, err := readLog(folder, name)
 		if unread := (*steps.NotTestedError)(nil); errors.As(err, &unread) {
@@ -344,7 +345,7 @@ func (s *suite) folderThere() error {
 		return steps.NotTestedf("%v", err)
 	}
 	info, err := os.Stat(folder)
-	check := steps.Check{OK: err == nil && info.IsDir(), Expected: "a folder at external-agent.logs, " + folder}
+	check := verdict.Finding{OK: err == nil && info.IsDir(), Expected: "a folder at external-agent.logs, " + folder}
 	switch {
 	case err != nil:
 		check.Observed = err.Error()

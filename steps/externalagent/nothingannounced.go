@@ -11,6 +11,7 @@ import (
 	"parley/steps"
 	"parley/steps/externalagent/toolschema"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // tries is how often a scenario has a gap, a period in which nothing is announced: an agent that takes longer for its
@@ -133,7 +134,7 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 	if slow := s.tookLong(from.N); slow != "" {
 		return slow, nil
 	}
-	return "", s.Judge(steps.Check{Clauses: clauses, OK: true, At: next.N})
+	return "", s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: next.N})
 }
 
 // goesBackTo reports whether a call is of a tool that was last announced before the gap and is not announced now.

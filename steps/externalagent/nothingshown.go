@@ -9,6 +9,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -115,7 +116,7 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 			continue
 		}
 		if old := s.shownBefore(payload(&r)["params"], &from); old != "" {
-			return s.Judge(steps.Check{Clauses: clauses, At: r.N,
+			return s.Judge(verdict.Finding{Clauses: clauses, At: r.N,
 				Expected: fmt.Sprintf("no call by what was shown before record %d, by which no uiSpec is active", from.N),
 				Observed: fmt.Sprintf("a call with %s, which stands in an earlier uiSpec alone: %s", old, steps.Seen(r))})
 		}
@@ -135,7 +136,7 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 	if others > 0 {
 		return steps.NotTestedf("no call that the agent made while no uiSpec was active used a value of an earlier one")
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: next.N})
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: next.N})
 }
 
 // shownBefore returns the first text in params from an earlier uiSpec sent to the agent that is nowhere in the

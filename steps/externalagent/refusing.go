@@ -12,6 +12,7 @@ import (
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/toolschema"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -416,7 +417,8 @@ func (s *suite) movedFrom(before, now state) string {
 // should send is undefined (RULINGS 9).
 func (s *suite) toldOf(p *party, now state) {
 	last := s.lastUpdate(p, s.startOf(p))
-	_ = s.Judge(steps.Check{Clauses: []string{"EA-072", "EA-073"}, OK: s.same(now, last), At: now.at, Model: s.carriedOut,
+	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-072", "EA-073"}, OK: s.same(now, last), At: now.at,
+		Model:    s.carriedOut,
 		Expected: s.agreeing(now),
 		Observed: fmt.Sprintf("the last state.updated, record %d, has another state", last.at)})
 }

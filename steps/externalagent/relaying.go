@@ -12,6 +12,7 @@ import (
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -226,7 +227,8 @@ func (s *suite) compare(from, to string, sent, got []transcript.Record) error {
 			cut.Head(string(sent[i].Bytes), 300))
 		switch {
 		case len(got) == 0:
-			return s.Judge(steps.Check{Clauses: passing[kind], At: sent[i].N, Expected: expected, Observed: "it has not come"})
+			return s.Judge(verdict.Finding{Clauses: passing[kind], At: sent[i].N, Expected: expected,
+				Observed: "it has not come"})
 		case !alike(&sent[i], &got[0]):
 			return s.breaks(got[0], expected, passing[kind]...)
 		}
@@ -316,7 +318,7 @@ func (s *suite) hearsNothingOf(ctx context.Context, name, another string) error 
 				return s.breaks(r, "nothing of another relay session", "EA-025")
 			}
 		}
-		return s.Judge(steps.Check{Clauses: []string{"EA-025"}, OK: true})
+		return s.Judge(verdict.Finding{Clauses: []string{"EA-025"}, OK: true})
 	}
 	s.AtEnd(func() { _ = look() })
 	return look()

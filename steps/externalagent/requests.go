@@ -9,6 +9,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // request is an envelope of a party that needs an answer.
@@ -79,12 +80,12 @@ func (s *suite) send(ctx context.Context, p *party, v any) (int, error) {
 }
 
 // answer waits for the answer to a request, whatever it says.
-func (s *suite) answer(ctx context.Context, q *request) (transcript.Record, *steps.Miss) {
+func (s *suite) answer(ctx context.Context, q *request) (transcript.Record, *verdict.Miss) {
 	return s.answerAs(ctx, q, "an answer to "+q.kind)
 }
 
 // answerAs is answer with a name for the wait: a target may refuse nothing and answer everything else.
-func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcript.Record, *steps.Miss) {
+func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcript.Record, *verdict.Miss) {
 	rec, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Kind: kind, Fence: s.fence(q.of),
 		Match: answers(q.id)})
 	if miss != nil {
@@ -95,7 +96,7 @@ func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcri
 
 // instead describes what came in place of an answer: an answer that names another request, or none, shows its author
 // the cause.
-func (s *suite) instead(q *request, miss *steps.Miss) (string, int) {
+func (s *suite) instead(q *request, miss *verdict.Miss) (string, int) {
 	for _, r := range s.Between(q.of.name, q.mark, 0) {
 		if kind := kindOf(&r); kind == answerOf[q.kind] || kind == vocab.ErrorMessage {
 			if to := field(&r, "replyTo"); !slices.ContainsFunc(q.of.asked, func(o *request) bool { return o.id == to }) {
@@ -224,7 +225,7 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 		if kindOf(&rec) == vocab.ErrorMessage {
 			answered = append(answered, "EA-068")
 		}
-		return s.Judge(steps.Check{Clauses: append(clauses, answered...), OK: true, At: rec.N})
+		return s.Judge(verdict.Finding{Clauses: append(clauses, answered...), OK: true, At: rec.N})
 	}
 	check := steps.CheckOf(rec, false, expected, clauses...)
 	check.Group = strings.Join([]string{q.kind, q.tool, oneOf(codes), outcome}, " ")

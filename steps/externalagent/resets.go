@@ -9,6 +9,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -29,7 +30,7 @@ func (s *suite) firstStateKnown(ctx context.Context) error {
 	s.walked, err = s.walk(ctx, p)
 	var missing *steps.NotTestedError
 	if errors.As(err, &missing) { // the same calls succeeded in the session before
-		return s.Need(steps.Check{Clauses: []string{"EA-011"}, At: s.mark, Observed: missing.Reason,
+		return s.Need(verdict.Finding{Clauses: []string{"EA-011"}, At: s.mark, Observed: missing.Reason,
 			Expected: "a session in which the booking goes as in the one before"})
 	}
 	if err != nil {
@@ -37,7 +38,7 @@ func (s *suite) firstStateKnown(ctx context.Context) error {
 	}
 	for i := range one {
 		if at := s.carried(one, s.walked[i], i); at != "" {
-			return s.Need(steps.Check{Clauses: []string{"EA-011"}, At: s.walked[i].at, Observed: at +
+			return s.Need(verdict.Finding{Clauses: []string{"EA-011"}, At: s.walked[i].at, Observed: at +
 				" is as that session has left it",
 				Expected: fmt.Sprintf("the state of the session before at this point, in record %d", one[i].at)})
 		}
@@ -188,14 +189,14 @@ func (s *suite) startsClean(ctx context.Context, p *party) error {
 			continue
 		}
 		if found := s.leftIn(stateOf(&r)); found != "" {
-			return s.Judge(steps.Check{Clauses: []string{"EA-011"}, At: r.N, Observed: found,
+			return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, At: r.N, Observed: found,
 				Expected: "nothing of what was done in the session before"})
 		}
 	}
 	now, err := s.walk(ctx, p)
 	var missing *steps.NotTestedError
 	if errors.As(err, &missing) {
-		return s.Judge(steps.Check{Clauses: []string{"EA-011"}, At: s.mark, Observed: missing.Reason,
+		return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, At: s.mark, Observed: missing.Reason,
 			Expected: "a session in which the booking goes as in one before"})
 	}
 	if err != nil {
@@ -203,7 +204,7 @@ func (s *suite) startsClean(ctx context.Context, p *party) error {
 	}
 	for i := range now {
 		if found := s.saidIn(now[i]); found != "" {
-			return s.Judge(steps.Check{Clauses: []string{"EA-011"}, At: now[i].at, Observed: found,
+			return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, At: now[i].at, Observed: found,
 				Expected: "nothing of what was said in the session before"})
 		}
 		if d := s.difference(s.walked[i], now[i]); d != "" {
@@ -211,7 +212,7 @@ func (s *suite) startsClean(ctx context.Context, p *party) error {
 				fmt.Sprintf("the state of an earlier session at this point, in record %d", s.walked[i].at), "EA-011"))
 		}
 	}
-	return s.Judge(steps.Check{Clauses: []string{"EA-011"}, OK: true, At: now[0].at})
+	return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, OK: true, At: now[0].at})
 }
 
 // startedAt returns the record of session.started for the session requested at a mark.

@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -166,7 +167,7 @@ func (s *suite) getsSnapshot(ctx context.Context, p *party) (state, error) {
 	s.passes(rec.N, "EA-041", "EA-077a", "EA-103")
 	for i, clause := range []string{"EA-004", "EA-005", "EA-006"} {
 		_, there := body[members[i]]
-		_ = s.Judge(steps.Check{Clauses: []string{clause}, OK: there, At: rec.N, Group: "snapshot.state " + members[i],
+		_ = s.Judge(verdict.Finding{Clauses: []string{clause}, OK: there, At: rec.N, Group: "snapshot.state " + members[i],
 			Expected: "snapshot.state with " + members[i], Observed: fmt.Sprintf("none in record %d", rec.N)})
 	}
 	if p.study != "" {

@@ -12,6 +12,7 @@ import (
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -68,7 +69,7 @@ func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 		}
 		return s.breaks(r, "no error", "EA-008")
 	}
-	return s.Judge(steps.Check{Clauses: []string{"EA-008"}, OK: true, At: now.at})
+	return s.Judge(verdict.Finding{Clauses: []string{"EA-008"}, OK: true, At: now.at})
 }
 
 // flowUnchanged judges that an agent.message has executed no tool and changed nothing in the flow (EA-008a): the

@@ -10,6 +10,7 @@ import (
 	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -142,7 +143,7 @@ func (s *suite) inStep(ctx context.Context, p *party) error {
 // scenario: no further miss is awaited or judged.
 func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 	clauses := []string{"EA-072", "EA-073", "EA-051", "EA-055"}
-	agrees := func(at int) steps.Check { return steps.Check{Clauses: clauses, OK: true, At: at} }
+	agrees := func(at int) verdict.Finding { return verdict.Finding{Clauses: clauses, OK: true, At: at} }
 	from := s.startOf(p)
 	const kind = "a state.updated that agrees with the snapshot"
 	for range 20 {

@@ -10,6 +10,7 @@ import (
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/toolschema"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -129,7 +130,7 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 				s.Env.Learnt.LoadOrStore(misfits, neverFits)
 			}
 			if s.Env.Role == vocab.Relay { // the host is the harness, with its own path
-				err = s.Need(steps.Check{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at,
+				err = s.Need(verdict.Finding{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at,
 					Observed: err.Error(),
 					Expected: "the state as the host has it, in which " + c.Tool + " can be called"})
 			}

@@ -12,6 +12,7 @@ import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // session is a conversation that a scenario knows by name: the agent_id that the harness uses, and what is known
@@ -304,7 +305,7 @@ func (s *suite) isAnswered(ctx context.Context, client, name string) error {
 }
 
 // instead describes what came instead of an answer, foremost the same words under another agent_id.
-func (s *suite) instead(t *turn, miss *steps.Miss) string {
+func (s *suite) instead(t *turn, miss *verdict.Miss) string {
 	heard := s.Between(t.client, t.mark, 0)
 	for _, r := range heard {
 		said := r.Event != nil && t.nonce != "" && strings.Contains(text(&r, inText), t.nonce)

@@ -11,6 +11,7 @@ import (
 	"parley/steps"
 	"parley/steps/sessionchat/invariants"
 	"parley/target"
+	"parley/verdict"
 )
 
 func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
@@ -70,7 +71,7 @@ func (s *suite) connected(ctx context.Context, c *client) error {
 // isConnected judges that the socket is accepted (SC-045).
 func (s *suite) isConnected(_ context.Context, name string) error {
 	c := s.client(name)
-	check := steps.Check{Clauses: []string{"SC-045"}, OK: c.conn != nil, At: s.T.Len(),
+	check := verdict.Finding{Clauses: []string{"SC-045"}, OK: c.conn != nil, At: s.T.Len(),
 		Expected: "the WebSocket handshake at " + s.bind.wire.WS.Path + " accepted"}
 	if c.openErr != nil {
 		check.Observed, check.Miss = c.openErr.Error(), steps.NotOpened(c.openErr)
@@ -110,7 +111,7 @@ func (s *suite) restart(ctx context.Context, kill bool) error {
 	case errors.As(err, &missing):
 		return steps.NotTestedf("%v", err)
 	case err != nil:
-		return s.Need(steps.Check{Expected: "the target " + how + " and started again", Observed: err.Error()})
+		return s.Need(verdict.Finding{Expected: "the target " + how + " and started again", Observed: err.Error()})
 	}
 	s.resumes("the target was %s and started again", how)
 	s.mark = s.T.Len()

@@ -9,6 +9,7 @@ import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // doubtful reports whether a result after a chat may belong to an earlier turn: none of the model's words for this
@@ -48,7 +49,7 @@ const dueAnswer = "the answer to a chat"
 
 // awaitAnswer waits until the target has answered a turn: with the model's words if it uses our model, otherwise with
 // any words. due reports whether clauses demand the answer.
-func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) (transcript.Record, *steps.Miss) {
+func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) (transcript.Record, *verdict.Miss) {
 	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: s.answers(t), Hopeless: s.ended(t)}
 	if due {
 		w.Kind = dueAnswer
@@ -71,7 +72,7 @@ func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) (transcript.
 
 // awaitUnlessRefused is Await, except that after an error about the session it waits only for the event limit or a
 // fence: the error may refuse the chat, or be only a warning.
-func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (transcript.Record, *steps.Miss) {
+func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (transcript.Record, *verdict.Miss) {
 	var refused string
 	refusal, hopeless := ofSession(t.of, vocab.ErrorMessage), w.Hopeless
 	w.Hopeless = func(r *transcript.Record) string {
@@ -114,7 +115,7 @@ func (s *suite) ended(t *turn) func(*transcript.Record) string {
 
 // awaitEnd waits for the end of a turn, its result. A result that may be an earlier turn's does not count if the
 // turn's own follows.
-func (s *suite) awaitEnd(ctx context.Context, t *turn) *steps.Miss {
+func (s *suite) awaitEnd(ctx context.Context, t *turn) *verdict.Miss {
 	if t.over {
 		return nil
 	}
@@ -148,7 +149,7 @@ func (s *suite) endOfAnswer(t *turn) func(*transcript.Record) bool {
 // fenced waits for a message that a target sends at once or not at all. If the quiet window brings nothing, it chats
 // with a fresh agent_id, waits until that is answered, and then for twice the time that this took. A slow target gets
 // a longer quiet window, so that the chat does not disturb a target that only needs time.
-func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *steps.Miss) {
+func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *verdict.Miss) {
 	within := w.Within
 	w.Within = s.Env.Undisturbed(s.Env.Profile.Limits.Quiet.Duration)
 	if rec, miss := s.Await(ctx, w); miss == nil || miss.At > 0 {

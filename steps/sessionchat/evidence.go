@@ -15,6 +15,7 @@ import (
 	"parley/steps"
 	"parley/steps/sessionchat/binding"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // calls returns the model's requests for a turn.
@@ -202,7 +203,8 @@ func (s *suite) modelNamed(name, how, want string) error {
 	if how == "was not" {
 		expected = fmt.Sprintf("no model %q in the request of a chat that does not name it", want)
 	}
-	return s.Judge(steps.Check{Clauses: []string{"SC-033a"}, OK: slices.Contains(got, want) == (how == "was"), At: t.mark,
+	return s.Judge(verdict.Finding{Clauses: []string{"SC-033a"}, OK: slices.Contains(got, want) == (how == "was"),
+		At:       t.mark,
 		Expected: expected, Observed: "model " + quoted(got)})
 }
 

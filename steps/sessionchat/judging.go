@@ -7,26 +7,27 @@ import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // pass records that clauses are satisfied, as a record shows.
 func (s *suite) pass(clauses []string, at int) error {
-	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: at})
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: at})
 }
 
 // breach records that clauses are broken.
 func (s *suite) breach(clauses []string, at int, expected, observed string) error {
-	return s.Judge(steps.Check{Clauses: clauses, Expected: expected, Observed: observed, At: at})
+	return s.Judge(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: at})
 }
 
 // fatal is breach for a scenario that can't continue.
 func (s *suite) fatal(clauses []string, at int, expected, observed string) error {
-	return s.Need(steps.Check{Clauses: clauses, Expected: expected, Observed: observed, At: at})
+	return s.Need(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: at})
 }
 
 // lacking is fatal for a missing message; observed is what came instead.
-func (s *suite) lacking(clauses []string, expected, observed string, miss *steps.Miss) error {
-	return s.Need(steps.Check{Clauses: clauses, Expected: expected, Observed: observed, At: miss.At, Miss: miss})
+func (s *suite) lacking(clauses []string, expected, observed string, miss *verdict.Miss) error {
+	return s.Need(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: miss.At, Miss: miss})
 }
 
 // lastTurn returns the last turn of a session.
@@ -66,7 +67,7 @@ func (s *suite) since(t *turn, kinds ...string) (list []transcript.Record) {
 
 // awaitResult waits for a result in the session of a turn, after a record.
 func (s *suite) awaitResult(ctx context.Context, t *turn, after int, within time.Duration) (transcript.Record,
-	*steps.Miss) {
+	*verdict.Miss) {
 	match := ofSession(t.of, vocab.ResultMessage)
 	return s.Await(ctx, steps.Wait{Conn: t.client, After: after, Within: within, Match: match})
 }

@@ -12,6 +12,7 @@ import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // query is a message that must not start a session, and how to recognize its effect.
@@ -161,7 +162,7 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 		}
 	}
 	s.dropEnded(client)
-	return s.Judge(steps.Check{Clauses: []string{"SC-030", "SC-031"}, Observed: observed, At: miss.At, Miss: miss,
+	return s.Judge(verdict.Finding{Clauses: []string{"SC-030", "SC-031"}, Observed: observed, At: miss.At, Miss: miss,
 		Expected: "a message of type " + vocab.ErrorMessage + ", or a close with 1003, 1007 or 1008"})
 }
 

@@ -12,6 +12,7 @@ import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	judge "parley/steps/sessionchat/invariants"
+	"parley/verdict"
 )
 
 func (s *suite) registerSessions(sc *godog.ScenarioContext) {
@@ -125,7 +126,7 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 	if life := judge.Lives(s.T.All()); life(ss.agentID, ss.turns[0].mark) != life(ss.agentID, t.end.N) {
 		clauses = []string{"SC-016a"}
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: first == now, At: t.end.N,
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: first == now, At: t.end.N,
 		Expected: fmt.Sprintf("session_id %q, as before", first), Observed: fmt.Sprintf("session_id %q", now)})
 }
 

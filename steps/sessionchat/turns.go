@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (s *suite) registerTurns(sc *godog.ScenarioContext) {
@@ -188,13 +189,13 @@ func (s *suite) getsPong(ctx context.Context, client string) error {
 	if miss == nil {
 		return s.pass(clauses, rec.N)
 	}
-	return s.Judge(steps.Check{Clauses: clauses, At: miss.At, Miss: miss,
+	return s.Judge(verdict.Finding{Clauses: clauses, At: miss.At, Miss: miss,
 		Expected: "a " + vocab.PongMessage + " for the ping", Observed: miss.Reason})
 }
 
 // pingRefused judges that a ping without agent_id is legal: it causes no error, and the connection stays open
 // (SC-037).
-func (s *suite) pingRefused(c *client, miss *steps.Miss) error {
+func (s *suite) pingRefused(c *client, miss *verdict.Miss) error {
 	observed, at := miss.Reason, miss.At
 	if at == 0 {
 		for _, r := range s.Between(c.name, c.ping, 0) {
@@ -203,7 +204,7 @@ func (s *suite) pingRefused(c *client, miss *steps.Miss) error {
 			}
 		}
 	}
-	return s.Judge(steps.Check{Clauses: []string{"SC-037"}, OK: at == 0, At: at, Miss: miss,
+	return s.Judge(verdict.Finding{Clauses: []string{"SC-037"}, OK: at == 0, At: at, Miss: miss,
 		Expected: "a ping without agent_id taken as a legal message", Observed: observed})
 }
 

@@ -7,6 +7,7 @@ import (
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // acceptedLate fails a turn that was not accepted before its agent had answered. The turn is over, and so is the
@@ -29,13 +30,13 @@ func (s *suite) acceptedLate(ctx context.Context, in *input, clauses []string, w
 		if _, behind := s.find(in.said, func(o judge.Message) bool { return o.Kind() == judge.Output && o.N < m.N }); behind {
 			broken = append(broken, "RT-170") // even after the output that it announces
 		}
-		return s.Need(steps.Check{Clauses: broken, Expected: what, Observed: "it came only after the acknowledgement: " +
+		return s.Need(verdict.Finding{Clauses: broken, Expected: what, Observed: "it came only after the acknowledgement: " +
 			seen(m), At: m.N})
 	}
 	if m, there := s.find(in.said, other.match); there {
-		return s.Need(steps.Check{Clauses: other.clauses, Expected: what, Observed: other.how + ": " + seen(m), At: m.N})
+		return s.Need(verdict.Finding{Clauses: other.clauses, Expected: what, Observed: other.how + ": " + seen(m), At: m.N})
 	}
-	return s.Need(steps.Check{Clauses: clauses, Expected: what, Observed: s.inPlace(in.said, miss), At: miss.At})
+	return s.Need(verdict.Finding{Clauses: clauses, Expected: what, Observed: s.inPlace(in.said, miss), At: miss.At})
 }
 
 // answeredFirst has the agent of a turn answer and end it if TURN_ACCEPTED does not come at once, and reports whether
@@ -107,6 +108,6 @@ func (s *suite) accepted(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-170"}, OK: !s.Env.Strict || m.Event == vocab.Event,
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-170"}, OK: !s.Env.Strict || m.Event == vocab.Event,
 		Expected: "TURN_ACCEPTED as an EVENT", Observed: m.Name(), At: m.N})
 }

@@ -8,6 +8,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
+	"parley/verdict"
 )
 
 func (s *suite) registerAgents(sc *godog.ScenarioContext) {
@@ -108,7 +109,8 @@ func (s *suite) askedToRemove(ctx context.Context, letter string) error {
 		return err
 	}
 	s.now.requests[letter] = m
-	return s.Judge(steps.Check{Clauses: []string{"RT-060", "RT-100", "RT-106", "RT-109", "RT-113", "RT-172"}, OK: true})
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-060", "RT-100", "RT-106", "RT-109", "RT-113", "RT-172"},
+		OK: true})
 }
 
 // otherName matches a request to SessionManager under another name than the source's.
@@ -137,7 +139,7 @@ func (s *suite) askedToAdd(ctx context.Context, letter string) error {
 		return err
 	}
 	s.now.requests[letter] = m
-	return s.Judge(steps.Check{Clauses: []string{"RT-025", "RT-172"}, OK: true})
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-025", "RT-172"}, OK: true})
 }
 
 var moveReceipts = map[string]string{"is removed": vocab.RemoveAgentDone,
@@ -216,7 +218,8 @@ func (s *suite) moveTold(ctx context.Context, letter, what string) error {
 		return err
 	}
 	s.now.told[what] = true
-	return s.Judge(steps.Check{Clauses: append([]string{"RT-010", "RT-062", "RT-111", "RT-118"}, o.order...), OK: true})
+	return s.Judge(verdict.Finding{Clauses: append([]string{"RT-010", "RT-062", "RT-111", "RT-118"}, o.order...),
+		OK: true})
 }
 
 var aboutSwitches = []string{"RT-006", "RT-032", "RT-048", "RT-061", "RT-063", "RT-065", "RT-066", "RT-089", "RT-091",
@@ -254,14 +257,14 @@ func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error 
 			return m.Kind() == judge.Switch && names(m) && m.Target != vocab.ToFrontend
 		}, others...)
 	if err == nil {
-		err = s.Judge(steps.Check{Clauses: aboutSwitches, OK: true})
+		err = s.Judge(verdict.Finding{Clauses: aboutSwitches, OK: true})
 	}
 	if err != nil {
 		return err
 	}
 	s.now.active = letter
 	if old := letters.FindStringSubmatch(from); old != nil {
-		return s.Judge(steps.Check{Clauses: []string{"RT-066", "RT-048"},
+		return s.Judge(verdict.Finding{Clauses: []string{"RT-066", "RT-048"},
 			OK: text(m.Data[judge.SwitchFrom]) == s.agent(old[1]), Expected: "from " + s.agent(old[1]), Observed: seen(m),
 			At: m.N})
 	}
@@ -276,7 +279,7 @@ func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
 			return m.Kind() == judge.Switch && m.Target != vocab.ToFrontend
 		}, s.otherSwitches(func(judge.Message) bool { return true })...)
 	if err == nil {
-		err = s.Judge(steps.Check{Clauses: aboutSwitches, OK: true})
+		err = s.Judge(verdict.Finding{Clauses: aboutSwitches, OK: true})
 	}
 	if err != nil {
 		return err
@@ -287,7 +290,7 @@ func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
 			s.now.active = left
 		}
 	}
-	return s.Need(steps.Check{Clauses: []string{"RT-112"}, OK: s.now.active != "",
+	return s.Need(verdict.Finding{Clauses: []string{"RT-112"}, OK: s.now.active != "",
 		Expected: "one of the agents that are left", Observed: seen(m), At: m.N})
 }
 

@@ -14,6 +14,7 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 const bus = "bus" // the connection's name in the transcript
@@ -43,7 +44,7 @@ func (s *suite) connect(ctx context.Context) error {
 		if steps.Unreachable(err) || errors.As(err, &start) {
 			return &steps.UnreachableError{Err: err}
 		}
-		return s.Need(steps.Check{Clauses: []string{"RT-013"}, Expected: "a bus connected to the orchestrator",
+		return s.Need(verdict.Finding{Clauses: []string{"RT-013"}, Expected: "a bus connected to the orchestrator",
 			Observed: err.Error()})
 	}
 	s.Reached(steps.Greeted)
@@ -64,8 +65,9 @@ func (s *suite) endedAt() int {
 // write sends a frame unchanged.
 func (s *suite) write(ctx context.Context, m driver.Message) (int, error) {
 	if at := s.endedAt(); at > 0 {
-		return 0, s.Need(steps.Check{Clauses: []string{"RT-013"}, At: at, Expected: "a bus that stays open for the next " +
-			"message", Observed: steps.Seen(s.T.After(at - 1)[0])})
+		return 0, s.Need(verdict.Finding{Clauses: []string{"RT-013"}, At: at,
+			Expected: "a bus that stays open for the next " +
+				"message", Observed: steps.Seen(s.T.After(at - 1)[0])})
 	}
 	at, err := s.conn.Send(ctx, m)
 	switch {

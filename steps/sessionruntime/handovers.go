@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
+	"parley/verdict"
 )
 
 // handover is an agent's request, under the name of the input concerned.
@@ -74,7 +75,7 @@ func (s *suite) userIsAsked(ctx context.Context, letter, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-061", "RT-128", "RT-132", "RT-042", "RT-168"}, OK: true})
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-061", "RT-128", "RT-132", "RT-042", "RT-168"}, OK: true})
 }
 
 // named returns the fields by which the profile names the agent that takes over, written where the prompt left them
@@ -162,20 +163,20 @@ func (s *suite) getsContext(ctx context.Context, letter, name string) error {
 		return err
 	}
 	if m.TargetID != s.agent(letter) {
-		return s.Judge(steps.Check{Clauses: []string{"RT-015", "RT-135"}, Expected: "the context for agent " +
+		return s.Judge(verdict.Finding{Clauses: []string{"RT-015", "RT-135"}, Expected: "the context for agent " +
 			s.agent(letter), Observed: seen(m), At: m.N})
 	}
-	if err := s.Judge(steps.Check{Clauses: []string{"RT-007", "RT-136"}, OK: true}); err != nil {
+	if err := s.Judge(verdict.Finding{Clauses: []string{"RT-007", "RT-136"}, OK: true}); err != nil {
 		return err
 	}
 	if in.last != nil {
-		if err := s.Judge(steps.Check{Clauses: []string{"RT-129", "RT-135"}, OK: judge.Mentions(m, in.last.token),
+		if err := s.Judge(verdict.Finding{Clauses: []string{"RT-129", "RT-135"}, OK: judge.Mentions(m, in.last.token),
 			Expected: "the context with what agent " + s.agent(h.from) + " has said last", Observed: seen(m),
 			At: m.N}); err != nil {
 			return err
 		}
 	}
-	if err := s.Judge(steps.Check{Clauses: []string{"RT-173"}, OK: !s.Env.Strict || m.Kind() == judge.Context,
+	if err := s.Judge(verdict.Finding{Clauses: []string{"RT-173"}, OK: !s.Env.Strict || m.Kind() == judge.Context,
 		Expected: "CONTROL HANDOVER_CONTEXT", Observed: m.Name(), At: m.N}); err != nil {
 		return err
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	vocab "parley/protocol/sessionruntime"
-	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
+	"parley/verdict"
 )
 
 // mentions sends an input that mentions an agent (4B).
@@ -49,7 +49,7 @@ func (s *suite) absentDealtWith(ctx context.Context, letter string) error {
 			return m.Kind() == judge.Route && judge.Token(m.Payload) == judge.Token(asked.Payload)
 		}})
 	if err == nil {
-		err = s.Judge(steps.Check{Clauses: clauses, OK: true})
+		err = s.Judge(verdict.Finding{Clauses: clauses, OK: true})
 	}
 	if err == nil && m.Kind() == judge.RequestAdd {
 		s.now.requests[letter] = m

@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
+	"parley/verdict"
 )
 
 func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
@@ -168,7 +169,7 @@ func (s *suite) forwarded(ctx context.Context, name string) error {
 		return err
 	}
 	in.passed = in.last.at
-	return s.Judge(steps.Check{Clauses: aboutOutput, OK: true})
+	return s.Judge(verdict.Finding{Clauses: aboutOutput, OK: true})
 }
 
 var aboutOutput = []string{"RT-002", "RT-011", "RT-015", "RT-039", "RT-042", "RT-082", "RT-139", "RT-140", "RT-141",
@@ -197,7 +198,7 @@ func (s *suite) probe(ctx context.Context, in *input, clauses *[]string) error {
 		return err
 	}
 	if m, there := s.find(p.at, isOutput(p)); there {
-		return s.Need(steps.Check{Clauses: []string{"RT-139", "RT-150"},
+		return s.Need(verdict.Finding{Clauses: []string{"RT-139", "RT-150"},
 			Expected: "the output forwarded to the frontend as it comes",
 			Observed: "it was held back until its agent had said more: " + seen(m), At: m.N})
 	}
@@ -253,10 +254,11 @@ func (s *suite) askedToStop(ctx context.Context, letter, name string) error {
 		return err
 	}
 	if in.stops.TargetID != s.agent(letter) {
-		return s.Judge(steps.Check{Clauses: []string{"RT-050", "RT-099"}, Expected: "the CANCEL for agent " + s.agent(letter),
+		return s.Judge(verdict.Finding{Clauses: []string{"RT-050", "RT-099"},
+			Expected: "the CANCEL for agent " + s.agent(letter),
 			Observed: in.stops.Name(), At: in.stops.N})
 	}
-	return s.Judge(steps.Check{Clauses: aboutStops, OK: true})
+	return s.Judge(verdict.Finding{Clauses: aboutStops, OK: true})
 }
 
 // oneToStop accepts a CANCEL for either of two turns that speak at once: the source does not say which is meant.
@@ -274,7 +276,7 @@ func (s *suite) oneToStop(ctx context.Context, one, other string) error {
 	if err != nil {
 		return err
 	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-050", "RT-098", "RT-099"}, OK: m.Turn == a.turn &&
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-050", "RT-098", "RT-099"}, OK: m.Turn == a.turn &&
 		m.TargetID == a.agent || m.Turn == b.turn && m.TargetID == b.agent,
 		Expected: "one of the two turns that are speaking", Observed: fmt.Sprintf("%s with turn_id %q", m.Name(), m.Turn),
 		At: m.N})
@@ -316,7 +318,7 @@ func (s *suite) cancelled(ctx context.Context, name string) error {
 		return err
 	}
 	in.ended = "cancel"
-	return s.Judge(steps.Check{Clauses: []string{"RT-095", "RT-103"}, OK: true})
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-095", "RT-103"}, OK: true})
 }
 
 // noneOf proves that nothing of a kind was published after the latest act.

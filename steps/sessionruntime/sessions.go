@@ -15,6 +15,7 @@ import (
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -89,7 +90,8 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 					(member(r, judge.Session) == nil || member(r, judge.Session) == ss.id)
 			}})
 	if miss != nil {
-		return s.Need(steps.Check{Clauses: []string{"RT-013"}, Expected: `{"parley":"ready"} for a session that is set up`,
+		return s.Need(verdict.Finding{Clauses: []string{"RT-013"},
+			Expected: `{"parley":"ready"} for a session that is set up`,
 			Observed: s.inPlace(at, miss), At: miss.At, Miss: miss})
 	}
 	s.Reached(steps.Given)
@@ -150,7 +152,7 @@ func (s *suite) managerAskedForSession(ctx context.Context, what string) (err er
 	if err != nil {
 		return err
 	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-020", "RT-036", "RT-151", "RT-152", "RT-153"}, OK: true})
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-020", "RT-036", "RT-151", "RT-152", "RT-153"}, OK: true})
 }
 
 // stopped returns the confirmation of a cancel given after a record; the zero message if there is none.
@@ -203,7 +205,7 @@ func (s *suite) sessionTold(ctx context.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-154"}, OK: true})
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-154"}, OK: true})
 }
 
 // punctual is the longest delay accepted for a message triggered by a limit. A target that uses its own limit, likely

@@ -21,6 +21,7 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -40,7 +41,7 @@ type suite struct {
 	cried    string // stderr as of the latest act
 	stray    *piece // output of another session's turn
 	// proved absences; they count only if the scenario ran to its end
-	absences []steps.Check
+	absences []verdict.Finding
 }
 
 // session is a session that the harness has set up.
@@ -185,17 +186,17 @@ func (s *suite) observe() {
 
 // judged compares the transcript with the model.
 func (s *suite) judged() error {
-	var checks []steps.Check
+	var checks []verdict.Finding
 	for _, f := range judge.Judge(s.T.All()) {
 		if f.Follows { // the monitor reports it under the finding that it follows from
 			continue
 		}
 		if f.OK && f.Expected == judge.Absence {
-			s.absences = append(s.absences, steps.Check{Clauses: f.Clauses, OK: true})
+			s.absences = append(s.absences, verdict.Finding{Clauses: f.Clauses, OK: true})
 			continue
 		}
 		checks = append(checks,
-			steps.Check{Clauses: f.Clauses, OK: f.OK, Expected: f.Expected, Observed: f.Observed, At: f.At})
+			verdict.Finding{Clauses: f.Clauses, OK: f.OK, Expected: f.Expected, Observed: f.Observed, At: f.At})
 	}
 	return s.Judge(checks...)
 }
@@ -270,7 +271,7 @@ func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fe
 	}
 	if miss == nil {
 		m, _ := judge.Read(rec)
-		return m, s.Judge(steps.Check{Clauses: clauses, OK: true})
+		return m, s.Judge(verdict.Finding{Clauses: clauses, OK: true})
 	}
 	for _, other := range others {
 		since := other.since
@@ -279,11 +280,11 @@ func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fe
 		}
 		if m, there := s.find(since, other.match); there {
 			return judge.Message{},
-				s.Need(steps.Check{Clauses: other.clauses, Expected: what, Observed: other.how + ": " + seen(m), At: m.N})
+				s.Need(verdict.Finding{Clauses: other.clauses, Expected: what, Observed: other.how + ": " + seen(m), At: m.N})
 		}
 	}
 	return judge.Message{},
-		s.Need(steps.Check{Clauses: clauses, Expected: what, Observed: s.inPlace(after, miss), At: miss.At, Miss: miss})
+		s.Need(verdict.Finding{Clauses: clauses, Expected: what, Observed: s.inPlace(after, miss), At: miss.At, Miss: miss})
 }
 
 // belongs reports whether a message belongs to a session. If there is only one session, a message without a
@@ -303,7 +304,7 @@ func brief(v any) string {
 }
 
 // inPlace describes what was published in place of the awaited message.
-func (s *suite) inPlace(after int, miss *steps.Miss) string {
+func (s *suite) inPlace(after int, miss *verdict.Miss) string {
 	var seen []string
 	for _, r := range s.Between(bus, after, 0) {
 		if m, ok := judge.Read(r); ok {

@@ -12,6 +12,7 @@ import (
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
+	"parley/verdict"
 )
 
 func (s *suite) registerTurns(sc *godog.ScenarioContext) {
@@ -204,10 +205,10 @@ func (s *suite) reaches(ctx context.Context, name, letter string, more ...string
 	in.take(m)
 	s.Reached(steps.Answered)
 	if m.TargetID != s.agent(letter) {
-		return s.Need(steps.Check{Clauses: s.misrouted(in, m), Expected: "the input for agent " + s.agent(letter),
+		return s.Need(verdict.Finding{Clauses: s.misrouted(in, m), Expected: "the input for agent " + s.agent(letter),
 			Observed: m.Name(), At: m.N})
 	}
-	return s.Judge(steps.Check{Clauses: append(more, aboutRoutes...), OK: true})
+	return s.Judge(verdict.Finding{Clauses: append(more, aboutRoutes...), OK: true})
 }
 
 func (in *input) take(m judge.Message) {
@@ -231,7 +232,7 @@ func (s *suite) reachesSomebody(ctx context.Context, name string) error {
 	if m.Kind() == judge.Route {
 		in.take(m)
 	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-071"}, OK: m.Kind() == judge.Route,
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-071"}, OK: m.Kind() == judge.Route,
 		Expected: "a default agent of its own", Observed: m.Name(), At: m.N})
 }
 
@@ -246,7 +247,7 @@ func (s *suite) turnsDiffer(ctx context.Context, turns int) error {
 			of[in.turn]++
 		}
 	}
-	return s.Judge(steps.Check{Clauses: []string{"RT-052", "RT-072"}, OK: len(of) == turns,
+	return s.Judge(verdict.Finding{Clauses: []string{"RT-052", "RT-072"}, OK: len(of) == turns,
 		Expected: fmt.Sprintf("%d turns, each with a turn_id of its own", turns),
 		Observed: "the inputs were routed under " + strings.Join(quoted(of), ", "), At: s.mark})
 }
@@ -284,10 +285,10 @@ func (s *suite) none(ctx context.Context, after int, clauses []string, what stri
 	}
 	for _, r := range s.Between(bus, after, 0) {
 		if m, ok := judge.Read(r); ok && s.belongs(m, s.now) && match(m) {
-			return s.Judge(steps.Check{Clauses: clauses, Expected: what, Observed: seen(m), At: r.N})
+			return s.Judge(verdict.Finding{Clauses: clauses, Expected: what, Observed: seen(m), At: r.N})
 		}
 	}
-	s.absences = append(s.absences, steps.Check{Clauses: clauses, OK: true})
+	s.absences = append(s.absences, verdict.Finding{Clauses: clauses, OK: true})
 	return nil
 }
 
@@ -378,7 +379,7 @@ func (s *suite) timedOutWith(ctx context.Context, one, other string) error {
 				match: func(m judge.Message) bool { return m.Kind() == judge.RouteTimeout }}); err != nil {
 			return err
 		}
-		if err := s.Judge(steps.Check{Clauses: []string{"RT-052", "RT-053"}, OK: true}); err != nil {
+		if err := s.Judge(verdict.Finding{Clauses: []string{"RT-052", "RT-053"}, OK: true}); err != nil {
 			return err
 		}
 	}

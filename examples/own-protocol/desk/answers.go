@@ -8,6 +8,7 @@ import (
 
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (s *suite) registerAnswers(sc *godog.ScenarioContext) {
@@ -64,7 +65,7 @@ func (s *suite) isAnswered(ctx context.Context, name string) error {
 	for _, kind := range order[1:max(len(order)-1, 1)] {
 		right = right && kind == piece
 	}
-	if err := s.Judge(steps.Check{Clauses: clauses[:1], OK: right, At: end.N,
+	if err := s.Judge(verdict.Finding{Clauses: clauses[:1], OK: right, At: end.N,
 		Expected: "agent.started, pieces, agent.done", Observed: fmt.Sprint(order)}); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (s *suite) ended(ctx context.Context, c *client, clauses []string) (transcr
 		}}, "agent.done", clauses...)
 }
 
-func (s *suite) outcome(end transcript.Record, want string, clauses []string) steps.Check {
+func (s *suite) outcome(end transcript.Record, want string, clauses []string) verdict.Finding {
 	return steps.CheckOf(end, of(end, "outcome") == want, "the outcome "+want, clauses...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"parley/driver"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
@@ -55,7 +56,7 @@ func (s *suite) opened(c *client, clauses ...string) error {
 	if c.err == nil {
 		return nil
 	}
-	return s.Need(steps.Check{Clauses: clauses, Expected: "a connection", Observed: c.err.Error(), At: s.T.Len(),
+	return s.Need(verdict.Finding{Clauses: clauses, Expected: "a connection", Observed: c.err.Error(), At: s.T.Len(),
 		Miss: steps.NotOpened(c.err)})
 }
 
@@ -108,7 +109,7 @@ func (s *suite) isWelcomed(ctx context.Context, name string) error {
 
 func (s *suite) idsDiffer(_ context.Context, a, b string) error {
 	one, other := s.client(a).id, s.client(b).id
-	return s.Judge(steps.Check{Clauses: []string{"TD-003"}, OK: one != other, At: s.client(b).mark,
+	return s.Judge(verdict.Finding{Clauses: []string{"TD-003"}, OK: one != other, At: s.client(b).mark,
 		Expected: "a client other than " + one, Observed: other})
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"parley/monitor"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // monitors returns those that hold in every transcript, whatever its scenario is about. Each is a pure function of
@@ -22,7 +23,7 @@ func monitors() []monitor.Monitor {
 
 // numbers checks the count of each connection. After a connection's first deviation its count is unknown; Model
 // expresses that.
-func numbers(records []transcript.Record) (out []monitor.Finding) {
+func numbers(records []transcript.Record) (out []verdict.Finding) {
 	last := map[string]int{}
 	for _, r := range records {
 		if r.Dir == transcript.Sent && r.Kind == transcript.Open {
@@ -34,14 +35,14 @@ func numbers(records []transcript.Record) (out []monitor.Finding) {
 		last[r.Conn]++
 		data, _ := r.Event.Data.(map[string]any)
 		want := fmt.Sprint(last[r.Conn])
-		out = append(out, monitor.Finding{Clauses: []string{"TD-004"}, OK: fmt.Sprint(data["seq"]) == want,
+		out = append(out, verdict.Finding{Clauses: []string{"TD-004"}, OK: fmt.Sprint(data["seq"]) == want,
 			Expected: "seq " + want, Observed: monitor.Describe(r), At: r.N, Model: "seq of " + r.Conn})
 	}
 	return out
 }
 
 // wholeText compares the end of each answer with its pieces.
-func wholeText(records []transcript.Record) (out []monitor.Finding) {
+func wholeText(records []transcript.Record) (out []verdict.Finding) {
 	said := map[string]string{} // by connection and ticket
 	for _, r := range records {
 		at := r.Conn + " " + of(r, "ticket")
@@ -51,7 +52,7 @@ func wholeText(records []transcript.Record) (out []monitor.Finding) {
 		case is(&r, piece):
 			said[at] += of(r, "text")
 		case is(&r, done):
-			out = append(out, monitor.Finding{Clauses: []string{"TD-019"}, OK: of(r, "text") == said[at],
+			out = append(out, verdict.Finding{Clauses: []string{"TD-019"}, OK: of(r, "text") == said[at],
 				Expected: fmt.Sprintf("the text %q", said[at]), Observed: monitor.Describe(r), At: r.N})
 		}
 	}
@@ -59,7 +60,7 @@ func wholeText(records []transcript.Record) (out []monitor.Finding) {
 }
 
 // nothingBehind checks that nothing follows about a closed ticket.
-func nothingBehind(records []transcript.Record) (out []monitor.Finding) {
+func nothingBehind(records []transcript.Record) (out []verdict.Finding) {
 	ended := map[string]bool{} // by connection and ticket: events of two connections have no order
 	for _, r := range records {
 		ticket := of(r, "ticket")
@@ -67,9 +68,9 @@ func nothingBehind(records []transcript.Record) (out []monitor.Finding) {
 		switch {
 		case is(&r, closed) && !ended[at]:
 			ended[at] = true
-			out = append(out, monitor.Finding{Clauses: []string{"TD-017"}, OK: true, At: r.N})
+			out = append(out, verdict.Finding{Clauses: []string{"TD-017"}, OK: true, At: r.N})
 		case r.Event != nil && r.Dir == transcript.Received && ended[at] && !is(&r, refused):
-			out = append(out, monitor.Finding{Clauses: []string{"TD-017"}, At: r.N, Observed: monitor.Describe(r),
+			out = append(out, verdict.Finding{Clauses: []string{"TD-017"}, At: r.N, Observed: monitor.Describe(r),
 				Expected: "nothing but refusals of ticket " + ticket + ", which is closed"})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"parley/driver"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // suite is the ticket-desk part of one scenario.
@@ -104,7 +105,7 @@ func (s *suite) expect(ctx context.Context, c *client, w steps.Wait, want string
 }
 
 // bears checks that an event has the ref of its client's latest message.
-func (s *suite) bears(c *client, r transcript.Record, clause string) steps.Check {
+func (s *suite) bears(c *client, r transcript.Record, clause string) verdict.Finding {
 	return steps.CheckOf(r, of(r, "ref") == c.ref, "the ref "+c.ref, clause)
 }
 
@@ -159,5 +160,5 @@ func (s *suite) none(ctx context.Context, c *client, after int, match func(*tran
 			return s.Judge(steps.CheckOf(r, false, want, clauses...))
 		}
 	}
-	return s.Judge(steps.Check{Clauses: clauses, OK: true, At: last})
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: last})
 }

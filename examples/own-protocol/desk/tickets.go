@@ -8,6 +8,7 @@ import (
 
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 	wire "parley/wire/json"
 )
 
@@ -74,7 +75,7 @@ func (s *suite) ticketsDiffer(context.Context) error {
 	for _, id := range s.tickets {
 		different[id] = true
 	}
-	return s.Judge(steps.Check{Clauses: []string{"TD-012"}, OK: len(different) == len(s.tickets), At: s.T.Len(),
+	return s.Judge(verdict.Finding{Clauses: []string{"TD-012"}, OK: len(different) == len(s.tickets), At: s.T.Len(),
 		Expected: "an id of its own for each ticket", Observed: fmt.Sprint(s.tickets)})
 }
 

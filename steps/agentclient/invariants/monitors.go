@@ -10,6 +10,7 @@ import (
 	"parley/monitor"
 	vocab "parley/protocol/agentselect"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // All lists the monitors of agent-client.
@@ -27,8 +28,8 @@ func All() []monitor.Monitor {
 const api = " api"
 
 // switchRequests checks each switch request against the user's choices and the sessions that the server has given.
-func switchRequests(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func switchRequests(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	choices, given := map[string]int{}, map[string][]string{} // by page
 	for _, r := range t {
 		page := strings.TrimSuffix(r.Conn, api)
@@ -48,9 +49,9 @@ func switchRequests(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-func switchRequest(r transcript.Record, choices int, given []string) []monitor.Finding {
-	finding := func(ok bool, expected, observed string, clauses ...string) monitor.Finding {
-		return monitor.Finding{
+func switchRequest(r transcript.Record, choices int, given []string) []verdict.Finding {
+	finding := func(ok bool, expected, observed string, clauses ...string) verdict.Finding {
+		return verdict.Finding{
 			Clauses:  clauses,
 			OK:       ok,
 			Expected: expected,
@@ -59,7 +60,7 @@ func switchRequest(r transcript.Record, choices int, given []string) []monitor.F
 		}
 	}
 	id, isText := member(r, "agentId").(string)
-	out := []monitor.Finding{
+	out := []verdict.Finding{
 		finding(isText && id != "", "an agentId", fmt.Sprintf("agentId is %v", member(r, "agentId")), "AC-050"),
 		finding(
 			choices > 0,
@@ -95,8 +96,8 @@ var (
 )
 
 // noAdministration checks every request that the documents do not describe.
-func noAdministration(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func noAdministration(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	for _, r := range t {
 		if r.Kind != transcript.Request && r.Kind != transcript.Ask || r.Dir != transcript.Received {
 			continue
@@ -112,7 +113,7 @@ func noAdministration(t []transcript.Record) []monitor.Finding {
 		if !breaks && r.Kind == transcript.Ask { // undocumented requests to its own server show in the server's records
 			continue
 		}
-		out = append(out, monitor.Finding{Clauses: []string{"AC-015"}, OK: !breaks, At: r.N,
+		out = append(out, verdict.Finding{Clauses: []string{"AC-015"}, OK: !breaks, At: r.N,
 			Expected: "no request to make, change or delete an agent", Observed: r.Label + ": " + monitor.Describe(r)})
 	}
 	return out

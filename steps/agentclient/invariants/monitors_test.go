@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"parley/monitor"
 	vocab "parley/protocol/agentselect"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // script makes a transcript from lines: "choose", "given s1", "ask {kind} k=v …", "get /path", "post /path"; the
@@ -102,7 +102,7 @@ func TestClausesAreDeclared(t *testing.T) {
 		for _, id := range m.Clauses {
 			declared[id] = true
 		}
-		var all []monitor.Finding
+		var all []verdict.Finding
 		all = append(all, m.Check(script("given s1; choose; ask switch_agent agentId=a sessionId=s1; get /x"))...)
 		if len(all) == 0 {
 			t.Errorf("%s finds nothing in what is as it should be", m.Name)

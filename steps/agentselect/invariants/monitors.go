@@ -8,6 +8,7 @@ import (
 	"parley/monitor"
 	vocab "parley/protocol/agentselect"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -35,9 +36,9 @@ func All() []monitor.Monitor {
 	}
 }
 
-func each(kind string, judge func(transcript.Record) []monitor.Finding) func([]transcript.Record) []monitor.Finding {
-	return func(t []transcript.Record) []monitor.Finding {
-		var out []monitor.Finding
+func each(kind string, judge func(transcript.Record) []verdict.Finding) func([]transcript.Record) []verdict.Finding {
+	return func(t []transcript.Record) []verdict.Finding {
+		var out []verdict.Finding
 		for _, r := range t {
 			if r.Dir == transcript.Received && r.Event != nil && r.Event.Type == kind {
 				out = append(out, judge(r)...)
@@ -47,8 +48,8 @@ func each(kind string, judge func(transcript.Record) []monitor.Finding) func([]t
 	}
 }
 
-func switchErrors(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func switchErrors(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	for _, r := range t {
 		if answersSwitch(r) && r.Event.Type == vocab.ErrorEvent {
 			out = append(out, SwitchError(r)...)
@@ -87,11 +88,11 @@ func names(r transcript.Record, key string) map[string]any {
 	return out
 }
 
-func namesAgree(t []transcript.Record) []monitor.Finding {
+func namesAgree(t []transcript.Record) []verdict.Finding {
 	if reconfigured(t) {
 		return nil
 	}
-	var out []monitor.Finding
+	var out []verdict.Finding
 	lists(t, func(r transcript.Record, listed map[string]any) {
 		if r.Event.Type != vocab.AgentSwitchedEvent {
 			return
@@ -107,11 +108,11 @@ func namesAgree(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-func listsAgree(t []transcript.Record) []monitor.Finding {
+func listsAgree(t []transcript.Record) []verdict.Finding {
 	if reconfigured(t) {
 		return nil
 	}
-	var out []monitor.Finding
+	var out []verdict.Finding
 	lists(t, func(r transcript.Record, listed map[string]any) {
 		code, _ := member(r.Event.Data, "errorCode")
 		if r.Event.Type != vocab.ErrorEvent || code != any(vocab.AgentNotFound) || listed == nil {
@@ -135,10 +136,10 @@ func keys(m map[string]any) []string {
 // ownConnection judges agent_switched events while several connections are open: one that was requested only on
 // another connection was misdirected. A switch that names a session may be announced wherever that session lives, so
 // those are left to the scenarios.
-func ownConnection(t []transcript.Record) []monitor.Finding {
+func ownConnection(t []transcript.Record) []verdict.Finding {
 	asked := map[string]map[any]bool{} // connection → agents that it requested
 	named := map[any]bool{}            // agents requested with a session named
-	var out []monitor.Finding
+	var out []verdict.Finding
 	for _, r := range t {
 		if r.Event == nil {
 			continue
@@ -188,9 +189,9 @@ func askedElsewhere(asked map[string]map[any]bool, conn string, id any) bool {
 	return false
 }
 
-func listBeforeAnswers(t []transcript.Record) []monitor.Finding {
+func listBeforeAnswers(t []transcript.Record) []verdict.Finding {
 	seen := map[string]bool{}
-	var out []monitor.Finding
+	var out []verdict.Finding
 	for _, r := range t {
 		if r.Kind == transcript.Open && r.Dir == transcript.Sent && !seen[r.Conn] {
 			seen[r.Conn] = true
@@ -202,8 +203,8 @@ func listBeforeAnswers(t []transcript.Record) []monitor.Finding {
 
 // ListBeforeAnswers judges each connection of a party: the first answer to any of its messages comes after agent_list
 // (AS-106). A connection without answers is not judged.
-func ListBeforeAnswers(t []transcript.Record, conn string) []monitor.Finding {
-	var out []monitor.Finding
+func ListBeforeAnswers(t []transcript.Record, conn string) []verdict.Finding {
+	var out []verdict.Finding
 	listed, judged := false, false
 	for _, r := range t {
 		if r.Conn != conn {

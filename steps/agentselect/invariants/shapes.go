@@ -10,6 +10,7 @@ import (
 	"parley/monitor"
 	vocab "parley/protocol/agentselect"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -17,8 +18,8 @@ import (
 var ISOTime = regexp.MustCompile(`\A\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z\z`)
 
 // finding returns a finding about a record; only a failed one is described.
-func finding(r transcript.Record, ok bool, expected string, clauses ...string) monitor.Finding {
-	f := monitor.Finding{Clauses: clauses, OK: ok, Expected: expected, At: r.N}
+func finding(r transcript.Record, ok bool, expected string, clauses ...string) verdict.Finding {
+	f := verdict.Finding{Clauses: clauses, OK: ok, Expected: expected, At: r.N}
 	if !ok {
 		f.Observed = monitor.Describe(r)
 	}
@@ -30,11 +31,11 @@ func member(data any, key string) (any, bool) { return wjson.Lookup(data, "/"+ke
 func isString(v any) bool { _, ok := v.(string); return ok }
 
 // AgentList judges the shape of one agent_list event (AS-083, AS-113 to AS-118).
-func AgentList(r transcript.Record) []monitor.Finding {
+func AgentList(r transcript.Record) []verdict.Finding {
 	agents, has := member(r.Event.Data, "agents")
 	_, isList := agents.([]any)
 	current, told := member(r.Event.Data, "currentAgentId")
-	out := []monitor.Finding{
+	out := []verdict.Finding{
 		finding(r, has && isList, "agents as an array", "AS-083", "AS-117"),
 		finding(r, allObjects(agents), "agents with objects {id, name, description}", "AS-083"),
 		finding(r, told, "the key currentAgentId", "AS-083", "AS-118", "AS-040"),
@@ -54,8 +55,8 @@ func allObjects(list any) bool {
 }
 
 // entries judges the entries of a list of agents (AS-113 to AS-115).
-func entries(r transcript.Record, list any) []monitor.Finding {
-	var out []monitor.Finding
+func entries(r transcript.Record, list any) []verdict.Finding {
+	var out []verdict.Finding
 	seen := map[string]bool{}
 	all, _ := list.([]any)
 	for i, e := range all {
@@ -75,8 +76,8 @@ func entries(r transcript.Record, list any) []monitor.Finding {
 }
 
 // Switched judges the shape of one agent_switched event (AS-084, AS-119).
-func Switched(r transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func Switched(r transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	for _, key := range []string{"previousAgentId", "currentAgentId", "agentName"} {
 		v, has := member(r.Event.Data, key)
 		out = append(out, finding(r, has && v != nil, "agent_switched with "+key, "AS-084"),
@@ -86,10 +87,10 @@ func Switched(r transcript.Record) []monitor.Finding {
 }
 
 // SwitchError judges the shape of one error that answers a switch (AS-085, AS-120, AS-121).
-func SwitchError(r transcript.Record) []monitor.Finding {
+func SwitchError(r transcript.Record) []verdict.Finding {
 	code, hasCode := member(r.Event.Data, "errorCode")
 	text, hasText := member(r.Event.Data, "message")
-	out := []monitor.Finding{
+	out := []verdict.Finding{
 		finding(r, hasCode && hasText && code != nil && text != nil, "error with errorCode and message", "AS-085"),
 		finding(r, knownCode(r), "errorCode as a string of section 4.2", "AS-120"),
 		finding(r, hasText && isString(text), "message as a string", "AS-121", "AS-087", "AS-088", "AS-089", "AS-090",
@@ -103,7 +104,7 @@ func SwitchError(r transcript.Record) []monitor.Finding {
 
 // AvailableAgents judges the list in an error: it is an AgentInfo[] if present, and required if the code is
 // agent_not_found (AS-051, AS-122, AS-124).
-func AvailableAgents(r transcript.Record) []monitor.Finding {
+func AvailableAgents(r transcript.Record) []verdict.Finding {
 	code, _ := member(r.Event.Data, "errorCode")
 	required := code == any(vocab.AgentNotFound)
 	list, has := member(r.Event.Data, "availableAgents")
@@ -128,7 +129,7 @@ func AvailableAgents(r transcript.Record) []monitor.Finding {
 		if !required {
 			return nil
 		}
-		return []monitor.Finding{finding(r, false, "availableAgents with agent_not_found", clauses...)}
+		return []verdict.Finding{finding(r, false, "availableAgents with agent_not_found", clauses...)}
 	}
 	return append(entries(r, list), finding(r, shaped,
 		"availableAgents as a list of {id, name, description}, all strings", clauses...))

@@ -9,12 +9,13 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/toolschema"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
 // joinsFirst judges that an agent waits for relay.joined (EA-026) on each of its connections.
-func joinsFirst(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func joinsFirst(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	asked, joined := map[string]bool{}, map[string]bool{}
 	for m := range messages(t) {
 		switch {
@@ -35,8 +36,8 @@ func joinsFirst(t []transcript.Record) []monitor.Finding {
 
 // agentIDs judges that request ids are unique (EA-022b). An agent that reconnects and begins with a new session may
 // restart its numbering.
-func agentIDs(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func agentIDs(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	seen, conn, anew := map[string]int{}, "", beginnings(t)
 	for m := range received(t) {
 		if m.Conn != conn && anew[m.Conn] {
@@ -68,8 +69,8 @@ func beginnings(t []transcript.Record) map[string]bool {
 }
 
 // repliesAsText judges that replyTo, if present, is a string (EA-023a). No clause says what an agent may answer.
-func repliesAsText(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func repliesAsText(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	for m := range received(t) {
 		to := m.env["replyTo"]
 		out = append(out, m.finding(to == nil || text(to, true), "EA-023a", "replyTo is a string, where it is there",
@@ -127,8 +128,8 @@ func (a *asking) hears(m message) bool {
 
 // agentCalls judges every call by the latest announcement (EA-096a, EA-081a). An unrequested state may cross a call,
 // so for a moment the previous announcement counts too.
-func agentCalls(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func agentCalls(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	var states []announced
 	waits := asking{open: map[string]bool{}}
 	for m := range messages(t) {
@@ -149,9 +150,9 @@ func agentCalls(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-func judgeCall(m message, states []announced) []monitor.Finding {
+func judgeCall(m message, states []announced) []verdict.Finding {
 	if len(states) == 0 {
-		return []monitor.Finding{m.finding(false, "EA-096a", "a call of a tool that was announced",
+		return []verdict.Finding{m.finding(false, "EA-096a", "a call of a tool that was announced",
 			"nothing has been announced yet")}
 	}
 	name, _ := m.body["toolName"].(string)
@@ -169,7 +170,7 @@ func judgeCall(m message, states []announced) []monitor.Finding {
 			}
 		}
 	}
-	out := []monitor.Finding{m.finding(known, "EA-096a", fmt.Sprintf("a call of a tool that record %d announces", last.n),
+	out := []verdict.Finding{m.finding(known, "EA-096a", fmt.Sprintf("a call of a tool that record %d announces", last.n),
 		fmt.Sprintf("%q is not announced", name))}
 	if !known {
 		return out
@@ -184,8 +185,8 @@ func judgeCall(m message, states []announced) []monitor.Finding {
 
 // resynchronises judges that an agent that has come back requests a snapshot and gets it before it calls a tool
 // (EA-076). An agent that starts another session instead is told its state anyway.
-func resynchronises(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func resynchronises(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	type course struct{ asked, told, started, judged bool }
 	conns, active, first := map[string]*course{}, false, ""
 	for m := range messages(t) {
@@ -218,8 +219,8 @@ func resynchronises(t []transcript.Record) []monitor.Finding {
 // oneConnection judges that an agent uses one connection at a time (EA-016, EA-106) and comes back to its relay
 // session (EA-103). The end of a connection and messages in transit may be recorded after the next connection has
 // begun, so only an agent that keeps talking on the older one is at fault.
-func oneConnection(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func oneConnection(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	session := any(nil)
 	latest := ""
 	older := map[string]*talk{}
@@ -230,10 +231,10 @@ func oneConnection(t []transcript.Record) []monitor.Finding {
 				older[latest] = &talk{}
 			}
 			latest = r.Conn
-			out = append(out, monitor.Finding{Clauses: []string{"EA-016", "EA-106"}, OK: true, At: r.N})
+			out = append(out, verdict.Finding{Clauses: []string{"EA-016", "EA-106"}, OK: true, At: r.N})
 		case older[r.Conn] != nil && r.Kind == transcript.Frame:
 			if older[r.Conn].goesOn(&r) {
-				out = append(out, monitor.Finding{Clauses: []string{"EA-016", "EA-106"}, At: r.N,
+				out = append(out, verdict.Finding{Clauses: []string{"EA-016", "EA-106"}, At: r.N,
 					Expected: "one WebSocket connection of the agent at a time",
 					Observed: fmt.Sprintf("it talks on %s, and has opened %s: %s", r.Conn, latest, monitor.Describe(r))})
 			}

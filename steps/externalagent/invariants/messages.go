@@ -6,6 +6,7 @@ import (
 	"parley/monitor"
 	vocab "parley/protocol/externalagent"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -60,12 +61,12 @@ func (m message) replyTo() string {
 	return to
 }
 
-func (m message) finding(ok bool, clause, expected, observed string) monitor.Finding {
+func (m message) finding(ok bool, clause, expected, observed string) verdict.Finding {
 	return finding(m.Record, ok, clause, expected, observed)
 }
 
-func finding(r *transcript.Record, ok bool, clause, expected, observed string) monitor.Finding {
-	f := monitor.Finding{Clauses: []string{clause}, OK: ok, At: r.N}
+func finding(r *transcript.Record, ok bool, clause, expected, observed string) verdict.Finding {
+	f := verdict.Finding{Clauses: []string{clause}, OK: ok, At: r.N}
 	if !ok {
 		f.Expected, f.Observed = expected, observed+" in "+monitor.Describe(*r)
 	}
@@ -74,7 +75,7 @@ func finding(r *transcript.Record, ok bool, clause, expected, observed string) m
 
 // shaped judges a member of an envelope or a payload. It renders the member only if it is at fault, as a state may be
 // long.
-func (m message) shaped(ok bool, clause, expected, path string, in object, name string) monitor.Finding {
+func (m message) shaped(ok bool, clause, expected, path string, in object, name string) verdict.Finding {
 	if ok {
 		return m.finding(true, clause, "", "")
 	}

@@ -11,6 +11,7 @@ import (
 	"parley/monitor"
 	vocab "parley/protocol/externalagent"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -111,9 +112,9 @@ var ofAgent = map[string][]shape{
 	vocab.SessionEnd:   {{"EA-037", "reason", "a string", text}},
 }
 
-func hostMessages(t []transcript.Record) []monitor.Finding { return shapes(t, ofHost) }
+func hostMessages(t []transcript.Record) []verdict.Finding { return shapes(t, ofHost) }
 
-func agentMessages(t []transcript.Record) []monitor.Finding {
+func agentMessages(t []transcript.Record) []verdict.Finding {
 	out := shapes(t, ofAgent)
 	for m := range received(t) {
 		switch m.kind {
@@ -129,8 +130,8 @@ func agentMessages(t []transcript.Record) []monitor.Finding {
 	return out
 }
 
-func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
-	var out []monitor.Finding
+func shapes(t []transcript.Record, of map[string][]shape) []verdict.Finding {
+	var out []verdict.Finding
 	for m := range received(t) {
 		for _, s := range of[m.kind] {
 			v, there := m.body[s.name]
@@ -146,8 +147,8 @@ func shapes(t []transcript.Record, of map[string][]shape) []monitor.Finding {
 
 // envelopes judges the form of every message (EA-018, EA-019, EA-021, EA-022a, EA-024). It skips what a relay passed
 // on unchanged from the harness.
-func envelopes(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func envelopes(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	sent := sentByUs(t)
 	for _, r := range t {
 		if !target(&r) || sent.have(&r) || r.Cut > 0 {
@@ -201,8 +202,8 @@ func essence(r *transcript.Record) string {
 }
 
 // repliesNamed judges that every replyTo is the id of a request of the harness (EA-023a).
-func repliesNamed(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func repliesNamed(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	sent, ids := sentByUs(t), []any{}
 	var broken []string // frames that are not envelopes, in which a target may still find an id
 	for _, r := range t {
@@ -232,14 +233,14 @@ func repliesNamed(t []transcript.Record) []monitor.Finding {
 }
 
 // noBackendData judges that the key occurs nowhere (EA-102, EA-015).
-func noBackendData(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func noBackendData(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	for m := range received(t) {
 		at := find(m.Event.Envelope, vocab.BackendData)
 		if at == "" && !m.isState() && m.kind != vocab.ToolResult {
 			continue // its absence in other messages proves nothing
 		}
-		f := monitor.Finding{Clauses: []string{"EA-102", "EA-015"}, OK: at == "", At: m.N}
+		f := verdict.Finding{Clauses: []string{"EA-102", "EA-015"}, OK: at == "", At: m.N}
 		if !f.OK {
 			f.Expected, f.Observed = "no key "+vocab.BackendData+" in what an agent is sent", m.kind+" has it at "+at
 		}
@@ -281,8 +282,8 @@ func said(t []transcript.Record, begin, otherwise string) string {
 }
 
 // errors judges the payload of every error (EA-069, EA-070, EA-084).
-func errors(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func errors(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	at, sent := said(t, CodeAt, "/payload/code"), sentByUs(t)
 	for m := range received(t) {
 		if m.kind != vocab.ErrorMessage || sent.have(m.Record) {
@@ -306,8 +307,8 @@ func oneOfTheCodes() string { return "one of the codes " + strings.Join(vocab.Co
 const CodesAt = "results have their code at "
 
 // failures judges that a tool.result that is not ok has an error code (EA-104).
-func failures(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func failures(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	at := strings.Fields(said(t, CodesAt, "/payload/code"))
 	for m := range received(t) {
 		if m.kind != vocab.ToolResult || m.body["ok"] != false {
@@ -328,8 +329,8 @@ func failures(t []transcript.Record) []monitor.Finding {
 
 // actsOnNothing judges that a call is not executed while uiSpec is null (EA-082). A state may cross the call, so both
 // the last state before the call and the last before its answer must have a null uiSpec.
-func actsOnNothing(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func actsOnNothing(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	null := map[string]bool{}  // by connection, in the latest state
 	calls := map[string]bool{} // by id: made while uiSpec was null
 	at := said(t, CodeAt, "/payload/code")
@@ -357,8 +358,8 @@ func actsOnNothing(t []transcript.Record) []monitor.Finding {
 }
 
 // oneAnswer judges that a call is not answered twice (EA-104).
-func oneAnswer(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func oneAnswer(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	type call struct{ conn, id string }
 	answers, calls := map[call]int{}, map[call]bool{}
 	for m := range messages(t) {

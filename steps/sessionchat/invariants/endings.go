@@ -8,14 +8,15 @@ import (
 	"parley/monitor"
 	vocab "parley/protocol/sessionchat"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // nothingBehind judges that a turn has one result, which is its last message (SC-020): once every chat of a session
 // has its result, no other result and no more of the model's words about its chats may follow. Results can be matched
 // to chats only if a single connection asks and no interrupt arrived while nothing ran, because such an interrupt may
 // get its own result.
-func nothingBehind(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func nothingBehind(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	agents := asked(t)
 	sessions := map[string]*endings{}
 	for i, r := range t {
@@ -86,12 +87,12 @@ func (s *endings) sent(r transcript.Record, data map[string]any) {
 }
 
 // result takes a result as the end of the oldest open turn; if there is none, it is a second result.
-func (s *endings) result(r transcript.Record) []monitor.Finding {
+func (s *endings) result(r transcript.Record) []verdict.Finding {
 	if len(s.open) == 0 {
 		if s.last.record.N == 0 || s.lenient {
 			return nil
 		}
-		return []monitor.Finding{second(s.last.record.N, r)}
+		return []verdict.Finding{second(s.last.record.N, r)}
 	}
 	data, _ := r.Event.Data.(map[string]any)
 	of := s.open[0]
@@ -99,12 +100,12 @@ func (s *endings) result(r transcript.Record) []monitor.Finding {
 	s.before = s.last.record.N
 	s.last = ending{record: r, of: of, wordless: !s.spoken && len(noncesIn(r, s.agents)) == 0, undivided: len(s.open) == 1}
 	s.open, s.spoken = s.open[1:], false
-	return []monitor.Finding{{Clauses: []string{"SC-020"}, OK: true, At: r.N}}
+	return []verdict.Finding{{Clauses: []string{"SC-020"}, OK: true, At: r.N}}
 }
 
 // said judges words while no turn runs: either they came after the end of their turn, or the supposed end was a
 // second result of the previous turn. It is the latter if another result follows.
-func (s *endings) said(r transcript.Record, rest []transcript.Record) []monitor.Finding {
+func (s *endings) said(r transcript.Record, rest []transcript.Record) []verdict.Finding {
 	if len(s.open) > 0 {
 		s.spoken = true
 		return nil
@@ -120,9 +121,9 @@ func (s *endings) said(r transcript.Record, rest []transcript.Record) []monitor.
 		if s.lenient {
 			return nil
 		}
-		return []monitor.Finding{found}
+		return []verdict.Finding{found}
 	}
-	return []monitor.Finding{{Clauses: []string{"SC-020"}, At: r.N,
+	return []verdict.Finding{{Clauses: []string{"SC-020"}, At: r.N,
 		Expected: fmt.Sprintf("nothing more of the turn that ended in record %d", s.last.record.N),
 		Observed: monitor.Describe(r)}}
 }
@@ -145,8 +146,8 @@ func (s *endings) endsIn(rest []transcript.Record) bool {
 	return false
 }
 
-func second(ended int, r transcript.Record) monitor.Finding {
-	return monitor.Finding{Clauses: []string{"SC-020"}, At: r.N,
+func second(ended int, r transcript.Record) verdict.Finding {
+	return verdict.Finding{Clauses: []string{"SC-020"}, At: r.N,
 		Expected: fmt.Sprintf("one %s of the turn that ended in record %d", vocab.ResultMessage, ended),
 		Observed: "another one: " + monitor.Describe(r)}
 }

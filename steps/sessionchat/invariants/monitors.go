@@ -13,6 +13,7 @@ import (
 	"parley/monitor"
 	vocab "parley/protocol/sessionchat"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -72,8 +73,8 @@ func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data m
 
 // shapes judges the members of each message (SC-038 to SC-040, SC-043, SC-044). session_id may be null (SC-056) but
 // must be present.
-func shapes(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func shapes(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	text := func(v any) bool { _, ok := v.(string); return ok }
 	rules := []struct {
 		clause, name, form string
@@ -88,7 +89,7 @@ func shapes(t []transcript.Record) []monitor.Finding {
 	eachOfSession(t, func(r transcript.Record, data map[string]any) {
 		for _, rule := range rules {
 			v, there := data[rule.name]
-			f := monitor.Finding{Clauses: []string{rule.clause}, OK: there && rule.ok(v), At: r.N}
+			f := verdict.Finding{Clauses: []string{rule.clause}, OK: there && rule.ok(v), At: r.N}
 			if !f.OK {
 				f.Expected = rule.name + " is " + rule.form
 				f.Observed = rule.name + " is missing in " + monitor.Describe(r)
@@ -104,7 +105,7 @@ func shapes(t []transcript.Record) []monitor.Finding {
 
 // idStays judges that a session_id does not change while the session stays in memory (SC-042), and does not become
 // unknown again (SC-056). The backend assigns it, so it is never one of the client's agent_ids.
-func idStays(t []transcript.Record) []monitor.Finding {
+func idStays(t []transcript.Record) []verdict.Finding {
 	out := agentsForIDs(t)
 	life := Lives(t)
 	type key struct {
@@ -123,25 +124,25 @@ func idStays(t []transcript.Record) []monitor.Finding {
 		case id == "" && was == "", was == "":
 			known[k] = id // the first one proves nothing
 		case id == "":
-			out = append(out, monitor.Finding{Clauses: []string{"SC-056"}, At: r.N,
+			out = append(out, verdict.Finding{Clauses: []string{"SC-056"}, At: r.N,
 				Expected: fmt.Sprintf("session_id %q, which is known", was),
 				Observed: fmt.Sprintf("session_id is %s in %s", wjson.Compact(data["session_id"]), monitor.Describe(r))})
 		default:
-			f := monitor.Finding{Clauses: []string{"SC-042"}, OK: was == id, At: r.N}
+			f := verdict.Finding{Clauses: []string{"SC-042"}, OK: was == id, At: r.N}
 			if !f.OK {
 				f.Expected = fmt.Sprintf("session_id %q for agent_id %q, as before", was, agent)
 				f.Observed = fmt.Sprintf("session_id %q in %s", id, monitor.Describe(r))
 			}
 			known[k] = id
-			out = append(out, f, monitor.Finding{Clauses: []string{"SC-056"}, OK: true, At: r.N})
+			out = append(out, f, verdict.Finding{Clauses: []string{"SC-056"}, OK: true, At: r.N})
 		}
 	})
 	return out
 }
 
 // agentsForIDs finds messages of any type that carry one of their client's agent_ids as the session_id.
-func agentsForIDs(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func agentsForIDs(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	type own struct{ conn, agent string }
 	sent := map[own]bool{}
 	for _, r := range t {
@@ -153,7 +154,7 @@ func agentsForIDs(t []transcript.Record) []monitor.Finding {
 			sent[own{r.Conn, agent}] = true
 		}
 		if id, ok := data["session_id"].(string); ok && r.Dir == transcript.Received && sent[own{r.Conn, id}] {
-			out = append(out, monitor.Finding{Clauses: []string{"SC-042"}, At: r.N,
+			out = append(out, verdict.Finding{Clauses: []string{"SC-042"}, At: r.N,
 				Expected: "a session_id that the backend has assigned",
 				Observed: fmt.Sprintf("session_id %q, which the client has sent as an agent_id, in %s", id, monitor.Describe(r))})
 		}
@@ -196,8 +197,8 @@ func Lives(t []transcript.Record) func(agent string, n int) int {
 }
 
 // idsDiffer judges that every agent_id has its own session (SC-027).
-func idsDiffer(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func idsDiffer(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	owner, agents := map[string]string{}, map[string]bool{}
 	eachOfSession(t, func(r transcript.Record, data map[string]any) {
 		agent, ok := data["agent_id"].(string)
@@ -212,7 +213,7 @@ func idsDiffer(t []transcript.Record) []monitor.Finding {
 		if agents[agent] = true; len(agents) == 1 {
 			return // a single session can't be compared
 		}
-		f := monitor.Finding{Clauses: []string{"SC-027"}, OK: !taken || was == agent, At: r.N}
+		f := verdict.Finding{Clauses: []string{"SC-027"}, OK: !taken || was == agent, At: r.N}
 		if !f.OK {
 			f.Expected = fmt.Sprintf("a session_id for agent_id %q that no other agent_id has", agent)
 			f.Observed = fmt.Sprintf("session_id %q, which agent_id %q has, in %s", id, was, monitor.Describe(r))
@@ -244,8 +245,8 @@ var words = map[string]bool{vocab.StreamMessage: true, vocab.AssistantMessage: t
 
 // ownAgent judges that the model's words about a chat, which contain its nonce, carry the chat's agent_id (SC-021),
 // unchanged (SC-041).
-func ownAgent(t []transcript.Record) []monitor.Finding {
-	var out []monitor.Finding
+func ownAgent(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
 	agents := asked(t)
 	for _, r := range t {
 		if r.Dir != transcript.Received || r.Event == nil || !words[r.Event.Type] {
@@ -253,7 +254,7 @@ func ownAgent(t []transcript.Record) []monitor.Finding {
 		}
 		data, _ := r.Event.Data.(map[string]any)
 		for _, nonce := range noncesIn(r, agents) {
-			f := monitor.Finding{Clauses: []string{"SC-021", "SC-041"}, OK: data["agent_id"] == any(agents[nonce]), At: r.N}
+			f := verdict.Finding{Clauses: []string{"SC-021", "SC-041"}, OK: data["agent_id"] == any(agents[nonce]), At: r.N}
 			if !f.OK {
 				f.Expected = fmt.Sprintf("agent_id %q, under which the chat was sent", agents[nonce])
 				f.Observed = fmt.Sprintf("agent_id %s in %s", wjson.Compact(data["agent_id"]), monitor.Describe(r))

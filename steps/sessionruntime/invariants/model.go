@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"parley/monitor"
 	vocab "parley/protocol/sessionruntime"
+	"parley/verdict"
 )
 
 // Absence is the Expected text of a finding that something was not published. Absence alone says little, so it counts
@@ -22,7 +22,7 @@ const Absence = "absence"
 // The orchestrator handles messages in the order of delivery, but nothing says how soon: what it owes is due by the
 // next fence.
 type Model struct {
-	Findings []monitor.Finding
+	Findings []verdict.Finding
 
 	id        string
 	name      string // of the model; a session that is set up again gets a new one
@@ -97,7 +97,7 @@ func newModel(id string, limits Limits, agents []string, active string, at Messa
 // keep records that clauses were kept.
 func (m *Model) keep(at Message, clauses ...string) {
 	if len(clauses) > 0 {
-		m.Findings = append(m.Findings, monitor.Finding{Clauses: clauses, OK: true, At: at.N, Model: m.name})
+		m.Findings = append(m.Findings, verdict.Finding{Clauses: clauses, OK: true, At: at.N, Model: m.name})
 	}
 }
 
@@ -105,13 +105,13 @@ func (m *Model) keep(at Message, clauses ...string) {
 // may differ from the model's.
 func (m *Model) fail(at Message, clauses []string, expected, observed string, args ...any) {
 	m.Findings = append(m.Findings,
-		monitor.Finding{Clauses: clauses, Expected: expected, Observed: fmt.Sprintf(observed, args...), At: at.N,
+		verdict.Finding{Clauses: clauses, Expected: expected, Observed: fmt.Sprintf(observed, args...), At: at.N,
 			Model: m.name})
 }
 
 // member records clauses kept or broken by the content of a message that was due. Either way the model stays in step.
 func (m *Model) member(ok bool, at Message, clauses []string, expected, observed string, args ...any) {
-	f := monitor.Finding{Clauses: clauses, OK: ok, At: at.N}
+	f := verdict.Finding{Clauses: clauses, OK: ok, At: at.N}
 	if !ok {
 		f.Expected, f.Observed = expected, fmt.Sprintf(observed, args...)
 	}
@@ -264,7 +264,7 @@ func (m *Model) Fenced(before, at int, now time.Duration) {
 	m.held = slices.DeleteFunc(m.held, func(h hold) bool {
 		if h.cause < before {
 			m.Findings = append(m.Findings,
-				monitor.Finding{Clauses: h.clauses, OK: true, Expected: Absence, At: at, Model: m.name})
+				verdict.Finding{Clauses: h.clauses, OK: true, Expected: Absence, At: at, Model: m.name})
 		}
 		return h.cause < before
 	})

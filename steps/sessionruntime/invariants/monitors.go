@@ -9,6 +9,7 @@ import (
 
 	"parley/monitor"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // All lists the monitors of session-runtime.
@@ -16,8 +17,8 @@ func All() []monitor.Monitor {
 	return []monitor.Monitor{{Name: "life-cycles", Clauses: Clauses(), Of: session,
 		Text: "turns and transactions take the ways of sections 2 and 4, each step once, and nothing is published without " +
 			"a cause",
-		Check: func(t []transcript.Record) []monitor.Finding {
-			return slices.DeleteFunc(Judge(t), func(f monitor.Finding) bool { return f.OK && f.Expected == Absence })
+		Check: func(t []transcript.Record) []verdict.Finding {
+			return slices.DeleteFunc(Judge(t), func(f verdict.Finding) bool { return f.OK && f.Expected == Absence })
 		}}}
 }
 
@@ -31,9 +32,9 @@ func session(r transcript.Record) string {
 
 // Judge compares a transcript with a model of each session that the harness set up. Whatever a model finds after its
 // first deviation counts as a consequence.
-func Judge(t []transcript.Record) []monitor.Finding {
+func Judge(t []transcript.Record) []verdict.Finding {
 	j := judgementOf(t)
-	var out []monitor.Finding
+	var out []verdict.Finding
 	for _, m := range j.all {
 		out = append(out, m.found()...)
 	}
@@ -58,10 +59,10 @@ func Overdue(t []transcript.Record) (n int) {
 
 // found returns the model's findings in record order: all up to its first deviation, and after that only violations
 // and findings that do not depend on the model.
-func (m *Model) found() []monitor.Finding {
+func (m *Model) found() []verdict.Finding {
 	all := slices.Clone(m.Findings)
-	slices.SortStableFunc(all, func(a, b monitor.Finding) int { return a.At - b.At })
-	first := slices.IndexFunc(all, func(f monitor.Finding) bool { return !f.OK && f.Model != "" })
+	slices.SortStableFunc(all, func(a, b verdict.Finding) int { return a.At - b.At })
+	first := slices.IndexFunc(all, func(f verdict.Finding) bool { return !f.OK && f.Model != "" })
 	if first < 0 {
 		return all
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/monitor"
 	vocab "parley/protocol/sessionruntime"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func everyRow() []row { return slices.Concat(courses, faults, leftOpen) }
@@ -382,7 +382,7 @@ func BenchmarkJudge(b *testing.B) {
 	for _, size := range []int{60, 500, 2000, 8000} {
 		b.Run(fmt.Sprintf("%d-records", size), func(b *testing.B) {
 			records := long(b, size)
-			var found []monitor.Finding
+			var found []verdict.Finding
 			b.ReportAllocs()
 			for b.Loop() {
 				found = Judge(records)

@@ -2,11 +2,10 @@ package invariants
 
 import (
 	"fmt"
+	"parley/verdict"
 	"slices"
 	"strings"
 	"time"
-
-	"parley/monitor"
 )
 
 // owed is a message that must or may be published.
@@ -190,7 +189,7 @@ func (m *Model) behindFence(p Message) bool {
 			broken = o.late(p)
 		}
 		if m.latest < o.asked || o.late != nil && len(broken) == 0 {
-			m.Findings[o.found] = monitor.Finding{Clauses: o.clauses, OK: true, At: p.N, Model: m.name}
+			m.Findings[o.found] = verdict.Finding{Clauses: o.clauses, OK: true, At: p.N, Model: m.name}
 		} else {
 			m.Findings[o.found].Observed = fmt.Sprintf("it came %.1f ms behind the fence (record %d), as record %d: does the "+
 				"adapter answer before pending tasks have run?",

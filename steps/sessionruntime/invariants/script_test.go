@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/monitor"
 	vocab "parley/protocol/sessionruntime"
 	"parley/transcript"
+	"parley/verdict"
 	wjson "parley/wire/json"
 )
 
@@ -283,7 +283,7 @@ func (p *parser) says(name, token string, payload map[string]any) {
 }
 
 // summed returns the clauses of findings: kept, broken, and kept only by an absence.
-func summed(all []monitor.Finding) (kept, broken, absent map[string]bool) {
+func summed(all []verdict.Finding) (kept, broken, absent map[string]bool) {
 	kept, broken, absent = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, f := range all {
 		into := broken
@@ -313,7 +313,7 @@ func clauses(ids string) []string {
 }
 
 // told renders the failed findings.
-func told(all []monitor.Finding) string {
+func told(all []verdict.Finding) string {
 	var b strings.Builder
 	for _, f := range all {
 		if !f.OK && !f.Follows {
