@@ -21,7 +21,7 @@ import (
 // kill a mutant.
 const (
 	idle       = 200 * time.Millisecond
-	mutantIdle = time.Second
+	mutantIdle = 5 * time.Second
 )
 
 //go:embed profile.yaml
