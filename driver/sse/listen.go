@@ -93,7 +93,7 @@ func Listen(o ListenOptions) (*Listener, error) {
 }
 
 func (l *Listener) listen(addr string) error {
-	tcp, err := net.Listen("tcp", addr)
+	tcp, err := freeport.Relisten(addr)
 	if err != nil {
 		return fmt.Errorf("listen for the target: %w", err)
 	}

@@ -169,7 +169,7 @@ func (l *Listener) Resume() error {
 		return driver.ErrClosed
 	}
 	if l.tcp == nil {
-		tcp, err := new(net.ListenConfig).Listen(context.Background(), "tcp", l.addr)
+		tcp, err := freeport.Relisten(l.addr)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Ports from first on are lent. While one is lent, the UDP port count above it is bound as a mark, which the kernel
@@ -63,12 +64,11 @@ func (p *Port) take() bool {
 	} else if errors.Is(err, syscall.EADDRINUSE) {
 		return false
 	}
-	l, err := listen(p.Number)
-	if err != nil {
+	if !vacant(p.Number) {
 		p.Release()
 		return false
 	}
-	return l.Close() == nil
+	return true
 }
 
 // Addr returns 127.0.0.1 with the port.
@@ -82,5 +82,20 @@ func (p *Port) Release() {
 }
 
 func listen(port int) (net.Listener, error) { return net.Listen("tcp4", at(port)) }
+
+// copied bounds how long a child process that is being started may hold its copy of a closed listener.
+const copied = 10 * time.Second
+
+// Relisten listens on an address whose listener this process has closed. A child process that is being started holds
+// copies of its parent's sockets until it runs its own program, so for a moment the address may still be in use. The
+// error is that of net.Listen.
+func Relisten(addr string) (net.Listener, error) {
+	for end := time.Now().Add(copied); ; time.Sleep(time.Millisecond) {
+		l, err := net.Listen("tcp", addr)
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
+			return l, err
+		}
+	}
+}
 
 func at(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

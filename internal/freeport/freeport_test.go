@@ -99,3 +99,43 @@ func TestTaken(t *testing.T) {
 	var none *Port
 	none.Release()
 }
+
+// TestForks checks that ports can be listened on, and listened on again, while this process starts others: each of them
+// holds copies of all sockets for a moment.
+func TestForks(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	var forks sync.WaitGroup
+	for range 4 {
+		forks.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				c := exec.Command(os.Args[0])
+				c.Env = append(os.Environ(), "TAKE=1") // a privileged port, or a free one: it ends at once
+				_ = c.Run()
+			}
+		})
+	}
+	defer forks.Wait()
+	defer close(done)
+	for range 200 {
+		p, err := Lend()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", p.Addr())
+		if err != nil {
+			t.Fatalf("a lent port: %v", err)
+		}
+		_ = l.Close()
+		if l, err = Relisten(p.Addr()); err != nil {
+			t.Fatalf("once more: %v", err)
+		}
+		_ = l.Close()
+		p.Release()
+	}
+}
