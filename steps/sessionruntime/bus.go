@@ -90,6 +90,7 @@ func (s *suite) deliver(ctx context.Context, f frame) (int, error) {
 	if f.target == vocab.ToBroadcast && !s.hearsBroadcast() {
 		return 0, s.unheard()
 	}
+	s.awaitOverdue(ctx)
 	if err := s.handBack(ctx); err != nil {
 		return 0, err
 	}

@@ -3,6 +3,7 @@ package sessionruntime
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"parley/driver"
 	"parley/steps"
@@ -42,27 +43,34 @@ func (s *suite) askFence(ctx context.Context) (id string, at int, err error) {
 	return id, at, err
 }
 
-// awaitOverdue gives messages that were due by a fence another quiet window, because an adapter may answer fences too
-// early.
+// awaitOverdue gives messages that were due by the latest fence another quiet window, because an adapter may answer
+// fences too early. It is called before each delivery and at the end: once something else has been delivered, what comes
+// behind the fence may be due to that. Messages that did not come in their window are not waited for again.
 func (s *suite) awaitOverdue(ctx context.Context) {
-	due := 0
-	if s.bind.wire.Fence {
-		due = judge.Overdue(s.T.All())
-	}
-	if due == 0 {
+	if !s.bind.wire.Fence {
 		return
 	}
 	fenced := s.lastFenced()
-	_, _ = s.Await(ctx,
-		steps.Wait{Conn: bus, After: fenced.N, Within: s.Env.Profile.Limits.Quiet.Duration,
-			Match: func(*transcript.Record) bool { return false }})
-	if judge.Overdue(s.T.All()) == due {
+	if fenced.N <= s.settled {
 		return
 	}
-	for _, r := range s.Between(bus, fenced.N, 0) {
-		if _, ok := judge.Read(r); ok {
-			s.fenceIsEarly(r, fenced)
+	s.settled = fenced.N
+	due := judge.Overdue(s.T.All())
+	defer func() { s.lost = due }()
+	for end := time.Now().Add(s.Env.Profile.Limits.Quiet.Duration); due > s.lost; {
+		late, miss := s.Await(ctx,
+			steps.Wait{Conn: bus, After: s.settled, Within: max(time.Until(end), time.Nanosecond),
+				Match: func(r *transcript.Record) bool {
+					m, ok := judge.Read(*r)
+					return ok && !m.Delivered
+				}})
+		if miss != nil {
 			return
+		}
+		s.settled = late.N
+		if left := judge.Overdue(s.T.All()); left < due {
+			due = left
+			s.fenceIsEarly(late, fenced)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type object = map[string]any
 //	twice CANCEL                         it is published twice
 //	set CANCEL target_id=agent-z         the member at this path has this value; - removes it
 //	also EVENT CANCELED FRONTEND behind CANCEL   it is published after the other one, with its payload and metadata
+//	held TURN_ACCEPTED                   it is published a moment behind the answer of the next fence
 //	deaf                                 fences are not answered
 //	dumb                                 set-up is not answered
 type scripted struct {
@@ -46,6 +47,7 @@ type scripted struct {
 	sink     driver.Sink
 	sessions map[string]*hub
 	timers   []*time.Timer
+	held     []object // published behind the next fence
 	count    int
 	over     bool
 }
@@ -106,6 +108,7 @@ func (s *scripted) take(m object) {
 	case vocab.Fence:
 		if s.fault != "deaf" {
 			s.write(object{"parley": vocab.Fenced, "id": m["id"]})
+			s.release()
 		}
 	default:
 		if h := s.sessions[str(m, "session_id")]; h != nil && !h.seen[str(m, "id")] && str(m, "sender") != vocab.FromSession {
@@ -120,6 +123,20 @@ func (s *scripted) write(m object) {
 		Bytes: []byte(wjson.Compact(m))})
 }
 
+// release publishes what was held a moment later.
+func (s *scripted) release() {
+	for _, m := range s.held {
+		s.timers = append(s.timers, time.AfterFunc(5*time.Millisecond, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if !s.over {
+				s.write(m)
+			}
+		}))
+	}
+	s.held = nil
+}
+
 // publish writes a message, with the fault applied.
 func (s *scripted) publish(m object) {
 	words := strings.Fields(s.fault)
@@ -130,6 +147,9 @@ func (s *scripted) publish(m object) {
 	switch {
 	case len(words) < 2 || words[len(words)-1] != name && words[1] != name:
 	case words[0] == "drop":
+		return
+	case words[0] == "held":
+		s.held = append(s.held, m)
 		return
 	case words[0] == "twice":
 		s.write(m)

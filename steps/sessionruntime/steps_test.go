@@ -360,6 +360,22 @@ func TestFixed(t *testing.T) {
 	}
 }
 
+// TestEarlyFence checks that what comes behind a fence breaks no clause, though the scenario goes on to deliver more.
+func TestEarlyFence(t *testing.T) {
+	t.Parallel()
+	const lines = given + "When the user says \"t1\"\nThen \"t1\" reaches agent \"a\"\nAnd no ROUTE_TIMEOUT is published\n" +
+		"When agent \"a\" acknowledges \"t1\"\nThen no ROUTE_TIMEOUT is published"
+	patient := func(env *steps.Env) {
+		env.Profile.Limits.Quiet.Duration, env.Profile.Limits.Event.Duration = time.Second, 5*time.Second
+	}
+	if got := perform(t, "@RT-074", lines, "held TURN_ACCEPTED", patient); got.Outcome != verdict.Passed {
+		t.Errorf("%s (%s): %v", got.Outcome, got.Reason, got.Failures)
+	}
+	if got := perform(t, "@RT-074", lines, "drop TURN_ACCEPTED"); got.Outcome != verdict.Failed {
+		t.Errorf("never: %s (%s)", got.Outcome, got.Reason)
+	}
+}
+
 // TestMistakesOfScenarios checks that a scenario that refers to something that has not happened is a harness error.
 func TestMistakesOfScenarios(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,8 @@ type suite struct {
 	echoed   int    // number of the last record examined for that
 	mark     int    // the latest act
 	unfenced bool   // the latest fence was not answered
+	settled  int    // number of the last record at which all that was due by a fence had come, or was waited for
+	lost     int    // number of messages that were due by a fence and did not come in time
 	cried    string // stderr as of the latest act
 	stray    *piece // output of another session's turn
 	// proved absences; they count only if the scenario ran to its end
