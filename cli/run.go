@@ -23,6 +23,7 @@ import (
 type runOptions struct {
 	protocols, drivers, roles []string
 	target, tags, baseline    string
+	features                  []string
 	out, format               string
 	strict, allowIncomplete   bool
 	verbose, noColor          bool
@@ -62,7 +63,8 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 ` + runExamples() + `
   parley run --target my.yaml --driver all --strict
   parley run --target my.yaml --explore 200 --seed 7
-  parley run --target my.yaml --tags '@AS-080 and not @exclusive'`,
+  parley run --target my.yaml --tags '@AS-080 and not @exclusive'
+  parley run --target my.yaml --features my.feature`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.exploring = c.Flags().Changed("explore")
@@ -106,6 +108,9 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.roles, "role", nil,
 		"`ROLE` of the target: server, client, host, relay, agent, or all; may be repeated without --target "+
 			"(default that of the profile; without one, the first role of the protocol: server, client or host)")
+	f.StringArrayVar(&o.features, "features", nil,
+		"run the scenarios of `FILE|DIR` in place of the suite's; with --features suite, beside them; may be repeated; "+
+			"such a run never certifies")
 	f.StringVar(&o.tags, "tags", "",
 		"run only scenarios whose tags match `EXPR`, such as '@AS-042 and not @exclusive'; makes the run incomplete")
 	f.BoolVar(&o.strict, "strict", false,
@@ -195,8 +200,16 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	own, beside, err := ownFeatures(o.features)
+	if err == nil && len(own) > 0 && len(subjects) > 1 {
+		err = usagef("--features: which protocol are they about? (name it by --protocol, or give a --target)")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, sub := range subjects {
-		runs = append(runs, runner.Options{Protocols: suite, Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain,
+		runs = append(runs, runner.Options{Own: own, Beside: beside,
+			Protocols: suite, Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain,
 			Role:    sub.profile.Role,
 			Drivers: drivers[i], Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency,
 			Seed: o.seed, Explore: o.explore,
@@ -255,6 +268,9 @@ func (o runOptions) again(protocol string) string {
 	}
 	if o.exploring {
 		words = append(words, "--explore", strconv.Itoa(o.explore))
+	}
+	for _, name := range o.features {
+		words = append(words, "--features", shellWord(name))
 	}
 	if o.strict {
 		words = append(words, "--strict")

@@ -80,6 +80,9 @@ func (d *driverRun) files(stage int) (out []string) {
 	for _, pl := range d.plan {
 		at, written := strings.CutPrefix(pl.Location, "features/")
 		file, _, _ := strings.Cut(at, ":")
+		if pl.file != "" {
+			file, written = pl.file, true
+		}
 		if written && pl.Stage == stage && !slices.Contains(out, file) {
 			out = append(out, file)
 		}

@@ -25,6 +25,7 @@ type Planned struct {
 	Clauses  []string
 	Stage    int // 1 to 3 for preflight, 0 for the rest
 	key      string
+	file     string // within the features, of a scenario that is not the suite's; "": Location says it
 }
 
 // Exclusive reports whether the scenario needs a target to itself.

@@ -251,11 +251,26 @@ func (r *run) filtered() string {
 	if g := r.o.Godog; g.Tags != "" || len(g.Paths) > 0 {
 		why = append(why, strings.TrimSpace(g.Tags+" "+strings.Join(g.Paths, " ")))
 	}
+	if len(r.o.Own) > 0 {
+		why = append(why, r.ownNames())
+	}
 	if !r.certified() {
 		why = append(why, fmt.Sprintf("drivers %s: %s is judged over %s; the others never certify it",
 			strings.Join(driverNames(r.o), ", "), steps.Name(r.protocol), strings.Join(r.protocol.Certifying(), " and ")))
 	}
 	return strings.Join(why, "; ")
+}
+
+// ownNames says in words which of the user's features were run.
+func (r *run) ownNames() string {
+	var names []string
+	for _, f := range r.o.Own {
+		names = append(names, f.Path)
+	}
+	if r.o.Beside {
+		return "the suite with " + strings.Join(names, ", ") + ", not the suite's,"
+	}
+	return strings.Join(names, ", ") + ", not the suite's,"
 }
 
 // certifying reports whether a driver's results count toward the protocol's verdict.

@@ -53,7 +53,9 @@ type Options struct {
 	Shrinking       time.Duration // also bounds the search for a shorter failing sequence; 0: 15 s
 	Baseline        *verdict.Baseline
 
-	FS fs.FS // features; nil: the embedded ones
+	FS     fs.FS        // features; nil: the embedded ones
+	Own    []OwnFeature // the user's; such a run never certifies
+	Beside bool         // with Own: run the suite's scenarios too, not only its preflight
 	// called before each scenario, concurrently; true skips it, since nothing depends on it any more; may be nil
 	Enough   func(Planned) bool
 	Out      string   // folder for transcripts and other evidence; "" keeps none
@@ -215,6 +217,9 @@ func newRun(o Options) (*run, error) {
 		return nil, err
 	}
 	concerned := concerned(p, all)
+	if all, err = withOwn(&o, p, role, all); err != nil {
+		return nil, err
+	}
 	if all, err = keep(forRole(p, role, all), o.FS, steps.Name(p), o.Godog); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ package simulator
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -82,16 +81,12 @@ func (s *Session) Redact(text string) string { return s.live.Redactor.String(tex
 func (s *Session) Ledger() *verdict.Ledger { return s.ledger }
 
 // Do executes a step with its argument. It ignores a keyword (Given, When, Then, And, But, *) before the step. The
-// error is an *UndefinedError with similar steps, a *steps.ArgumentError, steps.ErrLiveOver or the cause of ctx. Only
-// in the last case was the step begun, and interrupted. The step's own result is in Judged.
+// error is a *steps.UndefinedError with similar steps, a *steps.ArgumentError, steps.ErrLiveOver or the cause of ctx.
+// Only in the last case was the step begun, and interrupted. The step's own result is in Judged.
 func (s *Session) Do(ctx context.Context, text string, arg steps.StepArg) (steps.Judged, error) {
 	text = withoutKeyword(text)
 	from := s.Transcript().Len()
 	judged, err := s.live.Do(ctx, text, arg)
-	var undefined *steps.UndefinedError
-	if errors.As(err, &undefined) {
-		return judged, &UndefinedError{Text: text, Alike: s.Search(text, 3)}
-	}
 	if judged.Text != "" {
 		s.mu.Lock()
 		s.done = append(s.done, Did{text, arg, judged, from})

@@ -44,11 +44,6 @@ type StepArg struct {
 	Table [][]string // rows of a data table, all of one length; nil for none
 }
 
-// UndefinedError says that no step of the protocol matches a text.
-type UndefinedError struct{ Text string }
-
-func (e *UndefinedError) Error() string { return fmt.Sprintf("no step reads %q", e.Text) }
-
 // ErrLiveOver is returned by the methods of a Live after its end.
 var ErrLiveOver = errors.New("the live session has ended")
 
@@ -236,7 +231,7 @@ func (e *NoPartyError) Error() string {
 func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judged, error) {
 	at := slices.IndexFunc(r.handlers.exprs, func(expr string) bool { return expression(expr).MatchString(text) })
 	if at < 0 {
-		return Judged{}, &UndefinedError{text}
+		return Judged{}, &UndefinedError{text, Alike(r.handlers.exprs, text, 3)}
 	}
 	do, groups := r.handlers.do[at], expression(r.handlers.exprs[at]).FindStringSubmatch(text)[1:]
 	args, err := arguments(withKind(ctx, text), do.Type(), groups, arg)
