@@ -92,6 +92,7 @@ func subcommands(s *streams) []*cobra.Command {
 		runCommand(s),
 		doctorCommand(s),
 		initCommand(s),
+		connectCommand(s),
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),

@@ -33,9 +33,10 @@ type Session struct {
 	worst map[string]verdict.Outcome
 }
 
-// Did is a step that was executed, with its result.
+// Did is a step that was executed, with its result, or another action of the session.
 type Did struct {
 	Text   string
+	Raw    bool // it is no step, and Scenario writes it as a comment
 	Arg    steps.StepArg
 	Judged steps.Judged
 	From   int // number of the last record before it
@@ -74,6 +75,9 @@ func (s *Session) URL() string { return s.live.URL }
 // Transcript returns the transcript of everything sent and received, which keeps growing.
 func (s *Session) Transcript() *transcript.Transcript { return s.live.Transcript() }
 
+// Nonce returns the part of the names that the harness gives in this session.
+func (s *Session) Nonce() string { return s.live.Nonce }
+
 // Redact removes the profile's secrets from a text that leaves the process.
 func (s *Session) Redact(text string) string { return s.live.Redactor.String(text) }
 
@@ -89,7 +93,7 @@ func (s *Session) Do(ctx context.Context, text string, arg steps.StepArg) (steps
 	judged, err := s.live.Do(ctx, text, arg)
 	if judged.Text != "" {
 		s.mu.Lock()
-		s.done = append(s.done, Did{text, arg, judged, from})
+		s.done = append(s.done, Did{Text: text, Arg: arg, Judged: judged, From: from})
 		for _, j := range judged.Outcomes {
 			s.settle(j)
 		}

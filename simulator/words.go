@@ -7,10 +7,12 @@ import (
 	"parley/steps"
 )
 
-// keyword matches the keyword before a step.
-var keyword = regexp.MustCompile(`^(?:Given|When|Then|And|But|\*)\s+`)
+// keywords matches the keyword before a step.
+var keywords = regexp.MustCompile(`^(?:Given|When|Then|And|But|\*)\s+`)
 
-func withoutKeyword(text string) string { return keyword.ReplaceAllString(strings.TrimSpace(text), "") }
+func withoutKeyword(text string) string {
+	return keywords.ReplaceAllString(strings.TrimSpace(text), "")
+}
 
 // Patterns returns the steps of the protocol as shown to people.
 func (s *Session) Patterns() []string {

@@ -1,0 +1,89 @@
+package terminal
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"parley/internal/cut"
+	"parley/transcript"
+)
+
+// paint colours text where it is true.
+type paint bool
+
+func (p paint) in(code, text string) string {
+	if !p {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p paint) red(text string) string    { return p.in("31", text) }
+func (p paint) green(text string) string  { return p.in("32", text) }
+func (p paint) yellow(text string) string { return p.in("33", text) }
+func (p paint) bold(text string) string   { return p.in("1", text) }
+func (p paint) dim(text string) string    { return p.in("2", text) }
+func (p paint) cyan(text string) string   { return p.in("36", text) }
+
+// record renders a record.
+func (t *Terminal) record(r transcript.Record) string {
+	line := t.o.Session.Redact(r.Line(0))
+	if !t.o.Times {
+		_, line, _ = strings.Cut(line, " ms  ")
+		line = t.steady.text(line)
+	}
+	line = cut.Text(line, t.o.Width)
+	switch r.Dir {
+	case transcript.Sent:
+		return t.paint.cyan(line)
+	case transcript.Noted:
+		return t.paint.dim(line)
+	}
+	return line
+}
+
+// steady names what differs from run to run, so that two outputs can be compared: ids by the order in which they come,
+// times and ports.
+type steady struct {
+	nonce string
+	names map[string]string // what stands for an id
+}
+
+var (
+	instant  = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?|\b1\d{12}\b`)
+	loopback = regexp.MustCompile(`\b(127\.0\.0\.1|localhost):\d+`)
+	took     = regexp.MustCompile(`\+?\b\d+(?:\.\d+)? ?(?:ms|µs|s)\b`)
+	token    = regexp.MustCompile(`[A-Za-z0-9_-]{10,}`)
+)
+
+func (s *steady) text(line string) string {
+	line = strings.ReplaceAll(line, s.nonce, "<nonce>")
+	line = instant.ReplaceAllString(line, "<time>")
+	line = loopback.ReplaceAllString(line, "$1:<port>")
+	line = took.ReplaceAllString(line, "<duration>")
+	return token.ReplaceAllStringFunc(line, func(word string) string {
+		if !drawn(word) {
+			return word
+		}
+		name, ok := s.names[word]
+		if !ok {
+			name = fmt.Sprintf("<id %d>", len(s.names)+1)
+			s.names[word] = name
+		}
+		return name
+	})
+}
+
+// drawn reports whether a word looks like one that was drawn at random: a long part of it has letters and digits, or
+// capitals alone.
+func drawn(word string) bool {
+	for _, part := range strings.FieldsFunc(word, func(c rune) bool { return c == '-' || c == '_' }) {
+		digits := strings.ContainsAny(part, "0123456789")
+		letters := strings.ToLower(part) != strings.ToUpper(part)
+		if len(part) >= 6 && digits && letters || len(part) >= 12 && part == strings.ToUpper(part) {
+			return true
+		}
+	}
+	return false
+}

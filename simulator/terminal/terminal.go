@@ -1,0 +1,279 @@
+// Package terminal is the door to a live session for people who type, and for scripts: a line is a step, a raw message
+// or a command, and every record and judgement is printed as it comes.
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/simulator"
+	"parley/steps"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// Options say how a session is shown.
+type Options struct {
+	Session *simulator.Session
+	Out     io.Writer
+	Color   bool
+	Width   int  // columns of a record; 0: 160
+	Times   bool // records are printed with their times and numbers; without, the output of two runs can be compared
+	Steady  bool // a script: it waits until nothing more comes before it goes on, and a mistake ends it
+}
+
+// Terminal prints a session and carries out lines. Safe for concurrent use.
+type Terminal struct {
+	o      Options
+	paint  paint
+	steady steady
+
+	mu       sync.Mutex          // held while something is printed
+	told     int                 // the last record that was printed, or is in batch
+	batch    []transcript.Record // of a script, not printed yet
+	came     chan struct{}
+	failed   bool // a clause that binds was broken
+	untested bool // a step could not judge
+}
+
+// New makes the terminal of a session.
+func New(o Options) *Terminal {
+	if o.Width == 0 {
+		o.Width = 160
+	}
+	return &Terminal{o: o, paint: paint(o.Color), steady: steady{nonce: o.Session.Nonce(), names: map[string]string{}}, came: make(chan struct{}, 1)}
+}
+
+// MistakeError is a line that cannot be carried out; the session goes on.
+type MistakeError struct {
+	Line int // from 1; 0 where it was typed
+	Err  error
+}
+
+func (e *MistakeError) Error() string {
+	if e.Line == 0 {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("line %d: %v", e.Line, e.Err)
+}
+
+func (e *MistakeError) Unwrap() error { return e.Err }
+
+// Follow prints what comes until ctx ends.
+func (t *Terminal) Follow(ctx context.Context) {
+	t.o.Session.Follow(ctx, 0, func(e simulator.Event) {
+		t.mu.Lock()
+		switch {
+		case e.Record != nil && t.o.Steady:
+			t.told, t.batch = e.Record.N, append(t.batch, *e.Record)
+		case e.Record != nil:
+			t.told = e.Record.N
+			fmt.Fprintln(t.o.Out, t.record(*e.Record))
+		default:
+			t.flush()
+			t.failure(e.Failure)
+		}
+		t.mu.Unlock()
+		select {
+		case t.came <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// Quiet is how long nothing may have come before a script goes on.
+const Quiet = 100 * time.Millisecond
+
+// settle waits until everything so far is printed and nothing has come for a while.
+func (t *Terminal) settle(ctx context.Context) {
+	for {
+		timer := time.NewTimer(Quiet)
+		select {
+		case <-t.came:
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+			t.mu.Lock()
+			all := t.told >= t.o.Session.Transcript().Len()
+			if all {
+				t.flush()
+			}
+			t.mu.Unlock()
+			if all {
+				return
+			}
+		}
+	}
+}
+
+// flush prints what a script has held back. An HTTP answer stands behind its request: whether it or an event on another
+// connection comes first differs from run to run. mu is locked.
+func (t *Terminal) flush() {
+	at := func(r transcript.Record) int {
+		if r.Kind == transcript.Response && r.Reply > 0 {
+			return 2*r.Reply + 1
+		}
+		return 2 * r.N
+	}
+	slices.SortStableFunc(t.batch, func(a, b transcript.Record) int { return at(a) - at(b) })
+	for _, r := range t.batch {
+		fmt.Fprintln(t.o.Out, t.record(r))
+	}
+	t.batch = nil
+}
+
+// ErrQuit is returned for a line that ends the session.
+var ErrQuit = errors.New("quit")
+
+// Do carries out one line, with the lines below it that belong to a step. The error is ErrQuit, a *MistakeError, or that
+// of a session that has ended.
+func (t *Terminal) Do(ctx context.Context, l Line) error {
+	if t.o.Steady {
+		t.print("%s", t.paint.bold("> "+l.Text))
+	}
+	err := t.carryOut(ctx, l)
+	if t.o.Steady {
+		t.settle(ctx)
+	}
+	switch {
+	case err == nil, errors.Is(err, ErrQuit), errors.Is(err, steps.ErrLiveOver), ctx.Err() != nil:
+		return err
+	}
+	return &MistakeError{l.Number, err}
+}
+
+func (t *Terminal) carryOut(ctx context.Context, l Line) error {
+	switch {
+	case l.Text == "":
+		return nil
+	case strings.HasPrefix(l.Text, "?"):
+		return t.search(strings.TrimSpace(l.Text[1:]))
+	case strings.HasPrefix(l.Text, "."):
+		return t.command(ctx, l.Text[1:])
+	}
+	if party, body, ok := rawMessage(l.Text); ok {
+		mark, err := t.o.Session.Send(ctx, party, body)
+		if err == nil && mark == 0 {
+			t.print("the message was not sent: the connection has ended")
+		}
+		return err
+	}
+	judged, err := t.o.Session.Do(ctx, l.Text, l.Arg)
+	if err != nil {
+		return err
+	}
+	if t.o.Steady {
+		t.settle(ctx)
+	}
+	t.judged(judged)
+	return nil
+}
+
+// judged prints what a step came to.
+func (t *Terminal) judged(j steps.Judged) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var kept []string
+	for _, one := range j.Outcomes {
+		if one.Outcome == verdict.Passed {
+			kept = append(kept, one.Clause)
+		}
+	}
+	if len(kept) > 0 {
+		t.println(t.paint.green("  ✓ " + strings.Join(kept, " ")))
+	}
+	for _, same := range alike(j.Failures) {
+		t.failure(same...)
+	}
+	var broken *steps.BrokenError
+	switch {
+	case j.Err != nil && !errors.As(j.Err, &broken):
+		t.untested = true
+		t.println(t.paint.yellow("  – " + j.Err.Error()))
+	case len(j.Outcomes) == 0 && len(j.Failures) == 0:
+		t.println(t.paint.dim("  ok"))
+	}
+}
+
+// alike groups the failures that are one finding.
+func alike(all []steps.Failure) (groups [][]steps.Failure) {
+	type finding struct {
+		expected, observed string
+		at                 int
+		outcome            verdict.Outcome
+	}
+	at := map[finding]int{}
+	for _, f := range all {
+		key := finding{f.Expected, f.Observed, f.At, f.Outcome}
+		i, known := at[key]
+		if !known {
+			i, at[key] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], f)
+	}
+	return groups
+}
+
+// failure prints a finding, and the clauses that it breaks. mu is locked.
+func (t *Terminal) failure(same ...steps.Failure) {
+	f := same[0]
+	var ids []string
+	for _, one := range same {
+		ids = append(ids, one.Clause)
+	}
+	slices.Sort(ids)
+	mark, colour := "✗", t.paint.red
+	if f.Outcome != verdict.Failed {
+		mark, colour = "~", t.paint.yellow
+	} else {
+		t.failed = true
+	}
+	head := fmt.Sprintf("  %s %s", mark, strings.Join(ids, " "))
+	if f.Monitor != "" {
+		head += " (monitor " + f.Monitor + ")"
+	}
+	t.println(colour(head))
+	t.println("      expected  " + f.Expected)
+	t.println("      observed  " + f.Observed)
+	if f.Diff != "" {
+		t.println("      " + strings.ReplaceAll(strings.TrimRight(f.Diff, "\n"), "\n", "\n      "))
+	}
+}
+
+// println prints a line, without secrets. mu is locked.
+func (t *Terminal) println(text string) {
+	text = t.o.Session.Redact(text)
+	if !t.o.Times {
+		text = t.steady.text(text)
+	}
+	fmt.Fprintln(t.o.Out, text)
+}
+
+func (t *Terminal) print(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.println(fmt.Sprintf(format, args...))
+}
+
+// Exit is the exit code of what was done so far: 1 where a clause that binds is broken, 5 where a step could not judge,
+// else 0.
+func (t *Terminal) Exit() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.failed:
+		return verdict.ExitNonConformant
+	case t.untested:
+		return verdict.ExitIncomplete
+	}
+	return verdict.ExitConformant
+}
