@@ -183,23 +183,31 @@ func (o connectOptions) talk(ctx context.Context, live *simulator.Session, in *o
 		return fmt.Errorf("read from the terminal: %w", err)
 	}
 	defer func() { _ = term.Restore(int(in.Fd()), state) }()
-	screen := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{in, s.Out}, "> ")
-	if width, height, err := term.GetSize(int(in.Fd())); err == nil {
-		_ = screen.SetSize(width, height)
+	width, height, err := term.GetSize(int(in.Fd()))
+	if err != nil {
+		width, height = 80, 24
 	}
-	return converse(ctx, live, screen, door.Options{Session: live, Out: screen, Color: s.Color && !o.noColor,
-		Width: s.OutWidth, Times: true})
+	return converse(ctx, live, in, s.Out, [2]int{width, height}, door.Options{Session: live,
+		Color: s.Color && !o.noColor, Width: s.OutWidth, Times: true})
 }
 
 // maxOffered bounds what Tab lists.
 const maxOffered = 20
 
-// converse holds a session on a screen, until its lines end: what is printed stands above the line that is being typed.
-// The end of input while a step is carried out (Ctrl-C) interrupts that step alone.
-func converse(ctx context.Context, live *simulator.Session, screen *term.Terminal, o door.Options) error {
+// maxAhead bounds the lines that are typed while a step runs.
+const maxAhead = 1000
+
+// converse holds a session with a person: the lines typed on in are executed, and everything is printed to out above
+// the line being typed. Ctrl-C interrupts the running step, or else clears the line; Ctrl-D ends the session.
+func converse(ctx context.Context, live *simulator.Session, in io.Reader, out io.Writer, size [2]int,
+	o door.Options) error {
+	keys := &keyboard{in: in}
+	screen := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{keys, out}, "> ")
+	_ = screen.SetSize(size[0], size[1])
+	o.Out = screen
 	t := door.New(o)
 	screen.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
 		if key != '\t' {
@@ -207,45 +215,35 @@ func converse(ctx context.Context, live *simulator.Session, screen *term.Termina
 		}
 		longer, all := t.Complete(line[:pos])
 		if longer == line[:pos] && len(all) > 1 {
-			fmt.Fprintln(screen, "  "+strings.Join(all[:min(len(all), maxOffered)], "\n  "))
+			// the callback holds the lock of the screen
+			go fmt.Fprintln(screen, "  "+strings.Join(all[:min(len(all), maxOffered)], "\n  "))
 		}
 		return longer + line[pos:], len(longer), true
 	}
 	fmt.Fprintf(screen, "%s at %s over %s. A line is a step; ?words searches, Tab completes, .help lists commands.\n",
 		live.Protocol(), live.URL(), live.Driver())
 	return during(ctx, t, live, func() error {
-		lines := make(chan typed)
-		reading, stop := context.WithCancel(ctx)
-		defer stop()
+		lines := make(chan typed, maxAhead)
 		go func() {
-			in := door.NewLines(screen)
+			from := door.NewLines(screen)
 			for {
-				line, err := in.Next()
-				select {
-				case lines <- typed{line, err}:
-				case <-reading.Done():
-					return
-				}
-				if err != nil && !errors.As(err, new(*door.MistakeError)) && !errors.Is(err, io.EOF) {
+				line, err := from.Next()
+				lines <- typed{line, err}
+				if err != nil && !errors.As(err, new(*door.MistakeError)) {
 					return
 				}
 			}
 		}()
-		var queue []typed
 		for {
 			var next typed
-			if len(queue) > 0 {
-				next, queue = queue[0], queue[1:]
-			} else {
-				select {
-				case next = <-lines:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+			select {
+			case next = <-lines:
+			case <-ctx.Done():
+				return ctx.Err()
 			}
 			err := next.err
 			if err == nil {
-				err = carryOut(ctx, t, next.line, lines, &queue)
+				err = keys.during(ctx, func(one context.Context) error { return t.Do(one, next.line) })
 			}
 			var mistake *door.MistakeError
 			switch {
@@ -262,28 +260,61 @@ func converse(ctx context.Context, live *simulator.Session, screen *term.Termina
 	})
 }
 
-// typed is a line, or what came in its place.
+// typed is a line, or the error of reading it.
 type typed struct {
 	line door.Line
 	err  error
 }
 
-// carryOut carries a line out, and keeps what is typed meanwhile. The end of input interrupts it.
-func carryOut(ctx context.Context, t *door.Terminal, line door.Line, lines <-chan typed, queue *[]typed) error {
-	one, cancel := context.WithCancel(ctx)
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- t.Do(one, line) }()
+// keyboard takes Ctrl-C out of the keys: x/term ends at it for good.
+type keyboard struct {
+	in io.Reader
+
+	mu        sync.Mutex
+	interrupt context.CancelFunc // of the running step; nil: none
+}
+
+const ctrlC, ctrlU = 0x03, 0x15
+
+// Read implements io.Reader. While no step runs, Ctrl-C becomes Ctrl-U, which clears the line.
+func (k *keyboard) Read(p []byte) (int, error) {
 	for {
-		select {
-		case err := <-done:
-			return err
-		case next := <-lines:
-			if errors.Is(next.err, io.EOF) {
-				cancel()
-				continue
+		n, err := k.in.Read(p)
+		kept := p[:0]
+		for _, key := range p[:n] {
+			if key != ctrlC {
+				kept = append(kept, key)
+			} else if !k.interrupted() {
+				kept = append(kept, ctrlU)
 			}
-			*queue = append(*queue, next)
+		}
+		if len(kept) > 0 || err != nil {
+			return len(kept), err
 		}
 	}
+}
+
+func (k *keyboard) interrupted() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.interrupt == nil {
+		return false
+	}
+	k.interrupt()
+	return true
+}
+
+// during calls do with a context that Ctrl-C cancels.
+func (k *keyboard) during(ctx context.Context, do func(context.Context) error) error {
+	one, cancel := context.WithCancel(ctx)
+	defer cancel()
+	k.mu.Lock()
+	k.interrupt = cancel
+	k.mu.Unlock()
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.interrupt = nil
+	}()
+	return do(one)
 }

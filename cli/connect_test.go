@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/term"
-
 	"parley/simulator"
 	door "parley/simulator/terminal"
 )
@@ -56,16 +54,9 @@ func TestConverse(t *testing.T) {
 	t.Cleanup(func() { live.Close() })
 	in, keys := io.Pipe()
 	shown := &screen{}
-	terminal := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{in, shown}, "> ")
-	if err := terminal.SetSize(200, 50); err != nil {
-		t.Fatal(err)
-	}
 	over := make(chan error, 1)
 	go func() {
-		over <- converse(t.Context(), live, terminal, door.Options{Session: live, Out: terminal, Width: 180, Times: true})
+		over <- converse(t.Context(), live, in, shown, [2]int{200, 50}, door.Options{Session: live, Width: 180, Times: true})
 	}()
 	types := func(text string) {
 		if _, err := io.WriteString(keys, text); err != nil {
@@ -84,8 +75,8 @@ func TestConverse(t *testing.T) {
 	shown.awaits(t, ".wait 60 what never comes")
 	types("\x03")
 	shown.awaits(t, "interrupted")
-	types(".parties\r")
-	shown.awaits(t, "\n  A\r")
+	types("half a line\x03.parties\r")
+	shown.awaits(t, "\x1b[K  A\r")
 	types(".quit\r")
 	if err := <-over; err != nil {
 		t.Errorf("it ends with %v", err)
