@@ -31,18 +31,19 @@ func connectCommand(s *streams) *cobra.Command {
 		Use:   "connect [TARGET] [FILE.feature]",
 		Short: "Talk to a target step by step, judged as you go",
 		Long: `Talk to a target by hand, in the steps of the features. Each line is a step, a raw message to a party, or a
-command; every record is printed as it comes, and beside it what each step and the monitors judge. A step judges exactly as
-it does in a run. Without TARGET the bundled target of --protocol is used.
+command. Every record is printed as it arrives, with the judgements of steps and monitors next to it. A step
+judges exactly as it does in a run. Without TARGET the bundled target of --protocol is used.
 
   client A is connected            a step; Tab completes, ?words searches
   A> {"type":"ping"}               a raw message (over sse: A> POST /path {...})
   .save my.feature                 a command; .help lists them all
 
-Lines from a pipe or from FILE.feature are carried out one after the other, each once nothing more comes. Their output has
-no times, and ids by the order in which they come, so that two outputs can be compared. The first mistake ends them.
+Lines from a pipe or from FILE.feature are executed in order, each after the records of the one before. Their
+output has no times and numbers ids in order of appearance, so that outputs can be compared. The first mistake
+in a line ends the session.
 
-Exit codes: 0 no clause failed · 1 a clause failed · 2 wrong usage or a mistake in a line · 3 the target could not be
-started or reached · 5 a step could not judge · 130 interrupted.`,
+Exit codes: 0 no clause failed · 1 a clause failed · 2 wrong usage or a mistake in a line · 3 the target could not
+be started or reached · 5 a step could not judge · 130 interrupted.`,
 		Example: `  parley connect
   parley connect http://localhost:3000
   parley connect target.yaml
@@ -51,7 +52,8 @@ started or reached · 5 a step could not judge · 130 interrupted.`,
 		RunE: func(c *cobra.Command, args []string) error { return connect(c.Context(), args, o, s) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.protocol, "protocol", "", "`PROTOCOL` of a URL or of the bundled target (default "+suite.Kinds()[0].Protocol+")")
+	f.StringVar(&o.protocol, "protocol", "",
+		"`PROTOCOL` of a URL or of the bundled target (default "+suite.Kinds()[0].Protocol+")")
 	f.StringVar(&o.role, "role", "", "`ROLE` of the target (default that of the profile, or the first of the protocol)")
 	f.StringVar(&o.driver, "driver", "", "`DRIVER` to connect over (default the first that the target declares)")
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure, and read conflicting clauses strictly")
@@ -131,8 +133,8 @@ func (o connectOptions) session(name string) (runner.Options, error) {
 	if launcher == nil {
 		launcher = target.NewLauncher(sub.profile)
 	}
-	return runner.Options{Protocols: suite, Profile: sub.profile, Launcher: launcher, Brain: sub.brain, Role: sub.profile.Role,
-		Drivers: drivers[0][:1], Strict: o.strict, Again: program + " connect"}, nil
+	return runner.Options{Protocols: suite, Profile: sub.profile, Launcher: launcher, Brain: sub.brain,
+		Role: sub.profile.Role, Drivers: drivers[0][:1], Strict: o.strict, Again: program + " connect"}, nil
 }
 
 // during prints what comes while do works, and ends with the exit code of what was judged.

@@ -22,7 +22,8 @@ type OwnFeature struct {
 }
 
 // withOwn reads the scenarios of o.Own, and returns them behind those of the suite that o keeps: all with o.Beside, and
-// preflight alone without. The features of o are then both. The error is a *UsageError that names the place of a mistake.
+// preflight alone without. The features of o are then both. The error is a *UsageError that names the place of a
+// mistake.
 func withOwn(o *Options, p steps.Protocol, role string, all []Planned) ([]Planned, error) {
 	if len(o.Own) == 0 {
 		return all, nil

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// UndefinedError says that no step of the protocol reads like a text, and which come closest, as StepPattern shows them.
+// UndefinedError says that no step of the protocol reads like a text, and which come closest, as StepPattern shows
+// them.
 type UndefinedError struct {
 	Text  string
 	Alike []string
@@ -33,7 +34,8 @@ func words(text string) []string {
 }
 
 // Alike finds the steps that share most words with a text, the closest first and of those the shortest, as StepPattern
-// shows them: at most n, and all for n = 0. A word also finds those that it begins. Without words all steps are found, in their order.
+// shows them: at most n, and all for n = 0. A word also finds those that it begins. Without words all steps are found,
+// in their order.
 func Alike(expressions []string, text string, n int) []string {
 	type hit struct {
 		pattern       string

@@ -158,7 +158,9 @@ func (t *Terminal) clauses(context.Context, []string) error {
 			by[o] = append(by[o], row.ID)
 		}
 	}
-	for _, o := range []verdict.Outcome{verdict.Failed, verdict.Warned, verdict.Passed, verdict.NotApplicable, verdict.NotTested} {
+	for _, o := range []verdict.Outcome{
+		verdict.Failed, verdict.Warned, verdict.Passed, verdict.NotApplicable, verdict.NotTested,
+	} {
 		if len(by[o]) > 0 {
 			t.print("  %-14s %s", o, strings.Join(by[o], " "))
 		}

@@ -10,7 +10,8 @@ import (
 
 // TestLines: of a feature file the steps are left, each with what belongs below it.
 func TestLines(t *testing.T) {
-	text := "Feature: f\n\n  # remark\n  @tag\n  Scenario: s\n    Given a step\n      \"\"\"\n      one\n        two\n      \"\"\"\n" +
+	text := "Feature: f\n\n  # remark\n  @tag\n  Scenario: s\n    Given a step\n" +
+		"      \"\"\"\n      one\n        two\n      \"\"\"\n" +
 		"    And a table\n      | a | b |\n      | c | d |\n    last one\n"
 	lines := NewScript(strings.NewReader(text))
 	var got []string

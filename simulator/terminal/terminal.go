@@ -47,7 +47,8 @@ func New(o Options) *Terminal {
 	if o.Width == 0 {
 		o.Width = 160
 	}
-	return &Terminal{o: o, paint: paint(o.Color), steady: steady{nonce: o.Session.Nonce(), names: map[string]string{}}, came: make(chan struct{}, 1)}
+	return &Terminal{o: o, paint: paint(o.Color), came: make(chan struct{}, 1),
+		steady: steady{nonce: o.Session.Nonce(), names: map[string]string{}}}
 }
 
 // MistakeError is a line that cannot be carried out; the session goes on.
@@ -133,8 +134,8 @@ func (t *Terminal) flush() {
 // ErrQuit is returned for a line that ends the session.
 var ErrQuit = errors.New("quit")
 
-// Do carries out one line, with the lines below it that belong to a step. The error is ErrQuit, a *MistakeError, or that
-// of a session that has ended.
+// Do carries out one line, with the lines below it that belong to a step. The error is ErrQuit, a *MistakeError, or
+// that of a session that has ended.
 func (t *Terminal) Do(ctx context.Context, l Line) error {
 	if t.o.Steady {
 		t.print("%s", t.paint.bold("> "+l.Text))
