@@ -47,7 +47,7 @@ be started or reached · 5 a step could not judge · 130 interrupted.`,
 		Example: `  parley connect
   parley connect http://localhost:3000
   parley connect target.yaml
-  parley connect --protocol session-chat saved.feature
+  parley connect target.yaml saved.feature
   echo 'client A is connected' | parley connect http://localhost:3000`,
 		RunE: func(c *cobra.Command, args []string) error { return connect(c.Context(), args, o, s) },
 	}

@@ -44,8 +44,8 @@ func (s *suite) askFence(ctx context.Context) (id string, at int, err error) {
 }
 
 // awaitOverdue gives messages that were due by the latest fence another quiet window, because an adapter may answer
-// fences too early. It is called before each delivery and at the end: once something else has been delivered, what comes
-// behind the fence may be due to that. Messages that did not come in their window are not waited for again.
+// fences too early. It is called before each delivery and at the end: once something else has been delivered, what
+// comes behind the fence may be due to that. Messages that did not come in their window are not waited for again.
 func (s *suite) awaitOverdue(ctx context.Context) {
 	if !s.bind.wire.Fence {
 		return

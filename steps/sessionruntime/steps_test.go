@@ -363,8 +363,8 @@ func TestFixed(t *testing.T) {
 // TestEarlyFence checks that what comes behind a fence breaks no clause, though the scenario goes on to deliver more.
 func TestEarlyFence(t *testing.T) {
 	t.Parallel()
-	const lines = given + "When the user says \"t1\"\nThen \"t1\" reaches agent \"a\"\nAnd no ROUTE_TIMEOUT is published\n" +
-		"When agent \"a\" acknowledges \"t1\"\nThen no ROUTE_TIMEOUT is published"
+	const lines = given + "When the user says \"t1\"\nThen \"t1\" reaches agent \"a\"\n" +
+		"And no ROUTE_TIMEOUT is published\nWhen agent \"a\" acknowledges \"t1\"\nThen no ROUTE_TIMEOUT is published"
 	patient := func(env *steps.Env) {
 		env.Profile.Limits.Quiet.Duration, env.Profile.Limits.Event.Duration = time.Second, 5*time.Second
 	}
