@@ -176,6 +176,10 @@ func (s seen) plainToTLS() bool {
 	return s.says("HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port")
 }
 
+// unasked is how net/http words that bytes came before the request was written. If they come a moment later, they are a
+// malformed response.
+const unasked = "readLoopPeekFailLocked: %!w(<nil>)"
+
 // explain says in one line what answers in place of a target that speaks the protocol, and what to do.
 func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, p *target.Profile, base, over string,
 	records []transcript.Record) string {
@@ -201,6 +205,8 @@ func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, 
 	case s.status == 0 && s.says("within the limit", "deadline exceeded", "Client.Timeout", "timed out"):
 		return fmt.Sprintf("%s accepts connections and says nothing: %s got no answer (is it the right port? is it still "+
 			"starting?)", at, s.asked)
+	case s.status == 0 && s.says(unasked):
+		return fmt.Sprintf("%s is no HTTP server: it speaks before it is asked anything (is it the right port?)", at)
 	case s.status == 0 && s.says("malformed"):
 		return fmt.Sprintf("%s is no HTTP server: %s (is it the right port?)", at, lastPart(s.fault))
 	case s.status == 0:
