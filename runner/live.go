@@ -17,6 +17,7 @@ import (
 type Live struct {
 	*steps.Live
 	Protocol steps.Protocol
+	Role     string // "" if the protocol has none
 	Driver   string
 	URL      string // "" if the target connects to the harness
 	Nonce    string // part of the names that the harness generates
@@ -52,7 +53,7 @@ func OpenLive(ctx context.Context, o Options) (*Live, error) {
 	end := func() { stop(); r.close(); unwatch(); watch.Wait() }
 
 	d := r.drivers[0]
-	l := &Live{Protocol: r.protocol, Driver: d.name, URL: r.shared.BaseURL(), Redactor: r.redact,
+	l := &Live{Protocol: r.protocol, Role: r.role, Driver: d.name, URL: r.shared.BaseURL(), Redactor: r.redact,
 		Nonce: fmt.Sprintf("live-%s-%x", d.name, r.salt)}
 	env := &steps.Env{Profile: o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain,
 		Strict: o.Strict, Redact: r.redact}

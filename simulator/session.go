@@ -11,11 +11,15 @@
 package simulator
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"io"
 	"slices"
 	"sync"
 	"time"
 
+	"parley/recording"
 	"parley/runner"
 	"parley/steps"
 	"parley/transcript"
@@ -144,6 +148,17 @@ func (s *Session) Outcomes() map[string]verdict.Outcome {
 		out[id] = o
 	}
 	return out
+}
+
+// Record writes the records so far to w as a recording, without the profile's secrets.
+func (s *Session) Record(w io.Writer) error {
+	buffered := bufio.NewWriter(w)
+	rec, err := recording.NewWriter(buffered, recording.Header{Protocol: s.Protocol(), Role: s.live.Role,
+		Driver: s.live.Driver, URL: s.live.URL, Began: s.Transcript().Began()}, s.live.Redactor)
+	if err != nil {
+		return err
+	}
+	return errors.Join(rec.Add(s.Transcript().All()...), buffered.Flush())
 }
 
 // Close ends the session like any scenario, stops the target if the session started it, and returns the result. It

@@ -37,6 +37,9 @@ func New(decode func(*Record)) *Transcript {
 	return &Transcript{start: time.Now(), decode: decode, changed: make(chan struct{})}
 }
 
+// Began returns the time from which the records' times count.
+func (t *Transcript) Began() time.Time { return t.start }
+
 // Append numbers, timestamps and stores a record, and wakes waiters. It returns the record's number; 0 if the record
 // exceeds the bounds of the transcript and was only counted.
 func (t *Transcript) Append(r Record) int {

@@ -3,6 +3,7 @@ package terminal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,7 +34,8 @@ func init() {
 		{"close", "PARTY", "end a connection, with a closing handshake if there is one", (*Terminal).hangUp},
 		{"cut", "PARTY", "reset a connection", (*Terminal).cutOff},
 		{"undo", "", "leave the last line out of what .save writes", (*Terminal).undo},
-		{"save", "FILE.feature", "write what was done as a scenario, for parley run --features", (*Terminal).save},
+		{"save", "FILE.feature|FILE.jsonl", "write what was done as a scenario, for parley run --features; or the recording",
+			(*Terminal).save},
 		{"clauses", "", "the clauses that were judged so far", (*Terminal).clauses},
 		{"explain", "CLAUSE", "what a clause says", (*Terminal).explain},
 		{"steps", "[WORDS]", "all steps, or those that have the words: the same as ?WORDS", (*Terminal).list},
@@ -138,8 +140,10 @@ func (t *Terminal) save(_ context.Context, args []string) error {
 	switch {
 	case err != nil:
 		return err
+	case filepath.Ext(file) == ".jsonl":
+		return t.keep(file)
 	case filepath.Ext(file) != ".feature":
-		return fmt.Errorf("a scenario is saved as *.feature, and this is %s", file)
+		return fmt.Errorf("a scenario is saved as *.feature, a recording as *.jsonl, and this is %s", file)
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".feature")
 	text := t.o.Session.Redact(t.o.Session.Scenario(name))
@@ -147,6 +151,19 @@ func (t *Terminal) save(_ context.Context, args []string) error {
 		return err
 	}
 	t.print("  saved: parley run --protocol %s --features %s", t.o.Session.Protocol(), file)
+	return nil
+}
+
+// keep writes all records so far as a recording.
+func (t *Terminal) keep(file string) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(t.o.Session.Record(f), f.Close()); err != nil {
+		return err
+	}
+	t.print("  saved: %s", file)
 	return nil
 }
 
