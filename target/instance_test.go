@@ -102,12 +102,12 @@ func TestStart(t *testing.T) {
 			if in.ExitErr() != nil || closed(in.Exited()) {
 				t.Errorf("it has ended: %v", in.ExitErr())
 			}
-			if tt.mode == "loud" {
+			stopped(t, in)
+			if tt.mode == "loud" { // complete once it has been stopped
 				if out := in.Stderr(); len(out) != keptOutput || !strings.HasSuffix(out, "x\nthe last line\n") {
 					t.Errorf("kept %d bytes of stderr that end in %q", len(out), out[max(0, len(out)-40):])
 				}
 			}
-			stopped(t, in)
 			if closed(in.Exited()) {
 				t.Error("being stopped counts as an end of its own")
 			}

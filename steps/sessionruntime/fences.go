@@ -40,7 +40,27 @@ const fenceKind = "the answer of a fence"
 func (s *suite) askFence(ctx context.Context) (id string, at int, err error) {
 	id = fmt.Sprintf("fence-%d-%s", s.Serial(), s.Nonce)
 	at, err = s.write(ctx, driver.Message{Label: judge.FenceFrame, Body: []byte(`{"parley":"fence","id":"` + id + `"}`)})
+	s.pending = fenced{id, at}
 	return id, at, err
+}
+
+// fenced is a fence that was asked: its id, and the number of its record.
+type fenced struct {
+	id string
+	at int
+}
+
+// awaitPending waits for the answer of a fence that the scenario has not waited for, if anything is still due by it.
+func (s *suite) awaitPending(ctx context.Context) {
+	p := s.pending
+	s.pending = fenced{}
+	if p.at > 0 && s.latestFenced(p.id).N == 0 && !s.unfenced && judge.Due(s.T.All(), p.at) {
+		_, miss := s.Await(ctx,
+			steps.Wait{Conn: bus, After: p.at, Kind: fenceKind, Proof: true, Match: func(r *transcript.Record) bool {
+				return isFenced(r, p.id)
+			}})
+		s.unfenced = miss != nil
+	}
 }
 
 // awaitOverdue gives messages that were due by the latest fence another quiet window, because an adapter may answer
@@ -50,6 +70,7 @@ func (s *suite) awaitOverdue(ctx context.Context) {
 	if !s.bind.wire.Fence {
 		return
 	}
+	s.awaitPending(ctx)
 	fenced := s.lastFenced()
 	if fenced.N <= s.settled {
 		return

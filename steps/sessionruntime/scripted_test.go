@@ -36,6 +36,7 @@ type object = map[string]any
 //	set CANCEL target_id=agent-z         the member at this path has this value; - removes it
 //	also EVENT CANCELED FRONTEND behind CANCEL   it is published after the other one, with its payload and metadata
 //	held TURN_ACCEPTED                   it is published a moment behind the answer of the next fence
+//	slow TURN_ACCEPTED                   the same, and everything else takes a while, a fence the longest
 //	deaf                                 fences are not answered
 //	dumb                                 set-up is not answered
 type scripted struct {
@@ -106,9 +107,15 @@ func (s *scripted) take(m object) {
 			s.write(object{"parley": vocab.Ready})
 		}
 	case vocab.Fence:
-		if s.fault != "deaf" {
+		answer := func() {
 			s.write(object{"parley": vocab.Fenced, "id": m["id"]})
 			s.release()
+		}
+		switch {
+		case strings.HasPrefix(s.fault, "slow "):
+			s.later(60*time.Millisecond, answer)
+		case s.fault != "deaf":
+			answer()
 		}
 	default:
 		if h := s.sessions[str(m, "session_id")]; h != nil && !h.seen[str(m, "id")] && str(m, "sender") != vocab.FromSession {
@@ -126,15 +133,20 @@ func (s *scripted) write(m object) {
 // release publishes what was held a moment later.
 func (s *scripted) release() {
 	for _, m := range s.held {
-		s.timers = append(s.timers, time.AfterFunc(5*time.Millisecond, func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if !s.over {
-				s.write(m)
-			}
-		}))
+		s.later(5*time.Millisecond, func() { s.write(m) })
 	}
 	s.held = nil
+}
+
+// later calls do after a while, unless the connection has ended. The caller holds s.mu.
+func (s *scripted) later(after time.Duration, do func()) {
+	s.timers = append(s.timers, time.AfterFunc(after, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !s.over {
+			do()
+		}
+	}))
 }
 
 // publish writes a message, with the fault applied.
@@ -145,10 +157,13 @@ func (s *scripted) publish(m object) {
 		name = str(m, "event")
 	}
 	switch {
+	case len(words) == 2 && words[0] == "slow" && words[1] != name:
+		s.later(20*time.Millisecond, func() { s.write(m) })
+		return
 	case len(words) < 2 || words[len(words)-1] != name && words[1] != name:
 	case words[0] == "drop":
 		return
-	case words[0] == "held":
+	case words[0] == "held", words[0] == "slow":
 		s.held = append(s.held, m)
 		return
 	case words[0] == "twice":

@@ -371,6 +371,11 @@ func TestEarlyFence(t *testing.T) {
 	if got := perform(t, "@RT-074", lines, "held TURN_ACCEPTED", patient); got.Outcome != verdict.Passed {
 		t.Errorf("%s (%s): %v", got.Outcome, got.Reason, got.Failures)
 	}
+	const onwards = given + "When the user says \"t1\"\nThen \"t1\" reaches agent \"a\"\n" +
+		"When agent \"a\" acknowledges \"t1\"\nAnd agent \"a\" ends \"t1\"\nThen the frontend gets what was sent of \"t1\""
+	if got := perform(t, "@RT-074", onwards, "slow TURN_ACCEPTED", patient); len(got.Failures) > 0 {
+		t.Errorf("behind a fence that was asked and not awaited: %v", got.Failures)
+	}
 	if got := perform(t, "@RT-074", lines, "drop TURN_ACCEPTED"); got.Outcome != verdict.Failed {
 		t.Errorf("never: %s (%s)", got.Outcome, got.Reason)
 	}

@@ -38,6 +38,7 @@ type suite struct {
 	echoed   int    // number of the last record examined for that
 	mark     int    // the latest act
 	unfenced bool   // the latest fence was not answered
+	pending  fenced // the latest fence that was asked
 	settled  int    // number of the last record at which all that was due by a fence had come, or was waited for
 	lost     int    // number of messages that were due by a fence and did not come in time
 	cried    string // stderr as of the latest act

@@ -270,11 +270,10 @@ func (m *Model) Fenced(before, at int, now time.Duration) {
 	})
 	for _, o := range m.owed {
 		o.done = o.done || o.optional && o.passing && o.cause.N < before
-		if o.done || o.optional || o.timed || o.cause.N >= before || o.choice.taken {
-			continue
+		if o.due(before) {
+			o.done = true
+			m.missing(o, at, now)
 		}
-		o.done = true
-		m.missing(o, at, now)
 	}
 }
 

@@ -57,6 +57,13 @@ func Overdue(t []transcript.Record) (n int) {
 	return n
 }
 
+// Due reports whether a message is still due by a fence that was asked with record before.
+func Due(t []transcript.Record, before int) bool {
+	return slices.ContainsFunc(judgementOf(t).all, func(m *Model) bool {
+		return slices.ContainsFunc(m.owed, func(o *owed) bool { return o.due(before) })
+	})
+}
+
 // found returns the model's findings in record order: all up to its first deviation, and after that only violations
 // and findings that do not depend on the model.
 func (m *Model) found() []verdict.Finding {

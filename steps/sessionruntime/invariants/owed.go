@@ -129,6 +129,11 @@ func (o *owed) fits(p Message) int {
 	return most
 }
 
+// due reports whether it must have come once everything delivered before a record has been handled.
+func (o *owed) due(before int) bool {
+	return !o.done && !o.optional && !o.timed && o.cause.N < before && !o.choice.taken
+}
+
 // missing reports an owed message that has not come by a fence.
 func (m *Model) missing(o *owed, fence int, now time.Duration) {
 	ways := []*owed{o} // any of them would do: their absence is reported once
