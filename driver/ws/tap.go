@@ -119,28 +119,39 @@ func (t *tap) saw(p []byte, err error) {
 }
 
 func (t *tap) take(it wire.Item) {
-	r := transcript.Record{Conn: t.party, Dir: transcript.Received, Kind: transcript.Comment, Label: it.Opcode.String(),
-		Bytes: it.Payload}
+	r, ok := ItemRecord(t.party, it)
 	switch {
 	case it.Fault != "":
 		if t.faults++; t.faults > maxFaults {
 			return
 		}
-		r.Label = "frame fault: " + it.Fault
 		if t.faults == maxFaults {
 			r.Label += " (and no more of this connection's faults are recorded)"
 		}
-	case it.Opcode == wire.Close:
-		var reason string
-		r.Status, reason, _ = wire.CloseStatus(it.Payload)
-		r.Bytes = []byte(reason)
-	case it.Opcode == wire.Ping || it.Opcode == wire.Pong:
+	case ok:
 	case it.Opcode.Data() && it.Fin:
 		r.Kind = transcript.Frame
 	default:
 		return
 	}
 	t.waiting = append(t.waiting, r)
+}
+
+// ItemRecord returns the record of a control frame or of a fault; false for any other frame.
+func ItemRecord(party string, it wire.Item) (r transcript.Record, ok bool) {
+	r = transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Comment, Label: it.Opcode.String(),
+		Bytes: it.Payload}
+	switch {
+	case it.Fault != "":
+		r.Label = "frame fault: " + it.Fault
+	case it.Opcode == wire.Close:
+		var reason string
+		r.Status, reason, _ = wire.CloseStatus(it.Payload)
+		r.Bytes = []byte(reason)
+	case it.Opcode != wire.Ping && it.Opcode != wire.Pong:
+		return r, false
+	}
+	return r, true
 }
 
 // tell records what need not wait for a message.

@@ -1,0 +1,329 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"parley/driver"
+	"parley/internal/rawhttp"
+	"parley/transcript"
+)
+
+// errTooMuch reports that the gate holds more than it may.
+var errTooMuch = fmt.Errorf("more than %d MiB of messages are held at once", maxHeld>>20)
+
+func (g *Gate) release(n int) { g.held.Add(int64(-n)) }
+
+// plain is the head of an answer in plain text.
+func plain(status int, body string) rawhttp.Head {
+	h := rawhttp.ResponseHead(status)
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	return h
+}
+
+// setBody makes a head that of a body.
+func setBody(h *rawhttp.Head, body []byte) {
+	h.Del("Transfer-Encoding")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+}
+
+// reply answers in place of the upstream.
+func (x *exchange) reply(m Message) bool {
+	if m.Status == 0 {
+		m.Status = http.StatusOK
+	}
+	switch {
+	case x.conn == nil:
+	case x.conn.kind == "ws" && m.Status == http.StatusSwitchingProtocols:
+		return x.acceptSocket(m)
+	case x.conn.kind == "sse" && m.Status == http.StatusOK:
+		return x.acceptStream(m)
+	}
+	return x.respond(m)
+}
+
+// respond answers with a message of the gate's own.
+func (x *exchange) respond(m Message) bool {
+	if x.long && relay(io.Discard, x.body) != nil {
+		return false
+	}
+	h := rawhttp.ResponseHead(m.Status)
+	for k, v := range m.Header {
+		h.Set(k, v...)
+	}
+	if m.Header.Get("Content-Type") == "" && len(m.Body) > 0 {
+		h.Set("Content-Type", "application/json")
+	}
+	if m.Status >= 200 && m.Status != http.StatusNoContent && m.Status != http.StatusNotModified {
+		setBody(&h, m.Body)
+	}
+	if x.conn != nil && x.conn.kind == "ws" {
+		h.Set("Connection", "close")
+	}
+	r, err := h.Response(x.req.Method)
+	if err != nil {
+		x.failed("the reply is no HTTP: " + err.Error())
+		return false
+	}
+	if x.g.o.Program == Client {
+		x.g.record(x.answered(r, m.Body))
+	}
+	b := h.Bytes()
+	if x.req.Method != http.MethodHead {
+		b = append(b, m.Body...)
+	}
+	_, err = x.l.client.Write(b)
+	return err == nil && !r.Close && (x.conn == nil || x.conn.kind != "ws")
+}
+
+// asked is the record of the request.
+func (x *exchange) asked() transcript.Record {
+	r := transcript.Record{Conn: x.party, Dir: transcript.Sent, Kind: x.kind(), Bytes: x.content,
+		Label: x.req.Method + " " + x.req.RequestURI}
+	client := x.g.o.Program == Client
+	if client {
+		r.Dir = transcript.Received
+	}
+	if x.conn == nil {
+		return r
+	}
+	if x.conn.kind == "ws" {
+		r.Label += " (upgrade)"
+	}
+	if client {
+		r.Bytes = x.head.Bytes()
+	}
+	return r
+}
+
+// answered is the record of an answer that opens nothing.
+func (x *exchange) answered(r *http.Response, body []byte) transcript.Record {
+	rec := transcript.Record{Conn: x.party, Dir: transcript.Received, Kind: transcript.Response, Label: r.Status,
+		Status: r.StatusCode, Type: r.Header.Get("Content-Type"), Bytes: body, Reply: x.sent}
+	if x.g.o.Program == Client {
+		rec.Dir, rec.Label = transcript.Sent, x.req.Method+" "+x.req.RequestURI
+	} else {
+		rec.Flushed = true
+	}
+	return rec
+}
+
+// accepted is the record of an answer that opens a stream or socket.
+func (x *exchange) accepted(status int, typ string) transcript.Record {
+	r := transcript.Record{Conn: x.conn.name, Dir: transcript.Received, Kind: transcript.Open, Label: "stream", Status: status,
+		Type: typ, Reply: x.sent}
+	if x.conn.kind == "ws" {
+		r.Label, r.Type = "socket", ""
+	}
+	if x.g.o.Program == Client {
+		r.Dir = transcript.Sent
+	}
+	return r
+}
+
+// answer reads what the upstream answers, and passes it on.
+func (x *exchange) answer(e *end) bool {
+	x.l.client.watch(x.l.clientGone)
+	for {
+		_ = e.settle() // an error comes again
+		head, err := rawhttp.ReadHead(e.in, maxHead)
+		if err != nil {
+			return x.noAnswer(e, head, err)
+		}
+		h := rawhttp.ParseHead(head)
+		r, err := h.Response(x.req.Method)
+		if err != nil {
+			x.failed("the peer's answer is not HTTP: " + err.Error())
+			return x.verbatim(e, head)
+		}
+		switch {
+		case r.StatusCode == http.StatusSwitchingProtocols && x.conn != nil && x.conn.kind == "ws":
+			return x.socket(e, h)
+		case r.StatusCode == http.StatusSwitchingProtocols:
+			return x.verbatim(e, head)
+		case r.StatusCode < 200:
+			if _, err := x.l.client.Write(head); err != nil {
+				return false
+			}
+			continue
+		case r.StatusCode == http.StatusOK && isEventStream(r) && x.req.Method != http.MethodHead:
+			return x.stream(e, h, r)
+		}
+		return x.pass(e, h, r)
+	}
+}
+
+func isEventStream(r *http.Response) bool {
+	typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return typ == "text/event-stream" && r.Header.Get("Content-Encoding") == ""
+}
+
+// noAnswer is for an upstream that ended the connection before its answer was whole. The client gets what there was,
+// and the same end.
+func (x *exchange) noAnswer(e *end, head []byte, err error) bool {
+	if errors.Is(err, rawhttp.ErrTooLong) {
+		x.failed("the head of the peer's answer is longer than 64 KiB")
+		return x.verbatim(e, head)
+	}
+	if len(head) > 0 {
+		_, _ = x.l.client.Write(head)
+	}
+	x.failed("the peer ended the connection before its answer was whole: " + err.Error())
+	if wasReset(err) {
+		x.l.client.reset()
+	}
+	return false
+}
+
+// verbatim passes on everything that follows in both directions, unexamined.
+func (x *exchange) verbatim(e *end, head []byte) bool {
+	if _, err := x.l.client.Write(head); err != nil {
+		return false
+	}
+	back := make(chan struct{})
+	go func() {
+		defer close(back)
+		_ = x.l.client.settle()
+		_, _ = io.Copy(e.Conn, x.l.client.in)
+		e.closeWrite()
+	}()
+	_, _ = io.Copy(x.l.client.Conn, e.in)
+	_ = x.l.client.Close()
+	<-back
+	return false
+}
+
+// pass examines an answer and passes it on.
+func (x *exchange) pass(e *end, h rawhttp.Head, r *http.Response) bool {
+	body := rawhttp.ResponseBody(r, x.req.Method, e.in)
+	goes := !r.Close && body.Framing != rawhttp.Closing
+	ok := x.passBody(&h, r, body)
+	if !goes {
+		x.l.leave()
+		return false
+	}
+	if ok {
+		e.watch(nil)
+	}
+	return ok
+}
+
+func (x *exchange) passBody(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bool {
+	if x.g.o.Handle == nil {
+		return x.tee(h, r, body)
+	}
+	raw, content, err := x.l.collect(body)
+	defer func() { x.g.release(len(raw)) }()
+	long := len(content) > x.g.o.MaxMessage
+	if err != nil {
+		return x.brokeOff(h, r, raw, content, err)
+	}
+	if x.g.o.Program == Server {
+		x.g.record(x.answered(r, content))
+	}
+	d := Decision{}
+	if !long {
+		d = x.g.o.Handle(x.l.ctx, Message{Conn: x.party, From: Server, Kind: transcript.Response, Method: x.req.Method,
+			Path: x.req.RequestURI, Header: r.Header, Status: r.StatusCode, Body: content})
+	}
+	switch {
+	case x.l.ctx.Err() != nil, d.End != nil && *d.End == driver.Reset && d.With == nil:
+		x.l.reset()
+		return false
+	case d.Drop:
+		x.wait()
+		return false
+	case len(d.With) > 0:
+		x.rewrite(h, d.With[0])
+		x.g.release(len(raw))
+		raw, content = d.With[0].Body, d.With[0].Body
+		x.g.hold(len(raw))
+		if x.req.Method == http.MethodHead {
+			raw = nil
+		}
+	}
+	if x.g.o.Program == Client {
+		if now, err := h.Response(x.req.Method); err == nil {
+			r = now
+		}
+		x.g.record(x.answered(r, content))
+	}
+	_, err = x.l.client.Write(append(h.Bytes(), raw...))
+	if err == nil && long {
+		err = relay(x.l.client, body)
+	}
+	return err == nil && d.End == nil
+}
+
+// rewrite puts another answer in place of the upstream's.
+func (x *exchange) rewrite(h *rawhttp.Head, m Message) {
+	if m.Status != 0 {
+		h.First = rawhttp.ResponseHead(m.Status).First
+	}
+	for k, v := range m.Header {
+		h.Set(k, v...)
+	}
+	setBody(h, m.Body)
+}
+
+// brokeOff passes on an answer that the upstream has cut off.
+func (x *exchange) brokeOff(h *rawhttp.Head, r *http.Response, raw, content []byte, err error) bool {
+	_, _ = x.l.client.Write(append(h.Bytes(), raw...))
+	x.cutOff(r, content, err)
+	return false
+}
+
+func (x *exchange) cutOff(r *http.Response, content []byte, err error) {
+	rec := x.answered(r, content)
+	rec.Flushed = false
+	if x.g.o.Program == Server {
+		rec.Kind, rec.Label, rec.Type = transcript.Failure, "answer broke off: "+err.Error(), ""
+	}
+	if x.l.ctx.Err() == nil {
+		x.g.record(rec)
+	}
+	if wasReset(err) {
+		x.l.client.reset()
+	}
+}
+
+// tee passes an answer on as it comes, and keeps what is to be recorded: before the last bytes are passed on, where it is
+// known that they are.
+func (x *exchange) tee(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bool {
+	var content []byte
+	more, told := 0, false
+	tell := func() {
+		if !told {
+			told = true
+			rec := x.answered(r, content)
+			rec.Cut = more
+			x.g.record(rec)
+		}
+	}
+	raw, err := h.Bytes(), error(nil)
+	for {
+		if body.Ended() || errors.Is(err, io.EOF) {
+			tell()
+		}
+		if _, werr := x.l.client.Write(raw); werr != nil {
+			tell()
+			return false
+		}
+		if errors.Is(err, io.EOF) {
+			return true
+		}
+		if err != nil {
+			x.cutOff(r, content, err)
+			return false
+		}
+		var c []byte
+		raw, c, err = body.Next()
+		room := min(len(c), transcript.MaxPayload-len(content))
+		content, more = append(content, c[:room]...), more+len(c)-room
+	}
+}

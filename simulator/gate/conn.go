@@ -1,0 +1,267 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"parley/driver"
+	"parley/transcript"
+)
+
+// endTime bounds the graceful end of a connection.
+const endTime = time.Second
+
+// outlet is the way to one side of a stream or socket. Whoever holds its turn writes.
+type outlet struct {
+	e      *end
+	turn   chan struct{}
+	shut   bool                 // guarded by turn: no message may follow
+	encode func(Message) []byte // for the wire
+}
+
+func newOutlet(e *end, encode func(Message) []byte) *outlet {
+	return &outlet{e: e, turn: make(chan struct{}, 1), encode: encode}
+}
+
+func (o *outlet) lock(ctx context.Context) error {
+	select {
+	case o.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (o *outlet) unlock() { <-o.turn }
+
+// conn is an open stream or socket.
+type conn struct {
+	g     *Gate
+	l     *link
+	name  string
+	path  string
+	kind  string // "sse" or "ws"
+	since time.Time
+	done  chan struct{} // closed when nothing more can come of it
+	tap   *driver.Tap   // of the program's side
+	asked int           // number of the record of its Open
+
+	mu     sync.Mutex
+	open   bool
+	ending bool // by the gate
+	over   bool
+	out    [2]*outlet // nil: no such side, or not open yet
+	sends  sync.WaitGroup
+	timer  *time.Timer
+}
+
+// newConn names a stream or socket that is requested.
+func (l *link) newConn(r *http.Request, kind string) *conn {
+	g := l.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.n++
+	name := g.o.Party(r, g.n)
+	for n, free := 2, name; ; n++ {
+		if g.conns[free] == nil {
+			name = free
+			break
+		}
+		free = fmt.Sprintf("%s %d", name, n)
+	}
+	c := &conn{g: g, l: l, name: name, path: r.RequestURI, kind: kind, since: time.Now(), done: make(chan struct{}),
+		tap: driver.NewTap(g.record)}
+	g.conns[name] = c
+	l.mu.Lock()
+	l.conn = c
+	l.mu.Unlock()
+	return c
+}
+
+// opened makes the connection available for Send.
+func (c *conn) opened(client, server *outlet) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out, c.open = [2]*outlet{client, server}, true
+}
+
+func (c *conn) isOpen() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open && !c.over
+}
+
+func (c *conn) isEnding() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ending
+}
+
+func (c *conn) markEnding() {
+	c.tap.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ending = true
+}
+
+// finish waits for what is still being sent, records the end, and forgets the connection. The zero record: no end is
+// recorded.
+func (c *conn) finish(last transcript.Record) {
+	c.mu.Lock()
+	c.over = true
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.mu.Unlock()
+	c.sends.Wait()
+	if last.Kind != "" {
+		last.Conn = c.name
+		c.g.record(last)
+	}
+	c.g.mu.Lock()
+	delete(c.g.conns, c.name)
+	c.g.mu.Unlock()
+	c.l.mu.Lock()
+	c.l.conn = nil
+	c.l.mu.Unlock()
+	close(c.done)
+}
+
+// send sends a message of the gate's own.
+func (c *conn) send(ctx context.Context, to Side, m Message) error {
+	c.mu.Lock()
+	o := c.out[to]
+	if c.over || c.ending {
+		c.mu.Unlock()
+		return driver.ErrClosed
+	}
+	if o == nil {
+		c.mu.Unlock()
+		return fmt.Errorf("%q: nothing can be sent to the %v on this connection", c.name, to)
+	}
+	c.sends.Add(1)
+	c.mu.Unlock()
+	if err := o.lock(ctx); err != nil {
+		c.sends.Done()
+		return err
+	}
+	wrote := make(chan error, 1)
+	go func() { // a peer that has stopped reading holds the turn, and not the caller
+		defer c.sends.Done()
+		defer o.unlock()
+		wrote <- c.write(to, o, m)
+	}()
+	select {
+	case err := <-wrote:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// write records and writes a message; the caller has the turn.
+func (c *conn) write(to Side, o *outlet, m Message) error {
+	if o.shut {
+		return driver.ErrClosed
+	}
+	c.told(to, m)
+	_, err := o.e.Write(o.encode(m))
+	return err
+}
+
+// told records a message that is sent to the program.
+func (c *conn) told(to Side, m Message) {
+	if to == c.g.o.Program {
+		c.tap.Sink(messageRecord(c.kind, c.name, transcript.Sent, m))
+	}
+}
+
+// end begins to end the connection towards both sides.
+func (c *conn) end(how driver.CloseMode) {
+	c.markEnding()
+	if how == driver.Reset {
+		c.l.reset()
+		return
+	}
+	c.mu.Lock()
+	out := c.out
+	c.mu.Unlock()
+	c.dropAfter(endTime)
+	ctx, cancel := context.WithTimeout(c.l.ctx, endTime)
+	defer cancel()
+	for _, o := range out {
+		if o == nil || o.lock(ctx) != nil {
+			continue
+		}
+		if !o.shut {
+			o.shut = true
+			c.bye(o)
+		}
+		o.unlock()
+	}
+}
+
+// dropAfter drops the connection if it has not ended by then.
+func (c *conn) dropAfter(limit time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.timer = time.AfterFunc(limit, c.l.reset)
+}
+
+// bye writes what ends the connection towards a side; the caller has the turn.
+func (c *conn) bye(o *outlet) {
+	if c.kind == "ws" {
+		_, _ = o.e.Write(closeFrame(1000, "", o == c.out[Server]))
+		return
+	}
+	c.endStream(o)
+}
+
+// pass writes a message as it came, if whole; otherwise only what came between its parts and is none of it.
+type pass func(o *outlet, whole bool) error
+
+// apply does as the Handler has decided. It reports whether the connection goes on.
+func (c *conn) apply(to Side, m Message, d Decision, p pass) bool {
+	c.mu.Lock()
+	o := c.out[to]
+	c.mu.Unlock()
+	ok := o == nil || c.emit(to, o, m, d, p) == nil
+	if d.End != nil {
+		c.end(*d.End)
+	}
+	return ok
+}
+
+func (c *conn) emit(to Side, o *outlet, m Message, d Decision, p pass) error {
+	if err := o.lock(c.l.ctx); err != nil {
+		return err
+	}
+	defer o.unlock()
+	switch {
+	case o.shut:
+		return nil
+	case d.Drop:
+		return p(o, false)
+	case d.With == nil:
+		c.told(to, m)
+		return p(o, true)
+	}
+	for _, w := range d.With {
+		if err := c.write(to, o, w); err != nil {
+			return err
+		}
+	}
+	return p(o, false)
+}
+
+// leaveHere ends a stream that has no upstream, because its client has left.
+func (c *conn) leaveHere() { c.l.cancel() }

@@ -1,0 +1,349 @@
+package gate
+
+import (
+	"fmt"
+	"io"
+
+	"parley/driver"
+	"parley/driver/ws"
+	"parley/transcript"
+	wire "parley/wire/ws"
+)
+
+// maxFaults bounds the recorded faults of one direction.
+const maxFaults = 100
+
+// direction is what one side of a WebSocket connection sends.
+type direction struct {
+	s      *socket
+	from   Side
+	e      *end
+	out    *outlet // towards the other side; nil: there is none
+	parser *wire.Parser
+	max    int
+
+	open   bool   // within a message
+	free   bool   // the message passes as it comes, and the turn of out is held
+	binary bool   // of the message
+	data   []byte // of the message, as far as it is kept
+	cut    int    // the bytes beyond
+	parts  []part // of the message, which wait for a decision
+	faults int
+	held   int // the size of parts
+}
+
+// part is a frame that waits: one of the message, or a control frame between its fragments.
+type part struct {
+	raw     []byte
+	control bool
+}
+
+func newDirection(s *socket, from Side) *direction {
+	max := s.g.o.MaxMessage
+	return &direction{s: s, from: from, e: s.ends[from], out: s.out[from.other()], max: max,
+		parser: wire.NewParser(from == Server, wire.Limits{MaxPayload: max, MaxMessage: int64(max)})}
+}
+
+// run passes frames until the side ends, and returns how.
+func (d *direction) run() error {
+	defer d.reset()
+	_ = d.e.settle() // an error comes again
+	for {
+		f, err := readFrame(d.e.in, d.max)
+		if err != nil {
+			d.cutOff(f.raw)
+			return err
+		}
+		if err := d.take(f); err != nil {
+			return err
+		}
+	}
+}
+
+// told records what the program has sent.
+func (d *direction) told(r transcript.Record) {
+	if d.from == d.s.g.o.Program {
+		d.s.tap.Sink(r)
+	}
+}
+
+// heard records the control frames and faults among items, and returns the frame; nil if it has not come.
+func (d *direction) heard(items []wire.Item) *wire.Item {
+	for i, it := range items {
+		if it.Fault != "" {
+			d.faults++
+		}
+		if r, ok := ws.ItemRecord(d.s.name, it); ok && (it.Fault == "" || d.faults <= maxFaults) {
+			d.told(r)
+		}
+		if it.Fault == "" {
+			return &items[i]
+		}
+	}
+	return nil
+}
+
+func (d *direction) take(f rawFrame) error {
+	if !f.op.Data() && !f.long {
+		return d.control(f)
+	}
+	if f.op != wire.Continuation && f.op.Data() {
+		if d.open { // a fault: the first one is lost
+			if err := d.flush(); err != nil {
+				return err
+			}
+			d.reset()
+		}
+		d.open, d.binary = true, f.op == wire.Binary
+		if d.s.g.o.Handle == nil {
+			if err := d.setFree(); err != nil {
+				return err
+			}
+		}
+	}
+	if !d.open || f.long || len(d.data)+int(f.length) > d.max {
+		return d.unexamined(f)
+	}
+	it := d.heard(d.parser.Feed(f.raw))
+	if it != nil {
+		d.data = append(d.data, it.Payload...)
+	}
+	if d.free {
+		return d.passFrame(f)
+	}
+	if d.held += len(f.raw); !d.s.g.hold(len(f.raw)) {
+		d.s.g.record(transcript.Record{Conn: d.s.name, Dir: transcript.Noted, Kind: transcript.Failure,
+			Label: errTooMuch.Error()})
+		d.s.end(driver.Reset)
+		return errTooMuch
+	}
+	d.parts = append(d.parts, part{raw: f.raw})
+	if !f.fin {
+		return nil
+	}
+	return d.decide()
+}
+
+// message returns the message that has come.
+func (d *direction) message() Message {
+	return Message{Conn: d.s.name, From: d.from, Kind: transcript.Frame, Binary: d.binary, Body: d.data}
+}
+
+func (d *direction) record(dir transcript.Dir) transcript.Record {
+	r := messageRecord("ws", d.s.name, dir, d.message())
+	r.Cut = d.cut
+	return r
+}
+
+// decide asks the Handler about a whole message.
+func (d *direction) decide() error {
+	d.told(d.record(transcript.Received))
+	m, parts := d.message(), d.parts
+	var dec Decision
+	if !d.s.isEnding() {
+		dec = d.s.g.o.Handle(d.s.l.ctx, m)
+	}
+	ok := d.s.apply(d.from.other(), m, dec, func(o *outlet, whole bool) error {
+		for _, p := range parts {
+			if whole || p.control {
+				if _, err := o.e.Write(p.raw); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	d.reset()
+	if !ok {
+		return errGone
+	}
+	return nil
+}
+
+// errGone reports that the other side takes nothing any more.
+var errGone = fmt.Errorf("the other side is gone: %w", io.ErrClosedPipe)
+
+// setFree lets the message pass as it comes.
+func (d *direction) setFree() error {
+	if d.free {
+		return nil
+	}
+	if d.out != nil {
+		if err := d.out.lock(d.s.l.ctx); err != nil {
+			return err
+		}
+	}
+	d.free = true
+	return nil
+}
+
+// flush passes on what waits, undecided.
+func (d *direction) flush() error {
+	if err := d.setFree(); err != nil {
+		return err
+	}
+	for _, p := range d.parts {
+		if err := d.put(p.raw); err != nil {
+			return err
+		}
+	}
+	d.s.g.release(d.held)
+	d.parts, d.held = nil, 0
+	return nil
+}
+
+// put writes bytes; the turn is held.
+func (d *direction) put(raw []byte) error {
+	if d.out == nil || d.out.shut {
+		return nil
+	}
+	_, err := d.out.e.Write(raw)
+	return err
+}
+
+// passFrame passes on a frame of a message that passes as it comes.
+func (d *direction) passFrame(f rawFrame) error {
+	if f.fin {
+		d.told(d.record(transcript.Received))
+		d.passed()
+	}
+	err := d.put(f.raw)
+	if f.fin {
+		d.reset()
+	}
+	return err
+}
+
+// passed records the message as sent to the program.
+func (d *direction) passed() {
+	if d.out != nil && !d.out.shut && d.from != d.s.g.o.Program {
+		d.s.tap.Sink(d.record(transcript.Sent))
+	}
+}
+
+// unexamined passes on a frame that is too long, makes its message too long, or belongs to none.
+func (d *direction) unexamined(f rawFrame) error {
+	inside := d.open
+	if err := d.flush(); err != nil {
+		return err
+	}
+	keep := func(p []byte) {
+		room := max(0, min(len(p), transcript.MaxPayload-len(d.data)))
+		d.data = append(d.data, p[:room]...)
+		d.cut += len(p) - room
+	}
+	if err := d.put(f.raw); err != nil {
+		return err
+	}
+	it := d.heard(d.parser.Feed(f.raw))
+	if f.long {
+		var err error
+		if it, err = d.copy(f.left()); err != nil {
+			return err
+		}
+	}
+	if it != nil && inside {
+		keep(it.Payload)
+		d.cut += int(it.Length) - len(it.Payload)
+	}
+	last := f.fin && f.op.Data()
+	if inside && last {
+		d.told(d.record(transcript.Received))
+		d.passed()
+	}
+	if last || !inside {
+		d.reset()
+	}
+	return nil
+}
+
+// copy passes on the payload of a long frame in pieces.
+func (d *direction) copy(left int64) (it *wire.Item, err error) {
+	buf := make([]byte, 32<<10)
+	for left > 0 {
+		n, err := d.e.in.Read(buf[:min(left, int64(len(buf)))])
+		left -= int64(n)
+		if one := d.heard(d.parser.Feed(buf[:n])); one != nil {
+			it = one
+		}
+		if err := d.put(buf[:n]); err != nil {
+			return it, err
+		}
+		if err != nil {
+			return it, err
+		}
+	}
+	return it, nil
+}
+
+// control passes on a control frame, or one that is not defined.
+func (d *direction) control(f rawFrame) error {
+	it := d.heard(d.parser.Feed(f.raw))
+	if it != nil && f.op == wire.Close {
+		status, reason, _ := wire.CloseStatus(it.Payload)
+		d.s.saysGoodbye(d.from, status, reason)
+		if d.from != d.s.g.o.Program {
+			d.s.tap.Close()
+		}
+	}
+	switch {
+	case f.op == wire.Close && d.s.isEnding():
+		return io.EOF
+	case d.out == nil:
+		return d.answer(f.op, it)
+	case d.open && !d.free:
+		d.held += len(f.raw)
+		d.s.g.hold(len(f.raw))
+		d.parts = append(d.parts, part{f.raw, true})
+		return nil
+	case d.free:
+		return d.put(f.raw)
+	}
+	if err := d.out.lock(d.s.l.ctx); err != nil {
+		return err
+	}
+	defer d.out.unlock()
+	return d.put(f.raw)
+}
+
+// answer answers a control frame in place of an upstream that is not there.
+func (d *direction) answer(op wire.Opcode, it *wire.Item) error {
+	if it == nil || op != wire.Ping && op != wire.Close {
+		return nil
+	}
+	o := d.s.out[d.from]
+	if err := o.lock(d.s.l.ctx); err != nil {
+		return err
+	}
+	defer o.unlock()
+	if o.shut {
+		return nil
+	}
+	if op == wire.Ping {
+		_, err := o.e.Write(encodeFrame(wire.Pong, it.Payload, d.from == Server))
+		return err
+	}
+	o.shut = true
+	_, _ = o.e.Write(encodeFrame(wire.Close, it.Payload, d.from == Server))
+	return io.EOF
+}
+
+// cutOff passes on the bytes after which the side ended.
+func (d *direction) cutOff(raw []byte) {
+	d.heard(d.parser.Feed(raw))
+	if !d.s.isEnding() {
+		d.heard(d.parser.End())
+	}
+	if d.flush() == nil {
+		_ = d.put(raw)
+	}
+}
+
+// reset ends the message.
+func (d *direction) reset() {
+	if d.free && d.out != nil {
+		d.out.unlock()
+	}
+	d.s.g.release(d.held)
+	d.open, d.free, d.data, d.cut, d.parts, d.held = false, false, nil, 0, nil, 0
+}

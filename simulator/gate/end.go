@@ -1,0 +1,160 @@
+package gate
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// dialTime bounds how long an upstream may take to accept a connection, and for TLS.
+const dialTime = 5 * time.Second
+
+// end is a network connection to one side. in is read by one goroutine at a time.
+type end struct {
+	net.Conn
+	in   *bufio.Reader
+	seen *watch // the latest; nil: none
+}
+
+func newEnd(c net.Conn) *end { return &end{Conn: c, in: bufio.NewReaderSize(c, 32<<10)} }
+
+// watch waits for the next byte of a side. err is set when done closes, nil if there is a byte.
+type watch struct {
+	done chan struct{}
+	err  error
+}
+
+// watch begins to wait for the next byte, unless that goes on already. The caller must call settle before it reads, and
+// after it has closed the connection. gone, if not nil, is called with the error.
+func (e *end) watch(gone func(error)) *watch {
+	if e.seen != nil {
+		return e.seen
+	}
+	w := &watch{done: make(chan struct{})}
+	e.seen = w
+	go func() {
+		defer close(w.done)
+		if _, w.err = e.in.Peek(1); w.err != nil && gone != nil {
+			gone(w.err)
+		}
+	}()
+	return w
+}
+
+// settle waits for the watch, so that the connection can be read. It returns the error that the watch has met.
+func (e *end) settle() error {
+	if e.seen == nil {
+		return nil
+	}
+	<-e.seen.done
+	err := e.seen.err
+	e.seen = nil
+	return err
+}
+
+// stale reports whether the watch has seen the connection end, or bytes that nobody asked for.
+func (e *end) stale() bool {
+	if e.seen == nil {
+		return e.in.Buffered() > 0
+	}
+	select {
+	case <-e.seen.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// closeWrite tells the side that nothing more comes.
+func (e *end) closeWrite() {
+	if half, ok := e.Conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+		return
+	}
+	_ = e.Close()
+}
+
+// reset drops the connection, so that the side sees a reset.
+func (e *end) reset() {
+	c := e.Conn
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+// wasReset reports whether a connection ended other than by the regular end of the stream.
+func wasReset(err error) bool {
+	return err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// base is where an upstream is.
+type base struct {
+	url  string
+	addr string
+	host string // for the field Host
+	path string // before the path of a request
+	tls  bool
+}
+
+// errNoUpstream reports that a request had no Reply, and there is no upstream.
+var errNoUpstream = errors.New("there is no peer behind this address, and nothing answers in its place")
+
+func parseBase(text string) (base, error) {
+	if text == "" {
+		return base{}, errNoUpstream
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return base{}, fmt.Errorf("the URL of the peer is invalid: %w", err)
+	}
+	b := base{url: text, host: u.Host, path: strings.TrimRight(u.EscapedPath(), "/")}
+	port := "80"
+	switch u.Scheme {
+	case "http", "ws":
+	case "https", "wss":
+		b.tls, port = true, "443"
+	default:
+		return base{}, fmt.Errorf("the URL of the peer, %q, begins with none of http, https, ws and wss", text)
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	if u.Hostname() == "" {
+		return base{}, fmt.Errorf("the URL of the peer, %q, names no host", text)
+	}
+	b.addr = net.JoinHostPort(u.Hostname(), port)
+	return b, nil
+}
+
+// dial connects to an upstream.
+func (b base) dial(ctx context.Context, conf *tls.Config) (*end, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	var c net.Conn
+	var err error
+	if b.tls {
+		if conf == nil {
+			conf = &tls.Config{}
+		}
+		conf = conf.Clone()
+		conf.NextProtos = []string{"http/1.1"}
+		c, err = (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", b.addr)
+	} else {
+		c, err = new(net.Dialer).DialContext(ctx, "tcp", b.addr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the peer at %s cannot be reached: %w", b.url, err)
+	}
+	return newEnd(c), nil
+}

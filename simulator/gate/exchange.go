@@ -1,0 +1,305 @@
+package gate
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"parley/driver"
+	"parley/internal/rawhttp"
+	"parley/transcript"
+)
+
+// exchange is a request and what answers it.
+type exchange struct {
+	l    *link
+	g    *Gate
+	head rawhttp.Head
+	req  *http.Request
+	body *rawhttp.Body
+
+	raw     []byte // of the body, as far as it is held
+	content []byte // the same without its framing
+	long    bool   // there is more of it
+
+	conn  *conn // of an Open; nil: a plain request
+	party string
+	sent  int // number of the request's record
+	base  base
+}
+
+// serve handles the request, and reports whether another one may follow on the connection.
+func (x *exchange) serve() bool {
+	switch {
+	case isUpgrade(x.req):
+		x.conn = x.l.newConn(x.req, "ws")
+	case isStream(x.req):
+		x.conn = x.l.newConn(x.req, "sse")
+	default:
+		x.party = x.g.o.Party(x.req, 0)
+	}
+	if x.conn != nil {
+		x.party = x.conn.name
+	}
+	goes := x.handle()
+	if x.conn != nil { // it was not opened, or nobody has ended it
+		select {
+		case <-x.conn.done:
+		default:
+			x.conn.finish(transcript.Record{})
+		}
+	}
+	return goes && !x.req.Close
+}
+
+// isUpgrade reports whether a request asks for a WebSocket.
+func isUpgrade(r *http.Request) bool {
+	return r.Method == http.MethodGet && has(r.Header, "Connection", "upgrade") && has(r.Header, "Upgrade", "websocket")
+}
+
+// isStream reports whether a request asks for an event stream.
+func isStream(r *http.Request) bool {
+	if r.Method != http.MethodGet {
+		return false
+	}
+	for _, v := range r.Header.Values("Accept") {
+		if strings.Contains(strings.ToLower(v), "text/event-stream") {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether a list field contains a token.
+func has(h http.Header, name, token string) bool {
+	for _, v := range h.Values(name) {
+		for one := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(one), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (x *exchange) kind() transcript.Kind {
+	if x.conn != nil {
+		return transcript.Open
+	}
+	return transcript.Request
+}
+
+func (x *exchange) handle() bool {
+	if !x.readBody() {
+		return false
+	}
+	defer x.release()
+	m := Message{Conn: x.party, From: Client, Kind: x.kind(), Method: x.req.Method, Path: x.req.RequestURI,
+		Header: header(x.req), Body: x.content}
+	if x.g.o.Program == Client {
+		x.sent = x.g.record(x.asked())
+	}
+	var d Decision
+	if x.g.o.Handle != nil && !x.long {
+		d = x.g.o.Handle(x.l.ctx, m)
+	}
+	if x.l.ctx.Err() != nil {
+		return false
+	}
+	switch {
+	case d.End != nil && d.Reply == nil:
+		if *d.End == driver.Reset {
+			x.l.reset()
+		}
+		return false
+	case d.Reply != nil:
+		return x.reply(*d.Reply) && d.End == nil
+	case d.Drop:
+		x.wait()
+		return false
+	case len(d.With) > 0:
+		x.replace(d.With[0])
+	}
+	return x.forward()
+}
+
+// header returns the fields of a request with those that net/http keeps apart.
+func header(r *http.Request) http.Header {
+	h := r.Header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	if r.Host != "" {
+		h.Set("Host", r.Host)
+	}
+	return h
+}
+
+// wait waits until the client leaves: its request gets no answer.
+func (x *exchange) wait() {
+	select {
+	case <-x.l.client.watch(nil).done:
+	case <-x.l.ctx.Done():
+	}
+}
+
+// readBody reads the body, as much as may be held.
+func (x *exchange) readBody() bool {
+	x.body = rawhttp.RequestBody(x.req, x.l.client.in)
+	if x.body.Framing != rawhttp.None && has(x.req.Header, "Expect", "100-continue") {
+		if _, err := io.WriteString(x.l.client, "HTTP/1.1 100 Continue\r\n\r\n"); err != nil {
+			return false
+		}
+	}
+	var err error
+	if x.raw, x.content, err = x.l.collect(x.body); err == nil {
+		x.long = len(x.content) > x.g.o.MaxMessage
+		return true
+	}
+	x.g.release(len(x.raw))
+	x.l.fail("the body of a request broke off: " + err.Error())
+	return false
+}
+
+// collect reads a body up to its end, or until it is longer than a message may be. What it returns is held.
+func (l *link) collect(b *rawhttp.Body) (raw, content []byte, err error) {
+	for len(content) <= l.g.o.MaxMessage {
+		r, c, err := b.Next()
+		raw, content = append(raw, r...), append(content, c...)
+		if !l.g.hold(len(r)) {
+			return raw, content, errTooMuch
+		}
+		if errors.Is(err, io.EOF) {
+			return raw, content, nil
+		}
+		if err != nil {
+			return raw, content, err
+		}
+	}
+	return raw, content, nil
+}
+
+// release gives back what readBody holds.
+func (x *exchange) release() {
+	x.g.release(len(x.raw))
+	x.raw, x.content = nil, nil
+}
+
+// replace puts another request in place of the client's.
+func (x *exchange) replace(m Message) {
+	if m.Method != "" || m.Path != "" {
+		method, path := x.req.Method, x.req.RequestURI
+		if m.Method != "" {
+			method = m.Method
+		}
+		if m.Path != "" {
+			path = m.Path
+		}
+		x.head.First = []byte(method + " " + path + " " + x.req.Proto + "\r\n")
+	}
+	for k, v := range m.Header {
+		x.head.Set(k, v...)
+	}
+	if x.body.Framing != rawhttp.None || len(m.Body) > 0 {
+		setBody(&x.head, m.Body)
+	}
+	x.g.release(len(x.raw))
+	x.raw, x.content = m.Body, m.Body
+	x.g.hold(len(x.raw))
+	if r, err := x.head.Request(); err == nil {
+		x.req = r
+	}
+}
+
+// forward asks the upstream and passes on what it answers.
+func (x *exchange) forward() bool {
+	b, err := parseBase(x.g.o.Upstream())
+	var e *end
+	if err == nil {
+		x.base = b
+		x.aim()
+		if x.g.o.Program == Server {
+			x.sent = x.g.record(x.asked())
+		}
+		e, err = x.l.upstream(b)
+	}
+	if err != nil {
+		return x.unreachable(err)
+	}
+	if err := x.writeTo(e); err != nil {
+		x.failed("the peer did not take the request: " + err.Error())
+		return false
+	}
+	return x.answer(e)
+}
+
+// writeTo writes the request.
+func (x *exchange) writeTo(e *end) error {
+	if _, err := e.Write(append(x.head.Bytes(), x.raw...)); err != nil {
+		return err
+	}
+	if x.long {
+		return relay(e, x.body)
+	}
+	return nil
+}
+
+// relay writes the rest of a body.
+func relay(to io.Writer, b *rawhttp.Body) error {
+	for {
+		raw, _, err := b.Next()
+		if len(raw) > 0 {
+			if _, err := to.Write(raw); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// aim changes the head of the request so that it suits the upstream.
+func (x *exchange) aim() {
+	target := x.req.RequestURI
+	if x.req.URL.IsAbs() {
+		target = x.req.URL.RequestURI()
+	}
+	if target = x.base.path + target; target != x.req.RequestURI {
+		x.head.First = bytes.Replace(x.head.First, []byte(" "+x.req.RequestURI+" "), []byte(" "+target+" "), 1)
+	}
+	x.head.Set("Host", x.base.host)
+	x.head.Del("Accept-Encoding")
+	x.head.Del("Sec-WebSocket-Extensions")
+	x.head.Del("Expect")
+	for k, v := range x.g.o.Header {
+		x.head.Set(k, v...)
+	}
+}
+
+// failed records that the upstream did not do its part.
+func (x *exchange) failed(what string) {
+	if x.l.ctx.Err() != nil {
+		return
+	}
+	r := transcript.Record{Conn: x.party, Dir: transcript.Noted, Kind: transcript.Failure, Label: what, Reply: x.sent}
+	if x.g.o.Program == Server {
+		r.Dir = transcript.Received
+	}
+	x.g.record(r)
+}
+
+// unreachable answers that there is no upstream.
+func (x *exchange) unreachable(err error) bool {
+	if x.l.ctx.Err() != nil {
+		return false
+	}
+	x.failed(err.Error())
+	return x.respond(Message{Status: http.StatusBadGateway, Header: http.Header{"Content-Type": {
+		"text/plain; charset=utf-8"}}, Body: []byte(err.Error() + "\n")})
+}

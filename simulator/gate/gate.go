@@ -1,0 +1,250 @@
+package gate
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/driver"
+	"parley/internal/freeport"
+)
+
+// Bounds of a Gate: how much a peer may use of its memory.
+const (
+	defaultMax = 8 << 20   // bytes of a message
+	maxLinks   = 256       // connections of clients; further ones are refused with 503
+	maxHead    = 64 << 10  // bytes of the head of a request or response
+	maxHeld    = 256 << 20 // bytes of all messages that are held; the connection of the one beyond is ended
+)
+
+// Options configure a Gate.
+type Options struct {
+	Addr string      // host:port where it listens; default 127.0.0.1:0, a free port of loopback
+	TLS  *tls.Config // nil: without TLS
+
+	// Upstream returns the base URL of the peer (http, https, ws or wss), and is asked for each request. nil or "": there is
+	// no peer, and every Open and Request needs a Reply; without one the answer is 502.
+	Upstream    func() string
+	UpstreamTLS *tls.Config // nil: Go's defaults
+	Header      http.Header // set on requests to the upstream; Host too
+
+	// Program is the side under test. The records are those of the other end, as driver/ws and driver/sse would write them:
+	// Received is what the program sent, before the Handler decides; Sent what it gets.
+	Program Side
+	Sink    driver.Sink // receives the records; nil: nobody
+	Handle  Handler     // nil: everything passes
+
+	// Party names the party of a request. n is the number of the stream or socket that it opens, from 1, or 0 for any other
+	// request. Default: C1, C2, …, and "" for 0. A name that an open stream or socket has gets a number: "A", "A 2", ….
+	Party func(r *http.Request, n int) string
+
+	// MaxMessage is the longest message in bytes that is examined; default 8 MiB. Longer ones pass unexamined, in pieces, and
+	// are recorded cut.
+	MaxMessage int
+}
+
+// Gate is an intermediary that listens. It is safe for concurrent use.
+type Gate struct {
+	o    Options
+	tcp  net.Listener
+	port *freeport.Port // nil: the caller chose the port
+	work sync.WaitGroup
+	held atomic.Int64
+
+	mu     sync.Mutex
+	links  map[*link]struct{}
+	conns  map[string]*conn
+	n      int // streams and sockets so far
+	closed bool
+}
+
+// New listens. The error is that of the address.
+func New(o Options) (*Gate, error) {
+	g := &Gate{o: o, links: map[*link]struct{}{}, conns: map[string]*conn{}}
+	g.o.defaults()
+	var err error
+	if g.o.Addr == "" {
+		if g.port, err = freeport.Lend(); err != nil {
+			return nil, fmt.Errorf("listen: %w", err)
+		}
+		g.o.Addr = g.port.Addr()
+	}
+	if g.tcp, err = net.Listen("tcp", g.o.Addr); err != nil {
+		g.port.Release()
+		return nil, err
+	}
+	g.work.Go(g.take)
+	return g, nil
+}
+
+func (o *Options) defaults() {
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = defaultMax
+	}
+	if o.Upstream == nil {
+		o.Upstream = func() string { return "" }
+	}
+	if o.Party == nil {
+		o.Party = func(_ *http.Request, n int) string {
+			if n == 0 {
+				return ""
+			}
+			return fmt.Sprintf("C%d", n)
+		}
+	}
+	if o.TLS != nil {
+		o.TLS = o.TLS.Clone()
+		o.TLS.NextProtos = []string{"http/1.1"}
+	}
+}
+
+// URL returns where it listens, http or https, without a trailing slash.
+func (g *Gate) URL() string {
+	scheme := "http://"
+	if g.o.TLS != nil {
+		scheme = "https://"
+	}
+	host, port, _ := net.SplitHostPort(g.tcp.Addr().String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return scheme + net.JoinHostPort(host, port)
+}
+
+// Conn is an open stream or socket.
+type Conn struct {
+	Name  string
+	Path  string // with the query
+	Kind  string // "sse" or "ws"
+	Since time.Time
+}
+
+// Connections returns the open streams and sockets, oldest first.
+func (g *Gate) Connections() []Conn {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []Conn
+	for _, c := range g.conns {
+		if c.isOpen() {
+			out = append(out, Conn{Name: c.name, Path: c.path, Kind: c.kind, Since: c.since})
+		}
+	}
+	slices.SortFunc(out, func(a, b Conn) int { return a.Since.Compare(b.Since) })
+	return out
+}
+
+// ErrNoConnection reports that no stream or socket of that name is open.
+var ErrNoConnection = errors.New("no such connection is open")
+
+func (g *Gate) conn(name string) (*conn, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c := g.conns[name]; c != nil && c.isOpen() {
+		return c, nil
+	}
+	return nil, fmt.Errorf("%q: %w", name, ErrNoConnection)
+}
+
+// Send sends a message of its own on an open stream or socket, between two messages of the peer: of m, Event, ID, Binary
+// and Body count. The Handler does not see it. Send waits until it is passed to the network, or until ctx ends; the
+// message may be sent after that. On a stream it can be sent to the client only. The error is ErrNoConnection, or
+// driver.ErrClosed once the connection is closing.
+func (g *Gate) Send(ctx context.Context, name string, to Side, m Message) error {
+	c, err := g.conn(name)
+	if err != nil {
+		return err
+	}
+	return c.send(ctx, to, m)
+}
+
+// End ends an open stream or socket towards both sides, and waits until it has ended. Graceful: with a close frame 1000,
+// or the regular end of the stream; a second later at most the connection is dropped.
+func (g *Gate) End(name string, how driver.CloseMode) error {
+	c, err := g.conn(name)
+	if err != nil {
+		return err
+	}
+	c.end(how)
+	<-c.l.done
+	return nil
+}
+
+// Reset drops all connections, and waits until nothing more of them can reach the sink. It keeps listening.
+func (g *Gate) Reset() {
+	g.mu.Lock()
+	all := make([]*link, 0, len(g.links))
+	for l := range g.links {
+		all = append(all, l)
+	}
+	g.mu.Unlock()
+	for _, l := range all {
+		l.reset()
+	}
+	for _, l := range all {
+		<-l.done
+	}
+}
+
+// Close stops listening and drops all connections. Nothing reaches the sink or the Handler afterwards. Closing twice is
+// harmless.
+func (g *Gate) Close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	_ = g.tcp.Close()
+	g.Reset()
+	g.work.Wait()
+	g.port.Release()
+}
+
+// take accepts connections until the port is closed.
+func (g *Gate) take() {
+	for {
+		tcp, err := g.tcp.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // temporary, such as a lack of file descriptors
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		if l := g.know(tcp); l != nil {
+			g.work.Go(l.serve)
+		}
+	}
+}
+
+// know registers a connection; nil after Close.
+func (g *Gate) know(tcp net.Conn) *link {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		_ = tcp.Close()
+		return nil
+	}
+	l := newLink(g, tcp)
+	l.full = len(g.links) >= maxLinks
+	g.links[l] = struct{}{}
+	return l
+}
+
+// forget is called when a link has ended.
+func (g *Gate) forget(l *link) {
+	g.mu.Lock()
+	delete(g.links, l)
+	if l.conn != nil && g.conns[l.conn.name] == l.conn {
+		delete(g.conns, l.conn.name)
+	}
+	g.mu.Unlock()
+	close(l.done)
+}
+
+// hold counts bytes that are kept in memory, and reports whether that is within the bounds.
+func (g *Gate) hold(n int) bool { return g.held.Add(int64(n)) <= maxHeld }

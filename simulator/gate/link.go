@@ -1,0 +1,221 @@
+package gate
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"parley/driver"
+	"parley/internal/rawhttp"
+	"parley/transcript"
+)
+
+// headTime bounds how long a connection may take to begin its first request, and each to be whole.
+const headTime = 10 * time.Second
+
+// link is a connection of a client, and that to the upstream which belongs to it. One goroutine serves it; what others
+// may use is guarded by mu.
+type link struct {
+	g      *Gate
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{} // closed when nothing more can come of it
+	full   bool          // it is one too many
+	client *end
+
+	mu     sync.Mutex
+	server *end // nil: none
+	base   base // of server
+	conn   *conn
+	dead   bool // reset or closed by the gate
+}
+
+func newLink(g *Gate, tcp net.Conn) *link {
+	l := &link{g: g, done: make(chan struct{}), client: newEnd(tcp)}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// serve handles the requests of the connection one after the other.
+func (l *link) serve() {
+	defer l.g.forget(l)
+	defer l.close()
+	if l.full {
+		l.refuse(http.StatusServiceUnavailable, "too many connections are open")
+		return
+	}
+	if l.g.o.TLS != nil && !l.handshake() {
+		return
+	}
+	for first := true; ; first = false {
+		x, ok := l.next(first)
+		if !ok || !x.serve() {
+			return
+		}
+	}
+}
+
+func (l *link) handshake() bool {
+	ctx, cancel := context.WithTimeout(l.ctx, headTime)
+	defer cancel()
+	t := tls.Server(l.client.Conn, l.g.o.TLS)
+	if t.HandshakeContext(ctx) != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.client.Conn = t
+	l.client.in.Reset(t)
+	return true
+}
+
+// next reads the head of the next request.
+func (l *link) next(first bool) (*exchange, bool) {
+	if l.client.settle() != nil {
+		return nil, false
+	}
+	if first {
+		_ = l.client.SetReadDeadline(time.Now().Add(headTime))
+	}
+	b, err := l.client.in.Peek(1)
+	if err != nil {
+		return nil, false
+	}
+	if b[0] == 0x16 && l.g.o.TLS == nil {
+		l.fail("a connection began a TLS handshake, but this address is http, not https")
+		return nil, false
+	}
+	_ = l.client.SetReadDeadline(time.Now().Add(headTime))
+	head, err := rawhttp.ReadHead(l.client.in, maxHead)
+	_ = l.client.SetReadDeadline(time.Time{})
+	switch {
+	case errors.Is(err, rawhttp.ErrTooLong):
+		l.refuse(http.StatusRequestHeaderFieldsTooLarge, "the head of the request is longer than 64 KiB")
+		return nil, false
+	case err != nil:
+		l.fail("a connection ended before its request was whole: " + err.Error())
+		return nil, false
+	}
+	x := &exchange{l: l, g: l.g, head: rawhttp.ParseHead(head)}
+	if x.req, err = x.head.Request(); err != nil {
+		l.refuse(http.StatusBadRequest, "the request is not HTTP: "+err.Error())
+		return nil, false
+	}
+	return x, true
+}
+
+// fail records a failure without a party.
+func (l *link) fail(what string) {
+	l.g.record(transcript.Record{Dir: transcript.Noted, Kind: transcript.Failure, Label: what})
+}
+
+// lingers is how long a refused client may keep sending: closing a connection with unread bytes resets it, and the
+// answer is lost.
+const lingers = time.Second
+
+// refuse answers a request that cannot be understood, and ends the connection.
+func (l *link) refuse(status int, why string) {
+	l.fail(why)
+	_ = l.client.SetDeadline(time.Now().Add(lingers))
+	h := plain(status, why+"\n")
+	h.Set("Connection", "close")
+	if _, err := l.client.Write(append(h.Bytes(), why+"\n"...)); err != nil {
+		return
+	}
+	l.client.closeWrite()
+	for n := 0; n < 1<<20; {
+		m, err := l.client.in.Discard(l.client.in.Buffered() + 1)
+		if n += m; err != nil {
+			return
+		}
+	}
+}
+
+// upstream returns the connection to the upstream, which is dialled if there is none, or if it has ended.
+func (l *link) upstream(b base) (*end, error) {
+	l.mu.Lock()
+	was, at := l.server, l.base
+	l.mu.Unlock()
+	if was != nil && at == b && !was.stale() {
+		return was, nil
+	}
+	if was != nil {
+		l.leave()
+	}
+	e, err := b.dial(l.ctx, l.g.o.UpstreamTLS)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		_ = e.Close()
+		return nil, driver.ErrClosed
+	}
+	l.server, l.base = e, b
+	return e, nil
+}
+
+// leave closes the connection to the upstream.
+func (l *link) leave() {
+	l.mu.Lock()
+	e := l.server
+	l.server = nil
+	l.mu.Unlock()
+	if e != nil {
+		_ = e.Close()
+		_ = e.settle()
+	}
+}
+
+// clientGone passes on that the client has ended its side.
+func (l *link) clientGone(err error) {
+	l.mu.Lock()
+	server, c := l.server, l.conn
+	l.mu.Unlock()
+	if c != nil && c.out[Server] == nil && server == nil {
+		c.leaveHere()
+	}
+	if wasReset(err) {
+		l.cancel()
+	}
+	switch {
+	case server == nil:
+	case wasReset(err):
+		server.reset()
+	default:
+		server.closeWrite()
+	}
+}
+
+// reset drops both connections.
+func (l *link) reset() {
+	l.mu.Lock()
+	l.dead = true
+	server, c := l.server, l.conn
+	client := l.client.Conn
+	l.mu.Unlock()
+	if c != nil {
+		c.markEnding()
+	}
+	l.cancel()
+	(&end{Conn: client}).reset()
+	if server != nil {
+		server.reset()
+	}
+}
+
+// close ends what is left of both connections.
+func (l *link) close() {
+	l.mu.Lock()
+	l.dead = true
+	l.mu.Unlock()
+	l.cancel()
+	_ = l.client.Close()
+	_ = l.client.settle()
+	l.leave()
+}

@@ -1,0 +1,81 @@
+package gate
+
+import (
+	"context"
+	"net/http"
+
+	"parley/driver"
+	"parley/transcript"
+)
+
+// Side is an end of a connection.
+type Side int
+
+// The sides.
+const (
+	Client Side = iota
+	Server
+)
+
+// String returns "client" or "server".
+func (s Side) String() string {
+	if s == Client {
+		return "client"
+	}
+	return "server"
+}
+
+func (s Side) other() Side { return 1 - s }
+
+// Message is what one side sends to the other: a request, an answer, an event, a WebSocket message.
+type Message struct {
+	// Conn is the name of the stream or socket, or of the party of a plain HTTP request: see Options.Party.
+	Conn string
+	From Side
+
+	// Kind is one of
+	//   - transcript.Open: a stream or socket is requested (from the client), or has been accepted by the upstream (from
+	//     the server, with its Status)
+	//   - transcript.Request and transcript.Response: any other HTTP request, and the answer to one; the answer to an Open
+	//     that was refused is a Response too
+	//   - transcript.Stream: an event of an event stream. Comments, and blocks that dispatch no event, pass unexamined
+	//   - transcript.Frame: a WebSocket message with all its fragments. Pings, pongs and close frames pass unexamined
+	Kind transcript.Kind
+
+	Method string      // of a Request or Open, and of the request that a Response answers
+	Path   string      // with the query: the same
+	Header http.Header // of an Open, Request or Response; not to be changed
+	Status int         // of a Response, and of an Open from the server
+
+	Event  string // type of an event; "message" if it has none
+	ID     string // of an event: the last event id; "" if there is none
+	Binary bool   // of a WebSocket message
+
+	Body []byte // content of a request or answer, data of an event, payload of a WebSocket message; not to be changed
+}
+
+// Decision says what becomes of a message. The zero value passes it on, byte for byte.
+type Decision struct {
+	// Drop keeps the message from the other side. The client of a dropped Request or Response gets no answer, and its
+	// connection stays open until either end closes it.
+	Drop bool
+
+	// With goes on in place of the message; nil: the message itself. Conn and From are ignored.
+	//   - For an event or WebSocket message: any number, also none. Of each, Event, ID and Body, or Binary and Body count.
+	//   - For the others: the first one. Its Status, Method, Path and Header take the place of the message's where they are
+	//     set (a header field with no values is removed), and its Body always does.
+	With []Message
+
+	// Reply answers a Request or Open without asking the upstream, with Status (0: 200), Header and Body. An Open is
+	// accepted with 101 (a socket) or 200 (a stream): what comes then is sent by Gate.Send, and what the client sends is
+	// given to the Handler and goes nowhere. Any other status refuses it.
+	Reply *Message
+
+	// End ends the connection after that towards both sides.
+	End *driver.CloseMode
+}
+
+// Handler decides what becomes of a message. It is called in order for each direction of a connection, concurrently for
+// directions and connections, and may block: what follows in that direction waits, and nothing else does. ctx ends when
+// the connection does. It must not call Gate.Close, Reset or End, which wait for it.
+type Handler func(ctx context.Context, m Message) Decision

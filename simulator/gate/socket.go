@@ -1,0 +1,195 @@
+package gate
+
+import (
+	"crypto/sha1"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/internal/rawhttp"
+	"parley/transcript"
+)
+
+// partedTime is how long a side may stay once the other has left.
+const partedTime = 30 * time.Second
+
+// acceptSocket accepts a WebSocket for which there is no upstream.
+func (x *exchange) acceptSocket(m Message) bool {
+	key := x.req.Header.Get("Sec-WebSocket-Key")
+	if key == "" {
+		return x.respond(Message{Status: http.StatusBadRequest, Body: []byte(
+			`{"error":"the handshake has no Sec-WebSocket-Key"}` + "\n")})
+	}
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	h := rawhttp.ResponseHead(http.StatusSwitchingProtocols)
+	h.Set("Upgrade", "websocket")
+	h.Set("Connection", "Upgrade")
+	h.Set("Sec-WebSocket-Accept", base64.StdEncoding.EncodeToString(sum[:]))
+	for _, k := range slices.Sorted(maps.Keys(m.Header)) {
+		h.Set(k, m.Header[k]...)
+	}
+	return x.socket(nil, h)
+}
+
+// socket passes messages in both directions until the connection ends. e is nil if there is no upstream.
+func (x *exchange) socket(e *end, h rawhttp.Head) bool {
+	if e != nil && !x.askAboutOpen(&h, http.StatusSwitchingProtocols) {
+		return false
+	}
+	c, l := x.conn, x.l
+	if e != nil || x.g.o.Program == Client {
+		x.g.record(x.accepted(http.StatusSwitchingProtocols, ""))
+	}
+	client := newOutlet(l.client, encodeMessage(false))
+	var server *outlet
+	if e != nil {
+		server = newOutlet(e, encodeMessage(true))
+	}
+	_ = client.lock(l.ctx) // nothing is sent before the answer
+	c.opened(client, server)
+	_, err := l.client.Write(h.Bytes())
+	client.unlock()
+	s := &socket{conn: c, ends: [2]*end{l.client, e}}
+	if err == nil {
+		s.run()
+	}
+	c.finish(s.last())
+	return false
+}
+
+// socket is a WebSocket connection.
+type socket struct {
+	*conn
+	ends [2]*end
+
+	state struct {
+		sync.Mutex
+		closed [2]*closing // the close frame that a side has sent first
+		first  Side        // who has sent one first
+		any    bool
+		err    [2]error // how the bytes of a side ended
+	}
+}
+
+// closing is what a close frame says.
+type closing struct {
+	status int
+	reason string
+}
+
+// run passes messages until both sides have ended.
+func (s *socket) run() {
+	var work sync.WaitGroup
+	for side, e := range s.ends {
+		if e == nil {
+			continue
+		}
+		work.Go(func() {
+			d := newDirection(s, Side(side))
+			err := d.run()
+			s.left(Side(side), err)
+		})
+	}
+	work.Wait()
+}
+
+// left passes on that a side has ended.
+func (s *socket) left(side Side, err error) {
+	s.state.Lock()
+	s.state.err[side] = err
+	s.state.Unlock()
+	if side == s.g.o.Program.other() {
+		s.tap.Close()
+	}
+	other := s.ends[side.other()]
+	switch {
+	case other == nil:
+		_ = s.ends[side].Close()
+	case s.isEnding():
+		_ = s.ends[side].Close()
+	case errors.Is(err, net.ErrClosed):
+		_ = other.Close()
+	case wasReset(err):
+		s.l.cancel()
+		_ = s.ends[side].Close()
+		other.reset()
+	default:
+		other.closeWrite()
+		s.dropAfter(partedTime)
+	}
+}
+
+// saysGoodbye notes a close frame of a side.
+func (s *socket) saysGoodbye(side Side, status int, reason string) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if s.state.closed[side] == nil {
+		s.state.closed[side] = &closing{status, reason}
+	}
+	if !s.state.any {
+		s.state.any, s.state.first = true, side
+	}
+}
+
+// last is the record of the end, as the program's peer sees it.
+func (s *socket) last() transcript.Record {
+	r := transcript.Record{Dir: transcript.Received, Kind: transcript.Closed}
+	program := s.g.o.Program
+	if s.ends[program] == nil {
+		return transcript.Record{}
+	}
+	s.state.Lock()
+	defer s.state.Unlock()
+	mine, peer := s.state.closed[program], s.state.closed[program.other()]
+	switch {
+	case s.isEnding():
+		r.Label = "closed by the harness"
+	case s.state.any && s.state.first != program:
+		r.Status, r.Label = peer.status, fmt.Sprintf("the peer closed the connection: %q", peer.reason)
+	case mine != nil:
+		r.Status, r.Label = mine.status, fmt.Sprintf("the target closed the connection: %q", mine.reason)
+	default:
+		err := s.state.err[program]
+		if err == nil || errors.Is(err, net.ErrClosed) {
+			r.Label = "the peer broke the connection off"
+			break
+		}
+		r.Label = "the connection broke off: " + err.Error()
+	}
+	return r
+}
+
+// askAboutOpen shows the Handler that the upstream has accepted, and reports whether it is to be passed on.
+func (x *exchange) askAboutOpen(h *rawhttp.Head, status int) bool {
+	if x.g.o.Handle == nil {
+		return true
+	}
+	r, err := h.Response(x.req.Method)
+	if err != nil {
+		return false
+	}
+	d := x.g.o.Handle(x.l.ctx, Message{Conn: x.conn.name, From: Server, Kind: transcript.Open, Method: x.req.Method,
+		Path: x.req.RequestURI, Header: r.Header, Status: status})
+	switch {
+	case x.l.ctx.Err() != nil, d.End != nil:
+		x.l.reset()
+		return false
+	case d.Drop:
+		x.wait()
+		return false
+	case len(d.With) > 0:
+		if d.With[0].Status != 0 {
+			h.First = rawhttp.ResponseHead(d.With[0].Status).First
+		}
+		for k, v := range d.With[0].Header {
+			h.Set(k, v...)
+		}
+	}
+	return true
+}
