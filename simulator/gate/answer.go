@@ -151,7 +151,7 @@ func (x *exchange) answer(e *end) bool {
 				return false
 			}
 			continue
-		case r.StatusCode == http.StatusOK && isEventStream(r) && x.req.Method != http.MethodHead:
+		case r.StatusCode == http.StatusOK && isEventStream(r) && x.mayStream():
 			return x.stream(e, h, r)
 		}
 		return x.pass(e, h, r)
@@ -161,6 +161,11 @@ func (x *exchange) answer(e *end) bool {
 func isEventStream(r *http.Response) bool {
 	typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return typ == "text/event-stream" && r.Header.Get("Content-Encoding") == ""
+}
+
+// mayStream reports whether a stream can answer the request.
+func (x *exchange) mayStream() bool {
+	return x.req.Method != http.MethodHead && (x.conn == nil || x.conn.kind == "sse")
 }
 
 // noAnswer is for an upstream that ended the connection before its answer was whole. The client gets what there was,

@@ -20,6 +20,17 @@ type outlet struct {
 	turn   chan struct{}
 	shut   bool                 // guarded by turn: no message may follow
 	encode func(Message) []byte // for the wire
+	wrap   func([]byte) []byte  // frames bytes; nil: they go as they are
+	last   []byte               // the regular end of a stream; nil: the end of the connection
+}
+
+// write writes bytes; the caller has the turn.
+func (o *outlet) write(b []byte) error {
+	if o.wrap != nil {
+		b = o.wrap(b)
+	}
+	_, err := o.e.Write(b)
+	return err
 }
 
 func newOutlet(e *end, encode func(Message) []byte) *outlet {
@@ -46,16 +57,19 @@ type conn struct {
 	kind  string // "sse" or "ws"
 	since time.Time
 	done  chan struct{} // closed when nothing more can come of it
+	quit  chan struct{} // closed when the gate has ended it gracefully
 	tap   *driver.Tap   // of the program's side
 	asked int           // number of the record of its Open
 
-	mu     sync.Mutex
-	open   bool
-	ending bool // by the gate
-	over   bool
-	out    [2]*outlet // nil: no such side, or not open yet
-	sends  sync.WaitGroup
-	timer  *time.Timer
+	mu       sync.Mutex
+	open     bool
+	ending   bool // by the gate
+	left     bool // the client of a stream has left
+	over     bool
+	upstream bool       // there is one
+	out      [2]*outlet // nil: no such side, or not open yet
+	sends    sync.WaitGroup
+	timer    *time.Timer
 }
 
 // newConn names a stream or socket that is requested.
@@ -73,7 +87,8 @@ func (l *link) newConn(r *http.Request, kind string) *conn {
 		free = fmt.Sprintf("%s %d", name, n)
 	}
 	c := &conn{g: g, l: l, name: name, path: r.RequestURI, kind: kind, since: time.Now(), done: make(chan struct{}),
-		tap: driver.NewTap(g.record)}
+		quit: make(chan struct{}),
+		tap:  driver.NewTap(g.record)}
 	g.conns[name] = c
 	l.mu.Lock()
 	l.conn = c
@@ -82,10 +97,10 @@ func (l *link) newConn(r *http.Request, kind string) *conn {
 }
 
 // opened makes the connection available for Send.
-func (c *conn) opened(client, server *outlet) {
+func (c *conn) opened(client, server *outlet, upstream bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out, c.open = [2]*outlet{client, server}, true
+	c.out, c.open, c.upstream = [2]*outlet{client, server}, true, upstream
 }
 
 func (c *conn) isOpen() bool {
@@ -168,8 +183,7 @@ func (c *conn) write(to Side, o *outlet, m Message) error {
 		return driver.ErrClosed
 	}
 	c.told(to, m)
-	_, err := o.e.Write(o.encode(m))
-	return err
+	return o.write(o.encode(m))
 }
 
 // told records a message that is sent to the program.
@@ -201,6 +215,16 @@ func (c *conn) end(how driver.CloseMode) {
 			c.bye(o)
 		}
 		o.unlock()
+	}
+	if c.kind == "sse" {
+		c.l.closeServer()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		select {
+		case <-c.quit:
+		default:
+			close(c.quit)
+		}
 	}
 }
 
@@ -263,5 +287,11 @@ func (c *conn) emit(to Side, o *outlet, m Message, d Decision, p pass) error {
 	return p(o, false)
 }
 
-// leaveHere ends a stream that has no upstream, because its client has left.
-func (c *conn) leaveHere() { c.l.cancel() }
+// clientLeft notes that the client of a stream has left, and reports whether that ends the stream: it does where there is
+// no upstream to tell.
+func (c *conn) clientLeft() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = c.open && c.kind == "sse"
+	return c.left && (c.g.o.Program == Client || !c.upstream)
+}

@@ -239,9 +239,6 @@ func (g *Gate) know(tcp net.Conn) *link {
 func (g *Gate) forget(l *link) {
 	g.mu.Lock()
 	delete(g.links, l)
-	if l.conn != nil && g.conns[l.conn.name] == l.conn {
-		delete(g.conns, l.conn.name)
-	}
 	g.mu.Unlock()
 	close(l.done)
 }

@@ -172,23 +172,33 @@ func (l *link) leave() {
 	}
 }
 
-// clientGone passes on that the client has ended its side.
+// clientGone passes on that the client has ended its side. A server that is under test shall see that a client has ended
+// one direction only; for a client under test it is the end of its stream.
 func (l *link) clientGone(err error) {
 	l.mu.Lock()
 	server, c := l.server, l.conn
 	l.mu.Unlock()
-	if c != nil && c.out[Server] == nil && server == nil {
-		c.leaveHere()
-	}
-	if wasReset(err) {
+	over := c != nil && c.clientLeft()
+	if over || wasReset(err) {
 		l.cancel()
 	}
 	switch {
 	case server == nil:
 	case wasReset(err):
 		server.reset()
+	case over:
+		_ = server.Close()
 	default:
 		server.closeWrite()
+	}
+}
+
+// closeServer closes the connection to the upstream.
+func (l *link) closeServer() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.server != nil {
+		_ = l.server.Close()
 	}
 }
 

@@ -52,7 +52,7 @@ func (x *exchange) socket(e *end, h rawhttp.Head) bool {
 		server = newOutlet(e, encodeMessage(true))
 	}
 	_ = client.lock(l.ctx) // nothing is sent before the answer
-	c.opened(client, server)
+	c.opened(client, server, e != nil)
 	_, err := l.client.Write(h.Bytes())
 	client.unlock()
 	s := &socket{conn: c, ends: [2]*end{l.client, e}}
