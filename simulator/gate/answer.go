@@ -128,7 +128,9 @@ func (x *exchange) accepted(status int, typ string) transcript.Record {
 
 // answer reads what the upstream answers, and passes it on.
 func (x *exchange) answer(e *end) bool {
-	x.l.client.watch(x.l.clientGone)
+	if !x.long { // otherwise the rest of the request is still to be read
+		x.l.client.watch(x.l.clientGone)
+	}
 	for {
 		_ = e.settle() // an error comes again
 		head, err := rawhttp.ReadHead(e.in, maxHead)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"parley/driver"
 	"parley/internal/rawhttp"
@@ -228,22 +229,34 @@ func (x *exchange) forward() bool {
 	if err != nil {
 		return x.unreachable(err)
 	}
-	if err := x.writeTo(e); err != nil {
-		x.failed("the peer did not take the request: " + err.Error())
-		return false
+	// an upstream that does not take the whole request may have answered all the same
+	_, _ = e.Write(append(x.head.Bytes(), x.raw...))
+	if !x.long {
+		return x.answer(e)
 	}
-	return x.answer(e)
+	return x.forwardLong(e)
 }
 
-// writeTo writes the request.
-func (x *exchange) writeTo(e *end) error {
-	if _, err := e.Write(append(x.head.Bytes(), x.raw...)); err != nil {
-		return err
+// forwardLong passes on the rest of a body while the answer comes.
+func (x *exchange) forwardLong(e *end) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if relay(e, x.body) != nil {
+			_ = relay(io.Discard, x.body)
+		}
+	}()
+	ok := x.answer(e)
+	select {
+	case <-done:
+		return ok
+	default:
 	}
-	if x.long {
-		return relay(e, x.body)
-	}
-	return nil
+	x.l.client.closeWrite() // it was answered before all of it had come
+	_ = x.l.client.SetDeadline(time.Now().Add(lingers))
+	_ = e.SetDeadline(time.Now().Add(lingers))
+	<-done
+	return false
 }
 
 // relay writes the rest of a body.

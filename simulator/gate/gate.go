@@ -172,7 +172,7 @@ func (g *Gate) End(name string, how driver.CloseMode) error {
 		return err
 	}
 	c.end(how)
-	<-c.l.done
+	<-c.done
 	return nil
 }
 
