@@ -2,7 +2,6 @@ package gate
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -14,7 +13,7 @@ import (
 )
 
 // errTooMuch reports that the gate holds more than it may.
-var errTooMuch = fmt.Errorf("more than %d MiB of messages are held at once", maxHeld>>20)
+var errTooMuch = errors.New("more messages are held at once than the gate has room for")
 
 func (g *Gate) release(n int) { g.held.Add(int64(-n)) }
 

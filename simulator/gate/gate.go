@@ -18,11 +18,13 @@ import (
 
 // Bounds of a Gate: how much a peer may use of its memory.
 const (
-	defaultMax = 8 << 20   // bytes of a message
-	maxLinks   = 256       // connections of clients; further ones are refused with 503
-	maxHead    = 64 << 10  // bytes of the head of a request or response
-	maxHeld    = 256 << 20 // bytes of all messages that are held; the connection of the one beyond is ended
+	defaultMax = 8 << 20  // bytes of a message
+	maxLinks   = 256      // connections of clients; further ones are refused with 503
+	maxHead    = 64 << 10 // bytes of the head of a request or response
 )
+
+// maxHeld bounds the bytes of all messages that are held; the connection of the one beyond is ended. Tests change it.
+var maxHeld int64 = 256 << 20
 
 // Options configure a Gate.
 type Options struct {

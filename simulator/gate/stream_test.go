@@ -142,8 +142,8 @@ func TestStreamDecisions(t *testing.T) {
 	up.send(isStream)
 	c.gets(isStream)
 	for _, body := range []string{"drop", "two", "end", "after the end"} {
-		up.send(chunk("event: note\r\nid: 5\r\ndata: " + body + "\r\n\r"))
-		up.send(chunk("\n"))
+		_, _ = io.WriteString(up, chunk("event: note\r\nid: 5\r\ndata: "+body+"\r\n\r"))
+		_, _ = io.WriteString(up, chunk("\n")) // it fails after the end
 	}
 	c.chunks("data: 2a\n\nevent: b\nid: 6\ndata: 2\ndata: b\n\nevent: note\r\nid: 5\r\ndata: end\r\n\r")
 	got, err := c.in.ReadString('\n')
