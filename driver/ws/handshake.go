@@ -16,6 +16,7 @@ import (
 
 	"parley/driver"
 	"parley/internal/deadline"
+	"parley/internal/rawhttp"
 	"parley/transcript"
 )
 
@@ -29,8 +30,6 @@ const lingers = time.Second
 // longAgo is a deadline in the past.
 var longAgo = time.Unix(1, 0)
 
-var errTooLong = errors.New("longer than 64 KiB")
-
 // shake reads a connection's request and answers it. It returns nil unless the connection is accepted; then it is in
 // the queue.
 func (l *Listener) shake(raw net.Conn) *conn {
@@ -38,7 +37,7 @@ func (l *Listener) shake(raw net.Conn) *conn {
 	defer stop()
 	in := bufio.NewReader(raw)
 	head, err := readHead(in)
-	if err != nil && !errors.Is(err, errTooLong) {
+	if err != nil && !errors.Is(err, rawhttp.ErrTooLong) {
 		l.fail("a connection that asked for nothing: "+err.Error(), head)
 		return nil
 	}
@@ -70,23 +69,11 @@ func readHead(in *bufio.Reader) ([]byte, error) {
 		hello, _ := in.Peek(in.Buffered())
 		return bytes.Clone(hello), errors.New("it began a TLS handshake (the harness is at ws://, not at wss://)")
 	}
-	var head []byte
-	for {
-		line, err := in.ReadSlice('\n')
-		if len(head)+len(line) > maxRequest {
-			return append(head, line[:maxRequest-len(head)]...), errTooLong
-		}
-		head = append(head, line...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil {
-			return head, tell(err)
-		}
-		if bytes.HasSuffix(head, []byte("\n\n")) || bytes.HasSuffix(head, []byte("\n\r\n")) {
-			return head, nil
-		}
+	head, err := rawhttp.ReadHead(in, maxRequest)
+	if err != nil && !errors.Is(err, rawhttp.ErrTooLong) {
+		return head, tell(err)
 	}
+	return head, err
 }
 
 // tell describes how a connection ended before its request.
@@ -140,8 +127,8 @@ func (a *answer) decide(head []byte, fault error) *conn {
 func (a *answer) upgrade(head []byte, fault error) *conn {
 	l := a.l
 	if fault != nil {
-		a.ask.Label = "a request " + fault.Error()
-		http.Error(a, "the request is "+fault.Error(), http.StatusRequestHeaderFieldsTooLarge)
+		a.ask.Label = "a request longer than 64 KiB"
+		http.Error(a, "the request is longer than 64 KiB", http.StatusRequestHeaderFieldsTooLarge)
 		return nil
 	}
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))

@@ -70,7 +70,7 @@ func (x *exchange) respond(m Message) bool {
 		return false
 	}
 	if x.g.o.Program == Client {
-		x.g.record(x.answered(r, m.Body))
+		x.tell(x.answered(r, m.Body))
 	}
 	b := h.Bytes()
 	if x.req.Method != http.MethodHead {
@@ -106,10 +106,22 @@ func (x *exchange) answered(r *http.Response, body []byte) transcript.Record {
 		Status: r.StatusCode, Type: r.Header.Get("Content-Type"), Bytes: body, Reply: x.sent}
 	if x.g.o.Program == Client {
 		rec.Dir, rec.Label = transcript.Sent, x.req.Method+" "+x.req.RequestURI
-	} else {
+		return rec
+	}
+	if x.conn == nil {
 		rec.Flushed = true
+	} else if x.conn.kind == "ws" {
+		rec.Type = ""
 	}
 	return rec
+}
+
+// tell records an answer that opens nothing. For a server, that to a stream begins like one.
+func (x *exchange) tell(rec transcript.Record) {
+	if x.g.o.Program == Server && x.conn != nil && x.conn.kind == "sse" {
+		x.g.record(x.accepted(rec.Status, rec.Type))
+	}
+	x.g.record(rec)
 }
 
 // accepted is the record of an answer that opens a stream or socket.
@@ -230,7 +242,7 @@ func (x *exchange) passBody(h *rawhttp.Head, r *http.Response, body *rawhttp.Bod
 		return x.brokeOff(h, r, raw, content, err)
 	}
 	if x.g.o.Program == Server {
-		x.g.record(x.answered(r, content))
+		x.tell(x.answered(r, content))
 	}
 	d := Decision{}
 	if !long {
@@ -257,7 +269,7 @@ func (x *exchange) passBody(h *rawhttp.Head, r *http.Response, body *rawhttp.Bod
 		if now, err := h.Response(x.req.Method); err == nil {
 			r = now
 		}
-		x.g.record(x.answered(r, content))
+		x.tell(x.answered(r, content))
 	}
 	_, err = x.l.client.Write(append(h.Bytes(), raw...))
 	if err == nil && long {
@@ -291,7 +303,7 @@ func (x *exchange) cutOff(r *http.Response, content []byte, err error) {
 		rec.Kind, rec.Label, rec.Type = transcript.Failure, "answer broke off: "+err.Error(), ""
 	}
 	if x.l.ctx.Err() == nil {
-		x.g.record(rec)
+		x.tell(rec)
 	}
 	if wasReset(err) {
 		x.l.client.reset()
@@ -308,7 +320,7 @@ func (x *exchange) tee(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bo
 			told = true
 			rec := x.answered(r, content)
 			rec.Cut = more
-			x.g.record(rec)
+			x.tell(rec)
 		}
 	}
 	raw, err := h.Bytes(), error(nil)

@@ -123,7 +123,7 @@ func TestSlowSides(t *testing.T) {
 		}
 	})
 	g := open(t, up, func(o *gate.Options) { o.Handle = pass })
-	for range 20 {
+	for range 4 {
 		p := knock(t, g)
 		p.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n")
 		q := knock(t, g)

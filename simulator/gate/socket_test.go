@@ -174,3 +174,8 @@ func TestSocketAcceptedHere(t *testing.T) {
 	<-read.Done()
 	g.await("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed && r.Status == 4002 })
 }
+
+func dialWith(t *testing.T, url string, client *http.Client) *websocket.Conn {
+	t.Helper()
+	return dial(t, url, &websocket.DialOptions{HTTPClient: client})
+}
