@@ -139,9 +139,6 @@ func (x *exchange) accepted(status int, typ string) transcript.Record {
 
 // answer reads what the upstream answers, and passes it on.
 func (x *exchange) answer(e *end) bool {
-	if !x.long { // otherwise the rest of the request is still to be read
-		x.l.client.watch(x.l.clientGone)
-	}
 	for {
 		_ = e.settle() // an error comes again
 		head, err := rawhttp.ReadHead(e.in, maxHead)
@@ -164,7 +161,7 @@ func (x *exchange) answer(e *end) bool {
 				return false
 			}
 			continue
-		case r.StatusCode == http.StatusOK && isEventStream(r) && x.mayStream():
+		case isEventStream(r) && x.mayStream():
 			return x.stream(e, h, r)
 		}
 		return x.pass(e, h, r)
@@ -172,8 +169,12 @@ func (x *exchange) answer(e *end) bool {
 }
 
 func isEventStream(r *http.Response) bool {
+	return isEventStreamType(r) && r.Header.Get("Content-Encoding") == ""
+}
+
+func isEventStreamType(r *http.Response) bool {
 	typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return typ == "text/event-stream" && r.Header.Get("Content-Encoding") == ""
+	return r.StatusCode == http.StatusOK && typ == "text/event-stream"
 }
 
 // mayStream reports whether a stream can answer the request.
@@ -232,7 +233,7 @@ func (x *exchange) pass(e *end, h rawhttp.Head, r *http.Response) bool {
 }
 
 func (x *exchange) passBody(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bool {
-	if x.g.o.Handle == nil {
+	if x.g.o.Handle == nil || isEventStreamType(r) { // what is encoded cannot be examined, and may not end
 		return x.tee(h, r, body)
 	}
 	raw, content, err := x.l.collect(body)

@@ -57,6 +57,7 @@ type conn struct {
 	kind  string // "sse" or "ws"
 	since time.Time
 	done  chan struct{} // closed when nothing more can come of it
+	ready chan struct{} // closed when it is open, or will not be
 	quit  chan struct{} // closed when the gate has ended it gracefully
 	tap   *driver.Tap   // of the program's side
 	asked int           // number of the record of its Open
@@ -87,8 +88,8 @@ func (l *link) newConn(r *http.Request, kind string) *conn {
 		free = fmt.Sprintf("%s %d", name, n)
 	}
 	c := &conn{g: g, l: l, name: name, path: r.RequestURI, kind: kind, since: time.Now(), done: make(chan struct{}),
-		quit: make(chan struct{}),
-		tap:  driver.NewTap(g.record)}
+		ready: make(chan struct{}), quit: make(chan struct{}),
+		tap: driver.NewTap(g.record)}
 	g.conns[name] = c
 	l.mu.Lock()
 	l.conn = c
@@ -101,6 +102,7 @@ func (c *conn) opened(client, server *outlet, upstream bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out, c.open, c.upstream = [2]*outlet{client, server}, true, upstream
+	close(c.ready)
 }
 
 func (c *conn) isOpen() bool {
@@ -127,6 +129,9 @@ func (c *conn) markEnding() {
 func (c *conn) finish(last transcript.Record) {
 	c.mu.Lock()
 	c.over = true
+	if !c.open {
+		close(c.ready)
+	}
 	if c.timer != nil {
 		c.timer.Stop()
 	}
@@ -147,6 +152,11 @@ func (c *conn) finish(last transcript.Record) {
 
 // send sends a message of the gate's own.
 func (c *conn) send(ctx context.Context, to Side, m Message) error {
+	select {
+	case <-c.ready:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	c.mu.Lock()
 	o := c.out[to]
 	if c.over || c.ending {
@@ -159,6 +169,11 @@ func (c *conn) send(ctx context.Context, to Side, m Message) error {
 	}
 	c.sends.Add(1)
 	c.mu.Unlock()
+	if m.Kind == transcript.Closed {
+		defer c.sends.Done()
+		c.endWith(m)
+		return nil
+	}
 	if err := o.lock(ctx); err != nil {
 		c.sends.Done()
 		return err
@@ -195,11 +210,17 @@ func (c *conn) told(to Side, m Message) {
 
 // end begins to end the connection towards both sides.
 func (c *conn) end(how driver.CloseMode) {
-	c.markEnding()
 	if how == driver.Reset {
+		c.markEnding()
 		c.l.reset()
 		return
 	}
+	c.endWith(Message{})
+}
+
+// endWith begins to end the connection towards both sides, with the status and reason of a message.
+func (c *conn) endWith(m Message) {
+	c.markEnding()
 	c.mu.Lock()
 	out := c.out
 	c.mu.Unlock()
@@ -212,7 +233,7 @@ func (c *conn) end(how driver.CloseMode) {
 		}
 		if !o.shut {
 			o.shut = true
-			c.bye(o)
+			c.bye(o, m)
 		}
 		o.unlock()
 	}
@@ -242,12 +263,15 @@ func (c *conn) dropAfter(limit time.Duration) {
 }
 
 // bye writes what ends the connection towards a side; the caller has the turn.
-func (c *conn) bye(o *outlet) {
+func (c *conn) bye(o *outlet, m Message) {
 	if c.kind == "ws" {
-		_, _ = o.e.Write(closeFrame(1000, "", o == c.out[Server]))
-		return
+		if m.Status == 0 {
+			m.Status = 1000
+		}
+		_, _ = o.e.Write(closeFrame(uint16(m.Status), string(m.Body), o == c.out[Server]))
+	} else if o.last != nil {
+		_, _ = o.e.Write(o.last)
 	}
-	c.endStream(o)
 }
 
 // pass writes a message as it came, if whole; otherwise only what came between its parts and is none of it.
@@ -259,6 +283,11 @@ func (c *conn) apply(to Side, m Message, d Decision, p pass) bool {
 	o := c.out[to]
 	c.mu.Unlock()
 	ok := o == nil || c.emit(to, o, m, d, p) == nil
+	for _, w := range d.With {
+		if w.Kind == transcript.Closed {
+			c.endWith(w)
+		}
+	}
 	if d.End != nil {
 		c.end(*d.End)
 	}
@@ -280,11 +309,22 @@ func (c *conn) emit(to Side, o *outlet, m Message, d Decision, p pass) error {
 		return p(o, true)
 	}
 	for _, w := range d.With {
+		if w.Kind == transcript.Closed {
+			break
+		}
 		if err := c.write(to, o, w); err != nil {
 			return err
 		}
 	}
 	return p(o, false)
+}
+
+// ended tells the Handler that a side has ended the connection.
+func (c *conn) ended(by Side, status int, reason string) {
+	if c.g.o.Handle != nil && !c.isEnding() {
+		c.g.o.Handle(c.l.ctx, Message{Conn: c.name, From: by, Kind: transcript.Closed, Path: c.path, Status: status,
+			Body: []byte(reason)})
+	}
 }
 
 // clientLeft notes that the client of a stream has left, and reports whether that ends the stream: it does where there is

@@ -316,6 +316,9 @@ func (d *direction) answer(op wire.Opcode, it *wire.Item) error {
 		return err
 	}
 	defer o.unlock()
+	if o.shut && op == wire.Close {
+		return io.EOF
+	}
 	if o.shut {
 		return nil
 	}

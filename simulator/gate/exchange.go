@@ -102,6 +102,9 @@ func (x *exchange) handle() bool {
 	if x.g.o.Program == Client {
 		x.sent = x.g.record(x.asked())
 	}
+	if !x.long { // otherwise the rest of the request is still to be read
+		x.l.client.watch(x.l.clientGone)
+	}
 	var d Decision
 	if x.g.o.Handle != nil && !x.long {
 		d = x.g.o.Handle(x.l.ctx, m)
@@ -140,9 +143,11 @@ func header(r *http.Request) http.Header {
 
 // wait waits until the client leaves: its request gets no answer.
 func (x *exchange) wait() {
-	select {
-	case <-x.l.client.watch(nil).done:
-	case <-x.l.ctx.Done():
+	if !x.long {
+		select {
+		case <-x.l.client.watch(x.l.clientGone).done:
+		case <-x.l.ctx.Done():
+		}
 	}
 }
 

@@ -145,21 +145,25 @@ func (g *Gate) Connections() []Conn {
 // ErrNoConnection reports that no stream or socket of that name is open.
 var ErrNoConnection = errors.New("no such connection is open")
 
-func (g *Gate) conn(name string) (*conn, error) {
+// find returns a stream or socket, open or about to be.
+func (g *Gate) find(name string) (*conn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c := g.conns[name]; c != nil && c.isOpen() {
+	if c := g.conns[name]; c != nil {
 		return c, nil
 	}
 	return nil, fmt.Errorf("%q: %w", name, ErrNoConnection)
 }
 
-// Send sends a message of its own on an open stream or socket, between two messages of the peer: of m, Event, ID, Binary
-// and Body count. The Handler does not see it. Send waits until it is passed to the network, or until ctx ends; the
-// message may be sent after that. On a stream it can be sent to the client only. The error is ErrNoConnection, or
-// driver.ErrClosed once the connection is closing.
+// Send sends a message of its own on a stream or socket, between two messages of the peer: of m, Event, ID, Binary and
+// Body count. The Handler does not see it. If the connection is requested and not open yet, Send waits for that. It
+// returns when the message is passed to the network, or when ctx ends; the message may be sent after that. On a stream
+// it can be sent to the client only. The error is ErrNoConnection, or driver.ErrClosed once the connection is closing.
+//
+// A message of Kind transcript.Closed begins to end the connection, as End does with driver.Graceful, by a close frame
+// with Status (0: 1000) and Body as its reason.
 func (g *Gate) Send(ctx context.Context, name string, to Side, m Message) error {
-	c, err := g.conn(name)
+	c, err := g.find(name)
 	if err != nil {
 		return err
 	}
@@ -167,11 +171,14 @@ func (g *Gate) Send(ctx context.Context, name string, to Side, m Message) error 
 }
 
 // End ends an open stream or socket towards both sides, and waits until it has ended. Graceful: with a close frame 1000,
-// or the regular end of the stream; a second later at most the connection is dropped.
+// or the regular end of the stream; a second later at most the connection is dropped. The error is ErrNoConnection.
 func (g *Gate) End(name string, how driver.CloseMode) error {
-	c, err := g.conn(name)
+	c, err := g.find(name)
 	if err != nil {
 		return err
+	}
+	if !c.isOpen() {
+		return fmt.Errorf("%q: %w", name, ErrNoConnection)
 	}
 	c.end(how)
 	<-c.done

@@ -31,7 +31,8 @@ type link struct {
 	server *end // nil: none
 	base   base // of server
 	conn   *conn
-	dead   bool // reset or closed by the gate
+	gone   error // how the client has ended its side; nil: it has not
+	dead   bool  // reset or closed by the gate
 }
 
 func newLink(g *Gate, tcp net.Conn) *link {
@@ -176,6 +177,7 @@ func (l *link) leave() {
 // one direction only; for a client under test it is the end of its stream.
 func (l *link) clientGone(err error) {
 	l.mu.Lock()
+	l.gone = err
 	server, c := l.server, l.conn
 	l.mu.Unlock()
 	over := c != nil && c.clientLeft()
@@ -190,6 +192,16 @@ func (l *link) clientGone(err error) {
 		_ = server.Close()
 	default:
 		server.closeWrite()
+	}
+}
+
+// hasLeft passes on that the client has ended its side before the stream was open.
+func (l *link) hasLeft() {
+	l.mu.Lock()
+	err := l.gone
+	l.mu.Unlock()
+	if err != nil {
+		l.clientGone(err)
 	}
 }
 

@@ -40,12 +40,14 @@ type Message struct {
 	//     that was refused is a Response too
 	//   - transcript.Stream: an event of an event stream. Comments, and blocks that dispatch no event, pass unexamined
 	//   - transcript.Frame: a WebSocket message with all its fragments. Pings, pongs and close frames pass unexamined
+	//   - transcript.Closed: From has ended the stream or socket, with Status and Body as code and reason of its close
+	//     frame. What the Handler decides then has no effect. The gate's own ends are not shown
 	Kind transcript.Kind
 
 	Method string      // of a Request or Open, and of the request that a Response answers
 	Path   string      // with the query: the same
 	Header http.Header // of an Open, Request or Response; not to be changed
-	Status int         // of a Response, and of an Open from the server
+	Status int         // of a Response, of an Open from the server, of a close frame
 
 	Event  string // type of an event; "message" if it has none
 	ID     string // of an event: the last event id; "" if there is none
@@ -62,6 +64,7 @@ type Decision struct {
 
 	// With goes on in place of the message; nil: the message itself. Conn and From are ignored.
 	//   - For an event or WebSocket message: any number, also none. Of each, Event, ID and Body, or Binary and Body count.
+	//     One of Kind transcript.Closed ends the connection: see Gate.Send.
 	//   - For the others: the first one. Its Status, Method, Path and Header take the place of the message's where they are
 	//     set (a header field with no values is removed), and its Body always does.
 	With []Message

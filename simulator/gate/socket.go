@@ -59,6 +59,7 @@ func (x *exchange) socket(e *end, h rawhttp.Head) bool {
 	if err == nil {
 		s.run()
 	}
+	s.tell()
 	c.finish(s.last())
 	return false
 }
@@ -71,7 +72,7 @@ type socket struct {
 	state struct {
 		sync.Mutex
 		closed [2]*closing // the close frame that a side has sent first
-		first  Side        // who has sent one first
+		first  Side        // who has sent one, or ended, first
 		any    bool
 		err    [2]error // how the bytes of a side ended
 	}
@@ -103,6 +104,9 @@ func (s *socket) run() {
 func (s *socket) left(side Side, err error) {
 	s.state.Lock()
 	s.state.err[side] = err
+	if !s.state.any {
+		s.state.any, s.state.first = true, side
+	}
 	s.state.Unlock()
 	if side == s.g.o.Program.other() {
 		s.tap.Close()
@@ -132,9 +136,20 @@ func (s *socket) saysGoodbye(side Side, status int, reason string) {
 	if s.state.closed[side] == nil {
 		s.state.closed[side] = &closing{status, reason}
 	}
-	if !s.state.any {
+	if s.state.closed[side.other()] == nil {
 		s.state.any, s.state.first = true, side
 	}
+}
+
+// tell tells the Handler who has ended the connection.
+func (s *socket) tell() {
+	s.state.Lock()
+	by, bye := s.state.first, s.state.closed[s.state.first]
+	s.state.Unlock()
+	if bye == nil {
+		bye = &closing{}
+	}
+	s.ended(by, bye.status, bye.reason)
 }
 
 // last is the record of the end, as the program's peer sees it.
@@ -150,7 +165,7 @@ func (s *socket) last() transcript.Record {
 	switch {
 	case s.isEnding():
 		r.Label = "closed by the harness"
-	case s.state.any && s.state.first != program:
+	case peer != nil && s.state.first != program:
 		r.Status, r.Label = peer.status, fmt.Sprintf("the peer closed the connection: %q", peer.reason)
 	case mine != nil:
 		r.Status, r.Label = mine.status, fmt.Sprintf("the target closed the connection: %q", mine.reason)

@@ -66,13 +66,6 @@ func newStreamOutlet(e *end, chunked bool) *outlet {
 	return o
 }
 
-// endStream writes the regular end of a stream, and leaves the upstream; the caller has the turn.
-func (c *conn) endStream(o *outlet) {
-	if o.last != nil {
-		_, _ = o.e.Write(o.last)
-	}
-}
-
 // acceptStream accepts an event stream for which there is no upstream.
 func (x *exchange) acceptStream(m Message) bool {
 	h := rawhttp.ResponseHead(http.StatusOK)
@@ -87,7 +80,6 @@ func (x *exchange) acceptStream(m Message) bool {
 	} else {
 		h.Set("Connection", "close")
 	}
-	x.l.client.watch(x.l.clientGone)
 	if x.openStream(nil, h, chunked) != nil {
 		return false
 	}
@@ -95,6 +87,7 @@ func (x *exchange) acceptStream(m Message) bool {
 	case <-x.conn.quit:
 	case <-x.l.ctx.Done():
 	}
+	x.conn.ended(Client, 0, "")
 	x.conn.finish(x.conn.streamEnd(nil))
 	return chunked && x.l.ctx.Err() == nil
 }
@@ -115,7 +108,9 @@ func (x *exchange) openStream(e *end, h rawhttp.Head, chunked bool) error {
 	}
 	defer out.unlock()
 	c.opened(out, nil, e != nil)
-	_, err = l.client.Write(h.Bytes())
+	if _, err = l.client.Write(h.Bytes()); err == nil {
+		l.hasLeft()
+	}
 	return err
 }
 
@@ -148,6 +143,7 @@ func (x *exchange) stream(e *end, h rawhttp.Head, r *http.Response) bool {
 		err = s.run()
 	}
 	ending := x.conn.isEnding()
+	x.conn.ended(x.conn.streamEndedBy(err), 0, "")
 	x.conn.finish(x.conn.streamEnd(err))
 	if err != nil || ending {
 		x.l.leave()
@@ -160,6 +156,16 @@ func (x *exchange) stream(e *end, h rawhttp.Head, r *http.Response) bool {
 		e.watch(nil)
 	}
 	return goes
+}
+
+// streamEndedBy returns the side that has ended a stream.
+func (c *conn) streamEndedBy(err error) Side {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left || errors.Is(err, errGone) {
+		return Client
+	}
+	return Server
 }
 
 // streamEnd is the record of the end of a stream; err is nil for a regular end by the upstream.

@@ -1,0 +1,177 @@
+package gate_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"parley/driver"
+	"parley/simulator/gate"
+	"parley/transcript"
+)
+
+// TestHandlerHearsOfEnds: of those by a side, once, with the close frame.
+func TestHandlerHearsOfEnds(t *testing.T) {
+	ends := make(chan string, 10)
+	listen := func(o *gate.Options) {
+		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
+			if m.Kind == transcript.Closed {
+				ends <- fmt.Sprintf("%s by the %v: %d %s", m.Conn, m.From, m.Status, m.Body)
+			}
+			return gate.Decision{}
+		}
+	}
+	for name, row := range map[string]struct {
+		end  func(c, up *peer)
+		want string
+	}{
+		"close of the client": {func(c, _ *peer) { c.send(frame(0x88, "\x03\xe9left", key)) }, "C1 by the client: 1001 left"},
+		"close of the server": {func(_, up *peer) { up.send(frame(0x88, "\x03\xf3", "")) }, "C1 by the server: 1011 "},
+		"cut by the client":   {func(c, _ *peer) { _ = c.Close() }, "C1 by the client: 0 "},
+		"cut by the server":   {func(_, up *peer) { _ = up.Close() }, "C1 by the server: 0 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, c, up := socketBetween(t, listen)
+			row.end(c, up)
+			other := up
+			if strings.HasSuffix(name, "server") {
+				other = c
+			}
+			_, _ = other.in.ReadByte() // it has seen the end
+			_ = c.Close()
+			_ = up.Close()
+			if got := <-ends; got != row.want {
+				t.Errorf("heard %q, want %q", got, row.want)
+			}
+		})
+	}
+	t.Run("a stream", func(t *testing.T) {
+		g, accept := between(t, listen)
+		c := knock(t, g)
+		c.send(asksStream)
+		up := accept()
+		up.head()
+		up.send(isStream + "0\r\n\r\n")
+		if got := <-ends; got != "C1 by the server: 0 " {
+			t.Errorf("heard %q", got)
+		}
+	})
+	if len(ends) > 0 {
+		t.Errorf("heard of one more end: %q", <-ends)
+	}
+}
+
+// TestCloseWithStatus: by Send, and in place of a message.
+func TestCloseWithStatus(t *testing.T) {
+	bye := gate.Message{Kind: transcript.Closed, Status: 4005, Body: []byte("because")}
+	g := open(t, serve(t, echoes), func(o *gate.Options) {
+		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
+			if string(m.Body) == "provoke" {
+				return gate.Decision{With: []gate.Message{{Body: []byte("last")}, bye}}
+			}
+			return gate.Decision{}
+		}
+	})
+	for name, end := range map[string]func(c *websocket.Conn) error{
+		"Send":     func(*websocket.Conn) error { return g.Send(bounded(t), "A", gate.Client, bye) },
+		"Decision": func(c *websocket.Conn) error { say(t, c, "provoke"); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, g.URL(), nil)
+			on := g.Connections()
+			if name == "Send" {
+				end = func(*websocket.Conn) error { return g.Send(bounded(t), on[0].Name, gate.Client, bye) }
+			}
+			if err := end(c); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := c.Read(bounded(t))
+			if websocket.CloseStatus(err) != 4005 || !strings.Contains(err.Error(), "because") {
+				t.Errorf("ended with %v", err)
+			}
+			g.await("the end", func(r transcript.Record) bool {
+				return r.Kind == transcript.Closed && r.Conn == on[0].Name && r.Label == "closed by the harness"
+			})
+		})
+	}
+}
+
+// TestSendBeforeOpen waits for the connection to open, and fails if it does not.
+func TestSendBeforeOpen(t *testing.T) {
+	sent := make(chan error, 1)
+	var g *stand
+	g = open(t, nil, func(o *gate.Options) {
+		o.Handle = func(ctx context.Context, m gate.Message) gate.Decision {
+			go func() {
+				sent <- g.Send(context.WithoutCancel(ctx), m.Conn, gate.Client, gate.Message{Body: []byte("welcome")})
+			}()
+			if m.Path == "/refused" {
+				return gate.Decision{Reply: &gate.Message{Status: 403}}
+			}
+			return gate.Decision{Reply: &gate.Message{}}
+		}
+	})
+	c := knock(t, g)
+	c.send(asksStream)
+	c.head()
+	c.chunks("data: welcome\n\n")
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	refused := knock(t, g)
+	refused.send(strings.Replace(asksStream, "/s", "/refused", 1))
+	if head := refused.head(); !strings.HasPrefix(head, "HTTP/1.1 403 ") {
+		t.Errorf("got %q", head)
+	}
+	if err := <-sent; err == nil {
+		t.Error("a message was sent on a stream that did not open")
+	}
+}
+
+// TestClientLeavesBeforeOpen: a stream without an upstream ends all the same.
+func TestClientLeavesBeforeOpen(t *testing.T) {
+	arrived, release := make(chan struct{}), make(chan struct{})
+	g := open(t, nil, func(o *gate.Options) {
+		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
+			if m.Kind == transcript.Open {
+				close(arrived)
+				<-release
+			}
+			return gate.Decision{Reply: &gate.Message{}}
+		}
+	})
+	c := knock(t, g)
+	c.send(asksStream)
+	<-arrived
+	_ = c.Conn.(*net.TCPConn).CloseWrite()
+	close(release)
+	g.await("the end", closedRecord)
+	if _, err := io.ReadAll(c.in); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEndStream: what the upstream sends then goes nowhere, and the client can ask again on its connection.
+func TestEndStream(t *testing.T) {
+	g, accept := between(t, nil)
+	c := knock(t, g)
+	for _, name := range []string{"C1", "C2"} {
+		c.send(asksStream)
+		up := accept()
+		up.head()
+		up.send(isStream + chunk("data: 1\n\n"))
+		c.gets(isStream + chunk("data: 1\n\n"))
+		if err := g.End(name, driver.Graceful); err != nil {
+			t.Fatal(err)
+		}
+		c.gets("0\r\n\r\n")
+		if rest := up.rest(); rest != "" {
+			t.Errorf("the upstream got %q", rest)
+		}
+	}
+}
