@@ -126,8 +126,8 @@ func (x *exchange) tell(rec transcript.Record) {
 
 // accepted is the record of an answer that opens a stream or socket.
 func (x *exchange) accepted(status int, typ string) transcript.Record {
-	r := transcript.Record{Conn: x.conn.name, Dir: transcript.Received, Kind: transcript.Open, Label: "stream", Status: status,
-		Type: typ, Reply: x.sent}
+	r := transcript.Record{Conn: x.conn.name, Dir: transcript.Received, Kind: transcript.Open, Label: "stream",
+		Status: status, Type: typ, Reply: x.sent}
 	if x.conn.kind == "ws" {
 		r.Label, r.Type = "socket", ""
 	}
@@ -227,7 +227,7 @@ func (x *exchange) pass(e *end, h rawhttp.Head, r *http.Response) bool {
 		return false
 	}
 	if ok {
-		e.watch(nil)
+		e.idle()
 	}
 	return ok
 }
@@ -311,8 +311,8 @@ func (x *exchange) cutOff(r *http.Response, content []byte, err error) {
 	}
 }
 
-// tee passes an answer on as it comes, and keeps what is to be recorded: before the last bytes are passed on, where it is
-// known that they are.
+// tee passes an answer on as it comes, and keeps what is to be recorded: before the last bytes are passed on, where
+// it is known that they are.
 func (x *exchange) tee(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bool {
 	var content []byte
 	more, told := 0, false

@@ -60,7 +60,6 @@ type conn struct {
 	ready chan struct{} // closed when it is open, or will not be
 	quit  chan struct{} // closed when the gate has ended it gracefully
 	tap   *driver.Tap   // of the program's side
-	asked int           // number of the record of its Open
 
 	mu       sync.Mutex
 	open     bool
@@ -249,6 +248,13 @@ func (c *conn) endWith(m Message) {
 	}
 }
 
+// tooMuch ends the connection whose message the gate has no room for.
+func (c *conn) tooMuch() error {
+	c.g.record(transcript.Record{Conn: c.name, Dir: transcript.Noted, Kind: transcript.Failure, Label: errTooMuch.Error()})
+	c.end(driver.Reset)
+	return errTooMuch
+}
+
 // dropAfter drops the connection if it has not ended by then.
 func (c *conn) dropAfter(limit time.Duration) {
 	c.mu.Lock()
@@ -327,8 +333,8 @@ func (c *conn) ended(by Side, status int, reason string) {
 	}
 }
 
-// clientLeft notes that the client of a stream has left, and reports whether that ends the stream: it does where there is
-// no upstream to tell.
+// clientLeft notes that the client of a stream has left, and reports whether that ends the stream: it does where
+// there is no upstream to tell.
 func (c *conn) clientLeft() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"parley/driver"
 	"parley/driver/ws"
 	"parley/transcript"
 	wire "parley/wire/ws"
@@ -112,10 +111,7 @@ func (d *direction) take(f rawFrame) error {
 		return d.passFrame(f)
 	}
 	if d.held += len(f.raw); !d.s.g.hold(len(f.raw)) {
-		d.s.g.record(transcript.Record{Conn: d.s.name, Dir: transcript.Noted, Kind: transcript.Failure,
-			Label: errTooMuch.Error()})
-		d.s.end(driver.Reset)
-		return errTooMuch
+		return d.s.tooMuch()
 	}
 	d.parts = append(d.parts, part{raw: f.raw})
 	if !f.fin {

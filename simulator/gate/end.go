@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,7 +21,8 @@ const dialTime = 5 * time.Second
 type end struct {
 	net.Conn
 	in   *bufio.Reader
-	seen *watch // the latest; nil: none
+	seen *watch      // the latest; nil: none
+	over atomic.Bool // the watch has seen the end
 }
 
 func newEnd(c net.Conn) *end { return &end{Conn: c, in: bufio.NewReaderSize(c, 32<<10)} }
@@ -41,12 +43,18 @@ func (e *end) watch(gone func(error)) *watch {
 	e.seen = w
 	go func() {
 		defer close(w.done)
-		if _, w.err = e.in.Peek(1); w.err != nil && gone != nil {
-			gone(w.err)
+		if _, w.err = e.in.Peek(1); w.err != nil {
+			e.over.Store(true)
+			if gone != nil {
+				gone(w.err)
+			}
 		}
 	}()
 	return w
 }
+
+// idle waits for the next request, or for the end of the connection, which it then closes.
+func (e *end) idle() { e.watch(func(error) { _ = e.Close() }) }
 
 // settle waits for the watch, so that the connection can be read. It returns the error that the watch has met.
 func (e *end) settle() error {
@@ -63,6 +71,9 @@ func (e *end) settle() error {
 func (e *end) stale() bool {
 	if e.seen == nil {
 		return e.in.Buffered() > 0
+	}
+	if e.over.Load() {
+		return true
 	}
 	select {
 	case <-e.seen.done:

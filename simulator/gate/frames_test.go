@@ -102,8 +102,8 @@ func TestFrameBytes(t *testing.T) {
 		for _, r := range g.log.All() {
 			seen[string(r.Dir)+" "+string(r.Kind)+" "+string(r.Bytes)] = true
 		}
-		for _, want := range []string{"received frame text", "sent frame text", "received frame fragmented", "sent frame fragmented",
-			"received comment ping between", "received frame for another"} {
+		for _, want := range []string{"received frame text", "sent frame text", "received frame fragmented",
+			"sent frame fragmented", "received comment ping between", "received frame for another"} {
 			if !seen[want] {
 				t.Errorf("there is no record %q", want)
 			}
@@ -153,7 +153,9 @@ func TestCutOffFrames(t *testing.T) {
 				t.Errorf("the upstream got %q of %q", rest, f)
 			}
 			_ = up.Close()
-			g.await("a fault", func(r transcript.Record) bool { return strings.HasPrefix(r.Label, "frame fault: the stream ended") })
+			g.await("a fault", func(r transcript.Record) bool {
+				return strings.HasPrefix(r.Label, "frame fault: the stream ended")
+			})
 			g.await("the end", func(r transcript.Record) bool {
 				return r.Kind == transcript.Closed && strings.HasPrefix(r.Label, "the connection broke off: ")
 			})

@@ -31,24 +31,25 @@ type Options struct {
 	Addr string      // host:port where it listens; default 127.0.0.1:0, a free port of loopback
 	TLS  *tls.Config // nil: without TLS
 
-	// Upstream returns the base URL of the peer (http, https, ws or wss), and is asked for each request. nil or "": there is
-	// no peer, and every Open and Request needs a Reply; without one the answer is 502.
+	// Upstream returns the base URL of the peer (http, https, ws or wss), and is asked for each request. nil or "":
+	// there is no peer, and every Open and Request needs a Reply; without one the answer is 502.
 	Upstream    func() string
 	UpstreamTLS *tls.Config // nil: Go's defaults
 	Header      http.Header // set on requests to the upstream; Host too
 
-	// Program is the side under test. The records are those of the other end, as driver/ws and driver/sse would write them:
-	// Received is what the program sent, before the Handler decides; Sent what it gets.
+	// Program is the side under test. The records are those of the other end, as driver/ws and driver/sse would write
+	// them: Received is what the program sent, before the Handler decides; Sent what it gets.
 	Program Side
 	Sink    driver.Sink // receives the records; nil: nobody
 	Handle  Handler     // nil: everything passes
 
-	// Party names the party of a request. n is the number of the stream or socket that it opens, from 1, or 0 for any other
-	// request. Default: C1, C2, …, and "" for 0. A name that an open stream or socket has gets a number: "A", "A 2", ….
+	// Party names the party of a request. n is the number of the stream or socket that it opens, from 1, or 0 for any
+	// other request. Default: C1, C2, …, and "" for 0. A name that an open stream or socket has gets a number: "A", "A
+	// 2", ….
 	Party func(r *http.Request, n int) string
 
-	// MaxMessage is the longest message in bytes that is examined; default 8 MiB. Longer ones pass unexamined, in pieces, and
-	// are recorded cut.
+	// MaxMessage is the longest message in bytes that is examined; default 8 MiB. Longer ones pass unexamined, in
+	// pieces, and are recorded cut.
 	MaxMessage int
 }
 
@@ -170,8 +171,9 @@ func (g *Gate) Send(ctx context.Context, name string, to Side, m Message) error 
 	return c.send(ctx, to, m)
 }
 
-// End ends an open stream or socket towards both sides, and waits until it has ended. Graceful: with a close frame 1000,
-// or the regular end of the stream; a second later at most the connection is dropped. The error is ErrNoConnection.
+// End ends an open stream or socket towards both sides, and waits until it has ended. Graceful: with a close frame
+// 1000, or the regular end of the stream; a second later at most the connection is dropped. The error is
+// ErrNoConnection.
 func (g *Gate) End(name string, how driver.CloseMode) error {
 	c, err := g.find(name)
 	if err != nil {

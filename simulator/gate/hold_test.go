@@ -63,7 +63,8 @@ func TestResetEndsEverything(t *testing.T) {
 			c.send(frame(0x81, "hold", key))
 			up.send(frame(0x81, "hold", ""))
 			var idle []*peer
-			for _, text := range []string{"", "GET / HT", "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n", "GET /drop HTTP/1.1\r\nHost: x\r\n\r\n",
+			for _, text := range []string{"", "GET / HT", "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n",
+				"GET /drop HTTP/1.1\r\nHost: x\r\n\r\n",
 				"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf", asksStream} {
 				p := knock(t, g)
 				p.send(text)

@@ -173,8 +173,8 @@ func (l *link) leave() {
 	}
 }
 
-// clientGone passes on that the client has ended its side. A server that is under test shall see that a client has ended
-// one direction only; for a client under test it is the end of its stream.
+// clientGone passes on that the client has ended its side. A server that is under test shall see that a client has
+// ended one direction only; for a client under test it is the end of its stream.
 func (l *link) clientGone(err error) {
 	l.mu.Lock()
 	l.gone = err

@@ -63,10 +63,10 @@ type Decision struct {
 	Drop bool
 
 	// With goes on in place of the message; nil: the message itself. Conn and From are ignored.
-	//   - For an event or WebSocket message: any number, also none. Of each, Event, ID and Body, or Binary and Body count.
-	//     One of Kind transcript.Closed ends the connection: see Gate.Send.
-	//   - For the others: the first one. Its Status, Method, Path and Header take the place of the message's where they are
-	//     set (a header field with no values is removed), and its Body always does.
+	//   - For an event or WebSocket message: any number, also none. Of each, Event, ID and Body, or Binary and Body
+	//     count. One of Kind transcript.Closed ends the connection: see Gate.Send.
+	//   - For the others: the first one. Its Status, Method, Path and Header take the place of the message's where they
+	//     are set (a header field with no values is removed), and its Body always does.
 	With []Message
 
 	// Reply answers a Request or Open without asking the upstream, with Status (0: 200), Header and Body. An Open is

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"parley/driver"
 	"parley/driver/sse"
 	"parley/internal/rawhttp"
 	"parley/transcript"
@@ -153,7 +152,7 @@ func (x *exchange) stream(e *end, h rawhttp.Head, r *http.Response) bool {
 		return ending && chunked && x.l.ctx.Err() == nil
 	}
 	if goes {
-		e.watch(nil)
+		e.idle()
 	}
 	return goes
 }
@@ -222,8 +221,8 @@ func (s *stream) run() error {
 	}
 }
 
-// complete ends the stream towards the client. trailer is the end as the upstream has framed it; nil: it has come, or there
-// is none.
+// complete ends the stream towards the client. trailer is the end as the upstream has framed it; nil: it has come, or
+// there is none.
 func (s *stream) complete(trailer []byte) error {
 	s.rest()
 	if err := s.out.lock(s.l.ctx); err != nil {
@@ -280,9 +279,7 @@ func (s *stream) take(p []byte, ends, late bool) error {
 	s.held += len(p)
 	switch {
 	case !s.g.hold(len(p)):
-		s.g.record(transcript.Record{Conn: s.name, Dir: transcript.Noted, Kind: transcript.Failure, Label: errTooMuch.Error()})
-		s.conn.end(driver.Reset)
-		return errTooMuch
+		return s.tooMuch()
 	case ends:
 		return s.decide()
 	case len(s.unit) > s.g.o.MaxMessage:
