@@ -47,11 +47,19 @@ type Target struct {
 	Protocol string // the protocol's id
 	Short    string // what `parley serve` serves, as a short phrase
 	Roles    []Role // one per party that can be under test, the default first
+	Peers    []Role // other parties that are played for somebody's program, such as the server of a page
+
+	// Types has JSON Pointers to the type of a message; the first one that leads to a text counts. Default: /type.
+	Types []string
 }
+
+// NotPlayed is the As of a role that is no party to talk to.
+const NotPlayed = "-"
 
 // Role is the bundled target for one party of a protocol. It has either Make or Launcher.
 type Role struct {
 	Name string
+	As   string // the party that it plays for somebody's program; "": Name; NotPlayed: none
 
 	// Profile describes the target in YAML, except for its location and how to start it. Faulty overrides it for mutants
 	// and may be empty.

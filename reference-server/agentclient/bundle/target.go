@@ -11,6 +11,7 @@ import (
 	proto "parley/protocol/agentclient"
 	"parley/reference-server/agentclient"
 	"parley/reference-server/agentclient/mutants"
+	server "parley/reference-server/agentselect/bundle"
 	"parley/reference-server/launch"
 	"parley/target"
 )
@@ -29,12 +30,14 @@ var Target = launch.Target{
 	Protocol: proto.Protocol,
 	Short:    "a page by which people talk to the agent-select server beside it, or to another one",
 	Roles:    []launch.Role{client(made)},
+	Peers:    server.Target.Roles,
 }
 
 // client is the only role. make makes the page with the fault; "" means none.
 func client(make func(fault string) (*agentclient.Page, error)) launch.Role {
 	return launch.Role{
 		Name:    proto.Client,
+		As:      launch.NotPlayed,
 		Profile: profile,
 		Faulty:  faulty,
 		Mutants: mutants.Rows,

@@ -17,6 +17,7 @@ import (
 var agentService = launch.Service{
 	Long: "an agent, not a server: it books a ticket at --url, logs its\nsteps to stderr and prints the result. " +
 		"Exit 0 if it has\nbooked, 1 if not",
+	Paths:     []string{proto.Path},
 	Examples:  []string{"--url ws://127.0.0.1:8124/agent/ws"},
 	NotServer: "an agent is not a server (leave it out; a token goes into --url: ?token=TOKEN)",
 	Flags: func(f *pflag.FlagSet) launch.Serving {

@@ -31,6 +31,7 @@ var profile string
 var Target = launch.Target{
 	Protocol: proto.Protocol,
 	Short:    "the WebSocket /chat/ws",
+	Types:    []string{"/message_type", "/type"},
 	Roles: []launch.Role{{
 		Name:     target.Server,
 		Profile:  profile + resting(idle),

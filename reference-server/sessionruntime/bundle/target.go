@@ -21,8 +21,10 @@ var profile string
 var Target = launch.Target{
 	Protocol: proto.Protocol,
 	Short:    "an orchestrator at the WebSocket /bus/ws, or on stdin and stdout: the client is the message bus",
+	Types:    []string{"/subtype", "/metadata/subtype", "/event", "/parley"},
 	Roles: []launch.Role{{
 		Name:    target.Server,
+		As:      "orchestrator",
 		Profile: profile,
 		Mutants: mutants.All,
 		Make: func(o launch.Options) (launch.Handler, error) {

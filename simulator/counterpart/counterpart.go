@@ -1,0 +1,439 @@
+// Package counterpart plays a party of a protocol for a program that somebody writes: the server for a client, the
+// relay for an agent, an agent for a relay, the model for a server. A Play has one of four minds, for all messages or
+// for those of some types, and it may change its mind at any time:
+//
+//   - Auto: the bundled target answers.
+//   - Ask: the bundled target answers, but each message to the program is held until somebody decides on it.
+//   - Script: a script answers (package simulator/script). What no rule matches goes to the bundled target if there is
+//     one.
+//   - Mutant: the bundled target answers with one of the faults of its catalogue.
+//
+// It is a gate (package simulator/gate) between the program and the bundled target, whose Handler applies the mind. The
+// transcript has what the program sent and got. The package knows no protocol, and no bundled target: see Options.
+package counterpart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/driver"
+	"parley/simulator/gate"
+	"parley/simulator/script"
+	"parley/transcript"
+)
+
+// Mind says who decides what the program gets.
+type Mind string
+
+// The minds.
+const (
+	Auto   Mind = "auto"
+	Ask    Mind = "ask"
+	Script Mind = "script"
+	Mutant Mind = "mutant"
+)
+
+// Minds lists the minds.
+func Minds() []Mind { return []Mind{Auto, Ask, Script, Mutant} }
+
+// HoldFor is the default of Options.HoldFor.
+const HoldFor = time.Minute
+
+// MaxHeld is how many messages may be held at once. The one beyond is sent on at once, with a remark.
+const MaxHeld = 1000
+
+// Peer is a bundled target that answers.
+type Peer struct {
+	URL  string // base URL; "" if it connects by itself
+	Stop func() // may be called once
+}
+
+// Options say whom to play.
+type Options struct {
+	Protocol string // id of the protocol
+	As       string // the party, such as "server"
+
+	Listen  string // a party that is a server: host:port; default 127.0.0.1:0
+	Connect string // a party that is a client: the base URL of the program; "": the party is a server
+
+	// Start starts the bundled target that answers, correct for mutant "". A party that is a client connects to url, which
+	// leads to the program. nil: nobody answers but a script.
+	Start func(ctx context.Context, mutant, url string) (Peer, error)
+
+	// TypeOf returns the type of a message in the protocol; "" if it has none. nil: no message has one.
+	TypeOf func(body []byte) string
+
+	Mind   Mind           // default Auto; Mutant if there is a Mutant, Script if there is a Script and no Start
+	Script *script.Script // for the mind Script; may be set later
+	Mutant string         // for the mind Mutant: id of the fault; may be set later
+
+	HoldFor  time.Duration // a message that nobody has decided on is sent on after this time; default HoldFor
+	Redactor *transcript.Redactor
+}
+
+// Play is a party that is being played. It is safe for concurrent use.
+type Play struct {
+	o    Options
+	t    *transcript.Transcript
+	gate *gate.Gate
+	ctx  context.Context // ends with the play
+	end  context.CancelFunc
+	work sync.WaitGroup // of scripts
+
+	relaunch sync.Mutex // held while the bundled target is replaced
+
+	mu      sync.Mutex
+	peer    Peer
+	mind    Mind
+	of      map[string]Mind // by type
+	mutant  string          // that answers now
+	script  *script.Script
+	engine  *script.Engine
+	heard   map[string][]string // by stream: what the script has said on it, see streamOf
+	held    []*held
+	serial  int
+	changed chan struct{} // closed at the next change
+	closed  bool
+}
+
+// Open plays a party. It returns once the party listens or, as a client, has been started. The error says which option
+// is wrong, or is that of Start or of the address. The play ends with ctx or by Close.
+func Open(ctx context.Context, o Options) (*Play, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	p := &Play{o: o, t: transcript.New(nil), mind: o.Mind, of: map[string]Mind{}, heard: map[string][]string{},
+		changed: make(chan struct{})}
+	p.ctx, p.end = context.WithCancel(ctx)
+	g := gate.Options{Addr: o.Listen, Sink: p.record, Handle: p.handle, Upstream: p.upstream}
+	if o.Connect != "" {
+		g.Addr, g.Program = "", gate.Server
+	}
+	var err error
+	if p.gate, err = gate.New(g); err != nil {
+		p.end()
+		return nil, err
+	}
+	p.arm(o.Script)
+	if err := p.start(ctx, o.Mutant); err != nil {
+		p.Close()
+		return nil, err
+	}
+	if o.Mind == Script {
+		p.begin()
+	}
+	context.AfterFunc(p.ctx, p.Close)
+	return p, nil
+}
+
+// complete checks the options and fills in their defaults.
+func (o *Options) complete() error {
+	switch {
+	case o.Mind != "":
+	case o.Mutant != "":
+		o.Mind = Mutant
+	case o.Script != nil && o.Start == nil:
+		o.Mind = Script
+	default:
+		o.Mind = Auto
+	}
+	if o.HoldFor <= 0 {
+		o.HoldFor = HoldFor
+	}
+	if o.TypeOf == nil {
+		o.TypeOf = func([]byte) string { return "" }
+	}
+	if o.Redactor == nil {
+		o.Redactor = transcript.NewRedactor()
+	}
+	if o.Connect != "" && o.Listen != "" {
+		return fmt.Errorf("%s connects to the program and does not listen: give --connect or --listen, not both", o.As)
+	}
+	if o.Mutant != "" && o.Mind != Mutant {
+		return fmt.Errorf("the mutant %s answers with the mind mutant only, and this is %s", o.Mutant, o.Mind)
+	}
+	return o.possible(o.Mind, o.Script, o.Mutant)
+}
+
+// possible reports what a mind lacks.
+func (o *Options) possible(m Mind, s *script.Script, mutant string) error {
+	switch {
+	case !slices.Contains(Minds(), m):
+		return fmt.Errorf("there is no mind %q (there are auto, ask, script and mutant)", m)
+	case m != Script && o.Start == nil:
+		return fmt.Errorf("there is no bundled %s that answers: play it by a script (mind script)", o.As)
+	case m == Script && s == nil:
+		return errors.New("the mind script needs a script")
+	case m == Mutant && mutant == "":
+		return errors.New("the mind mutant needs the name of a mutant")
+	}
+	return nil
+}
+
+// upstream is where the gate connects to: the bundled target, or the program.
+func (p *Play) upstream() string {
+	if p.o.Connect != "" {
+		return p.o.Connect
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mind == Script {
+		return ""
+	}
+	return p.peer.URL
+}
+
+// start starts the bundled target, with a fault or without.
+func (p *Play) start(ctx context.Context, mutant string) error {
+	if p.o.Start == nil {
+		return nil
+	}
+	if p.o.Connect != "" && p.o.Mind == Script { // the script connects
+		return nil
+	}
+	peer, err := p.o.Start(ctx, mutant, p.gate.URL())
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.peer, p.mutant = peer, mutant
+	p.mu.Unlock()
+	return nil
+}
+
+// Protocol returns the id of the protocol.
+func (p *Play) Protocol() string { return p.o.Protocol }
+
+// As returns the party that is played.
+func (p *Play) As() string { return p.o.As }
+
+// URL returns where the program reaches the party or, for a party that is a client, the program's URL.
+func (p *Play) URL() string {
+	if p.o.Connect != "" {
+		return p.o.Connect
+	}
+	return p.gate.URL()
+}
+
+// Transcript returns the transcript of what the program sent and got, which keeps growing.
+func (p *Play) Transcript() *transcript.Transcript { return p.t }
+
+// Redact removes secrets from a text that leaves the process.
+func (p *Play) Redact(text string) string { return p.o.Redactor.String(text) }
+
+// Parties returns the names of the open connections, oldest first.
+func (p *Play) Parties() []string {
+	var out []string
+	for _, c := range p.gate.Connections() {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// State is the mind of a Play.
+type State struct {
+	Mind   Mind
+	Types  map[string]Mind // types with a mind of their own
+	Mutant string          // the fault of the bundled target; "" for none
+	Script string          // name of the script; "" for none
+}
+
+// State returns the present mind.
+func (p *Play) State() State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := State{Mind: p.mind, Types: maps.Clone(p.of), Mutant: p.mutant}
+	if p.script != nil {
+		s.Script = p.script.Name
+	}
+	return s
+}
+
+// SetMind sets the mind for messages of some types, in both directions; for none, for all that have none of their own.
+// Messages that are held are sent on unless the new mind is Ask. Auto after Mutant starts the correct target. The error
+// says what the mind lacks.
+func (p *Play) SetMind(ctx context.Context, m Mind, types ...string) error {
+	p.mu.Lock()
+	s, mutant := p.script, p.mutant
+	p.mu.Unlock()
+	if err := p.o.possible(m, s, mutant); err != nil {
+		return err
+	}
+	if len(types) > 0 && m == Mutant {
+		return errors.New("a mutant answers all messages: set the mind mutant without types")
+	}
+	if len(types) == 0 && m != Mutant && mutant != "" {
+		if err := p.replace(ctx, ""); err != nil {
+			return err
+		}
+	}
+	p.mu.Lock()
+	if len(types) == 0 {
+		p.mind = m
+	}
+	for _, t := range types {
+		p.of[t] = m
+	}
+	p.tell()
+	p.mu.Unlock()
+	p.settle()
+	if len(types) == 0 && m == Script {
+		p.begin()
+	}
+	return nil
+}
+
+// SetMutant replaces the bundled target by one with a fault, and sets the mind Mutant; "" stands for the correct one
+// and Auto. Open connections end.
+func (p *Play) SetMutant(ctx context.Context, name string) error {
+	m := Mutant
+	if name == "" {
+		m = Auto
+	}
+	if err := p.o.possible(m, nil, name); err != nil {
+		return err
+	}
+	if err := p.replace(ctx, name); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.mind = m
+	p.tell()
+	p.mu.Unlock()
+	return nil
+}
+
+// replace starts another bundled target, and then ends the previous one and all connections.
+func (p *Play) replace(ctx context.Context, mutant string) error {
+	p.relaunch.Lock()
+	defer p.relaunch.Unlock()
+	p.mu.Lock()
+	before, was := p.peer, p.mutant
+	p.mu.Unlock()
+	if err := p.start(ctx, mutant); err != nil {
+		return err
+	}
+	switch {
+	case mutant != "":
+		p.t.Remark("", "the mutant %s answers from here on", mutant)
+	case was != "":
+		p.t.Remark("", "the correct target answers from here on")
+	default:
+		p.t.Remark("", "started anew")
+	}
+	p.release()
+	p.gate.Reset()
+	if before.Stop != nil {
+		before.Stop()
+	}
+	return nil
+}
+
+// Reset ends all connections, and has everything begin anew: the bundled target, and the script with its variables.
+// What is held is dropped. The transcript goes on.
+func (p *Play) Reset(ctx context.Context) error {
+	p.mu.Lock()
+	mutant, s := p.mutant, p.script
+	p.mu.Unlock()
+	p.arm(s)
+	if p.o.Start == nil {
+		p.t.Remark("", "started anew")
+		p.release()
+		p.gate.Reset()
+	} else if err := p.replace(ctx, mutant); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	begins := p.mind == Script
+	p.tell()
+	p.mu.Unlock()
+	if begins {
+		p.begin()
+	}
+	return nil
+}
+
+// Close ends all connections and the bundled target, and waits until nothing is left. It may be called again.
+func (p *Play) Close() {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
+	p.closed = true
+	peer := p.peer
+	p.tell()
+	p.mu.Unlock()
+	p.end()
+	p.release()
+	p.gate.Close()
+	p.work.Wait()
+	if peer.Stop != nil {
+		peer.Stop()
+	}
+}
+
+// Changed returns a channel that closes when something is held or no longer held, or the mind changes.
+func (p *Play) Changed() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changed
+}
+
+// tell wakes those who wait for a change. The caller holds p.mu.
+func (p *Play) tell() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// Send sends a message to the program on an open connection, whatever the mind.
+func (p *Play) Send(ctx context.Context, party string, body []byte) error {
+	return p.gate.Send(ctx, party, p.program(), gate.Message{Body: body})
+}
+
+// Hang ends an open connection.
+func (p *Play) Hang(party string, how driver.CloseMode) error { return p.gate.End(party, how) }
+
+// program is the side of the program.
+func (p *Play) program() gate.Side {
+	if p.o.Connect != "" {
+		return gate.Server
+	}
+	return gate.Client
+}
+
+// record takes the gate's records, and names messages by their types.
+func (p *Play) record(r transcript.Record) int {
+	if typ := p.o.TypeOf(r.Bytes); typ != "" {
+		switch r.Kind {
+		case transcript.Stream, transcript.Frame:
+			r.Label = typ
+		case transcript.Request:
+			r.Label += " " + typ
+		}
+	}
+	return p.t.Append(r)
+}
+
+// Follow reports each record after mark as it comes, until ctx ends, and returns the number of the last one. It calls
+// tell from one goroutine; records queue up meanwhile.
+func (p *Play) Follow(ctx context.Context, mark int, tell func(transcript.Record)) int {
+	for {
+		_, err := p.t.Await(ctx, mark, func(r *transcript.Record) bool { return r.N > mark })
+		for _, r := range p.t.After(mark) {
+			mark = r.N
+			tell(r)
+		}
+		if err != nil {
+			return mark
+		}
+	}
+}
+
+var _ = http.MethodGet

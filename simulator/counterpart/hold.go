@@ -1,0 +1,181 @@
+package counterpart
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/simulator/gate"
+	"parley/transcript"
+)
+
+// Held is a message to the program that waits for a decision.
+type Held struct {
+	N            int    // identifies it within the play, from 1
+	Party        string // the connection it is for; "" for an HTTP answer
+	Type         string // in the protocol; "" if it has none
+	What         string // for people: "message", "answer to POST /message"
+	Body         []byte // what the bundled target answers
+	Since, Until time.Time
+}
+
+// Decision is what becomes of a held message. The zero value sends it as it is.
+type Decision struct {
+	Drop    bool
+	Instead [][]byte      // sent in its place, in order; nil: the message itself
+	After   time.Duration // how long it is delayed from now; what follows on its connection waits
+}
+
+// held is a Held with the channel of its decision.
+type held struct {
+	Held
+	decided chan Decision // of capacity 1
+}
+
+// maxDelay bounds Decision.After.
+const maxDelay = time.Hour
+
+// Held returns the messages that are held, oldest first.
+func (p *Play) Held() []Held {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]Held, len(p.held))
+	for i, h := range p.held {
+		out[i] = h.Held
+	}
+	return out
+}
+
+// NotHeldError says that no message of a number is held: it was decided on, or its time or connection has ended.
+type NotHeldError struct{ N int }
+
+func (e *NotHeldError) Error() string {
+	return fmt.Sprintf("message %d is not held (any more): it was decided on, its time was over, or its connection ended", e.N)
+}
+
+// Decide decides on a held message. The error is a *NotHeldError, or says what is wrong with the decision.
+func (p *Play) Decide(n int, d Decision) error {
+	switch {
+	case d.After < 0 || d.After > maxDelay:
+		return fmt.Errorf("a delay is between 0 and %v, and not %v", maxDelay, d.After)
+	case d.Drop && len(d.Instead) > 0:
+		return fmt.Errorf("message %d can be dropped, or others sent in its place, not both", n)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.held, func(h *held) bool { return h.N == n })
+	if i < 0 {
+		return &NotHeldError{n}
+	}
+	p.let(i, d)
+	return nil
+}
+
+// let lets the i-th held message go. The caller holds p.mu.
+func (p *Play) let(i int, d Decision) {
+	p.held[i].decided <- d
+	p.held = slices.Delete(p.held, i, i+1)
+	p.tell()
+}
+
+// settle sends on what is held but is not to be asked about any more.
+func (p *Play) settle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.held) - 1; i >= 0; i-- {
+		if p.mindOf(p.held[i].Type) != Ask {
+			p.let(i, Decision{})
+		}
+	}
+}
+
+// release drops all that is held.
+func (p *Play) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.held) > 0 {
+		p.let(0, Decision{Drop: true})
+	}
+}
+
+// hold waits for a decision on a message to the program.
+func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decision {
+	now := time.Now()
+	h := &held{decided: make(chan Decision, 1), Held: Held{Party: m.Conn, Type: typ, What: "message", Body: m.Body,
+		Since: now, Until: now.Add(p.o.HoldFor)}}
+	if m.Kind == transcript.Response {
+		h.What = "answer to " + m.Method + " " + m.Path
+	}
+	p.mu.Lock()
+	full := len(p.held) >= MaxHeld || p.closed
+	if !full {
+		p.serial++
+		h.N = p.serial
+		p.held = append(p.held, h)
+		p.tell()
+	}
+	p.mu.Unlock()
+	if full {
+		p.t.Remark(m.Conn, "%d messages are held already: %s is sent on", MaxHeld, named(typ, h.What))
+		return gate.Decision{}
+	}
+	timer := time.NewTimer(p.o.HoldFor)
+	defer timer.Stop()
+	select {
+	case d := <-h.decided:
+		return p.decided(ctx, m, d)
+	case <-timer.C:
+		if p.forget(h) {
+			p.t.Remark(m.Conn, "nobody has decided on %s within %v: it is sent on", named(typ, h.What), p.o.HoldFor)
+			return gate.Decision{}
+		}
+		return p.decided(ctx, m, <-h.decided)
+	case <-ctx.Done():
+		p.forget(h)
+		return gate.Decision{Drop: true}
+	}
+}
+
+// forget takes a message off the list; false if it was decided on meanwhile.
+func (p *Play) forget(h *held) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.held, h)
+	if i >= 0 {
+		p.held = slices.Delete(p.held, i, i+1)
+		p.tell()
+	}
+	return i >= 0
+}
+
+// decided carries out a decision.
+func (p *Play) decided(ctx context.Context, m gate.Message, d Decision) gate.Decision {
+	if d.After > 0 {
+		timer := time.NewTimer(d.After)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return gate.Decision{Drop: true}
+		}
+	}
+	if d.Drop {
+		return gate.Decision{Drop: true}
+	}
+	out := gate.Decision{}
+	for _, body := range d.Instead {
+		with := m
+		with.Body = body
+		out.With = append(out.With, with)
+	}
+	return out
+}
+
+// named names a message for people.
+func named(typ, what string) string {
+	if typ == "" {
+		return "a " + what
+	}
+	return what + " " + typ
+}

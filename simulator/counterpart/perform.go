@@ -1,0 +1,280 @@
+package counterpart
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"parley/driver"
+	"parley/simulator/gate"
+	"parley/simulator/script"
+	"parley/transcript"
+)
+
+// SetScript arms a script, with its variables as at its beginning. It answers where the mind is Script.
+func (p *Play) SetScript(s *script.Script) error {
+	if s == nil {
+		return errors.New("there is no script")
+	}
+	if s.Protocol != "" && s.Protocol != p.o.Protocol {
+		return errors.New("the script " + s.Name + " is for " + s.Protocol + ", and this is " + p.o.Protocol)
+	}
+	p.arm(s)
+	p.mu.Lock()
+	begins := p.mind == Script
+	p.tell()
+	p.mu.Unlock()
+	if begins {
+		p.begin()
+	}
+	return nil
+}
+
+// arm makes the engine of a script.
+func (p *Play) arm(s *script.Script) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.script, p.engine = s, nil
+	if s != nil {
+		p.engine = s.Engine(script.EngineOptions{TypeOf: p.o.TypeOf})
+	}
+}
+
+// begin has the script do what it does first.
+func (p *Play) begin() {
+	p.mu.Lock()
+	var actions []script.Action
+	if p.engine != nil {
+		actions = p.engine.Start()
+	}
+	p.mu.Unlock()
+	p.perform(gate.Message{}, actions)
+}
+
+// perform carries out actions of a script in order, each after its own delay, and closes the channel behind the last.
+func (p *Play) perform(m gate.Message, actions []script.Action) <-chan struct{} {
+	done := make(chan struct{})
+	p.mu.Lock()
+	closed := p.closed
+	if !closed && len(actions) > 0 {
+		p.work.Add(1)
+	}
+	p.mu.Unlock()
+	if closed || len(actions) == 0 {
+		close(done)
+		return done
+	}
+	go func() {
+		defer p.work.Done()
+		defer close(done)
+		for _, a := range actions {
+			if !wait(p.ctx, a.After) {
+				return
+			}
+			if err := p.act(m, a); err != nil && p.ctx.Err() == nil {
+				p.t.Remark(a.Party, "line %d of the script: %s: %v", a.Line, a.Do, err)
+			}
+		}
+	}()
+	return done
+}
+
+// wait waits, and reports whether ctx is still alive.
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// patience bounds how long a script waits for a connection to open, or to take a message.
+const patience = 10 * time.Second
+
+// act carries out one action of a script.
+func (p *Play) act(m gate.Message, a script.Action) error {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if a.Do == script.Connect {
+		return p.connect(ctx, a)
+	}
+	if a.Do == script.Request {
+		return p.request(ctx, a)
+	}
+	conn, err := p.party(m, a.Party)
+	if err != nil {
+		return err
+	}
+	switch a.Do {
+	case script.Send:
+		p.said(conn, a.Body)
+		return p.gate.Send(ctx, conn, p.program(), gate.Message{Event: a.Event, Body: a.Body, Binary: a.Binary})
+	case script.Close:
+		return p.gate.End(conn, driver.Graceful)
+	case script.Cut:
+		return p.gate.End(conn, driver.Reset)
+	}
+	return errors.New("it is not possible here")
+}
+
+// party is the connection that an action is about: the one it names, or that of the message, or the stream that an HTTP
+// request belongs to.
+func (p *Play) party(m gate.Message, named string) (string, error) {
+	open := p.Parties()
+	switch {
+	case named != "" && slices.Contains(open, named):
+		return named, nil
+	case named != "":
+		return "", errors.New(named + " is not connected (connected: " + strings.Join(open, ", ") + ")")
+	case m.Kind != transcript.Request && m.Conn != "":
+		return m.Conn, nil
+	case len(open) == 0:
+		return "", errors.New("nobody is connected")
+	}
+	return p.streamOf(m.Body, open), nil
+}
+
+// known bounds what is kept of what the script has said on a stream.
+const known = 64
+
+// said remembers the texts in a message on a stream, such as the id of the connection.
+func (p *Play) said(conn string, body []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.heard[conn]) < known {
+		p.heard[conn] = append(p.heard[conn], texts(body)...)
+	}
+}
+
+// streamOf finds the stream that a request belongs to: the newest one on which the script has said one of the texts in
+// the request, or else the newest.
+func (p *Play) streamOf(body []byte, open []string) string {
+	in := texts(body)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, conn := range slices.Backward(open) {
+		if slices.ContainsFunc(p.heard[conn], func(text string) bool { return slices.Contains(in, text) }) {
+			return conn
+		}
+	}
+	return open[len(open)-1]
+}
+
+// texts returns the strings in a JSON object that could be ids: those of its members and of the objects in them.
+func texts(body []byte) (out []string) {
+	var object map[string]any
+	if json.Unmarshal(body, &object) != nil {
+		return nil
+	}
+	var take func(v any, depth int)
+	take = func(v any, depth int) {
+		switch v := v.(type) {
+		case string:
+			if len(v) >= 8 && len(v) <= 256 {
+				out = append(out, v)
+			}
+		case map[string]any:
+			for _, member := range v {
+				if depth < 2 {
+					take(member, depth+1)
+				}
+			}
+		}
+	}
+	take(object, 0)
+	return out
+}
+
+// connect opens a connection to the program, through the gate: what the program says on it goes to the script.
+func (p *Play) connect(ctx context.Context, a script.Action) error {
+	at := p.gate.URL() + a.Path
+	if a.Transport == "sse" {
+		return p.listen(at, a)
+	}
+	c, _, err := websocket.Dial(ctx, at, &websocket.DialOptions{Subprotocols: a.Subprotocols, HTTPHeader: headers(a.Header)}) //nolint:bodyclose // it has none
+	if err != nil {
+		return err
+	}
+	c.SetReadLimit(-1)
+	p.background(func() {
+		defer c.CloseNow()
+		for {
+			if _, _, err := c.Read(p.ctx); err != nil {
+				return
+			}
+		}
+	})
+	return nil
+}
+
+// background runs do until the play is closed.
+func (p *Play) background(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.work.Go(do)
+	}
+}
+
+// listen opens an event stream.
+func (p *Play) listen(at string, a script.Action) error {
+	req, err := http.NewRequestWithContext(p.ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return err
+	}
+	req.Header = headers(a.Header)
+	req.Header.Set("Accept", "text/event-stream")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	p.background(func() {
+		defer res.Body.Close()
+		_, _ = io.Copy(io.Discard, res.Body)
+	})
+	return nil
+}
+
+// request sends an HTTP request of the script.
+func (p *Play) request(ctx context.Context, a script.Action) error {
+	method := a.Method
+	if method == "" {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, p.gate.URL()+a.Path, strings.NewReader(string(a.Body)))
+	if err != nil {
+		return err
+	}
+	req.Header = headers(a.Header)
+	if req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return err
+}
+
+func headers(all map[string]string) http.Header {
+	h := http.Header{}
+	for name, value := range all {
+		h.Set(name, value)
+	}
+	return h
+}
