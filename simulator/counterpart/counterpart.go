@@ -17,7 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -82,6 +82,8 @@ type Play struct {
 	o    Options
 	t    *transcript.Transcript
 	gate *gate.Gate
+	base string          // base URL of a program that is a server
+	path string          // what the URL of that program has beyond its base
 	ctx  context.Context // ends with the play
 	end  context.CancelFunc
 	work sync.WaitGroup // of scripts
@@ -110,6 +112,9 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 	}
 	p := &Play{o: o, t: transcript.New(nil), mind: o.Mind, of: map[string]Mind{}, heard: map[string][]string{},
 		changed: make(chan struct{})}
+	if err := p.split(); err != nil {
+		return nil, err
+	}
 	p.ctx, p.end = context.WithCancel(ctx)
 	g := gate.Options{Addr: o.Listen, Sink: p.record, Handle: p.handle, Upstream: p.upstream}
 	if o.Connect != "" {
@@ -161,6 +166,22 @@ func (o *Options) complete() error {
 	return o.possible(o.Mind, o.Script, o.Mutant)
 }
 
+// split takes the program's URL apart.
+func (p *Play) split() error {
+	if p.o.Connect == "" {
+		return nil
+	}
+	u, err := url.Parse(p.o.Connect)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
+		return fmt.Errorf("%q is not the URL of a server (write it like http://localhost:3000)", p.o.Connect)
+	}
+	p.base, p.path = u.Scheme+"://"+u.Host, u.RequestURI()
+	if p.path == "/" {
+		p.path = ""
+	}
+	return nil
+}
+
 // possible reports what a mind lacks.
 func (o *Options) possible(m Mind, s *script.Script, mutant string) error {
 	switch {
@@ -179,7 +200,7 @@ func (o *Options) possible(m Mind, s *script.Script, mutant string) error {
 // upstream is where the gate connects to: the bundled target, or the program.
 func (p *Play) upstream() string {
 	if p.o.Connect != "" {
-		return p.o.Connect
+		return p.base
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +218,7 @@ func (p *Play) start(ctx context.Context, mutant string) error {
 	if p.o.Connect != "" && p.o.Mind == Script { // the script connects
 		return nil
 	}
-	peer, err := p.o.Start(ctx, mutant, p.gate.URL())
+	peer, err := p.o.Start(ctx, mutant, p.gate.URL()+p.path)
 	if err != nil {
 		return err
 	}
@@ -435,5 +456,3 @@ func (p *Play) Follow(ctx context.Context, mark int, tell func(transcript.Record
 		}
 	}
 }
-
-var _ = http.MethodGet

@@ -43,7 +43,7 @@ func (p *Play) arm(s *script.Script) {
 	defer p.mu.Unlock()
 	p.script, p.engine = s, nil
 	if s != nil {
-		p.engine = s.Engine(script.EngineOptions{TypeOf: p.o.TypeOf})
+		p.engine = s.Engine(script.EngineOptions{})
 	}
 }
 

@@ -1,0 +1,330 @@
+package counterpart_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+
+	"parley/reference-server/bundled"
+	"parley/simulator/counterpart"
+	"parley/transcript"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// within bounds each wait; only a failing test uses it up.
+const within = 5 * time.Second
+
+// options are those of a party that the bundled target plays.
+func options(t *testing.T, protocol, as string) counterpart.Options {
+	t.Helper()
+	target := bundled.All.Find(protocol)
+	for _, p := range target.Parties() {
+		if p.As == as {
+			return counterpart.Options{Protocol: protocol, As: as, TypeOf: target.TypeOf,
+				Start: func(ctx context.Context, mutant, url string) (counterpart.Peer, error) {
+					base, stop, err := p.Start(ctx, mutant, url)
+					return counterpart.Peer{URL: base, Stop: stop}, err
+				}}
+		}
+	}
+	t.Fatalf("%s has no party %s", protocol, as)
+	return counterpart.Options{}
+}
+
+func open(t *testing.T, o counterpart.Options) *counterpart.Play {
+	t.Helper()
+	p, err := counterpart.Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// client is a WebSocket client as somebody would write it.
+type client struct {
+	*testing.T
+	c   *websocket.Conn
+	ctx context.Context
+}
+
+func dial(t *testing.T, p *counterpart.Play, path string) *client {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	t.Cleanup(cancel)
+	c, _, err := websocket.Dial(ctx, p.URL()+path, nil) //nolint:bodyclose // it has none
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.CloseNow() })
+	return &client{t, c, ctx}
+}
+
+// hears reads messages up to one of a type.
+func (c *client) hears(typ string) map[string]any {
+	c.Helper()
+	var other []byte
+	for {
+		_, b, err := c.c.Read(c.ctx)
+		if err != nil {
+			c.Fatalf("no %s: %v, and not %s", typ, err, other)
+		}
+		var m map[string]any
+		if json.Unmarshal(b, &m) == nil && m["type"] == typ {
+			return m
+		}
+		other = b
+	}
+}
+
+func (c *client) says(text string) {
+	c.Helper()
+	if err := c.c.Write(c.ctx, websocket.MessageText, []byte(text)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// begins asks for a session and returns its id.
+func (c *client) begins() string {
+	c.Helper()
+	c.says(`{"type":"session_create","requestId":"r1"}`)
+	data, _ := c.hears("session_created")["data"].(map[string]any)
+	id, _ := data["sessionId"].(string)
+	if id == "" {
+		c.Fatalf("no session: %v", data)
+	}
+	return id
+}
+
+const socket = "/agents/ws"
+
+// held waits until so many messages are held.
+func held(t *testing.T, p *counterpart.Play, n int) []counterpart.Held {
+	t.Helper()
+	timeout := time.After(within)
+	for {
+		changed := p.Changed()
+		if all := p.Held(); len(all) == n {
+			return all
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			t.Fatalf("held: %v, want %d", p.Held(), n)
+		}
+	}
+}
+
+// TestAuto checks that the bundled target answers, and that everything is in the transcript by its type.
+func TestAuto(t *testing.T) {
+	p := open(t, options(t, "agent-select", "server"))
+	c := dial(t, p, socket)
+	c.hears("agent_list")
+	session := c.begins()
+	c.says(`{"type":"switch_agent","agentId":"debugger","sessionId":"` + session + `"}`)
+	c.hears("agent_switched")
+	if got := p.Parties(); len(got) != 1 {
+		t.Errorf("parties: %v", got)
+	}
+	for _, want := range []struct {
+		dir   transcript.Dir
+		label string
+	}{{transcript.Received, "switch_agent"}, {transcript.Sent, "agent_switched"}} {
+		if _, ok := find(p, want.dir, want.label); !ok {
+			t.Errorf("%s %s is not in the transcript", want.dir, want.label)
+		}
+	}
+}
+
+func find(p *counterpart.Play, dir transcript.Dir, label string) (transcript.Record, bool) {
+	for _, r := range p.Transcript().All() {
+		if r.Dir == dir && strings.Contains(r.Label, label) {
+			return r, true
+		}
+	}
+	return transcript.Record{}, false
+}
+
+// TestAsk checks each decision on a held message.
+func TestAsk(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		decide counterpart.Decision
+		want   string // the agent that is reported; "": nothing is
+	}{
+		{"sent as it is", counterpart.Decision{}, "debugger"},
+		{"edited", counterpart.Decision{Instead: [][]byte{[]byte(`{"type":"agent_switched","data":{"currentAgentId":"plan"}}`)}},
+			"plan"},
+		{"dropped", counterpart.Decision{Drop: true}, ""},
+		{"delayed", counterpart.Decision{After: 10 * time.Millisecond}, "debugger"},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			p := open(t, options(t, "agent-select", "server"))
+			c := dial(t, p, socket)
+			session := c.begins()
+			if err := p.SetMind(t.Context(), counterpart.Ask, "agent_switched"); err != nil {
+				t.Fatal(err)
+			}
+			c.says(`{"type":"switch_agent","agentId":"debugger","sessionId":"` + session + `"}`)
+			h := held(t, p, 1)[0]
+			if h.Type != "agent_switched" || !strings.Contains(string(h.Body), "debugger") || h.Party == "" {
+				t.Errorf("held: %+v", h)
+			}
+			if err := p.Decide(h.N, tt.decide); err != nil {
+				t.Fatal(err)
+			}
+			held(t, p, 0)
+			var gone *counterpart.NotHeldError
+			if err := p.Decide(h.N, counterpart.Decision{}); !errors.As(err, &gone) {
+				t.Errorf("decided twice: %v", err)
+			}
+			c.says(`{"type":"switch_agent","agentId":"nobody","sessionId":"` + session + `"}`) // an error is not asked about
+			got := ""
+			for {
+				_, b, err := c.c.Read(c.ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var m struct {
+					Type string
+					Data map[string]any
+				}
+				_ = json.Unmarshal(b, &m)
+				if m.Type == "error" {
+					break
+				}
+				if m.Type == "agent_switched" {
+					for _, v := range m.Data {
+						if name, ok := v.(string); ok && (name == "debugger" || name == "plan") {
+							got = name
+						}
+					}
+				}
+			}
+			if got != tt.want {
+				t.Errorf("heard of %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestHoldEnds checks that nothing is held for ever: after its time a message is sent on, and that is in the
+// transcript.
+func TestHoldEnds(t *testing.T) {
+	o := options(t, "agent-select", "server")
+	o.Mind, o.HoldFor = counterpart.Ask, 50*time.Millisecond
+	p := open(t, o)
+	c := dial(t, p, socket)
+	c.hears("agent_list")
+	if _, ok := find(p, transcript.Noted, "nobody has decided on message agent_list within 50ms: it is sent on"); !ok {
+		t.Errorf("no remark says so: %v", p.Transcript().All())
+	}
+	if err := p.SetMind(t.Context(), counterpart.Auto); err != nil {
+		t.Fatal(err)
+	}
+	c.begins()
+}
+
+// TestMutant checks that a fault answers, and that the correct target comes back.
+func TestMutant(t *testing.T) {
+	p := open(t, options(t, "agent-select", "server"))
+	if err := p.SetMutant(t.Context(), "no-such-fault"); err == nil {
+		t.Error("there is a mutant of any name")
+	}
+	dial(t, p, socket).hears("agent_list")
+	id := bundled.All.Find("agent-select").Parties()[0].Mutants()[0].ID
+	if err := p.SetMutant(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.State(); s.Mind != counterpart.Mutant || s.Mutant != id {
+		t.Errorf("state: %+v", s)
+	}
+	dial(t, p, socket)
+	if err := p.SetMind(t.Context(), counterpart.Auto); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.State(); s.Mind != counterpart.Auto || s.Mutant != "" {
+		t.Errorf("state: %+v", s)
+	}
+	dial(t, p, socket).hears("agent_list")
+}
+
+// TestEveryParty checks that the bundled targets play every party that they offer.
+func TestEveryParty(t *testing.T) {
+	relay := open(t, options(t, "external-agent", "host"))
+	for _, target := range bundled.All {
+		for _, party := range target.Parties() {
+			t.Run(target.Protocol+" "+party.As, func(t *testing.T) {
+				o := options(t, target.Protocol, party.As)
+				if party.Client {
+					o.Connect = relay.URL() + party.Path
+				}
+				p := open(t, o)
+				if party.Client {
+					await(t, p, transcript.Received)
+					return
+				}
+				res, err := http.Get(p.URL() + "/no-such-path")
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				if res.StatusCode == http.StatusBadGateway {
+					t.Errorf("nobody answers: %s", res.Status)
+				}
+			})
+		}
+	}
+}
+
+// await waits for a message of one direction.
+func await(t *testing.T, p *counterpart.Play, dir transcript.Dir) transcript.Record {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	r, err := p.Transcript().Await(ctx, 0, func(r *transcript.Record) bool {
+		return r.Dir == dir && r.Kind == transcript.Frame
+	})
+	if err != nil {
+		t.Fatalf("%v: %v", err, p.Transcript().Excerpt(5, 5, 5, 200))
+	}
+	return r
+}
+
+// TestMistakes checks that options that do not fit are refused in words that say what does.
+func TestMistakes(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		change func(*counterpart.Options)
+		want   string
+	}{
+		{"no such mind", func(o *counterpart.Options) { o.Mind = "brilliant" }, "auto, ask, script and mutant"},
+		{"no script", func(o *counterpart.Options) { o.Mind = counterpart.Script }, "needs a script"},
+		{"no mutant", func(o *counterpart.Options) { o.Mind = counterpart.Mutant }, "needs the name of a mutant"},
+		{"nobody answers", func(o *counterpart.Options) { o.Start = nil }, "play it by a script"},
+		{"a mutant of another mind", func(o *counterpart.Options) { o.Mutant, o.Mind = "x", counterpart.Ask },
+			"mind mutant only"},
+		{"both ends", func(o *counterpart.Options) { o.Listen, o.Connect = "127.0.0.1:0", "http://127.0.0.1:1" },
+			"not both"},
+		{"no address", func(o *counterpart.Options) { o.Listen = "nowhere" }, "nowhere"},
+	} {
+		o := options(t, "agent-select", "server")
+		tt.change(&o)
+		p, err := counterpart.Open(t.Context(), o)
+		if err == nil {
+			p.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q in it", tt.reason, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package script
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Message is what a program did.
+type Message struct {
+	Party  string // the name of its connection; "" if it is unknown
+	Kind   string // "open", "request", "message" or "close"
+	Method string // of a request
+	Path   string // of a request or connection, with its query
+	Type   string // in the protocol; "" if it has none
+	Body   []byte
+}
+
+// Action is what is to be done.
+type Action struct {
+	Do    string        // Send, Respond, …
+	After time.Duration // how long after the action before it, or after the message
+	Party string        // the connection it is about; "": that of the message
+
+	Body         []byte
+	Event        string // of Send on an event stream: its type
+	Binary       bool   // of Send on a WebSocket
+	Status       int    // of Respond and Refuse
+	Header       map[string]string
+	Method, Path string   // of Request and Connect
+	Transport    string   // of Connect: "ws" or "sse"
+	Subprotocols []string // of Connect
+
+	Line int // in the script
+}
+
+// EngineOptions are the inputs of an engine apart from messages.
+type EngineOptions struct {
+	Now   func() time.Time // default time.Now
+	NewID func() string    // makes ids; default random texts
+}
+
+// Engine runs a script. It is deterministic for equal inputs, and not safe for concurrent use.
+type Engine struct {
+	s       *Script
+	o       EngineOptions
+	vars    map[string]any
+	state   string
+	matched []int // by rule
+	trace   Trace
+}
+
+// Trace says what became of the latest message.
+type Trace struct {
+	Rule   int      // line of the rule that matched; 0: none did
+	Missed []string // why each rule before it did not
+	Failed []string // actions and variables that could not be filled in
+}
+
+// Engine makes an engine of the script, in its first state.
+func (s *Script) Engine(o EngineOptions) *Engine {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return strings.ToLower(rand.Text()) }
+	}
+	e := &Engine{s: s, o: o, vars: map[string]any{}, state: s.state, matched: make([]int, len(s.rules))}
+	e.set(s.vars, e.filling(Message{}))
+	return e
+}
+
+// Start returns what the script does first.
+func (e *Engine) Start() []Action {
+	e.trace = Trace{}
+	return e.fill(e.s.start, e.filling(Message{}))
+}
+
+// On returns what is done about a message, in order, and whether a rule has matched.
+func (e *Engine) On(m Message) (actions []Action, matched bool) {
+	e.trace = Trace{}
+	f := e.filling(m)
+	for i, r := range e.s.rules {
+		if why := e.misses(i, r, m, f); why != "" {
+			e.trace.Missed = append(e.trace.Missed, fmt.Sprintf("line %d: %s", r.line, why))
+			continue
+		}
+		e.matched[i]++
+		e.trace.Rule = r.line
+		e.set(r.set, f)
+		if r.state != "" {
+			e.state = r.state
+		}
+		return e.fill(r.answer, f), true
+	}
+	return nil, false
+}
+
+// Trace says what became of the latest message.
+func (e *Engine) Trace() Trace { return e.trace }
+
+// State returns the present state; "" if the script has none.
+func (e *Engine) State() string { return e.state }
+
+// Vars returns the variables, as decoded JSON.
+func (e *Engine) Vars() map[string]any { return maps.Clone(e.vars) }
+
+func (e *Engine) filling(m Message) *filling {
+	return &filling{vars: e.vars, message: decode(m.Body), newID: e.o.NewID, party: m.Party, body: string(m.Body),
+		now: e.o.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
+}
+
+// misses says why a rule does not match; "" if it does.
+func (e *Engine) misses(i int, r *rule, m Message, f *filling) string {
+	path, _, _ := strings.Cut(m.Path, "?")
+	switch {
+	case r.on.kind != m.Kind:
+		return "it is for another kind of message"
+	case r.on.method != "" && r.on.method != m.Method:
+		return "it is for " + r.on.method
+	case r.on.path != "" && r.on.path != path && r.on.path != m.Path:
+		return "it is for " + r.on.path
+	case len(r.on.types) > 0 && !slices.Contains(r.on.types, m.Type):
+		return "it is for " + strings.Join(r.on.types, ", ")
+	case r.on.party != nil && !r.on.party.MatchString(m.Party):
+		return "it is for another party"
+	case r.times > 0 && e.matched[i] >= r.times:
+		return fmt.Sprintf("it has matched %d times", r.times)
+	}
+	for _, c := range r.on.where {
+		v, there := at(f.message, c.pointer)
+		if !c.test.holds(v, there, f) {
+			return c.pointer + " is another"
+		}
+	}
+	for _, g := range r.guards {
+		v, there := any(e.state), true
+		if g.name != "state" {
+			v, there = e.vars[g.name]
+		}
+		if !g.test.holds(v, there, f) {
+			return fmt.Sprintf("%s is %v", g.name, v)
+		}
+	}
+	return ""
+}
+
+// set sets variables. One that cannot be filled in keeps its value.
+func (e *Engine) set(all []assignment, f *filling) {
+	for _, a := range all {
+		b, err := f.json(a.to)
+		if err == nil && len(b) > MaxVar {
+			err = errLong
+		}
+		if err != nil {
+			e.trace.Failed = append(e.trace.Failed, fmt.Sprintf("line %d: %s is not set: %v", a.to.line, a.name, err))
+			continue
+		}
+		e.vars[a.name] = decode(b)
+	}
+}
+
+// fill fills actions in. One that cannot be filled in is left out.
+func (e *Engine) fill(all []action, f *filling) (out []Action) {
+	for _, a := range all {
+		for n := range a.repeat {
+			f.n = n + 1
+			one, err := a.filled(f)
+			if err != nil {
+				e.trace.Failed = append(e.trace.Failed, fmt.Sprintf("line %d: %s is left out: %v", a.line, a.do, err))
+				break
+			}
+			out = append(out, one)
+		}
+	}
+	f.n = 0
+	return out
+}
+
+// filled returns an action with its variables filled in.
+func (a *action) filled(f *filling) (Action, error) {
+	out := Action{Do: a.do, After: a.after, Event: a.event, Binary: a.binary, Status: a.status, Header: maps.Clone(a.header),
+		Method: a.method, Path: a.path, Transport: a.transport, Subprotocols: a.subs, Line: a.line}
+	var err error
+	if out.Body, err = f.bytes(a.body); err != nil {
+		return out, err
+	}
+	if len(out.Body) > MaxBody {
+		return out, errLong
+	}
+	for name, value := range out.Header {
+		if out.Header[name], err = f.plain(value); err != nil {
+			return out, err
+		}
+	}
+	if out.Path, err = f.plain(a.path); err != nil {
+		return out, err
+	}
+	if a.to != nil {
+		text, _ := a.to.text()
+		out.Party, err = f.plain(text)
+	}
+	return out, err
+}
+
+// plain fills in a text that stays a text.
+func (f *filling) plain(text string) (string, error) {
+	v, err := f.text(text)
+	if err != nil {
+		return "", err
+	}
+	if s, ok := plain(v); ok {
+		return s, nil
+	}
+	b, err := json.Marshal(v)
+	return string(b), err
+}

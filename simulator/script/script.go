@@ -1,0 +1,173 @@
+// Package script reads and runs scripts: short YAML files that answer the messages of a program, for the mind "script"
+// of a counterpart. The reference for users is docs/simulator-scripts.md.
+//
+// A script is a list of rules. The first rule whose message and guard match a message of the program is carried out:
+// it sets variables, answers, and goes to a state. Parse checks a script and reports each mistake with its line and
+// column. An Engine runs it: it is fed with messages and returns actions. It has no clock, no goroutine and no
+// connection, and knows neither protocol nor transport.
+package script
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The actions of a script: values of Action.Do.
+const (
+	Send    = "send"    // a message to the program
+	Respond = "respond" // the answer to an HTTP request
+	Accept  = "accept"  // accepts a connection; without it that is done first
+	Refuse  = "refuse"  // refuses a connection with an HTTP status
+	Close   = "close"   // ends a connection in order
+	Cut     = "cut"     // drops a connection
+	Connect = "connect" // opens a connection to the program
+	Request = "request" // sends an HTTP request to the program
+)
+
+// Bounds of a script.
+const (
+	MaxText   = 1 << 20 // bytes of a script
+	MaxRepeat = 1000    // of one action
+	MaxBody   = 8 << 20 // bytes of a message with its variables filled in
+	MaxVar    = 1 << 20 // bytes of a variable as JSON
+)
+
+// Script is a checked script. It does not change, and may be run by several engines.
+type Script struct {
+	Name     string // as it is called
+	Title    string // what it does, as a short phrase
+	Protocol string // id of the protocol
+	As       string // the party that it plays
+	Source   string // section of the source that it plays; "" for none
+
+	vars  []assignment
+	state string
+	start []action
+	rules []*rule
+}
+
+// rule is one rule.
+type rule struct {
+	line   int
+	on     on
+	guards []guard
+	times  int // how often it may match; 0: any number
+	set    []assignment
+	answer []action
+	state  string // to go to; "": none
+}
+
+// on says which messages a rule matches.
+type on struct {
+	kind   string // Message.Kind
+	types  []string
+	method string // of a request
+	path   string // of a request or connection; "": any
+	party  *regexp.Regexp
+	where  []condition
+}
+
+// condition is one on a member of the message.
+type condition struct {
+	pointer string
+	test    test
+}
+
+// guard is a condition on the state or a variable.
+type guard struct {
+	name string // "state", or that of a variable
+	test test
+}
+
+// assignment sets a variable.
+type assignment struct {
+	name string
+	to   *node
+}
+
+// action is an action with its variables not filled in.
+type action struct {
+	line   int
+	do     string
+	after  time.Duration
+	to     *node // party; nil: that of the message
+	repeat int
+
+	body      *node             // of send, respond and request; nil: none
+	event     string            // of send
+	binary    bool              // of send
+	status    int               // of respond and refuse
+	method    string            // of request
+	path      string            // of connect and request
+	transport string            // of connect: "ws" or "sse"
+	subs      []string          // of connect
+	header    map[string]string // of respond, connect and request
+}
+
+// Error is a mistake in a script.
+type Error struct {
+	Name         string // of the script
+	Line, Column int    // from 1
+	Text         string // what is wrong, and how to mend it
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.Name, e.Line, e.Column, e.Text)
+}
+
+// Schema returns the JSON Schema of scripts, for editors: every script that Parse accepts is valid by it.
+func Schema() []byte { return slices.Clone(schema) }
+
+//go:embed script.schema.json
+var schema []byte
+
+// Parse reads a script. name stands for it in errors. The error joins an *Error for each mistake, in order.
+func Parse(name string, text []byte) (*Script, error) {
+	if len(text) > MaxText {
+		return nil, &Error{Name: name, Line: 1, Column: 1, Text: fmt.Sprintf("it is longer than %d bytes", MaxText)}
+	}
+	p := &parsing{}
+	root, errs := read(text)
+	p.errs = errs
+	s := &Script{}
+	if root != nil && len(errs) == 0 {
+		p.script(root, s)
+	}
+	slices.SortStableFunc(p.errs, func(a, b *Error) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	all := make([]error, len(p.errs))
+	for i, e := range p.errs {
+		e.Name = name
+		all[i] = e
+	}
+	if len(all) > 0 {
+		return nil, errors.Join(all...)
+	}
+	return s, nil
+}
+
+// Vars lists the variables that a script begins with or sets.
+func (s *Script) known() map[string]bool {
+	names := map[string]bool{}
+	for _, a := range s.vars {
+		names[a.name] = true
+	}
+	for _, r := range s.rules {
+		for _, a := range r.set {
+			names[a.name] = true
+		}
+	}
+	return names
+}
+
+// quoted lists words for people.
+func quoted(words []string) string { return strings.Join(words, ", ") }
