@@ -263,6 +263,7 @@ type State struct {
 	Types  map[string]Mind // types with a mind of their own
 	Mutant string          // the fault of the bundled target; "" for none
 	Script string          // name of the script; "" for none
+	At     string          // state of the script
 }
 
 // State returns the present mind.
@@ -271,7 +272,7 @@ func (p *Play) State() State {
 	defer p.mu.Unlock()
 	s := State{Mind: p.mind, Types: maps.Clone(p.of), Mutant: p.mutant}
 	if p.script != nil {
-		s.Script = p.script.Name
+		s.Script, s.At = p.script.Name, p.engine.State()
 	}
 	return s
 }

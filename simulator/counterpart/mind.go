@@ -100,6 +100,7 @@ func (p *Play) ask(m gate.Message, typ string) (actions []script.Action, matched
 	if p.engine == nil {
 		return nil, false
 	}
+	defer p.tell()
 	return p.engine.On(script.Message{Party: m.Conn, Kind: kind, Method: m.Method, Path: m.Path, Type: typ, Body: m.Body})
 }
 

@@ -155,7 +155,17 @@ func Parse(name string, text []byte) (*Script, error) {
 	return s, nil
 }
 
-// Vars lists the variables that a script begins with or sets.
+// Client returns the path of the first connection that the script opens; "" if the party is a server.
+func (s *Script) Client() string {
+	for _, a := range s.start {
+		if a.do == Connect {
+			return a.path
+		}
+	}
+	return ""
+}
+
+// known has the variables that a script begins with or sets.
 func (s *Script) known() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range s.vars {

@@ -1,0 +1,184 @@
+package scripts_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"parley/reference-server/bundled"
+	"parley/runner"
+	"parley/simulator"
+	"parley/simulator/counterpart"
+	"parley/simulator/script"
+	"parley/simulator/scripts"
+	"parley/steps"
+	"parley/steps/protocols"
+	"parley/target"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// within bounds each wait; only a failing test uses it up.
+const within = 20 * time.Second
+
+// TestReady checks that each script is called by the name of its file, and says what it does.
+func TestReady(t *testing.T) {
+	all := scripts.List("")
+	for _, s := range all {
+		text, err := scripts.Text(s.Protocol, s.Name)
+		if err != nil || s.Title == "" || s.Source == "" || len(text) == 0 {
+			t.Errorf("%s %s: %v, %q, %q", s.Protocol, s.Name, err, s.Title, s.Source)
+		}
+		if _, ok := played[s.Protocol+" "+s.Name]; !ok && s.Client() == "" {
+			t.Errorf("nobody plays %s of %s", s.Name, s.Protocol)
+		}
+	}
+	for _, p := range protocols.All.Names() {
+		if n := len(scripts.List(p)); n < 4 {
+			t.Errorf("%s has %d ready scripts", p, n)
+		}
+	}
+	if _, err := scripts.Get("agent-select", "swich"); err == nil || !strings.Contains(err.Error(), `did you mean "switch"?`) {
+		t.Error(err)
+	}
+}
+
+// tested says how a tester plays with a script that is a server.
+type tested struct {
+	as     string   // the protocol of the steps; "": that of the script
+	driver string   // "": the first
+	role   string   // of the target; "": the default one
+	lines  []string // the steps; one that begins with ! must fail
+}
+
+const (
+	session  = "client A has a session"
+	switches = `client A switches to "debugger"`
+	switched = `client A is switched from "general" to "debugger"`
+	abc      = `a session of agents "a", "b" and "c" where agent "a" is active`
+)
+
+var played = map[string]tested{
+	"agent-select switch": {driver: "ws", lines: []string{session, switches, switched, `client A switches to "nobody"`,
+		`client A is refused with "agent_not_found"`}},
+	"agent-select refuse": {driver: "ws", lines: []string{session, switches, `client A is refused with "agent_not_found"`,
+		"!" + switched}},
+	"agent-select busy": {driver: "ws", lines: []string{session, "client A is running a turn", switches,
+		`client A is refused with "agent_busy"`, "client A aborts", switches, switched}},
+	"agent-select confirm": {driver: "ws", lines: []string{session, "client A is asked to confirm a tool", "client A confirms"}},
+	"agent-select restart": {driver: "ws", lines: []string{session, switches, "!" + switched}},
+
+	"agent-client switch":  {as: "agent-select", driver: "sse", lines: []string{session, switches, switched}},
+	"agent-client late":    {as: "agent-select", driver: "sse", lines: []string{session, switches, switched}},
+	"agent-client refuse":  {as: "agent-select", driver: "sse", lines: []string{session, switches, "!" + switched}},
+	"agent-client busy":    {as: "agent-select", driver: "sse", lines: []string{session, "client A is running a turn", switches, `client A is refused with "agent_busy"`}},
+	"agent-client confirm": {as: "agent-select", driver: "sse", lines: []string{session, "client A is asked to confirm a tool", "client A confirms"}},
+
+	"session-chat echo":      {lines: []string{`client A chats with "red"`, `client A receives the answer of "red"`, `client A is answered by "red"`}},
+	"session-chat interrupt": {lines: []string{`"red" is running a turn`, `client A interrupts "red"`, `the turn of "red" is interrupted`}},
+	"session-chat error":     {lines: []string{`client A chats with "red"`, `!client A is answered by "red"`}},
+	"session-chat crash":     {lines: []string{`client A chats with "red"`, `!client A is answered by "red"`}},
+
+	"session-runtime turn":    {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`, `"t1" is accepted`}},
+	"session-runtime timeout": {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`, `"t1" is accepted`}},
+	"session-runtime switch":  {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`}},
+	"session-runtime silent":  {driver: "ws", lines: []string{abc, `the user says "t1"`, `!"t1" reaches agent "a"`}},
+
+	"external-agent host":   {role: "relay", lines: []string{"agent A connects", "agent A is connected"}},
+	"external-agent refuse": {role: "relay", lines: []string{"agent A connects", "agent A is connected"}},
+	"external-agent slow":   {role: "relay", lines: []string{"agent A connects", "agent A is connected"}},
+	"external-agent gone":   {role: "relay", lines: []string{"agent A connects", "agent A is connected"}},
+}
+
+// open plays a script against the parties of a tester.
+func open(t *testing.T, s *script.Script, how tested) *simulator.Session {
+	t.Helper()
+	p := play(t, s, "")
+	protocol := how.as
+	if protocol == "" {
+		protocol = s.Protocol
+	}
+	profile, err := protocols.Kinds().ForURL(protocol, p.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile.Limits.Event.Duration = time.Second
+	o := runner.Options{Protocols: protocols.All, Profile: profile, Launcher: target.NewLauncher(profile), Role: how.role}
+	if how.driver != "" {
+		o.Drivers = []string{how.driver}
+	}
+	live, err := simulator.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { live.Close() })
+	return live
+}
+
+// play plays a script; at is the URL of the program if the party is a client.
+func play(t *testing.T, s *script.Script, at string) *counterpart.Play {
+	t.Helper()
+	p, err := counterpart.Open(context.Background(), counterpart.Options{Protocol: s.Protocol, As: s.As, Script: s,
+		Connect: at, TypeOf: bundled.All.Find(s.Protocol).TypeOf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// TestServers plays the scripts that are servers with the steps of a tester.
+func TestServers(t *testing.T) {
+	for name, how := range played {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			protocol, name, _ := strings.Cut(name, " ")
+			s, err := scripts.Get(protocol, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			live := open(t, s, how)
+			for _, line := range how.lines {
+				text, fails := strings.CutPrefix(line, "!")
+				got, err := live.Do(t.Context(), text, steps.StepArg{})
+				if failed := got.Err != nil || len(got.Failures) > 0; err != nil || failed != fails {
+					t.Fatalf("%s: %v, %v, %v\n%s", line, err, got.Err, got.Failures,
+						strings.Join(live.Transcript().Excerpt(live.Transcript().Len(), 12, 0, 200), "\n"))
+				}
+			}
+		})
+	}
+}
+
+// TestClients plays the scripts that are clients with the bundled servers, up to their last state.
+func TestClients(t *testing.T) {
+	for _, s := range scripts.List("") {
+		if s.Client() == "" {
+			continue
+		}
+		t.Run(s.Protocol+" "+s.Name, func(t *testing.T) {
+			t.Parallel()
+			party := bundled.All.Find(s.Protocol).Parties()[0]
+			base, stop, err := party.Start(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			p := play(t, s, base)
+			defer p.Close()
+			timeout := time.After(within)
+			for p.State().At != "done" {
+				select {
+				case <-p.Changed():
+				case <-time.After(20 * time.Millisecond):
+				case <-timeout:
+					t.Fatalf("it is %q\n%s", p.State().At,
+						strings.Join(p.Transcript().Excerpt(p.Transcript().Len(), 12, 0, 300), "\n"))
+				}
+			}
+		})
+	}
+}
