@@ -106,7 +106,7 @@ func (p *Play) ask(m gate.Message, typ string) (actions []script.Action, matched
 
 // opened accepts a stream or socket, unless the script refuses it or the bundled target is asked.
 func (p *Play) opened(ctx context.Context, m gate.Message, actions []script.Action, matched, peer bool) gate.Decision {
-	reply := gate.Message{Status: http.StatusOK}
+	reply := gate.Message{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}}
 	if strings.EqualFold(m.Header.Get("Upgrade"), "websocket") {
 		reply.Status = http.StatusSwitchingProtocols
 		if offered := m.Header.Values("Sec-WebSocket-Protocol"); len(offered) > 0 {

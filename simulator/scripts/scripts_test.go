@@ -2,6 +2,7 @@ package scripts_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"parley/steps"
 	"parley/steps/protocols"
 	"parley/target"
+	"parley/transcript"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,10 +50,11 @@ func TestReady(t *testing.T) {
 
 // tested says how a tester plays with a script that is a server.
 type tested struct {
-	as     string   // the protocol of the steps; "": that of the script
-	driver string   // "": the first
-	role   string   // of the target; "": the default one
-	lines  []string // the steps; one that begins with ! must fail
+	as     string // the protocol of the steps; "": that of the script
+	driver string // "": the first
+	role   string // of the target; "": the default one
+	// steps; "!" and a step that must fail; "A>" and a raw message; "?" and words of what the script says then
+	lines []string
 }
 
 const (
@@ -64,34 +67,52 @@ const (
 var played = map[string]tested{
 	"agent-select switch": {driver: "ws", lines: []string{session, switches, switched, `client A switches to "nobody"`,
 		`client A is refused with "agent_not_found"`}},
-	"agent-select refuse": {driver: "ws", lines: []string{session, switches, `client A is refused with "agent_not_found"`,
-		"!" + switched}},
-	"agent-select busy": {driver: "ws", lines: []string{session, "client A is running a turn", switches,
-		`client A is refused with "agent_busy"`, "client A aborts", switches, switched}},
-	"agent-select confirm": {driver: "ws", lines: []string{session, "client A is asked to confirm a tool", "client A confirms"}},
+	"agent-select refuse": {driver: "ws", lines: []string{session, switches, "!" + switched, "? error"}},
+	"agent-select busy": {driver: "ws", lines: []string{session, switches, switched, `A> {"type":"chat","content":"x"}`,
+		"? message", `A> {"type":"switch_agent","agentId":"general"}`, "? error agent_busy", `A> {"type":"abort"}`,
+		"? complete", `A> {"type":"switch_agent","agentId":"general"}`, "? agent_switched General"}},
+	"agent-select confirm": {driver: "ws", lines: []string{session, `A> {"type":"chat","content":"x"}`,
+		"? tool_confirmation_request run_command"}},
 	"agent-select restart": {driver: "ws", lines: []string{session, switches, "!" + switched}},
 
-	"agent-client switch":  {as: "agent-select", driver: "sse", lines: []string{session, switches, switched}},
-	"agent-client late":    {as: "agent-select", driver: "sse", lines: []string{session, switches, switched}},
-	"agent-client refuse":  {as: "agent-select", driver: "sse", lines: []string{session, switches, "!" + switched}},
-	"agent-client busy":    {as: "agent-select", driver: "sse", lines: []string{session, "client A is running a turn", switches, `client A is refused with "agent_busy"`}},
-	"agent-client confirm": {as: "agent-select", driver: "sse", lines: []string{session, "client A is asked to confirm a tool", "client A confirms"}},
+	"agent-client switch": {as: "agent-select", driver: "sse", lines: []string{session, switches, switched}},
+	"agent-client late":   {as: "agent-select", driver: "sse", lines: []string{session, switches, switched}},
+	"agent-client refuse": {as: "agent-select", driver: "sse", lines: []string{session, switches, "!" + switched, "? error"}},
+	"agent-client busy": {as: "agent-select", driver: "sse", lines: []string{session, switches, switched,
+		`A> POST /message {"type":"chat","content":"x"}`, "? message", switches, "? error agent_busy"}},
+	"agent-client confirm": {as: "agent-select", driver: "sse", lines: []string{session,
+		`A> POST /message {"type":"chat","content":"x"}`, "? tool_confirmation_request run_command"}},
 
-	"session-chat echo":      {lines: []string{`client A chats with "red"`, `client A receives the answer of "red"`, `client A is answered by "red"`}},
-	"session-chat interrupt": {lines: []string{`"red" is running a turn`, `client A interrupts "red"`, `the turn of "red" is interrupted`}},
-	"session-chat error":     {lines: []string{`client A chats with "red"`, `!client A is answered by "red"`}},
-	"session-chat crash":     {lines: []string{`client A chats with "red"`, `!client A is answered by "red"`}},
+	"session-chat echo": {lines: []string{`client A chats with "red"`, `client A receives the answer of "red"`,
+		`client A is answered by "red"`}},
+	"session-chat interrupt": {lines: []string{`client A chats with "red"`, "? stream", `A> {"type":"interrupt","agent_id":"red"}`,
+		"? result interrupted", `A> {"type":"interrupt","agent_id":"red"}`, "? error"}},
+	"session-chat error": {lines: []string{`client A chats with "red"`, "? error", "? result error"}},
+	"session-chat crash": {lines: []string{`client A chats with "red"`, `!client A is answered by "red"`}},
 
-	"session-runtime turn":    {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`, `"t1" is accepted`}},
-	"session-runtime timeout": {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`, `"t1" is accepted`}},
-	"session-runtime switch":  {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`}},
-	"session-runtime silent":  {driver: "ws", lines: []string{abc, `the user says "t1"`, `!"t1" reaches agent "a"`}},
+	"session-runtime turn": {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`,
+		`"t1" is accepted`, `agent "a" acknowledges "t1"`, "? AGENT_STARTED", `agent "a" ends "t1"`,
+		`the frontend gets what was sent of "t1"`}},
+	"session-runtime timeout": {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`,
+		`"t1" is accepted`, "? ROUTE_TIMEOUT"}},
+	"session-runtime switch": {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`,
+		`the user switches to agent "b"`, "? AGENT_SWITCHED", `the user says "t2"`, `"t2" reaches agent "b"`}},
+	"session-runtime silent": {driver: "ws", lines: []string{abc, `the user says "t1"`, `!"t1" reaches agent "a"`}},
 
-	"external-agent host":   {role: "relay", lines: []string{"agent A connects", "agent A is connected"}},
-	"external-agent refuse": {role: "relay", lines: []string{"agent A connects", "agent A is connected"}},
-	"external-agent slow":   {role: "relay", lines: []string{"agent A connects", "agent A is connected"}},
-	"external-agent gone":   {role: "relay", lines: []string{"agent A connects", "agent A is connected"}},
+	"external-agent host": {role: "relay", lines: []string{joins, "? relay.joined", starts, "? state.updated", calls,
+		`? tool.result "ok":true`, "? state.updated m1", looks, "? snapshot.state m1", ends, "? session.ended"}},
+	"external-agent refuse": {role: "relay", lines: []string{joins, starts, "? state.updated", calls, `? tool.result "ok":false`}},
+	"external-agent slow":   {role: "relay", lines: []string{joins, starts, "? state.updated", calls, `? tool.result "ok":true`}},
+	"external-agent gone":   {role: "relay", lines: []string{joins, starts, "? state.updated", calls, "? closed"}},
 }
+
+const (
+	joins  = `A> {"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"x"}}`
+	starts = `A> {"v":"mvp-0.2","type":"session.start","id":"2","payload":{"studyId":"s","participantId":"p"}}`
+	calls  = `A> {"v":"mvp-0.2","type":"tool.call","id":"3","payload":{"toolName":"select","params":{"itemId":"m1"},"reason":"r"}}`
+	looks  = `A> {"v":"mvp-0.2","type":"snapshot.get","id":"4","payload":{}}`
+	ends   = `A> {"v":"mvp-0.2","type":"session.end","id":"5","payload":{"reason":"r"}}`
+)
 
 // open plays a script against the parties of a tester.
 func open(t *testing.T, s *script.Script, how tested) *simulator.Session {
@@ -141,16 +162,55 @@ func TestServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			live := open(t, s, how)
+			if how.role != "" {
+				do(t, live, "agent A connects", false)
+			}
+			mark := 0
 			for _, line := range how.lines {
-				text, fails := strings.CutPrefix(line, "!")
-				got, err := live.Do(t.Context(), text, steps.StepArg{})
-				if failed := got.Err != nil || len(got.Failures) > 0; err != nil || failed != fails {
-					t.Fatalf("%s: %v, %v, %v\n%s", line, err, got.Err, got.Failures,
-						strings.Join(live.Transcript().Excerpt(live.Transcript().Len(), 12, 0, 200), "\n"))
+				if words, ok := strings.CutPrefix(line, "? "); ok {
+					mark = hears(t, live, mark, words)
+				} else if body, ok := strings.CutPrefix(line, "A> "); ok {
+					if mark, err = live.Send(t.Context(), "A", []byte(body)); err != nil {
+						t.Fatalf("%s: %v", line, err)
+					}
+				} else {
+					text, fails := strings.CutPrefix(line, "!")
+					mark = live.Transcript().Len()
+					do(t, live, text, fails)
 				}
 			}
 		})
 	}
+}
+
+// do does a step.
+func do(t *testing.T, live *simulator.Session, text string, fails bool) {
+	t.Helper()
+	got, err := live.Do(t.Context(), text, steps.StepArg{})
+	if failed := got.Err != nil || len(got.Failures) > 0; err != nil || failed != fails {
+		t.Fatalf("%s: %v, %v, %v\n%s", text, err, got.Err, got.Failures, last(live.Transcript()))
+	}
+}
+
+func last(of *transcript.Transcript) string {
+	return strings.Join(of.Excerpt(of.Len(), 12, 0, 200), "\n")
+}
+
+// hears waits for a record that has all words, and returns its number.
+func hears(t *testing.T, live *simulator.Session, mark int, words string) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	r, err := live.Transcript().Await(ctx, mark, func(r *transcript.Record) bool {
+		text := string(r.Kind) + " " + string(r.Bytes)
+		return r.Dir == transcript.Received && !slices.ContainsFunc(strings.Fields(words), func(word string) bool {
+			return !strings.Contains(text, word)
+		})
+	})
+	if err != nil {
+		t.Fatalf("no %s\n%s", words, last(live.Transcript()))
+	}
+	return r.N
 }
 
 // TestClients plays the scripts that are clients with the bundled servers, up to their last state.
@@ -176,7 +236,7 @@ func TestClients(t *testing.T) {
 				case <-time.After(20 * time.Millisecond):
 				case <-timeout:
 					t.Fatalf("it is %q\n%s", p.State().At,
-						strings.Join(p.Transcript().Excerpt(p.Transcript().Len(), 12, 0, 300), "\n"))
+						last(p.Transcript()))
 				}
 			}
 		})
