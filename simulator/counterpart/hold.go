@@ -51,7 +51,7 @@ func (p *Play) Held() []Held {
 type NotHeldError struct{ N int }
 
 func (e *NotHeldError) Error() string {
-	return fmt.Sprintf("message %d is not held (any more): it was decided on, its time was over, or its connection ended", e.N)
+	return fmt.Sprintf("message %d is not held (any more): it was decided on, or its time or connection ended", e.N)
 }
 
 // Decide decides on a held message. The error is a *NotHeldError, or says what is wrong with the decision.

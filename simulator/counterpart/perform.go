@@ -204,7 +204,8 @@ func (p *Play) connect(ctx context.Context, a script.Action) error {
 	if a.Transport == "sse" {
 		return p.listen(at, a)
 	}
-	c, _, err := websocket.Dial(ctx, at, &websocket.DialOptions{Subprotocols: a.Subprotocols, HTTPHeader: headers(a.Header)}) //nolint:bodyclose // it has none
+	c, _, err := websocket.Dial(ctx, at, &websocket.DialOptions{Subprotocols: a.Subprotocols,
+		HTTPHeader: headers(a.Header)}) //nolint:bodyclose // it has none
 	if err != nil {
 		return err
 	}

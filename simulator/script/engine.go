@@ -183,7 +183,8 @@ func (e *Engine) fill(all []action, f *filling) (out []Action) {
 
 // filled returns an action with its variables filled in.
 func (a *action) filled(f *filling) (Action, error) {
-	out := Action{Do: a.do, After: a.after, Event: a.event, Binary: a.binary, Status: a.status, Header: maps.Clone(a.header),
+	out := Action{Do: a.do, After: a.after, Event: a.event, Binary: a.binary, Status: a.status,
+		Header: maps.Clone(a.header),
 		Method: a.method, Path: a.path, Transport: a.transport, Subprotocols: a.subs, Line: a.line}
 	var err error
 	if out.Body, err = f.bytes(a.body); err != nil {

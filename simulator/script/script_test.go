@@ -34,29 +34,36 @@ func TestMistakes(t *testing.T) {
 		{"twice", head + "as: b\nrules: []", head + "rules: []", 4, 1, "already defined"},
 		{"an alias", head + "vars: {a: &x 1}\nrules: []", head + "vars: {a: 1}\nrules: []", 4, 11, "no anchors"},
 		{"no on", head + "rules:\n- answer: []", head + "rules:\n- on: ping", 5, 3, "on is missing"},
-		{"no action", head + "rules:\n- on: a\n  answer: [{after: 1s}]", head + "rules:\n- on: a\n  answer: [{send: x, after: 1s}]",
+		{"no action", head + "rules:\n- on: a\n  answer: [{after: 1s}]",
+			head + "rules:\n- on: a\n  answer: [{send: x, after: 1s}]",
 			6, 13, "and this has 0"},
 		{"two actions", head + "rules:\n- on: a\n  answer: [{send: x, respond: 200}]",
 			head + "rules:\n- on: a\n  answer: [{send: x}, {respond: 200}]", 6, 13, "and this has 2"},
 		{"a time", head + "rules:\n- on: a\n  answer: [{send: x, after: 50}]",
 			head + "rules:\n- on: a\n  answer: [{send: x, after: 50ms}]", 6, 29, "such as 50ms"},
-		{"a status", head + "rules:\n- on: a\n  answer: [{respond: 99}]", head + "rules:\n- on: a\n  answer: [{respond: 299}]",
+		{"a status", head + "rules:\n- on: a\n  answer: [{respond: 99}]",
+			head + "rules:\n- on: a\n  answer: [{respond: 299}]",
 			6, 22, "an HTTP status"},
 		{"a request", head + "rules:\n- on: {request: post x}", head + "rules:\n- on: {request: POST /x}", 5, 17,
 			`write it like "POST /message"`},
-		{"a pointer", head + "rules:\n- on: {where: {a: 1}}", head + "rules:\n- on: {where: {/a: 1}}", 5, 16, "no JSON Pointer"},
+		{"a pointer", head + "rules:\n- on: {where: {a: 1}}", head + "rules:\n- on: {where: {/a: 1}}", 5, 16,
+			"no JSON Pointer"},
 		{"a pattern", head + "rules:\n- on: {where: {/a: {match: '('}}}", head + "rules:\n- on: {where: {/a: {match: 'a+'}}}",
 			5, 28, "no regular expression"},
 		{"a variable", head + "rules:\n- on: a\n  set: {agent: x}\n  answer: [{send: '${agnt}'}]",
 			head + "rules:\n- on: a\n  set: {agent: x}\n  answer: [{send: '${agent}'}]", 7, 19, `did you mean "agent"?`},
-		{"a hole", head + "rules:\n- on: a\n  answer: [{send: '${a b}'}]", head + "rules:\n- on: a\n  answer: [{send: '${/a b}'}]",
+		{"a hole", head + "rules:\n- on: a\n  answer: [{send: '${a b}'}]",
+			head + "rules:\n- on: a\n  answer: [{send: '${/a b}'}]",
 			6, 19, "neither a variable"},
-		{"a guard", head + "rules:\n- on: a\n  when: {busy: true}", head + "vars: {busy: true}\nrules:\n- on: a\n  when: {busy: true}",
+		{"a guard", head + "rules:\n- on: a\n  when: {busy: true}",
+			head + "vars: {busy: true}\nrules:\n- on: a\n  when: {busy: true}",
 			5, 1, `nothing sets the variable "busy"`},
 		{"too often", head + "rules:\n- on: a\n  answer: [{send: x, repeat: 1001}]",
 			head + "rules:\n- on: a\n  answer: [{send: x, repeat: 1000}]", 6, 30, "from 1 to 1000"},
-		{"its own name", head + "vars: {id: 1}\nrules: []", head + "vars: {ids: 1}\nrules: []", 4, 8, "no name of a variable"},
-		{"two kinds", head + "rules:\n- on: {open: true, close: true}", head + "rules:\n- on: {open: true}", 5, 8, "one of request"},
+		{"its own name", head + "vars: {id: 1}\nrules: []", head + "vars: {ids: 1}\nrules: []", 4, 8,
+			"no name of a variable"},
+		{"two kinds", head + "rules:\n- on: {open: true, close: true}", head + "rules:\n- on: {open: true}", 5, 8,
+			"one of request"},
 		{"an address", head + "start: [{connect: 'ws://x/y'}]", head + "start: [{connect: /y}]", 4, 19, "connect is a path"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -152,7 +159,8 @@ rules:
   set: {before: "${agent}", agent: "${/agentId}", count: "${/n}"}
   state: waiting
   answer:
-  - {send: {type: switched, from: "${before}", to: "${agent}", n: "${count}", "b<": [1, null, true, "x ${agent} ${/n}"]}}
+  - {send: {type: switched, from: "${before}", to: "${agent}", n: "${count}", "b<": [1, null, true,
+	"x ${agent} ${/n}"]}}
   - {send: "part ${n} ${id}", after: 50ms, repeat: 2, to: "${party}"}
 - on: {type: switch, where: {/n: {in: [1, 2.0]}, /agentId: {not: {is: x}}}}
   answer: [close]
@@ -203,7 +211,8 @@ rules:
 			t.Errorf("%s: %s (state %s)\nwant %s (state %s)\n%+v", step.reason, got, e.State(), step.want, step.state, e.Trace())
 		}
 	}
-	if diff := cmp.Diff(map[string]any{"agent": "debug", "before": "plan", "count": json.Number("8")}, e.Vars()); diff != "" {
+	if diff := cmp.Diff(map[string]any{"agent": "debug", "before": "plan", "count": json.Number("8")},
+		e.Vars()); diff != "" {
 		t.Error(diff)
 	}
 }

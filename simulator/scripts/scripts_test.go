@@ -43,7 +43,8 @@ func TestReady(t *testing.T) {
 			t.Errorf("%s has %d ready scripts", p, n)
 		}
 	}
-	if _, err := scripts.Get("agent-select", "swich"); err == nil || !strings.Contains(err.Error(), `did you mean "switch"?`) {
+	if _, err := scripts.Get("agent-select", "swich"); err == nil || !strings.Contains(err.Error(),
+		`did you mean "switch"?`) {
 		t.Error(err)
 	}
 }
@@ -77,7 +78,8 @@ var played = map[string]tested{
 
 	"agent-client switch": {as: "agent-select", driver: "sse", lines: []string{session, switches, switched}},
 	"agent-client late":   {as: "agent-select", driver: "sse", lines: []string{session, switches, switched}},
-	"agent-client refuse": {as: "agent-select", driver: "sse", lines: []string{session, switches, "!" + switched, "? error"}},
+	"agent-client refuse": {as: "agent-select", driver: "sse", lines: []string{session, switches, "!" + switched,
+		"? error"}},
 	"agent-client busy": {as: "agent-select", driver: "sse", lines: []string{session, switches, switched,
 		`A> POST /message {"type":"chat","content":"x"}`, "? message", switches, "? error agent_busy"}},
 	"agent-client confirm": {as: "agent-select", driver: "sse", lines: []string{session,
@@ -85,7 +87,8 @@ var played = map[string]tested{
 
 	"session-chat echo": {lines: []string{`client A chats with "red"`, `client A receives the answer of "red"`,
 		`client A is answered by "red"`}},
-	"session-chat interrupt": {lines: []string{`client A chats with "red"`, "? stream", `A> {"type":"interrupt","agent_id":"red"}`,
+	"session-chat interrupt": {lines: []string{`client A chats with "red"`, "? stream",
+		`A> {"type":"interrupt","agent_id":"red"}`,
 		"? result interrupted", `A> {"type":"interrupt","agent_id":"red"}`, "? error"}},
 	"session-chat error": {lines: []string{`client A chats with "red"`, "? error", "? result error"}},
 	"session-chat crash": {lines: []string{`client A chats with "red"`, `!client A is answered by "red"`}},
@@ -101,8 +104,10 @@ var played = map[string]tested{
 
 	"external-agent host": {role: "relay", lines: []string{joins, "? relay.joined", starts, "? state.updated", calls,
 		`? tool.result "ok":true`, "? state.updated m1", looks, "? snapshot.state m1", ends, "? session.ended"}},
-	"external-agent refuse": {role: "relay", lines: []string{joins, starts, "? state.updated", calls, `? tool.result "ok":false`}},
-	"external-agent slow":   {role: "relay", lines: []string{joins, starts, "? state.updated", calls, `? tool.result "ok":true`}},
+	"external-agent refuse": {role: "relay", lines: []string{joins, starts, "? state.updated", calls,
+		`? tool.result "ok":false`}},
+	"external-agent slow":   {role: "relay", lines: []string{joins, starts, "? state.updated", calls,
+		`? tool.result "ok":true`}},
 	"external-agent gone":   {role: "relay", lines: []string{joins, starts, "? state.updated", calls, "? closed"}},
 }
 
