@@ -161,8 +161,8 @@ func TestAsk(t *testing.T) {
 		want   string // the agent that is reported; "": nothing is
 	}{
 		{"sent as it is", counterpart.Decision{}, "debugger"},
-		{"edited", counterpart.Decision{Instead: [][]byte{[]byte(`{"type":"agent_switched","data":{"currentAgentId":"plan"}}`)}},
-			"plan"},
+		{"edited", counterpart.Decision{Instead: [][]byte{
+			[]byte(`{"type":"agent_switched","data":{"currentAgentId":"plan"}}`)}}, "plan"},
 		{"dropped", counterpart.Decision{Drop: true}, ""},
 		{"delayed", counterpart.Decision{After: 10 * time.Millisecond}, "debugger"},
 	} {

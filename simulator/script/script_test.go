@@ -231,7 +231,8 @@ func TestLacking(t *testing.T) {
 
 // TestBounds checks that a variable cannot grow without end.
 func TestBounds(t *testing.T) {
-	e := parse(t, "vars: {x: '0123456789'}\nrules:\n- on: a\n  set: {x: '${x}${x}'}\n  answer: [{send: '${x}'}]").Engine(fixed())
+	const doubles = "vars: {x: '0123456789'}\nrules:\n- on: a\n  set: {x: '${x}${x}'}\n  answer: [{send: '${x}'}]"
+	e := parse(t, doubles).Engine(fixed())
 	most := 0
 	for range 40 {
 		actions, _ := e.On(message("a", `{}`))

@@ -2,6 +2,8 @@ package scripts_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +48,26 @@ func TestReady(t *testing.T) {
 	if _, err := scripts.Get("agent-select", "swich"); err == nil || !strings.Contains(err.Error(),
 		`did you mean "switch"?`) {
 		t.Error(err)
+	}
+}
+
+// TestDocumented checks that the example of the reference is a script, and that its mistakes are told so.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/simulator-scripts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	if _, err := script.Parse("example", []byte(example)); err != nil {
+		t.Error(err)
+	}
+	wrong := strings.Replace(strings.Replace(example, "answer:", "anwser:", 1), `"${agent}", agent:`, `"${agnt}", agent:`, 1)
+	_, err = script.Parse("my-server.yaml", []byte(wrong))
+	for _, line := range strings.Split(fmt.Sprint(err), "\n") {
+		if _, told, _ := strings.Cut(line, ": "); !strings.Contains(string(page), ": "+told) {
+			t.Errorf("not as documented: %s", line)
+		}
 	}
 }
 
@@ -106,17 +128,18 @@ var played = map[string]tested{
 		`? tool.result "ok":true`, "? state.updated m1", looks, "? snapshot.state m1", ends, "? session.ended"}},
 	"external-agent refuse": {role: "relay", lines: []string{joins, starts, "? state.updated", calls,
 		`? tool.result "ok":false`}},
-	"external-agent slow":   {role: "relay", lines: []string{joins, starts, "? state.updated", calls,
+	"external-agent slow": {role: "relay", lines: []string{joins, starts, "? state.updated", calls,
 		`? tool.result "ok":true`}},
-	"external-agent gone":   {role: "relay", lines: []string{joins, starts, "? state.updated", calls, "? closed"}},
+	"external-agent gone": {role: "relay", lines: []string{joins, starts, "? state.updated", calls, "? closed"}},
 }
 
 const (
 	joins  = `A> {"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"x"}}`
 	starts = `A> {"v":"mvp-0.2","type":"session.start","id":"2","payload":{"studyId":"s","participantId":"p"}}`
-	calls  = `A> {"v":"mvp-0.2","type":"tool.call","id":"3","payload":{"toolName":"select","params":{"itemId":"m1"},"reason":"r"}}`
-	looks  = `A> {"v":"mvp-0.2","type":"snapshot.get","id":"4","payload":{}}`
-	ends   = `A> {"v":"mvp-0.2","type":"session.end","id":"5","payload":{"reason":"r"}}`
+	calls  = `A> {"v":"mvp-0.2","type":"tool.call","id":"3","payload":{"toolName":"select",` +
+		`"params":{"itemId":"m1"},"reason":"r"}}`
+	looks = `A> {"v":"mvp-0.2","type":"snapshot.get","id":"4","payload":{}}`
+	ends  = `A> {"v":"mvp-0.2","type":"session.end","id":"5","payload":{"reason":"r"}}`
 )
 
 // open plays a script against the parties of a tester.
