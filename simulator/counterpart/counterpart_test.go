@@ -92,6 +92,29 @@ func (c *client) says(text string) {
 	}
 }
 
+// agentBefore returns the agent of the agent_switched before a message of a type; "" if there is none.
+func (c *client) agentBefore(typ string) (agent string) {
+	c.Helper()
+	for {
+		_, b, err := c.c.Read(c.ctx)
+		if err != nil {
+			c.Fatal(err)
+		}
+		var m struct {
+			Type string
+			Data struct {
+				CurrentAgentID string `json:"currentAgentId"`
+			}
+		}
+		if json.Unmarshal(b, &m) == nil && m.Type == typ {
+			return agent
+		}
+		if m.Type == "agent_switched" {
+			agent = m.Data.CurrentAgentID
+		}
+	}
+}
+
 // begins asks for a session and returns its id.
 func (c *client) begins() string {
 	c.Helper()
@@ -188,28 +211,7 @@ func TestAsk(t *testing.T) {
 				t.Errorf("decided twice: %v", err)
 			}
 			c.says(`{"type":"switch_agent","agentId":"nobody","sessionId":"` + session + `"}`) // an error is not asked about
-			got := ""
-			for {
-				_, b, err := c.c.Read(c.ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var m struct {
-					Type string
-					Data map[string]any
-				}
-				_ = json.Unmarshal(b, &m)
-				if m.Type == "error" {
-					break
-				}
-				if m.Type == "agent_switched" {
-					for _, v := range m.Data {
-						if name, ok := v.(string); ok && (name == "debugger" || name == "plan") {
-							got = name
-						}
-					}
-				}
-			}
+			got := c.agentBefore("error")
 			if got != tt.want {
 				t.Errorf("heard of %q, want %q", got, tt.want)
 			}

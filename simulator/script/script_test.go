@@ -18,54 +18,57 @@ import (
 
 const head = "script: s\nprotocol: p\nas: server\n"
 
+// mistakes are scripts with a mistake, and their right twins.
+var mistakes = []struct {
+	reason, wrong, right string
+	line, column         int
+	want                 string
+}{
+	{"no YAML", "script: [", "script: s\nprotocol: p\nas: server\nrules: []", 1, 9, "it is no YAML"},
+	{"empty", "", head + "rules: []", 1, 1, "empty"},
+	{"two documents", head + "rules: []\n---\na: b\n", head + "rules: []", 6, 2, "one document"},
+	{"no name", "protocol: p\nas: s\nrules: []", head + "rules: []", 1, 1, "script is missing (script: busy-server)"},
+	{"no rules", head, head + "rules: []", 1, 1, "rules is missing"},
+	{"unknown key", head + "rule: []\nrules: []", head + "rules: []", 4, 1, `did you mean "rules"?`},
+	{"twice", head + "as: b\nrules: []", head + "rules: []", 4, 1, "already defined"},
+	{"an alias", head + "vars: {a: &x 1}\nrules: []", head + "vars: {a: 1}\nrules: []", 4, 11, "no anchors"},
+	{"no on", head + "rules:\n- answer: []", head + "rules:\n- on: ping", 5, 3, "on is missing"},
+	{"no action", head + "rules:\n- on: a\n  answer: [{after: 1s}]",
+		head + "rules:\n- on: a\n  answer: [{send: x, after: 1s}]",
+		6, 13, "and this has 0"},
+	{"two actions", head + "rules:\n- on: a\n  answer: [{send: x, respond: 200}]",
+		head + "rules:\n- on: a\n  answer: [{send: x}, {respond: 200}]", 6, 13, "and this has 2"},
+	{"a time", head + "rules:\n- on: a\n  answer: [{send: x, after: 50}]",
+		head + "rules:\n- on: a\n  answer: [{send: x, after: 50ms}]", 6, 29, "such as 50ms"},
+	{"a status", head + "rules:\n- on: a\n  answer: [{respond: 99}]",
+		head + "rules:\n- on: a\n  answer: [{respond: 299}]",
+		6, 22, "an HTTP status"},
+	{"a request", head + "rules:\n- on: {request: post x}", head + "rules:\n- on: {request: POST /x}", 5, 17,
+		`write it like "POST /message"`},
+	{"a pointer", head + "rules:\n- on: {where: {a: 1}}", head + "rules:\n- on: {where: {/a: 1}}", 5, 16,
+		"no JSON Pointer"},
+	{"a pattern", head + "rules:\n- on: {where: {/a: {match: '('}}}", head + "rules:\n- on: {where: {/a: {match: 'a+'}}}",
+		5, 28, "no regular expression"},
+	{"a variable", head + "rules:\n- on: a\n  set: {agent: x}\n  answer: [{send: '${agnt}'}]",
+		head + "rules:\n- on: a\n  set: {agent: x}\n  answer: [{send: '${agent}'}]", 7, 19, `did you mean "agent"?`},
+	{"a hole", head + "rules:\n- on: a\n  answer: [{send: '${a b}'}]",
+		head + "rules:\n- on: a\n  answer: [{send: '${/a b}'}]",
+		6, 19, "neither a variable"},
+	{"a guard", head + "rules:\n- on: a\n  when: {busy: true}",
+		head + "vars: {busy: true}\nrules:\n- on: a\n  when: {busy: true}",
+		5, 1, `nothing sets the variable "busy"`},
+	{"too often", head + "rules:\n- on: a\n  answer: [{send: x, repeat: 1001}]",
+		head + "rules:\n- on: a\n  answer: [{send: x, repeat: 1000}]", 6, 30, "from 1 to 1000"},
+	{"its own name", head + "vars: {id: 1}\nrules: []", head + "vars: {ids: 1}\nrules: []", 4, 8,
+		"no name of a variable"},
+	{"two kinds", head + "rules:\n- on: {open: true, close: true}", head + "rules:\n- on: {open: true}", 5, 8,
+		"one of request"},
+	{"an address", head + "start: [{connect: 'ws://x/y'}]", head + "start: [{connect: /y}]", 4, 19, "connect is a path"},
+}
+
 // TestMistakes checks that each mistake is reported at its place with its mend; each row has a right twin.
 func TestMistakes(t *testing.T) {
-	for _, tt := range []struct {
-		reason, wrong, right string
-		line, column         int
-		want                 string
-	}{
-		{"no YAML", "script: [", "script: s\nprotocol: p\nas: server\nrules: []", 1, 9, "it is no YAML"},
-		{"empty", "", head + "rules: []", 1, 1, "empty"},
-		{"two documents", head + "rules: []\n---\na: b\n", head + "rules: []", 6, 2, "one document"},
-		{"no name", "protocol: p\nas: s\nrules: []", head + "rules: []", 1, 1, "script is missing (script: busy-server)"},
-		{"no rules", head, head + "rules: []", 1, 1, "rules is missing"},
-		{"unknown key", head + "rule: []\nrules: []", head + "rules: []", 4, 1, `did you mean "rules"?`},
-		{"twice", head + "as: b\nrules: []", head + "rules: []", 4, 1, "already defined"},
-		{"an alias", head + "vars: {a: &x 1}\nrules: []", head + "vars: {a: 1}\nrules: []", 4, 11, "no anchors"},
-		{"no on", head + "rules:\n- answer: []", head + "rules:\n- on: ping", 5, 3, "on is missing"},
-		{"no action", head + "rules:\n- on: a\n  answer: [{after: 1s}]",
-			head + "rules:\n- on: a\n  answer: [{send: x, after: 1s}]",
-			6, 13, "and this has 0"},
-		{"two actions", head + "rules:\n- on: a\n  answer: [{send: x, respond: 200}]",
-			head + "rules:\n- on: a\n  answer: [{send: x}, {respond: 200}]", 6, 13, "and this has 2"},
-		{"a time", head + "rules:\n- on: a\n  answer: [{send: x, after: 50}]",
-			head + "rules:\n- on: a\n  answer: [{send: x, after: 50ms}]", 6, 29, "such as 50ms"},
-		{"a status", head + "rules:\n- on: a\n  answer: [{respond: 99}]",
-			head + "rules:\n- on: a\n  answer: [{respond: 299}]",
-			6, 22, "an HTTP status"},
-		{"a request", head + "rules:\n- on: {request: post x}", head + "rules:\n- on: {request: POST /x}", 5, 17,
-			`write it like "POST /message"`},
-		{"a pointer", head + "rules:\n- on: {where: {a: 1}}", head + "rules:\n- on: {where: {/a: 1}}", 5, 16,
-			"no JSON Pointer"},
-		{"a pattern", head + "rules:\n- on: {where: {/a: {match: '('}}}", head + "rules:\n- on: {where: {/a: {match: 'a+'}}}",
-			5, 28, "no regular expression"},
-		{"a variable", head + "rules:\n- on: a\n  set: {agent: x}\n  answer: [{send: '${agnt}'}]",
-			head + "rules:\n- on: a\n  set: {agent: x}\n  answer: [{send: '${agent}'}]", 7, 19, `did you mean "agent"?`},
-		{"a hole", head + "rules:\n- on: a\n  answer: [{send: '${a b}'}]",
-			head + "rules:\n- on: a\n  answer: [{send: '${/a b}'}]",
-			6, 19, "neither a variable"},
-		{"a guard", head + "rules:\n- on: a\n  when: {busy: true}",
-			head + "vars: {busy: true}\nrules:\n- on: a\n  when: {busy: true}",
-			5, 1, `nothing sets the variable "busy"`},
-		{"too often", head + "rules:\n- on: a\n  answer: [{send: x, repeat: 1001}]",
-			head + "rules:\n- on: a\n  answer: [{send: x, repeat: 1000}]", 6, 30, "from 1 to 1000"},
-		{"its own name", head + "vars: {id: 1}\nrules: []", head + "vars: {ids: 1}\nrules: []", 4, 8,
-			"no name of a variable"},
-		{"two kinds", head + "rules:\n- on: {open: true, close: true}", head + "rules:\n- on: {open: true}", 5, 8,
-			"one of request"},
-		{"an address", head + "start: [{connect: 'ws://x/y'}]", head + "start: [{connect: /y}]", 4, 19, "connect is a path"},
-	} {
+	for _, tt := range mistakes {
 		t.Run(tt.reason, func(t *testing.T) {
 			_, err := script.Parse("x.yaml", []byte(tt.wrong))
 			var e *script.Error
@@ -145,6 +148,34 @@ func message(typ, body string) script.Message {
 	return script.Message{Party: "C1", Kind: "message", Type: typ, Body: []byte(body)}
 }
 
+// exchange has messages for the script of TestRules, and what it answers.
+var exchange = []struct {
+	reason string
+	in     script.Message
+	want   string // actions as do, party, status and body; "-": no rule matches
+	state  string
+}{
+	{"a variable in a condition", message("switch", `{"agentId":"general"}`),
+		`send  0 {"type":"same","at":"2026-01-02T03:04:05.000Z"}`, "idle"},
+	{"variables are set before they are used, and keep their types", message("change", `{"agentId":"plan","n":7}`),
+		`send  0 {"type":"switched","from":"general","to":"plan","n":7,"b<":[1,null,true,"x plan 7"]}|` +
+			`send C1 0 part 1 id-1|send C1 0 part 2 id-2`, "waiting"},
+	{"a member that must not exist", message("switch", `{"agentId":"other","n":7,"force":true}`), "-", "waiting"},
+	{"a member that is no text", message("switch", `{"agentId":["other"],"n":7}`), "-", "waiting"},
+	{"again", message("change", `{"agentId":"debug","n":8}`),
+		`send  0 {"type":"switched","from":"plan","to":"debug","n":8,"b<":[1,null,true,"x debug 8"]}|` +
+			`send C1 0 part 1 id-3|send C1 0 part 2 id-4`, "waiting"},
+	{"no third time", message("change", `{"agentId":"third","n":8}`), "-", "waiting"},
+	{"numbers are equal by value", message("switch", `{"agentId":"y","n":2}`), "close  0 ", "waiting"},
+	{"not", message("switch", `{"agentId":"x","n":2}`), "-", "waiting"},
+	{"no JSON", message("", `{"agentId"`), "-", "waiting"},
+	{"a request", script.Message{Kind: "request", Method: "POST", Path: "/message?x=1", Body: []byte("{}")},
+		`respond  201 {"ok":true}`, "waiting"},
+	{"another method", script.Message{Kind: "request", Method: "PUT", Path: "/message"}, "-", "waiting"},
+	{"a connection", script.Message{Kind: "open", Path: "/events"}, "refuse  503 later", "waiting"},
+	{"its end", script.Message{Kind: "close"}, "", "gone"},
+}
+
 // TestRules checks which rules match, and what they answer.
 func TestRules(t *testing.T) {
 	s := parse(t, `
@@ -172,32 +203,7 @@ rules:
   state: gone
 `)
 	e := s.Engine(fixed())
-	for _, step := range []struct {
-		reason string
-		in     script.Message
-		want   string // actions as do, party, status and body; "-": no rule matches
-		state  string
-	}{
-		{"a variable in a condition", message("switch", `{"agentId":"general"}`),
-			`send  0 {"type":"same","at":"2026-01-02T03:04:05.000Z"}`, "idle"},
-		{"variables are set before they are used, and keep their types", message("change", `{"agentId":"plan","n":7}`),
-			`send  0 {"type":"switched","from":"general","to":"plan","n":7,"b<":[1,null,true,"x plan 7"]}|` +
-				`send C1 0 part 1 id-1|send C1 0 part 2 id-2`, "waiting"},
-		{"a member that must not exist", message("switch", `{"agentId":"other","n":7,"force":true}`), "-", "waiting"},
-		{"a member that is no text", message("switch", `{"agentId":["other"],"n":7}`), "-", "waiting"},
-		{"again", message("change", `{"agentId":"debug","n":8}`),
-			`send  0 {"type":"switched","from":"plan","to":"debug","n":8,"b<":[1,null,true,"x debug 8"]}|` +
-				`send C1 0 part 1 id-3|send C1 0 part 2 id-4`, "waiting"},
-		{"no third time", message("change", `{"agentId":"third","n":8}`), "-", "waiting"},
-		{"numbers are equal by value", message("switch", `{"agentId":"y","n":2}`), "close  0 ", "waiting"},
-		{"not", message("switch", `{"agentId":"x","n":2}`), "-", "waiting"},
-		{"no JSON", message("", `{"agentId"`), "-", "waiting"},
-		{"a request", script.Message{Kind: "request", Method: "POST", Path: "/message?x=1", Body: []byte("{}")},
-			`respond  201 {"ok":true}`, "waiting"},
-		{"another method", script.Message{Kind: "request", Method: "PUT", Path: "/message"}, "-", "waiting"},
-		{"a connection", script.Message{Kind: "open", Path: "/events"}, "refuse  503 later", "waiting"},
-		{"its end", script.Message{Kind: "close"}, "", "gone"},
-	} {
+	for _, step := range exchange {
 		actions, matched := e.On(step.in)
 		got := "-"
 		if matched {

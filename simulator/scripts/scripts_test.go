@@ -62,7 +62,8 @@ func TestDocumented(t *testing.T) {
 	if _, err := script.Parse("example", []byte(example)); err != nil {
 		t.Error(err)
 	}
-	wrong := strings.Replace(strings.Replace(example, "answer:", "anwser:", 1), `"${agent}", agent:`, `"${agnt}", agent:`, 1)
+	wrong := strings.Replace(example, "answer:", "anwser:", 1)
+	wrong = strings.Replace(wrong, `"${agent}", agent:`, `"${agnt}", agent:`, 1)
 	_, err = script.Parse("my-server.yaml", []byte(wrong))
 	for _, line := range strings.Split(fmt.Sprint(err), "\n") {
 		if _, told, _ := strings.Cut(line, ": "); !strings.Contains(string(page), ": "+told) {
