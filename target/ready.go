@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"syscall"
 	"time"
 
@@ -154,6 +155,18 @@ func prober() *http.Client {
 	}
 }
 
+// dial connects to an address. The limit does not count the times at which this process was kept from running.
+func dial(ctx context.Context, at string, within time.Duration) (net.Conn, error) {
+	limited, cancel := deadline.WithLimit(ctx, within)
+	defer cancel()
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(limited, "tcp", at)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = os.ErrDeadlineExceeded
+	}
+	return conn, err
+}
+
 // listens checks that a server accepts connections at a base URL; *UnreachableError if not. Every address of the host
 // gets an equal share of the time.
 func listens(ctx context.Context, base string, within time.Duration) error {
@@ -165,10 +178,9 @@ func listens(ctx context.Context, base string, within time.Duration) error {
 		return &UnreachableError{base, []Attempt{{host, err}}}
 	}
 	failed := &UnreachableError{URL: base}
-	dialer := net.Dialer{Timeout: within / time.Duration(len(addrs))}
 	for _, addr := range addrs {
 		at := net.JoinHostPort(addr, port)
-		conn, err := dialer.DialContext(ctx, "tcp", at)
+		conn, err := dial(ctx, at, within/time.Duration(len(addrs)))
 		if err == nil {
 			return conn.Close()
 		}
