@@ -25,8 +25,10 @@ type Transcript struct {
 	decode func(*Record) // fills Record.Event; called once per record, before the record is visible
 
 	mu       sync.Mutex
+	base     int // records before the first of records: in spill, or lost with it
 	records  []Record
-	bytes    int
+	bytes    int    // of records
+	spill    *spill // nil: the transcript is bounded, and all in memory
 	overflow int
 	changed  chan struct{} // closed and replaced at each append
 }
@@ -45,22 +47,42 @@ func (t *Transcript) Began() time.Time { return t.start }
 func (t *Transcript) Append(r Record) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.records) >= MaxRecords || t.bytes+min(len(r.Bytes), MaxPayload) > MaxBytes {
+	if t.full(&r) {
 		t.overflow++
 		return 0
 	}
-	r.N, r.At = len(t.records)+1, time.Since(t.start)
+	r.N, r.At = t.base+len(t.records)+1, time.Since(t.start)
 	if t.decode != nil {
 		t.decode(&r)
 	}
 	if r.Late { // it keeps its label, but is not judged
 		r.Event = nil
 	}
-	t.bytes += r.bound()
+	weight := r.bound()
+	if t.spill != nil {
+		weight = r.weight()
+	}
+	t.bytes += weight
 	t.records = append(t.records, r)
+	if t.spill != nil {
+		t.relieve()
+	}
 	close(t.changed)
 	t.changed = make(chan struct{})
 	return r.N
+}
+
+// full reports whether a record exceeds the bounds.
+func (t *Transcript) full(r *Record) bool {
+	if t.spill != nil {
+		return t.spill.full()
+	}
+	return exceeds(len(t.records), t.bytes, r)
+}
+
+// exceeds reports whether a record exceeds the bounds of a transcript without Keep.
+func exceeds(records, bytes int, r *Record) bool {
+	return records >= MaxRecords || bytes+min(len(r.Bytes), MaxPayload) > MaxBytes
 }
 
 // bound cuts a record to the part that is kept, and returns its size. An event refers to its whole payload.
@@ -78,6 +100,15 @@ func (r *Record) bound() int {
 	return weight + len(r.Label) + len(r.Type)
 }
 
+// weight is bound's size of a record that is bounded already.
+func (r *Record) weight() int {
+	weight := len(r.Bytes) + len(r.Label) + len(r.Type)
+	if r.Event != nil {
+		weight += r.Cut
+	}
+	return weight
+}
+
 // Remark records a note of the harness.
 func (t *Transcript) Remark(conn, format string, args ...any) {
 	t.Append(Record{Conn: conn, Dir: Noted, Kind: Remark, Label: fmt.Sprintf(format, args...)})
@@ -87,7 +118,7 @@ func (t *Transcript) Remark(conn, format string, args ...any) {
 func (t *Transcript) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.records)
+	return t.base + len(t.records)
 }
 
 // Overflow returns the number of records that exceeded the bounds and were dropped.
@@ -97,14 +128,16 @@ func (t *Transcript) Overflow() int {
 	return t.overflow
 }
 
-// After returns the records with a number above mark.
+// After returns the records with a number above mark. Those that are in a file are read from it; From and Page read
+// less at a time.
 func (t *Transcript) After(mark int) []Record {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if mark >= len(t.records) {
-		return nil
+	all, next, end := t.batch(mark)
+	for end == nil {
+		var more []Record
+		more, next, end = t.batch(next)
+		all = append(all, more...)
 	}
-	return t.records[max(mark, 0):len(t.records):len(t.records)]
+	return all
 }
 
 // All returns every record so far.
@@ -122,20 +155,19 @@ func Judged(records []Record) []Record {
 // first, it returns the context's cause; a record that was there before is never missed. match sees each record once,
 // in order, and must not change it.
 func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
-	next := max(mark, 0)
 	for over := false; ; {
-		t.mu.Lock()
-		fresh, changed := t.records[min(next, len(t.records)):], t.changed
-		t.mu.Unlock()
+		fresh, next, changed := t.batch(mark)
 		for i := range fresh {
 			if match(&fresh[i]) {
 				return fresh[i], nil
 			}
 		}
+		if mark = next; changed == nil {
+			continue
+		}
 		if over {
 			return Record{}, context.Cause(ctx)
 		}
-		next += len(fresh)
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -147,14 +179,12 @@ func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bo
 // Excerpt renders record n with up to before records before it and after records after it.
 func (t *Transcript) Excerpt(n, before, after, width int) []string {
 	var out []string
-	for _, r := range t.All() {
-		if r.N >= n-before && r.N <= n+after {
-			mark := "  "
-			if r.N == n {
-				mark = "▸ "
-			}
-			out = append(out, mark+r.Line(width))
+	for _, r := range t.Page(n-before-1, n+after-max(n-before-1, 0)) {
+		mark := "  "
+		if r.N == n {
+			mark = "▸ "
 		}
+		out = append(out, mark+r.Line(width))
 	}
 	return out
 }

@@ -1,0 +1,296 @@
+package transcript
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"os"
+	"slices"
+	"time"
+)
+
+// Keep bounds the part of a transcript that is in memory: the newest records. Older ones are in a temporary file. Zero
+// values mean the defaults.
+type Keep struct {
+	Records int    // the most records in memory; default 10,000
+	Bytes   int    // the most bytes of their payloads, labels and types; default 16 MiB
+	File    int64  // the most bytes of the file; default 4 GiB. Once it is full, further records are only counted
+	Dir     string // the folder of the file; default os.TempDir
+}
+
+// Blocks of the file. One is read at a time.
+const (
+	blockRecords = 256
+	blockBytes   = 1 << 20
+)
+
+// spill holds the older records of a transcript. Blocks are written once and never changed.
+type spill struct {
+	keep   Keep
+	file   *os.File
+	size   int64
+	blocks []block
+	buf    []byte
+	closed bool
+}
+
+// block is a stretch of the file.
+type block struct {
+	last   int // number of its last record
+	offset int64
+	size   int
+}
+
+// NewSpilling starts a transcript without the bounds of New: it keeps its newest records in memory, and moves older
+// ones to a temporary file. See New about decode. It may be called again for a record that was moved and whose
+// Event.Data was of a type other than those of Event; other events are stored. The error is that of making the file.
+// The caller must call Close.
+func NewSpilling(decode func(*Record), k Keep) (*Transcript, error) {
+	k.Records, k.Bytes = cmp.Or(k.Records, 10_000), cmp.Or(k.Bytes, 16<<20)
+	k.File = cmp.Or(k.File, 4<<30)
+	f, err := os.CreateTemp(k.Dir, "parley-transcript-*")
+	if err != nil {
+		return nil, fmt.Errorf("keep a transcript: %w", err)
+	}
+	_ = os.Remove(f.Name()) // where an open file can be removed, nothing is left behind even if the process is killed
+	t := New(decode)
+	t.spill = &spill{keep: k, file: f}
+	return t, nil
+}
+
+// Close removes the file of a transcript made by NewSpilling. The records in memory stay, and more can be appended.
+// It may be called again.
+func (t *Transcript) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.spill == nil || t.spill.closed {
+		return nil
+	}
+	t.spill.closed, t.spill.blocks = true, nil
+	err := t.spill.file.Close()
+	_ = os.Remove(t.spill.file.Name())
+	return err
+}
+
+func (s *spill) full() bool { return s.size >= s.keep.File }
+
+// relieve moves the oldest quarter of what may be in memory to the file, once there is more than that. Records that
+// cannot be written are lost, and count as overflow.
+func (t *Transcript) relieve() {
+	k := t.spill.keep
+	if len(t.records) <= k.Records && t.bytes <= k.Bytes {
+		return
+	}
+	n, left := 0, t.bytes
+	for n < len(t.records)-1 && (len(t.records)-n > k.Records*3/4 || left > k.Bytes/4*3) {
+		left -= t.records[n].weight()
+		n++
+	}
+	for from := 0; from < n; {
+		to, size := from, 0
+		for to < n && to-from < blockRecords && size < blockBytes {
+			size += t.records[to].weight()
+			to++
+		}
+		if err := t.spill.write(t.records[from:to]); err != nil {
+			t.overflow += to - from
+		}
+		from = to
+	}
+	t.base += n
+	t.records, t.bytes = append(make([]Record, 0, k.Records+1), t.records[n:]...), left // frees the others
+}
+
+// write appends a block.
+func (s *spill) write(records []Record) error {
+	if s.closed {
+		return os.ErrClosed
+	}
+	s.buf = s.buf[:0]
+	for i := range records {
+		s.buf = appendRecord(s.buf, &records[i])
+	}
+	if _, err := s.file.WriteAt(s.buf, s.size); err != nil {
+		return err
+	}
+	s.blocks = append(s.blocks, block{records[len(records)-1].N, s.size, len(s.buf)})
+	s.size += int64(len(s.buf))
+	if cap(s.buf) > 4*blockBytes {
+		s.buf = nil
+	}
+	return nil
+}
+
+// batch returns the next records with a number above mark that can be had at once: those in memory, or those of a
+// block of the file. next is the mark for what follows. changed is nil if there may be more; at the end it is closed by
+// the next append. Records that were lost are left out.
+func (t *Transcript) batch(mark int) (records []Record, next int, changed <-chan struct{}) {
+	mark = max(mark, 0)
+	t.mu.Lock()
+	if mark >= t.base {
+		defer t.mu.Unlock()
+		from := min(mark-t.base, len(t.records))
+		if from == len(t.records) {
+			return nil, mark, t.changed
+		}
+		records = t.records[from:len(t.records):len(t.records)]
+		return records, mark + len(records), t.changed
+	}
+	at, _ := slices.BinarySearchFunc(t.spill.blocks, mark+1, func(b block, n int) int { return b.last - n })
+	if at == len(t.spill.blocks) {
+		defer t.mu.Unlock()
+		return nil, t.base, nil
+	}
+	b, file := t.spill.blocks[at], t.spill.file
+	t.mu.Unlock()
+	records, err := t.read(file, b)
+	if err != nil { // it was closed meanwhile, or its disk fails
+		return nil, b.last, nil
+	}
+	from, _ := slices.BinarySearchFunc(records, mark+1, func(r Record, n int) int { return r.N - n })
+	return slices.Clip(records[from:]), b.last, nil
+}
+
+// read reads a block.
+func (t *Transcript) read(file *os.File, b block) ([]Record, error) {
+	buf := make([]byte, b.size)
+	if _, err := file.ReadAt(buf, b.offset); err != nil {
+		return nil, err
+	}
+	d := decoder{in: buf}
+	var all []Record
+	for len(d.in) > 0 && !d.broken {
+		r, foreign := d.record()
+		if foreign && t.decode != nil {
+			t.mu.Lock()
+			t.decode(&r)
+			t.mu.Unlock()
+		}
+		all = append(all, r)
+	}
+	if d.broken {
+		return nil, fmt.Errorf("the file of a transcript is damaged before record %d", b.last)
+	}
+	return all, nil
+}
+
+// From yields the records with a number above mark, up to those that are there when it reaches the end. It holds a
+// small part of what is in a file at a time.
+func (t *Transcript) From(mark int) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		for {
+			records, next, end := t.batch(mark)
+			for _, r := range records {
+				if !yield(r) {
+					return
+				}
+			}
+			if end != nil {
+				return
+			}
+			mark = next
+		}
+	}
+}
+
+// Page returns at most limit records with a number above mark.
+func (t *Transcript) Page(mark, limit int) []Record {
+	var out []Record
+	for r := range t.From(max(mark, 0)) {
+		if len(out) >= limit {
+			break
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// First returns the records that a transcript made by New would have kept, all of them if they are within its bounds.
+// Whole reports the latter.
+func (t *Transcript) First() (records []Record, whole bool) {
+	if t.spill == nil {
+		return t.All(), true
+	}
+	weight := 0
+	for r := range t.From(0) {
+		if exceeds(len(records), weight, &r) {
+			return records, false
+		}
+		weight += r.weight()
+		records = append(records, r)
+	}
+	return records, true
+}
+
+// Changed returns a channel that the next append closes. Take it before you look at the records.
+func (t *Transcript) Changed() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.changed
+}
+
+// appendRecord encodes a record.
+func appendRecord(b []byte, r *Record) []byte {
+	b = appendInt(b, int64(r.N), int64(r.At), int64(r.Status), int64(r.Cut), int64(r.Reply))
+	b = appendText(b, r.Conn, string(r.Dir), string(r.Kind), r.Label, r.Type)
+	flags := byte(0)
+	for i, on := range []bool{r.Flushed, r.Late, r.Bytes != nil, r.Event != nil} {
+		if on {
+			flags |= 1 << i
+		}
+	}
+	foreign := len(b)
+	b = append(b, flags)
+	if r.Bytes != nil {
+		b = appendText(b, string(r.Bytes))
+	}
+	if r.Event == nil {
+		return b
+	}
+	before := len(b)
+	e, known := r.Event, true
+	b = appendText(b, e.Type)
+	b = appendInt(b, int64(len(e.Faults)))
+	b = appendText(b, e.Faults...)
+	again := int64(0)
+	if e.Again {
+		again = 1
+	}
+	b = appendInt(b, again)
+	for _, v := range []any{e.Data, e.RequestID, e.Timestamp, e.Envelope} {
+		b = appendValue(b, v, &known)
+	}
+	if !known { // it is decoded again
+		b[foreign] = flags&^(1<<3) | 1<<4
+		b = b[:before]
+	}
+	return b
+}
+
+// record decodes a record. Foreign: its event is to be decoded again.
+func (d *decoder) record() (r Record, foreign bool) {
+	r = Record{N: int(d.int()), At: time.Duration(d.int()), Status: int(d.int()), Cut: int(d.int()), Reply: int(d.int()),
+		Conn: d.text(), Dir: Dir(d.text()), Kind: Kind(d.text()), Label: d.text(), Type: d.text()}
+	flags := d.byte()
+	r.Flushed, r.Late = flags&1 != 0, flags&2 != 0
+	if flags&4 != 0 {
+		r.Bytes = []byte(d.text())
+	}
+	if flags&8 == 0 {
+		return r, flags&16 != 0
+	}
+	e := &Event{Type: d.text()}
+	if n := d.int(); n > 0 && n < math.MaxInt32 {
+		for range n {
+			if d.broken {
+				break
+			}
+			e.Faults = append(e.Faults, d.text())
+		}
+	}
+	e.Again = d.int() == 1
+	e.Data, e.RequestID, e.Timestamp, e.Envelope = d.value(), d.value(), d.value(), d.value()
+	r.Event = e
+	return r, false
+}

@@ -1,0 +1,132 @@
+package transcript
+
+import (
+	"encoding/binary"
+	"encoding/json"
+)
+
+// Tags of the encoded values of an event.
+const (
+	isNil byte = iota
+	isFalse
+	isTrue
+	isNumber
+	isText
+	isList
+	isObject
+)
+
+// appendValue encodes a value of an event. Known is set to false if it has a type that no event decoded from JSON has.
+func appendValue(b []byte, v any, known *bool) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, isNil)
+	case bool:
+		if v {
+			return append(b, isTrue)
+		}
+		return append(b, isFalse)
+	case json.Number:
+		return appendText(append(b, isNumber), string(v))
+	case string:
+		return appendText(append(b, isText), v)
+	case []any:
+		if v == nil {
+			break
+		}
+		b = appendInt(append(b, isList), int64(len(v)))
+		for _, one := range v {
+			b = appendValue(b, one, known)
+		}
+		return b
+	case map[string]any:
+		if v == nil {
+			break
+		}
+		b = appendInt(append(b, isObject), int64(len(v)))
+		for name, one := range v {
+			b = appendValue(appendText(b, name), one, known)
+		}
+		return b
+	}
+	*known = false
+	return append(b, isNil)
+}
+
+func appendInt(b []byte, all ...int64) []byte {
+	for _, n := range all {
+		b = binary.AppendVarint(b, n)
+	}
+	return b
+}
+
+func appendText(b []byte, all ...string) []byte {
+	for _, s := range all {
+		b = append(appendInt(b, int64(len(s))), s...)
+	}
+	return b
+}
+
+// decoder reads what was encoded. After a mistake it is broken, and reads zero values.
+type decoder struct {
+	in     []byte
+	broken bool
+}
+
+func (d *decoder) int() int64 {
+	n, size := binary.Varint(d.in)
+	if size <= 0 {
+		d.in, d.broken = nil, true
+		return 0
+	}
+	d.in = d.in[size:]
+	return n
+}
+
+func (d *decoder) byte() byte {
+	if len(d.in) == 0 {
+		d.broken = true
+		return 0
+	}
+	b := d.in[0]
+	d.in = d.in[1:]
+	return b
+}
+
+func (d *decoder) text() string {
+	n := d.int()
+	if n < 0 || n > int64(len(d.in)) {
+		d.in, d.broken = nil, true
+		return ""
+	}
+	s := string(d.in[:n])
+	d.in = d.in[n:]
+	return s
+}
+
+func (d *decoder) value() any {
+	switch d.byte() {
+	case isFalse:
+		return false
+	case isTrue:
+		return true
+	case isNumber:
+		return json.Number(d.text())
+	case isText:
+		return d.text()
+	case isList:
+		list := []any{}
+		for n := d.int(); n > 0 && !d.broken; n-- {
+			list = append(list, d.value())
+		}
+		return list
+	case isObject:
+		object := map[string]any{}
+		for n := d.int(); n > 0 && !d.broken; n-- {
+			name := d.text()
+			object[name] = d.value()
+		}
+		return object
+	}
+	return nil
+}
