@@ -143,6 +143,7 @@ func during(ctx context.Context, t *door.Terminal, live *simulator.Session, do f
 	var printing sync.WaitGroup
 	printing.Go(func() { t.Follow(following) })
 	err := do()
+	_ = live.Check(ctx) // what the monitors have not said yet is printed before the end; interrupted, it is not
 	stop()
 	printing.Wait()
 	live.Close()

@@ -56,7 +56,7 @@ func OpenLive(ctx context.Context, o Options) (*Live, error) {
 	l := &Live{Protocol: r.protocol, Role: r.role, Driver: d.name, URL: r.shared.BaseURL(), Redactor: r.redact,
 		Nonce: fmt.Sprintf("live-%s-%x", d.name, r.salt)}
 	env := &steps.Env{Profile: o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain,
-		Strict: o.Strict, Redact: r.redact}
+		Strict: o.Strict, Redact: r.redact, Keep: &transcript.Keep{}}
 	l.Live, err = steps.OpenLive(ctx, &steps.Suite{Protocol: r.protocol, Env: env,
 		Begin: func(context.Context, *godog.Scenario) steps.Slot { return steps.Slot{Run: r.shared, Nonce: l.Nonce} }})
 	if err != nil {
@@ -67,11 +67,13 @@ func OpenLive(ctx context.Context, o Options) (*Live, error) {
 	return l, nil
 }
 
-// Close ends the session and the target, and returns the result of the session as a scenario. It may be called again.
+// Close ends the session and the target, and returns the result of the session as a scenario. Of the transcript it
+// keeps what is in memory. It may be called again.
 func (l *Live) Close() steps.Result {
 	l.once.Do(func() {
 		l.last = l.Live.Close()
 		l.close()
+		_ = l.Transcript().Close() // nobody misses its file
 	})
 	return l.last
 }

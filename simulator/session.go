@@ -31,10 +31,21 @@ type Session struct {
 	live   *runner.Live
 	ledger *verdict.Ledger
 
+	judging context.CancelFunc // ends the goroutine that runs the monitors
+	judge   sync.WaitGroup
+	over    chan struct{} // closed at the end
+
+	checking sync.Mutex // held while monitors run
+	seen     int        // the last record that monitors of single records have judged
+	whole    int        // records at the last run of all monitors; see due
+	cost     time.Duration
+
 	mu    sync.Mutex
 	done  []Did
-	told  map[finding]bool // findings of monitors that Follow has reported
 	worst map[string]verdict.Outcome
+	found []steps.Failure // findings of monitors, the first of each monitor and clause
+	fresh chan struct{}   // closed and replaced with each of them
+	known known
 }
 
 // Did is a step that was executed, with its result, or another action of the session.
@@ -44,12 +55,6 @@ type Did struct {
 	Arg    steps.StepArg
 	Judged steps.Judged
 	From   int // number of the last record before it
-}
-
-// finding identifies a finding of a monitor.
-type finding struct {
-	monitor, clause string
-	at              int
 }
 
 // Open launches or reaches the target of o, and begins a session with it. See runner.OpenLive for the options that
@@ -64,7 +69,11 @@ func Open(ctx context.Context, o runner.Options) (*Session, error) {
 		live.Close()
 		return nil, err
 	}
-	return &Session{live: live, ledger: ledger, told: map[finding]bool{}, worst: map[string]verdict.Outcome{}}, nil
+	s := &Session{live: live, ledger: ledger, over: make(chan struct{}), worst: map[string]verdict.Outcome{},
+		fresh: make(chan struct{})}
+	ctx, s.judging = context.WithCancel(ctx)
+	s.judge.Go(func() { s.judgeOn(ctx) })
+	return s, nil
 }
 
 // Protocol returns the id of the session's protocol.
@@ -158,20 +167,36 @@ func (s *Session) Record(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(rec.Add(s.Transcript().All()...), buffered.Flush())
+	for r := range s.Transcript().From(0) {
+		err = errors.Join(err, rec.Add(r))
+	}
+	return errors.Join(err, buffered.Flush())
 }
 
-// Close ends the session like any scenario, stops the target if the session started it, and returns the result. It
-// may be called again.
+// Close ends the session like any scenario, stops the target if the session started it, and returns the result. What
+// its transcript holds in memory stays readable. It may be called again.
 func (s *Session) Close() steps.Result {
+	s.judging()
+	s.judge.Wait()
+	s.checking.Lock()
+	defer s.checking.Unlock()
+	_ = s.judgeNew(context.Background()) // steps.ErrLiveOver: it is the second call
 	res := s.live.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, j := range slices.Concat(res.Clauses, res.Monitors) {
-		if j.Reason != "not reached" {
-			s.settle(j)
+	select {
+	case <-s.over:
+		return res
+	default:
+	}
+	var monitors []steps.Failure
+	for _, f := range res.Failures {
+		if f.Monitor != "" {
+			monitors = append(monitors, f)
 		}
 	}
+	said := slices.DeleteFunc(slices.Concat(res.Clauses, res.Monitors),
+		func(j verdict.Judgement) bool { return j.Reason == "not reached" })
+	s.tell(said, monitors)
+	close(s.over)
 	return res
 }
 
@@ -187,64 +212,4 @@ func (s *Session) Party(name string) Party { return Party{s, name} }
 // Do executes the step that consists of the party's name and text.
 func (p Party) Do(ctx context.Context, text string) (steps.Judged, error) {
 	return p.s.Do(ctx, p.name+" "+text, steps.StepArg{})
-}
-
-// Event is what Follow reports: a record, or a monitor's finding on the records so far.
-type Event struct {
-	Record  *transcript.Record // nil: a finding
-	Failure steps.Failure      // with Monitor, Clause, Expected, Observed and At
-}
-
-// quiet is how long the monitors wait after the last record, so that they see whole exchanges and a flood costs only
-// one run.
-const quiet = 30 * time.Millisecond
-
-// Follow reports each record after mark as it comes, and each finding of the monitors once, until ctx or the session
-// ends. It returns the number of the last record. It calls tell from one goroutine; records queue up meanwhile.
-func (s *Session) Follow(ctx context.Context, mark int, tell func(Event)) int {
-	t := s.Transcript()
-	fresh := false
-	for {
-		wait, cancel := ctx, context.CancelFunc(func() {})
-		if fresh {
-			wait, cancel = context.WithTimeout(ctx, quiet)
-		}
-		_, err := t.Await(wait, mark, func(r *transcript.Record) bool { return r.N > mark })
-		cancel()
-		for _, r := range t.After(mark) {
-			mark, fresh = r.N, true
-			tell(Event{Record: &r})
-		}
-		if ctx.Err() != nil {
-			return mark
-		}
-		if err != nil { // quiet has passed without a record
-			fresh = false
-			s.monitor(ctx, tell)
-		}
-	}
-}
-
-// monitor reports the findings of monitors that were not reported before.
-func (s *Session) monitor(ctx context.Context, tell func(Event)) {
-	said, failures, err := s.live.Judge(ctx)
-	if err != nil {
-		return
-	}
-	var news []steps.Failure
-	s.mu.Lock()
-	for _, j := range said {
-		s.settle(j)
-	}
-	for _, f := range failures {
-		key := finding{f.Monitor, f.Clause, f.At}
-		if !s.told[key] {
-			s.told[key] = true
-			news = append(news, f)
-		}
-	}
-	s.mu.Unlock()
-	for _, f := range news {
-		tell(Event{Failure: f})
-	}
 }

@@ -171,7 +171,7 @@ func (f *Failure) count(other Failure) {
 // missing reports whether a failed check only means that an answer was late, or that the target had no room for the
 // request. A wrong answer is wrong however busy the target is.
 func (w *World) missing(c verdict.Finding) bool {
-	if at := w.T.After(c.At - 1); c.At > 0 && len(at) > 0 && at[0].Dir == transcript.Received {
+	if at := w.T.Page(c.At-1, 1); c.At > 0 && len(at) > 0 && at[0].Dir == transcript.Received {
 		switch at[0].Kind {
 		// a page always looks like something; a failure carries no message
 		case transcript.Snapshot, transcript.Failure:
@@ -187,7 +187,7 @@ func (w *World) ended(c verdict.Finding) bool {
 	if c.Miss == nil || c.Miss.At == 0 {
 		return false
 	}
-	at := w.T.After(c.Miss.At - 1)
+	at := w.T.Page(c.Miss.At-1, 1)
 	return len(at) > 0 && (at[0].Kind == transcript.Closed || at[0].Kind == transcript.Failure)
 }
 

@@ -15,6 +15,7 @@ import (
 	messages "github.com/cucumber/messages/go/v21"
 
 	"parley/driver"
+	"parley/monitor"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -29,6 +30,8 @@ type Live struct {
 	world   *World
 	exprs   []string
 	result  Result
+
+	monitors []monitor.Monitor // those of the target's role
 }
 
 // Judged is the result of one step of a Live.
@@ -61,6 +64,11 @@ const going = "the live session goes on"
 // whole session. If the Slot is skipped, OpenLive returns an error. The session ends with ctx, or by Close.
 func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
 	l := &Live{orders: make(chan order), closing: make(chan struct{}), over: make(chan struct{})}
+	for _, m := range s.Protocol.Monitors() {
+		if m.For(s.Env.Role) {
+			l.monitors = append(l.monitors, m)
+		}
+	}
 	told := s.Done
 	suite := *s
 	suite.Done = func(res Result) {
@@ -150,25 +158,6 @@ func (l *Live) Transcript() *transcript.Transcript { return l.world.T }
 func (l *Live) Do(ctx context.Context, text string, arg StepArg) (out Judged, err error) {
 	failed := l.order(ctx, func(ctx context.Context, r *scenario) { out, err = r.carryOut(ctx, text, arg) })
 	return out, errors.Join(failed, err)
-}
-
-// Judge runs the monitors on everything so far, and returns what they would say if the session ended now.
-func (l *Live) Judge(ctx context.Context) (out []verdict.Judgement, failures []Failure, err error) {
-	err = l.order(ctx, func(_ context.Context, r *scenario) {
-		kept := r.world.failures
-		r.world.failures = slices.Clone(kept)
-		for i := range r.world.failures { // the monitors add following findings to the copies
-			r.world.failures[i].Following = slices.Clone(kept[i].Following)
-		}
-		for _, m := range r.s.Protocol.Monitors() {
-			if m.For(r.world.Env.Role) {
-				said, found := r.world.monitored(m, r.world.T.All())
-				out, failures = append(out, said...), append(failures, found...)
-			}
-		}
-		r.world.failures = kept
-	})
-	return out, failures, err
 }
 
 // Send writes raw bytes to the connection of a party, and returns the number of the record.

@@ -195,7 +195,11 @@ func (r *scenario) before(ctx context.Context, sc *godog.Scenario) (context.Cont
 		tags = append(tags, t.Name)
 	}
 	r.started = time.Now()
-	r.world = NewWorld(r.s.Env, r.slot.Run, r.slot.Nonce, tags, r.s.Protocol.Bind(r.s.Env, r.slot.Run))
+	t, err := r.s.Env.transcript(r.s.Protocol.Bind(r.s.Env, r.slot.Run))
+	if err != nil {
+		return ctx, err
+	}
+	r.world = newWorld(r.s.Env, r.slot.Run, r.slot.Nonce, tags, t)
 	r.world.beside, r.world.lender, r.world.turns = r.slot.Beside, r.slot.Lender, r.slot.Turns
 	if begun := r.s.Env.Begun; begun != nil {
 		begun(r.world.T)
@@ -250,6 +254,9 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 		defer r.slot.Release()
 	}
 	if r.world == nil {
+		if r.slot.Skip == "" && err != nil { // it could not begin
+			r.slot.Skip, r.slot.Reason = verdict.HarnessError, err.Error()
+		}
 		r.s.Done(Result{Scenario: sc, Driver: r.s.Env.Driver.Name(), Outcome: r.slot.Skip, Reason: r.slot.Reason,
 			Clauses: skipped(sc, r.slot)})
 		return nil
@@ -296,8 +303,9 @@ func (w *World) repeated(records []transcript.Record) (n int) {
 // result sums up the scenario and runs the monitors on its transcript.
 func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	outcome, reason := w.outcome(err)
+	first, whole := w.T.First()
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),
-		Notes: w.notes, Security: w.warnings, Records: w.T.All(), Evidence: w.evidence, Lost: w.T.Overflow(),
+		Notes: w.notes, Security: w.warnings, Records: first, Evidence: w.evidence, Lost: w.T.Overflow(),
 		Reached: w.reached, Late: w.late}
 	if n := w.repeated(res.Records); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests went down with their connection before any answer, and "+
@@ -306,6 +314,10 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	if res.Lost > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept",
 			res.Lost))
+	}
+	if !whole {
+		res.Notes = append(res.Notes, fmt.Sprintf("the monitors judged the first %d records of %d, as in a run", len(first),
+			w.T.Len()))
 	}
 	var found []Failure
 	for _, m := range monitors {

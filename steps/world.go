@@ -41,6 +41,9 @@ type Env struct {
 	// Begun, if not nil, is called with the transcript of each scenario that begins. Set it only while no scenario runs.
 	Begun func(*transcript.Transcript)
 
+	// Keep, if not nil, lets transcripts grow without the bounds of a run: older records are in a file.
+	Keep *transcript.Keep
+
 	// Learnt holds what scenarios have found out about the target for others to use, under keys of the protocol's own.
 	Learnt sync.Map
 
@@ -91,7 +94,11 @@ type World struct {
 
 // NewWorld creates the world of one scenario. decode adds the protocol's events to each record.
 func NewWorld(env *Env, run target.Running, nonce string, tags []string, decode func(*transcript.Record)) *World {
-	w := &World{Env: env, Target: run, Nonce: nonce, Tags: tags, T: transcript.New(decode),
+	return newWorld(env, run, nonce, tags, transcript.New(decode))
+}
+
+func newWorld(env *Env, run target.Running, nonce string, tags []string, t *transcript.Transcript) *World {
+	w := &World{Env: env, Target: run, Nonce: nonce, Tags: tags, T: t,
 		tags: map[string]bool{}, judged: map[string]verdict.Judgement{}, parties: map[string]driver.Conn{}}
 	for _, t := range tags {
 		if id := strings.TrimPrefix(t, "@"); IsClause(id) {
@@ -274,7 +281,7 @@ func (w *World) outgrown() bool {
 		return false
 	}
 	sent, received := 1, 0
-	for _, r := range w.T.All() {
+	for r := range w.T.From(0) {
 		switch r.Dir {
 		case transcript.Sent:
 			sent++

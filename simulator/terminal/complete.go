@@ -10,29 +10,88 @@ import (
 var slot = regexp.MustCompile(`"…"|"X"|"N"|…|\bX\b|\bN\b`)
 
 // Complete continues a line as far as it is settled, and gives the patterns of all steps that begin like it. What a
-// pattern leaves open, such as a client's name, is settled by what was typed.
+// pattern leaves open, such as a client's name, is settled by what was typed. Within quotes, and where a party is
+// named, it offers what the session knows: names and ids from the events so far, and its parties.
 func (t *Terminal) Complete(line string) (longer string, all []string) {
 	if strings.HasPrefix(line, ".") {
-		var names []string
-		for _, c := range commands {
-			if strings.HasPrefix("."+c.name, line) {
-				names = append(names, "."+c.name)
-			}
-		}
-		return common(line, names), names
+		return t.completeCommand(line)
 	}
-	var next []string
+	var next, offered []string
+	offer := func(with string) {
+		next = append(next, with)
+		if !slices.Contains(offered, with) {
+			offered = append(offered, with)
+		}
+	}
 	for _, p := range t.o.Session.Patterns() {
 		for _, plain := range expand(p) {
-			if rest, ok := continues(plain, line); ok {
+			rest, open, ok := continues(plain, line)
+			if !ok {
+				continue
+			}
+			if rest != "" && open == "" || line == "" {
 				next = append(next, line+rest)
-				if !slices.Contains(all, p) {
-					all = append(all, p)
-				}
+			}
+			if !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+			for _, with := range t.fillings(line, open) {
+				offer(with)
 			}
 		}
 	}
+	if len(offered) > 0 {
+		return common(line, next), offered
+	}
 	return common(line, next), all
+}
+
+// fillings are lines in which what is open, and begun at the end of the line, is one of the things that the session
+// knows.
+func (t *Terminal) fillings(line, open string) (out []string) {
+	var known []string
+	from, end := len(line), ""
+	switch {
+	case open == `"…"` || open == `"X"`:
+		known, from, end = t.o.Session.Known(), strings.LastIndexByte(line, '"')+1, `"`
+	case open == "X":
+		known, from = t.o.Session.Names(), strings.LastIndexByte(line, ' ')+1
+	}
+	for _, one := range known {
+		if strings.HasPrefix(one, line[from:]) && (end != "" || one != line[from:]) {
+			out = append(out, line[:from]+one+end)
+		}
+	}
+	return out
+}
+
+// completeCommand continues a line that begins with a dot.
+func (t *Terminal) completeCommand(line string) (longer string, all []string) {
+	name, arg, args := strings.Cut(line, " ")
+	var known []string
+	switch {
+	case !args:
+		for _, c := range commands {
+			known = append(known, "."+c.name)
+		}
+	case name == ".close" || name == ".cut":
+		known = t.o.Session.Names()
+	case name == ".explain":
+		for _, row := range t.o.Session.Ledger().Rows() {
+			known = append(known, row.ID)
+		}
+		arg = strings.ToUpper(arg)
+	}
+	begun, before := line, ""
+	if args {
+		begun, before = arg, name+" "
+	}
+	for _, one := range known {
+		if strings.HasPrefix(one, begun) {
+			all = append(all, before+one)
+		}
+	}
+	return common(line, all), all
 }
 
 // choice is the innermost choice of a pattern.
@@ -64,8 +123,9 @@ func expand(pattern string) []string {
 	return append(out, todo...)
 }
 
-// continues reports whether a line begins like a pattern, and gives what follows up to the next thing that is open.
-func continues(pattern, line string) (rest string, ok bool) {
+// continues reports whether a line begins like a pattern, and gives what follows up to the next thing that is open; or
+// else what is open where the line ends, having begun it.
+func continues(pattern, line string) (rest, begun string, ok bool) {
 	for {
 		at := slot.FindStringIndex(pattern)
 		fixed, open := pattern, ""
@@ -74,24 +134,30 @@ func continues(pattern, line string) (rest string, ok bool) {
 		}
 		if len(line) <= len(fixed) {
 			if !strings.HasPrefix(fixed, line) {
-				return "", false
+				return "", "", false
 			}
 			rest = fixed[len(line):]
 			if strings.HasPrefix(open, `"`) {
 				rest += `"`
 			}
-			return rest, true
+			if rest == "" {
+				begun = open
+			}
+			return rest, begun, true
 		}
 		if !strings.HasPrefix(line, fixed) || open == "" {
-			return "", false
+			return "", "", false
 		}
 		line, pattern = line[len(fixed):], pattern[at[1]:]
 		typed := taken(open, line)
 		if typed == 0 {
-			return "", false
+			return "", "", false
 		}
 		if typed == len(line) { // it may go on
-			return "", true
+			if len(line) > 1 && strings.HasPrefix(open, `"`) && strings.HasSuffix(line, `"`) {
+				open = "" // it is complete
+			}
+			return "", open, true
 		}
 		line = line[typed:]
 	}

@@ -39,24 +39,27 @@ func TestExpand(t *testing.T) {
 func TestContinues(t *testing.T) {
 	pattern := `client X switches to "…" at once`
 	for _, row := range []struct {
-		line, rest string
-		ok         bool
+		line, rest, begun string
+		ok                bool
 	}{
-		{"", "client ", true},
-		{"cli", "ent ", true},
-		{"client A", "", true},
-		{"client A ", `switches to "`, true},
-		{"client A sw", `itches to "`, true},
-		{`client A switches to "deb`, "", true},
-		{`client A switches to "debugger"`, "", true},
-		{`client A switches to "debugger" `, "at once", true},
-		{`client A switches to "debugger" at once`, "", true},
-		{`client A switches to "debugger" at onceX`, "", false},
-		{"agent", "", false},
-		{"client A leaves", "", false},
+		{"", "client ", "", true},
+		{"cli", "ent ", "", true},
+		{"client ", "", "X", true},
+		{"client A", "", "X", true},
+		{"client A ", `switches to "`, "", true},
+		{"client A sw", `itches to "`, "", true},
+		{`client A switches to "`, "", `"…"`, true},
+		{`client A switches to "deb`, "", `"…"`, true},
+		{`client A switches to "debugger"`, "", "", true},
+		{`client A switches to "debugger" `, "at once", "", true},
+		{`client A switches to "debugger" at once`, "", "", true},
+		{`client A switches to "debugger" at onceX`, "", "", false},
+		{"agent", "", "", false},
+		{"client A leaves", "", "", false},
 	} {
-		if rest, ok := continues(pattern, row.line); rest != row.rest || ok != row.ok {
-			t.Errorf("%q goes on with %q (%v), want %q (%v)", row.line, rest, ok, row.rest, row.ok)
+		if rest, begun, ok := continues(pattern, row.line); rest != row.rest || begun != row.begun || ok != row.ok {
+			t.Errorf("%q goes on with %q, or what is open, %q (%v), want %q, %q (%v)", row.line, rest, begun, ok, row.rest,
+				row.begun, row.ok)
 		}
 	}
 }

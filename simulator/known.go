@@ -1,0 +1,130 @@
+package simulator
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of what is remembered.
+const (
+	maxKnown   = 1000 // values, and parties; the ones that were not seen for the longest time are forgotten
+	maxWord    = 80   // bytes of a value
+	maxMembers = 2000 // of one event that are looked at
+)
+
+// known is what a session has seen: names and ids that its next steps may need.
+type known struct {
+	mu      sync.Mutex
+	mark    int            // the last record that was looked at
+	values  map[string]int // each with the last record that had it
+	parties map[string]int
+}
+
+// Known returns the names and ids that occurred in events of the session, sorted: strings in members that are called
+// id, name, or something that ends so, such as agentId or tool_name, and those in tool, agent and session, and in
+// lists of them. The most recent thousand are known.
+func (s *Session) Known() []string {
+	return s.knows(func(k *known) map[string]int { return k.values })
+}
+
+// Names returns the names of the parties that occurred in the transcript, sorted. Unlike Parties, it does not wait for
+// a step that runs.
+func (s *Session) Names() []string {
+	return s.knows(func(k *known) map[string]int { return k.parties })
+}
+
+func (s *Session) knows(what func(*known) map[string]int) []string {
+	s.learn()
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	return slices.Sorted(maps.Keys(what(&s.known)))
+}
+
+// learn looks at the records since the last call.
+func (s *Session) learn() {
+	k := &s.known
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.values == nil {
+		k.values, k.parties = map[string]int{}, map[string]int{}
+	}
+	for r := range s.Transcript().From(k.mark) {
+		k.mark = r.N
+		if r.Conn != "" {
+			remember(k.parties, r.Conn, r.N)
+		}
+		if r.Event != nil {
+			left := maxMembers
+			k.look("", r.Event.Data, r.N, &left)
+		}
+	}
+}
+
+// look visits a value of an event, which is in a member of the given name.
+func (k *known) look(name string, v any, n int, left *int) {
+	if *left--; *left < 0 {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		if names(name) && sayable(v) {
+			remember(k.values, v, n)
+		}
+	case []any:
+		for _, one := range v {
+			k.look(strings.TrimSuffix(name, "s"), one, n, left)
+		}
+	case map[string]any:
+		for member, one := range v {
+			k.look(member, one, n, left)
+		}
+	}
+}
+
+// names reports whether the values of a member are names or ids that a step may have.
+func names(member string) bool {
+	words := strings.FieldsFunc(apart(member), func(c rune) bool { return c == '_' || c == '-' || c == ' ' })
+	if len(words) == 0 || slices.Contains([]string{"connection", "request", "message", "event"}, words[0]) {
+		return false // drawn anew for each
+	}
+	switch words[len(words)-1] {
+	case "id", "name", "tool", "agent", "session":
+		return true
+	}
+	return false
+}
+
+// apart separates the words of a member's name: agentId is agent id.
+func apart(member string) string {
+	var b strings.Builder
+	for i, c := range member {
+		if i > 0 && unicode.IsUpper(c) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+// sayable reports whether a value can stand between the quotes of a step.
+func sayable(v string) bool {
+	return v != "" && len(v) <= maxWord && utf8.ValidString(v) &&
+		!strings.ContainsFunc(v, func(c rune) bool { return c == '"' || !unicode.IsPrint(c) })
+}
+
+// remember notes that a value was in a record. Of too many it forgets the half that is older.
+func remember(in map[string]int, value string, n int) {
+	in[value] = n
+	if len(in) <= maxKnown {
+		return
+	}
+	oldest := slices.SortedFunc(maps.Keys(in), func(a, b string) int { return cmp.Or(in[a]-in[b], strings.Compare(a, b)) })
+	for _, old := range oldest[:len(oldest)/2] {
+		delete(in, old)
+	}
+}
