@@ -63,7 +63,7 @@ func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
 	if len(files) == 0 {
 		return
 	}
-	s := &steps.Suite{Protocol: r.protocol, Env: d.envs,
+	s := &steps.Suite{Protocol: r.protocol, Env: d.envs, Own: len(r.o.Own) > 0,
 		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot { return r.begin(ctx, d, sc) },
 		Done:  func(res steps.Result) { r.done(d, res) }}
 	o := &godog.Options{FS: r.o.FS, Paths: files, Tags: tag, Concurrency: parallel,

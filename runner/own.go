@@ -62,7 +62,7 @@ func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role
 	if err != nil {
 		return nil, &UsageError{Msg: f.Path + mistake(err, name)}
 	}
-	expressions := steps.Expressions(p)
+	expressions := append(steps.Expressions(p), steps.RawExpressions()...)
 	base := strings.TrimSuffix(path.Base(f.Path), ".feature")
 	var out []Planned
 	for _, parsed := range found {

@@ -1,52 +1,56 @@
 package simulator
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"regexp"
 
 	"parley/driver"
-	"parley/target"
+	"parley/steps"
 )
 
-// request matches a raw message over HTTP: its method, its path, and its body.
-var request = regexp.MustCompile(`(?s)^([A-Z]+) (/\S*)(?:\s(.*))?$`)
-
 // Send writes bytes to the connection of a party as they are, whatever they mean, and returns the number of the record.
-// Where messages are HTTP requests, the method and the path come first: POST /message {"type":"abort"}. The error is a
-// *steps.NoPartyError, that of the driver, or says what is missing.
+// Where messages are HTTP requests, the method and the path come first: POST /message {"type":"abort"}. Scenario has a
+// raw step for it. The error is a *steps.NoPartyError, that of the driver, or says what is missing.
 func (s *Session) Send(ctx context.Context, party string, body []byte) (mark int, err error) {
-	m := driver.Message{Label: "raw", Body: body}
-	if s.live.Driver == target.SSE {
-		parts := request.FindSubmatch(body)
-		if parts == nil {
-			return 0, errors.New(`over sse a raw message is a request: its method, its path and its body, such as ` +
-				`POST /message {"type":"abort"}`)
-		}
-		m.Method, m.URL, m.Body = string(parts[1]), s.live.URL+string(parts[2]), bytes.Clone(parts[3])
-		m.Label = fmt.Sprintf("raw %s", parts[1])
+	from := s.Transcript().Len()
+	mark, err = s.live.Send(ctx, party, body, false)
+	if err != nil {
+		return mark, err
 	}
-	mark, err = s.live.Send(ctx, party, m)
-	if err == nil {
-		s.mu.Lock()
-		s.done = append(s.done, Did{Text: party + "> " + string(body), Raw: true, From: mark - 1})
-		s.mu.Unlock()
+	if mark > 0 {
+		from = mark - 1
 	}
-	return mark, err
+	text, arg := steps.RawStep(s.called(party), s.live.Redactor.Bytes(body), false)
+	s.did(Did{Text: text, Arg: arg, Raw: true, From: from})
+	return mark, nil
 }
 
-// Hang ends the connection of a party: with a closing handshake where the transport has one, or by a reset.
+// Hang ends the connection of a party: with a closing handshake where the transport has one, or by a reset. Scenario
+// has a raw step for it.
 func (s *Session) Hang(ctx context.Context, party string, how driver.CloseMode) error {
+	from := s.Transcript().Len()
 	err := s.live.Hang(ctx, party, how)
 	if err == nil {
-		s.mu.Lock()
-		verb := map[driver.CloseMode]string{driver.Graceful: ".close ", driver.Reset: ".cut "}[how]
-		s.done = append(s.done, Did{Text: verb + party, Raw: true, From: s.Transcript().Len()})
-		s.mu.Unlock()
+		s.did(Did{Text: steps.HangStep(s.called(party), how), Raw: true, From: from})
 	}
 	return err
+}
+
+func (s *Session) did(d Did) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = append(s.done, d)
+}
+
+// called is what the steps so far call a party, such as "client A" for A.
+func (s *Session) called(party string) string {
+	with := regexp.MustCompile(`^\pL+ ` + regexp.QuoteMeta(party) + `\b`)
+	for _, d := range s.Steps() {
+		if name := with.FindString(d.Text); name != "" {
+			return name
+		}
+	}
+	return party
 }
 
 // Parties are those that have been connected, sorted.

@@ -10,16 +10,12 @@ import (
 )
 
 // Scenario writes what was done as the only scenario of a feature, which `parley run --features` runs. It is tagged
-// with the clauses that its steps have judged. What no step can say stands as a comment.
+// with the clauses that its steps have judged. It has raw steps for what Send and Hang did.
 func (s *Session) Scenario(name string) string {
 	var tags []string
 	var body strings.Builder
 	all := s.Steps()
 	for i, d := range all {
-		if d.Raw {
-			fmt.Fprintf(&body, "    # %s\n", strings.ReplaceAll(d.Text, "\n", " "))
-			continue
-		}
 		for _, j := range d.Judged.Outcomes {
 			if (j.Outcome == verdict.Passed || j.Outcome == verdict.Failed) && !slices.Contains(tags, "@"+j.Clause) {
 				tags = append(tags, "@"+j.Clause)
@@ -54,16 +50,23 @@ func keyword(all []Did, i int) string {
 	return "And"
 }
 
+// inCell escapes what ends a cell of a table.
+var inCell = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", `\n`)
+
 // writeArg writes what stands below a step.
 func writeArg(b *strings.Builder, arg steps.StepArg) {
 	if arg.Text != nil {
 		fmt.Fprintf(b, "      \"\"\"\n")
 		for line := range strings.SplitSeq(*arg.Text, "\n") {
-			fmt.Fprintf(b, "      %s\n", line)
+			fmt.Fprintf(b, "      %s\n", strings.ReplaceAll(line, `"""`, `\"\"\"`))
 		}
 		fmt.Fprintf(b, "      \"\"\"\n")
 	}
 	for _, row := range arg.Table {
-		fmt.Fprintf(b, "      | %s |\n", strings.Join(row, " | "))
+		b.WriteString("      |")
+		for _, cell := range row {
+			fmt.Fprintf(b, " %s |", inCell.Replace(cell))
+		}
+		b.WriteString("\n")
 	}
 }

@@ -48,10 +48,10 @@ type Session struct {
 	known known
 }
 
-// Did is a step that was executed, with its result, or another action of the session.
+// Did is a step that was executed, with its result, or what Send or Hang did.
 type Did struct {
 	Text   string
-	Raw    bool // it is no step, and Scenario writes it as a comment
+	Raw    bool // it was done by Send or Hang; Text and Arg are the raw step that does the same
 	Arg    steps.StepArg
 	Judged steps.Judged
 	From   int // number of the last record before it

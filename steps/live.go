@@ -71,6 +71,7 @@ func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
 	}
 	told := s.Done
 	suite := *s
+	suite.Own = true
 	suite.Done = func(res Result) {
 		l.result = res
 		if told != nil {
@@ -160,29 +161,17 @@ func (l *Live) Do(ctx context.Context, text string, arg StepArg) (out Judged, er
 	return out, errors.Join(failed, err)
 }
 
-// Send writes raw bytes to the connection of a party, and returns the number of the record.
-func (l *Live) Send(ctx context.Context, party string, m driver.Message) (mark int, err error) {
-	failed := l.order(ctx, func(ctx context.Context, r *scenario) {
-		conn := r.world.parties[party]
-		if conn == nil {
-			err = &NoPartyError{Party: party, Known: r.world.Parties()}
-			return
-		}
-		mark, err = conn.Send(ctx, m)
-	})
+// Send writes bytes to the connection of a party as they are, and returns the number of the record. Where messages are
+// HTTP requests, the method and the path come first: POST /message {"type":"abort"}. binary, which only a WebSocket
+// has, makes it a binary frame. The error is a *NoPartyError, that of the driver, or says what is missing.
+func (l *Live) Send(ctx context.Context, party string, body []byte, binary bool) (mark int, err error) {
+	failed := l.order(ctx, func(ctx context.Context, r *scenario) { mark, err = r.world.sendRaw(ctx, party, body, binary) })
 	return mark, errors.Join(failed, err)
 }
 
 // Hang closes the connection of a party.
 func (l *Live) Hang(ctx context.Context, party string, how driver.CloseMode) (err error) {
-	failed := l.order(ctx, func(_ context.Context, r *scenario) {
-		conn := r.world.parties[party]
-		if conn == nil {
-			err = &NoPartyError{Party: party, Known: r.world.Parties()}
-			return
-		}
-		err = conn.Close(how)
-	})
+	failed := l.order(ctx, func(_ context.Context, r *scenario) { err = r.world.hang(party, how) })
 	return errors.Join(failed, err)
 }
 

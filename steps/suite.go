@@ -147,6 +147,7 @@ func (e *NotApplicableError) Is(other error) bool { return other == godog.ErrSki
 type Suite struct {
 	Protocol Protocol
 	Env      *Env
+	Own      bool                                               // scenarios may have raw steps (RawExpressions)
 	Begin    func(ctx context.Context, sc *godog.Scenario) Slot // called concurrently
 	Done     func(Result)                                       // called concurrently, once per scenario
 }
@@ -174,6 +175,9 @@ func (s *Suite) initialize(sc *godog.ScenarioContext) *scenario {
 	sc.Before(r.before)
 	holding.Store(sc, r.handlers)
 	s.Protocol.Register(sc, func() *World { return r.world })
+	if s.Own {
+		registerRaw(sc, func() *World { return r.world })
+	}
 	holding.Delete(sc)
 	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		r.step = time.Now()

@@ -31,8 +31,8 @@ func init() {
 	commands = []command{
 		{"parties", "", "who is connected", (*Terminal).parties},
 		{"wait", "[SECONDS] [TEXT]", "wait for the next record, or for one that has the text (10 s)", (*Terminal).wait},
-		{"close", "PARTY", "end a connection, with a closing handshake if there is one", (*Terminal).hangUp},
-		{"cut", "PARTY", "reset a connection", (*Terminal).cutOff},
+		{"close", "PARTY [reset]", "end a connection, with a closing handshake if there is one, or by a reset", (*Terminal).hangUp},
+		{"cut", "PARTY", "reset a connection: the same as .close PARTY reset", (*Terminal).cutOff},
 		{"undo", "", "leave the last line out of what .save writes", (*Terminal).undo},
 		{"save", "FILE.feature|FILE.jsonl", "write what was done as a scenario, for parley run --features; or the recording",
 			(*Terminal).save},
@@ -111,6 +111,9 @@ func one(args []string, what string) (string, error) {
 }
 
 func (t *Terminal) hangUp(ctx context.Context, args []string) error {
+	if last := len(args) - 1; last > 0 && args[last] == "reset" {
+		return t.hang(ctx, args[:last], driver.Reset)
+	}
 	return t.hang(ctx, args, driver.Graceful)
 }
 
@@ -119,11 +122,10 @@ func (t *Terminal) cutOff(ctx context.Context, args []string) error {
 }
 
 func (t *Terminal) hang(ctx context.Context, args []string, how driver.CloseMode) error {
-	party, err := one(args, "party, such as A (.parties lists them)")
-	if err != nil {
-		return err
+	if len(args) == 0 {
+		return errors.New("name one party, such as A (.parties lists them)")
 	}
-	return t.o.Session.Hang(ctx, party, how)
+	return t.o.Session.Hang(ctx, strings.Join(args, " "), how)
 }
 
 func (t *Terminal) undo(context.Context, []string) error {

@@ -29,13 +29,14 @@ func (t *Terminal) Complete(line string) (longer string, all []string) {
 			if !ok {
 				continue
 			}
-			if rest != "" && open == "" || line == "" {
-				next = append(next, line+rest)
-			}
 			if !slices.Contains(all, p) {
 				all = append(all, p)
 			}
-			for _, with := range t.fillings(line, open) {
+			fillings := t.fillings(line, open)
+			if len(fillings) == 0 {
+				next = append(next, line+rest)
+			}
+			for _, with := range fillings {
 				offer(with)
 			}
 		}
@@ -154,6 +155,9 @@ func continues(pattern, line string) (rest, begun string, ok bool) {
 			return "", "", false
 		}
 		if typed == len(line) { // it may go on
+			if fixed == "" { // any line begins so
+				return "", "", false
+			}
 			if len(line) > 1 && strings.HasPrefix(open, `"`) && strings.HasSuffix(line, `"`) {
 				open = "" // it is complete
 			}

@@ -137,9 +137,15 @@ func (l *Lines) docString(indent int) (string, error) {
 			return strings.Join(lines, "\n"), nil
 		}
 		cut := min(indent, len(text)-len(strings.TrimLeft(text, " \t")))
-		lines = append(lines, text[cut:])
+		lines = append(lines, strings.ReplaceAll(text[cut:], `\"\"\"`, `"""`))
 	}
 }
+
+// hidden hides the escapes of a cell from what separates cells, and shown replaces them by what they mean.
+var (
+	hidden = strings.NewReplacer(`\\`, "\x00", `\|`, "\x01", `\n`, "\x02")
+	shown  = strings.NewReplacer("\x00", `\`, "\x01", "|", "\x02", "\n")
+)
 
 // cells are those of a row of a table.
 func cells(row string) ([]string, error) {
@@ -147,8 +153,8 @@ func cells(row string) ([]string, error) {
 		return nil, fmt.Errorf("a row of a table ends with |: %s", row)
 	}
 	var out []string
-	for _, cell := range strings.Split(row[1:len(row)-1], "|") {
-		out = append(out, strings.TrimSpace(cell))
+	for _, cell := range strings.Split(hidden.Replace(row[1:len(row)-1]), "|") {
+		out = append(out, shown.Replace(strings.TrimSpace(cell)))
 	}
 	return out, nil
 }
