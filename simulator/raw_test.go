@@ -121,7 +121,7 @@ func (b *behind) Stop(ctx context.Context) error {
 
 // TestRawRoundTrip: a saved scenario sends the bytes that were sent by hand.
 func TestRawRoundTrip(t *testing.T) {
-	bodies := []string{`{"type":"ping"}`, "", "no JSON", " indented\n\ttab\n  \n\nend ", "\"\"\"\nquotes \\\"\\\"\\\"", "cr\r\nlf\n",
+	bodies := []string{`{"type":"ping", "by":"hand"}`, "", "no JSON", " indented\n\ttab\n  \n\nend ", "\"\"\"\nquotes \\\"\\\"\\\"", "cr\r\nlf\n",
 		"zero\x00 bell\a", "汉字 \u202e", "| a | b \\n |", "# comment", "@tag", "<name>", strings.Repeat("x", 100_000)}
 	for _, row := range []struct {
 		protocol, driver string
