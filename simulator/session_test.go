@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open begins a session with the bundled target of a protocol's first role.
-func open(t *testing.T, protocol string) *simulator.Session {
+func open(t testing.TB, protocol string) *simulator.Session {
 	t.Helper()
 	b := bundled.All.For(protocols.Kinds(), protocol, "")
 	s, err := simulator.Open(t.Context(),

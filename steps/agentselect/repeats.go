@@ -27,7 +27,7 @@ import (
 type repeats struct {
 	env   *steps.Env
 	conns map[string]*counted
-	named []string // agent ids of switches that name a session: they may be answered on any connection
+	named asked // switches that name a session: they may be answered on any connection
 }
 
 // counted holds the events of one connection, and the messages that they may answer.
@@ -35,14 +35,31 @@ type counted struct {
 	came  map[uint64]int // how often, without repeats
 	last  map[uint64]int // messages sent when it last came
 	sent  int
-	asked []string // agent ids of the switches; "" for non-strings
+	asked asked
 	chats int
 	lists int // agent_list events, repeats included
 }
 
+// asked counts switches by their agent id; "" for non-strings.
+type asked map[string]int
+
+// count returns how many have an id that matches.
+func (a asked) count(match func(id string) bool) (n int) {
+	for id, times := range a {
+		if match(id) {
+			n += times
+		}
+	}
+	return n
+}
+
+func (a asked) all() int { return a.count(func(string) bool { return true }) }
+
 var repeatSeed = maphash.MakeSeed()
 
-func newCounted() *counted { return &counted{came: map[uint64]int{}, last: map[uint64]int{}} }
+func newCounted() *counted {
+	return &counted{came: map[uint64]int{}, last: map[uint64]int{}, asked: asked{}}
+}
 
 // note counts a record, and marks it if it is a repeat. It must be called for all records in order.
 func (s *repeats) note(r *transcript.Record) {
@@ -67,9 +84,12 @@ func (s *repeats) noteSent(c *counted, r *transcript.Record) {
 		id := field(*r, "agentId")
 		text, _ := id.(string)
 		if _, named := wjson.Lookup(r.Event.Data, "/sessionId"); named {
-			s.named = append(s.named, text)
+			if s.named == nil {
+				s.named = asked{}
+			}
+			s.named[text]++
 		}
-		c.asked = append(c.asked, text)
+		c.asked[text]++
 	case r.Event.Type == vocab.ChatType:
 		c.chats++
 	}
@@ -116,7 +136,7 @@ func (s *repeats) canAnswer(c *counted, ev *transcript.Event) int {
 	case vocab.AgentSwitchedEvent:
 		current, _ := wjson.Lookup(ev.Data, "/currentAgentId")
 		named := func(id string) bool { return current == any(id) }
-		return max(count(c.asked, named), count(s.named, named))
+		return max(c.asked.count(named), s.named.count(named))
 	case vocab.ErrorEvent:
 		return c.canRefuse(ev)
 	}
@@ -127,27 +147,18 @@ func (s *repeats) canAnswer(c *counted, ev *transcript.Event) int {
 func (c *counted) canRefuse(ev *transcript.Event) int {
 	switch code := codeOf(transcript.Record{Event: ev}); code {
 	case vocab.InvalidAgentID, vocab.InvalidAgentIDFormat:
-		return count(c.asked, func(id string) bool { return !vocab.IDPattern.MatchString(id) })
+		return c.asked.count(func(id string) bool { return !vocab.IDPattern.MatchString(id) })
 	case vocab.AgentNotFound:
 		said, _ := wjson.Lookup(ev.Data, "/message")
 		text, _ := said.(string)
-		if n := count(c.asked, func(id string) bool { return id != "" && strings.Contains(text, id) }); n > 0 {
+		if n := c.asked.count(func(id string) bool { return id != "" && strings.Contains(text, id) }); n > 0 {
 			return n
 		}
-		return len(c.asked)
+		return c.asked.all()
 	case "":
 		return 0
 	}
-	return len(c.asked)
-}
-
-func count(asked []string, match func(id string) bool) (n int) {
-	for _, id := range asked {
-		if match(id) {
-			n++
-		}
-	}
-	return n
+	return c.asked.all()
 }
 
 // repeated is the key that records that the target repeats events of a type by itself.
