@@ -40,7 +40,7 @@ func (s *screen) awaits(t *testing.T, text string) {
 	}
 }
 
-// TestConverse: what a person types is completed, carried out and judged; a mistake ends nothing, and the end of input
+// TestConverse: what a person types is completed, also from what the session knows, carried out and judged; a mistake ends nothing, and the end of input
 // interrupts a step and nothing else.
 func TestConverse(t *testing.T) {
 	opts, err := connectOptions{driver: "ws"}.session("")
@@ -69,6 +69,11 @@ func TestConverse(t *testing.T) {
 	shown.awaits(t, "  ok")
 	types("client A has a session\rclient A switches to \"debugger\"\rclient A is switched to \"debugger\"\r")
 	shown.awaits(t, "✓ AC-116")
+	types("client A switches to \"req\t\r") // an agent that was listed
+	shown.awaits(t, `client A switches to "requirement_analyzer"`)
+	types("client A is switched to \"requirement_analyzer\"\r")
+	types(".close \t reset\r")
+	shown.awaits(t, ".close A reset")
 	types("client A flies\r")
 	shown.awaits(t, `no step reads "client A flies"`)
 	types(".wait 60 what never comes\r")
