@@ -40,7 +40,8 @@ func (s *screen) awaits(t *testing.T, text string) {
 	}
 }
 
-// TestConverse: what a person types is completed, also from what the session knows, carried out and judged; a mistake ends nothing, and the end of input
+// TestConverse: what a person types is completed, also from what the session knows, carried out and judged; a mistake
+// ends nothing, and the end of input
 // interrupts a step and nothing else.
 func TestConverse(t *testing.T) {
 	opts, err := connectOptions{driver: "ws"}.session("")

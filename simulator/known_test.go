@@ -29,7 +29,8 @@ func TestKnown(t *testing.T) {
 	}
 	before := s.Known()
 	for _, data := range []string{`{"description":"long"}`, `{"id":7}`, `{"id":"with \" quotes"}`, `{"id":"two\nlines"}`,
-		`{"id":""}`, `{"id":"` + strings.Repeat("x", 81) + `"}`, `{"requestId":"r-1"}`, `{"message_id":"m-1"}`, `{"paid":"no"}`} {
+		`{"id":""}`, `{"id":"` + strings.Repeat("x", 81) + `"}`, `{"requestId":"r-1"}`, `{"message_id":"m-1"}`,
+		`{"paid":"no"}`} {
 		say(s, data)
 	}
 	if got := s.Known(); !slices.Equal(got, before) {

@@ -134,7 +134,7 @@ func TestMonitorsAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestThirtyMinutes: as many records as come in 30 minutes at 200 a second leave the memory as it was, and what is wrong
+// TestThirtyMinutes: as many records as come in 30 minutes at 200 a second leave the memory as it was, and a mistake
 // at their end is found.
 func TestThirtyMinutes(t *testing.T) {
 	if testing.Short() {
@@ -158,7 +158,8 @@ func TestThirtyMinutes(t *testing.T) {
 	s.Transcript().Append(wrong)
 	f.until(t, func(f *follower) bool { return f.found["agent-switched-shape AS-084"] })
 	after := heap()
-	t.Logf("MiB in use: %d after %d records, %d after %d, at most %d with garbage", before>>20, begun, after>>20, all, most>>20)
+	t.Logf("MiB in use: %d after %d records, %d after %d, at most %d with garbage", before>>20, begun, after>>20, all,
+		most>>20)
 	if after > before+32<<20 {
 		t.Errorf("%d MiB are in use after %d records, %d MiB after %d", after>>20, all, before>>20, begun)
 	}

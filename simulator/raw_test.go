@@ -119,17 +119,23 @@ func (b *behind) Stop(ctx context.Context) error {
 	return err
 }
 
+// bodies are messages that a feature file could spoil.
+var bodies = []string{`{"type":"ping", "by":"hand"}`, "", "no JSON", " indented\n\ttab\n  \n\nend ",
+	"\"\"\"\nquotes \\\"\\\"\\\"", "cr\r\nlf\n", "zero\x00 bell\a", "汉字 \u202e", "| a | b \\n |", "# comment", "@tag", "<name>",
+	strings.Repeat("x", 100_000)}
+
 // TestRawRoundTrip: a saved scenario sends the bytes that were sent by hand.
 func TestRawRoundTrip(t *testing.T) {
-	bodies := []string{`{"type":"ping", "by":"hand"}`, "", "no JSON", " indented\n\ttab\n  \n\nend ", "\"\"\"\nquotes \\\"\\\"\\\"", "cr\r\nlf\n",
-		"zero\x00 bell\a", "汉字 \u202e", "| a | b \\n |", "# comment", "@tag", "<name>", strings.Repeat("x", 100_000)}
+	var want []string
+	for _, body := range bodies {
+		want = append(want, fmt.Sprintf("%q", body))
+	}
 	for _, row := range []struct {
 		protocol, driver string
-		connects         string
-		say              func(body string) string
+		connects, before string
 	}{
-		{"session-chat", "ws", "connects", func(body string) string { return body }},
-		{"agent-select", "sse", "is connected", func(body string) string { return "POST /message " + body }},
+		{"session-chat", "ws", "connects", ""},
+		{"agent-select", "sse", "is connected", "POST /message "},
 	} {
 		t.Run(row.protocol, func(t *testing.T) {
 			b := bundled.All.For(protocols.Kinds(), row.protocol, "")
@@ -141,31 +147,8 @@ func TestRawRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			var want []string
 			for i, body := range bodies {
-				party := fmt.Sprintf("C%d", i)
-				got, err := s.Party("client "+party).Do(t.Context(), row.connects)
-				if err != nil || got.Err != nil {
-					t.Fatal(err, got.Err)
-				}
-				mark, err := s.Send(t.Context(), party, []byte(row.say(body)))
-				if err != nil {
-					t.Fatalf("%q: %v", body, err)
-				}
-				if row.driver == "sse" { // the end of the connection takes a request along that is not answered
-					if _, err := s.Transcript().Await(t.Context(), mark,
-						func(r *transcript.Record) bool { return r.Reply == mark }); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want = append(want, fmt.Sprintf("%q", body))
-				how := driver.Graceful // a reset may take along what a socket has not delivered
-				if row.driver == "sse" && i%2 == 1 {
-					how = driver.Reset
-				}
-				if err := s.Hang(t.Context(), party, how); err != nil {
-					t.Fatal(err)
-				}
+				byHand(t, s, fmt.Sprintf("C%d", i), row.connects, row.before+body)
 			}
 			text := s.Scenario("raw")
 			s.Close()
@@ -182,6 +165,30 @@ func TestRawRoundTrip(t *testing.T) {
 				t.Errorf("again it says  %.999s\nwant  %.999s\n%.3000s", got, want, text)
 			}
 		})
+	}
+}
+
+// byHand connects a party, sends a message and ends the connection.
+func byHand(t *testing.T, s *simulator.Session, party, connects, message string) {
+	t.Helper()
+	got, err := s.Party("client "+party).Do(t.Context(), connects)
+	if err != nil || got.Err != nil {
+		t.Fatal(err, got.Err)
+	}
+	mark, err := s.Send(t.Context(), party, []byte(message))
+	if err != nil {
+		t.Fatalf("%q: %v", message, err)
+	}
+	how := driver.Graceful        // a reset may take along what a socket has not delivered
+	if s.Driver() == target.SSE { // so may the end of the connection a request that is not answered
+		how = driver.Reset
+		if _, err := s.Transcript().Await(t.Context(), mark,
+			func(r *transcript.Record) bool { return r.Reply == mark }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Hang(t.Context(), party, how); err != nil {
+		t.Fatal(err)
 	}
 }
 

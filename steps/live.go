@@ -165,7 +165,9 @@ func (l *Live) Do(ctx context.Context, text string, arg StepArg) (out Judged, er
 // HTTP requests, the method and the path come first: POST /message {"type":"abort"}. binary, which only a WebSocket
 // has, makes it a binary frame. The error is a *NoPartyError, that of the driver, or says what is missing.
 func (l *Live) Send(ctx context.Context, party string, body []byte, binary bool) (mark int, err error) {
-	failed := l.order(ctx, func(ctx context.Context, r *scenario) { mark, err = r.world.sendRaw(ctx, party, body, binary) })
+	failed := l.order(ctx, func(ctx context.Context, r *scenario) {
+		mark, err = r.world.sendRaw(ctx, party, body, binary)
+	})
 	return mark, errors.Join(failed, err)
 }
 

@@ -19,8 +19,8 @@ import (
 	"parley/transcript"
 )
 
-// Raw steps belong to no protocol: live sessions and the users' own scenarios have them beside the protocol's steps, and
-// the suite has not. They judge nothing.
+// Raw steps belong to no protocol. Live sessions and the users' own scenarios have them beside the protocol's steps;
+// the suite does not. They judge nothing.
 const (
 	rawText   = `^(.+) sends raw:$`
 	rawCoded  = `^(.+) sends raw base64:$`
@@ -50,7 +50,11 @@ func registerRaw(sc *godog.ScenarioContext, world func() *World) {
 		return coded(ctx, party, doc, true)
 	})
 	Step(sc, rawEnd, func(party, how string) error {
-		return notTested(world().hang(party, map[string]driver.CloseMode{"closed": driver.Graceful, "reset": driver.Reset}[how]))
+		mode := driver.Graceful
+		if how == "reset" {
+			mode = driver.Reset
+		}
+		return notTested(world().hang(party, mode))
 	})
 }
 

@@ -34,9 +34,10 @@ func spilling(t *testing.T, decode func(*Record), k Keep) *Transcript {
 func odd(i int) Record {
 	data := map[string]any{"n": json.Number(fmt.Sprint(i)), "yes": true, "no": false, "none": nil, "": "",
 		"bytes": "a\x00\xff\n", "list": []any{[]any{}, map[string]any{}, json.Number("1e400"), "x"}}
-	return Record{Conn: "A", Dir: Received, Kind: Frame, Label: "l", Status: 3, Type: "text", Bytes: []byte{0xff, 0, byte(i)},
-		Cut: 4, Reply: 1, Flushed: i%2 == 0, Event: &Event{Type: "t", Data: data, RequestID: "7", Timestamp: json.Number("-0"),
-			Envelope: []any{data}, Faults: []string{"one", "two"}, Again: i%3 == 0}}
+	event := &Event{Type: "t", Data: data, RequestID: "7", Timestamp: json.Number("-0"), Envelope: []any{data},
+		Faults: []string{"one", "two"}, Again: i%3 == 0}
+	return Record{Conn: "A", Dir: Received, Kind: Frame, Label: "l", Status: 3, Type: "text",
+		Bytes: []byte{0xff, 0, byte(i)}, Cut: 4, Reply: 1, Flushed: i%2 == 0, Event: event}
 }
 
 // TestSpilled: whatever was moved to the file is read as it was, by every method.

@@ -1,7 +1,7 @@
 // Package session shows a live session in a Go test: parties of a protocol talk to a target in the steps of the
 // features, one at a time, and each step says what it has judged. Here the target is the bundled agent-select server;
-// protocols.Kinds().Load reads the profile of yours, or ForURL makes one of a running server's address; then Launcher is
-// target.NewLauncher(profile).
+// protocols.Kinds().Load reads the profile of yours, or ForURL makes one of a running server's address; then Launcher
+// is target.NewLauncher(profile).
 package session
 
 import (

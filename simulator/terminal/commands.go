@@ -31,7 +31,8 @@ func init() {
 	commands = []command{
 		{"parties", "", "who is connected", (*Terminal).parties},
 		{"wait", "[SECONDS] [TEXT]", "wait for the next record, or for one that has the text (10 s)", (*Terminal).wait},
-		{"close", "PARTY [reset]", "end a connection, with a closing handshake if there is one, or by a reset", (*Terminal).hangUp},
+		{"close", "PARTY [reset]", "end a connection, with a closing handshake if there is one, or by a reset",
+			(*Terminal).hangUp},
 		{"cut", "PARTY", "reset a connection: the same as .close PARTY reset", (*Terminal).cutOff},
 		{"undo", "", "leave the last line out of what .save writes", (*Terminal).undo},
 		{"save", "FILE.feature|FILE.jsonl", "write what was done as a scenario, for parley run --features; or the recording",

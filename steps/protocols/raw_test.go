@@ -23,7 +23,8 @@ func TestRawStepsApart(t *testing.T) {
 				}
 			}
 		}
-		for _, text := range []string{"A sends raw:", "client A sends raw:", "agent A sends raw base64:", "the host sends raw:",
+		for _, text := range []string{"A sends raw:", "client A sends raw:", "agent A sends raw base64:",
+			"the host sends raw:",
 			"agent A sends raw binary:", "the connection of client A is closed", "the connection of A is reset"} {
 			if expr := steps.ExpressionOf(steps.RawExpressions(), text); expr == "" {
 				t.Errorf("%q is no raw step", text)
