@@ -17,7 +17,7 @@ type Event struct {
 }
 
 // Follow reports each record after mark as it comes, and the first finding of each monitor on each clause, until ctx
-// or the session ends. What was there by then is reported. It returns the number of the last record. It calls tell
+// ends or Close is called. What was there by then is reported. It returns the number of the last record. It calls tell
 // from one goroutine; records queue up meanwhile. Several can follow one session.
 func (s *Session) Follow(ctx context.Context, mark int, tell func(Event)) int {
 	t, told := s.Transcript(), 0

@@ -121,8 +121,8 @@ func (b *behind) Stop(ctx context.Context) error {
 
 // bodies are messages that a feature file could spoil.
 var bodies = []string{`{"type":"ping", "by":"hand"}`, "", "no JSON", " indented\n\ttab\n  \n\nend ",
-	"\"\"\"\nquotes \\\"\\\"\\\"", "cr\r\nlf\n", "zero\x00 bell\a", "汉字 \u202e", "| a | b \\n |", "# comment", "@tag", "<name>",
-	strings.Repeat("x", 100_000)}
+	"\"\"\"\nquotes \\\"\\\"\\\"", "cr\r\nlf\n", "zero\x00 bell\a", "汉字 \u202e", "| a | b \\n |",
+	"# comment", "@tag", "<name>", strings.Repeat("x", 100_000)}
 
 // TestRawRoundTrip: a saved scenario sends the bytes that were sent by hand.
 func TestRawRoundTrip(t *testing.T) {
