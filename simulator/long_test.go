@@ -5,11 +5,16 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
+	"parley/reference-server/bundled"
+	"parley/runner"
 	"parley/simulator"
 	"parley/steps"
+	"parley/steps/protocols"
+	"parley/target"
 	"parley/transcript"
 )
 
@@ -172,6 +177,29 @@ func TestThirtyMinutes(t *testing.T) {
 	if got := s.Transcript().Page(99_999, 1); len(got) != 1 || got[0].N != 100_000 {
 		t.Errorf("record 100,000 is %v", got)
 	}
+}
+
+// TestNowhereToKeep: a session whose transcript has no place says so.
+func TestNowhereToKeep(t *testing.T) {
+	b := bundled.All.For(protocols.Kinds(), "agent-select", "")
+	_, err := simulator.Open(t.Context(), runner.Options{Protocols: protocols.All, Profile: b.Profile,
+		Launcher: &thenNowhere{b.Launcher, t}, Brain: b.Brain})
+	if err == nil || !strings.Contains(err.Error(), "keep a transcript") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// thenNowhere launches a target, after which there is no folder for temporary files.
+type thenNowhere struct {
+	target.Launcher
+	t *testing.T
+}
+
+// Launch implements target.Launcher.
+func (n *thenNowhere) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	run, err := n.Launcher.Launch(ctx, o)
+	n.t.Setenv("TMPDIR", n.t.TempDir()+"/none")
+	return run, err
 }
 
 // heap is how many bytes are in use.
