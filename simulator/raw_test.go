@@ -20,6 +20,7 @@ import (
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
+	"parley/steps"
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/transcript"
@@ -204,4 +205,48 @@ func (h *heard) with(want []string) (out []string) {
 		}
 	}
 	return out
+}
+
+// TestRawSteps: what a raw step sends, and what it says where it cannot.
+func TestRawSteps(t *testing.T) {
+	s := open(t, "session-chat")
+	if got, err := s.Party("client A").Do(t.Context(), "connects"); err != nil || got.Err != nil {
+		t.Fatal(err, got.Err)
+	}
+	for _, row := range []struct{ reason, step, below, want string }{
+		{"a binary frame", "client A sends raw binary:", "AP8=", ""},
+		{"bytes in a text frame", "A sends raw base64:", "e30\n=", ""},
+		{"no base64", "client A sends raw base64:", "{}", "the text below is no base64"},
+		{"nobody", "client B sends raw:", "{}", "not tested: client B is not connected (connected: A)"},
+	} {
+		mark := s.Transcript().Len()
+		got, err := s.Do(t.Context(), row.step, steps.StepArg{Text: &row.below})
+		if err != nil {
+			t.Fatalf("%s: %v", row.reason, err)
+		}
+		if row.want != "" {
+			if got.Err == nil || !strings.Contains(got.Err.Error(), row.want) {
+				t.Errorf("%s: %v, want %q", row.reason, got.Err, row.want)
+			}
+			continue
+		}
+		if got.Err != nil {
+			t.Errorf("%s: %v", row.reason, got.Err)
+		}
+		sent := s.Transcript().Page(mark, 1)
+		if len(sent) != 1 || len(sent[0].Bytes) != 2 || (sent[0].Type == "binary") != strings.Contains(row.step, "binary") {
+			t.Errorf("%s: sent %v", row.reason, sent)
+		}
+	}
+	if got, err := s.Do(t.Context(), "the connection of client A is reset", steps.StepArg{}); err != nil || got.Err != nil {
+		t.Error(err, got.Err)
+	}
+	text := "{}"
+	got, err := s.Do(t.Context(), "client A sends raw:", steps.StepArg{Text: &text})
+	if err != nil || got.Err == nil || !strings.Contains(got.Err.Error(), "not tested: ") {
+		t.Errorf("behind the end: %v, %v", err, got.Err)
+	}
+	if len(got.Outcomes) > 0 {
+		t.Errorf("a raw step judges %v", got.Outcomes)
+	}
 }
