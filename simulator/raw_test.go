@@ -234,7 +234,8 @@ func TestRawSteps(t *testing.T) {
 			t.Errorf("%s: %v", row.reason, got.Err)
 		}
 		sent := s.Transcript().Page(mark, 1)
-		if len(sent) != 1 || len(sent[0].Bytes) != 2 || (sent[0].Type == "binary") != strings.Contains(row.step, "binary") {
+		binary := strings.Contains(row.step, "binary")
+		if len(sent) != 1 || len(sent[0].Bytes) != 2 || (sent[0].Type == "binary") != binary {
 			t.Errorf("%s: sent %v", row.reason, sent)
 		}
 	}
