@@ -79,6 +79,9 @@ func Open(ctx context.Context, o runner.Options) (*Session, error) {
 // Protocol returns the id of the session's protocol.
 func (s *Session) Protocol() string { return steps.Name(s.live.Protocol) }
 
+// Role returns the role of the target; "" if the protocol has none.
+func (s *Session) Role() string { return s.live.Role }
+
 // Driver returns the name of the transport.
 func (s *Session) Driver() string { return s.live.Driver }
 

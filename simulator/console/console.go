@@ -1,0 +1,180 @@
+// Package console serves live sessions over HTTP: the API that openapi.yaml describes, and the page that uses it. A
+// session is one of three kinds: a test plays the parties that talk to a target (package simulator), a play is the
+// other side, for somebody's program (Player), and a replay shows a recording. The package knows no protocol and
+// starts nothing by itself: Options has the functions that do.
+package console
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"io/fs"
+	"net/http"
+	"sync"
+
+	"parley/reports"
+	"parley/runner"
+	"parley/simulator"
+)
+
+//go:embed all:page
+var page embed.FS
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+// Bounds of a console.
+const (
+	MaxSessions = 64      // open and ended ones; DELETE makes room
+	MaxBody     = 8 << 20 // bytes of a request
+)
+
+// Options configure a console. Functions are called concurrently. Their errors are answers with status 400, or with the
+// status of an *Error. A nil function means that the console does not offer what it is for.
+type Options struct {
+	// Hosts are the names by which the console may be called, besides localhost and IP addresses.
+	Hosts []string
+	// AnyHost admits every name, for a console that asks for a token: a page that rebinds a name cannot show it.
+	AnyHost bool
+	// Exposed admits a play that other machines can reach.
+	Exposed bool
+
+	// Open opens a session with a target. It lasts until ctx ends or it is closed.
+	Open func(ctx context.Context, o TestOptions) (*simulator.Session, error)
+	// Run runs the suite against a target, and tells the observer, which is never nil.
+	Run func(ctx context.Context, o TestOptions, out string, tell runner.Observer) (*reports.Results, error)
+	// Play plays a party. It lasts until ctx ends or it is closed.
+	Play func(ctx context.Context, o PlayOptions) (Player, error)
+	// TypeOf returns the type of a message of a protocol; "" if it has none. It names messages that no binding has read.
+	TypeOf func(protocol string, body []byte) string
+
+	Protocols func() []Protocol
+	Clauses   func(protocol string) ([]Clause, error)
+	Mutants   func(protocol, role, q string) ([]Mutant, error)
+	Scripts   func(protocol string) ([]Script, error)
+	Schemas   func(protocol string) ([]Schema, error)
+}
+
+// TestOptions say which target a test session talks to.
+type TestOptions struct {
+	Protocol string // "": that of the profile, or the first
+	Target   string // a URL, the file of a profile, or "" for the bundled target
+	Role     string // of the target; "": the default one
+	Driver   string // "": the first that the target declares
+	Strict   bool
+}
+
+// PlayOptions say which party is played.
+type PlayOptions struct {
+	Protocol string
+	As       string // the party, such as "server"
+	Mind     string // auto, ask, script or mutant; "": the default one
+	Mutant   string // id of the fault
+	Script   string // name of a ready script, or the text of one
+	Listen   string // address of a party that is a server; "": a free port of the loopback interface
+	Connect  string // base URL of the program, for a party that is a client
+}
+
+// Protocol is a protocol whose parties can be played.
+type Protocol struct {
+	ID      string   `json:"id"`
+	Roles   []string `json:"roles"`   // of targets, the default one first
+	As      []string `json:"as"`      // parties that a play can be
+	Drivers []string `json:"drivers"` // transports
+}
+
+// Clause is a clause of a protocol.
+type Clause struct {
+	ID      string `json:"id"`
+	Level   string `json:"level"`
+	Section string `json:"section"`
+	Text    string `json:"text"`   // in English
+	Source  string `json:"source"` // the sentence of the source, in its language
+	Status  string `json:"status"` // tested or excluded
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Mutant is a fault that a bundled target can have.
+type Mutant struct {
+	ID      string   `json:"id"`
+	Role    string   `json:"role"`
+	Why     string   `json:"why"`
+	Clauses []string `json:"clauses"` // that it breaks
+}
+
+// Script is a ready script.
+type Script struct {
+	Name     string `json:"name"`
+	Protocol string `json:"protocol"`
+	As       string `json:"as"`
+	Title    string `json:"title"`
+	Source   string `json:"source"` // its YAML
+}
+
+// Schema is the JSON Schema of a message.
+type Schema struct {
+	Type   string `json:"type"`   // of the message
+	From   string `json:"from"`   // the party that sends it; "" for any
+	Schema any    `json:"schema"` // JSON Schema, draft 2020-12
+	Method string `json:"method,omitempty"`
+	Path   string `json:"path,omitempty"`
+}
+
+// Console is an http.Handler. It is safe for concurrent use.
+type Console struct {
+	o    Options
+	mux  *http.ServeMux
+	ctx  context.Context // ends with the console
+	end  context.CancelFunc
+	page fs.FS
+
+	mu       sync.Mutex
+	sessions []*session // in the order of their beginning
+	starting int        // sessions that are being opened
+	serial   int
+	closed   bool
+	work     sync.WaitGroup
+}
+
+// New makes a console without sessions.
+func New(o Options) (*Console, error) {
+	if o.Open == nil {
+		return nil, errors.New("console: Options.Open is missing")
+	}
+	files, err := fs.Sub(page, "page")
+	if err != nil {
+		return nil, err
+	}
+	c := &Console{o: o, mux: http.NewServeMux(), page: files}
+	c.ctx, c.end = context.WithCancel(context.Background())
+	for _, r := range c.routes() {
+		c.mux.Handle(r.method+" "+prefix+r.path, r)
+	}
+	c.mux.HandleFunc(prefix+"/", notFound)
+	c.mux.HandleFunc("/", c.servePage)
+	return c, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	secure(w.Header())
+	if err := c.admit(r); err != nil {
+		answerError(w, err)
+		return
+	}
+	c.mux.ServeHTTP(w, r)
+}
+
+// Close ends all sessions and streams, and waits for them. It may be called again.
+func (c *Console) Close() {
+	c.mu.Lock()
+	c.closed = true
+	all := c.sessions
+	c.sessions = nil
+	c.mu.Unlock()
+	c.end()
+	for _, s := range all {
+		s.close()
+	}
+	c.work.Wait()
+}

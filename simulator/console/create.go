@@ -1,0 +1,204 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/simulator"
+	"parley/transcript"
+)
+
+// creation is the body of a request for a session.
+type creation struct {
+	Kind     string `json:"kind"`
+	Protocol string `json:"protocol"`
+
+	Target string `json:"target"` // of a test, as Role, Driver and Strict
+	Role   string `json:"role"`
+	Driver string `json:"driver"`
+	Strict bool   `json:"strict"`
+
+	As      string `json:"as"` // of a play, as what follows
+	Mind    string `json:"mind"`
+	Mutant  string `json:"mutant"`
+	Script  string `json:"script"`
+	Listen  string `json:"listen"`
+	Connect string `json:"connect"`
+
+	uploaded // of a replay
+}
+
+// create begins a session.
+func (c *Console) create(_ http.ResponseWriter, r *http.Request) (any, error) {
+	var q creation
+	if err := read(r, &q); err != nil {
+		return nil, err
+	}
+	id, err := c.reserve()
+	if err != nil {
+		return nil, err
+	}
+	defer c.work.Done()
+	s := &session{id: id, kind: q.Kind, began: time.Now().UTC(), connections: map[string]Connection{},
+		breaks: map[int][]string{}, types: c.o.TypeOf, redact: func(text string) string { return text }}
+	s.ctx, s.end = context.WithCancel(c.ctx)
+	stop := context.AfterFunc(r.Context(), s.end) // a client that hangs up while a target starts
+	switch q.Kind {
+	case kindTest:
+		err = c.openTest(s, q)
+	case kindPlay:
+		err = c.openPlay(s, q)
+	case kindReplay:
+		err = s.openReplay(q.uploaded)
+	default:
+		err = fail(http.StatusBadRequest, "kind: "+strconv.Quote(q.Kind)+" is no kind of session (test, play or replay)")
+	}
+	if !stop() && err == nil {
+		s.close()
+		err = r.Context().Err()
+	}
+	if err == nil {
+		err = c.add(s)
+	} else {
+		c.release()
+		s.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.look(), nil
+}
+
+// reserve makes room for a session, and returns its id. What follows is add or release, and work.Done.
+func (c *Console) reserve() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return "", fail(http.StatusConflict, "the console is ending")
+	case len(c.sessions)+c.starting >= MaxSessions:
+		return "", fail(http.StatusConflict, fmt.Sprintf("there are %d sessions, which is the most (DELETE %s/sessions/{id})",
+			MaxSessions, prefix))
+	}
+	c.starting++
+	c.serial++
+	c.work.Add(1)
+	return strconv.Itoa(c.serial), nil
+}
+
+func (c *Console) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.starting--
+}
+
+// add makes a session known, and follows its records.
+func (c *Console) add(s *session) error {
+	c.mu.Lock()
+	c.starting--
+	closed := c.closed
+	if !closed {
+		c.sessions = append(c.sessions, s)
+		s.begin()
+	}
+	c.mu.Unlock()
+	if closed {
+		s.close()
+		return fail(http.StatusConflict, "the console is ending")
+	}
+	return nil
+}
+
+// openTest opens a session with a target.
+func (c *Console) openTest(s *session, q creation) (err error) {
+	s.options = TestOptions{Protocol: q.Protocol, Target: q.Target, Role: q.Role, Driver: q.Driver, Strict: q.Strict}
+	if s.test, err = c.o.Open(s.ctx, s.options); err != nil {
+		return err
+	}
+	s.protocol, s.redact, s.records = s.test.Protocol(), s.test.Redact, s.test.Transcript()
+	s.options.Protocol = s.protocol
+	return nil
+}
+
+// openPlay plays a party.
+func (c *Console) openPlay(s *session, q creation) (err error) {
+	if c.o.Play == nil {
+		return fail(http.StatusConflict, "this program plays no parties (start a test session)")
+	}
+	if host, _, err := net.SplitHostPort(q.Listen); q.Listen != "" && !c.o.Exposed && (err != nil || !loopback(host)) {
+		return fail(http.StatusBadRequest, "listen: "+strconv.Quote(q.Listen)+
+			" is no loopback address such as 127.0.0.1:9000 (a console with a token and TLS may listen elsewhere)")
+	}
+	s.player, err = c.o.Play(s.ctx, PlayOptions{Protocol: q.Protocol, As: q.As, Mind: q.Mind, Mutant: q.Mutant,
+		Script: q.Script, Listen: q.Listen, Connect: q.Connect})
+	if err != nil {
+		return err
+	}
+	s.protocol, s.redact, s.records = s.player.Protocol(), s.player.Redact, s.player.Transcript()
+	return nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// begin follows what happens in the session, until it ends.
+func (s *session) begin() {
+	switch s.kind {
+	case kindTest:
+		s.work.Go(s.follow)
+		s.work.Go(func() { // apart from follow: monitors wait while a step runs
+			s.test.Follow(s.ctx, 0, func(e simulator.Event) {
+				if e.Record == nil {
+					s.found(e.Failure)
+				}
+			})
+		})
+	case kindPlay:
+		s.work.Go(s.follow)
+		s.work.Go(s.watch)
+	case kindReplay:
+		for _, r := range s.records.After(0) {
+			s.observe(r)
+		}
+	}
+}
+
+// follow takes notice of the records.
+func (s *session) follow() {
+	for mark := 0; ; {
+		_, err := s.records.Await(s.ctx, mark, func(*transcript.Record) bool { return true })
+		changed := false
+		for _, r := range s.records.After(mark) {
+			mark = r.N
+			changed = s.observe(r) || changed
+		}
+		if changed {
+			s.log.changed()
+		} else {
+			s.log.came()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// watch takes notice of what a play holds.
+func (s *session) watch() {
+	for {
+		changed := s.player.Changed()
+		s.log.changed()
+		select {
+		case <-changed:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}

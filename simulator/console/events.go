@@ -1,0 +1,212 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// notice is an event of a session that is no record: a finding, or what a step has judged.
+type notice struct {
+	mark  int // number of the latest record at that time
+	event string
+	data  []byte // JSON
+}
+
+// maxNotices bounds the notices that are kept for streams that come back.
+const maxNotices = 10_000
+
+// notices are what streams of events tell apart from records. The zero value is ready.
+type notices struct {
+	mu      sync.Mutex
+	all     []notice
+	gone    int // notices before those of all
+	version int // of what state, held and run show
+	wake    chan struct{}
+}
+
+// waker returns the channel that closes at the next change. The caller holds l.mu.
+func (l *notices) waker() chan struct{} {
+	if l.wake == nil {
+		l.wake = make(chan struct{})
+	}
+	return l.wake
+}
+
+// came wakes the streams: there are new records.
+func (l *notices) came() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.waker())
+	l.wake = nil
+}
+
+// changed wakes the streams: the state has changed.
+func (l *notices) changed() {
+	l.mu.Lock()
+	l.version++
+	l.mu.Unlock()
+	l.came()
+}
+
+// note keeps a notice, and wakes the streams. body is called with its serial number.
+func (s *session) note(event string, body func(seq int) any) {
+	l := &s.log
+	l.mu.Lock()
+	data, err := json.Marshal(body(l.gone + len(l.all) + 1))
+	if err == nil {
+		l.all = append(l.all, notice{s.records.Len(), event, data})
+	}
+	if over := len(l.all) - maxNotices; over > 0 {
+		l.all, l.gone = append([]notice(nil), l.all[over:]...), l.gone+over
+	}
+	l.mu.Unlock()
+	l.changed()
+}
+
+// Bounds of a stream of events.
+const (
+	atOnce      = 512       // records in one write
+	atOnceBytes = 512 << 10 // of their payload
+	beat        = 15 * time.Second
+	patience    = time.Minute // for one write: a reader that takes longer comes back and goes on where it was
+)
+
+// stream is a client that reads events.
+type stream struct {
+	s       *session
+	w       http.ResponseWriter
+	control *http.ResponseController
+	after   int // number of the last record that it had before
+	sent    int // number of the last record
+	seq     int // notices that were sent
+	version int // of the state that was sent
+	out     bytes.Buffer
+}
+
+// events streams records, findings and changes of state. It reads from the transcript by number: a slow reader misses
+// nothing, and delays nobody.
+func (s *session) events(w http.ResponseWriter, r *http.Request) (any, error) {
+	after, err := number(r, "after", 0, 1<<50)
+	if err != nil {
+		return nil, err
+	}
+	if last, err := strconv.Atoi(r.Header.Get("Last-Event-ID")); err == nil && last >= 0 {
+		after = last
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	st := &stream{s: s, w: w, control: http.NewResponseController(w), after: after, sent: after, version: -1}
+	st.out.WriteString("retry: 1000\n\n")
+	timer := time.NewTicker(beat)
+	defer timer.Stop()
+	for {
+		ended := s.ctx.Err() != nil
+		wake, more := st.fill()
+		if st.write() != nil || ended && !more {
+			return nil, nil
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-wake:
+		case <-timer.C:
+			st.out.WriteString(":\n\n")
+		case <-s.ctx.Done():
+		case <-r.Context().Done():
+			return nil, nil
+		}
+	}
+}
+
+// fill writes what is new to the buffer: a part of it if it is much, and then more is true.
+func (st *stream) fill() (wake <-chan struct{}, more bool) {
+	l := &st.s.log
+	l.mu.Lock()
+	// No notice to come has a mark below this number, so that a client which has seen a record misses no notice by it.
+	upTo := st.s.records.Len()
+	wake, version := l.waker(), l.version
+	first := max(st.seq, l.gone)
+	fresh := l.all[first-l.gone:]
+	l.mu.Unlock()
+
+	for _, n := range fresh {
+		if n.mark < st.after { // the client came back and has it
+			first++
+			continue
+		}
+		if !st.records(n.mark) {
+			st.seq = first
+			return wake, true
+		}
+		st.event(n.event, n.data)
+		first++
+	}
+	st.seq = first
+	if !st.records(upTo) {
+		return wake, true
+	}
+	if version != st.version {
+		st.version = version
+		st.state()
+	}
+	return wake, false
+}
+
+// records writes the records up to a number; false if that is too much at once.
+func (st *stream) records(upTo int) bool {
+	for _, r := range batch(st.s.records.After(st.sent), atOnce, atOnceBytes) {
+		if r.N > upTo {
+			return true
+		}
+		data, err := json.Marshal(st.s.shown(r))
+		if err == nil {
+			fmt.Fprintf(&st.out, "id: %d\n", r.N)
+			st.event("record", data)
+		}
+		st.sent = r.N
+	}
+	return st.sent >= upTo
+}
+
+func (st *stream) event(name string, data []byte) {
+	fmt.Fprintf(&st.out, "event: %s\ndata: %s\n\n", name, data)
+}
+
+// state writes what there is at present: it replaces what was told before.
+func (st *stream) state() {
+	tell := func(name string, body any) {
+		if data, err := json.Marshal(body); err == nil {
+			st.event(name, data)
+		}
+	}
+	tell("state", st.s.look())
+	if st.s.kind == kindPlay {
+		tell("held", st.s.held())
+	}
+	st.s.mu.Lock()
+	progress := st.s.progress
+	st.s.mu.Unlock()
+	if progress != nil {
+		tell("run", *progress)
+	}
+}
+
+// write sends the buffer.
+func (st *stream) write() error {
+	if st.out.Len() == 0 {
+		return nil
+	}
+	_ = st.control.SetWriteDeadline(time.Now().Add(patience))
+	_, err := st.w.Write(st.out.Bytes())
+	st.out.Reset()
+	if err != nil {
+		return err
+	}
+	return st.control.Flush()
+}

@@ -1,0 +1,64 @@
+package console
+
+import (
+	"context"
+	"time"
+
+	"parley/driver"
+	"parley/transcript"
+)
+
+// Player plays a party of a protocol for somebody's program. It is safe for concurrent use.
+type Player interface {
+	Protocol() string
+	As() string
+	Driver() string // "" if it depends on the program
+	URL() string    // where the program reaches it, or the program's for a party that is a client
+	// Transcript has what the program sent (received) and got (sent).
+	Transcript() *transcript.Transcript
+	Redact(text string) string // removes secrets
+	Parties() []string         // names of the open connections
+	State() PlayState
+	// SetMind sets the mind for messages of some types; for none, for all that have none of their own.
+	SetMind(ctx context.Context, mind string, types ...string) error
+	// SetScript arms a script: the name of a ready one, or the text of one.
+	SetScript(ctx context.Context, script string) error
+	// SetMutant replaces the bundled target by one with a fault; "" is the correct one. Open connections end.
+	SetMutant(ctx context.Context, name string) error
+	Held() []Held // oldest first
+	// Decide decides on a held message; an *Error with status 404 if it is not held.
+	Decide(n int, d Decision) error
+	// Send sends a message to the program on an open connection, and returns the number of its record; 0 if it was not
+	// sent.
+	Send(ctx context.Context, party string, body []byte) (mark int, err error)
+	Hang(ctx context.Context, party string, how driver.CloseMode) error
+	// Changed returns a channel that closes when something is held or no longer held, or the mind changes.
+	Changed() <-chan struct{}
+	Reset(ctx context.Context) error
+	Close() // may be called again
+}
+
+// PlayState is what a player has in mind.
+type PlayState struct {
+	Mind   string            // auto, ask, script or mutant
+	Types  map[string]string // minds for messages of some types
+	Mutant string            // id of the fault; "" for none
+	Script string            // name of the script; "" for none
+}
+
+// Held is a message to the program that waits for a decision.
+type Held struct {
+	N            int    // identifies it within the play
+	Party        string // the connection it is for; "" for an HTTP answer
+	Type         string // in the protocol; "" if it has none
+	To           string // for people, what it answers, such as "POST /message"
+	Body         []byte // what is sent if nobody decides
+	Since, Until time.Time
+}
+
+// Decision is what becomes of a held message.
+type Decision struct {
+	Drop    bool
+	After   time.Duration // how long it is delayed
+	Instead [][]byte      // sent in its place; nil: itself
+}

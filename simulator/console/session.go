@@ -1,0 +1,234 @@
+package console
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"parley/simulator"
+	"parley/transcript"
+)
+
+// Kinds of sessions.
+const (
+	kindTest   = "test"
+	kindPlay   = "play"
+	kindReplay = "replay"
+)
+
+// session is a session of a console.
+type session struct {
+	id, kind, protocol string
+	began              time.Time
+	records            source
+	redact             func(string) string
+	types              func(protocol string, body []byte) string // may be nil
+
+	test    *simulator.Session // of a test
+	options TestOptions        // of a test
+	player  Player             // of a play
+	replay  *replay            // of a replay
+
+	ctx  context.Context // ends with the session
+	end  context.CancelFunc
+	work sync.WaitGroup
+	log  notices
+	once sync.Once
+
+	mu          sync.Mutex
+	connections map[string]Connection // by party
+	breaks      map[int][]string      // clauses that a record breaks
+	progress    *Progress             // of the suite's last run; nil before the first
+	busy        int                   // steps that run or wait
+}
+
+// Connection is what is known of a party's connection.
+type Connection struct {
+	Party string  `json:"party"`
+	State string  `json:"state"` // open or closed
+	Since float64 `json:"since"` // milliseconds since the session began
+}
+
+// Session is a session as the API shows it.
+type Session struct {
+	ID          string            `json:"id"`
+	Kind        string            `json:"kind"` // test, play or replay
+	Protocol    string            `json:"protocol"`
+	Role        string            `json:"role"` // of the target
+	As          string            `json:"as"`   // the party that is played
+	Driver      string            `json:"driver"`
+	URL         string            `json:"url"`
+	Target      string            `json:"target"`
+	State       string            `json:"state"` // open or ended
+	Began       time.Time         `json:"began"`
+	Parties     []string          `json:"parties"` // with an open connection
+	Connections []Connection      `json:"connections"`
+	Records     int               `json:"records"`  // number of the latest
+	Overflow    int               `json:"overflow"` // records that were too many to keep
+	Running     bool              `json:"running"`  // the suite runs
+	Busy        bool              `json:"busy"`     // a step runs
+	Mind        string            `json:"mind"`
+	Minds       map[string]string `json:"minds"` // by type of message
+	Mutant      string            `json:"mutant"`
+	Script      string            `json:"script"`
+	Held        int               `json:"held"`  // messages that wait for a decision
+	Steps       []string          `json:"steps"` // done, or of a replay: to go on with
+}
+
+// look returns the session as the API shows it.
+func (s *session) look() Session {
+	out := Session{ID: s.id, Kind: s.kind, Protocol: s.protocol, State: "open", Began: s.began, Records: s.records.Len(),
+		Overflow: s.records.Overflow(), Minds: map[string]string{}, Connections: []Connection{}, Parties: []string{},
+		Steps: []string{}}
+	if s.ctx.Err() != nil {
+		out.State = "ended"
+	}
+	s.mu.Lock()
+	out.Running, out.Busy = s.progress != nil && s.progress.Running, s.busy > 0
+	for _, name := range slices.Sorted(maps.Keys(s.connections)) {
+		c := s.connections[name]
+		out.Connections = append(out.Connections, c)
+		if c.State == "open" {
+			out.Parties = append(out.Parties, name)
+		}
+	}
+	s.mu.Unlock()
+	switch s.kind {
+	case kindTest:
+		out.Driver, out.URL, out.Role, out.Target = s.test.Driver(), s.redact(s.test.URL()), s.test.Role(), s.options.Target
+		for _, d := range s.test.Steps() {
+			out.Steps = append(out.Steps, s.redact(d.Text))
+		}
+	case kindPlay:
+		state := s.player.State()
+		out.As, out.Driver, out.URL = s.player.As(), s.player.Driver(), s.redact(s.player.URL())
+		out.Mind, out.Mutant, out.Script, out.Held = state.Mind, state.Mutant, state.Script, len(s.player.Held())
+		maps.Copy(out.Minds, state.Types)
+		out.Parties = append(out.Parties[:0], s.player.Parties()...)
+	case kindReplay:
+		h := s.replay.header
+		out.Role, out.Driver, out.URL = h.Role, h.Driver, h.URL
+		out.Steps = append(out.Steps, s.replay.steps...)
+	}
+	return out
+}
+
+// observe takes notice of the connections in a record, and reports whether one has changed.
+func (s *session) observe(r transcript.Record) bool {
+	state := ""
+	switch {
+	case r.Kind == transcript.Open && r.Dir == transcript.Received && (r.Status < 300):
+		state = "open"
+	case r.Kind == transcript.Closed, r.Kind == transcript.Failure:
+		state = "closed"
+	}
+	if state == "" || r.Conn == "" {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.connections) >= maxConnections && s.connections[r.Conn].State == "" {
+		for name, c := range s.connections { // forget one that has ended
+			if c.State == "closed" {
+				delete(s.connections, name)
+				break
+			}
+		}
+	}
+	changed := s.connections[r.Conn].State != state
+	s.connections[r.Conn] = Connection{Party: r.Conn, State: state, Since: float64(r.At.Microseconds()) / 1000}
+	return changed
+}
+
+// Bounds of what is kept about a session apart from its records.
+const (
+	maxConnections = 1000
+	maxBreaks      = 10_000
+)
+
+// breaks remembers that a record breaks a clause.
+func (s *session) breaksAt(n int, clause string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n > 0 && len(s.breaks) < maxBreaks && !slices.Contains(s.breaks[n], clause) {
+		s.breaks[n] = append(s.breaks[n], clause)
+	}
+}
+
+// broken returns the clauses that a record breaks.
+func (s *session) broken(n int) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string{}, s.breaks[n]...)
+}
+
+// over is the error for a session that has ended.
+func (s *session) over() error {
+	return fail(http.StatusConflict, "session "+s.id+" has ended (start another by POST "+prefix+"/sessions)")
+}
+
+// only refuses what a session of this kind cannot do.
+func (s *session) only(kind string) error {
+	if s.kind != kind {
+		return fail(http.StatusConflict, "session "+s.id+" is a "+s.kind+", and this is for a "+kind)
+	}
+	if s.ctx.Err() != nil {
+		return s.over()
+	}
+	return nil
+}
+
+// close ends the session, and waits for it.
+func (s *session) close() {
+	s.once.Do(func() {
+		s.end()
+		switch s.kind {
+		case kindTest:
+			s.test.Close()
+		case kindPlay:
+			s.player.Close()
+		}
+	})
+	s.work.Wait()
+}
+
+func (s *session) show(http.ResponseWriter, *http.Request) (any, error) { return s.look(), nil }
+
+// session returns the session with an id.
+func (c *Console) session(id string) (*session, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.sessions, func(s *session) bool { return s.id == id })
+	if i < 0 {
+		return nil, fail(http.StatusNotFound, "there is no session "+strconv.Quote(id)+" (GET "+prefix+"/sessions lists them)")
+	}
+	return c.sessions[i], nil
+}
+
+func (c *Console) list(http.ResponseWriter, *http.Request) (any, error) {
+	c.mu.Lock()
+	all := slices.Clone(c.sessions)
+	c.mu.Unlock()
+	out := make([]Session, len(all))
+	for i, s := range all {
+		out[i] = s.look()
+	}
+	return out, nil
+}
+
+// remove ends a session and forgets it.
+func (c *Console) remove(_ http.ResponseWriter, r *http.Request) (any, error) {
+	s, err := c.session(r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.sessions = slices.DeleteFunc(slices.Clone(c.sessions), func(other *session) bool { return other == s })
+	c.mu.Unlock()
+	s.close()
+	return nil, nil
+}

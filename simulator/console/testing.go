@@ -1,0 +1,313 @@
+package console
+
+import (
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"parley/driver"
+	"parley/recording"
+	"parley/simulator/terminal"
+	"parley/steps"
+	"parley/verdict"
+)
+
+// Outcome is what was judged about a clause.
+type Outcome struct {
+	Clause  string          `json:"clause"`
+	Outcome verdict.Outcome `json:"outcome"`
+	Reason  string          `json:"reason"`
+}
+
+// Failure is a finding of a step or a monitor.
+type Failure struct {
+	Clause   string          `json:"clause"`
+	Outcome  verdict.Outcome `json:"outcome"`
+	Monitor  string          `json:"monitor"` // "" for a step
+	Expected string          `json:"expected"`
+	Observed string          `json:"observed"`
+	Diff     string          `json:"diff"`
+	At       int             `json:"at"` // number of the record; 0 for none
+}
+
+// Judged is the result of a step.
+type Judged struct {
+	Seq      int       `json:"seq,omitempty"` // of the event
+	Step     string    `json:"step"`
+	Status   string    `json:"status"` // passed, failed or skipped
+	Error    string    `json:"error"`  // why it could not judge; "" if it could
+	From     int       `json:"from"`   // number of the last record before it
+	To       int       `json:"to"`     // number of the last record at its end
+	Duration float64   `json:"duration"`
+	Outcomes []Outcome `json:"outcomes"`
+	Failures []Failure `json:"failures"`
+}
+
+// failure returns a finding as the API shows it, and remembers where it was.
+func (s *session) failure(f steps.Failure) Failure {
+	if f.Outcome == verdict.Failed {
+		s.breaksAt(f.At, f.Clause)
+	}
+	return Failure{Clause: f.Clause, Outcome: f.Outcome, Monitor: f.Monitor, Expected: s.redact(f.Expected),
+		Observed: s.redact(f.Observed), Diff: s.redact(f.Diff), At: f.At}
+}
+
+// found tells a finding of a monitor.
+func (s *session) found(f steps.Failure) {
+	shown := s.failure(f)
+	s.note("finding", func(seq int) any {
+		return struct {
+			Seq int `json:"seq"`
+			Failure
+		}{seq, shown}
+	})
+}
+
+// step executes a step. It is interrupted when the request ends.
+func (s *session) step(_ http.ResponseWriter, r *http.Request) (any, error) {
+	var q struct {
+		Text  string     `json:"text"`
+		Doc   *string    `json:"doc"`
+		Table [][]string `json:"table"`
+	}
+	if err := s.only(kindTest); err != nil {
+		return nil, err
+	}
+	if err := read(r, &q); err != nil {
+		return nil, err
+	}
+	for _, row := range q.Table {
+		if len(row) != len(q.Table[0]) {
+			return nil, fail(http.StatusBadRequest, "table: its rows have different lengths (fill in empty cells)")
+		}
+	}
+	s.occupy(1)
+	defer s.occupy(-1)
+	from := s.records.Len()
+	judged, err := s.test.Do(r.Context(), q.Text, steps.StepArg{Text: q.Doc, Table: q.Table})
+	if judged.Text == "" {
+		return nil, s.stepError(err)
+	}
+	out := Judged{Step: s.redact(judged.Text), Status: judged.Status, From: from, To: s.records.Len(),
+		Duration: float64(judged.Duration.Microseconds()) / 1000, Outcomes: []Outcome{}, Failures: []Failure{}}
+	if broken := new(steps.BrokenError); judged.Err != nil && !errors.As(judged.Err, &broken) {
+		out.Error = s.redact(judged.Err.Error())
+	}
+	for _, j := range judged.Outcomes {
+		out.Outcomes = append(out.Outcomes, Outcome{j.Clause, j.Outcome, s.redact(j.Reason)})
+	}
+	for _, f := range judged.Failures {
+		out.Failures = append(out.Failures, s.failure(f))
+	}
+	s.note("judged", func(seq int) any { out.Seq = seq; return out })
+	return out, nil
+}
+
+// occupy counts the steps that run or wait.
+func (s *session) occupy(n int) {
+	s.mu.Lock()
+	s.busy += n
+	s.mu.Unlock()
+	s.log.changed()
+}
+
+// stepError gives an error of a step that was not begun its status.
+func (s *session) stepError(err error) error {
+	if errors.Is(err, steps.ErrLiveOver) || s.ctx.Err() != nil {
+		return s.over()
+	}
+	if undefined := new(steps.UndefinedError); errors.As(err, &undefined) {
+		text, _, _ := strings.Cut(err.Error(), ";")
+		return &Error{Status: http.StatusBadRequest, Text: text + " (search finds steps by their words)",
+			Similar: undefined.Alike}
+	}
+	return err
+}
+
+// raw sends bytes as they are.
+func (s *session) raw(_ http.ResponseWriter, r *http.Request) (any, error) {
+	var q struct {
+		Party  string  `json:"party"`
+		Text   *string `json:"text"`
+		Base64 *string `json:"base64"`
+	}
+	if err := s.lives(); err != nil {
+		return nil, err
+	}
+	if err := read(r, &q); err != nil {
+		return nil, err
+	}
+	var body []byte
+	switch {
+	case (q.Text == nil) == (q.Base64 == nil):
+		return nil, fail(http.StatusBadRequest, "give the message as text or as base64, one of them")
+	case q.Text != nil:
+		body = []byte(*q.Text)
+	default:
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(*q.Base64); err != nil {
+			return nil, fail(http.StatusBadRequest, "base64: "+err.Error())
+		}
+	}
+	var mark int
+	var err error
+	if s.kind == kindTest {
+		mark, err = s.test.Send(r.Context(), q.Party, body)
+	} else {
+		mark, err = s.player.Send(r.Context(), q.Party, body)
+	}
+	if err != nil {
+		return nil, s.partyError(err)
+	}
+	if mark == 0 {
+		return nil, fail(http.StatusConflict, "the message was not sent: the connection of "+q.Party+" has ended")
+	}
+	return map[string]int{"n": mark}, nil
+}
+
+// hang ends the connection of a party.
+func (s *session) hang(_ http.ResponseWriter, r *http.Request) (any, error) {
+	var q struct {
+		Party string `json:"party"`
+		How   string `json:"how"`
+	}
+	if err := s.lives(); err != nil {
+		return nil, err
+	}
+	if err := read(r, &q); err != nil {
+		return nil, err
+	}
+	how, ok := map[string]driver.CloseMode{"": driver.Graceful, "close": driver.Graceful, "cut": driver.Reset}[q.How]
+	if !ok {
+		return nil, fail(http.StatusBadRequest, "how: "+strconv.Quote(q.How)+" is no way to end a connection (close or cut)")
+	}
+	var err error
+	if s.kind == kindTest {
+		err = s.test.Hang(r.Context(), q.Party, how)
+	} else {
+		err = s.player.Hang(r.Context(), q.Party, how)
+	}
+	if err != nil {
+		return nil, s.partyError(err)
+	}
+	return s.look(), nil
+}
+
+// lives refuses what needs connections.
+func (s *session) lives() error {
+	if s.kind == kindReplay {
+		return fail(http.StatusConflict, "session "+s.id+" is a replay, which has no connections (start a test)")
+	}
+	return s.only(s.kind)
+}
+
+// partyError gives an error about a party its status.
+func (s *session) partyError(err error) error {
+	if errors.Is(err, steps.ErrLiveOver) || s.ctx.Err() != nil {
+		return s.over()
+	}
+	if none := new(steps.NoPartyError); errors.As(err, &none) {
+		return &Error{Status: http.StatusConflict, Text: err.Error(), Similar: none.Known}
+	}
+	return err
+}
+
+// undo leaves the last step out of the scenario.
+func (s *session) undo(http.ResponseWriter, *http.Request) (any, error) {
+	if err := s.only(kindTest); err != nil {
+		return nil, err
+	}
+	last, ok := s.test.Undo()
+	if !ok {
+		return nil, fail(http.StatusConflict, "nothing is left to undo")
+	}
+	s.log.changed()
+	return map[string]string{"text": s.redact(last.Text)}, nil
+}
+
+// search answers with steps that have the words of a text.
+func (s *session) search(_ http.ResponseWriter, r *http.Request) (any, error) {
+	if err := s.only(kindTest); err != nil {
+		return nil, err
+	}
+	n, err := number(r, "n", 0, 10_000)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]string{"steps": append([]string{}, s.test.Search(r.FormValue("q"), n)...)}, nil
+}
+
+// complete continues a line.
+func (s *session) complete(_ http.ResponseWriter, r *http.Request) (any, error) {
+	if err := s.only(kindTest); err != nil {
+		return nil, err
+	}
+	line := r.FormValue("line")
+	out := struct {
+		Longer string   `json:"longer"`
+		All    []string `json:"all"`
+	}{Longer: line, All: []string{}}
+	if len(line) > 0 && line[0] == '.' { // the terminal's commands
+		return out, nil
+	}
+	longer, all := terminal.New(terminal.Options{Session: s.test, Out: io.Discard}).Complete(line)
+	out.Longer, out.All = longer, append(out.All, all...)
+	return out, nil
+}
+
+// outcomes answers with the worst outcome of each clause so far.
+func (s *session) outcomes(http.ResponseWriter, *http.Request) (any, error) {
+	if err := s.only(kindTest); err != nil {
+		return nil, err
+	}
+	worst, out := s.test.Outcomes(), []Outcome{}
+	for _, row := range s.test.Ledger().Rows() {
+		if o, ok := worst[row.ID]; ok {
+			out = append(out, Outcome{Clause: row.ID, Outcome: o})
+		}
+	}
+	return out, nil
+}
+
+// scenario answers with a feature of what was done.
+func (s *session) scenario(w http.ResponseWriter, r *http.Request) (any, error) {
+	if err := s.only(kindTest); err != nil {
+		return nil, err
+	}
+	name := r.FormValue("name")
+	if name == "" {
+		name = "session " + s.id
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, s.redact(s.test.Scenario(oneLine(name))))
+	return nil, nil
+}
+
+// recording answers with the records as JSON Lines.
+func (s *session) recording(w http.ResponseWriter, _ *http.Request) (any, error) {
+	w.Header().Set("Content-Type", "application/jsonl")
+	w.Header().Set("Content-Disposition", `attachment; filename="session-`+s.id+`.jsonl"`)
+	if s.kind == kindTest {
+		_ = s.test.Record(w)
+		return nil, nil
+	}
+	shown := s.look()
+	rec, err := recording.NewWriter(w, recording.Header{Protocol: s.protocol, Role: shown.Role, Driver: shown.Driver,
+		URL: shown.URL, Began: s.began}, nil)
+	if err != nil {
+		return nil, nil // the client has gone
+	}
+	for _, r := range s.records.After(0) {
+		r.Label = s.redact(r.Label)
+		if r.Bytes != nil {
+			r.Bytes = []byte(s.redact(string(r.Bytes)))
+		}
+		if rec.Add(r) != nil {
+			break
+		}
+	}
+	return nil, nil
+}
