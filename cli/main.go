@@ -93,6 +93,7 @@ func subcommands(s *streams) []*cobra.Command {
 		doctorCommand(s),
 		initCommand(s),
 		connectCommand(s),
+		simulateCommand(s),
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),

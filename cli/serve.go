@@ -138,18 +138,13 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(o.addr)
+	listener, err := listen("serve", o.addr)
 	if err != nil {
 		return errors.Join(err, handler.Close(ctx))
 	}
 	scheme := "http"
 	if certificate != nil {
-		scheme = "https"
-		listener = tls.NewListener(listener, &tls.Config{
-			Certificates: []tls.Certificate{*certificate},
-			MinVersion:   tls.VersionTLS12,
-			NextProtos:   []string{"http/1.1"}, // a WebSocket is an upgrade of HTTP/1.1
-		})
+		scheme, listener = "https", secured(listener, *certificate)
 	}
 	one.tell(s.Out, scheme, listener.Addr(), handler)
 	door := guard(o.token, handler)
@@ -159,6 +154,15 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 	server := &http.Server{Handler: watch(log, one.role.Serve.Paths, door),
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	return serveUntil(ctx, server, listener, handler)
+}
+
+// secured returns a listener that speaks TLS.
+func secured(l net.Listener, certificate tls.Certificate) net.Listener {
+	return tls.NewListener(l, &tls.Config{
+		Certificates: []tls.Certificate{certificate},
+		MinVersion:   tls.VersionTLS12,
+		NextProtos:   []string{"http/1.1"}, // a WebSocket is an upgrade of HTTP/1.1
+	})
 }
 
 // tell prints the server's address, and what the handler has to say.
@@ -229,8 +233,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// listen listens on an address; the error says that the server could not be started.
-func listen(addr string) (net.Listener, error) {
+// listen listens on an address for a command; the error says that the server could not be started.
+func listen(command, addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err == nil {
 		return l, nil
@@ -238,7 +242,7 @@ func listen(addr string) (net.Listener, error) {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("%s is in use (port 0 takes a free one)", addr)
 	}
-	return nil, &target.StartError{Command: []string{"parley", "serve"}, Reason: "cannot be started", Err: err}
+	return nil, &target.StartError{Command: []string{program, command}, Reason: "cannot be started", Err: err}
 }
 
 // serveUntil serves until ctx ends, then ends all requests within grace.

@@ -24,6 +24,13 @@ func watch(log *slog.Logger, sockets []string, next http.Handler) http.Handler {
 
 // guard rejects requests without the token. It admits CORS preflights of browsers, which cannot carry one.
 func guard(token string, next http.Handler) http.Handler {
+	return guardWith(token, next, func(w http.ResponseWriter, text string) {
+		http.Error(w, text, http.StatusUnauthorized)
+	})
+}
+
+// guardWith is guard with the answer for requests without the token.
+func guardWith(token string, next http.Handler, refuse func(w http.ResponseWriter, text string)) http.Handler {
 	if token == "" {
 		return next
 	}
@@ -34,7 +41,7 @@ func guard(token string, next http.Handler) http.Handler {
 		got := sha256.Sum256([]byte(carried(r)))
 		if !preflight && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN", http.StatusUnauthorized)
+			refuse(w, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN")
 			return
 		}
 		next.ServeHTTP(w, withoutToken(r))

@@ -174,7 +174,7 @@ func (c *Console) Close() {
 	c.mu.Unlock()
 	c.end()
 	for _, s := range all {
-		s.close()
+		c.work.Go(s.close)
 	}
 	c.work.Wait()
 }

@@ -33,12 +33,41 @@ type creation struct {
 	uploaded // of a replay
 }
 
+// OpenTest begins a session with a target, as POST /sessions does.
+func (c *Console) OpenTest(ctx context.Context, o TestOptions) (Session, error) {
+	s, err := c.open(ctx, creation{Kind: kindTest, Protocol: o.Protocol, Target: o.Target, Role: o.Role,
+		Driver: o.Driver, Strict: o.Strict})
+	if err != nil {
+		return Session{}, err
+	}
+	return s.look(), nil
+}
+
+// OpenPlay begins to play a party, as POST /sessions does.
+func (c *Console) OpenPlay(ctx context.Context, o PlayOptions) (Session, error) {
+	s, err := c.open(ctx, creation{Kind: kindPlay, Protocol: o.Protocol, As: o.As, Mind: o.Mind, Mutant: o.Mutant,
+		Script: o.Script, Listen: o.Listen, Connect: o.Connect})
+	if err != nil {
+		return Session{}, err
+	}
+	return s.look(), nil
+}
+
 // create begins a session.
 func (c *Console) create(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q creation
 	if err := read(r, &q); err != nil {
 		return nil, err
 	}
+	s, err := c.open(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	return s.look(), nil
+}
+
+// open begins a session. The end of ctx interrupts the start of a target, but not the session afterwards.
+func (c *Console) open(ctx context.Context, q creation) (*session, error) {
 	id, err := c.reserve()
 	if err != nil {
 		return nil, err
@@ -47,7 +76,7 @@ func (c *Console) create(_ http.ResponseWriter, r *http.Request) (any, error) {
 	s := &session{id: id, kind: q.Kind, began: time.Now().UTC(), connections: map[string]Connection{},
 		breaks: map[int][]string{}, types: c.o.TypeOf, redact: func(text string) string { return text }}
 	s.ctx, s.end = context.WithCancel(c.ctx)
-	stop := context.AfterFunc(r.Context(), s.end) // a client that hangs up while a target starts
+	stop := context.AfterFunc(ctx, s.end)
 	switch q.Kind {
 	case kindTest:
 		err = c.openTest(s, q)
@@ -60,18 +89,14 @@ func (c *Console) create(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	if !stop() && err == nil {
 		s.close()
-		err = r.Context().Err()
-	}
-	if err == nil {
-		err = c.add(s)
-	} else {
-		c.release()
-		s.end()
+		err = context.Cause(ctx)
 	}
 	if err != nil {
+		c.release()
+		s.end()
 		return nil, err
 	}
-	return s.look(), nil
+	return s, c.add(s)
 }
 
 // reserve makes room for a session, and returns its id. What follows is add or release, and work.Done.

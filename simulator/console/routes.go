@@ -117,7 +117,8 @@ func answerError(w http.ResponseWriter, err error) {
 		e = &Error{Status: http.StatusRequestEntityTooLarge,
 			Text: "the request is longer than " + words.Counted(int(tooLong.Limit>>20), "MiB") + " (send less)"}
 	}
-	answer(w, e.Status, errorBody{Error: strings.Join(strings.Fields(e.Text), " "), Similar: e.Similar, Instead: e.Instead})
+	text := strings.TrimPrefix(oneLine(e.Text), "--") // of the command line's flags
+	answer(w, e.Status, errorBody{Error: text, Similar: e.Similar, Instead: e.Instead})
 }
 
 // answer writes a JSON answer.

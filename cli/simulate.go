@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/reference-server/launch"
+	"parley/runner"
+	"parley/simulator/console"
+	"parley/verdict"
+)
+
+// simulateOptions are the flags of parley simulate.
+type simulateOptions struct {
+	serveOptions
+	protocol, target string
+	play             console.PlayOptions
+	open             bool
+}
+
+func simulateCommand(s *streams) *cobra.Command {
+	var o simulateOptions
+	c := &cobra.Command{
+		Use:   "simulate",
+		Short: "Play any party of a protocol, on a page or over HTTP",
+		Long: `Play any party of a protocol. The first line on stdout is the URL of a page, from which sessions are begun:
+with a target, in the steps of the features, judged as in a run; or as the other side of your own program. Tests
+in any language do the same over HTTP: see /api/v1/openapi.yaml at that URL.
+
+With --target or --protocol a session with that target begins at once; with --as, a play of that party, and the
+second line is the URL where your program reaches it.
+
+  auto     the bundled target answers
+  ask      so it does, but you decide on each of its messages
+  script   a script answers: a ready one by its name, or a file of your own
+  mutant   the bundled target answers with a fault: parley mutants lists them
+
+It runs until interrupted. With --token every request needs the header "Authorization: Bearer TOKEN"; open the page
+with ?token=TOKEN once. An address that other machines can reach requires --token and TLS.
+
+Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the party could not be started.`,
+		Example: `  parley simulate --open
+  parley simulate --target http://localhost:3000
+  parley simulate --protocol session-chat --as server --mind ask`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.listening = c.Flags().Changed("addr")
+			return o.simulate(c.Context(), s)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.protocol, "protocol", "", "`PROTOCOL` of the target or the party (default "+suite.Kinds()[0].Protocol+")")
+	f.StringVar(&o.target, "target", "", "`TARGET` of a session that begins at once: a URL, or the file of a profile")
+	f.StringVar(&o.play.As, "as", "", "`PARTY` to play for your program, such as server")
+	f.StringVar(&o.play.Mind, "mind", "", "`MIND` of that party: auto, ask, script or mutant (default as the other flags say, or auto)")
+	f.StringVar(&o.play.Mutant, "mutant", "", "`NAME` of the fault that the party has")
+	f.StringVar(&o.play.Script, "script", "", "`NAME|FILE` of the script that the party follows")
+	f.StringVar(&o.play.Listen, "listen", "", "`ADDR` where the party listens (default 127.0.0.1:0, where 0 is a free port)")
+	f.StringVar(&o.play.Connect, "connect", "", "`URL` of your program, for a party that connects to it")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`ADDR` of the page and the API")
+	f.StringVar(&o.token, "token", "", "`TOKEN` that every request needs")
+	f.StringVar(&o.cert, "tls-cert", "", "serve https: PEM `FILE` of the certificate")
+	f.StringVar(&o.key, "tls-key", "", "PEM `FILE` of its key")
+	f.BoolVar(&o.insecure, "insecure", false, "let other machines in without --token or TLS")
+	f.BoolVar(&o.open, "open", false, "open the page in the browser")
+	return c
+}
+
+// simulate serves the console until ctx ends.
+func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
+	certificate, err := o.vet()
+	if err != nil {
+		return err
+	}
+	listener, err := listen("simulate", o.addr)
+	if err != nil {
+		return err
+	}
+	page := "http://" + listener.Addr().String()
+	if certificate != nil {
+		page, listener = "https://"+listener.Addr().String(), secured(listener, *certificate)
+	}
+	c, err := console.New(o.console())
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	fmt.Fprintln(s.Out, page)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	log := slog.New(slog.NewTextHandler(s.Err, nil))
+	server := &http.Server{Handler: o.door(c, listener.Addr(), certificate != nil), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	go func() { served <- serveUntil(ctx, server, listener, launched{c}) }()
+	if err := o.begin(ctx, c, s); err != nil {
+		stop()
+		<-served
+		return err
+	}
+	if o.open {
+		if err := openPage(page, o.token); err != nil {
+			fmt.Fprintf(s.Err, "%s: the browser cannot be opened (open %s): %v\n", program, page, err)
+		}
+	}
+	return <-served
+}
+
+// vet checks the flags, and loads the certificate; nil without one.
+func (o *simulateOptions) vet() (*tls.Certificate, error) {
+	if o.play.As == "" {
+		for _, f := range []struct{ name, value string }{{"--mind", o.play.Mind}, {"--mutant", o.play.Mutant},
+			{"--script", o.play.Script}, {"--listen", o.play.Listen}, {"--connect", o.play.Connect}} {
+			if f.value != "" {
+				return nil, usagef("%s: of which party? (name it by --as)", f.name)
+			}
+		}
+	}
+	if err := knownProtocols(given(o.protocol)); err != nil {
+		return nil, err
+	}
+	if host, _, err := net.SplitHostPort(o.play.Listen); o.play.Listen != "" {
+		switch {
+		case err != nil:
+			return nil, usagef("--listen: %v (write it like 127.0.0.1:9000)", err)
+		case !loopback(host) && !o.insecure:
+			return nil, usagef("--listen %s: other machines could reach it (say --insecure if they may)", o.play.Listen)
+		}
+	}
+	return o.check("", false)
+}
+
+// begin begins the sessions that the flags ask for.
+func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *streams) error {
+	if o.target != "" || o.protocol != "" && o.play.As == "" {
+		if _, err := c.OpenTest(ctx, console.TestOptions{Protocol: o.protocol, Target: o.target}); err != nil {
+			return began(ctx, err, s)
+		}
+	}
+	if o.play.As == "" {
+		return nil
+	}
+	o.play.Protocol = o.protocol
+	if o.play.Protocol == "" {
+		o.play.Protocol = suite.Kinds()[0].Protocol
+	}
+	if text, err := os.ReadFile(o.play.Script); o.play.Script != "" && err == nil {
+		o.play.Script = string(text)
+	}
+	at, err := c.OpenPlay(ctx, o.play)
+	if err != nil {
+		return began(ctx, err, s)
+	}
+	fmt.Fprintln(s.Out, at.URL)
+	return nil
+}
+
+// began gives the error of a session that could not begin its exit code.
+func began(ctx context.Context, err error, s *streams) error {
+	var usage *runner.UsageError
+	if known := exitCode(err); errors.As(err, &usage) || ctx.Err() != nil || known != verdict.ExitHarness {
+		return err
+	}
+	if refused, ok := errors.AsType[*console.Error](err); ok {
+		return usagef("simulate: %s", refused.Text)
+	}
+	fmt.Fprintf(s.Err, "%s: %v\n", program, err)
+	return exitError{verdict.ExitUnreachable}
+}
+
+// door lets in who has the token, if there is one.
+func (o simulateOptions) door(c *console.Console, at net.Addr, secure bool) http.Handler {
+	refuse := func(w http.ResponseWriter, text string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": text})
+	}
+	return remember(o.token, at, secure, guardWith(o.token, c, refuse))
+}
+
+// launched is a console as serveUntil ends it.
+type launched struct{ *console.Console }
+
+var _ launch.Handler = launched{}
+
+// Close implements launch.Handler: it waits for the sessions until ctx ends.
+func (l launched) Close(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.Console.Close()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// openPage opens a page in the user's browser.
+func openPage(page, token string) error {
+	if token != "" {
+		page += "/?token=" + url.QueryEscape(token)
+	}
+	args := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if args == nil {
+		args = []string{"xdg-open"}
+	}
+	command := exec.Command(args[0], append(args[1:], page)...)
+	if err := command.Start(); err != nil {
+		return err
+	}
+	go func() { _ = command.Wait() }()
+	return nil
+}
+
+// hostOf returns the host that an address names.
+func hostOf(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(host)
+}
