@@ -106,6 +106,9 @@ func (s *session) events(w http.ResponseWriter, r *http.Request) (any, error) {
 	defer timer.Stop()
 	for {
 		ended := s.ctx.Err() != nil
+		if ended {
+			st.version = -1 // the last state says so
+		}
 		wake, more := st.fill()
 		if st.write() != nil || ended && !more {
 			return nil, nil
