@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
 	"sync"
 
 	"parley/reports"
@@ -165,12 +166,11 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// Close ends all sessions and streams, and waits for them. It may be called again.
+// Close ends all sessions and streams, and waits for the sessions. It may be called again.
 func (c *Console) Close() {
 	c.mu.Lock()
 	c.closed = true
-	all := c.sessions
-	c.sessions = nil
+	all := slices.Clone(c.sessions)
 	c.mu.Unlock()
 	c.end()
 	for _, s := range all {

@@ -188,12 +188,12 @@ func TestClose(t *testing.T) {
 	c.awaits(next, "state", nil)
 	done := make(chan struct{}, 2)
 	go func() {
+		defer func() { done <- struct{}{} }()
 		c.refused(409, "POST", at+"/wait", m{"type": "never", "within": "10m"}, "has ended")
-		done <- struct{}{}
 	}()
 	go func() {
+		defer func() { done <- struct{}{} }()
 		c.refused(400, "POST", "/sessions", m{"kind": "test"}, "interrupted")
-		done <- struct{}{}
 	}()
 	<-opening
 	console.Close()

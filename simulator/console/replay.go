@@ -142,10 +142,11 @@ func readLines(lines []string) []transcript.Record {
 
 // readRest reads what follows the kind of a record on its line.
 func readRest(r *transcript.Record, rest string) {
-	head, payload, has := strings.Cut(rest, "  ")
 	if r.Kind == transcript.Remark {
-		head, has = rest, false
+		r.Label = rest
+		return
 	}
+	head, payload, has := strings.Cut(rest, "  ")
 	if has {
 		r.Bytes = []byte(payload)
 	}

@@ -187,7 +187,10 @@ func TestRun(t *testing.T) {
 	at := "/sessions/" + s.ID
 	next, _ := c.listen(at+"/events", "")
 	ran := make(chan RunResult)
-	go func() { ran <- do[RunResult](c, 200, "POST", at+"/run", nil) }()
+	go func() {
+		defer close(ran)
+		ran <- do[RunResult](c, 200, "POST", at+"/run", nil)
+	}()
 	if q := <-begun; q.Protocol != "agent-select" || q.Driver != "ws" {
 		t.Errorf("it runs with %+v", q)
 	}
@@ -214,7 +217,7 @@ func TestRun(t *testing.T) {
 		<-begun
 		do[string](&client{t, c.url, c.http}, 204, "DELETE", at, nil)
 	}()
-	c.refused(400, "POST", at+"/run", nil, "context canceled")
+	c.refused(409, "POST", at+"/run", nil, "has ended")
 }
 
 // TestRunKeepsSecrets: what a session calls a secret is in no answer of a run.

@@ -90,6 +90,9 @@ func (c *Console) run(s *session, _ http.ResponseWriter, r *http.Request) (any, 
 	}
 	defer func() { _ = os.RemoveAll(out) }()
 	results, err := c.o.Run(ctx, s.options, out, s)
+	if s.ctx.Err() != nil {
+		return nil, s.over()
+	}
 	if err != nil {
 		return nil, err
 	}
