@@ -14,9 +14,6 @@ import (
 	"parley/steps"
 )
 
-// playing plays a party for parley simulate; nil: this program plays none.
-var playing func(ctx context.Context, o console.PlayOptions) (console.Player, error)
-
 // console are the options of the console: what it can open, and what it knows.
 func (o simulateOptions) console() console.Options {
 	return console.Options{
@@ -39,7 +36,7 @@ func (o simulateOptions) console() console.Options {
 			opts.Out, opts.Observer, opts.Again = out, tell, program+" run"
 			return runner.Run(ctx, opts)
 		},
-		Play:      playing,
+		Play: playParty, TypeOf: typeOf, Scripts: offeredScripts,
 		Protocols: offeredProtocols, Clauses: offeredClauses, Mutants: offeredMutants,
 	}
 }
@@ -76,7 +73,7 @@ func inside(name string) bool {
 func offeredProtocols() []console.Protocol {
 	var out []console.Protocol
 	for _, k := range suite.Kinds() {
-		out = append(out, console.Protocol{ID: k.Protocol, Roles: k.Roles, As: []string{}, Drivers: k.Drivers})
+		out = append(out, console.Protocol{ID: k.Protocol, Roles: k.Roles, As: partiesOf(k.Protocol), Drivers: k.Drivers})
 	}
 	return out
 }

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+
+	"parley/driver"
+	"parley/internal/words"
+	"parley/reference-server/launch"
+	"parley/simulator/console"
+	"parley/simulator/counterpart"
+	scripting "parley/simulator/script"
+	"parley/simulator/scripts"
+	"parley/transcript"
+)
+
+// player is a counterpart as the console sees it.
+type player struct{ *counterpart.Play }
+
+// playParty plays a party for parley simulate.
+func playParty(ctx context.Context, o console.PlayOptions) (console.Player, error) {
+	target := bundle.Find(o.Protocol)
+	if target == nil {
+		return nil, knownProtocols([]string{o.Protocol})
+	}
+	c := counterpart.Options{Protocol: o.Protocol, As: o.As, Listen: o.Listen, Connect: o.Connect, TypeOf: target.TypeOf,
+		Mind: counterpart.Mind(o.Mind), Mutant: o.Mutant}
+	if o.Script != "" {
+		s, err := scriptOf(o.Protocol, o.Script)
+		if err != nil {
+			return nil, &console.Error{Status: 400, Text: err.Error()}
+		}
+		if c.Script = s; c.Mind == "" {
+			c.Mind = counterpart.Script
+		}
+	}
+	client, err := bundledParty(target, &c)
+	if err != nil {
+		return nil, &console.Error{Status: 400, Text: err.Error()}
+	}
+	if client && c.Connect == "" {
+		return nil, &console.Error{Status: 400, Text: "the " + o.As +
+			" connects to your program: give its URL (connect, or --connect)"}
+	}
+	p, err := counterpart.Open(ctx, c)
+	var address *net.OpError
+	switch {
+	case errors.As(err, &address):
+		return nil, err
+	case err != nil:
+		return nil, &console.Error{Status: 400, Text: err.Error()}
+	}
+	return player{p}, nil
+}
+
+// bundledParty has the bundled target answer, if there is one for the party, and reports whether the party is a client.
+func bundledParty(target *launch.Target, c *counterpart.Options) (client bool, err error) {
+	all := target.Parties()
+	i := slices.IndexFunc(all, func(p launch.Party) bool { return p.As == c.As })
+	if i < 0 {
+		if known := partiesOf(target.Protocol); !slices.Contains(known, c.As) {
+			return false, errors.New("no " + c.As + " of " + target.Protocol + " can be played (" +
+				words.Suggest(c.As, known, "there are "+words.Either(known)) + ")")
+		}
+		return c.Script != nil && c.Script.Client() != "", nil
+	}
+	party := all[i]
+	c.Start = func(ctx context.Context, mutant, at string) (counterpart.Peer, error) {
+		if mutant != "" && !hasFault(party, mutant) {
+			return counterpart.Peer{}, errors.New("the " + party.As + " of " + target.Protocol + " has no mutant " + mutant +
+				" (parley mutants --list names them)")
+		}
+		base, stop, err := party.Start(ctx, mutant, at)
+		return counterpart.Peer{URL: base, Stop: stop}, err
+	}
+	return party.Client, nil
+}
+
+func hasFault(party launch.Party, id string) bool {
+	if party.Mutants == nil {
+		return false
+	}
+	for _, m := range party.Mutants() {
+		if m.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// partiesOf lists the parties of a protocol that can be played: by a bundled target, or by a ready script.
+func partiesOf(protocol string) []string {
+	var out []string
+	for _, p := range bundle.Find(protocol).Parties() {
+		out = append(out, p.As)
+	}
+	for _, s := range scripts.List(protocol) {
+		if !slices.Contains(out, s.As) {
+			out = append(out, s.As)
+		}
+	}
+	return out
+}
+
+// scriptOf reads a script: the name of a ready one, or the text of one.
+func scriptOf(protocol, text string) (*scripting.Script, error) {
+	if !strings.Contains(text, "\n") {
+		return scripts.Get(protocol, text)
+	}
+	return scripting.Parse("script", []byte(text))
+}
+
+func offeredScripts(protocol string) ([]console.Script, error) {
+	if err := knownProtocols(given(protocol)); err != nil {
+		return nil, err
+	}
+	var out []console.Script
+	for _, s := range scripts.List(protocol) {
+		text, err := scripts.Text(s.Protocol, s.Name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, console.Script{Name: s.Name, Protocol: s.Protocol, As: s.As, Title: s.Title, Source: string(text)})
+	}
+	return out, nil
+}
+
+// typeOf returns the type of a message of a protocol.
+func typeOf(protocol string, body []byte) string {
+	if t := bundle.Find(protocol); t != nil {
+		return t.TypeOf(body)
+	}
+	return ""
+}
+
+// Driver implements console.Player.
+func (player) Driver() string { return "" }
+
+// State implements console.Player.
+func (p player) State() console.PlayState {
+	s := p.Play.State()
+	out := console.PlayState{Mind: string(s.Mind), Types: map[string]string{}, Mutant: s.Mutant, Script: s.Script}
+	for typ, mind := range s.Types {
+		out.Types[typ] = string(mind)
+	}
+	return out
+}
+
+// SetMind implements console.Player.
+func (p player) SetMind(ctx context.Context, mind string, types ...string) error {
+	return p.Play.SetMind(ctx, counterpart.Mind(mind), types...)
+}
+
+// SetScript implements console.Player.
+func (p player) SetScript(_ context.Context, text string) error {
+	s, err := scriptOf(p.Protocol(), text)
+	if err != nil {
+		return err
+	}
+	return p.Play.SetScript(s)
+}
+
+// Held implements console.Player.
+func (p player) Held() []console.Held {
+	var out []console.Held
+	for _, h := range p.Play.Held() {
+		out = append(out, console.Held{N: h.N, Party: h.Party, Type: h.Type, To: h.What, Body: h.Body, Since: h.Since,
+			Until: h.Until})
+	}
+	return out
+}
+
+// Decide implements console.Player.
+func (p player) Decide(n int, d console.Decision) error {
+	err := p.Play.Decide(n, counterpart.Decision{Drop: d.Drop, After: d.After, Instead: d.Instead})
+	var gone *counterpart.NotHeldError
+	if errors.As(err, &gone) {
+		return &console.Error{Status: 404, Text: err.Error()}
+	}
+	return err
+}
+
+// Send implements console.Player.
+func (p player) Send(ctx context.Context, party string, body []byte) (int, error) {
+	mark := p.Transcript().Len()
+	if err := p.Play.Send(ctx, party, body); err != nil {
+		return 0, err
+	}
+	for _, r := range p.Transcript().After(mark) {
+		if r.Dir == transcript.Sent && r.Conn == party && string(r.Bytes) == string(body) {
+			return r.N, nil
+		}
+	}
+	return 0, nil
+}
+
+// Hang implements console.Player.
+func (p player) Hang(_ context.Context, party string, how driver.CloseMode) error {
+	return p.Play.Hang(party, how)
+}
