@@ -10,8 +10,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strings"
 )
 
@@ -121,6 +123,13 @@ func (h *Head) Set(name string, values ...string) {
 	after := Head{Rest: h.Rest[at:]}
 	after.Del(name)
 	h.Rest = append(append(before, added...), after.Rest...)
+}
+
+// SetAll sets every field of a header, in the order of their names.
+func (h *Head) SetAll(fields http.Header) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		h.Set(name, fields[name]...)
+	}
 }
 
 // oneLine keeps a value from ending its field.

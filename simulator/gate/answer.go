@@ -52,9 +52,7 @@ func (x *exchange) respond(m Message) bool {
 		return false
 	}
 	h := rawhttp.ResponseHead(m.Status)
-	for k, v := range m.Header {
-		h.Set(k, v...)
-	}
+	h.SetAll(m.Header)
 	if m.Header.Get("Content-Type") == "" && len(m.Body) > 0 {
 		h.Set("Content-Type", "application/json")
 	}
@@ -140,7 +138,9 @@ func (x *exchange) accepted(status int, typ string) transcript.Record {
 // answer reads what the upstream answers, and passes it on.
 func (x *exchange) answer(e *end) bool {
 	for {
-		_ = e.settle() // an error comes again
+		if err := e.settle(); err != nil { // it is seen only once
+			return x.noAnswer(e, nil, err)
+		}
 		head, err := rawhttp.ReadHead(e.in, maxHead)
 		if err != nil {
 			return x.noAnswer(e, head, err)
@@ -284,9 +284,7 @@ func (x *exchange) rewrite(h *rawhttp.Head, m Message) {
 	if m.Status != 0 {
 		h.First = rawhttp.ResponseHead(m.Status).First
 	}
-	for k, v := range m.Header {
-		h.Set(k, v...)
-	}
+	h.SetAll(m.Header)
 	setBody(h, m.Body)
 }
 

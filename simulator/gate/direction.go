@@ -46,7 +46,10 @@ func newDirection(s *socket, from Side) *direction {
 // run passes frames until the side ends, and returns how.
 func (d *direction) run() error {
 	defer d.reset()
-	_ = d.e.settle() // an error comes again
+	if err := d.e.settle(); err != nil { // a reset is seen only once
+		d.cutOff(nil)
+		return err
+	}
 	for {
 		f, err := readFrame(d.e.in, d.max)
 		if err != nil {

@@ -205,9 +205,7 @@ func (x *exchange) replace(m Message) {
 		}
 		x.head.First = []byte(method + " " + path + " " + x.req.Proto + "\r\n")
 	}
-	for k, v := range m.Header {
-		x.head.Set(k, v...)
-	}
+	x.head.SetAll(m.Header)
 	if x.body.Framing != rawhttp.None || len(m.Body) > 0 {
 		setBody(&x.head, m.Body)
 	}
@@ -295,9 +293,7 @@ func (x *exchange) aim() {
 	x.head.Del("Accept-Encoding")
 	x.head.Del("Sec-WebSocket-Extensions")
 	x.head.Del("Expect")
-	for k, v := range x.g.o.Header {
-		x.head.Set(k, v...)
-	}
+	x.head.SetAll(x.g.o.Header)
 }
 
 // failed records that the upstream did not do its part.

@@ -9,3 +9,6 @@ func SetMaxHeld(n int64) (restore func()) {
 	maxHeld = n
 	return func() { maxHeld = was }
 }
+
+// Held is how many bytes are held.
+func Held(g *Gate) int64 { return g.held.Load() }

@@ -21,6 +21,8 @@ const (
 	defaultMax = 8 << 20  // bytes of a message
 	maxLinks   = 256      // connections of clients; further ones are refused with 503
 	maxHead    = 64 << 10 // bytes of the head of a request or response
+
+	maxFailures = 100 // recorded failures without a party
 )
 
 // maxHeld bounds the bytes of all messages that are held; the connection of the one beyond is ended. Tests change it.
@@ -60,6 +62,8 @@ type Gate struct {
 	port *freeport.Port // nil: the caller chose the port
 	work sync.WaitGroup
 	held atomic.Int64
+
+	failures atomic.Int64 // without a party
 
 	mu     sync.Mutex
 	links  map[*link]struct{}

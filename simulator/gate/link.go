@@ -109,8 +109,15 @@ func (l *link) next(first bool) (*exchange, bool) {
 	return x, true
 }
 
-// fail records a failure without a party.
+// fail records a failure without a party, as long as there are not too many.
 func (l *link) fail(what string) {
+	n := l.g.failures.Add(1)
+	if n > maxFailures {
+		return
+	}
+	if n == maxFailures {
+		what += " (and no more failures of this kind are recorded)"
+	}
 	l.g.record(transcript.Record{Dir: transcript.Noted, Kind: transcript.Failure, Label: what})
 }
 
@@ -180,6 +187,9 @@ func (l *link) clientGone(err error) {
 	l.gone = err
 	server, c := l.server, l.conn
 	l.mu.Unlock()
+	if c != nil && c.kind == "ws" && c.isOpen() {
+		return // whoever reads the socket meets it again
+	}
 	over := c != nil && c.clientLeft()
 	if over || wasReset(err) {
 		l.cancel()

@@ -47,7 +47,12 @@ func open(t *testing.T, up *httptest.Server, change func(o *gate.Options)) *stan
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(g.Close)
+	t.Cleanup(func() {
+		g.Close()
+		if n := gate.Held(g); n != 0 {
+			t.Errorf("%d bytes are held after the end", n)
+		}
+	})
 	return &stand{g, t, log}
 }
 

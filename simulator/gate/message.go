@@ -80,5 +80,6 @@ type Decision struct {
 
 // Handler decides what becomes of a message. It is called in order for each direction of a connection, concurrently for
 // directions and connections, and may block: what follows in that direction waits, and nothing else does. ctx ends when
-// the connection does. It must not call Gate.Close, Reset or End, which wait for it.
+// the connection does. It must not call Gate.Close, Reset or End, which wait for it. Nor may
+// it call Gate.Send for the connection whose Open it decides on: that waits until the connection is open.
 type Handler func(ctx context.Context, m Message) Decision

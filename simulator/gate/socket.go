@@ -5,10 +5,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -31,9 +29,7 @@ func (x *exchange) acceptSocket(m Message) bool {
 	h.Set("Upgrade", "websocket")
 	h.Set("Connection", "Upgrade")
 	h.Set("Sec-WebSocket-Accept", base64.StdEncoding.EncodeToString(sum[:]))
-	for _, k := range slices.Sorted(maps.Keys(m.Header)) {
-		h.Set(k, m.Header[k]...)
-	}
+	h.SetAll(m.Header)
 	return x.socket(nil, h)
 }
 
@@ -56,6 +52,9 @@ func (x *exchange) socket(e *end, h rawhttp.Head) bool {
 	_, err := l.client.Write(h.Bytes())
 	client.unlock()
 	s := &socket{conn: c, ends: [2]*end{l.client, e}}
+	l.mu.Lock()
+	s.state.any = l.gone != nil // before it was open: the client was first
+	l.mu.Unlock()
 	if err == nil {
 		s.run()
 	}
@@ -202,9 +201,7 @@ func (x *exchange) askAboutOpen(h *rawhttp.Head, status int) bool {
 		if d.With[0].Status != 0 {
 			h.First = rawhttp.ResponseHead(d.With[0].Status).First
 		}
-		for k, v := range d.With[0].Header {
-			h.Set(k, v...)
-		}
+		h.SetAll(d.With[0].Header)
 	}
 	return true
 }

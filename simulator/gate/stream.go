@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"parley/driver/sse"
@@ -70,9 +68,7 @@ func (x *exchange) acceptStream(m Message) bool {
 	h := rawhttp.ResponseHead(http.StatusOK)
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	for _, k := range slices.Sorted(maps.Keys(m.Header)) {
-		h.Set(k, m.Header[k]...)
-	}
+	h.SetAll(m.Header)
 	chunked := x.req.ProtoAtLeast(1, 1)
 	if chunked {
 		h.Set("Transfer-Encoding", "chunked")

@@ -227,3 +227,87 @@ func TestClientLeavesStream(t *testing.T) {
 		})
 	}
 }
+
+// TestStreamThatAnswersPost: it is named when it opens.
+func TestStreamThatAnswersPost(t *testing.T) {
+	g, accept := between(t, func(o *gate.Options) { o.Handle = pass })
+	c := knock(t, g)
+	c.send("POST /s HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+	up := accept()
+	up.head()
+	up.gets("{}")
+	up.send(isStream + chunk("data: 1\n\n"))
+	c.gets(isStream)
+	c.chunks("data: 1\n\n")
+	if err := g.Send(bounded(t), "C1", gate.Client, gate.Message{Body: []byte("2")}); err != nil {
+		t.Fatal(err)
+	}
+	c.chunks("data: 2\n\n")
+	r := g.await("the event", func(r transcript.Record) bool { return r.Kind == transcript.Stream })
+	if r.Conn != "C1" || string(r.Bytes) != "1" {
+		t.Errorf("recorded %+v", r)
+	}
+}
+
+// TestAcceptanceIsDecidedOn: what the upstream says to an Open can be changed or kept from the client.
+func TestAcceptanceIsDecidedOn(t *testing.T) {
+	g, accept := between(t, func(o *gate.Options) {
+		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
+			if m.Kind != transcript.Open || m.From != gate.Server {
+				return gate.Decision{}
+			}
+			how := driver.Reset
+			switch m.Path {
+			case "/changed":
+				return gate.Decision{With: []gate.Message{{Status: 201, Header: http.Header{"Content-Type": {"text/odd"}}}}}
+			case "/end":
+				return gate.Decision{End: &how}
+			}
+			return gate.Decision{Drop: true}
+		}
+	})
+	for path, want := range map[string]string{
+		"/changed": "HTTP/1.1 201 Created\r\nContent-Type: text/odd\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"/dropped": "",
+		"/end":     "",
+	} {
+		t.Run(path, func(t *testing.T) {
+			c := knock(t, g)
+			c.send(strings.Replace(asksStream, "/s", path, 1))
+			up := accept()
+			up.head()
+			up.send(isStream + "0\r\n\r\n")
+			c.gets(want)
+			if want == "" {
+				_ = c.Conn.(*net.TCPConn).CloseWrite()
+				if b, _ := io.ReadAll(c.in); len(b) > 0 {
+					t.Errorf("got %q", b)
+				}
+			}
+		})
+	}
+}
+
+// TestPartyNames: two open connections never have the same name.
+func TestPartyNames(t *testing.T) {
+	g := open(t, nil, func(o *gate.Options) {
+		o.Party = func(r *http.Request, n int) string { return strings.TrimPrefix(r.URL.Path, "/") }
+		o.Handle = func(context.Context, gate.Message) gate.Decision { return gate.Decision{Reply: &gate.Message{}} }
+	})
+	for range 3 {
+		c := knock(t, g)
+		c.send(strings.Replace(asksStream, "/s", "/A", 1))
+		c.head()
+	}
+	c := knock(t, g)
+	c.send("POST /A HTTP/1.1\r\nHost: x\r\n\r\n")
+	c.head()
+	var names []string
+	for _, c := range g.Connections() {
+		names = append(names, c.Name)
+	}
+	if got := strings.Join(names, ","); got != "A,A 2,A 3" {
+		t.Errorf("open are %s", got)
+	}
+	g.await("the request", func(r transcript.Record) bool { return r.Kind == transcript.Request && r.Conn == "A" })
+}
