@@ -41,8 +41,8 @@ func simulateCommand(s *streams) *cobra.Command {
 with a target, in the steps of the features, judged as in a run; or as the other side of your own program. Tests
 in any language do the same over HTTP: see /api/v1/openapi.yaml at that URL.
 
-With --target or --protocol a session with that target begins at once; with --as, a play of that party, and the
-second line is the URL where your program reaches it.
+With --target or --protocol a session with that target has begun by then; with --as, a play of that party, and
+the second line is the URL where your program reaches it.
 
   auto     the bundled target answers
   ask      so it does, but you decide on each of its messages
@@ -98,7 +98,6 @@ func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	fmt.Fprintln(s.Out, page)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	served := make(chan error, 1)
@@ -106,10 +105,15 @@ func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
 	server := &http.Server{Handler: o.door(c, listener.Addr(), certificate != nil), ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	go func() { served <- serveUntil(ctx, server, listener, launched{c}) }()
-	if err := o.begin(ctx, c, s); err != nil {
+	at, err := o.begin(ctx, c, s)
+	if err != nil {
 		stop()
 		<-served
 		return err
+	}
+	fmt.Fprintln(s.Out, page)
+	if at != "" {
+		fmt.Fprintln(s.Out, at)
 	}
 	if o.open {
 		if err := openPage(page, o.token); err != nil {
@@ -143,15 +147,15 @@ func (o *simulateOptions) vet() (*tls.Certificate, error) {
 	return o.check("", false)
 }
 
-// begin begins the sessions that the flags ask for.
-func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *streams) error {
+// begin begins the sessions that the flags ask for, and returns where the party is reached; "" for none.
+func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *streams) (at string, err error) {
 	if o.target != "" || o.protocol != "" && o.play.As == "" {
 		if _, err := c.OpenTest(ctx, console.TestOptions{Protocol: o.protocol, Target: o.target}); err != nil {
-			return began(ctx, err, s)
+			return "", began(ctx, err, s)
 		}
 	}
 	if o.play.As == "" {
-		return nil
+		return "", nil
 	}
 	o.play.Protocol = o.protocol
 	if o.play.Protocol == "" {
@@ -160,12 +164,11 @@ func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *strea
 	if text, err := os.ReadFile(o.play.Script); o.play.Script != "" && err == nil {
 		o.play.Script = string(text)
 	}
-	at, err := c.OpenPlay(ctx, o.play)
+	play, err := c.OpenPlay(ctx, o.play)
 	if err != nil {
-		return began(ctx, err, s)
+		return "", began(ctx, err, s)
 	}
-	fmt.Fprintln(s.Out, at.URL)
-	return nil
+	return play.URL, nil
 }
 
 // began gives the error of a session that could not begin its exit code.

@@ -46,7 +46,7 @@ func (o simulateOptions) console() console.Options {
 func (o simulateOptions) testing(t console.TestOptions) (runner.Options, error) {
 	u, err := url.Parse(t.Target)
 	remote := err == nil && slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme)
-	if t.Target != "" && !remote && t.Target != o.target && !inside(t.Target) {
+	if t.Target != "" && t.Target != o.target && !remote && (strings.Contains(t.Target, ":") || !inside(t.Target)) {
 		return runner.Options{}, usagef("target: %s is neither a URL nor a file below the working directory "+
 			"(name it by parley simulate --target)", t.Target)
 	}

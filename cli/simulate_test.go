@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/simulator/console"
+	"parley/transcript"
+)
+
+// simulating runs parley simulate until the test or stop ends it, and returns the lines that it prints, which must end
+// with exit code 0.
+func simulating(t *testing.T, args ...string) (line func() string, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	var errs bytes.Buffer
+	done := make(chan error, 1)
+	go func() {
+		root := rootCommand(&streams{In: strings.NewReader(""), Out: in, Err: &errs})
+		root.SetArgs(append([]string{"simulate"}, args...))
+		err := root.ExecuteContext(ctx)
+		_ = in.CloseWithError(io.EOF)
+		done <- err
+	}()
+	lines := bufio.NewReader(out)
+	ended := false
+	stop = func() {
+		if ended {
+			return
+		}
+		ended = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("it ends with %v\n%s", err, errs.String())
+		}
+	}
+	t.Cleanup(stop)
+	return func() string {
+		text, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("no line: %v\n%s", err, errs.String())
+		}
+		return strings.TrimSpace(text)
+	}, stop
+}
+
+// asks makes a request of the API, and decodes the answer.
+func asks(t *testing.T, client *http.Client, method, url, token string, body, into any) int {
+	t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+		t.Fatalf("%s %s: %d: %v", method, url, res.StatusCode, err)
+	}
+	return res.StatusCode
+}
+
+// quickClient keeps no connection.
+func quickClient(t *testing.T) *http.Client {
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// TestSimulate: a session with the bundled target begins at once, takes steps, and knows what can be played.
+func TestSimulate(t *testing.T) {
+	line, stop := simulating(t, "--protocol", "agent-select")
+	api, client := line()+"/api/v1", quickClient(t)
+	var judged console.Judged
+	asks(t, client, "POST", api+"/sessions/1/steps", "", map[string]string{"text": "client A is connected"}, &judged)
+	if judged.Status != "passed" {
+		t.Errorf("judged: %+v", judged)
+	}
+	var all []console.Protocol
+	asks(t, client, "GET", api+"/protocols", "", nil, &all)
+	if len(all) != len(suite.Kinds()) {
+		t.Errorf("protocols: %+v", all)
+	}
+	var clauses []console.Clause
+	asks(t, client, "GET", api+"/clauses?protocol=agent-select", "", nil, &clauses)
+	if len(clauses) < 50 || clauses[0].Text == "" || clauses[0].Source == "" {
+		t.Errorf("%d clauses", len(clauses))
+	}
+	var mutants []console.Mutant
+	asks(t, client, "GET", api+"/mutants?protocol=agent-select&q=AS-042", "", nil, &mutants)
+	if len(mutants) == 0 || !strings.Contains(strings.Join(mutants[0].Clauses, " "), "AS-042") {
+		t.Errorf("mutants: %+v", mutants)
+	}
+	var wrong struct{ Error string }
+	if asks(t, client, "GET", api+"/clauses?protocol=x", "", nil, &wrong) != 400 ||
+		!strings.HasPrefix(wrong.Error, `protocol: unknown protocol "x"`) {
+		t.Errorf("an unknown protocol: %q", wrong.Error)
+	}
+	stop()
+}
+
+// TestSimulateToken: with a token and TLS nobody is let in without it.
+func TestSimulateToken(t *testing.T) {
+	cert, key := selfSigned(t)
+	line, _ := simulating(t, "--token", "s3cret", "--tls-cert", cert, "--tls-key", key)
+	url, client := line(), quickClient(t)
+	if !strings.HasPrefix(url, "https://127.0.0.1:") {
+		t.Errorf("it is at %s", url)
+	}
+	var wrong struct{ Error string }
+	for _, token := range []string{"", "other"} {
+		if asks(t, client, "GET", url+"/api/v1/sessions", token, nil, &wrong) != 401 || wrong.Error == "" {
+			t.Errorf("token %q: %q", token, wrong.Error)
+		}
+	}
+	var all []console.Session
+	if status := asks(t, client, "GET", url+"/api/v1/sessions", "s3cret", nil, &all); status != 200 {
+		t.Errorf("with the token: %d", status)
+	}
+}
+
+// played is a player that only exists.
+type played struct {
+	console.Player
+	o console.PlayOptions
+	t *transcript.Transcript
+}
+
+func (p played) Protocol() string                   { return p.o.Protocol }
+func (p played) As() string                         { return p.o.As }
+func (p played) Driver() string                     { return "" }
+func (p played) URL() string                        { return "http://127.0.0.1:7" }
+func (p played) Transcript() *transcript.Transcript { return p.t }
+func (p played) Redact(text string) string          { return text }
+func (p played) Parties() []string                  { return nil }
+func (p played) State() console.PlayState {
+	return console.PlayState{Mind: p.o.Mind, Script: p.o.Script}
+}
+func (p played) Held() []console.Held     { return nil }
+func (p played) Changed() <-chan struct{} { return nil }
+func (p played) Close()                   {}
+
+// TestSimulateAs: the second line is where the party is reached, and a script may be a file.
+func TestSimulateAs(t *testing.T) {
+	was := playing
+	t.Cleanup(func() { playing = was })
+	playing = func(_ context.Context, o console.PlayOptions) (console.Player, error) {
+		return played{o: o, t: transcript.New(nil)}, nil
+	}
+	file := filepath.Join(t.TempDir(), "my.yaml")
+	if err := os.WriteFile(file, []byte("title: mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := simulating(t, "--as", "server", "--mind", "script", "--script", file)
+	url := line()
+	if at := line(); at != "http://127.0.0.1:7" {
+		t.Errorf("the party is at %s", at)
+	}
+	var s console.Session
+	asks(t, quickClient(t), "GET", url+"/api/v1/sessions/1", "", nil, &s)
+	if s.As != "server" || s.Script != "title: mine\n" || s.Protocol != suite.Kinds()[0].Protocol {
+		t.Errorf("session: %+v", s)
+	}
+}
+
+// TestSimulateTargets: requests name URLs and files below the working directory, besides the target of the command
+// line.
+func TestSimulateTargets(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	outside := filepath.Join(t.TempDir(), "out.yaml")
+	for _, name := range []string{filepath.Join(dir, "in.yaml"), outside} {
+		if err := os.WriteFile(name, []byte("protocol: agent-select\nurl: http://localhost:1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	o := simulateOptions{target: "../named.yaml"}
+	for target, refused := range map[string]bool{"": false, "in.yaml": false, "http://localhost:1": false, outside: true,
+		"../out.yaml": true, "link.yaml": true, "file:///etc/page.html": true, "../named.yaml": false} {
+		_, err := o.testing(console.TestOptions{Target: target})
+		if got := err != nil && strings.Contains(err.Error(), "neither a URL nor a file below"); got != refused {
+			t.Errorf("%q: %v, refused: want %v", target, err, refused)
+		}
+	}
+}
