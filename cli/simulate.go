@@ -63,13 +63,16 @@ Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the p
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.protocol, "protocol", "", "`PROTOCOL` of the target or the party (default "+suite.Kinds()[0].Protocol+")")
+	f.StringVar(&o.protocol, "protocol", "",
+		"`PROTOCOL` of the target or the party (default "+suite.Kinds()[0].Protocol+")")
 	f.StringVar(&o.target, "target", "", "`TARGET` of a session that begins at once: a URL, or the file of a profile")
 	f.StringVar(&o.play.As, "as", "", "`PARTY` to play for your program, such as server")
-	f.StringVar(&o.play.Mind, "mind", "", "`MIND` of that party: auto, ask, script or mutant (default as the other flags say, or auto)")
+	f.StringVar(&o.play.Mind, "mind", "",
+		"`MIND` of that party: auto, ask, script or mutant (default as the other flags say, or auto)")
 	f.StringVar(&o.play.Mutant, "mutant", "", "`NAME` of the fault that the party has")
 	f.StringVar(&o.play.Script, "script", "", "`NAME|FILE` of the script that the party follows")
-	f.StringVar(&o.play.Listen, "listen", "", "`ADDR` where the party listens (default 127.0.0.1:0, where 0 is a free port)")
+	f.StringVar(&o.play.Listen, "listen", "",
+		"`ADDR` where the party listens (default 127.0.0.1:0, where 0 is a free port)")
 	f.StringVar(&o.play.Connect, "connect", "", "`URL` of your program, for a party that connects to it")
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`ADDR` of the page and the API")
 	f.StringVar(&o.token, "token", "", "`TOKEN` that every request needs")

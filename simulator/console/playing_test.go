@@ -187,8 +187,9 @@ func TestPlay(t *testing.T) {
 	c.refused(400, "POST", at+"/held/1", m{"do": "drop", "body": "x"}, "not both")
 	c.refused(400, "POST", at+"/held/1", m{"do": "send", "after": "2h"}, "no duration up to 1h")
 	c.refused(400, "POST", at+"/held/1", m{"do": "send", "base64": "%"}, "base64")
-	if left := do[[]HeldMessage](c, 200, "POST", at+"/held/1", m{"do": "send", "body": "y", "after": "5ms"}); len(left) != 1 {
-		t.Errorf("left: %v", left)
+	held = do[[]HeldMessage](c, 200, "POST", at+"/held/1", m{"do": "send", "body": "y", "after": "5ms"})
+	if len(held) != 1 {
+		t.Errorf("left: %v", held)
 	}
 	do[[]HeldMessage](c, 200, "POST", at+"/held/2", m{"do": "drop"})
 	s = do[Session](c, 200, "PUT", at+"/mind", m{"mind": "ask", "types": []string{"text"}})

@@ -21,7 +21,7 @@ type uploaded struct {
 	Recording  string           `json:"recording"`  // JSON Lines
 	Results    *json.RawMessage `json:"results"`    // the results.json of a run
 	Scenario   string           `json:"scenario"`   // id of one of its scenarios; "": the first that failed
-	Transcript string           `json:"transcript"` // the text of the scenario's transcript; "": only the excerpts in Results
+	Transcript string           `json:"transcript"` // its transcript as text; "": only the excerpts in Results
 	Steps      []string         `json:"steps"`      // to go on with; nil: those of the scenario
 }
 

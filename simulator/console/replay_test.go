@@ -27,7 +27,8 @@ func lines() (text string, want []transcript.Record) {
 			Status: 200, Type: "application/json", Bytes: []byte(`{"a":"b  c"}`), Reply: 1},
 		{N: 3, At: 12345678 * time.Microsecond, Conn: "SessionManager", Dir: transcript.Received, Kind: transcript.Frame,
 			Label: "agent_list", Type: "text", Bytes: []byte(`{"type":"agent_list"}`)},
-		{N: 7, At: 12345679 * time.Microsecond, Dir: transcript.Noted, Kind: transcript.Remark, Label: "a note  with (2) to 1"},
+		{N: 7, At: 12345679 * time.Microsecond, Dir: transcript.Noted, Kind: transcript.Remark,
+			Label: "a note  with (2) to 1"},
 		{N: 8, At: 12345680 * time.Microsecond, Conn: "B", Dir: transcript.Received, Kind: transcript.Closed, Status: 1000},
 	}
 	text = "AS-3.2-01  a scenario\nfeatures/x.feature:7\n@AS-041\n\n"
@@ -157,6 +158,25 @@ func TestReplayMistakes(t *testing.T) {
 	}
 }
 
+// pretend runs what results are about, up to an order.
+func pretend(ctx context.Context, out string, tell runner.Observer, goOn <-chan struct{}) error {
+	tell.Planned(2)
+	text, _ := lines()
+	path := filepath.Join(out, "transcripts", "bad.txt")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		return err
+	}
+	for _, sc := range results().Runs[0].Scenarios {
+		tell.ScenarioDone(sc)
+	}
+	select {
+	case <-goOn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // TestRun: the suite runs once at a time, tells its progress, and what failed can be replayed.
 func TestRun(t *testing.T) {
 	begun, goOn := make(chan TestOptions), make(chan struct{})
@@ -165,22 +185,7 @@ func TestRun(t *testing.T) {
 		o.Run = func(ctx context.Context, q TestOptions, out string, tell runner.Observer) (*reports.Results, error) {
 			folder = out
 			begun <- q
-			tell.Planned(2)
-			text, _ := lines()
-			r := results()
-			path := filepath.Join(out, "transcripts", "bad.txt")
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-				return nil, err
-			}
-			for _, sc := range r.Runs[0].Scenarios {
-				tell.ScenarioDone(sc)
-			}
-			select {
-			case <-goOn:
-				return r, nil
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
+			return results(), pretend(ctx, out, tell, goOn)
 		}
 	})
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "test", "protocol": "agent-select", "driver": "ws"})
@@ -209,7 +214,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("the folder of the run is left: %v", err)
 	}
 	bad := got.Broken[0]
-	replay := do[Session](c, 201, "POST", "/sessions", m{"kind": "replay", "transcript": bad.Transcript, "steps": bad.Steps})
+	again := m{"kind": "replay", "transcript": bad.Transcript, "steps": bad.Steps}
+	replay := do[Session](c, 201, "POST", "/sessions", again)
 	if replay.Records != 8 || len(replay.Steps) != 2 || bad.Failures[0].At != 3 {
 		t.Errorf("replayed: %+v, broken: %+v", replay, bad)
 	}

@@ -204,7 +204,8 @@ func (c *Console) session(id string) (*session, error) {
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.sessions, func(s *session) bool { return s.id == id })
 	if i < 0 {
-		return nil, fail(http.StatusNotFound, "there is no session "+strconv.Quote(id)+" (GET "+prefix+"/sessions lists them)")
+		return nil, fail(http.StatusNotFound,
+			"there is no session "+strconv.Quote(id)+" (GET "+prefix+"/sessions lists them)")
 	}
 	return c.sessions[i], nil
 }
