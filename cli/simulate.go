@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -234,11 +233,16 @@ func openPage(page, token string) error {
 	return nil
 }
 
-// hostOf returns the host that an address names.
-func hostOf(addr string) string {
+// names returns the names by which a server at an address may be called: that of the address and, if other machines
+// reach it, that of this one.
+func names(addr string) []string {
 	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return ""
+	if err != nil || loopback(host) {
+		return nil
 	}
-	return strings.ToLower(host)
+	own, err := os.Hostname()
+	if err != nil {
+		return []string{host}
+	}
+	return []string{host, own}
 }

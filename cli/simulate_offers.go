@@ -17,7 +17,7 @@ import (
 // console are the options of the console: what it can open, and what it knows.
 func (o simulateOptions) console() console.Options {
 	return console.Options{
-		Hosts: []string{hostOf(o.addr)}, AnyHost: o.token != "", Exposed: o.insecure || o.token != "" && o.cert != "",
+		Hosts: names(o.addr), AnyHost: o.token != "", Exposed: o.insecure || o.token != "" && o.cert != "",
 		Open: func(ctx context.Context, t console.TestOptions) (*simulator.Session, error) {
 			opts, err := o.testing(t)
 			if err != nil {

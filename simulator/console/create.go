@@ -146,6 +146,7 @@ func (c *Console) openTest(s *session, q creation) (err error) {
 		return err
 	}
 	s.protocol, s.redact, s.records = s.test.Protocol(), s.test.Redact, s.test.Transcript()
+	s.began = s.test.Transcript().Began().UTC()
 	s.options.Protocol = s.protocol
 	return nil
 }
@@ -165,6 +166,7 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 		return err
 	}
 	s.protocol, s.redact, s.records = s.player.Protocol(), s.player.Redact, s.player.Transcript()
+	s.began = s.player.Transcript().Began().UTC()
 	return nil
 }
 

@@ -59,8 +59,8 @@ func (c *Console) known(host string) bool {
 		name = strings.Trim(host, "[]")
 	}
 	name = strings.ToLower(name)
-	return name == "localhost" || net.ParseIP(name) != nil ||
-		slices.ContainsFunc(c.o.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
+	return name != "" && (name == "localhost" || net.ParseIP(name) != nil ||
+		slices.ContainsFunc(c.o.Hosts, func(h string) bool { return strings.EqualFold(h, name) }))
 }
 
 // types are the media types of the page's files, whatever the system says.

@@ -40,7 +40,7 @@ func (c *client) get(path string, headers ...string) (*http.Response, string) {
 
 // TestDoor: pages of other origins are kept out, by whatever name they come.
 func TestDoor(t *testing.T) {
-	c, _ := serve(t, func(o *Options) { o.Hosts = []string{"my-machine"} })
+	c, _ := serve(t, func(o *Options) { o.Hosts = []string{"", "my-machine"} })
 	own := strings.TrimPrefix(c.url, "http://")
 	for _, row := range []struct {
 		reason  string

@@ -102,6 +102,8 @@ func (s *session) events(w http.ResponseWriter, r *http.Request) (any, error) {
 	w.Header().Set("X-Accel-Buffering", "no")
 	st := &stream{s: s, w: w, control: http.NewResponseController(w), after: after, sent: after, version: -1}
 	st.out.WriteString("retry: 1000\n\n")
+	// The server would apply the last deadline to what follows on the connection.
+	defer func() { _ = st.control.SetWriteDeadline(time.Time{}) }()
 	timer := time.NewTicker(beat)
 	defer timer.Stop()
 	for {
