@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -235,5 +236,20 @@ func TestLists(t *testing.T) {
 		if got := do[string](c, 200, "GET", path, nil); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
+	}
+}
+
+// TestTypes: requests have the types of their messages, and raw ones none that could be confused with these.
+func TestTypes(t *testing.T) {
+	c, _ := serve(t)
+	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "test", "protocol": "agent-select", "driver": "sse"})
+	at := "/sessions/" + s.ID
+	do[Judged](c, 200, "POST", at+"/steps", m{"text": "client A is connected"})
+	do[Judged](c, 200, "POST", at+"/steps", m{"text": "client A has a session"})
+	named := do[Record](c, 200, "POST", at+"/wait", m{"type": "session_create", "dir": "sent"})
+	n := do[map[string]int](c, 200, "POST", at+"/raw", m{"party": "A", "text": "POST /session/create {}"})["n"]
+	raw := do[[]Record](c, 200, "GET", fmt.Sprintf("%s/records?after=%d&limit=1", at, n-1), nil)
+	if named.Kind != "request" || len(raw) != 1 || raw[0].Kind != "request" || raw[0].Type != "" {
+		t.Errorf("named: %+v, raw: %+v", named, raw)
 	}
 }

@@ -90,6 +90,8 @@ func (s *session) typeOf(r transcript.Record) string {
 	switch {
 	case r.Event != nil && r.Event.Type != "":
 		return r.Event.Type
+	case r.Kind == transcript.Request && r.Type != "" && !strings.HasPrefix(r.Type, "raw "): // as driver/sse writes it
+		return r.Type
 	case s.types != nil && len(r.Bytes) > 0:
 		return s.types(s.protocol, r.Bytes)
 	}
