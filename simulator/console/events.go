@@ -192,7 +192,7 @@ func (st *stream) state() {
 	}
 	tell("state", st.s.look())
 	if st.s.kind == kindPlay {
-		tell("held", st.s.held())
+		tell("held", st.s.held(heldInEvent))
 	}
 	st.s.mu.Lock()
 	progress := st.s.progress

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"parley/internal/cut"
 )
 
 // HeldMessage is a message that waits for a decision, as the API shows it.
@@ -19,16 +21,24 @@ type HeldMessage struct {
 	To     string    `json:"to"`
 	Text   *string   `json:"text,omitempty"`
 	Base64 *string   `json:"base64,omitempty"`
+	Cut    int       `json:"cut,omitempty"` // bytes that were left out of an event
 	Since  time.Time `json:"since"`
 	Until  time.Time `json:"until"` // when it is sent on if nobody decides
 }
 
-// held returns the messages that are held.
-func (s *session) held() []HeldMessage {
+// heldInEvent bounds the body of a held message in an event, since each event has all that are held.
+const heldInEvent = 16 << 10
+
+// held returns the messages that are held, with at most so many bytes of each; 0 for all.
+func (s *session) held(most int) []HeldMessage {
 	out := []HeldMessage{}
 	for _, h := range s.player.Held() {
 		one := HeldMessage{N: h.N, Party: h.Party, Type: h.Type, To: h.To, Since: h.Since.UTC(), Until: h.Until.UTC()}
 		text := s.redact(string(h.Body))
+		if whole := len(text); most > 0 && whole > most {
+			text = string(cut.Bytes([]byte(text), most))
+			one.Cut = whole - len(text)
+		}
 		if utf8.ValidString(text) {
 			one.Text = &text
 		} else {
@@ -44,7 +54,7 @@ func (s *session) showHeld(http.ResponseWriter, *http.Request) (any, error) {
 	if err := s.only(kindPlay); err != nil {
 		return nil, err
 	}
-	return s.held(), nil
+	return s.held(0), nil
 }
 
 // mostDelay bounds how long a held message may be delayed.
@@ -97,7 +107,7 @@ func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.player.Decide(n, d); err != nil {
 		return nil, err
 	}
-	return s.held(), nil
+	return s.held(0), nil
 }
 
 // minds are those of a player.

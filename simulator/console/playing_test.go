@@ -223,6 +223,20 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// TestHeldIsCut: an event has the beginning of a long message, and GET all of it.
+func TestHeldIsCut(t *testing.T) {
+	f := newFake()
+	c, _ := serve(t, f.offer)
+	at := "/sessions/" + do[Session](c, 201, "POST", "/sessions", m{"kind": "play"}).ID
+	next, _ := c.listen(at+"/events", "")
+	f.hold(Held{N: 1, Body: []byte(strings.Repeat("主", heldInEvent))})
+	c.awaits(next, "held", func(data []byte) bool { return strings.Contains(string(data), `"cut":`) })
+	whole := do[[]HeldMessage](c, 200, "GET", at+"/held", nil)[0]
+	if whole.Cut != 0 || len(*whole.Text) != 3*heldInEvent {
+		t.Errorf("%d bytes are held, %d are cut", len(*whole.Text), whole.Cut)
+	}
+}
+
 // TestPlayScript: a script is armed by its text.
 func TestPlayScript(t *testing.T) {
 	f := newFake()

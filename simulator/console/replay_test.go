@@ -219,11 +219,14 @@ func TestRun(t *testing.T) {
 	if replay.Records != 8 || len(replay.Steps) != 2 || bad.Failures[0].At != 3 {
 		t.Errorf("replayed: %+v, broken: %+v", replay, bad)
 	}
+	ended := make(chan struct{})
 	go func() { // the end of the session ends the run
+		defer close(ended)
 		<-begun
 		do[string](&client{t, c.url, c.http}, 204, "DELETE", at, nil)
 	}()
 	c.refused(409, "POST", at+"/run", nil, "has ended")
+	<-ended
 }
 
 // TestRunKeepsSecrets: what a session calls a secret is in no answer of a run.
