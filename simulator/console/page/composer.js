@@ -1,0 +1,238 @@
+// The composer: steps, raw text, forms, broken messages; and of plays the held messages and the mind.
+import { get, once, post } from "./api.js";
+import { bodyOf, ways } from "./broken.js";
+import { $, button, field, h, select, tabs } from "./dom.js";
+import { formOf } from "./form.js";
+import { hex, visible } from "./safe.js";
+import { t } from "./words.js";
+import { Play } from "./play.js";
+
+export class Composer {
+  constructor(root, app) {
+    Object.assign(this, { root, app, rawText: "", baseText: '{"type":"ping"}', party: "", stepText: "", queue: [] });
+    this.play = new Play(app);
+  }
+
+  get keys() {
+    const kind = this.app.session?.kind;
+    if (kind === "test") return ["step", "raw", "form", "broken"];
+    return kind === "play" ? ["held", "minds", "raw", "form", "broken"] : [];
+  }
+
+  draw() {
+    const s = this.app.session;
+    this.root.hidden = !s || (s.kind === "replay" ? !s.steps.length : s.state === "ended");
+    if (this.root.hidden) return;
+    if (s.kind === "replay") { this.root.replaceChildren(this.replayView(s)); return; }
+    const { list, panel, choose } = tabs("compose", t("composer"), this.keys, this.tab, (key) => {
+      this.tab = key;
+      return key === "held" || key === "minds" ? this.play[key]() : this[key + "View"]();
+    });
+    this.choose = choose;
+    this.root.replaceChildren(list, panel);
+    this.badge();
+  }
+
+  badge() {
+    const tab = $("compose-held");
+    if (!tab) return;
+    const n = this.play.list.length;
+    tab.replaceChildren(t("held"), n ? h("span", { class: "badge" }, String(n)) : "");
+  }
+
+  nth(i) {
+    if (!this.keys[i]) return;
+    this.choose(this.keys[i], true);
+    this.focus();
+  }
+
+  focus() { this.root.querySelector(".panel input, .panel textarea, .panel select, .panel button")?.focus(); }
+
+  // use takes the content of a message into the raw text.
+  use(r) {
+    this.rawText = this.baseText = r.text;
+    if (this.keys.includes("raw")) this.choose("raw");
+    this.focus();
+  }
+
+  replayView(s) {
+    return h("div", { class: "panel" }, h("h2", {}, t("queue")), h("ol", { class: "steps" }, s.steps.map((x) => h("li", {}, visible(x)))),
+      h("p", { class: "row-of-buttons" }, button("goOn", () => this.app.goOn(s), { class: "main" })));
+  }
+
+  stepView() {
+    const list = h("ul", { class: "suggest", id: "suggest", role: "listbox", "aria-label": t("suggestions"), hidden: true });
+    const input = h("input", { id: "step", type: "text", role: "combobox", placeholder: t("stepHint"), "aria-label": t("step"),
+      "aria-autocomplete": "list", "aria-controls": "suggest", "aria-expanded": "false", autocomplete: "off",
+      spellcheck: "false", value: this.stepText });
+    const doc = h("textarea", { rows: 3, "aria-label": t("doc"), placeholder: t("docHint"), spellcheck: "false" });
+    const form = h("form", { class: "stepform", onsubmit: (e) => {
+      e.preventDefault();
+      this.execute(input, doc.value);
+    } }, h("div", { class: "stepline" }, input, h("button", { class: "main" }, t("execute"))), list,
+    h("details", {}, h("summary", {}, t("doc")), doc));
+    this.completes(input, list);
+    return [this.queueView(), form].filter(Boolean);
+  }
+
+  queueView() {
+    if (!this.queue.length) return null;
+    return h("p", { class: "next" }, h("b", {}, `${t("queue")} (${this.queue.length})`), " ", visible(this.queue[0]), " ",
+      button("nextStep", () => {
+        const [text] = this.queue.splice(0, 1);
+        this.choose("step");
+        this.run(text);
+      }));
+  }
+
+  async execute(input, doc) {
+    const text = input.value.trim();
+    if (!text) return;
+    if (await this.run(text, doc)) { this.stepText = input.value = ""; input.dispatchEvent(new Event("input")); }
+  }
+
+  async run(text, doc) {
+    try {
+      const out = await post(`/sessions/${this.app.session.id}/steps`, doc ? { text, doc } : { text });
+      if (out.error) this.app.say(out.error);
+      return true;
+    } catch (e) { this.app.alert(e); return false; }
+  }
+
+  // completes offers the steps that the line can become.
+  completes(input, list) {
+    let at = -1;
+    let turn = 0;
+    const show = (all) => {
+      at = -1;
+      list.replaceChildren(...all.slice(0, 50).map((text, i) => h("li", { role: "option", id: "suggest-" + i,
+        "aria-selected": "false", onmousedown: (e) => { e.preventDefault(); take(text); } }, visible(text))));
+      list.hidden = all.length === 0;
+      input.setAttribute("aria-expanded", !list.hidden);
+      input.removeAttribute("aria-activedescendant");
+    };
+    const take = (text) => { this.stepText = input.value = text; show([]); input.focus(); };
+    const ask = async (longer) => {
+      const mine = ++turn;
+      const line = input.value;
+      this.stepText = line;
+      if (!line.trim() && !longer) { show([]); return; }
+      const id = this.app.session.id;
+      const q = encodeURIComponent(line);
+      try {
+        const got = await get(`/sessions/${id}/complete?line=${q}`);
+        if (mine !== turn) return;
+        if (longer && got.longer.length > line.length) this.stepText = input.value = got.longer;
+        const all = got.all.length ? got.all : (await get(`/sessions/${id}/search?n=20&q=${q}`)).steps;
+        if (mine === turn) show(all);
+      } catch { show([]); }
+    };
+    input.addEventListener("input", () => ask(false));
+    input.addEventListener("blur", () => { turn++; show([]); });
+    input.addEventListener("keydown", (e) => {
+      const n = list.children.length;
+      if (e.key === "Tab" && !e.shiftKey && input.value && (list.hidden || at < 0) && this.stepText !== this.tabbed) {
+        e.preventDefault();
+        ask(true).then(() => { this.tabbed = input.value; });
+      } else if ((e.key === "ArrowDown" || e.key === "ArrowUp") && n) {
+        e.preventDefault();
+        at = (at + (e.key === "ArrowDown" ? 1 : -1) + n + (at < 0 && e.key === "ArrowUp" ? 1 : 0)) % n;
+        [...list.children].forEach((li, i) => li.setAttribute("aria-selected", i === at));
+        list.children[at].scrollIntoView({ block: "nearest" });
+        input.setAttribute("aria-activedescendant", "suggest-" + at);
+      } else if (e.key === "Enter" && at >= 0) {
+        e.preventDefault();
+        take(list.children[at].textContent);
+      } else if (e.key === "Escape" && !list.hidden) {
+        e.preventDefault();
+        e.stopPropagation();
+        show([]);
+      }
+    });
+  }
+
+  // to makes the choice of the party that sends.
+  to() {
+    const parties = this.app.session.parties;
+    if (!parties.includes(this.party)) this.party = parties[0] || "";
+    if (!parties.length) return h("p", { class: "dim" }, t("noParty"));
+    const el = select(parties.map((p) => [p, visible(p)]), this.party, { onchange: () => { this.party = el.value; } });
+    return field(t("party"), el);
+  }
+
+  async send(message) {
+    if (!this.party) { this.app.alert(new Error(t("noParty"))); return; }
+    try { await post(`/sessions/${this.app.session.id}/raw`, { party: this.party, ...bodyOf(message) }); } catch (e) { this.app.alert(e); }
+  }
+
+  rawView() {
+    const text = h("textarea", { id: "raw", rows: 5, "aria-label": t("message"), placeholder: t("rawHint"), spellcheck: "false",
+      value: this.rawText, oninput: () => { this.rawText = text.value; } });
+    const form = h("form", { class: "sender", onsubmit: (e) => { e.preventDefault(); this.send(text.value); } },
+      h("div", { class: "side" }, this.to(), h("button", { class: "main" }, t("send")), button("pretty", () => {
+        try { this.rawText = text.value = JSON.stringify(JSON.parse(text.value), null, 2); } catch (e) { this.app.alert(e); }
+      })), text);
+    return form;
+  }
+
+  async schemas() { return once("/schemas?protocol=" + encodeURIComponent(this.app.session.protocol)); }
+
+  formView() {
+    const box = h("div");
+    this.schemas().then((all) => {
+      if (!all.length) { box.append(h("p", { class: "dim" }, t("noForms"))); return; }
+      const options = all.map((s, i) => [String(i), visible(s.type + (s.from ? ` (${s.from})` : ""))]);
+      const kind = select(options, this.schemaAt || "0", { onchange: () => { this.schemaAt = kind.value; draw(); } });
+      const body = h("div", { class: "schemaform" });
+      const draw = () => body.replaceChildren(...this.oneForm(all[Number(kind.value)]));
+      box.append(h("div", { class: "side wide" }, this.to(), field(t("type"), kind)), body);
+      draw();
+    }).catch((e) => this.app.alert(e));
+    return box;
+  }
+
+  oneForm(s) {
+    const preview = h("pre", { class: "wrap", tabindex: "0", "aria-label": t("preview"), role: "group" });
+    const state = h("p", { role: "status", class: "formstate" });
+    const go = h("button", { class: "main" }, t("send"));
+    let message = "";
+    const read = () => {
+      const got = form.read();
+      const json = JSON.stringify(got.value);
+      const http = s.method && s.path && this.app.session.driver !== "ws";
+      message = http ? `${s.method} ${s.path} ${json}` : json;
+      this.baseText = message;
+      preview.textContent = visible(message);
+      state.textContent = got.errors.length ? got.errors.join(" · ") : "✓ " + t("valid");
+      state.className = "formstate " + (got.errors.length ? "warn" : "good");
+    };
+    const form = formOf(s.schema, () => read());
+    read();
+    return [h("form", { class: "fields", onsubmit: (e) => { e.preventDefault(); read(); this.send(message); } },
+      ...form.els, h("div", { class: "formend" }, go, state)), preview];
+  }
+
+  brokenView() {
+    const base = h("textarea", { rows: 2, spellcheck: "false", title: t("baseHint"), value: this.baseText,
+      oninput: () => { this.baseText = base.value; draw(); } });
+    const preview = h("pre", { class: "wrap", tabindex: "0", role: "group", "aria-label": t("preview") });
+    let all = [];
+    const kind = select([], "", { onchange: () => show() });
+    const show = () => {
+      const m = all[kind.selectedIndex]?.[2] ?? "";
+      preview.textContent = typeof m === "string" ? visible(m.slice(0, 600)) + (m.length > 600 ? " …" : "") : hex(m, 512);
+    };
+    const draw = () => {
+      const at = Math.max(0, kind.selectedIndex);
+      const [prefix] = /^[A-Z]+ \/\S* /.exec(base.value) || [""]; // of a request, which stays as it is
+      all = ways(base.value.slice(prefix.length), prefix);
+      kind.replaceChildren(...all.map(([key, name], i) => h("option", { value: i }, t(key, visible(name)))));
+      kind.selectedIndex = Math.min(at, all.length - 1);
+      show();
+    };
+    draw();
+    return h("form", { class: "sender", onsubmit: (e) => { e.preventDefault(); this.send(all[kind.selectedIndex][2]); } },
+      h("div", { class: "side" }, this.to(), field(t("way"), kind), h("button", { class: "main" }, t("send"))),
+      h("div", { class: "grow" }, field(t("basedOn"), base), preview));
+  }
+}

@@ -1,0 +1,141 @@
+// The selected message: as a tree, as text, as bytes, with its clauses and its schema.
+import { get, once } from "./api.js";
+import { button, h, tabs } from "./dom.js";
+import { bytesOf, hex, lines, visible } from "./safe.js";
+import { classOf, signOf } from "./store.js";
+import { t } from "./words.js";
+
+const atOnce = 100; // members that are shown until more are asked for
+
+// tree shows a value. Members are made when they are opened.
+export function tree(value, name, open = 1) {
+  const key = name === undefined ? [] : [h("span", { class: "key" }, visible(name)), ": "];
+  if (value === null || typeof value !== "object") {
+    const text = typeof value === "string" ? `"${visible(value)}"` : String(value);
+    return h("div", { class: "leaf" }, ...key, h("span", { class: "v-" + (value === null ? "null" : typeof value) }, text));
+  }
+  const list = Array.isArray(value);
+  const keys = Object.keys(value);
+  const body = h("div", { class: "members" });
+  let shown = 0;
+  const fill = () => {
+    body.querySelector(":scope > button")?.remove();
+    for (const k of keys.slice(shown, shown + atOnce)) body.append(tree(value[k], list ? Number(k) : k, open - 1));
+    shown = Math.min(keys.length, shown + atOnce);
+    if (shown < keys.length) body.append(h("button", { type: "button", onclick: fill }, t("more", keys.length - shown)));
+  };
+  const el = h("details", { ontoggle: () => { if (el.open && shown === 0) fill(); } },
+    h("summary", {}, ...key, list ? `[${keys.length}]` : `{${keys.length}}`), body);
+  if (open > 0) { el.open = true; fill(); }
+  return el;
+}
+
+export class Detail {
+  constructor(root, app) { Object.assign(this, { root, app, tab: "tree" }); }
+
+  clear() {
+    this.item = null;
+    this.root.replaceChildren(h("h2", {}, t("rightPane")), h("p", { class: "dim" }, t("nothingSelected")));
+  }
+
+  // show shows a record or a step. What was cut from a long record is fetched.
+  async show(item) {
+    this.item = item;
+    this.draw();
+    if (!item.part) return;
+    try {
+      const [whole] = await get(`/sessions/${this.app.session.id}/records?after=${item.n - 1}&limit=1`);
+      if (this.item === item && whole?.n === item.n) { this.item = { ...whole, of: item }; this.draw(); }
+    } catch (e) { this.app.alert(e); }
+  }
+
+  draw() {
+    const r = this.item;
+    if (!r) { this.clear(); return; }
+    if (r.step) { this.root.replaceChildren(...this.stepView(r.step)); return; }
+    const facts = [[t("party"), r.party], [t("type"), r.type], [t("time"), (r.at / 1000).toFixed(3) + " s"]];
+    if (r.status) facts.push(["Status", r.status]);
+    const small = [t(r.dir), r.kind, r.label !== r.type && r.label, r.to && t("answersTo", r.to), r.late && t("late"),
+      r.cut && t("leftOut", r.cut)].filter(Boolean);
+    const { list, panel, choose } = tabs("detail", t("rightPane"), ["tree", "text", "bytes", "clauses", "schema"], this.tab,
+      (key) => { this.tab = key; return this[key + "View"](r); });
+    this.choose = choose;
+    const count = this.marks(r).length;
+    if (count) list.querySelector("#detail-clauses").append(h("span", { class: "badge" }, String(count)));
+    this.root.replaceChildren(h("h2", {}, `#${r.n} `, visible(r.type || r.label || r.kind)),
+      h("dl", { class: "facts" }, facts.filter(([, v]) => v).map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, visible(v))))),
+      h("p", { class: "dim" }, visible(small.join(" · "))), list, panel);
+    if (typeof r.text === "string" && r.text) {
+      this.root.append(h("p", { class: "row-of-buttons" }, button("use", () => this.app.composer.use(r))));
+    }
+  }
+
+  marks(r) { return this.app.store.marks.get(r.n) || []; }
+
+  treeView(r) {
+    if (!r.text) return this.textView(r);
+    try {
+      const v = JSON.parse(r.text);
+      return h("div", { class: "tree" }, tree(v, undefined, 3));
+    } catch (e) { return [h("p", { class: "dim" }, t("notJSON", visible(e.message))), this.textView(r)]; }
+  }
+
+  textView(r) {
+    if (typeof r.text !== "string" || r.text === "") {
+      return r.base64 ? this.bytesView(r) : h("p", { class: "dim" }, t("noBody"));
+    }
+    let text = r.text;
+    try { text = JSON.stringify(JSON.parse(text), null, 2).length < 1e6 ? text : text.slice(0, 1e6); } catch { /* as it is */ }
+    return h("pre", { class: "wrap", dir: "ltr", tabindex: "0", role: "group", "aria-label": t("text") }, lines(text));
+  }
+
+  bytesView(r) {
+    const bytes = bytesOf(r);
+    const most = 4096;
+    const text = bytes.length > most ? t("firstBytes", most, bytes.length) : t("byteCount", bytes.length);
+    return [h("p", { class: "dim" }, text), h("pre", { dir: "ltr", tabindex: "0", role: "group", "aria-label": t("bytes") }, hex(bytes, most))];
+  }
+
+  clausesView(r) {
+    const marks = this.marks(r);
+    if (!marks.length) return h("p", { class: "dim" }, t("noClauses"));
+    return marks.map((m) => this.clause(m));
+  }
+
+  clause(m) {
+    const el = h("article", { class: "clause " + classOf(m.outcome) },
+      h("h3", {}, h("span", { class: "mark " + classOf(m.outcome) }, `${signOf(m.outcome)} ${visible(m.clause)}`), " ", t(m.outcome)));
+    for (const k of ["expected", "observed"]) {
+      if (m[k]) el.append(h("p", {}, h("b", {}, t(k)), " ", h("span", {}, visible(m[k]))));
+    }
+    if (m.reason) el.append(h("p", {}, visible(m.reason)));
+    if (m.diff) el.append(h("pre", { class: "wrap", tabindex: "0", role: "group", "aria-label": t("observed") }, lines(m.diff)));
+    const words = h("div");
+    el.append(words);
+    once("/clauses?protocol=" + encodeURIComponent(this.app.session?.protocol || "")).then((all) => {
+      const c = all.find((x) => x.id === m.clause);
+      if (!c) return;
+      words.append(h("p", { class: "dim" }, visible(`${c.level} · ${c.section}`)),
+        h("h4", {}, t("english")), h("blockquote", { lang: "en" }, visible(c.text)));
+      if (c.source) words.append(h("h4", {}, t("source")), h("blockquote", {}, visible(c.source)));
+    }).catch(() => {});
+    return el;
+  }
+
+  schemaView(r) {
+    const el = h("div", { class: "tree" });
+    once("/schemas?protocol=" + encodeURIComponent(this.app.session?.protocol || "")).then((all) => {
+      const s = all.find((x) => x.type === r.type && (!x.from || x.from === r.party)) || all.find((x) => x.type === r.type);
+      el.append(s ? tree(s.schema, undefined, 3) : h("p", { class: "dim" }, t("noSchema")));
+    }).catch(() => el.append(h("p", { class: "dim" }, t("noSchema"))));
+    return el;
+  }
+
+  stepView(s) {
+    const failed = new Set(s.failures.map((f) => f.clause));
+    const marks = [...s.failures, ...s.outcomes.filter((o) => !failed.has(o.clause))];
+    return [h("h2", {}, t("step")), h("p", { class: "stepname" }, visible(s.step)),
+      h("p", {}, h("span", { class: "mark " + classOf(s.status) }, `${signOf(s.status)} ${t(s.status)}`), ` ${s.duration} ms`),
+      s.error && h("p", { class: "error" }, visible(s.error)), ...marks.map((m) => this.clause(m))].filter(Boolean);
+  }
+}

@@ -1,0 +1,42 @@
+// Shortcuts: everything can be done with the keyboard alone.
+import { $, h } from "./dom.js";
+import { t } from "./words.js";
+
+const table = [["n", "kNew"], ["c", "kCompose"], ["1 … 6", "kTabs"], ["/", "kSearch"], ["m", "kList"], ["↑ ↓  k j", "kMove"],
+  ["PgUp PgDn", "kPage"], ["Home End", "kEnds"], ["d", "kDetail"], ["[ ]", "kSession"], ["Ctrl+Enter", "kSend"], ["Tab", "kTab"],
+  ["Esc", "kEsc"], ["?", "kHelp"]];
+
+// keyTable lists the shortcuts.
+export const keyTable = () => h("dl", { class: "keys" }, table.map(([keys, word]) => h("div", {},
+  h("dt", {}, keys.split(" ").filter(Boolean).map((k) => (k === "…" ? k : h("kbd", {}, k)))), h("dd", {}, t(word)))));
+
+const writes = (el) => el.matches?.("input:not([type=checkbox]):not([type=file]), textarea, select, [contenteditable]");
+
+// shortcuts handles a key.
+export function shortcuts(e, app) {
+  const el = e.target;
+  if ((e.ctrlKey || e.metaKey) && e.key === "Enter") {
+    el.closest?.("form")?.requestSubmit();
+    return;
+  }
+  if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
+  if (e.key === "Escape" && writes(el)) {
+    $("messages").focus();
+    return;
+  }
+  if (writes(el)) return;
+  const step = (by) => {
+    const all = app.sessions;
+    const next = all[(all.indexOf(app.session) + by + all.length) % all.length];
+    if (next) app.show(next.id);
+  };
+  const acts = {
+    n: () => app.newSession(), c: () => app.composer.focus(), "/": () => $("f-text").focus(), m: () => $("messages").focus(),
+    d: () => $("right").querySelector("[role=tab][tabindex='0']")?.focus(), "?": () => app.help(),
+    "[": () => step(-1), "]": () => step(1),
+  };
+  const act = acts[e.key] || (/^[1-6]$/.test(e.key) ? () => app.composer.nth(Number(e.key) - 1) : null);
+  if (!act) return;
+  e.preventDefault();
+  act();
+}
