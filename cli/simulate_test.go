@@ -9,12 +9,12 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"parley/simulator/console"
-	"parley/transcript"
 )
 
 // simulating runs parley simulate until the test or stop ends it, and returns the lines that it prints, which must end
@@ -139,47 +139,39 @@ func TestSimulateToken(t *testing.T) {
 	}
 }
 
-// played is a player that only exists.
-type played struct {
-	console.Player
-	o console.PlayOptions
-	t *transcript.Transcript
-}
-
-func (p played) Protocol() string                   { return p.o.Protocol }
-func (p played) As() string                         { return p.o.As }
-func (p played) Driver() string                     { return "" }
-func (p played) URL() string                        { return "http://127.0.0.1:7" }
-func (p played) Transcript() *transcript.Transcript { return p.t }
-func (p played) Redact(text string) string          { return text }
-func (p played) Parties() []string                  { return nil }
-func (p played) State() console.PlayState {
-	return console.PlayState{Mind: p.o.Mind, Script: p.o.Script}
-}
-func (p played) Held() []console.Held     { return nil }
-func (p played) Changed() <-chan struct{} { return nil }
-func (p played) Close()                   {}
-
 // TestSimulateAs: the second line is where the party is reached, and a script may be a file.
 func TestSimulateAs(t *testing.T) {
-	was := playing
-	t.Cleanup(func() { playing = was })
-	playing = func(_ context.Context, o console.PlayOptions) (console.Player, error) {
-		return played{o: o, t: transcript.New(nil)}, nil
-	}
+	text := "script: mine\nprotocol: agent-select\nas: server\nrules:\n- on: {request: GET /hello}\n" +
+		"  answer: [{respond: 418, body: {short: true}}]\n"
 	file := filepath.Join(t.TempDir(), "my.yaml")
-	if err := os.WriteFile(file, []byte("title: mine\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	line, _ := simulating(t, "--as", "server", "--mind", "script", "--script", file)
-	url := line()
-	if at := line(); at != "http://127.0.0.1:7" {
-		t.Errorf("the party is at %s", at)
-	}
+	line, _ := simulating(t, "--as", "server", "--script", file)
+	url, at := line(), line()
+	client := quickClient(t)
 	var s console.Session
-	asks(t, quickClient(t), "GET", url+"/api/v1/sessions/1", "", nil, &s)
-	if s.As != "server" || s.Script != "title: mine\n" || s.Protocol != suite.Kinds()[0].Protocol {
+	asks(t, client, "GET", url+"/api/v1/sessions/1", "", nil, &s)
+	if s.As != "server" || s.Mind != "script" || s.Script != "mine" || s.Protocol != "agent-select" {
 		t.Errorf("session: %+v", s)
+	}
+	if status := asks(t, client, "GET", at+"/hello", "", nil, nil); status != http.StatusTeapot {
+		t.Errorf("the party answers with %d", status)
+	}
+}
+
+// TestFakeServer runs the tests of examples/fake-server, which have Parley as their server.
+func TestFakeServer(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	c := exec.CommandContext(t.Context(), python, "-m", "unittest", "-v")
+	c.Dir = filepath.Join("..", "examples", "fake-server")
+	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1") // parley is on the PATH of a test
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Ran 4 tests") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -1,7 +1,10 @@
 """A client of an agent-select server, as somebody might write one: it switches agents, and tells how that went."""
 
+import http.client
 import json
+import socket
 import threading
+import urllib.parse
 import urllib.request
 
 
@@ -12,9 +15,14 @@ class Client:
         self.told = []  # what a person would read
         self.news = threading.Condition()
         self.connection = None
-        self.stream = urllib.request.urlopen(urllib.request.Request(url + "/events", headers={"Accept": "text/event-stream"}))
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.http = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc)
+        self.http.request("GET", "/events", headers={"Accept": "text/event-stream"})
+        self.line = self.http.sock
+        self.stream = self.http.getresponse()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
         self._until(lambda: self.agent)
+        self._post("/session/create", {"connectionId": self.connection})
 
     def switch(self, agent):
         before = len(self.told)
@@ -23,7 +31,13 @@ class Client:
         return self.told[-1]
 
     def close(self):
+        try:
+            self.line.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # the server was first
+        self.listener.join()
         self.stream.close()
+        self.http.close()
 
     def _post(self, path, body):
         request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
@@ -35,8 +49,8 @@ class Client:
             for line in self.stream:
                 if line.startswith(b"data:"):
                     self._take(json.loads(line[5:]))
-        except (OSError, ValueError, AttributeError):
-            pass  # closed
+        except (OSError, http.client.HTTPException):
+            pass  # it is over
         with self.news:
             self.told.append("The connection is lost.")
             self.news.notify_all()

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import threading
+import time
 import unittest
 import urllib.request
 
@@ -38,7 +39,6 @@ class TestClient(unittest.TestCase):
         cls.addClassCleanup(cls.server.close)
 
     def setUp(self):
-        self.server.call("PUT", "/mind", {"mind": "auto"})
         self.server.call("POST", "/reset")
         self.client = Client(self.server.url)
         self.addCleanup(self.client.close)
@@ -55,7 +55,8 @@ class TestClient(unittest.TestCase):
         switching = threading.Thread(target=lambda: done.append(self.client.switch("debugger")))
         switching.start()
         held = []
-        while not held:
+        deadline = time.monotonic() + 10
+        while not held and time.monotonic() < deadline:
             held = self.server.call("GET", "/held")
         busy = {"type": "error", "data": {"errorCode": "agent_busy", "message": "busy"}}
         self.server.call("POST", "/held/%d" % held[0]["n"], {"do": "send", "body": json.dumps(busy)})
@@ -86,6 +87,7 @@ rules:
   answer:
   - send: {type: connected, data: {connectionId: "${id}"}}
   - send: {type: agent_list, data: {agents: [], currentAgentId: general}}
+- on: {request: POST /session/create}
 - on: {request: POST /message, type: switch_agent}
   answer: [cut]
 """

@@ -260,6 +260,28 @@ func TestMutant(t *testing.T) {
 	dial(t, p, socket).hears("agent_list")
 }
 
+// TestReset checks that everything begins anew: the mind as well as the connections.
+func TestReset(t *testing.T) {
+	p := open(t, options(t, "agent-select", "server"))
+	c := dial(t, p, socket)
+	c.hears("agent_list")
+	if err := p.SetMind(t.Context(), counterpart.Ask, "session_created"); err != nil {
+		t.Fatal(err)
+	}
+	c.says(`{"type":"session_create","requestId":"r1"}`)
+	held(t, p, 1)
+	if err := p.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.c.Read(c.ctx); err == nil {
+		t.Error("the connection is open")
+	}
+	if s := p.State(); len(p.Held()) > 0 || s.Mind != counterpart.Auto || len(s.Types) > 0 {
+		t.Errorf("held: %v, state: %+v", p.Held(), s)
+	}
+	dial(t, p, socket).begins()
+}
+
 // TestEveryParty checks that the bundled targets play every party that they offer.
 func TestEveryParty(t *testing.T) {
 	relay := open(t, options(t, "external-agent", "host"))

@@ -106,25 +106,25 @@ func (p *Play) replace(ctx context.Context, mutant string) error {
 	return nil
 }
 
-// Reset ends all connections, and has everything begin anew: the bundled target, and the script with its variables.
-// What is held is dropped. The transcript goes on.
+// Reset ends all connections, and has everything begin anew as at Open: the mind, the bundled target, and the script
+// with its variables. What is held is dropped. The transcript goes on.
 func (p *Play) Reset(ctx context.Context) error {
 	p.mu.Lock()
-	mutant, s := p.mutant, p.script
+	p.mind = p.o.Mind
+	clear(p.of)
 	p.mu.Unlock()
-	p.arm(s)
+	p.arm(p.o.Script)
 	if p.o.Start == nil {
 		p.t.Remark("", "started anew")
 		p.release()
 		p.gate.Reset()
-	} else if err := p.replace(ctx, mutant); err != nil {
+	} else if err := p.replace(ctx, p.o.Mutant); err != nil {
 		return err
 	}
 	p.mu.Lock()
-	begins := p.mind == Script
 	p.tell()
 	p.mu.Unlock()
-	if begins {
+	if p.o.Mind == Script {
 		p.begin()
 	}
 	return nil
