@@ -54,7 +54,7 @@ with ?token=TOKEN once. An address that other machines can reach requires --toke
 Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the party could not be started.`,
 		Example: `  parley simulate --open
   parley simulate --target http://localhost:3000
-  parley simulate --protocol session-chat --as server --mind ask`,
+  parley simulate --as server --mind ask`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.listening = c.Flags().Changed("addr")

@@ -155,7 +155,8 @@ func TestSimulateAs(t *testing.T) {
 	if s.As != "server" || s.Mind != "script" || s.Script != "mine" || s.Protocol != "agent-select" {
 		t.Errorf("session: %+v", s)
 	}
-	if status := asks(t, client, "GET", at+"/hello", "", nil, nil); status != http.StatusTeapot {
+	var said map[string]any
+	if status := asks(t, client, "GET", at+"/hello", "", nil, &said); status != http.StatusTeapot {
 		t.Errorf("the party answers with %d", status)
 	}
 }

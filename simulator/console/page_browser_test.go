@@ -40,15 +40,18 @@ func pageServer(t *testing.T) *httptest.Server {
 		Protocols: func() []console.Protocol { return ids },
 		Open: func(ctx context.Context, o console.TestOptions) (*simulator.Session, error) {
 			b := bundled.All.For(protocols.Kinds(), o.Protocol, o.Role)
-			return simulator.Open(ctx, runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher, Brain: b.Brain})
+			return simulator.Open(ctx, runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher,
+				Brain: b.Brain})
 		},
 		Clauses: func(string) ([]console.Clause, error) {
-			return []console.Clause{{ID: "AS-042", Level: "MUST", Section: "4", Text: "The agent is switched.", Source: "切换代理"}}, nil
+			return []console.Clause{{ID: "AS-042", Level: "MUST", Section: "4", Text: "The agent is switched.",
+				Source: "切换代理"}}, nil
 		},
 		Schemas: func(string) ([]console.Schema, error) {
-			return []console.Schema{{Type: "switch_agent", Method: "POST", Path: "/message", Schema: map[string]any{"type": "object", "required": []string{"type", "agentId"},
-				"properties": map[string]any{"type": map[string]any{"const": "switch_agent"},
-					"agentId": map[string]any{"type": "string", "minLength": 2}, "count": map[string]any{"type": "integer"}}}}}, nil
+			return []console.Schema{{Type: "switch_agent", Method: "POST", Path: "/message",
+				Schema: map[string]any{"type": "object", "required": []string{"type", "agentId"},
+					"properties": map[string]any{"type": map[string]any{"const": "switch_agent"},
+						"agentId": map[string]any{"type": "string", "minLength": 2}, "count": map[string]any{"type": "integer"}}}}}, nil
 		},
 	})
 	if err != nil {
@@ -72,8 +75,10 @@ func visit(t *testing.T, url, language string) *visitor {
 	if err != nil {
 		t.Skip(err)
 	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(command),
-		chromedp.NoSandbox, chromedp.WindowSize(1280, 800), chromedp.Flag("lang", language), chromedp.Flag("accept-lang", language))...)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(command),
+		chromedp.NoSandbox, chromedp.WindowSize(1280, 800), chromedp.Flag("lang", language), chromedp.Flag("accept-lang",
+			language))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -101,7 +106,8 @@ func (v *visitor) wait(expression string) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.ctx, pageWithin)
 	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
+	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression,
+		chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
 		v.shot("failed")
 		v.t.Fatalf("%s: %v; the page says %s", expression, err, v.value("document.body.innerText"))
 	}
@@ -137,8 +143,8 @@ func (v *visitor) shot(name string) {
 func (v *visitor) axe(where string) {
 	v.t.Helper()
 	v.do(chromedp.Evaluate[chromedp.Void](axe + ";0"))
-	v.do(chromedp.Evaluate[chromedp.Void](`window.found = null; axe.run(document).then((r) => { window.found = r.violations.map((x) =>
-		x.id + ": " + x.nodes.map((n) => n.target + " " + n.failureSummary).join(" | ")).join("\n"); }); 0`))
+	v.do(chromedp.Evaluate[chromedp.Void](`window.found = null; axe.run(document).then((r) => {
+		window.found = r.violations.map((x) => x.id + ": " + x.nodes.map((n) => n.target + " " + n.failureSummary).join(" | ")).join("\n"); }); 0`))
 	v.wait("window.found !== null")
 	if found := v.value("window.found"); found != "" {
 		v.t.Errorf("%s: %s", where, found)
@@ -192,19 +198,22 @@ func TestPageAxe(t *testing.T) {
 	url := pageServer(t).URL
 	for _, language := range []string{"en-US", "zh-CN"} {
 		v := visit(t, url, language)
-		if v.value("document.querySelectorAll('.row').length") == "0" && v.value("document.querySelector('.sessions li') === null") == "true" {
+		if v.value("document.querySelectorAll('.row').length") == "0" &&
+			v.value("document.querySelector('.sessions li') === null") == "true" {
 			v.axe("empty " + language)
 			v.begin()
 		}
 		v.wait("document.querySelectorAll('.steprow').length === 4")
-		if got, want := v.value("document.querySelector('.left h2').textContent"), map[string]string{"en-US": "Sessions", "zh-CN": "会话"}[language]; got != want {
+		if got, want := v.value("document.querySelector('.left h2').textContent"), map[string]string{"en-US": "Sessions",
+			"zh-CN": "会话"}[language]; got != want {
 			t.Errorf("%s: %q", language, got)
 		}
 		v.key("m")
 		v.do(chromedp.KeyEvent("\uE010")) // not a shortcut
 		v.do(chromedp.Evaluate[chromedp.Void]("document.querySelectorAll('.row')[2].click(); 0"))
 		for _, theme := range []string{"light", "dark"} {
-			v.do(chromedp.Evaluate[chromedp.Void](`(() => { const s = document.querySelector('#theme'); s.value = '` + theme + `'; s.onchange(); return 0; })()`))
+			v.do(chromedp.Evaluate[chromedp.Void](`(() => { const s = document.querySelector('#theme');
+				s.value = '` + theme + `'; s.onchange(); return 0; })()`))
 			for _, tab := range []string{"tree", "text", "bytes", "clauses", "schema"} {
 				v.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('#detail-" + tab + "').click(); 0"))
 				v.axe(language + " " + theme + " " + tab)
@@ -236,8 +245,9 @@ func pageFake(t *testing.T, records int, one func(n int) string) *httptest.Serve
 	t.Helper()
 	page := pageServer(t)
 	mux := http.NewServeMux()
-	look := `{"id":"1","kind":"test","protocol":"p","role":"server","as":"","driver":"ws","url":"","state":"open","parties":["A"],` +
-		`"connections":[{"party":"A","state":"open","since":0}],"records":0,"overflow":0,"minds":{},"steps":[]}`
+	look := `{"id":"1","kind":"test","protocol":"p","role":"server","as":"","driver":"ws","url":"","state":"open",` +
+		`"parties":["A"],"connections":[{"party":"A","state":"open","since":0}],"records":0,"overflow":0,"minds":{},` +
+		`"steps":[]}`
 	mux.HandleFunc("GET /api/v1/sessions", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, "[%s]", look)
@@ -266,17 +276,22 @@ func pageRecord(n int, party, text string) string {
 // TestPageMany: of 100,000 records none is lost, and the document stays small; the last is found by a filter.
 func TestPageMany(t *testing.T) {
 	const many = 100_000
-	v := visit(t, pageFake(t, many, func(n int) string { return pageRecord(n, "A", fmt.Sprintf(`{"number":"no %d!"}`, n)) }).URL, "en-US")
+	v := visit(t, pageFake(t, many, func(n int) string {
+		return pageRecord(n, "A", fmt.Sprintf(`{"number":"no %d!"}`,
+			n))
+	}).URL, "en-US")
 	v.wait("document.querySelector('#counts').textContent === '100000 of 100000 records'")
 	v.wait("[...document.querySelectorAll('.when i')].some((e) => e.textContent === '100000')")
 	v.shot("many")
 	for _, at := range []string{"0", "1e6", "1e9"} {
 		v.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('#diagram').scrollTop = " + at + "; 0"))
-		if got := v.value("document.querySelectorAll('.row').length < 60 && document.querySelectorAll('*').length < 1200"); got != "true" {
+		const few = "document.querySelectorAll('.row').length < 60 && document.querySelectorAll('*').length < 1200"
+		if v.value(few) != "true" {
 			t.Errorf("at %s the document has %s elements", at, v.value("document.querySelectorAll('*').length"))
 		}
 	}
-	v.do(chromedp.Evaluate[chromedp.Void](`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true})); 0`))
+	v.do(chromedp.Evaluate[chromedp.Void](
+		`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true})); 0`))
 	v.wait("document.activeElement.id === 'f-text'")
 	v.key("no 77777!")
 	v.wait("document.querySelector('#counts').textContent === '1 of 100000 records'")
@@ -296,7 +311,8 @@ func TestPageHostile(t *testing.T) {
 	v.do(chromedp.Click(".row"))
 	v.wait("document.querySelector('#right').innerText.includes('\\\\u202e\\\\u0007\\\\u2066')")
 	v.shot("hostile")
-	if got := v.value("[window.evil === undefined, document.querySelectorAll('img').length, /[\\u202e\\u2066\\u0007]/.test(document.body.innerText)].join()"); got != "true,0,false" {
+	if got := v.value("[window.evil === undefined, document.querySelectorAll('img').length, " +
+		"/[\\u202e\\u2066\\u0007]/.test(document.body.innerText)].join()"); got != "true,0,false" {
 		t.Errorf("the page has %s", got)
 	}
 }
