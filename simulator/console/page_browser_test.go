@@ -144,7 +144,8 @@ func (v *visitor) axe(where string) {
 	v.t.Helper()
 	v.do(chromedp.Evaluate[chromedp.Void](axe + ";0"))
 	v.do(chromedp.Evaluate[chromedp.Void](`window.found = null; axe.run(document).then((r) => {
-		window.found = r.violations.map((x) => x.id + ": " + x.nodes.map((n) => n.target + " " + n.failureSummary).join(" | ")).join("\n"); }); 0`))
+		window.found = r.violations.map((x) => x.id + ": " + x.nodes.map((n) => n.target + " " +
+			n.failureSummary).join(" | ")).join("\n"); }); 0`))
 	v.wait("window.found !== null")
 	if found := v.value("window.found"); found != "" {
 		v.t.Errorf("%s: %s", where, found)
