@@ -2,7 +2,9 @@ package scripts_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/llm"
+	"parley/llm/openai"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
@@ -36,7 +40,7 @@ func TestReady(t *testing.T) {
 		if err != nil || s.Title == "" || s.Source == "" || len(text) == 0 {
 			t.Errorf("%s %s: %v, %q, %q", s.Protocol, s.Name, err, s.Title, s.Source)
 		}
-		if _, ok := played[s.Protocol+" "+s.Name]; !ok && s.Client() == "" {
+		if _, ok := played[s.Protocol+" "+s.Name]; !ok && s.Client() == "" && s.As != "model" {
 			t.Errorf("nobody plays %s of %s", s.Name, s.Protocol)
 		}
 	}
@@ -240,6 +244,37 @@ func hears(t *testing.T, live *simulator.Session, mark int, words string) int {
 		t.Fatalf("no %s\n%s", words, last(live.Transcript()))
 	}
 	return r.N
+}
+
+// TestModels asks the scripts that are models as a bundled server does.
+func TestModels(t *testing.T) {
+	for _, s := range scripts.List("") {
+		if s.As != "model" {
+			continue
+		}
+		t.Run(s.Protocol+" "+s.Name, func(t *testing.T) {
+			t.Parallel()
+			client := openai.New(play(t, s, "").URL()+"/v1", "")
+			defer client.Close()
+			asks := func() (said string, err error) {
+				err = client.Answer(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{{Role: llm.RoleUser,
+					Text: "Well?"}}},
+					func(p llm.Part) error { said += p.Text; return nil })
+				return said, err
+			}
+			said, err := asks()
+			if s.Name == "model-fails" {
+				var failure *llm.Failure
+				if !errors.As(err, &failure) || failure.Status != http.StatusTooManyRequests {
+					t.Errorf("at first: %q, %v", said, err)
+				}
+				said, err = asks()
+			}
+			if err != nil || said == "" {
+				t.Errorf("%q, %v", said, err)
+			}
+		})
+	}
 }
 
 // TestClients plays the scripts that are clients with the bundled servers, up to their last state.
