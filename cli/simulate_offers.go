@@ -36,7 +36,7 @@ func (o simulateOptions) console() console.Options {
 			opts.Out, opts.Observer, opts.Again = out, tell, program+" run"
 			return runner.Run(ctx, opts)
 		},
-		Play: playParty, TypeOf: typeOf, Scripts: offeredScripts,
+		Play: playParty, TypeOf: typeOf, Scripts: offeredScripts, Schemas: offeredSchemas,
 		Protocols: offeredProtocols, Clauses: offeredClauses, Mutants: offeredMutants,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"parley/reference-server/launch"
 	"parley/simulator/console"
 	"parley/simulator/counterpart"
+	"parley/simulator/schemas"
 	scripting "parley/simulator/script"
 	"parley/simulator/scripts"
 	"parley/transcript"
@@ -124,6 +125,18 @@ func offeredScripts(protocol string) ([]console.Script, error) {
 			return nil, err
 		}
 		out = append(out, console.Script{Name: s.Name, Protocol: s.Protocol, As: s.As, Title: s.Title, Source: string(text)})
+	}
+	return out, nil
+}
+
+// offeredSchemas lists the schemas of a protocol's messages.
+func offeredSchemas(protocol string) ([]console.Schema, error) {
+	if err := knownProtocols(given(protocol)); err != nil {
+		return nil, err
+	}
+	var out []console.Schema
+	for _, s := range schemas.List(protocol) {
+		out = append(out, console.Schema{Type: s.Type, From: s.From, Schema: s.Schema, Method: s.Method, Path: s.Path})
 	}
 	return out, nil
 }

@@ -1,0 +1,57 @@
+package schemas_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"parley/reference-server/bundled"
+	"parley/simulator/schemas"
+	"parley/steps/protocols"
+)
+
+// TestSchemas checks that each schema is one, takes its own example and nothing without its members, and is for the
+// type that its example has.
+func TestSchemas(t *testing.T) {
+	for _, protocol := range protocols.All.Names() {
+		all := schemas.List(protocol)
+		if len(all) < 3 {
+			t.Errorf("%s has %d schemas", protocol, len(all))
+		}
+		for _, s := range all {
+			text, err := s.JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := jsonschema.NewCompiler()
+			if err := c.AddResource("s", doc); err != nil {
+				t.Fatal(err)
+			}
+			compiled, err := c.Compile("s")
+			if err != nil {
+				t.Errorf("%s %s: %v", protocol, s.Type, err)
+				continue
+			}
+			example := doc.(map[string]any)["examples"].([]any)[0]
+			if err := compiled.Validate(example); err != nil {
+				t.Errorf("%s %s: its example: %v", protocol, s.Type, err)
+			}
+			if compiled.Validate(map[string]any{}) == nil {
+				t.Errorf("%s %s takes an empty object", protocol, s.Type)
+			}
+			body, err := json.Marshal(example)
+			if typ := bundled.All.Find(protocol).TypeOf(body); err != nil || typ != s.Type {
+				t.Errorf("%s %s: its example is of type %q (%v)", protocol, s.Type, typ, err)
+			}
+		}
+	}
+	if schemas.List("no-such-protocol") != nil {
+		t.Error("an unknown protocol has schemas")
+	}
+}
