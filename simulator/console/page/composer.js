@@ -88,7 +88,9 @@ export class Composer {
   async execute(input, doc) {
     const text = input.value.trim();
     if (!text) return;
-    if (await this.run(text, doc)) { this.stepText = input.value = ""; input.dispatchEvent(new Event("input")); }
+    const put = (line) => { this.stepText = input.value = line; input.dispatchEvent(new Event("input")); };
+    put(""); // at once: the next step may be typed while this one runs
+    if (!await this.run(text, doc) && !input.value) put(text);
   }
 
   async run(text, doc) {
