@@ -9,9 +9,9 @@ PROGRAMS = ./cli $$($(GO) list ./... | grep '/mutants$$')
 OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/mutants$$' -e '^parley/test/')
 
 # Of these, the packages where concurrency lives: their files start goroutines or serve, or import sync. In `make test` the race
-# detector watches them alone; the rest runs one thing after the other.
+# detector watches them alone (but not the console, whose tests wait for a browser); the rest runs one thing after the other.
 CONCURRENT = $$(grep -rlE --include='*.go' '^[[:space:]]+go [a-z]|"sync|\.Go\(|t\.Parallel\(|httptest' . | sed 's|/[^/]*$$||' | sort -u | \
-	grep -v -e '^\.$$' -e '^\./cli$$' -e '/mutants$$' -e '^\./test/' -e '^\./examples/')
+	grep -v -e '^\.$$' -e '^\./cli$$' -e '^\./simulator/console$$' -e '/mutants$$' -e '^\./test/' -e '^\./examples/')
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT))")
 
 # The suites that the race detector watches in `make test`, too: every driver's and every role's but those of pages, whose goroutines
