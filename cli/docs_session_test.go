@@ -197,10 +197,10 @@ func (s *session) serve(cmd *exec.Cmd, lines int, cancel func()) string {
 	return s.paper(said.String())
 }
 
-// paper replaces the actual ports by those of the page.
+// paper replaces the actual ports by those of the page, but not within longer numbers such as dates.
 func (s *session) paper(text string) string {
 	for in, port := range s.ports {
-		text = strings.ReplaceAll(text, port, in)
+		text = regexp.MustCompile(`\b`+port+`\b`).ReplaceAllString(text, in)
 	}
 	return text
 }

@@ -172,6 +172,42 @@ func TestMayBeAhead(t *testing.T) {
 	}
 }
 
+// TestCallAhead checks which call the agent had sent beside the one that the host is about to refuse.
+func TestCallAhead(t *testing.T) {
+	call := func(id string) transcript.Record {
+		return transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame,
+			Bytes: mustEncode(envelope(vocab.ToolCall, id, "", object{}))}
+	}
+	answer := func(to string) transcript.Record {
+		return transcript.Record{Conn: "agent1", Dir: transcript.Sent, Kind: transcript.Frame,
+			Bytes: mustEncode(envelope(vocab.ToolResult, "", to, object{}))}
+	}
+	for _, r := range []struct {
+		reason string
+		t      []transcript.Record
+		want   int
+	}{
+		{"one call", []transcript.Record{call("1")}, 0},
+		{"a call for each answer", []transcript.Record{call("1"), answer("1"), call("2")}, 0},
+		{"two before the answer", []transcript.Record{call("1"), call("2")}, 2},
+		{"two, of which one is answered", []transcript.Record{call("1"), call("2"), answer("1")}, 0},
+		{"three, of which one is answered", []transcript.Record{call("1"), call("2"), answer("1"), call("3")}, 4},
+		{"two on a connection that has ended", []transcript.Record{call("1"), call("2"),
+			{Conn: "agent2", Dir: transcript.Received, Kind: transcript.Open}, call("3")}, 0},
+	} {
+		within(t, vocab.Agent, "", func(s *suite) error {
+			s.agent = &callee{}
+			for _, rec := range r.t {
+				s.T.Append(rec)
+			}
+			if got := s.callAhead(len(r.t) + 1); got != r.want {
+				t.Errorf("%s: %d, want %d", r.reason, got, r.want)
+			}
+			return nil
+		})
+	}
+}
+
 // TestGivenSession checks that an agent that is given a relay session at its start joins that one (EA-027).
 func TestGivenSession(t *testing.T) {
 	for _, r := range []struct {

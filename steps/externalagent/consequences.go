@@ -22,7 +22,7 @@ func (s *suite) agentLivesOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ahead := 0
+	ahead := s.callAhead(at)
 	rec, miss := s.awaitAgent(ctx, at, s.pace(), func(r *transcript.Record) bool {
 		switch {
 		case received(vocab.SnapshotGet, vocab.SessionStart, vocab.SessionEnd)(r):
@@ -66,6 +66,31 @@ func (s *suite) mayBeAhead(told, first int, call *transcript.Record) bool {
 	return !slices.ContainsFunc(records, func(r transcript.Record) bool {
 		return r.N > first && r.N < call.N && r.Dir == transcript.Sent && r.Event != nil && field(&r, "replyTo") == id
 	})
+}
+
+// callAhead returns the record of the latest call that the agent had sent before a record while an earlier one was
+// unanswered, with both unanswered at that record; 0 if there is none.
+func (s *suite) callAhead(before int) int {
+	var open []string
+	ahead := 0
+	for _, r := range s.T.After(s.agent.started) {
+		switch {
+		case r.N >= before:
+			return ahead
+		case r.Kind == transcript.Open:
+			open, ahead = nil, 0
+		case r.Dir == transcript.Sent && r.Event != nil:
+			id := field(&r, "replyTo")
+			open = slices.DeleteFunc(open, func(c string) bool { return c == id })
+		case received(vocab.ToolCall)(&r):
+			open = append(open, field(&r, "id"))
+			ahead = r.N
+		}
+		if len(open) < 2 {
+			ahead = 0
+		}
+	}
+	return ahead
 }
 
 // idle is the number of turns to the host without a tool call after which an agent counts as stopped.

@@ -31,8 +31,12 @@ type uncorrelated struct {
 	careless bool // applies it to the oldest connection instead of refusing it
 	newest   bool // loads a session for the newest connection instead of refusing it
 
-	mu   sync.Mutex
-	open []string
+	mu     sync.Mutex
+	open   []string
+	clock  int            // counts connections and messages
+	opened map[string]int // connection → clock at which it was opened
+	spoke  map[string]int // connection → clock of its last message
+	beside bool           // two connections have sent something while both were open
 }
 
 var connID = regexp.MustCompile(`"connectionId":"([^"]+)"`)
@@ -65,7 +69,11 @@ func (s *sniffer) Write(p []byte) (int, error) {
 	if m := connID.FindSubmatch(p); m != nil && s.id == "" {
 		s.id = string(m[1])
 		s.u.mu.Lock()
-		s.u.open = append(s.u.open, s.id)
+		if s.u.opened == nil {
+			s.u.opened, s.u.spoke = map[string]int{}, map[string]int{}
+		}
+		s.u.clock++
+		s.u.open, s.u.opened[s.id] = append(s.u.open, s.id), s.u.clock
 		s.u.mu.Unlock()
 	}
 	return s.ResponseWriter.Write(p)
@@ -75,9 +83,7 @@ func (u *uncorrelated) post(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var msg map[string]any
 	if json.Unmarshal(body, &msg) == nil && msg != nil {
-		u.mu.Lock()
-		open := slices.Clone(u.open)
-		u.mu.Unlock()
+		open := u.known(msg)
 		_, named := msg["sessionId"]
 		load := strings.HasPrefix(r.URL.Path, "/session/")
 		switch {
@@ -94,6 +100,25 @@ func (u *uncorrelated) post(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	u.Handler.ServeHTTP(w, r)
+}
+
+// known returns the open connections, the oldest first. A server notices late that a connection has ended. Until two
+// connections have sent something side by side, it is therefore only the one that a message names, if it names one.
+func (u *uncorrelated) known(msg map[string]any) []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	from, _ := msg["connectionId"].(string)
+	if _, ok := u.opened[from]; ok {
+		u.clock++
+		u.spoke[from] = u.clock
+		for _, id := range u.open {
+			u.beside = u.beside || id != from && u.spoke[id] > u.opened[from]
+		}
+		if !u.beside {
+			return []string{from}
+		}
+	}
+	return slices.Clone(u.open)
 }
 
 // judgeUncorrelated judges a server behind u by the scenarios of some tags, or by all.
