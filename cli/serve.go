@@ -147,10 +147,11 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 		scheme, listener = "https", secured(listener, *certificate)
 	}
 	one.tell(s.Out, scheme, listener.Addr(), handler)
-	door := guard(o.token, handler)
-	if one.role.Serve.Page {
-		door = remember(o.token, listener.Addr(), certificate != nil, door)
+	var inside http.Handler = handler
+	if !one.role.Serve.Page {
+		inside = one.welcome(scheme, listener.Addr(), o.token != "", handler)
 	}
+	door := remember(o.token, listener.Addr(), certificate != nil, guard(o.token, inside))
 	server := &http.Server{Handler: watch(log, one.role.Serve.Paths, door),
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	return serveUntil(ctx, server, listener, handler)

@@ -108,6 +108,9 @@ type Service struct {
 	Long     string   // describes the service and its flags
 	Examples []string // arguments of `parley serve PROTOCOL`
 
+	About     string     // what it is, as a sentence, for its page at / where it has none of its own
+	Endpoints []Endpoint // what it answers, for that page
+
 	Paths    []string // paths of its connections
 	Announce bool     // also print the URL of the first path
 	Page     bool     // there is a page at /
@@ -119,6 +122,22 @@ type Service struct {
 	// server, without a model.
 	Flags func(f *pflag.FlagSet) Serving
 }
+
+// Endpoint is a URL that a server answers.
+type Endpoint struct {
+	Method string // of HTTP, or one of Stream and Socket
+	Path   string // such as /session/{id}
+	About  string // what it is for, as a phrase
+}
+
+// The methods of endpoints that stay open; a client opens both with GET.
+const (
+	Stream = "SSE"
+	Socket = "WebSocket"
+)
+
+// Health is the endpoint by which every bundled server says that it is there.
+var Health = Endpoint{http.MethodGet, "/health", "whether the server is there"}
 
 // Serving is what a Service does after its flags are parsed. Its functions return a *runner.UsageError if a flag is
 // at fault.

@@ -20,6 +20,17 @@ var service = launch.Service{
 		"--agents ~/.snow/main-agents.toml --allow-origin null",
 		`--addr :8443 --token "$TOKEN" --tls-cert cert.pem --tls-key key.pem`,
 	},
+	About: "A server of agents that a client chooses among, over an event stream or a WebSocket.",
+	Endpoints: []launch.Endpoint{
+		{Method: launch.Stream, Path: "/events", About: "the events of a connection"},
+		{Method: launch.Socket, Path: "/agents/ws", About: "the same, and messages, over one socket"},
+		{Method: "POST", Path: "/message", About: "a message to the server, such as a chat or a switch"},
+		{Method: "POST", Path: "/session/create", About: "a new session, bound to the connection"},
+		{Method: "POST", Path: "/session/load", About: "an existing session, bound to the connection"},
+		{Method: "GET", Path: "/session/list", About: "all sessions"},
+		{Method: "DELETE", Path: "/session/{id}", About: "ends a session"},
+		launch.Health,
+	},
 	Paths: Paths,
 	Flags: func(f *pflag.FlagSet) launch.Serving { return launch.Serving{Make: Flags(f)} },
 }

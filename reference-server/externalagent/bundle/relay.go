@@ -34,7 +34,11 @@ external-agent: {session: "s-{nonce}"}
 	},
 	Extend: func(s *launch.Server) target.Running { return logging{s} }, // a check that a relay writes no log
 	Serve: launch.Service{
-		Long:     "a relay alone, for hosts and agents to join",
+		Long:  "a relay alone, for hosts and agents to join",
+		About: "A relay alone: it passes messages between a host and the agents that join the same relay session.",
+		Endpoints: []launch.Endpoint{
+			{Method: launch.Socket, Path: proto.Path, About: "where hosts and agents join"}, launch.Health,
+		},
 		Paths:    []string{proto.Path},
 		Announce: true,
 		Flags: func(*pflag.FlagSet) launch.Serving {

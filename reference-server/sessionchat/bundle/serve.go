@@ -21,7 +21,11 @@ var service = launch.Service{
 	Long: `The bundled session-chat server at the WebSocket /chat/ws. With --model-url a model behind an OpenAI-compatible
 API answers conversations; its API key, if it needs one, is read from ` + modelKey + `.`,
 	Examples: []string{"--db sessions.db --model-url http://localhost:11434/v1 --model llama3.2"},
-	Paths:    []string{proto.Path},
+	About:    "A server of chats: sessions with an agent, kept in a database, over a WebSocket.",
+	Endpoints: []launch.Endpoint{
+		{Method: launch.Socket, Path: proto.Path, About: "all messages, in and out"}, launch.Health,
+	},
+	Paths: []string{proto.Path},
 	Flags: func(f *pflag.FlagSet) launch.Serving {
 		var o sessionchat.Options
 		f.StringVar(&o.DB, "db", "", "SQLite `FILE` of the sessions, made where it is missing (default in memory)")
