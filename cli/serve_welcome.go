@@ -126,7 +126,8 @@ func (one *offer) commands(base string, token bool) []greetedCommand {
 	if token {
 		fetch.Line += ` -H "Authorization: Bearer $TOKEN"`
 		// A URL carries no token, but a profile does; it names the variable and does not hold its value.
-		before = `printf '%s\n' ` + lines + " 'url: " + base + `' 'headers: {Authorization: "Bearer ${TOKEN}"}' > served.yaml && `
+		lines += " 'url: " + base + `' 'headers: {Authorization: "Bearer ${TOKEN}"}'`
+		before = `printf '%s\n' ` + lines + " > served.yaml && "
 		talk, run = "served.yaml", "--target served.yaml"
 	}
 	return []greetedCommand{
@@ -141,7 +142,8 @@ func (g greeting) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n", g.Title, g.About)
 	if g.Token {
-		b.WriteString("Every request needs the token: Authorization: Bearer TOKEN, or ?token=TOKEN. Commands take it from $TOKEN.\n")
+		b.WriteString("Every request needs the token: Authorization: Bearer TOKEN, or ?token=TOKEN.\n" +
+			"The commands take it from $TOKEN.\n")
 	}
 	b.WriteString("\nEndpoints:\n")
 	for _, e := range g.Endpoints {

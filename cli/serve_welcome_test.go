@@ -145,7 +145,11 @@ func answers(t *testing.T, c *http.Client, url string, e launch.Endpoint) {
 	}
 	defer res.Body.Close()
 	kind := res.Header.Get("Content-Type")
-	if want := map[bool]string{true: "text/event-stream", false: "application/json"}[e.Method == launch.Stream]; !strings.HasPrefix(kind, want) {
+	want := "application/json"
+	if e.Method == launch.Stream {
+		want = "text/event-stream"
+	}
+	if !strings.HasPrefix(kind, want) {
 		t.Errorf("%s %s is answered by %s, %s", method, url, res.Status, kind)
 	}
 }
@@ -243,7 +247,8 @@ func TestWelcomeOfAHostileHost(t *testing.T) {
 		}
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
-		if err != nil || strings.Contains(string(body), host) != repeated || !repeated && !strings.Contains(string(body), url) {
+		said := string(body)
+		if err != nil || strings.Contains(said, host) != repeated || !repeated && !strings.Contains(said, url) {
 			t.Errorf("%s: %v\n%s", host, err, body)
 		}
 	}

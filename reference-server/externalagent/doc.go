@@ -7,6 +7,7 @@
 //	GET  /agent/ws  the relay: each party joins a relay session first
 //	GET  /          a page that shows a booking, on which the participant speaks; ?session=default&lang=en|zh
 //	GET  /session   ?session=default: 200 {"active": true} while its host has a study session
+//	GET  /wire      ?session=default&after=0: {"messages": [{n, at, in, text, cut}], "last"}, the host's latest
 //	POST /say       {"sessionId", "text"}: what the participant says in the relay session; 409 without a study session
 //	GET  /health    200 {"status":"ok"}
 //

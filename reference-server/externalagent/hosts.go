@@ -29,6 +29,7 @@ type hosts struct {
 type place struct {
 	session string
 	host    *host.Host
+	tap     tap
 
 	// Guarded by hosts.mu.
 	line  *line     // to the relay; nil while the host is not connected
@@ -39,17 +40,10 @@ type place struct {
 // line is a host's connection to the relay.
 type line struct {
 	relay.Conn
+	tap     *tap
 	leaving context.Context // once canceled, the host reads only the frames that are already there
 	leave   context.CancelFunc
 	gone    chan struct{} // closed when the host has left
-}
-
-// Read implements host.Conn. It also returns what an agent sent just before it left.
-func (l *line) Read(ctx context.Context) ([]byte, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(l.leaving, cancel)()
-	return l.Conn.Read(ctx)
 }
 
 func newHosts(o Options, store host.Store, each host.Options) *hosts {
@@ -115,7 +109,7 @@ func (hs *hosts) join(s *place) {
 		hs.idle(s)
 		return
 	}
-	l := &line{Conn: c, gone: make(chan struct{})}
+	l := &line{Conn: c, tap: &s.tap, gone: make(chan struct{})}
 	l.leaving, l.leave = context.WithCancel(context.Background())
 	hs.mu.Lock()
 	before := s.line

@@ -18,6 +18,8 @@ var kinds = map[string]string{
 	"index.html": "text/html; charset=utf-8",
 	"booking.js": "text/javascript; charset=utf-8",
 	"words.js":   "text/javascript; charset=utf-8",
+	"dom.js":     "text/javascript; charset=utf-8",
+	"traffic.js": "text/javascript; charset=utf-8",
 	"style.css":  "text/css; charset=utf-8",
 }
 

@@ -47,6 +47,7 @@ func New(o Options) (*Server, error) {
 	s.hosts.attach = s.relay.Attach
 	s.mux.Handle("GET "+proto.Path, s.relay)
 	s.mux.HandleFunc("GET /session", s.serveSession)
+	s.mux.HandleFunc("GET /wire", s.serveWire)
 	s.mux.HandleFunc("POST /say", s.serveSay)
 	s.mux.HandleFunc("GET /health", web.Health)
 	s.mux.Handle("GET /", http.HandlerFunc(servePage))

@@ -203,7 +203,7 @@ func TestPage(t *testing.T) {
 		t.Errorf("policy %q", policy)
 	}
 	// The page loads nothing from other origins.
-	for _, name := range []string{"index.html", "booking.js", "words.js", "style.css"} {
+	for _, name := range []string{"index.html", "booking.js", "words.js", "dom.js", "traffic.js", "style.css"} {
 		text, err := page.ReadFile("page/" + name)
 		if err != nil || strings.Contains(string(text), "://") || strings.Contains(string(text), "innerHTML") {
 			t.Errorf("%s, %v", name, err)

@@ -1,21 +1,10 @@
 // Shows the booking of one relay session. It joins as another agent, takes a snapshot, and follows state.updated from then on.
+import { $, make, setText } from "./dom.js";
+import { showCommand, showTraffic } from "./traffic.js";
 import { language, word } from "./words.js";
 
 const session = new URLSearchParams(location.search).get("session") ?? "default";
-const $ = (id) => document.getElementById(id);
 const version = "mvp-0.2";
-
-// make makes an element. Text is only ever set as text: what agents say is no markup.
-function make(name, text, attributes = {}) {
-  const element = document.createElement(name);
-  element.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
-
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text; // a screen reader says what changes
-}
 
 // ---- the state
 
@@ -63,7 +52,7 @@ function showChat(history) {
   if (!same) list.replaceChildren();
   for (let i = list.children.length; i < history.length; i++) {
     const { role, text, stage } = history[i];
-    const row = make("li", "", { "data-id": ids[i], "data-role": role });
+    const row = make("div", "", { "data-id": ids[i], "data-role": role });
     row.append(make("b", `${word(role)} (${word(stage)})`), make("p", text));
     list.append(row);
     list.scrollTop = list.scrollHeight;
@@ -73,6 +62,15 @@ function showChat(history) {
 function showNothing() {
   showState({ uiSpec: null, messageHistory: [] });
   setText($("form-title"), word("none"));
+}
+
+// setActive shows the form and lets the participant speak while there is a session, and else how to begin one.
+function setActive(now) {
+  active = now;
+  for (const id of ["text", "send"]) $(id).disabled = now !== true;
+  if (now === undefined) return; // what was shown stays until more is known
+  $("empty").hidden = now;
+  $("form").hidden = !now;
 }
 
 // ---- the connection
@@ -91,7 +89,7 @@ function connect() {
   ws.onopen = () => send(ws, "relay.join", { role: "agent", sessionId: session });
   ws.onmessage = (event) => receive(ws, event.data);
   ws.onclose = () => {
-    active = undefined;
+    setActive(undefined);
     setText($("status"), word("lost"));
     setTimeout(connect, Math.min(10_000, 250 * 2 ** retry++));
   };
@@ -112,12 +110,13 @@ function receive(ws, data) {
       break;
     case "snapshot.state":
     case "state.updated":
-      active = true;
+      setActive(true);
       showState(payload);
+      showTraffic(session);
       break;
     case "error":
       if (payload.code === "SESSION_NOT_ACTIVE") {
-        active = false;
+        setActive(false);
         showNothing();
       } else {
         setText($("status"), word("refused", payload.message));
@@ -131,7 +130,7 @@ async function watch() {
     const answer = await fetch(`session?session=${encodeURIComponent(session)}`);
     const now = (await answer.json()).active;
     if (active === true && now === false) {
-      active = false;
+      setActive(false);
       showNothing();
     } else if (active === false && now === true && socket.readyState === WebSocket.OPEN) {
       send(socket, "snapshot.get", {});
@@ -139,6 +138,7 @@ async function watch() {
   } catch {
     // the connection tells that the server is gone
   }
+  await showTraffic(session);
   setTimeout(watch, 2000);
 }
 
@@ -169,5 +169,6 @@ const other = language === "zh" ? "en" : "zh";
 $("language").href = `?${new URLSearchParams({ session, lang: other })}`;
 $("language").lang = other;
 setText($("language"), word("other"));
+showCommand(session);
 connect();
 watch();

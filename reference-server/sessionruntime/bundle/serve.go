@@ -19,7 +19,8 @@ var service = launch.Service{
 message bus. With --stdio it does not listen; the client is the process that started it, each line on stdin and
 stdout is one JSON message, and it exits at the end of its stdin.`,
 	Examples: []string{"--input-ack 2s --cancel-ack 2s", "--stdio"},
-	About:    "An orchestrator of sessions with several agents; whoever connects plays the message bus and all who are on it.",
+	About: "An orchestrator of sessions with several agents; whoever connects plays the message bus and all who are " +
+		"on it.",
 	Endpoints: []launch.Endpoint{
 		{Method: launch.Socket, Path: proto.Path, About: "all messages of the bus, in and out"}, launch.Health,
 	},
