@@ -21,7 +21,7 @@ startTheme();
 const log = makeLog($("eventLog"), $("logFilter"), $("clearLogBtn"));
 const prompts = makePrompts($("prompts"));
 const chat = makeChat($("chatBox"));
-const connection = makeConnection({ changed: showConnection, received: receive, unreadable });
+const connection = makeConnection({ changed: showConnection, received: receive, unreadable, unauthorized });
 const agents = makeAgents({ select, hint: $("agentHint"), bound: () => sessions.bound() });
 const sessions = makeSessions({
   list: $("sessionList"), empty: $("noSessions"), connection, agents, changed: sessionChanged, settled: replay, failed,
@@ -31,12 +31,14 @@ const requests = makeRequests({ add: chat.add, send, failed: (error) => failed("
 let running = false; // a turn is in progress, as far as is known
 let toldOfLoss = false;
 let lastAddress = "";
+let unanswered = null; // the latest message of the user while nothing has come of it: {bubble, content, sessionId, during: a turn}
 let held = []; // events of sessions that may be bound in a moment
 
 // ---- what goes wrong here
 
 function reasonOf(error) {
   if (connection.state() !== "connected") return t("agent.connectFirst");
+  if (error instanceof Refused && error.status === 401) return t("connection.unauthorized");
   if (error instanceof Refused) return error.message || t("connection.refused", { status: error.status });
   return error instanceof TypeError ? t("connection.unreachable") : error.message;
 }
@@ -51,6 +53,13 @@ function failed(key, error, topic = "") {
 
 function unreadable(text, error) {
   log.add("error", "data", t("log.unreadable", { reason: error.message }), text, new Date());
+}
+
+// unauthorized says why a connection is refused, where the page can know it.
+function unauthorized() {
+  prompts.clear("connection");
+  prompts.show(t("connection.unauthorized"), { topic: "connection" });
+  log.add("error", "client", t("connection.unauthorized"));
 }
 
 // ---- the connection
@@ -96,6 +105,8 @@ function leave(state) {
   held = [];
   setRunning(false);
   chat.done();
+  prompts.passed("turn");
+  unanswered = null;
   requests.end();
   log.add(lost ? "warn" : "info", "connection", t(`status.${state}`));
   if (lost && !toldOfLoss) prompts.show(t("connection.failed", { address: $("serverUrl").value }), { level: "warn", topic: "connection" });
@@ -177,6 +188,8 @@ function agentSwitched(event) {
 
 // The events below are errors: of a switch, or of anything else.
 function errorEvent(event) {
+  const busy = isBusy(event.data);
+  if (busy && agents.switching() === null) refusedAsBusy();
   const { errorCode, availableAgents } = event.data;
   const text = errorText(event.data);
   const options = { topic: "agent" };
@@ -193,6 +206,7 @@ function errorEvent(event) {
     setRunning(false);
     options.action = { text: t("newSession"), run: newSession };
   }
+  if (busy) options.until = "turn";
   prompts.show(text, options);
   log.add("error", event.type, [errorCode, text].filter(Boolean).map(printed).join(" · "), event);
 }
@@ -208,7 +222,19 @@ function namesOf(available) {
   return t("agent.available", { names: agents.all().map((agent) => agents.nameOf(agent.id)).join(", ") });
 }
 
+// isBusy: servers give a switch that comes too early a code, and a message that does so a sentence.
+const isBusy = ({ errorCode, message }) => errorCode === "agent_busy" || (errorCode === undefined && /busy|忙/i.test(printed(message)));
+
+// refusedAsBusy marks the message that the server has refused, if it is one and not a switch that was.
+function refusedAsBusy() {
+  if (!unanswered) return;
+  const { bubble, content, sessionId } = unanswered;
+  unanswered = null;
+  bubble.refused(() => deliver(bubble, content, sessionId));
+}
+
 function message(event) {
+  if (unanswered && !unanswered.during) unanswered = null; // what comes during a turn answers an earlier message
   if (event.data.streaming) setRunning(true);
   chat.message(event.data);
   log.add("debug", event.type, printed(event.data.content).slice(0, 80), event);
@@ -222,6 +248,8 @@ function request(event, show) {
 }
 
 function complete(event) {
+  prompts.passed("turn");
+  unanswered = null;
   setRunning(false);
   chat.done();
   requests.end();
@@ -293,14 +321,21 @@ async function say() {
     return failed("session.createFailed", error);
   }
   sessions.entitle(sessionId, content);
-  const bubble = chat.user(content);
+  await deliver(chat.user(content), content, sessionId);
+}
+
+// deliver sends a message of the user whose bubble is shown already.
+async function deliver(bubble, content, sessionId) {
   const before = running;
   setRunning(true);
+  const mine = unanswered = { bubble, content, sessionId, during: before };
   try {
     await send({ type: "chat", content, sessionId });
   } catch (error) {
     if (aborted(error)) return;
     setRunning(before);
+    if (unanswered === mine) unanswered = null;
+    if (error.status === 409) return bubble.refused(() => deliver(bubble, content, sessionId));
     bubble.failed(reasonOf(error));
     failed("chat.notSent", error);
   }

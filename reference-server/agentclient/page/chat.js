@@ -1,5 +1,5 @@
 // The chat: plain text in bubbles, one transcript per session.
-import { follow, make, printed } from "./dom.js";
+import { button, follow, keepEnd, make, printed } from "./dom.js";
 import { knows, t } from "./i18n.js";
 
 const clock = () => new Date().toTimeString().slice(0, 5); // locales take long to load, and both languages write it so
@@ -9,6 +9,7 @@ export function makeChat(box) {
   let shown = null;
   let open = null; // text of the bubble that is being streamed
   let lastSent = null;
+  keepEnd(box);
 
   function add(element) {
     follow(box, () => box.append(element));
@@ -31,7 +32,16 @@ export function makeChat(box) {
     lastSent = text;
     const element = bubble("user", text);
     box.scrollTop = box.scrollHeight;
-    return { failed: (reason) => element.append(make("small", t("chat.notSent", { reason }))) };
+    return {
+      failed: (reason) => element.append(make("small", t("chat.notSent", { reason }))),
+      // refused marks what the server refused as busy, with a button that sends it again.
+      refused(again) {
+        if (element.querySelector(".refused")) return;
+        const mark = make("div", "", { class: "refused" });
+        mark.append(make("small", t("chat.refused")), button(t("chat.again"), () => { mark.remove(); again(); }));
+        follow(box, () => element.append(mark));
+      },
+    };
   }
 
   function system(text) {

@@ -48,7 +48,7 @@ export class Refused extends Error {
 
 // makeConnection keeps one connection. It calls changed(state) with idle, connecting, connected or lost, received(event),
 // and unreadable(text, error) for data that is no event.
-export function makeConnection({ changed, received, unreadable }) {
+export function makeConnection({ changed, received, unreadable, unauthorized = () => {} }) {
   let state = "idle";
   let base = null; // URL
   let id = null;
@@ -82,11 +82,19 @@ export function makeConnection({ changed, received, unreadable }) {
     id = null;
   }
 
+  // refusal asks why the server has refused the stream, which an EventSource does not tell.
+  async function refusal() {
+    const answer = await fetch(at("/session/list")).catch(() => null);
+    if (answer?.status === 401 && state !== "connected" && state !== "idle") unauthorized();
+  }
+
   function lose() {
+    const refused = source?.readyState === EventSource.CLOSED && failures === 0;
     drop();
     failures = performance.now() - since > steady ? 0 : failures + 1;
     timer = setTimeout(dial, Math.min(longestDelay, firstDelay * 2 ** failures));
     become("lost");
+    if (refused) refusal();
   }
 
   function take(message) {

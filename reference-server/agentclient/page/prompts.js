@@ -6,8 +6,8 @@ const most = 4;
 
 export function makePrompts(box) {
   // show adds a prompt. A newer one with the same text takes the older one's place.
-  function show(text, { level = "error", topic = "", details = "", action = null } = {}) {
-    const prompt = make("div", "", { class: "prompt", "data-level": level, "data-topic": topic });
+  function show(text, { level = "error", topic = "", details = "", action = null, until = "" } = {}) {
+    const prompt = make("div", "", { class: "prompt", "data-level": level, "data-topic": topic, "data-until": until });
     const words = make("div", "", { class: "words" });
     words.append(make("p", text));
     if (details) words.append(make("p", details, { class: "details" }));
@@ -26,5 +26,10 @@ export function makePrompts(box) {
     for (const old of box.querySelectorAll(`[data-topic="${topic}"]`)) old.remove();
   }
 
-  return { show, clear };
+  // passed takes away the prompts that held until something ended.
+  function passed(end) {
+    for (const old of box.querySelectorAll(`[data-until="${end}"]`)) old.remove();
+  }
+
+  return { show, clear, passed };
 }

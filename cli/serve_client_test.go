@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+const toldBusy = `[...document.querySelectorAll("#prompts .prompt")].some((p) => /busy|in progress/i.test(p.textContent))`
+
+// inSight: the end of the chat is in sight.
+const inSight = `(() => { const b = document.getElementById("chatBox");
+	return b.scrollHeight - b.scrollTop - b.clientHeight < 5; })()`
+
+// say sends a message of the user.
+func (v *viewer) say(text string) {
+	v.t.Helper()
+	v.do(chromedp.SetValue("#messageInput", text))
+	v.run(`document.getElementById("composer").requestSubmit()`)
+}
+
+// TestClientBusy: a message that comes during a turn is marked as refused, with a way to send it again; the banner covers
+// nothing, and goes with the turn.
+func TestClientBusy(t *testing.T) {
+	v := view(t, served(t, serving(t, "agent-client", ""), serveOptions{})+"/?lang=en&connect")
+	v.wait(`document.getElementById("status").dataset.state === "connected"`)
+	v.say("first\n" + "line\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n" + " of many")
+	v.wait(`document.querySelectorAll(".bubble[data-role=assistant]").length === 1 &&
+		document.getElementById("abortBtn").disabled`)
+	if v.value(`document.querySelectorAll(".refused").length`) != "0" {
+		t.Error("a message that was taken is marked as refused")
+	}
+	v.say("[[hold busy]] second")
+	v.wait(`!document.getElementById("abortBtn").disabled`)
+	v.say("third")
+	v.wait(`document.querySelectorAll(".refused button").length === 1`)
+	v.wait(toldBusy)
+	v.wait(inSight)
+	if v.value(`[...document.querySelectorAll(".bubble")].pop().querySelector("p").textContent`) != "third" ||
+		v.value(`document.querySelectorAll(".refused")[0].parentElement.querySelector("p").textContent`) != "third" {
+		t.Error("the mark is not below the message that was refused")
+	}
+	v.axe("busy")
+	v.run(`document.getElementById("abortBtn").click()`)
+	v.wait(`document.getElementById("abortBtn").disabled`)
+	v.wait("!" + toldBusy)
+	v.run(`document.querySelector(".refused button").click()`)
+	v.wait(`document.querySelectorAll(".refused").length === 0 && document.getElementById("abortBtn").disabled &&
+		[...document.querySelectorAll(".bubble")].pop().dataset.role === "assistant"`)
+	if n := v.value(`[...document.querySelectorAll(".bubble p")].filter((p) => p.textContent === "third").length`); n != "1" {
+		t.Errorf("the message is shown %s times", n)
+	}
+	// Whoever reads what was said before is left in peace.
+	v.run(`document.getElementById("chatBox").scrollTop = 0`)
+	v.wait(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	v.run(`document.getElementById("prompts").append(Object.assign(document.createElement("p"), {textContent: "more"}))`)
+	v.wait(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	if v.value(inSight) == "true" {
+		t.Error("the chat was scrolled away from what the user reads")
+	}
+}
+
+// TestClientUnauthorized: a server that asks for a token is said to do so; with the token the page connects.
+func TestClientUnauthorized(t *testing.T) {
+	guarded := served(t, serving(t, "agent-client", ""), serveOptions{token: "s3cret"})
+	v := view(t, guarded+"/?token=s3cret&lang=en")
+	v.wait(`document.documentElement.lang === "en" && document.getElementById("serverUrl").value !== ""`)
+	v.do(chromedp.SetValue("#serverUrl", guarded+"/?token=wrong"))
+	v.run(`document.getElementById("connectBtn").click()`)
+	v.wait(`document.getElementById("prompts").textContent.includes("HTTP 401")`)
+	v.do(chromedp.SetValue("#serverUrl", guarded+"/?token=s3cret"))
+	v.run(`document.getElementById("disconnectBtn").click()`)
+	v.run(`document.getElementById("connectBtn").click()`)
+	v.wait(`document.getElementById("status").dataset.state === "connected" &&
+		!document.getElementById("prompts").textContent.includes("401")`)
+}
