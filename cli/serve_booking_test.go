@@ -134,13 +134,15 @@ func TestBookingPage(t *testing.T) {
 	v.run(`window.spoke = false; new MutationObserver(() => { window.spoke ||= !document.getElementById("text").disabled &&
 		document.getElementById("empty").hidden; }).observe(document.body, {subtree: true, attributes: true})`)
 	var said bytes.Buffer
-	if code := parley(shellWords(command)[1:], &streams{In: strings.NewReader(""), Out: &said, Err: io.Discard}); code != 0 {
+	s := &streams{In: strings.NewReader(""), Out: &said, Err: io.Discard}
+	if code := parley(shellWords(command)[1:], s); code != 0 {
 		t.Fatalf("exit %d: %s", code, &said)
 	}
 	v.wait(`window.spoke`)
 	v.wait(`document.querySelectorAll("#calls [data-outcome=ok]").length > 5`)
 	v.wait(`document.getElementById("text").disabled && !document.getElementById("empty").hidden`)
-	if v.value(`[...document.querySelectorAll("#calls .reason")].every((p) => /^Reason: ./.test(p.textContent))`) != "true" {
+	if v.value(`[...document.querySelectorAll("#calls .reason")].every((p) =>
+		/^Reason: ./.test(p.textContent))`) != "true" {
 		t.Errorf("calls without a reason: %s", v.value(`document.getElementById("calls").innerText`))
 	}
 	if v.value(`document.getElementById("wire-box").open`) != "false" {
@@ -154,8 +156,8 @@ func TestBookingPage(t *testing.T) {
 	v.axe("wire")
 
 	v.do(chromedp.Navigate(v.value(`document.getElementById("language").href`)))
-	v.wait(`document.documentElement.lang === "zh-CN" && document.getElementById("calls-title").textContent === "工具调用" &&
-		!document.getElementById("empty").hidden`)
+	v.wait(`document.documentElement.lang === "zh-CN" &&
+		document.getElementById("calls-title").textContent === "工具调用" && !document.getElementById("empty").hidden`)
 	v.do(chromedp.Navigate(url)) // the choice is kept where the URL names none
 	v.wait(`document.documentElement.lang === "zh-CN"`)
 	v.wait(`!document.getElementById("empty").hidden`)

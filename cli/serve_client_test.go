@@ -6,7 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-const toldBusy = `[...document.querySelectorAll("#prompts .prompt")].some((p) => /busy|in progress/i.test(p.textContent))`
+const toldBusy = `[...document.querySelectorAll("#prompts .prompt")].some((p) =>
+	/busy|in progress/i.test(p.textContent))`
 
 // inSight: the end of the chat is in sight.
 const inSight = `(() => { const b = document.getElementById("chatBox");
@@ -19,8 +20,8 @@ func (v *viewer) say(text string) {
 	v.run(`document.getElementById("composer").requestSubmit()`)
 }
 
-// TestClientBusy: a message that comes during a turn is marked as refused, with a way to send it again; the banner covers
-// nothing, and goes with the turn.
+// TestClientBusy: a message that comes during a turn is marked as refused, with a way to send it again; the
+// banner covers nothing, and goes with the turn.
 func TestClientBusy(t *testing.T) {
 	v := view(t, served(t, serving(t, "agent-client", ""), serveOptions{})+"/?lang=en&connect")
 	v.wait(`document.getElementById("status").dataset.state === "connected"`)
@@ -47,7 +48,8 @@ func TestClientBusy(t *testing.T) {
 	v.run(`document.querySelector(".refused button").click()`)
 	v.wait(`document.querySelectorAll(".refused").length === 0 &&
 		document.querySelectorAll(".bubble[data-role=assistant]").length === 3`) // it is answered
-	if n := v.value(`[...document.querySelectorAll(".bubble p")].filter((p) => p.textContent === "third").length`); n != "1" {
+	const third = `[...document.querySelectorAll(".bubble p")].filter((p) => p.textContent === "third").length`
+	if n := v.value(third); n != "1" {
 		t.Errorf("the message is shown %s times", n)
 	}
 	// Whoever reads what was said before is left in peace.
