@@ -188,8 +188,8 @@ function agentSwitched(event) {
 
 // The events below are errors: of a switch, or of anything else.
 function errorEvent(event) {
-  const busy = isBusy(event.data);
-  if (busy && agents.switching() === null) refusedAsBusy();
+  const early = isBusy(event.data);
+  if (early && agents.switching() === null) refusedAsBusy();
   const { errorCode, availableAgents } = event.data;
   const text = errorText(event.data);
   const options = { topic: "agent" };
@@ -206,7 +206,7 @@ function errorEvent(event) {
     setRunning(false);
     options.action = { text: t("newSession"), run: newSession };
   }
-  if (busy) options.until = "turn";
+  if (early) options.until = "turn";
   prompts.show(text, options);
   log.add("error", event.type, [errorCode, text].filter(Boolean).map(printed).join(" · "), event);
 }
