@@ -76,3 +76,15 @@ func TestClientUnauthorized(t *testing.T) {
 	v.wait(`document.getElementById("status").dataset.state === "connected" &&
 		!document.getElementById("prompts").textContent.includes("401")`)
 }
+
+// TestClientUnauthorizedElsewhere: the page learns of a 401 from a server of another origin, too.
+func TestClientUnauthorizedElsewhere(t *testing.T) {
+	guarded := served(t, serving(t, "agent-select", ""), serveOptions{token: "s3cret"})
+	v := view(t, served(t, serving(t, "agent-client", ""), serveOptions{})+"/?lang=en&connect&server="+guarded)
+	v.wait(`document.getElementById("prompts").textContent.includes("HTTP 401")`)
+	v.run(`document.getElementById("disconnectBtn").click()`)
+	v.do(chromedp.SetValue("#serverUrl", guarded+"/?token=s3cret"))
+	v.run(`document.getElementById("connectBtn").click()`)
+	v.wait(`document.getElementById("status").dataset.state === "connected" &&
+		!document.getElementById("prompts").textContent.includes("401")`)
+}

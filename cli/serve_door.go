@@ -41,6 +41,7 @@ func guardWith(token string, next http.Handler, refuse func(w http.ResponseWrite
 		got := sha256.Sum256([]byte(carried(r)))
 		if !preflight && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.Header().Set("Access-Control-Allow-Origin", "*") // any page may learn that it needs a token, and nothing else
 			refuse(w, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN")
 			return
 		}
