@@ -23,7 +23,8 @@ func TestCheckLogIsPlain(t *testing.T) {
 	}
 	for _, format := range []string{textFormat, jsonFormat} {
 		var out bytes.Buffer
-		err := checkLog(t.Context(), logJudge(), []string{dir}, checkLogOptions{session: id, format: format}, &streams{Out: &out})
+		err := checkLog(t.Context(), logJudge(), []string{dir}, checkLogOptions{session: id, format: format},
+			&streams{Out: &out})
 		if exitCode(err) != 1 {
 			t.Errorf("%s: %v", format, err)
 		}

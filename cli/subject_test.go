@@ -30,7 +30,8 @@ func TestSubjectsOf(t *testing.T) {
 	}{
 		{"the bundled ones", "", "", strings.Join(bundle.Protocols(), " "), ""},
 		{"a WebSocket", "ws://127.0.0.1:1/agent/ws", "external-agent", "external-agent", ""},
-		{"some of them, in the requested order", "", "session-chat agent-select session-chat", "session-chat agent-select", ""},
+		{"some of them, in the requested order", "", "session-chat agent-select session-chat", "session-chat agent-select",
+			""},
 		{"an unknown protocol", "", "agent-select session-chta", "",
 			`--protocol: unknown protocol "session-chta" (did you mean "session-chat"? known: agent-client, agent-select, external-agent, session-chat, session-runtime)`},
 		{"a URL", url, "", "agent-select", ""},
@@ -75,7 +76,8 @@ func TestSubjectsOf(t *testing.T) {
 // role.
 func TestEveryProtocolIsKnownEverywhere(t *testing.T) {
 	for _, protocol := range suite.Names() {
-		if _, probing := protocols.Get(protocol).(probe.Probing); !probing || len(bareDrivers(suite.Kinds().New(protocol).Kind())) == 0 {
+		if _, probing := protocols.Get(protocol).(probe.Probing); !probing ||
+			len(bareDrivers(suite.Kinds().New(protocol).Kind())) == 0 {
 			t.Errorf("%s is not known everywhere", protocol)
 		}
 		roles, err := suite.Roles(protocol), error(nil)

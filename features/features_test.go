@@ -24,7 +24,8 @@ const specs = "../docs/spec"
 
 // documents are the sources of clauses, by id prefix.
 var documents = map[string]string{
-	"AS": "agent-select.zh.md", "AC": "agent-client.zh.md", "SC": "session-chat.zh.md", "RT": "session-runtime.zh.md", "EA": "external-agent.zh.md",
+	"AS": "agent-select.zh.md", "AC": "agent-client.zh.md", "SC": "session-chat.zh.md", "RT": "session-runtime.zh.md",
+	"EA": "external-agent.zh.md",
 }
 
 // each runs a test for every protocol that has features.
@@ -267,7 +268,8 @@ func TestRulings(t *testing.T) {
 		}
 		rulings[section] += line + "\n"
 	}
-	for protocol, least := range map[string]int{"agent-select": 30, "session-chat": 6, "session-runtime": 8, "agent-client": 1} {
+	for protocol, least := range map[string]int{"agent-select": 30, "session-chat": 6, "session-runtime": 8,
+		"agent-client": 1} {
 		t.Run(protocol, func(t *testing.T) { judgeRulings(t, protocol, rulings[protocol], least) })
 	}
 }

@@ -22,7 +22,8 @@ func TestTellShared(t *testing.T) {
 		{host, 2 * time.Minute, `external-agent.session: "s-{nonce}"`},
 		{host, 2 * time.Second, ""},
 		{host + "external-agent: {session: 's-{nonce}'}", 2 * time.Minute, ""},
-		{"protocol: agent-select\nurl: http://127.0.0.1:1\nagent-select: {correlation: single}", 2 * time.Minute, "correlation: single"},
+		{"protocol: agent-select\nurl: http://127.0.0.1:1\nagent-select: {correlation: single}", 2 * time.Minute,
+			"correlation: single"},
 	} {
 		path := filepath.Join(t.TempDir(), "p.yaml")
 		if err := os.WriteFile(path, []byte(tt.profile), 0o600); err != nil {

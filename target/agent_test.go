@@ -67,13 +67,15 @@ func call(t *testing.T, a *agents, session string) (*agentCall, string) {
 	return c.(*agentCall), <-said
 }
 
+var callRows = map[string]string{"config": "src"}
+
 // TestCall: each called agent is a process with its own folder, and is told where to connect.
 func TestCall(t *testing.T) {
 	p := fakeAgent(t, "agent")
 	if err := os.WriteFile(filepath.Join(p.Dir, "src"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.Command.Copy = map[string]string{"config": "src"}
+	p.Command.Copy = callRows
 	p.Command.Run = append(p.Command.Run, "{url}", "{session}", "{port}", "{dir}")
 	p.Command.Env["ALL"] = "{profile} {session} {model} {other}"
 	p.Model = &Model{Hook: `echo "$PARLEY_SESSION $PARLEY_URL" > "$PARLEY_DIR/told"`}

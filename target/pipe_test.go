@@ -86,15 +86,17 @@ func (s speaker) tell(line string) {
 	}
 }
 
+var pipeRows = []struct {
+	reason  string
+	drivers []string
+}{
+	{"over stdio alone", nil},
+	{"next to one that listens", []string{WS, Stdio}},
+}
+
 // TestPipe: each requested process has its own folder and its own input, whether or not another one listens.
 func TestPipe(t *testing.T) {
-	for _, tt := range []struct {
-		reason  string
-		drivers []string
-	}{
-		{"over stdio alone", nil},
-		{"next to one that listens", []string{WS, Stdio}},
-	} {
+	for _, tt := range pipeRows {
 		t.Run(tt.reason, func(t *testing.T) {
 			p := speaking(t, "speaks", tt.drivers...)
 			if err := os.WriteFile(filepath.Join(p.Dir, "src"), []byte("text"), 0o600); err != nil {
@@ -125,7 +127,8 @@ func TestPipe(t *testing.T) {
 					t.Errorf("its file holds %q (%v)", b, err)
 				}
 			}
-			if told, err := os.ReadFile(filepath.Join(p.Dir, "drivers")); err != nil || string(told) != drivers+"stdio\nstdio\n" {
+			if told, err := os.ReadFile(filepath.Join(p.Dir, "drivers")); err != nil ||
+				string(told) != drivers+"stdio\nstdio\n" {
 				t.Errorf("the drivers are %q (%v)", told, err)
 			}
 			if a.fill.dir == b.fill.dir || url != "" && a.fill.dir == get(t, url+"/env?PARLEY_DIR") {

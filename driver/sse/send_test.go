@@ -32,7 +32,8 @@ func TestSend(t *testing.T) {
 	got := make(chan request, 1)
 	p := connect(t, serve(t, chat(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		got <- request{r.Method, r.Header.Get("Content-Type"), r.Header.Get("Authorization"), r.Header.Get("X-Connection-Id"), string(b)}
+		got <- request{r.Method, r.Header.Get("Content-Type"), r.Header.Get("Authorization"),
+			r.Header.Get("X-Connection-Id"), string(b)}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, `{"success":true}`)
@@ -42,8 +43,10 @@ func TestSend(t *testing.T) {
 		m      driver.Message
 		want   request
 	}{
-		{"a message is a POST of JSON", driver.Message{Body: []byte(`{}`)}, request{"POST", "application/json", "stream", "stream", `{}`}},
-		{"headers of the message win", driver.Message{Body: []byte(`x`), Header: http.Header{"X-Connection-Id": {"message"}, "Content-Type": {"text/plain"}}},
+		{"a message is a POST of JSON", driver.Message{Body: []byte(`{}`)},
+			request{"POST", "application/json", "stream", "stream", `{}`}},
+		{"headers of the message win", driver.Message{Body: []byte(`x`),
+			Header: http.Header{"X-Connection-Id": {"message"}, "Content-Type": {"text/plain"}}},
 			request{"POST", "text/plain", "stream", "message", `x`}},
 		{"another method, and no body", driver.Message{Method: "DELETE"}, request{"DELETE", "", "stream", "stream", ""}},
 	}
@@ -62,7 +65,8 @@ func TestSend(t *testing.T) {
 				t.Errorf("the answer is recorded as %+v", rec)
 			}
 			sent := p.log.All()[n-1]
-			if sent.Kind != transcript.Request || sent.Dir != transcript.Sent || sent.Label != r.want.Method+" /message?a=b" || sent.Type != "chat" || string(sent.Bytes) != r.want.Body {
+			if sent.Kind != transcript.Request || sent.Dir != transcript.Sent || sent.Label != r.want.Method+" /message?a=b" ||
+				sent.Type != "chat" || string(sent.Bytes) != r.want.Body {
 				t.Errorf("the message is recorded as %+v", sent)
 			}
 		})
@@ -86,12 +90,16 @@ func TestAnswers(t *testing.T) {
 		bytes   int
 	}{
 		{"empty", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, transcript.Response, 204, true, 0},
-		{"a refusal", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 400) }, transcript.Response, 400, true, 3},
+		{"a refusal", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 400) }, transcript.Response, 400,
+			true, 3},
 		{"a redirect is an answer", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(302)
 		}, transcript.Response, 302, true, 0},
-		{"a body at its bound", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", MaxAnswer)) }, transcript.Response, 200, true, MaxAnswer},
+		{"a body at its bound", func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = io.WriteString(w, strings.Repeat("x", MaxAnswer))
+		}, transcript.Response, 200, true, MaxAnswer},
 		{"a body beyond it is cut, and was not read to its end", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, strings.Repeat("x", 2*MaxAnswer))
 		},
@@ -102,7 +110,8 @@ func TestAnswers(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}, transcript.Failure, 200, false, 5},
-		{"no answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, transcript.Failure, 0, false, 0},
+		{"no answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, transcript.Failure, 0,
+			false, 0},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

@@ -120,15 +120,18 @@ func TestOpen(t *testing.T) {
 		streams("data: hi\n\n")(w, r)
 	})+"/events?x=1", driver.OpenOptions{Header: http.Header{"Authorization": {"Bearer t"}, "Accept": {"text/html"}}})
 	p.await("the event", kind(transcript.Stream))
-	for name, want := range map[string]string{"Authorization": "Bearer t", "Accept": "text/event-stream", "Cache-Control": "no-cache"} {
+	for name, want := range map[string]string{"Authorization": "Bearer t", "Accept": "text/event-stream",
+		"Cache-Control": "no-cache"} {
 		if got.Get(name) != want {
 			t.Errorf("%s is %q, want %q", name, got.Get(name), want)
 		}
 	}
 	want := []transcript.Record{
 		{N: 1, Conn: "A", Dir: transcript.Sent, Kind: transcript.Open, Label: "GET /events?x=1"},
-		{N: 2, Conn: "A", Dir: transcript.Received, Kind: transcript.Open, Label: "stream", Status: 200, Type: "text/event-stream", Reply: 1},
-		{N: 3, Conn: "A", Dir: transcript.Received, Kind: transcript.Stream, Label: "message", Type: "message", Bytes: []byte("hi")},
+		{N: 2, Conn: "A", Dir: transcript.Received, Kind: transcript.Open, Label: "stream", Status: 200,
+			Type: "text/event-stream", Reply: 1},
+		{N: 3, Conn: "A", Dir: transcript.Received, Kind: transcript.Stream, Label: "message", Type: "message",
+			Bytes: []byte("hi")},
 	}
 	if diff := cmp.Diff(want, p.log.All(), cmpopts.IgnoreFields(transcript.Record{}, "At")); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
@@ -143,18 +146,24 @@ func TestRecords(t *testing.T) {
 		body   string
 		want   []string
 	}{
-		{"events, with and without a type", 0, "data: a\n\nevent: agent_list\ndata: b\ndata: c\n\n", []string{"event message a", "event agent_list b\nc"}},
-		{"comments, retry and a BOM are told", 0, "\ufeff: hello\nretry: 7\ndata: a\n\n", []string{"comment bom \ufeff", "comment comment  hello", "comment retry 7 ms", "event message a"}},
-		{"a stream that ends inside an event dispatches none", 0, "data: a\n\ndata: cut", []string{"event message a", "comment incomplete data: cut"}},
+		{"events, with and without a type", 0, "data: a\n\nevent: agent_list\ndata: b\ndata: c\n\n",
+			[]string{"event message a", "event agent_list b\nc"}},
+		{"comments, retry and a BOM are told", 0, "\ufeff: hello\nretry: 7\ndata: a\n\n",
+			[]string{"comment bom \ufeff", "comment comment  hello", "comment retry 7 ms", "event message a"}},
+		{"a stream that ends inside an event dispatches none", 0, "data: a\n\ndata: cut",
+			[]string{"event message a", "comment incomplete data: cut"}},
 		{"nor does one that ends before the blank line", 0, "data: cut\n", []string{"comment incomplete data: cut"}},
-		{"a huge event is dropped and told, and the stream goes on", 20, "data: " + strings.Repeat("x", 5000) + "\n\ndata: b\n\n",
+		{"a huge event is dropped and told, and the stream goes on", 20,
+			"data: " + strings.Repeat("x", 5000) + "\n\ndata: b\n\n",
 			[]string{"comment oversize data: xxxxxxxxxxxxxx", "event message b"}},
-		{"an event of many lines too", 20, strings.Repeat("data: x\n", 5000) + "\ndata: b\n\n", []string{"comment oversize data: x\ndata: x\ndata: x", "event message b"}},
+		{"an event of many lines too", 20, strings.Repeat("data: x\n", 5000) + "\ndata: b\n\n",
+			[]string{"comment oversize data: x\ndata: x\ndata: x", "event message b"}},
 		{"nothing at all", 0, "", nil},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			p := connect(t, serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, r.body) }), driver.OpenOptions{MaxEvent: r.max})
+			p := connect(t, serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, r.body) }),
+				driver.OpenOptions{MaxEvent: r.max})
 			p.awaitEnd()
 			if diff := cmp.Diff(append(r.want, "closed the target ended the stream"), said(p.log.All())); diff != "" {
 				t.Errorf("want(-) got(+):\n%s", diff)
@@ -183,7 +192,8 @@ func TestBrokenOff(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}), driver.OpenOptions{})
 	p.awaitEnd()
-	if diff := cmp.Diff([]string{"event message a", "comment incomplete data: cut", "closed the stream broke off"}, said(p.log.All())); diff != "" {
+	if diff := cmp.Diff([]string{"event message a", "comment incomplete data: cut", "closed the stream broke off"},
+		said(p.log.All())); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 }
@@ -196,10 +206,15 @@ func TestRefusals(t *testing.T) {
 		status int
 		body   string
 	}{
-		{"not found", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such thing", 404) }, 404, "no such thing\n"},
+		{"not found", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such thing", 404) }, 404,
+			"no such thing\n"},
 		{"too many", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, 503, ""},
 		{"no content", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, 204, ""},
-		{"a redirect is an answer", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Location", other); w.WriteHeader(307) }, 307, ""},
+		{"a redirect is an answer", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location",
+				other)
+			w.WriteHeader(307)
+		}, 307, ""},
 		{"a stream with another status is a refusal, though it never ends", func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(201)
 			streams("data: a\n\n")(w, r)
@@ -248,7 +263,8 @@ func TestNobodyListens(t *testing.T) {
 func TestNoURL(t *testing.T) {
 	d := New()
 	defer d.Close()
-	_, err := d.Open(t.Context(), driver.OpenOptions{URL: "http://a b/"}, func(transcript.Record) int { t.Error("something was recorded"); return 0 })
+	_, err := d.Open(t.Context(), driver.OpenOptions{URL: "http://a b/"},
+		func(transcript.Record) int { t.Error("something was recorded"); return 0 })
 	var open *driver.OpenError
 	if !errors.As(err, &open) {
 		t.Errorf("Open: %v", err)
@@ -301,7 +317,8 @@ func TestHeadersThatComeLate(t *testing.T) {
 
 // TestEndless: a stream without an end must not exhaust memory, and can be closed.
 func TestEndless(t *testing.T) {
-	for _, chunk := range []string{strings.Repeat("x", 64<<10), strings.Repeat("data: x\n", 8<<10), strings.Repeat(":\n", 32<<10)} {
+	for _, chunk := range []string{strings.Repeat("x", 64<<10), strings.Repeat("data: x\n", 8<<10),
+		strings.Repeat(":\n", 32<<10)} {
 		p := connect(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
 			for {
 				if _, err := io.WriteString(w, chunk); err != nil {
@@ -337,7 +354,8 @@ func TestConcurrent(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 20 {
-				if _, err := p.conn.Send(t.Context(), driver.Message{URL: p.url + "/message", Body: []byte("{}")}); err != nil && !errors.Is(err, driver.ErrClosed) {
+				if _, err := p.conn.Send(t.Context(), driver.Message{URL: p.url + "/message", Body: []byte("{}")}); err != nil &&
+					!errors.Is(err, driver.ErrClosed) {
 					t.Error(err)
 				}
 			}
@@ -407,12 +425,17 @@ func TestItemRecord(t *testing.T) {
 		in     wire.Item
 		want   transcript.Record
 	}{
-		{"an event", wire.Item{Kind: wire.Event, Type: "x", Data: "d", ID: "1", Raw: raw}, transcript.Record{Kind: transcript.Stream, Label: "x", Type: "x", Bytes: []byte("d")}},
-		{"a comment", wire.Item{Kind: wire.Comment, Data: " c", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "comment", Bytes: []byte(" c")}},
-		{"a retry", wire.Item{Kind: wire.Retry, Retry: 7, Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "retry 7 ms"}},
+		{"an event", wire.Item{Kind: wire.Event, Type: "x", Data: "d", ID: "1", Raw: raw},
+			transcript.Record{Kind: transcript.Stream, Label: "x", Type: "x", Bytes: []byte("d")}},
+		{"a comment", wire.Item{Kind: wire.Comment, Data: " c", Raw: raw},
+			transcript.Record{Kind: transcript.Comment, Label: "comment", Bytes: []byte(" c")}},
+		{"a retry", wire.Item{Kind: wire.Retry, Retry: 7, Raw: raw},
+			transcript.Record{Kind: transcript.Comment, Label: "retry 7 ms"}},
 		{"a BOM", wire.Item{Kind: wire.BOM, Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "bom", Bytes: raw}},
-		{"a truncated event", wire.Item{Kind: wire.Incomplete, Type: "x", Data: "d", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "incomplete", Bytes: raw}},
-		{"an oversized event", wire.Item{Kind: wire.Oversize, Data: "why", Raw: raw}, transcript.Record{Kind: transcript.Comment, Label: "oversize", Bytes: raw}},
+		{"a truncated event", wire.Item{Kind: wire.Incomplete, Type: "x", Data: "d", Raw: raw},
+			transcript.Record{Kind: transcript.Comment, Label: "incomplete", Bytes: raw}},
+		{"an oversized event", wire.Item{Kind: wire.Oversize, Data: "why", Raw: raw},
+			transcript.Record{Kind: transcript.Comment, Label: "oversize", Bytes: raw}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

@@ -91,7 +91,8 @@ func TestPauseAndResume(t *testing.T) {
 	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 503 {
 		t.Errorf("while paused: %d", c.answer.StatusCode)
 	}
-	if _, err := conn.Send(t.Context(), driver.Message{Body: []byte("still here")}); err != nil || first.next() != "\x81still here" {
+	if _, err := conn.Send(t.Context(), driver.Message{Body: []byte("still here")}); err != nil ||
+		first.next() != "\x81still here" {
 		t.Errorf("the connection that stood is gone: %v", err)
 	}
 	for range 2 { // twice is once
@@ -116,7 +117,8 @@ func TestLeaveAndResume(t *testing.T) {
 		c.Close()
 		t.Error("somebody listens while the listener is away")
 	}
-	if _, err := conn.Send(t.Context(), driver.Message{Body: []byte("still here")}); err != nil || first.next() != "\x81still here" {
+	if _, err := conn.Send(t.Context(), driver.Message{Body: []byte("still here")}); err != nil ||
+		first.next() != "\x81still here" {
 		t.Errorf("the connection that stood is gone: %v", err)
 	}
 	other, err := net.Listen("tcp", h.l.addr)
@@ -142,9 +144,12 @@ func TestListenCloses(t *testing.T) {
 		frame  string // what the target reads
 		want   []string
 	}{
-		{"a handshake", func(_ *host, c driver.Conn) { _ = c.Close(driver.Graceful) }, "\x88\x03\xe8", []string{"close 1000", "closed closed by the harness"}},
-		{"a reset", func(_ *host, c driver.Conn) { _ = c.Close(driver.Reset) }, "EOF", []string{"closed closed by the harness"}},
-		{"the listener's close is a handshake", func(h *host, _ driver.Conn) { _ = h.l.Close() }, "\x88\x03\xe8", []string{"close 1000", "closed closed by the harness"}},
+		{"a handshake", func(_ *host, c driver.Conn) { _ = c.Close(driver.Graceful) }, "\x88\x03\xe8",
+			[]string{"close 1000", "closed closed by the harness"}},
+		{"a reset", func(_ *host, c driver.Conn) { _ = c.Close(driver.Reset) }, "EOF",
+			[]string{"closed closed by the harness"}},
+		{"the listener's close is a handshake", func(h *host, _ driver.Conn) { _ = h.l.Close() }, "\x88\x03\xe8",
+			[]string{"close 1000", "closed closed by the harness"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

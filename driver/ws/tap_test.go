@@ -24,65 +24,88 @@ const (
 	textN = 0x01 // more to come
 )
 
+var recordsRows = []struct {
+	reason string
+	max    int
+	send   []string // one write each
+	want   []string
+}{
+	{reason: "ping, pong and close are told, with what they carry",
+		send: []string{frame(0x89, "are you there"), frame(0x8A, "unasked"), closing(1001, "bye")},
+		want: []string{`ping "are you there"`, `pong "unasked"`, `close 1001 "bye"`,
+			"closed the target closed the connection"}},
+	{reason: "a close may be empty", send: []string{frame(0x88, "")},
+		want: []string{"close", "closed the target closed the connection"}},
+	{reason: "messages and control frames keep their order, though they come in one chunk",
+		send: []string{frame(0x81, "1") + frame(0x89, "a") + frame(0x81, "2") + frame(0x81, "3") + frame(0x8A,
+			"b") + frame(0x82, "\xff") + closing(1000, "")},
+		want: []string{`text "1"`, `ping "a"`, `text "2"`, `text "3"`, `pong "b"`, `binary "\xff"`, "close 1000",
+			"closed the target closed the connection"}},
+	{reason: "a fragmented message is one message, and a ping within it comes first",
+		send: []string{frame(textN, "one "), frame(0x89, "in between") + frame(0x00, "mess"),
+			frame(0x80, "age") + closing(1000, "")},
+		want: []string{`ping "in between"`, `text "one message"`, "close 1000", "closed the target closed the connection"}},
+	{reason: "a rune that is cut by fragments is no fault",
+		send: []string{frame(textN, "\xe4"), frame(0x80, "\xb8\xbb"), closing(1000, "")},
+		want: []string{`text "主"`, "close 1000", "closed the target closed the connection"}},
+	{reason: "a masked frame is a fault; the library lets it through as it is",
+		send: []string{masked(0x81, "abcd"), closing(1000, "")},
+		want: []string{"frame fault: masked frame of a server", "text \"````\"", "close 1000",
+			"closed the target closed the connection"}},
+	{reason: "a reserved bit is a fault, and ends the connection",
+		send: []string{frame(0xC1, "a")}, want: []string{"frame fault: reserved bits set: 100",
+			"closed the connection broke off"}},
+	{reason: "an unknown opcode", send: []string{frame(0x83, "a")},
+		want: []string{"frame fault: unknown opcode 0x3", "closed the connection broke off"}},
+	{reason: "text that is no UTF-8 is a fault beside its message",
+		send: []string{frame(0x81, "ok") + frame(0x81, "a\xff") + frame(0x81, "ok")},
+		want: []string{`text "ok"`, "frame fault: text that is no UTF-8", `text "a\xff" (text that is no UTF-8)`,
+			`text "ok"`, "closed the connection broke off"}},
+	{reason: "over fragments too", send: []string{frame(textN, "\xe4"), frame(0x80, "a")},
+		want: []string{"frame fault: text that is no UTF-8", `text "\xe4a" (text that is no UTF-8)`,
+			"closed the connection broke off"}},
+	{reason: "bytes are no text", send: []string{frame(0x82, "\xff\x00"), closing(1000, "")},
+		want: []string{`binary "\xff\x00"`, "close 1000", "closed the target closed the connection"}},
+	{reason: "a continuation of nothing", send: []string{frame(0x80, "a")},
+		want: []string{"frame fault: continuation of nothing", "closed the connection broke off"}},
+	{reason: "a new message inside a fragmented one", send: []string{frame(textN, "a") + frame(0x81, "b")},
+		want: []string{"frame fault: new text message inside a fragmented one", "closed the connection broke off"}},
+	{reason: "a fragmented ping", send: []string{frame(0x09, "a")},
+		want: []string{"frame fault: fragmented ping", `ping "a"`, "closed the connection broke off"}},
+	{reason: "a ping of 126 bytes is kept up to what a ping may have",
+		send: []string{frame(0x89, strings.Repeat("p", 126))},
+		want: []string{"frame fault: ping of 126 bytes, more than 125", `ping "` + strings.Repeat("p", 125) + `"`,
+			"closed the connection broke off"}},
+	{reason: "half a status", send: []string{frame(0x88, "\x03")},
+		want: []string{"frame fault: close payload of 1 byte", "close", "closed the connection broke off"}},
+	{reason: "a status that must not be sent", send: []string{closing(1006, "x")},
+		want: []string{"frame fault: close with status 1006, which must not be sent", `close 1006 "x"`,
+			"closed the connection broke off"}},
+	{reason: "a reason that is no UTF-8", send: []string{closing(1000, "\xff")},
+		want: []string{"frame fault: close reason that is no UTF-8", `close 1000 "\xff"`,
+			"closed the target closed the connection"}},
+	{reason: "a length in more bytes than it needs", send: []string{"\x81\x7e\x00\x01a", closing(1000, "")},
+		want: []string{"frame fault: length 1 in more bytes than it needs", `text "a"`, "close 1000",
+			"closed the target closed the connection"}},
+	{reason: "a length that cannot be", send: []string{"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff"},
+		want: []string{"frame fault: length with its highest bit set", "closed the connection broke off"}},
+	{reason: "a message beyond the limit", max: 10, send: []string{frame(0x81, strings.Repeat("a", 11)) + frame(0x89,
+		"")},
+		want: []string{"frame fault: frame of 11 bytes, more than 10", "ping", "closed the connection broke off"}},
+	{reason: "the connection stops inside a frame", send: []string{frame(0x81, "whole") + frame(0x81, "not whole")[:5]},
+		want: []string{`text "whole"`, "frame fault: the stream ended inside a text frame, 6 bytes short",
+			"closed the connection broke off"}},
+	{reason: "the connection stops inside a message", send: []string{frame(textN, "a")},
+		want: []string{"frame fault: the stream ended inside a fragmented message", "closed the connection broke off"}},
+	{reason: "the connection just stops", send: []string{frame(0x81, "a")},
+		want: []string{`text "a"`, "closed the connection broke off"}},
+	{reason: "what follows a close is a fault, where it comes with it",
+		send: []string{closing(1000, "") + frame(0x81, "late")},
+		want: []string{"close 1000", "frame fault: text after a close", "closed the target closed the connection"}},
+}
+
 func TestRecords(t *testing.T) {
-	rows := []struct {
-		reason string
-		max    int
-		send   []string // one write each
-		want   []string
-	}{
-		{reason: "ping, pong and close are told, with what they carry",
-			send: []string{frame(0x89, "are you there"), frame(0x8A, "unasked"), closing(1001, "bye")},
-			want: []string{`ping "are you there"`, `pong "unasked"`, `close 1001 "bye"`, "closed the target closed the connection"}},
-		{reason: "a close may be empty", send: []string{frame(0x88, "")}, want: []string{"close", "closed the target closed the connection"}},
-		{reason: "messages and control frames keep their order, though they come in one chunk",
-			send: []string{frame(0x81, "1") + frame(0x89, "a") + frame(0x81, "2") + frame(0x81, "3") + frame(0x8A, "b") + frame(0x82, "\xff") + closing(1000, "")},
-			want: []string{`text "1"`, `ping "a"`, `text "2"`, `text "3"`, `pong "b"`, `binary "\xff"`, "close 1000", "closed the target closed the connection"}},
-		{reason: "a fragmented message is one message, and a ping within it comes first",
-			send: []string{frame(textN, "one "), frame(0x89, "in between") + frame(0x00, "mess"), frame(0x80, "age") + closing(1000, "")},
-			want: []string{`ping "in between"`, `text "one message"`, "close 1000", "closed the target closed the connection"}},
-		{reason: "a rune that is cut by fragments is no fault",
-			send: []string{frame(textN, "\xe4"), frame(0x80, "\xb8\xbb"), closing(1000, "")},
-			want: []string{`text "主"`, "close 1000", "closed the target closed the connection"}},
-		{reason: "a masked frame is a fault; the library lets it through as it is",
-			send: []string{masked(0x81, "abcd"), closing(1000, "")},
-			want: []string{"frame fault: masked frame of a server", "text \"````\"", "close 1000", "closed the target closed the connection"}},
-		{reason: "a reserved bit is a fault, and ends the connection",
-			send: []string{frame(0xC1, "a")}, want: []string{"frame fault: reserved bits set: 100", "closed the connection broke off"}},
-		{reason: "an unknown opcode", send: []string{frame(0x83, "a")}, want: []string{"frame fault: unknown opcode 0x3", "closed the connection broke off"}},
-		{reason: "text that is no UTF-8 is a fault beside its message",
-			send: []string{frame(0x81, "ok") + frame(0x81, "a\xff") + frame(0x81, "ok")},
-			want: []string{`text "ok"`, "frame fault: text that is no UTF-8", `text "a\xff" (text that is no UTF-8)`, `text "ok"`, "closed the connection broke off"}},
-		{reason: "over fragments too", send: []string{frame(textN, "\xe4"), frame(0x80, "a")},
-			want: []string{"frame fault: text that is no UTF-8", `text "\xe4a" (text that is no UTF-8)`, "closed the connection broke off"}},
-		{reason: "bytes are no text", send: []string{frame(0x82, "\xff\x00"), closing(1000, "")},
-			want: []string{`binary "\xff\x00"`, "close 1000", "closed the target closed the connection"}},
-		{reason: "a continuation of nothing", send: []string{frame(0x80, "a")}, want: []string{"frame fault: continuation of nothing", "closed the connection broke off"}},
-		{reason: "a new message inside a fragmented one", send: []string{frame(textN, "a") + frame(0x81, "b")},
-			want: []string{"frame fault: new text message inside a fragmented one", "closed the connection broke off"}},
-		{reason: "a fragmented ping", send: []string{frame(0x09, "a")},
-			want: []string{"frame fault: fragmented ping", `ping "a"`, "closed the connection broke off"}},
-		{reason: "a ping of 126 bytes is kept up to what a ping may have", send: []string{frame(0x89, strings.Repeat("p", 126))},
-			want: []string{"frame fault: ping of 126 bytes, more than 125", `ping "` + strings.Repeat("p", 125) + `"`, "closed the connection broke off"}},
-		{reason: "half a status", send: []string{frame(0x88, "\x03")}, want: []string{"frame fault: close payload of 1 byte", "close", "closed the connection broke off"}},
-		{reason: "a status that must not be sent", send: []string{closing(1006, "x")},
-			want: []string{"frame fault: close with status 1006, which must not be sent", `close 1006 "x"`, "closed the connection broke off"}},
-		{reason: "a reason that is no UTF-8", send: []string{closing(1000, "\xff")},
-			want: []string{"frame fault: close reason that is no UTF-8", `close 1000 "\xff"`, "closed the target closed the connection"}},
-		{reason: "a length in more bytes than it needs", send: []string{"\x81\x7e\x00\x01a", closing(1000, "")},
-			want: []string{"frame fault: length 1 in more bytes than it needs", `text "a"`, "close 1000", "closed the target closed the connection"}},
-		{reason: "a length that cannot be", send: []string{"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff"},
-			want: []string{"frame fault: length with its highest bit set", "closed the connection broke off"}},
-		{reason: "a message beyond the limit", max: 10, send: []string{frame(0x81, strings.Repeat("a", 11)) + frame(0x89, "")},
-			want: []string{"frame fault: frame of 11 bytes, more than 10", "ping", "closed the connection broke off"}},
-		{reason: "the connection stops inside a frame", send: []string{frame(0x81, "whole") + frame(0x81, "not whole")[:5]},
-			want: []string{`text "whole"`, "frame fault: the stream ended inside a text frame, 6 bytes short", "closed the connection broke off"}},
-		{reason: "the connection stops inside a message", send: []string{frame(textN, "a")},
-			want: []string{"frame fault: the stream ended inside a fragmented message", "closed the connection broke off"}},
-		{reason: "the connection just stops", send: []string{frame(0x81, "a")}, want: []string{`text "a"`, "closed the connection broke off"}},
-		{reason: "what follows a close is a fault, where it comes with it", send: []string{closing(1000, "") + frame(0x81, "late")},
-			want: []string{"close 1000", "frame fault: text after a close", "closed the target closed the connection"}},
-	}
+	rows := recordsRows
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
 			p := connect(t, serve(t, func(s *socket) {
@@ -127,7 +150,8 @@ func TestFramesThatComeWithTheAnswer(t *testing.T) {
 	}{
 		{"in one write", func(s *socket) { s.send(s.head, frame(0x89, "early"), frame(0x81, "hi"), closing(1000, "")) }},
 		{"after answers that only inform", func(s *socket) {
-			s.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n", s.head, frame(0x89, "early"), frame(0x81, "hi"), closing(1000, ""))
+			s.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n", s.head,
+				frame(0x89, "early"), frame(0x81, "hi"), closing(1000, ""))
 		}},
 		{"byte by byte", func(s *socket) {
 			for _, b := range []byte(s.head + frame(0x89, "early") + frame(0x81, "hi") + closing(1000, "")) {
@@ -172,7 +196,8 @@ func TestTLS(t *testing.T) {
 	}
 	defer c.Close(driver.Reset)
 	p.awaitEnd()
-	want := []string{`ping "sealed"`, `text "hi"`, "frame fault: reserved bits set: 100", "closed the connection broke off"}
+	want := []string{`ping "sealed"`, `text "hi"`, "frame fault: reserved bits set: 100",
+		"closed the connection broke off"}
 	if diff := cmp.Diff(want, said(p.log.All())); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
@@ -295,7 +320,8 @@ func TestHead(t *testing.T) {
 		{"no reason phrase", "HTTP/1.1 101\r\n\r\nx", "x"},
 		{"blanks before the status", "HTTP/1.1   101 OK\r\n\r\nx", "x"},
 		{"lines that end in LF", "HTTP/1.1 101 OK\nA: b\n\nx", "x"},
-		{"a long line", "HTTP/1.1 101 " + strings.Repeat("y", 9999) + "\r\nA: " + strings.Repeat("z", 9999) + "\r\n\r\nx", "x"},
+		{"a long line", "HTTP/1.1 101 " + strings.Repeat("y", 9999) + "\r\nA: " + strings.Repeat("z", 9999) + "\r\n\r\nx",
+			"x"},
 		{"a refusal has no frames", "HTTP/1.1 403 Forbidden\r\n\r\n\x89\x00", ""},
 		{"nothing after a refusal counts", "HTTP/1.1 403 Forbidden\r\n\r\n" + up + "x", ""},
 		{"anything but HTTP has no frames", "\x89\x00\n" + up + "x", ""},

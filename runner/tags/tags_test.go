@@ -31,7 +31,8 @@ func TestMatch(t *testing.T) {
 		{"any white space will do", "@a\n\tand\r\n@b", "@a @b", "@a"},
 		{"a tag may hold any other character", "@1.2_x-y/ä", "@1.2_x-y/ä", "@1"},
 		{"operators are lower case, and a tag may have such a name", "@and or @or or @not", "@and|@or|@not", "-"},
-		{"the example of the documentation", "@AS-042 and not (@exclusive or @model)", "@AS-042", "@AS-042 @model|@AS-042 @exclusive|@model"},
+		{"the example of the documentation", "@AS-042 and not (@exclusive or @model)", "@AS-042",
+			"@AS-042 @model|@AS-042 @exclusive|@model"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

@@ -279,11 +279,17 @@ var decodeRows = []struct {
 		`session_created {"session":{"id":"s"},"sessionId":"s"}`},
 	{"session_loaded", ws.Name, deep, frame("text", `{"type":"session_loaded","data":{"session":{"id":"s"}}}`),
 		`session_loaded {"session":{"id":"s"},"sessionId":"s"}`},
-	{"the default names mean nothing there", sse.Name, deep, event("message", `{"type":"agent_switched","data":{"previousAgentId":"a","currentAgentId":"b","agentName":"B"}}`), `agent_switched {}`},
+	{"the default names mean nothing there", sse.Name, deep, event("message",
+		`{"type":"agent_switched","data":{"previousAgentId":"a","currentAgentId":"b","agentName":"B"}}`),
+		`agent_switched {}`},
 	{"data that is not an object is unchanged", sse.Name, deep, event("message", `{"type":"error","data":"boom"}`),
 		`error "boom"`},
-	{"an invalid list of agents is unchanged", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":"none"},"now":"a"}}`), `agent_list {"agents":"none","currentAgentId":"a","list":{"all":"none"},"now":"a"}`},
-	{"an agent that is not an object is unchanged", sse.Name, deep, event("message", `{"type":"agent_list","data":{"list":{"all":["a",{}]}}}`), `agent_list {"agents":["a",{}],"list":{"all":["a",{}]}}`},
+	{"an invalid list of agents is unchanged", sse.Name, deep, event("message",
+		`{"type":"agent_list","data":{"list":{"all":"none"},"now":"a"}}`),
+		`agent_list {"agents":"none","currentAgentId":"a","list":{"all":"none"},"now":"a"}`},
+	{"an agent that is not an object is unchanged", sse.Name, deep,
+		event("message", `{"type":"agent_list","data":{"list":{"all":["a",{}]}}}`),
+		`agent_list {"agents":["a",{}],"list":{"all":["a",{}]}}`},
 }
 
 func TestDecode(t *testing.T) {

@@ -73,12 +73,14 @@ type use struct{ as, scenarios map[string]bool }
 
 func usage(t *testing.T, p steps.Protocol, expressions []string) map[string]use {
 	t.Helper()
-	found, err := godog.TestSuite{Options: &godog.Options{FS: p.Features(), Paths: []string{steps.Name(p)}}}.RetrieveFeatures()
+	found, err := godog.TestSuite{Options: &godog.Options{FS: p.Features(),
+		Paths: []string{steps.Name(p)}}}.RetrieveFeatures()
 	if err != nil {
 		t.Fatal(err)
 	}
 	keywords := map[messages.PickleStepType]string{
-		messages.PickleStepType_CONTEXT: "Given", messages.PickleStepType_ACTION: "When", messages.PickleStepType_OUTCOME: "Then",
+		messages.PickleStepType_CONTEXT: "Given", messages.PickleStepType_ACTION: "When",
+		messages.PickleStepType_OUTCOME: "Then",
 	}
 	out := map[string]use{}
 	for _, expr := range expressions {
@@ -106,7 +108,8 @@ func spoken(expr string) string {
 	for _, r := range []struct{ expr, by string }{
 		{`\(\\d\+\)`, "*n*"}, {`\\d\+`, "*n*"},
 		{`"\(\[\^"\]\*\)"|"\(\[\^"\]\+\)"|"\(\\w\+\)"|"\(\.\*\)"|"\(\.\+\)"`, "“…”"},
-		{`"\(\\w\)"|"\\w"`, "“…”"}, {`\(\\w\+?\)|\(\\S\+\)|\(\[\\w-\]\+\)`, "*X*"}, {`\(([^()]*)\)\?`, "{$1}"}, {`\(\.\+\)|\(\.\*\)|\(\{\.\*\}\)`, "*…*"},
+		{`"\(\\w\)"|"\\w"`, "“…”"}, {`\(\\w\+?\)|\(\\S\+\)|\(\[\\w-\]\+\)`, "*X*"}, {`\(([^()]*)\)\?`, "{$1}"},
+		{`\(\.\+\)|\(\.\*\)|\(\{\.\*\}\)`, "*…*"},
 		{`"\[\^"\]\*"`, "“…”"}, {`\(\?:`, "("}, {`\\([.()?*+\[\]{}^$-])`, "$1"},
 	} {
 		s = regexp.MustCompile(r.expr).ReplaceAllString(s, r.by)

@@ -68,61 +68,65 @@ func TestKind(t *testing.T) {
 	}
 }
 
+var equalRows = []struct {
+	reason string
+	a, b   any
+	want   bool
+}{
+	{"null is null", nil, nil, true},
+	{"null is not false", nil, false, false},
+	{"null is not an empty string", "", nil, false},
+	{"booleans", true, true, true},
+	{"other booleans", true, false, false},
+	{"strings", "a", "a", true},
+	{"strings by their bytes, not normalised", "\u00e9", "e\u0301", false},
+	{"a number is not the string of its literal", Number("1"), "1", false},
+	{"0 is not false", 0, false, false},
+
+	{"numbers by value: fraction", Number("1"), Number("1.0"), true},
+	{"numbers by value: exponent of zero", Number("1"), Number("1e0"), true},
+	{"numbers by value: exponents", Number("1200"), Number("1.2E+3"), true},
+	{"numbers by value: negative exponents", Number("0.0012"), Number("12e-4"), true},
+	{"numbers by value: 0 and -0", Number("0"), Number("-0.0e5"), true},
+	{"numbers by value: zero with a huge exponent", Number("0"), Number("0e99999999999999999999"), true},
+	{"numbers by value: sign", Number("1"), Number("-1"), false},
+	{"numbers by value: magnitude", Number("10"), Number("100"), false},
+	{"numbers are not rounded: integers beyond 2^53", Number("9007199254740993"), Number("9007199254740992"), false},
+	{"numbers are not rounded: fractions", Number("0.1"), Number("0.1000000000000000055"), false},
+	{"numbers beyond every float", Number("1e400"), Number("10e399"), true},
+	{"numbers below every float", Number("1e-400"), Number("2e-400"), false},
+	{"exponents too large to reckon: the literal", Number("1e99999999999999999999"), Number("1e99999999999999999999"),
+		true},
+	{"exponents too large to reckon: another literal", Number("1e99999999999999999999"),
+		Number("10e99999999999999999998"), false},
+	{"exponents at the edge do not wrap", Number("1e-9223372036854775808"), Number("1e9223372036854775807"), false},
+
+	{"arrays in order", []any{"a", nil}, []any{"a", nil}, true},
+	{"arrays in another order", []any{"a", "b"}, []any{"b", "a"}, false},
+	{"arrays of other lengths", []any{"a"}, []any{"a", "b"}, false},
+	{"an empty array is not null", []any{}, nil, false},
+	{"objects, deep", Object{"a": []any{Number("1")}}, Object{"a": []any{Number("1.0")}}, true},
+	{"objects with another value", Object{"a": nil}, Object{"a": false}, false},
+	{"objects with another key", Object{"a": nil}, Object{"b": nil}, false},
+	{"objects with a key more", Object{"a": nil}, Object{"a": nil, "b": nil}, false},
+	{"keys are case sensitive", Object{"a": nil}, Object{"A": nil}, false},
+	{"an empty object is not an empty array", Object{}, []any{}, false},
+
+	{"Go: int", Number("1e0"), 1, true},
+	{"Go: the greatest uint64", Number("18446744073709551615"), uint64(math.MaxUint64), true},
+	{"Go: the least int64", Number("-9223372036854775808"), int64(math.MinInt64), true},
+	{"Go: float", Number("0.1"), 0.1, true},
+	{"Go: float32 by its shortest literal", Number("0.1"), float32(0.1), true},
+	{"Go: maps and slices", Object{"a": []any{"x", "y"}}, map[string][]name{"a": {"x", "y"}}, true},
+	{"Go: a nil slice is empty", []any{}, []string(nil), true},
+	{"Go: a pointer", pointer("a"), "a", true},
+	{"NaN equals nothing", math.NaN(), math.NaN(), false},
+	{"a non-value equals nothing", struct{}{}, struct{}{}, false},
+	{"a cycle equals nothing", cycle(), cycle(), false},
+}
+
 func TestEqual(t *testing.T) {
-	tests := []struct {
-		reason string
-		a, b   any
-		want   bool
-	}{
-		{"null is null", nil, nil, true},
-		{"null is not false", nil, false, false},
-		{"null is not an empty string", "", nil, false},
-		{"booleans", true, true, true},
-		{"other booleans", true, false, false},
-		{"strings", "a", "a", true},
-		{"strings by their bytes, not normalised", "\u00e9", "e\u0301", false},
-		{"a number is not the string of its literal", Number("1"), "1", false},
-		{"0 is not false", 0, false, false},
-
-		{"numbers by value: fraction", Number("1"), Number("1.0"), true},
-		{"numbers by value: exponent of zero", Number("1"), Number("1e0"), true},
-		{"numbers by value: exponents", Number("1200"), Number("1.2E+3"), true},
-		{"numbers by value: negative exponents", Number("0.0012"), Number("12e-4"), true},
-		{"numbers by value: 0 and -0", Number("0"), Number("-0.0e5"), true},
-		{"numbers by value: zero with a huge exponent", Number("0"), Number("0e99999999999999999999"), true},
-		{"numbers by value: sign", Number("1"), Number("-1"), false},
-		{"numbers by value: magnitude", Number("10"), Number("100"), false},
-		{"numbers are not rounded: integers beyond 2^53", Number("9007199254740993"), Number("9007199254740992"), false},
-		{"numbers are not rounded: fractions", Number("0.1"), Number("0.1000000000000000055"), false},
-		{"numbers beyond every float", Number("1e400"), Number("10e399"), true},
-		{"numbers below every float", Number("1e-400"), Number("2e-400"), false},
-		{"exponents too large to reckon: the literal", Number("1e99999999999999999999"), Number("1e99999999999999999999"), true},
-		{"exponents too large to reckon: another literal", Number("1e99999999999999999999"), Number("10e99999999999999999998"), false},
-		{"exponents at the edge do not wrap", Number("1e-9223372036854775808"), Number("1e9223372036854775807"), false},
-
-		{"arrays in order", []any{"a", nil}, []any{"a", nil}, true},
-		{"arrays in another order", []any{"a", "b"}, []any{"b", "a"}, false},
-		{"arrays of other lengths", []any{"a"}, []any{"a", "b"}, false},
-		{"an empty array is not null", []any{}, nil, false},
-		{"objects, deep", Object{"a": []any{Number("1")}}, Object{"a": []any{Number("1.0")}}, true},
-		{"objects with another value", Object{"a": nil}, Object{"a": false}, false},
-		{"objects with another key", Object{"a": nil}, Object{"b": nil}, false},
-		{"objects with a key more", Object{"a": nil}, Object{"a": nil, "b": nil}, false},
-		{"keys are case sensitive", Object{"a": nil}, Object{"A": nil}, false},
-		{"an empty object is not an empty array", Object{}, []any{}, false},
-
-		{"Go: int", Number("1e0"), 1, true},
-		{"Go: the greatest uint64", Number("18446744073709551615"), uint64(math.MaxUint64), true},
-		{"Go: the least int64", Number("-9223372036854775808"), int64(math.MinInt64), true},
-		{"Go: float", Number("0.1"), 0.1, true},
-		{"Go: float32 by its shortest literal", Number("0.1"), float32(0.1), true},
-		{"Go: maps and slices", Object{"a": []any{"x", "y"}}, map[string][]name{"a": {"x", "y"}}, true},
-		{"Go: a nil slice is empty", []any{}, []string(nil), true},
-		{"Go: a pointer", pointer("a"), "a", true},
-		{"NaN equals nothing", math.NaN(), math.NaN(), false},
-		{"a non-value equals nothing", struct{}{}, struct{}{}, false},
-		{"a cycle equals nothing", cycle(), cycle(), false},
-	}
+	tests := equalRows
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
 			if got := Equal(tt.a, tt.b); got != tt.want {
@@ -144,12 +148,15 @@ func TestEncode(t *testing.T) {
 		{"null", nil, `null`},
 		{"booleans", []any{true, false}, `[true,false]`},
 		{"a number keeps its literal", Number("1.50E+3"), `1.50E+3`},
-		{"keys are in the order of their bytes", Object{"b": 1, "a": 2, "B": 3, "é": 4, "": 5}, `{"":5,"B":3,"a":2,"b":1,"é":4}`},
+		{"keys are in the order of their bytes", Object{"b": 1, "a": 2, "B": 3, "é": 4, "": 5},
+			`{"":5,"B":3,"a":2,"b":1,"é":4}`},
 		{"empty containers", []any{Object{}, []any{}}, `[{},[]]`},
 		{"nothing is escaped that need not be", "<é/&>\u2028", "\"<é/&>\u2028\""},
 		{"required escapes", "\"\\\n\x00\x1f", `"\"\\\n\u0000\u001f"`},
-		{"Go: integers", []any{int8(-1), uint16(2), int64(math.MinInt64), uint64(math.MaxUint64)}, `[-1,2,-9223372036854775808,18446744073709551615]`},
-		{"Go: floats are as short as they can be", []float64{0, 1, 0.1, 1e20, 1e21, 1e-6, 1e-7, math.MaxFloat64}, `[0,1,0.1,100000000000000000000,1e+21,0.000001,1e-07,1.7976931348623157e+308]`},
+		{"Go: integers", []any{int8(-1), uint16(2), int64(math.MinInt64), uint64(math.MaxUint64)},
+			`[-1,2,-9223372036854775808,18446744073709551615]`},
+		{"Go: floats are as short as they can be", []float64{0, 1, 0.1, 1e20, 1e21, 1e-6, 1e-7, math.MaxFloat64},
+			`[0,1,0.1,100000000000000000000,1e+21,0.000001,1e-07,1.7976931348623157e+308]`},
 		{"Go: float32", float32(0.1), `0.1`},
 		{"Go: strings and maps of other types", map[name]names{"b": {"x"}, "a": nil}, `{"a":[],"b":["x"]}`},
 		{"Go: pointers", []*int{pointer(1), nil}, `[1,null]`},
@@ -181,9 +188,11 @@ func TestEncodeRefuses(t *testing.T) {
 		want    string // part of the error
 		compact string
 	}{
-		{"NaN", map[string]any{"a": []any{1, math.NaN()}}, `at "/a/1": NaN is no JSON value`, `{"a":[1,<NaN is no JSON value>]}`},
+		{"NaN", map[string]any{"a": []any{1, math.NaN()}}, `at "/a/1": NaN is no JSON value`,
+			`{"a":[1,<NaN is no JSON value>]}`},
 		{"infinity", math.Inf(-1), `at "": -Inf is no JSON value`, `<-Inf is no JSON value>`},
-		{"a struct", Object{"a/b": struct{}{}}, `at "/a~1b": struct {} is no JSON value`, `{"a/b":<struct {} is no JSON value>}`},
+		{"a struct", Object{"a/b": struct{}{}}, `at "/a~1b": struct {} is no JSON value`,
+			`{"a/b":<struct {} is no JSON value>}`},
 		{"bytes", []byte("x"), `[]uint8 is no JSON value`, `<[]uint8 is no JSON value>`},
 		{"a map with other keys", map[int]int{1: 1}, `map[int]int is no JSON value`, `<map[int]int is no JSON value>`},
 		{"an empty Number", Number(""), `"" is no JSON number`, `<"" is no JSON number>`},

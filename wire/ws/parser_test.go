@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -115,116 +114,175 @@ var rules = []rule{
 	{reason: "nothing is nothing", in: "", want: nil},
 	{reason: "a text message", in: frame(text1, "hello", 0), want: []string{`text fin 5 "hello"`}},
 	{reason: "an empty message", in: frame(text1, "", 0), want: []string{"text fin 0"}},
-	{reason: "a binary message need not be UTF-8", in: frame(bin1, "\xff\xfe", 0), want: []string{`binary fin 2 "\xff\xfe"`}},
-	{reason: "126 bytes take two bytes of length", in: frame(text1, strings.Repeat("a", 126), 0), want: []string{"text fin 126"}},
-	{reason: "65535 bytes take two bytes of length", in: frame(text1, strings.Repeat("a", 65535), 0), want: []string{"text fin 65535"}},
-	{reason: "65536 bytes take eight bytes of length", in: frame(text1, strings.Repeat("a", 65536), 0), want: []string{"text fin 65536"}},
-	{reason: "ping and pong with a payload", in: frame(ping1, "a", 0) + frame(pong1, "a", 0), want: []string{`ping fin 1 "a"`, `pong fin 1 "a"`}},
-	{reason: "a control frame may have 125 bytes", in: frame(ping1, strings.Repeat("p", 125), 0), want: []string{"ping fin 125"}},
-	{reason: "a message in three fragments", in: frame(byte(Text), "a", 0) + frame(byte(Continuation), "b", 0) + frame(cont1, "c", 0),
+	{reason: "a binary message need not be UTF-8", in: frame(bin1, "\xff\xfe", 0),
+		want: []string{`binary fin 2 "\xff\xfe"`}},
+	{reason: "126 bytes take two bytes of length", in: frame(text1, strings.Repeat("a", 126), 0),
+		want: []string{"text fin 126"}},
+	{reason: "65535 bytes take two bytes of length", in: frame(text1, strings.Repeat("a", 65535), 0),
+		want: []string{"text fin 65535"}},
+	{reason: "65536 bytes take eight bytes of length", in: frame(text1, strings.Repeat("a", 65536), 0),
+		want: []string{"text fin 65536"}},
+	{reason: "ping and pong with a payload", in: frame(ping1, "a", 0) + frame(pong1, "a", 0),
+		want: []string{`ping fin 1 "a"`, `pong fin 1 "a"`}},
+	{reason: "a control frame may have 125 bytes", in: frame(ping1, strings.Repeat("p", 125), 0),
+		want: []string{"ping fin 125"}},
+	{reason: "a message in three fragments", in: frame(byte(Text), "a", 0) + frame(byte(Continuation), "b",
+		0) + frame(cont1, "c", 0),
 		want: []string{`text ... 1 "a"`, `continuation ... 1 "b"`, `continuation fin 1 "c"`}},
-	{reason: "fragments may be empty", in: frame(byte(Text), "", 0) + frame(byte(Continuation), "", 0) + frame(cont1, "", 0),
+	{reason: "fragments may be empty", in: frame(byte(Text), "", 0) + frame(byte(Continuation), "", 0) + frame(cont1, "",
+		0),
 		want: []string{"text ... 0", "continuation ... 0", "continuation fin 0"}},
-	{reason: "control frames may come between fragments", in: frame(byte(Text), "a", 0) + frame(ping1, "", 0) + frame(cont1, "b", 0),
+	{reason: "control frames may come between fragments", in: frame(byte(Text), "a", 0) + frame(ping1, "",
+		0) + frame(cont1, "b", 0),
 		want: []string{`text ... 1 "a"`, "ping fin 0", `continuation fin 1 "b"`}},
-	{reason: "a client masks, and the payload is reported without the mask", client: true, in: frame(text1, "hello, world", key),
+	{reason: "a client masks, and the payload is reported without the mask", client: true,
+		in:   frame(text1, "hello, world", key),
 		want: []string{`text fin 12 "hello, world"`}},
 	{reason: "a client masks an empty frame too", client: true, in: frame(ping1, "", key) + frame(text1, "x", key),
 		want: []string{"ping fin 0", `text fin 1 "x"`}},
 	{reason: "a close without a payload", in: frame(close1, "", 0), want: []string{"close fin 0"}},
 	{reason: "a close with a status", in: frame(close1, closing(1000, ""), 0), want: []string{`close fin 2 "\x03\xe8"`}},
-	{reason: "a close with a status of an application and a reason", in: frame(close1, closing(4000, "done"), 0), want: []string{`close fin 6 "\x0f\xa0done"`}},
+	{reason: "a close with a status of an application and a reason", in: frame(close1, closing(4000, "done"), 0),
+		want: []string{`close fin 6 "\x0f\xa0done"`}},
 	{reason: "text of every length of UTF-8", in: frame(text1, "aé主🙂", 0), want: []string{`text fin 10 "aé主🙂"`}},
 	{reason: "a rune split by a fragment", in: frame(byte(Text), "\xe4\xb8", 0) + frame(cont1, "\xbb", 0),
 		want: []string{`text ... 2 "\xe4\xb8"`, `continuation fin 1 "\xbb"`}},
-	{reason: "a rune split by two fragments with a ping between", in: frame(byte(Text), "\xf0", 0) + frame(ping1, "\xff", 0) + frame(byte(Continuation), "\x9f\x99", 0) + frame(cont1, "\x82", 0),
-		want: []string{`text ... 1 "\xf0"`, `ping fin 1 "\xff"`, `continuation ... 2 "\x9f\x99"`, `continuation fin 1 "\x82"`}},
+	{reason: "a rune split by two fragments with a ping between",
+		in: frame(byte(Text), "\xf0", 0) + frame(ping1, "\xff", 0) + frame(byte(Continuation), "\x9f\x99", 0) + frame(cont1,
+			"\x82", 0),
+		want: []string{`text ... 1 "\xf0"`, `ping fin 1 "\xff"`, `continuation ... 2 "\x9f\x99"`,
+			`continuation fin 1 "\x82"`}},
 	// Reserved bits, 5.2.
-	{reason: "RSV1 without an extension", in: frame(text1|0x40, "a", 0), want: []string{"! reserved bits set: 100", `text fin 1 "a"`}},
+	{reason: "RSV1 without an extension", in: frame(text1|0x40, "a", 0),
+		want: []string{"! reserved bits set: 100", `text fin 1 "a"`}},
 	{reason: "RSV2", in: frame(bin1|0x20, "", 0), want: []string{"! reserved bits set: 010", "binary fin 0"}},
-	{reason: "RSV3 of a control frame", in: frame(ping1|0x10, "", 0), want: []string{"! reserved bits set: 001", "ping fin 0"}},
+	{reason: "RSV3 of a control frame", in: frame(ping1|0x10, "", 0),
+		want: []string{"! reserved bits set: 001", "ping fin 0"}},
 	{reason: "all of them", in: frame(text1|0x70, "", 0), want: []string{"! reserved bits set: 111", "text fin 0"}},
-	{reason: "a possibly compressed message is not checked as text", in: frame(text1|0x40, "\xff", 0), want: []string{"! reserved bits set: 100", `text fin 1 "\xff"`}},
+	{reason: "a possibly compressed message is not checked as text", in: frame(text1|0x40, "\xff", 0),
+		want: []string{"! reserved bits set: 100", `text fin 1 "\xff"`}},
 	{reason: "nor are its later fragments", in: frame(byte(Text)|0x40, "\xff", 0) + frame(cont1, "\xff", 0),
 		want: []string{"! reserved bits set: 100", `text ... 1 "\xff"`, `continuation fin 1 "\xff"`}},
 
 	// Opcodes, 5.2.
-	{reason: "an undefined data opcode", in: frame(fin|3, "a", 0) + frame(text1, "b", 0), want: []string{"! unknown opcode 0x3", `opcode 0x3 fin 1 "a"`, `text fin 1 "b"`}},
+	{reason: "an undefined data opcode", in: frame(fin|3, "a", 0) + frame(text1, "b", 0),
+		want: []string{"! unknown opcode 0x3", `opcode 0x3 fin 1 "a"`, `text fin 1 "b"`}},
 	{reason: "the last data opcode", in: frame(fin|7, "", 0), want: []string{"! unknown opcode 0x7", "opcode 0x7 fin 0"}},
-	{reason: "an undefined control opcode", in: frame(fin|0xB, "", 0), want: []string{"! unknown opcode 0xB", "opcode 0xB fin 0"}},
+	{reason: "an undefined control opcode", in: frame(fin|0xB, "", 0),
+		want: []string{"! unknown opcode 0xB", "opcode 0xB fin 0"}},
 	{reason: "the last opcode", in: frame(fin|0xF, "", 0), want: []string{"! unknown opcode 0xF", "opcode 0xF fin 0"}},
-	{reason: "an unknown opcode does not disturb a message around it", in: frame(byte(Text), "a", 0) + frame(fin|4, "", 0) + frame(cont1, "b", 0),
+	{reason: "an unknown opcode does not disturb a message around it",
+		in:   frame(byte(Text), "a", 0) + frame(fin|4, "", 0) + frame(cont1, "b", 0),
 		want: []string{`text ... 1 "a"`, "! unknown opcode 0x4", "opcode 0x4 fin 0", `continuation fin 1 "b"`}},
 
 	// Masking, 5.1.
-	{reason: "a server must not mask", in: frame(text1, "hi", key), want: []string{"! masked frame of a server", `text fin 2 "hi"`}},
-	{reason: "not a close either", in: frame(close1, closing(1000, "x"), key), want: []string{"! masked frame of a server", `close fin 3 "\x03\xe8x"`}},
-	{reason: "a client must mask", client: true, in: frame(text1, "hi", 0), want: []string{"! frame of a client that is not masked", `text fin 2 "hi"`}},
+	{reason: "a server must not mask", in: frame(text1, "hi", key),
+		want: []string{"! masked frame of a server", `text fin 2 "hi"`}},
+	{reason: "not a close either", in: frame(close1, closing(1000, "x"), key),
+		want: []string{"! masked frame of a server", `close fin 3 "\x03\xe8x"`}},
+	{reason: "a client must mask", client: true, in: frame(text1, "hi", 0),
+		want: []string{"! frame of a client that is not masked", `text fin 2 "hi"`}},
 	// Control frames, 5.5.
-	{reason: "a control frame must not be fragmented", in: frame(byte(Ping), "a", 0), want: []string{"! fragmented ping", `ping ... 1 "a"`}},
-	{reason: "a control frame has at most 125 bytes", in: frame(ping1, strings.Repeat("p", 126), 0), want: []string{"! ping of 126 bytes, more than 125", "ping fin 126"}},
-	{reason: "a close as well", in: frame(close1, closing(1000, strings.Repeat("r", 200)), 0), want: []string{"! close of 202 bytes, more than 125", "close fin 202"}},
+	{reason: "a control frame must not be fragmented", in: frame(byte(Ping), "a", 0),
+		want: []string{"! fragmented ping", `ping ... 1 "a"`}},
+	{reason: "a control frame has at most 125 bytes", in: frame(ping1, strings.Repeat("p", 126), 0),
+		want: []string{"! ping of 126 bytes, more than 125", "ping fin 126"}},
+	{reason: "a close as well", in: frame(close1, closing(1000, strings.Repeat("r", 200)), 0),
+		want: []string{"! close of 202 bytes, more than 125", "close fin 202"}},
 	// Fragments, 5.4.
-	{reason: "a continuation of nothing", in: frame(cont1, "a", 0), want: []string{"! continuation of nothing", `continuation fin 1 "a"`}},
-	{reason: "a continuation after the last fragment", in: frame(byte(Text), "a", 0) + frame(cont1, "b", 0) + frame(cont1, "c", 0),
+	{reason: "a continuation of nothing", in: frame(cont1, "a", 0),
+		want: []string{"! continuation of nothing", `continuation fin 1 "a"`}},
+	{reason: "a continuation after the last fragment", in: frame(byte(Text), "a", 0) + frame(cont1, "b",
+		0) + frame(cont1, "c", 0),
 		want: []string{`text ... 1 "a"`, `continuation fin 1 "b"`, "! continuation of nothing", `continuation fin 1 "c"`}},
-	{reason: "a continuation of nothing is not checked as text", in: frame(cont1, "\xff", 0), want: []string{"! continuation of nothing", `continuation fin 1 "\xff"`}},
+	{reason: "a continuation of nothing is not checked as text", in: frame(cont1, "\xff", 0),
+		want: []string{"! continuation of nothing", `continuation fin 1 "\xff"`}},
 	{reason: "a new message inside a fragmented one", in: frame(byte(Text), "a", 0) + frame(text1, "b", 0),
 		want: []string{`text ... 1 "a"`, "! new text message inside a fragmented one", `text fin 1 "b"`}},
-	{reason: "the new message takes the place of the old", in: frame(byte(Text), "a", 0) + frame(byte(Binary), "b", 0) + frame(cont1, "\xff", 0) + frame(text1, "c", 0),
-		want: []string{`text ... 1 "a"`, "! new binary message inside a fragmented one", `binary ... 1 "b"`, `continuation fin 1 "\xff"`, `text fin 1 "c"`}},
+	{reason: "the new message takes the place of the old", in: frame(byte(Text), "a", 0) + frame(byte(Binary), "b",
+		0) + frame(cont1, "\xff", 0) + frame(text1, "c", 0),
+		want: []string{`text ... 1 "a"`, "! new binary message inside a fragmented one", `binary ... 1 "b"`,
+			`continuation fin 1 "\xff"`, `text fin 1 "c"`}},
 	// Text, 5.6 and 8.1.
-	{reason: "a byte that no UTF-8 has", in: frame(text1, "a\xffb", 0), want: []string{"! text that is no UTF-8", `text fin 3 "a\xffb"`}},
-	{reason: "an overlong form", in: frame(text1, "\xc0\xaf", 0), want: []string{"! text that is no UTF-8", `text fin 2 "\xc0\xaf"`}},
-	{reason: "half of a surrogate pair", in: frame(text1, "\xed\xa0\x80", 0), want: []string{"! text that is no UTF-8", `text fin 3 "\xed\xa0\x80"`}},
-	{reason: "beyond U+10FFFF", in: frame(text1, "\xf4\x90\x80\x80", 0), want: []string{"! text that is no UTF-8", `text fin 4 "\xf4\x90\x80\x80"`}},
-	{reason: "a rune that the message's end cuts off", in: frame(text1, "a\xe4\xb8", 0), want: []string{"! text that is no UTF-8", `text fin 3 "a\xe4\xb8"`}},
+	{reason: "a byte that no UTF-8 has", in: frame(text1, "a\xffb", 0),
+		want: []string{"! text that is no UTF-8", `text fin 3 "a\xffb"`}},
+	{reason: "an overlong form", in: frame(text1, "\xc0\xaf", 0),
+		want: []string{"! text that is no UTF-8", `text fin 2 "\xc0\xaf"`}},
+	{reason: "half of a surrogate pair", in: frame(text1, "\xed\xa0\x80", 0),
+		want: []string{"! text that is no UTF-8", `text fin 3 "\xed\xa0\x80"`}},
+	{reason: "beyond U+10FFFF", in: frame(text1, "\xf4\x90\x80\x80", 0),
+		want: []string{"! text that is no UTF-8", `text fin 4 "\xf4\x90\x80\x80"`}},
+	{reason: "a rune that the message's end cuts off", in: frame(text1, "a\xe4\xb8", 0),
+		want: []string{"! text that is no UTF-8", `text fin 3 "a\xe4\xb8"`}},
 	{reason: "a rune that the last fragment leaves cut off", in: frame(byte(Text), "\xe4", 0) + frame(cont1, "\xb8", 0),
 		want: []string{`text ... 1 "\xe4"`, "! text that is no UTF-8", `continuation fin 1 "\xb8"`}},
 	{reason: "an empty last fragment does not complete a rune", in: frame(byte(Text), "\xe4", 0) + frame(cont1, "", 0),
 		want: []string{`text ... 1 "\xe4"`, "! text that is no UTF-8", "continuation fin 0"}},
 	{reason: "a rune that the next fragment does not go on", in: frame(byte(Text), "\xe4", 0) + frame(cont1, "a", 0),
 		want: []string{`text ... 1 "\xe4"`, "! text that is no UTF-8", `continuation fin 1 "a"`}},
-	{reason: "bad text is reported once a message, at the first bad byte", in: frame(byte(Text), "\xff", 0) + frame(byte(Continuation), "\xff", 0) + frame(cont1, "\xe4", 0) + frame(text1, "ok", 0),
-		want: []string{"! text that is no UTF-8", `text ... 1 "\xff"`, `continuation ... 1 "\xff"`, `continuation fin 1 "\xe4"`, `text fin 2 "ok"`}},
+	{reason: "bad text is reported once a message, at the first bad byte",
+		in: frame(byte(Text), "\xff", 0) + frame(byte(Continuation), "\xff", 0) + frame(cont1, "\xe4", 0) + frame(text1,
+			"ok", 0),
+		want: []string{"! text that is no UTF-8", `text ... 1 "\xff"`, `continuation ... 1 "\xff"`,
+			`continuation fin 1 "\xe4"`, `text fin 2 "ok"`}},
 	{reason: "every message starts afresh", in: frame(text1, "\xe4", 0) + frame(text1, "a", 0) + frame(text1, "\xff", 0),
-		want: []string{"! text that is no UTF-8", `text fin 1 "\xe4"`, `text fin 1 "a"`, "! text that is no UTF-8", `text fin 1 "\xff"`}},
-	{reason: "masked text is judged without its mask", client: true, in: frame(text1, "主\xff", key), want: []string{"! text that is no UTF-8", `text fin 4 "主\xff"`}},
+		want: []string{"! text that is no UTF-8", `text fin 1 "\xe4"`, `text fin 1 "a"`, "! text that is no UTF-8",
+			`text fin 1 "\xff"`}},
+	{reason: "masked text is judged without its mask", client: true, in: frame(text1, "主\xff", key),
+		want: []string{"! text that is no UTF-8", `text fin 4 "主\xff"`}},
 	// Close, 5.5.1 and 7.4.
-	{reason: "half a status", in: frame(close1, "\x03", 0), want: []string{"! close payload of 1 byte", `close fin 1 "\x03"`}},
-	{reason: "a reason that is not UTF-8", in: frame(close1, closing(1000, "\xff"), 0), want: []string{"! close reason that is no UTF-8", `close fin 3 "\x03\xe8\xff"`}},
-	{reason: "a status that must not be sent", in: frame(close1, closing(1006, ""), 0), want: []string{"! close with status 1006, which must not be sent", `close fin 2 "\x03\xee"`}},
+	{reason: "half a status", in: frame(close1, "\x03", 0), want: []string{"! close payload of 1 byte",
+		`close fin 1 "\x03"`}},
+	{reason: "a reason that is not UTF-8", in: frame(close1, closing(1000, "\xff"), 0),
+		want: []string{"! close reason that is no UTF-8", `close fin 3 "\x03\xe8\xff"`}},
+	{reason: "a status that must not be sent", in: frame(close1, closing(1006, ""), 0),
+		want: []string{"! close with status 1006, which must not be sent", `close fin 2 "\x03\xee"`}},
 	{reason: "messages after a close", in: frame(close1, "", 0) + frame(text1, "late", 0) + frame(ping1, "", 0),
 		want: []string{"close fin 0", "! text after a close", `text fin 4 "late"`, "ping fin 0"}},
 
 	// Lengths, 5.2.
-	{reason: "two bytes for a length of 125", in: "\x81\x7e\x00\x7d" + strings.Repeat("a", 125), want: []string{"! length 125 in more bytes than it needs", "text fin 125"}},
-	{reason: "two bytes for a length of 0", in: "\x81\x7e\x00\x00", want: []string{"! length 0 in more bytes than it needs", "text fin 0"}},
-	{reason: "eight bytes for a length of 65535", in: "\x82\x7f\x00\x00\x00\x00\x00\x00\xff\xff" + strings.Repeat("a", 65535),
+	{reason: "two bytes for a length of 125", in: "\x81\x7e\x00\x7d" + strings.Repeat("a", 125),
+		want: []string{"! length 125 in more bytes than it needs", "text fin 125"}},
+	{reason: "two bytes for a length of 0", in: "\x81\x7e\x00\x00",
+		want: []string{"! length 0 in more bytes than it needs", "text fin 0"}},
+	{reason: "eight bytes for a length of 65535", in: "\x82\x7f\x00\x00\x00\x00\x00\x00\xff\xff" + strings.Repeat("a",
+		65535),
 		want: []string{"! length 65535 in more bytes than it needs", "binary fin 65535"}},
-	{reason: "two bytes for the length of a short ping", in: "\x89\x7e\x00\x01p", want: []string{"! length 1 in more bytes than it needs", `ping fin 1 "p"`}},
+	{reason: "two bytes for the length of a short ping", in: "\x89\x7e\x00\x01p",
+		want: []string{"! length 1 in more bytes than it needs", `ping fin 1 "p"`}},
 	{reason: "a length with its highest bit set ends it all", in: "\x82\x7f\x80\x00\x00\x00\x00\x00\x00\x01" + frame(text1, "a", 0), want: []string{"! length with its highest bit set"}},
 	// Sizes.
-	{reason: "a frame beyond the limit is reported at its header", limits: Limits{MaxMessage: 10}, in: frame(text1, strings.Repeat("a", 11), 0)[:2],
+	{reason: "a frame beyond the limit is reported at its header", limits: Limits{MaxMessage: 10},
+		in:   frame(text1, strings.Repeat("a", 11), 0)[:2],
 		want: []string{"! frame of 11 bytes, more than 10", "! the stream ended inside a text frame, 11 bytes short"}},
-	{reason: "a frame at the limit", limits: Limits{MaxMessage: 10}, in: frame(text1, strings.Repeat("a", 10), 0), want: []string{`text fin 10 "aaaaaaaaaa"`}},
+	{reason: "a frame at the limit", limits: Limits{MaxMessage: 10}, in: frame(text1, strings.Repeat("a", 10), 0),
+		want: []string{`text fin 10 "aaaaaaaaaa"`}},
 	{reason: "the fragments of a message count together, and are reported once", limits: Limits{MaxMessage: 2},
-		in:   frame(byte(Text), "ab", 0) + frame(byte(Continuation), "c", 0) + frame(cont1, "d", 0) + frame(text1, "e", 0),
-		want: []string{`text ... 2 "ab"`, "! message of more than 2 bytes", `continuation ... 1 "c"`, `continuation fin 1 "d"`, `text fin 1 "e"`}},
+		in: frame(byte(Text), "ab", 0) + frame(byte(Continuation), "c", 0) + frame(cont1, "d", 0) + frame(text1, "e", 0),
+		want: []string{`text ... 2 "ab"`, "! message of more than 2 bytes", `continuation ... 1 "c"`,
+			`continuation fin 1 "d"`, `text fin 1 "e"`}},
 	{reason: "a frame of an unknown opcode has the limit too", limits: Limits{MaxMessage: 2}, in: frame(fin|3, "abc", 0),
 		want: []string{"! unknown opcode 0x3", "! frame of 3 bytes, more than 2", `opcode 0x3 fin 3 "abc"`}},
-	{reason: "a length too large to send does not overflow", in: frame(byte(Binary), "a", 0) + "\x80\x7f\x7f\xff\xff\xff\xff\xff\xff\xff",
-		want: []string{`binary ... 1 "a"`, "! frame of 9223372036854775807 bytes, more than 8388608", "! the stream ended inside a continuation frame, 9223372036854775807 bytes short"}},
-	{reason: "a payload is kept up to its limit", limits: Limits{MaxPayload: 3}, in: frame(text1, "abcdef", 0), want: []string{`text fin 6 "abc"`}},
-	{reason: "but that of a control frame whole", limits: Limits{MaxPayload: 3}, in: frame(ping1, "abcdef", 0), want: []string{`ping fin 6 "abcdef"`}},
+	{reason: "a length too large to send does not overflow", in: frame(byte(Binary), "a",
+		0) + "\x80\x7f\x7f\xff\xff\xff\xff\xff\xff\xff",
+		want: []string{`binary ... 1 "a"`, "! frame of 9223372036854775807 bytes, more than 8388608",
+			"! the stream ended inside a continuation frame, 9223372036854775807 bytes short"}},
+	{reason: "a payload is kept up to its limit", limits: Limits{MaxPayload: 3}, in: frame(text1, "abcdef", 0),
+		want: []string{`text fin 6 "abc"`}},
+	{reason: "but that of a control frame whole", limits: Limits{MaxPayload: 3}, in: frame(ping1, "abcdef", 0),
+		want: []string{`ping fin 6 "abcdef"`}},
 	// Several at once.
 	{reason: "every fault of a frame is reported, before the frame", in: "\x79\xfe\x00\x01" + "\x01\x02\x03\x04" + "q",
-		want: []string{"! length 1 in more bytes than it needs", "! reserved bits set: 111", "! masked frame of a server", "! fragmented ping", `ping ... 1 "p"`}},
+		want: []string{"! length 1 in more bytes than it needs", "! reserved bits set: 111", "! masked frame of a server",
+			"! fragmented ping", `ping ... 1 "p"`}},
 	// The end.
 	{reason: "the stream ends inside a header", in: "\x81", want: []string{"! the stream ended inside a frame's header"}},
-	{reason: "the stream ends inside a length", in: "\x81\x7e\x01", want: []string{"! the stream ended inside a frame's header"}},
-	{reason: "the stream ends inside a payload", in: frame(text1, "hello", 0)[:4], want: []string{"! the stream ended inside a text frame, 3 bytes short"}},
-	{reason: "the stream ends between fragments", in: frame(byte(Text), "a", 0), want: []string{`text ... 1 "a"`, "! the stream ended inside a fragmented message"}},
+	{reason: "the stream ends inside a length", in: "\x81\x7e\x01",
+		want: []string{"! the stream ended inside a frame's header"}},
+	{reason: "the stream ends inside a payload", in: frame(text1, "hello", 0)[:4],
+		want: []string{"! the stream ended inside a text frame, 3 bytes short"}},
+	{reason: "the stream ends between fragments", in: frame(byte(Text), "a", 0),
+		want: []string{`text ... 1 "a"`, "! the stream ended inside a fragmented message"}},
 }
 
 func TestRules(t *testing.T) {
@@ -269,11 +327,16 @@ func TestCloseStatus(t *testing.T) {
 	}{
 		{"below the range", 0, false}, {"the last that is not used", 999, false},
 		{"normal", 1000, true}, {"going away", 1001, true}, {"protocol error", 1002, true}, {"unsupported data", 1003, true},
-		{"reserved without a meaning", 1004, false}, {"stands for no status", 1005, false}, {"stands for no close", 1006, false},
-		{"invalid payload", 1007, true}, {"policy", 1008, true}, {"too big", 1009, true}, {"missing extension", 1010, true}, {"internal error", 1011, true},
-		{"registered later: service restart", 1012, true}, {"registered later: try again", 1013, true}, {"registered later: bad gateway", 1014, true},
-		{"stands for a failed TLS handshake", 1015, false}, {"left for the protocol's future", 1016, false}, {"the last of these", 2999, false},
-		{"the first of libraries", 3000, true}, {"the last of applications", 4999, true}, {"above the range", 5000, false}, {"the greatest", 65535, false},
+		{"reserved without a meaning", 1004, false}, {"stands for no status", 1005, false},
+		{"stands for no close", 1006, false},
+		{"invalid payload", 1007, true}, {"policy", 1008, true}, {"too big", 1009, true}, {"missing extension", 1010, true},
+		{"internal error", 1011, true},
+		{"registered later: service restart", 1012, true}, {"registered later: try again", 1013, true},
+		{"registered later: bad gateway", 1014, true},
+		{"stands for a failed TLS handshake", 1015, false}, {"left for the protocol's future", 1016, false},
+		{"the last of these", 2999, false},
+		{"the first of libraries", 3000, true}, {"the last of applications", 4999, true}, {"above the range", 5000, false},
+		{"the greatest", 65535, false},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -322,81 +385,4 @@ func TestFeedAfterEnd(t *testing.T) {
 	if got := append(p.Feed([]byte(frame(text1, "a", 0))), p.End()...); got != nil {
 		t.Errorf("after the end the parser says %v", said(got))
 	}
-}
-
-// FuzzParser compares the parser, with any chunks, against a reader of the whole stream.
-func FuzzParser(f *testing.F) {
-	for _, r := range rules {
-		if len(r.in) < 1<<10 {
-			f.Add([]byte(r.in), !r.client, uint8(1))
-		}
-	}
-	f.Fuzz(func(t *testing.T, stream []byte, fromServer bool, n uint8) {
-		limits := Limits{MaxPayload: 64, MaxMessage: 200}
-		whole := parse(fromServer, limits, string(stream), 0)
-		if diff := cmp.Diff(whole, parse(fromServer, limits, string(stream), int(n)+1), bytewise); diff != "" {
-			t.Errorf("%q\nwhole(-) cut(+):\n%s", stream, diff)
-		}
-		var frames []Item
-		for _, it := range whole {
-			if it.Fault == "" {
-				frames = append(frames, it)
-			} else if it.Payload != nil {
-				t.Errorf("fault %q has a payload", it.Fault)
-			}
-		}
-		if diff := cmp.Diff(simple(stream), frames, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Item{}, "Payload")); diff != "" {
-			t.Errorf("%q\nsimple reader(-) parser(+):\n%s", stream, diff)
-		}
-	})
-}
-
-// simple reads the frames of a whole stream without checking them.
-func simple(b []byte) []Item {
-	var out []Item
-	for len(b) >= 2 {
-		it := Item{Opcode: Opcode(b[0] & 15), Fin: b[0] >= 128, RSV: b[0] / 16 % 8, Masked: b[1] >= 128, Length: uint64(b[1] % 128)}
-		at := 2
-		for wide, bytes := range map[uint64]int{126: 2, 127: 8} {
-			if uint64(b[1]%128) != wide {
-				continue
-			}
-			if len(b) < at+bytes {
-				return out
-			}
-			it.Length = 0
-			for _, c := range b[at : at+bytes] {
-				it.Length = it.Length<<8 | uint64(c)
-			}
-			at += bytes
-		}
-		if it.Masked {
-			at += 4
-		}
-		if len(b) < at || it.Length > uint64(len(b)-at) {
-			return out
-		}
-		out = append(out, it)
-		b = b[at+int(it.Length):]
-	}
-	return out
-}
-
-// FuzzText compares the text checker against the standard library.
-func FuzzText(f *testing.F) {
-	f.Add([]byte("aé主🙂"), uint8(1))
-	f.Add([]byte("\xf0\x9f\x99"), uint8(2))
-	f.Add([]byte("\xe4\xb8\xed\xa0\x80"), uint8(0))
-	f.Fuzz(func(t *testing.T, p []byte, n uint8) {
-		var text text
-		ok := true
-		for rest := p; ok && len(rest) > 0; {
-			cut := min(len(rest), int(n)+1)
-			ok = text.take(rest[:cut])
-			rest = rest[cut:]
-		}
-		if got, want := ok && text.ended(), utf8.Valid(p); got != want {
-			t.Errorf("%q in chunks of %d: UTF-8 is %v, want %v", p, int(n)+1, got, want)
-		}
-	})
 }
