@@ -47,6 +47,7 @@ test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race det
 unraced:
 	GOGC=400 $(GO) test -vet=off -p 4 -timeout 30m $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=400 $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)' .
+	$(GO) test -vet=off -run '^TestThirtyMinutes$$' ./simulator
 	$(OWN)
 
 raced:
