@@ -94,6 +94,7 @@ func subcommands(s *streams) []*cobra.Command {
 		initCommand(s),
 		connectCommand(s),
 		simulateCommand(s),
+		recordingCommand(s),
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),

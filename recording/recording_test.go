@@ -153,10 +153,14 @@ func TestSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Add(transcript.Record{N: 1, Label: "GET /s3cr3t", Bytes: []byte("\xff s3cr3t")}); err != nil {
+	if err := w.Add(transcript.Record{N: 1, Dir: transcript.Sent, Kind: transcript.Request,
+		Label: "GET /s3cr3t", Bytes: []byte("\xff s3cr3t")}); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := Read(bytes.NewReader(file.Bytes()))
+	got, err := Read(bytes.NewReader(file.Bytes()))
+	if err != nil || !got.Header.Redacted {
+		t.Fatalf("redacted %v, %v", got.Header.Redacted, err)
+	}
 	if strings.Contains(file.String(), "s3cr3t") || strings.Contains(string(got.Records[0].Bytes), "s3cr3t") {
 		t.Errorf("%s", file.String())
 	}

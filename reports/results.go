@@ -113,6 +113,7 @@ type Scenario struct {
 	Notes      []string    `json:"notes"`
 	Failures   []Failure   `json:"failures"`
 	Transcript *Transcript `json:"transcript,omitempty"`
+	Recording  *Transcript `json:"recording,omitempty"` // the same records as JSON Lines; Transcript is made from them
 	// other evidence, if something is wrong
 	Evidence []Evidence `json:"evidence,omitempty"`
 }

@@ -1,11 +1,13 @@
 package runner
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 
 	"parley/driver/r3labs"
 	"parley/internal/cut"
+	"parley/recording"
 	"parley/reports"
 	"parley/steps"
 	"parley/transcript"
@@ -53,6 +56,7 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 	}
 	sc.AtEnd = res.AtEnd
 	sc.Transcript = r.writeTranscript(d, pl, res.Records)
+	sc.Recording = r.writeRecording(d, pl, res.Records)
 	sc.Evidence = r.writeEvidence(d, pl, res.Evidence)
 	for _, f := range res.Failures {
 		sc.Failures = append(sc.Failures, r.failure(sc, f, res.Records))
@@ -141,6 +145,25 @@ func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
 		return nil, err
 	}
 	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
+}
+
+// writeRecording writes the records of a scenario to a file as a recording.
+func writeRecording(out, rel string, h recording.Header, records []transcript.Record,
+	redact *transcript.Redactor) (*reports.Transcript, error) {
+	f, err := os.Create(filepath.Join(out, rel))
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	buffered := bufio.NewWriter(io.MultiWriter(f, sum))
+	w, err := recording.NewWriter(buffered, h, redact)
+	if err == nil {
+		err = w.Add(records...)
+	}
+	if err = errors.Join(err, buffered.Flush(), f.Close()); err != nil {
+		return nil, err
+	}
+	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
 // maxEvidence bounds each evidence file, since the target determines the size of a page.

@@ -25,6 +25,7 @@ import (
 	"parley/internal/deadline"
 	"parley/llm"
 	"parley/llm/stub"
+	"parley/recording"
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
@@ -378,6 +379,22 @@ func (r *run) all(ctx context.Context) {
 	r.settle(ctx, each)
 }
 
+// writeRecording writes the recording of a scenario, of which its transcript is the view for people, with secrets
+// redacted.
+func (r *run) writeRecording(d *driverRun, pl Planned, records []transcript.Record) *reports.Transcript {
+	if r.o.Out == "" || len(records) == 0 {
+		return nil
+	}
+	rel := filepath.Join("transcripts", d.name+"-"+r.roleName()+pl.ID+".jsonl")
+	t, err := writeRecording(r.o.Out, rel, recording.Header{Protocol: r.o.Profile.Protocol, Role: r.o.Profile.Role,
+		Driver: d.name}, records, r.redact)
+	if err != nil {
+		r.notWritten("recording", err)
+		return nil
+	}
+	return t
+}
+
 // writeTranscript writes the transcript of a scenario, with secrets redacted.
 func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Record) *reports.Transcript {
 	if r.o.Out == "" || len(records) == 0 {
@@ -423,7 +440,8 @@ func leftovers() []string {
 	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name} {
 		for _, role := range []string{"", "[a-z]*-"} {
 			scenario := driver + "-" + role + "[A-Z][A-Z]-*"
-			out = append(out, filepath.Join("transcripts", scenario+".txt"), filepath.Join("evidence", scenario+"-*.*"))
+			out = append(out, filepath.Join("transcripts", scenario+".txt"),
+				filepath.Join("transcripts", scenario+".jsonl"), filepath.Join("evidence", scenario+"-*.*"))
 		}
 	}
 	return out
