@@ -387,7 +387,7 @@ func (r *run) writeRecording(d *driverRun, pl Planned, records []transcript.Reco
 	}
 	rel := filepath.Join("transcripts", d.name+"-"+r.roleName()+pl.ID+".jsonl")
 	t, err := writeRecording(r.o.Out, rel, recording.Header{Protocol: r.o.Profile.Protocol, Role: r.o.Profile.Role,
-		Driver: d.name}, records, r.redact)
+		Driver: d.name, By: "parley " + r.o.Protocols.Version}, records, r.redact)
 	if err != nil {
 		r.notWritten("recording", err)
 		return nil

@@ -26,6 +26,9 @@ func (i *ids) learn(recorded, got string) bool {
 	if _, known := i.then[recorded]; known { // it has been renewed, and yet another came
 		return false
 	}
+	if now, known := i.now[recorded]; known { // it was learnt in this very message
+		return now == got
+	}
 	if _, taken := i.then[got]; taken || !alike(recorded, got) {
 		return false
 	}
@@ -70,16 +73,15 @@ func replace(b []byte, by map[string]string) []byte {
 // alike reports whether two strings look like two ids drawn by one rule: the same words before them, and then as many
 // characters of a random kind.
 func alike(a, b string) bool {
-	if a == b || !whole(a) || !whole(b) {
+	if a == b || len(a) != len(b) || !whole(a) || !whole(b) {
 		return false
 	}
-	same := 0
-	for same < min(len(a), len(b)) && a[same] == b[same] {
-		same++
-	}
-	same = strings.LastIndexAny(a[:same], "_-") + 1 // ids may begin alike by chance: a prefix ends with its mark
-	return drawn(a[same:]) && drawn(b[same:]) && len(a) == len(b)
+	prefix := words.FindString(a)
+	return prefix == words.FindString(b) && drawn(a[len(prefix):]) && drawn(b[len(prefix):])
 }
+
+// words are what an id begins with that says what it is of, such as conn_.
+var words = regexp.MustCompile(`^([a-z]+[_-])*`)
 
 func whole(s string) bool { return len(word.FindString(s)) == len(s) && s != "" }
 
