@@ -66,9 +66,13 @@ func TestReplayFindsMutants(t *testing.T) {
 		found            []string // mutants that the recording shows
 	}{
 		{"agent-select", "sse", []string{"client A is connected", "client A has a session",
-			`client A switches to "debugger"`, `client A is switched from "general" to "debugger"`}, nil},
+			`client A switches to "debugger"`, `client A is switched from "general" to "debugger"`},
+			[]string{"list-without-custom", "current-under-other-name", "no-list", "list-after-session", "previous-is-current",
+				"switched-without-data", "needs-session-id", "silent-switches"}},
 		{"agent-select", "ws", []string{"client A is connected", "client A has a session",
-			`client A switches to "debugger"`, `client A is switched from "general" to "debugger"`}, nil},
+			`client A switches to "debugger"`, `client A is switched from "general" to "debugger"`},
+			[]string{"list-without-custom", "current-under-other-name", "no-list", "list-after-session", "previous-is-current",
+				"switched-without-data", "needs-session-id", "silent-switches"}},
 		{"session-chat", "ws", []string{`client A has chatted with "red"`}, nil},
 	} {
 		t.Run(c.protocol+" over "+c.driver, func(t *testing.T) {
