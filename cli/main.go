@@ -96,6 +96,7 @@ func subcommands(s *streams) []*cobra.Command {
 		simulateCommand(s),
 		recordingCommand(s),
 		replayCommand(s),
+		mockCommand(s),
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),

@@ -21,8 +21,8 @@ func recordingCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "recording FILE",
 		Short: "Print a recording as text",
-		Long: `Print a recording as text, one record a line, as in the transcripts of a run. A last line that its writer did not
-finish is left out, which is said on stderr. FILE may be - for stdin.
+		Long: `Print a recording as text, one record a line, as in the transcripts of a run. A last line that its writer did
+not finish is left out, which is said on stderr. FILE may be - for stdin.
 
 Exit codes: 0 printed · 2 wrong usage, or the file is not a recording.`,
 		Example: `  parley recording parley-results/transcripts/sse-AS-2.1-01.jsonl

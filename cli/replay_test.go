@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -73,7 +74,9 @@ func TestReplayFindsMutants(t *testing.T) {
 			`client A switches to "debugger"`, `client A is switched from "general" to "debugger"`},
 			[]string{"list-without-custom", "current-under-other-name", "no-list", "list-after-session", "previous-is-current",
 				"switched-without-data", "needs-session-id", "silent-switches"}},
-		{"session-chat", "ws", []string{`client A has chatted with "red"`}, nil},
+		{"session-chat", "ws", []string{`client A has chatted with "red"`},
+			[]string{"id-never", "agent-id-for-session-id", "content-named-message", "no-agent-id", "no-session-id-in-result",
+				"type-for-message-type", "creates-on-connect"}},
 	} {
 		t.Run(c.protocol+" over "+c.driver, func(t *testing.T) {
 			file := recorded(t, c.protocol, c.driver, c.lines...)
@@ -83,9 +86,18 @@ func TestReplayFindsMutants(t *testing.T) {
 			if result.Sent < 2 || result.Compared < 4 || len(all) > 0 {
 				t.Fatalf("the same server: %+v\n%v", result, all)
 			}
+			found := 0
 			for _, m := range bundle.Mutants(suite.Kinds(), c.protocol, role) {
-				_, all := playedAgainst(t, file, m.Launch(good.Brain), c.protocol)
-				t.Logf("%v %s %v", len(all) > 0, m.ID, all)
+				if !slices.Contains(c.found, m.ID) {
+					continue
+				}
+				found++
+				if _, all := playedAgainst(t, file, m.Launch(good.Brain), c.protocol); len(all) == 0 {
+					t.Errorf("%s is not found", m.ID)
+				}
+			}
+			if found != len(c.found) {
+				t.Errorf("there are %d of %v", found, c.found)
 			}
 		})
 	}

@@ -1,5 +1,5 @@
-// Package replay plays one side of a recording against a live other side, and says where what comes differs from what
-// was recorded. Ids that the other side draws anew are learnt, and replaced in what is sent afterwards; times may differ.
+// Package replay plays the client of a recording against a live server, and says where what comes differs from what
+// was recorded. Ids that the server draws anew are learnt, and replaced in what is sent afterwards; times may differ.
 package replay
 
 import (
@@ -25,14 +25,15 @@ import (
 
 // Options say how to replay.
 type Options struct {
-	URL          string        // base URL of the server, http or https
-	Header       http.Header   // sent with every request
-	Subprotocols []string      // offered by sockets
-	Speed        float64       // 2: twice as fast as recorded; 0: each message is sent as soon as what came before it has come
-	Within       time.Duration // limit for what is to come, from the last thing that came; default 10 s
-	Quiet        time.Duration // how long the end waits for what was not recorded; default 250 ms
-	Ignore       []Ignore
-	Differs      func(Difference) // is called for each difference, in order
+	URL          string      // base URL of the server, http or https
+	Header       http.Header // sent with every request
+	Subprotocols []string    // offered by sockets
+	// 2: twice as fast as recorded; 0: each message is sent as soon as what was received before it has come
+	Speed   float64
+	Within  time.Duration // limit for what is to come, from the last thing that came; default 10 s
+	Quiet   time.Duration // how long the end waits for what was not recorded; default 250 ms
+	Ignore  []Ignore
+	Differs func(Difference) // is called for each difference, in order
 }
 
 // Result says what was done.
@@ -40,7 +41,9 @@ type Result struct {
 	Sent        int // messages, opening a connection included
 	Compared    int // messages that came and were compared
 	Differences int
-	Ignored     int // recorded messages that were left out, because Ignore names them
+	// recorded messages that were left out, because Ignore names them; and the answer to the last request, if the
+	// recording ended before it came
+	Ignored int
 }
 
 // ErrUnreachable is returned when no connection to the server could be made.
@@ -66,6 +69,7 @@ type player struct {
 	size   int // bytes of batch
 	began  time.Time
 	open   bool // a connection was made
+	last   int  // number of the message that was sent last
 	result Result
 }
 
@@ -148,6 +152,10 @@ func (p *player) end(ctx context.Context) error {
 	}
 	rest, lost := p.came.rest()
 	for _, r := range rest {
+		if r.Kind == transcript.Response && r.Reply == p.last {
+			p.result.Ignored++ // the recording ended before the answer to its last request
+			continue
+		}
 		p.extra(r)
 	}
 	if lost > 0 {
@@ -223,6 +231,7 @@ func (p *player) send(ctx context.Context, r transcript.Record) error {
 		return nil
 	}
 	p.mark(r.N, mark)
+	p.last = mark
 	return nil
 }
 

@@ -1,0 +1,152 @@
+package mock
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+
+	"parley/recording"
+	"parley/recording/replay"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const head = `{"parley":"recording","version":1,"protocol":"p"}` + "\n"
+
+const socket = head +
+	`{"n":1,"at_ms":1,"party":"A","dir":"sent","kind":"open","label":"GET ws://then:1/ws (upgrade)"}
+{"n":2,"at_ms":2,"party":"A","dir":"received","kind":"open","label":"socket","status":101,"to":1}
+{"n":3,"at_ms":3,"party":"A","dir":"received","kind":"frame","type":"text","text":"{\"type\":\"hello\",\"id\":\"c_1A2B3C4D5E\"}"}
+{"n":4,"at_ms":4,"party":"A","dir":"sent","kind":"frame","type":"text","text":"{\"type\":\"ask\",\"of\":\"red\",\"req\":\"req-aa11bb22cc\"}"}
+{"n":5,"at_ms":5,"party":"A","dir":"received","kind":"frame","type":"text","text":"{\"type\":\"told\",\"is\":\"warm\",\"req\":\"req-aa11bb22cc\"}"}
+{"n":6,"at_ms":6,"party":"A","dir":"sent","kind":"frame","type":"text","text":"{\"type\":\"ask\",\"of\":\"blue\"}"}
+{"n":7,"at_ms":7,"party":"A","dir":"received","kind":"frame","type":"text","text":"{\"type\":\"told\",\"is\":\"cold\"}"}
+`
+
+const stream = head +
+	`{"n":1,"at_ms":1,"party":"A","dir":"sent","kind":"open","label":"GET /events"}
+{"n":2,"at_ms":2,"party":"A","dir":"received","kind":"open","label":"stream","status":200,"type":"text/event-stream","to":1}
+{"n":3,"at_ms":3,"party":"A","dir":"received","kind":"event","type":"message","text":"{\"type\":\"hello\"}"}
+{"n":4,"at_ms":4,"party":"A","dir":"sent","kind":"request","label":"POST /message","text":"{\"type\":\"ask\"}"}
+{"n":5,"at_ms":5,"party":"A","dir":"received","kind":"event","type":"message","text":"{\"type\":\"told\"}"}
+{"n":6,"at_ms":6,"party":"A","dir":"received","kind":"response","label":"200 OK","status":200,"type":"application/json","text":"{}","to":4}
+`
+
+// open serves recordings; unknown returns what was never shown so far.
+func open(t *testing.T, texts ...string) (m *Mock, unknown func() string) {
+	t.Helper()
+	var all []*recording.Reader
+	for _, text := range texts {
+		in, err := recording.NewReader(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, in)
+	}
+	var mu sync.Mutex
+	var said strings.Builder
+	m, err := Open(Options{Unknown: func(s string) {
+		mu.Lock()
+		defer mu.Unlock()
+		said.WriteString(s + "\n")
+	}}, all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return said.String()
+	}
+}
+
+// TestReplays checks that a client who does the same gets the same answers, twice, over both transports.
+func TestReplays(t *testing.T) {
+	m, unknown := open(t, socket, stream)
+	for _, text := range []string{socket, stream, socket, stream} {
+		in, err := recording.NewReader(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := replay.Against(t.Context(), in, replay.Options{URL: m.URL(),
+			Differs: func(d replay.Difference) { t.Error(d) }})
+		if err != nil || result.Compared < 4 || result.Differences > 0 {
+			t.Errorf("%+v, %v", result, err)
+		}
+	}
+	if said := unknown(); said != "" {
+		t.Error(said)
+	}
+}
+
+// TestOrder checks that messages are matched by content, ids of the client are echoed, and what no recording shows gets
+// no answer.
+func TestOrder(t *testing.T) {
+	m, unknown := open(t, socket)
+	c, _, err := websocket.Dial(t.Context(), m.URL()+"/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseNow()
+	for _, row := range []struct{ send, want string }{
+		{"", `{"type":"hello","id":"c_1A2B3C4D5E"}`},
+		{`{"type":"ask","of":"blue"}`, `{"type":"told","is":"cold"}`},
+		{`{"type":"ask","of":"green"}`, ""},
+		{`{"type":"ask","of":"red","req":"req-99ff88ee77"}`, `{"type":"told","is":"warm","req":"req-99ff88ee77"}`},
+		{`{"type":"ask","of":"blue"}`, `{"type":"told","is":"cold"}`},
+	} {
+		if row.send != "" {
+			if err := c.Write(t.Context(), websocket.MessageText, []byte(row.send)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if row.want == "" {
+			continue
+		}
+		if _, got, err := c.Read(t.Context()); err != nil || string(got) != row.want {
+			t.Fatalf("%s: %s, %v", row.send, got, err)
+		}
+	}
+	if said := unknown(); strings.Count(said, "\n") != 1 || !strings.Contains(said, `"of":"green"`) {
+		t.Error(said)
+	}
+}
+
+// TestUnknownRequest checks that a request which no recording shows is refused with the reason.
+func TestUnknownRequest(t *testing.T) {
+	m, unknown := open(t, stream)
+	for body, status := range map[string]int{`{"type":"ask"}`: 200, `{"type":"other"}`: 501} {
+		resp, err := http.Post(m.URL()+"/message", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != status ||
+			bytes.HasPrefix(text, []byte("never shown: POST /message other")) != (status == 501) {
+			t.Errorf("%s: %d %s %v", body, resp.StatusCode, text, err)
+		}
+	}
+	if !strings.HasPrefix(unknown(), "never shown: ") {
+		t.Error(unknown())
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestRefuses checks that what cannot be served is refused.
+func TestRefuses(t *testing.T) {
+	in, err := recording.NewReader(strings.NewReader(head))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Options{}, in); err == nil || !strings.Contains(err.Error(), "nothing in it was sent") {
+		t.Error(err)
+	}
+}
