@@ -23,10 +23,10 @@ func mockCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mock FILE...",
 		Short: "Answer as recorded servers did",
-		Long: `Serve what recordings show: what comes is answered as the recorded server answered it. A message is matched by its
-content, not by its position. Times and random ids may differ, and --ignore names what else may. What no recording
-shows is refused with HTTP status 501, or left without an answer on a WebSocket, and printed on stderr. The first
-line on stdout is the URL. The mock ends when it is interrupted.
+		Long: `Serve what recordings show: what comes is answered as the recorded server answered it. A message is matched by
+its content, not by its position. Times and random ids may differ, and --ignore names what else may. What no
+recording shows is refused with HTTP status 501, or left without an answer on a WebSocket, and printed on stderr.
+The first line on stdout is the URL. The mock ends when it is interrupted.
 
 Exit codes: 0 interrupted · 2 wrong usage, or a file is not a recording that can be served.`,
 		Example: `  parley mock good.jsonl

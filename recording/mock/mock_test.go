@@ -2,6 +2,7 @@ package mock
 
 import (
 	"bytes"
+	_ "embed"
 	"io"
 	"net/http"
 	"strings"
@@ -17,26 +18,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+//go:embed testdata/socket.jsonl
+var socket string
+
+//go:embed testdata/stream.jsonl
+var stream string
+
 const head = `{"parley":"recording","version":1,"protocol":"p"}` + "\n"
-
-const socket = head +
-	`{"n":1,"at_ms":1,"party":"A","dir":"sent","kind":"open","label":"GET ws://then:1/ws (upgrade)"}
-{"n":2,"at_ms":2,"party":"A","dir":"received","kind":"open","label":"socket","status":101,"to":1}
-{"n":3,"at_ms":3,"party":"A","dir":"received","kind":"frame","type":"text","text":"{\"type\":\"hello\",\"id\":\"c_1A2B3C4D5E\"}"}
-{"n":4,"at_ms":4,"party":"A","dir":"sent","kind":"frame","type":"text","text":"{\"type\":\"ask\",\"of\":\"red\",\"req\":\"req-aa11bb22cc\"}"}
-{"n":5,"at_ms":5,"party":"A","dir":"received","kind":"frame","type":"text","text":"{\"type\":\"told\",\"is\":\"warm\",\"req\":\"req-aa11bb22cc\"}"}
-{"n":6,"at_ms":6,"party":"A","dir":"sent","kind":"frame","type":"text","text":"{\"type\":\"ask\",\"of\":\"blue\"}"}
-{"n":7,"at_ms":7,"party":"A","dir":"received","kind":"frame","type":"text","text":"{\"type\":\"told\",\"is\":\"cold\"}"}
-`
-
-const stream = head +
-	`{"n":1,"at_ms":1,"party":"A","dir":"sent","kind":"open","label":"GET /events"}
-{"n":2,"at_ms":2,"party":"A","dir":"received","kind":"open","label":"stream","status":200,"type":"text/event-stream","to":1}
-{"n":3,"at_ms":3,"party":"A","dir":"received","kind":"event","type":"message","text":"{\"type\":\"hello\"}"}
-{"n":4,"at_ms":4,"party":"A","dir":"sent","kind":"request","label":"POST /message","text":"{\"type\":\"ask\"}"}
-{"n":5,"at_ms":5,"party":"A","dir":"received","kind":"event","type":"message","text":"{\"type\":\"told\"}"}
-{"n":6,"at_ms":6,"party":"A","dir":"received","kind":"response","label":"200 OK","status":200,"type":"application/json","text":"{}","to":4}
-`
 
 // open serves recordings; unknown returns what was never shown so far.
 func open(t *testing.T, texts ...string) (m *Mock, unknown func() string) {
