@@ -19,7 +19,7 @@ ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT))")
 RACY = ^TestFeatures$$/^(agent-select|session-chat|session-runtime|external-agent-.*)$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
-SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page|serve_agentclient)$$
+SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # What `make quick` leaves out beside the suites: whatever runs a program.
 LONG = ^Test(Script|Init.*)$$
@@ -45,7 +45,7 @@ test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race det
 
 .PHONY: raced unraced
 unraced:
-	GOGC=400 $(GO) test -vet=off -p 4 -timeout 30m $(SUITES) $(PROGRAMS) $(ALONE)
+	GOGC=400 $(GO) test -vet=off -p 4 -parallel 6 -timeout 30m $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=400 $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)' .
 	$(GO) test -vet=off -run '^TestThirtyMinutes$$' ./simulator
 	$(OWN)

@@ -79,6 +79,7 @@ func TestReplayFindsMutants(t *testing.T) {
 				"type-for-message-type", "creates-on-connect"}},
 	} {
 		t.Run(c.protocol+" over "+c.driver, func(t *testing.T) {
+			t.Parallel()
 			file := recorded(t, c.protocol, c.driver, c.lines...)
 			role := suite.Roles(c.protocol)[0]
 			good := bundle.For(suite.Kinds(), c.protocol, role)
