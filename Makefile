@@ -51,7 +51,7 @@ unraced:
 	$(OWN)
 
 raced:
-	GOGC=400 $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
+	GOGC=400 $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m -skip '^TestThirtyMinutes$$' $(CONCURRENT)
 	GOGC=400 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
 
 test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be
