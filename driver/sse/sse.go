@@ -153,15 +153,26 @@ func (c *conn) opened(resp *http.Response, n int) {
 	})
 }
 
-// refusalTime bounds how long the body of a refusal is read: a target may refuse with a status and then stream
-// anyway.
-const refusalTime = 250 * time.Millisecond
+// Bounds of how long the body of a refusal is read, since a target may refuse with a status and then stream anyway:
+// refusalPause from one piece to the next, and refusalTime in all.
+const (
+	refusalPause = 250 * time.Millisecond
+	refusalTime  = 5 * time.Second
+)
 
 // refusal records what a target sent instead of a stream.
 func (c *conn) refusal(resp *http.Response, n int) {
 	stop := deadline.In(refusalTime).AfterFunc(c.cancel)
 	defer stop()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer))
+	var body []byte
+	for piece := make([]byte, 32<<10); len(body) < MaxAnswer; {
+		paused := deadline.In(refusalPause).AfterFunc(c.cancel)
+		n, err := resp.Body.Read(piece[:min(len(piece), MaxAnswer-len(body))])
+		paused()
+		if body = append(body, piece[:n]...); err != nil {
+			break
+		}
+	}
 	c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,
 		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Bytes: body,
