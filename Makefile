@@ -8,10 +8,12 @@ SUITES = ./test/...
 PROGRAMS = ./cli $$($(GO) list ./... | grep '/mutants$$')
 OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/mutants$$' -e '^parley/test/')
 
-# Of these, the packages where concurrency lives: their files start goroutines or serve, or import sync. In `make test` the race
-# detector watches them alone (but not the console, whose tests wait for a browser); the rest runs one thing after the other.
+# Of these, the packages that all protocols share and where concurrency lives: their files start goroutines or serve, or import
+# sync. In `make test` the race detector watches them (but not the console, whose tests wait for a browser) and the suites below, in
+# which the code of each protocol runs too; in `make test-all` it watches everything.
 CONCURRENT = $$(grep -rlE --include='*.go' '^[[:space:]]+go [a-z]|"sync|\.Go\(|t\.Parallel\(|httptest' . | sed 's|/[^/]*$$||' | sort -u | \
-	grep -v -e '^\.$$' -e '^\./cli$$' -e '^\./simulator/console$$' -e '/mutants$$' -e '^\./test/' -e '^\./examples/')
+	grep -v -e '^\.$$' -e '^\./cli$$' -e '^\./simulator/console$$' -e '^\./test/' -e '^\./examples/' \
+	-e '/agentclient' -e '/agentselect' -e '/externalagent' -e '/sessionchat' -e '/sessionruntime')
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT))")
 
 # The suites that the race detector watches in `make test`, too: every driver's and every role's but those of pages, whose goroutines
