@@ -17,6 +17,7 @@ import (
 	"parley/driver/ws"
 	"parley/internal/cut"
 	"parley/internal/deadline"
+	"parley/internal/httpclient"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
@@ -357,9 +358,7 @@ func servesPage(ctx context.Context, p *target.Profile, base string) bool {
 	for k, v := range p.Headers {
 		req.Header.Set(k, v)
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Do(req)
+	res, err := httpclient.New(&http.Transport{DisableKeepAlives: true}).Do(req)
 	if err != nil {
 		return false
 	}

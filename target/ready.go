@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/deadline"
+	"parley/internal/httpclient"
 )
 
 // The pause between two checks of a target that is not ready is an eighth of the time spent so far, within these
@@ -149,10 +150,7 @@ func setHeaders(req *http.Request, headers map[string]string) {
 
 // prober returns a client without keep-alives and proxies that does not follow redirects.
 func prober() *http.Client {
-	return &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	return httpclient.New(&http.Transport{DisableKeepAlives: true})
 }
 
 // dial connects to an address. The limit does not count the times at which this process was kept from running.

@@ -18,6 +18,7 @@ import (
 
 	"parley/driver"
 	"parley/internal/deadline"
+	"parley/internal/httpclient"
 	"parley/transcript"
 	wire "parley/wire/sse"
 )
@@ -65,14 +66,7 @@ func New() *Driver {
 		DisableCompression:  true,
 	}
 	fresh := &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true}
-	return &Driver{client: client(pool), fresh: client(fresh)}
-}
-
-func client(t *http.Transport) *http.Client {
-	return &http.Client{
-		Transport:     t,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	return &Driver{client: httpclient.New(pool), fresh: httpclient.New(fresh)}
 }
 
 // Name implements driver.Driver.

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/httpclient"
 	"parley/llm"
 )
 
@@ -32,11 +33,8 @@ type Client struct {
 func New(base, key string) *Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost, t.IdleConnTimeout = 64, 30*time.Second
-	return &Client{base: strings.TrimRight(base, "/"), key: key, http: &http.Client{
-		Transport: t,
-		// The conversation and the key are only for the named server.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	// The conversation and the key are only for the named server: no redirects.
+	return &Client{base: strings.TrimRight(base, "/"), key: key, http: httpclient.New(t)}
 }
 
 // Close closes idle connections. The client remains usable.

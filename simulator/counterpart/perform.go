@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/driver"
+	"parley/internal/httpclient"
 	"parley/simulator/gate"
 	"parley/simulator/script"
 	"parley/transcript"
@@ -230,6 +231,9 @@ func (p *Play) background(do func()) {
 	}
 }
 
+// asking sends the requests of scripts.
+var asking = httpclient.New(&http.Transport{})
+
 // listen opens an event stream.
 func (p *Play) listen(at string, a script.Action) error {
 	req, err := http.NewRequestWithContext(p.ctx, http.MethodGet, at, nil)
@@ -238,7 +242,7 @@ func (p *Play) listen(at string, a script.Action) error {
 	}
 	req.Header = headers(a.Header)
 	req.Header.Set("Accept", "text/event-stream")
-	res, err := http.DefaultClient.Do(req)
+	res, err := asking.Do(req)
 	if err != nil {
 		return err
 	}
@@ -263,7 +267,7 @@ func (p *Play) request(ctx context.Context, a script.Action) error {
 	if req.Header.Get("Content-Type") == "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := asking.Do(req)
 	if err != nil {
 		return err
 	}
