@@ -58,6 +58,17 @@ func greets(post http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// switching answers that it changes to another protocol, and says nothing in it.
+func switching(w http.ResponseWriter, _ *http.Request) {
+	c, in, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n")
+	_, _ = io.Copy(io.Discard, in)
+}
+
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
@@ -123,6 +134,10 @@ var bads = []bad{
 				w.(http.Flusher).Flush()
 			}
 		}, reason: "refuses with a body that never ends"},
+	{name: "101 to everything", exit: 3, why: "GET /events is answered by HTTP 101", serve: switching,
+		reason: "wants to speak another protocol"},
+	{name: "101 to every POST", exit: 1, may: connecting, serve: greets(switching),
+		reason: "connects, and wants to speak another protocol at the first message"},
 	{name: "one endless event", exit: 3, why: "GET /events opens, and ",
 		serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
