@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/internal/cut"
+	"parley/internal/input"
 	"parley/internal/words"
 	"parley/steps"
 	"parley/verdict"
@@ -186,28 +187,15 @@ func logsBelow(dir string) ([]string, error) {
 }
 
 func judgeLog(ctx context.Context, judge steps.LogJudge, name string, o checkLogOptions) steps.LogReport {
-	f, err := os.Open(name)
+	f, err := input.Open(ctx, name)
 	if err != nil {
 		return steps.LogReport{File: plainName(name), Verdict: steps.LogUnreadable, Error: plainName(err.Error()),
 			Sessions: []string{}, Clauses: []steps.LogTally{}, Findings: []steps.LogFinding{}, Notes: []steps.LogNote{}}
 	}
 	defer f.Close()
-	l := judge.CheckLog(interruptedReader{ctx, f}, o.session, o.complete)
+	l := judge.CheckLog(f, o.session, o.complete)
 	l.File, l.Session, l.Error = plainName(name), plainName(l.Session), plainName(l.Error)
 	return l
-}
-
-// interruptedReader stops with its context, because a log may be of any length.
-type interruptedReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r interruptedReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }
 
 // printLog writes the verdict on a log, with its findings and notes.

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
+	"parley/internal/input"
 	"parley/steps"
 	"parley/verdict"
 )
@@ -14,13 +14,16 @@ import (
 // knownFailures are the baselines by protocol, from one file.
 type knownFailures map[string]*verdict.Baseline
 
+// maxBaseline bounds the bytes of a baseline.
+const maxBaseline = 16 << 20
+
 // loadBaseline reads a baseline, and splits its rows by the protocols whose clauses they name; "" yields none. A row
 // that fits no protocol is an error; one of a protocol that is not run has no effect.
 func loadBaseline(path string) (knownFailures, error) {
 	if path == "" {
 		return nil, nil
 	}
-	b, err := os.ReadFile(path)
+	b, err := input.Read(path, maxBaseline)
 	if err != nil {
 		return nil, usagef("--baseline: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"parley/internal/input"
 	"parley/runner"
 )
 
@@ -29,12 +30,9 @@ func ownFeatures(names []string) (own []runner.OwnFeature, beside bool, err erro
 			return nil, false, err
 		}
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			switch {
-			case err != nil:
+			text, err := input.Read(file, maxFeature)
+			if err != nil {
 				return nil, false, usagef("--features: %v", err)
-			case len(text) > maxFeature:
-				return nil, false, usagef("--features: %s is longer than 1 MiB", file)
 			}
 			own = append(own, runner.OwnFeature{Path: filepath.ToSlash(file), Text: text})
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/input"
 	"parley/reports"
 )
 
@@ -41,7 +42,7 @@ console report, which is printed.`,
 	return c
 }
 
-func report(_ context.Context, o reportOptions, s *streams) error {
+func report(ctx context.Context, o reportOptions, s *streams) error {
 	asked, err := parseFormats(o.format)
 	switch {
 	case err != nil:
@@ -51,7 +52,7 @@ func report(_ context.Context, o reportOptions, s *streams) error {
 	case o.out == "" && len(asked) > 1:
 		return usagef("report: %d formats cannot all be printed (name a folder with --out, or one format)", len(asked))
 	}
-	res, err := readResults(o.from)
+	res, err := readResults(ctx, o.from)
 	if err != nil {
 		return err
 	}
@@ -74,8 +75,8 @@ func report(_ context.Context, o reportOptions, s *streams) error {
 }
 
 // readResults reads the results of a run.
-func readResults(path string) (*reports.Results, error) {
-	f, err := os.Open(path)
+func readResults(ctx context.Context, path string) (*reports.Results, error) {
+	f, err := input.Open(ctx, path)
 	if err != nil {
 		return nil, usagef("%v", err)
 	}

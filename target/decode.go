@@ -13,8 +13,9 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"parley/internal/yamltext"
 )
 
 // maxProfile bounds the size of a profile: nested YAML is read recursively.
@@ -55,12 +56,7 @@ func (d *Decoder) document(b []byte) (body ast.Node, err error) {
 
 // parse returns the body of the only document; nil if there is none.
 func (d *Decoder) parse(b []byte) (body ast.Node, err error) {
-	defer func() { // a panic of the parser must not end a run
-		if r := recover(); r != nil {
-			body, err = nil, d.Fail("", fmt.Sprintf("the profile is not valid YAML: %v", r), "")
-		}
-	}()
-	f, err := parser.ParseBytes(b, 0)
+	f, err := yamltext.Parse(b)
 	var at yaml.Error
 	switch {
 	case errors.As(err, &at):

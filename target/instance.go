@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/deadline"
 	"parley/internal/freeport"
+	"parley/internal/input"
 )
 
 // Instance is the Running of a profile: a process started by Start, or a target that was already running. It is an
@@ -138,6 +139,9 @@ func (in *Instance) Pipe(ctx context.Context) (Piped, error) {
 	return pipe(ctx, &in.lifetime, in.setup, &in.piped, in.stderr)
 }
 
+// maxConfig bounds the bytes of agents.file.
+const maxConfig = 16 << 20
+
 // ConfigBytes returns the output of hooks.config-digest or, without that hook, the bytes of agents.file.
 func (in *Instance) ConfigBytes() ([]byte, error) {
 	if command := in.profile.Hooks.ConfigDigest; command != "" {
@@ -146,7 +150,7 @@ func (in *Instance) ConfigBytes() ([]byte, error) {
 	if in.profile.Agents.File == "" {
 		return nil, &NotDeclaredError{"agents.file or hooks.config-digest"}
 	}
-	b, err := os.ReadFile(in.resolve(in.profile.Agents.File))
+	b, err := input.Read(in.resolve(in.profile.Agents.File), maxConfig)
 	if err != nil {
 		return nil, fmt.Errorf("agents.file: %w", err)
 	}

@@ -13,11 +13,13 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"parley/internal/input"
 )
 
 // Load reads a profile from a file. Any mistake in it, or in reading it, is a *ProfileError.
 func (ks Kinds) Load(path string) (*Profile, error) {
-	b, err := os.ReadFile(path)
+	b, err := input.Read(path, 16*maxProfile)
 	if err != nil {
 		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("cannot be read: %v", Reason(err))}
 	}

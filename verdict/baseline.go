@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"parley/internal/yamltext"
 )
 
 // Baseline names clauses that are known to fail, each with its reason and an optional last day.
@@ -22,7 +22,7 @@ type Expected struct {
 // ParseBaseline reads a baseline strictly.
 func ParseBaseline(b []byte) (*Baseline, error) {
 	out := &Baseline{}
-	if err := yaml.UnmarshalWithOptions(b, out, yaml.Strict()); err != nil {
+	if err := yamltext.Strict(b, out); err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	seen := map[string]bool{}

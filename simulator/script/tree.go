@@ -5,8 +5,9 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"parley/internal/yamltext"
 )
 
 // node is a value of a YAML document with its place.
@@ -34,7 +35,7 @@ const maxDepth = 64
 
 // read parses a YAML document.
 func read(text []byte) (*node, []*Error) {
-	file, err := parser.ParseBytes(text, 0)
+	file, err := yamltext.Parse(text)
 	if err != nil {
 		return nil, []*Error{syntax(err)}
 	}

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/goccy/go-yaml"
-
+	"parley/internal/input"
+	"parley/internal/yamltext"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/toolschema"
 	wjson "parley/wire/json"
@@ -47,12 +46,15 @@ type effect struct {
 
 var theBuiltIn = sync.OnceValues(func() (*flow, error) { return parseFlow("the built-in flow", builtIn) })
 
+// maxFlow bounds the bytes of a flow.
+const maxFlow = 4 << 20
+
 // loadFlow reads the flow that a profile names; "" means the built-in one.
 func loadFlow(path string) (*flow, error) {
 	if path == "" {
 		return theBuiltIn()
 	}
-	b, err := os.ReadFile(path)
+	b, err := input.Read(path, maxFlow)
 	if err != nil {
 		return nil, fmt.Errorf("external-agent.flow: %w", err)
 	}
@@ -61,7 +63,7 @@ func loadFlow(path string) (*flow, error) {
 
 func parseFlow(name string, b []byte) (*flow, error) {
 	var f flow
-	if err := yaml.UnmarshalWithOptions(b, &f, yaml.Strict()); err != nil {
+	if err := yamltext.Strict(b, &f); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(f.Stages) == 0 {

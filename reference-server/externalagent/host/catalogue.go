@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/goccy/go-yaml"
+	"parley/internal/yamltext"
 )
 
 //go:embed catalogue.yaml
@@ -109,7 +109,7 @@ func LoadCatalogue(file string) (*Catalogue, error) {
 
 func parseCatalogue(text []byte) (*Catalogue, error) {
 	c := new(Catalogue)
-	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
+	if err := yamltext.Strict(text, c); err != nil {
 		return nil, fmt.Errorf("parse catalogue: %w", err)
 	}
 	if err := c.check(); err != nil {

@@ -1,0 +1,100 @@
+// Package yamltext reads YAML that comes from somebody else. Of the library's ways to fail it leaves errors alone: what
+// would take memory by the square of the nesting, or end the process with a panic, is an error too.
+package yamltext
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds of the nesting, which the library reads recursively.
+const (
+	maxDepth  = 64  // brackets and braces within each other; dashes, tags and anchors on one line
+	maxIndent = 512 // columns
+)
+
+// placed is an error whose text is one line, without the lines of the source around it, which may be of any length.
+type placed struct{ located }
+
+type located = yaml.Error
+
+func (p placed) Error() string {
+	if t := p.GetToken(); t != nil {
+		return fmt.Sprintf("[%d:%d] %s", t.Position.Line, t.Position.Column, p.GetMessage())
+	}
+	return p.GetMessage()
+}
+
+// Parse returns the syntax tree of a text. Mistakes with a place are a yaml.Error.
+func Parse(text []byte) (file *ast.File, err error) {
+	defer shortened(&err)
+	if err := check(text, false); err != nil {
+		return nil, err
+	}
+	return parser.ParseBytes(text, 0)
+}
+
+// Strict decodes a text into v, a pointer. Unknown and duplicate keys, and tags other than YAML's own (!!str), are
+// errors. Mistakes with a place are a yaml.Error.
+func Strict(text []byte, v any) (err error) {
+	defer shortened(&err)
+	if err := check(text, true); err != nil {
+		return err
+	}
+	return yaml.UnmarshalWithOptions(text, v, yaml.Strict())
+}
+
+// shortened makes an error of a panic of the library, and a line of an error.
+func shortened(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("it is no YAML that can be read (%v)", r)
+	}
+	var at yaml.Error
+	if errors.As(*err, &at) {
+		*err = placed{at}
+	}
+}
+
+// check finds what the parser must not be given.
+func check(text []byte, tags bool) error {
+	depth, run, line := 0, 0, 0
+	for _, t := range lexer.Tokenize(string(text)) {
+		at := t.Position
+		if at.Line != line {
+			run, line = 0, at.Line
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			depth++
+		case token.SequenceEndType, token.MappingEndType:
+			depth = max(0, depth-1)
+		case token.TagType:
+			if tags && !strings.HasPrefix(t.Value, "!!") {
+				return &yaml.SyntaxError{Token: t, Message: fmt.Sprintf("the tag %s means nothing here (leave it out)", t.Value)}
+			}
+			run++
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType:
+			run++
+		}
+		if depth > maxDepth || run > maxDepth || indented(t) {
+			return &yaml.SyntaxError{Token: t, Message: fmt.Sprintf("it is nested deeper than %d levels", maxDepth)}
+		}
+	}
+	return nil
+}
+
+// indented reports whether a token begins a line far to the right. A text in lines of its own may.
+func indented(t *token.Token) bool {
+	if t.Position.Column <= maxIndent || t.Type == token.CommentType {
+		return false
+	}
+	return t.Prev == nil || t.Prev.Position.Line < t.Position.Line && t.Prev.Type != token.LiteralType &&
+		t.Prev.Type != token.FoldedType
+}
