@@ -315,6 +315,9 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests went down with their connection before any answer, and "+
 			"were repeated on a new one", n))
 	}
+	if n := w.T.Flooded(); n > 0 {
+		res.Notes = append(res.Notes, fmt.Sprintf("of a flood of comments or pings, %d were counted and not kept", n))
+	}
 	if res.Lost > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept",
 			res.Lost))

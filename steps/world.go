@@ -255,7 +255,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	switch {
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
-	case (a.closed || errors.Is(err, errLimit)) && w.outgrown(): // it may have come beyond the transcript's bounds
+	case (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0: // it may have come beyond the transcript's bounds
 		w.cut, w.why = true, "the target sent more than a transcript holds: what came behind that is not known"
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
 	case a.closed:
@@ -271,25 +271,6 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	}
 	w.Env.tookFor(took, a.limit)
 	return rec, nil
-}
-
-// outgrown reports whether answers to the harness's requests exceed the transcript's bounds. A target that floods the
-// transcript unasked is itself at fault.
-func (w *World) outgrown() bool {
-	const answers = 10 // at most, to one message
-	if w.T.Overflow() == 0 {
-		return false
-	}
-	sent, received := 1, 0
-	for r := range w.T.From(0) {
-		switch r.Dir {
-		case transcript.Sent:
-			sent++
-		case transcript.Received:
-			received++
-		}
-	}
-	return received <= answers*sent
 }
 
 // awaiting is a wait in progress.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,11 @@ const (
 	MaxBytes   = 64 << 20
 	MaxPayload = 1 << 20 // of one record; Record.Cut counts the rest
 	MaxLabel   = 4 << 10 // of a label or a type, which the peer may choose; the rest is dropped
+
+	// Received records of Kind Comment of one label on a connection, such as pings, that are kept; of what comes beyond
+	// them one is kept in each FloodGap, and the others are only counted.
+	MaxFlood = 1000
+	FloodGap = 50 * time.Millisecond
 )
 
 // Transcript is append-only. All methods are safe for concurrent use.
@@ -30,7 +36,18 @@ type Transcript struct {
 	bytes    int    // of records
 	spill    *spill // nil: the transcript is bounded, and all in memory
 	overflow int
+	floods   map[source]*flood
+	flooded  int
 	changed  chan struct{} // closed and replaced at each append
+}
+
+// source is where records of Kind Comment come from.
+type source struct{ conn, kind string }
+
+// flood counts the records of a source.
+type flood struct {
+	kept int
+	last time.Duration // when the latest one was kept
 }
 
 // New starts a transcript at the current time. decode may be nil; it runs under the transcript's lock and must not
@@ -43,15 +60,20 @@ func New(decode func(*Record)) *Transcript {
 func (t *Transcript) Began() time.Time { return t.start }
 
 // Append numbers, timestamps and stores a record, and wakes waiters. It returns the record's number; 0 if the record
-// exceeds the bounds of the transcript and was only counted.
+// exceeds the bounds of the transcript, or is one of a flood of comments, and was only counted.
 func (t *Transcript) Append(r Record) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	at := time.Since(t.start)
+	if t.flood(&r, at) {
+		t.flooded++
+		return 0
+	}
 	if t.full(&r) {
 		t.overflow++
 		return 0
 	}
-	r.N, r.At = t.base+len(t.records)+1, time.Since(t.start)
+	r.N, r.At = t.base+len(t.records)+1, at
 	if t.decode != nil {
 		t.decode(&r)
 	}
@@ -72,6 +94,35 @@ func (t *Transcript) Append(r Record) int {
 	return r.N
 }
 
+// flood reports whether a record is one of too many comments.
+func (t *Transcript) flood(r *Record, at time.Duration) bool {
+	if r.Kind != Comment || r.Dir != Received {
+		return false
+	}
+	kind, _, _ := strings.Cut(r.Label, " ") // what follows may be the peer's
+	of := source{r.Conn, cut.Head(kind, MaxLabel)}
+	f := t.floods[of]
+	switch {
+	case f == nil:
+		if t.floods == nil {
+			t.floods = map[source]*flood{}
+		}
+		t.floods[of] = &flood{1, at}
+		return false
+	case f.kept >= MaxFlood && at < f.last+FloodGap:
+		return true
+	}
+	f.kept, f.last = f.kept+1, at
+	return false
+}
+
+// Flooded returns the number of comments that were only counted, since too many came; see MaxFlood.
+func (t *Transcript) Flooded() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.flooded
+}
+
 // full reports whether a record exceeds the bounds.
 func (t *Transcript) full(r *Record) bool {
 	if t.spill != nil {
@@ -87,7 +138,7 @@ func exceeds(records, bytes int, r *Record) bool {
 
 // bound cuts a record to the part that is kept, and returns its size. An event refers to its whole payload.
 func (r *Record) bound() int {
-	weight := len(r.Bytes)
+	weight := len(r.Bytes) + r.decoded()
 	if len(r.Bytes) > MaxPayload {
 		kept := bytes.Clone(cut.Bytes(r.Bytes, MaxPayload)) // frees the whole payload
 		r.Cut += len(r.Bytes) - len(kept)
@@ -102,11 +153,23 @@ func (r *Record) bound() int {
 
 // weight is bound's size of a record that is bounded already.
 func (r *Record) weight() int {
-	weight := len(r.Bytes) + len(r.Label) + len(r.Type)
+	weight := len(r.Bytes) + len(r.Label) + len(r.Type) + r.decoded()
 	if r.Event != nil {
 		weight += r.Cut
 	}
 	return weight
+}
+
+// decoded returns what the values of the event of a long payload take in memory: many times its bytes, if they are
+// small. Of short payloads the number of records is bound enough.
+func (r *Record) decoded() int {
+	if r.Event == nil || len(r.Bytes)+r.Cut < 1<<10 {
+		return 0
+	}
+	if r.Event.Envelope != nil { // it has the data, too
+		return size(r.Event.Envelope)
+	}
+	return size(r.Event.Data)
 }
 
 // Remark records a note of the harness.

@@ -164,6 +164,56 @@ func TestBoundsOfATranscript(t *testing.T) {
 	}
 }
 
+// TestFlood: of a flood of pings the first are kept, and later some; what else comes, and other connections, are not
+// affected.
+func TestFlood(t *testing.T) {
+	ping := Record{Conn: "A", Dir: Received, Kind: Comment, Label: "ping"}
+	tr := New(nil)
+	kept := 0
+	for range 10 * MaxFlood {
+		if tr.Append(ping) > 0 {
+			kept++
+		}
+	}
+	if most := MaxFlood + int(time.Since(tr.start)/FloodGap) + 1; kept < MaxFlood || kept > most || tr.Flooded() != 10*MaxFlood-kept {
+		t.Errorf("%d are kept, at most %d expected, and %d were counted", kept, most, tr.Flooded())
+	}
+	for n := range 2 * MaxFlood { // what the peer chooses makes no source of its own
+		tr.Append(Record{Conn: "A", Dir: Received, Kind: Comment, Label: fmt.Sprint("retry ", n)})
+	}
+	if flooded := tr.Flooded(); flooded < 10*MaxFlood-kept+MaxFlood/2 {
+		t.Errorf("retries are kept: %d", flooded)
+	}
+	for _, r := range []Record{{Conn: "B", Dir: Received, Kind: Comment, Label: "ping"},
+		{Conn: "A", Dir: Received, Kind: Comment, Label: "close 1000"}, {Conn: "A", Dir: Received, Kind: Frame},
+		{Conn: "A", Dir: Sent, Kind: Comment, Label: "ping"}} {
+		if tr.Append(r) == 0 {
+			t.Errorf("%+v is not kept", r)
+		}
+	}
+	tr.start = tr.start.Add(-FloodGap) // after a pause
+	if tr.Append(ping) == 0 {
+		t.Error("a later ping is not kept")
+	}
+}
+
+// TestDecodedCounts: values that take many times the bytes of their text count as they are.
+func TestDecodedCounts(t *testing.T) {
+	many := make([]any, 100_000)
+	for i := range many {
+		many[i] = map[string]any{}
+	}
+	tr := New(func(r *Record) { r.Event = &Event{Data: many, Envelope: map[string]any{"data": many}} })
+	text := bytes.Repeat([]byte("{},"), 100_000)
+	n := 0
+	for tr.Append(Record{Kind: Frame, Bytes: text}) > 0 {
+		n++
+	}
+	if each := size(many); n > MaxBytes/each+1 || n < MaxBytes/each/2 || each < 20*len(text) {
+		t.Errorf("%d messages of %d bytes that take %d are kept", n, len(text), each)
+	}
+}
+
 func TestAfter(t *testing.T) {
 	tr := New(nil)
 	for range 3 {

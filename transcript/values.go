@@ -130,3 +130,26 @@ func (d *decoder) value() any {
 	}
 	return nil
 }
+
+// size returns about how many bytes a value of an event takes in memory.
+func size(v any) int {
+	switch v := v.(type) {
+	case json.Number:
+		return 16 + len(v)
+	case string:
+		return 16 + len(v)
+	case []any:
+		n := 24
+		for _, one := range v {
+			n += 16 + size(one)
+		}
+		return n
+	case map[string]any:
+		n := 48
+		for name, one := range v {
+			n += 48 + len(name) + size(one)
+		}
+		return n
+	}
+	return 0
+}

@@ -15,12 +15,20 @@ import (
 var reached = map[string][]string{"external-agent": {"EA-017"}, "session-chat": {"SC-045", "SC-001"},
 	"session-runtime": {"RT-013"}}
 
+// lost, in place of an explanation, says that the target may send more than a transcript holds, which depends on how
+// fast it is: if so, it is not known what else it has said, and most is not tested.
+const lost = "more than a transcript holds"
+
 // judgesOrNot runs the suite against a bad target. If why is not "", it must be the explanation in place of a
 // verdict.
 func judgesOrNot(t *testing.T, p *target.Profile, why string, may []string, reason string) {
 	t.Helper()
-	if why == "" {
+	switch why {
+	case "":
 		judgesBad(t, p, verdict.ExitNonConformant, may, reason)
+		return
+	case lost:
+		judgesBad(t, p, 0, may, reason)
 		return
 	}
 	suitetest.Hurry(&p.Limits)
@@ -52,12 +60,13 @@ func unjudged(t *testing.T, res *reports.Results, why string) {
 	suitetest.SameInEveryReport(t, res)
 }
 
-// judgesBad runs the suite against a bad target: no clause may pass except those that such a target keeps.
+// judgesBad runs the suite against a bad target: no clause may pass except those that such a target keeps. Exit 0 stands
+// for any that does not say that the target is right.
 func judgesBad(t *testing.T, p *target.Profile, exit int, may []string, reason string) {
 	t.Helper()
 	suitetest.Hurry(&p.Limits)
 	res := suitetest.Judge(t, runner.Options{Profile: p})
-	if res.Exit != exit {
+	if res.Exit != exit && (exit != 0 || res.Exit != verdict.ExitIncomplete && res.Exit != verdict.ExitNonConformant) {
 		t.Errorf("exit %d, want %d (%s)\n%s", res.Exit, exit, reason, suitetest.Console(t, res))
 	}
 	allowed := map[string]bool{}

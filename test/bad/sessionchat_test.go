@@ -90,7 +90,7 @@ var badChats = []badChat{
 				}
 			}
 		}},
-	{name: "a flood", reason: "never stops talking", talk: func(ctx context.Context, c *websocket.Conn) {
+	{name: "a flood", why: lost, reason: "never stops talking", talk: func(ctx context.Context, c *websocket.Conn) {
 		for i := 0; ctx.Err() == nil; i++ {
 			if c.Write(ctx, websocket.MessageText,
 				fmt.Appendf(nil, `{"message_type":"noise","agent_id":null,"n":%d}`, i)) != nil {

@@ -103,7 +103,7 @@ var badRuntimes = []badChat{
 				}
 			}
 		}},
-	{name: "a flood", reason: "never stops talking", talk: func(ctx context.Context, c *websocket.Conn) {
+	{name: "a flood", why: lost, reason: "never stops talking", talk: func(ctx context.Context, c *websocket.Conn) {
 		for i := 0; ctx.Err() == nil; i++ {
 			if c.Write(ctx, websocket.MessageText,
 				fmt.Appendf(nil, `{"id":"n%d","event":"NOISE","target":"LOGGER","payload":null}`, i)) != nil {

@@ -1,0 +1,95 @@
+package stress_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"parley/llm"
+	"parley/reference-server/agentselect"
+	"parley/reference-server/agentselect/bundle"
+	"parley/reference-server/launch"
+	"parley/runner"
+	"parley/target"
+	"parley/test/suitetest"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// flooding is a right server whose streams say much in between that means nothing.
+type flooding struct {
+	launch.Handler
+	noise string // behind the first event of each stream
+}
+
+func (f *flooding) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		w = &noisy{w, f.noise}
+	}
+	f.Handler.ServeHTTP(w, r)
+}
+
+// noisy is an event stream with noise behind its first event.
+type noisy struct {
+	http.ResponseWriter
+	noise string
+}
+
+func (n *noisy) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+
+func (n *noisy) Flush() { _ = http.NewResponseController(n.ResponseWriter).Flush() }
+
+func (n *noisy) Write(said []byte) (int, error) {
+	wrote, err := n.ResponseWriter.Write(said)
+	if err == nil && n.noise != "" && bytes.HasSuffix(said, []byte("\n\n")) {
+		_, err = io.WriteString(n.ResponseWriter, n.noise)
+		n.noise = ""
+	}
+	return wrote, err
+}
+
+// TestFlood checks that a right server passes behind a flood of comments, and that nothing fails it behind one of
+// events that are more than a transcript holds: what may have come there is not tested, and the results say so.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	const many = transcript.MaxRecords + 10_000
+	for _, row := range []struct {
+		reason, noise string
+		exit          int
+		said          string
+	}{
+		{"comments", strings.Repeat(": noise\n", many), verdict.ExitConformant, "of a flood of comments or pings"},
+		{"events", strings.Repeat("event: noise\ndata: {}\n\n", many), verdict.ExitIncomplete, "more than a transcript holds"},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			suitetest.Works(t)
+			brain := llm.New()
+			p := suitetest.Own("agent-select", "").Profile
+			p.Drivers = []string{target.SSE}
+			if row.exit == verdict.ExitIncomplete {
+				suitetest.Hurry(&p.Limits)
+			}
+			l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
+				h, err := agentselect.New(o)
+				return &flooding{Handler: h, noise: row.noise}, err
+			})
+			res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: l, Brain: brain, Tags: "@AS-042",
+				AllowIncomplete: row.exit == verdict.ExitConformant})
+			if res.Exit != row.exit {
+				t.Errorf("exit %d, want %d", res.Exit, row.exit)
+			}
+			said := false
+			for _, sc := range res.Runs[0].Scenarios {
+				if sc.Outcome == verdict.Failed {
+					t.Errorf("%s failed", sc.ID)
+				}
+				said = said || strings.Contains(strings.Join(append(sc.Notes, sc.Reason), "\n"), row.said)
+			}
+			if !said {
+				t.Errorf("nothing says %q\n%s", row.said, suitetest.Console(t, res))
+			}
+		})
+	}
+}
