@@ -61,7 +61,8 @@ func TestFlood(t *testing.T) {
 		said          string
 	}{
 		{"comments", strings.Repeat(": noise\n", many), verdict.ExitConformant, "of a flood of comments or pings"},
-		{"events", strings.Repeat("event: noise\ndata: {}\n\n", many), verdict.ExitIncomplete, "more than a transcript holds"},
+		{"events", strings.Repeat("event: noise\ndata: {}\n\n", many), verdict.ExitIncomplete,
+			"more than a transcript holds"},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			suitetest.Works(t)
