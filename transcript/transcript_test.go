@@ -175,7 +175,8 @@ func TestFlood(t *testing.T) {
 			kept++
 		}
 	}
-	if most := MaxFlood + int(time.Since(tr.start)/FloodGap) + 1; kept < MaxFlood || kept > most || tr.Flooded() != 10*MaxFlood-kept {
+	if most := MaxFlood + int(time.Since(tr.start)/FloodGap) + 1; kept < MaxFlood || kept > most ||
+		tr.Flooded() != 10*MaxFlood-kept {
 		t.Errorf("%d are kept, at most %d expected, and %d were counted", kept, most, tr.Flooded())
 	}
 	for n := range 2 * MaxFlood { // what the peer chooses makes no source of its own

@@ -65,15 +65,16 @@ var badBookings = []badBooking{
 		talk: each(func(got []byte) []byte { return got })},
 	{name: "no JSON", why: `it says "hello?"`, reason: "speaks another language", talk: always("hello?")},
 	{name: "arrays", reason: "speaks in lists", talk: always(`[{"v":"mvp-0.2"}]`)},
-	{name: "a flood", why: lost, reason: "never stops talking", may: form, talk: func(ctx context.Context,
-		c *websocket.Conn) {
-		for i := 0; ctx.Err() == nil; i++ {
-			if c.Write(ctx, websocket.MessageText,
-				fmt.Appendf(nil, `{"v":"mvp-0.2","type":"noise","payload":{"n":%d}}`, i)) != nil {
-				return
+	{name: "a flood", why: lost, reason: "never stops talking", may: form,
+		talk: func(ctx context.Context,
+			c *websocket.Conn) {
+			for i := 0; ctx.Err() == nil; i++ {
+				if c.Write(ctx, websocket.MessageText,
+					fmt.Appendf(nil, `{"v":"mvp-0.2","type":"noise","payload":{"n":%d}}`, i)) != nil {
+					return
+				}
 			}
-		}
-	}},
+		}},
 	{name: "a huge message", why: `limits.max-event`, reason: "answers with more than is ever read",
 		talk: each(func([]byte) []byte {
 			return []byte(`{"v":"mvp-0.2","type":"relay.joined","payload":{"x":"` + strings.Repeat("x", 9<<20) + `"}}`)

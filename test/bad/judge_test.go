@@ -60,13 +60,14 @@ func unjudged(t *testing.T, res *reports.Results, why string) {
 	suitetest.SameInEveryReport(t, res)
 }
 
-// judgesBad runs the suite against a bad target: no clause may pass except those that such a target keeps. Exit 0 stands
-// for any that does not say that the target is right.
+// judgesBad runs the suite against a bad target: no clause may pass except those that such a target keeps. Exit 0
+// stands for any that does not say that the target is right.
 func judgesBad(t *testing.T, p *target.Profile, exit int, may []string, reason string) {
 	t.Helper()
 	suitetest.Hurry(&p.Limits)
 	res := suitetest.Judge(t, runner.Options{Profile: p})
-	if res.Exit != exit && (exit != 0 || res.Exit != verdict.ExitIncomplete && res.Exit != verdict.ExitNonConformant) {
+	if res.Exit != exit && (exit != 0 ||
+		res.Exit != verdict.ExitIncomplete && res.Exit != verdict.ExitNonConformant) {
 		t.Errorf("exit %d, want %d (%s)\n%s", res.Exit, exit, reason, suitetest.Console(t, res))
 	}
 	allowed := map[string]bool{}
