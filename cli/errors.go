@@ -14,6 +14,7 @@ import (
 	"parley/runner"
 	"parley/steps"
 	"parley/target"
+	"parley/transcript"
 	"parley/verdict"
 )
 
@@ -68,13 +69,22 @@ func (s *streams) exit(err error) int {
 	switch {
 	case err == nil, errors.As(err, &said):
 	case code == verdict.ExitUsage:
-		fmt.Fprintln(s.Err, program+": "+oneLine(err.Error()))
+		fmt.Fprintln(s.Err, program+": "+printable(oneLine(err.Error())))
 	case code == verdict.ExitInterrupted:
 		fmt.Fprintln(s.Err, program+": interrupted")
 	default:
-		fmt.Fprintln(s.Err, program+": "+err.Error())
+		fmt.Fprintln(s.Err, program+": "+printable(err.Error()))
 	}
 	return code
+}
+
+// printable escapes what would move the cursor or reorder a line of a text, which may quote a target.
+func printable(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = transcript.Printable(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // oneLine puts a message on one line.

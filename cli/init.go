@@ -129,7 +129,7 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 	if _, err := os.Stat(o.out); err == nil && !o.force {
 		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
 	}
-	given.Say = func(text string) { fmt.Fprintln(s.Err, text) }
+	given.Say = func(text string) { fmt.Fprintln(s.Err, printable(text)) }
 	given.Recognise = func(ctx context.Context, p *target.Profile, base string) error {
 		return runner.Recognise(ctx, suite, p, base)
 	}

@@ -46,6 +46,18 @@ func TestUsageIsOneLine(t *testing.T) {
 	}
 }
 
+// TestErrorsArePrintable: what a target says within an error does not move the cursor.
+func TestErrorsArePrintable(t *testing.T) {
+	for _, err := range []error{&runner.ForeignError{Msg: "it says \x1b]0;title\x07"},
+		errors.New("it says \x1b]0;title\x07")} {
+		var b strings.Builder
+		(&streams{Err: &b}).exit(err)
+		if want := `parley: it says \u001b]0;title\u0007` + "\n"; b.String() != want {
+			t.Errorf("got %q, want %q", b.String(), want)
+		}
+	}
+}
+
 func TestShellWord(t *testing.T) {
 	for word, want := range map[string]string{
 		"my.yaml":                "my.yaml",

@@ -151,6 +151,9 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 	if !one.role.Serve.Page {
 		inside = one.welcome(scheme, listener.Addr(), o.token != "", handler)
 	}
+	if host, _, _ := net.SplitHostPort(o.addr); o.token == "" && loopback(host) {
+		inside = calledLocally(inside)
+	}
 	door := remember(o.token, listener.Addr(), certificate != nil, guard(o.token, inside))
 	server := &http.Server{Handler: watch(log, one.role.Serve.Paths, door),
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}

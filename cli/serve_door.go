@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -46,6 +48,24 @@ func guardWith(token string, next http.Handler, refuse func(w http.ResponseWrite
 			return
 		}
 		next.ServeHTTP(w, withoutToken(r))
+	})
+}
+
+// calledLocally rejects requests to any name but that of this machine and addresses: a web page whose own name has come
+// to stand for this machine (DNS rebinding) would otherwise be let in as of the server's own origin.
+func calledLocally(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			name = strings.Trim(r.Host, "[]")
+		}
+		name = strings.ToLower(strings.TrimSuffix(name, "."))
+		if name != "" && name != "localhost" && !strings.HasSuffix(name, ".localhost") && net.ParseIP(name) == nil {
+			http.Error(w, "this server is called localhost, and not "+strconv.Quote(name)+
+				" (use localhost or an IP address; with a token it has any name)", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"parley/driver/browser"
 	"parley/steps"
 	"parley/target"
+	"parley/transcript"
 )
 
 // Status is the first word or words of a line of the examination's output.
@@ -57,7 +58,7 @@ func (e *Exam) Tell(s Status, what, format string, args ...any) {
 		wide = max(wide, len(it.Key))
 	}
 	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-	fmt.Fprintf(e.out, "%-12s  %-*s  %s\n", s, wide, what, text)
+	fmt.Fprintf(e.out, "%-12s  %-*s  %s\n", s, wide, what, transcript.Printable(text)) // it may quote the target
 }
 
 // Failed reports whether a line had the status Failed.

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"parley/target"
+	"parley/transcript"
 )
 
 // Draft is the text of a profile, written line by line: what the probe found, with comments on what it saw and could
@@ -168,10 +169,11 @@ func paragraph(text, key string) string {
 	return ""
 }
 
-// Printable replaces characters in a target's text that would end a comment.
+// Printable replaces characters in a target's text that would end a comment, or reorder its line.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff {
+		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff ||
+			transcript.Reorders(r) {
 			return ' '
 		}
 		return r

@@ -141,7 +141,7 @@ func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
 		b.WriteByte('\n')
 	}
 	sum := sha256.Sum256([]byte(b.String()))
-	if err := os.WriteFile(filepath.Join(out, rel), []byte(b.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(out, rel), []byte(b.String()), 0o600); err != nil {
 		return nil, err
 	}
 	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
@@ -150,7 +150,7 @@ func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
 // writeRecording writes the records of a scenario to a file as a recording.
 func writeRecording(out, rel string, h recording.Header, records []transcript.Record,
 	redact *transcript.Redactor) (*reports.Transcript, error) {
-	f, err := os.Create(filepath.Join(out, rel))
+	f, err := os.OpenFile(filepath.Join(out, rel), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func writeEvidence(out, prefix string, e steps.Evidence) (reports.Evidence, erro
 		return reports.Evidence{}, err
 	}
 	rel := filepath.Join("evidence", prefix+e.Name)
-	if err := os.WriteFile(filepath.Join(out, rel), e.Body, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(out, rel), e.Body, 0o600); err != nil {
 		return reports.Evidence{}, err
 	}
 	sum := sha256.Sum256(e.Body)

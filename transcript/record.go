@@ -116,7 +116,7 @@ func printable(s string) string {
 			b.WriteString(`\n`)
 		case r == '\r':
 			b.WriteString(`\r`)
-		case r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == '\u2028' || r == '\u2029' || isBidi(r):
+		case r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == '\u2028' || r == '\u2029' || Reorders(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
@@ -126,7 +126,7 @@ func printable(s string) string {
 	return b.String()
 }
 
-// isBidi reports whether r is a control that reorders displayed text.
-func isBidi(r rune) bool {
+// Reorders reports whether r is a control that reorders displayed text.
+func Reorders(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
 }

@@ -74,7 +74,7 @@ func FuzzLine(f *testing.F) {
 			t.Errorf("%q is no UTF-8", line)
 		}
 		for _, c := range line {
-			if c < 0x20 || c >= 0x7f && c < 0xa0 || isBidi(c) || c == '\u2028' || c == '\u2029' {
+			if c < 0x20 || c >= 0x7f && c < 0xa0 || Reorders(c) || c == '\u2028' || c == '\u2029' {
 				t.Errorf("%q has %U", line, c)
 			}
 		}

@@ -88,7 +88,7 @@ func (f *folder) Create(now time.Time) (Log, error) {
 		id := fmt.Sprintf("s-%s-%03d", f.day, f.last)
 		name := study + "/" + id + ".jsonl"
 		// Another process may use the same folder, so an existing file belongs to that process.
-		file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}

@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"parley/recording"
+	"parley/transcript"
+)
+
+// TestPrivate: what was on the wire, which users may have written, is for who runs the harness alone.
+func TestPrivate(t *testing.T) {
+	dir := t.TempDir()
+	records := []transcript.Record{{N: 1, Dir: transcript.Sent, Kind: transcript.Frame, Bytes: []byte("x")}}
+	if _, err := writeTranscript(dir, "a.txt", Planned{}, records, transcript.NewRedactor()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writeRecording(dir, "a.jsonl", recording.Header{}, records, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a.txt", "a.jsonl"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
