@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/protocol/messages"
 	"parley/recording"
 	"parley/recording/replay"
 	"parley/runner"
@@ -37,8 +38,8 @@ func recorded(t *testing.T, protocol, driver string, lines ...string) []byte {
 	return file.Bytes()
 }
 
-// playedAgainst replays a recording against what a launcher starts.
-func playedAgainst(t *testing.T, file []byte, l target.Launcher, protocol string) (replay.Result, []replay.Difference) {
+// playsAgainst replays a recording against what a launcher starts.
+func playsAgainst(t *testing.T, file []byte, l target.Launcher, protocol string) (replay.Result, []replay.Difference) {
 	t.Helper()
 	running, err := l.Launch(t.Context(), target.LaunchOptions{})
 	if err != nil {
@@ -50,7 +51,7 @@ func playedAgainst(t *testing.T, file []byte, l target.Launcher, protocol string
 		t.Fatal(err)
 	}
 	var all []replay.Difference
-	result, err := replay.Against(t.Context(), in, replay.Options{URL: running.BaseURL(), Within: time.Second,
+	result, err := replay.Against(t.Context(), in, replay.Options{Messages: messages.For(protocol), URL: running.BaseURL(), Within: time.Second,
 		Differs: func(d replay.Difference) { all = append(all, d) }})
 	if err != nil {
 		t.Fatalf("%s: %v", protocol, err)
@@ -82,7 +83,7 @@ func TestReplayFindsMutants(t *testing.T) {
 			file := recorded(t, c.protocol, c.driver, c.lines...)
 			role := suite.Roles(c.protocol)[0]
 			good := bundle.For(suite.Kinds(), c.protocol, role)
-			result, all := playedAgainst(t, file, good.Launcher, c.protocol)
+			result, all := playsAgainst(t, file, good.Launcher, c.protocol)
 			if result.Sent < 2 || result.Compared < 4 || len(all) > 0 {
 				t.Fatalf("the same server: %+v\n%v", result, all)
 			}
@@ -92,7 +93,7 @@ func TestReplayFindsMutants(t *testing.T) {
 					continue
 				}
 				found++
-				if _, all := playedAgainst(t, file, m.Launch(good.Brain), c.protocol); len(all) == 0 {
+				if _, all := playsAgainst(t, file, m.Launch(good.Brain), c.protocol); len(all) == 0 {
 					t.Errorf("%s is not found", m.ID)
 				}
 			}

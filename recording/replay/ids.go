@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
@@ -11,45 +12,119 @@ import (
 const maxIDs = 20_000
 
 // ids are what the other side draws anew: a recorded id, and the one that stands for it now. Each stands for one only.
+// An id that nobody would take for a word stands for itself wherever it comes. Any other, such as 1, counts only in
+// members of one scope.
 type ids struct {
-	now    map[string]string // recorded → now
-	then   map[string]string // now → recorded
-	oldest []string          // recorded, in the order in which they were learnt
-	drop   int               // index of the oldest that is known
+	now    map[string]string // key of a recorded id → the id now
+	then   map[string]string // key of an id now → the recorded id
+	sent   map[string]bool   // keys of ids that are ours: the other side repeats them
+	oldest ring              // keys of now
+	mine   ring              // keys of sent
 }
 
-func newIDs() *ids { return &ids{now: map[string]string{}, then: map[string]string{}} }
+// ring has keys in the order in which they were added.
+type ring struct {
+	keys []string
+	drop int
+}
 
-// learn reports whether got is, or may from now on be, what stands for the recorded id. A recorded id that another one
-// stands for already, and one that stands for another already, are not: renew has replaced the former before.
-func (i *ids) learn(recorded, got string) bool {
-	if _, known := i.then[recorded]; known { // it has been renewed, and yet another came
-		return false
+// add adds a key, and returns the oldest one if there are too many.
+func (r *ring) add(key string) (old string, full bool) {
+	r.keys = append(r.keys, key)
+	if len(r.keys)-r.drop <= maxIDs {
+		return "", false
 	}
-	if now, known := i.now[recorded]; known { // it was learnt in this very message
+	old = r.keys[r.drop]
+	if r.drop++; r.drop == maxIDs {
+		r.keys, r.drop = append([]string(nil), r.keys[r.drop:]...), 0
+	}
+	return old, true
+}
+
+func newIDs() *ids {
+	return &ids{now: map[string]string{}, then: map[string]string{}, sent: map[string]bool{}}
+}
+
+// key is what an id is known by.
+func key(scope, id string) string {
+	if unmistakable(id) {
+		return id
+	}
+	return scope + "\x00" + id
+}
+
+// scopeOf returns the scope of the ids in a member.
+func scopeOf(member string) string {
+	s := strings.ReplaceAll(strings.ToLower(member), "_", "")
+	switch s {
+	case "id", "replyto", "requestid", "messageid":
+		return "message"
+	}
+	return s
+}
+
+// same reports whether got is, or may from now on be, what stands for a recorded id. rule says that a schema has them
+// as ids; otherwise they must look like two ids drawn alike.
+func (i *ids) same(scope, recorded, got string, rule bool) bool {
+	was, is := key(scope, recorded), key(scope, got)
+	if recorded == got && i.sent[was] {
+		return true
+	}
+	if now, known := i.now[was]; known {
 		return now == got
 	}
-	if _, taken := i.then[got]; taken || !alike(recorded, got) {
+	if i.sent[was] && unmistakable(recorded) || i.sent[is] && unmistakable(got) {
 		return false
 	}
-	if len(i.oldest)-i.drop >= maxIDs {
-		old := i.oldest[i.drop]
-		i.drop++
-		delete(i.then, i.now[old])
-		delete(i.now, old)
-		if i.drop == maxIDs {
-			i.oldest, i.drop = append([]string(nil), i.oldest[i.drop:]...), 0
-		}
+	if _, taken := i.then[is]; taken || !rule && recorded != got && !alike(recorded, got) {
+		return false
 	}
-	i.now[recorded], i.then[got] = got, recorded
-	i.oldest = append(i.oldest, recorded)
+	if !rule && !unmistakable(recorded) {
+		return recorded == got
+	}
+	i.learn(was, recorded, is, got)
 	return true
 }
 
-// word is what an id consists of.
+func (i *ids) learn(was, recorded, is, got string) {
+	i.now[was], i.then[is] = got, recorded
+	if old, full := i.oldest.add(was); full {
+		scope, _, short := strings.Cut(old, "\x00")
+		if !short {
+			scope = ""
+		}
+		delete(i.then, key(scope, i.now[old]))
+		delete(i.now, old)
+	}
+}
+
+// ours notes an id that this side has sent. One that the other side has drawn stays the other side's.
+func (i *ids) ours(scope, id string) {
+	k := key(scope, id)
+	if _, theirs := i.then[k]; theirs || i.sent[k] {
+		return
+	}
+	i.sent[k] = true
+	if old, full := i.mine.add(k); full {
+		delete(i.sent, old)
+	}
+}
+
+// oursIn notes the ids in a message that this side sends that nobody would take for words.
+func (i *ids) oursIn(b []byte) {
+	for _, id := range word.FindAll(b, -1) {
+		if len(id) <= maxID && unmistakable(string(id)) {
+			i.ours("", string(id))
+		}
+	}
+}
+
+// word is what an id consists of, and maxID the longest one.
 var word = regexp.MustCompile(`[A-Za-z0-9_-]{4,}`)
 
-// renew replaces recorded ids in a message or path by those that stand for them now.
+const maxID = 128
+
+// renew replaces recorded ids in a text by those that stand for them now.
 func (i *ids) renew(b []byte) []byte { return replace(b, i.now) }
 
 // stable renders a value for people, with recorded ids in place of those that stand for them now.
@@ -63,11 +138,55 @@ func replace(b []byte, by map[string]string) []byte {
 		return b
 	}
 	return word.ReplaceAllFunc(b, func(id []byte) []byte {
+		if len(id) > maxID {
+			return id
+		}
 		if other, known := by[string(id)]; known {
 			return []byte(other)
 		}
 		return id
 	})
+}
+
+// texts reports whether two texts are the same but for ids and times in them, and learns the ids.
+func (i *ids) texts(want, got string) bool {
+	if before, after, hidden := strings.Cut(want, transcript.Blank); hidden {
+		return len(got) >= len(before) && strings.HasPrefix(got, before) &&
+			strings.HasSuffix(got[len(before):], lastPart(after))
+	}
+	if want == got || isTime(want) && isTime(got) || string(i.renew([]byte(want))) == got {
+		return true
+	}
+	want, got = timeText.ReplaceAllString(want, "«time»"), timeText.ReplaceAllString(got, "«time»")
+	w, g := word.FindAllStringIndex(want, -1), word.FindAllStringIndex(got, -1)
+	if len(w) != len(g) || len(w) == 0 {
+		return false
+	}
+	at, now := 0, 0
+	for n := range w {
+		if want[at:w[n][0]] != got[now:g[n][0]] ||
+			!i.words(want[w[n][0]:w[n][1]], got[g[n][0]:g[n][1]]) {
+			return false
+		}
+		at, now = w[n][1], g[n][1]
+	}
+	return want[at:] == got[now:]
+}
+
+// words compares two words of texts.
+func (i *ids) words(want, got string) bool {
+	if want == got && !unmistakable(want) {
+		return true
+	}
+	return len(want) <= maxID && i.same("", want, got, false)
+}
+
+// lastPart returns what stands behind the last redacted place of a text.
+func lastPart(s string) string {
+	if i := strings.LastIndex(s, transcript.Blank); i >= 0 {
+		return s[i+len(transcript.Blank):]
+	}
+	return s
 }
 
 // alike reports whether two strings look like two ids drawn by one rule: the same words before them, and then as many
@@ -80,28 +199,59 @@ func alike(a, b string) bool {
 	return prefix == words.FindString(b) && drawn(a[len(prefix):]) && drawn(b[len(prefix):])
 }
 
+// unmistakable reports whether nobody would take a string for a word: it looks like an id that was drawn at random, or
+// like a long number.
+func unmistakable(s string) bool {
+	if !whole(s) {
+		return false
+	}
+	digits := 0
+	for _, c := range []byte(s) {
+		if c >= '0' && c <= '9' {
+			digits++
+		}
+	}
+	return digits >= 6 && len(s) >= 8 || drawn(s[len(words.FindString(s)):])
+}
+
 // words are what an id begins with that says what it is of, such as conn_.
 var words = regexp.MustCompile(`^([a-z]+[_-])*`)
 
-func whole(s string) bool { return len(word.FindString(s)) == len(s) && s != "" }
+func whole(s string) bool {
+	if len(s) < 4 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		switch {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
 
 // drawn reports whether a string looks random: at least eight characters with digits among letters, or
 // at least twelve digits, or at least sixteen capitals.
 func drawn(s string) bool {
-	s = strings.NewReplacer("-", "", "_", "").Replace(s)
-	if len(s) < 8 {
-		return false
-	}
-	digits, letters := 0, 0
+	digits, letters, small := 0, 0, 0
 	for _, c := range []byte(s) {
-		if c >= '0' && c <= '9' {
+		switch {
+		case c == '-' || c == '_':
+		case c >= '0' && c <= '9':
 			digits++
-		} else {
+		default:
 			letters++
+			if c >= 'a' && c <= 'z' {
+				small++
+			}
 		}
 	}
-	if digits > 0 {
-		return letters > 0 || len(s) >= 12
+	switch {
+	case digits+letters < 8:
+		return false
+	case digits > 0:
+		return letters > 0 || digits >= 12
 	}
-	return len(s) >= 16 && strings.ToUpper(s) == s // lower case might be words
+	return letters >= 16 && small == 0 // small letters might be words
 }
