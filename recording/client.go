@@ -25,11 +25,12 @@ type ClientView struct {
 	ahead  []transcript.Record
 	err    error // of reading ahead
 	known  bool
-	turned bool // it was made at the server's end
+	turned bool           // it was made at the server's end
+	opens  map[string]int // connection → number of its opening, until that is answered
 }
 
 // NewClientView returns the view of a recording from which nothing has been read.
-func NewClientView(in *Reader) *ClientView { return &ClientView{in: in} }
+func NewClientView(in *Reader) *ClientView { return &ClientView{in: in, opens: map[string]int{}} }
 
 // Header returns the first line.
 func (v *ClientView) Header() Header { return v.in.Header() }
@@ -100,7 +101,12 @@ func (v *ClientView) turn(r transcript.Record) transcript.Record {
 	case r.Kind == transcript.Closed:
 		return closedAtServer(r)
 	case r.Kind == transcript.Request && r.Dir == transcript.Received:
-		r = v.opening(r)
+		if r = v.opening(r); r.Kind == transcript.Open {
+			v.opens[r.Conn] = r.N
+		}
+	case r.Kind == transcript.Open && r.Dir == transcript.Sent && r.Reply == 0:
+		r.Reply = v.opens[r.Conn]
+		delete(v.opens, r.Conn)
 	case r.Kind == transcript.Open && r.Dir == transcript.Received:
 		r.Bytes = nil // the head of the request
 		if !strings.Contains(r.Label, " ") {

@@ -33,8 +33,8 @@ func NewIDs() *IDs { return &IDs{newIDs()} }
 // Clone returns an independent copy.
 func (i *IDs) Clone() *IDs {
 	k := i.known
-	return &IDs{&ids{now: maps.Clone(k.now), then: maps.Clone(k.then), sent: maps.Clone(k.sent), oldest: k.oldest.clone(),
-		mine: k.mine.clone()}}
+	return &IDs{&ids{now: maps.Clone(k.now), then: maps.Clone(k.then), sent: maps.Clone(k.sent), said: maps.Clone(k.said),
+		oldest: k.oldest.clone(), mine: k.mine.clone(), spoken: k.spoken.clone()}}
 }
 
 func (r ring) clone() ring { return ring{keys: slices.Clone(r.keys), drop: r.drop} }
@@ -66,8 +66,9 @@ func Compare(recorded, came Message, known *IDs, ignore []Ignore) []Place {
 
 // Knows reports whether a text has an id that the server has drawn for this client.
 func (i *IDs) Knows(b []byte) bool {
-	for _, id := range word.FindAll(b, -1) {
-		if _, fresh := i.known.then[string(id)]; fresh || i.known.sent[string(id)] {
+	for at, end := nextWord(b, 0); at < end; at, end = nextWord(b, end) {
+		id := string(b[at:end])
+		if _, fresh := i.known.then[id]; fresh || i.known.sent[id] {
 			return true
 		}
 	}
@@ -76,9 +77,10 @@ func (i *IDs) Knows(b []byte) bool {
 
 // Fresh draws new ids for those in a message of the server that look drawn, if they are not the client's.
 func (i *IDs) Fresh(b []byte) {
-	for _, id := range word.FindAll(timeText.ReplaceAll(b, nil), -1) {
-		was := string(id)
-		if _, known := i.known.now[was]; known || len(id) > maxID || !unmistakable(was) || !drawn(was) {
+	b = timeText.ReplaceAll(b, nil)
+	for at, end := nextWord(b, 0); at < end; at, end = nextWord(b, end) {
+		was := string(b[at:end])
+		if _, known := i.known.now[was]; known || len(was) > maxID || !unmistakable(was) || !drawn(was) {
 			continue
 		}
 		is := redrawn(was)
@@ -88,7 +90,7 @@ func (i *IDs) Fresh(b []byte) {
 
 // redrawn draws an id of the same form as another.
 func redrawn(id string) string {
-	prefix := words.FindString(id)
+	prefix := prefixOf(id)
 	out := []byte(id)
 	for n := len(prefix); n < len(out); n++ {
 		switch c := out[n]; {

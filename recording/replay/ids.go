@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"regexp"
 	"strings"
 
 	"parley/transcript"
@@ -18,8 +17,10 @@ type ids struct {
 	now    map[string]string // key of a recorded id → the id now
 	then   map[string]string // key of an id now → the recorded id
 	sent   map[string]bool   // keys of ids that are ours: the other side repeats them
+	said   map[string]bool   // texts that this side has sent as members: nobody draws those
 	oldest ring              // keys of now
 	mine   ring              // keys of sent
+	spoken ring              // of said
 }
 
 // ring has keys in the order in which they were added.
@@ -42,7 +43,7 @@ func (r *ring) add(key string) (old string, full bool) {
 }
 
 func newIDs() *ids {
-	return &ids{now: map[string]string{}, then: map[string]string{}, sent: map[string]bool{}}
+	return &ids{now: map[string]string{}, then: map[string]string{}, sent: map[string]bool{}, said: map[string]bool{}}
 }
 
 // key is what an id is known by.
@@ -79,7 +80,7 @@ func (i *ids) same(scope, recorded, got string, rule bool) bool {
 	if _, taken := i.then[is]; taken || !rule && recorded != got && !alike(recorded, got) {
 		return false
 	}
-	if !rule && !unmistakable(recorded) {
+	if !rule && !unmistakable(recorded) || i.said[got] && !i.said[recorded] {
 		return recorded == got
 	}
 	i.learn(was, recorded, is, got)
@@ -110,19 +111,61 @@ func (i *ids) ours(scope, id string) {
 	}
 }
 
-// oursIn notes the ids in a message that this side sends that nobody would take for words.
-func (i *ids) oursIn(b []byte) {
-	for _, id := range word.FindAll(b, -1) {
-		if len(id) <= maxID && unmistakable(string(id)) {
-			i.ours("", string(id))
+// says notes the texts in a message that this side sends.
+func (i *ids) says(v any) {
+	switch v := v.(type) {
+	case wjson.Object:
+		for _, of := range v {
+			i.says(of)
+		}
+	case []any:
+		for _, of := range v {
+			i.says(of)
+		}
+	case string:
+		if len(v) < 3 || len(v) > maxID || i.said[v] || i.then[v] != "" {
+			return
+		}
+		i.said[v] = true
+		if old, full := i.spoken.add(v); full {
+			delete(i.said, old)
 		}
 	}
 }
 
-// word is what an id consists of, and maxID the longest one.
-var word = regexp.MustCompile(`[A-Za-z0-9_-]{4,}`)
+// oursIn notes the ids in a message that this side sends that nobody would take for words.
+func (i *ids) oursIn(b []byte) {
+	for at, end := nextWord(b, 0); at < end; at, end = nextWord(b, end) {
+		if end-at <= maxID && unmistakable(string(b[at:end])) {
+			i.ours("", string(b[at:end]))
+		}
+	}
+}
 
-const maxID = 128
+// maxID is the length of the longest id, and minID that of the shortest one that is looked for in texts.
+const (
+	minID = 4
+	maxID = 128
+)
+
+// nextWord returns where the next series of at least minID characters that ids consist of begins and ends, from an
+// index on; the length of b, twice, if there is none.
+func nextWord[T string | []byte](b T, from int) (begin, end int) {
+	for begin = from; begin < len(b); begin = end + 1 {
+		end = begin
+		for end < len(b) && inWord(b[end]) {
+			end++
+		}
+		if end-begin >= minID {
+			return begin, end
+		}
+	}
+	return len(b), len(b)
+}
+
+func inWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-'
+}
 
 // renew replaces recorded ids in a text by those that stand for them now.
 func (i *ids) renew(b []byte) []byte { return replace(b, i.now) }
@@ -137,15 +180,21 @@ func replace(b []byte, by map[string]string) []byte {
 	if len(by) == 0 {
 		return b
 	}
-	return word.ReplaceAllFunc(b, func(id []byte) []byte {
-		if len(id) > maxID {
-			return id
+	var out []byte
+	done := 0
+	for at, end := nextWord(b, 0); at < end; at, end = nextWord(b, end) {
+		if end-at > maxID {
+			continue
 		}
-		if other, known := by[string(id)]; known {
-			return []byte(other)
+		if other, known := by[string(b[at:end])]; known && other != string(b[at:end]) {
+			out = append(append(out, b[done:at]...), other...)
+			done = end
 		}
-		return id
-	})
+	}
+	if done == 0 {
+		return b
+	}
+	return append(out, b[done:]...)
 }
 
 // texts reports whether two texts are the same but for ids and times in them, and learns the ids.
@@ -158,19 +207,21 @@ func (i *ids) texts(want, got string) bool {
 		return true
 	}
 	want, got = timeText.ReplaceAllString(want, "«time»"), timeText.ReplaceAllString(got, "«time»")
-	w, g := word.FindAllStringIndex(want, -1), word.FindAllStringIndex(got, -1)
-	if len(w) != len(g) || len(w) == 0 {
-		return false
-	}
 	at, now := 0, 0
-	for n := range w {
-		if want[at:w[n][0]] != got[now:g[n][0]] ||
-			!i.words(want[w[n][0]:w[n][1]], got[g[n][0]:g[n][1]]) {
+	for n := 0; ; n++ {
+		w, wEnd := nextWord(want, at)
+		g, gEnd := nextWord(got, now)
+		if want[at:w] != got[now:g] || (w < wEnd) != (g < gEnd) {
 			return false
 		}
-		at, now = w[n][1], g[n][1]
+		if w == wEnd {
+			return n > 0
+		}
+		if !i.words(want[w:wEnd], got[g:gEnd]) {
+			return false
+		}
+		at, now = wEnd, gEnd
 	}
-	return want[at:] == got[now:]
 }
 
 // words compares two words of texts.
@@ -195,8 +246,8 @@ func alike(a, b string) bool {
 	if a == b || len(a) != len(b) || !whole(a) || !whole(b) {
 		return false
 	}
-	prefix := words.FindString(a)
-	return prefix == words.FindString(b) && drawn(a[len(prefix):]) && drawn(b[len(prefix):])
+	prefix := prefixOf(a)
+	return prefix == prefixOf(b) && drawn(a[len(prefix):]) && drawn(b[len(prefix):])
 }
 
 // unmistakable reports whether nobody would take a string for a word: it looks like an id that was drawn at random, or
@@ -211,24 +262,28 @@ func unmistakable(s string) bool {
 			digits++
 		}
 	}
-	return digits >= 6 && len(s) >= 8 || drawn(s[len(words.FindString(s)):])
+	return digits >= 6 && len(s) >= 8 || drawn(s[len(prefixOf(s)):])
 }
 
-// words are what an id begins with that says what it is of, such as conn_.
-var words = regexp.MustCompile(`^([a-z]+[_-])*`)
-
-func whole(s string) bool {
-	if len(s) < 4 {
-		return false
-	}
-	for _, c := range []byte(s) {
-		switch {
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '-':
+// prefixOf returns what an id begins with that says what it is of, such as conn_: words of small letters.
+func prefixOf(s string) string {
+	end := 0
+	for at := range len(s) {
+		switch c := s[at]; {
+		case c >= 'a' && c <= 'z':
+		case (c == '_' || c == '-') && at > end:
+			end = at + 1
 		default:
-			return false
+			return s[:end]
 		}
 	}
-	return true
+	return s[:end]
+}
+
+// whole reports whether a string is a word as ids are, and not too short.
+func whole(s string) bool {
+	begin, end := nextWord(s, 0)
+	return begin == 0 && end == len(s) && end > 0
 }
 
 // drawn reports whether a string looks random: at least eight characters with digits among letters, or

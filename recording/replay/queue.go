@@ -141,6 +141,19 @@ func (w *waiting) conns() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// places returns the threads of openings and requests of which something waits.
+func (w *waiting) places() []thread {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []thread
+	for key := range w.queued {
+		if key.place != "" {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
 // drain removes and returns all that waits of a connection, in the order in which it came.
 func (w *waiting) drain(conn string) []message {
 	w.mu.Lock()

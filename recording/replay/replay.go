@@ -51,6 +51,7 @@ type player struct {
 	silent map[string]time.Duration // recorded connection → when its last record was made
 	lately map[thread]sort          // what was recorded last in a thread, if its number depends on a model
 	at     time.Duration            // when the record was made that was read last
+	newest int                      // number of the newest message that was paired with a recorded one
 	result Result
 }
 
@@ -183,7 +184,7 @@ func (p *player) drain(conn string, differs bool) {
 	for _, m := range p.came.drain(conn) {
 		switch {
 		case p.ignores(m):
-		case differs:
+		case differs, m.N < p.newest && (m.Kind == transcript.Open || m.Kind == transcript.Request):
 			p.extra(m)
 		default:
 			p.result.Behind++

@@ -91,6 +91,7 @@ func (i *ids) outgoing(m message) []byte {
 	b = i.renew(b)
 	if m.json {
 		i.oursIn(b)
+		i.says(m.value)
 	}
 	return b
 }

@@ -20,18 +20,35 @@ func (p *player) settle(ctx context.Context) error {
 	}
 	p.batch, p.size = nil, 0
 	for _, key := range order {
-		came, err := p.await(ctx, key, of[key])
+		came, whole, err := p.await(ctx, key, of[key])
 		if err != nil {
 			return err
 		}
 		p.pair(key, of[key], came)
+		if !whole {
+			p.unblock(of)
+		}
 	}
 	return nil
 }
 
+// unblock answers what the other side has asked and was not recorded to ask now: it may wait for that.
+func (p *player) unblock(wanted map[thread][]message) {
+	for _, key := range p.came.places() {
+		if wanted[key] != nil {
+			continue
+		}
+		all, _ := p.came.look(key)
+		for _, m := range all {
+			p.extra(m)
+		}
+		p.came.take(key, len(all))
+	}
+}
+
 // await waits until all that is wanted of a thread has come, in its order but not necessarily alone, or until nothing
-// has come for the limit. It returns what has come.
-func (p *player) await(ctx context.Context, key thread, want []message) ([]message, error) {
+// has come for the limit. It returns what has come, and whether that is all.
+func (p *player) await(ctx context.Context, key thread, want []message) (_ []message, whole bool, _ error) {
 	limit := deadline.In(p.o.Within)
 	want = p.needed(want)
 	found := 0 // of want, within the first seen of what came
@@ -46,7 +63,7 @@ func (p *player) await(ctx context.Context, key thread, want []message) ([]messa
 			}
 		}
 		if found == len(want) || limit.Over() || len(came) >= maxWaiting {
-			return came, nil
+			return came, found == len(want), nil
 		}
 		over := make(chan struct{})
 		stop := limit.AfterFunc(func() { close(over) })
@@ -55,7 +72,7 @@ func (p *player) await(ctx context.Context, key thread, want []message) ([]messa
 		case <-over:
 		case <-ctx.Done():
 			stop()
-			return nil, context.Cause(ctx)
+			return nil, false, context.Cause(ctx)
 		}
 		stop()
 	}
@@ -125,6 +142,7 @@ func cameToo(came []message, m message) bool { return recordedToo(came, m) }
 
 func (p *player) compare(want, got message) {
 	p.result.Compared++
+	p.newest = max(p.newest, got.N)
 	p.side.paired(want, got)
 	c := comparison{ids: p.ids, ignore: p.o.Ignore, kind: want.name, exact: p.o.Words}
 	if places := c.messages(want, got); len(places) > 0 {

@@ -44,16 +44,18 @@ type web struct {
 
 // decision answers a request or opening.
 type decision struct {
-	conn string
 	r    transcript.Record
 	body []byte
-	none bool // it was not recorded
+	conn *joined // that it opens
+	none bool    // it was not recorded
 }
 
-// joined is an open stream or socket.
+// joined is a stream or socket that was accepted.
 type joined struct {
-	send func(ctx context.Context, r transcript.Record, body []byte) error
-	end  func(status int, reason string, broken bool)
+	name  string        // as recorded
+	ready chan struct{} // closed once it is open, or the client has gone before; send is nil then
+	send  func(ctx context.Context, r transcript.Record, body []byte) error
+	end   func(status int, reason string, broken bool)
 }
 
 func listen(s *server, addr string) (*web, error) {
@@ -79,53 +81,68 @@ func (w *web) close() {
 }
 
 func (w *web) decide(asked int, conn string, r transcript.Record, body []byte) {
-	w.give(asked, decision{conn: conn, r: r, body: body})
+	d := decision{r: r, body: body}
+	if r.Kind == transcript.Open {
+		d.conn = &joined{name: conn, ready: make(chan struct{})}
+	}
+	w.give(asked, d)
 }
 
 func (w *web) refuse(asked int) { w.give(asked, decision{none: true}) }
 
 func (w *web) give(asked int, d decision) {
 	w.mu.Lock()
-	to := w.asked[asked]
-	delete(w.asked, asked)
-	w.mu.Unlock()
-	if to != nil {
+	defer w.mu.Unlock()
+	if to := w.asked[asked]; to != nil {
+		delete(w.asked, asked)
 		to <- d
+		if d.conn != nil {
+			w.conns[d.conn.name] = d.conn
+		}
 	}
 }
 
-func (w *web) send(ctx context.Context, conn string, r transcript.Record, body []byte) error {
+// find returns a connection once it is open; nil if it is not.
+func (w *web) find(ctx context.Context, conn string) (*joined, error) {
 	w.mu.Lock()
 	c := w.conns[conn]
 	w.mu.Unlock()
 	if c == nil {
-		return errNotOpen
+		return nil, errNotOpen
+	}
+	select {
+	case <-c.ready:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if c.send == nil {
+		return nil, errNotOpen
+	}
+	return c, nil
+}
+
+func (w *web) send(ctx context.Context, conn string, r transcript.Record, body []byte) error {
+	c, err := w.find(ctx, conn)
+	if err != nil {
+		return err
 	}
 	return c.send(ctx, r, body)
 }
 
 func (w *web) end(conn string, status int, reason string, broken bool) {
-	w.mu.Lock()
-	c := w.conns[conn]
-	w.mu.Unlock()
-	if c != nil {
+	limited, cancel := deadline.WithLimit(w.live, closing)
+	defer cancel()
+	if c, err := w.find(limited, conn); err == nil {
 		c.end(status, reason, broken)
 	}
 }
 
-// join makes a connection known by its recorded name; leave forgets it.
-func (w *web) join(conn string, c *joined) {
+// leave forgets a connection.
+func (w *web) leave(c *joined) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.conns[conn] = c
-	w.s.came.leave(conn, false)
-}
-
-func (w *web) leave(conn string, c *joined) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.conns[conn] == c {
-		delete(w.conns, conn)
+	if w.conns[c.name] == c {
+		delete(w.conns, c.name)
 	}
 }
 
@@ -161,18 +178,19 @@ func (w *web) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	select {
 	case d := <-answer:
 		w.answer(to, r, d)
+		return
 	case <-r.Context().Done():
 	case <-w.live.Done():
-		select {
-		case d := <-answer:
-			w.answer(to, r, d)
-		default:
-			http.Error(to, "the recording has no answer to it", http.StatusServiceUnavailable)
-		}
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	delete(w.asked, number)
+	w.mu.Unlock()
+	select {
+	case d := <-answer: // just now
+		w.answer(to, r, d)
+	default:
+		http.Error(to, "the recording has no answer to it", http.StatusServiceUnavailable)
+	}
 }
 
 func (w *web) room() bool {
@@ -229,8 +247,9 @@ func (w *web) stream(to http.ResponseWriter, r *http.Request, d decision) {
 	}
 	events, quit := make(chan event), make(chan bool, 1)
 	gone := make(chan struct{})
-	c := &joined{
-		send: func(ctx context.Context, one transcript.Record, body []byte) error {
+	c := d.conn
+	c.send, c.end =
+		func(ctx context.Context, one transcript.Record, body []byte) error {
 			e := event{bytes: block(one, body), wrote: make(chan error, 1)}
 			select {
 			case events <- e:
@@ -246,17 +265,16 @@ func (w *web) stream(to http.ResponseWriter, r *http.Request, d decision) {
 				return ctx.Err()
 			}
 		},
-		end: func(_ int, _ string, broken bool) {
+		func(_ int, _ string, broken bool) {
 			select {
 			case quit <- broken:
 			default:
 			}
 			<-gone
-		},
-	}
-	w.join(d.conn, c)
+		}
+	close(c.ready)
 	defer close(gone)
-	defer w.leave(d.conn, c)
+	defer w.leave(c)
 	to.Header().Set("Content-Type", cmp.Or(d.r.Type, "text/event-stream"))
 	to.Header().Set("Cache-Control", "no-store")
 	to.WriteHeader(http.StatusOK)
@@ -303,7 +321,7 @@ func block(r transcript.Record, data []byte) []byte {
 }
 
 // socket serves a WebSocket until either side ends it.
-func (w *web) socket(to http.ResponseWriter, r *http.Request, conn string) {
+func (w *web) socket(to http.ResponseWriter, r *http.Request, c *joined) {
 	var offered []string
 	for _, all := range r.Header.Values("Sec-WebSocket-Protocol") {
 		first, _, _ := strings.Cut(all, ",")
@@ -312,43 +330,46 @@ func (w *web) socket(to http.ResponseWriter, r *http.Request, conn string) {
 	s, err := websocket.Accept(to, r, &websocket.AcceptOptions{Subprotocols: offered, InsecureSkipVerify: true,
 		CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
+		close(c.ready)
+		w.leave(c)
 		return
 	}
 	s.SetReadLimit(maxMessage)
-	c := &joined{
-		send: func(ctx context.Context, one transcript.Record, body []byte) error {
-			kind := websocket.MessageText
-			if one.Type == "binary" {
-				kind = websocket.MessageBinary
-			}
-			if err := s.Write(ctx, kind, body); err != nil && ctx.Err() == nil {
-				return errNotOpen
-			}
-			return ctx.Err()
-		},
-		end: func(status int, reason string, broken bool) {
-			if broken {
-				_ = s.CloseNow()
-				return
-			}
-			_ = s.Close(websocket.StatusCode(cmp.Or(status, 1000)), reason)
-		},
-	}
-	w.join(conn, c)
-	w.work.Go(func() { // the handler has returned the connection
-		defer w.leave(conn, c)
-		defer s.CloseNow()
-		defer context.AfterFunc(w.live, func() { c.end(1000, "", false) })()
-		for {
-			kind, p, err := s.Read(context.Background())
-			if err != nil {
-				return
-			}
-			one := transcript.Record{Kind: transcript.Frame, Type: "text", Bytes: p}
-			if kind == websocket.MessageBinary {
-				one.Type = "binary"
-			}
-			w.s.said(conn, one)
+	c.send = func(ctx context.Context, one transcript.Record, body []byte) error {
+		kind := websocket.MessageText
+		if one.Type == "binary" {
+			kind = websocket.MessageBinary
 		}
-	})
+		if err := s.Write(ctx, kind, body); err != nil && ctx.Err() == nil {
+			return errNotOpen
+		}
+		return ctx.Err()
+	}
+	c.end = func(status int, reason string, broken bool) {
+		if broken {
+			_ = s.CloseNow()
+			return
+		}
+		_ = s.Close(websocket.StatusCode(cmp.Or(status, 1000)), reason)
+	}
+	w.work.Go(func() { w.listen(s, c) }) // the handler has returned the connection
+	close(c.ready)
+}
+
+// listen takes what comes on a socket.
+func (w *web) listen(s *websocket.Conn, c *joined) {
+	defer w.leave(c)
+	defer s.CloseNow()
+	defer context.AfterFunc(w.live, func() { c.end(1000, "", false) })()
+	for {
+		kind, p, err := s.Read(context.Background())
+		if err != nil {
+			return
+		}
+		one := transcript.Record{Kind: transcript.Frame, Type: "text", Bytes: p}
+		if kind == websocket.MessageBinary {
+			one.Type = "binary"
+		}
+		w.s.said(c.name, one)
+	}
 }
