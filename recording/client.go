@@ -27,6 +27,7 @@ type ClientView struct {
 	known  bool
 	turned bool           // it was made at the server's end
 	opens  map[string]int // connection → number of its opening, until that is answered
+	left   restorer
 }
 
 // NewClientView returns the view of a recording from which nothing has been read.
@@ -50,7 +51,7 @@ func (v *ClientView) Next() (transcript.Record, error) {
 	if err != nil {
 		return r, err
 	}
-	if v.turned {
+	if r = v.left.restore(r); v.turned {
 		return v.turn(r), nil
 	}
 	if r.Kind == transcript.Closed && strings.HasPrefix(r.Label, "the peer ") { // an intermediary was the target's client

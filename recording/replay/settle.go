@@ -103,6 +103,9 @@ func (p *player) pair(key thread, want, came []message) {
 			return
 		}
 		p.extra(m)
+		if m.repeats() {
+			p.lately[key] = m.sort // once is enough
+		}
 	}
 	missing := func(m message) {
 		if p.o.Words || !m.repeats() || !paired[m.sort] && !cameToo(came, m) {
