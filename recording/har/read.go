@@ -71,12 +71,16 @@ func Read(w io.Writer, r io.Reader, o Options) (Result, error) {
 	if err := from.read(); err != nil {
 		return Result{}, err
 	}
+	all, err := from.records()
+	if err != nil {
+		return Result{}, err
+	}
 	h := recording.Header{Protocol: o.Protocol, URL: origin, Began: from.began, By: o.By, Driver: from.driver()}
 	to, err := recording.NewWriter(w, h, o.Redactor)
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Entries: len(from.taken), Left: len(entries) - len(from.taken)}, to.Add(from.records()...)
+	return Result{Entries: len(from.taken), Left: len(entries) - len(from.taken)}, to.Add(all...)
 }
 
 // decode reads a file.
@@ -252,7 +256,12 @@ func (f *reading) read() error {
 
 // ends is when an entry was over.
 func (e taken) ends() time.Time {
-	return e.began.Add(time.Duration(max(e.Time, 0) * float64(time.Millisecond)))
+	return e.began.Add(lasting(e.Time))
+}
+
+// lasting is a time in milliseconds; what is longer than a file may be stands for a little more than that.
+func lasting(ms float64) time.Duration {
+	return time.Duration(min(max(ms, 0), float64(longest.Milliseconds()+1)) * float64(time.Millisecond))
 }
 
 // body returns a text that may be base64.
@@ -314,7 +323,7 @@ func (f *reading) stream(e taken) error {
 	if e.Response.Status != 200 {
 		return f.refused(e, party, of)
 	}
-	opened := e.began.Add(time.Duration(max(e.Timings.Wait, 0) * float64(time.Millisecond)))
+	opened := e.began.Add(lasting(e.Timings.Wait))
 	f.add(opened, of, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Open, Label: "stream",
 		Status: 200, Type: e.Response.Content.MimeType})
 	for _, m := range e.Events {
@@ -351,7 +360,7 @@ func (f *reading) socket(e taken) error {
 	}
 	opened := e.began
 	if len(e.Frames) == 0 || e.Timings.Wait > 0 {
-		opened = opened.Add(time.Duration(max(e.Timings.Wait, 0) * float64(time.Millisecond)))
+		opened = opened.Add(lasting(e.Timings.Wait))
 	}
 	f.add(opened, of, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket",
 		Status: 101})
@@ -383,9 +392,15 @@ func (f *reading) socket(e taken) error {
 	return nil
 }
 
+// longest is how long what is in a file may have taken.
+const (
+	day     = 24 * time.Hour
+	longest = 100 * day
+)
+
 // records returns all records in the order of their times, and numbers them. What was written before another record of
 // the same connection stays before it.
-func (f *reading) records() []transcript.Record {
+func (f *reading) records() ([]transcript.Record, error) {
 	last := map[string]time.Time{}
 	asked := map[int]time.Time{}
 	for i := range f.all {
@@ -405,9 +420,12 @@ func (f *reading) records() []transcript.Record {
 		number[r.n] = i + 1
 		out[i] = r.Record
 		out[i].N, out[i].At = i+1, max(0, r.when.Sub(f.began))
+		if out[i].At > longest {
+			return nil, &Error{"/log/entries", fmt.Sprintf("their times are more than %d days apart", longest/day)}
+		}
 	}
 	for i, r := range f.all {
 		out[i].Reply = number[r.of]
 	}
-	return out
+	return out, nil
 }
