@@ -136,12 +136,25 @@ func (m *Mock) came(in gate.Message) replay.Message {
 
 func isUpgrade(in gate.Message) bool { return strings.EqualFold(in.Header.Get("Upgrade"), "websocket") }
 
-// find returns the recorded act that what came is, and what is known of ids then. Of several it prefers the next one
-// behind what the client did last. The caller holds m.mu.
-func (m *Mock) find(in gate.Message, on *connection, known *replay.IDs) (*act, *replay.IDs) {
+// found is a recorded act that what came is.
+type found struct {
+	*act
+	ids     *replay.IDs // what is known of ids then
+	foreign bool        // it is of another connection, whose ids need not be those of this client
+}
+
+// find returns the recorded act that what came is; its act is nil if there is none. Of several it prefers one of the
+// same connection, and the next one behind what the client did last. The caller holds m.mu.
+func (m *Mock) find(in gate.Message, on *connection, known *replay.IDs) found {
+	best := m.among(in, on, known, false)
+	if best.act == nil && on != nil {
+		best = m.among(in, on, replay.NewIDs(), true)
+	}
+	return best
+}
+
+func (m *Mock) among(in gate.Message, on *connection, known *replay.IDs, foreign bool) (best found) {
 	came := m.came(in)
-	var best *act
-	var learnt *replay.IDs
 	at, like := m.loose, ""
 	if on != nil {
 		at, like = on.at, on.like
@@ -157,15 +170,15 @@ func (m *Mock) find(in gate.Message, on *connection, known *replay.IDs) (*act, *
 		return r
 	}
 	for _, a := range m.index[m.key(in, isUpgrade(in))] {
-		if best != nil && rank(a) >= rank(best) {
+		if foreign && a.asked.Conn == like || best.act != nil && rank(a) >= rank(best.act) {
 			continue
 		}
 		ids := known.Clone()
 		if len(replay.Compare(replay.Read(m.o.Messages, a.asked), came, ids, m.o.Ignore)) == 0 {
-			best, learnt = a, ids
+			best = found{act: a, ids: ids, foreign: foreign}
 		}
 	}
-	return best, learnt
+	return best
 }
 
 // unknown refuses what no recording shows. a is set if only its answer was not recorded.

@@ -83,9 +83,14 @@ func Open(o Options, recordings ...Recording) (*Mock, error) {
 		return nil, errors.New("there is no recording")
 	}
 	m.live, m.stop = context.WithCancel(context.Background())
+	m.mu.Lock() // a client may be faster
+	defer m.mu.Unlock()
 	var err error
-	m.gate, err = gate.New(gate.Options{Addr: o.Addr, Handle: m.handle})
-	return m, err
+	if m.gate, err = gate.New(gate.Options{Addr: o.Addr, Handle: m.handle}); err != nil {
+		m.stop()
+		return nil, err
+	}
+	return m, nil
 }
 
 // URL returns where it listens, without a trailing slash.
@@ -142,17 +147,17 @@ func (m *Mock) closed(name string) {
 // opened accepts or refuses a stream or socket as it was recorded.
 func (m *Mock) opened(ctx context.Context, in gate.Message) gate.Decision {
 	m.mu.Lock()
-	a, known := m.find(in, nil, replay.NewIDs())
-	if a == nil || a.answer == nil {
+	a := m.find(in, nil, replay.NewIDs())
+	if a.act == nil || a.answer == nil {
 		m.mu.Unlock()
-		return m.unknown(in, a)
+		return m.unknown(in, a.act)
 	}
 	if a.answer.Kind != transcript.Open {
-		d := m.reply(in, a, known)
+		d := m.reply(in, a.act, a.ids)
 		m.mu.Unlock()
 		return d
 	}
-	c := &connection{name: in.Conn, like: a.asked.Conn, at: a.place, ids: known, jobs: make(chan []gate.Message, maxJobs),
+	c := &connection{name: in.Conn, like: a.asked.Conn, at: a.place, ids: a.ids, jobs: make(chan []gate.Message, maxJobs),
 		gone: make(chan struct{}), fresh: m.of[a.asked.Conn] != nil}
 	m.here[c.name], m.of[c.like] = c, c
 	m.work.Go(func() { m.deliver(c) })
@@ -170,19 +175,17 @@ func (m *Mock) asked(ctx context.Context, in gate.Message) gate.Decision {
 	if by != nil {
 		known = by.ids
 	}
-	a, learnt := m.find(in, by, known)
-	if a == nil || a.answer == nil {
+	a := m.find(in, by, known)
+	if a.act == nil || a.answer == nil {
 		m.mu.Unlock()
-		return m.unknown(in, a)
+		return m.unknown(in, a.act)
 	}
 	if by == nil {
 		by = m.of[a.asked.Conn]
 	}
-	if by != nil {
-		by.ids, by.at = learnt, a.place
-	}
+	m.did(by, a)
 	m.loose = a.place
-	d := m.reply(in, a, learnt)
+	d := m.reply(in, a.act, a.ids)
 	jobs := m.follow(a, by)
 	m.mu.Unlock()
 	m.give(ctx, jobs)
@@ -208,16 +211,23 @@ func (m *Mock) said(ctx context.Context, in gate.Message) gate.Decision {
 		m.mu.Unlock()
 		return gate.Decision{Drop: true}
 	}
-	a, learnt := m.find(in, on, on.ids)
-	if a == nil {
+	a := m.find(in, on, on.ids)
+	if a.act == nil {
 		m.mu.Unlock()
 		return m.unknown(in, nil)
 	}
-	on.ids, on.at = learnt, a.place
+	m.did(on, a)
 	jobs := m.follow(a, on)
 	m.mu.Unlock()
 	m.give(ctx, jobs)
 	return gate.Decision{Drop: true}
+}
+
+// did notes what a client has done. The caller holds m.mu.
+func (m *Mock) did(on *connection, a found) {
+	if on != nil && !a.foreign {
+		on.ids, on.at = a.ids, a.place
+	}
 }
 
 // job is what a connection is to send.
@@ -227,17 +237,21 @@ type job struct {
 }
 
 // follow returns what the recorded server sent then. by is the connection of who acts. The caller holds m.mu.
-func (m *Mock) follow(a *act, by *connection) []job {
+func (m *Mock) follow(a found, by *connection) []job {
 	var jobs []job
 	for _, r := range a.follows {
 		to := m.of[r.Conn]
-		if by != nil && by.like == r.Conn {
+		if by != nil && (by.like == r.Conn || a.foreign && r.Conn == a.asked.Conn) {
 			to = by
 		}
 		if to == nil { // it is not here
 			continue
 		}
-		one := outgoing(r, m.body(to, r))
+		body := m.body(to, r)
+		if to == by && a.foreign {
+			body = a.ids.Renew(m.o.Messages, r)
+		}
+		one := outgoing(r, body)
 		if n := len(jobs); n > 0 && jobs[n-1].to == to {
 			jobs[n-1].what = append(jobs[n-1].what, one)
 			continue
