@@ -196,19 +196,14 @@ ws.onmessage = (event) => {
 // difference for one that does what was recorded, and with one for another.
 func TestReplayServesPython(t *testing.T) {
 	file := kept(t, recorded(t, "agent-select", "sse", switches(`client A switches to "debugger"`,
-		`client A is switched from "general" to "debugger"`, `client A switches to "general"`,
-		`client A is switched from "debugger" to "general"`)...))[0]
+		`client A is switched from "general" to "debugger"`)...))[0]
 	for agent, want := range map[string]int{"debugger": verdict.ExitConformant, "plan": verdict.ExitNonConformant} {
 		c := starts(t, "replay", file, "--serve", "127.0.0.1:0")
 		got := speaks(t, "python3", "-c", `
-import sys, urllib.error
+import sys
 from client import Client
 a = Client(sys.argv[1])
 print(a.switch(sys.argv[2]))
-try:
-    a.switch("general")
-except urllib.error.HTTPError:
-    pass # the recording may have ended before its last answer came
 a.close()
 `, c.first, agent)
 		code, rest := c.ends()

@@ -86,10 +86,10 @@ func (o replayOptions) options() (replay.Options, error) {
 	case o.within <= 0:
 		return out, usagef("--within %s: want a positive duration, such as 10s", o.within)
 	}
-	if host, _, err := net.SplitHostPort(o.serve); o.serve != "" && o.serve != overStdio && (err != nil || !loopback(host)) {
+	host, _, err := net.SplitHostPort(o.serve)
+	if o.serve != "" && o.serve != overStdio && (err != nil || !loopback(host)) {
 		return out, usagef("--serve %s: want an address of loopback, such as 127.0.0.1:3000, or stdio", o.serve)
 	}
-	var err error
 	out.Ignore, err = ignored(o.ignore)
 	return out, err
 }

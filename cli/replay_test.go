@@ -14,6 +14,7 @@ import (
 	"parley/simulator"
 	"parley/steps"
 	"parley/target"
+	"parley/transcript"
 )
 
 // recorded makes a recording of steps with the bundled target of a protocol.
@@ -29,6 +30,17 @@ func recorded(t *testing.T, protocol, driver string, lines ...string) []byte {
 	for _, line := range lines {
 		if done, err := live.Do(t.Context(), line, steps.StepArg{}); err != nil {
 			t.Fatalf("%s: %v %v", line, done, err)
+		}
+	}
+	for r := range live.Transcript().From(0) { // answers may come after the events
+		if r.Kind != transcript.Request || r.Dir != transcript.Sent {
+			continue
+		}
+		if _, err := live.Transcript().Await(t.Context(), r.N, func(a *transcript.Record) bool {
+			return a.Reply == r.N &&
+				a.Kind == transcript.Response
+		}); err != nil {
+			t.Fatal(err)
 		}
 	}
 	var file bytes.Buffer
@@ -51,7 +63,8 @@ func playsAgainst(t *testing.T, file []byte, l target.Launcher, protocol string)
 		t.Fatal(err)
 	}
 	var all []replay.Difference
-	result, err := replay.Against(t.Context(), in, replay.Options{Messages: messages.For(protocol), URL: running.BaseURL(), Within: time.Second,
+	result, err := replay.Against(t.Context(), in, replay.Options{Messages: messages.For(protocol),
+		URL: running.BaseURL(), Within: time.Second,
 		Differs: func(d replay.Difference) { all = append(all, d) }})
 	if err != nil {
 		t.Fatalf("%s: %v", protocol, err)

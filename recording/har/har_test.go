@@ -39,8 +39,8 @@ func converted(t *testing.T, text string, o Options) (recording.Recording, Resul
 // lines renders records without what HAR does not keep.
 func lines(records []transcript.Record) (out []string) {
 	for _, r := range records {
-		out = append(out, strings.TrimSpace(fmt.Sprintf("%d %s %s %s %s %d %s %d %s", r.N, r.At, r.Conn, r.Dir, r.Kind, r.Status,
-			r.Type, r.Reply, r.Bytes)))
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%d %s %s %s %s %d %s %d %s", r.N, r.At, r.Conn, r.Dir, r.Kind,
+			r.Status, r.Type, r.Reply, r.Bytes)))
 	}
 	return out
 }
@@ -114,7 +114,8 @@ func TestRoundTrip(t *testing.T) {
 
 // TestMistakes checks that what is no HAR is refused with its place.
 func TestMistakes(t *testing.T) {
-	const entry = `{"startedDateTime":"2026-11-23T10:00:00Z","request":{"method":"GET","url":"http://a/x"},"response":{"status":200}}`
+	const entry = `{"startedDateTime":"2026-11-23T10:00:00Z","request":{"method":"GET","url":"http://a/x"},` +
+		`"response":{"status":200}}`
 	of := func(entries ...string) string {
 		return `{"log":{"version":"1.2","entries":[` + strings.Join(entries, ",") + `]}}`
 	}
@@ -135,7 +136,8 @@ func TestMistakes(t *testing.T) {
 		"a time": {of(strings.Replace(entry, "2026-11-23", "today", 1)), "",
 			`/log/entries/0/startedDateTime: "todayT10:00:00Z" is no time`},
 		"a URL": {of(strings.Replace(entry, "http://a/x", "/x", 1)), "", `/log/entries/0/request/url: "/x" is not a URL`},
-		"base64": {of(strings.Replace(entry, `"status":200`, `"status":200,"content":{"text":"!","encoding":"base64"}`, 1)), "",
+		"base64": {of(strings.Replace(entry, `"status":200`,
+			`"status":200,"content":{"text":"!","encoding":"base64"}`, 1)), "",
 			"/log/entries/0/response/content/text: it is not base64"},
 		"an encoding": {of(strings.Replace(entry, `"status":200`, `"status":200,"content":{"encoding":"gzip"}`, 1)), "",
 			`/log/entries/0/response/content/encoding: "gzip" is not known`},

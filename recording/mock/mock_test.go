@@ -135,7 +135,8 @@ func TestRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(Options{}, Recording{"a.jsonl", in}); err == nil || !strings.HasPrefix(err.Error(), "a.jsonl: there is no connection") {
+	_, err = Open(Options{}, Recording{"a.jsonl", in})
+	if err == nil || !strings.HasPrefix(err.Error(), "a.jsonl: there is no connection") {
 		t.Error(err)
 	}
 }

@@ -66,6 +66,8 @@ func Against(ctx context.Context, in *recording.Reader, o Options) (Result, erro
 // unreached reports whether a request found nobody, and nobody was found before.
 func (c *client) unreached() bool { return !c.open && c.alone.Load() }
 
+func (c *client) early(context.Context) (bool, error) { return false, nil }
+
 func (c *client) skips(transcript.Record) bool { return false }
 
 func (c *client) paired(_, got message) {

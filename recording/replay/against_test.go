@@ -127,7 +127,8 @@ func TestAtServer(t *testing.T) {
 {"n":3,"at_ms":0,"party":"A 1","dir":"sent","kind":"open","label":"200","status":200,"type":"text/event-stream"}
 {"n":4,"at_ms":0,"party":"A 1","dir":"sent","kind":"event","label":"a","text":"data: {\"type\":\"a\"}\n\n"}
 {"n":5,"at_ms":0,"party":"A","dir":"received","kind":"request","label":"POST /x","text":"{}"}
-{"n":6,"at_ms":0,"party":"A","dir":"sent","kind":"response","label":"POST /x","status":200,"type":"application/json","text":"{\"ok\":true}","to":5}
+{"n":6,"at_ms":0,"party":"A","dir":"sent","kind":"response","status":200,"type":"application/json","to":5,"text":"` +
+		`{\"ok\":true}"}
 {"n":7,"at_ms":1,"party":"A 1","dir":"received","kind":"closed","label":"the target has closed the stream"}
 `
 	p := against(t, text, streaming(t, `{"type":"a"}`), Options{})

@@ -33,7 +33,8 @@ func NewIDs() *IDs { return &IDs{newIDs()} }
 // Clone returns an independent copy.
 func (i *IDs) Clone() *IDs {
 	k := i.known
-	return &IDs{&ids{now: maps.Clone(k.now), then: maps.Clone(k.then), sent: maps.Clone(k.sent), said: maps.Clone(k.said),
+	return &IDs{&ids{now: maps.Clone(k.now), then: maps.Clone(k.then),
+		sent: maps.Clone(k.sent), said: maps.Clone(k.said),
 		oldest: k.oldest.clone(), mine: k.mine.clone(), spoken: k.spoken.clone()}}
 }
 
@@ -44,9 +45,9 @@ func (i *IDs) Renew(set *messages.Set, r transcript.Record) []byte {
 	return i.known.outgoing(rules{set: set}.readFrom(r, messages.Server))
 }
 
-// Compare returns the places at which a message that came is not a recorded one, apart from what may differ: times, ids,
-// and what is ignored. The ids that it learns are added to known, also if there are such places. A model's words may not
-// differ.
+// Compare returns the places at which a message that came is not a recorded one, apart from what may differ: times,
+// ids, and what is ignored. The ids that it learns are added to known, also if there are such places. A model's words
+// may not differ.
 func Compare(recorded, came Message, known *IDs, ignore []Ignore) []Place {
 	c := comparison{ids: known.known, ignore: ignore, exact: true, kind: recorded.m.name}
 	if w, g := queryOf(recorded.m), queryOf(came.m); !known.known.queries(w, g) {

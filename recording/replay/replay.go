@@ -31,6 +31,9 @@ type side interface {
 	thread(transcript.Record) thread
 	// first waits for the other side before the first record is awaited.
 	first(context.Context) error
+	// early plays something of this side that was recorded later, since the other side may wait for it. It reports
+	// whether there was something.
+	early(context.Context) (bool, error)
 	// skips reports whether a record of the other side is not awaited.
 	skips(transcript.Record) bool
 	// paired is told of a message that was recorded and came, and surplus of one that was not recorded.
@@ -41,6 +44,7 @@ type side interface {
 // player plays one side of a recording.
 type player struct {
 	o      Options
+	in     *ahead
 	side   side
 	rules  rules
 	ids    *ids
@@ -57,10 +61,11 @@ type player struct {
 
 // run plays a recording. The errors are those of the recording and of act, and the context's cause.
 func (p *player) run(ctx context.Context, in *recording.ClientView) error {
+	p.in = &ahead{in: in}
 	p.silent, p.lately = map[string]time.Duration{}, map[thread]sort{}
 	began := false
 	for {
-		r, err := in.Next()
+		r, err := p.in.next()
 		if errors.Is(err, io.EOF) {
 			return p.end(ctx, began)
 		}
@@ -125,7 +130,7 @@ func (p *player) expect(ctx context.Context, r transcript.Record) error {
 		return nil
 	}
 	p.batch = append(p.batch, m)
-	if p.size += len(r.Bytes); len(p.batch) >= maxBatch || p.size >= maxBatchBytes {
+	if p.size += len(r.Bytes); p.side.dir() == transcript.Sent || len(p.batch) >= maxBatch || p.size >= maxBatchBytes {
 		return p.settle(ctx)
 	}
 	return nil

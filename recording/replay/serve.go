@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -127,6 +128,21 @@ func (s *server) thread(r transcript.Record) thread {
 // by themselves is answered by the door.
 func (s *server) skips(r transcript.Record) bool {
 	return r.Kind == transcript.Closed || r.Kind == transcript.Request && strings.HasPrefix(r.Label, "OPTIONS ")
+}
+
+// early plays the next message of the server: a client that waits for it was recorded not to wait.
+func (s *server) early(ctx context.Context) (bool, error) {
+	r, ok := s.in.take(func(r transcript.Record) bool {
+		if r.Late || r.Cut > 0 || !played(r, transcript.Sent) || r.Kind == transcript.Closed {
+			return false
+		}
+		_, asked := s.marks[r.Reply]
+		return r.Kind == transcript.Stream || r.Kind == transcript.Frame || asked
+	})
+	if !ok || bytes.Contains(r.Bytes, []byte(transcript.Blank)) {
+		return false, nil
+	}
+	return true, s.act(ctx, r)
 }
 
 func (s *server) paired(want, got message) {

@@ -174,6 +174,24 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
+// TestServeEarly checks that a client which waits for an answer gets it, though the recorded one did not wait.
+func TestServeEarly(t *testing.T) {
+	text := lineup(`{"dir":"sent","kind":"request","label":"GET /a"}`, `{"dir":"sent","kind":"request","label":"GET /b"}`,
+		`{"dir":"sent","kind":"request","label":"GET /a"}`,
+		`{"dir":"received","kind":"response","status":200,"text":"yes","to":1}`,
+		`{"dir":"received","kind":"response","status":201,"text":"yes","to":2}`,
+		`{"dir":"received","kind":"response","status":202,"text":"yes","to":3}`)
+	url, done := serving(t, text, Options{Quiet: 10 * time.Millisecond})
+	for i, at := range []string{"/a", "/b", "/a"} {
+		if got := status(url + at); got != 200+i {
+			t.Errorf("%d: %d", i, got)
+		}
+	}
+	if p := <-done; p.err != nil || len(p.said) > 0 || p.result.Compared != 3 || p.result.Sent != 3 {
+		t.Errorf("%+v", p)
+	}
+}
+
 // TestServeEnds checks that a replay whose client never comes ends with its context, and that an address that is taken
 // is an error.
 func TestServeEnds(t *testing.T) {
@@ -196,8 +214,10 @@ func TestServeEnds(t *testing.T) {
 func TestServeLines(t *testing.T) {
 	text := lineup(`{"party":"bus","dir":"sent","kind":"open","label":"stdio"}`,
 		`{"party":"bus","dir":"received","kind":"open","label":"a new process","to":1}`,
-		`{"party":"bus","dir":"sent","kind":"frame","type":"text","text":"{\"parley\":\"setup\",\"id\":\"m-A1B2C3D4E5\"}"}`,
-		`{"party":"bus","dir":"received","kind":"frame","type":"text","text":"{\"parley\":\"ready\",\"id\":\"m-A1B2C3D4E5\"}"}`,
+		`{"party":"bus","dir":"sent","kind":"frame","type":"text","text":"`+
+			`{\"parley\":\"setup\",\"id\":\"m-A1B2C3D4E5\"}"}`,
+		`{"party":"bus","dir":"received","kind":"frame","type":"text","text":"`+
+			`{\"parley\":\"ready\",\"id\":\"m-A1B2C3D4E5\"}"}`,
 		`{"party":"bus","dir":"sent","kind":"frame","type":"text","text":"{\"parley\":\"fence\"}"}`)
 	in, to := io.Pipe()
 	from, out := io.Pipe()

@@ -52,7 +52,8 @@ func (p *player) await(ctx context.Context, key thread, want []message) (_ []mes
 	limit := deadline.In(p.o.Within)
 	want = p.needed(want)
 	found := 0 // of want, within the first seen of what came
-	for seen := 0; ; {
+	grace := deadline.In(p.o.Quiet)
+	for seen, stuck := 0, false; ; {
 		came, changed := p.came.look(key)
 		if len(came) > seen {
 			limit = deadline.In(p.o.Within)
@@ -65,8 +66,20 @@ func (p *player) await(ctx context.Context, key thread, want []message) (_ []mes
 		if found == len(want) || limit.Over() || len(came) >= maxWaiting {
 			return came, found == len(want), nil
 		}
+		next := limit
+		if !stuck {
+			if grace.Over() {
+				early, err := p.side.early(ctx)
+				if err != nil {
+					return nil, false, err
+				}
+				grace, stuck = deadline.In(p.o.Quiet), !early
+				continue
+			}
+			next = grace
+		}
 		over := make(chan struct{})
-		stop := limit.AfterFunc(func() { close(over) })
+		stop := next.AfterFunc(func() { close(over) })
 		select {
 		case <-changed:
 		case <-over:

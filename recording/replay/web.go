@@ -239,59 +239,67 @@ func (w *web) answer(to http.ResponseWriter, r *http.Request, d decision) {
 	}
 }
 
+// event is one that is being sent.
+type event struct {
+	bytes []byte
+	wrote chan error
+}
+
+// events is an event stream that is open.
+type events struct {
+	next chan event
+	quit chan bool     // true: it breaks off
+	gone chan struct{} // closed when it has ended
+}
+
+func (e *events) send(ctx context.Context, r transcript.Record, body []byte) error {
+	one := event{bytes: block(r, body), wrote: make(chan error, 1)}
+	select {
+	case e.next <- one:
+	case <-e.gone:
+		return errNotOpen
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-one.wrote:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *events) end(_ int, _ string, broken bool) {
+	select {
+	case e.quit <- broken:
+	default:
+	}
+	<-e.gone
+}
+
 // stream serves an event stream until either side ends it.
 func (w *web) stream(to http.ResponseWriter, r *http.Request, d decision) {
-	type event struct {
-		bytes []byte
-		wrote chan error
-	}
-	events, quit := make(chan event), make(chan bool, 1)
-	gone := make(chan struct{})
+	e := &events{next: make(chan event), quit: make(chan bool, 1), gone: make(chan struct{})}
 	c := d.conn
-	c.send, c.end =
-		func(ctx context.Context, one transcript.Record, body []byte) error {
-			e := event{bytes: block(one, body), wrote: make(chan error, 1)}
-			select {
-			case events <- e:
-			case <-gone:
-				return errNotOpen
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			select {
-			case err := <-e.wrote:
-				return err
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		},
-		func(_ int, _ string, broken bool) {
-			select {
-			case quit <- broken:
-			default:
-			}
-			<-gone
-		}
-	close(c.ready)
-	defer close(gone)
+	c.send, c.end = e.send, e.end
+	defer close(e.gone)
 	defer w.leave(c)
 	to.Header().Set("Content-Type", cmp.Or(d.r.Type, "text/event-stream"))
 	to.Header().Set("Cache-Control", "no-store")
 	to.WriteHeader(http.StatusOK)
 	flush := http.NewResponseController(to)
-	if flush.Flush() != nil {
-		return
-	}
-	for {
+	err := flush.Flush()
+	close(c.ready)
+	for err == nil {
 		select {
-		case e := <-events:
-			_, err := to.Write(e.bytes)
+		case one := <-e.next:
+			_, err = to.Write(one.bytes)
 			if err = errors.Join(err, flush.Flush()); err != nil {
-				e.wrote <- errNotOpen
+				one.wrote <- errNotOpen
 				return
 			}
-			e.wrote <- nil
-		case broken := <-quit:
+			one.wrote <- nil
+		case broken := <-e.quit:
 			if broken {
 				panic(http.ErrAbortHandler)
 			}
