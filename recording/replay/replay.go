@@ -192,7 +192,9 @@ func (p *player) drain(conn string, differs bool) {
 		case differs, m.N < p.newest && (m.Kind == transcript.Open || m.Kind == transcript.Request):
 			p.extra(m)
 		default:
-			p.result.Behind++
+			if m.Kind != transcript.Closed { // it ends with the replay
+				p.result.Behind++
+			}
 			p.side.surplus(m)
 		}
 	}
