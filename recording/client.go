@@ -28,6 +28,7 @@ type ClientView struct {
 	turned bool           // it was made at the server's end
 	opens  map[string]int // connection → number of its opening, until that is answered
 	left   restorer
+	pages  map[string]bool // what a browser shows, and its user does: no connections of a protocol
 }
 
 // NewClientView returns the view of a recording from which nothing has been read.
@@ -48,6 +49,9 @@ func (v *ClientView) Next() (transcript.Record, error) {
 		v.look()
 	}
 	r, err := v.take()
+	for err == nil && v.ofPage(r) {
+		r, err = v.take()
+	}
 	if err != nil {
 		return r, err
 	}
@@ -73,6 +77,21 @@ func (v *ClientView) take() (transcript.Record, error) {
 	return v.in.Next()
 }
 
+// ofPage reports whether a record is of a page in a browser, and not of what it says to servers: that is recorded at
+// the server's end.
+func (v *ClientView) ofPage(r transcript.Record) bool {
+	if v.in.Header().Driver != "browser" || r.Conn == "" {
+		return false
+	}
+	if r.Kind == transcript.Open && r.Dir == transcript.Sent && r.Status == 0 {
+		if v.pages == nil {
+			v.pages = map[string]bool{}
+		}
+		v.pages[r.Conn] = true
+	}
+	return v.pages[r.Conn]
+}
+
 // look reads on until it is clear who is the client: who opens a connection, or makes a request.
 func (v *ClientView) look() {
 	v.known = true
@@ -84,7 +103,7 @@ func (v *ClientView) look() {
 		}
 		v.ahead = append(v.ahead, r)
 		switch {
-		case r.Kind != transcript.Open && r.Kind != transcript.Request:
+		case r.Kind != transcript.Open && r.Kind != transcript.Request || v.ofPage(r):
 		case r.Dir == transcript.Sent:
 			return
 		case r.Dir == transcript.Received && r.Kind == transcript.Request || r.Status == 0 && r.Reply == 0:

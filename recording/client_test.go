@@ -75,6 +75,37 @@ func TestClientView(t *testing.T) {
 	}
 }
 
+// TestPage checks that of the recording of a page, what it says to servers is read.
+func TestPage(t *testing.T) {
+	in, err := NewReader(strings.NewReader(`{"parley":"recording","version":1,"driver":"browser"}
+{"n":1,"at_ms":0,"party":"A","dir":"sent","kind":"open","label":"GET http://127.0.0.1:1/"}
+{"n":2,"at_ms":0,"party":"A","dir":"received","kind":"open","label":"page","status":200,"to":1}
+{"n":3,"at_ms":0,"party":"A","dir":"received","kind":"look","text":"{}"}
+{"n":4,"at_ms":0,"party":"A api","dir":"received","kind":"request","label":"GET /events"}
+{"n":5,"at_ms":0,"party":"A api 1","dir":"received","kind":"open","label":"/events","to":4}
+{"n":6,"at_ms":0,"party":"A api 1","dir":"sent","kind":"open","status":200,"type":"text/event-stream"}
+{"n":7,"at_ms":0,"party":"A","dir":"received","kind":"closed","label":"closed by the harness"}
+{"n":8,"at_ms":0,"party":"A api 1","dir":"received","kind":"closed","label":"the target has closed the stream"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := NewClientView(in)
+	var got []string
+	for {
+		r, err := v.Next()
+		if err != nil {
+			break
+		}
+		got = append(got, fmt.Sprintf("%d %s %s %s %s %d", r.N, r.Conn, r.Dir, r.Kind, r.Label, r.Reply))
+	}
+	want := []string{"5 A api 1 sent open GET /events 0", "6 A api 1 received open  5",
+		"8 A api 1 received closed closed by the harness 0"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestRestore checks that what was left out of messages comes back, and that what is not known counts as cut off.
 func TestRestore(t *testing.T) {
 	long := `[` + strings.Repeat(`{"a":"b"},`, 1000) + `{}]`

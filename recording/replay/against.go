@@ -165,6 +165,7 @@ func (c *client) address(recorded string) (string, error) {
 // connect plays the opening of a stream or socket. That it is refused is recorded like any answer.
 func (c *client) connect(ctx context.Context, r transcript.Record) error {
 	c.hang(r.Conn) // it has ended, or the recorded client left it
+	c.drain(r.Conn, false)
 	path, upgrade := strings.CutSuffix(strings.TrimPrefix(r.Label, "GET "), " (upgrade)")
 	o := driver.OpenOptions{Party: r.Conn, Header: c.o.Header}
 	var d driver.Driver = c.sse

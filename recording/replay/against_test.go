@@ -1,12 +1,15 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"parley/protocol/messages"
 )
@@ -92,6 +95,40 @@ func TestPieces(t *testing.T) {
 		if p.err != nil || p.result.Differences != c.differences {
 			t.Errorf("%s: %+v", c.reason, p)
 		}
+	}
+}
+
+// TestGone checks that a server that is gone is not waited for again and again.
+func TestGone(t *testing.T) {
+	lines := []string{`{"party":"A","dir":"sent","kind":"open","label":"GET ws://then/ws (upgrade)"}`,
+		`{"party":"A","dir":"received","kind":"open","status":101,"to":1}`}
+	for range 50 {
+		lines = append(lines, `{"party":"A","dir":"sent","kind":"frame","type":"text","text":"a"}`,
+			`{"party":"A","dir":"received","kind":"frame","type":"text","text":"b"}`)
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		_, _, _ = c.Read(r.Context())
+		_ = c.CloseNow()
+	}))
+	defer web.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	result, err := Against(ctx, reader(t, lineup(lines...)), Options{URL: web.URL, Within: time.Minute})
+	if err != nil || result.Differences < 50 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	url, done := serving(t, lineup(lines...), Options{Within: 100 * time.Millisecond, Quiet: time.Millisecond})
+	c, _, err := websocket.Dial(ctx, url+"/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.CloseNow()
+	if p := <-done; p.err != nil || p.result.Differences < 50 {
+		t.Errorf("%+v", p.result)
 	}
 }
 

@@ -55,6 +55,7 @@ type player struct {
 	silent map[string]time.Duration // recorded connection → when its last record was made
 	lately map[thread]sort          // what was recorded last in a thread, if its number depends on a model
 	at     time.Duration            // when the record was made that was read last
+	tired  bool                     // nothing has come for a long time
 	newest int                      // number of the newest message that was paired with a recorded one
 	result Result
 }

@@ -3,8 +3,10 @@ package replay
 import (
 	"context"
 	"slices"
+	"time"
 
 	"parley/internal/deadline"
+	"parley/transcript"
 )
 
 // settle waits for what the batch says is to come, compares it, and empties the batch.
@@ -49,22 +51,29 @@ func (p *player) unblock(wanted map[thread][]message) {
 // await waits until all that is wanted of a thread has come, in its order but not necessarily alone, or until nothing
 // has come for the limit. It returns what has come, and whether that is all.
 func (p *player) await(ctx context.Context, key thread, want []message) (_ []message, whole bool, _ error) {
-	limit := deadline.In(p.o.Within)
+	limit := deadline.In(p.patience())
 	want = p.needed(want)
 	found := 0 // of want, within the first seen of what came
 	grace := deadline.In(p.o.Quiet)
 	for seen, stuck := 0, false; ; {
 		came, changed := p.came.look(key)
 		if len(came) > seen {
-			limit = deadline.In(p.o.Within)
+			limit = deadline.In(p.patience())
 		}
 		for ; seen < len(came) && found < len(want); seen++ {
 			if came[seen].sort == want[found].sort {
 				found++
 			}
 		}
-		if found == len(want) || limit.Over() || len(came) >= maxWaiting {
+		if len(came) > 0 {
+			p.tired = false
+		}
+		if found == len(want) || over(key, came) || len(came) >= maxWaiting {
 			return came, found == len(want), nil
+		}
+		if limit.Over() {
+			p.tired = len(came) == 0
+			return came, false, nil
 		}
 		next := limit
 		if !stuck {
@@ -78,17 +87,36 @@ func (p *player) await(ctx context.Context, key thread, want []message) (_ []mes
 			}
 			next = grace
 		}
-		over := make(chan struct{})
-		stop := next.AfterFunc(func() { close(over) })
+		rung := make(chan struct{})
+		stop := next.AfterFunc(func() { close(rung) })
 		select {
 		case <-changed:
-		case <-over:
+		case <-rung:
 		case <-ctx.Done():
 			stop()
 			return nil, false, context.Cause(ctx)
 		}
 		stop()
 	}
+}
+
+// patience is how long to wait. Once nothing at all has come for the limit, the other side has probably gone, and gets
+// less time until something comes.
+func (p *player) patience() time.Duration {
+	if p.tired {
+		return min(p.o.Quiet, p.o.Within)
+	}
+	return p.o.Within
+}
+
+// over reports whether nothing more can come in a thread: the connection has ended, or the request is answered.
+func over(key thread, came []message) bool {
+	if len(came) == 0 || key.place != "" {
+		return false
+	}
+	last := came[len(came)-1].Kind
+	return last == transcript.Closed || last == transcript.Failure ||
+		key.reply != 0 && (last == transcript.Response || last == transcript.Open)
 }
 
 // needed returns what has to come: of messages in a row whose number depends on a model, one.
