@@ -241,7 +241,7 @@ func playedAgainst(name string, h recording.Header) (*subject, steps.Protocol, e
 	if _, err := suite.Find(h.Protocol); err != nil {
 		return nil, nil, usagef("the recording is one of the protocol %q, which is not known here", h.Protocol)
 	}
-	sub, err := subjectOf(name, given(h.Protocol), given(h.Role))
+	sub, err := subjectOf(name, given(h.Protocol), nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,10 @@ import (
 // other label of such a record says that the server has, or that it broke off.
 const ByClient = "closed by the harness"
 
+// ByServer is the label of the last record of a connection that the server has ended, where it was recorded at the
+// server's end: with what code is not known.
+const ByServer = "the target closed the connection"
+
 // maxAhead bounds the records that a ClientView reads before it knows at which end they were recorded.
 const maxAhead = 10_000
 
@@ -181,6 +185,6 @@ func closedAtServer(r transcript.Record) transcript.Record {
 		r.Label = ByClient
 		return r
 	}
-	r.Label = "the target closed the connection"
+	r.Label = ByServer
 	return r
 }

@@ -51,10 +51,23 @@ func (m *Mock) read(in *recording.ClientView, name string, n int, size *int) err
 			return fmt.Errorf("the recordings hold more than %d MiB", MaxBytes>>20)
 		}
 		if r.Cut == 0 && !r.Late {
+			m.heard(r)
 			r.Conn = of + r.Conn
 			from.record(r)
 		}
 	}
+}
+
+// maxDrawn bounds the ids that are told from each other by who has drawn them.
+const maxDrawn = 1_000_000
+
+// heard notes the ids in a record by who has said them first.
+func (m *Mock) heard(r transcript.Record) {
+	replay.EachID(r.Bytes, func(id string) {
+		if _, known := m.drawn[id]; !known && len(m.drawn) < maxDrawn {
+			m.drawn[id] = r.Dir == transcript.Received
+		}
+	})
 }
 
 func (f *reading) record(r transcript.Record) {
@@ -159,8 +172,14 @@ func (m *Mock) among(in gate.Message, on *connection, known *replay.IDs, foreign
 	if on != nil {
 		at, like = on.at, on.like
 	}
+	if in.Kind == transcript.Open {
+		at = m.last
+	}
 	rank := func(a *act) int {
 		r := a.place
+		if in.Kind == transcript.Open && m.of[a.asked.Conn] != nil { // somebody plays it
+			r += 2 * len(m.acts)
+		}
 		if a.place <= at {
 			r += len(m.acts)
 		}
@@ -261,14 +280,20 @@ func accepted(in gate.Message, status int) *gate.Message {
 	return out
 }
 
-// outgoing is a recorded message of the server for the gate.
-func outgoing(r transcript.Record, body []byte) gate.Message {
-	one := gate.Message{Kind: r.Kind, Event: r.Type, Binary: r.Type == "binary", Body: body}
+// outgoing is what is sent to a client.
+type outgoing struct {
+	gate.Message
+	broken bool // the connection breaks off
+}
+
+// sent is a recorded message of the server for the gate.
+func sent(r transcript.Record, body []byte) outgoing {
+	one := outgoing{Message: gate.Message{Kind: r.Kind, Event: r.Type, Binary: r.Type == "binary", Body: body}}
 	switch {
 	case r.Kind == transcript.Stream && r.Type == "message":
 		one.Event = ""
 	case r.Kind == transcript.Closed:
-		one.Status = r.Status
+		one.Status, one.broken = r.Status, strings.Contains(r.Label, "broke off")
 		_, quoted, _ := strings.Cut(r.Label, ": ")
 		reason, _ := strconv.Unquote(quoted)
 		one.Body = []byte(reason)

@@ -195,7 +195,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m := &Mock{index: map[string][]*act{}}
+		m := &Mock{index: map[string][]*act{}, drawn: map[string]bool{}}
 		size := 0
 		_ = m.read(recording.NewClientView(in), "a", 0, &size)
 	})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	"parley/driver"
 	"parley/protocol/messages"
 	"parley/recording"
 	"parley/recording/replay"
@@ -43,6 +44,8 @@ type Mock struct {
 	here  map[string]*connection // by name at the gate
 	of    map[string]*connection // by name in the recordings: the one that was opened last
 	loose int                    // place of the last request of a client without a connection
+	last  int                    // place of the last opening
+	drawn map[string]bool        // ids by whether the server has drawn them: no client has said them before
 }
 
 // connection is one that a client has opened.
@@ -53,7 +56,7 @@ type connection struct {
 	ids  *replay.IDs
 	// draws ids anew: another one that was opened alike has the recorded ones
 	fresh bool
-	jobs  chan []gate.Message
+	jobs  chan []outgoing
 	gone  chan struct{} // closed when the client has left
 }
 
@@ -68,7 +71,8 @@ func Open(o Options, recordings ...Recording) (*Mock, error) {
 	if o.Unknown == nil {
 		o.Unknown = func(string) {}
 	}
-	m := &Mock{o: o, index: map[string][]*act{}, here: map[string]*connection{}, of: map[string]*connection{}}
+	m := &Mock{o: o, index: map[string][]*act{}, here: map[string]*connection{},
+		of: map[string]*connection{}, drawn: map[string]bool{}}
 	size := 0
 	for i, one := range recordings {
 		before := len(m.acts)
@@ -157,9 +161,9 @@ func (m *Mock) opened(ctx context.Context, in gate.Message) gate.Decision {
 		m.mu.Unlock()
 		return d
 	}
-	c := &connection{name: in.Conn, like: a.asked.Conn, at: a.place, ids: a.ids, jobs: make(chan []gate.Message, maxJobs),
+	c := &connection{name: in.Conn, like: a.asked.Conn, at: a.place, ids: a.ids, jobs: make(chan []outgoing, maxJobs),
 		gone: make(chan struct{}), fresh: m.of[a.asked.Conn] != nil}
-	m.here[c.name], m.of[c.like] = c, c
+	m.here[c.name], m.of[c.like], m.last = c, c, a.place
 	m.work.Go(func() { m.deliver(c) })
 	jobs := m.follow(a, c)
 	m.mu.Unlock()
@@ -176,19 +180,25 @@ func (m *Mock) asked(ctx context.Context, in gate.Message) gate.Decision {
 		known = by.ids
 	}
 	a := m.find(in, by, known)
-	if a.act == nil || a.answer == nil {
+	if a.act == nil {
 		m.mu.Unlock()
-		return m.unknown(in, a.act)
+		return m.unknown(in, nil)
 	}
 	if by == nil {
 		by = m.of[a.asked.Conn]
 	}
 	m.did(by, a)
 	m.loose = a.place
-	d := m.reply(in, a.act, a.ids)
+	d := gate.Decision{}
+	if a.answer != nil {
+		d = m.reply(in, a.act, a.ids)
+	}
 	jobs := m.follow(a, by)
 	m.mu.Unlock()
 	m.give(ctx, jobs)
+	if a.answer == nil {
+		return m.unknown(in, a.act)
+	}
 	return d
 }
 
@@ -233,7 +243,7 @@ func (m *Mock) did(on *connection, a found) {
 // job is what a connection is to send.
 type job struct {
 	to   *connection
-	what []gate.Message
+	what []outgoing
 }
 
 // follow returns what the recorded server sent then. by is the connection of who acts. The caller holds m.mu.
@@ -251,12 +261,12 @@ func (m *Mock) follow(a found, by *connection) []job {
 		if to == by && a.foreign {
 			body = a.ids.Renew(m.o.Messages, r)
 		}
-		one := outgoing(r, body)
+		one := sent(r, body)
 		if n := len(jobs); n > 0 && jobs[n-1].to == to {
 			jobs[n-1].what = append(jobs[n-1].what, one)
 			continue
 		}
-		jobs = append(jobs, job{to, []gate.Message{one}})
+		jobs = append(jobs, job{to, []outgoing{one}})
 	}
 	return jobs
 }
@@ -264,7 +274,7 @@ func (m *Mock) follow(a found, by *connection) []job {
 // body is what a recorded message of the server is for a connection. The caller holds m.mu.
 func (m *Mock) body(to *connection, r transcript.Record) []byte {
 	if to.fresh {
-		to.ids.Fresh(r.Bytes)
+		to.ids.Fresh(r.Bytes, func(id string) bool { return m.drawn[id] })
 	}
 	return to.ids.Renew(m.o.Messages, r)
 }
@@ -283,14 +293,22 @@ func (m *Mock) give(ctx context.Context, jobs []job) {
 	}
 }
 
-// deliver sends what a connection has to send, until the client leaves.
+// deliver sends what a connection has to send, until either side ends it.
 func (m *Mock) deliver(c *connection) {
 	for {
 		select {
 		case what := <-c.jobs:
 			for _, one := range what {
-				if m.gate.Send(m.live, c.name, gate.Client, one) != nil {
-					break
+				if one.Kind == transcript.Closed {
+					m.closed(c.name)
+				}
+				if one.broken {
+					_ = m.gate.End(c.name, driver.Reset)
+					return
+				}
+				if m.gate.Send(m.live, c.name, gate.Client, one.Message) != nil {
+					m.closed(c.name)
+					return
 				}
 			}
 		case <-c.gone:

@@ -76,17 +76,25 @@ func (i *IDs) Knows(b []byte) bool {
 	return false
 }
 
-// Fresh draws new ids for those in a message of the server that look drawn, if they are not the client's.
-func (i *IDs) Fresh(b []byte) {
+// EachID calls found for each word in a text that looks like an id that was drawn, in order.
+func EachID(b []byte, found func(id string)) {
 	b = timeText.ReplaceAll(b, nil)
 	for at, end := nextWord(b, 0); at < end; at, end = nextWord(b, end) {
-		was := string(b[at:end])
-		if _, known := i.known.now[was]; known || len(was) > maxID || !unmistakable(was) || !drawn(was) {
-			continue
+		if end-at <= maxID && unmistakable(string(b[at:end])) {
+			found(string(b[at:end]))
+		}
+	}
+}
+
+// Fresh draws new ids for those in a message of the server that it has drawn.
+func (i *IDs) Fresh(b []byte, byServer func(id string) bool) {
+	EachID(b, func(was string) {
+		if _, known := i.known.now[was]; known || !byServer(was) {
+			return
 		}
 		is := redrawn(was)
 		i.known.learn(was, was, is, is)
-	}
+	})
 }
 
 // redrawn draws an id of the same form as another.
