@@ -68,8 +68,7 @@ func Compare(recorded, came Message, known *IDs, ignore []Ignore) []Place {
 // Knows reports whether a text has an id that the server has drawn for this client.
 func (i *IDs) Knows(b []byte) bool {
 	for at, end := nextWord(b, 0); at < end; at, end = nextWord(b, end) {
-		id := string(b[at:end])
-		if _, fresh := i.known.then[id]; fresh || i.known.sent[id] {
+		if _, fresh := i.known.then[string(b[at:end])]; fresh || i.known.sent[string(b[at:end])] {
 			return true
 		}
 	}

@@ -21,6 +21,8 @@ type ids struct {
 	oldest ring              // keys of now
 	mine   ring              // keys of sent
 	spoken ring              // of said
+	tried  [][2]string       // what was learnt on trial: keys of now and of then
+	trial  bool
 }
 
 // ring has keys in the order in which they were added.
@@ -89,6 +91,9 @@ func (i *ids) same(scope, recorded, got string, rule bool) bool {
 
 func (i *ids) learn(was, recorded, is, got string) {
 	i.now[was], i.then[is] = got, recorded
+	if i.trial {
+		i.tried = append(i.tried, [2]string{was, is})
+	}
 	if old, full := i.oldest.add(was); full {
 		scope, _, short := strings.Cut(old, "\x00")
 		if !short {
@@ -97,6 +102,19 @@ func (i *ids) learn(was, recorded, is, got string) {
 		delete(i.then, key(scope, i.now[old]))
 		delete(i.now, old)
 	}
+}
+
+// try calls do, and forgets what was learnt meanwhile.
+func (i *ids) try(do func()) {
+	i.trial = true
+	do()
+	i.trial = false
+	for _, two := range i.tried {
+		delete(i.now, two[0])
+		delete(i.then, two[1])
+	}
+	i.oldest.keys = i.oldest.keys[:max(i.oldest.drop, len(i.oldest.keys)-len(i.tried))]
+	i.tried = nil
 }
 
 // ours notes an id that this side has sent. One that the other side has drawn stays the other side's.

@@ -110,6 +110,17 @@ func (w *waiting) take(key thread, n int) {
 	w.tell()
 }
 
+// takeOne removes a message of a thread.
+func (w *waiting) takeOne(key thread, at int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bytes -= len(w.queued[key][at].Bytes)
+	if w.queued[key] = slices.Delete(slices.Clone(w.queued[key]), at, at+1); len(w.queued[key]) == 0 {
+		delete(w.queued, key)
+	}
+	w.tell()
+}
+
 // leave says that a connection ends, or begins anew: what comes on one that ends does not wait for room.
 func (w *waiting) leave(conn string, ends bool) {
 	w.mu.Lock()

@@ -81,6 +81,20 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// TestTry checks that what was learnt on trial is forgotten, and nothing else.
+func TestTry(t *testing.T) {
+	i := newIDs()
+	i.same("a", "1", "2", true)
+	i.try(func() {
+		if !i.same("a", "3", "4", true) {
+			t.Error("it learns nothing on trial")
+		}
+	})
+	if len(i.now) != 1 || len(i.then) != 1 || len(i.oldest.keys) != 1 || !i.same("a", "3", "5", true) {
+		t.Errorf("%v", i.now)
+	}
+}
+
 // TestOurs checks that what this side has sent is not taken for what the other side draws.
 func TestOurs(t *testing.T) {
 	r := rules{set: messages.For("session-chat"), from: messages.Server}

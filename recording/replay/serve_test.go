@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,6 +189,27 @@ func TestServeEarly(t *testing.T) {
 		}
 	}
 	if p := <-done; p.err != nil || len(p.said) > 0 || p.result.Compared != 3 || p.result.Sent != 3 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestServeOrder checks that requests to one place are told from each other by their content, whichever comes first.
+func TestServeOrder(t *testing.T) {
+	text := lineup(`{"dir":"sent","kind":"request","label":"GET /a?n=1"}`,
+		`{"dir":"received","kind":"response","status":201,"text":"yes","to":1}`,
+		`{"dir":"sent","kind":"request","label":"GET /a?n=2"}`,
+		`{"dir":"received","kind":"response","status":202,"text":"yes","to":3}`)
+	url, done := serving(t, text, Options{Within: time.Minute, Quiet: 3 * time.Second})
+	var both sync.WaitGroup
+	for _, n := range []int{2, 1} {
+		both.Go(func() {
+			if got := status(fmt.Sprintf("%s/a?n=%d", url, n)); got != 200+n {
+				t.Errorf("%d: %d", n, got)
+			}
+		})
+	}
+	both.Wait()
+	if p := <-done; p.err != nil || len(p.said) > 0 || p.result.Compared != 2 {
 		t.Errorf("%+v", p)
 	}
 }

@@ -22,6 +22,14 @@ func (p *player) settle(ctx context.Context) error {
 	}
 	p.batch, p.size = nil, 0
 	for _, key := range order {
+		if key.place != "" {
+			for _, want := range of[key] {
+				if err := p.asked(ctx, key, want, of); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		came, whole, err := p.await(ctx, key, of[key])
 		if err != nil {
 			return err
@@ -46,6 +54,77 @@ func (p *player) unblock(wanted map[thread][]message) {
 		}
 		p.came.take(key, len(all))
 	}
+}
+
+// asked waits for an opening or request, and compares it. The order of those to one place does not count, since they
+// come on connections of their own: of several the one that is most like what was recorded is taken.
+func (p *player) asked(ctx context.Context, key thread, want message, all map[thread][]message) error {
+	limit, grace := deadline.In(p.patience()), deadline.In(p.o.Quiet)
+	stuck := false
+	for {
+		came, changed := p.came.look(key)
+		best, places := p.nearest(want, came)
+		if best >= 0 && (places == 0 || grace.Over()) {
+			p.tired = false
+			p.compare(want, came[best])
+			p.came.takeOne(key, best)
+			return nil
+		}
+		if limit.Over() {
+			p.tired = len(came) == 0
+			p.missing(want)
+			p.unblock(all)
+			return nil
+		}
+		next := limit
+		if best >= 0 || !stuck {
+			next = grace
+		}
+		if best < 0 && !stuck && grace.Over() {
+			early, err := p.side.early(ctx)
+			if err != nil {
+				return err
+			}
+			grace, stuck = deadline.In(p.o.Quiet), !early
+			continue
+		}
+		if err := wait(ctx, changed, next); err != nil {
+			return err
+		}
+	}
+}
+
+// maxLike bounds the messages of which the one that is most like another is sought.
+const maxLike = 64
+
+// nearest returns the index of the message that is most like another, and at how many places it differs; -1 for none.
+func (p *player) nearest(want message, came []message) (best, places int) {
+	best = -1
+	for i, m := range came[:min(len(came), maxLike)] {
+		if m.sort != want.sort {
+			continue
+		}
+		c := comparison{ids: p.ids, ignore: p.o.Ignore, kind: want.name, exact: p.o.Words}
+		p.ids.try(func() { c.messages(want, m) })
+		if best < 0 || len(c.found) < places {
+			best, places = i, len(c.found)
+		}
+	}
+	return best, places
+}
+
+// wait waits for a change, or a deadline.
+func wait(ctx context.Context, changed <-chan struct{}, until deadline.Deadline) error {
+	rung := make(chan struct{})
+	stop := until.AfterFunc(func() { close(rung) })
+	defer stop()
+	select {
+	case <-changed:
+	case <-rung:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // await waits until all that is wanted of a thread has come, in its order but not necessarily alone, or until nothing
@@ -87,16 +166,9 @@ func (p *player) await(ctx context.Context, key thread, want []message) (_ []mes
 			}
 			next = grace
 		}
-		rung := make(chan struct{})
-		stop := next.AfterFunc(func() { close(rung) })
-		select {
-		case <-changed:
-		case <-rung:
-		case <-ctx.Done():
-			stop()
-			return nil, false, context.Cause(ctx)
+		if err := wait(ctx, changed, next); err != nil {
+			return nil, false, err
 		}
-		stop()
 	}
 }
 
