@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"parley/protocol/messages"
 	"parley/recording"
 	"parley/recording/replay"
 	"parley/runner"
 	"parley/simulator"
 	"parley/steps"
 	"parley/target"
+	"parley/transcript"
 )
 
 // recorded makes a recording of steps with the bundled target of a protocol.
@@ -30,6 +32,17 @@ func recorded(t *testing.T, protocol, driver string, lines ...string) []byte {
 			t.Fatalf("%s: %v %v", line, done, err)
 		}
 	}
+	for r := range live.Transcript().From(0) { // answers may come after the events
+		if r.Kind != transcript.Request || r.Dir != transcript.Sent {
+			continue
+		}
+		if _, err := live.Transcript().Await(t.Context(), r.N, func(a *transcript.Record) bool {
+			return a.Reply == r.N &&
+				a.Kind == transcript.Response
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var file bytes.Buffer
 	if err := live.Record(&file); err != nil {
 		t.Fatal(err)
@@ -37,8 +50,8 @@ func recorded(t *testing.T, protocol, driver string, lines ...string) []byte {
 	return file.Bytes()
 }
 
-// playedAgainst replays a recording against what a launcher starts.
-func playedAgainst(t *testing.T, file []byte, l target.Launcher, protocol string) (replay.Result, []replay.Difference) {
+// playsAgainst replays a recording against what a launcher starts.
+func playsAgainst(t *testing.T, file []byte, l target.Launcher, protocol string) (replay.Result, []replay.Difference) {
 	t.Helper()
 	running, err := l.Launch(t.Context(), target.LaunchOptions{})
 	if err != nil {
@@ -50,7 +63,8 @@ func playedAgainst(t *testing.T, file []byte, l target.Launcher, protocol string
 		t.Fatal(err)
 	}
 	var all []replay.Difference
-	result, err := replay.Against(t.Context(), in, replay.Options{URL: running.BaseURL(), Within: time.Second,
+	result, err := replay.Against(t.Context(), in, replay.Options{Messages: messages.For(protocol),
+		URL: running.BaseURL(), Within: time.Second,
 		Differs: func(d replay.Difference) { all = append(all, d) }})
 	if err != nil {
 		t.Fatalf("%s: %v", protocol, err)
@@ -83,7 +97,7 @@ func TestReplayFindsMutants(t *testing.T) {
 			file := recorded(t, c.protocol, c.driver, c.lines...)
 			role := suite.Roles(c.protocol)[0]
 			good := bundle.For(suite.Kinds(), c.protocol, role)
-			result, all := playedAgainst(t, file, good.Launcher, c.protocol)
+			result, all := playsAgainst(t, file, good.Launcher, c.protocol)
 			if result.Sent < 2 || result.Compared < 4 || len(all) > 0 {
 				t.Fatalf("the same server: %+v\n%v", result, all)
 			}
@@ -93,7 +107,7 @@ func TestReplayFindsMutants(t *testing.T) {
 					continue
 				}
 				found++
-				if _, all := playedAgainst(t, file, m.Launch(good.Brain), c.protocol); len(all) == 0 {
+				if _, all := playsAgainst(t, file, m.Launch(good.Brain), c.protocol); len(all) == 0 {
 					t.Errorf("%s is not found", m.ID)
 				}
 			}

@@ -3,16 +3,13 @@
 package mock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"slices"
-	"strings"
 	"sync"
 
+	"parley/driver"
+	"parley/protocol/messages"
 	"parley/recording"
 	"parley/recording/replay"
 	"parley/simulator/gate"
@@ -22,20 +19,15 @@ import (
 // MaxBytes bounds the payloads of all recordings of a Mock.
 const MaxBytes = 256 << 20
 
+// maxJobs bounds what a connection has to send; the client is not read while there is more.
+const maxJobs = 16
+
 // Options configure a Mock.
 type Options struct {
-	Addr    string          // host:port; default a free port of loopback
-	Ignore  []replay.Ignore // members that need not be as recorded for a message to match
-	Unknown func(string)    // is told, on one line, of what no recording shows; may be called concurrently
-}
-
-// act is something that a recorded client did, and what the server did from then on until the client's next act on
-// the connection.
-type act struct {
-	asked   transcript.Record
-	answer  *transcript.Record // to a request, or to the opening of a connection
-	follows []transcript.Record
-	used    int
+	Addr     string          // host:port; default a free port of loopback
+	Messages *messages.Set   // the protocol's; nil: none is known
+	Ignore   []replay.Ignore // members that need not be as recorded for a message to match
+	Unknown  func(string)    // is told, on one line, of what no recording shows; may be called concurrently
 }
 
 // Mock is a server. It is safe for concurrent use.
@@ -46,39 +38,63 @@ type Mock struct {
 	live context.Context // ends with Close
 	stop context.CancelFunc
 
-	mu   sync.Mutex
-	acts []*act
-	here map[string]*connection // by name at the gate
-	of   map[string]*connection // by name in the recordings: the one that was opened last
+	mu    sync.Mutex
+	acts  []*act
+	index map[string][]*act      // by what an act is and where
+	here  map[string]*connection // by name at the gate
+	of    map[string]*connection // by name in the recordings: the one that was opened last
+	loose int                    // place of the last request of a client without a connection
+	last  int                    // place of the last opening
+	drawn map[string]bool        // ids by whether the server has drawn them: no client has said them before
 }
 
 // connection is one that a client has opened.
 type connection struct {
 	name string
 	like string // its name in the recordings
+	at   int    // place of its last act in the recordings
 	ids  *replay.IDs
-	next chan struct{} // closed when everything before has been sent
+	// draws ids anew: another one that was opened alike has the recorded ones
+	fresh bool
+	jobs  chan []outgoing
+	gone  chan struct{} // closed when the client has left
 }
 
-// Open reads recordings, and listens. The error names the recording by its place in the list.
-func Open(o Options, recordings ...*recording.Reader) (*Mock, error) {
+// Recording is one that a Mock answers from.
+type Recording struct {
+	Name string // for people
+	In   *recording.Reader
+}
+
+// Open reads recordings, and listens. The error is that of a recording, with its name, or of the address.
+func Open(o Options, recordings ...Recording) (*Mock, error) {
 	if o.Unknown == nil {
 		o.Unknown = func(string) {}
 	}
-	m := &Mock{o: o, here: map[string]*connection{}, of: map[string]*connection{}}
+	m := &Mock{o: o, index: map[string][]*act{}, here: map[string]*connection{},
+		of: map[string]*connection{}, drawn: map[string]bool{}}
 	size := 0
-	for i, in := range recordings {
-		if err := m.read(in, fmt.Sprintf("%d ", i), &size); err != nil {
-			return nil, fmt.Errorf("recording %d: %w", i+1, err)
+	for i, one := range recordings {
+		before := len(m.acts)
+		if err := m.read(recording.NewClientView(one.In), one.Name, i, &size); err != nil {
+			return nil, fmt.Errorf("%s: %w", one.Name, err)
+		}
+		if len(m.acts) == before {
+			return nil, fmt.Errorf("%s: there is no connection or request in it that could be answered", one.Name)
 		}
 	}
-	if len(m.acts) == 0 {
-		return nil, errors.New("nothing in it was sent by a client (was it recorded at the other end?)")
+	if len(recordings) == 0 {
+		return nil, errors.New("there is no recording")
 	}
 	m.live, m.stop = context.WithCancel(context.Background())
+	m.mu.Lock() // a client may be faster
+	defer m.mu.Unlock()
 	var err error
-	m.gate, err = gate.New(gate.Options{Addr: o.Addr, Handle: m.handle})
-	return m, err
+	if m.gate, err = gate.New(gate.Options{Addr: o.Addr, Handle: m.handle}); err != nil {
+		m.stop()
+		return nil, err
+	}
+	return m, nil
 }
 
 // URL returns where it listens, without a trailing slash.
@@ -91,190 +107,214 @@ func (m *Mock) Close() {
 	m.work.Wait()
 }
 
-// read takes the acts out of a recording. of tells its connections from those of others.
-func (m *Mock) read(in *recording.Reader, of string, size *int) error {
-	last := map[string]*act{} // by connection
-	asked := map[int]*act{}
-	for {
-		r, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if *size += len(r.Bytes); *size > MaxBytes {
-			return fmt.Errorf("the recordings hold more than %d MiB", MaxBytes>>20)
-		}
-		r.Conn = of + r.Conn
-		switch {
-		case r.Late || r.Cut > 0:
-		case r.Dir == transcript.Sent && slices.Contains(clients, r.Kind):
-			one := &act{asked: r}
-			last[r.Conn], asked[r.N] = one, one
-			m.acts = append(m.acts, one)
-		case r.Dir != transcript.Received:
-		case r.Kind == transcript.Open || r.Kind == transcript.Response:
-			if a := asked[r.Reply]; a != nil && (a.answer == nil || r.Kind == transcript.Response) {
-				a.answer = &r
-			}
-		case r.Kind == transcript.Stream || r.Kind == transcript.Frame:
-			if a := last[r.Conn]; a != nil {
-				a.follows = append(a.follows, r)
-			}
-		}
-	}
-}
-
-// clients are the kinds of what a client does.
-var clients = []transcript.Kind{transcript.Open, transcript.Request, transcript.Frame}
-
-// place is the method and path of a request or opening, without the query.
-func place(r transcript.Record) string {
-	method, at, _ := strings.Cut(strings.TrimSuffix(r.Label, " (upgrade)"), " ")
-	if _, rest, is := strings.Cut(at, "://"); is {
-		_, at, _ = strings.Cut(rest, "/")
-		at = "/" + at
-	}
-	at, _, _ = strings.Cut(at, "?")
-	return method + " " + at
-}
-
 // handle is the gate's.
-func (m *Mock) handle(_ context.Context, in gate.Message) gate.Decision {
+func (m *Mock) handle(ctx context.Context, in gate.Message) gate.Decision {
 	if in.From != gate.Client {
 		return gate.Decision{}
 	}
-	came := transcript.Record{Kind: in.Kind, Label: in.Method + " " + in.Path, Bytes: in.Body}
+	if d, is := preflight(in); is {
+		return d
+	}
 	switch in.Kind {
 	case transcript.Closed:
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.here, in.Conn)
-		return gate.Decision{}
+		m.closed(in.Conn)
 	case transcript.Open:
-		return m.opened(in, came)
+		return m.opened(ctx, in)
 	case transcript.Request:
-		a, ids := m.find(came, nil)
-		if a == nil {
-			return m.unknown(in)
-		}
-		m.mu.Lock()
-		to := m.of[a.asked.Conn]
-		m.mu.Unlock()
-		if to != nil {
-			m.send(to, a, ids)
-		}
-		if a.answer == nil {
-			return gate.Decision{Drop: true} // the recorded server did not answer either
-		}
-		return gate.Decision{Reply: reply(*a.answer, ids)}
+		return m.asked(ctx, in)
 	case transcript.Frame:
-		m.mu.Lock()
-		on := m.here[in.Conn]
-		m.mu.Unlock()
-		a, ids := m.find(came, on)
-		if a == nil {
-			return m.unknown(in)
-		}
-		m.send(on, a, ids)
+		return m.said(ctx, in)
 	}
 	return gate.Decision{Drop: true}
 }
 
-// reply makes the gate's answer of a recorded one.
-func reply(r transcript.Record, ids *replay.IDs) *gate.Message {
-	out := &gate.Message{Status: r.Status, Body: ids.Renew(r.Bytes), Header: http.Header{}}
-	if r.Type != "" {
-		out.Header.Set("Content-Type", r.Type)
+// closed forgets a connection.
+func (m *Mock) closed(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.here[name]
+	if c == nil {
+		return
 	}
-	return out
+	delete(m.here, name)
+	close(c.gone)
+	if m.of[c.like] == c {
+		delete(m.of, c.like)
+		for _, other := range m.here { // it may have been opened alike
+			if other.like == c.like {
+				m.of[c.like] = other
+			}
+		}
+	}
 }
 
 // opened accepts or refuses a stream or socket as it was recorded.
-func (m *Mock) opened(in gate.Message, came transcript.Record) gate.Decision {
-	a, ids := m.find(came, nil)
-	if a == nil || a.answer == nil {
-		return m.unknown(in)
-	}
-	if a.answer.Kind == transcript.Response {
-		return gate.Decision{Reply: reply(*a.answer, ids)}
-	}
-	c := &connection{name: in.Conn, like: a.asked.Conn, ids: ids, next: make(chan struct{})}
-	close(c.next)
+func (m *Mock) opened(ctx context.Context, in gate.Message) gate.Decision {
 	m.mu.Lock()
-	m.here[c.name], m.of[c.like] = c, c
+	a := m.find(in, nil, replay.NewIDs())
+	if a.act == nil || a.answer == nil {
+		m.mu.Unlock()
+		return m.unknown(in, a.act)
+	}
+	if a.answer.Kind != transcript.Open {
+		d := m.reply(in, a.act, a.ids)
+		m.mu.Unlock()
+		return d
+	}
+	c := &connection{name: in.Conn, like: a.asked.Conn, at: a.place, ids: a.ids, jobs: make(chan []outgoing, maxJobs),
+		gone: make(chan struct{}), fresh: m.of[a.asked.Conn] != nil}
+	m.here[c.name], m.of[c.like], m.last = c, c, a.place
+	m.work.Go(func() { m.deliver(c) })
+	jobs := m.follow(a, c)
 	m.mu.Unlock()
-	m.send(c, a, ids)
-	return gate.Decision{Reply: &gate.Message{Status: a.answer.Status}}
+	m.give(ctx, jobs)
+	return gate.Decision{Reply: accepted(in, a.answer.Status)}
 }
 
-// unknown refuses what no recording shows.
-func (m *Mock) unknown(in gate.Message) gate.Decision {
-	what := strings.TrimSpace(cmp.Or(strings.TrimSpace(in.Method+" "+in.Path), in.Conn+" message") + " " +
-		replay.TypeOf(in.Body))
-	text := "never shown: " + replay.Shown(what+" "+string(in.Body))
-	m.o.Unknown(text)
-	if in.Kind == transcript.Frame {
+// asked answers a request as it was recorded.
+func (m *Mock) asked(ctx context.Context, in gate.Message) gate.Decision {
+	m.mu.Lock()
+	by := m.byID(in)
+	known := replay.NewIDs()
+	if by != nil {
+		known = by.ids
+	}
+	a := m.find(in, by, known)
+	if a.act == nil {
+		m.mu.Unlock()
+		return m.unknown(in, nil)
+	}
+	if by == nil {
+		by = m.of[a.asked.Conn]
+	}
+	m.did(by, a)
+	m.loose = a.place
+	d := gate.Decision{}
+	if a.answer != nil {
+		d = m.reply(in, a.act, a.ids)
+	}
+	jobs := m.follow(a, by)
+	m.mu.Unlock()
+	m.give(ctx, jobs)
+	if a.answer == nil {
+		return m.unknown(in, a.act)
+	}
+	return d
+}
+
+// byID returns the connection whose ids are in a request; nil if there is none, or only one connection at all.
+func (m *Mock) byID(in gate.Message) *connection {
+	text := append([]byte(in.Path+" "), in.Body...)
+	for _, c := range m.here {
+		if c.ids.Knows(text) {
+			return c
+		}
+	}
+	return nil
+}
+
+// said answers a WebSocket message as it was recorded.
+func (m *Mock) said(ctx context.Context, in gate.Message) gate.Decision {
+	m.mu.Lock()
+	on := m.here[in.Conn]
+	if on == nil {
+		m.mu.Unlock()
 		return gate.Decision{Drop: true}
 	}
-	return gate.Decision{Reply: &gate.Message{Status: http.StatusNotImplemented, Body: []byte(text + "\n"),
-		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}}}
+	a := m.find(in, on, on.ids)
+	if a.act == nil {
+		m.mu.Unlock()
+		return m.unknown(in, nil)
+	}
+	m.did(on, a)
+	jobs := m.follow(a, on)
+	m.mu.Unlock()
+	m.give(ctx, jobs)
+	return gate.Decision{Drop: true}
 }
 
-// find returns the recorded act that what came is, and the ids of the connection. Of several it prefers one of the
-// same connection, and the one that has been used least, in the order of the recordings.
-func (m *Mock) find(came transcript.Record, on *connection) (*act, *replay.IDs) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var best *act
-	var known *replay.IDs
-	rank := func(a *act) int {
-		if on != nil && a.asked.Conn != on.like {
-			return 1<<30 + a.used
-		}
-		return a.used
+// did notes what a client has done. The caller holds m.mu.
+func (m *Mock) did(on *connection, a found) {
+	if on != nil && !a.foreign {
+		on.ids, on.at = a.ids, a.place
 	}
-	for _, a := range m.acts {
-		if a.asked.Kind != came.Kind || came.Kind != transcript.Frame && place(a.asked) != place(came) ||
-			best != nil && rank(a) >= rank(best) {
+}
+
+// job is what a connection is to send.
+type job struct {
+	to   *connection
+	what []outgoing
+}
+
+// follow returns what the recorded server sent then. by is the connection of who acts. The caller holds m.mu.
+func (m *Mock) follow(a found, by *connection) []job {
+	var jobs []job
+	for _, r := range a.follows {
+		to := m.of[r.Conn]
+		if by != nil && (by.like == r.Conn || a.foreign && r.Conn == a.asked.Conn) {
+			to = by
+		}
+		if to == nil { // it is not here
 			continue
 		}
-		ids := replay.NewIDs()
-		if on != nil {
-			ids = on.ids.Clone()
+		body := m.body(to, r)
+		if to == by && a.foreign {
+			body = a.ids.Renew(m.o.Messages, r)
 		}
-		if replay.Same(a.asked.Bytes, came.Bytes, ids, m.o.Ignore) {
-			best, known = a, ids
+		one := sent(r, body)
+		if n := len(jobs); n > 0 && jobs[n-1].to == to {
+			jobs[n-1].what = append(jobs[n-1].what, one)
+			continue
 		}
+		jobs = append(jobs, job{to, []outgoing{one}})
 	}
-	if best != nil {
-		best.used++
-		if on != nil {
-			on.ids = known
-		}
-	}
-	return best, known
+	return jobs
 }
 
-// send sends what follows an act, behind what the connection still has to send.
-func (m *Mock) send(to *connection, a *act, ids *replay.IDs) {
-	m.mu.Lock()
-	before, done := to.next, make(chan struct{})
-	to.next = done
-	m.mu.Unlock()
-	m.work.Go(func() {
-		defer close(done)
-		<-before
-		for _, r := range a.follows {
-			event := r.Type
-			if r.Kind == transcript.Stream && event == "message" {
-				event = ""
-			}
-			if m.gate.Send(m.live, to.name, gate.Client, gate.Message{Kind: r.Kind, Event: event, Binary: r.Type == "binary",
-				Body: ids.Renew(r.Bytes)}) != nil {
-				return
-			}
+// body is what a recorded message of the server is for a connection. The caller holds m.mu.
+func (m *Mock) body(to *connection, r transcript.Record) []byte {
+	if to.fresh {
+		to.ids.Fresh(r.Bytes, func(id string) bool { return m.drawn[id] })
+	}
+	return to.ids.Renew(m.o.Messages, r)
+}
+
+// give queues what is to be sent.
+func (m *Mock) give(ctx context.Context, jobs []job) {
+	for _, j := range jobs {
+		select {
+		case j.to.jobs <- j.what:
+		case <-j.to.gone:
+		case <-ctx.Done():
+			return
+		case <-m.live.Done():
+			return
 		}
-	})
+	}
+}
+
+// deliver sends what a connection has to send, until either side ends it.
+func (m *Mock) deliver(c *connection) {
+	for {
+		select {
+		case what := <-c.jobs:
+			for _, one := range what {
+				if one.Kind == transcript.Closed {
+					m.closed(c.name)
+				}
+				if one.broken {
+					_ = m.gate.End(c.name, driver.Reset)
+					return
+				}
+				if m.gate.Send(m.live, c.name, gate.Client, one.Message) != nil {
+					m.closed(c.name)
+					return
+				}
+			}
+		case <-c.gone:
+			return
+		case <-m.live.Done():
+			return
+		}
+	}
 }

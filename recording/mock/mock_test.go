@@ -3,6 +3,7 @@ package mock
 import (
 	"bytes"
 	_ "embed"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -29,13 +30,13 @@ const head = `{"parley":"recording","version":1,"protocol":"p"}` + "\n"
 // open serves recordings; unknown returns what was never shown so far.
 func open(t *testing.T, texts ...string) (m *Mock, unknown func() string) {
 	t.Helper()
-	var all []*recording.Reader
-	for _, text := range texts {
+	var all []Recording
+	for i, text := range texts {
 		in, err := recording.NewReader(strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, in)
+		all = append(all, Recording{fmt.Sprint(i, ".jsonl"), in})
 	}
 	var mu sync.Mutex
 	var said strings.Builder
@@ -134,7 +135,8 @@ func TestRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(Options{}, in); err == nil || !strings.Contains(err.Error(), "nothing in it was sent") {
+	_, err = Open(Options{}, Recording{"a.jsonl", in})
+	if err == nil || !strings.HasPrefix(err.Error(), "a.jsonl: there is no connection") {
 		t.Error(err)
 	}
 }

@@ -12,41 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/cut"
+	"parley/protocol/messages"
+	"parley/recording"
 	"parley/transcript"
 	wjson "parley/wire/json"
 )
-
-// Difference is one place at which what came is not what was recorded.
-type Difference struct {
-	N        int    // number of the recorded record; 0: nothing like it was recorded
-	Message  string // what it is about, for people: "A event agent_switched"
-	At       string // JSON Pointer into the message; "" for the whole of it, "status", "content type"
-	Recorded string // "" if it was not recorded
-	Came     string // "" if it did not come
-}
-
-// String renders the difference on up to three lines, without a line end. It has no ids and times that are drawn anew.
-func (d Difference) String() string {
-	var b strings.Builder
-	b.WriteString(d.Message)
-	if d.N > 0 {
-		fmt.Fprintf(&b, " (record %d)", d.N)
-	}
-	if d.At != "" {
-		b.WriteString(" at " + d.At)
-	}
-	if d.Recorded != "" {
-		b.WriteString("\n  - " + d.Recorded)
-	}
-	if d.Came != "" {
-		b.WriteString("\n  + " + d.Came)
-	}
-	return b.String()
-}
-
-// maxShown bounds the characters of a value that is shown.
-const maxShown = 400
 
 // Ignore names what may differ: a JSON Pointer with * for any member or index, of one type of message or of all. An
 // empty Pointer is the whole message, which then need not come, and may come unrecorded.
@@ -78,110 +48,174 @@ func (i Ignore) covers(kind string, path []string) bool {
 		func(w, p string) bool { return w == "*" || w == p })
 }
 
-// typeOf returns the type of a message: the first of the members that name it.
-func typeOf(body []byte) string {
-	v, _, err := wjson.Decode(body)
-	o, is := v.(wjson.Object)
-	if err != nil || !is {
-		return ""
-	}
-	for _, name := range []string{"type", "message_type", "event", "kind", "method"} {
-		if s, ok := o[name].(string); ok {
-			return s
-		}
-	}
-	return ""
-}
-
 // comparison compares one recorded message with one that came.
 type comparison struct {
 	ids    *ids
 	ignore []Ignore
+	exact  bool   // a model's words must be equal
 	kind   string // type of the message
 	path   []string
-	found  []Difference
+	found  []Place
 }
 
-// maxDifferences bounds what is said about one message.
-const maxDifferences = 100
+// maxPlaces bounds the places that are kept of one message.
+const maxPlaces = 100
 
 func (c *comparison) differ(recorded, came string) {
-	if len(c.found) < maxDifferences {
-		c.found = append(c.found, Difference{At: wjson.FormatPointer(c.path...), Recorded: recorded, Came: came})
+	if len(c.found) < maxPlaces {
+		c.found = append(c.found, Place{At: wjson.FormatPointer(c.path...), Recorded: recorded, Came: came})
 	}
 }
 
-// records compares two records.
-func (c *comparison) records(want, got transcript.Record) []Difference {
-	if want.Status != got.Status {
-		c.found = append(c.found, Difference{At: "status", Recorded: strconv.Itoa(want.Status),
+// messages compares two messages.
+func (c *comparison) messages(want, got message) []Place {
+	if want.Status != got.Status && (want.Kind != transcript.Closed || want.Label != recording.ByServer) {
+		c.found = append(c.found, Place{At: "status", Recorded: strconv.Itoa(want.Status),
 			Came: strconv.Itoa(got.Status)})
 	}
-	if want.Kind == transcript.Response && media(want.Type) != media(got.Type) ||
-		want.Kind != transcript.Response && want.Kind != transcript.Open && want.Type != got.Type {
-		c.found = append(c.found, Difference{At: "content type", Recorded: cmp.Or(want.Type, "none"),
-			Came: cmp.Or(got.Type, "none")})
+	if w, g := typed(want), typed(got); w != g {
+		c.found = append(c.found, Place{At: "content type", Recorded: cmp.Or(w, "none"), Came: cmp.Or(g, "none")})
 	}
-	if want.Cut > 0 || want.Kind == transcript.Closed || want.Kind == transcript.Failure {
+	if want.Kind == transcript.Request || want.Kind == transcript.Open {
+		if w, g := queryOf(want), queryOf(got); !c.ids.queries(w, g) {
+			c.found = append(c.found, Place{At: "query", Recorded: cmp.Or(w, "none"), Came: cmp.Or(g, "none")})
+		}
+	}
+	if want.Cut > 0 || want.Kind == transcript.Closed || want.Kind == transcript.Failure ||
+		want.Kind == transcript.Open {
 		return c.found
 	}
-	body := c.ids.renew(want.Bytes)
-	w, _, wrong := wjson.Decode(body)
-	g, _, broken := wjson.Decode(got.Bytes)
 	switch {
-	case wrong == nil && broken == nil:
-		c.values(w, g)
-	case !bytes.Equal(body, got.Bytes):
-		c.differ(shown(string(want.Bytes)), shown(string(got.Bytes)))
+	case want.json && got.json:
+		c.values(want.value, got.value, want.rule.Node())
+	case bytes.Equal(want.Bytes, got.Bytes):
+	case want.Type == "binary" || !c.ids.texts(string(want.Bytes), string(got.Bytes)):
+		c.differ(shown(string(want.Bytes)), shown(c.ids.recorded(got.Bytes)))
 	}
 	return c.found
 }
 
-func media(t string) string {
-	if m, _, err := mime.ParseMediaType(t); err == nil {
-		return m
-	}
-	return t
+// queryOf returns the query of a request or opening.
+func queryOf(m message) string {
+	_, query, _ := strings.Cut(strings.TrimSuffix(m.Label, " (upgrade)"), "?")
+	query, _, _ = strings.Cut(query, " ") // what follows is for people
+	return query
 }
 
-func (c *comparison) values(want, got any) {
-	if slices.ContainsFunc(c.ignore, func(i Ignore) bool { return i.covers(c.kind, c.path) }) {
+// typed returns what is compared of a record's type: that of a request is a label for people.
+func typed(m message) string {
+	switch m.Kind {
+	case transcript.Request:
+		return ""
+	case transcript.Response, transcript.Open:
+		if t, _, err := mime.ParseMediaType(m.Type); err == nil {
+			return t
+		}
+	}
+	return m.Type
+}
+
+func (c *comparison) ignored() bool {
+	return slices.ContainsFunc(c.ignore, func(i Ignore) bool { return i.covers(c.kind, c.path) })
+}
+
+func (c *comparison) values(want, got any, n *messages.Node) {
+	if c.ignored() {
 		return
 	}
 	switch w := want.(type) {
 	case wjson.Object:
-		if g, ok := got.(wjson.Object); ok {
-			c.objects(w, g)
+		if g, ok := got.(wjson.Object); ok && !varies(n, messages.Any) {
+			c.objects(w, g, n)
 			return
 		}
 	case []any:
-		if g, ok := got.([]any); ok {
-			c.arrays(w, g)
-			return
-		}
-	case string:
-		if g, ok := got.(string); ok && (w == g || c.mayDiffer(w, g)) {
-			return
-		}
-	case wjson.Number:
-		if g, ok := got.(wjson.Number); ok && (wjson.Equal(w, g) || instant(w) && instant(g) || c.duration()) {
-			return
-		}
-	default:
-		if wjson.Equal(want, got) {
+		if g, ok := got.([]any); ok && !varies(n, messages.Any) {
+			c.arrays(w, g, n)
 			return
 		}
 	}
-	c.differ(shown(c.ids.stable(want)), shown(c.ids.stable(got)))
+	if !c.leaves(want, got, n) {
+		c.differ(shown(wjson.Compact(want)), shown(c.ids.stable(got)))
+	}
+}
+
+func varies(n *messages.Node, as messages.Varies) bool { return n != nil && n.Varies == as }
+
+// leaves reports whether two values without members of interest are the same, or may differ.
+func (c *comparison) leaves(want, got any, n *messages.Node) bool {
+	if n != nil && n.Varies != "" {
+		return c.ruled(want, got, n.Varies)
+	}
+	if n != nil { // the schema names it, and it does not vary
+		w, is := want.(string)
+		g, too := got.(string)
+		if is && too {
+			return w == g || string(c.ids.renew([]byte(w))) == g || strings.Contains(w, transcript.Blank) && c.ids.texts(w, g)
+		}
+		return wjson.Equal(want, got)
+	}
+	switch w := want.(type) {
+	case string:
+		g, ok := got.(string)
+		return ok && c.ids.texts(w, g)
+	case wjson.Number:
+		g, ok := got.(wjson.Number)
+		return ok && (wjson.Equal(w, g) || instant(w) && instant(g) || c.duration())
+	}
+	return wjson.Equal(want, got)
+}
+
+// ruled reports whether two values are the same or differ as a schema allows.
+func (c *comparison) ruled(want, got any, as messages.Varies) bool {
+	if w, is := want.(string); is && strings.Contains(w, transcript.Blank) {
+		g, too := got.(string)
+		return too && c.ids.texts(w, g)
+	}
+	switch as {
+	case messages.ID:
+		w, is := idText(want)
+		g, too := idText(got)
+		if !is || !too || wjson.Kind(want) != wjson.Kind(got) {
+			return wjson.Equal(want, got)
+		}
+		return c.ids.same(scopeOf(c.member()), w, g, true)
+	case messages.Time:
+		w, is := want.(string)
+		g, too := got.(string)
+		if is && too {
+			return isTime(w) == isTime(g)
+		}
+		return wjson.Kind(want) == wjson.Kind(got)
+	case messages.Duration:
+		return wjson.Kind(want) == wjson.Kind(got)
+	case messages.Words:
+		w, is := want.(string)
+		g, too := got.(string)
+		if c.exact || !is || !too {
+			return is == too && (wjson.Equal(want, got) || is && c.ids.texts(w, g) || !is && !c.exact)
+		}
+		return (w == "") == (g == "")
+	default: // messages.Any
+		return !c.exact && (want == nil) == (got == nil) || wjson.Equal(want, got)
+	}
+}
+
+// member is the name of the member that is compared.
+func (c *comparison) member() string {
+	for i := len(c.path) - 1; i >= 0; i-- {
+		if _, err := strconv.Atoi(c.path[i]); err != nil {
+			return c.path[i]
+		}
+	}
+	return ""
 }
 
 // durations are the words by which members name how long something took.
 var durations = regexp.MustCompile(`(?i)^(duration|elapsed|latency|took)(_?(ms|millis|s|sec|seconds))?$`)
 
 // duration reports whether the member that is compared says how long something took.
-func (c *comparison) duration() bool {
-	return len(c.path) > 0 && durations.MatchString(c.path[len(c.path)-1])
-}
+func (c *comparison) duration() bool { return durations.MatchString(c.member()) }
 
 func (c *comparison) inside(token string, do func()) {
 	c.path = append(c.path, token)
@@ -189,30 +223,30 @@ func (c *comparison) inside(token string, do func()) {
 	c.path = c.path[:len(c.path)-1]
 }
 
-func (c *comparison) objects(want, got wjson.Object) {
+func (c *comparison) objects(want, got wjson.Object, n *messages.Node) {
 	names := maps.Clone(want)
 	maps.Copy(names, got)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		w, recorded := want[name]
 		g, came := got[name]
-		c.inside(name, func() { c.members(w, g, recorded, came) })
+		c.inside(name, func() { c.members(w, g, recorded, came, n.Member(name)) })
 	}
 }
 
 // members compares two values of which one may be missing.
-func (c *comparison) members(w, g any, recorded, came bool) {
+func (c *comparison) members(w, g any, recorded, came bool, n *messages.Node) {
 	switch {
 	case recorded && came:
-		c.values(w, g)
-	case slices.ContainsFunc(c.ignore, func(i Ignore) bool { return i.covers(c.kind, c.path) }):
+		c.values(w, g, n)
+	case c.ignored():
 	case recorded:
-		c.differ(shown(c.ids.stable(w)), "")
+		c.differ(shown(wjson.Compact(w)), "")
 	default:
 		c.differ("", shown(c.ids.stable(g)))
 	}
 }
 
-func (c *comparison) arrays(want, got []any) {
+func (c *comparison) arrays(want, got []any, n *messages.Node) {
 	for i := range max(len(want), len(got)) {
 		c.inside(strconv.Itoa(i), func() {
 			var w, g any
@@ -222,25 +256,9 @@ func (c *comparison) arrays(want, got []any) {
 			if i < len(got) {
 				g = got[i]
 			}
-			c.members(w, g, i < len(want), i < len(got))
+			c.members(w, g, i < len(want), i < len(got), n.Item())
 		})
 	}
-}
-
-// mayDiffer reports whether two strings at the same place are both times, both ids of one thing, or what was redacted.
-func (c *comparison) mayDiffer(want, got string) bool {
-	if before, after, hidden := strings.Cut(want, transcript.Blank); hidden {
-		return strings.HasPrefix(got, before) && strings.HasSuffix(got, lastPart(after))
-	}
-	return isTime(want) && isTime(got) || c.ids.learn(want, got)
-}
-
-// lastPart returns what stands behind the last redacted place of a text.
-func lastPart(s string) string {
-	if i := strings.LastIndex(s, transcript.Blank); i >= 0 {
-		return s[i+len(transcript.Blank):]
-	}
-	return s
 }
 
 func isTime(s string) bool {
@@ -260,8 +278,3 @@ func instant(n wjson.Number) bool {
 }
 
 var timeText = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
-
-// shown is a value for people, on one line and bounded; times are left out.
-func shown(s string) string {
-	return cut.Text(transcript.Printable(timeText.ReplaceAllString(s, "«time»")), maxShown)
-}

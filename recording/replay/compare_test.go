@@ -55,7 +55,9 @@ func TestCompare(t *testing.T) {
 		{"no JSON", `hello`, `hullo`, "", ` hello hullo`},
 		{"no longer JSON", `{}`, `{`, "", ` {} {`},
 	} {
-		two := comparison{ids: newIDs(), kind: typeOf([]byte(c.recorded))}
+		var r rules
+		want, got := r.read(frame(c.recorded)), r.read(frame(c.came))
+		two := comparison{ids: newIDs(), kind: want.name}
 		if c.ignore != "" {
 			i, err := ParseIgnore(c.ignore)
 			if err != nil {
@@ -63,11 +65,11 @@ func TestCompare(t *testing.T) {
 			}
 			two.ignore = []Ignore{i}
 		}
-		var got []string
-		for _, d := range two.records(frame(c.recorded), frame(c.came)) {
-			got = append(got, fmt.Sprintf("%s %s %s", d.At, d.Recorded, d.Came))
+		var all []string
+		for _, d := range two.messages(want, got) {
+			all = append(all, fmt.Sprintf("%s %s %s", d.At, d.Recorded, d.Came))
 		}
-		if diff := cmp.Diff(c.want, strings.Join(got, "\n")); diff != "" {
+		if diff := cmp.Diff(c.want, strings.Join(all, "\n")); diff != "" {
 			t.Errorf("%s:\n%s", c.reason, diff)
 		}
 	}
@@ -86,8 +88,8 @@ func TestEnvelope(t *testing.T) {
 		{answer(201, "application/json"), 1},
 		{answer(404, "text/plain"), 2},
 	} {
-		two := comparison{ids: newIDs()}
-		if got := two.records(answer(200, "application/json"), c.came); len(got) != c.want {
+		two, r := comparison{ids: newIDs()}, rules{}
+		if got := two.messages(r.read(answer(200, "application/json")), r.read(c.came)); len(got) != c.want {
 			t.Errorf("%d %s: %v", c.came.Status, c.came.Type, got)
 		}
 	}
@@ -104,9 +106,9 @@ func TestIgnoreRefuses(t *testing.T) {
 
 // TestPair checks which messages are paired.
 func TestPair(t *testing.T) {
-	records := func(types string) (out []transcript.Record) {
+	records := func(types string) (out []message) {
 		for _, name := range types {
-			out = append(out, frame(fmt.Sprintf(`{"type":"%c"}`, name)))
+			out = append(out, rules{}.read(frame(fmt.Sprintf(`{"type":"%c"}`, name))))
 		}
 		return out
 	}
@@ -131,12 +133,12 @@ func TestIDsAreForgotten(t *testing.T) {
 	known := newIDs()
 	id := func(mark string, n int) string { return fmt.Sprintf("%sid%010dx", mark, n) }
 	for n := range 3 * maxIDs {
-		if !known.learn(id("a", n), id("b", n)) {
+		if !known.same("", id("a", n), id("b", n), false) {
 			t.Fatalf("%d was not learnt", n)
 		}
 	}
-	if len(known.now) != maxIDs || len(known.then) != maxIDs || len(known.oldest) > 2*maxIDs {
-		t.Errorf("%d, %d, %d", len(known.now), len(known.then), len(known.oldest))
+	if len(known.now) != maxIDs || len(known.then) != maxIDs || len(known.oldest.keys) > 2*maxIDs {
+		t.Errorf("%d, %d, %d", len(known.now), len(known.then), len(known.oldest.keys))
 	}
 	last := 3*maxIDs - 1
 	if got := string(known.renew([]byte("x/" + id("a", last) + "?"))); got != "x/"+id("b", last)+"?" {

@@ -60,7 +60,7 @@ func long(w io.Writer, n, size int) error {
 
 // TestLong checks that a long recording replays in memory that does not depend on its length.
 func TestLong(t *testing.T) {
-	const messages, size = 2000, 8 << 10 // 32 MiB in all
+	const messages, size = 1000, 8 << 10 // 16 MiB in all
 	from, to := io.Pipe()
 	wrote := make(chan error, 1)
 	go func() { wrote <- to.CloseWithError(long(to, messages, size)) }()

@@ -1,53 +1,19 @@
-// Package replay plays the client of a recording against a live server, and says where what comes differs from what
-// was recorded. Ids that the server draws anew are learnt, and replaced in what is sent afterwards; times may differ.
 package replay
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"parley/driver"
-	"parley/driver/sse"
-	"parley/driver/ws"
 	"parley/internal/deadline"
 	"parley/recording"
 	"parley/transcript"
 )
-
-// Options say how to replay.
-type Options struct {
-	URL          string      // base URL of the server, http or https
-	Header       http.Header // sent with every request
-	Subprotocols []string    // offered by sockets
-	// 2: twice as fast as recorded; 0: each message is sent as soon as what was received before it has come
-	Speed   float64
-	Within  time.Duration // limit for what is to come, from the last thing that came; default 10 s
-	Quiet   time.Duration // how long the end waits for what was not recorded; default 250 ms
-	Ignore  []Ignore
-	Differs func(Difference) // is called for each difference, in order
-}
-
-// Result says what was done.
-type Result struct {
-	Sent        int // messages, opening a connection included
-	Compared    int // messages that came and were compared
-	Differences int
-	// recorded messages that were left out, because Ignore names them; and the answer to the last request, if the
-	// recording ended before it came
-	Ignored int
-}
-
-// ErrUnreachable is returned when no connection to the server could be made.
-var ErrUnreachable = errors.New("the target cannot be reached")
 
 // Bounds of what is compared at a time.
 const (
@@ -55,144 +21,94 @@ const (
 	maxBatchBytes = 8 << 20
 )
 
-// player plays the client of a recording.
+// side is the party that a replay plays.
+type side interface {
+	// dir is that of the other side's records, in a recording.ClientView.
+	dir() transcript.Dir
+	// act plays a record of this side. The errors are those that end the replay.
+	act(context.Context, transcript.Record) error
+	// thread returns where what is recorded is to come.
+	thread(transcript.Record) thread
+	// first waits for the other side before the first record is awaited.
+	first(context.Context) error
+	// early plays something of this side that was recorded later, since the other side may wait for it. It reports
+	// whether there was something.
+	early(context.Context) (bool, error)
+	// skips reports whether a record of the other side is not awaited.
+	skips(transcript.Record) bool
+	// paired is told of a message that was recorded and came, and surplus of one that was not recorded.
+	paired(want, got message)
+	surplus(message)
+}
+
+// player plays one side of a recording.
 type player struct {
 	o      Options
+	in     *ahead
+	side   side
+	rules  rules
 	ids    *ids
 	came   *waiting
-	conns  map[string]driver.Conn
-	sse    *sse.Driver
-	ws     *ws.Driver
-	marks  map[int]int // recorded number of a request → its number now; those that still await an answer
-	recent []int       // the recorded numbers in marks, oldest first
-	batch  []transcript.Record
+	batch  []message
 	size   int // bytes of batch
 	began  time.Time
-	open   bool // a connection was made
-	last   int  // number of the message that was sent last
+	silent map[string]time.Duration // recorded connection → when its last record was made
+	lately map[thread]sort          // what was recorded last in a thread, if its number depends on a model
+	at     time.Duration            // when the record was made that was read last
+	tired  bool                     // nothing has come for a long time
+	newest int                      // number of the newest message that was paired with a recorded one
 	result Result
 }
 
-// Against plays the client's side of a recording that was made at the client's end, as run, connect and simulate make
-// them, against the server at o.URL. Memory does not depend on the length of the recording. Errors: ErrUnreachable;
-// those of the recording; the context's cause.
-func Against(ctx context.Context, in *recording.Reader, o Options) (Result, error) {
-	if o.Within <= 0 {
-		o.Within = 10 * time.Second
-	}
-	if o.Quiet <= 0 {
-		o.Quiet = 250 * time.Millisecond
-	}
-	if o.Differs == nil {
-		o.Differs = func(Difference) {}
-	}
-	p := &player{o: o, ids: newIDs(), came: newWaiting(), conns: map[string]driver.Conn{}, sse: sse.New(),
-		ws: ws.New(o.Subprotocols...), marks: map[int]int{}, began: time.Now()}
-	defer p.close()
-	err := p.play(ctx, in)
-	return p.result, err
-}
-
-func (p *player) close() {
-	for _, c := range p.conns {
-		_ = c.Close(driver.Graceful)
-	}
-	_ = p.sse.Close()
-}
-
-func (p *player) play(ctx context.Context, in *recording.Reader) error {
+// run plays a recording. The errors are those of the recording and of act, and the context's cause.
+func (p *player) run(ctx context.Context, in *recording.ClientView) error {
+	p.in = &ahead{in: in}
+	p.silent, p.lately = map[string]time.Duration{}, map[thread]sort{}
+	began := false
 	for {
-		r, err := in.Next()
+		r, err := p.in.next()
 		if errors.Is(err, io.EOF) {
-			return p.end(ctx)
+			return p.end(ctx, began)
 		}
 		if err != nil {
 			return err
 		}
-		switch {
-		case r.Kind == transcript.Closed && r.Label == byUs || r.Dir == transcript.Sent && played(r.Kind):
-			if err := p.settle(ctx); err != nil {
+		if !began && (r.Kind == transcript.Open || r.Kind == transcript.Request) && r.Dir == transcript.Sent {
+			began = true
+			if err := p.side.first(ctx); err != nil {
 				return err
 			}
-			if err := p.send(ctx, r); err != nil {
-				return err
-			}
-		case compared(r, transcript.Received):
-			if slices.ContainsFunc(p.o.Ignore, func(i Ignore) bool { return i.whole(typeOf(r.Bytes)) }) {
-				p.result.Ignored++
-				continue
-			}
-			p.batch = append(p.batch, r)
-			if p.size += len(r.Bytes); len(p.batch) >= maxBatch || p.size >= maxBatchBytes {
-				if err := p.settle(ctx); err != nil {
-					return err
-				}
-			}
+			p.began = time.Now().Add(-time.Duration(float64(r.At) / max(p.o.Speed, 1e-6)))
+		}
+		if err := p.record(ctx, r); err != nil {
+			return err
 		}
 	}
 }
 
-func played(k transcript.Kind) bool {
-	return k == transcript.Open || k == transcript.Request || k == transcript.Frame || k == transcript.Closed
-}
-
-// end compares what is left, waits for what was not recorded, and says what has come too much.
-func (p *player) end(ctx context.Context) error {
+// record plays a record, or puts it among those that are to come.
+func (p *player) record(ctx context.Context, r transcript.Record) error {
+	p.at = r.At
+	switch {
+	case r.Late || r.Dir == transcript.Noted:
+		return nil
+	case compared(r, p.side.dir()):
+		if p.side.skips(r) {
+			return nil
+		}
+		p.silent[p.side.thread(r).conn] = r.At
+		if r.Kind == transcript.Closed { // nothing can come behind it
+			delete(p.silent, r.Conn)
+		}
+		return p.expect(ctx, r)
+	case !played(r, p.side.dir()):
+		return nil
+	}
 	if err := p.settle(ctx); err != nil {
 		return err
 	}
-	if p.result.Sent == 0 {
-		return errors.New("nothing in it was sent by the client (was it recorded at the other end?)")
-	}
-	quiet, cancel := deadline.WithLimit(ctx, p.o.Quiet)
-	<-quiet.Done()
-	cancel()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	rest, lost := p.came.rest()
-	for _, r := range rest {
-		if r.Kind == transcript.Response && r.Reply == p.last {
-			p.result.Ignored++ // the recording ended before the answer to its last request
-			continue
-		}
-		p.extra(r)
-	}
-	if lost > 0 {
-		p.differs(Difference{Message: fmt.Sprintf("%d more messages came than are kept", lost)})
-	}
-	return nil
-}
-
-func (p *player) differs(d Difference) {
-	p.result.Differences++
-	p.o.Differs(d)
-}
-
-// extra says that a message came which was not recorded.
-func (p *player) extra(r transcript.Record) {
-	kind := typeOf(r.Bytes)
-	if slices.ContainsFunc(p.o.Ignore, func(i Ignore) bool { return i.whole(kind) }) {
-		return
-	}
-	p.differs(Difference{Message: title(r) + " came, and was not recorded",
-		Came: cmp.Or(shown(p.ids.recorded(r.Bytes)), "without content")})
-}
-
-// title names a message for people.
-func title(r transcript.Record) string {
-	return strings.TrimSpace(strings.TrimSpace(r.Conn+" "+string(r.Kind)) + " " + typeOf(r.Bytes))
-}
-
-// send plays one record of the client.
-func (p *player) send(ctx context.Context, r transcript.Record) error {
-	if p.o.Speed > 0 {
-		at := p.began.Add(time.Duration(float64(r.At) / p.o.Speed))
-		select {
-		case <-time.After(time.Until(at)):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	if err := p.pace(ctx, r.At); err != nil {
+		return err
 	}
 	if bytes.Contains(r.Bytes, []byte(transcript.Blank)) || strings.Contains(r.Label, transcript.Blank) {
 		return fmt.Errorf("record %d cannot be sent: a secret was removed from it", r.N)
@@ -201,93 +117,122 @@ func (p *player) send(ctx context.Context, r transcript.Record) error {
 		return fmt.Errorf("record %d cannot be sent: %d bytes of it were not recorded", r.N, r.Cut)
 	}
 	if r.Kind == transcript.Closed {
-		if c := p.conns[r.Conn]; c != nil {
-			delete(p.conns, r.Conn)
-			_ = c.Close(driver.Graceful)
-		}
+		return p.hangUp(ctx, r)
+	}
+	p.silent[p.side.thread(r).conn] = r.At
+	return p.side.act(ctx, r)
+}
+
+// expect puts a record among those that are to come.
+func (p *player) expect(ctx context.Context, r transcript.Record) error {
+	m := p.rules.read(r)
+	if p.ignores(m) {
+		p.result.Ignored++
 		return nil
 	}
-	p.result.Sent++
-	if r.Kind == transcript.Open {
-		return p.connect(ctx, r)
+	p.batch = append(p.batch, m)
+	if p.size += len(r.Bytes); p.side.dir() == transcript.Sent || len(p.batch) >= maxBatch || p.size >= maxBatchBytes {
+		return p.settle(ctx)
 	}
-	c := p.conns[r.Conn]
-	if c == nil {
-		p.differs(Difference{N: r.N, Message: title(r) + " cannot be sent: its connection is not open"})
-		return nil
-	}
-	m := driver.Message{Label: r.Label, Body: p.ids.renew(r.Bytes), Binary: r.Type == "binary"}
-	if r.Kind == transcript.Request {
-		method, path, _ := strings.Cut(r.Label, " ")
-		at, err := p.address(path)
-		if err != nil {
-			return fmt.Errorf("record %d: %w", r.N, err)
-		}
-		m.Method, m.URL, m.Label = method, at, r.Type
-	}
-	mark, err := c.Send(ctx, m)
-	if err != nil {
-		p.differs(Difference{N: r.N, Message: title(r) + " cannot be sent: the connection has ended"})
-		return nil
-	}
-	p.mark(r.N, mark)
-	p.last = mark
 	return nil
 }
 
-// maxMarks bounds the requests of which an answer may still be in the recording.
-const maxMarks = 10_000
-
-func (p *player) mark(recorded, now int) {
-	if p.recent = append(p.recent, recorded); len(p.recent) > maxMarks {
-		delete(p.marks, p.recent[0])
-		p.recent = slices.Clone(p.recent[1:])
-	}
-	p.marks[recorded] = now
+func (p *player) ignores(m message) bool {
+	return m.name != "" && slices.ContainsFunc(p.o.Ignore, func(i Ignore) bool { return i.whole(m.name) })
 }
 
-// address returns where a recorded path, or URL, is now.
-func (p *player) address(recorded string) (string, error) {
-	was, err := url.Parse(string(p.ids.renew([]byte(recorded))))
-	if err != nil {
-		return "", fmt.Errorf("%q is no path", recorded)
+// pace waits until a message is to be sent.
+func (p *player) pace(ctx context.Context, at time.Duration) error {
+	if p.o.Speed <= 0 {
+		return nil
 	}
-	return strings.TrimSuffix(p.o.URL, "/") + was.RequestURI(), nil
-}
-
-// connect plays the opening of a stream or socket. That it is refused is recorded like any answer.
-func (p *player) connect(ctx context.Context, r transcript.Record) error {
-	path, upgrade := strings.CutSuffix(strings.TrimPrefix(r.Label, "GET "), " (upgrade)")
-	at, err := p.address(path)
-	if err != nil {
-		return fmt.Errorf("record %d: %w", r.N, err)
-	}
-	var d driver.Driver = p.sse
-	if upgrade {
-		d = p.ws
-	}
-	limited, cancel := deadline.WithLimit(ctx, p.o.Within)
-	defer cancel()
-	first := 0 // the number of the record by which the driver begins
-	c, err := d.Open(limited, driver.OpenOptions{Party: r.Conn, URL: at, Header: p.o.Header},
-		func(one transcript.Record) int {
-			n := p.came.sink(one)
-			if one.Kind == transcript.Open && one.Dir == transcript.Sent {
-				first = n
-			}
-			return n
-		})
-	p.mark(r.N, first)
-	var refused *driver.OpenError
-	switch {
-	case err == nil:
-		p.conns[r.Conn], p.open = c, true
-	case ctx.Err() != nil:
+	left := time.NewTimer(time.Until(p.began.Add(time.Duration(float64(at) / p.o.Speed))))
+	defer left.Stop()
+	select {
+	case <-left.C:
+		return nil
+	case <-ctx.Done():
 		return context.Cause(ctx)
-	case errors.As(err, &refused) && refused.Status != 0:
-		p.open = true
-	case !p.open:
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+}
+
+// hangUp ends a connection. If the other side had been silent for some time by then, it has to be silent now.
+func (p *player) hangUp(ctx context.Context, r transcript.Record) error {
+	quiet := r.At-p.silent[r.Conn] >= p.o.Quiet
+	delete(p.silent, r.Conn)
+	delete(p.lately, thread{conn: r.Conn})
+	if quiet {
+		if err := p.listen(ctx); err != nil {
+			return err
+		}
+	}
+	p.drain(r.Conn, quiet)
+	if err := p.side.act(ctx, r); err != nil {
+		return err
+	}
+	p.drain(r.Conn, false)
+	return nil
+}
+
+// listen waits for what was not recorded.
+func (p *player) listen(ctx context.Context) error {
+	quiet, cancel := deadline.WithLimit(ctx, p.o.Quiet)
+	defer cancel()
+	<-quiet.Done()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// drain removes what has come too much on a recorded connection, and says so if that is a difference.
+func (p *player) drain(conn string, differs bool) {
+	for _, m := range p.came.drain(conn) {
+		switch {
+		case p.ignores(m):
+		case differs, m.N < p.newest && (m.Kind == transcript.Open || m.Kind == transcript.Request):
+			p.extra(m)
+		default:
+			if m.Kind != transcript.Closed { // it ends with the replay
+				p.result.Behind++
+			}
+			p.side.surplus(m)
+		}
+	}
+}
+
+// end compares what is left, and says what has come too much.
+func (p *player) end(ctx context.Context, began bool) error {
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
+	if !began {
+		return ErrNothing
+	}
+	if err := p.listen(ctx); err != nil {
+		return err
+	}
+	for _, conn := range p.came.conns() {
+		last, heard := p.silent[conn]
+		p.drain(conn, heard && p.at-last >= p.o.Quiet)
+	}
+	return nil
+}
+
+// extra says that a message came which was not recorded.
+func (p *player) extra(m message) {
+	p.side.surplus(m)
+	p.differs(Difference{Message: m.title(), Extra: true, came: &m})
+}
+
+func (p *player) missing(m message) {
+	p.differs(Difference{N: m.N, Message: m.title(), Missing: true, recorded: &m})
+}
+
+func (p *player) differs(d Difference) {
+	p.result.Differences++
+	d.ids = p.ids
+	d.Diff = d.render()
+	d.recorded, d.came, d.ids = nil, nil, nil
+	p.o.Differs(d)
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"slices"
+	"time"
 
 	"parley/internal/deadline"
 	"parley/transcript"
@@ -11,134 +12,281 @@ import (
 // settle waits for what the batch says is to come, compares it, and empties the batch.
 func (p *player) settle(ctx context.Context) error {
 	var order []thread
-	of := map[thread][]transcript.Record{}
-	for _, r := range p.batch {
-		key := thread{conn: r.Conn}
-		if r.Reply != 0 {
-			key.reply = p.marks[r.Reply]
-		}
+	of := map[thread][]message{}
+	for _, m := range p.batch {
+		key := p.side.thread(m.Record)
 		if of[key] == nil {
 			order = append(order, key)
 		}
-		of[key] = append(of[key], r)
+		of[key] = append(of[key], m)
 	}
 	p.batch, p.size = nil, 0
 	for _, key := range order {
-		came, err := p.await(ctx, key, of[key])
+		if key.place != "" {
+			for _, want := range of[key] {
+				if err := p.asked(ctx, key, want, of); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		came, whole, err := p.await(ctx, key, of[key])
 		if err != nil {
 			return err
 		}
 		p.pair(key, of[key], came)
+		if !whole {
+			p.unblock(of)
+		}
 	}
 	return nil
 }
 
-// sort is what a message is taken for: only those of the same sort are compared.
-type sort struct {
-	kind transcript.Kind
-	name string
+// unblock answers what the other side has asked and was not recorded to ask now: it may wait for that.
+func (p *player) unblock(wanted map[thread][]message) {
+	for _, key := range p.came.places() {
+		if wanted[key] != nil {
+			continue
+		}
+		all, _ := p.came.look(key)
+		for _, m := range all {
+			p.extra(m)
+		}
+		p.came.take(key, len(all))
+	}
 }
 
-func sortOf(r transcript.Record) sort {
-	if r.Kind == transcript.Stream || r.Kind == transcript.Frame {
-		return sort{r.Kind, typeOf(r.Bytes)}
+// asked waits for an opening or request, and compares it. The order of those to one place does not count, since they
+// come on connections of their own: of several the one that is most like what was recorded is taken.
+func (p *player) asked(ctx context.Context, key thread, want message, all map[thread][]message) error {
+	limit, grace := deadline.In(p.patience()), deadline.In(p.o.Quiet)
+	stuck := false
+	for {
+		came, changed := p.came.look(key)
+		best, places := p.nearest(want, came)
+		if best >= 0 && (places == 0 || grace.Over()) {
+			p.tired = false
+			p.compare(want, came[best])
+			p.came.takeOne(key, best)
+			return nil
+		}
+		if limit.Over() {
+			p.tired = len(came) == 0
+			p.missing(want)
+			p.unblock(all)
+			return nil
+		}
+		next := limit
+		if best >= 0 || !stuck {
+			next = grace
+		}
+		if best < 0 && !stuck && grace.Over() {
+			early, err := p.side.early(ctx)
+			if err != nil {
+				return err
+			}
+			grace, stuck = deadline.In(p.o.Quiet), !early
+			continue
+		}
+		if err := wait(ctx, changed, next); err != nil {
+			return err
+		}
 	}
-	return sort{kind: r.Kind}
+}
+
+// maxLike bounds the messages of which the one that is most like another is sought.
+const maxLike = 64
+
+// nearest returns the index of the message that is most like another, and at how many places it differs; -1 for none.
+func (p *player) nearest(want message, came []message) (best, places int) {
+	best = -1
+	for i, m := range came[:min(len(came), maxLike)] {
+		if m.sort != want.sort {
+			continue
+		}
+		c := comparison{ids: p.ids, ignore: p.o.Ignore, kind: want.name, exact: p.o.Words}
+		p.ids.try(func() { c.messages(want, m) })
+		if best < 0 || len(c.found) < places {
+			best, places = i, len(c.found)
+		}
+	}
+	return best, places
+}
+
+// wait waits for a change, or a deadline.
+func wait(ctx context.Context, changed <-chan struct{}, until deadline.Deadline) error {
+	rung := make(chan struct{})
+	stop := until.AfterFunc(func() { close(rung) })
+	defer stop()
+	select {
+	case <-changed:
+	case <-rung:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // await waits until all that is wanted of a thread has come, in its order but not necessarily alone, or until nothing
-// has come for the limit. It returns what has come.
-func (p *player) await(ctx context.Context, key thread, want []transcript.Record) ([]transcript.Record, error) {
-	limit := deadline.In(p.o.Within)
-	for seen := 0; ; {
+// has come for the limit. It returns what has come, and whether that is all.
+func (p *player) await(ctx context.Context, key thread, want []message) (_ []message, whole bool, _ error) {
+	limit := deadline.In(p.patience())
+	want = p.needed(want)
+	found := 0 // of want, within the first seen of what came
+	grace := deadline.In(p.o.Quiet)
+	for seen, stuck := 0, false; ; {
 		came, changed := p.came.look(key)
-		if within(want, came) || limit.Over() {
-			return came, nil
-		}
 		if len(came) > seen {
-			seen, limit = len(came), deadline.In(p.o.Within)
+			limit = deadline.In(p.patience())
 		}
-		over := make(chan struct{})
-		stop := limit.AfterFunc(func() { close(over) })
-		select {
-		case <-changed:
-		case <-over:
-		case <-ctx.Done():
-			stop()
-			return nil, context.Cause(ctx)
+		for ; seen < len(came) && found < len(want); seen++ {
+			if came[seen].sort == want[found].sort {
+				found++
+			}
 		}
-		stop()
+		if len(came) > 0 {
+			p.tired = false
+		}
+		if found == len(want) || over(key, came) || len(came) >= maxWaiting {
+			return came, found == len(want), nil
+		}
+		if limit.Over() {
+			p.tired = len(came) == 0
+			return came, false, nil
+		}
+		next := limit
+		if !stuck {
+			if grace.Over() {
+				early, err := p.side.early(ctx)
+				if err != nil {
+					return nil, false, err
+				}
+				grace, stuck = deadline.In(p.o.Quiet), !early
+				continue
+			}
+			next = grace
+		}
+		if err := wait(ctx, changed, next); err != nil {
+			return nil, false, err
+		}
 	}
 }
 
-// within reports whether came has all sorts of want in their order.
-func within(want, came []transcript.Record) bool {
-	for _, w := range want {
-		i := slices.IndexFunc(came, func(c transcript.Record) bool { return sortOf(c) == sortOf(w) })
-		if i < 0 {
-			return false
-		}
-		came = came[i+1:]
+// patience is how long to wait. Once nothing at all has come for the limit, the other side has probably gone, and gets
+// less time until something comes.
+func (p *player) patience() time.Duration {
+	if p.tired {
+		return min(p.o.Quiet, p.o.Within)
 	}
-	return true
+	return p.o.Within
+}
+
+// over reports whether nothing more can come in a thread: the connection has ended, or the request is answered.
+func over(key thread, came []message) bool {
+	if len(came) == 0 || key.place != "" {
+		return false
+	}
+	last := came[len(came)-1].Kind
+	return last == transcript.Closed || last == transcript.Failure ||
+		key.reply != 0 && (last == transcript.Response || last == transcript.Open)
+}
+
+// needed returns what has to come: of messages in a row whose number depends on a model, one.
+func (p *player) needed(want []message) []message {
+	if p.o.Words {
+		return want
+	}
+	var out []message
+	for _, m := range want {
+		if n := len(out); n == 0 || !m.repeats() || out[n-1].sort != m.sort {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // pair compares what was recorded of a thread with what has come. Of all ways to pair messages of the same sort in
 // their order, it takes one with the most pairs. What came behind the last pair stays, since it may be recorded later.
-func (p *player) pair(key thread, want, came []transcript.Record) {
+func (p *player) pair(key thread, want, came []message) {
 	recorded, took := 0, 0
+	paired := map[sort]bool{}
+	extra := func(m message) {
+		if p.ignores(m) || !p.o.Words && m.repeats() && (m.sort == p.lately[key] || recordedToo(want, m)) {
+			p.side.surplus(m)
+			return
+		}
+		p.extra(m)
+		if m.repeats() {
+			p.lately[key] = m.sort // once is enough
+		}
+	}
+	missing := func(m message) {
+		if p.o.Words || !m.repeats() || !paired[m.sort] && !cameToo(came, m) {
+			p.missing(m)
+		}
+	}
 	for _, two := range longest(want, came) {
 		for ; recorded < two[0]; recorded++ {
-			p.missing(want[recorded])
+			missing(want[recorded])
 		}
 		for ; took < two[1]; took++ {
-			p.extra(came[took])
+			extra(came[took])
 		}
+		paired[want[two[0]].sort] = true
 		p.compare(want[two[0]], came[two[1]])
 		recorded, took = two[0]+1, two[1]+1
 	}
 	for ; recorded < len(want); recorded++ {
-		p.missing(want[recorded])
+		missing(want[recorded])
+	}
+	for !p.o.Words && took < len(came) && took > 0 && came[took].repeats() && came[took].sort == came[took-1].sort {
+		took++ // more of what was recorded
+	}
+	if last := want[len(want)-1]; key.reply == 0 && last.repeats() {
+		p.lately[key] = last.sort
+	} else {
+		delete(p.lately, key)
 	}
 	p.came.take(key, took)
 }
 
-func (p *player) missing(w transcript.Record) {
-	p.differs(Difference{N: w.N, Message: title(w) + " did not come",
-		Recorded: shown(string(w.Bytes))})
+func recordedToo(want []message, m message) bool {
+	return slices.ContainsFunc(want, func(w message) bool { return w.sort == m.sort })
 }
 
-func (p *player) compare(want, got transcript.Record) {
+func cameToo(came []message, m message) bool { return recordedToo(came, m) }
+
+func (p *player) compare(want, got message) {
 	p.result.Compared++
-	c := comparison{ids: p.ids, ignore: p.o.Ignore, kind: typeOf(want.Bytes)}
-	for _, d := range c.records(want, got) {
-		d.N, d.Message = want.N, title(want)
-		p.differs(d)
+	p.newest = max(p.newest, got.N)
+	p.side.paired(want, got)
+	c := comparison{ids: p.ids, ignore: p.o.Ignore, kind: want.name, exact: p.o.Words}
+	if places := c.messages(want, got); len(places) > 0 {
+		p.differs(Difference{N: want.N, Message: want.title(), Places: places, recorded: &want, came: &got})
 	}
 }
 
 // longest returns the indices of a longest series of pairs of the same sort, in the order of both. Where both are long,
 // it pairs each with the next of its sort.
-func longest(want, came []transcript.Record) [][2]int {
-	if len(want)*len(came) > maxBatch*maxBatch || within(want, came) {
-		return next(want, came)
+func longest(want, came []message) [][2]int {
+	if pairs := next(want, came); len(pairs) == len(want) || len(want)*len(came) > maxBatch*maxBatch {
+		return pairs
 	}
-	w, c := sorts(want), sorts(came)
-	table := make([][]int, len(w)+1) // pairs among what is behind
+	table := make([][]int, len(want)+1) // pairs among what is behind
 	for i := range table {
-		table[i] = make([]int, len(c)+1)
+		table[i] = make([]int, len(came)+1)
 	}
-	for i := len(w) - 1; i >= 0; i-- {
-		for j := len(c) - 1; j >= 0; j-- {
-			if table[i][j] = max(table[i+1][j], table[i][j+1]); w[i] == c[j] {
+	for i := len(want) - 1; i >= 0; i-- {
+		for j := len(came) - 1; j >= 0; j-- {
+			if table[i][j] = max(table[i+1][j], table[i][j+1]); want[i].sort == came[j].sort {
 				table[i][j] = max(table[i][j], table[i+1][j+1]+1)
 			}
 		}
 	}
 	var out [][2]int
-	for i, j := 0, 0; i < len(w) && j < len(c); {
+	for i, j := 0, 0; i < len(want) && j < len(came); {
 		switch {
-		case w[i] == c[j] && table[i][j] == table[i+1][j+1]+1:
+		case want[i].sort == came[j].sort && table[i][j] == table[i+1][j+1]+1:
 			out = append(out, [2]int{i, j})
 			i, j = i+1, j+1
 		case table[i+1][j] >= table[i][j+1]:
@@ -151,23 +299,14 @@ func longest(want, came []transcript.Record) [][2]int {
 }
 
 // next pairs each with the next of its sort.
-func next(want, came []transcript.Record) [][2]int {
+func next(want, came []message) [][2]int {
 	var out [][2]int
-	c := sorts(came)
 	at := 0
-	for i, w := range sorts(want) {
-		if j := slices.Index(c[at:], w); j >= 0 {
+	for i, w := range want {
+		if j := slices.IndexFunc(came[at:], func(c message) bool { return c.sort == w.sort }); j >= 0 {
 			out = append(out, [2]int{i, at + j})
 			at += j + 1
 		}
-	}
-	return out
-}
-
-func sorts(records []transcript.Record) []sort {
-	out := make([]sort, len(records))
-	for i, r := range records {
-		out[i] = sortOf(r)
 	}
 	return out
 }
