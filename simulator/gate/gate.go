@@ -14,6 +14,7 @@ import (
 
 	"parley/driver"
 	"parley/internal/freeport"
+	"parley/internal/rawhttp"
 )
 
 // Bounds of a Gate: how much a peer may use of its memory.
@@ -49,6 +50,10 @@ type Options struct {
 	// other request. Default: C1, C2, …, and "" for 0. A name that an open stream or socket has gets a number: "A", "A
 	// 2", ….
 	Party func(r *http.Request, n int) string
+
+	// Admit, if not nil, is asked about the head of each request before anything else happens to the request, and may
+	// change it. If it says why the request is refused, the answer is 401 with that text, and nothing is passed on.
+	Admit func(head *rawhttp.Head) (why string)
 
 	// MaxMessage is the longest message in bytes that is examined; default 8 MiB. Longer ones pass unexamined, in
 	// pieces, and are recorded cut.

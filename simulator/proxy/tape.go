@@ -1,0 +1,136 @@
+package proxy
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"parley/monitor"
+	"parley/steps"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// maxPending bounds the requests of a tape that wait for their answers.
+const maxPending = 1000
+
+// tape has the traffic as the tester of one role would have recorded it. Its methods are called by one goroutine at a
+// time, apart from those of t.
+type tape struct {
+	role     *role
+	name     string // of the connection, for a role that connects; "" for all connections
+	t        *transcript.Transcript
+	asked    map[int]pending // by the proxy's number of the record
+	unknown  atomic.Bool     // a request of the protocol came, and nobody knows whose
+	judgedTo int             // how many records there were at the last judgement
+	cost     time.Duration   // of that
+}
+
+// pending is a request, or the opening of a connection, that has not been answered.
+type pending struct {
+	n     int // number of its record on the tape
+	label string
+}
+
+func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcript.Record)) (*tape, error) {
+	one := &tape{role: r, name: name, asked: map[int]pending{}}
+	decode := r.decoder()
+	var err error
+	one.t, err = transcript.NewSpilling(func(rec *transcript.Record) {
+		decode(rec)
+		if correlate != nil {
+			correlate(rec)
+		}
+		if rec.Kind == transcript.Request && rec.Event != nil && rec.Conn == "" && name == "" {
+			one.unknown.Store(true)
+		}
+	}, keep)
+	return one, err
+}
+
+// take appends a record as the client's end has it. n is the proxy's number of it.
+func (one *tape) take(r transcript.Record, n int) {
+	if one.role.Side == Client {
+		r = mirrored(r)
+	}
+	was, answers := one.asked[r.Reply]
+	delete(one.asked, r.Reply)
+	r.Reply = was.n
+	if answers && one.role.Side == Client && r.Kind == transcript.Response {
+		r.Label = was.label
+	}
+	at := one.t.Append(r)
+	if (r.Kind == transcript.Request || r.Kind == transcript.Open && !answers) && len(one.asked) < maxPending {
+		one.asked[n] = pending{at, r.Label}
+	}
+}
+
+// mirrored returns a record of the client's end as the server's end has it.
+func mirrored(r transcript.Record) transcript.Record {
+	switch {
+	case r.Kind == transcript.Closed && r.Label == "closed by the harness":
+		r.Label = "the target has ended the connection, or the proxy"
+	case r.Kind == transcript.Closed:
+		r.Dir, r.Label = transcript.Sent, "the peer has ended the connection: "+r.Label
+	case r.Dir == transcript.Sent:
+		r.Dir = transcript.Received
+	case r.Dir == transcript.Received:
+		r.Dir = transcript.Sent
+	}
+	return r
+}
+
+// judge returns what the monitors say of all records so far.
+func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, whole bool) {
+	began := time.Now()
+	defer func() { one.cost = time.Since(began) }()
+	one.judgedTo = one.t.Len()
+	records, whole := one.t.First()
+	last := 0
+	if len(records) > 0 {
+		last = records[len(records)-1].N
+	}
+	witness, filters := one.role.protocol.(steps.Witness)
+	if filters {
+		records = witness.Observed(one.role.Name, records)
+	}
+	monitors := one.role.Monitors
+	if one.unknown.Load() { // who asked is not known, so only what each record says by itself counts
+		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
+	}
+	out, failures = steps.JudgePassively(one.role.env, monitors, records)
+	if whole || filters {
+		return out, failures, whole
+	}
+	more, found := one.beyond(last)
+	return append(out, more...), append(failures, found...), false
+}
+
+// Pages of records beyond those that all monitors see.
+const (
+	pageRecords = 2000
+	shownBefore = 200
+)
+
+// beyond judges the records after a mark by the monitors of single records. It keeps the first failures only.
+func (one *tape) beyond(mark int) (out []verdict.Judgement, failures []steps.Failure) {
+	seen := map[[2]string]bool{}
+	for end := one.t.Len(); mark < end; mark = min(mark+pageRecords, end) {
+		before := max(mark-shownBefore, 0)
+		page := one.t.Page(before, min(mark+pageRecords, end)-before)
+		said, found := steps.JudgeRecords(one.role.env, one.role.Monitors, mark, page)
+		for _, j := range said {
+			if key := [2]string{j.Clause, string(j.Outcome)}; !seen[key] {
+				seen[key] = true
+				out = append(out, j)
+			}
+		}
+		for _, f := range found {
+			if key := [2]string{f.Monitor, f.Clause}; !seen[key] {
+				seen[key] = true
+				failures = append(failures, f)
+			}
+		}
+	}
+	return out, failures
+}
