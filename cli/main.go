@@ -94,6 +94,7 @@ func subcommands(s *streams) []*cobra.Command {
 		initCommand(s),
 		connectCommand(s),
 		simulateCommand(s),
+		proxyCommand(s),
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),

@@ -54,6 +54,9 @@ func aboutRun(r *Results) string {
 	if r.Strict {
 		parts = append(parts, "strict")
 	}
+	if r.Passive {
+		parts = append(parts, "passive")
+	}
 	if r.Selection != "" {
 		parts = append(parts, "only "+r.Selection)
 	}
