@@ -21,15 +21,18 @@ type tape struct {
 	name     string // of the connection, for a role that connects; "" for all connections
 	t        *transcript.Transcript
 	asked    map[int]pending // by the proxy's number of the record
-	unknown  atomic.Bool     // a request of the protocol came, and nobody knows whose
+	orphan   bool            // the last record is a request of the protocol, and nobody knows whose
+	orphans  atomic.Int64    // such requests without an answer
+	unknown  atomic.Bool     // such a request was accepted
 	judgedTo int             // how many records there were at the last judgement
 	cost     time.Duration   // of that
 }
 
 // pending is a request, or the opening of a connection, that has not been answered.
 type pending struct {
-	n     int // number of its record on the tape
-	label string
+	n      int // number of its record on the tape
+	label  string
+	orphan bool
 }
 
 func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcript.Record)) (*tape, error) {
@@ -41,9 +44,7 @@ func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcr
 		if correlate != nil {
 			correlate(rec)
 		}
-		if rec.Kind == transcript.Request && rec.Event != nil && rec.Conn == "" && name == "" {
-			one.unknown.Store(true)
-		}
+		one.orphan = rec.Kind == transcript.Request && rec.Event != nil && rec.Conn == "" && name == ""
 	}, keep)
 	return one, err
 }
@@ -59,9 +60,24 @@ func (one *tape) take(r transcript.Record, n int) {
 	if answers && one.role.Side == Client && r.Kind == transcript.Response {
 		r.Label = was.label
 	}
+	if was.orphan {
+		one.orphans.Add(-1)
+		if r.Kind != transcript.Response || r.Status < 400 {
+			one.unknown.Store(true) // a refused request has no effect on anybody's connection
+		}
+	}
+	one.orphan = false
 	at := one.t.Append(r)
-	if (r.Kind == transcript.Request || r.Kind == transcript.Open && !answers) && len(one.asked) < maxPending {
-		one.asked[n] = pending{at, r.Label}
+	if r.Kind != transcript.Request && (r.Kind != transcript.Open || answers) {
+		return
+	}
+	if len(one.asked) >= maxPending {
+		one.unknown.Store(one.unknown.Load() || one.orphan)
+		return
+	}
+	one.asked[n] = pending{at, r.Label, one.orphan}
+	if one.orphan {
+		one.orphans.Add(1)
 	}
 }
 
@@ -95,7 +111,7 @@ func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, who
 		records = witness.Observed(one.role.Name, records)
 	}
 	monitors := one.role.Monitors
-	if one.unknown.Load() { // who asked is not known, so only what each record says by itself counts
+	if one.unknown.Load() || one.orphans.Load() > 0 { // who asked is not known, so only what each record says by itself counts
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}
 	out, failures = steps.JudgePassively(one.role.env, monitors, records)

@@ -1,6 +1,7 @@
 package agentselect
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -51,12 +52,17 @@ func (b *codec) partyOf(r *transcript.Record, h http.Header, given map[string]st
 				return name
 			}
 		case how.Header != "" && h.Get(how.Header) != "":
-			return given[h.Get(how.Header)]
+			return owner(given, h.Get(how.Header))
 		case how.Body != "" && err == nil:
 			if id, ok := look(body, how.Body); ok {
-				return given[fmt.Sprint(id)]
+				return owner(given, fmt.Sprint(id))
 			}
 		}
 	}
 	return ""
 }
+
+// nobody is the party of a request that names a stream which was never seen.
+const nobody = "nobody"
+
+func owner(given map[string]string, id string) string { return cmp.Or(given[id], nobody) }
