@@ -24,6 +24,10 @@ type Monitor struct {
 	// if others were lost.
 	PerRecord bool
 
+	// Passive says that the monitor can judge traffic that the harness did not cause: it relies on no note, no nonce and
+	// no order that only the harness's own acts give.
+	Passive bool
+
 	// Of names the model of a record, so that a deviation found there by a step ends the model for the monitor too; ""
 	// for none. Nil: steps name it themselves, in Finding.Model.
 	Of func(transcript.Record) string

@@ -29,7 +29,7 @@ func All() []monitor.Monitor {
 	return []monitor.Monitor{
 		{Name: "session-message-shape", Clauses: []string{"SC-038", "SC-039", "SC-040", "SC-043", "SC-044"},
 			Text:  "every message of a session has agent_id, session_id, message_type, message and timestamp in their form",
-			Check: shapes, PerRecord: true},
+			Check: shapes, PerRecord: true, Passive: true},
 		{Name: "session-id-stays", Clauses: []string{"SC-042", "SC-056"},
 			Text: "the session_id of an agent_id, once it is known, is the same in every message until the session may be " +
 				"resumed, and is no agent_id of the client", Check: idStays},
