@@ -17,14 +17,15 @@ func All() []monitor.Monitor {
 	return []monitor.Monitor{
 		{Name: "agent-list-shape", Clauses: []string{"AS-083", "AS-113", "AS-114", "AS-115", "AS-117", "AS-118"},
 			Text:  "every agent_list has its fields, and entries with an id, a name and a description",
-			Check: each(vocab.AgentListEvent, AgentList), PerRecord: true},
+			Check: each(vocab.AgentListEvent, AgentList), PerRecord: true,
+			Passive: true},
 		{Name: "agent-switched-shape", Clauses: []string{"AS-084", "AS-119"},
 			Text: "every agent_switched has its three fields, all strings", Check: each(vocab.AgentSwitchedEvent, Switched),
-			PerRecord: true},
+			PerRecord: true, Passive: true},
 		{Name: "switch-error-shape", Clauses: []string{"AS-051", "AS-085", "AS-113", "AS-114", "AS-115", "AS-120", "AS-121",
 			"AS-122", "AS-124"},
 			Text:  "every error that answers a switch has errorCode and message, and a list only in its right form",
-			Check: switchErrors},
+			Check: switchErrors, Passive: true},
 		{Name: "names-agree", Clauses: []string{"AS-045"},
 			Text: "agent_switched names the agent as the list of the same connection does", Check: namesAgree},
 		{Name: "lists-agree", Clauses: []string{"AS-052"},
@@ -32,7 +33,8 @@ func All() []monitor.Monitor {
 		{Name: "own-connection", Clauses: []string{"AS-059", "AS-095"},
 			Text: "no connection receives a switch that only another one asked for", Check: ownConnection, Of: switchesOn},
 		{Name: "list-before-answers", Clauses: []string{"AS-106"},
-			Text: "nothing that a client sends is answered on its connection before agent_list", Check: listBeforeAnswers},
+			Text: "nothing that a client sends is answered on its connection before agent_list", Check: listBeforeAnswers,
+			Passive: true},
 	}
 }
 
