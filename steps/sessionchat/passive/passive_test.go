@@ -78,7 +78,8 @@ var rows = []struct{ monitor, reason, in, kept, broken string }{
 	{"heartbeats", "not yet answered", "A open\n" + ping, "", ""},
 	{"incomplete-chats", "refused", "A open\n" + turn + `A > chat {"agent_id":"new"}` + "\nA < error {}", "SC-031", ""},
 	{"incomplete-chats", "everything is refused", "A open\n" + `A > chat {"agent_id":"new"}` + "\nA < error {}", "", ""},
-	{"incomplete-chats", "no content", "A open\n" + `A > chat {"agent_id":"new"}` + "\nA < system new s-1: ", "", "SC-031"},
+	{"incomplete-chats", "no content", "A open\n" + `A > chat {"agent_id":"new"}` + "\nA < system new s-1: ", "",
+		"SC-031"},
 	{"incomplete-chats", "no agent_id", "A open\n" + `A > chat {"content":"Hi"}` + "\n" +
 		`A < system {"session_id":"s-1"}`, "", "SC-030"},
 	{"incomplete-chats", "another type", "A open\nA > chit new: Hi\nA < system new s-1: ", "", "SC-029"},
@@ -88,7 +89,8 @@ var rows = []struct{ monitor, reason, in, kept, broken string }{
 		"", "SC-036"},
 	{"interrupts", "refused", "A open\n" + hi + "A < system red s-1: \n" + inter +
 		`A < error {"agent_id":"red","code":"unknown_type"}`, "", "SC-035"},
-	{"interrupts", "it had ended", "A open\n" + turn + inter + `A < error {"agent_id":"red","code":"not_running"}`, "", ""},
+	{"interrupts", "it had ended", "A open\n" + turn + inter + `A < error {"agent_id":"red","code":"not_running"}`,
+		"", ""},
 }
 
 func TestMonitors(t *testing.T) {

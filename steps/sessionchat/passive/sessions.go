@@ -194,8 +194,8 @@ func switches(v *traffic) {
 	})
 }
 
-// swapped judges a whole turn that no chat of its agent_id has caused, while the only open chat of the connection is one
-// of another agent_id and has no message, neither before nor later.
+// swapped judges a whole turn that no chat of its agent_id has caused, while the only open chat of the connection is
+// one of another agent_id and has no message, neither before nor later.
 func (v *traffic) swapped(b *table, r transcript.Record) {
 	var waiting []transcript.Record
 	for _, a := range b.byConn[r.Conn] {
