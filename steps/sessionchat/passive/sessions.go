@@ -23,6 +23,7 @@ type known struct {
 
 // ids judges the session_ids of each connection's sessions: each is assigned to one agent_id, and stays.
 func ids(v *traffic) {
+	agentsForIDs(v)
 	all := map[key]*known{}
 	owner := map[key]string{} // connection and session_id → agent_id
 	v.each(func(b *table, r transcript.Record) {
@@ -46,7 +47,7 @@ func ids(v *traffic) {
 			return
 		}
 		id := text(r, "session_id")
-		if id != "" {
+		if id != "" && id != agent { // a client may take a session_id up as an agent_id
 			v.owned(r, owner, agent, id)
 		}
 		if was == nil {
@@ -59,6 +60,23 @@ func ids(v *traffic) {
 		was.at = r.At
 		if id != "" {
 			was.id, was.fresh = id, false
+		}
+	})
+}
+
+// agentsForIDs finds messages that carry an agent_id of their client as the session_id. One that the server has told as
+// a session_id before may have been taken up by the client.
+func agentsForIDs(v *traffic) {
+	used, told := map[key]bool{}, map[string]bool{}
+	v.each(func(b *table, r transcript.Record) {
+		agent, id := text(r, "agent_id"), text(r, "session_id")
+		switch {
+		case sent(r) && agent != "" && !told[agent] && b.opened[r.Conn]:
+			used[key{r.Conn, agent}] = true
+		case received(r) && id != "" && used[key{r.Conn, id}]:
+			v.broken(r, "a session_id that the backend has assigned, and not an agent_id of the client", "SC-042")
+		case received(r) && id != "":
+			told[id] = true
 		}
 	})
 }
