@@ -153,7 +153,11 @@ func caught(t *testing.T, protocol string) (found, of int) {
 		return !slices.ContainsFunc(m.Clauses, func(id string) bool { return judged[id] })
 	})
 	if os.Getenv("PARLEY_MUTANTS") != "all" {
-		mutants = mutants[:min(len(mutants), 12)]
+		var some []runner.Mutant // neighbours in the catalogue are alike
+		for i := 0; i < len(mutants); i += 14 {
+			some = append(some, mutants[i])
+		}
+		mutants = some
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
