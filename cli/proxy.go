@@ -59,8 +59,8 @@ Exit codes: 1 a MUST is broken · 0 something was judged, and no MUST is broken 
 nothing passed that shows a clause · 2 wrong usage · 3 the address or the command could not be started. With a
 command, its own exit code unless that is 0.`,
 		Example: `  parley proxy --to http://localhost:3000 --listen 127.0.0.1:3001
-  parley proxy --to ws://localhost:3000/chat/ws --protocol session-chat --for 10m
-  parley proxy --protocol session-runtime -- ./orchestrator --stdio`,
+  parley proxy --to ws://localhost:3000/chat/ws --protocol PROTOCOL --for 10m
+  parley proxy --protocol PROTOCOL -- ./my-server --stdio`,
 		Args: func(c *cobra.Command, args []string) error {
 			if at := c.ArgsLenAtDash(); at > 0 || at < 0 && len(args) > 0 {
 				return usagef("%s takes no arguments, found %q (a command follows --)", c.CommandPath(), args[0])
@@ -128,7 +128,7 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	opts.Found, opts.Event = live.found, live.event
 	opts.Ended = func(e proxy.Ended) {
 		collect.Add(runner.Observed{Role: e.Role.Name, Conn: e.Conn, T: e.T, Judged: e.Judged, Failures: e.Failures,
-			Whole: e.Whole, Duration: e.Duration, Redact: e.Redact})
+			Whole: e.Whole, Partly: e.Partly, Duration: e.Duration, Redact: e.Redact})
 	}
 	if o.for_ > 0 {
 		var stop context.CancelFunc

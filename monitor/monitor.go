@@ -24,8 +24,8 @@ type Monitor struct {
 	// if others were lost.
 	PerRecord bool
 
-	// Passive says that it can judge traffic that the harness did not cause: it relies on no remark or act of the
-	// harness, and what it has not seen breaks nothing.
+	// Passive says that the monitor can judge traffic that the harness did not cause: it relies on no note, no nonce and
+	// no order that only the harness's own acts give.
 	Passive bool
 
 	// Of names the model of a record, so that a deviation found there by a step ends the model for the monitor too; ""

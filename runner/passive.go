@@ -65,7 +65,8 @@ type Observed struct {
 	T        *transcript.Transcript
 	Judged   []verdict.Judgement
 	Failures []steps.Failure
-	Whole    bool // all monitors saw all records
+	Whole    bool   // all monitors saw all records
+	Partly   string // why only monitors of single records judged; "" if all did
 	Duration time.Duration
 	Redact   *transcript.Redactor
 }
@@ -93,7 +94,7 @@ func NewPassive(o PassiveOptions) (*Passive, error) {
 		}
 		one := &passiveRun{judging: map[string][]string{}, run: &run{o: ro, protocol: p, role: role, ledger: ledger,
 			concerned: concerned(p, all), redact: transcript.NewRedactor(o.Profile.Secrets...)}}
-		for _, m := range steps.PassiveMonitors(p, role) {
+		for _, m := range steps.PassiveMonitorsOf(p, role) {
 			for _, id := range m.Clauses {
 				one.judging[id] = append(one.judging[id], m.Name)
 			}
@@ -195,6 +196,9 @@ func (one *passiveRun) observed(id string, o Observed, explain string) reports.S
 	if !o.Whole {
 		sc.Notes = append(sc.Notes, fmt.Sprintf("only the first %d records, or %d MiB, were seen by all monitors; those "+
 			"behind, by monitors of single records", transcript.MaxRecords, transcript.MaxBytes>>20))
+	}
+	if o.Partly != "" {
+		sc.Notes = append(sc.Notes, o.Partly)
 	}
 	if lost := o.T.Overflow(); lost > 0 {
 		sc.Notes = append(sc.Notes, fmt.Sprintf("%d records were not kept", lost))

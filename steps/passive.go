@@ -26,11 +26,37 @@ type Witness interface {
 	Observed(role string, records []transcript.Record) []transcript.Record
 }
 
-// PassiveMonitors returns the monitors of targets of a role that can judge traffic which the harness did not cause.
-func PassiveMonitors(p Protocol, role string) []monitor.Monitor {
-	return slices.DeleteFunc(slices.Clone(p.Monitors()), func(m monitor.Monitor) bool {
-		return !m.Passive || !m.For(role)
-	})
+// Apart is an optional interface of protocols in which the connections to a target have nothing to do with each other,
+// for traffic that the harness did not cause. Each is then judged alone.
+type Apart interface {
+	// Apart reports whether that is so for targets of a role.
+	Apart(role string) bool
+}
+
+// Passive is implemented by protocols with monitors that runs do not have: they judge traffic that the harness did not
+// cause, between two foreign parties.
+type Passive interface {
+	Passive() []monitor.Monitor
+}
+
+// PassiveMonitors returns every monitor of a protocol that can judge traffic which the harness did not cause: those of
+// Monitors that are marked as passive, and those of Passive.
+func PassiveMonitors(p Protocol) []monitor.Monitor {
+	var out []monitor.Monitor
+	for _, m := range p.Monitors() {
+		if m.Passive {
+			out = append(out, m)
+		}
+	}
+	if p, ok := p.(Passive); ok {
+		out = append(out, p.Passive()...)
+	}
+	return out
+}
+
+// PassiveMonitorsOf returns those of PassiveMonitors that judge targets of a role.
+func PassiveMonitorsOf(p Protocol, role string) []monitor.Monitor {
+	return slices.DeleteFunc(PassiveMonitors(p), func(m monitor.Monitor) bool { return !m.For(role) })
 }
 
 // JudgePassively has monitors judge records that the harness did not cause, and returns one judgement for each clause

@@ -3,7 +3,9 @@ package verdict
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -15,7 +17,8 @@ type Row struct {
 	Section string `yaml:"section"`
 	Text    string `yaml:"text"`   // the statement, in English
 	Source  string `yaml:"source"` // the sentence in the source document, in the original language
-	// wire, wire+config, wire+model, wire+user, wire+fault, wire+log, wire+page, page, config, model, log, none
+	// What it takes to see it, joined by +: passive (the connection alone, whoever acts on it), wire, page, config, model,
+	// user, fault, log; or none.
 	Observed string   `yaml:"observed"`
 	Status   string   `yaml:"status"` // tested or excluded
 	Reason   string   `yaml:"reason"` // why it is excluded
@@ -29,6 +32,12 @@ type Row struct {
 
 // Tested reports whether scenarios or monitors judge the row.
 func (r Row) Tested() bool { return r.Status == "tested" }
+
+// Passive reports whether monitors can judge the row, or part of it, in traffic that the harness did not cause.
+func (r Row) Passive() bool { return slices.Contains(strings.Split(r.Observed, "+"), "passive") }
+
+// observations are the parts of Row.Observed.
+var observations = []string{"passive", "wire", "page", "config", "model", "user", "fault", "log", "none"}
 
 // Ledger is every clause of one protocol.
 type Ledger struct {
@@ -74,7 +83,14 @@ func (r Row) check() error {
 	for _, l := range Levels {
 		known = known || l == r.Level
 	}
+	for part := range strings.SplitSeq(r.Observed, "+") {
+		if r.Observed != "" && !slices.Contains(observations, part) {
+			return fmt.Errorf("observed is %q; want parts from %s, joined by +", r.Observed, strings.Join(observations, ", "))
+		}
+	}
 	switch {
+	case r.Passive() && r.Status != "tested":
+		return fmt.Errorf("observed is %q, and it is not tested", r.Observed)
 	case !clauseID.MatchString(r.ID):
 		return fmt.Errorf("malformed id")
 	case !known:

@@ -24,6 +24,7 @@ func (p *Proxy) judgeOn() {
 		case <-p.stop:
 			return
 		case <-timer.C:
+		case <-p.many:
 		}
 		began := time.Now()
 		p.look()
@@ -68,6 +69,7 @@ func (p *Proxy) tell(one *tape, failures []steps.Failure) {
 			continue
 		}
 		p.told[key] = true
+		p.broken.Add(1)
 		if p.o.Found != nil {
 			redact := p.secrets.redactor()
 			f.Expected, f.Observed, f.Diff = redact.String(f.Expected), redact.String(f.Observed), redact.String(f.Diff)
@@ -82,7 +84,7 @@ func (p *Proxy) end(one *tape) {
 	p.tell(one, failures)
 	if p.o.Ended != nil {
 		p.o.Ended(Ended{Role: one.role.Role, Conn: one.name, T: one.t, Judged: judged, Failures: failures,
-			Whole: whole && one.t.Overflow() == 0, Duration: time.Since(one.t.Began()), Redact: p.secrets.redactor()})
+			Whole: whole && one.t.Overflow() == 0, Partly: one.partly(), Duration: time.Since(one.t.Began()), Redact: p.secrets.redactor()})
 	}
 	_ = one.t.Close()
 }

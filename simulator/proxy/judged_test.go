@@ -18,7 +18,7 @@ import (
 // tested.
 func TestConforming(t *testing.T) {
 	for protocol, one := range map[string]struct{ role, tags, passes, acts string }{
-		"agent-select":   {"server", "@AS-059 or @AS-051 or @AS-084 or @AS-106", "AS-059", "AS-001"},
+		"agent-select":   {"server", "@AS-059 or @AS-051 or @AS-084 or @AS-106", "AS-084", "AS-001"},
 		"session-chat":   {"server", "@SC-038 or @SC-027", "SC-038", "SC-001"},
 		"external-agent": {"host", "@EA-039 or @EA-043", "EA-018", "EA-017"},
 	} {

@@ -80,7 +80,7 @@ func collecting(t *testing.T, o *proxy.Options, out string) *stand {
 			s.lines = append(s.lines, e.Role.Name+" "+e.Redact.String(r.Line(0)))
 		}
 		s.results.Add(runner.Observed{Role: e.Role.Name, Conn: e.Conn, T: e.T, Judged: e.Judged, Failures: e.Failures,
-			Whole: e.Whole, Duration: e.Duration, Redact: e.Redact})
+			Whole: e.Whole, Partly: e.Partly, Duration: e.Duration, Redact: e.Redact})
 	}
 	o.Event = func(e proxy.Event) {
 		if e.Open {
@@ -195,4 +195,3 @@ func outcomes(res *reports.Results, role string) map[verdict.Outcome][]string {
 	}
 	return out
 }
-

@@ -18,6 +18,9 @@ import (
 // pipeGrace is how long a command may take to end once its stdin is closed, and once more after SIGTERM.
 const pipeGrace = 5 * time.Second
 
+// maxLine is how much of a line is judged; longer ones pass all the same.
+const maxLine = 8 << 20
+
 // PipeOptions say which command speaks, and to whom.
 type PipeOptions struct {
 	Command []string
@@ -91,6 +94,7 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 	go func() {
 		defer close(read)
 		c.copy(c.o.Out, r, transcript.Received)
+		_ = r.Close() // whoever writes to it is told that nobody reads any more
 	}()
 	over := make(chan struct{})
 	ended := make(chan struct{})
@@ -102,9 +106,23 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 	close(over)
 	<-ended
 	procgroup.Kill(c.cmd.Process.Pid) // its children, which may hold its stdout
-	<-read
+	c.drained(ctx, read)
 	c.record(transcript.Received, transcript.Closed, "the target ended: "+c.cmd.ProcessState.String())
 	return exitOf(c.cmd.ProcessState), waited(err)
+}
+
+// drained waits until what the command has written is passed on. Once ctx has ended, a reader of Out that is stuck is
+// not waited for.
+func (c *pipe) drained(ctx context.Context, read <-chan struct{}) {
+	select {
+	case <-read:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-read:
+	case <-time.After(pipeGrace):
+	}
 }
 
 // waited drops the errors of a command that say only how it ended.
@@ -153,7 +171,7 @@ func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) {
 	}
 }
 
-// lines cuts bytes into lines, of which it keeps at most transcript.MaxPayload bytes.
+// lines cuts bytes into lines, of which it keeps at most maxLine bytes each.
 type lines struct {
 	tell func(line []byte, cut int)
 	part []byte
@@ -177,7 +195,7 @@ func (l *lines) feed(b []byte) {
 
 func (l *lines) keep(b []byte) {
 	l.open = l.open || len(b) > 0
-	room := max(0, min(len(b), transcript.MaxPayload-len(l.part)))
+	room := max(0, min(len(b), maxLine-len(l.part)))
 	l.part = append(l.part, b[:room]...)
 	l.cut += len(b) - room
 }

@@ -55,7 +55,8 @@ type Ended struct {
 	T        *transcript.Transcript
 	Judged   []verdict.Judgement
 	Failures []steps.Failure
-	Whole    bool // every monitor saw all records
+	Whole    bool   // every monitor saw all records
+	Partly   string // why only monitors of single records judged; "" if all did
 	Duration time.Duration
 	Redact   *transcript.Redactor
 }
@@ -79,11 +80,19 @@ type Stats struct {
 	Conns    int64 // connections so far
 	Messages int64 // requests, answers, events and frames so far
 	Broken   int   // findings so far
+	Unjudged int64 // connections that were passed on and not judged, because too many came at once
 }
 
-// maxTapes bounds the connections whose targets connect and whose records are kept at once. The oldest is judged and
-// released when there is another.
-const maxTapes = 300
+// maxLinks is how many connections of clients may be open at once; further ones are answered with 503.
+const maxLinks = 1024
+
+// maxTapes is how many connections are kept of roles whose connections are judged alone: the oldest is judged and
+// released soon after there is another. When they come faster than that, at most moreTapes are kept, and further ones
+// are not judged.
+const (
+	maxTapes  = 300
+	moreTapes = 500
+)
 
 // Proxy stands between clients and a server. It is safe for concurrent use.
 type Proxy struct {
@@ -92,23 +101,26 @@ type Proxy struct {
 	began time.Time
 	base  string
 
-	conns, messages atomic.Int64
-	secrets         secrets
-	correlate       func(*transcript.Record, http.Header) string
+	conns, messages  atomic.Int64
+	broken, unjudged atomic.Int64
+	secrets          secrets
+	correlate        func(*transcript.Record, http.Header) string
 
-	mu     sync.Mutex
-	n      int
-	open   map[string]bool
-	all    []*tape          // of roles that listen
-	single []*role          // roles that connect
-	tapes  []*tape          // of their connections, oldest first
-	asked  map[string]asked // requests of unknown parties, by what Party returned
-	asks   int
-	err    error // why records were lost
+	mu      sync.Mutex
+	n       int
+	open    map[string]bool
+	passing map[string]bool  // open connections that are not judged
+	all     []*tape          // of roles that listen
+	single  []*role          // roles that connect
+	tapes   []*tape          // of their connections, oldest first
+	asked   map[string]asked // requests of unknown parties, by what Party returned
+	asks    int
+	err     error // why records were lost
 
 	judging sync.Mutex
 	told    map[[3]string]bool
 	stop    chan struct{}
+	many    chan struct{} // there are more tapes than should be
 	work    sync.WaitGroup
 	once    sync.Once
 }
@@ -129,7 +141,7 @@ func Open(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	g := gate.Options{Addr: o.Listen, TLS: o.TLS, Upstream: func() string { return o.To }, UpstreamTLS: o.ToTLS,
-		Program: Server, Sink: p.record, Party: p.party}
+		Program: Server, Sink: p.record, Party: p.party, MaxLinks: maxLinks}
 	if o.Token != "" {
 		g.Admit = p.admit
 	}
@@ -149,8 +161,9 @@ func newProxy(o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{o: o, began: time.Now(), base: o.To, open: map[string]bool{}, asked: map[string]asked{},
-		told: map[[3]string]bool{}, stop: make(chan struct{})}
+	p := &Proxy{o: o, began: time.Now(), base: o.To, open: map[string]bool{}, passing: map[string]bool{},
+		asked: map[string]asked{},
+		told:  map[[3]string]bool{}, stop: make(chan struct{}), many: make(chan struct{}, 1)}
 	if c, ok := o.Protocol.(steps.Correlator); ok {
 		p.correlate = c.Correlate(o.Profile)
 	}
@@ -158,7 +171,7 @@ func newProxy(o Options) (*Proxy, error) {
 	p.secrets.add(o.Token)
 	for _, r := range o.Roles {
 		one := newRole(r, o, ledger, p.base)
-		if r.Side == Client {
+		if !r.Together {
 			p.single = append(p.single, one)
 			continue
 		}
@@ -185,9 +198,8 @@ func (p *Proxy) Stats() Stats {
 	p.mu.Lock()
 	open := len(p.open)
 	p.mu.Unlock()
-	p.judging.Lock()
-	defer p.judging.Unlock()
-	return Stats{Open: open, Conns: p.conns.Load(), Messages: p.messages.Load(), Broken: len(p.told)}
+	return Stats{Open: open, Conns: p.conns.Load(), Messages: p.messages.Load(), Broken: int(p.broken.Load()),
+		Unjudged: p.unjudged.Load()}
 }
 
 // Close ends all connections, judges what has passed, and has told Options.Ended of everything when it returns. The
@@ -227,13 +239,19 @@ func (p *Proxy) record(r transcript.Record) int {
 	case transcript.Request, transcript.Response, transcript.Stream, transcript.Frame:
 		p.messages.Add(1)
 	}
+	if r.Kind == transcript.Open || r.Kind == transcript.Request {
+		r.Label = masked(r.Label)
+	}
 	p.mu.Lock()
 	event := p.opening(r)
 	p.n++
 	n := p.n
 	party := r.Conn
-	for _, one := range p.all {
-		one.take(p.named(r, party), n)
+	for i, one := range p.all {
+		if i > 0 || p.correlate == nil {
+			r = p.named(r, party)
+		}
+		one.take(r, n)
 	}
 	if len(p.single) > 0 {
 		p.alone(p.named(r, party), n)
@@ -259,6 +277,7 @@ func (p *Proxy) opening(r transcript.Record) (e Event) {
 	case r.Kind == transcript.Closed && p.open[r.Conn], r.Kind == transcript.Response && p.open[r.Conn],
 		r.Kind == transcript.Failure && r.Reply > 0 && p.open[r.Conn]:
 		delete(p.open, r.Conn)
+		delete(p.passing, r.Conn)
 		return Event{r.Conn, false, cmp.Or(r.Label, string(r.Kind))}
 	}
 	return Event{}
@@ -281,6 +300,22 @@ func (p *Proxy) tapeOf(r *role, conn string) *tape {
 		if one := p.tapes[i]; one.role == r && one.name == conn {
 			return one
 		}
+	}
+	if p.passing[conn] { // its beginning was not kept
+		return nil
+	}
+	if len(p.tapes) >= maxTapes {
+		select {
+		case p.many <- struct{}{}:
+		default:
+		}
+	}
+	if len(p.tapes) >= moreTapes {
+		if p.open[conn] {
+			p.passing[conn] = true
+			p.unjudged.Add(1)
+		}
+		return nil
 	}
 	keep := p.o.Keep
 	keep.Records, keep.Bytes = cmp.Or(keep.Records, 10_000)/10, cmp.Or(keep.Bytes, 16<<20)/10
@@ -329,14 +364,10 @@ func (p *Proxy) known(r *transcript.Record) {
 	r.Conn = one.party
 }
 
-// named puts the party into a record, if it is known. That of a request is found by the first tape.
+// named puts the party into a record, "" if it is not known. The first tape has found that of a request.
 func (p *Proxy) named(r transcript.Record, party string) transcript.Record {
-	one, ok := p.asked[party]
-	if ok && r.Kind == transcript.Request && one.party == "" {
-		return r
-	}
 	if party != "" && party[0] == '#' {
-		r.Conn = one.party
+		r.Conn = p.asked[party].party
 	}
 	return r
 }

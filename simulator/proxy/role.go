@@ -28,6 +28,7 @@ const (
 type Role struct {
 	Name     string            // of the protocol
 	Side     Side              // where its targets are
+	Together bool              // all connections are judged together, else each alone
 	Monitors []monitor.Monitor // that judge it
 }
 
@@ -53,24 +54,31 @@ func RolesOf(p steps.Protocol, named []string) ([]Role, error) {
 	}
 	has := [2]bool{}
 	for _, name := range kind.Roles {
-		side := sideOf(kind, name)
+		side, together := sideOf(kind, name)
 		if len(named) > 0 && !slices.Contains(named, name) || len(named) == 0 && has[side] {
 			continue
 		}
 		has[side] = true
-		out = append(out, Role{Name: name, Side: side, Monitors: steps.PassiveMonitors(p, name)})
+		if a, ok := p.(steps.Apart); ok && a.Apart(name) {
+			together = false
+		}
+		out = append(out, Role{Name: name, Side: side, Together: together, Monitors: steps.PassiveMonitorsOf(p, name)})
 	}
 	return out, nil
 }
 
-// sideOf returns the side of the targets of a role: a page, and whoever dials, is a client.
-func sideOf(kind target.Kind, role string) Side {
+// sideOf returns the side of the targets of a role: a page, and whoever dials, is a client. Together: the connections
+// belong to one target. Those of a page do, because its requests and its streams are connections apart.
+func sideOf(kind target.Kind, role string) (side Side, together bool) {
 	p := kind.New()
 	p.Role = role
-	if p.Dials() || slices.Equal(kind.Drivers, []string{target.Browser}) {
-		return Client
+	switch {
+	case p.Dials():
+		return Client, false
+	case slices.Equal(kind.Drivers, []string{target.Browser}):
+		return Client, true
 	}
-	return Server
+	return Server, true
 }
 
 // role is a Role with what its tapes need.

@@ -57,6 +57,25 @@ func (s *secrets) of(r *http.Request) {
 	}
 }
 
+// masked returns a request line without the values of parameters that hold secrets.
+func masked(label string) string {
+	head, rest, ok := strings.Cut(label, "?")
+	if !ok {
+		return label
+	}
+	query, tail, more := strings.Cut(rest, " ")
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		if name, value, ok := strings.Cut(part, "="); ok && value != "" && secretName(unescaped(name)) {
+			parts[i] = name + "=" + transcript.Blank
+		}
+	}
+	if query = strings.Join(parts, "&"); more {
+		query += " " + tail
+	}
+	return head + "?" + query
+}
+
 // secretName reports whether a parameter of a query holds a secret, by its name.
 func secretName(name string) bool {
 	name = strings.ToLower(name)

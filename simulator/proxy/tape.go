@@ -21,9 +21,11 @@ type tape struct {
 	name     string // of the connection, for a role that connects; "" for all connections
 	t        *transcript.Transcript
 	asked    map[int]pending // by the proxy's number of the record
+	last     int             // number of the latest record; guarded by t's lock
 	orphan   bool            // the last record is a request of the protocol, and nobody knows whose
 	orphans  atomic.Int64    // such requests without an answer
 	unknown  atomic.Bool     // such a request was accepted
+	long     atomic.Bool     // a message was too long to be judged
 	judgedTo int             // how many records there were at the last judgement
 	cost     time.Duration   // of that
 }
@@ -41,10 +43,14 @@ func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcr
 	var err error
 	one.t, err = transcript.NewSpilling(func(rec *transcript.Record) {
 		decode(rec)
+		if rec.N <= one.last { // one that was moved to the file is decoded again
+			return
+		}
+		one.last = rec.N
 		if correlate != nil {
 			correlate(rec)
 		}
-		one.orphan = rec.Kind == transcript.Request && rec.Event != nil && rec.Conn == "" && name == ""
+		one.orphan = rec.Kind == transcript.Request && rec.Event != nil && rec.Conn == "" && r.Side == Server
 	}, keep)
 	return one, err
 }
@@ -65,6 +71,10 @@ func (one *tape) take(r transcript.Record, n int) {
 		if r.Kind != transcript.Response || r.Status < 400 {
 			one.unknown.Store(true) // a refused request has no effect on anybody's connection
 		}
+	}
+	if r.Cut > 0 { // nobody knows what it says
+		r.Late = true
+		one.long.Store(true)
 	}
 	one.orphan = false
 	at := one.t.Append(r)
@@ -102,6 +112,12 @@ func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, who
 	defer func() { one.cost = time.Since(began) }()
 	one.judgedTo = one.t.Len()
 	records, whole := one.t.First()
+	for i := range records {
+		if records[i].N != i+1 { // those between were lost, and what came of them breaks nothing
+			records, whole = records[:i], false
+			break
+		}
+	}
 	last := 0
 	if len(records) > 0 {
 		last = records[len(records)-1].N
@@ -111,7 +127,7 @@ func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, who
 		records = witness.Observed(one.role.Name, records)
 	}
 	monitors := one.role.Monitors
-	if one.unknown.Load() || one.orphans.Load() > 0 { // who asked is not known, so only what each record says by itself counts
+	if one.partly() != "" { // so only what each record says by itself counts
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}
 	out, failures = steps.JudgePassively(one.role.env, monitors, records)
@@ -120,6 +136,17 @@ func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, who
 	}
 	more, found := one.beyond(last)
 	return append(out, more...), append(failures, found...), false
+}
+
+// partly says why only monitors of single records judge; "" if all do.
+func (one *tape) partly() string {
+	switch {
+	case one.long.Load():
+		return "a message was too long to be judged, so all others were judged by monitors of single records alone"
+	case one.unknown.Load(), one.orphans.Load() > 0:
+		return "of a request nobody could tell whose it was, so the traffic was judged by monitors of single records alone"
+	}
+	return ""
 }
 
 // Pages of records beyond those that all monitors see.

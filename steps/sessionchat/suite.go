@@ -15,6 +15,7 @@ import (
 	"parley/steps"
 	"parley/steps/sessionchat/binding"
 	judge "parley/steps/sessionchat/invariants"
+	"parley/steps/sessionchat/passive"
 	"parley/target"
 	"parley/transcript"
 )
@@ -69,6 +70,9 @@ const noModel = "no model stub stands behind the target (model.env, or a model h
 
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+
+// Passive returns the monitors for traffic that the harness did not cause.
+func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }

@@ -1,0 +1,122 @@
+package passive
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	vocab "parley/protocol/sessionchat"
+	"parley/transcript"
+)
+
+// ends judges that a turn has one result. A second one right behind the first is its own: a turn of somebody else
+// would have words.
+func ends(v *traffic) {
+	v.each(func(b *table, r transcript.Record) {
+		if !received(r) || r.Event.Type != vocab.ResultMessage {
+			return
+		}
+		s := b.mine(r)
+		switch {
+		case s == nil || s.cut || b.unknown[r.Conn] || !b.opened[r.Conn]:
+		case len(s.chats) > 0 && !s.overlaps:
+			v.kept(r, "SC-020")
+		case len(s.chats) == 0 && s.ended != nil && !s.since:
+			v.broken(r, fmt.Sprintf("one result of the turn that ended in record %d", s.ended.N), "SC-020")
+		}
+	})
+}
+
+// pieces judges that the portions of an answer are in the order of the whole, where both were sent: a text of the same
+// letters in another order.
+func pieces(v *traffic) {
+	v.each(func(b *table, r transcript.Record) {
+		if !received(r) || r.Event.Type != vocab.AssistantMessage {
+			return
+		}
+		s := b.mine(r)
+		if s == nil || s.overlaps || len(s.chats) != 1 || r.Cut > 0 {
+			return
+		}
+		said, count := "", 0
+		for _, a := range s.answers {
+			if a.Event.Type == vocab.AssistantMessage || a.Cut > 0 {
+				return // several messages: which portions are whose cannot be seen
+			}
+			if member(a, "piece") != nil {
+				said += text(a, "text")
+				count++
+			}
+		}
+		whole := answer(r)
+		switch {
+		case count < 2 || len(strings.TrimSpace(said)) == 0:
+		case strings.TrimSpace(said) == strings.TrimSpace(whole) || strings.Contains(whole, said):
+			v.kept(r, "SC-012", "SC-020")
+		case len(said) > 8 && letters(said) == letters(whole):
+			v.broken(r, fmt.Sprintf("the %d pieces of the turn in the order of the whole answer", count), "SC-012", "SC-020")
+		}
+	})
+}
+
+// answer is the text of a whole answer: its longest string, since others are names.
+func answer(r transcript.Record) string {
+	longest := ""
+	for _, s := range texts(member(r, "message")) {
+		if len(s) > len(longest) {
+			longest = s
+		}
+	}
+	return longest
+}
+
+func texts(v any) (out []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, e := range v {
+			out = append(out, texts(e)...)
+		}
+	case map[string]any:
+		for _, e := range v {
+			out = append(out, texts(e)...)
+		}
+	}
+	return out
+}
+
+// letters returns the letters of a text, sorted, without white space.
+func letters(s string) string {
+	list := []rune(strings.Join(strings.Fields(s), ""))
+	slices.Sort(list)
+	return string(list)
+}
+
+// interrupts judges what an interrupt does: it ends the turn of its agent_id, and of no other.
+func interrupts(v *traffic) {
+	asked := map[key]transcript.Record{}
+	any := map[string]bool{}
+	v.each(func(b *table, r transcript.Record) {
+		k := key{r.Conn, text(r, "agent_id")}
+		if sent(r) && r.Event.Type == vocab.InterruptType {
+			asked[k], any[r.Conn] = r, true
+			return
+		}
+		s := b.mine(r)
+		if !received(r) || s == nil || !b.opened[r.Conn] {
+			return
+		}
+		was, cut := asked[k]
+		interrupted := r.Event.Type == vocab.ResultMessage && text(r, "subtype") == vocab.Interrupted
+		switch {
+		case interrupted && cut:
+			v.kept(r, "SC-035", "SC-036")
+			delete(asked, k)
+		case interrupted && any[r.Conn] && !s.overlaps && len(s.chats) > 0:
+			v.broken(r, fmt.Sprintf("the turn of agent_id %q, which nobody has interrupted, goes on", k.agent), "SC-036")
+		case denies(r) && cut && was.N > 0 && s.begun && !s.overlaps:
+			v.broken(r, fmt.Sprintf("the interrupt of record %d is accepted", was.N), "SC-035")
+		}
+	})
+}

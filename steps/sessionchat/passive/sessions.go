@@ -1,0 +1,235 @@
+package passive
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	vocab "parley/protocol/sessionchat"
+	"parley/transcript"
+)
+
+// prompt is how soon a chat follows the message before it so that no server has put the session aside meanwhile:
+// "long inactivity" is longer.
+const prompt = 100 * time.Millisecond
+
+// known is what is known about the session_id of an agent_id on a connection.
+type known struct {
+	id    string
+	at    time.Duration // of the latest message of the session, sent or received
+	fresh bool          // it may have left the memory since the latest message of the server
+}
+
+// ids judges the session_ids of each connection's sessions: each is assigned to one agent_id, and stays.
+func ids(v *traffic) {
+	agentsForIDs(v)
+	all := map[key]*known{}
+	owner := map[key]string{} // connection and session_id → agent_id
+	v.each(func(b *table, r transcript.Record) {
+		if r.Kind == transcript.Open || r.Kind == transcript.Closed {
+			clear(all) // a server that has stopped may draw the same ids again
+			clear(owner)
+			return
+		}
+		agent := text(r, "agent_id")
+		k := key{r.Conn, agent}
+		was := all[k]
+		if sent(r) {
+			if was != nil && agent != "" {
+				was.fresh = was.fresh || r.At-was.at > prompt
+				was.at = r.At
+			}
+			return
+		}
+		s := b.mine(r)
+		if s == nil || !ofTurn[r.Event.Type] {
+			return
+		}
+		id := text(r, "session_id")
+		if id != "" && id != agent { // a client may take a session_id up as an agent_id
+			v.owned(r, owner, agent, id)
+		}
+		if was == nil {
+			if id != "" {
+				all[k] = &known{id: id, at: r.At}
+			}
+			return
+		}
+		v.stays(r, was, s, id)
+		was.at = r.At
+		if id != "" {
+			was.id, was.fresh = id, false
+		}
+	})
+}
+
+// agentsForIDs finds messages that carry an agent_id of their client as the session_id. One that the server has told as
+// a session_id before may have been taken up by the client.
+func agentsForIDs(v *traffic) {
+	used, told := map[key]bool{}, map[string]bool{}
+	v.each(func(b *table, r transcript.Record) {
+		agent, id := text(r, "agent_id"), text(r, "session_id")
+		switch {
+		case sent(r) && agent != "" && !told[agent] && b.opened[r.Conn]:
+			used[key{r.Conn, agent}] = true
+		case received(r) && id != "" && used[key{r.Conn, id}]:
+			v.broken(r, "a session_id that the backend has assigned, and not an agent_id of the client", "SC-042")
+		case received(r) && id != "":
+			told[id] = true
+		}
+	})
+}
+
+// owned judges that a session_id is that of one agent_id of a connection.
+func (v *traffic) owned(r transcript.Record, owner map[key]string, agent, id string) {
+	k := key{r.Conn, id}
+	was, taken := owner[k]
+	if !taken {
+		owner[k] = agent
+	}
+	if taken && was != agent {
+		v.broken(r, fmt.Sprintf("a session_id for agent_id %q that is not that of %q", agent, was), "SC-009", "SC-027")
+		return
+	}
+	for other, by := range owner {
+		if other.conn == r.Conn && by != agent {
+			v.kept(r, "SC-009", "SC-027")
+			return
+		}
+	}
+}
+
+// stays judges a session_id against the one before it.
+func (v *traffic) stays(r transcript.Record, was *known, s *session, id string) {
+	clauses := []string{"SC-042", "SC-056"}
+	if s.ended != nil {
+		clauses = append(clauses, "SC-006", "SC-050")
+	}
+	if s.ended != nil && s.seenOther {
+		clauses = append(clauses, "SC-028")
+	}
+	switch {
+	case id == was.id:
+		v.kept(r, clauses...)
+	case was.fresh: // it may have been resumed
+	case id == "":
+		v.broken(r, fmt.Sprintf("session_id %q, which is known", was.id), "SC-056")
+	default:
+		v.broken(r, fmt.Sprintf("session_id %q, as before", was.id),
+			slices.DeleteFunc(clauses, func(c string) bool { return c == "SC-056" })...)
+	}
+}
+
+// answered judges what comes to a legal chat.
+func answered(v *traffic) {
+	v.each(func(b *table, r transcript.Record) {
+		if !received(r) {
+			return
+		}
+		s := b.mine(r)
+		switch {
+		case s != nil && len(s.chats) > 0 && !s.overlaps && denies(r) && !s.begun:
+			v.broken(r, fmt.Sprintf("the chat of record %d is accepted", s.chats[0].N), accepting(s.chats[0])...)
+		case s != nil && len(s.chats) > 0 && ofTurn[r.Event.Type]:
+			v.kept(r, "SC-005", "SC-021", "SC-041", "SC-060")
+			if r.Event.Type == vocab.ResultMessage && text(r, "subtype") == vocab.Success && !s.overlaps {
+				v.kept(r, accepting(s.chats[0])...)
+			}
+		case s == nil && ofTurn[r.Event.Type]:
+			v.distorted(b, r)
+		}
+	})
+}
+
+// accepting names the clauses by which a chat has to be accepted.
+func accepting(chat transcript.Record) []string {
+	options, has := member(chat, "options").(map[string]any)
+	if !has {
+		return []string{"SC-013"}
+	}
+	out := []string{"SC-032", "SC-032a"}
+	for name := range options {
+		if name == "model" {
+			out = append(out, "SC-033")
+		} else if !slices.Contains(out, "SC-034") {
+			out = append(out, "SC-034")
+		}
+	}
+	return out
+}
+
+// distorted judges a message under an agent_id that nobody has sent: it belongs to somebody unseen, unless it is, but
+// for capitals and white space, that of the only open chat of the connection, which has had no message yet.
+func (v *traffic) distorted(b *table, r transcript.Record) {
+	agent := text(r, "agent_id")
+	if agent == "" || !b.strangers[agent] {
+		return
+	}
+	var open []string
+	for _, a := range b.byConn[r.Conn] {
+		if s := b.sessions[key{r.Conn, a}]; s != nil && len(s.chats) > 0 {
+			open = append(open, a)
+		}
+	}
+	if len(open) == 1 && plain(open[0]) == plain(agent) {
+		if s := b.sessions[key{r.Conn, open[0]}]; !s.begun {
+			v.broken(r, fmt.Sprintf("agent_id %q, as in record %d", open[0], s.chats[0].N),
+				"SC-005", "SC-021", "SC-041", "SC-060")
+		}
+	}
+}
+
+func plain(agent string) string { return strings.ToLower(strings.Join(strings.Fields(agent), "")) }
+
+// switches judges that several sessions of a connection are answered, each under its own agent_id.
+func switches(v *traffic) {
+	done := map[string]map[string]bool{} // agent_ids that were answered on a connection
+	v.each(func(b *table, r transcript.Record) {
+		if r.Kind == transcript.Open {
+			delete(done, r.Conn)
+		}
+		if r.Kind == transcript.Closed || !received(r) {
+			return
+		}
+		s, agent := b.mine(r), text(r, "agent_id")
+		switch {
+		case s == nil:
+		case denies(r) && len(s.chats) == 1 && !s.begun && !done[r.Conn][agent] && len(done[r.Conn]) > 0:
+			v.broken(r, fmt.Sprintf("the chat of record %d is answered, as those of another agent_id were", s.chats[0].N),
+				"SC-004", "SC-025", "SC-026", "SC-052", "SC-057")
+		case r.Event.Type == vocab.ResultMessage && len(s.chats) == 0 && s.ended != nil && s.since && !s.cut:
+			v.swapped(b, r)
+		case r.Event.Type == vocab.ResultMessage && len(s.chats) > 0:
+			if done[r.Conn] == nil {
+				done[r.Conn] = map[string]bool{}
+			}
+			done[r.Conn][agent] = true
+			if len(done[r.Conn]) > 1 {
+				v.kept(r, "SC-004", "SC-024", "SC-025", "SC-026", "SC-052", "SC-057")
+			}
+		}
+	})
+}
+
+// swapped judges a whole turn that no chat of its agent_id has caused, while the only open chat of the connection is
+// one of another agent_id and has no message, neither before nor later.
+func (v *traffic) swapped(b *table, r transcript.Record) {
+	var waiting []transcript.Record
+	for _, a := range b.byConn[r.Conn] {
+		if s := b.sessions[key{r.Conn, a}]; s != nil && len(s.chats) > 0 && !s.begun && !s.cut {
+			waiting = append(waiting, s.chats...)
+		}
+	}
+	if len(waiting) != 1 || b.unknown[r.Conn] {
+		return
+	}
+	agent := text(waiting[0], "agent_id")
+	for _, later := range v.records {
+		if later.N > waiting[0].N && received(later) && text(later, "agent_id") == agent {
+			return
+		}
+	}
+	v.broken(r, fmt.Sprintf("the chat of record %d is answered under agent_id %q", waiting[0].N, agent),
+		"SC-004", "SC-024", "SC-052", "SC-057")
+}

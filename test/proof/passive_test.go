@@ -1,0 +1,193 @@
+package proof_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/llm"
+	"parley/monitor"
+	"parley/runner"
+	"parley/steps"
+	"parley/steps/protocols"
+	"parley/test/suitetest"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// passively lists the protocols with passive monitors.
+var passively = []string{"session-chat"}
+
+// alone is a protocol of which passive monitors judge every transcript, and nobody else's findings are kept.
+type alone struct {
+	steps.Protocol
+
+	mu     sync.Mutex
+	kept   map[string]bool
+	broken map[string][]string // clause → what was found
+}
+
+func byPassive(t *testing.T, protocol string) *alone {
+	t.Helper()
+	p, err := protocols.All.Find(protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &alone{Protocol: p, kept: map[string]bool{}, broken: map[string][]string{}}
+}
+
+// Monitors implements steps.Protocol.
+func (a *alone) Monitors() []monitor.Monitor {
+	all := slices.Clone(steps.PassiveMonitors(a.Protocol))
+	for i, m := range all {
+		all[i].Check = func(records []transcript.Record) []verdict.Finding {
+			a.note(m, m.Check(records), records)
+			return nil
+		}
+	}
+	return all
+}
+
+func (a *alone) note(m monitor.Monitor, found []verdict.Finding, records []transcript.Record) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, f := range found {
+		for _, id := range f.Clauses {
+			if f.OK {
+				a.kept[id] = true
+				continue
+			}
+			var lines []string
+			for _, r := range records {
+				lines = append(lines, r.Line(160))
+			}
+			a.broken[id] = append(a.broken[id], fmt.Sprintf("%s: record %d: want %s, got %s\n%s", m.Name, f.At, f.Expected,
+				f.Observed, strings.Join(lines[:min(len(lines), 60)], "\n")))
+		}
+	}
+}
+
+func (a *alone) run(t *testing.T, o runner.Options) {
+	t.Helper()
+	o.Protocols = steps.NewProtocols(protocols.All.Version, a)
+	if _, err := runner.Run(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPassiveOnConforming: passive monitors find nothing in what the suite causes on targets that conform, and every
+// clause that they judge is shown to hold there.
+func TestPassiveOnConforming(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range passively {
+		t.Run(protocol, func(t *testing.T) {
+			suitetest.Works(t)
+			a := byPassive(t, protocol)
+			a.run(t, suitetest.Bundled(protocol, ""))
+			a.objects(t)
+			for _, m := range steps.PassiveMonitors(a.Protocol) {
+				for _, id := range m.Clauses {
+					if !a.kept[id] {
+						t.Errorf("nothing that the suite causes shows that %s holds (%s)", id, m.Name)
+					}
+				}
+			}
+		})
+	}
+	for _, f := range foreign {
+		p, err := protocols.Kinds().Load(f.profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(passively, p.Protocol) {
+			continue
+		}
+		t.Run(f.profile, func(t *testing.T) {
+			suitetest.Works(t)
+			suitetest.Needs(t, f.tool)
+			a := byPassive(t, p.Protocol)
+			a.run(t, runner.Options{Profile: p, Again: "parley run"})
+			a.objects(t)
+		})
+	}
+}
+
+func (a *alone) objects(t *testing.T) {
+	t.Helper()
+	for id, found := range a.broken {
+		t.Errorf("%s, %d times: %s", id, len(found), found[0])
+	}
+	if len(a.kept) == 0 {
+		t.Error("the monitors judged nothing")
+	}
+}
+
+// TestPassiveOnMutants: passive monitors find faults. It runs a few mutants, or all with PARLEY_MUTANTS=all.
+func TestPassiveOnMutants(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range passively {
+		t.Run(protocol, func(t *testing.T) {
+			suitetest.Works(t)
+			found, of := caught(t, protocol)
+			t.Logf("%s: passive monitors find %d of %d mutants", protocol, found, of)
+			if least := of / 3; found == 0 || os.Getenv("PARLEY_MUTANTS") == "all" && found < least {
+				t.Errorf("passive monitors find %d of %d mutants; want %d", found, of, max(least, 1))
+			}
+		})
+	}
+}
+
+func caught(t *testing.T, protocol string) (found, of int) {
+	judged := map[string]bool{}
+	for _, m := range steps.PassiveMonitors(byPassive(t, protocol).Protocol) {
+		for _, id := range m.Clauses {
+			judged[id] = true
+		}
+	}
+	mutants := slices.DeleteFunc(suitetest.Mutants(protocol, ""), func(m runner.Mutant) bool {
+		return !slices.ContainsFunc(m.Clauses, func(id string) bool { return judged[id] })
+	})
+	if os.Getenv("PARLEY_MUTANTS") != "all" {
+		var some []runner.Mutant // neighbours in the catalogue are alike
+		for i := 0; i < len(mutants); i += 14 {
+			some = append(some, mutants[i])
+		}
+		mutants = some
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 8)
+	for _, m := range mutants {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			a := byPassive(t, protocol)
+			a.run(t, mutated(m, protocol))
+			mu.Lock()
+			defer mu.Unlock()
+			if slices.ContainsFunc(m.Clauses, func(id string) bool { return len(a.broken[id]) > 0 }) {
+				found++
+			} else {
+				t.Logf("not found: %s %v (%s)", m.ID, m.Clauses, m.Why)
+			}
+		})
+	}
+	wg.Wait()
+	return found, len(mutants)
+}
+
+// mutated returns the options of a mutant's run: the scenarios of its clauses.
+func mutated(m runner.Mutant, protocol string) runner.Options {
+	brain := llm.New()
+	p := suitetest.MutantProfile(protocol, "").Clone()
+	p.Limits.Event.Duration = 2 * time.Second
+	p.Limits.Turn.Duration, p.Limits.HTTP.Duration = 4*time.Second, 4*time.Second
+	p.Limits.Scenario.Duration = 8 * time.Second
+	return runner.Options{Profile: p, Launcher: m.Launch(brain), Brain: brain, Drivers: m.Drivers, Concurrency: 1,
+		Tags: "@" + strings.Join(m.Clauses, " or @"), Again: "parley mutants"}
+}
