@@ -17,10 +17,10 @@ import (
 // TestConforming: of a correct target no clause is broken, and some have passed; those without a monitor are not
 // tested.
 func TestConforming(t *testing.T) {
-	for protocol, one := range map[string]struct{ role, tags, passes, acts string }{
-		"agent-select":   {"server", "@AS-059 or @AS-051 or @AS-084 or @AS-106", "AS-084", "AS-001"},
-		"session-chat":   {"server", "@SC-038 or @SC-027", "SC-038", "SC-001"},
-		"external-agent": {"host", "@EA-039 or @EA-043", "EA-018", "EA-017"},
+	for protocol, one := range map[string]struct{ role, tags, passes string }{
+		"agent-select":   {"server", "@AS-059 or @AS-051 or @AS-084 or @AS-106", "AS-084"},
+		"session-chat":   {"server", "@SC-038 or @SC-027", "SC-038"},
+		"external-agent": {"host", "@EA-039 or @EA-043", "EA-018"},
 	} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
@@ -28,7 +28,7 @@ func TestConforming(t *testing.T) {
 			if err := runner.PrepareOut(out); err != nil {
 				t.Fatal(err)
 			}
-			s := open(t, options(t, protocol, bundle(t, protocol, "server", ""), one.role), out)
+			s := open(t, options(t, protocol, bundle(t, protocol, one.role, ""), one.role), out)
 			suite(t, protocol, one.role, s.URL(), one.tags)
 			res := s.close()
 			got := outcomes(res, one.role)
@@ -39,10 +39,15 @@ func TestConforming(t *testing.T) {
 				t.Errorf("passive %v, %s, exit %d", res.Passive, res.Verdict, res.Exit)
 			}
 			run := res.Runs[0]
+			judged, not := s.results.Judgeable(one.role)
+			reasons := map[string]int{}
 			for _, c := range run.Clauses {
-				if c.ID == one.acts && (c.Outcome != verdict.NotTested || c.Reason != runner.NeedsActs) {
-					t.Errorf("%s: %s: %s", c.ID, c.Outcome, c.Reason)
+				if c.Outcome == verdict.NotTested {
+					reasons[c.Reason]++
 				}
+			}
+			if len(judged) == 0 || len(not) == 0 || reasons[runner.NeedsActs] != len(not) {
+				t.Errorf("%d clauses are judged, and %d not: %v", len(judged), len(not), reasons)
 			}
 			if len(run.Scenarios) != 1 || run.Scenarios[0].Transcript == nil {
 				t.Fatalf("scenarios: %+v", run.Scenarios)
@@ -74,7 +79,7 @@ func TestNothingPassed(t *testing.T) {
 func TestMutant(t *testing.T) {
 	for protocol, one := range map[string]struct{ role, clause, tags string }{
 		"session-chat":   {"server", "SC-039", "@SC-038 or @SC-039"},
-		"agent-select":   {"server", "AS-084", "@AS-084"},
+		"agent-select":   {"server", "AS-114", "@AS-114"},
 		"external-agent": {"host", "EA-043", "@EA-043"},
 	} {
 		t.Run(protocol, func(t *testing.T) {
@@ -84,7 +89,7 @@ func TestMutant(t *testing.T) {
 			if i < 0 {
 				t.Fatalf("no mutant breaks %s", one.clause)
 			}
-			s := open(t, options(t, protocol, bundle(t, protocol, "server", mutants[i].ID), one.role), "")
+			s := open(t, options(t, protocol, bundle(t, protocol, one.role, mutants[i].ID), one.role), "")
 			suite(t, protocol, one.role, s.URL(), one.tags)
 			res := s.close()
 			failed := outcomes(res, one.role)[verdict.Failed]
@@ -106,7 +111,7 @@ func TestMutant(t *testing.T) {
 
 // TestClientSide: a client that calls what nobody announces is found, on its connection, and the host is not blamed.
 func TestClientSide(t *testing.T) {
-	s := open(t, options(t, "external-agent", bundle(t, "external-agent", "server", "")), "")
+	s := open(t, options(t, "external-agent", bundle(t, "external-agent", "host", "")), "")
 	suite(t, "external-agent", "host", s.URL(), "@EA-093") // the harness calls tools that nobody knows
 	res := s.close()
 	host, agent := outcomes(res, "host"), outcomes(res, "agent")

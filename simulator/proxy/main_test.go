@@ -153,19 +153,26 @@ func await(t *testing.T, events <-chan string, conn string) {
 // bundle starts the bundled target of a role with a fault, "" for none, and returns its URL.
 func bundle(t *testing.T, protocol, role, fault string) string {
 	t.Helper()
-	for _, p := range bundled.All.Find(protocol).Parties() {
-		if p.As != role {
-			continue
+	subject := bundled.All.For(protocols.All.Kinds(), protocol, role)
+	l := subject.Launcher
+	if fault != "" {
+		mutants := bundled.All.Mutants(protocols.All.Kinds(), protocol, role)
+		i := slices.IndexFunc(mutants, func(m runner.Mutant) bool { return m.ID == fault })
+		if i < 0 {
+			t.Fatalf("there is no mutant %s", fault)
 		}
-		base, stop, err := p.Start(context.Background(), fault, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(stop)
-		return base
+		l = mutants[i].Launch(subject.Brain)
 	}
-	t.Fatalf("%s has no party %s", protocol, role)
-	return ""
+	running, err := l.Launch(bounded(t), target.LaunchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := running.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return running.BaseURL()
 }
 
 // suite runs scenarios of the suite against a URL, as somebody's traffic.

@@ -62,7 +62,7 @@ func (c *pipe) record(dir transcript.Dir, kind transcript.Kind, label string) in
 // run starts the command and waits for its end.
 func (c *pipe) run(ctx context.Context) (int, error) {
 	c.cmd.Stderr = c.o.Err
-	c.cmd.WaitDelay = pipeGrace
+	c.cmd.WaitDelay = time.Second // for stderr, which a child may hold
 	procgroup.Own(c.cmd)
 	in, err := c.cmd.StdinPipe()
 	if err != nil {

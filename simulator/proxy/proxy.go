@@ -238,6 +238,7 @@ func (p *Proxy) record(r transcript.Record) int {
 	switch r.Kind {
 	case transcript.Request, transcript.Response, transcript.Stream, transcript.Frame:
 		p.messages.Add(1)
+		p.secrets.within(r.Bytes)
 	}
 	if r.Kind == transcript.Open || r.Kind == transcript.Request {
 		r.Label = masked(r.Label)

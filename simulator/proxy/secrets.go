@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +55,30 @@ func (s *secrets) of(r *http.Request) {
 	for name, values := range r.URL.Query() {
 		if secretName(name) {
 			s.add(values...)
+		}
+	}
+}
+
+// maxSecret bounds the length of a secret in a message, in bytes.
+const maxSecret = 8 << 10
+
+// named finds members of a message that hold a secret, by their names.
+var named = regexp.MustCompile(`(?i)"[\w-]*(?:token|api[_-]?key|password|secret|authorization)"\s*:\s*` +
+	`("(?:[^"\\]|\\.){8,}")`)
+
+// hints are parts of such names; looking for them is cheap.
+var hints = [][]byte{[]byte("oken\""), []byte("OKEN\""), []byte("ey\""), []byte("EY\""), []byte("assword\""),
+	[]byte("ASSWORD\""), []byte("ecret\""), []byte("ECRET\""), []byte("uthorization\"")}
+
+// within collects what the members of a message call a secret.
+func (s *secrets) within(p []byte) {
+	if !slices.ContainsFunc(hints, func(h []byte) bool { return bytes.Contains(p, h) }) {
+		return
+	}
+	for _, found := range named.FindAllSubmatch(p, 100) {
+		var text string
+		if len(found[1]) < maxSecret && json.Unmarshal(found[1], &text) == nil {
+			s.add(text)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (one *tape) take(r transcript.Record, n int) {
 		}
 	}
 	if r.Cut > 0 { // nobody knows what it says
-		r.Late = true
+		r.Label = tooLong
 		one.long.Store(true)
 	}
 	one.orphan = false
@@ -106,6 +106,18 @@ func mirrored(r transcript.Record) transcript.Record {
 	return r
 }
 
+// tooLong is the label of a message that was too long to be kept whole.
+const tooLong = "too long to be judged"
+
+// understood leaves out messages that were too long.
+func understood(records []transcript.Record) []transcript.Record {
+	long := func(r transcript.Record) bool { return r.Label == tooLong }
+	if !slices.ContainsFunc(records, long) {
+		return records
+	}
+	return slices.DeleteFunc(slices.Clone(records), long)
+}
+
 // judge returns what the monitors say of all records so far.
 func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, whole bool) {
 	began := time.Now()
@@ -122,6 +134,7 @@ func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, who
 	if len(records) > 0 {
 		last = records[len(records)-1].N
 	}
+	records = understood(records)
 	witness, filters := one.role.protocol.(steps.Witness)
 	if filters {
 		records = witness.Observed(one.role.Name, records)
@@ -161,7 +174,7 @@ func (one *tape) beyond(mark int) (out []verdict.Judgement, failures []steps.Fai
 	for end := one.t.Len(); mark < end; mark = min(mark+pageRecords, end) {
 		before := max(mark-shownBefore, 0)
 		page := one.t.Page(before, min(mark+pageRecords, end)-before)
-		said, found := steps.JudgeRecords(one.role.env, one.role.Monitors, mark, page)
+		said, found := steps.JudgeRecords(one.role.env, one.role.Monitors, mark, understood(page))
 		for _, j := range said {
 			if key := [2]string{j.Clause, string(j.Outcome)}; !seen[key] {
 				seen[key] = true
