@@ -224,7 +224,7 @@ func TestBounded(t *testing.T) {
 			s := open(t, o, "")
 			c := dial(t, s.URL())
 			text := `{"type":"chat","agent_id":"a","content":"` + strings.Repeat("x", 100<<10) + `"}`
-			for range 1000 { // 200 MB in both directions
+			for range 500 { // 100 MB in both directions
 				say(t, c, text)
 				until(t, c, "chat")
 			}

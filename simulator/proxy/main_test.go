@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"bytes"
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,12 @@ import (
 	"parley/verdict"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if out := os.Getenv(inPipe); out != "" {
+		os.Exit(standBefore(out))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // within bounds each wait of a test; only a failing test uses it up.
 const within = time.Minute
