@@ -204,9 +204,6 @@ func (o proxyOptions) pipe(ctx context.Context, opts proxy.Options, s *streams) 
 // options checks the flags, and returns what they ask for.
 func (o *proxyOptions) options() (proxy.Options, *runner.Passive, error) {
 	var none proxy.Options
-	if o.out == "" {
-		return none, nil, usagef("--out: no folder (name one, such as parley-results)")
-	}
 	p, profile, err := o.subject()
 	if err != nil {
 		return none, nil, err
