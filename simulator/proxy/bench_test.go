@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"slices"
 	"testing"
@@ -236,8 +237,16 @@ func inPipes(b *testing.B, run func(b *testing.B, in io.Writer, out *bufio.Reade
 		_ = cmd.Wait()
 	})
 	b.Run("proxy", func(b *testing.B) {
-		from, in := io.Pipe()
-		out, to := io.Pipe()
+		from, in, err := os.Pipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer from.Close()
+		out, to, err := os.Pipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer out.Close()
 		done := make(chan error, 1)
 		go func() {
 			_, err := proxy.Pipe(b.Context(), benchOptions(b, "session-runtime", ""), proxy.PipeOptions{

@@ -44,7 +44,8 @@ type Options struct {
 	// goroutine. What Ended says counts. nil: nobody is told.
 	Found func(Found)
 
-	// Event is called when a connection opens or ends, concurrently. nil: nobody is told.
+	// Event is called when a connection opens or ends, from one goroutine, soon after that. It must not block. nil:
+	// nobody is told.
 	Event func(Event)
 }
 
@@ -107,7 +108,6 @@ type Proxy struct {
 	correlate        func(*transcript.Record, http.Header) string
 
 	mu      sync.Mutex
-	n       int
 	open    map[string]bool
 	passing map[string]bool  // open connections that are not judged
 	all     []*tape          // of roles that listen
@@ -122,6 +122,8 @@ type Proxy struct {
 	stop    chan struct{}
 	many    chan struct{} // there are more tapes than should be
 	work    sync.WaitGroup
+	queue   *queue
+	writing sync.WaitGroup
 	once    sync.Once
 }
 
@@ -163,7 +165,7 @@ func newProxy(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{o: o, began: time.Now(), base: o.To, open: map[string]bool{}, passing: map[string]bool{},
 		asked: map[string]asked{},
-		told:  map[[3]string]bool{}, stop: make(chan struct{}), many: make(chan struct{}, 1)}
+		told:  map[[3]string]bool{}, stop: make(chan struct{}), many: make(chan struct{}, 1), queue: newQueue()}
 	if c, ok := o.Protocol.(steps.Correlator); ok {
 		p.correlate = c.Correlate(o.Profile)
 	}
@@ -186,6 +188,7 @@ func newProxy(o Options) (*Proxy, error) {
 		}
 		p.all = append(p.all, t)
 	}
+	p.writing.Go(p.write)
 	p.work.Go(p.judgeOn)
 	return p, nil
 }
@@ -209,6 +212,8 @@ func (p *Proxy) Close() error {
 		if p.gate != nil {
 			p.gate.Close()
 		}
+		p.queue.close()
+		p.writing.Wait()
 		close(p.stop)
 		p.work.Wait()
 		p.judging.Lock()
@@ -234,7 +239,25 @@ func (p *Proxy) release() {
 }
 
 // record takes a record of the client's end, and returns its number.
-func (p *Proxy) record(r transcript.Record) int {
+func (p *Proxy) record(r transcript.Record) int { return p.queue.put(r) }
+
+// write puts records on the tapes until the queue is closed and empty.
+func (p *Proxy) write() {
+	for {
+		all := p.queue.take()
+		if len(all) == 0 {
+			return
+		}
+		for i := range all {
+			p.put(all[i])
+			all[i] = waiting{} // frees it
+		}
+	}
+}
+
+// put puts a record on the tapes.
+func (p *Proxy) put(w waiting) {
+	r, n := w.r, w.n
 	switch r.Kind {
 	case transcript.Request, transcript.Response, transcript.Stream, transcript.Frame:
 		p.messages.Add(1)
@@ -245,17 +268,15 @@ func (p *Proxy) record(r transcript.Record) int {
 	}
 	p.mu.Lock()
 	event := p.opening(r)
-	p.n++
-	n := p.n
 	party := r.Conn
 	for i, one := range p.all {
 		if i > 0 || p.correlate == nil {
 			r = p.named(r, party)
 		}
-		one.take(r, n)
+		one.take(r, n, w.at)
 	}
 	if len(p.single) > 0 {
-		p.alone(p.named(r, party), n)
+		p.alone(p.named(r, party), n, w.at)
 	}
 	if r.Kind == transcript.Response || r.Kind == transcript.Failure {
 		delete(p.asked, party)
@@ -264,7 +285,6 @@ func (p *Proxy) record(r transcript.Record) int {
 	if event.Conn != "" && p.o.Event != nil {
 		p.o.Event(event)
 	}
-	return n
 }
 
 // opening counts connections, and returns what is to be told of them.
@@ -285,13 +305,13 @@ func (p *Proxy) opening(r transcript.Record) (e Event) {
 }
 
 // alone gives a record to the tapes of its connection. The caller holds p.mu.
-func (p *Proxy) alone(r transcript.Record, n int) {
+func (p *Proxy) alone(r transcript.Record, n int, at time.Time) {
 	for _, role := range p.single {
 		one := p.tapeOf(role, r.Conn)
 		if one == nil {
 			continue
 		}
-		one.take(r, n)
+		one.take(r, n, at)
 	}
 }
 

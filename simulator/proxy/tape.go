@@ -55,8 +55,8 @@ func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcr
 	return one, err
 }
 
-// take appends a record as the client's end has it. n is the proxy's number of it.
-func (one *tape) take(r transcript.Record, n int) {
+// take appends a record as the client's end has it. n is the proxy's number of it, and when the time at which it passed.
+func (one *tape) take(r transcript.Record, n int, when time.Time) {
 	if one.role.Side == Client {
 		r = mirrored(r)
 	}
@@ -77,7 +77,7 @@ func (one *tape) take(r transcript.Record, n int) {
 		one.long.Store(true)
 	}
 	one.orphan = false
-	at := one.t.Append(r)
+	at := one.t.AppendAt(r, when)
 	if r.Kind != transcript.Request && (r.Kind != transcript.Open || answers) {
 		return
 	}
