@@ -188,7 +188,12 @@ func (o proxyOptions) stand(ctx context.Context, opts proxy.Options, s *streams,
 	fmt.Fprintln(s.Out, p.URL())
 	live.follow(p.Stats)
 	<-ctx.Done()
-	return p.Close()
+	err = p.Close()
+	if n := p.Stats().Unjudged; n > 0 {
+		fmt.Fprintf(s.Err, "%s passed, and nobody judged them: they came faster than connections are judged\n",
+			words.Counted(int(n), "connection"))
+	}
+	return err
 }
 
 // pipe stands before a command until it ends.

@@ -114,7 +114,8 @@ func talk(t *testing.T, client *http.Client, url string) {
 		t.Fatal(err)
 	}
 	defer c.CloseNow()
-	if err := c.Write(t.Context(), websocket.MessageText, []byte(`{"type":"chat","agent_id":"a","content":"hi"}`)); err != nil {
+	chat := []byte(`{"type":"chat","agent_id":"a","content":"hi"}`)
+	if err := c.Write(t.Context(), websocket.MessageText, chat); err != nil {
 		t.Fatal(err)
 	}
 	for {

@@ -146,8 +146,8 @@ for line in iter(sys.stdin.readline, ""):
     print(line, line, sep="", end="", flush=True)
 `
 
-// TestForeignCommand: an orchestrator in Python, spoken to on stdin and stdout, behind the proxy: the suite judges it as
-// without, and the proxy finds nothing. One that says everything twice is found.
+// TestForeignCommand: an orchestrator in Python, spoken to on stdin and stdout, behind the proxy: the suite judges it
+// as without, and the proxy finds nothing. One that says everything twice is found.
 func TestForeignCommand(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

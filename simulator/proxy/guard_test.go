@@ -122,7 +122,8 @@ func TestToken(t *testing.T) {
 
 // TestSecrets: credentials pass, and stand in nothing that is kept: neither the transcript nor any report.
 func TestSecrets(t *testing.T) {
-	secrets := []string{"bearer-secret-1", "cookie-secret-2", "query-secret-3", "api-secret-4", "body-secret-5", "dXNlcjpwYXNz"}
+	secrets := []string{"bearer-secret-1", "cookie-secret-2", "query-secret-3", "api-secret-4", "body-secret-5",
+		"dXNlcjpwYXNz"}
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" || r.URL.Query().Get("access_token") != "query-secret-3" ||
 			r.Header.Get("Cookie") != "sid=cookie-secret-2" {
@@ -138,7 +139,8 @@ func TestSecrets(t *testing.T) {
 	}
 	s := open(t, options(t, "session-chat", up.URL), out)
 	for _, auth := range []string{"Bearer bearer-secret-1", "Basic dXNlcjpwYXNz"} {
-		c, _, err := websocket.Dial(bounded(t), s.URL()+"/chat/ws?access_token=query-secret-3&plain=stays", &websocket.DialOptions{
+		url := s.URL() + "/chat/ws?access_token=query-secret-3&plain=stays"
+		c, _, err := websocket.Dial(bounded(t), url, &websocket.DialOptions{
 			HTTPHeader: http.Header{"Authorization": {auth}, "Cookie": {"sid=cookie-secret-2"}, "X-Api-Key": {"api-secret-4"}}})
 		if err != nil {
 			t.Fatal(err)

@@ -84,7 +84,8 @@ func (p *Proxy) end(one *tape) {
 	p.tell(one, failures)
 	if p.o.Ended != nil {
 		p.o.Ended(Ended{Role: one.role.Role, Conn: one.name, T: one.t, Judged: judged, Failures: failures,
-			Whole: whole && one.t.Overflow() == 0, Partly: one.partly(), Duration: time.Since(one.t.Began()), Redact: p.secrets.redactor()})
+			Whole: whole && one.t.Overflow() == 0, Partly: one.partly(), Duration: time.Since(one.t.Began()),
+			Redact: p.secrets.redactor()})
 	}
 	_ = one.t.Close()
 }

@@ -55,7 +55,8 @@ func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcr
 	return one, err
 }
 
-// take appends a record as the client's end has it. n is the proxy's number of it, and when the time at which it passed.
+// take appends a record as the client's end has it. n is the proxy's number of it, and when is the time at which it
+// passed.
 func (one *tape) take(r transcript.Record, n int, when time.Time) {
 	if one.role.Side == Client {
 		r = mirrored(r)

@@ -20,11 +20,11 @@ var behind = []struct {
 	protocol, role string
 	least          int
 }{
-	{"agent-select", "server", 5},
+	{"agent-select", "server", 25},
 	{"session-chat", "server", 25},
-	{"session-runtime", "server", 25},
-	{"external-agent", "host", 25},
-	{"external-agent", "agent", 25},
+	{"session-runtime", "server", 50},
+	{"external-agent", "host", 60},
+	{"external-agent", "agent", 60},
 }
 
 // TestProxyOnConforming: with a proxy between, the suite judges as without it, and the proxy finds nothing in what the
