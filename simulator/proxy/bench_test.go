@@ -21,7 +21,8 @@ import (
 
 // benched is a message as a server of session-chat would send it.
 var benched = []byte(`{"agent_id":"a1","session_id":"s-20261121-001","message_type":"stream_event",` +
-	`"message":{"delta":{"text":"a few words of an answer, as a model says them"}},"timestamp":"2026-11-21T10:00:00.000Z"}`)
+	`"message":{"delta":{"text":"a few words of an answer, as a model says them"}},` +
+	`"timestamp":"2026-11-21T10:00:00.000Z"}`)
 
 // benchOptions are those of a proxy that judges a protocol.
 func benchOptions(b *testing.B, protocol, to string) proxy.Options {
