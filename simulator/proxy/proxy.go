@@ -32,6 +32,14 @@ type Options struct {
 	ToTLS  *tls.Config // nil: Go's defaults
 	Token  string      // that every request needs, as `Authorization: Bearer TOKEN` or ?token=TOKEN; "": none
 
+	// Handle decides on each message before it passes. nil: all pass as they come. With one, roles whose targets are
+	// clients are not judged, since what they got is not what the server has sent. Pipe does not call it.
+	Handle gate.Handler
+
+	// Record is called with each record as the client's end has it, in order, from one goroutine. N counts from 1, At
+	// from the beginning of the proxy; Event is nil. What redact removes must not be kept. nil: nobody is told.
+	Record func(r transcript.Record, redact *transcript.Redactor)
+
 	// Keep bounds the records in memory of a role whose targets listen; those of each connection of other roles have a
 	// tenth of that.
 	Keep transcript.Keep
@@ -143,7 +151,7 @@ func Open(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	g := gate.Options{Addr: o.Listen, TLS: o.TLS, Upstream: func() string { return o.To }, UpstreamTLS: o.ToTLS,
-		Program: Server, Sink: p.record, Party: p.party, MaxLinks: maxLinks}
+		Program: Server, Sink: p.record, Party: p.party, Handle: o.Handle, MaxLinks: maxLinks}
 	if o.Token != "" {
 		g.Admit = p.admit
 	}
@@ -172,6 +180,9 @@ func newProxy(o Options) (*Proxy, error) {
 	p.secrets.add(o.Profile.Secrets...)
 	p.secrets.add(o.Token)
 	for _, r := range o.Roles {
+		if o.Handle != nil && r.Side == Client {
+			continue
+		}
 		one := newRole(r, o, ledger, p.base)
 		if !r.Together {
 			p.single = append(p.single, one)
@@ -278,10 +289,15 @@ func (p *Proxy) put(w waiting) {
 	if len(p.single) > 0 {
 		p.alone(p.named(r, party), n, w.at)
 	}
+	known := p.named(r, party)
 	if r.Kind == transcript.Response || r.Kind == transcript.Failure {
 		delete(p.asked, party)
 	}
 	p.mu.Unlock()
+	if p.o.Record != nil {
+		known.N, known.At = n, w.at.Sub(p.began)
+		p.o.Record(known, p.secrets.redactor())
+	}
 	if event.Conn != "" && p.o.Event != nil {
 		p.o.Event(event)
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 // Observed implements steps.Witness. Testers of hosts and agents meet the connections of agents only; a tester of a
-// relay meets those of hosts too, one of which is called host.
+// relay meets those of hosts too, one at a time, which is called host: with a second one at the same time the records
+// end, since their sessions cannot be told apart.
 func (Protocol) Observed(role string, records []transcript.Record) []transcript.Record {
 	joined := map[string]string{} // connection → role
 	for i := range records {
@@ -22,8 +23,18 @@ func (Protocol) Observed(role string, records []transcript.Record) []transcript.
 		joined[r.Conn] = as
 	}
 	var out []transcript.Record
+	host := "" // the connection of the host that is there
 	for _, r := range records {
 		as := joined[r.Conn]
+		switch {
+		case role != vocab.Relay || as != vocab.HostRole && as != vocab.FrontendRole:
+		case r.Kind == transcript.Closed && r.Conn == host:
+			host = ""
+		case host != "" && host != r.Conn && r.Kind != transcript.Closed:
+			return out
+		case r.Kind == transcript.Frame:
+			host = r.Conn
+		}
 		switch {
 		case as == vocab.HostRole || as == vocab.FrontendRole:
 			if role != vocab.Relay {
