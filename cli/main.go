@@ -97,6 +97,7 @@ func subcommands(s *streams) []*cobra.Command {
 		recordingCommand(s),
 		replayCommand(s),
 		mockCommand(s),
+		proxyCommand(s),
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),

@@ -48,13 +48,17 @@ the second line is the URL where your program reaches it.
   script   a script answers: a ready one by its name, or a file of your own
   mutant   the bundled target answers with a fault: parley mutants lists them
 
+With --to your own server answers in place of the bundled one, and ask holds what passes in either direction: to be
+seen, edited, dropped, sent twice or later.
+
 It runs until interrupted. With --token every request needs the header "Authorization: Bearer TOKEN"; open the page
 with ?token=TOKEN once. An address that other machines can reach requires --token and TLS.
 
 Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the party could not be started.`,
 		Example: `  parley simulate --open
   parley simulate --target http://localhost:3000
-  parley simulate --as server --mind ask`,
+  parley simulate --as server --mind ask
+  parley simulate --as server --mind ask --to http://localhost:3000`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.listening = c.Flags().Changed("addr")
@@ -73,6 +77,8 @@ Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the p
 	f.StringVar(&o.play.Listen, "listen", "",
 		"`ADDR` where the party listens (default 127.0.0.1:0, where 0 is a free port)")
 	f.StringVar(&o.play.Connect, "connect", "", "`URL` of your program, for a party that connects to it")
+	f.StringVar(&o.play.To, "to", "",
+		"`URL` of your own server, which answers in place of the bundled one; ask then holds both directions")
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`ADDR` of the page and the API")
 	f.StringVar(&o.token, "token", "", "`TOKEN` that every request needs")
 	f.StringVar(&o.cert, "tls-cert", "", "serve https: PEM `FILE` of the certificate")
@@ -129,7 +135,8 @@ func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
 func (o *simulateOptions) vet() (*tls.Certificate, error) {
 	if o.play.As == "" {
 		for _, f := range []struct{ name, value string }{{"--mind", o.play.Mind}, {"--mutant", o.play.Mutant},
-			{"--script", o.play.Script}, {"--listen", o.play.Listen}, {"--connect", o.play.Connect}} {
+			{"--script", o.play.Script}, {"--listen", o.play.Listen}, {"--connect", o.play.Connect},
+			{"--to", o.play.To}} {
 			if f.value != "" {
 				return nil, usagef("%s: of which party? (name it by --as)", f.name)
 			}

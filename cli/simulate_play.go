@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -42,6 +44,11 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	if err != nil {
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
+	if o.To != "" {
+		if err := before(&c, o.To, client); err != nil {
+			return nil, &console.Error{Status: 400, Text: err.Error()}
+		}
+	}
 	if client && c.Connect == "" {
 		return nil, &console.Error{Status: 400, Text: "the " + o.As +
 			" connects to your program: give its URL (connect, or --connect)"}
@@ -55,6 +62,27 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
 	return player{p}, nil
+}
+
+// before has somebody's server answer in place of the bundled one.
+func before(c *counterpart.Options, to string, client bool) error {
+	u, err := url.Parse(to)
+	switch {
+	case err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme):
+		return fmt.Errorf("to: %q is not the URL of a server (write it like http://localhost:3000)", to)
+	case client:
+		return errors.New("to: the " + c.As + " is no server (leave it out)")
+	case c.Mutant != "":
+		return errors.New("mutant: your own server has none (leave mutant or to out)")
+	}
+	c.Between = true
+	c.Start = func(_ context.Context, mutant, _ string) (counterpart.Peer, error) {
+		if mutant != "" {
+			return counterpart.Peer{}, errors.New("your own server has no mutants")
+		}
+		return counterpart.Peer{URL: to}, nil
+	}
+	return nil
 }
 
 // bundledParty has the bundled target answer, if there is one for the party, and reports whether the party is a client.

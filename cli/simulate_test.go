@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coder/websocket"
 
 	"parley/simulator/console"
 )
@@ -196,6 +199,60 @@ func TestSimulateTargets(t *testing.T) {
 		_, err := o.testing(console.TestOptions{Target: target})
 		if got := err != nil && strings.Contains(err.Error(), "neither a URL nor a file below"); got != refused {
 			t.Errorf("%q: %v, refused: want %v", target, err, refused)
+		}
+	}
+}
+
+// TestSimulateTo: before a server of one's own, what the program sends is held too.
+func TestSimulateTo(t *testing.T) {
+	line, stop := simulating(t, "--protocol", "session-chat", "--as", "server", "--mind", "ask", "--to", chatServer(t, ""))
+	page, at := line(), line()
+	c, _, err := websocket.Dial(t.Context(), at+"/chat/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseNow()
+	if err := c.Write(t.Context(), websocket.MessageText, []byte(`{"type":"ping"}`)); err != nil {
+		t.Fatal(err)
+	}
+	client, to := quickClient(t), []string{}
+	for n := 1; n <= 2; n++ { // the message, and its answer
+		one := heldBy(t, client, page+"/api/v1/sessions/1", n)
+		to = append(to, one.To)
+		var rest []console.HeldMessage
+		url := fmt.Sprintf("%s/api/v1/sessions/1/held/%d", page, n)
+		asks(t, client, "POST", url, "", map[string]string{"do": "send"}, &rest)
+	}
+	_, text, err := c.Read(t.Context())
+	if got := strings.Join(to, ", "); err != nil || !strings.Contains(string(text), "pong") ||
+		got != "message to the server, message" {
+		t.Errorf("%q, %v; held for %q", text, err, to)
+	}
+	stop()
+}
+
+// heldBy waits for a message that is held.
+func heldBy(t *testing.T, client *http.Client, session string, n int) console.HeldMessage {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, session+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	for lines := bufio.NewReader(res.Body); ; {
+		if _, err := lines.ReadString('\n'); err != nil { // each event is a reason to look
+			t.Fatal(err)
+		}
+		var all []console.HeldMessage
+		asks(t, client, "GET", session+"/held", "", nil, &all)
+		for _, one := range all {
+			if one.N == n {
+				return one
+			}
 		}
 	}
 }

@@ -12,8 +12,9 @@ type streams struct {
 	In                 io.Reader
 	Out, Err           io.Writer
 	OutTTY, ErrTTY     bool
-	OutWidth, ErrWidth int  // columns; 0 if unknown
-	Color              bool // not disabled by NO_COLOR
+	OutWidth, ErrWidth int       // columns; 0 if unknown
+	Color              bool      // not disabled by NO_COLOR
+	pipe               io.Writer // stdout of parley proxy before a command, whose Out is stderr
 }
 
 // terminal returns the streams of the process.

@@ -54,6 +54,9 @@ func aboutRun(r *Results) string {
 	if r.Strict {
 		parts = append(parts, "strict")
 	}
+	if r.Passive {
+		parts = append(parts, "passive")
+	}
 	if r.Selection != "" {
 		parts = append(parts, "only "+r.Selection)
 	}
@@ -122,7 +125,7 @@ func (c *console) verdict(r *Results) {
 		}
 	}
 	text := strings.Join(grounds(r), "; ") + fmt.Sprintf(" · exit %d", r.Exit)
-	if r.Verdict == verdict.Incomplete && r.Exit == verdict.ExitConformant {
+	if r.Verdict == verdict.Incomplete && r.Exit == verdict.ExitConformant && !r.Passive {
 		text += ", as incomplete runs are allowed"
 	}
 	if c.opts.Dir != "" {

@@ -24,6 +24,9 @@ type Results struct {
 	Started   time.Time       `json:"started"`
 	Duration  float64         `json:"duration_ms"`
 	Runs      []Run           `json:"runs"`
+
+	// Passive says that the harness caused nothing: it only judged traffic between others. Such results never certify.
+	Passive bool `json:"passive,omitempty"`
 }
 
 // Suite identifies the suite that judged.

@@ -31,7 +31,16 @@ func ParsePointer(s string) (Pointer, error) {
 // Get returns what the pointer points to in a decoded JSON value (map[string]any, []any, scalars), and whether it
 // exists.
 func (p Pointer) Get(doc any) (any, bool) {
-	for _, name := range p.names() {
+	if p == "" {
+		return doc, true
+	}
+	_, rest, _ := strings.Cut(string(p), "/")
+	for more := true; more; {
+		var name string
+		name, rest, more = strings.Cut(rest, "/")
+		if strings.Contains(name, "~") {
+			name = unescaper.Replace(name)
+		}
 		switch d := doc.(type) {
 		case map[string]any:
 			v, ok := d[name]

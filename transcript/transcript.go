@@ -61,10 +61,16 @@ func (t *Transcript) Began() time.Time { return t.start }
 
 // Append numbers, timestamps and stores a record, and wakes waiters. It returns the record's number; 0 if the record
 // exceeds the bounds of the transcript, or is one of a flood of comments, and was only counted.
-func (t *Transcript) Append(r Record) int {
+func (t *Transcript) Append(r Record) int { return t.AppendAt(r, time.Time{}) }
+
+// AppendAt is Append for a record of an earlier time; the zero time is now. Times must not go back.
+func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := time.Since(t.start)
+	if when.IsZero() {
+		when = time.Now()
+	}
+	at := max(when.Sub(t.start), 0)
 	if t.flood(&r, at) {
 		t.flooded++
 		return 0

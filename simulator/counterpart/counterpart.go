@@ -8,6 +8,9 @@
 //     one.
 //   - Mutant: the bundled target answers with one of the faults of its catalogue.
 //
+// In place of the bundled target, a server of somebody else can answer (Options.Between): Ask then intercepts what
+// passes between the two.
+//
 // It is a gate (package simulator/gate) between the program and the bundled target, whose Handler applies the mind. The
 // transcript has what the program sent and got. The package knows no protocol, and no bundled target: see Options.
 package counterpart
@@ -64,6 +67,10 @@ type Options struct {
 	// Start starts the bundled target that answers, correct for mutant "". A party that is a client connects to url, which
 	// leads to the program. nil: nobody answers but a script.
 	Start func(ctx context.Context, mutant, url string) (Peer, error)
+
+	// Between says that Start leads to somebody's own server, not to a bundled target: the mind Ask then holds what the
+	// program sends too.
+	Between bool
 
 	// TypeOf returns the type of a message in the protocol; "" if it has none. nil: no message has one.
 	TypeOf func(body []byte) string

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -349,6 +351,74 @@ func TestMistakes(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q in it", tt.reason, err, tt.want)
+		}
+	}
+}
+
+// TestBetween: before somebody's own server, messages of both directions are held, edited, doubled and dropped.
+func TestBetween(t *testing.T) {
+	got := make(chan string, 10)
+	up := httptest.NewServer(listens(got))
+	defer up.Close()
+	p := open(t, counterpart.Options{Protocol: "any", As: "server", Between: true, Mind: counterpart.Ask,
+		Start: func(context.Context, string, string) (counterpart.Peer, error) {
+			return counterpart.Peer{URL: up.URL}, nil
+		}})
+	c := dial(t, p, "/")
+	decide := func(what string, d counterpart.Decision) {
+		t.Helper()
+		h := held(t, p, 1)[0]
+		if h.What != what {
+			t.Errorf("held %q, want %q", h.What, what)
+		}
+		if err := p.Decide(h.N, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.says("one")
+	decide("message to the server", counterpart.Decision{Instead: [][]byte{[]byte("two"), []byte("two")}})
+	decide("message", counterpart.Decision{Drop: true})
+	decide("message", counterpart.Decision{Instead: [][]byte{[]byte("three")}})
+	if _, text, err := c.c.Read(c.ctx); err != nil || string(text) != "three" || <-got != "two" || <-got != "two" {
+		t.Errorf("heard %q, %v", text, err)
+	}
+	answered := make(chan error, 1)
+	go func() {
+		res, err := http.Post(p.URL()+"/message", "text/plain", strings.NewReader("four"))
+		if err == nil {
+			err = res.Body.Close()
+		}
+		answered <- err
+	}()
+	decide("POST /message", counterpart.Decision{Instead: [][]byte{[]byte("longer than four")}})
+	if err := <-answered; err != nil || <-got != "longer than four" {
+		t.Errorf("%v", err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// listens tells what it is sent, and answers messages with themselves.
+func listens(got chan<- string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			body, _ := io.ReadAll(r.Body)
+			got <- string(body)
+			return
+		}
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer c.CloseNow()
+		for {
+			kind, text, err := c.Read(r.Context())
+			if err != nil {
+				return
+			}
+			got <- string(text)
+			if c.Write(r.Context(), kind, text) != nil {
+				return
+			}
 		}
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"parley/transcript"
 )
 
-// Held is a message to the program that waits for a decision.
+// Held is a message to the program that waits for a decision, or of the program (Options.Between).
 type Held struct {
 	N            int    // identifies it within the play, from 1
 	Party        string // the connection it is for; "" for an HTTP answer
 	Type         string // in the protocol; "" if it has none
-	What         string // for people: "message", "answer to POST /message"
+	What         string // for people: "message", "answer to POST /message", "message to the server", "POST /message"
 	Body         []byte // what the bundled target answers
 	Since, Until time.Time
 }
@@ -104,8 +104,13 @@ func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decisi
 	now := time.Now()
 	h := &held{decided: make(chan Decision, 1), Held: Held{Party: m.Conn, Type: typ, What: "message", Body: m.Body,
 		Since: now, Until: now.Add(p.o.HoldFor)}}
-	if m.Kind == transcript.Response {
+	switch {
+	case m.Kind == transcript.Response:
 		h.What = "answer to " + m.Method + " " + m.Path
+	case m.Kind == transcript.Request:
+		h.What = m.Method + " " + m.Path
+	case m.From == p.program():
+		h.What = "message to the server"
 	}
 	p.mu.Lock()
 	full := len(p.held) >= MaxHeld || p.closed
@@ -167,6 +172,9 @@ func (p *Play) decided(ctx context.Context, m gate.Message, d Decision) gate.Dec
 	for _, body := range d.Instead {
 		with := m
 		with.Body = body
+		if m.Kind == transcript.Request { // its head stays as it came
+			with.Method, with.Path, with.Header = "", "", nil
+		}
 		out.With = append(out.With, with)
 	}
 	return out

@@ -20,6 +20,9 @@ func (p *Play) handle(ctx context.Context, m gate.Message) gate.Decision {
 		if mind == Script {
 			return p.scripted(ctx, m, typ)
 		}
+		if mind == Ask && p.o.Between && (m.Kind == transcript.Frame || m.Kind == transcript.Request && len(m.Body) > 0) {
+			return p.hold(ctx, m, typ)
+		}
 		return gate.Decision{}
 	}
 	if mind == Ask && holdable(m) {

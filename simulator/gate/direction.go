@@ -28,7 +28,8 @@ type direction struct {
 	cut    int    // the bytes beyond
 	parts  []part // of the message, which wait for a decision
 	faults int
-	held   int // the size of parts
+	held   int  // the size of parts
+	late   bool // something waits to be written
 }
 
 // part is a frame that waits: one of the message, or a control frame between its fragments.
@@ -51,6 +52,11 @@ func (d *direction) run() error {
 		return err
 	}
 	for {
+		if d.late && !isWhole(d.e.in) {
+			if err := d.catchUp(); err != nil {
+				return err
+			}
+		}
 		f, err := readFrame(d.e.in, d.max)
 		if err != nil {
 			d.cutOff(f.raw)
@@ -206,11 +212,29 @@ func (d *direction) passFrame(f rawFrame) error {
 		d.told(d.record(transcript.Received))
 		d.passed()
 	}
-	err := d.put(f.raw)
+	var err error
+	if d.out != nil && !d.out.shut && isWhole(d.e.in) {
+		d.late = true
+		err = d.out.e.later(f.raw)
+	} else {
+		err = d.put(f.raw)
+	}
 	if f.fin {
 		d.reset()
 	}
 	return err
+}
+
+// catchUp writes what waits to be written.
+func (d *direction) catchUp() error {
+	d.late = false
+	if !d.free {
+		if err := d.out.lock(d.s.l.ctx); err != nil {
+			return err
+		}
+		defer d.out.unlock()
+	}
+	return d.out.e.flush()
 }
 
 // passed records the message as sent to the program.

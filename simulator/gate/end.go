@@ -23,9 +23,51 @@ type end struct {
 	in   *bufio.Reader
 	seen *watch      // the latest; nil: none
 	over atomic.Bool // the watch has seen the end
+	wait []byte      // what is written with what comes next; guarded by the turn of the outlet
 }
 
 func newEnd(c net.Conn) *end { return &end{Conn: c, in: bufio.NewReaderSize(c, 32<<10)} }
+
+// maxWait bounds the bytes that wait to be written.
+const maxWait = 16 << 10
+
+// Write writes bytes, and before them those that wait.
+func (e *end) Write(b []byte) (int, error) {
+	if len(e.wait) == 0 {
+		return e.Conn.Write(b)
+	}
+	if len(b) > maxWait {
+		if err := e.flush(); err != nil {
+			return 0, err
+		}
+		return e.Conn.Write(b)
+	}
+	e.wait = append(e.wait, b...)
+	return len(b), e.flush()
+}
+
+// later writes bytes together with those that follow at once. The caller must flush before it waits for anything.
+func (e *end) later(b []byte) error {
+	if len(b) > maxWait {
+		_, err := e.Write(b)
+		return err
+	}
+	e.wait = append(e.wait, b...)
+	if len(e.wait) < maxWait {
+		return nil
+	}
+	return e.flush()
+}
+
+// flush writes the bytes that wait.
+func (e *end) flush() error {
+	if len(e.wait) == 0 {
+		return nil
+	}
+	_, err := e.Conn.Write(e.wait)
+	e.wait = e.wait[:0]
+	return err
+}
 
 // watch waits for the next byte of a side. err is set when done closes, nil if there is a byte.
 type watch struct {

@@ -58,6 +58,27 @@ func readFrame(in *bufio.Reader, max int) (rawFrame, error) {
 	return f, err
 }
 
+// isWhole reports whether the next frame can be read without waiting.
+func isWhole(in *bufio.Reader) bool {
+	n := in.Buffered()
+	if n < 2 {
+		return false
+	}
+	b, _ := in.Peek(n)
+	size := headerSize(b[1])
+	if n < size {
+		return false
+	}
+	length := uint64(b[1] & 0x7F)
+	switch length {
+	case 126:
+		length = uint64(binary.BigEndian.Uint16(b[2:]))
+	case 127:
+		length = binary.BigEndian.Uint64(b[2:])
+	}
+	return uint64(n-size) >= length
+}
+
 // headerSize returns the size of a header, from its second byte.
 func headerSize(b byte) int {
 	n := 2

@@ -14,12 +14,13 @@ import (
 
 	"parley/driver"
 	"parley/internal/freeport"
+	"parley/internal/rawhttp"
 )
 
 // Bounds of a Gate: how much a peer may use of its memory.
 const (
 	defaultMax = 8 << 20  // bytes of a message
-	maxLinks   = 256      // connections of clients; further ones are refused with 503
+	maxLinks   = 256      // connections of clients by default; further ones are refused with 503
 	maxHead    = 64 << 10 // bytes of the head of a request or response
 
 	maxFailures = 100 // recorded failures without a party
@@ -49,6 +50,13 @@ type Options struct {
 	// other request. Default: C1, C2, …, and "" for 0. A name that an open stream or socket has gets a number: "A", "A
 	// 2", ….
 	Party func(r *http.Request, n int) string
+
+	// Admit, if not nil, is asked about the head of each request before anything else happens to the request, and may
+	// change it. If it says why the request is refused, the answer is 401 with that text, and nothing is passed on.
+	Admit func(head *rawhttp.Head) (why string)
+
+	// MaxLinks is how many connections of clients may be open at once; further ones are refused with 503. Default 256.
+	MaxLinks int
 
 	// MaxMessage is the longest message in bytes that is examined; default 8 MiB. Longer ones pass unexamined, in
 	// pieces, and are recorded cut.
@@ -94,6 +102,9 @@ func New(o Options) (*Gate, error) {
 func (o *Options) defaults() {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = defaultMax
+	}
+	if o.MaxLinks <= 0 {
+		o.MaxLinks = maxLinks
 	}
 	if o.Upstream == nil {
 		o.Upstream = func() string { return "" }
@@ -245,7 +256,7 @@ func (g *Gate) know(tcp net.Conn) *link {
 		return nil
 	}
 	l := newLink(g, tcp)
-	l.full = len(g.links) >= maxLinks
+	l.full = len(g.links) >= g.o.MaxLinks
 	g.links[l] = struct{}{}
 	return l
 }

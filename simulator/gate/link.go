@@ -102,6 +102,12 @@ func (l *link) next(first bool) (*exchange, bool) {
 		return nil, false
 	}
 	x := &exchange{l: l, g: l.g, head: rawhttp.ParseHead(head)}
+	if l.g.o.Admit != nil {
+		if why := l.g.o.Admit(&x.head); why != "" {
+			l.refuse(http.StatusUnauthorized, why)
+			return nil, false
+		}
+	}
 	if x.req, err = x.head.Request(); err != nil {
 		l.refuse(http.StatusBadRequest, "the request is not HTTP: "+err.Error())
 		return nil, false

@@ -170,7 +170,7 @@ func (s *socket) last() transcript.Record {
 		r.Status, r.Label = mine.status, fmt.Sprintf("the target closed the connection: %q", mine.reason)
 	default:
 		err := s.state.err[program]
-		if err == nil || errors.Is(err, net.ErrClosed) {
+		if err == nil || errors.Is(err, net.ErrClosed) || s.state.any && s.state.first != program {
 			r.Label = "the peer broke the connection off"
 			break
 		}

@@ -47,13 +47,15 @@ export class Play {
       value: coded ? hex(bytesOf(m)) : m.text });
     const after = h("input", { type: "number", min: "0", max: "3600000", step: "100", value: "0" });
     const decide = (how) => async () => {
-      const body = { do: how };
+      const body = { do: how === "drop" ? how : "send" };
+      if (how === "twice") body.instead = [text.value, text.value];
       if (how === "send" && !coded && text.value !== m.text) body.body = text.value;
-      if (how === "send" && Number(after.value) > 0) body.after = Math.round(Number(after.value)) + "ms";
+      if (how !== "drop" && Number(after.value) > 0) body.after = Math.round(Number(after.value)) + "ms";
       try { this.update(await post(`${this.path}/held/${m.n}`, body)); } catch (e) { this.app.alert(e); }
     };
     const el = h("article", { class: "heldbox", "data-n": m.n }, head, text, h("p", { class: "row-of-buttons" },
-      button("send", decide("send"), { class: "main" }), button("drop", decide("drop")), field(t("delay"), after)));
+      button("send", decide("send"), { class: "main" }), button("twice", decide("twice"), { disabled: coded }),
+      button("drop", decide("drop")), field(t("delay"), after)));
     el.tick = () => {
       const left = Math.max(0, Math.round((Date.parse(m.until) - Date.now()) / 1000));
       head.lastChild.textContent = t("heldFor", visible(m.to), visible(m.party), left);

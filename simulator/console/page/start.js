@@ -64,7 +64,8 @@ function playForm(protocols, go, given) {
   const mutant = h("input", { type: "text", list: "new-mutants", autocomplete: "off" });
   const script = select([], "", { onchange: () => more() });
   const text = h("textarea", { rows: 5, spellcheck: "false" });
-  const [listen, connect] = [h("input", { type: "text", placeholder: "127.0.0.1:0" }), h("input", { type: "text" })];
+  const [listen, connect, to] = [h("input", { type: "text", placeholder: "127.0.0.1:0" }), h("input", { type: "text" }),
+    h("input", { type: "text" })];
   const parts = { mutant: h("div", {}, field(t("mutant"), mutant), names), script: field(t("script"), script),
     text: field(t("scriptText"), text) };
   const more = () => {
@@ -88,9 +89,10 @@ function playForm(protocols, go, given) {
   follow();
   return form([field(t("protocol"), protocol), field(t("as"), as), field(t("mind"), mind), parts.mutant, parts.script, parts.text,
     h("div", { class: "two" }, field(t("listen"), listen, h("small", { class: "note" }, t("listenHint"))),
-      field(t("connect"), connect, h("small", { class: "note" }, t("connectHint"))))],
+      field(t("connect"), connect, h("small", { class: "note" }, t("connectHint")))),
+    field(t("to"), to, h("small", { class: "note" }, t("toHint")))],
   () => ({ kind: "play", protocol: protocol.value, as: as.value, mind: mind.value, listen: listen.value.trim(),
-    connect: connect.value.trim(), mutant: mind.value === "mutant" ? mutant.value.trim() : "",
+    connect: connect.value.trim(), to: to.value.trim(), mutant: mind.value === "mutant" ? mutant.value.trim() : "",
     script: mind.value !== "script" ? "" : script.value || text.value }), go);
 }
 

@@ -1,0 +1,366 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/internal/words"
+	"parley/reports"
+	"parley/runner"
+	"parley/simulator/proxy"
+	"parley/steps"
+	"parley/target"
+	"parley/verdict"
+)
+
+// proxyOptions are the flags of parley proxy.
+type proxyOptions struct {
+	protocol, profile    string
+	listen, to           string
+	roles                []string
+	out, format          string
+	for_                 time.Duration
+	cert, key, ca, token string
+	insecure, open       bool
+	strict, verbose      bool
+	noColor              bool
+	command              []string
+}
+
+func proxyCommand(s *streams) *cobra.Command {
+	var o proxyOptions
+	c := &cobra.Command{
+		Use:   "proxy --to URL | -- COMMAND",
+		Short: "Stand between a client and a server, and judge what passes",
+		Long: `Stand between a real client and a real server, pass on every byte, and judge what passes. The client connects
+to the address on the first line of stdout; its requests, event streams and WebSockets go on to --to. With a
+command after -- the proxy starts it and stands between it and its own stdin and stdout, line by line.
+
+It judges every clause that observed traffic can decide, of both sides where the protocol has clauses of both,
+and says before it starts which these are. A clause passes only if the traffic showed that it is kept. What would
+need an act of the harness is not tested. Such results never certify.
+
+It ends with Ctrl-C, after --for, or with the command, and writes results.json, junit.xml, report.html and the
+transcripts to --out, as parley run does. Credentials in requests are redacted there.
+
+Exit codes: 1 a MUST is broken · 0 something was judged, and no MUST is broken · 5 nothing was judged, since
+nothing passed that shows a clause · 2 wrong usage · 3 the address or the command could not be started. With a
+command, its own exit code unless that is 0.`,
+		Example: `  parley proxy --to http://localhost:3000 --listen 127.0.0.1:3001
+  parley proxy --to ws://localhost:3000/chat/ws --protocol PROTOCOL --for 10m
+  parley proxy --protocol PROTOCOL -- ./my-server --stdio`,
+		Args: func(c *cobra.Command, args []string) error {
+			if at := c.ArgsLenAtDash(); at > 0 || at < 0 && len(args) > 0 {
+				return usagef("%s takes no arguments, found %q (a command follows --)", c.CommandPath(), args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			o.command = args
+			if c.ArgsLenAtDash() >= 0 && len(args) == 0 {
+				return usagef("--: which command? (write it after --)")
+			}
+			if c.Flags().Changed("for") && o.for_ <= 0 {
+				return usagef("--for: %v is no time to listen (give one such as 10m)", o.for_)
+			}
+			return o.run(c.Context(), s)
+		},
+	}
+	o.declare(c)
+	return c
+}
+
+// declare defines the flags.
+func (o *proxyOptions) declare(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.protocol, "protocol", "",
+		"`PROTOCOL` to judge by (default that of the profile, else "+suite.Kinds()[0].Protocol+")")
+	f.StringVar(&o.to, "to", "", "`URL` of the server")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`ADDR` for clients, where port 0 is a free one")
+	f.StringSliceVar(&o.roles, "role", nil,
+		"`ROLE` to judge; may be repeated (default the first one of each side that the protocol has)")
+	f.StringVar(&o.profile, "profile", "", "`FILE` that has the server's names on the wire, as for parley run --target")
+	f.DurationVar(&o.for_, "for", 0, "end after `TIME`, such as 10m (default at Ctrl-C)")
+	f.StringVar(&o.cert, "cert", "", "listen with https: PEM `FILE` of the certificate")
+	f.StringVar(&o.key, "key", "", "PEM `FILE` of its key")
+	f.StringVar(&o.token, "token", "", "`TOKEN` that every client needs; the server does not see it")
+	f.BoolVar(&o.open, "open", false, "let other machines in without --token or TLS")
+	f.StringVar(&o.ca, "ca", "", "PEM `FILE` of the authority that has signed the server's certificate")
+	f.BoolVar(&o.insecure, "insecure", false, "do not check the server's certificate")
+	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
+	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
+	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
+	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
+	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
+}
+
+// run passes on and judges until ctx or the time ends.
+func (o proxyOptions) run(ctx context.Context, s *streams) error {
+	asked, err := parseFormats(o.format)
+	if err != nil {
+		return err
+	}
+	opts, collect, err := o.options()
+	if err != nil {
+		return err
+	}
+	if err := prepareOut(o.out); err != nil {
+		return err
+	}
+	if len(o.command) > 0 { // stdout belongs to the command
+		s = &streams{In: s.In, Out: s.Err, Err: s.Err, OutTTY: s.ErrTTY, ErrTTY: s.ErrTTY, OutWidth: s.ErrWidth,
+			ErrWidth: s.ErrWidth, Color: s.Color, pipe: s.Out}
+	}
+	o.announce(opts, collect, s)
+	live := newLiveView(s, len(opts.Roles) > 1)
+	opts.Found, opts.Event = live.found, live.event
+	opts.Ended = func(e proxy.Ended) {
+		collect.Add(runner.Observed{Role: e.Role.Name, Conn: e.Conn, T: e.T, Judged: e.Judged, Failures: e.Failures,
+			Whole: e.Whole, Partly: e.Partly, Duration: e.Duration, Redact: e.Redact})
+	}
+	if o.for_ > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, o.for_)
+		defer stop()
+	}
+	code := 0
+	if len(o.command) > 0 {
+		code, err = o.pipe(ctx, opts, s)
+	} else {
+		err = o.stand(ctx, opts, s, live)
+	}
+	live.stop()
+	var start *target.StartError
+	if errors.As(err, &start) {
+		return err
+	}
+	res := collect.Results()
+	if err != nil {
+		fmt.Fprintf(s.Err, "%s: %v\n", program, err)
+		res.Exit = verdict.ExitHarness
+	}
+	if code != 0 {
+		res.Exit = code
+	}
+	return o.report(asked, res, s)
+}
+
+// report writes the reports. The exit code of results.json is one that a run can have.
+func (o proxyOptions) report(asked []string, res *reports.Results, s *streams) error {
+	code := res.Exit
+	if !slices.Contains([]int{0, 1, 2, 3, 4, 5, 130}, code) {
+		res.Exit = verdict.ExitConformant
+		if res.Verdict == verdict.NonConformant {
+			res.Exit = verdict.ExitNonConformant
+		}
+	}
+	ro := runOptions{out: o.out, verbose: o.verbose, noColor: o.noColor}
+	if err := ro.write(asked, res, s); err != nil {
+		return err
+	}
+	if code != verdict.ExitConformant {
+		return exitError{code}
+	}
+	return nil
+}
+
+// stand listens until ctx ends.
+func (o proxyOptions) stand(ctx context.Context, opts proxy.Options, s *streams, live *liveView) error {
+	p, err := proxy.Open(opts)
+	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = fmt.Errorf("%s is in use (port 0 takes a free one)", o.listen)
+		}
+		return &target.StartError{Command: []string{program, "proxy"}, Reason: "cannot be started", Err: err}
+	}
+	fmt.Fprintln(s.Out, p.URL())
+	live.follow(p.Stats)
+	<-ctx.Done()
+	err = p.Close()
+	if n := p.Stats().Unjudged; n > 0 {
+		fmt.Fprintf(s.Err, "%s passed, and nobody judged them: they came faster than connections are judged\n",
+			words.Counted(int(n), "connection"))
+	}
+	return err
+}
+
+// pipe stands before a command until it ends.
+func (o proxyOptions) pipe(ctx context.Context, opts proxy.Options, s *streams) (int, error) {
+	code, err := proxy.Pipe(ctx, opts, proxy.PipeOptions{Command: o.command, In: s.In, Out: s.pipe, Err: s.Err})
+	var missing *os.PathError
+	if errors.As(err, &missing) || isNotFound(err) {
+		err = &target.StartError{Command: o.command, Reason: "cannot be started", Err: err}
+	}
+	return code, err
+}
+
+// options checks the flags, and returns what they ask for.
+func (o *proxyOptions) options() (proxy.Options, *runner.Passive, error) {
+	var none proxy.Options
+	p, profile, err := o.subject()
+	if err != nil {
+		return none, nil, err
+	}
+	out := proxy.Options{Protocol: p, Profile: profile, Strict: o.strict, Listen: o.listen, To: o.to, Token: o.token}
+	if err := o.door(&out); err != nil {
+		return none, nil, err
+	}
+	if err := knownRoles(o.roles, []string{steps.Name(p)}); err != nil {
+		return none, nil, err
+	}
+	if slices.Contains(o.roles, everyRole) {
+		o.roles = steps.Roles(p)
+	}
+	if out.Roles, err = proxy.RolesOf(p, o.roles); err != nil {
+		return none, nil, usagef("--role: %v", err)
+	}
+	var names []string
+	for _, r := range out.Roles {
+		names = append(names, r.Name)
+	}
+	collect, err := runner.NewPassive(runner.PassiveOptions{Protocols: suite, Profile: profile, URL: o.to, Roles: names,
+		Strict: o.strict, Out: o.out, Explain: program + " explain"})
+	return out, collect, err
+}
+
+// subject returns the protocol, and the profile that has the names on the wire.
+func (o *proxyOptions) subject() (steps.Protocol, *target.Profile, error) {
+	if err := knownProtocols(given(o.protocol)); err != nil {
+		return nil, nil, err
+	}
+	var profile *target.Profile
+	if o.profile != "" {
+		var err error
+		if profile, err = suite.Kinds().Load(o.profile); err != nil {
+			return nil, nil, err
+		}
+		if o.protocol != "" && o.protocol != profile.Protocol {
+			return nil, nil, usagef("--protocol %s: %s speaks %s (leave --protocol out)", o.protocol, o.profile,
+				profile.Protocol)
+		}
+		o.protocol = profile.Protocol
+	}
+	if o.protocol == "" {
+		o.protocol = suite.Kinds()[0].Protocol
+	}
+	p, err := suite.Find(o.protocol)
+	if err != nil {
+		return nil, nil, err
+	}
+	kind := p.Kind()
+	if err := o.checkTo(kind); err != nil {
+		return nil, nil, err
+	}
+	if profile == nil {
+		profile = kind.New()
+		profile.Protocol, profile.Name = o.protocol, "what is behind the proxy"
+		if o.to != "" {
+			profile.URL, profile.Name = o.to, o.to
+			if kind.Locate != nil && !slices.Contains(kind.Drivers, target.Browser) {
+				kind.Locate(profile) // a URL may have the path of the socket
+			}
+			o.to = profile.URL
+		} else {
+			profile.Name = o.command[0]
+		}
+	}
+	return p, profile, nil
+}
+
+// checkTo checks where the traffic goes.
+func (o *proxyOptions) checkTo(kind target.Kind) error {
+	switch {
+	case len(o.command) > 0 && o.to != "":
+		return usagef("--to: the traffic goes to a command or to a URL, not to both (leave one out)")
+	case len(o.command) > 0 && !slices.Contains(kind.Drivers, target.Stdio):
+		return usagef("--: %s is not spoken on stdin and stdout (give --to URL)", o.protocol)
+	case len(o.command) > 0:
+		for _, f := range []struct{ name, value string }{{"--cert", o.cert}, {"--key", o.key}, {"--ca", o.ca},
+			{"--token", o.token}} {
+			if f.value != "" {
+				return usagef("%s: before a command nobody listens (leave it out)", f.name)
+			}
+		}
+		return nil
+	case o.to == "" && slices.Contains(kind.Drivers, target.Stdio):
+		return usagef("--to is missing: the URL of the server (or a command after --)")
+	case o.to == "":
+		return usagef("--to is missing: the URL of the server")
+	}
+	u, err := url.Parse(o.to)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
+		return usagef("--to: %q is not the URL of a server (write it like http://localhost:3000)", o.to)
+	}
+	return nil
+}
+
+// door checks the flags about addresses and TLS.
+func (o *proxyOptions) door(out *proxy.Options) error {
+	if len(o.command) > 0 {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return usagef("--listen: %v (write it like 127.0.0.1:8124)", err)
+	}
+	withTLS := o.cert != "" || o.key != ""
+	switch {
+	case withTLS && o.cert == "":
+		return usagef("--key: there is no --cert")
+	case withTLS && o.key == "":
+		return usagef("--cert: there is no --key")
+	case !loopback(host) && !o.open && (o.token == "" || !withTLS):
+		return usagef("--listen %s: other machines could reach it (give --token, --cert and --key, or say --open)", o.listen)
+	case o.ca != "" && o.insecure:
+		return usagef("--ca: with --insecure no certificate is checked (leave one out)")
+	}
+	if withTLS {
+		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		if err != nil {
+			return usagef("--cert, --key: %v", err)
+		}
+		out.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	if o.insecure {
+		out.ToTLS = &tls.Config{InsecureSkipVerify: true}
+	}
+	if o.ca == "" {
+		return nil
+	}
+	text, err := os.ReadFile(o.ca)
+	if err != nil {
+		return usagef("--ca: %v", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return usagef("--ca: %s has no certificate in PEM", o.ca)
+	}
+	out.ToTLS = &tls.Config{RootCAs: pool}
+	return nil
+}
+
+// announce says which clauses can be judged.
+func (o proxyOptions) announce(opts proxy.Options, collect *runner.Passive, s *streams) {
+	for _, r := range opts.Roles {
+		judged, not := collect.Judgeable(r.Name)
+		what := titled(o.protocol, r.Name)
+		if len(judged) == 0 {
+			fmt.Fprintf(s.Err, "%s: judges nothing of the %v: all %d clauses need the harness to act\n", what, r.Side, len(not))
+			continue
+		}
+		fmt.Fprintf(s.Err, "%s: judges %s of the %v (%s); %d need the harness to act\n", what,
+			words.Counted(len(judged), "clause"), r.Side, strings.Join(judged, " "), len(not))
+	}
+}

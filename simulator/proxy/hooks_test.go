@@ -1,0 +1,70 @@
+package proxy_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"parley/simulator/gate"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// TestHandle: somebody changes what passes; the server is judged by what it sent, and clients are not judged.
+func TestHandle(t *testing.T) {
+	o := options(t, "session-chat", bundle(t, "session-chat", "server", ""))
+	o.Handle = func(_ context.Context, m gate.Message) gate.Decision {
+		if m.From == gate.Server && m.Kind == transcript.Frame && bytes.Contains(m.Body, []byte(`"session_id"`)) {
+			m.Body = bytes.ReplaceAll(m.Body, []byte(`"session_id"`), []byte(`"lost_id"`))
+			return gate.Decision{With: []gate.Message{m}}
+		}
+		return gate.Decision{}
+	}
+	s := open(t, o, "")
+	c := dial(t, s.URL()+socket)
+	say(t, c, `{"type":"chat","agent_id":"a","content":"hello"}`)
+	until(t, c, `"lost_id"`)
+	_ = c.Close(websocket.StatusNormalClosure, "")
+	await(t, s.ends, "C1")
+	if got := outcomes(s.close(), "server"); len(got[verdict.Failed]) > 0 || !slices.Contains(got[verdict.Passed], "SC-039") {
+		t.Errorf("passed %v, failed %v", got[verdict.Passed], got[verdict.Failed])
+	}
+	o = options(t, "external-agent", "http://127.0.0.1:1")
+	o.Handle = func(context.Context, gate.Message) gate.Decision { return gate.Decision{} }
+	if got := outcomes(open(t, o, "").close(), "agent"); len(got[verdict.Passed])+len(got[verdict.Failed]) > 0 {
+		t.Errorf("the agent is judged: %v", got)
+	}
+}
+
+// TestRecord: each record is told in order, with its time, and what removes secrets.
+func TestRecord(t *testing.T) {
+	o := options(t, "session-chat", bundle(t, "session-chat", "server", ""))
+	o.Profile.Secrets = []string{"hello-secret"}
+	var mu sync.Mutex
+	var lines []string
+	o.Record = func(r transcript.Record, redact *transcript.Redactor) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.N != len(lines)+1 || r.At < 0 || r.Conn != "C1" {
+			t.Errorf("record %d is %+v", len(lines)+1, r)
+		}
+		lines = append(lines, redact.String(r.Line(0)))
+	}
+	s := open(t, o, "")
+	c := dial(t, s.URL()+socket)
+	say(t, c, `{"type":"chat","agent_id":"a","content":"[[echo hello-secret]]"}`)
+	until(t, c, `"result"`)
+	_ = c.Close(websocket.StatusNormalClosure, "")
+	await(t, s.ends, "C1")
+	s.close()
+	text := strings.Join(lines, "\n")
+	if len(lines) < 5 || !strings.Contains(text, "-> open GET "+socket) || !strings.Contains(text, "<- closed") ||
+		strings.Contains(text, "hello-secret") || !strings.Contains(text, "«redacted»") {
+		t.Errorf("%s", text)
+	}
+}

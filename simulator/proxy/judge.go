@@ -1,0 +1,99 @@
+package proxy
+
+import (
+	"net/url"
+	"slices"
+	"time"
+
+	"parley/steps"
+	"parley/transcript"
+)
+
+// Pace of judging while traffic passes: not before lull has passed, and not for more than a share of the time.
+const (
+	lull  = 500 * time.Millisecond
+	share = 10
+)
+
+// judgeOn judges while traffic passes, and releases the tapes of connections that have ended.
+func (p *Proxy) judgeOn() {
+	timer := time.NewTimer(lull)
+	defer timer.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-timer.C:
+		case <-p.many:
+		}
+		began := time.Now()
+		p.look()
+		timer.Reset(max(lull, share*time.Since(began)))
+	}
+}
+
+// look judges what is new.
+func (p *Proxy) look() {
+	p.judging.Lock()
+	defer p.judging.Unlock()
+	p.mu.Lock()
+	all := slices.Clone(p.all)
+	var over []*tape
+	p.tapes = slices.DeleteFunc(p.tapes, func(one *tape) bool {
+		ended := one.name != "" && !p.open[one.name] || len(p.tapes)-len(over) > maxTapes
+		if ended {
+			over = append(over, one)
+		}
+		return ended
+	})
+	all = append(all, p.tapes...)
+	p.mu.Unlock()
+	for _, one := range over {
+		p.end(one)
+	}
+	for _, one := range all {
+		// monitors see no more of a tape that is longer than what a run keeps
+		if n := one.t.Len(); n == one.judgedTo || one.judgedTo > transcript.MaxRecords {
+			continue
+		}
+		_, failures, _ := one.judge()
+		p.tell(one, failures)
+	}
+}
+
+// tell tells of new findings. The caller holds p.judging.
+func (p *Proxy) tell(one *tape, failures []steps.Failure) {
+	for _, f := range failures {
+		key := [3]string{one.role.Name, f.Monitor, f.Clause}
+		if p.told[key] {
+			continue
+		}
+		p.told[key] = true
+		p.broken.Add(1)
+		if p.o.Found != nil {
+			redact := p.secrets.redactor()
+			f.Expected, f.Observed, f.Diff = redact.String(f.Expected), redact.String(f.Observed), redact.String(f.Diff)
+			p.o.Found(Found{one.role.Name, f})
+		}
+	}
+}
+
+// end judges a tape for good, and releases it. The caller holds p.judging.
+func (p *Proxy) end(one *tape) {
+	judged, failures, whole := one.judge()
+	p.tell(one, failures)
+	if p.o.Ended != nil {
+		p.o.Ended(Ended{Role: one.role.Role, Conn: one.name, T: one.t, Judged: judged, Failures: failures,
+			Whole: whole && one.t.Overflow() == 0, Partly: one.partly(), Duration: time.Since(one.t.Began()),
+			Redact: p.secrets.redactor()})
+	}
+	_ = one.t.Close()
+}
+
+func unescaped(v string) string {
+	out, err := url.QueryUnescape(v)
+	if err != nil {
+		return v
+	}
+	return out
+}

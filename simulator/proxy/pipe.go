@@ -1,0 +1,208 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"parley/internal/procgroup"
+	"parley/transcript"
+)
+
+// pipeGrace is how long a command may take to end once its stdin is closed, and once more after SIGTERM.
+const pipeGrace = 5 * time.Second
+
+// maxLine is how much of a line is judged; longer ones pass all the same.
+const maxLine = 8 << 20
+
+// PipeOptions say which command speaks, and to whom.
+type PipeOptions struct {
+	Command []string
+	In      io.Reader // what its stdin gets
+	Out     io.Writer // gets what it writes on stdout
+	Err     io.Writer // gets what it writes on stderr
+}
+
+// Pipe starts a command between In and Out, passes on every byte as it comes, and judges the lines. The command is the
+// server's side; its party is C1. Of o, what is about addresses is ignored.
+//
+// It returns when the command has ended, and everything has been judged. When ctx ends, the command's stdin is closed;
+// five seconds later it gets SIGTERM, and after five more it is killed. The exit code is that of the command, 128 and
+// the signal's number if one has ended it. The error is that of an option, of starting the command, or of the records.
+func Pipe(ctx context.Context, o Options, c PipeOptions) (exit int, err error) {
+	p, err := newProxy(o)
+	if err != nil {
+		return 0, err
+	}
+	one := &pipe{p: p, o: c, cmd: exec.Command(c.Command[0], c.Command[1:]...)}
+	exit, err = one.run(ctx)
+	return exit, errors.Join(err, p.Close())
+}
+
+// pipe is a command between two streams.
+type pipe struct {
+	p   *Proxy
+	o   PipeOptions
+	cmd *exec.Cmd
+}
+
+// conn is the name of a command's connection.
+const pipeConn = "C1"
+
+func (c *pipe) record(dir transcript.Dir, kind transcript.Kind, label string) int {
+	return c.p.record(transcript.Record{Conn: pipeConn, Dir: dir, Kind: kind, Label: label})
+}
+
+// run starts the command and waits for its end.
+func (c *pipe) run(ctx context.Context) (int, error) {
+	c.cmd.Stderr = c.o.Err
+	c.cmd.WaitDelay = time.Second // for stderr, which a child may hold
+	procgroup.Own(c.cmd)
+	in, err := c.cmd.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	// not a pipe of exec.Cmd: Wait would close it before all of it is read
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	c.cmd.Stdout = w
+	n := c.record(transcript.Sent, transcript.Open, "stdio")
+	err = c.cmd.Start()
+	_ = w.Close()
+	if err != nil {
+		_ = in.Close()
+		return 0, fmt.Errorf("start %s: %w", c.o.Command[0], err)
+	}
+	c.p.record(transcript.Record{Conn: pipeConn, Dir: transcript.Received, Kind: transcript.Open, Label: "a new process",
+		Reply: n})
+	var closing sync.Once
+	closeIn := func() { closing.Do(func() { _ = in.Close() }) }
+	go func() { // it may wait for In for ever; nobody waits for it
+		c.copy(in, c.o.In, transcript.Sent)
+		closeIn()
+	}()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		c.copy(c.o.Out, r, transcript.Received)
+		_ = r.Close() // whoever writes to it is told that nobody reads any more
+	}()
+	over := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.endWith(ctx, closeIn, over)
+	}()
+	err = c.cmd.Wait()
+	close(over)
+	<-ended
+	procgroup.Kill(c.cmd.Process.Pid) // its children, which may hold its stdout
+	c.drained(ctx, read)
+	c.record(transcript.Received, transcript.Closed, "the target ended: "+c.cmd.ProcessState.String())
+	return exitOf(c.cmd.ProcessState), waited(err)
+}
+
+// drained waits until what the command has written is passed on. Once ctx has ended, a reader of Out that is stuck is
+// not waited for.
+func (c *pipe) drained(ctx context.Context, read <-chan struct{}) {
+	select {
+	case <-read:
+		return
+	case <-ctx.Done():
+	}
+	select {
+	case <-read:
+	case <-time.After(pipeGrace):
+	}
+}
+
+// waited drops the errors of a command that say only how it ended.
+func waited(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return err
+}
+
+// endWith ends the command after ctx has ended.
+func (c *pipe) endWith(ctx context.Context, closeIn func(), over <-chan struct{}) {
+	select {
+	case <-over:
+		return
+	case <-ctx.Done():
+	}
+	closeIn()
+	for _, end := range []func(int){procgroup.Terminate, procgroup.Kill} {
+		select {
+		case <-over:
+			return
+		case <-time.After(pipeGrace):
+			end(c.cmd.Process.Pid)
+		}
+	}
+}
+
+// copy passes bytes on as they come, each line recorded before its end is passed on, until either side ends.
+func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) {
+	lines := &lines{tell: func(line []byte, cut int) {
+		c.p.record(transcript.Record{Conn: pipeConn, Dir: dir, Kind: transcript.Frame, Type: "text", Bytes: line, Cut: cut})
+	}}
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		lines.feed(buf[:n])
+		if _, failed := to.Write(buf[:n]); failed != nil && err == nil {
+			err = failed
+		}
+		if err != nil {
+			lines.end()
+			return
+		}
+	}
+}
+
+// lines cuts bytes into lines, of which it keeps at most maxLine bytes each.
+type lines struct {
+	tell func(line []byte, cut int)
+	part []byte
+	cut  int
+	open bool
+}
+
+func (l *lines) feed(b []byte) {
+	for len(b) > 0 {
+		at := bytes.IndexByte(b, '\n')
+		if at < 0 {
+			l.keep(b)
+			return
+		}
+		l.keep(b[:at])
+		b = b[at+1:]
+		l.tell(bytes.TrimSuffix(l.part, []byte("\r")), l.cut)
+		l.part, l.cut, l.open = nil, 0, false
+	}
+}
+
+func (l *lines) keep(b []byte) {
+	l.open = l.open || len(b) > 0
+	room := max(0, min(len(b), maxLine-len(l.part)))
+	l.part = append(l.part, b[:room]...)
+	l.cut += len(b) - room
+}
+
+// end tells of a last line without an end.
+func (l *lines) end() {
+	if l.open {
+		l.tell(l.part, l.cut)
+	}
+}

@@ -1,0 +1,421 @@
+package proxy
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/driver"
+	"parley/internal/rawhttp"
+	"parley/simulator/gate"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// Options say between whom a Proxy stands, and what it judges.
+type Options struct {
+	Protocol steps.Protocol
+	Profile  *target.Profile // of the target: names on the wire, limits, secrets. It is not changed
+	Roles    []Role          // see RolesOf; at least one
+	Strict   bool            // a broken SHOULD is a failure
+
+	Listen string      // host:port; default 127.0.0.1:0, a free port of loopback
+	TLS    *tls.Config // nil: without TLS
+	To     string      // base URL of the server: http, https, ws or wss
+	ToTLS  *tls.Config // nil: Go's defaults
+	Token  string      // that every request needs, as `Authorization: Bearer TOKEN` or ?token=TOKEN; "": none
+
+	// Handle decides on each message before it passes. nil: all pass as they come. With one, roles whose targets are
+	// clients are not judged, since what they got is not what the server has sent. Pipe does not call it.
+	Handle gate.Handler
+
+	// Record is called with each record as the client's end has it, in order, from one goroutine. N counts from 1, At
+	// from the beginning of the proxy; Event is nil. What redact removes must not be kept. nil: nobody is told.
+	Record func(r transcript.Record, redact *transcript.Redactor)
+
+	// Keep bounds the records in memory of a role whose targets listen; those of each connection of other roles have a
+	// tenth of that.
+	Keep transcript.Keep
+
+	// Ended is called with what was judged of each role and, for roles whose targets connect, of each of their
+	// connections. It may read Ended.T until it returns. It is called from one goroutine at a time.
+	Ended func(Ended)
+
+	// Found is called with the findings while traffic passes, once for each role, monitor and clause, from one
+	// goroutine. What Ended says counts. nil: nobody is told.
+	Found func(Found)
+
+	// Event is called when a connection opens or ends, from one goroutine, soon after that. It must not block. nil:
+	// nobody is told.
+	Event func(Event)
+}
+
+// Ended is the traffic of a role, or of one connection of it, which has ended.
+type Ended struct {
+	Role     Role
+	Conn     string // of a role whose targets connect; "" for all connections
+	T        *transcript.Transcript
+	Judged   []verdict.Judgement
+	Failures []steps.Failure
+	Whole    bool   // every monitor saw all records
+	Partly   string // why only monitors of single records judged; "" if all did
+	Duration time.Duration
+	Redact   *transcript.Redactor
+}
+
+// Found is a finding.
+type Found struct {
+	Role string
+	steps.Failure
+}
+
+// Event is a connection that opens or ends.
+type Event struct {
+	Conn string
+	Open bool
+	Text string // what is requested, or how it ended
+}
+
+// Stats count what has passed.
+type Stats struct {
+	Open     int   // open connections
+	Conns    int64 // connections so far
+	Messages int64 // requests, answers, events and frames so far
+	Broken   int   // findings so far
+	Unjudged int64 // connections that were passed on and not judged, because too many came at once
+}
+
+// maxLinks is how many connections of clients may be open at once; further ones are answered with 503.
+const maxLinks = 1024
+
+// maxTapes is how many connections are kept of roles whose connections are judged alone: the oldest is judged and
+// released soon after there is another. When they come faster than that, at most moreTapes are kept, and further ones
+// are not judged.
+const (
+	maxTapes  = 300
+	moreTapes = 500
+)
+
+// Proxy stands between clients and a server. It is safe for concurrent use.
+type Proxy struct {
+	o     Options
+	gate  *gate.Gate // nil: see Pipe
+	began time.Time
+	base  string
+
+	conns, messages  atomic.Int64
+	broken, unjudged atomic.Int64
+	secrets          secrets
+	correlate        func(*transcript.Record, http.Header) string
+
+	mu      sync.Mutex
+	open    map[string]bool
+	passing map[string]bool  // open connections that are not judged
+	all     []*tape          // of roles that listen
+	single  []*role          // roles that connect
+	tapes   []*tape          // of their connections, oldest first
+	asked   map[string]asked // requests of unknown parties, by what Party returned
+	asks    int
+	err     error // why records were lost
+
+	judging sync.Mutex
+	told    map[[3]string]bool
+	stop    chan struct{}
+	many    chan struct{} // there are more tapes than should be
+	work    sync.WaitGroup
+	queue   *queue
+	writing sync.WaitGroup
+	once    sync.Once
+}
+
+// asked is a request whose party is not known from its connection.
+type asked struct {
+	header http.Header
+	party  string
+}
+
+// maxAsked bounds requests without an answer whose parties are to be found.
+const maxAsked = 4096
+
+// Open begins to listen, to pass on and to judge. The error is that of an option or of the address.
+func Open(o Options) (*Proxy, error) {
+	p, err := newProxy(o)
+	if err != nil {
+		return nil, err
+	}
+	g := gate.Options{Addr: o.Listen, TLS: o.TLS, Upstream: func() string { return o.To }, UpstreamTLS: o.ToTLS,
+		Program: Server, Sink: p.record, Party: p.party, Handle: o.Handle, MaxLinks: maxLinks}
+	if o.Token != "" {
+		g.Admit = p.admit
+	}
+	if p.gate, err = gate.New(g); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// newProxy makes a proxy without a gate.
+func newProxy(o Options) (*Proxy, error) {
+	if len(o.Roles) == 0 {
+		return nil, errors.New("nothing is to be judged: there is no role")
+	}
+	ledger, err := steps.LedgerOf(o.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{o: o, began: time.Now(), base: o.To, open: map[string]bool{}, passing: map[string]bool{},
+		asked: map[string]asked{},
+		told:  map[[3]string]bool{}, stop: make(chan struct{}), many: make(chan struct{}, 1), queue: newQueue()}
+	if c, ok := o.Protocol.(steps.Correlator); ok {
+		p.correlate = c.Correlate(o.Profile)
+	}
+	p.secrets.add(o.Profile.Secrets...)
+	p.secrets.add(o.Token)
+	for _, r := range o.Roles {
+		if o.Handle != nil && r.Side == Client {
+			continue
+		}
+		one := newRole(r, o, ledger, p.base)
+		if !r.Together {
+			p.single = append(p.single, one)
+			continue
+		}
+		var correlate func(*transcript.Record)
+		if p.correlate != nil && len(p.all) == 0 {
+			correlate = p.known
+		}
+		t, err := newTape(one, "", o.Keep, correlate)
+		if err != nil {
+			p.release()
+			return nil, err
+		}
+		p.all = append(p.all, t)
+	}
+	p.writing.Go(p.write)
+	p.work.Go(p.judgeOn)
+	return p, nil
+}
+
+// URL returns where it listens, http or https, without a trailing slash.
+func (p *Proxy) URL() string { return p.gate.URL() }
+
+// Stats returns what has passed so far.
+func (p *Proxy) Stats() Stats {
+	p.mu.Lock()
+	open := len(p.open)
+	p.mu.Unlock()
+	return Stats{Open: open, Conns: p.conns.Load(), Messages: p.messages.Load(), Broken: int(p.broken.Load()),
+		Unjudged: p.unjudged.Load()}
+}
+
+// Close ends all connections, judges what has passed, and has told Options.Ended of everything when it returns. The
+// error says why records were lost, if any were. It may be called again.
+func (p *Proxy) Close() error {
+	p.once.Do(func() {
+		if p.gate != nil {
+			p.gate.Close()
+		}
+		p.queue.close()
+		p.writing.Wait()
+		close(p.stop)
+		p.work.Wait()
+		p.judging.Lock()
+		defer p.judging.Unlock()
+		p.mu.Lock()
+		all := append(p.all, p.tapes...)
+		p.all, p.tapes = nil, nil
+		p.mu.Unlock()
+		for _, one := range all {
+			p.end(one)
+		}
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// release closes the files of a proxy that has not begun.
+func (p *Proxy) release() {
+	for _, one := range p.all {
+		_ = one.t.Close()
+	}
+}
+
+// record takes a record of the client's end, and returns its number.
+func (p *Proxy) record(r transcript.Record) int { return p.queue.put(r) }
+
+// write puts records on the tapes until the queue is closed and empty.
+func (p *Proxy) write() {
+	for {
+		all := p.queue.take()
+		if len(all) == 0 {
+			return
+		}
+		for i := range all {
+			p.put(all[i])
+			all[i] = waiting{} // frees it
+		}
+	}
+}
+
+// put puts a record on the tapes.
+func (p *Proxy) put(w waiting) {
+	r, n := w.r, w.n
+	switch r.Kind {
+	case transcript.Request, transcript.Response, transcript.Stream, transcript.Frame:
+		p.messages.Add(1)
+		p.secrets.within(r.Bytes)
+	}
+	if r.Kind == transcript.Open || r.Kind == transcript.Request {
+		r.Label = masked(r.Label)
+	}
+	p.mu.Lock()
+	event := p.opening(r)
+	party := r.Conn
+	for i, one := range p.all {
+		if i > 0 || p.correlate == nil {
+			r = p.named(r, party)
+		}
+		one.take(r, n, w.at)
+	}
+	if len(p.single) > 0 {
+		p.alone(p.named(r, party), n, w.at)
+	}
+	known := p.named(r, party)
+	if r.Kind == transcript.Response || r.Kind == transcript.Failure {
+		delete(p.asked, party)
+	}
+	p.mu.Unlock()
+	if p.o.Record != nil {
+		known.N, known.At = n, w.at.Sub(p.began)
+		p.o.Record(known, p.secrets.redactor())
+	}
+	if event.Conn != "" && p.o.Event != nil {
+		p.o.Event(event)
+	}
+}
+
+// opening counts connections, and returns what is to be told of them.
+func (p *Proxy) opening(r transcript.Record) (e Event) {
+	switch {
+	case r.Conn == "":
+	case r.Kind == transcript.Open && r.Dir == transcript.Sent:
+		p.conns.Add(1)
+		p.open[r.Conn] = true
+		return Event{r.Conn, true, r.Label}
+	case r.Kind == transcript.Closed && p.open[r.Conn], r.Kind == transcript.Response && p.open[r.Conn],
+		r.Kind == transcript.Failure && r.Reply > 0 && p.open[r.Conn]:
+		delete(p.open, r.Conn)
+		delete(p.passing, r.Conn)
+		return Event{r.Conn, false, cmp.Or(r.Label, string(r.Kind))}
+	}
+	return Event{}
+}
+
+// alone gives a record to the tapes of its connection. The caller holds p.mu.
+func (p *Proxy) alone(r transcript.Record, n int, at time.Time) {
+	for _, role := range p.single {
+		one := p.tapeOf(role, r.Conn)
+		if one == nil {
+			continue
+		}
+		one.take(r, n, at)
+	}
+}
+
+// tapeOf returns the tape of a connection, a new one if need be; nil if none can be made. The caller holds p.mu.
+func (p *Proxy) tapeOf(r *role, conn string) *tape {
+	for i := len(p.tapes) - 1; i >= 0; i-- {
+		if one := p.tapes[i]; one.role == r && one.name == conn {
+			return one
+		}
+	}
+	if p.passing[conn] { // its beginning was not kept
+		return nil
+	}
+	if len(p.tapes) >= maxTapes {
+		select {
+		case p.many <- struct{}{}:
+		default:
+		}
+	}
+	if len(p.tapes) >= moreTapes {
+		if p.open[conn] {
+			p.passing[conn] = true
+			p.unjudged.Add(1)
+		}
+		return nil
+	}
+	keep := p.o.Keep
+	keep.Records, keep.Bytes = cmp.Or(keep.Records, 10_000)/10, cmp.Or(keep.Bytes, 16<<20)/10
+	one, err := newTape(r, conn, keep, nil)
+	if err != nil {
+		p.err = fmt.Errorf("records of a connection are lost: %w", err)
+		return nil
+	}
+	p.tapes = append(p.tapes, one)
+	return one
+}
+
+// party names the party of a request: C1, C2, … of streams and sockets. That of another request is found later, from
+// what it says, if the protocol can tell.
+func (p *Proxy) party(r *http.Request, n int) string {
+	p.secrets.of(r)
+	if n > 0 {
+		return fmt.Sprintf("C%d", n)
+	}
+	if p.correlate == nil {
+		return ""
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.asked) >= maxAsked {
+		clear(p.asked)
+	}
+	p.asks++
+	name := fmt.Sprintf("#%d", p.asks)
+	p.asked[name] = asked{header: r.Header}
+	return name
+}
+
+// known finds the party of a decoded record. It runs within the first tape, and the caller holds p.mu.
+func (p *Proxy) known(r *transcript.Record) {
+	name := r.Conn
+	if name == "" || name[0] != '#' {
+		p.correlate(r, nil)
+		return
+	}
+	one, ok := p.asked[name]
+	if ok && r.Kind == transcript.Request {
+		one.party = p.correlate(r, one.header)
+		p.asked[name] = one
+	}
+	r.Conn = one.party
+}
+
+// named puts the party into a record, "" if it is not known. The first tape has found that of a request.
+func (p *Proxy) named(r transcript.Record, party string) transcript.Record {
+	if party != "" && party[0] == '#' {
+		r.Conn = p.asked[party].party
+	}
+	return r
+}
+
+// admit lets in who has the token, and takes it from the request.
+func (p *Proxy) admit(h *rawhttp.Head) string {
+	r, err := h.Request()
+	if err != nil {
+		return "" // the gate says what is wrong with it
+	}
+	return admit(h, r, p.o.Token)
+}
+
+var _ driver.Sink = (*Proxy)(nil).record

@@ -1,0 +1,160 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"parley/internal/rawhttp"
+	"parley/transcript"
+)
+
+// maxSecrets bounds the secrets that are collected from requests; what comes beyond is not redacted by itself, but
+// header fields are never kept.
+const maxSecrets = 1000
+
+// secrets collects what must not be kept: credentials in the requests that pass. It is safe for concurrent use.
+type secrets struct {
+	mu    sync.Mutex
+	known []string
+	made  *transcript.Redactor
+}
+
+func (s *secrets) add(values ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range values {
+		if v != "" && len(s.known) < maxSecrets && !slices.Contains(s.known, v) {
+			s.known, s.made = append(s.known, v), nil
+		}
+	}
+}
+
+// of collects the credentials of a request.
+func (s *secrets) of(r *http.Request) {
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "X-Api-Key"} {
+		for _, v := range r.Header.Values(name) {
+			s.add(v)
+			if _, credentials, ok := strings.Cut(v, " "); ok {
+				s.add(strings.TrimSpace(credentials))
+			}
+		}
+	}
+	for _, c := range r.Cookies() {
+		s.add(c.Value)
+	}
+	if r.URL.RawQuery == "" {
+		return
+	}
+	for name, values := range r.URL.Query() {
+		if secretName(name) {
+			s.add(values...)
+		}
+	}
+}
+
+// maxSecret bounds the length of a secret in a message, in bytes.
+const maxSecret = 8 << 10
+
+// named finds members of a message that hold a secret, by their names.
+var named = regexp.MustCompile(`(?i)"[\w-]*(?:token|api[_-]?key|password|secret|authorization)"\s*:\s*` +
+	`("(?:[^"\\]|\\.){8,}")`)
+
+// hints are parts of such names; looking for them is cheap.
+var hints = [][]byte{[]byte("oken\""), []byte("OKEN\""), []byte("ey\""), []byte("EY\""), []byte("assword\""),
+	[]byte("ASSWORD\""), []byte("ecret\""), []byte("ECRET\""), []byte("uthorization\"")}
+
+// within collects what the members of a message call a secret.
+func (s *secrets) within(p []byte) {
+	if !slices.ContainsFunc(hints, func(h []byte) bool { return bytes.Contains(p, h) }) {
+		return
+	}
+	for _, found := range named.FindAllSubmatch(p, 100) {
+		var text string
+		if len(found[1]) < maxSecret && json.Unmarshal(found[1], &text) == nil {
+			s.add(text)
+		}
+	}
+}
+
+// masked returns a request line without the values of parameters that hold secrets.
+func masked(label string) string {
+	head, rest, ok := strings.Cut(label, "?")
+	if !ok {
+		return label
+	}
+	query, tail, more := strings.Cut(rest, " ")
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		if name, value, ok := strings.Cut(part, "="); ok && value != "" && secretName(unescaped(name)) {
+			parts[i] = name + "=" + transcript.Blank
+		}
+	}
+	if query = strings.Join(parts, "&"); more {
+		query += " " + tail
+	}
+	return head + "?" + query
+}
+
+// secretName reports whether a parameter of a query holds a secret, by its name.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range []string{"token", "secret", "password", "passwd", "apikey", "api_key", "api-key", "signature"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return name == "key" || name == "auth" || name == "sig"
+}
+
+// redactor removes what has been collected so far.
+func (s *secrets) redactor() *transcript.Redactor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made == nil {
+		s.made = transcript.NewRedactor(s.known...)
+	}
+	return s.made
+}
+
+// admit checks that a request has a token, and takes the token from it. It says why a request is refused; "" if it is
+// not.
+func admit(h *rawhttp.Head, r *http.Request, token string) string {
+	want := sha256.Sum256([]byte(token))
+	is := func(given string) bool {
+		got := sha256.Sum256([]byte(given))
+		return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+	}
+	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		return "" // a browser's preflight cannot carry one
+	}
+	scheme, given, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if ok && strings.EqualFold(scheme, "Bearer") && is(strings.TrimSpace(given)) {
+		h.Del("Authorization")
+		return ""
+	}
+	path, query, _ := strings.Cut(r.RequestURI, "?")
+	var rest []string
+	found := false
+	for part := range strings.SplitSeq(query, "&") {
+		if name, value, _ := strings.Cut(part, "="); name == "token" && is(unescaped(value)) {
+			found = true
+		} else if part != "" {
+			rest = append(rest, part)
+		}
+	}
+	if !found {
+		return "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN"
+	}
+	if len(rest) > 0 {
+		path += "?" + strings.Join(rest, "&")
+	}
+	h.First = bytes.Replace(h.First, []byte(" "+r.RequestURI+" "), []byte(" "+path+" "), 1)
+	return ""
+}

@@ -1,0 +1,193 @@
+package proxy
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"parley/monitor"
+	"parley/steps"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// maxPending bounds the requests of a tape that wait for their answers.
+const maxPending = 1000
+
+// tape has the traffic as the tester of one role would have recorded it. Its methods are called by one goroutine at a
+// time, apart from those of t.
+type tape struct {
+	role     *role
+	name     string // of the connection, for a role that connects; "" for all connections
+	t        *transcript.Transcript
+	asked    map[int]pending // by the proxy's number of the record
+	last     int             // number of the latest record; guarded by t's lock
+	orphan   bool            // the last record is a request of the protocol, and nobody knows whose
+	orphans  atomic.Int64    // such requests without an answer
+	unknown  atomic.Bool     // such a request was accepted
+	long     atomic.Bool     // a message was too long to be judged
+	judgedTo int             // how many records there were at the last judgement
+	cost     time.Duration   // of that
+}
+
+// pending is a request, or the opening of a connection, that has not been answered.
+type pending struct {
+	n      int // number of its record on the tape
+	label  string
+	orphan bool
+}
+
+func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcript.Record)) (*tape, error) {
+	one := &tape{role: r, name: name, asked: map[int]pending{}}
+	decode := r.decoder()
+	var err error
+	one.t, err = transcript.NewSpilling(func(rec *transcript.Record) {
+		decode(rec)
+		if rec.N <= one.last { // one that was moved to the file is decoded again
+			return
+		}
+		one.last = rec.N
+		if correlate != nil {
+			correlate(rec)
+		}
+		one.orphan = rec.Kind == transcript.Request && rec.Event != nil && rec.Conn == "" && r.Side == Server
+	}, keep)
+	return one, err
+}
+
+// take appends a record as the client's end has it. n is the proxy's number of it, and when is the time at which it
+// passed.
+func (one *tape) take(r transcript.Record, n int, when time.Time) {
+	if one.role.Side == Client {
+		r = mirrored(r)
+	}
+	was, answers := one.asked[r.Reply]
+	delete(one.asked, r.Reply)
+	r.Reply = was.n
+	if answers && one.role.Side == Client && r.Kind == transcript.Response {
+		r.Label = was.label
+	}
+	if was.orphan {
+		one.orphans.Add(-1)
+		if r.Kind != transcript.Response || r.Status < 400 {
+			one.unknown.Store(true) // a refused request has no effect on anybody's connection
+		}
+	}
+	if r.Cut > 0 { // nobody knows what it says
+		r.Label = tooLong
+		one.long.Store(true)
+	}
+	one.orphan = false
+	at := one.t.AppendAt(r, when)
+	if r.Kind != transcript.Request && (r.Kind != transcript.Open || answers) {
+		return
+	}
+	if len(one.asked) >= maxPending {
+		one.unknown.Store(one.unknown.Load() || one.orphan)
+		return
+	}
+	one.asked[n] = pending{at, r.Label, one.orphan}
+	if one.orphan {
+		one.orphans.Add(1)
+	}
+}
+
+// mirrored returns a record of the client's end as the server's end has it.
+func mirrored(r transcript.Record) transcript.Record {
+	switch {
+	case r.Kind == transcript.Closed && r.Label == "closed by the harness":
+		r.Label = "the target has ended the connection, or the proxy"
+	case r.Kind == transcript.Closed:
+		r.Dir, r.Label = transcript.Sent, "the peer has ended the connection: "+r.Label
+	case r.Dir == transcript.Sent:
+		r.Dir = transcript.Received
+	case r.Dir == transcript.Received:
+		r.Dir = transcript.Sent
+	}
+	return r
+}
+
+// tooLong is the label of a message that was too long to be kept whole.
+const tooLong = "too long to be judged"
+
+// understood leaves out messages that were too long.
+func understood(records []transcript.Record) []transcript.Record {
+	long := func(r transcript.Record) bool { return r.Label == tooLong }
+	if !slices.ContainsFunc(records, long) {
+		return records
+	}
+	return slices.DeleteFunc(slices.Clone(records), long)
+}
+
+// judge returns what the monitors say of all records so far.
+func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, whole bool) {
+	began := time.Now()
+	defer func() { one.cost = time.Since(began) }()
+	one.judgedTo = one.t.Len()
+	records, whole := one.t.First()
+	for i := range records {
+		if records[i].N != i+1 { // those between were lost, and what came of them breaks nothing
+			records, whole = records[:i], false
+			break
+		}
+	}
+	last := 0
+	if len(records) > 0 {
+		last = records[len(records)-1].N
+	}
+	records = understood(records)
+	witness, filters := one.role.protocol.(steps.Witness)
+	if filters {
+		records = witness.Observed(one.role.Name, records)
+	}
+	monitors := one.role.Monitors
+	if one.partly() != "" { // so only what each record says by itself counts
+		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
+	}
+	out, failures = steps.JudgePassively(one.role.env, monitors, records)
+	if whole || filters {
+		return out, failures, whole
+	}
+	more, found := one.beyond(last)
+	return append(out, more...), append(failures, found...), false
+}
+
+// partly says why only monitors of single records judge; "" if all do.
+func (one *tape) partly() string {
+	switch {
+	case one.long.Load():
+		return "a message was too long to be judged, so all others were judged by monitors of single records alone"
+	case one.unknown.Load(), one.orphans.Load() > 0:
+		return "of a request nobody could tell whose it was, so the traffic was judged by monitors of single records alone"
+	}
+	return ""
+}
+
+// Pages of records beyond those that all monitors see.
+const (
+	pageRecords = 2000
+	shownBefore = 200
+)
+
+// beyond judges the records after a mark by the monitors of single records. It keeps the first failures only.
+func (one *tape) beyond(mark int) (out []verdict.Judgement, failures []steps.Failure) {
+	seen := map[[2]string]bool{}
+	for end := one.t.Len(); mark < end; mark = min(mark+pageRecords, end) {
+		before := max(mark-shownBefore, 0)
+		page := one.t.Page(before, min(mark+pageRecords, end)-before)
+		said, found := steps.JudgeRecords(one.role.env, one.role.Monitors, mark, understood(page))
+		for _, j := range said {
+			if key := [2]string{j.Clause, string(j.Outcome)}; !seen[key] {
+				seen[key] = true
+				out = append(out, j)
+			}
+		}
+		for _, f := range found {
+			if key := [2]string{f.Monitor, f.Clause}; !seen[key] {
+				seen[key] = true
+				failures = append(failures, f)
+			}
+		}
+	}
+	return out, failures
+}

@@ -1,0 +1,41 @@
+package agentclient
+
+import (
+	"fmt"
+
+	"parley/transcript"
+)
+
+// Names of the one page whose traffic is observed, as runs name those of a page.
+const (
+	observedPage = "A"
+	ofRequests   = observedPage + " api"
+)
+
+// Observed implements steps.Witness: plain requests are those of the party "A api", and streams are "A api 1", "A api
+// 2", …. Nobody knows which page a request comes from, so there is one page: the records end where a second stream is
+// requested while another one is open.
+func (Protocol) Observed(_ string, records []transcript.Record) []transcript.Record {
+	names := map[string]string{}
+	open := 0
+	var out []transcript.Record
+	for _, r := range records {
+		switch {
+		case r.Conn == "":
+			r.Conn = ofRequests
+		case r.Kind == transcript.Open && r.Dir == transcript.Received:
+			if open > 0 {
+				return out
+			}
+			open++
+			names[r.Conn] = fmt.Sprintf("%s %d", ofRequests, len(names)+1)
+		case r.Kind == transcript.Closed, r.Kind == transcript.Response, r.Kind == transcript.Failure:
+			open = 0
+		}
+		if name := names[r.Conn]; name != "" {
+			r.Conn = name
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package proof_test
+
+import (
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"parley/reference-server/launch"
+	"parley/runner"
+	"parley/simulator/proxy"
+	"parley/steps/protocols"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+// behind lists what is judged behind a proxy, with the least share of the mutants, in percent, that passive judging
+// must find among those that break a clause which it judges.
+var behind = []struct {
+	protocol, role string
+	least          int
+}{
+	{"agent-select", "server", 25},
+	{"session-chat", "server", 25},
+	{"session-runtime", "server", 50},
+	{"external-agent", "host", 60},
+	{"external-agent", "agent", 60},
+}
+
+// oneEach are foreign targets of each protocol; the others are run with PARLEY_MUTANTS=all.
+var oneEach = []string{"profiles/node.yaml", "profiles/python-chat.yaml", "profiles/node-runtime.yaml",
+	"profiles/python-host.yaml", "profiles/node-agent.yaml"}
+
+// TestProxyOnConforming: with a proxy between, the suite judges as without it, and the proxy finds nothing in what the
+// suite causes.
+func TestProxyOnConforming(t *testing.T) {
+	t.Parallel()
+	for _, b := range behind {
+		t.Run(b.protocol+"-"+b.role, func(t *testing.T) {
+			suitetest.Works(t)
+			conforms(t, suitetest.Bundled(b.protocol, b.role))
+		})
+	}
+	for _, f := range foreign {
+		p, err := protocols.Kinds().Load(f.profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.tool == "" || p.PipesOnly() || p.Role == "relay" ||
+			!slices.Contains(oneEach, f.profile) && os.Getenv("PARLEY_MUTANTS") != "all" {
+			continue
+		}
+		t.Run(f.profile, func(t *testing.T) {
+			suitetest.Works(t)
+			suitetest.Needs(t, f.tool)
+			launch.Unhurry(&p.Limits)
+			conforms(t, runner.Options{Profile: p})
+		})
+	}
+}
+
+func conforms(t *testing.T, o runner.Options) {
+	t.Helper()
+	o, seen := suitetest.Through(t, o)
+	res := suitetest.Judge(t, o)
+	if res.Exit == verdict.ExitNonConformant || len(res.Runs[0].Scenarios) == 0 {
+		t.Errorf("the suite judges otherwise behind the proxy: exit %d\n%s", res.Exit, suitetest.Console(t, res))
+	}
+	for id, found := range seen.Broken {
+		t.Errorf("%s, %d times: %s", id, len(found), found[0])
+	}
+	if len(seen.Kept) == 0 || seen.Conns == 0 {
+		t.Errorf("%d clauses passed on %d connections", len(seen.Kept), seen.Conns)
+	}
+	t.Logf("%d clauses passed on %d connections", len(seen.Kept), seen.Conns)
+}
+
+// TestProxyOnMutants: judging what passes finds faults, fewer than the suite, which acts. It runs a few mutants, or
+// all with PARLEY_MUTANTS=all, and tells how many each of the two finds.
+func TestProxyOnMutants(t *testing.T) {
+	t.Parallel()
+	for _, b := range behind {
+		t.Run(b.protocol+"-"+b.role, func(t *testing.T) {
+			suitetest.Works(t)
+			m := behindProxy(t, b.protocol, b.role)
+			t.Logf("%s %s: of %d mutants that break a clause which is judged passively, the suite finds %d, and the proxy %d",
+				b.protocol, b.role, m.of, m.active, m.passive)
+			if 100*m.passive < b.least*m.of {
+				t.Errorf("the proxy finds %d of %d mutants; want %d %%", m.passive, m.of, b.least)
+			}
+		})
+	}
+}
+
+// matrix counts mutants.
+type matrix struct{ of, active, passive int }
+
+func behindProxy(t *testing.T, protocol, role string) (m matrix) {
+	p, err := protocols.All.Find(protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles, err := proxy.RolesOf(p, []string{role})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := roles[0].Clauses()
+	mutants := slices.DeleteFunc(suitetest.Mutants(protocol, role), func(m runner.Mutant) bool {
+		return !slices.ContainsFunc(m.Clauses, func(id string) bool { return slices.Contains(judged, id) })
+	})
+	if os.Getenv("PARLEY_MUTANTS") != "all" {
+		mutants = spread(mutants, 12)
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 6)
+	for _, one := range mutants {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			active, passive, err := bothWays(t, one, protocol, role)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Errorf("%s: %v", one.ID, err)
+			}
+			m.of++
+			if active {
+				m.active++
+			}
+			if passive {
+				m.passive++
+			} else {
+				t.Logf("not found: %s %v (%s)", one.ID, one.Clauses, one.Why)
+			}
+		})
+	}
+	wg.Wait()
+	return m
+}
+
+// bothWays reports whether the suite, and the proxy before the target, find a mutant by a clause that it breaks.
+func bothWays(t *testing.T, m runner.Mutant, protocol, role string) (active, passive bool, err error) {
+	o := mutated(m, protocol)
+	o.Role, o.Profile.Role = role, role
+	limits := o.Profile.Limits
+	o.Profile = suitetest.MutantProfile(protocol, role).Clone()
+	o.Profile.Limits = limits
+	o, seen := suitetest.Through(t, o)
+	res, err := runner.Run(t.Context(), o)
+	if err != nil {
+		return false, false, err
+	}
+	for _, c := range res.Runs[0].Clauses {
+		active = active || slices.Contains(m.Clauses, c.ID) && (c.Outcome == verdict.Failed || c.Outcome == verdict.Warned)
+	}
+	return active, seen.Found(m.Clauses...), nil
+}
+
+// spread returns about n of the mutants, from all over the catalogue: neighbours are alike.
+func spread(all []runner.Mutant, n int) (some []runner.Mutant) {
+	for i := 0; i < len(all); i += max(1, len(all)/n) {
+		some = append(some, all[i])
+	}
+	return some
+}
