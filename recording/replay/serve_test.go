@@ -89,12 +89,14 @@ func file(t *testing.T, name string) string {
 func TestServe(t *testing.T) {
 	for _, name := range []string{"socket", "stream"} {
 		text := file(t, "../mock/testdata/"+name+".jsonl")
-		url, done := serving(t, text, Options{})
-		client := against(t, text, url, Options{})
-		server := <-done
-		for who, p := range map[string]outcome{"client": client, "server": server} {
-			if p.err != nil || len(p.said) > 0 || p.result.Sent < 2 || p.result.Compared < 2 {
-				t.Errorf("%s, %s: %+v", name, who, p)
+		for _, speed := range []float64{0, 0.1, 100} {
+			url, done := serving(t, text, Options{Speed: speed})
+			client := against(t, text, url, Options{Speed: speed})
+			server := <-done
+			for who, p := range map[string]outcome{"client": client, "server": server} {
+				if p.err != nil || len(p.said) > 0 || p.result.Sent < 2 || p.result.Compared < 2 {
+					t.Errorf("%s, %s at %v: %+v", name, who, speed, p)
+				}
 			}
 		}
 	}
