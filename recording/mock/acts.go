@@ -245,7 +245,7 @@ func (m *Mock) nearest(in gate.Message, a *act) string {
 	}
 	var names []string
 	for _, p := range where {
-		names = append(names, cmp.Or(p.At, "its content"))
+		names = append(names, replay.Shown(cmp.Or(p.At, "its content")))
 	}
 	if len(names) > 3 {
 		names = append(names[:3], "…")
