@@ -56,14 +56,15 @@ func (l *lines) state() (conn string, over bool) {
 func (l *lines) read() {
 	in := bufio.NewScanner(l.in)
 	in.Buffer(make([]byte, 64<<10), maxMessage)
-	conn, over := l.state()
 	for in.Scan() {
-		if conn, over = l.state(); over {
+		conn, over := l.state()
+		if over {
 			return
 		}
 		l.s.said(conn, transcript.Record{Kind: transcript.Frame, Type: "text", Bytes: bytes.Clone(in.Bytes())})
 	}
 	if errors.Is(in.Err(), bufio.ErrTooLong) {
+		conn, _ := l.state()
 		l.s.said(conn, transcript.Record{Kind: transcript.Failure,
 			Bytes: fmt.Appendf(nil, "a line of more than %d bytes; nothing is read behind it", maxMessage)})
 	}

@@ -234,6 +234,20 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
+// TestLongLine checks that a line beyond the bound is said to be.
+func TestLongLine(t *testing.T) {
+	text := lineup(`{"party":"bus","dir":"sent","kind":"open","label":"stdio"}`,
+		`{"party":"bus","dir":"received","kind":"open","label":"a new process","to":1}`,
+		`{"party":"bus","dir":"sent","kind":"frame","type":"text","text":"a"}`)
+	var all []string
+	result, err := ServeLines(t.Context(), reader(t, text), strings.NewReader(strings.Repeat("x", maxMessage+1)),
+		io.Discard, Options{Within: 300 * time.Millisecond, Differs: func(d Difference) { all = append(all, d.String()) }})
+	if err != nil || result.Differences < 1 || !strings.HasPrefix(all[0], "bus frame (record 3) did not come") ||
+		result.Behind+result.Differences < 2 {
+		t.Errorf("%+v, %v, %q", result, err, all)
+	}
+}
+
 // TestServeLines checks the server's side over stdio.
 func TestServeLines(t *testing.T) {
 	text := lineup(`{"party":"bus","dir":"sent","kind":"open","label":"stdio"}`,
