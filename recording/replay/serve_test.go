@@ -161,7 +161,7 @@ func TestServeRefuses(t *testing.T) {
 		`{"dir":"received","kind":"response","status":200,"text":"yes","to":1}`,
 		`{"dir":"sent","kind":"request","label":"GET /b"}`,
 		`{"dir":"received","kind":"response","status":200,"text":"yes","to":3}`)
-	url, done := serving(t, text, Options{Within: 200 * time.Millisecond})
+	url, done := serving(t, text, Options{Within: 3 * time.Second})
 	for _, row := range []struct {
 		at   string
 		want int
@@ -241,7 +241,7 @@ func TestLongLine(t *testing.T) {
 		`{"party":"bus","dir":"sent","kind":"frame","type":"text","text":"a"}`)
 	var all []string
 	result, err := ServeLines(t.Context(), reader(t, text), strings.NewReader(strings.Repeat("x", maxMessage+1)),
-		io.Discard, Options{Within: 300 * time.Millisecond, Differs: func(d Difference) { all = append(all, d.String()) }})
+		io.Discard, Options{Within: 3 * time.Second, Differs: func(d Difference) { all = append(all, d.String()) }})
 	if err != nil || result.Differences < 1 || !strings.HasPrefix(all[0], "bus frame (record 3) did not come") ||
 		result.Behind+result.Differences < 2 {
 		t.Errorf("%+v, %v, %q", result, err, all)
@@ -263,7 +263,7 @@ func TestServeLines(t *testing.T) {
 	go func() {
 		var p outcome
 		p.result, p.err = ServeLines(t.Context(), reader(t, text), in, out, Options{
-			Messages: messages.For("session-runtime"), Within: 300 * time.Millisecond,
+			Messages: messages.For("session-runtime"), Within: 3 * time.Second,
 			Differs: func(d Difference) { p.said = append(p.said, d.String()) }})
 		done <- p
 	}()
