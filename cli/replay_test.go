@@ -51,7 +51,8 @@ func recorded(t *testing.T, protocol, driver string, lines ...string) []byte {
 }
 
 // playsAgainst replays a recording against what a launcher starts.
-func playsAgainst(t *testing.T, file []byte, l target.Launcher, protocol string) (replay.Result, []replay.Difference) {
+func playsAgainst(t *testing.T, file []byte, l target.Launcher, protocol string,
+	within time.Duration) (replay.Result, []replay.Difference) {
 	t.Helper()
 	running, err := l.Launch(t.Context(), target.LaunchOptions{})
 	if err != nil {
@@ -64,7 +65,7 @@ func playsAgainst(t *testing.T, file []byte, l target.Launcher, protocol string)
 	}
 	var all []replay.Difference
 	result, err := replay.Against(t.Context(), in, replay.Options{Messages: messages.For(protocol),
-		URL: running.BaseURL(), Within: time.Second,
+		URL: running.BaseURL(), Within: within,
 		Differs: func(d replay.Difference) { all = append(all, d) }})
 	if err != nil {
 		t.Fatalf("%s: %v", protocol, err)
@@ -97,7 +98,7 @@ func TestReplayFindsMutants(t *testing.T) {
 			file := recorded(t, c.protocol, c.driver, c.lines...)
 			role := suite.Roles(c.protocol)[0]
 			good := bundle.For(suite.Kinds(), c.protocol, role)
-			result, all := playsAgainst(t, file, good.Launcher, c.protocol)
+			result, all := playsAgainst(t, file, good.Launcher, c.protocol, 10*time.Second)
 			if result.Sent < 2 || result.Compared < 4 || len(all) > 0 {
 				t.Fatalf("the same server: %+v\n%v", result, all)
 			}
@@ -107,7 +108,7 @@ func TestReplayFindsMutants(t *testing.T) {
 					continue
 				}
 				found++
-				if _, all := playsAgainst(t, file, m.Launch(good.Brain), c.protocol); len(all) == 0 {
+				if _, all := playsAgainst(t, file, m.Launch(good.Brain), c.protocol, time.Second); len(all) == 0 {
 					t.Errorf("%s is not found", m.ID)
 				}
 			}

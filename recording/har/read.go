@@ -51,13 +51,15 @@ func (e *Error) Error() string {
 // Read writes what a page has sent to one server, and what came back, as a recording. Requests become records of a
 // client without a connection; each stream or socket has a party: C1, C2, …. The error is an *Error with its place, or
 // that of r or w; nothing is written if the file has a mistake.
-func Read(w io.Writer, r io.Reader, o Options) (Result, error) {
-	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+func Read(w io.Writer, r io.Reader, o Options) (Result, error) { return read(w, r, o, MaxBytes) }
+
+func read(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
+	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err != nil {
 		return Result{}, err
 	}
-	if len(text) > MaxBytes {
-		return Result{}, &Error{"", fmt.Sprintf("it has more than %d MiB", MaxBytes>>20)}
+	if len(text) > most {
+		return Result{}, &Error{"", fmt.Sprintf("it has more than %d MiB", most>>20)}
 	}
 	entries, err := decode(text)
 	if err != nil {

@@ -192,10 +192,13 @@ func (m *Mock) among(in gate.Message, on *connection, known *replay.IDs, foreign
 		if foreign && a.asked.Conn == like || best.act != nil && rank(a) >= rank(best.act) {
 			continue
 		}
-		ids := known.Clone()
-		if len(replay.Compare(replay.Read(m.o.Messages, a.asked), came, ids, m.o.Ignore)) == 0 {
-			best = found{act: a, ids: ids, foreign: foreign}
+		if replay.Like(replay.Read(m.o.Messages, a.asked), came, known, m.o.Ignore) == 0 {
+			best = found{act: a, foreign: foreign}
 		}
+	}
+	if best.act != nil {
+		best.ids = known.Clone()
+		replay.Compare(replay.Read(m.o.Messages, best.asked), came, best.ids, m.o.Ignore)
 	}
 	return best
 }
@@ -242,7 +245,7 @@ func (m *Mock) nearest(in gate.Message, a *act) string {
 	}
 	var names []string
 	for _, p := range where {
-		names = append(names, cmp.Or(p.At, "its content"))
+		names = append(names, replay.Shown(cmp.Or(p.At, "its content")))
 	}
 	if len(names) > 3 {
 		names = append(names[:3], "…")

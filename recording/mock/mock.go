@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"parley/driver"
+	"parley/driver/stdio"
 	"parley/protocol/messages"
 	"parley/recording"
 	"parley/recording/replay"
@@ -75,6 +76,10 @@ func Open(o Options, recordings ...Recording) (*Mock, error) {
 		of: map[string]*connection{}, drawn: map[string]bool{}}
 	size := 0
 	for i, one := range recordings {
+		if one.In.Header().Driver == stdio.Name {
+			return nil, fmt.Errorf("%s: it was recorded over stdio, and a mock listens (parley replay --serve stdio plays it)",
+				one.Name)
+		}
 		before := len(m.acts)
 		if err := m.read(recording.NewClientView(one.In), one.Name, i, &size); err != nil {
 			return nil, fmt.Errorf("%s: %w", one.Name, err)

@@ -131,12 +131,17 @@ func TestUnknownRequest(t *testing.T) {
 
 // TestRefuses checks that what cannot be served is refused.
 func TestRefuses(t *testing.T) {
-	in, err := recording.NewReader(strings.NewReader(head))
-	if err != nil {
-		t.Fatal(err)
+	for text, want := range map[string]string{head: "a.jsonl: there is no connection or request",
+		`{"parley":"recording","version":1,"driver":"stdio"}` + "\n": "a.jsonl: it was recorded over stdio"} {
+		in, err := recording.NewReader(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Open(Options{}, Recording{"a.jsonl", in}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Error(err)
+		}
 	}
-	_, err = Open(Options{}, Recording{"a.jsonl", in})
-	if err == nil || !strings.HasPrefix(err.Error(), "a.jsonl: there is no connection") {
+	if _, err := Open(Options{}); err == nil || err.Error() != "there is no recording" {
 		t.Error(err)
 	}
 }

@@ -91,7 +91,7 @@ func TestPieces(t *testing.T) {
 		{"no end", []string{piece("a"), end}, []string{piece("b"), piece("c")}, false, 1},
 	} {
 		p := against(t, stream(0, false, c.recorded...), streaming(t, c.came...), Options{Words: c.words,
-			Messages: messages.For("session-chat"), Within: 200 * time.Millisecond})
+			Messages: messages.For("session-chat"), Within: 2 * time.Second})
 		if p.err != nil || p.result.Differences != c.differences {
 			t.Errorf("%s: %+v", c.reason, p)
 		}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -44,18 +45,28 @@ func (l *lines) decide(_ int, conn string, r transcript.Record, _ []byte) {
 
 func (l *lines) refuse(int) {}
 
+// state returns the connection that is open, and whether the replay is over.
+func (l *lines) state() (conn string, over bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn, l.over
+}
+
 // read reads lines until stdin ends. Each is of the connection that is open.
 func (l *lines) read() {
 	in := bufio.NewScanner(l.in)
 	in.Buffer(make([]byte, 64<<10), maxMessage)
 	for in.Scan() {
-		l.mu.Lock()
-		conn, over := l.conn, l.over
-		l.mu.Unlock()
+		conn, over := l.state()
 		if over {
 			return
 		}
 		l.s.said(conn, transcript.Record{Kind: transcript.Frame, Type: "text", Bytes: bytes.Clone(in.Bytes())})
+	}
+	if errors.Is(in.Err(), bufio.ErrTooLong) {
+		conn, _ := l.state()
+		l.s.said(conn, transcript.Record{Kind: transcript.Failure,
+			Bytes: fmt.Appendf(nil, "a line of more than %d bytes; nothing is read behind it", maxMessage)})
 	}
 }
 

@@ -62,7 +62,7 @@ func (m message) title() string {
 	if m.Kind == transcript.Request || m.Kind == transcript.Open {
 		what = placeOf(m.Record)
 	}
-	return strings.Join(strings.Fields(m.Conn+" "+what+" "+m.name), " ")
+	return shown(strings.Join(strings.Fields(m.Conn+" "+what+" "+m.name), " "))
 }
 
 // placeOf is the method and path of a request or opening, without host and query.

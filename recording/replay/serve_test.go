@@ -89,12 +89,14 @@ func file(t *testing.T, name string) string {
 func TestServe(t *testing.T) {
 	for _, name := range []string{"socket", "stream"} {
 		text := file(t, "../mock/testdata/"+name+".jsonl")
-		url, done := serving(t, text, Options{})
-		client := against(t, text, url, Options{})
-		server := <-done
-		for who, p := range map[string]outcome{"client": client, "server": server} {
-			if p.err != nil || len(p.said) > 0 || p.result.Sent < 2 || p.result.Compared < 2 {
-				t.Errorf("%s, %s: %+v", name, who, p)
+		for _, speed := range []float64{0, 0.1, 100} {
+			url, done := serving(t, text, Options{Speed: speed})
+			client := against(t, text, url, Options{Speed: speed})
+			server := <-done
+			for who, p := range map[string]outcome{"client": client, "server": server} {
+				if p.err != nil || len(p.said) > 0 || p.result.Sent < 2 || p.result.Compared < 2 {
+					t.Errorf("%s, %s at %v: %+v", name, who, speed, p)
+				}
 			}
 		}
 	}
@@ -159,7 +161,7 @@ func TestServeRefuses(t *testing.T) {
 		`{"dir":"received","kind":"response","status":200,"text":"yes","to":1}`,
 		`{"dir":"sent","kind":"request","label":"GET /b"}`,
 		`{"dir":"received","kind":"response","status":200,"text":"yes","to":3}`)
-	url, done := serving(t, text, Options{Within: 200 * time.Millisecond})
+	url, done := serving(t, text, Options{Within: 3 * time.Second})
 	for _, row := range []struct {
 		at   string
 		want int
@@ -232,6 +234,20 @@ func TestServeEnds(t *testing.T) {
 	}
 }
 
+// TestLongLine checks that a line beyond the bound is said to be.
+func TestLongLine(t *testing.T) {
+	text := lineup(`{"party":"bus","dir":"sent","kind":"open","label":"stdio"}`,
+		`{"party":"bus","dir":"received","kind":"open","label":"a new process","to":1}`,
+		`{"party":"bus","dir":"sent","kind":"frame","type":"text","text":"a"}`)
+	var all []string
+	result, err := ServeLines(t.Context(), reader(t, text), strings.NewReader(strings.Repeat("x", maxMessage+1)),
+		io.Discard, Options{Within: 3 * time.Second, Differs: func(d Difference) { all = append(all, d.String()) }})
+	if err != nil || result.Differences < 1 || !strings.HasPrefix(all[0], "bus frame (record 3) did not come") ||
+		result.Behind+result.Differences < 2 {
+		t.Errorf("%+v, %v, %q", result, err, all)
+	}
+}
+
 // TestServeLines checks the server's side over stdio.
 func TestServeLines(t *testing.T) {
 	text := lineup(`{"party":"bus","dir":"sent","kind":"open","label":"stdio"}`,
@@ -247,7 +263,7 @@ func TestServeLines(t *testing.T) {
 	go func() {
 		var p outcome
 		p.result, p.err = ServeLines(t.Context(), reader(t, text), in, out, Options{
-			Messages: messages.For("session-runtime"), Within: 300 * time.Millisecond,
+			Messages: messages.For("session-runtime"), Within: 3 * time.Second,
 			Differs: func(d Difference) { p.said = append(p.said, d.String()) }})
 		done <- p
 	}()

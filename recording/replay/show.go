@@ -42,6 +42,7 @@ const (
 	maxLines  = 60  // of a message
 	maxNamed  = 3   // places in the first line
 	nearLines = 1   // around a line that differs
+	maxDepth  = 30  // steps by which a line is indented
 )
 
 // shown is a value for people, on one line and bounded; times are left out.
@@ -83,7 +84,7 @@ func (d Difference) named() string {
 	var names []string
 	for _, p := range d.Places {
 		if p.At != "" {
-			names = append(names, p.At)
+			names = append(names, shown(p.At))
 		}
 	}
 	if len(names) == 0 {
@@ -209,10 +210,11 @@ func (t *tree) write(b *strings.Builder) {
 			b.WriteString("\n    …")
 			return
 		case gap && wrote > 0:
-			b.WriteString("\n    " + strings.Repeat("  ", l.depth) + "…")
+			b.WriteString("\n    " + strings.Repeat("  ", min(l.depth, maxDepth)) + "…")
 		}
 		gap = false
 		wrote++
-		fmt.Fprintf(b, "\n  %c %s%s", l.mark, strings.Repeat("  ", l.depth), l.text)
+		fmt.Fprintf(b, "\n  %c %s%s", l.mark, strings.Repeat("  ", min(l.depth, maxDepth)), cut.Text(
+			transcript.Printable(l.text), 2*maxShown))
 	}
 }
