@@ -55,7 +55,7 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 	}
 	var all []mock.Recording
 	for i, name := range names {
-		in, file, err := openRecording(name, s)
+		in, file, err := openRecording(ctx, name, s)
 		if err != nil {
 			return err
 		}

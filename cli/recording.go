@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/input"
 	"parley/recording"
 	"parley/recording/har"
 	"parley/transcript"
@@ -55,9 +55,9 @@ Exit codes: 0 printed · 2 wrong usage, or the file is not a recording, or not H
 			case !o.fromHAR && (o.protocol != "" || o.origin != ""):
 				return usagef("recording: --protocol and --origin belong to --from-har")
 			case o.har:
-				return writeHAR(args[0], s)
+				return writeHAR(c.Context(), args[0], s)
 			case o.fromHAR:
-				return o.readHAR(args[0], s)
+				return o.readHAR(c.Context(), args[0], s)
 			}
 			return showRecording(c.Context(), args[0], s)
 		},
@@ -72,8 +72,8 @@ Exit codes: 0 printed · 2 wrong usage, or the file is not a recording, or not H
 }
 
 // writeHAR prints a recording as HAR.
-func writeHAR(name string, s *streams) error {
-	in, file, err := openRecording(name, s)
+func writeHAR(ctx context.Context, name string, s *streams) error {
+	in, file, err := openRecording(ctx, name, s)
 	if err != nil {
 		return err
 	}
@@ -89,13 +89,13 @@ func writeHAR(name string, s *streams) error {
 }
 
 // readHAR prints a HAR file as a recording.
-func (o recordingOptions) readHAR(name string, s *streams) error {
+func (o recordingOptions) readHAR(ctx context.Context, name string, s *streams) error {
 	if err := knownProtocols(given(o.protocol)); err != nil {
 		return err
 	}
 	var file io.ReadCloser = io.NopCloser(s.In)
 	if name != "-" {
-		f, err := os.Open(name)
+		f, err := input.Open(ctx, name)
 		if err != nil {
 			return usagef("%v", err)
 		}
@@ -113,10 +113,10 @@ func (o recordingOptions) readHAR(name string, s *streams) error {
 }
 
 // openRecording opens a file, or stdin. Its errors are usage errors.
-func openRecording(name string, s *streams) (*recording.Reader, io.Closer, error) {
+func openRecording(ctx context.Context, name string, s *streams) (*recording.Reader, io.Closer, error) {
 	var file io.ReadCloser = io.NopCloser(s.In)
 	if name != "-" {
-		f, err := os.Open(name)
+		f, err := input.Open(ctx, name)
 		if err != nil {
 			return nil, nil, usagef("%v", err)
 		}
@@ -132,7 +132,7 @@ func openRecording(name string, s *streams) (*recording.Reader, io.Closer, error
 
 // showRecording prints a recording with constant memory.
 func showRecording(ctx context.Context, name string, s *streams) error {
-	in, file, err := openRecording(name, s)
+	in, file, err := openRecording(ctx, name, s)
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (o replayOptions) replay(ctx context.Context, name string, s *streams) erro
 	if err != nil {
 		return err
 	}
-	in, file, err := openRecording(name, s)
+	in, file, err := openRecording(ctx, name, s)
 	if err != nil {
 		return err
 	}
