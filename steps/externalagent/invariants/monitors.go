@@ -336,14 +336,15 @@ func failures(t []transcript.Record) []verdict.Finding {
 func actsOnNothing(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	null := map[string]bool{}  // by connection, in the latest state
-	calls := map[string]bool{} // by id: made while uiSpec was null
+	type call struct{ conn, id string }
+	calls := map[call]bool{} // made while uiSpec was null
 	at := said(t, CodeAt, "/payload/code")
 	for m := range messages(t) {
-		both := calls[m.replyTo()] && null[m.Conn]
+		both := calls[call{m.Conn, m.replyTo()}] && null[m.Conn]
 		switch {
 		case m.sent(vocab.ToolCall):
 			if id, ok := m.env["id"].(string); ok {
-				calls[id] = null[m.Conn]
+				calls[call{m.Conn, id}] = null[m.Conn]
 			}
 		case !target(m.Record):
 		case m.isState():
