@@ -24,8 +24,8 @@ var behind = []struct {
 }{
 	{"agent-select", "server", 25},
 	{"session-chat", "server", 25},
-	{"session-runtime", "server", 50},
-	{"external-agent", "host", 60},
+	{"session-runtime", "server", 40},
+	{"external-agent", "host", 25},
 	{"external-agent", "agent", 60},
 }
 
