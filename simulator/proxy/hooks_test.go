@@ -31,8 +31,8 @@ func TestHandle(t *testing.T) {
 	until(t, c, `"lost_id"`)
 	_ = c.Close(websocket.StatusNormalClosure, "")
 	await(t, s.ends, "C1")
-	if got := outcomes(s.close(), "server"); len(got[verdict.Failed]) > 0 ||
-		!slices.Contains(got[verdict.Passed], "SC-039") {
+	got := outcomes(s.close(), "server")
+	if len(got[verdict.Failed]) > 0 || !slices.Contains(got[verdict.Passed], "SC-039") {
 		t.Errorf("passed %v, failed %v", got[verdict.Passed], got[verdict.Failed])
 	}
 	o = options(t, "external-agent", "http://127.0.0.1:1")

@@ -20,7 +20,7 @@ func TestConforming(t *testing.T) {
 	for protocol, one := range map[string]struct{ role, tags, passes string }{
 		"agent-select":   {"server", "@AS-059 or @AS-051 or @AS-084 or @AS-106", "AS-084"},
 		"session-chat":   {"server", "@SC-038 or @SC-027", "SC-038"},
-		"external-agent": {"host", "@EA-039 or @EA-043", "EA-018"},
+		"external-agent": {"host", "@EA-039 or @EA-043", "EA-043"},
 	} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()

@@ -3,9 +3,11 @@ package proof_test
 import (
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
+	"parley/llm"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/simulator/proxy"
@@ -22,8 +24,8 @@ var behind = []struct {
 }{
 	{"agent-select", "server", 25},
 	{"session-chat", "server", 25},
-	{"session-runtime", "server", 50},
-	{"external-agent", "host", 60},
+	{"session-runtime", "server", 40},
+	{"external-agent", "host", 25},
 	{"external-agent", "agent", 60},
 }
 
@@ -141,12 +143,12 @@ func behindProxy(t *testing.T, protocol, role string) (m matrix) {
 
 // bothWays reports whether the suite, and the proxy before the target, find a mutant by a clause that it breaks.
 func bothWays(t *testing.T, m runner.Mutant, protocol, role string) (active, passive bool, err error) {
-	o := mutated(m, protocol)
-	o.Role, o.Profile.Role = role, role
-	limits := o.Profile.Limits
-	o.Profile = suitetest.MutantProfile(protocol, role).Clone()
-	o.Profile.Limits = limits
-	o, seen := suitetest.Through(t, o)
+	brain := llm.New()
+	p := suitetest.MutantProfile(protocol, role).Clone()
+	p.Limits.Turn.Duration, p.Limits.HTTP.Duration = 2*runner.MutantLimit, 2*runner.MutantLimit
+	p.Limits.Scenario.Duration = 4 * runner.MutantLimit
+	o, seen := suitetest.Through(t, runner.Options{Profile: p, Role: role, Launcher: m.Launch(brain), Brain: brain,
+		Drivers: m.Drivers, Concurrency: 1, Tags: "@" + strings.Join(m.Clauses, " or @"), Again: "parley mutants"})
 	res, err := runner.Run(t.Context(), o)
 	if err != nil {
 		return false, false, err

@@ -33,39 +33,35 @@ var (
 // All lists the monitors of external-agent.
 func All() []monitor.Monitor {
 	return []monitor.Monitor{
-		{Name: "envelopes", Passive: true, Clauses: []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"},
+		{Name: "envelopes", Clauses: []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"},
 			Text:  "every message is one JSON object with v, type and payload in their form, and id where it is there",
 			Check: envelopes, PerRecord: true},
-		{Name: "answers", Passive: true, Clauses: []string{"EA-023a"}, Roles: servers,
+		{Name: "answers", Clauses: []string{"EA-023a"}, Roles: servers,
 			Text: "replyTo, where it is there, is the id of a request", Check: repliesNamed},
-		{Name: "agent-replies", Passive: true,
-			Clauses: []string{"EA-023a"}, Roles: agent, Text: "replyTo, where it is there, is a string",
+		{Name: "agent-replies", Clauses: []string{"EA-023a"}, Roles: agent, Text: "replyTo, where it is there, is a string",
 			Check: repliesAsText},
-		{Name: "no-backend-data", Passive: true, Clauses: []string{"EA-015", "EA-102"}, Roles: host,
-			Text: "the key backendData stands nowhere in what an agent is sent", Check: noBackendData},
-		{Name: "host-messages", Passive: true,
-			Roles: host, Clauses: []string{"EA-039", "EA-043", "EA-044", "EA-045", "EA-048", "EA-052a",
-				"EA-056", "EA-057", "EA-058", "EA-059",
-				"EA-061", "EA-062", "EA-065", "EA-067"}, Text: "every message of the host has the members that its type requires",
-			Check: hostMessages},
+		{Name: "no-backend-data", Clauses: []string{"EA-015", "EA-102"}, Roles: host,
+			Text: "the key backendData stands nowhere in what an agent is sent", Check: noBackendData, Passive: true},
+		{Name: "host-messages", Roles: host, Clauses: []string{"EA-039", "EA-043", "EA-044", "EA-045", "EA-048", "EA-052a",
+			"EA-056", "EA-057", "EA-058", "EA-059",
+			"EA-061", "EA-062", "EA-065", "EA-067"}, Text: "every message of the host has the members that its type requires",
+			Check: hostMessages, Passive: true},
 		{Name: "errors", Clauses: []string{"EA-069", "EA-070", "EA-084"}, Roles: servers,
 			Text: "every error has a code of section 5 and a message", Check: errors},
 		{Name: "failures", Clauses: []string{"EA-104"}, Roles: host,
 			Text: "a tool.result that is not ok has a code of section 5", Check: failures},
-		{Name: "nothing-to-act-on", Passive: true, Clauses: []string{"EA-082"}, Roles: host,
+		{Name: "nothing-to-act-on", Clauses: []string{"EA-082"}, Roles: host,
 			Text: "while uiSpec is null, no call is carried out", Check: actsOnNothing},
-		{Name: "one-answer", Passive: true, Clauses: []string{"EA-104"}, Roles: host,
+		{Name: "one-answer", Clauses: []string{"EA-104"}, Roles: host,
 			Text: "a tool.call is answered once: by a tool.result, or by an error", Check: oneAnswer},
-		{Name: "agent-joins-first", Passive: true, Clauses: []string{"EA-026"}, Roles: agent,
+		{Name: "agent-joins-first", Clauses: []string{"EA-026"}, Roles: agent,
 			Text: "an agent sends nothing but relay.join before relay.joined has answered it", Check: joinsFirst},
-		{Name: "agent-messages", Passive: true,
-			Clauses: []string{"EA-027", "EA-031", "EA-032", "EA-033", "EA-034", "EA-035", "EA-036",
-				"EA-037"}, Roles: agent,
-			Text: "every message of an agent has the members that its type requires", Check: agentMessages},
-		{Name: "agent-ids", Passive: true,
-			Clauses: []string{"EA-022b"}, Roles: agent, Text: "no two requests of an agent have the same id",
+		{Name: "agent-messages", Clauses: []string{"EA-027", "EA-031", "EA-032", "EA-033", "EA-034", "EA-035", "EA-036",
+			"EA-037"}, Roles: agent,
+			Text: "every message of an agent has the members that its type requires", Check: agentMessages, Passive: true},
+		{Name: "agent-ids", Clauses: []string{"EA-022b"}, Roles: agent, Text: "no two requests of an agent have the same id",
 			Check: agentIDs},
-		{Name: "agent-calls", Passive: true, Clauses: []string{"EA-081a", "EA-096a"}, Roles: agent,
+		{Name: "agent-calls", Clauses: []string{"EA-081a", "EA-096a"}, Roles: agent,
 			Text:  "an agent calls only tools that the latest state announces, with params that keep to their schemas",
 			Check: agentCalls},
 		{Name: "agent-resynchronises", Clauses: []string{"EA-076"}, Roles: agent,
@@ -335,15 +331,16 @@ func failures(t []transcript.Record) []verdict.Finding {
 // the last state before the call and the last before its answer must have a null uiSpec.
 func actsOnNothing(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
-	null := map[string]bool{}  // by connection, in the latest state
-	calls := map[string]bool{} // by id: made while uiSpec was null
+	type call struct{ conn, id string }
+	null := map[string]bool{} // by connection, in the latest state
+	calls := map[call]bool{}  // made while uiSpec was null
 	at := said(t, CodeAt, "/payload/code")
 	for m := range messages(t) {
-		both := calls[m.replyTo()] && null[m.Conn]
+		both := calls[call{m.Conn, m.replyTo()}] && null[m.Conn]
 		switch {
 		case m.sent(vocab.ToolCall):
 			if id, ok := m.env["id"].(string); ok {
-				calls[id] = null[m.Conn]
+				calls[call{m.Conn, id}] = null[m.Conn]
 			}
 		case !target(m.Record):
 		case m.isState():

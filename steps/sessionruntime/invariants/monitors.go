@@ -14,7 +14,7 @@ import (
 
 // All lists the monitors of session-runtime.
 func All() []monitor.Monitor {
-	return []monitor.Monitor{{Name: "life-cycles", Passive: true, Clauses: Clauses(), Of: session,
+	return []monitor.Monitor{{Name: "life-cycles", Clauses: Clauses(), Of: session,
 		Text: "turns and transactions take the ways of sections 2 and 4, each step once, and nothing is published without " +
 			"a cause",
 		Check: func(t []transcript.Record) []verdict.Finding {
