@@ -66,6 +66,7 @@ const words = {
   noJudgements: ["Nothing is judged yet", "尚无判定"],
   actions: ["Actions", "操作"],
   saveScenario: ["Save scenario", "保存场景"],
+  saveScript: ["Save as script", "保存为脚本"],
   saveRecording: ["Save recording", "保存录制"],
   runSuite: ["Run the suite", "运行测试集"],
   stopSuite: ["Stop the run", "停止运行"],
