@@ -54,7 +54,7 @@ func TestSaveScript(t *testing.T) {
 	}
 }
 
-// TestSaveScriptPlay: of a play, the answer to an HTTP request goes by its number, and what no script can say is refused.
+// TestSaveScriptPlay: of a play, an HTTP answer belongs to its request, and bytes that no script can say are refused.
 func TestSaveScriptPlay(t *testing.T) {
 	f := newFake()
 	c, _ := serve(t, f.offer)
