@@ -57,8 +57,8 @@ func (s *session) deeds() ([]script.Deed, error) {
 				" is too long to be kept whole (no script can repeat it)")
 		}
 		if r.Kind == transcript.Open && r.Dir != d.program && r.Reply == 0 {
-			return nil, fail(http.StatusConflict, "the program is the server here ("+
-				"scripts are saved of parties that are servers)")
+			return nil, fail(http.StatusConflict, "the program is the server here "+
+				"(scripts are saved of parties that are servers)")
 		}
 		r.Bytes = []byte(s.redact(string(r.Bytes)))
 		if r.Dir == d.program {
