@@ -1,157 +1,14 @@
 package console_test
 
 import (
-	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
-
-	"parley/driver/browser"
-	"parley/reference-server/bundled"
-	"parley/runner"
-	"parley/simulator"
-	"parley/simulator/console"
-	"parley/steps/protocols"
 )
-
-//go:embed testdata/axe/axe.min.js
-var axe string
-
-// pageWithin bounds each wait of a test; only a failing test uses it up.
-const pageWithin = 30 * time.Second
-
-// pageServer serves a console whose tests are of the bundled targets.
-func pageServer(t *testing.T) *httptest.Server {
-	t.Helper()
-	ids := []console.Protocol{}
-	for _, name := range []string{"agent-select"} {
-		ids = append(ids, console.Protocol{ID: name, Roles: []string{}, As: []string{"server"}, Drivers: []string{}})
-	}
-	c, err := console.New(console.Options{
-		Protocols: func() []console.Protocol { return ids },
-		Open: func(ctx context.Context, o console.TestOptions) (*simulator.Session, error) {
-			b := bundled.All.For(protocols.Kinds(), o.Protocol, o.Role)
-			return simulator.Open(ctx, runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher,
-				Brain: b.Brain})
-		},
-		Clauses: func(string) ([]console.Clause, error) {
-			return []console.Clause{{ID: "AS-042", Level: "MUST", Section: "4", Text: "The agent is switched.",
-				Source: "切换代理"}}, nil
-		},
-		Schemas: func(string) ([]console.Schema, error) {
-			return []console.Schema{{Type: "switch_agent", Method: "POST", Path: "/message",
-				Schema: map[string]any{"type": "object", "required": []string{"type", "agentId"},
-					"properties": map[string]any{"type": map[string]any{"const": "switch_agent"},
-						"agentId": map[string]any{"type": "string", "minLength": 2}, "count": map[string]any{"type": "integer"}}}}}, nil
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(c)
-	t.Cleanup(func() { srv.Close(); c.Close() })
-	return srv
-}
-
-// visitor is a browser with one page open.
-type visitor struct {
-	t   *testing.T
-	ctx context.Context
-}
-
-// visit opens a page in a new browser.
-func visit(t *testing.T, url, language string) *visitor {
-	t.Helper()
-	command, err := browser.Find("")
-	if err != nil {
-		t.Skip(err)
-	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(command),
-		chromedp.NoSandbox, chromedp.WindowSize(1280, 800), chromedp.Flag("lang", language), chromedp.Flag("accept-lang",
-			language))...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	v := &visitor{t, ctx}
-	if err := chromedp.Do(ctx); err != nil { // starts the browser, which lives as long as this context
-		t.Fatal(err)
-	}
-	v.do(chromedp.Navigate(url))
-	v.wait("document.documentElement.dataset.ready === 'true'")
-	return v
-}
-
-func (v *visitor) do(actions ...chromedp.Action[chromedp.Void]) {
-	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.ctx, pageWithin)
-	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		v.shot("failed")
-		v.t.Fatal(err)
-	}
-}
-
-// wait waits until an expression is true.
-func (v *visitor) wait(expression string) {
-	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.ctx, pageWithin)
-	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression,
-		chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
-		v.shot("failed")
-		v.t.Fatalf("%s: %v; the page says %s", expression, err, v.value("document.body.innerText"))
-	}
-}
-
-// value returns the value of an expression as text.
-func (v *visitor) value(expression string) string {
-	out, err := chromedp.Run(v.ctx, chromedp.Evaluate[any](expression))
-	if err != nil {
-		v.t.Fatalf("%s: %v", expression, err)
-	}
-	if s, ok := out.(string); ok {
-		return s
-	}
-	b, _ := json.Marshal(out)
-	return string(b)
-}
-
-func (v *visitor) key(keys string) { v.t.Helper(); v.do(chromedp.KeyEvent(keys)) }
-
-// shot keeps a picture of the page in the folder that PARLEY_PAGE_SHOTS names, if it does.
-func (v *visitor) shot(name string) {
-	dir := os.Getenv("PARLEY_PAGE_SHOTS")
-	if dir == "" {
-		return
-	}
-	if png, err := chromedp.Run(v.ctx, chromedp.CaptureScreenshot()); err == nil {
-		_ = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(v.t.Name(), "/", "-")+"-"+name+".png"), png, 0o600)
-	}
-}
-
-// axe fails for every violation that axe finds.
-func (v *visitor) axe(where string) {
-	v.t.Helper()
-	v.do(chromedp.Evaluate[chromedp.Void](axe + ";0"))
-	v.do(chromedp.Evaluate[chromedp.Void](`window.found = null; axe.run(document).then((r) => {
-		window.found = r.violations.map((x) => x.id + ": " + x.nodes.map((n) => n.target + " " +
-			n.failureSummary).join(" | ")).join("\n"); }); 0`))
-	v.wait("window.found !== null")
-	if found := v.value("window.found"); found != "" {
-		v.t.Errorf("%s: %s", where, found)
-		v.shot("axe-" + where)
-	}
-}
 
 // begin starts a test of the first protocol by the keyboard alone, and connects client A.
 func (v *visitor) begin() {
@@ -242,7 +99,7 @@ func TestPageAxe(t *testing.T) {
 }
 
 // pageFake is an API with one session whose records are given.
-func pageFake(t *testing.T, records int, one func(n int) string) *httptest.Server {
+func pageFake(t testing.TB, records int, one func(n int) string) *httptest.Server {
 	t.Helper()
 	page := pageServer(t)
 	mux := http.NewServeMux()

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -16,23 +15,25 @@ import (
 type Deed struct {
 	Program bool // the program did Message; otherwise its peer did Action
 	Message Message
-	Action  Action
+	Action  Action    // its After counts for nothing: see Time
+	Time    time.Time // when; zero if nobody knows
+	Reply   int       // of an answer: the position of what it answers, from 1; 0 if that is to be found out
 }
 
-// Record writes a script that answers as a peer did: the answers to a message of the program are those that came before
-// its next one. Each rule matches once, in order. A message is known by its kind and type, and by the values in which
-// it differs from others of its type, unless these look made up for the session. Such values are filled in from the
-// message where they occur in its answers. head has the name, the protocol and the party. What it returns is a valid
-// script; the error says why there is none, as for answers that are not UTF-8.
+// Record writes a script that answers as a peer did. The rules are those of docs/simulator-scripts.md:
+//
+//   - A message of the program gets a rule that matches once, in the order of the messages. It is known by its kind and
+//     type, and by the members in which it differs from others of its type, unless their values look made up by the
+//     program.
+//   - An answer belongs to the latest message; where connections overlap, to the latest of its own connection, unless
+//     others get the same at that time. An answer with the id of an earlier message belongs to that one.
+//   - Values that the program has made up are filled in from its message, or kept for the answers to later ones. A time
+//     in milliseconds that was the present one is filled in.
+//   - An answer comes after as much time as it did, if that is noticeable.
+//
+// head has the name, the protocol and the party. What it returns is a valid script; the error says why there is none,
+// as for answers that are not UTF-8.
 func Record(head Script, deeds []Deed) ([]byte, error) {
-	w := &writing{}
-	w.line("script: %s", quote(head.Name))
-	if head.Title != "" {
-		w.line("title: %s", quote(head.Title))
-	}
-	w.line("protocol: %s", quote(head.Protocol))
-	w.line("as: %s", quote(head.As))
-	w.line(`vars: {dollar: "$"}`)
 	first := slices.IndexFunc(deeds, func(d Deed) bool { return d.Program })
 	if first < 0 {
 		return nil, fmt.Errorf("the program has sent nothing yet, so that there is nothing to answer (send something first)")
@@ -40,28 +41,41 @@ func Record(head Script, deeds []Deed) ([]byte, error) {
 	if i := slices.IndexFunc(deeds, func(d Deed) bool { return !utf8.Valid(d.Action.Body) }); i >= 0 {
 		return nil, fmt.Errorf("an answer is not UTF-8, which a script cannot send (save the recording instead)")
 	}
+	w := &writing{studied: study(deeds)}
+	w.line("script: %s", quote(head.Name))
+	if head.Title != "" {
+		w.line("title: %s", quote(head.Title))
+	}
+	w.line("protocol: %s", quote(head.Protocol))
+	w.line("as: %s", quote(head.As))
+	w.line(`vars: {dollar: "$"}`)
 	w.line("rules:")
+	answers := make([][]int, len(deeds))
+	for i, of := range w.owners() {
+		if of >= 0 {
+			answers[of] = append(answers[of], i)
+		}
+	}
+	kept := w.keep(answers)
 	for i := first; i < len(deeds); i++ {
-		if !deeds[i].Program {
-			continue
+		if deeds[i].Program {
+			w.rule(i, answers[i], kept[i])
 		}
-		end := i + 1
-		for end < len(deeds) && !deeds[end].Program {
-			end++
-		}
-		w.rule(deeds, i, deeds[i+1:end])
 	}
 	_, err := Parse(head.Name, w.b.Bytes())
 	return w.b.Bytes(), err
 }
 
-type writing struct{ b bytes.Buffer }
+type writing struct {
+	*studied
+	b bytes.Buffer
+}
 
 func (w *writing) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
-// rule writes the rule for a message of the program.
-func (w *writing) rule(deeds []Deed, at int, answers []Deed) {
-	m := deeds[at].Message
+// rule writes the rule for a message of the program. kept are the variables that it sets.
+func (w *writing) rule(at int, answers []int, kept []source) {
+	m := w.deeds[at].Message
 	var on []string
 	path, _, _ := strings.Cut(m.Path, "?")
 	switch {
@@ -75,25 +89,41 @@ func (w *writing) rule(deeds []Deed, at int, answers []Deed) {
 	if m.Type != "" {
 		on = append(on, "type: "+quote(m.Type))
 	}
-	if where := distinguishing(deeds, m); len(where) > 0 {
+	if where := w.distinguishing(at); len(where) > 0 {
 		on = append(on, "where: {"+strings.Join(where, ", ")+"}")
 	}
 	w.line("- on: {%s}", strings.Join(on, ", "))
 	w.line("  times: 1")
+	var set []string
+	for _, v := range kept {
+		set = append(set, v.name+": "+quote("${"+v.pointer+"}"))
+	}
+	if len(set) > 0 {
+		w.line("  set: {%s}", strings.Join(set, ", "))
+	}
 	if len(answers) == 0 {
 		return
 	}
 	w.line("  answer:")
-	for _, a := range answers {
-		w.action(a.Action, m)
+	before := w.deeds[at].Time
+	for _, i := range answers {
+		w.action(i, before, at)
+		before = w.deeds[i].Time
 	}
 }
 
-// action writes an answer.
-func (w *writing) action(a Action, m Message) {
-	body, to := quote(holed(string(a.Body), m)), ""
+// noticeable is the shortest time that an answer is kept back.
+const noticeable = 20 * time.Millisecond
+
+// action writes an answer to a message, which came after another or after the message itself.
+func (w *writing) action(i int, before time.Time, at int) {
+	d, a, m := w.deeds[i], w.deeds[i].Action, w.deeds[at].Message
+	body, more := quote(w.holed(i, at)), ""
 	if a.Party != "" && (a.Party != m.Party || m.Kind == "request") {
-		to = ", to: " + quote(a.Party)
+		more = ", to: " + quote(a.Party)
+	}
+	if after := d.Time.Sub(before); !before.IsZero() && after >= noticeable {
+		more += ", after: " + min(after.Round(noticeable/2), time.Hour).String()
 	}
 	switch a.Do {
 	case Send:
@@ -104,7 +134,7 @@ func (w *writing) action(a Action, m Message) {
 		if a.Binary {
 			w.b.WriteString(", binary: true")
 		}
-		w.line("%s}", to)
+		w.line("%s}", more)
 	case Respond, Refuse:
 		w.b.WriteString("  - {" + a.Do + ": " + strconv.Itoa(a.Status))
 		if len(a.Body) > 0 {
@@ -113,9 +143,9 @@ func (w *writing) action(a Action, m Message) {
 		if kind := a.Header["Content-Type"]; kind != "" && a.Do == Respond {
 			w.b.WriteString(", headers: {Content-Type: " + quote(kind) + "}")
 		}
-		w.line("}")
+		w.line("%s}", more)
 	default:
-		w.line("  - {%s: true%s}", a.Do, to)
+		w.line("  - {%s: true%s}", a.Do, more)
 	}
 }
 
@@ -124,52 +154,6 @@ func quote(text string) string {
 	var b bytes.Buffer
 	_ = put(&b, text)
 	return b.String()
-}
-
-// Values that look made up for a session: long, or with a digit, and no words.
-var made = regexp.MustCompile(`^[A-Za-z0-9_.:+-]*(?:[0-9]|[A-Za-z0-9_.:+-]{16})[A-Za-z0-9_.:+-]*$`)
-
-// holed writes a body with holes for values made up by the message that it answers.
-func holed(body string, m Message) string {
-	body = strings.ReplaceAll(body, "${", "${dollar}{")
-	values := scalars(decode(m.Body))
-	for _, pointer := range slices.Sorted(maps.Keys(values)) {
-		name := pointer[strings.LastIndex(pointer, "/")+1:]
-		switch v := values[pointer].(type) {
-		case string:
-			if made.MatchString(v) {
-				body = strings.ReplaceAll(body, `"`+v+`"`, `"${`+pointer+`}"`)
-			}
-		case json.Number:
-			if strings.HasSuffix(strings.ToLower(name), "id") {
-				body = regexp.MustCompile(`("`+regexp.QuoteMeta(name)+`":\s*)`+regexp.QuoteMeta(v.String())+`([,}\s])`).
-					ReplaceAllStringFunc(body, func(found string) string {
-						return strings.Replace(found, v.String()+found[len(found)-1:], "${"+pointer+"}"+found[len(found)-1:], 1)
-					})
-			}
-		}
-	}
-	return body
-}
-
-// distinguishing returns conditions on the members in which a message differs from others of its kind and type.
-func distinguishing(deeds []Deed, m Message) (where []string) {
-	mine := scalars(decode(m.Body))
-	for _, pointer := range slices.Sorted(maps.Keys(mine)) {
-		text, is := mine[pointer].(string)
-		if !is || made.MatchString(text) {
-			continue
-		}
-		differs := slices.ContainsFunc(deeds, func(d Deed) bool {
-			o := d.Message
-			return d.Program && o.Kind == m.Kind && o.Type == m.Type && o.Method == m.Method &&
-				scalars(decode(o.Body))[pointer] != mine[pointer]
-		})
-		if differs {
-			where = append(where, quote(pointer)+": "+quote(strings.ReplaceAll(text, "${", "${dollar}{")))
-		}
-	}
-	return where
 }
 
 // scalars returns the texts and numbers of a value by their pointers. Names that a hole cannot have are left out.

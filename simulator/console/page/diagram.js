@@ -49,6 +49,17 @@ export class Diagram {
     this.draw();
   }
 
+  // shift moves the view with its rows when some have come before them (by > 0) or have left (by < 0).
+  shift(by) {
+    if (this.at >= 0) this.at = Math.max(-1, this.at + by);
+    if (by > 0) this.follow = false;
+    this.onfollow?.(this.follow);
+    const top = this.root.scrollTop * this.scale;
+    this.list.style.height = this.height + "px";
+    if (!this.follow) this.root.scrollTop = Math.max(0, top + by * rowHeight) / this.scale;
+    this.redraw();
+  }
+
   // draw shows the rows that are in view. It is called at most once a frame.
   draw() {
     const { store } = this;
@@ -148,7 +159,7 @@ export class Diagram {
   }
 
   messageRow(el, r) {
-    const lane = this.where.get(r.party) ?? 0;
+    const lane = this.where.get(r.party) ?? (r.party ? mostLanes : 0);
     const peer = this.names.length;
     const toPeer = (r.dir === "sent") !== (this.session()?.kind === "play");
     const name = r.type || r.label || r.kind;
