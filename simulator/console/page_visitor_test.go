@@ -4,9 +4,11 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -254,16 +256,45 @@ func (v *visitor) shot(name string) {
 	}
 }
 
-// axe fails for every violation that axe finds.
-func (v *visitor) axe(where string) {
+// axe fails for every violation that axe finds below a selector; rules limits it to some rules.
+func (v *visitor) axe(where, below string, rules ...string) {
 	v.t.Helper()
-	v.do(chromedp.Evaluate[chromedp.Void](axe + ";0"))
-	v.do(chromedp.Evaluate[chromedp.Void](`window.found = null; axe.run(document).then((r) => {
-		window.found = r.violations.map((x) => x.id + ": " + x.nodes.map((n) => n.target + " " +
+	if v.value("typeof window.axe") == "undefined" {
+		v.do(chromedp.Evaluate[chromedp.Void](axe + ";0"))
+	}
+	options := "{}"
+	if len(rules) > 0 {
+		b, _ := json.Marshal(map[string]any{"runOnly": rules})
+		options = string(b)
+	}
+	v.do(chromedp.Evaluate[chromedp.Void](`window.found = null; axe.run(` + strconv.Quote(below) + `, ` + options +
+		`).then((r) => { window.found = r.violations.map((x) => x.id + ": " + x.nodes.map((n) => n.target + " " +
 			n.failureSummary).join(" | ")).join("\n"); }); 0`))
 	v.wait("window.found !== null")
 	if found := v.value("window.found"); found != "" {
 		v.t.Errorf("%s: %s", where, found)
 		v.shot("axe-" + where)
 	}
+}
+
+// js evaluates an expression for its effect.
+func (v *visitor) js(format string, args ...any) {
+	v.t.Helper()
+	v.do(chromedp.Evaluate[chromedp.Void]("(() => { " + fmt.Sprintf(format, args...) + "; return 0; })()"))
+}
+
+// click clicks the first element that a selector finds, or the button with an id of its own in the left pane.
+func (v *visitor) click(selector string) {
+	v.t.Helper()
+	v.wait("document.querySelector(" + strconv.Quote(selector) + ") !== null")
+	v.js("document.querySelector(%q).click()", selector)
+}
+
+// types puts a text in the place of what a control has, as a person does who pastes it.
+func (v *visitor) types(selector, text string) {
+	v.t.Helper()
+	v.wait("document.querySelector(" + strconv.Quote(selector) + ") !== null")
+	b, _ := json.Marshal(text)
+	v.js(`const e = document.querySelector(%q); e.focus(); e.value = %s;
+		for (const name of ["input", "change"]) e.dispatchEvent(new Event(name, { bubbles: true }))`, selector, b)
 }

@@ -140,7 +140,8 @@ func TestRecordRules(t *testing.T) {
 		"the answers to two questions, swapped": {[]Deed{said("a", `{"id":"q1"}`).at(0, "C1"),
 			said("b", `{"id":"q2"}`).at(1, "C1"), sent(`{"id":"q2"}`).at(2, "C1"), sent(`{"id":"q1"}`).at(3, "C1")},
 			[]string{`type: "a"`, `{\"id\":\"${/id}\"}`, `type: "b"`, `{\"id\":\"${/id}\"}`}, []string{"kept"}},
-		"a cut": {[]Deed{said("a", `{}`).at(0, "C1"), cut.at(1, "C1")}, []string{`type: "a"`, `{cut: true}`}, []string{"close"}},
+		"a cut": {[]Deed{said("a", `{}`).at(0, "C1"), cut.at(1, "C1")}, []string{`type: "a"`, `{cut: true}`},
+			[]string{"close"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := Record(Script{Name: "n", Protocol: "p", As: "server"}, row.deeds)

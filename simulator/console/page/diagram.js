@@ -7,7 +7,7 @@ import { t } from "./words.js";
 export const rowHeight = 30;
 const timeWidth = 136;
 const marksWidth = 176;
-const edge = 72; // pixels from the first and the last lane to their neighbours
+const edge = 58; // pixels from the first and the last lane to their neighbours
 const mostLanes = 16;
 const tallest = 16_000_000; // pixels; browsers lose precision above
 

@@ -65,7 +65,16 @@ export class Play {
   tick() { for (const el of this.boxes.values()) el.tick(); }
 
   async put(what, body) {
-    try { this.app.changed(await put(`${this.path}/${what}`, body)); } catch (e) { this.app.alert(e); }
+    try {
+      const s = await put(`${this.path}/${what}`, body);
+      this.app.changed(s);
+      $("alert").replaceChildren();
+      this.app.say(t("applied"));
+      return s;
+    } catch (e) {
+      this.app.alert(e);
+      return null;
+    }
   }
 
   minds() {
@@ -115,10 +124,14 @@ export class Play {
       }
       if (ready.has(s.script)) { names.value = s.script; text.value = ready.get(s.script); }
     }).catch(() => {});
-    return h("details", {}, h("summary", {}, t("script") + (s.script ? ": " + visible(s.script) : "")), field(t("script"), names),
-      field(t("scriptText"), text), button("apply", () => {
+    const title = h("summary", {});
+    const name = (script) => { title.textContent = t("script") + (script ? ": " + visible(script) : ""); };
+    name(s.script);
+    return h("details", {}, title, field(t("script"), names),
+      field(t("scriptText"), text), button("apply", async () => {
         const same = names.value && ready.get(names.value) === text.value;
-        return this.put("script", { script: same ? names.value : text.value });
+        const now = await this.put("script", { script: same ? names.value : text.value });
+        if (now) name(now.script);
       }));
   }
 }

@@ -165,6 +165,7 @@ const words = {
   mindAll: ["For all messages", "对所有消息"],
   mindType: ["For messages of type {0}", "对类型为 {0} 的消息"],
   byDefault: ["as for all", "同上"],
+  applied: ["Applied", "已应用"],
   apply: ["Apply", "应用"],
   fRequired: ["is missing", "缺失"],
   fInteger: ["is no integer", "不是整数"],
