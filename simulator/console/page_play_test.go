@@ -84,6 +84,7 @@ func TestPageMinds(t *testing.T) {
 	if _, _, err := a.c.Read(a.ctx); err == nil || websocket.CloseStatus(err) == websocket.StatusInternalError {
 		t.Errorf("the connection to the correct target ends with %v", err)
 	}
+	v.wait("document.querySelector('.minds select').value === 'mutant'")
 	b := connects(t, url)
 	if all := b.hears("agent_list"); !strings.Contains(all[len(all)-1], `"currentAgentId":"General"`) {
 		t.Errorf("the mutant answers as the correct target: %s", all)

@@ -145,6 +145,7 @@ class App {
     const kinds = [s.state, s.parties.join()].join();
     this.shape = now;
     this.left.draw();
+    this.composer.play.refresh(s);
     if (kinds !== this.kinds) {
       this.kinds = kinds;
       const typing = $("composer").contains(document.activeElement);
