@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"parley/driver"
 	"parley/internal/words"
 	"parley/reference-server/launch"
 	"parley/simulator/console"
@@ -17,11 +16,7 @@ import (
 	"parley/simulator/schemas"
 	scripting "parley/simulator/script"
 	"parley/simulator/scripts"
-	"parley/transcript"
 )
-
-// player is a counterpart as the console sees it.
-type player struct{ *counterpart.Play }
 
 // playParty plays a party for parley simulate.
 func playParty(ctx context.Context, o console.PlayOptions) (console.Player, error) {
@@ -61,7 +56,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	case err != nil:
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
-	return player{p}, nil
+	return console.Counterpart(p, func(text string) (*scripting.Script, error) { return scriptOf(o.Protocol, text) }), nil
 }
 
 // before has somebody's server answer in place of the bundled one.
@@ -175,70 +170,4 @@ func typeOf(protocol string, body []byte) string {
 		return t.TypeOf(body)
 	}
 	return ""
-}
-
-// Driver implements console.Player.
-func (player) Driver() string { return "" }
-
-// State implements console.Player.
-func (p player) State() console.PlayState {
-	s := p.Play.State()
-	out := console.PlayState{Mind: string(s.Mind), Types: map[string]string{}, Mutant: s.Mutant, Script: s.Script}
-	for typ, mind := range s.Types {
-		out.Types[typ] = string(mind)
-	}
-	return out
-}
-
-// SetMind implements console.Player.
-func (p player) SetMind(ctx context.Context, mind string, types ...string) error {
-	return p.Play.SetMind(ctx, counterpart.Mind(mind), types...)
-}
-
-// SetScript implements console.Player.
-func (p player) SetScript(_ context.Context, text string) error {
-	s, err := scriptOf(p.Protocol(), text)
-	if err != nil {
-		return err
-	}
-	return p.Play.SetScript(s)
-}
-
-// Held implements console.Player.
-func (p player) Held() []console.Held {
-	var out []console.Held
-	for _, h := range p.Play.Held() {
-		out = append(out, console.Held{N: h.N, Party: h.Party, Type: h.Type, To: h.What, Body: h.Body, Since: h.Since,
-			Until: h.Until})
-	}
-	return out
-}
-
-// Decide implements console.Player.
-func (p player) Decide(n int, d console.Decision) error {
-	err := p.Play.Decide(n, counterpart.Decision{Drop: d.Drop, After: d.After, Instead: d.Instead})
-	var gone *counterpart.NotHeldError
-	if errors.As(err, &gone) {
-		return &console.Error{Status: 404, Text: err.Error()}
-	}
-	return err
-}
-
-// Send implements console.Player.
-func (p player) Send(ctx context.Context, party string, body []byte) (int, error) {
-	mark := p.Transcript().Len()
-	if err := p.Play.Send(ctx, party, body); err != nil {
-		return 0, err
-	}
-	for _, r := range p.Transcript().After(mark) {
-		if r.Dir == transcript.Sent && r.Conn == party && string(r.Bytes) == string(body) {
-			return r.N, nil
-		}
-	}
-	return 0, nil
-}
-
-// Hang implements console.Player.
-func (p player) Hang(_ context.Context, party string, how driver.CloseMode) error {
-	return p.Play.Hang(party, how)
 }

@@ -165,7 +165,7 @@ func (st *stream) fill() (wake <-chan struct{}, more bool) {
 
 // records writes the records up to a number; false if that is too much at once.
 func (st *stream) records(upTo int) bool {
-	for _, r := range batch(st.s.records.After(st.sent), atOnce, atOnceBytes) {
+	for _, r := range batch(st.s.records.Page(st.sent, atOnce), atOnce, atOnceBytes) {
 		if r.N > upTo {
 			return true
 		}

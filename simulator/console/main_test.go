@@ -14,15 +14,12 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.uber.org/goleak"
 
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
 	"parley/steps/protocols"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // document is the OpenAPI document, and the compiler of its schemas.
 var document = sync.OnceValue(func() any {

@@ -1,157 +1,22 @@
 package console_test
 
 import (
-	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
-	"parley/driver/browser"
-	"parley/reference-server/bundled"
-	"parley/runner"
-	"parley/simulator"
 	"parley/simulator/console"
-	"parley/steps/protocols"
 )
 
-//go:embed testdata/axe/axe.min.js
-var axe string
-
-// pageWithin bounds each wait of a test; only a failing test uses it up.
-const pageWithin = 30 * time.Second
-
-// pageServer serves a console whose tests are of the bundled targets.
-func pageServer(t *testing.T) *httptest.Server {
-	t.Helper()
-	ids := []console.Protocol{}
-	for _, name := range []string{"agent-select"} {
-		ids = append(ids, console.Protocol{ID: name, Roles: []string{}, As: []string{"server"}, Drivers: []string{}})
-	}
-	c, err := console.New(console.Options{
-		Protocols: func() []console.Protocol { return ids },
-		Open: func(ctx context.Context, o console.TestOptions) (*simulator.Session, error) {
-			b := bundled.All.For(protocols.Kinds(), o.Protocol, o.Role)
-			return simulator.Open(ctx, runner.Options{Protocols: protocols.All, Profile: b.Profile, Launcher: b.Launcher,
-				Brain: b.Brain})
-		},
-		Clauses: func(string) ([]console.Clause, error) {
-			return []console.Clause{{ID: "AS-042", Level: "MUST", Section: "4", Text: "The agent is switched.",
-				Source: "切换代理"}}, nil
-		},
-		Schemas: func(string) ([]console.Schema, error) {
-			return []console.Schema{{Type: "switch_agent", Method: "POST", Path: "/message",
-				Schema: map[string]any{"type": "object", "required": []string{"type", "agentId"},
-					"properties": map[string]any{"type": map[string]any{"const": "switch_agent"},
-						"agentId": map[string]any{"type": "string", "minLength": 2}, "count": map[string]any{"type": "integer"}}}}}, nil
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(c)
-	t.Cleanup(func() { srv.Close(); c.Close() })
-	return srv
-}
-
-// visitor is a browser with one page open.
-type visitor struct {
-	t   *testing.T
-	ctx context.Context
-}
-
-// visit opens a page in a new browser.
-func visit(t *testing.T, url, language string) *visitor {
-	t.Helper()
-	command, err := browser.Find("")
-	if err != nil {
-		t.Skip(err)
-	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(command),
-		chromedp.NoSandbox, chromedp.WindowSize(1280, 800), chromedp.Flag("lang", language), chromedp.Flag("accept-lang",
-			language))...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	v := &visitor{t, ctx}
-	if err := chromedp.Do(ctx); err != nil { // starts the browser, which lives as long as this context
-		t.Fatal(err)
-	}
-	v.do(chromedp.Navigate(url))
-	v.wait("document.documentElement.dataset.ready === 'true'")
-	return v
-}
-
-func (v *visitor) do(actions ...chromedp.Action[chromedp.Void]) {
-	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.ctx, pageWithin)
-	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		v.shot("failed")
-		v.t.Fatal(err)
-	}
-}
-
-// wait waits until an expression is true.
-func (v *visitor) wait(expression string) {
-	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.ctx, pageWithin)
-	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression,
-		chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
-		v.shot("failed")
-		v.t.Fatalf("%s: %v; the page says %s", expression, err, v.value("document.body.innerText"))
-	}
-}
-
-// value returns the value of an expression as text.
-func (v *visitor) value(expression string) string {
-	out, err := chromedp.Run(v.ctx, chromedp.Evaluate[any](expression))
-	if err != nil {
-		v.t.Fatalf("%s: %v", expression, err)
-	}
-	if s, ok := out.(string); ok {
-		return s
-	}
-	b, _ := json.Marshal(out)
-	return string(b)
-}
-
-func (v *visitor) key(keys string) { v.t.Helper(); v.do(chromedp.KeyEvent(keys)) }
-
-// shot keeps a picture of the page in the folder that PARLEY_PAGE_SHOTS names, if it does.
-func (v *visitor) shot(name string) {
-	dir := os.Getenv("PARLEY_PAGE_SHOTS")
-	if dir == "" {
-		return
-	}
-	if png, err := chromedp.Run(v.ctx, chromedp.CaptureScreenshot()); err == nil {
-		_ = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(v.t.Name(), "/", "-")+"-"+name+".png"), png, 0o600)
-	}
-}
-
-// axe fails for every violation that axe finds.
-func (v *visitor) axe(where string) {
-	v.t.Helper()
-	v.do(chromedp.Evaluate[chromedp.Void](axe + ";0"))
-	v.do(chromedp.Evaluate[chromedp.Void](`window.found = null; axe.run(document).then((r) => {
-		window.found = r.violations.map((x) => x.id + ": " + x.nodes.map((n) => n.target + " " +
-			n.failureSummary).join(" | ")).join("\n"); }); 0`))
-	v.wait("window.found !== null")
-	if found := v.value("window.found"); found != "" {
-		v.t.Errorf("%s: %s", where, found)
-		v.shot("axe-" + where)
-	}
-}
+// usual are the steps of most tests.
+var usual = []string{"client A is connected", "client A has a session", `client A switches to "debugger"`,
+	`client A is switched from "general" to "debugger"`}
 
 // begin starts a test of the first protocol by the keyboard alone, and connects client A.
 func (v *visitor) begin() {
@@ -159,9 +24,9 @@ func (v *visitor) begin() {
 	v.wait("document.activeElement.id === 'new-protocol'")
 	v.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('dialog form')?.requestSubmit(); 0"))
 	v.wait("document.activeElement.id === 'step'")
-	for i, step := range []string{"client A is connected", "client A has a session", `client A switches to "debugger"`,
-		`client A is switched from "general" to "debugger"`} {
-		v.do(chromedp.SendKeys("#step", step+"\n"))
+	for i, step := range usual {
+		v.types("#step", step)
+		v.key("\r")
 		v.wait(fmt.Sprintf("document.querySelectorAll('.steprow').length === %d", i+1))
 	}
 }
@@ -189,60 +54,80 @@ func TestPageSession(t *testing.T) {
 	v.do(chromedp.Click("#compose-broken"))
 	v.wait("document.querySelectorAll('#composer option').length > 6")
 	v.shot("broken")
-	v.axe("broken")
+	v.axe("broken", "html")
 	v.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('#composer .main').click(); 0"))
 	v.wait("[...document.querySelectorAll('.row')].some((r) => r.textContent.includes('{\"type\":\"swit'))")
 }
 
+// tested starts a test and executes the same steps by the API.
+func tested(t testing.TB, base string) (at string) {
+	t.Helper()
+	var s console.Session
+	body := map[string]string{"kind": "test", "protocol": "agent-select", "driver": "ws"}
+	if err := json.Unmarshal(ask(t, "POST", base+"/api/v1/sessions", body), &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range usual {
+		ask(t, "POST", base+"/api/v1/sessions/"+s.ID+"/steps", map[string]string{"text": step})
+	}
+	return base + "/api/v1/sessions/" + s.ID
+}
+
 // TestPageAxe: axe finds nothing in any language and colour.
 func TestPageAxe(t *testing.T) {
-	url := pageServer(t).URL
+	base := pageServer(t).URL
+	visit(t, base, "en-US").axe("empty", "html")
+	tested(t, base)
 	for _, language := range []string{"en-US", "zh-CN"} {
-		v := visit(t, url, language)
-		if v.value("document.querySelectorAll('.row').length") == "0" &&
-			v.value("document.querySelector('.sessions li') === null") == "true" {
-			v.axe("empty " + language)
-			v.begin()
-		}
+		v := visit(t, base, language)
 		v.wait("document.querySelectorAll('.steprow').length === 4")
 		if got, want := v.value("document.querySelector('.left h2').textContent"), map[string]string{"en-US": "Sessions",
 			"zh-CN": "会话"}[language]; got != want {
 			t.Errorf("%s: %q", language, got)
 		}
 		v.key("m")
-		v.do(chromedp.KeyEvent("\uE010")) // not a shortcut
-		v.do(chromedp.Evaluate[chromedp.Void]("document.querySelectorAll('.row')[2].click(); 0"))
+		v.js("document.querySelectorAll('.row')[2].click()")
 		for _, theme := range []string{"light", "dark"} {
-			v.do(chromedp.Evaluate[chromedp.Void](`(() => { const s = document.querySelector('#theme');
-				s.value = '` + theme + `'; s.onchange(); return 0; })()`))
-			for _, tab := range []string{"tree", "text", "bytes", "clauses", "schema"} {
-				v.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('#detail-" + tab + "').click(); 0"))
-				v.axe(language + " " + theme + " " + tab)
-			}
-			for _, tab := range []string{"raw", "form", "broken", "step"} {
-				v.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('#compose-" + tab + "').click(); 0"))
-				v.axe(language + " " + theme + " " + tab)
-			}
-			v.key("\x1b")
-			for _, key := range []string{"?", "n"} {
-				v.do(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur(); 0"))
-				v.key(key)
-				v.wait("document.querySelector('dialog[open]')")
-				v.axe(language + " " + theme + " key " + key)
-				v.shot(language + theme + "-" + map[string]string{"?": "keys", "n": "new"}[key])
-				v.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('dialog').close(); 0"))
-				v.wait("!document.querySelector('dialog')")
-			}
-			v.do(chromedp.EmulateViewport(800, 800))
-			v.shot(language + theme + "-800")
+			v.types("#theme", theme)
+			v.everywhere(language, theme)
 			v.do(chromedp.EmulateViewport(1280, 800))
 			v.shot(language + theme)
 		}
 	}
 }
 
+// everywhere looks at each tab and each dialog. Colours are the same in all languages, and the rest in all colours.
+func (v *visitor) everywhere(language, theme string) {
+	v.t.Helper()
+	var rules []string
+	if theme == "dark" {
+		rules = []string{"color-contrast"}
+	}
+	v.axe(language+" "+theme, "html", rules...)
+	if language == "zh-CN" && theme == "dark" {
+		return
+	}
+	for _, tab := range []string{"text", "bytes", "clauses", "schema"} {
+		v.click("#detail-" + tab)
+		v.axe(language+" "+theme+" "+tab, "#right", rules...)
+	}
+	for _, tab := range []string{"raw", "form", "broken"} {
+		v.click("#compose-" + tab)
+		v.axe(language+" "+theme+" "+tab, "#composer", rules...)
+	}
+	for _, key := range []string{"?", "n"} {
+		v.js("document.activeElement.blur()")
+		v.key(key)
+		v.wait("document.querySelector('dialog[open]')")
+		v.axe(language+" "+theme+" key "+key, "dialog", rules...)
+		v.shot(language + theme + "-" + map[string]string{"?": "keys", "n": "new"}[key])
+		v.js("document.querySelector('dialog').close()")
+		v.wait("!document.querySelector('dialog')")
+	}
+}
+
 // pageFake is an API with one session whose records are given.
-func pageFake(t *testing.T, records int, one func(n int) string) *httptest.Server {
+func pageFake(t testing.TB, records int, one func(n int) string) *httptest.Server {
 	t.Helper()
 	page := pageServer(t)
 	mux := http.NewServeMux()
@@ -255,12 +140,23 @@ func pageFake(t *testing.T, records int, one func(n int) string) *httptest.Serve
 	})
 	mux.HandleFunc("GET /api/v1/sessions/1/events", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		for n := 1; n <= records; n++ {
+		after, _ := strconv.Atoi(r.FormValue("after"))
+		for n := after + 1; n <= records; n++ {
 			fmt.Fprintf(w, "id: %d\nevent: record\ndata: %s\n\n", n, one(n))
 		}
 		fmt.Fprintf(w, "event: state\ndata: %s\n\n", look)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
+	})
+	mux.HandleFunc("GET /api/v1/sessions/1/records", func(w http.ResponseWriter, r *http.Request) {
+		after, _ := strconv.Atoi(r.FormValue("after"))
+		limit, _ := strconv.Atoi(r.FormValue("limit"))
+		var all []string
+		for n := after + 1; n <= min(records, after+limit, after+1000); n++ {
+			all = append(all, one(n))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, "[%s]", strings.Join(all, ","))
 	})
 	mux.Handle("/", page.Config.Handler)
 	srv := httptest.NewServer(mux)
@@ -274,15 +170,28 @@ func pageRecord(n int, party, text string) string {
 	return string(b)
 }
 
-// TestPageMany: of 100,000 records none is lost, and the document stays small; the last is found by a filter.
+// TestPageMany: of 120,000 records the page keeps 100,000 at most, and a small document; the server has the others,
+// which are brought one after the other while the newest leave; back at the newest none is missing.
 func TestPageMany(t *testing.T) {
-	const many = 100_000
+	const many = 120_000
 	v := visit(t, pageFake(t, many, func(n int) string {
 		return pageRecord(n, "A", fmt.Sprintf(`{"number":"no %d!"}`,
 			n))
 	}).URL, "en-US")
-	v.wait("document.querySelector('#counts').textContent === '100000 of 100000 records'")
-	v.wait("[...document.querySelectorAll('.when i')].some((e) => e.textContent === '100000')")
+	v.wait("[...document.querySelectorAll('.when i')].some((e) => e.textContent === '120000')")
+	of := func() (n int) {
+		_, _ = fmt.Sscanf(v.value("document.querySelector('#counts').textContent.match(/of (.*) records/)[1]"), "%d", &n)
+		return n
+	}
+	kept := of()
+	if kept > 100_000 || kept < 80_000 {
+		t.Errorf("the page keeps %d records", kept)
+	}
+	var gone int
+	outside := v.value("document.querySelector('#outside span').textContent")
+	if _, _ = fmt.Sscanf(outside, "Records 1 to %d", &gone); gone+kept != many {
+		t.Errorf("%q, and %d are there", outside, kept)
+	}
 	v.shot("many")
 	for _, at := range []string{"0", "1e6", "1e9"} {
 		v.do(chromedp.Evaluate[chromedp.Void]("document.querySelector('#diagram').scrollTop = " + at + "; 0"))
@@ -295,11 +204,36 @@ func TestPageMany(t *testing.T) {
 		`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true})); 0`))
 	v.wait("document.activeElement.id === 'f-text'")
 	v.key("no 77777!")
-	v.wait("document.querySelector('#counts').textContent === '1 of 100000 records'")
+	v.wait(fmt.Sprintf("document.querySelector('#counts').textContent === '1 of %d records'", kept))
 	v.key("\x1b")
 	v.wait("document.activeElement.id === 'messages'")
 	v.key("j")
 	v.wait("document.querySelector('#right').innerText.includes('no 77777!')")
+	v.click("#filters button")
+	v.brings(gone, many)
+	if got := of(); got > 100_000 {
+		t.Errorf("with older ones the page keeps %d records", got)
+	}
+}
+
+// brings loads older records until none is left, and goes back to the newest.
+func (v *visitor) brings(gone, many int) {
+	v.t.Helper()
+	for rounds := 0; v.value("document.querySelector('#outside').innerText.includes('Records 1 to')") == "true"; rounds++ {
+		before := v.value("document.querySelector('#outside').innerText")
+		v.click("#outside button")
+		v.wait(fmt.Sprintf("document.querySelector('#outside').innerText !== %q", before))
+		if rounds > gone/1000 {
+			v.t.Fatalf("it does not end: %s", before)
+		}
+	}
+	v.js("document.querySelector('#diagram').scrollTop = 0")
+	v.wait("[...document.querySelectorAll('.when i')].some((e) => e.textContent === '1')")
+	v.wait("document.querySelector('#outside').innerText.includes('are not shown')")
+	v.shot("older")
+	v.click("#outside button:last-child")
+	v.wait(fmt.Sprintf("[...document.querySelectorAll('.when i')].some((e) => e.textContent === '%d')", many))
+	v.wait("!document.querySelector('#outside').innerText.includes('are not shown')")
 }
 
 // TestPageHostile: what comes from the wire is text, and its control and bidi characters are seen.

@@ -35,7 +35,8 @@ type Record struct {
 // source is where the records of a session are: a transcript, or a recording.
 type source interface {
 	After(mark int) []transcript.Record
-	Len() int // number of the latest record
+	Page(mark, limit int) []transcript.Record // the first ones after mark
+	Len() int                                 // number of the latest record
 	Overflow() int
 	Await(ctx context.Context, mark int, match func(*transcript.Record) bool) (transcript.Record, error)
 }
@@ -45,6 +46,11 @@ type still []transcript.Record
 
 func (s still) After(mark int) []transcript.Record {
 	return s[sort.Search(len(s), func(i int) bool { return s[i].N > mark }):]
+}
+
+func (s still) Page(mark, limit int) []transcript.Record {
+	after := s.After(mark)
+	return after[:min(limit, len(after))]
 }
 
 func (s still) Len() int {
@@ -148,7 +154,7 @@ func (s *session) showRecords(_ http.ResponseWriter, r *http.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.shownAll(batch(s.records.After(after), limit, mostBytes)), nil
+	return s.shownAll(batch(s.records.Page(after, limit), limit, mostBytes)), nil
 }
 
 // wanted describes an awaited record. Empty members match every record.
@@ -196,9 +202,9 @@ func (s *session) wait(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if s.ctx.Err() != nil {
 		return nil, s.over()
 	}
-	came := s.records.After(q.After)
+	came := s.records.After(max(q.After, s.records.Len()-instead))
 	return nil, &Error{Status: http.StatusRequestTimeout, Text: "no such record came within " + within.String(),
-		Instead: s.shownAll(came[max(0, len(came)-instead):])}
+		Instead: s.shownAll(came)}
 }
 
 // matches reports whether a record is an awaited one.

@@ -54,6 +54,7 @@ func (c *Console) routes() []route {
 		{"GET", "/complete", (*session).complete},
 		{"GET", "/outcomes", (*session).outcomes},
 		{"GET", "/scenario", (*session).scenario},
+		{"GET", "/script", (*session).script},
 		{"GET", "/held", (*session).showHeld},
 		{"POST", "/held/{n}", (*session).decide},
 		{"PUT", "/mind", (*session).setMind},

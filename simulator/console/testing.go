@@ -300,14 +300,19 @@ func (s *session) recording(w http.ResponseWriter, _ *http.Request) (any, error)
 	if err != nil {
 		return nil, nil // the client has gone
 	}
-	for _, r := range s.records.After(0) {
-		r.Label = s.redact(r.Label)
-		if r.Bytes != nil {
-			r.Bytes = []byte(s.redact(string(r.Bytes)))
+	for after := 0; ; {
+		some := s.records.Page(after, usualRecords)
+		if len(some) == 0 {
+			return nil, nil
 		}
-		if rec.Add(r) != nil {
-			break
+		for _, r := range some {
+			after, r.Label = r.N, s.redact(r.Label)
+			if r.Bytes != nil {
+				r.Bytes = []byte(s.redact(string(r.Bytes)))
+			}
+			if rec.Add(r) != nil {
+				return nil, nil
+			}
 		}
 	}
-	return nil, nil
 }

@@ -116,9 +116,14 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	p := &Play{o: o, t: transcript.New(nil), mind: o.Mind, of: map[string]Mind{}, heard: map[string][]string{},
+	records, err := transcript.NewSpilling(nil, transcript.Keep{})
+	if err != nil {
+		return nil, err
+	}
+	p := &Play{o: o, t: records, mind: o.Mind, of: map[string]Mind{}, heard: map[string][]string{},
 		changed: make(chan struct{})}
 	if err := p.split(); err != nil {
+		_ = records.Close()
 		return nil, err
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
@@ -126,9 +131,9 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 	if o.Connect != "" {
 		g.Addr, g.Program = "", gate.Server
 	}
-	var err error
 	if p.gate, err = gate.New(g); err != nil {
 		p.end()
+		_ = records.Close()
 		return nil, err
 	}
 	p.arm(o.Script)
@@ -248,7 +253,8 @@ func (p *Play) URL() string {
 	return p.gate.URL()
 }
 
-// Transcript returns the transcript of what the program sent and got, which keeps growing.
+// Transcript returns the transcript of what the program sent and got, which keeps growing. Older records are in a
+// temporary file until Close, which keeps the newest only.
 func (p *Play) Transcript() *transcript.Transcript { return p.t }
 
 // Redact removes secrets from a text that leaves the process.
@@ -281,6 +287,7 @@ func (p *Play) Close() {
 	if peer.Stop != nil {
 		peer.Stop()
 	}
+	_ = p.t.Close()
 }
 
 // Changed returns a channel that closes when something is held or no longer held, or the mind changes.

@@ -64,6 +64,7 @@ type conn struct {
 	mu       sync.Mutex
 	open     bool
 	ending   bool // by the gate
+	cut      bool // by the gate, without a farewell
 	left     bool // the client of a stream has left
 	over     bool
 	upstream bool       // there is one
@@ -207,9 +208,22 @@ func (c *conn) told(to Side, m Message) {
 	}
 }
 
+// ours names the end of a connection by the gate.
+func (c *conn) ours(usual string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut {
+		return "cut off by the harness"
+	}
+	return usual
+}
+
 // end begins to end the connection towards both sides.
 func (c *conn) end(how driver.CloseMode) {
 	if how == driver.Reset {
+		c.mu.Lock()
+		c.cut = c.cut || !c.ending
+		c.mu.Unlock()
 		c.markEnding()
 		c.l.reset()
 		return

@@ -163,7 +163,7 @@ func (s *socket) last() transcript.Record {
 	mine, peer := s.state.closed[program], s.state.closed[program.other()]
 	switch {
 	case s.isEnding():
-		r.Label = "closed by the harness"
+		r.Label = s.ours("closed by the harness")
 	case peer != nil && s.state.first != program:
 		r.Status, r.Label = peer.status, fmt.Sprintf("the peer closed the connection: %q", peer.reason)
 	case mine != nil:

@@ -174,7 +174,7 @@ func (c *conn) streamEnd(err error) transcript.Record {
 	case !opened, program == Server && !c.upstream:
 		return transcript.Record{}
 	case program == Client && ending:
-		r.Dir, r.Label = transcript.Sent, "ended by the harness"
+		r.Dir, r.Label = transcript.Sent, c.ours("ended by the harness")
 	case program == Client && (left || errors.Is(err, errGone)):
 		r.Label = "the target has closed the stream"
 	case program == Client && err == nil:
@@ -182,7 +182,7 @@ func (c *conn) streamEnd(err error) transcript.Record {
 	case program == Client:
 		r.Dir, r.Label = transcript.Sent, "the peer broke the stream off: "+err.Error()
 	case ending || left || errors.Is(err, errGone):
-		r.Label = "closed by the harness"
+		r.Label = c.ours("closed by the harness")
 	case err == nil:
 		r.Label = "the target ended the stream"
 	default:

@@ -31,9 +31,9 @@ export function once(path) {
   return kept.get(path);
 }
 
-// follow streams the events of a session, and returns a function that ends it.
-export function follow(id, on) {
-  const es = new EventSource(`${base}/sessions/${encodeURIComponent(id)}/events`);
+// follow streams the events of a session after a record, and returns a function that ends it.
+export function follow(id, on, after = 0) {
+  const es = new EventSource(`${base}/sessions/${encodeURIComponent(id)}/events${after ? "?after=" + after : ""}`);
   for (const name of ["record", "finding", "judged", "held", "state", "run"]) {
     es.addEventListener(name, (e) => on(name, JSON.parse(e.data)));
   }

@@ -8,12 +8,13 @@ import { shortcuts, keyTable } from "./keys.js";
 import { Left, nameOf } from "./left.js";
 import { visible } from "./safe.js";
 import { startForm } from "./start.js";
-import { Store } from "./store.js";
+import { Store, short } from "./store.js";
 import { lang, setLanguage, t, translate } from "./words.js";
 
 const remember = (k, v) => { try { localStorage.setItem("parley-" + k, v); } catch { /* not kept */ } };
 const recall = (k) => { try { return localStorage.getItem("parley-" + k); } catch { return null; } };
 const perFrame = 4000; // events
+const olderAtOnce = 5000; // records
 
 class App {
   constructor() {
@@ -110,6 +111,8 @@ class App {
       else if (name === "run") { this.left.progress = v; this.redrawLeft = true; }
       else if (this.store.add(name, v) && name !== "record") this.judged(v);
     }
+    const left = this.store.trim();
+    if (left) this.diagram.shift(-left);
     if (this.store.stale) this.store.refilter();
     if (this.store.parties.length + this.store.types.size !== before) this.options();
     if (state) this.changed(state);
@@ -142,6 +145,7 @@ class App {
     const kinds = [s.state, s.parties.join()].join();
     this.shape = now;
     this.left.draw();
+    this.composer.play.refresh(s);
     if (kinds !== this.kinds) {
       this.kinds = kinds;
       const typing = $("composer").contains(document.activeElement);
@@ -154,6 +158,51 @@ class App {
     const records = this.store.items.length;
     $("counts").textContent = s ? t("counts", this.store.shown.length, records) +
       (s.overflow ? " · " + t("overflow", s.overflow) : "") : "";
+    this.outside();
+  }
+
+  // outside says which records are not in the page, and offers them.
+  outside() {
+    const { gone, past } = this.store;
+    const key = `${this.session?.id} ${gone} ${past} ${lang}`;
+    if (this.outsideKey === key) return;
+    this.outsideKey = key;
+    const el = $("outside");
+    el.hidden = !this.session || !gone && !past;
+    const had = el.contains(document.activeElement);
+    el.replaceChildren(h("span", {}, [gone && t("gone", gone), past && t("pastOnly", past)].filter(Boolean).join(" · ")),
+      ...(gone ? [button("loadOlder", () => this.do(() => this.older()))] : []),
+      ...(past ? [button("newest", () => this.newest())] : []));
+    if (had) (el.querySelector("button") || $("messages")).focus();
+  }
+
+  // older brings the records before the first from the server.
+  async older() {
+    const s = this.session;
+    const { gone } = this.store;
+    const list = [];
+    for (let after = Math.max(0, gone - olderAtOnce); after < gone; after = list.at(-1).n) {
+      const some = await get(`/sessions/${s.id}/records?after=${after}&limit=${gone - after}`);
+      if (!some.length) break;
+      for (const r of some) list.push(short(r));
+    }
+    if (s !== this.session || gone !== this.store.gone) return;
+    this.store.older(list);
+    this.diagram.shift(this.store.shown.findLastIndex((i) => i < list.length) + 1);
+    this.options();
+    this.foot();
+  }
+
+  // newest goes on with the newest records.
+  newest() {
+    const s = this.session;
+    this.stop?.();
+    this.pending = [];
+    this.diagram.at = -1;
+    this.stop = follow(s.id, (name, v) => this.came(name, v), this.store.newest());
+    this.diagram.toEnd();
+    this.diagram.redraw();
+    this.foot();
   }
 
   // announce tells screen readers what came, at most every few seconds.

@@ -5,9 +5,8 @@ import { classOf, signOf } from "./store.js";
 import { t } from "./words.js";
 
 export const rowHeight = 30;
-const timeWidth = 136;
-const marksWidth = 176;
-const edge = 72; // pixels from the first and the last lane to their neighbours
+const narrow = 520; // pixels; below it the times are left out
+const edge = 58; // pixels from the first and the last lane to their neighbours
 const mostLanes = 16;
 const tallest = 16_000_000; // pixels; browsers lose precision above
 
@@ -29,6 +28,9 @@ export class Diagram {
     new ResizeObserver(() => this.redraw()).observe(root);
   }
 
+  get timeWidth() { return this.root.clientWidth < narrow ? 52 : 136; }
+  get marksWidth() { return this.store.marks.size ? 176 : 24; }
+
   redraw() { this.dirty = true; this.draw(); }
 
   get room() { return Math.max(rowHeight, this.root.clientHeight - this.head.offsetHeight); }
@@ -47,6 +49,17 @@ export class Diagram {
     this.follow = true;
     this.onfollow?.(true);
     this.draw();
+  }
+
+  // shift moves the view with its rows when some have come before them (by > 0) or have left (by < 0).
+  shift(by) {
+    if (this.at >= 0) this.at = Math.max(-1, this.at + by);
+    if (by > 0) this.follow = false;
+    this.onfollow?.(this.follow);
+    const top = this.root.scrollTop * this.scale;
+    this.list.style.height = this.height + "px";
+    if (!this.follow) this.root.scrollTop = Math.max(0, top + by * rowHeight) / this.scale;
+    this.redraw();
   }
 
   // draw shows the rows that are in view. It is called at most once a frame.
@@ -104,11 +117,13 @@ export class Diagram {
     this.peer = s?.kind === "play" ? visible(s.as || t("we")) : visible(s?.role || t("target"));
     const all = [...this.names, this.peer];
     const least = 112;
-    const width = Math.max(this.root.clientWidth - timeWidth - marksWidth, all.length * least);
+    const width = Math.max(this.root.clientWidth - this.timeWidth - this.marksWidth, all.length * least);
     this.first = all.length > 1 ? edge : width / 2;
     this.lane = all.length > 1 ? (width - 2 * edge) / (all.length - 1) : width;
     this.where = new Map(this.store.parties.map((p, i) => [p, Math.min(i, mostLanes)]));
-    const px = timeWidth + width + marksWidth + "px";
+    this.wide = this.timeWidth + width + this.marksWidth;
+    const px = this.wide + "px";
+    this.root.classList.toggle("narrow", this.root.clientWidth < narrow);
     for (const el of [this.head, this.list]) el.style.width = px;
     this.list.setAttribute("aria-label", t("messages"));
     this.head.replaceChildren(...all.map((name, i) => {
@@ -127,7 +142,7 @@ export class Diagram {
     }));
   }
 
-  x(i) { return timeWidth + this.first + this.lane * i; }
+  x(i) { return this.timeWidth + this.first + this.lane * i; }
 
   row(i) {
     const item = this.store.items[this.store.shown[i]];
@@ -148,7 +163,7 @@ export class Diagram {
   }
 
   messageRow(el, r) {
-    const lane = this.where.get(r.party) ?? 0;
+    const lane = this.where.get(r.party) ?? (r.party ? mostLanes : 0);
     const peer = this.names.length;
     const toPeer = (r.dir === "sent") !== (this.session()?.kind === "play");
     const name = r.type || r.label || r.kind;
@@ -158,8 +173,8 @@ export class Diagram {
     const arrow = h("span", { class: `arrow ${r.dir} kind-${visible(r.kind).replace(/[^\w-]/g, "")}` });
     if (r.dir === "noted") {
       word.classList.add("note");
-      word.style.left = timeWidth + "px";
-      word.style.width = this.x(peer) - timeWidth + "px";
+      word.style.left = this.timeWidth + "px";
+      word.style.width = this.wide - this.timeWidth + "px";
     } else {
       const [a, b] = [this.x(lane), this.x(peer)];
       arrow.style.left = a + "px";

@@ -66,6 +66,7 @@ export class Left {
     const run = this.progress;
     return h("section", {}, h("h2", {}, t("actions")), h("div", { class: "actions" },
       s.kind === "test" && act("saveScenario", file(`session-${s.id}.feature`, "text/plain", "/scenario")),
+      s.kind !== "replay" && act("saveScript", file(`session-${s.id}.yaml`, "application/yaml", "/script")),
       act("saveRecording", file(`session-${s.id}.jsonl`, "application/jsonl", "/recording")),
       test && (this.running ? button("stopSuite", () => this.running.abort(), { "data-id": "runSuite" }) :
         act("runSuite", () => this.run(s))),

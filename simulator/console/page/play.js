@@ -67,13 +67,27 @@ export class Play {
   tick() { for (const el of this.boxes.values()) el.tick(); }
 
   async put(what, body) {
-    try { this.app.changed(await put(`${this.path}/${what}`, body)); } catch (e) { this.app.alert(e); }
+    try {
+      this.app.changed(await put(`${this.path}/${what}`, body));
+      $("alert").replaceChildren();
+      this.app.say(t("applied"));
+    } catch (e) { this.app.alert(e); }
+  }
+
+  // refresh shows what a session has in mind, which may be changed elsewhere, except where somebody writes.
+  refresh(s) {
+    const { all, input, name } = this.shown || {};
+    if (!all?.isConnected) return;
+    if (all !== document.activeElement) all.value = s.mind;
+    if (input !== document.activeElement) input.value = s.mutant || "";
+    name(s.script);
   }
 
   minds() {
     const s = this.app.session;
     const all = select(minds(), s.mind, { onchange: () => this.put("mind", { mind: all.value }) });
     const box = h("div", { class: "minds" }, field(t("mindAll"), all), this.mutants(s), this.scripts(s));
+    this.shown = { ...this.shown, all };
     const types = h("div", { class: "typeminds" });
     box.append(types);
     once("/schemas?protocol=" + encodeURIComponent(s.protocol)).catch(() => []).then((known) => {
@@ -94,6 +108,7 @@ export class Play {
     let all = [];
     const input = h("input", { type: "text", list: "mutants", value: s.mutant || "", placeholder: t("noMutant"), autocomplete: "off",
       oninput: () => tell(), onchange: () => this.put("mutant", { mutant: input.value.trim() }) });
+    this.shown = { ...this.shown, input };
     const tell = () => {
       const m = all.find((x) => x.id === input.value.trim());
       why.textContent = m ? visible(`${m.why} (${m.clauses.join(", ")})`) : "";
@@ -117,7 +132,11 @@ export class Play {
       }
       if (ready.has(s.script)) { names.value = s.script; text.value = ready.get(s.script); }
     }).catch(() => {});
-    return h("details", {}, h("summary", {}, t("script") + (s.script ? ": " + visible(s.script) : "")), field(t("script"), names),
+    const title = h("summary", {});
+    const name = (script) => { title.textContent = t("script") + (script ? ": " + visible(script) : ""); };
+    name(s.script);
+    this.shown = { ...this.shown, name };
+    return h("details", {}, title, field(t("script"), names),
       field(t("scriptText"), text), button("apply", () => {
         const same = names.value && ready.get(names.value) === text.value;
         return this.put("script", { script: same ? names.value : text.value });

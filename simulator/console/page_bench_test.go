@@ -1,0 +1,207 @@
+package console_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/coder/websocket"
+)
+
+// silent is a script that answers nothing.
+const silent = "script: silent\nprotocol: agent-select\nas: server\nrules:\n- on: {type: ping}\n"
+
+// opening is how many records come before the first message: the connection is asked for, and accepted.
+const opening = 2
+
+// flow has a program send messages to a play whose session a page shows.
+type flow struct {
+	b    *testing.B
+	v    *visitor
+	at   string // of the session in the API
+	conn *websocket.Conn
+}
+
+func newFlow(b *testing.B) *flow {
+	b.Helper()
+	base := pageServer(b).URL
+	body, _ := json.Marshal(map[string]string{"kind": "play", "protocol": "agent-select", "as": "server", "mind": "script",
+		"script": silent})
+	res, err := http.Post(base+"/api/v1/sessions", "application/json", strings.NewReader(string(body)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer res.Body.Close()
+	var s struct{ ID, URL string }
+	if err := json.NewDecoder(res.Body).Decode(&s); err != nil || s.URL == "" {
+		b.Fatal(err, s)
+	}
+	f := &flow{b: b, v: visit(b, base, "en-US"), at: base + "/api/v1/sessions/" + s.ID}
+	f.conn, _, err = websocket.Dial(b.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+"/agents/ws", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = f.conn.CloseNow() })
+	return f
+}
+
+// send sends n messages at a rate, each with the time at which it was sent.
+func (f *flow) send(n, perSecond int) {
+	const tick = 10 * time.Millisecond
+	each := max(1, perSecond/100)
+	ticker := time.NewTicker(tick * time.Duration(max(1, 100/perSecond)))
+	defer ticker.Stop()
+	for sent := 0; sent < n; {
+		<-ticker.C
+		for range min(each, n-sent) {
+			now := float64(time.Now().UnixMicro()) / 1000
+			text := fmt.Sprintf(`{"type":"ping","at":%.3f,"text":%q}`, now, "about as long as messages usually are")
+			if err := f.conn.Write(f.b.Context(), websocket.MessageText, []byte(text)); err != nil {
+				f.b.Fatal(err)
+			}
+			sent++
+		}
+	}
+}
+
+// shows waits until the page shows a record.
+func (f *flow) shows(n int) {
+	const of = "Math.max(0, ...[...document.querySelectorAll('.when i')].map((e) => +e.textContent))"
+	for {
+		ctx, cancel := context.WithTimeout(f.v.ctx, 10*time.Second)
+		err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](fmt.Sprintf("%s >= %d", of, n)))
+		cancel()
+		if err == nil {
+			return
+		}
+		f.b.Logf("the page shows record %s of %d", f.v.value(of), n)
+	}
+}
+
+// BenchmarkPageScreen reports how long a record takes to the screen at 1,000 messages a second: from the program's send
+// to the first frame in which the page has it. With -benchtime 30000x it lasts 30 seconds.
+func BenchmarkPageScreen(b *testing.B) {
+	f := newFlow(b)
+	f.shows(opening)
+	f.v.do(chromedp.Evaluate[chromedp.Void](`(() => { window.frames1 = []; let last = 0; const look = () => {
+		const n = Math.max(0, ...[...document.querySelectorAll(".when i")].map((e) => +e.textContent));
+		if (n > last) { last = n; window.frames1.push([n, Date.now()]); }
+		requestAnimationFrame(look); }; look(); return 0; })()`))
+	b.ResetTimer()
+	f.send(b.N, 1000)
+	f.shows(b.N + opening)
+	b.StopTimer()
+	f.v.wait(fmt.Sprintf("window.frames1.at(-1)?.[0] >= %d", b.N+opening))
+	var frames [][2]float64
+	if err := json.Unmarshal([]byte(f.v.value("window.frames1")), &frames); err != nil {
+		b.Fatal(err)
+	}
+	var took []float64
+	for after := 0; ; {
+		var records []struct {
+			N    int
+			Text string
+		}
+		res, err := http.Get(fmt.Sprintf("%s/records?after=%d&limit=10000", f.at, after))
+		if err != nil {
+			b.Fatal(err)
+		}
+		err = json.NewDecoder(res.Body).Decode(&records)
+		res.Body.Close()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(records) == 0 {
+			break
+		}
+		after = records[len(records)-1].N
+		for _, r := range records {
+			var m struct{ At float64 }
+			i := slices.IndexFunc(frames, func(f [2]float64) bool { return int(f[0]) >= r.N })
+			if json.Unmarshal([]byte(r.Text), &m) == nil && m.At > 0 && i >= 0 {
+				took = append(took, frames[i][1]-m.At)
+			}
+		}
+	}
+	slices.Sort(took)
+	if len(took) != b.N {
+		b.Fatalf("%d of %d messages are on the screen", len(took), b.N)
+	}
+	b.ReportMetric(took[len(took)/2], "p50-ms")
+	b.ReportMetric(took[len(took)*99/100], "p99-ms")
+}
+
+// heap returns how many MiB the page uses after a collection.
+func (f *flow) heap() float64 {
+	if _, err := chromedp.Call(f.v.ctx, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
+		f.b.Fatal(err)
+	}
+	use, err := chromedp.Call(f.v.ctx, runtime.GetHeapUsage, cdp.Empty{})
+	if err != nil {
+		f.b.Fatal(err)
+	}
+	return use.UsedSize / (1 << 20)
+}
+
+// BenchmarkPageMemory reports the memory of the page at 200 messages a second, at each sixth of the time. With
+// -benchtime 360000x it lasts 30 minutes.
+func BenchmarkPageMemory(b *testing.B) {
+	f := newFlow(b)
+	f.shows(opening)
+	began := time.Now()
+	for i := range 6 {
+		f.send(b.N/6, 200)
+		f.shows(opening + b.N/6*(i+1))
+		at := f.heap()
+		b.ReportMetric(at, fmt.Sprintf("MiB-%d/6", i+1))
+		b.Logf("after %v and %d messages: %.1f MiB, %s elements", time.Since(began).Round(time.Second), b.N/6*(i+1), at,
+			f.v.value("document.querySelectorAll('*').length"))
+	}
+}
+
+// BenchmarkPageStart reports the time from the start of parley simulate to a page that can be used, in a browser that
+// runs already.
+func BenchmarkPageStart(b *testing.B) {
+	program := filepath.Join(b.TempDir(), "parley")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "parley/cmd/parley")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	shared(b)
+	for b.Loop() {
+		cmd := exec.CommandContext(b.Context(), program, "simulate", "--addr", "127.0.0.1:0")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			b.Fatal(err)
+		}
+		v := visit(b, strings.TrimSpace(line), "en-US")
+		b.StopTimer()
+		if got := v.value("document.querySelector('.empty button') !== null"); got != "true" {
+			b.Fatal("the page is not usable")
+		}
+		_ = cmd.Process.Kill()
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait()
+		b.StartTimer()
+	}
+}

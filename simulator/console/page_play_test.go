@@ -1,0 +1,193 @@
+package console_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"parley/simulator/script"
+)
+
+// saves has the page keep in window.saved what it would save as a file.
+func (v *visitor) saves() {
+	v.t.Helper()
+	v.js(`window.saved = null; URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; });
+		return "data:,"; }; HTMLAnchorElement.prototype.click = () => {}`)
+}
+
+// mind sets the mind for all messages.
+func (v *visitor) mind(name string) {
+	v.t.Helper()
+	v.click("#compose-minds")
+	v.types(".minds select", name)
+	v.wait("document.querySelector('.minds select').value === '" + name + "'")
+}
+
+const heldOf = "[...document.querySelectorAll('.heldbox h3')].some((h) => h.textContent.startsWith('"
+
+// TestPagePlay: in a play messages are held, edited, dropped and sent on; a mutant and a script answer; the session is
+// saved as a script.
+func TestPagePlay(t *testing.T) {
+	base := pageServer(t).URL
+	at, url := plays(t, base, nil)
+	v := visit(t, base, "en-US")
+	v.wait("document.querySelector('.empty').innerText.includes('Connect your program')")
+	a := connects(t, url)
+	a.hears("agent_list")
+	v.mind("ask")
+	ask(t, "POST", at+"/wait", map[string]string{"type": "agent_list", "dir": "sent"})
+	for state := ""; !strings.Contains(state, `"mind":"ask"`); {
+		state = string(ask(t, "GET", at, nil))
+	}
+	v.click("#compose-held")
+	a.says(`{"type":"session_create","requestId":"r1"}`)
+	v.wait(heldOf + "session_created'))")
+	v.shot("held")
+	v.axe("held", "#composer")
+	v.types(".heldbox textarea", `{"type":"session_created","data":{"sessionId":"by hand"},"requestId":"r1"}`)
+	v.click(".heldbox .main")
+	if got := a.hears("session_created"); !strings.Contains(got[0], "by hand") {
+		t.Errorf("the program got %s", got)
+	}
+	v.wait("document.querySelector('.heldbox') === null")
+	a.says(`{"type":"switch_agent","agentId":"debugger"}`)
+	v.wait(heldOf + "agent_switched'))")
+	v.click(".heldbox .row-of-buttons button:nth-child(2)") // dropped
+	v.wait("document.querySelector('.heldbox') === null")
+	a.says(`{"type":"switch_agent","agentId":"no_such_agent"}`)
+	v.wait(heldOf + "error'))")
+	v.mind("auto") // which sends on what is held
+	if got := a.hears("error"); len(got) != 1 {
+		t.Errorf("the program got %s", got)
+	}
+	v.saves()
+	v.click("[data-id=saveScript]")
+	v.wait("window.saved !== null")
+	s, err := script.Parse("saved", []byte(v.value("window.saved")))
+	if err != nil || s.As != "server" || !strings.Contains(v.value("window.saved"), "by hand") {
+		t.Errorf("the page saves %v %s", err, v.value("window.saved"))
+	}
+}
+
+// TestPageMinds: a fault and a script are chosen in the page, and answer programs; a mistake in a script is shown.
+func TestPageMinds(t *testing.T) {
+	base := pageServer(t).URL
+	_, url := plays(t, base, nil)
+	v := visit(t, base, "en-US")
+	a := connects(t, url)
+	a.hears("agent_list")
+	v.click("#compose-minds")
+	v.wait("document.querySelectorAll('#mutants option').length > 10")
+	v.types(".minds input", "name-as-current-agent")
+	if _, _, err := a.c.Read(a.ctx); err == nil || websocket.CloseStatus(err) == websocket.StatusInternalError {
+		t.Errorf("the connection to the correct target ends with %v", err)
+	}
+	v.wait("document.querySelector('.minds select').value === 'mutant'")
+	b := connects(t, url)
+	if all := b.hears("agent_list"); !strings.Contains(all[len(all)-1], `"currentAgentId":"General"`) {
+		t.Errorf("the mutant answers as the correct target: %s", all)
+	}
+	v.click("#compose-minds")
+	v.types(".minds textarea", "script: mine\nrules: 7\n")
+	v.click(".minds details button")
+	v.wait("/script:2:\\d+: /.test(document.querySelector('#alert').innerText)")
+	v.shot("mistake")
+	v.axe("alert", "#alert")
+	v.types(".minds textarea", `script: mine
+protocol: agent-select
+as: server
+rules:
+- on: {open: /agents/ws}
+  answer: [{send: {type: agent_list, by: the script}}]
+`)
+	v.click(".minds details button")
+	v.wait("document.querySelector('.minds summary').innerText.includes('mine')")
+	v.wait("document.querySelector('#alert').innerText === ''")
+	v.mind("script")
+	for range 100 { // until the page's request has come
+		c := connects(t, url)
+		if got := c.hears("agent_list"); strings.Contains(got[0], "the script") {
+			return
+		}
+	}
+	t.Error("the script does not answer")
+}
+
+// TestPageReplay: a recording that is uploaded is shown, and a file that is not a recording is refused in a sentence.
+func TestPageReplay(t *testing.T) {
+	base := pageServer(t).URL
+	recorded := string(ask(t, "GET", tested(t, base)+"/recording", nil))
+	v := visit(t, base, "en-US")
+	upload := func(text string) {
+		v.key("n")
+		v.click("#start-replay")
+		b, _ := json.Marshal(text)
+		v.wait("document.querySelector('#new-file') !== null")
+		v.js(`const all = new DataTransfer(); all.items.add(new File([%s], "recorded.jsonl"));
+			document.querySelector("#new-file").files = all.files; document.querySelector("dialog form").requestSubmit()`, b)
+	}
+	upload("no recording\n")
+	v.wait("document.querySelector('dialog .error').innerText !== ''")
+	v.shot("refused")
+	v.axe("refused", "dialog")
+	v.js("document.querySelector('dialog').close()")
+	v.wait("!document.querySelector('dialog')")
+	upload(recorded)
+	v.wait("document.querySelector('#title').innerText.includes('Replay')")
+	v.wait("document.querySelectorAll('.row').length > 4")
+	v.click(".row")
+	v.wait("document.querySelector('#right h2').innerText.startsWith('#1')")
+}
+
+// TestPageSuite: the suite runs against the target of a session, and its verdict is shown.
+func TestPageSuite(t *testing.T) {
+	base := pageServer(t).URL
+	tested(t, base)
+	v := visit(t, base, "en-US")
+	v.click("[data-id=runSuite]")
+	v.wait("document.querySelector('dialog .verdict') !== null")
+	v.shot("verdict")
+	v.axe("verdict", "dialog")
+	if got := v.value("document.querySelector('dialog').innerText"); !strings.Contains(got, "passed") {
+		t.Errorf("the verdict is %s", got)
+	}
+}
+
+// TestPageKeys: completion, filters, the list, the details and the sessions by the keyboard; what is done is saved.
+func TestPageKeys(t *testing.T) {
+	base := pageServer(t).URL
+	tested(t, base)
+	tested(t, base)
+	v := visit(t, base, "en-US")
+	v.wait("document.querySelectorAll('.steprow').length === 4")
+	v.key("c")
+	v.wait("document.activeElement.id === 'step'")
+	v.types("#step", "client A is conn")
+	v.wait("!document.querySelector('#suggest').hidden")
+	v.key("\t")
+	v.wait("document.querySelector('#step').value.startsWith('client A is connected')")
+	v.key("\x1b") // the suggestions
+	v.key("\x1b")
+	v.wait("document.activeElement.id === 'messages'")
+	v.key("k")
+	v.wait("document.querySelector('.row[aria-selected=true]') !== null")
+	v.key("d")
+	v.wait("document.activeElement.getAttribute('role') === 'tab'")
+	v.key("[")
+	v.wait("location.hash === '#1'")
+	v.wait("document.querySelectorAll('.steprow').length === 4")
+	all := v.value("document.querySelectorAll('.row').length")
+	for id, value := range map[string]string{"f-party": "A", "f-type": "switch_agent", "f-text": "debugger",
+		"f-clause": "AS-042"} {
+		v.wait("document.querySelectorAll('#" + id + " option').length !== 1")
+		v.types("#"+id, value)
+		v.wait("document.querySelectorAll('.row').length > 0 && document.querySelectorAll('.row').length < " + all)
+		v.click("#filters button")
+		v.wait("document.querySelectorAll('.row').length === " + all)
+	}
+	v.saves()
+	v.click("[data-id=saveScenario]")
+	v.wait("window.saved?.includes('client A switches to')")
+}

@@ -1,0 +1,164 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"parley/simulator/console"
+)
+
+// ask calls the API of a console, which must answer with success.
+func ask(t testing.TB, method, url string, body any) []byte {
+	t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode > 299 {
+		t.Fatalf("%s %s: %s %s %v", method, url, res.Status, got, err)
+	}
+	return got
+}
+
+// plays starts a play of the bundled server of agent-select, and returns where it is in the API and for programs.
+func plays(t testing.TB, base string, more map[string]string) (at, url string) {
+	t.Helper()
+	body := map[string]string{"kind": "play", "protocol": "agent-select", "as": "server"}
+	for name, value := range more {
+		body[name] = value
+	}
+	var s console.Session
+	if err := json.Unmarshal(ask(t, "POST", base+"/api/v1/sessions", body), &s); err != nil {
+		t.Fatal(err)
+	}
+	return base + "/api/v1/sessions/" + s.ID, s.URL
+}
+
+// program is a client as somebody would write it.
+type program struct {
+	t   testing.TB
+	c   *websocket.Conn
+	ctx context.Context
+}
+
+func connects(t testing.TB, url string) *program {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), pageWithin)
+	t.Cleanup(cancel)
+	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+"/agents/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.CloseNow() })
+	return &program{t, c, ctx}
+}
+
+func (p *program) says(format string, args ...any) {
+	p.t.Helper()
+	if err := p.c.Write(p.ctx, websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// hears reads messages up to one of a type, and returns them.
+func (p *program) hears(typ string) (all []string) {
+	p.t.Helper()
+	for {
+		_, b, err := p.c.Read(p.ctx)
+		if err != nil {
+			p.t.Fatalf("no %s: %v, after %s", typ, err, all)
+		}
+		all = append(all, string(b))
+		var m struct{ Type string }
+		if json.Unmarshal(b, &m) == nil && m.Type == typ {
+			return all
+		}
+	}
+}
+
+var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+
+// talk has two programs overlap: what each hears, with its ids replaced by their places.
+func talk(t *testing.T, url, id string) (heard []string) {
+	a, b := connects(t, url), (*program)(nil)
+	hear := func(who *program, typ string) {
+		t.Helper()
+		for _, text := range who.hears(typ) {
+			if !instant.MatchString(text) {
+				t.Errorf("no time in %s", text)
+			}
+			heard = append(heard, strings.ReplaceAll(instant.ReplaceAllString(text, "now"), id, "ID"))
+		}
+	}
+	hear(a, "agent_list")
+	b = connects(t, url)
+	hear(b, "agent_list")
+	a.says(`{"type":"session_create","requestId":"%s-a"}`, id)
+	hear(a, "session_created")
+	b.says(`{"type":"session_create","requestId":"%s-b"}`, id)
+	hear(b, "session_created")
+	b.says(`{"type":"switch_agent","agentId":"debugger","requestId":"%s-3"}`, id)
+	hear(b, "agent_switched")
+	a.says(`{"type":"switch_agent","agentId":"no_such_agent","requestId":"%s-4"}`, id)
+	hear(a, "error")
+	return heard
+}
+
+// TestPlayback: the script that is saved of a session answers other programs, with other ids, as the target answered
+// the first ones; each of them hears what is for it.
+func TestPlayback(t *testing.T) {
+	base := pageServer(t).URL
+	at, url := plays(t, base, nil)
+	want := talk(t, url, "first")
+	saved := string(ask(t, "GET", at+"/script?name=saved", nil))
+	if strings.Contains(saved, "first-") || instant.MatchString(saved) {
+		t.Errorf("ids or times of the session are in\n%s", saved)
+	}
+	_, url = plays(t, base, map[string]string{"mind": "script", "script": saved})
+	got := talk(t, url, "second-and-longer")
+	if w, g := strings.Join(want, "\n"), strings.Join(got, "\n"); w != g || len(want) < 8 {
+		t.Errorf("got\n%s\nwant\n%s\nby\n%s", g, w, saved)
+	}
+}
+
+// TestPlaybackEnds: a connection that was cut is cut, and one that was closed is closed.
+func TestPlaybackEnds(t *testing.T) {
+	base := pageServer(t).URL
+	for how, want := range map[string]bool{"close": true, "cut": false} {
+		at, url := plays(t, base, nil)
+		p := connects(t, url)
+		p.hears("agent_list")
+		ask(t, "POST", at+"/hang", map[string]string{"party": "C1", "how": how})
+		if _, _, err := p.c.Read(p.ctx); err == nil || (websocket.CloseStatus(err) != -1) != want {
+			t.Errorf("%s: the program sees %v", how, err)
+		}
+		ask(t, "POST", at+"/wait", map[string]string{"text": "by the harness", "dir": ""})
+		saved := string(ask(t, "GET", at+"/script", nil))
+		_, url = plays(t, base, map[string]string{"mind": "script", "script": saved})
+		again := connects(t, url)
+		again.hears("agent_list")
+		if _, _, err := again.c.Read(again.ctx); err == nil || (websocket.CloseStatus(err) != -1) != want {
+			t.Errorf("%s is played as %v by\n%s", how, err, saved)
+		}
+	}
+}

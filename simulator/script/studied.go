@@ -1,0 +1,270 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// studied are deeds with what has been found out about them.
+type studied struct {
+	deeds  []Deed
+	values []map[string]any // by deed: its texts and numbers, by their pointers
+	told   map[string]int   // values of the peer's answers: the first deed with each
+	alike  map[kindred]*alike
+	kept   map[string]source // values that answers to later messages have, by their keys
+}
+
+// source is the variable that keeps a value of a message.
+type source struct {
+	name    string
+	at      int
+	pointer string
+}
+
+// kindred are messages that only their members tell apart.
+type kindred struct{ kind, typ, method string }
+
+// alike counts the values of kindred messages.
+type alike struct {
+	n      int
+	values map[string]map[any]int // by pointer
+}
+
+func study(deeds []Deed) *studied {
+	s := &studied{deeds: deeds, told: map[string]int{}, alike: map[kindred]*alike{}}
+	for i, d := range deeds {
+		body := d.Action.Body
+		if d.Program {
+			body = d.Message.Body
+		}
+		values := scalars(decode(body))
+		s.values = append(s.values, values)
+		if !d.Program {
+			for pointer, v := range values {
+				if _, before := s.told[key(pointer, v)]; !before {
+					s.told[key(pointer, v)] = i
+				}
+			}
+			continue
+		}
+		k := kindred{d.Message.Kind, d.Message.Type, d.Message.Method}
+		if s.alike[k] == nil {
+			s.alike[k] = &alike{values: map[string]map[any]int{}}
+		}
+		s.alike[k].n++
+		for pointer, v := range values {
+			if s.alike[k].values[pointer] == nil {
+				s.alike[k].values[pointer] = map[any]int{}
+			}
+			s.alike[k].values[pointer][v]++
+		}
+	}
+	return s
+}
+
+// key identifies a value: a text by itself, a number together with the name of its member.
+func key(pointer string, v any) string {
+	if n, is := v.(json.Number); is {
+		return pointer[strings.LastIndex(pointer, "/"):] + " " + n.String()
+	}
+	text, _ := v.(string)
+	return text
+}
+
+// Values that look made up for a session: long, or with a digit, and no words.
+var made = regexp.MustCompile(`^[A-Za-z0-9_.:+-]*(?:[0-9]|[A-Za-z0-9_.:+-]{16})[A-Za-z0-9_.:+-]*$`)
+
+// Members whose values tell one message from another, whatever these look like; and what a value must be to be found
+// again in an answer.
+var (
+	naming = regexp.MustCompile(`(?i)/(?:[^/]*(?:request|message|msg|correlation|call|trace|event)[_-]?)?` +
+		`(?:id|uuid|nonce)$`)
+	plainWord = regexp.MustCompile(`^[A-Za-z0-9_.:+-]+$`)
+)
+
+// looksMade reports whether a value looks made up: such a text, or one that a member such as requestId has, or the
+// number of a member whose name ends with "id".
+func looksMade(pointer string, v any) bool {
+	if text, is := v.(string); is {
+		return made.MatchString(text) || plainWord.MatchString(text) && naming.MatchString(pointer)
+	}
+	return strings.HasSuffix(strings.ToLower(pointer), "id")
+}
+
+// own reports whether the program has made up a value of its message: the peer has not told it before.
+func (s *studied) own(at int, pointer string) bool {
+	v := s.values[at][pointer]
+	first, told := s.told[key(pointer, v)]
+	return looksMade(pointer, v) && (!told || first > at)
+}
+
+// distinguishing returns conditions on the members in which a message differs from its kindred.
+func (s *studied) distinguishing(at int) (where []string) {
+	m := s.deeds[at].Message
+	others := s.alike[kindred{m.Kind, m.Type, m.Method}]
+	for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
+		text, is := s.values[at][pointer].(string)
+		if is && !s.own(at, pointer) && !present(text, s.deeds[at].Time) && others.values[pointer][text] < others.n {
+			where = append(where, quote(pointer)+": "+quote(strings.ReplaceAll(text, "${", "${dollar}{")))
+		}
+	}
+	return where
+}
+
+// owners returns for each answer the message of the program that it belongs to; -1 for none.
+func (s *studied) owners() []int {
+	out := make([]int, len(s.deeds))
+	latest, own, answered := -1, map[string]int{}, map[string]bool{}
+	for i, d := range s.deeds {
+		out[i] = -1
+		if d.Program {
+			latest, own[d.Message.Party], answered[d.Message.Party] = i, i, false
+			continue
+		}
+		if d.Reply > 0 {
+			out[i] = d.Reply - 1
+			continue
+		}
+		if latest < 0 {
+			continue
+		}
+		mine, party := latest, d.Action.Party
+		if before, is := own[party]; is && party != s.deeds[latest].Message.Party && s.deeds[latest].Message.Party != "" &&
+			(!answered[party] || !s.shared(i, latest)) {
+			mine = before
+		}
+		out[i] = s.named(i, mine)
+		answered[party] = true
+	}
+	return out
+}
+
+// shared reports whether another connection gets the same as an answer before the program's next message.
+func (s *studied) shared(at, latest int) bool {
+	for i := max(latest+1, at-far); i < min(len(s.deeds), at+far) && !s.deeds[i].Program; i++ {
+		a, b := s.deeds[i], s.deeds[at]
+		if i != at && a.Action.Party != b.Action.Party && a.Action.Do == b.Action.Do && timeless(a) == timeless(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// far bounds how far away the message of an answer, and an answer with the same content, is looked for.
+const far = 256
+
+// named returns the message whose id an answer has: an earlier one than that which it seems to belong to, if both have
+// an id of their own in the same place.
+func (s *studied) named(at, mine int) int {
+	body := string(s.deeds[at].Action.Body)
+	has := func(i int) (pointers []string) {
+		for pointer, v := range s.values[i] {
+			if text, is := v.(string); is && s.own(i, pointer) && strings.Contains(body, `"`+text+`"`) {
+				pointers = append(pointers, pointer)
+			}
+		}
+		return pointers
+	}
+	if len(has(mine)) > 0 {
+		return mine
+	}
+	for i := mine - 1; i >= max(0, mine-far); i-- {
+		if !s.deeds[i].Program {
+			continue
+		}
+		for _, pointer := range has(i) {
+			if _, there := s.values[mine][pointer]; there && s.own(mine, pointer) {
+				return i
+			}
+		}
+	}
+	return mine
+}
+
+// keep finds the values that the answers to later messages have, and returns their variables by message.
+func (s *studied) keep(answers [][]int) map[int][]source {
+	sources, out := map[string]source{}, map[int][]source{}
+	s.kept = map[string]source{}
+	for at, of := range answers {
+		if !s.deeds[at].Program {
+			continue
+		}
+		mine := map[string]bool{}
+		for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
+			k := key(pointer, s.values[at][pointer])
+			mine[k] = true
+			if _, known := sources[k]; !known && s.own(at, pointer) {
+				sources[k] = source{"", at, pointer}
+			}
+		}
+		for _, i := range of {
+			for _, pointer := range slices.Sorted(maps.Keys(s.values[i])) {
+				k := key(pointer, s.values[i][pointer])
+				from, known := sources[k]
+				if !known || mine[k] || s.kept[k].name != "" {
+					continue
+				}
+				from.name = fmt.Sprintf("kept%d", len(s.kept)+1)
+				s.kept[k] = from
+				out[from.at] = append(out[from.at], from)
+			}
+		}
+	}
+	return out
+}
+
+// holed writes the body of an answer with holes for values that the program made up, and for the present time.
+func (s *studied) holed(i, at int) string {
+	d := s.deeds[i]
+	body := strings.ReplaceAll(string(d.Action.Body), "${", "${dollar}{")
+	for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
+		if looksMade(pointer, s.values[at][pointer]) {
+			body = hole(body, key(pointer, s.values[at][pointer]), pointer)
+		}
+	}
+	for _, pointer := range slices.Sorted(maps.Keys(s.values[i])) {
+		k := key(pointer, s.values[i][pointer])
+		if v := s.kept[k]; v.name != "" && v.at < at {
+			body = hole(body, k, v.name)
+		}
+	}
+	return times.ReplaceAllStringFunc(body, func(text string) string {
+		if present(strings.Trim(text, `"`), d.Time) {
+			return `"${now}"`
+		}
+		return text
+	})
+}
+
+// hole puts a hole in the place of a value.
+func hole(body, k, name string) string {
+	member, n, number := strings.Cut(k, " ")
+	if !number || !strings.HasPrefix(member, "/") {
+		return strings.ReplaceAll(body, `"`+k+`"`, `"${`+name+`}"`)
+	}
+	like := regexp.MustCompile(`("` + regexp.QuoteMeta(member[1:]) + `":\s*)` + regexp.QuoteMeta(n) + `([,}\s])`)
+	return like.ReplaceAllString(body, "$1$${"+strings.ReplaceAll(name, "$", "$$$$")+"}$2")
+}
+
+// times matches times as ${now} writes them.
+var times = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
+
+// soon is how far a time may be from the present one: clocks differ, and machines are slow.
+const soon = 5 * time.Second
+
+// present reports whether a text is the present time, as ${now} writes it.
+func present(text string, now time.Time) bool {
+	if !times.MatchString(`"` + text + `"`) {
+		return false
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	return err == nil && !now.IsZero() && t.Sub(now).Abs() <= soon
+}
+
+// timeless returns what an answer says, without times.
+func timeless(d Deed) string { return times.ReplaceAllString(string(d.Action.Body), "now") }
