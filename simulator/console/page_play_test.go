@@ -54,12 +54,16 @@ func TestPagePlay(t *testing.T) {
 	v.wait("document.querySelector('.heldbox') === null")
 	a.says(`{"type":"switch_agent","agentId":"debugger"}`)
 	v.wait(heldOf + "agent_switched'))")
-	v.click(".heldbox .row-of-buttons button:nth-child(2)") // dropped
+	v.click(".heldbox .row-of-buttons button:nth-child(3)") // dropped
+	v.wait("document.querySelector('.heldbox') === null")
+	a.says(`{"type":"switch_agent","agentId":"general"}`)
+	v.wait(heldOf + "agent_switched'))")
+	v.click(".heldbox .row-of-buttons button:nth-child(2)") // sent twice
 	v.wait("document.querySelector('.heldbox') === null")
 	a.says(`{"type":"switch_agent","agentId":"no_such_agent"}`)
 	v.wait(heldOf + "error'))")
 	v.mind("auto") // which sends on what is held
-	if got := a.hears("error"); len(got) != 1 {
+	if got := a.hears("error"); len(got) != 3 || !strings.Contains(got[0], `"currentAgentId":"general"`) || got[0] != got[1] {
 		t.Errorf("the program got %s", got)
 	}
 	v.saves()
