@@ -11,8 +11,11 @@ import (
 // acked takes an agent's INPUT_ACK.
 func (s *session) acked(m judge.Message) {
 	t := s.turns[m.Turn]
-	if t == nil {
+	if t == nil || t.agent != m.From && !s.present(m.From) { // it may be that of any turn
 		s.hidden = s.hidden || m.Turn != ""
+		for _, o := range s.order {
+			o.lost = o.lost || o.live() && (o.agent == m.From || o == t || !s.present(m.From))
+		}
 		return
 	}
 	if t.timeout > 0 {
@@ -61,6 +64,7 @@ func (s *session) timedOut(p judge.Message) {
 		s.broken(acks, p, "no ROUTE_TIMEOUT once output was forwarded, which is an implicit start", 169)
 	}
 	t.timeout = p.N
+	s.uncertain()
 	s.hold(acks, p, 56)
 }
 
@@ -202,6 +206,7 @@ func (s *session) fault(m judge.Message) {
 	if len(s.faults) > mostDue {
 		s.faults = s.faults[1:]
 	}
+	s.uncertain()
 	for _, t := range s.order {
 		if t.agent == m.From && (m.Turn == "" || m.Turn == t.id) && t.fault == 0 {
 			t.fault, t.lost = m.N, true

@@ -97,8 +97,7 @@ func (s *session) switched(p judge.Message) {
 	} else {
 		s.onlyThere(p, to)
 	}
-	copied := s.last.N > 0 && s.last.Target != p.Target && data(s.last, judge.SwitchFrom) == from &&
-		data(s.last, judge.SwitchTo) == to && !slices.ContainsFunc(s.changes, func(c *change) bool { return c.N > s.last.N })
+	copied := s.last.N > 0 && data(s.last, judge.SwitchFrom) == from && data(s.last, judge.SwitchTo) == to
 	if public {
 		s.public[to] = p.N
 	}

@@ -179,3 +179,10 @@ func (s *session) handed(p judge.Message) {
 		s.kept(handovers, p, 135, 136, 173)
 	}
 }
+
+// uncertain notes that an orchestrator may switch of its own accord, since an agent has failed.
+func (s *session) uncertain() {
+	for _, h := range s.handovers {
+		h.doubted = h.doubted || h.open()
+	}
+}

@@ -22,6 +22,7 @@ var handoverRows = []row{
 	{handovers, "a prompt without the agent that asks", over + handsTo +
 		`< CONTROL/HANDOVER_UI_PROMPT FRONTEND {"payload":{"to":"agent-b"}}`, "", "132"},
 	{handovers, "switched before it is confirmed", prompts + toB + confirms, "", "061 128 133"},
+	{handovers, "switched as the agent has failed", prompts + "> agent-a ERROR/CRASH\n" + toB, "", ""},
 	{handovers, "switched because the user asks", prompts + asksB + toB, "", ""},
 	{handovers, "handed over before it is confirmed", prompts + context + confirms + toB, "", "061 133 135"},
 	{handovers, "the context first", prompts + confirms + context + toB, "", "061 136"},

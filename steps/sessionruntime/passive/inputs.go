@@ -178,8 +178,12 @@ func (s *session) match(p judge.Message) (in *input, sure bool) {
 	case len(equal) > 0:
 		return equal[0], len(equal) == 1
 	case len(s.inputs) == 1 && len(s.handovers) == 0 && !s.hidden && s.inputs[0].quiet && s.inputs[0].plain &&
-		s.inputs[0].Target == vocab.ToSystem:
-		return s.inputs[0], true
+		s.inputs[0].Target == vocab.ToSystem: // unless it is routed too
+		in := s.inputs[0]
+		s.owe(&due{subject: inputs, cause: p, what: "the payload of the user's input, record " + number(in.N),
+			clauses: []int{68}, met: func(r judge.Message) bool {
+				return r.Event == vocab.UserInput && wjson.Equal(r.Payload, in.Payload)
+			}})
 	}
 	return nil, false
 }
@@ -291,7 +295,7 @@ func (s *session) agreed(t *turn, p judge.Message) {
 
 // announced judges that a turn was accepted before anything else of it is told.
 func (s *session) announced(t *turn, p judge.Message) {
-	if t.accepted > 0 || t.lost {
+	if t.accepted > 0 || t.lost || t.in == nil { // a turn that no input has begun, or whose beginning was not seen
 		return
 	}
 	for _, a := range s.accepts {

@@ -45,7 +45,13 @@ var inputRows = []row{
 	{inputs, "the turn_id of another", over + next +
 		`< USER_INPUT AGENT {"target_id":"agent-a","turn_id":"t1","payload":{"text":"Next"}}`, "", "052 072"},
 	{inputs, "another payload", abc + says +
-		`< USER_INPUT AGENT {"target_id":"agent-a","turn_id":"t1","payload":"{text:Hi}"}`, "", "068"},
+		`< USER_INPUT AGENT {"target_id":"agent-a","turn_id":"t1","payload":"{text:Hi}"}` + "\n" + fence, "", "068"},
+	{inputs, "something else that the orchestrator says, and then the input", abc + says +
+		`< USER_INPUT AGENT {"target_id":"agent-b","turn_id":"t0","payload":"Welcome"}` + "\n" + routes + accept + fence,
+		"001", ""},
+	{inputs, "output of a turn that a handover has begun", over + handsTo + prompt + confirms + toB +
+		`< USER_INPUT AGENT {"target_id":"agent-b","turn_id":"t2","payload":"two"}` + "\n" + ackB + outB + outBOut,
+		"001", ""},
 	{inputs, "another turn_id than the user's", abc + `> frontend USER_INPUT {"payload":"Hi","turn_id":"u1"}` + "\n" +
 		`< USER_INPUT AGENT {"target_id":"agent-a","turn_id":"t1","payload":"Hi"}`, "", "072"},
 	{inputs, "no ids", abc + says + `< USER_INPUT AGENT {"target_id":"agent-a","payload":{"text":"Hi"}}`, "",
@@ -92,6 +98,8 @@ var inputRows = []row{
 	{active, "not switched yet", abc + asksB, "", ""},
 	{active, "told on two targets", abc + asksB + toB + toBOnly, "066 091 167", ""},
 	{active, "told to the frontend first", abc + asksB + toBOnly + toB + fence, "066", ""},
+	{active, "told on two targets, with a request between", abc + asksB + toB +
+		`> frontend CONTROL/SWITCH_AGENT {"payload":{"to":"agent-c"}}` + "\n" + toBOnly + fence, "066", "006 032 063 065"},
 	{active, "told to the frontend only", abc + asksB + toBOnly + fence, "", "091 167"},
 	{active, "without a trigger", abc + asksB +
 		`< CONTROL/SWITCH_AGENT SYSTEM {"payload":{"from":"agent-a","to":"agent-b","reason":"r"}}`, "", "066"},

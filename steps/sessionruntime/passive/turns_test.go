@@ -31,6 +31,11 @@ var turnRows = []row{
 	{acks, "an implicit start", runs + chunk + chunkOut + fence, "169", ""},
 	{acks, "an implicit start that times out", runs + chunk + chunkOut + timeout, "", "169"},
 	{acks, "started before the ack", runs + "< EVENT/AGENT_STARTED FRONTEND {\"turn_id\":\"t1\"}", "", "077"},
+	{acks, "started behind an ack without its turn", runs + "> agent-a CONTROL/INPUT_ACK\n" +
+		"< EVENT/AGENT_STARTED FRONTEND {\"turn_id\":\"t1\"}", "", ""},
+	{acks, "started behind the ack of a sender with another name", runs +
+		`> worker CONTROL/INPUT_ACK {"turn_id":"t1"}` + "\n" +
+		"< EVENT/AGENT_STARTED FRONTEND {\"turn_id\":\"t1\"}", "", ""},
 	{acks, "started behind the time-out", runs + timeout + ack + "< EVENT/AGENT_STARTED FRONTEND {\"turn_id\":\"t1\"}", "",
 		"079"},
 	{acks, "nothing starts behind the time-out", runs + timeout + ack + fence, "079", ""},
