@@ -119,6 +119,33 @@ func TestPassiveOnConforming(t *testing.T) {
 	}
 }
 
+// exploring is such a protocol, of which random sequences are run.
+type exploring struct {
+	*alone
+	steps.Explorer
+}
+
+// TestPassiveOnExplored: passive monitors find nothing in random sequences on targets that conform.
+func TestPassiveOnExplored(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range passively {
+		a := byPassive(t, protocol)
+		ex, ok := a.Protocol.(steps.Explorer)
+		if !ok {
+			continue
+		}
+		t.Run(protocol, func(t *testing.T) {
+			suitetest.Works(t)
+			o := suitetest.Bundled(protocol, "")
+			o.Protocols, o.Explore, o.Tags = steps.NewProtocols(protocols.All.Version, exploring{a, ex}), 30, "@explored"
+			if _, err := runner.Run(context.Background(), o); err != nil {
+				t.Fatal(err)
+			}
+			a.objects(t)
+		})
+	}
+}
+
 func (a *alone) objects(t *testing.T) {
 	t.Helper()
 	for id, found := range a.broken {

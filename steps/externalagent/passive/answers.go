@@ -163,7 +163,7 @@ func (l *line) unnamed(m message, subject string, clauses ...string) {
 	if m.kind == vocab.ErrorMessage && l.garble(m) || l.junk || !l.opened || len(waiting) != 1 || !waiting[0].legal {
 		return
 	}
-	l.ahead = append(l.ahead, nameless{waiting[0], m, subject, clauses})
+	l.ahead = append(l.ahead, nameless{req: waiting[0], answer: m, subject: subject, clauses: clauses})
 	if len(l.ahead) > mostStates {
 		l.ahead = l.ahead[1:]
 	}
@@ -175,6 +175,7 @@ type nameless struct {
 	answer  message
 	subject string
 	clauses []string
+	behind  bool // a later request was answered
 }
 
 // course takes the answers that begin and end a session.
@@ -226,7 +227,7 @@ func (l *line) begins(q *request, m message) {
 func (l *line) ends(m message) {
 	id := word(m, "sessionId")
 	if l.session != "" && !l.v.crowd && l.pending == 0 {
-		l.v.check(sessions, id == l.session, m, "sessionId "+l.session+", which session.started gave", "EA-064")
+		l.v.check(sessions, l.started[id], m, "sessionId "+l.session+", which session.started gave", "EA-064")
 	}
 	l.ending, l.over, l.session = false, true, ""
 	l.before, l.words, l.history = l.words, nil, nil

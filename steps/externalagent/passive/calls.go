@@ -32,7 +32,8 @@ func (l *line) called(q *request, m message, failed bool) {
 		v.check(failures, slices.Contains(vocab.Codes(), code), m, "a failed call with a code of section 5", "EA-104")
 	}
 	l.announced(q, m, code)
-	if m.kind == vocab.ToolResult && m.body["ok"] == true && m.body["uiSpec"] == nil && q.active &&
+	told := l.last != nil && l.last.kind == vocab.StateUpdated && l.last.N > q.N
+	if m.kind == vocab.ToolResult && m.body["ok"] == true && m.body["uiSpec"] == nil && q.active && !told &&
 		slices.Contains(effective, q.tool) {
 		l.quick = q
 	}
@@ -213,6 +214,9 @@ func (l *line) snapshot(s *state, q *request) {
 	}
 	if !v.crowd && text(s.body["sessionId"]) {
 		v.check(sessions, l.started[id], s.message, "sessionId "+l.session+", which session.started gave", "EA-042")
+	}
+	if l.quick != nil && l.quick.last != nil && q.N > l.quick.answer.N {
+		l.quick.changed = !s.equal(l.quick.last)
 	}
 	if l.last != nil && l.last.kind == vocab.StateUpdated && q.N > l.last.N {
 		switch {

@@ -8,17 +8,14 @@ import (
 	"parley/transcript"
 )
 
-// effects judges what an answer shows of what was sent before: an error without replyTo was the answer to a request
-// that has none, and an agent.message was taken.
+// effects notes what an answer shows of what was sent before: what else is due has been passed over, and an
+// agent.message was taken.
 func (l *line) effects(q *request, m message) {
 	v := l.v
-	for _, n := range l.ahead {
-		if n.req.answers == 0 && q.N > n.answer.N && !l.lost && (q.active || n.req.kind == vocab.RelayJoin) {
-			v.broken(n.subject, n.answer, "replyTo "+n.req.id+": no other request was without an answer", n.clauses...)
-			l.lost = true
-		}
+	for i := range l.ahead {
+		n := &l.ahead[i]
+		n.behind = n.behind || q.N > n.answer.N && (q.active || n.req.kind == vocab.RelayJoin)
 	}
-	l.ahead = slices.DeleteFunc(l.ahead, func(n nameless) bool { return q.N > n.answer.N })
 	for _, other := range l.order {
 		if other.kind == vocab.AgentMessage && other.answers == 0 && other.legal && other.active && q.N > other.N {
 			v.kept(notes, m, "EA-008", "EA-008a")
@@ -31,10 +28,19 @@ func (l *line) effects(q *request, m message) {
 	}
 }
 
-// silent judges, at the end of a connection, that an effect has not been announced.
+// silent judges, at the end of a connection, an answer that names no request, while one request has none; and an effect
+// that was not announced, though a snapshot shows it. A call may take its time.
 func (l *line) silent() {
-	if l.quick != nil && l.quick.effects >= 2 && l.v.at-l.quick.answer.At >= patience {
-		l.v.broken(states, l.quick.answer, "state.updated with the effect of "+l.quick.tool, "EA-054")
+	for _, n := range l.ahead {
+		if n.req.answers == 0 && n.behind && (n.req.kind != vocab.ToolCall || l.v.at-n.answer.At >= patience) {
+			l.v.broken(n.subject, n.answer, "replyTo "+n.req.id+": no other request was without an answer", n.clauses...)
+			l.lost = true
+			return
+		}
+	}
+	q := l.quick
+	if q != nil && q.effects >= 2 && q.changed && l.v.at-q.answer.At >= patience {
+		l.v.broken(states, q.answer, "state.updated with the effect of "+q.tool, "EA-054")
 	}
 }
 

@@ -88,10 +88,14 @@ var rows = []row{
 	{answers, "no answer", stage + picks + later + "+ 31s\n" + snap("g", movie), "", "007 046 047"},
 	{answers, "no answer, so far", stage + picks + later, "", ""},
 	{answers, "answered late", stage + picks + later + "+ 31s\n" + picked, "007", ""},
-	{answers, "without replyTo", stage + picks + refuse("", "UNKNOWN_TOOL") + later, "", "068"},
+	{answers, "without replyTo", stage + picks + refuse("", "UNKNOWN_TOOL") + later + "+ 31s\n" + later, "", "068"},
+	{answers, "a snapshot without replyTo", stage + ask("snapshot.get", "g", "{}") + refuse("", "UNKNOWN_TOOL") + later,
+		"", "068"},
+	{answers, "an error of its own accord, and a slow call", stage + picks + refuse("", "UNKNOWN_TOOL") + later, "", ""},
 	{answers, "an error of its own accord", stage + picks + refuse("", "TOOL_EXECUTION_FAILED") + picked + later, "", ""},
 	{answers, "an error about what cannot be read", begun + "A > hello\n" + refuse("", "INVALID_MESSAGE") + later, "", ""},
-	{answers, "of another id", stage + picks + hear("tool.result", "c7", `{"ok":true}`) + later, "", "023a 047"},
+	{answers, "of another id", stage + picks + hear("tool.result", "c7", `{"ok":true}`) + later +
+		"+ 31s\n" + later, "", "023a 047"},
 	{answers, "of another id, since another agent asks", stage + picks + hear("tool.result", "c7",
 		`{"ok":true}`) + picked +
 		later, "", ""},
@@ -149,7 +153,9 @@ var rows = []row{
 		updated(movie), "", ""},
 
 	{states, "announced", stage + moves + moved + updated(date) + snap("g", date), "054 072 073", ""},
-	{states, "not announced", stage + moves + moved + "+ 31s\n" + later + snap("g", movie), "", "054"},
+	{states, "not announced", stage + moves + moved + "+ 31s\n" + snap("g", date) + snap("g7", date), "", "054"},
+	{states, "announced before the result", stage + moves + updated(date) + moved + "+ 31s\n" + later, "", ""},
+	{states, "without an effect", stage + moves + moved + "+ 31s\n" + later, "", ""},
 	{states, "not announced so far", stage + moves + moved + later, "", ""},
 	{states, "a snapshot shows what was not announced", stage + snap("g", date) + "+ 31s\n" + snap("g7", date),
 		"", "072 073"},

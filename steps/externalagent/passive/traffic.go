@@ -98,6 +98,7 @@ type request struct {
 	answer   message
 	answers  int
 	wrong    message // an answer of another type
+	changed  bool    // a snapshot behind its answer shows another state than the one before it
 	effects  int     // later requests that were answered behind its answer
 	effectAt int
 	progress
@@ -286,25 +287,21 @@ func (l *line) sent(m message) {
 // close judges what has not come, at the end of a connection.
 func (l *line) close() {
 	if !l.lost {
-		for _, q := range l.order {
-			clauses := asking[q.kind]
-			taken := q.active || q.kind == vocab.SessionStart && l.joined
-			if clauses == nil || q.answers > 0 || q.twice || !q.legal || !taken ||
-				q.stages < 1 {
-				continue
-			}
-			if q.wrong.Record != nil {
-				l.v.broken(answers, q.wrong, proper[q.kind]+", since it answers the "+q.kind+" of record "+fmt.Sprint(q.N),
-					clauses...)
-				break
-			}
-			if q.stages < 2 || l.v.at-q.At < patience {
-				continue
-			}
+		l.silent()
+	}
+	for _, q := range l.order {
+		clauses, taken := asking[q.kind], q.active || q.kind == vocab.SessionStart && l.joined
+		switch {
+		case l.lost || clauses == nil || q.answers > 0 || q.twice || !q.legal || !taken || q.stages < 1:
+		case q.wrong.Record != nil:
+			l.v.broken(answers, q.wrong, proper[q.kind]+", since it answers the "+q.kind+" of record "+fmt.Sprint(q.N),
+				clauses...)
+			l.lost = true
+		case q.stages > 1 && l.v.at-q.At >= patience:
 			l.v.broken(answers, q.message, proper[q.kind]+" with replyTo "+q.id+", since later requests were answered",
 				clauses...)
+			l.lost = true
 		}
-		l.silent()
 	}
 	l.lost, l.order, l.suspects = true, nil, nil
 }
