@@ -164,8 +164,12 @@ func TestPassiveOnMutants(t *testing.T) {
 			suitetest.Works(t)
 			found, of := caught(t, protocol)
 			t.Logf("%s: passive monitors find %d of %d mutants", protocol, found, of)
-			if least := of / 3; found == 0 || os.Getenv("PARLEY_MUTANTS") == "all" && found < least {
-				t.Errorf("passive monitors find %d of %d mutants; want %d", found, of, max(least, 1))
+			least := of / 4 // of a sample
+			if os.Getenv("PARLEY_MUTANTS") == "all" {
+				least = of / 3
+			}
+			if least = max(least, 1); found < least {
+				t.Errorf("passive monitors find %d of %d mutants; want %d", found, of, least)
 			}
 		})
 	}

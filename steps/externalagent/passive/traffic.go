@@ -303,7 +303,8 @@ func (l *line) close() {
 			l.lost = true
 		}
 	}
-	l.lost, l.order, l.suspects = true, nil, nil
+	l.lost, l.order, l.suspects, l.requests = true, nil, nil, map[string]*request{}
+	l.all, l.seen, l.last, l.shot, l.quick, l.ahead, l.strange = nil, nil, nil, nil, nil, nil, nil
 }
 
 // equal reports whether two states are the same.
