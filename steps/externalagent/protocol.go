@@ -17,6 +17,7 @@ import (
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/checkup"
 	judge "parley/steps/externalagent/invariants"
+	"parley/steps/externalagent/passive"
 	"parley/steps/externalagent/probe"
 	"parley/target"
 	"parley/transcript"
@@ -56,6 +57,9 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+
+// Passive implements steps.Passive.
+func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }

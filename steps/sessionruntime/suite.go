@@ -19,6 +19,7 @@ import (
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/invariants"
+	"parley/steps/sessionruntime/passive"
 	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
@@ -85,6 +86,9 @@ func (Protocol) NotRunnable(*steps.Env, []string) string { return "" }
 
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+
+// Passive implements steps.Passive.
+func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }

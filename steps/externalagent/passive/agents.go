@@ -1,0 +1,55 @@
+package passive
+
+import (
+	"slices"
+
+	"parley/steps/externalagent/toolschema"
+	wjson "parley/wire/json"
+)
+
+// target is what is known of an agent that is the target.
+type target struct {
+	joined  bool
+	ids     map[string]bool
+	states  []toolschema.Tools // told on this connection, each once
+	seen    []any              // as they were told
+	partial bool               // not all of them are known
+}
+
+// told takes a state that the agent is told.
+func (l *line) told(m message) {
+	list, ok := m.body["toolSchema"].([]any)
+	parsed, err := toolschema.Parse(list)
+	if !ok || err != nil {
+		l.mine.partial = true
+		return
+	}
+	if slices.ContainsFunc(l.mine.seen, func(t any) bool { return wjson.Equal(t, m.body["toolSchema"]) }) {
+		return
+	}
+	if len(l.mine.states) >= mostStates {
+		l.mine.partial = true
+		return
+	}
+	l.mine.states, l.mine.seen = append(l.mine.states, parsed), append(l.mine.seen, m.body["toolSchema"])
+}
+
+// calls judges a call of the agent by what it has been told in this session. The latest state may have crossed it, so
+// that any of them will do.
+func (l *line) calls(m message) {
+	name := word(m, "toolName")
+	if l.mine.partial || len(l.mine.states) == 0 || name == "" {
+		return
+	}
+	known, fits := false, false
+	for _, all := range l.mine.states {
+		if tool := all.Find(name); tool != nil {
+			known = true
+			fits = fits || tool.Accepts(m.body["params"]) == nil
+		}
+	}
+	l.v.check(agents, known, m, "a tool that was announced on this connection", "EA-096a")
+	if known {
+		l.v.check(agents, fits, m, "params that keep to the announced schema of "+name, "EA-081a")
+	}
+}

@@ -1,0 +1,291 @@
+package passive
+
+import (
+	"fmt"
+	"slices"
+
+	vocab "parley/protocol/externalagent"
+	"parley/steps/externalagent/toolschema"
+	wjson "parley/wire/json"
+)
+
+// effective are the tools whose results may say ok alone (EA-053).
+var effective = []string{vocab.Next, vocab.Prev, vocab.PostMessage}
+
+// called judges the answer to a tool.call.
+func (l *line) called(q *request, m message, failed bool) {
+	v := l.v
+	if q.answers > 1 {
+		if m.kind == vocab.ErrorMessage || m.kind == vocab.ToolResult {
+			v.broken(failures, m, "one answer to the call of record "+fmt.Sprint(q.N)+", which record "+
+				fmt.Sprint(q.answer.N)+" is", "EA-074", "EA-104")
+			l.lost = true
+		}
+		return
+	}
+	if m.kind == vocab.ToolResult {
+		v.kept(failures, m, "EA-074")
+		l.nameOf(q, m)
+	}
+	code := failure(m)
+	if failed {
+		v.check(failures, slices.Contains(vocab.Codes(), code), m, "a failed call with a code of section 5", "EA-104")
+	}
+	l.announced(q, m, code)
+	told := l.last != nil && l.last.kind == vocab.StateUpdated && l.last.N > q.N
+	if m.kind == vocab.ToolResult && m.body["ok"] == true && m.body["uiSpec"] == nil && q.active && !told &&
+		slices.Contains(effective, q.tool) {
+		l.quick = q
+	}
+}
+
+// nameOf judges the toolName of a result.
+func (l *line) nameOf(q *request, m message) {
+	if q.tool == "" {
+		return
+	}
+	name, there := m.body["toolName"]
+	short := slices.Contains(effective, q.tool)
+	clauses := []string{"EA-049"}
+	if short {
+		clauses = append(clauses, "EA-105")
+	}
+	switch {
+	case there:
+		l.v.check(failures, name == q.tool, m, "toolName "+q.tool+", as in record "+fmt.Sprint(q.N), clauses...)
+	case short:
+		l.v.kept(failures, m, "EA-105")
+	default:
+		l.v.broken(failures, m, "toolName "+q.tool+", as in record "+fmt.Sprint(q.N), clauses...)
+	}
+}
+
+// failure returns the code of a failed call: that of an error, or one that a result has anywhere.
+func failure(m message) string {
+	if m.kind == vocab.ErrorMessage {
+		return word(m, "code")
+	}
+	found := ""
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			if slices.Contains(vocab.Codes(), v) {
+				found = v
+			}
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case object:
+			for name, e := range v {
+				if name != "uiSpec" {
+					walk(e)
+				}
+			}
+		}
+	}
+	walk(m.body)
+	return found
+}
+
+// announced judges whether a call could be carried out.
+func (l *line) announced(q *request, m message, code string) {
+	done := m.kind == vocab.ToolResult && m.body["ok"] == true
+	switch {
+	case !q.legal:
+		return
+	case q.over && l.over && l.pending == 0:
+		if l.v.crowd {
+			return
+		}
+		if code == vocab.SessionNotActive || done {
+			l.v.check(tools, !done, m, "SESSION_NOT_ACTIVE: the session had ended before the call of record "+fmt.Sprint(q.N),
+				"EA-079")
+		}
+		return
+	case !q.active || q.last == nil || l.pending > 0 || l.ending || l.partial:
+		return
+	}
+	if q.last.null() && l.last != nil && l.last.null() {
+		if code == vocab.NoActiveSpec {
+			l.v.kept(tools, m, "EA-082")
+		} else if done {
+			l.blank = m
+		}
+		return
+	}
+	known, fits := false, false
+	for _, all := range l.all {
+		if tool := all.Find(q.tool); tool != nil {
+			known = true
+			fits = fits || tool.Accepts(q.body["params"]) == nil
+		}
+	}
+	switch {
+	case len(l.all) == 0:
+	case !known && (done || code == vocab.UnknownTool):
+		if done {
+			l.strange = append(l.strange, stranger{q, m})
+			return
+		}
+		l.v.kept(tools, m, "EA-080", "EA-096")
+	case known && !fits && (done || code == vocab.InvalidParams):
+		if done {
+			l.strange = append(l.strange, stranger{q, m})
+			return
+		}
+		l.v.kept(tools, m, "EA-081")
+	}
+}
+
+// null reports whether no spec is active.
+func (s *state) null() bool {
+	v, there := s.body["uiSpec"]
+	return there && v == nil
+}
+
+// stranger is a call that no state so far has allowed, and that was carried out: the state that does may be under way.
+type stranger struct {
+	q *request
+	m message
+}
+
+// state takes a state that is told.
+func (l *line) state(m message, q *request) {
+	s := &state{message: m, spec: m.body["uiSpec"], history: m.body["messageHistory"], tools: m.body["toolSchema"]}
+	list, isList := s.tools.([]any)
+	parsed, err := toolschema.Parse(list)
+	if !isList || err != nil || len(l.all) >= mostStates {
+		l.partial, l.strange = true, nil
+	} else if !slices.ContainsFunc(l.seen, func(t any) bool { return wjson.Equal(t, s.tools) }) {
+		l.all, l.seen = append(l.all, parsed), append(l.seen, s.tools)
+	}
+	if m.kind == vocab.SnapshotState {
+		l.snapshot(s, q)
+	} else {
+		if l.quick != nil {
+			l.v.kept(states, m, "EA-054")
+		}
+		l.quick, l.shot = nil, nil
+	}
+	l.strangers(s)
+	if l.blank.Record != nil && !l.lost {
+		if s.null() {
+			l.v.broken(tools, l.blank, "NO_ACTIVE_SPEC: uiSpec was null before the call and behind it, record "+
+				fmt.Sprint(m.N), "EA-082")
+			l.lost = true
+		}
+		l.blank = message{}
+	}
+	l.last = s
+}
+
+// strangers judges calls that were carried out though no state has allowed them, once the state behind them is known.
+func (l *line) strangers(s *state) {
+	for _, c := range l.strange {
+		known, fits := false, false
+		for _, all := range l.all {
+			if tool := all.Find(c.q.tool); tool != nil {
+				known, fits = true, fits || tool.Accepts(c.q.body["params"]) == nil
+			}
+		}
+		switch {
+		case l.partial || l.pending > 0 || l.lost || fits:
+		case !known:
+			l.v.broken(tools, c.m, "UNKNOWN_TOOL: no state announces "+c.q.tool+" up to record "+fmt.Sprint(s.N), "EA-080",
+				"EA-096")
+			l.lost = true
+		default:
+			l.v.broken(tools, c.m, "INVALID_PARAMS: the params of record "+fmt.Sprint(c.q.N)+
+				" break every schema of "+c.q.tool+" up to record "+fmt.Sprint(s.N), "EA-081")
+			l.lost = true
+		}
+	}
+	l.strange = nil
+}
+
+// snapshot judges a snapshot.state.
+func (l *line) snapshot(s *state, q *request) {
+	v := l.v
+	id := word(s.message, "sessionId")
+	if q == nil || !q.active || l.pending > 0 || l.ending {
+		return
+	}
+	if !v.crowd && text(s.body["sessionId"]) {
+		v.check(sessions, l.started[id], s.message, "sessionId "+l.session+", which session.started gave", "EA-042")
+	}
+	if l.quick != nil && l.quick.last != nil && q.N > l.quick.answer.N {
+		l.quick.changed = !s.equal(l.quick.last)
+	}
+	if l.last != nil && l.last.kind == vocab.StateUpdated && q.N > l.last.N {
+		switch {
+		case s.equal(l.last):
+			v.kept(states, s.message, "EA-072", "EA-073")
+			l.shot = nil
+		case l.shot == nil:
+			l.shot = s
+		case s.equal(l.shot) && s.At-l.shot.At >= patience:
+			v.broken(states, s.message, "the state of the last state.updated, or a state.updated since record "+
+				fmt.Sprint(l.shot.N)+", which shows the same", "EA-072", "EA-073")
+			l.lost = true
+		}
+	} else if l.shot != nil && s.equal(l.shot) && s.At-l.shot.At >= patience {
+		v.broken(states, s.message, "a state.updated since record "+fmt.Sprint(l.shot.N)+", which shows the same", "EA-072",
+			"EA-073")
+		l.lost = true
+	}
+	l.clean(s, q)
+}
+
+// clean judges the first snapshot of a session that follows another on its connection, before the agent has said
+// anything: nothing that the agent has said in the session before is there.
+func (l *line) clean(s *state, q *request) {
+	now, ok := s.history.([]any)
+	if !ok || q.N < l.fresh || l.checked == l.fresh {
+		return
+	}
+	l.checked = l.fresh
+	said := func(e any) bool {
+		return slices.ContainsFunc(l.before, func(w string) bool { return holds(e, w) })
+	}
+	if l.v.crowd || len(l.words) > 0 || !slices.ContainsFunc(l.history, said) {
+		return
+	}
+	left := slices.ContainsFunc(now, func(e any) bool {
+		return said(e) && slices.ContainsFunc(l.history, func(o any) bool { return wjson.Equal(o, e) })
+	})
+	l.v.check(sessions, !left, s.message, "nothing of what the agent has said in the session before in messageHistory",
+		"EA-011")
+}
+
+// holds reports whether a text is one within a value.
+func holds(v any, text string) bool {
+	switch v := v.(type) {
+	case string:
+		return v == text
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return holds(e, text) })
+	case object:
+		for _, e := range v {
+			if holds(e, text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// allowed reports whether every state that announces the tool of a call allows it.
+func (l *line) allowed(q *request) bool {
+	fits := false
+	for _, all := range l.all {
+		if tool := all.Find(q.tool); tool != nil {
+			if tool.Accepts(q.body["params"]) != nil {
+				return false
+			}
+			fits = true
+		}
+	}
+	return fits && !l.partial
+}

@@ -1,0 +1,114 @@
+// Package passive has the monitors of external-agent for traffic that the harness did not cause: messages between a
+// real agent and a real host behind a relay. A host's message that passes before a request cannot answer it, and what
+// an agent sends before a message of the host has passed does not know of it. Where a message has several possible
+// causes, and where a state may be under way, they judge nothing.
+package passive
+
+import (
+	"slices"
+
+	"parley/monitor"
+	vocab "parley/protocol/externalagent"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// The subjects, which are the monitors' names.
+const (
+	forms    = "envelope-forms"
+	joins    = "joins-echoed"
+	codes    = "error-codes"
+	answers  = "requests-answered"
+	failures = "failed-calls"
+	sessions = "study-sessions"
+	tools    = "announced-tools"
+	states   = "states-announced"
+	notes    = "agent-messages-taken"
+	refusals = "bad-messages-refused"
+	agents   = "agent-requests"
+)
+
+var (
+	servers = []string{vocab.Host, vocab.Relay}
+	host    = []string{vocab.Host}
+	agent   = []string{vocab.Agent}
+)
+
+var claims = []struct {
+	name, text string
+	roles      []string
+	clauses    []string
+}{
+	{forms, "every message is one JSON object with v, type and payload in their form, and id where it is there",
+		[]string{vocab.Host, vocab.Agent}, []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"}},
+	{joins, "relay.joined answers a join, and echoes its role and sessionId", servers,
+		[]string{"EA-028", "EA-029", "EA-030"}},
+	{codes, "every error has a code of section 5 and a message", host, []string{"EA-069", "EA-070", "EA-084"}},
+	{answers, "each request gets the answer of its type, with its id", host, []string{"EA-004", "EA-005", "EA-006",
+		"EA-007", "EA-023a", "EA-038", "EA-041", "EA-046", "EA-047", "EA-060", "EA-063", "EA-068", "EA-077a"}},
+	{failures, "a call is answered once, for the tool that was called, and with a code where it failed", host,
+		[]string{"EA-049", "EA-074", "EA-104", "EA-105"}},
+	{sessions, "messages name the study session that was started, and a new one starts clean", host,
+		[]string{"EA-011", "EA-042", "EA-064"}},
+	{tools, "only tools that are announced are carried out, with params that keep to their schemas", host,
+		[]string{"EA-079", "EA-080", "EA-081", "EA-082", "EA-096"}},
+	{states, "changes of the state are announced by state.updated", host, []string{"EA-054", "EA-072", "EA-073"}},
+	{notes, "an agent.message is not refused, and executes nothing", host, []string{"EA-008", "EA-008a"}},
+	{refusals, "what is no valid envelope is refused with INVALID_MESSAGE", host, []string{"EA-020", "EA-024a", "EA-078"}},
+	{agents, "an agent joins first, has ids of their own for its requests, and calls announced tools only", agent,
+		[]string{"EA-022b", "EA-026", "EA-081a", "EA-096a"}},
+}
+
+// Monitors lists the monitors.
+func Monitors() []monitor.Monitor {
+	var out []monitor.Monitor
+	for _, c := range claims {
+		out = append(out, monitor.Monitor{Name: c.name, Text: c.text, Roles: c.roles, Clauses: c.clauses, Passive: true,
+			Check: func(t []transcript.Record) []verdict.Finding { return check(t, c.name) }})
+	}
+	return out
+}
+
+// check judges a transcript, and returns what was found on one subject.
+func check(t []transcript.Record, subject string) []verdict.Finding {
+	v := &traffic{subject: subject, shown: map[string]bool{}, lines: map[string]*line{}, ids: map[string]bool{}}
+	for i := range t {
+		v.take(&t[i])
+	}
+	for _, l := range v.lines {
+		l.close()
+	}
+	slices.SortStableFunc(v.out, func(a, b verdict.Finding) int { return a.At - b.At })
+	return v.out
+}
+
+// kept records that clauses were kept, each once for a transcript.
+func (v *traffic) kept(subject string, m message, clauses ...string) {
+	if subject != v.subject {
+		return
+	}
+	fresh := slices.DeleteFunc(slices.Clone(clauses), func(id string) bool { return v.shown[id] })
+	for _, id := range fresh {
+		v.shown[id] = true
+	}
+	if len(fresh) > 0 {
+		v.out = append(v.out, verdict.Finding{Clauses: fresh, OK: true, At: m.N})
+	}
+}
+
+// broken records that clauses were broken by a message.
+func (v *traffic) broken(subject string, m message, expected string, clauses ...string) {
+	if subject == v.subject {
+		v.out = append(v.out, verdict.Finding{Clauses: clauses, At: m.N, Expected: expected,
+			Observed: monitor.Describe(*m.Record)})
+	}
+}
+
+// check records clauses kept or broken by a message.
+func (v *traffic) check(subject string, ok bool, m message, expected string, clauses ...string) {
+	if ok {
+		v.kept(subject, m, clauses...)
+	} else {
+		v.broken(subject, m, expected, clauses...)
+	}
+}

@@ -1,0 +1,64 @@
+package passive
+
+import "testing"
+
+const (
+	handsTo  = `> agent-a CONTROL/HANDOVER_REQUEST {"payload":{"target_agent":"agent-b","reason":"r"}}` + "\n"
+	prompt   = `< CONTROL/HANDOVER_UI_PROMPT FRONTEND {"tx_id":"x","payload":{"who":"agent-a","to":"agent-b"}}` + "\n"
+	confirms = `> frontend CONTROL/HANDOVER_CONFIRM {"tx_id":"x"}` + "\n"
+	rejects  = `> frontend CONTROL/HANDOVER_REJECT {"tx_id":"x"}` + "\n"
+	context  = `< CONTROL/HANDOVER_CONTEXT AGENT {"target_id":"agent-b","payload":{"said":"two"}}` + "\n"
+	prompts  = over + handsTo + prompt
+)
+
+var handoverRows = []row{
+	{handovers, "confirmed", prompts + confirms + toB + context,
+		"007 019 035 038 061 065 128 130 131 132 133 134 135 136 165 173", ""},
+	{handovers, "by a USER_INPUT", prompts + confirms + toB +
+		`< USER_INPUT AGENT {"target_id":"agent-b","turn_id":"t2","payload":"two"}` + "\n" + fence, "134", ""},
+	{handovers, "no prompt", over + handsTo + fence, "", "007 019 038 128 130 131"},
+	{handovers, "no prompt, with a reason", over + handsTo + "< ERROR/NO FRONTEND\n" + fence, "", ""},
+	{handovers, "no prompt yet", over + handsTo, "", ""},
+	{handovers, "a prompt without the agent that asks", over + handsTo +
+		`< CONTROL/HANDOVER_UI_PROMPT FRONTEND {"payload":{"to":"agent-b"}}`, "", "132"},
+	{handovers, "switched before it is confirmed", prompts + toB + confirms, "", "061 128 133"},
+	{handovers, "switched as the agent has failed", prompts + "> agent-a ERROR/CRASH\n" + toB, "", ""},
+	{handovers, "switched because the user asks", prompts + asksB + toB, "", ""},
+	{handovers, "handed over before it is confirmed", prompts + context + confirms + toB, "", "061 133 135"},
+	{handovers, "the context first", prompts + confirms + context + toB, "", "061 136"},
+	{handovers, "the context, and no switch", prompts + confirms + context + fence, "", "035 065 134 165"},
+	{handovers, "the switch, and no context", prompts + confirms + toB + fence, "", "135 173"},
+	{handovers, "not yet handed over", prompts + confirms, "", ""},
+	{handovers, "rejected", prompts + rejects + fence, "035 137 165", ""},
+	{handovers, "rejected, and switched", prompts + rejects + toB, "", "133 137"},
+	{handovers, "rejected, and handed over", prompts + rejects + context, "", "137"},
+	{handovers, "rejected, and the user asks", prompts + rejects + asksB + toB, "", ""},
+	{handovers, "two at once", over + handsTo +
+		`> agent-c CONTROL/HANDOVER_REQUEST {"payload":{"target_agent":"agent-b"}}` + "\n" + prompt + prompt + confirms +
+		toB + context + toB, "-", ""},
+	{handovers, "joined in the middle", confirms + toB + context, "-", ""},
+}
+
+// TestPatience: without fences, what has not come is missed only behind two later messages that were handled one after
+// the other, and after a time.
+func TestPatience(t *testing.T) {
+	lost := runs + ack + chunk + chunkOut + asksB // no SWITCH_AGENT
+	later := half + halfOut + final + finalOut
+	for _, r := range []struct {
+		reason, in string
+		broken     bool
+	}{
+		{"nothing follows", lost + "+ 60s\n", false},
+		{"two follow, soon", lost + later + "+ 29s\n" + next, false},
+		{"one follows", lost + final + finalOut + "+ 60s\n" + nextToA, false},
+		{"two follow, at once", lost + half + final + halfOut + finalOut + "+ 60s\n" + nextToA, false},
+		{"two follow, and time", lost + later + "+ 31s\n" + nextToA, true},
+		{"a fence follows", lost + fence, true},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			if _, broken := found(t, active, r.in); broken["032"] != r.broken {
+				t.Errorf("broken: %v; want RT-032: %v", broken, r.broken)
+			}
+		})
+	}
+}

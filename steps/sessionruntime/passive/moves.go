@@ -1,0 +1,253 @@
+package passive
+
+import (
+	"slices"
+
+	vocab "parley/protocol/sessionruntime"
+	judge "parley/steps/sessionruntime/invariants"
+	wjson "parley/wire/json"
+)
+
+// way is how a kind of request goes to SessionManager, and its receipt to the frontend.
+type way struct {
+	subject                     string
+	asked, request, done, fails string
+	told                        judge.Kind
+	accept                      []int // what a request shows, and its absence breaks
+	result                      []int // what the result shows that is told
+	missing                     []int // what a receipt breaks that is not told
+	early                       []int // what a result breaks that comes before the receipt
+}
+
+var ways = []way{
+	{moves, vocab.RemoveAgent, vocab.RequestRemoveAgent, vocab.RemoveAgentDone, vocab.RemoveAgentFailed, judge.Removed,
+		[]int{8, 18, 20, 34, 108, 110}, []int{10, 18, 44, 46, 115, 116, 160, 164, 171}, []int{10, 18, 44, 46, 116, 164},
+		[]int{115, 116, 160, 171}},
+	{moves, vocab.InviteAgent, vocab.RequestAddAgent, vocab.AddAgentDone, vocab.AddAgentFailed, judge.Added,
+		[]int{17, 20, 33, 119, 120, 121}, []int{10, 17, 43, 46, 119, 124, 126, 127, 160, 163},
+		[]int{10, 17, 43, 46, 124, 127, 163}, []int{119, 122, 126, 127, 160}},
+	{sessions, vocab.SessionOpen, vocab.RequestSessionOpen, vocab.SessionOpened, vocab.SessionFailed, judge.Opened,
+		[]int{20, 36, 151, 153}, []int{45, 46, 154, 155, 160, 166}, []int{45, 46, 155, 166}, []int{154, 155, 160}},
+	{sessions, vocab.SessionClose, vocab.RequestSessionClose, vocab.SessionClosed, vocab.SessionFailed, judge.Closed,
+		[]int{20, 36, 151, 153}, []int{45, 46, 154, 155, 160, 166}, []int{45, 46, 155, 166}, []int{154, 155, 160}},
+}
+
+// procedure is one request and what follows from it.
+type procedure struct {
+	*way
+	who           string // the agent; "" for the session
+	ask, request  judge.Message
+	speaking      *turn // which had to be stopped first
+	idle          bool  // no turn was in flight when it was asked for
+	done, failed  int   // receipts
+	over, doubted bool
+}
+
+// open returns the procedures of a kind that are not over.
+func (s *session) open(w *way, who string) (out []*procedure) {
+	for _, p := range s.procs {
+		if p.way.request == w.request && !p.over && (p.who == who || who == "" || p.who == "") {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// asked handles a request of the frontend about an agent or the session.
+func (s *session) asked(m judge.Message) {
+	i := slices.IndexFunc(ways, func(w way) bool { return w.asked == m.Subtype })
+	if i < 0 {
+		return
+	}
+	w := &ways[i]
+	p := &procedure{way: w, who: m.AgentID, ask: m, idle: !s.busy()}
+	if w.subject == sessions {
+		p.who = ""
+	}
+	s.closing = s.closing || w.asked == vocab.SessionClose
+	alone := len(s.open(w, p.who)) == 0
+	for _, other := range s.open(w, p.who) {
+		other.doubted, p.doubted = true, true
+	}
+	if t := s.speaker(); t != nil && (t.agent == p.who || w.asked == vocab.SessionClose) && w.asked != vocab.SessionOpen {
+		p.speaking = t
+	}
+	s.stir(m)
+	if w.asked == vocab.RemoveAgent {
+		if a, sure := s.sure(); !sure || a == p.who {
+			s.expect(m, "", false)
+		}
+	}
+	if s.procs = append(s.procs, p); len(s.procs) > mostTurns {
+		s.procs = s.procs[1:]
+	}
+	if !alone || !firm(m, false) || !p.idle && w.asked != vocab.InviteAgent ||
+		w.asked == vocab.RemoveAgent && !s.present(p.who) ||
+		w.asked == vocab.InviteAgent && (!s.absent(p.who) || p.who == "") {
+		return
+	}
+	s.owe(&due{subject: w.subject, cause: m, what: "CONTROL " + w.request + " published", clauses: w.accept,
+		met: func(p judge.Message) bool { return p.Subtype == w.request }, excused: func(o judge.Message) bool {
+			return news(o) || o.Kind() == w.told || o.Delivered && o.Event != vocab.AgentOutput && !control(o, vocab.InputAck)
+		}})
+}
+
+// requested judges a request to SessionManager.
+func (s *session) requested(m judge.Message) {
+	if m.Subtype == "REQUEST_REMOVE" {
+		s.broken(moves, m, "the request named REQUEST_REMOVE_AGENT", 172)
+	}
+	i := slices.IndexFunc(ways, func(w way) bool { return w.request == m.Subtype })
+	if i < 0 {
+		return
+	}
+	w := &ways[i]
+	who := m.AgentID
+	if w.subject == sessions {
+		who = ""
+	}
+	if m.Target != vocab.ToSystem {
+		s.toManager(w, m)
+		return
+	}
+	switch w.request {
+	case vocab.RequestRemoveAgent:
+		s.whole(m)
+	case vocab.RequestAddAgent:
+		s.refused(m)
+	}
+	var p *procedure
+	for _, c := range s.open(w, who) {
+		if p == nil && c.request.N == 0 {
+			p = c
+		}
+	}
+	if p == nil { // by itself, or once more
+		p = &procedure{way: w, who: who, doubted: true}
+		s.procs = append(s.procs, p)
+	} else {
+		s.inOrder(p, m)
+		s.kept(w.subject, m, w.accept...)
+		if w.request == vocab.RequestRemoveAgent {
+			s.kept(moves, m, 113, 172)
+		}
+	}
+	p.request = m
+	s.round(p.ask, m)
+}
+
+// inOrder judges that an agent that speaks has stopped before what has to wait for that.
+func (s *session) inOrder(p *procedure, m judge.Message) {
+	t := p.speaking
+	if t == nil || t.lost || s.loose > 0 {
+		return
+	}
+	clauses := []int{60, 106, 109}
+	if p.subject == sessions {
+		clauses = []int{152}
+	}
+	switch {
+	case t.stops == 0 && t.final == 0 && t.fault == 0 && t.timeout == 0:
+		s.broken(p.subject, m, "CANCEL_ACK of agent "+t.agent+" first, which has been speaking since record "+
+			number(t.told), clauses...)
+	case t.stops > 0 && t.cancel.N > 0 && t.final == 0:
+		s.kept(p.subject, m, clauses...)
+	}
+}
+
+// whole judges the payload of a REQUEST_REMOVE_AGENT.
+func (s *session) whole(m judge.Message) {
+	object, _ := m.Payload.(map[string]any)
+	_, reason := m.Data[judge.Reason]
+	if m.AgentID == "" || !reason || m.Session == "" && object["session_id"] == nil {
+		s.broken(moves, m, "REQUEST_REMOVE_AGENT with session_id, agent_id and reason", 110)
+	}
+}
+
+// toManager judges a request with another target: it has to be on SYSTEM too.
+func (s *session) toManager(w *way, m judge.Message) {
+	if slices.ContainsFunc(s.open(w, m.AgentID), func(p *procedure) bool { return p.request.N > 0 }) {
+		return
+	}
+	clauses := map[string][]int{vocab.RequestRemoveAgent: {113}, vocab.RequestAddAgent: {121}}[m.Subtype]
+	if clauses == nil {
+		clauses = []int{153}
+	}
+	s.owe(&due{subject: w.subject, cause: m, what: m.Subtype + " on SYSTEM", clauses: clauses,
+		met: func(p judge.Message) bool { return p.Subtype == m.Subtype && p.Target == vocab.ToSystem }})
+}
+
+// receipt takes a receipt of SessionManager.
+func (s *session) receipt(m judge.Message) {
+	for i := range ways {
+		w := &ways[i]
+		if m.Subtype != w.done && m.Subtype != w.fails {
+			continue
+		}
+		who := m.AgentID
+		if w.subject == sessions {
+			who = ""
+		}
+		open := s.open(w, who)
+		if len(open) == 0 { // for one that was not seen, or under another name
+			open = s.open(w, "")
+			for _, p := range open {
+				p.doubted = true
+			}
+		}
+		if m.Subtype == vocab.SessionFailed && len(s.open(&ways[2], "")) > 0 && len(s.open(&ways[3], "")) > 0 {
+			for _, p := range open {
+				p.doubted = true
+			}
+		}
+		for _, p := range open {
+			if m.Subtype == w.done {
+				p.done++
+			} else {
+				p.failed++
+			}
+		}
+		if len(open) == 1 {
+			s.owesResult(open[0], m)
+		}
+		if w.request == vocab.RequestAddAgent && m.Subtype == w.done {
+			s.expect(m, m.AgentID, true)
+			delete(s.agents, m.AgentID)
+			delete(s.removed, m.AgentID)
+			s.listed = false
+		}
+	}
+}
+
+// owesResult notes that a receipt has to be told to the frontend.
+func (s *session) owesResult(p *procedure, m judge.Message) {
+	if p.doubted || p.request.N == 0 || p.done+p.failed > 1 || !firm(m, false) || !echoes(m, p.request) {
+		return
+	}
+	w := p.way
+	if m.Subtype == w.done {
+		s.owe(&due{subject: w.subject, cause: m, what: string(w.told) + " told to the frontend", clauses: w.missing,
+			met: func(o judge.Message) bool {
+				return o.Kind() == w.told || w.subject == sessions && judge.TellsOfSession(o, w.done)
+			}, excused: func(o judge.Message) bool { return o.Kind() == judge.Failure }})
+		return
+	}
+	clauses := w.missing
+	switch m.Subtype {
+	case vocab.RemoveAgentFailed:
+		clauses = []int{44, 46, 117, 164}
+	case vocab.AddAgentFailed:
+		clauses = []int{43, 46, 163}
+	}
+	s.owe(&due{subject: w.subject, cause: m, what: "the failure told to the frontend", clauses: clauses,
+		met: func(o judge.Message) bool { return o.Target == vocab.ToFrontend && o.Event != vocab.AgentOutput }})
+}
+
+// echoes reports whether an answer carries the ids of the request that it answers.
+func echoes(m, request judge.Message) bool {
+	return (request.Tx == "" || m.Tx == request.Tx) && (request.Turn == "" || m.Turn == request.Turn)
+}
+
+func equalPayload(a, b judge.Message) bool {
+	return a.Payload != nil && wjson.Equal(a.Payload, b.Payload)
+}

@@ -1,0 +1,99 @@
+package passive
+
+const (
+	removesA  = `> frontend CONTROL/REMOVE_AGENT {"payload":{"agent_id":"agent-a"}}` + "\n"
+	requestsA = `< CONTROL/REQUEST_REMOVE_AGENT SYSTEM {"payload":{"agent_id":"agent-a","session_id":"main",` +
+		`"reason":"r"}}` + "\n"
+	goneA     = `> session_manager CONTROL/REMOVE_AGENT_DONE {"payload":{"agent_id":"agent-a"}}` + "\n"
+	removedA  = `< EVENT/AGENT_REMOVED FRONTEND {"payload":{"agent_id":"agent-a"}}` + "\n"
+	removesB  = `> frontend CONTROL/REMOVE_AGENT {"payload":{"agent_id":"agent-b"}}` + "\n"
+	requestsB = `< CONTROL/REQUEST_REMOVE_AGENT SYSTEM {"payload":{"agent_id":"agent-b","session_id":"main",` +
+		`"reason":"r"}}` + "\n"
+	goneB     = `> session_manager CONTROL/REMOVE_AGENT_DONE {"payload":{"agent_id":"agent-b"}}` + "\n"
+	staysB    = `> session_manager CONTROL/REMOVE_AGENT_FAILED {"payload":{"agent_id":"agent-b"}}` + "\n"
+	removedB  = `< EVENT/AGENT_REMOVED FRONTEND {"payload":{"agent_id":"agent-b"}}` + "\n"
+	failedB   = `< ERROR/REMOVE_AGENT_FAILED FRONTEND {"payload":{"agent_id":"agent-b"}}` + "\n"
+	withoutB  = abc + removesB + requestsB + goneB + removedB
+	invitesD  = `> frontend CONTROL/INVITE_AGENT {"payload":{"agent_id":"agent-d"}}` + "\n"
+	requestsD = `< CONTROL/REQUEST_ADD_AGENT SYSTEM {"payload":{"agent_id":"agent-d"}}` + "\n"
+	hereD     = `> session_manager CONTROL/ADD_AGENT_DONE {"payload":{"agent_id":"agent-d"}}` + "\n"
+	noD       = `> session_manager CONTROL/ADD_AGENT_FAILED {"payload":{"agent_id":"agent-d"}}` + "\n"
+	addedD    = `< EVENT/AGENT_ADDED FRONTEND {"payload":{"agent_id":"agent-d"}}` + "\n"
+	byKeyD    = `> frontend USER_INPUT {"payload":{"text":"Next","mentioned_agent_id":"agent-d"}}` + "\n"
+	byKeyToD  = `< USER_INPUT AGENT {"target_id":"agent-d","turn_id":"t2","payload":{"text":"Next",` +
+		`"mentioned_agent_id":"agent-d"}}` + "\n"
+	opens     = `> frontend CONTROL/SESSION_OPEN` + "\n"
+	closes    = `> frontend CONTROL/SESSION_CLOSE` + "\n"
+	asksOpen  = `< CONTROL/REQUEST_SESSION_OPEN SYSTEM` + "\n"
+	asksClose = `< CONTROL/REQUEST_SESSION_CLOSE SYSTEM` + "\n"
+	isOpen    = `> session_manager CONTROL/SESSION_OPENED` + "\n"
+	isClosed  = `> session_manager CONTROL/SESSION_CLOSED` + "\n"
+	hasFailed = `> session_manager CONTROL/SESSION_FAILED` + "\n"
+	tellsOpen = `< EVENT/SESSION_OPENED FRONTEND` + "\n"
+	tellsEnd  = `< EVENT/SESSION_CLOSED FRONTEND` + "\n"
+)
+
+var moveRows = []row{
+	{moves, "removed", withoutB, "008 010 018 020 034 044 046 108 110 113 115 116 160 164 171 172", ""},
+	{moves, "not asked for", abc + removesB + fence, "", "008 018 020 034 108 110"},
+	{moves, "not yet asked for", abc + removesB, "", ""},
+	{moves, "refused", abc + removesB + "< ERROR/NO FRONTEND\n" + fence, "", ""},
+	{moves, "asked for under another name", abc + removesB + "< CONTROL/REQUEST_REMOVE SYSTEM\n", "", "172"},
+	{moves, "asked for without a reason", abc + removesB +
+		`< CONTROL/REQUEST_REMOVE_AGENT SYSTEM {"payload":{"agent_id":"agent-b"}}`, "", "110"},
+	{moves, "asked for elsewhere", abc + removesB +
+		`< CONTROL/REQUEST_REMOVE_AGENT BROADCAST {"payload":{"agent_id":"agent-b","reason":"r"}}` + "\n" + fence, "", "113"},
+	{moves, "asked for elsewhere too", abc + removesB +
+		`< CONTROL/REQUEST_REMOVE_AGENT BROADCAST {"payload":{"agent_id":"agent-b","reason":"r"}}` + "\n" + requestsB + fence,
+		"113", ""},
+	{moves, "told before the receipt", abc + removesB + requestsB + removedB + goneB, "", "115 116 160 171"},
+	{moves, "told though it failed", abc + removesB + requestsB + staysB + removedB, "", "115 116 117 160 171"},
+	{moves, "not told", abc + removesB + requestsB + goneB + fence, "", "010 018 044 046 116 164"},
+	{moves, "not yet told", abc + removesB + requestsB + goneB, "", ""},
+	{moves, "the failure is told", abc + removesB + requestsB + staysB + failedB, "044 046 117 164", ""},
+	{moves, "the failure is not told", abc + removesB + requestsB + staysB + fence, "", "044 046 117 164"},
+	{moves, "stopped first", speaks + removesA + stop + stopped + requestsA, "060 106 109", ""},
+	{moves, "not stopped first", speaks + removesA + stop + requestsA + stopped, "", "060 106 109"},
+	{moves, "it ends meanwhile", speaks + removesA + final + requestsA, "", ""},
+	{moves, "another one speaks", speaks + removesB + requestsB, "", ""},
+	{moves, "somebody else is removed", abc + removesB + requestsB + goneB +
+		`< EVENT/AGENT_REMOVED FRONTEND {"payload":{"agent_id":"agent-c"}}`, "", ""},
+	{moves, "a mention of who is gone", withoutB + byKey + "< ERROR/NO FRONTEND\n" + fence, "049 086 087 111", ""},
+	{moves, "a mention of who is gone is routed", withoutB + byKey + byKeyToB, "", "049 086 087 111"},
+	{moves, "a mention of who is gone goes to another agent", withoutB + byKey + byKeyToA, "", "049 086 087"},
+	{moves, "a mention of who is gone, and has come back", withoutB + byKey +
+		`< CONTROL/REQUEST_ADD_AGENT SYSTEM {"payload":{"agent_id":"agent-b"}}` + "\n" +
+		`> session_manager CONTROL/ADD_AGENT_DONE` +
+		` {"payload":{"agent_id":"agent-b"}}` + "\n" + byKeyToB, "049 086 087 111", ""},
+
+	{moves, "added", abc + invitesD + requestsD + hereD + addedD,
+		"010 017 020 025 033 043 046 119 120 121 122 124 126 127 160 163", ""},
+	{moves, "an invitation that nothing is done about", abc + invitesD + fence, "", "017 020 033 119 120 121"},
+	{moves, "who is there already", abc + `> frontend CONTROL/INVITE_AGENT {"payload":{"agent_id":"agent-b"}}` + "\n" +
+		`< EVENT/AGENT_ADDED FRONTEND {"payload":{"agent_id":"agent-b"}}` + "\n" + fence, "", ""},
+	{moves, "added before the receipt", abc + invitesD + requestsD + addedD + hereD, "", "119 122 126 127 160"},
+	{moves, "added though it failed", abc + invitesD + requestsD + noD + addedD, "", "119 122 126 127 160"},
+	{moves, "added under the name that SessionManager gives", abc + invitesD + requestsD +
+		`> session_manager CONTROL/ADD_AGENT_DONE {"payload":{"agent_id":"agent-d-7"}}` + "\n" +
+		`< EVENT/AGENT_ADDED FRONTEND {"payload":{"agent_id":"agent-d-7"}}` + "\n" + fence, "", ""},
+	{moves, "not told that it was added", abc + invitesD + requestsD + hereD + fence, "", "010 017 043 046 124 127 163"},
+	{moves, "not told that it was not added", abc + invitesD + requestsD + noD + fence, "", "043 046 163"},
+	{moves, "told that it was not added", abc + invitesD + requestsD + noD + "< ERROR/NO FRONTEND\n" + fence, "", ""},
+	{moves, "routed before the receipt", abc + invitesD + requestsD + byKeyD + byKeyToD, "", "025 049 086 087 122"},
+	{moves, "joined in the middle", removedB + addedD + goneB + hereD, "-", ""},
+
+	{sessions, "opened", abc + opens + asksOpen + isOpen + tellsOpen, "020 036 045 046 151 153 154 155 160 166", ""},
+	{sessions, "closed", abc + closes + asksClose + isClosed + tellsEnd, "020 036 045 046 151 153 154 155 160 166", ""},
+	{sessions, "not asked for", abc + opens + fence, "", "020 036 151 153"},
+	{sessions, "asked for elsewhere", abc + opens + "< CONTROL/REQUEST_SESSION_OPEN BROADCAST\n" + fence, "", "153"},
+	{sessions, "not asked for yet", abc + opens, "", ""},
+	{sessions, "open already", abc + opens + tellsOpen + fence, "", ""},
+	{sessions, "told before the receipt", abc + opens + asksOpen + tellsOpen + isOpen, "", "154 155 160"},
+	{sessions, "told though it failed", abc + opens + asksOpen + hasFailed + tellsOpen, "", "154 155 160"},
+	{sessions, "not told", abc + opens + asksOpen + isOpen + fence, "", "045 046 155 166"},
+	{sessions, "told under another name", abc + opens + asksOpen + isOpen + "< EVENT/READY FRONTEND\n" + fence, "", ""},
+	{sessions, "the failure is not told", abc + opens + asksOpen + hasFailed + fence, "", "045 046 155 166"},
+	{sessions, "stopped first", speaks + closes + stop + stopped + isStopped + asksClose, "152", ""},
+	{sessions, "not stopped first", speaks + closes + asksClose, "", "152"},
+	{sessions, "it ends meanwhile", speaks + closes + final + asksClose, "", ""},
+}

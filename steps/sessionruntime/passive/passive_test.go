@@ -1,0 +1,74 @@
+package passive
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// row is a transcript, and what the monitor of a subject finds in it: the clauses that it has among others shown to be
+// kept, and all that it has found broken.
+type row struct{ subject, reason, in, kept, broken string }
+
+func found(t *testing.T, subject, in string) (kept, broken map[string]bool) {
+	t.Helper()
+	kept, broken = map[string]bool{}, map[string]bool{}
+	for _, m := range Monitors() {
+		if m.Name != subject {
+			continue
+		}
+		for _, f := range m.Check(script(t, in)) {
+			if !f.OK && (f.Expected == "" || f.Observed == "" || f.At == 0) {
+				t.Errorf("%+v", f)
+			}
+			for _, id := range f.Clauses {
+				if !slices.Contains(m.Clauses, id) {
+					t.Errorf("%s is not a clause of %s", id, subject)
+				}
+				if f.OK {
+					kept[strings.TrimPrefix(id, "RT-")] = true
+				} else {
+					broken[strings.TrimPrefix(id, "RT-")] = true
+				}
+			}
+		}
+	}
+	return kept, broken
+}
+
+func TestMonitors(t *testing.T) {
+	shown, caught := map[string]bool{}, map[string]bool{}
+	for _, r := range slices.Concat(inputRows, turnRows, moveRows, handoverRows) {
+		t.Run(r.subject+"/"+r.reason, func(t *testing.T) {
+			kept, broken := found(t, r.subject, r.in)
+			for id := range strings.FieldsSeq(strings.TrimPrefix(r.kept, "-")) {
+				if !kept[id] {
+					t.Errorf("RT-%s is not shown to be kept", id)
+				}
+				shown[r.subject+" RT-"+id] = true
+			}
+			if r.kept == "-" && len(kept) > 0 {
+				t.Errorf("shown to be kept: %v", slices.Sorted(maps.Keys(kept)))
+			}
+			if diff := cmp.Diff(r.broken, strings.Join(slices.Sorted(maps.Keys(broken)), " ")); diff != "" {
+				t.Errorf("broken; want(-) got(+):\n%s", diff)
+			}
+			for id := range broken {
+				caught[r.subject+" RT-"+id] = true
+			}
+		})
+	}
+	for _, m := range Monitors() { // each clause has a row that keeps it, and one that breaks it
+		for _, id := range m.Clauses {
+			if !shown[m.Name+" "+id] {
+				t.Errorf("no row shows %s of %s kept", id, m.Name)
+			}
+			if !caught[m.Name+" "+id] {
+				t.Errorf("no row shows %s of %s broken", id, m.Name)
+			}
+		}
+	}
+}
