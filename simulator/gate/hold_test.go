@@ -72,6 +72,8 @@ func TestResetEndsEverything(t *testing.T) {
 			}
 			held.Wait()
 			g.await("the dropped request", func(r transcript.Record) bool { return r.Label == "GET /drop" })
+			// they are accepted in order: what is accepted later is not ended by Reset
+			g.await("the last one", func(r transcript.Record) bool { return strings.HasPrefix(r.Label, "GET /s") })
 			end(g)
 			n := g.log.Len()
 			for _, p := range append(idle, c) {
