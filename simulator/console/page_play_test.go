@@ -63,7 +63,8 @@ func TestPagePlay(t *testing.T) {
 	a.says(`{"type":"switch_agent","agentId":"no_such_agent"}`)
 	v.wait(heldOf + "error'))")
 	v.mind("auto") // which sends on what is held
-	if got := a.hears("error"); len(got) != 3 || !strings.Contains(got[0], `"currentAgentId":"general"`) || got[0] != got[1] {
+	if got := a.hears("error"); len(got) != 3 || !strings.Contains(got[0], `"currentAgentId":"general"`) ||
+		got[0] != got[1] {
 		t.Errorf("the program got %s", got)
 	}
 	v.saves()
