@@ -50,6 +50,7 @@ type Options struct {
 	Concurrency     int // parallel scenarios; 0: the profile's
 	Seed            int64
 	Explore         int           // random sequences to run after the features, if the protocol supports it
+	CutPoints       bool          // also cut the protocol's courses at every point, after the features
 	Shrinking       time.Duration // also bounds the search for a shorter failing sequence; 0: 15 s
 	Baseline        *verdict.Baseline
 
@@ -117,8 +118,10 @@ type run struct {
 	traces  map[string]map[string][]string // scenario id → driver → normalised transcript
 	racing  map[string]bool                // scenarios whose course depends on a race
 	notes   []reports.Note
-	env     string // why the target could not be reached
-	broken  bool   // the harness failed
+	cuts    []reports.Cuts
+	cutSel  tags.Expr // the selection of cut points
+	env     string    // why the target could not be reached
+	broken  bool      // the harness failed
 }
 
 // driverRun is the state of a run over one driver.
@@ -138,6 +141,7 @@ type driverRun struct {
 	mute  atomic.Bool // nothing at all has arrived within its limit
 	held  []held      // results of preflight, held back until something has arrived
 
+	courses    []steps.Course          // that are cut at every point
 	explored   []Planned               // placeholders for random sequences
 	bystanders []aside                 // scenarios during which the target's process exited, with their results
 	culprits   int                     // number of scenarios that ended the process alone
@@ -227,8 +231,14 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := selects(o.Tags, sel, append(slices.Clone(all), explored...)); err != nil {
+	cuts, err := courses(p, role, o.CutPoints, sel)
+	if err != nil {
 		return nil, err
+	}
+	if len(cuts) == 0 {
+		if err := selects(o.Tags, sel, append(slices.Clone(all), explored...)); err != nil {
+			return nil, err
+		}
 	}
 	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger, salt: mathrand.Uint32() & 0xffffff,
 		racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
@@ -236,7 +246,14 @@ func newRun(o Options) (*run, error) {
 	for _, p := range all {
 		r.racing[p.ID] = p.has("@race")
 	}
-	return r, r.openDrivers(all, explored, sel)
+	r.cutSel = sel
+	if err := r.openDrivers(all, explored, sel); err != nil {
+		return r, err
+	}
+	for _, d := range r.drivers {
+		d.courses = cuts
+	}
+	return r, nil
 }
 
 // openDrivers creates the drivers of a run, each with its plan.

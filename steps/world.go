@@ -68,6 +68,10 @@ type World struct {
 	Watch   func(*transcript.Record)
 	watched int // the last record shown to Watch
 
+	// Severed, if not nil, is told of the cut of a scenario in which a connection is cut on purpose.
+	Severed  Severed
+	severing *severing // nil: no connection is cut
+
 	beside   bool            // other scenarios run at the same time
 	lender   Lender          // of its slot; nil: the slot is not lent
 	turns    Lender          // of its held turns; nil: it has none, or they are not lent
@@ -163,7 +167,16 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	defer cancel()
 	o.MaxEvent = int(w.Env.Profile.Limits.MaxEvent)
 	closed := w.Env.opens(o)
-	c, err := w.Env.Driver.Open(limited, o, w.T.Append)
+	sink, cutting := driver.Sink(w.T.Append), w.severable(o.Party)
+	if cutting {
+		sink = w.severing.sink
+		w.severing.enter()
+	}
+	c, err := w.Env.Driver.Open(limited, o, sink)
+	if cutting {
+		w.severing.leave(c)
+		c = w.severing.wrap(c)
+	}
 	if err != nil {
 		closed()
 		w.cut = w.cut || ctx.Err() != nil
@@ -241,6 +254,8 @@ var errLimit = errors.New("limit")
 
 // Await blocks until a record matches. A *Miss says why none came.
 func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.Miss) {
+	ctx, seen := w.untilSevered(ctx)
+	defer seen()
 	a := w.awaiting(ctx, e)
 	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
@@ -248,6 +263,9 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	rec, err := a.run(ctx)
 	goesOn()
 	took := a.took()
+	if err != nil && w.severed() {
+		return transcript.Record{}, &verdict.Miss{Reason: errSevered.Error()}
+	}
 	if a.miss == nil && (err == nil || errors.Is(err, errLimit)) && !w.disturbed() {
 		w.Env.patience.over(waited{kind: a.kind, limit: a.limit, took: took, whole: a.within == a.limit && !a.closed,
 			came: err == nil, fenced: a.answered > 0})

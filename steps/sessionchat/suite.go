@@ -99,6 +99,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			s.World = w
 			s.bind = newCodec(w.Env.Profile, w.Target.BaseURL())
 			s.findsStrays()
+			w.Severed = s.severed
 			if idle := binding.Of(w.Env.Profile).Idle.Duration; idle > 0 {
 				w.T.Remark("", "%s%v", judge.Idle, idle)
 			}
@@ -112,6 +113,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerRefusing(sc)
 	s.registerAbsence(sc)
 	s.registerExploring(sc)
+	s.registerSevering(sc)
 }
 
 // header returns the header for every connection to the target.
