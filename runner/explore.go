@@ -176,11 +176,11 @@ func gherkin(p steps.Protocol, lines []string, marks ...string) string {
 	if len(marks) == 0 {
 		marks = p.(steps.Explorer).Explored()
 	}
-	return scenarioOf(append([]string{"@" + steps.Name(p)}, marks...), "Explored", "a random sequence", lines)
+	return featureOf(append([]string{"@" + steps.Name(p)}, marks...), "Explored", "a random sequence", lines)
 }
 
-// scenarioOf writes a scenario as a feature of its own. The first tag is that of the feature.
-func scenarioOf(marks []string, feature, name string, lines []string) string {
+// featureOf writes a scenario as a feature of its own. The first tag is that of the feature.
+func featureOf(marks []string, feature, name string, lines []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nFeature: %s\n\n  %s\n  Scenario: %s\n", marks[0], feature, strings.Join(marks[1:], " "), name)
 	last := ""

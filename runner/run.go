@@ -119,9 +119,10 @@ type run struct {
 	racing  map[string]bool                // scenarios whose course depends on a race
 	notes   []reports.Note
 	cuts    []reports.Cuts
-	cutSel  tags.Expr // the selection of cut points
-	env     string    // why the target could not be reached
-	broken  bool      // the harness failed
+	courses []steps.Course // that are cut at every point
+	cutSel  tags.Expr      // the selection of cut points
+	env     string         // why the target could not be reached
+	broken  bool           // the harness failed
 }
 
 // driverRun is the state of a run over one driver.
@@ -141,7 +142,6 @@ type driverRun struct {
 	mute  atomic.Bool // nothing at all has arrived within its limit
 	held  []held      // results of preflight, held back until something has arrived
 
-	courses    []steps.Course          // that are cut at every point
 	explored   []Planned               // placeholders for random sequences
 	bystanders []aside                 // scenarios during which the target's process exited, with their results
 	culprits   int                     // number of scenarios that ended the process alone
@@ -231,14 +231,9 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	cuts, err := courses(p, role, o.CutPoints, sel)
+	cuts, err := selected(p, role, o, sel, append(slices.Clone(all), explored...))
 	if err != nil {
 		return nil, err
-	}
-	if len(cuts) == 0 {
-		if err := selects(o.Tags, sel, append(slices.Clone(all), explored...)); err != nil {
-			return nil, err
-		}
 	}
 	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger, salt: mathrand.Uint32() & 0xffffff,
 		racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
@@ -246,14 +241,8 @@ func newRun(o Options) (*run, error) {
 	for _, p := range all {
 		r.racing[p.ID] = p.has("@race")
 	}
-	r.cutSel = sel
-	if err := r.openDrivers(all, explored, sel); err != nil {
-		return r, err
-	}
-	for _, d := range r.drivers {
-		d.courses = cuts
-	}
-	return r, nil
+	r.courses, r.cutSel = cuts, sel
+	return r, r.openDrivers(all, explored, sel)
 }
 
 // openDrivers creates the drivers of a run, each with its plan.

@@ -45,6 +45,15 @@ func courses(p steps.Protocol, role string, wanted bool, sel tags.Expr) ([]steps
 	return out, nil
 }
 
+// selected returns the courses of a run. It rejects an empty selection of scenarios, unless there are courses.
+func selected(p steps.Protocol, role string, o Options, sel tags.Expr, all []Planned) ([]steps.Course, error) {
+	cuts, err := courses(p, role, o.CutPoints, sel)
+	if err != nil || len(cuts) > 0 {
+		return cuts, err
+	}
+	return nil, selects(o.Tags, sel, all)
+}
+
 // cutTags returns the tags of a course that is cut in one way.
 func cutTags(p steps.Protocol, c steps.Course, by steps.Way) []string {
 	out := append([]string{"@" + steps.Name(p), cutTag, "@cut-" + string(by)}, c.Tags...)
@@ -56,7 +65,7 @@ func cutTags(p steps.Protocol, c steps.Course, by steps.Way) []string {
 
 // cutPoints cuts each course after each of its records, in each way.
 func (r *run) cutPoints(ctx context.Context, d *driverRun, parallel int) {
-	for _, c := range d.courses {
+	for _, c := range r.courses {
 		for _, by := range c.Ways() {
 			if r.cutSel.Match(cutTags(r.protocol, c, by)) {
 				r.cutCourse(ctx, d, c, by, parallel)
@@ -130,7 +139,7 @@ func (r *run) cutOnce(ctx context.Context, d *driverRun, pl *Planned, c steps.Co
 	at int) *steps.Result {
 	lines := slices.Concat([]string{steps.Severs(c, at, by)}, c.Lines, c.Back)
 	file := fmt.Sprintf("%s/cut.feature", steps.Name(r.protocol))
-	text := scenarioOf(pl.Tags, pl.Feature, pl.Name, lines)
+	text := featureOf(pl.Tags, pl.Feature, pl.Name, lines)
 	var got *steps.Result
 	s := &steps.Suite{Protocol: r.protocol, Env: d.envs, Severs: true,
 		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot {

@@ -257,3 +257,15 @@ func (w *World) comesBack(ctx context.Context) error {
 	}
 	return w.Severed(c.party, c.by)
 }
+
+// open opens a connection, the one to cut included.
+func (w *World) open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
+	if !w.severable(o.Party) {
+		return w.Env.Driver.Open(ctx, o, w.T.Append)
+	}
+	c := w.severing
+	c.enter()
+	conn, err := w.Env.Driver.Open(ctx, o, c.sink)
+	c.leave(conn)
+	return c.wrap(conn), err
+}

@@ -167,16 +167,7 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	defer cancel()
 	o.MaxEvent = int(w.Env.Profile.Limits.MaxEvent)
 	closed := w.Env.opens(o)
-	sink, cutting := driver.Sink(w.T.Append), w.severable(o.Party)
-	if cutting {
-		sink = w.severing.sink
-		w.severing.enter()
-	}
-	c, err := w.Env.Driver.Open(limited, o, sink)
-	if cutting {
-		w.severing.leave(c)
-		c = w.severing.wrap(c)
-	}
+	c, err := w.open(limited, o)
 	if err != nil {
 		closed()
 		w.cut = w.cut || ctx.Err() != nil
@@ -263,14 +254,13 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	rec, err := a.run(ctx)
 	goesOn()
 	took := a.took()
-	if err != nil && w.severed() {
-		return transcript.Record{}, &verdict.Miss{Reason: errSevered.Error()}
-	}
 	if a.miss == nil && (err == nil || errors.Is(err, errLimit)) && !w.disturbed() {
 		w.Env.patience.over(waited{kind: a.kind, limit: a.limit, took: took, whole: a.within == a.limit && !a.closed,
 			came: err == nil, fenced: a.answered > 0})
 	}
 	switch {
+	case err != nil && w.severed():
+		return transcript.Record{}, &verdict.Miss{Reason: errSevered.Error()}
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
 	case (a.closed || errors.Is(err, errLimit)) && w.outgrown(): // it may have come beyond the transcript's bounds

@@ -16,7 +16,8 @@ import (
 func (Protocol) Courses(string) []steps.Course {
 	return []steps.Course{{
 		ID: "chat", Name: "two sessions with whole, streamed and interrupted turns", Party: "A",
-		Tags: strings.Fields("@SC-008 @SC-013 @SC-016 @SC-016a @SC-021 @SC-023 @SC-027 @SC-028 @SC-041 @SC-050 @SC-059 @model"),
+		Tags: strings.Fields(`@SC-008 @SC-013 @SC-016 @SC-016a @SC-021 @SC-023 @SC-027 @SC-028 @SC-041 @SC-050 @SC-059
+			@model`),
 		Lines: []string{
 			`When client A chats with "red"`, `Then client A is answered by "red"`,
 			`When client A pings`, `Then client A gets a pong`,
