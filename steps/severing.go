@@ -94,7 +94,7 @@ type severing struct {
 	back    bool // the party has come back: from now on everything counts again; for the steps' goroutine
 }
 
-// Severed, if a protocol sets it, tells its steps that the connection of a party was cut, and how. It is called once,
+// Severed tells the steps of a protocol that the connection of a party was cut, and how. It is called once,
 // from the steps' goroutine, when nothing more can come over that connection.
 type Severed func(party string, by Way) error
 
