@@ -11,6 +11,7 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/internal/cut"
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
@@ -189,11 +190,8 @@ func (r *run) keepCuts(d *driverRun, c steps.Course, by steps.Way, whole cutPoin
 			sum.Count(reachedCut(p.res.Records), judgedIn(*p.res))
 			lines = append(lines, cutLine(i, records[i-1], r.redact, *p.res))
 		}
-		if broke := brokenBy(*p.res); p.res.Outcome == verdict.Failed && i > 0 {
-			for j := range broke {
-				broke[j] = strings.TrimPrefix(broke[j], "@")
-			}
-			sum.Broke = append(sum.Broke, reports.CutPoint{Record: i, Scenario: p.pl.ID, Clauses: broke})
+		if p.res.Outcome == verdict.Failed && i > 0 {
+			sum.Broke = append(sum.Broke, reports.CutPoint{Record: i, Scenario: p.pl.ID, Clauses: failedIn(*p.res)})
 		}
 		d.plan = append(d.plan, p.pl)
 		r.take(d, p.pl, *p.res)
@@ -215,6 +213,17 @@ func judgedIn(res steps.Result) bool {
 	})
 }
 
+// failedIn returns the clauses that a scenario shows to be broken; never nil.
+func failedIn(res steps.Result) []string {
+	out := []string{}
+	for _, f := range res.Failures {
+		if f.Outcome == verdict.Failed && !slices.Contains(out, f.Clause) {
+			out = append(out, f.Clause)
+		}
+	}
+	return out
+}
+
 // cutLine is one line of the picture of a course: the record, and how the scenario ended that was cut behind it.
 func cutLine(at int, rec transcript.Record, redact *transcript.Redactor, res steps.Result) string {
 	arrow := "──▶"
@@ -224,11 +233,11 @@ func cutLine(at int, rec transcript.Record, redact *transcript.Redactor, res ste
 	how := "✓"
 	switch {
 	case res.Outcome == verdict.Failed:
-		how = "✗ " + strings.Join(brokenBy(res), " ")
+		how = "✗ " + strings.Join(failedIn(res), " ")
 	case !reachedCut(res.Records):
 		how = "· not reached"
 	case !judgedIn(res):
 		how = "· not judged"
 	}
-	return fmt.Sprintf("%4d %s %s %-24s %s", at, rec.Conn, arrow, redact.String(rec.Label), how)
+	return fmt.Sprintf("%4d %s %s %-24s %s", at, rec.Conn, arrow, cut.Text(redact.String(rec.Label), 24), how)
 }
