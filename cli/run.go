@@ -29,6 +29,7 @@ type runOptions struct {
 	verbose, noColor          bool
 	concurrency, explore      int
 	exploring                 bool // --explore was given
+	cutPoints                 bool
 	seed                      int64
 }
 
@@ -123,6 +124,9 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.IntVar(&o.explore, "explore", 0,
 		"run `N` random sequences after the scenarios, and shrink the first one that "+
 			"breaks a clause; --tags @explored runs only these")
+	f.BoolVar(&o.cutPoints, "cut-points", false,
+		"after the scenarios, cut a connection after each record of a course, by reset, close and kill, and judge "+
+			"what follows; --tags @cut runs only this")
 	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
@@ -178,7 +182,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 		return nil, nil, err
 	}
 	subjects, err := subjectsOf(o.target, o.protocols, o.roles)
-	if err == nil && !o.exploring { // the selection may match only the random sequences
+	if err == nil && !o.exploring && !o.cutPoints { // the selection may match only what is drawn or cut
 		subjects, err = tagged(subjects, o.tags)
 	}
 	if err != nil {
@@ -212,7 +216,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 			Protocols: suite, Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain,
 			Role:    sub.profile.Role,
 			Drivers: drivers[i], Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency,
-			Seed: o.seed, Explore: o.explore,
+			Seed: o.seed, Explore: o.explore, CutPoints: o.cutPoints,
 			Baseline: baselines[sub.profile.Protocol], Out: o.out, Again: o.again(sub.profile.Protocol)})
 	}
 	runs, left, err = leaveOut(runs, named, func(r runner.Options) error { return missingBrowser(r.Profile) },
@@ -238,11 +242,13 @@ func (o runOptions) withoutPages(subjects []*subject, named bool) (kept []*subje
 	return kept, left
 }
 
-// checkExplore rejects --explore without a positive number or without a protocol.
+// checkExplore rejects --explore without a positive number, and it or --cut-points without a protocol.
 func (o runOptions) checkExplore() error {
 	switch {
 	case o.exploring && o.explore < 1:
 		return usagef("--explore: %d random sequences explore nothing (give 1 or more)", o.explore)
+	case o.cutPoints && o.target == "" && len(o.protocols) == 0:
+		return usagef("--cut-points: of which protocol? (name it by --protocol)")
 	case o.exploring && o.target == "" && len(o.protocols) == 0:
 		return usagef("--explore: of which protocol? (name it by --protocol)")
 	}
@@ -268,6 +274,9 @@ func (o runOptions) again(protocol string) string {
 	}
 	if o.exploring {
 		words = append(words, "--explore", strconv.Itoa(o.explore))
+	}
+	if o.cutPoints {
+		words = append(words, "--cut-points")
 	}
 	for _, name := range o.features {
 		words = append(words, "--features", shellWord(name))
@@ -299,6 +308,9 @@ func flagged(err error) error {
 	}
 	if errors.As(err, &usage) && strings.Contains(usage.Msg, "cannot be explored") {
 		return fmt.Errorf("--explore: %w", err)
+	}
+	if errors.As(err, &usage) && strings.Contains(usage.Msg, "can be cut at every point") {
+		return fmt.Errorf("--cut-points: %w", err)
 	}
 	return err
 }

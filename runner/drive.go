@@ -46,6 +46,7 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	r.again(ctx, d)
 	r.setStraysApart(d)
 	r.explore(ctx, d)
+	r.cutPoints(ctx, d, parallel)
 }
 
 // rest is the stage of all scenarios outside preflight.

@@ -173,12 +173,16 @@ func brokenBy(res steps.Result) (marks []string) {
 
 // gherkin writes a sequence as a feature. If marks is empty, the scenario gets the tags of a random sequence.
 func gherkin(p steps.Protocol, lines []string, marks ...string) string {
-	var b strings.Builder
 	if len(marks) == 0 {
 		marks = p.(steps.Explorer).Explored()
 	}
-	fmt.Fprintf(&b, "@%s\nFeature: Explored\n\n  %s\n  Scenario: a random sequence\n", steps.Name(p),
-		strings.Join(marks, " "))
+	return featureOf(append([]string{"@" + steps.Name(p)}, marks...), "Explored", "a random sequence", lines)
+}
+
+// featureOf writes a scenario as a feature of its own. The first tag is that of the feature.
+func featureOf(marks []string, feature, name string, lines []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nFeature: %s\n\n  %s\n  Scenario: %s\n", marks[0], feature, strings.Join(marks[1:], " "), name)
 	last := ""
 	for _, l := range lines {
 		keyword, text, _ := strings.Cut(l, " ")

@@ -230,7 +230,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	defer r.mu.Unlock()
 	interrupted := errors.Is(ctx.Err(), context.Canceled)
 	one := reports.Run{Protocol: steps.Name(r.protocol), Role: r.role, Target: r.describe(),
-		Environment: r.redact.String(r.env), Notes: r.notes}
+		Environment: r.redact.String(r.env), Notes: r.notes, Cuts: r.cuts}
 	if r.shared != nil {
 		one.TargetStderr = r.redact.String(cut.End(r.lastWords+r.shared.Stderr(), maxStderr))
 	}

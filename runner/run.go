@@ -51,6 +51,7 @@ type Options struct {
 	Concurrency     int // parallel scenarios; 0: the profile's
 	Seed            int64
 	Explore         int           // random sequences to run after the features, if the protocol supports it
+	CutPoints       bool          // also cut the protocol's courses at every point, after the features
 	Shrinking       time.Duration // also bounds the search for a shorter failing sequence; 0: 15 s
 	Baseline        *verdict.Baseline
 
@@ -118,8 +119,11 @@ type run struct {
 	traces  map[string]map[string][]string // scenario id → driver → normalised transcript
 	racing  map[string]bool                // scenarios whose course depends on a race
 	notes   []reports.Note
-	env     string // why the target could not be reached
-	broken  bool   // the harness failed
+	cuts    []reports.Cuts
+	courses []steps.Course // that are cut at every point
+	cutSel  tags.Expr      // the selection of cut points
+	env     string         // why the target could not be reached
+	broken  bool           // the harness failed
 }
 
 // driverRun is the state of a run over one driver.
@@ -228,7 +232,8 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := selects(o.Tags, sel, append(slices.Clone(all), explored...)); err != nil {
+	cuts, err := selected(p, role, o, sel, append(slices.Clone(all), explored...))
+	if err != nil {
 		return nil, err
 	}
 	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger, salt: mathrand.Uint32() & 0xffffff,
@@ -237,6 +242,7 @@ func newRun(o Options) (*run, error) {
 	for _, p := range all {
 		r.racing[p.ID] = p.has("@race")
 	}
+	r.courses, r.cutSel = cuts, sel
 	return r, r.openDrivers(all, explored, sel)
 }
 

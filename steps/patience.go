@@ -222,6 +222,8 @@ func (w *World) AwaitModelFor(ctx context.Context, limit time.Duration,
 	if w.disturbed() {
 		within = min(within, w.Limit(limit))
 	}
+	ctx, seen := w.untilSevered(ctx)
+	defer seen()
 	limited, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()
 	defer w.Idles()()

@@ -42,6 +42,7 @@ func expression(expr string) *regexp.Regexp {
 type handlers struct {
 	do    []reflect.Value
 	exprs []string // expression of each handler
+	world func() *World
 }
 
 // holding maps a scenario to its handlers while its steps are registered.
@@ -53,7 +54,35 @@ func (h *handlers) held(expr string, do any) any {
 	at := len(h.do)
 	h.do, h.exprs = append(h.do, f), append(h.exprs, expr)
 	return reflect.MakeFunc(f.Type(),
-		func(args []reflect.Value) []reflect.Value { return h.do[at].Call(args) }).Interface()
+		func(args []reflect.Value) []reflect.Value { return h.call(at, args) }).Interface()
+}
+
+// call runs a handler. Steps between a cut and the party's coming back do nothing, and what one that was running then
+// returns does not count.
+func (h *handlers) call(at int, args []reflect.Value) []reflect.Value {
+	cut := func() bool {
+		return h.world != nil && h.world() != nil && h.world().severed() && h.exprs[at] != comesBack
+	}
+	var out []reflect.Value
+	if !cut() {
+		out = h.do[at].Call(args)
+		if !cut() {
+			return out
+		}
+	}
+	out = nil
+	for _, t := range h.results(at) {
+		out = append(out, reflect.Zero(t))
+	}
+	return out
+}
+
+// results returns the types of what a handler returns.
+func (h *handlers) results(at int) (out []reflect.Type) {
+	for t := range h.do[at].Type().Outs() {
+		out = append(out, t)
+	}
+	return out
 }
 
 // release drops the handlers. No step may run afterwards.

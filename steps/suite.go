@@ -148,6 +148,7 @@ type Suite struct {
 	Protocol Protocol
 	Env      *Env
 	Own      bool                                               // scenarios may have raw steps (RawExpressions)
+	Severs   bool                                               // scenarios may cut a connection (Severs)
 	Begin    func(ctx context.Context, sc *godog.Scenario) Slot // called concurrently
 	Done     func(Result)                                       // called concurrently, once per scenario
 }
@@ -172,11 +173,15 @@ func (s *Suite) Initialize(sc *godog.ScenarioContext) { s.initialize(sc) }
 
 func (s *Suite) initialize(sc *godog.ScenarioContext) *scenario {
 	r := &scenario{s: s, handlers: &handlers{}}
+	r.handlers.world = func() *World { return r.world }
 	sc.Before(r.before)
 	holding.Store(sc, r.handlers)
 	s.Protocol.Register(sc, func() *World { return r.world })
 	if s.Own {
 		registerRaw(sc, func() *World { return r.world })
+	}
+	if s.Severs {
+		registerSevering(sc, func() *World { return r.world })
 	}
 	holding.Delete(sc)
 	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {

@@ -68,6 +68,10 @@ type World struct {
 	Watch   func(*transcript.Record)
 	watched int // the last record shown to Watch
 
+	// Severed, if not nil, is told of the cut of a scenario in which a connection is cut on purpose.
+	Severed  Severed
+	severing *severing // nil: no connection is cut
+
 	beside   bool            // other scenarios run at the same time
 	lender   Lender          // of its slot; nil: the slot is not lent
 	turns    Lender          // of its held turns; nil: it has none, or they are not lent
@@ -163,7 +167,7 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	defer cancel()
 	o.MaxEvent = int(w.Env.Profile.Limits.MaxEvent)
 	closed := w.Env.opens(o)
-	c, err := w.Env.Driver.Open(limited, o, w.T.Append)
+	c, err := w.open(limited, o)
 	if err != nil {
 		closed()
 		w.cut = w.cut || ctx.Err() != nil
@@ -241,6 +245,8 @@ var errLimit = errors.New("limit")
 
 // Await blocks until a record matches. A *Miss says why none came.
 func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.Miss) {
+	ctx, seen := w.untilSevered(ctx)
+	defer seen()
 	a := w.awaiting(ctx, e)
 	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
 	defer cancel()
@@ -253,6 +259,8 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 			came: err == nil, fenced: a.answered > 0})
 	}
 	switch {
+	case err != nil && w.severed():
+		return transcript.Record{}, &verdict.Miss{Reason: errSevered.Error()}
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
 	case (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0: // it may have come beyond the transcript's bounds

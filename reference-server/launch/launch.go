@@ -242,8 +242,17 @@ func (ts Targets) MutantProfile(kinds target.Kinds, protocol, role string) *targ
 }
 
 // Mutants returns the mutants of the bundled target of a protocol's role, ready to run; none if there is no such
-// target.
+// target. Those that only a cut finds are left out: CutMutants has them.
 func (ts Targets) Mutants(kinds target.Kinds, protocol, role string) []runner.Mutant {
+	return ts.mutants(kinds, protocol, role, false)
+}
+
+// CutMutants returns the mutants that only a connection cut at some point of a course finds.
+func (ts Targets) CutMutants(kinds target.Kinds, protocol, role string) []runner.Mutant {
+	return ts.mutants(kinds, protocol, role, true)
+}
+
+func (ts Targets) mutants(kinds target.Kinds, protocol, role string, cut bool) []runner.Mutant {
 	r := ts.Find(protocol).Role(role)
 	kind, known := kinds.Find(protocol)
 	if r == nil || r.Mutants == nil || !known {
@@ -251,6 +260,9 @@ func (ts Targets) Mutants(kinds target.Kinds, protocol, role string) []runner.Mu
 	}
 	var out []runner.Mutant
 	for _, m := range r.Mutants() {
+		if m.Cut != cut {
+			continue
+		}
 		drivers := kind.Drivers[:1]
 		if len(m.Transports) == 1 {
 			drivers = m.Transports

@@ -80,6 +80,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			w.T.Remark("", "%s%s", judge.CodeAt, s.wire.Fields.ErrorCode)
 			w.T.Remark("", "%s%s", judge.CodesAt, pointers(s.wire.Fields.ResultCode))
 			w.AtEnd(s.close)
+			w.Severed = s.severed
 		}
 		return ctx, nil
 	})

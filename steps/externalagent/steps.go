@@ -79,6 +79,7 @@ func (s *suite) sessionSteps() []step {
 			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, false) })},
 		{`^agent (\w+) makes a call, ends the session and starts another without waiting$`,
 			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, true) })},
+		{`^agent (\w+) resynchronises, or starts a session$`, s.by(s.resyncs)},
 		{`^whether agent (\w+)'s session has survived is recorded$`, s.by(s.returnNoted)},
 		{`^the course of a session is known$`, s.firstStateKnown},
 		{`^agent (\w+) leaves traces of every kind$`, s.by(s.leavesTraces)},

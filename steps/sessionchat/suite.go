@@ -103,6 +103,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			s.World = w
 			s.bind = newCodec(w.Env.Profile, w.Target.BaseURL())
 			s.findsStrays()
+			w.Severed = s.severed
 			if idle := binding.Of(w.Env.Profile).Idle.Duration; idle > 0 {
 				w.T.Remark("", "%s%v", judge.Idle, idle)
 			}
@@ -116,6 +117,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerRefusing(sc)
 	s.registerAbsence(sc)
 	s.registerExploring(sc)
+	s.registerSevering(sc)
 }
 
 // header returns the header for every connection to the target.

@@ -1,0 +1,8 @@
+package mutants
+
+// cutFaults show only if the connection of an agent ends at one point, and the agent then comes back.
+var cutFaults = map[string]fault{
+	"end-after-a-message-loses-snapshots": likeRelay("end-after-a-message-loses-snapshots"),
+	"end-after-the-start-loses-snapshots": likeRelay("end-after-the-start-loses-snapshots"),
+	"end-after-a-call-loses-snapshots":    likeRelay("end-after-a-call-loses-snapshots"),
+}

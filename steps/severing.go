@@ -1,0 +1,271 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cucumber/godog"
+
+	"parley/driver"
+	"parley/internal/deadline"
+	"parley/target"
+	"parley/transcript"
+)
+
+// Severer is an optional interface of protocols whose connections can be cut at every point of a course.
+type Severer interface {
+	// Courses returns the courses for targets of a role; none if the source promises nothing to a party that comes back.
+	Courses(role string) []Course
+}
+
+// Course is what parties do until the connection of one of them is cut, and what is judged once that is back.
+type Course struct {
+	ID    string   // short, in kebab case, unique within its protocol
+	Name  string   // for people
+	Party string   // whose connection is cut: its first one in the scenario
+	Lines []string // up to the cut, as Gherkin with keywords; none is judged once the connection is cut
+	Back  []string // after the cut, beginning with ComesBack
+	Tags  []string // the clauses that are judged, and what the course needs
+	Only  []Way    // the ways in which the connection is cut; nil: all
+}
+
+// Ways returns the ways in which the connection of the course is cut.
+func (c Course) Ways() []Way {
+	if c.Only != nil {
+		return c.Only
+	}
+	return []Way{ByReset, ByClose, ByKill}
+}
+
+// Way is how a connection is cut.
+type Way string
+
+// The ways.
+const (
+	ByReset Way = "reset" // the transport is dropped
+	ByClose Way = "close" // the party closes it, with a closing handshake if the transport has one
+	ByKill  Way = "kill"  // the target's process is killed and started again
+)
+
+// ComesBack is the first line behind a cut. It waits until the connection is cut, so that a scenario whose course
+// ended before has not been tested.
+const ComesBack = "When the cut has happened"
+
+const (
+	severs    = `^the connection of (\w+) is cut after its record (\d+) by (reset|close|kill)$`
+	comesBack = `^the cut has happened$`
+)
+
+// Severs returns the first line of a scenario in which a party's connection is cut after a record, counted from 1; 0
+// cuts it at the end of the course.
+func Severs(c Course, record int, by Way) string {
+	return fmt.Sprintf("Given the connection of %s is cut after its record %d by %s", c.Party, record, by)
+}
+
+// Counts reports whether a record counts as one of a party's connection.
+func Counts(r *transcript.Record, party string) bool {
+	return r.Conn == party && r.Kind != transcript.Remark
+}
+
+// SeveredAt is the beginning of the remark that is recorded when a connection is cut.
+const SeveredAt = "cut after record "
+
+var errSevered = errors.New("the connection was cut on purpose")
+
+// severing is a cut that a scenario waits for.
+type severing struct {
+	w     *World
+	party string
+	at    int
+	by    Way
+
+	mu      sync.Mutex
+	conn    driver.Conn
+	seen    int  // records of the party's connection
+	busy    int  // sends and openings in progress: what was sent is known before the cut
+	due     bool // the record has been seen
+	firedAt bool
+	fired   chan struct{} // closed when the connection is about to be cut
+	done    chan struct{} // closed when it has been cut, and err is set
+	err     error
+	back    bool // the party has come back: from now on everything counts again; for the steps' goroutine
+}
+
+// Severed tells the steps of a protocol that the connection of a party was cut, and how. It is called once,
+// from the steps' goroutine, when nothing more can come over that connection.
+type Severed func(party string, by Way) error
+
+// registerSevering registers the two steps of scenarios in which a connection is cut.
+func registerSevering(sc *godog.ScenarioContext, world func() *World) {
+	Step(sc, severs, func(party string, at int, by string) error {
+		w := world()
+		w.severing = &severing{w: w, party: party, at: at, by: Way(by), fired: make(chan struct{}),
+			done: make(chan struct{})}
+		return nil
+	})
+	Step(sc, comesBack, func(ctx context.Context) error { return world().comesBack(ctx) })
+}
+
+// severed reports whether the connection has been cut, and the party is not back yet.
+func (w *World) severed() bool {
+	c := w.severing
+	if c == nil || c.back {
+		return false
+	}
+	select {
+	case <-c.fired:
+		return true
+	default:
+		return false
+	}
+}
+
+// untilSevered returns a context that also ends with the cut.
+func (w *World) untilSevered(ctx context.Context) (context.Context, func()) {
+	c := w.severing
+	if c == nil || c.back {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-c.fired:
+			cancel(errSevered)
+		case <-over:
+		}
+	})
+	return ctx, func() { close(over); watch.Wait(); cancel(nil) }
+}
+
+// sink is the sink of a party's connection, which counts its records.
+func (c *severing) sink(r transcript.Record) int {
+	n := c.w.T.Append(r)
+	if !Counts(&r, c.party) || r.Late {
+		return n
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen++
+	if c.seen == c.at {
+		c.due = true
+	}
+	c.fire()
+	return n
+}
+
+// fire cuts the connection if that is due. The caller holds c.mu.
+func (c *severing) fire() {
+	if !c.due || c.busy > 0 || c.firedAt || c.conn == nil {
+		return
+	}
+	c.firedAt = true
+	c.w.T.Remark(c.party, SeveredAt+"%d of this connection, by %s", c.seen, c.by)
+	close(c.fired)
+	go c.cut(c.conn)
+}
+
+func (c *severing) cut(conn driver.Conn) {
+	defer close(c.done)
+	how := driver.Reset
+	if c.by == ByClose {
+		how = driver.Graceful
+	}
+	if c.by == ByKill {
+		ctx, cancel := deadline.WithLimit(context.Background(), time.Minute)
+		defer cancel()
+		c.err = c.w.Target.Restart(ctx, true)
+	}
+	_ = conn.Close(how) // after a kill it has ended already
+}
+
+// enter notes that a send or an opening begins; leave, that it is over.
+func (c *severing) enter() { c.mu.Lock(); c.busy++; c.mu.Unlock() }
+
+func (c *severing) leave(opened driver.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy--
+	if opened != nil {
+		c.conn = opened
+	}
+	c.fire()
+}
+
+// severable is the connection that will be cut.
+type severable struct {
+	driver.Conn
+	c *severing
+}
+
+// wrap returns a connection that reports its sends; nil for nil.
+func (c *severing) wrap(conn driver.Conn) driver.Conn {
+	if conn == nil {
+		return nil
+	}
+	return &severable{conn, c}
+}
+
+func (s *severable) Send(ctx context.Context, m driver.Message) (int, error) {
+	s.c.enter()
+	defer s.c.leave(nil)
+	return s.Conn.Send(ctx, m)
+}
+
+// severable reports whether the connection that a party is about to open is the one to cut: its first.
+func (w *World) severable(party string) bool {
+	c := w.severing
+	return c != nil && c.party == party && c.conn == nil && !c.back
+}
+
+// comesBack waits for the cut, and hands the connection over to the protocol as lost.
+func (w *World) comesBack(ctx context.Context) error {
+	c := w.severing
+	c.mu.Lock()
+	if c.at == 0 {
+		c.due = true
+	}
+	c.fire()
+	happened, seen := c.firedAt, c.seen
+	if !happened {
+		c.conn = nil // not later either
+	}
+	c.mu.Unlock()
+	if !happened {
+		c.back = true
+		return NotTestedf("the cut did not happen: the connection of %s had %d records, and it was to be cut after %d",
+			c.party, seen, c.at)
+	}
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		return NotTestedf("the connection of %s could not be cut: %v", c.party, context.Cause(ctx))
+	}
+	c.back = true
+	var missing *target.NotDeclaredError
+	switch {
+	case errors.As(c.err, &missing):
+		return NotTestedf("%v", c.err)
+	case c.err != nil:
+		return NotTestedf("the target could not be killed and started again: %v", c.err)
+	case w.Severed == nil:
+		return nil
+	}
+	return w.Severed(c.party, c.by)
+}
+
+// open opens a connection, the one to cut included.
+func (w *World) open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
+	if !w.severable(o.Party) {
+		return w.Env.Driver.Open(ctx, o, w.T.Append)
+	}
+	c := w.severing
+	c.enter()
+	conn, err := w.Env.Driver.Open(ctx, o, c.sink)
+	c.leave(conn)
+	return c.wrap(conn), err
+}

@@ -1,0 +1,91 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"parley/driver"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// cutWorld returns a world with a connected party A that is to be cut after a record.
+func cutWorld(t *testing.T, at int) (*World, driver.Conn) {
+	w := world(t, false, "@AS-001")
+	w.severing = &severing{w: w, party: "A", at: at, by: ByReset, fired: make(chan struct{}), done: make(chan struct{})}
+	c, err := w.Open(context.Background(), driver.OpenOptions{Party: "A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, c
+}
+
+func wrong() verdict.Finding {
+	return verdict.Finding{Clauses: []string{"AS-001"}, Expected: "one thing", Observed: "another"}
+}
+
+func TestCutHappens(t *testing.T) {
+	w, c := cutWorld(t, 2) // the opening is record 1
+	if w.severed() {
+		t.Fatal("cut before its record")
+	}
+	if _, err := c.Send(context.Background(), driver.Message{Label: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	if !w.severed() {
+		t.Fatal("not cut after its record")
+	}
+	if w.judge([]verdict.Finding{wrong()}); len(w.failures) > 0 {
+		t.Errorf("judged between the cut and the party's coming back: %+v", w.failures)
+	}
+	told := ""
+	w.Severed = func(party string, by Way) error { told = party + " by " + string(by); return nil }
+	if err := w.comesBack(context.Background()); err != nil || told != "A by reset" || w.severed() {
+		t.Errorf("err %v, told %q, severed %v", err, told, w.severed())
+	}
+	if w.judge([]verdict.Finding{wrong()}); len(w.failures) != 1 {
+		t.Errorf("not judged once the party is back: %+v", w.failures)
+	}
+}
+
+func TestCutAtTheEnd(t *testing.T) {
+	w, _ := cutWorld(t, 0)
+	if w.severed() {
+		t.Fatal("cut before the end")
+	}
+	if err := w.comesBack(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCutDoesNotHappen(t *testing.T) {
+	w, c := cutWorld(t, 3)
+	var none *NotTestedError
+	if err := w.comesBack(context.Background()); !errors.As(err, &none) {
+		t.Fatalf("a cut that did not happen gives %v", err)
+	}
+	for range 3 {
+		if _, err := c.Send(context.Background(), driver.Message{Label: "late"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.severed() {
+		t.Error("cut after the course")
+	}
+}
+
+// TestCutEndsWaits: a wait in progress ends with the cut, and is no late one.
+func TestCutEndsWaits(t *testing.T) {
+	w, c := cutWorld(t, 2)
+	go func() { _, _ = c.Send(context.Background(), driver.Message{Label: "hello"}) }()
+	_, miss := w.Await(context.Background(), Wait{Conn: "B", Match: nothing})
+	if miss == nil || miss.Late || w.late > 0 || w.cut {
+		t.Errorf("miss %+v, late %d, cut off %v", miss, w.late, w.cut)
+	}
+	if err := w.comesBack(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func nothing(*transcript.Record) bool { return false }
