@@ -159,6 +159,9 @@ func document(b *book, r verdict.Row) string {
 }
 
 func observed(how string) string {
+	if rest, ok := strings.CutPrefix(how, "passive"); ok {
+		return observed("wire"+rest) + ", also in traffic that others cause"
+	}
 	if words, ok := observedWords[how]; ok {
 		return words
 	}

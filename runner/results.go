@@ -1,13 +1,11 @@
 package runner
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,7 +16,6 @@ import (
 
 	"parley/driver/r3labs"
 	"parley/internal/cut"
-	"parley/recording"
 	"parley/reports"
 	"parley/steps"
 	"parley/transcript"
@@ -145,25 +142,6 @@ func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
 		return nil, err
 	}
 	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
-}
-
-// writeRecording writes the records of a scenario to a file as a recording.
-func writeRecording(out, rel string, h recording.Header, records []transcript.Record,
-	redact *transcript.Redactor) (*reports.Transcript, error) {
-	f, err := os.OpenFile(filepath.Join(out, rel), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.New()
-	buffered := bufio.NewWriter(io.MultiWriter(f, sum))
-	w, err := recording.NewWriter(buffered, h, redact)
-	if err == nil {
-		err = w.Add(records...)
-	}
-	if err = errors.Join(err, buffered.Flush(), f.Close()); err != nil {
-		return nil, err
-	}
-	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
 // maxEvidence bounds each evidence file, since the target determines the size of a page.

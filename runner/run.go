@@ -25,7 +25,6 @@ import (
 	"parley/internal/deadline"
 	"parley/llm"
 	"parley/llm/stub"
-	"parley/recording"
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
@@ -383,22 +382,6 @@ func (r *run) all(ctx context.Context) {
 	}
 	wg.Wait()
 	r.settle(ctx, each)
-}
-
-// writeRecording writes the recording of a scenario, of which its transcript is the view for people, with secrets
-// redacted.
-func (r *run) writeRecording(d *driverRun, pl Planned, records []transcript.Record) *reports.Transcript {
-	if r.o.Out == "" || len(records) == 0 {
-		return nil
-	}
-	rel := filepath.Join("transcripts", d.name+"-"+r.roleName()+pl.ID+".jsonl")
-	t, err := writeRecording(r.o.Out, rel, recording.Header{Protocol: r.o.Profile.Protocol, Role: r.o.Profile.Role,
-		Driver: d.name, By: "parley " + r.o.Protocols.Version}, records, r.redact)
-	if err != nil {
-		r.notWritten("recording", err)
-		return nil
-	}
-	return t
 }
 
 // writeTranscript writes the transcript of a scenario, with secrets redacted.
