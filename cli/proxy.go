@@ -36,6 +36,7 @@ type proxyOptions struct {
 	insecure, open       bool
 	strict, verbose      bool
 	noColor              bool
+	recording            string
 	command              []string
 }
 
@@ -102,6 +103,7 @@ func (o *proxyOptions) declare(c *cobra.Command) {
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
+	f.StringVar(&o.recording, "record", "", "write what passes to `FILE` as a recording, message by message")
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
@@ -123,6 +125,10 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		s = &streams{In: s.In, Out: s.Err, Err: s.Err, OutTTY: s.ErrTTY, ErrTTY: s.ErrTTY, OutWidth: s.ErrWidth,
 			ErrWidth: s.ErrWidth, Color: s.Color, pipe: s.Out}
 	}
+	recorded, err := o.record(&opts)
+	if err != nil {
+		return err
+	}
 	o.announce(opts, collect, s)
 	live := newLiveView(s, len(opts.Roles) > 1)
 	opts.Found, opts.Event = live.found, live.event
@@ -142,6 +148,7 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		err = o.stand(ctx, opts, s, live)
 	}
 	live.stop()
+	err = errors.Join(err, recorded())
 	var start *target.StartError
 	if errors.As(err, &start) {
 		return err
