@@ -27,7 +27,8 @@ func TestProxyRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec, err := recording.Read(bytes.NewReader(text))
-	if err != nil || rec.Torn || rec.Header.Protocol != "session-chat" || rec.Header.URL != server || !rec.Header.Redacted ||
+	if err != nil || rec.Torn || rec.Header.Protocol != "session-chat" || rec.Header.URL != server ||
+		!rec.Header.Redacted ||
 		len(rec.Records) < 4 || !bytes.Contains(text, []byte(`\"content\":\"hi\"`)) {
 		t.Errorf("%v %+v\n%s", err, rec.Header, text)
 	}
@@ -39,7 +40,8 @@ func TestProxyRecord(t *testing.T) {
 		t.Errorf("its replay: exit %d\n%s%s", code, &out, &said)
 	}
 	again := startProxy(t, args...)
-	if _, code := again.end(); code != 2 || !strings.Contains(again.errors(), "--record: "+file+" exists (name another file)") {
+	if _, code := again.end(); code != 2 ||
+		!strings.Contains(again.errors(), "--record: "+file+" exists (name another file)") {
 		t.Errorf("a file that is there: exit %d %s", code, again.errors())
 	}
 	if kept, err := os.ReadFile(file); err != nil || !bytes.Equal(kept, text) {

@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"bufio"
 	"io"
 	"net"
 	"net/http"
@@ -8,7 +9,7 @@ import (
 	"testing"
 )
 
-// answering returns the URL of a server that answers each connection with some bytes, and says when the client has
+// answering returns the URL of a server that answers the first request with some bytes, and says when the client has
 // closed it.
 func answering(t *testing.T, bytes string) (url string, ended <-chan struct{}) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -23,8 +24,12 @@ func answering(t *testing.T, bytes string) (url string, ended <-chan struct{}) {
 			return
 		}
 		defer c.Close()
+		in := bufio.NewReader(c)
+		if _, err := http.ReadRequest(in); err != nil {
+			return
+		}
 		_, _ = io.WriteString(c, bytes)
-		_, _ = io.Copy(io.Discard, c)
+		_, _ = io.Copy(io.Discard, in)
 		over <- struct{}{}
 	}()
 	return "http://" + l.Addr().String(), over
