@@ -23,6 +23,9 @@ RACY = ^TestFeatures$$/^(agent-select|session-chat|session-runtime|external-agen
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
+# Tests of memory, with much in it: in `make test` without the race detector.
+MUCH = ^(TestThirtyMinutes|TestBounded)$$
+
 # What `make quick` leaves out beside the suites: whatever runs a program.
 LONG = ^Test(Script|Init.*)$$
 
@@ -49,11 +52,11 @@ test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race det
 unraced:
 	GOGC=400 $(GO) test -vet=off -p 4 -parallel 6 -timeout 30m $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=400 $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)' .
-	$(GO) test -vet=off -run '^TestThirtyMinutes$$' ./simulator
+	$(GO) test -vet=off -run '$(MUCH)' ./simulator ./simulator/proxy
 	$(OWN)
 
 raced:
-	GOGC=400 $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m -skip '^TestThirtyMinutes$$' $(CONCURRENT)
+	GOGC=400 $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m -skip '$(MUCH)' $(CONCURRENT)
 	GOGC=400 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
 
 test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be

@@ -207,7 +207,8 @@ func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func TestPipeReaderGone(t *testing.T) {
 	o := options(t, "session-runtime", "")
 	collecting(t, &o, "")
-	code, err := proxy.Pipe(bounded(t), o, proxy.PipeOptions{Command: []string{"yes"}, In: strings.NewReader(""),
+	command := []string{"sh", "-c", "while :; do echo y || exit 1; done"}
+	code, err := proxy.Pipe(bounded(t), o, proxy.PipeOptions{Command: command, In: strings.NewReader(""),
 		Out: broken{}, Err: io.Discard})
 	if err != nil || code == 0 {
 		t.Errorf("exit %d, %v", code, err)
