@@ -27,30 +27,39 @@ func TestRoles(t *testing.T) {
 		reason, target, protocols, roles string
 		want, err                        string // protocols and roles; part of the error
 	}{
-		{"none: the default ones", "", "", "", "agent-select agent-client session-chat session-runtime external-agent/host", ""},
-		{"others keep their roles", "", "", "relay", "agent-select agent-client session-chat session-runtime external-agent/relay", ""},
-		{"none of external-agent", "", "", "server", "agent-select agent-client session-chat session-runtime external-agent/host", ""},
+		{"none: the default ones", "", "", "", "agent-select agent-client session-chat session-runtime external-agent/host",
+			""},
+		{"others keep their roles", "", "", "relay",
+			"agent-select agent-client session-chat session-runtime external-agent/relay", ""},
+		{"none of external-agent", "", "", "server",
+			"agent-select agent-client session-chat session-runtime external-agent/host", ""},
 		{"several", "", ea, "agent host agent", "external-agent/agent external-agent/host", ""},
 		{"all", "", ea, "all", "external-agent/host external-agent/relay external-agent/agent", ""},
 		{"all roles of a protocol with one", "", "session-chat", "all", "session-chat", ""},
-		{"misspelt", "", ea, "rellay", "", `--role: no role "rellay" of external-agent (did you mean "relay"? known: host, relay, agent, all)`},
+		{"misspelt", "", ea, "rellay", "",
+			`--role: no role "rellay" of external-agent (did you mean "relay"? known: host, relay, agent, all)`},
 		{"of another protocol", "", "session-chat", "relay", "", `--role: no role "relay" of session-chat (known: server)`},
 		{"empty", "", ea, "host,", "", `--role: no role "" of external-agent (known: host, relay, agent, all)`},
 
 		{"a URL", url, ea, "", "external-agent/host", ""},
 		{"a URL with a role", ws, ea, "relay", "external-agent/relay", ""},
-		{"a URL, two roles", url, ea, "host relay", "", "--role: a target has one role at a time, and here are host, relay (choose one)"},
+		{"a URL, two roles", url, ea, "host relay", "",
+			"--role: a target has one role at a time, and here are host, relay (choose one)"},
 		{"a URL with all roles", url, "session-chat", "all", "session-chat", ""},
-		{"a URL of an agent", url, ea, "agent", "", "--role agent: it connects to the harness, and has no URL (give a profile with a command that starts it, " +
-			"or with external-agent.agent.listen, to which it connects by itself: parley init --protocol external-agent --role agent writes one)"},
+		{"a URL of an agent", url, ea, "agent", "",
+			"--role agent: it connects to the harness, and has no URL (give a profile with a command that starts it, " +
+				"or with external-agent.agent.listen, to which it connects by itself: parley init --protocol external-agent " +
+				"--role agent writes one)"},
 		{"a URL of another protocol", url, "", "host", "", `--role: no role "host" of agent-select (known: server)`},
 
 		{"a file", relay, "", "", "external-agent/relay", ""},
 		{"a file, and its role", relay, "", "relay", "external-agent/relay", ""},
 		{"a file, and another role", relay, ea, "host", "external-agent/host", ""},
-		{"a file, all roles", relay, "", "all", "", "--role: a target has one role at a time, and here are host, relay, agent (choose one)"},
-		{"a file, and an impossible role", relay, "", "agent", "", "--role agent: " + relay + ": nothing to test (give a command that starts the agent, " +
-			"or external-agent.agent.listen, to which it connects by itself)"},
+		{"a file, all roles", relay, "", "all", "",
+			"--role: a target has one role at a time, and here are host, relay, agent (choose one)"},
+		{"a file, and an impossible role", relay, "", "agent", "",
+			"--role agent: " + relay + ": nothing to test (give a command that starts the agent, " +
+				"or external-agent.agent.listen, to which it connects by itself)"},
 		{"an agent's command as a host", agent, "", "host", "external-agent/host", ""},
 		{"an agent that connects by itself, as a host", waits, "", "host", "", "--role host: " + waits +
 			": nothing to test (give the url of a running target, or a command that starts one)"},
@@ -108,7 +117,9 @@ func TestElsewhere(t *testing.T) {
 		{nil, "@EA-026", "--tags: @EA-026 selects no scenario of external-agent in the role host (of --role agent it does)"},
 		{[]string{"all"}, "@EA-026", "agent"},
 		{[]string{"all"}, "@EA-017", "host relay agent"},
-		{[]string{"agent"}, "@EA-017 and @host", "--tags: @EA-017 and @host selects no scenario of external-agent in the role agent (of --role host or relay it does)"},
+		{[]string{"agent"}, "@EA-017 and @host",
+			"--tags: @EA-017 and @host selects no scenario of external-agent in the role agent (of --role host or relay it " +
+				"does)"},
 		{nil, "@EA-999", "host"}, // the run rejects it
 	} {
 		all, err := subjectsOf("", []string{"external-agent"}, tt.roles)

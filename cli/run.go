@@ -38,8 +38,8 @@ func runCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Judge a target: the bundled ones, or yours",
-		Long: `Judge a target by the suite. Without --target, parley run judges the bundled targets, one per protocol and up to
-two at once; --protocol chooses among them. A profile names the protocol of its target; a URL is judged as ` +
+		Long: `Judge a target by the suite. Without --target, parley run judges the bundled targets, one per protocol and
+up to two at once; --protocol chooses among them. A profile names the protocol of its target; a URL is judged as ` +
 			suite.Kinds()[0].Protocol + ` unless --protocol says otherwise.
 
 ` + aboutKinds() + `

@@ -14,7 +14,8 @@ import (
 func TestRemember(t *testing.T) {
 	var seen *http.Request
 	at := &net.TCPAddr{Port: 8443}
-	srv := httptest.NewServer(remember("s3cret", at, false, guard("s3cret", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }))))
+	srv := httptest.NewServer(remember("s3cret", at, false, guard("s3cret",
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }))))
 	defer srv.Close()
 	jar, err := cookiejar.New(nil)
 	if err != nil {

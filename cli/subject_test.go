@@ -33,13 +33,16 @@ func TestSubjectsOf(t *testing.T) {
 		{"some of them, in the requested order", "", "session-chat agent-select session-chat", "session-chat agent-select",
 			""},
 		{"an unknown protocol", "", "agent-select session-chta", "",
-			`--protocol: unknown protocol "session-chta" (did you mean "session-chat"? known: agent-client, agent-select, external-agent, session-chat, session-runtime)`},
+			`--protocol: unknown protocol "session-chta" (did you mean "session-chat"? known: agent-client, agent-select, ` +
+				`external-agent, session-chat, session-runtime)`},
 		{"a URL", url, "", "agent-select", ""},
 		{"a URL of a protocol", url, "session-chat", "session-chat", ""},
 		{"a URL of one protocol named twice", url, "session-chat session-chat", "session-chat", ""},
 		{"a URL of two protocols", url, "session-chat agent-select", "",
 			"--protocol: a URL is judged by one protocol at a time, and here are session-chat, agent-select (choose one)"},
-		{"a URL, an unknown one", url, "x", "", `--protocol: unknown protocol "x" (known: agent-client, agent-select, external-agent, session-chat, session-runtime)`},
+		{"a URL, an unknown one", url, "x", "",
+			`--protocol: unknown protocol "x" (known: agent-client, agent-select, external-agent, session-chat, ` +
+				`session-runtime)`},
 		{"a file", file, "", "session-chat", ""},
 		{"a file and its protocol", file, "session-chat", "session-chat", ""},
 		{"a file and another protocol", file, "agent-select", "",
@@ -49,9 +52,11 @@ func TestSubjectsOf(t *testing.T) {
 		{"a folder, and its protocol", folder, "agent-client agent-client", "agent-client", ""},
 		{"the file of a page", page, "", "agent-client", ""},
 		{"the URL of the file", "file://" + filepath.ToSlash(page), "", "agent-client", ""},
-		{"a folder without a page", empty, "", "", "--target: " + empty + ": the folder has no index.html (build the page first, or name its file)"},
+		{"a folder without a page", empty, "", "", "--target: " + empty +
+			": the folder has no index.html (build the page first, or name its file)"},
 		{"a page of another protocol", folder, "agent-select", "",
-			"--protocol agent-select: " + folder + " is a page, which speaks agent-client (leave --protocol out, or give another --target)"},
+			"--protocol agent-select: " + folder +
+				" is a page, which speaks agent-client (leave --protocol out, or give another --target)"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			subjects, err := subjectsOf(tt.target, strings.Fields(tt.protocols), nil)

@@ -16,8 +16,8 @@
 //
 //  1. A text without directives is answered by "ok".
 //  2. Several directives in one text are carried out in order, each from the second on starting a new line. Directives
-//     in lines before the last line with directives are left out if they carry another nonce: some targets join the text
-//     of an aborted turn with that of the next one.
+//     in lines before the last line with directives are left out if they carry another nonce: some targets join the
+//     text of an aborted turn with that of the next one.
 //  3. A tool directive ends the answer at its call. Every tool result after the user text, counted by call id, answers
 //     one tool directive: the next request continues after the last one answered. The answer says so first, unless a
 //     fail directive comes next, so that a failure after a result keeps its HTTP status.

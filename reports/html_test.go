@@ -110,8 +110,10 @@ func hostile() *Results {
 // TestHTMLEscapesTheWire: whatever a target sends, the page has only its own script and elements, and shows the text
 // as text.
 func TestHTMLEscapesTheWire(t *testing.T) {
-	ours := strings.Fields("html head meta title style body header div p h1 span ul li dl dt dd main section h2 nav a b h3 h4 pre " +
-		"table thead tbody tr th td svg rect article details summary form label select option input output ol code script img")
+	ours := strings.Fields("html head meta title style body header div p h1 span ul li dl dt dd main section h2 nav " +
+		"a b h3 h4 pre " +
+		"table thead tbody tr th td svg rect article details summary form label select option input output ol code " +
+		"script img")
 	for name, r := range map[string]*Results{"sample": sample(), "hostile": hostile()} {
 		doc := parseHTML(t, r)
 		for _, e := range elements(doc, "") {

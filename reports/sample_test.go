@@ -96,7 +96,8 @@ func sampleClauses() []Clause {
 		clause("AS-066", verdict.May, "3.4", "A target may offer agents of a project beside those of the user.",
 			verdict.NotApplicable, "capability project-agents is not declared"),
 		clause("AS-080", verdict.Must, "4.1",
-			"agentId must match [a-z0-9_-]+ in full: nothing is trimmed, folded or decoded before it is compared, whatever a form handler would do.", verdict.Failed, ""),
+			"agentId must match [a-z0-9_-]+ in full: nothing is trimmed, folded or decoded before it is compared, whatever "+
+				"a form handler would do.", verdict.Failed, ""),
 		clause("AS-085", verdict.Must, "4.2", "The error that answers a switch carries an errorCode.", verdict.Failed, ""),
 		clause("AS-091", verdict.Must, "4.3", "An unknown sessionId is answered with session_not_found.", verdict.NotTested,
 			"a fence on client B failed"),
@@ -144,9 +145,11 @@ func sampleScenarios() []Scenario {
 	list[8].Failures = []Failure{{
 		Clause: "AS-085", Level: verdict.Must, Section: "4.2", Text: "The error that answers a switch carries an errorCode.",
 		Expected: `error with an errorCode`, Observed: "error " + nasty, Monitor: "errors-have-codes",
-		At:    "client A, record 9, +3.1 ms",
-		Diff:  "  map[string]any{\n- \t\"errorCode\": string(\"agent_not_found\"),\n  \t\"message\":   string(\"切换失败，目标主代理不存在，请检查后重试\"),\n+ \t\"raw\":       " + nasty + ",\n  }\n",
-		Again: "parley run --protocol agent-select --target my.yaml --driver sse --tags '@AS-085 and not @slow' --seed 42 --out parley-results",
+		At: "client A, record 9, +3.1 ms",
+		Diff: "  map[string]any{\n- \t\"errorCode\": string(\"agent_not_found\"),\n  \t\"message\":   " +
+			"string(\"切换失败，目标主代理不存在，请检查后重试\"),\n+ \t\"raw\":       " + nasty + ",\n  }\n",
+		Again: "parley run --protocol agent-select --target my.yaml --driver sse --tags '@AS-085 and not @slow' --seed " +
+			"42 --out parley-results",
 	}}
 	for _, i := range []int{2, 5, 8} { // not tested, an error, a failure
 		list[i].Evidence = sampleEvidence(list[i].ID)
@@ -176,8 +179,9 @@ func trimmedIDs() []Scenario {
 		s.Failures = []Failure{{
 			Clause: "AS-080", Level: verdict.Must, Section: "4.1", Text: "agentId must match [a-z0-9_-]+ in full.",
 			Expected: "error with errorCode invalid_agent_id_format",
-			Observed: `agent_switched {"previousAgentId":"general","currentAgentId":"debugger","agentName":"调试助手，负责定位和修复问题，并解释其原因"}`,
-			At:       "client A, record 9, +3.1 ms", Again: "parley run --protocol agent-select --target my.yaml --tags @AS-080",
+			Observed: `agent_switched {"previousAgentId":"general","currentAgentId":"debugger",` +
+				`"agentName":"调试助手，负责定位和修复问题，并解释其原因"}`,
+			At: "client A, record 9, +3.1 ms", Again: "parley run --protocol agent-select --target my.yaml --tags @AS-080",
 			Excerpt: []string{"7  +2.9 ms  client A  sent      {\"type\":\"switch_agent\",\"agentId\":\"" + id + "\"}",
 				"9  +3.1 ms  client A  received  agent_switched"},
 		}}

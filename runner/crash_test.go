@@ -19,7 +19,8 @@ func TestBlame(t *testing.T) {
 		t.Fatal(err)
 	}
 	const must, also, should, may = "SC-008", "SC-016", "SC-037a", "SC-034"
-	for id, want := range map[string]verdict.Outcome{must: verdict.Failed, also: verdict.Failed, should: verdict.Warned, may: verdict.NotApplicable} {
+	for id, want := range map[string]verdict.Outcome{must: verdict.Failed, also: verdict.Failed, should: verdict.Warned,
+		may: verdict.NotApplicable} {
 		if got := verdict.ByLevel(ledger.Level(id), false); got != want {
 			t.Fatalf("%s is %s when it is broken, want %s", id, got, want)
 		}
@@ -53,7 +54,8 @@ func TestBlame(t *testing.T) {
 	} {
 		t.Run(row.what, func(t *testing.T) {
 			r := &run{ledger: ledger}
-			res := steps.Result{Outcome: row.outcome, Clauses: row.clauses, Records: []transcript.Record{{N: 1, Dir: transcript.Sent}, {N: 2, Dir: transcript.Received}}}
+			res := steps.Result{Outcome: row.outcome, Clauses: row.clauses,
+				Records: []transcript.Record{{N: 1, Dir: transcript.Sent}, {N: 2, Dir: transcript.Received}}}
 			r.blame(&res, end)
 			var got []verdict.Outcome
 			for _, c := range res.Clauses {
@@ -65,7 +67,8 @@ func TestBlame(t *testing.T) {
 					Finding: verdict.Finding{Expected: stillRunning, Observed: end, At: 1}}}
 			}
 			if res.Outcome != row.total || !cmp.Equal(got, row.want) || len(res.Failures) != len(want) ||
-				len(want) > 0 && (res.Failures[0].Clause != want[0].Clause || res.Failures[0].Outcome != want[0].Outcome || res.Failures[0].At != 1) {
+				len(want) > 0 && (res.Failures[0].Clause != want[0].Clause || res.Failures[0].Outcome != want[0].Outcome ||
+					res.Failures[0].At != 1) {
 				t.Errorf("%s, %v, %+v; want %s, %v, %+v", res.Outcome, got, res.Failures, row.total, row.want, want)
 			}
 		})

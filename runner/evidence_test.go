@@ -55,7 +55,8 @@ func digestOf(b []byte) string {
 // path and digest. Secrets are redacted in text; pictures stay unchanged.
 func TestEvidence(t *testing.T) {
 	png, dom := []byte("\x89PNG s3cret"), []byte("<p>s3cret</p>")
-	list := []steps.Evidence{{Name: "page-A.png", Type: "image/png", Body: png}, {Name: "page-A.html", Type: "text/html", Body: dom}}
+	list := []steps.Evidence{{Name: "page-A.png", Type: "image/png", Body: png},
+		{Name: "page-A.html", Type: "text/html", Body: dom}}
 	for _, row := range []struct{ reason, protocol, role, driver, id, base string }{
 		{"a protocol with one role", "agent-select", "server", "sse", "AS-4.1-06", "evidence/sse-AS-4.1-06-"},
 		{"a protocol with several", "external-agent", "host", "ws", "EA-4.2-08", "evidence/ws-host-EA-4.2-08-"},
@@ -63,7 +64,8 @@ func TestEvidence(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			dir := t.TempDir()
 			r := keeping(t, row.protocol, row.role, dir)
-			sc := r.scenario(&driverRun{name: row.driver}, Planned{ID: row.id}, steps.Result{Outcome: verdict.Failed, Evidence: list})
+			sc := r.scenario(&driverRun{name: row.driver}, Planned{ID: row.id},
+				steps.Result{Outcome: verdict.Failed, Evidence: list})
 			blanked := []byte("<p>" + transcript.Blank + "</p>")
 			want := []reports.Evidence{
 				{Name: "page-A.png", Type: "image/png", Path: row.base + "page-A.png", SHA256: digestOf(png)},
@@ -106,8 +108,10 @@ func TestEvidenceNotKept(t *testing.T) {
 		broken  bool
 	}{
 		{"maximum size", file("a.png", maxEvidence), nil, "", false},
-		{"too large", file("a.png", maxEvidence+1), nil, "evidence a.png of driver sse not kept: it has 8388609 bytes, more than 8388608", false},
-		{"too large after redaction", steps.Evidence{Name: "a.txt", Type: "text/plain", Body: bytes.Repeat([]byte("s3cret"), maxEvidence/6)}, nil, "evidence a.txt of driver sse not kept", false},
+		{"too large", file("a.png", maxEvidence+1), nil,
+			"evidence a.png of driver sse not kept: it has 8388609 bytes, more than 8388608", false},
+		{"too large after redaction", steps.Evidence{Name: "a.txt", Type: "text/plain",
+			Body: bytes.Repeat([]byte("s3cret"), maxEvidence/6)}, nil, "evidence a.txt of driver sse not kept", false},
 		{"a path", file("../a.png", 1), nil, `evidence not written: "../a.png" cannot be the name`, true},
 		{"a path on another system", file(`..\a.png`, 1), nil, "evidence not written: ", true},
 		{"two dots", file("a..png", 1), nil, "evidence not written: ", true},
@@ -127,7 +131,8 @@ func TestEvidenceNotKept(t *testing.T) {
 				row.prepare(t, dir)
 			}
 			r := keeping(t, "agent-select", "server", dir)
-			got := r.writeEvidence(&driverRun{name: "sse"}, Planned{ID: "AS-1-01"}, []steps.Evidence{row.e, file("after.png", 1)})
+			got := r.writeEvidence(&driverRun{name: "sse"}, Planned{ID: "AS-1-01"},
+				[]steps.Evidence{row.e, file("after.png", 1)})
 			var kept []string
 			if row.note == "" {
 				kept = append(kept, "evidence/sse-AS-1-01-a.png")
@@ -145,7 +150,8 @@ func TestEvidenceNotKept(t *testing.T) {
 			if !slices.Equal(told, kept) {
 				t.Errorf("kept %q, want %q", told, kept)
 			}
-			if row.note != "" && (len(r.notes) == 0 || r.notes[0].Kind != "harness" || !strings.HasPrefix(r.notes[0].Text, row.note)) || row.note == "" && len(r.notes) > 0 {
+			if row.note != "" && (len(r.notes) == 0 || r.notes[0].Kind != "harness" ||
+				!strings.HasPrefix(r.notes[0].Text, row.note)) || row.note == "" && len(r.notes) > 0 {
 				t.Errorf("notes are %+v, want %q", r.notes, row.note)
 			}
 			if r.broken != row.broken {
@@ -183,11 +189,13 @@ func TestNoEvidenceWithoutOut(t *testing.T) {
 // TestPrepareOut: the scenario files of an earlier run are removed, and all other files stay.
 func TestPrepareOut(t *testing.T) {
 	goes := []string{
-		"evidence/browser-AC-3.1-01-page-A.html", "evidence/browser-AC-3.1-01-page-A.png", "evidence/ws-host-EA-4.2-08-page-A.png",
+		"evidence/browser-AC-3.1-01-page-A.html", "evidence/browser-AC-3.1-01-page-A.png",
+		"evidence/ws-host-EA-4.2-08-page-A.png",
 		"transcripts/browser-AC-3.1-01.txt", "transcripts/sse-AS-4.1-06.txt", "transcripts/ws-host-EA-4.2-08.txt",
 	}
 	stays := []string{
-		"evidence/browser-AC-3.1-01", "evidence/browser-notes.txt", "evidence/mine.png", "evidence/old/browser-AC-3.1-01-page-A.png", "evidence/other-AC-3.1-01-page-A.png",
+		"evidence/browser-AC-3.1-01", "evidence/browser-notes.txt", "evidence/mine.png",
+		"evidence/old/browser-AC-3.1-01-page-A.png", "evidence/other-AC-3.1-01-page-A.png",
 		"results.json", "sse-AS-4.1-06.txt", "transcripts/mine.txt", "transcripts/sse-AS-4.1-06.png",
 	}
 	dir := t.TempDir()

@@ -223,7 +223,8 @@ func explorations(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
 	}
 	marks := append([]string{"@" + steps.Name(p), "@explored"}, ex.Explored()...)
 	if !sel.Match(marks) {
-		return nil, &UsageError{Msg: "tag expression leaves the random sequences out: add `or @explored`, or explore without it"}
+		return nil, &UsageError{Msg: "tag expression leaves the random sequences out: add `or @explored`, or explore " +
+			"without it"}
 	}
 	var clauses []string
 	for _, t := range ex.Explored() {

@@ -107,10 +107,12 @@ func TestScenarios(t *testing.T) {
 
 func TestScenariosThatCannotBeRead(t *testing.T) {
 	for reason, fsys := range map[string]fs.FS{
-		"no folder":     fstest.MapFS{},
-		"no Gherkin":    fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Scenario without a feature")}},
-		"said twice":    fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario: s\n    When a\n\n  Scenario: s\n    When a\n")}},
-		"a cut outline": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario Outline: s\n    When <a>\n    Examples:\n      | a |\n      | 1 | 2 |\n")}},
+		"no folder":  fstest.MapFS{},
+		"no Gherkin": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Scenario without a feature")}},
+		"said twice": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario: s\n    When " +
+			"a\n\n  Scenario: s\n    When a\n")}},
+		"a cut outline": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario Outline: s\n    " +
+			"When <a>\n    Examples:\n      | a |\n      | 1 | 2 |\n")}},
 	} {
 		if all, err := Scenarios(fsys, protocols.Get("agent-select")); err == nil {
 			t.Errorf("%s: %d scenarios were read", reason, len(all))
@@ -207,7 +209,8 @@ func TestIDsStay(t *testing.T) {
 		more[name] = &fstest.MapFile{Data: append(append([]byte{}, f.Data...),
 			"\n  Scenario: one more\n    When nothing\n"...)}
 	}
-	more["agent-select/2.1_more.feature"] = &fstest.MapFile{Data: []byte("Feature: 2.1 More\n  Scenario: one more\n    When nothing\n")}
+	more["agent-select/2.1_more.feature"] = &fstest.MapFile{Data: []byte("Feature: 2.1 More\n  Scenario: one more\n  " +
+		"  When nothing\n")}
 	now := map[string]string{}
 	for _, p := range plan(t, more) {
 		now[p.ID] = p.Name

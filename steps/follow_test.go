@@ -17,7 +17,8 @@ import (
 // AS-002 is a SHOULD.
 func TestFollow(t *testing.T) {
 	f := func(ok bool, at int, model string, clauses ...string) verdict.Finding {
-		return verdict.Finding{Clauses: clauses, OK: ok, Expected: "e", Observed: fmt.Sprintf("o%d", at), At: at, Model: model}
+		return verdict.Finding{Clauses: clauses, OK: ok, Expected: "e", Observed: fmt.Sprintf("o%d", at), At: at,
+			Model: model}
 	}
 	follows := func(f verdict.Finding) verdict.Finding { f.Follows = true; return f }
 	rows := []struct {
@@ -65,17 +66,23 @@ func TestFollow(t *testing.T) {
 		{"a warning hides no failure", nil,
 			findings{f(false, 1, "s1", "AS-002"), f(false, 2, "s1", "AS-005")},
 			[]string{"AS-002 warned at 1", "AS-005 failed at 2"}, nil},
-		{"a step found the first deviation, at a record of the model", findings{{Clauses: []string{"AS-001"}, Observed: "o", At: 3}},
+		{"a step found the first deviation, at a record of the model",
+			findings{{Clauses: []string{"AS-001"}, Observed: "o", At: 3}},
 			findings{f(false, 2, "A", "AS-002"), f(false, 4, "A", "AS-005"), f(false, 4, "B", "AS-001")},
-			[]string{"AS-001 failed at 4", "AS-002 warned at 2", "AS-005 follows from AS-001: o"}, []string{"AS-001 at 3: AS-005 at 4"}},
+			[]string{"AS-001 failed at 4", "AS-002 warned at 2", "AS-005 follows from AS-001: o"},
+			[]string{"AS-001 at 3: AS-005 at 4"}},
 		{"or at none, and names the model", findings{{Clauses: []string{"AS-001"}, Observed: "o", Model: "B"}},
 			findings{f(false, 6, "A", "AS-001"), f(false, 6, "B", "AS-005")},
 			[]string{"AS-001 failed at 6", "AS-005 follows from AS-001: o"}, []string{"AS-001 at 0: AS-005 at 6"}},
-		{"later findings of steps follow too, and decide nothing", findings{{Clauses: []string{"AS-001", "AS-002"}, Observed: "o", At: 1, Model: "B"},
-			{Clauses: []string{"AS-005"}, Observed: "p", At: 2, Model: "B/1"}, {Clauses: []string{"AS-005"}, OK: true, At: 3, Model: "B"},
-			{Clauses: []string{"AS-005"}, Observed: "q", At: 4}, {Clauses: []string{"AS-005"}, Observed: "r", At: 5, Model: "C"}},
+		{"later findings of steps follow too, and decide nothing",
+			findings{{Clauses: []string{"AS-001", "AS-002"}, Observed: "o", At: 1, Model: "B"},
+				{Clauses: []string{"AS-005"}, Observed: "p", At: 2, Model: "B/1"},
+				{Clauses: []string{"AS-005"}, OK: true, At: 3, Model: "B"},
+				{Clauses: []string{"AS-005"}, Observed: "q", At: 4}, {Clauses: []string{"AS-005"}, Observed: "r", At: 5,
+					Model: "C"}},
 			nil, nil, []string{"AS-001 at 1: AS-005 at 2"}},
-		{"what a step reports too is reported once, and is a deviation", findings{{Clauses: []string{"AS-001"}, Expected: "e", Observed: "o5", At: 5}},
+		{"what a step reports too is reported once, and is a deviation",
+			findings{{Clauses: []string{"AS-001"}, Expected: "e", Observed: "o5", At: 5}},
 			findings{f(false, 5, "C", "AS-001"), f(false, 6, "C", "AS-005")},
 			[]string{"AS-005 follows from AS-001: o5"}, []string{"AS-001 at 5: AS-005 at 6"}},
 	}

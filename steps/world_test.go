@@ -20,7 +20,8 @@ import (
 func TestIsClause(t *testing.T) {
 	for tag, want := range map[string]bool{
 		"AS-042": true, "AS-042a": true, "EA-001": true,
-		"": false, "AS-04": false, "AS042": false, "as-042": false, "A-0042": false, "AS-x42": false, "preflight-1": false, "two-clients": false,
+		"": false, "AS-04": false, "AS042": false, "as-042": false, "A-0042": false, "AS-x42": false, "preflight-1": false,
+		"two-clients": false,
 	} {
 		if got := IsClause(tag); got != want {
 			t.Errorf("%q is a clause: %v", tag, got)
@@ -70,16 +71,35 @@ func TestAwait(t *testing.T) {
 		cut    bool
 	}{
 		{"it is there", func(w *World) { said(w, "A", transcript.Stream, "yes") }, Wait{}, 1, nil, false},
-		{"it is before the mark", func(w *World) { said(w, "A", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{After: 1}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
-		{"another connection's does not count", func(w *World) { said(w, "B", transcript.Stream, "yes"); said(w, "A", transcript.Closed, "gone") }, Wait{}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
-		{"nor does another connection's end", func(w *World) { said(w, "B", transcript.Closed, "gone"); said(w, "A", transcript.Stream, "yes") }, Wait{}, 2, nil, false},
-		{"nor what makes another hopeless", func(w *World) { said(w, "B", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 2, nil, false},
-		{"the connection ends first", func(w *World) { said(w, "A", transcript.Closed, "gone"); said(w, "A", transcript.Stream, "yes") }, Wait{}, 0, &verdict.Miss{Reason: "gone", At: 1}, false},
-		{"it can no longer come", func(w *World) { said(w, "A", transcript.Stream, "no"); said(w, "A", transcript.Stream, "yes") }, Wait{Hopeless: hopeless}, 0, &verdict.Miss{Reason: "it was refused", At: 1}, false},
+		{"it is before the mark", func(w *World) {
+			said(w, "A", transcript.Stream, "yes")
+			said(w, "A", transcript.Closed, "gone")
+		}, Wait{After: 1}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
+		{"another connection's does not count", func(w *World) {
+			said(w, "B", transcript.Stream, "yes")
+			said(w, "A", transcript.Closed, "gone")
+		}, Wait{}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
+		{"nor does another connection's end", func(w *World) {
+			said(w, "B", transcript.Closed, "gone")
+			said(w, "A", transcript.Stream, "yes")
+		}, Wait{}, 2, nil, false},
+		{"nor what makes another hopeless", func(w *World) {
+			said(w, "B", transcript.Stream, "no")
+			said(w, "A", transcript.Stream, "yes")
+		}, Wait{Hopeless: hopeless}, 2, nil, false},
+		{"the connection ends first", func(w *World) {
+			said(w, "A", transcript.Closed, "gone")
+			said(w, "A", transcript.Stream, "yes")
+		}, Wait{}, 0, &verdict.Miss{Reason: "gone", At: 1}, false},
+		{"it can no longer come", func(w *World) {
+			said(w, "A", transcript.Stream, "no")
+			said(w, "A", transcript.Stream, "yes")
+		}, Wait{Hopeless: hopeless}, 0, &verdict.Miss{Reason: "it was refused", At: 1}, false},
 		{"the awaited record may itself be hopeless", func(w *World) { said(w, "A", transcript.Stream, "yes") },
 			Wait{Hopeless: func(*transcript.Record) string { return "never" }}, 1, nil, false},
 		{"an awaited end is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") }, Wait{}, 1, nil, false},
-		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Within: time.Millisecond}, 0, &verdict.Miss{Reason: "nothing of the kind within 1ms", Late: true}, false},
+		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Within: time.Millisecond}, 0,
+			&verdict.Miss{Reason: "nothing of the kind within 1ms", Late: true}, false},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -218,18 +238,21 @@ func TestLate(t *testing.T) {
 	say()
 	tap.Close()
 	say()
-	if all := w.T.All(); len(all) != 2 || all[0].Event == nil || all[1].Event != nil || !strings.Contains(all[1].Line(0), "not judged") {
+	if all := w.T.All(); len(all) != 2 || all[0].Event == nil || all[1].Event != nil ||
+		!strings.Contains(all[1].Line(0), "not judged") {
 		t.Errorf("kept is %+v", all)
 	}
 	if n := len(w.Between("A", 0, 0)); n != 1 {
 		t.Errorf("a step sees %d records", n)
 	}
-	if _, miss := w.Await(t.Context(), Wait{Conn: "A", After: 1, Within: time.Millisecond, Match: func(*transcript.Record) bool { return true }}); miss == nil {
+	if _, miss := w.Await(t.Context(), Wait{Conn: "A", After: 1, Within: time.Millisecond,
+		Match: func(*transcript.Record) bool { return true }}); miss == nil {
 		t.Error("a step gets what it has not waited for in time")
 	}
-	m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001"}, Check: func(records []transcript.Record) []verdict.Finding {
-		return []verdict.Finding{{Clauses: []string{"AS-001"}, OK: len(records) == 1, At: 1}}
-	}}
+	m := monitor.Monitor{Name: "m", Clauses: []string{"AS-001"},
+		Check: func(records []transcript.Record) []verdict.Finding {
+			return []verdict.Finding{{Clauses: []string{"AS-001"}, OK: len(records) == 1, At: 1}}
+		}}
 	if res := w.result([]monitor.Monitor{m}, nil); res.Monitors[0].Outcome != verdict.Passed || len(res.Records) != 2 {
 		t.Error("a monitor sees what came late, or it is not kept")
 	}
@@ -291,7 +314,8 @@ func TestResetTwice(t *testing.T) {
 	// the skipped steps may judge both
 	const why = "reset twice: read: connection reset by peer"
 	want := []verdict.Judgement{
-		{Clause: "AS-001", Outcome: verdict.NotTested, Reason: why}, {Clause: "AS-002", Outcome: verdict.NotTested, Reason: why}}
+		{Clause: "AS-001", Outcome: verdict.NotTested, Reason: why},
+		{Clause: "AS-002", Outcome: verdict.NotTested, Reason: why}}
 	if diff := cmp.Diff(want, res.Clauses); diff != "" {
 		t.Errorf("clauses; want(-) got(+):\n%s", diff)
 	}

@@ -113,6 +113,18 @@ func TestCall(t *testing.T) {
 		t.Errorf("%d agents in %d folders", len(calls), len(dirs))
 	}
 
+	callsEnd(t, a, calls)
+	if a.Stderr() != all.String() {
+		t.Errorf("handed on %q, kept %q", all.String(), a.Stderr())
+	}
+	if _, err := a.Call(t.Context(), CallOptions{}); !errors.Is(err, errStopped) {
+		t.Errorf("a call after the stop: got %v, want %v", err, errStopped)
+	}
+}
+
+// callsEnd checks that a call ends alone, and all with the target.
+func callsEnd(t *testing.T, a *agents, calls []*agentCall) {
+	t.Helper()
 	for range 2 {
 		if err := calls[0].Stop(t.Context()); err != nil {
 			t.Error(err)
@@ -131,12 +143,6 @@ func TestCall(t *testing.T) {
 		if procgroup.Alive(c.proc.group) || exists(c.fill.dir) || closed(c.Exited()) {
 			t.Errorf("agent %d still runs, has left its folder, or counts as ended by itself", i)
 		}
-	}
-	if a.Stderr() != all.String() {
-		t.Errorf("handed on %q, kept %q", all.String(), a.Stderr())
-	}
-	if _, err := a.Call(t.Context(), CallOptions{}); !errors.Is(err, errStopped) {
-		t.Errorf("a call after the stop: got %v, want %v", err, errStopped)
 	}
 }
 

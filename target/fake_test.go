@@ -51,15 +51,29 @@ func fakeTarget(mode string) {
 			os.Exit(1)
 		}
 	case "once", "once-ready": // and never again
-		if mark := filepath.Join(dir, "started"); !exists(mark) {
-			must(os.WriteFile(mark, nil, 0o600))
-			break
-		}
-		if mode == "once-ready" {
-			time.Sleep(time.Hour)
-		}
-		fmt.Fprintln(os.Stderr, "the store is locked")
-		os.Exit(4)
+		once(filepath.Join(dir, "started"), mode == "once-ready")
+	default:
+		fakeFamily(mode)
+	}
+	serve(dir)
+}
+
+// once returns if a mark is not there, which it makes. Otherwise it ends the process, or hangs.
+func once(mark string, hangs bool) {
+	if !exists(mark) {
+		must(os.WriteFile(mark, nil, 0o600))
+		return
+	}
+	if hangs {
+		time.Sleep(time.Hour)
+	}
+	fmt.Fprintln(os.Stderr, "the store is locked")
+	os.Exit(4)
+}
+
+// fakeFamily is what fakeTarget does in a mode with children, or without a port.
+func fakeFamily(mode string) {
+	switch mode {
 	case "family": // with a child and a grandchild, which ignore the request to exit
 		must(exec.Command("sh", "-c", "trap '' TERM; sleep 600 & sleep 600").Start())
 	case "escape": // with a child in another session that holds the output open
@@ -99,7 +113,6 @@ func fakeTarget(mode string) {
 		fmt.Println(in.process().group)
 		time.Sleep(time.Hour)
 	}
-	serve(dir)
 }
 
 // speak prints what it was told, and then what it reads. It fails at the word "end", and exits at the end of its

@@ -32,8 +32,9 @@ func TestOpenLog(t *testing.T) {
 	}
 	for name, to := range map[string]string{
 		"srv/logs/latest.jsonl": "study/a.jsonl", "srv/logs/out.jsonl": "../outside.jsonl", "srv/logs/far": "../../elsewhere",
-		"srv/logs/full.jsonl": filepath.Join(logs, "b.jsonl"), "srv/logs/lost.jsonl": "../none.jsonl", "srv/logs/dead.jsonl": "none",
-		"alias": "srv/logs",
+		"srv/logs/full.jsonl": filepath.Join(logs, "b.jsonl"), "srv/logs/lost.jsonl": "../none.jsonl",
+		"srv/logs/dead.jsonl": "none",
+		"alias":               "srv/logs",
 	} {
 		if err := os.Symlink(to, filepath.Join(top, name)); err != nil {
 			t.Fatal(err)
@@ -58,27 +59,42 @@ func TestOpenLog(t *testing.T) {
 		{"a link within the folder", logs, "latest.jsonl", "a", ""},
 
 		{"no name", logs, "", "", "open log: no file is named"},
-		{"a file that is not there", logs, "study/b.jsonl", "", "open log study/b.jsonl in " + logs + ": file does not exist"},
-		{"a file that is not there, by the folder's own name", logs, "logs/c.jsonl", "", "open log logs/c.jsonl in " + logs + ": file does not exist"},
+		{"a file that is not there", logs, "study/b.jsonl", "", "open log study/b.jsonl in " + logs +
+			": file does not exist"},
+		{"a file that is not there, by the folder's own name", logs, "logs/c.jsonl", "",
+			"open log logs/c.jsonl in " + logs + ": file does not exist"},
 		{"a dangling link", logs, "dead.jsonl", "", "open log dead.jsonl in " + logs + ": file does not exist"},
-		{"a folder that is not there", filepath.Join(top, "none"), "a", "", "open the folder of logs: open " + filepath.Join(top, "none") + ": no such file or directory"},
+		{"a folder that is not there", filepath.Join(top, "none"), "a", "",
+			"open the folder of logs: open " + filepath.Join(top, "none") + ": no such file or directory"},
 		{"a folder for a file", logs, "study", "", "open log: study is no file"},
 		{"the folder itself", logs, ".", "", "open log: . is no file"},
 		{"the folder itself, by its absolute name", logs, logs, "", "open log: . is no file"},
 		{"a pipe without a writer", logs, "pipe", "", "open log: pipe is no file"},
 		{"a file for a folder", logs, "b.jsonl/a", "", "open log: statat b.jsonl/a: not a directory"},
 		{"a zero byte", logs, "a\x00b", "", "open log: statat a\x00b: invalid argument"},
-		{"upwards", logs, "../outside.jsonl", "", `the log file "../outside.jsonl" lies outside of ` + logs + ": .. leads out of a folder"},
-		{"upwards behind a name of the folder", logs, "logs/study/../../outside.jsonl", "", `the log file "logs/study/../../outside.jsonl" lies outside of ` + logs + ": .. leads out of a folder"},
-		{"upwards, and down again", logs, "../logs/b.jsonl", "", `the log file "../logs/b.jsonl" lies outside of ` + logs + ": .. leads out of a folder"},
-		{"upwards from the folder's absolute name", logs, logs + "/../outside.jsonl", "", `the log file "` + logs + `/../outside.jsonl" lies outside of ` + logs + ": .. leads out of a folder"},
-		{"an absolute name elsewhere", logs, filepath.Join(top, "elsewhere/c.jsonl"), "", `the log file "` + top + `/elsewhere/c.jsonl" lies outside of ` + logs + ": it is an absolute path to somewhere else"},
-		{"a folder whose name begins like it", logs, logs + "2/a", "", `the log file "` + logs + `2/a" lies outside of ` + logs + ": it is an absolute path to somewhere else"},
-		{"a link out of the folder", logs, "out.jsonl", "", `the log file "out.jsonl" lies outside of ` + logs + ": a symbolic link leads out of it"},
-		{"the same, by the folder's own name", logs, "logs/out.jsonl", "", `the log file "logs/out.jsonl" lies outside of ` + logs + ": a symbolic link leads out of it"},
-		{"a folder that is a link out", logs, "far/c.jsonl", "", `the log file "far/c.jsonl" lies outside of ` + logs + ": a symbolic link leads out of it"},
-		{"a dangling link out of the folder", logs, "lost.jsonl", "", `the log file "lost.jsonl" lies outside of ` + logs + ": a symbolic link leads out of it"},
-		{"an absolute link", logs, "full.jsonl", "", `the log file "full.jsonl" lies outside of ` + logs + ": a symbolic link leads out of it"},
+		{"upwards", logs, "../outside.jsonl", "", `the log file "../outside.jsonl" lies outside of ` + logs +
+			": .. leads out of a folder"},
+		{"upwards behind a name of the folder", logs, "logs/study/../../outside.jsonl", "",
+			`the log file "logs/study/../../outside.jsonl" lies outside of ` + logs + ": .. leads out of a folder"},
+		{"upwards, and down again", logs, "../logs/b.jsonl", "", `the log file "../logs/b.jsonl" lies outside of ` + logs +
+			": .. leads out of a folder"},
+		{"upwards from the folder's absolute name", logs, logs + "/../outside.jsonl", "",
+			`the log file "` + logs + `/../outside.jsonl" lies outside of ` + logs + ": .. leads out of a folder"},
+		{"an absolute name elsewhere", logs, filepath.Join(top, "elsewhere/c.jsonl"), "",
+			`the log file "` + top + `/elsewhere/c.jsonl" lies outside of ` + logs +
+				": it is an absolute path to somewhere else"},
+		{"a folder whose name begins like it", logs, logs + "2/a", "",
+			`the log file "` + logs + `2/a" lies outside of ` + logs + ": it is an absolute path to somewhere else"},
+		{"a link out of the folder", logs, "out.jsonl", "", `the log file "out.jsonl" lies outside of ` + logs +
+			": a symbolic link leads out of it"},
+		{"the same, by the folder's own name", logs, "logs/out.jsonl", "",
+			`the log file "logs/out.jsonl" lies outside of ` + logs + ": a symbolic link leads out of it"},
+		{"a folder that is a link out", logs, "far/c.jsonl", "", `the log file "far/c.jsonl" lies outside of ` + logs +
+			": a symbolic link leads out of it"},
+		{"a dangling link out of the folder", logs, "lost.jsonl", "",
+			`the log file "lost.jsonl" lies outside of ` + logs + ": a symbolic link leads out of it"},
+		{"an absolute link", logs, "full.jsonl", "", `the log file "full.jsonl" lies outside of ` + logs +
+			": a symbolic link leads out of it"},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			f, err := OpenLog(tt.folder, tt.name)

@@ -139,27 +139,33 @@ func TestPipe(t *testing.T) {
 			if got := []string{a.says(), b.says()}; !cmp.Equal(got, []string{"to a", "to b"}) {
 				t.Errorf("they say %q", got)
 			}
-			for range 2 {
-				if err := a.Stop(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-			if procgroup.Alive(a.proc.group) || exists(a.fill.dir) || !closed(a.Exited()) || a.ExitErr() == nil {
-				t.Error("the one that was stopped runs, has left its folder, or does not count as ended")
-			}
-			if b.tell("still there"); b.says() != "still there" || b.ExitErr() != nil || closed(b.Exited()) {
-				t.Errorf("the other one has ended with it: %v", b.ExitErr())
-			}
-			if err := r.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if procgroup.Alive(b.proc.group) || exists(b.fill.dir) {
-				t.Error("the other one still runs, or has left its folder")
-			}
-			if _, err := r.(Piper).Pipe(t.Context()); !errors.Is(err, errStopped) {
-				t.Errorf("a process after the stop: got %v, want %v", err, errStopped)
-			}
+			pipesEnd(t, r, a, b)
 		})
+	}
+}
+
+// pipesEnd checks that a process ends alone, and all with the target.
+func pipesEnd(t *testing.T, r Running, a, b speaker) {
+	t.Helper()
+	for range 2 {
+		if err := a.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if procgroup.Alive(a.proc.group) || exists(a.fill.dir) || !closed(a.Exited()) || a.ExitErr() == nil {
+		t.Error("the one that was stopped runs, has left its folder, or does not count as ended")
+	}
+	if b.tell("still there"); b.says() != "still there" || b.ExitErr() != nil || closed(b.Exited()) {
+		t.Errorf("the other one has ended with it: %v", b.ExitErr())
+	}
+	if err := r.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if procgroup.Alive(b.proc.group) || exists(b.fill.dir) {
+		t.Error("the other one still runs, or has left its folder")
+	}
+	if _, err := r.(Piper).Pipe(t.Context()); !errors.Is(err, errStopped) {
+		t.Errorf("a process after the stop: got %v, want %v", err, errStopped)
 	}
 }
 

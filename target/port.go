@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-var inUse = regexp.MustCompile(`(?i)EADDRINUSE|address (is )?already in use|port \d+ is (already )?in use|only one usage of each socket address`)
+var inUse = regexp.MustCompile(`(?i)EADDRINUSE|address (is )?already in use|port \d+ is (already )?in use|only ` +
+	`one usage of each socket address`)
 
 // portClash reports whether a process exited during its start because another one had taken its port.
 func portClash(port int, err *StartError) bool {

@@ -9,7 +9,8 @@ import (
 )
 
 func TestParseBaseline(t *testing.T) {
-	b, err := ParseBaseline([]byte("expected:\n  - clause: AS-042\n    reason: issue 7\n    expires: 2026-12-31\n  - {clause: AS-043, reason: later}\n"))
+	b, err := ParseBaseline([]byte("expected:\n  - clause: AS-042\n    reason: issue 7\n    expires: 2026-12-31\n  - " +
+		"{clause: AS-043, reason: later}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,23 +74,31 @@ func TestDifferences(t *testing.T) {
 		{reason: "an empty stream", body: ""},
 		{reason: "every line end", body: "data: a\r\n\r\ndata: b\r\rdata: c\n\n"},
 		{reason: "an event of 60000 bytes fits", body: "data: " + strings.Repeat("x", 60_000) + "\n\n"},
-		{reason: "comments never reach the handler, and no event is lost by that", body: ": hello\n\n" + plain + ": ping\n\n:\ndata: b\n: within\n\n"},
+		{reason: "comments never reach the handler, and no event is lost by that",
+			body: ": hello\n\n" + plain + ": ping\n\n:\ndata: b\n: within\n\n"},
 		{reason: "a missing id repeats the last, as the standard has it", body: "id: 7\n" + plain + plain},
 		{reason: "any content type is accepted, as by the codec; the record tells it", media: "text/plain", body: plain},
-		{reason: "an id cannot be taken back", body: "id: 7\n" + plain + "id\n" + plain, want: []string{"- \t`message \"{\\\"a\\\":1}\"`", "+ \t`message \"{\\\"a\\\":1}\" id \"7\"`"}},
-		{reason: "an id with a NUL is none, and the library takes it", body: "id: 7\x00\n" + plain, want: []string{`id "7\x00"`}},
+		{reason: "an id cannot be taken back", body: "id: 7\n" + plain + "id\n" + plain,
+			want: []string{"- \t`message \"{\\\"a\\\":1}\"`", "+ \t`message \"{\\\"a\\\":1}\" id \"7\"`"}},
+		{reason: "an id with a NUL is none, and the library takes it", body: "id: 7\x00\n" + plain,
+			want: []string{`id "7\x00"`}},
 		{reason: "a retry is delivered as an event", body: "retry: 1000\n\n" + plain, want: []string{"+ \t`message \"\"`"}},
 		{reason: "an id alone too", body: "id: 7\n\n", want: []string{"+ \t`message \"\" id \"7\"`"}},
 		{reason: "a type alone too", body: "event: ping\n\n", want: []string{"+ \t`ping \"\"`"}},
-		{reason: "a BOM loses the first event", body: "\ufeff" + plain + "data: b\n\n", want: []string{"- \t`message \"{\\\"a\\\":1}\"`"}},
-		{reason: "or its type, where that comes first", body: "\ufeffevent: ping\n" + plain, want: []string{"- \t`ping ", "+ \t`message "}},
-		{reason: "an incomplete block at the end is dispatched", body: plain + "data: cut off", want: []string{"+ \t`message \"cut off\"`"}},
-		{reason: "also one whose line was ended", body: plain + "data: cut off\n", want: []string{"+ \t`message \"cut off\"`"}},
+		{reason: "a BOM loses the first event", body: "\ufeff" + plain + "data: b\n\n",
+			want: []string{"- \t`message \"{\\\"a\\\":1}\"`"}},
+		{reason: "or its type, where that comes first", body: "\ufeffevent: ping\n" + plain,
+			want: []string{"- \t`ping ", "+ \t`message "}},
+		{reason: "an incomplete block at the end is dispatched", body: plain + "data: cut off",
+			want: []string{"+ \t`message \"cut off\"`"}},
+		{reason: "also one whose line was ended", body: plain + "data: cut off\n",
+			want: []string{"+ \t`message \"cut off\"`"}},
 		{reason: "data without a colon is dropped", body: "data\n\n" + plain, want: []string{"- \t`message \"\"`"}},
 		{reason: "and so is data without a value", body: "data:\n\n" + plain, want: []string{"- \t`message \"\"`"}},
 		{reason: "an event beyond its buffer ends it", body: "data: " + strings.Repeat("x", 1<<16) + "\n\n" + plain,
 			want: []string{"gave up: bufio.Scanner: token too long", "- \t"}},
-		{reason: "malformed UTF-8 goes through as it is", body: "data: a\xffb\n\n", want: []string{`+ 	` + "`" + `message "a\xffb"`, `- 	` + "`" + `message "a` + "\ufffd"}},
+		{reason: "malformed UTF-8 goes through as it is", body: "data: a\xffb\n\n",
+			want: []string{`+ 	` + "`" + `message "a\xffb"`, `- 	` + "`" + `message "a` + "\ufffd"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -148,7 +156,8 @@ func TestRefusal(t *testing.T) {
 	defer srv.Close()
 	d := New()
 	defer d.Close()
-	if _, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: srv.URL}, transcript.New(nil).Append); err == nil {
+	if _, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: srv.URL},
+		transcript.New(nil).Append); err == nil {
 		t.Error("a refusal was opened")
 	}
 }
@@ -194,7 +203,8 @@ func TestCloseInTheMiddle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.Await(t.Context(), 0, func(r *transcript.Record) bool { return r.Kind == transcript.Stream }); err != nil {
+	if _, err := log.Await(t.Context(), 0,
+		func(r *transcript.Record) bool { return r.Kind == transcript.Stream }); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Close(driver.Reset)
@@ -227,7 +237,8 @@ func TestTheLibrarysServer(t *testing.T) {
 		n := 0
 		_, err = log.Await(t.Context(), 0, func(r *transcript.Record) bool {
 			switch {
-			case r.Kind == transcript.Stream && (r.Type != "agent_list" || string(r.Bytes) != fmt.Sprintf("{\"n\":%d}\nsecond line", n)):
+			case r.Kind == transcript.Stream && (r.Type != "agent_list" ||
+				string(r.Bytes) != fmt.Sprintf("{\"n\":%d}\nsecond line", n)):
 				t.Errorf("event %d is %s", n, r.Line(0))
 			case r.Kind == transcript.Comment:
 				t.Errorf("beside the events stands %s", r.Line(0))

@@ -33,7 +33,9 @@ func TestReuse(t *testing.T) {
 	if n := s.started.Load(); n != 1 {
 		t.Errorf("%d processes", n)
 	}
-	second.await("the same pid", func(r *transcript.Record) bool { return strings.TrimSpace(string(r.Bytes)) == strconv.Itoa(pid) })
+	second.await("the same pid", func(r *transcript.Record) bool {
+		return strings.TrimSpace(string(r.Bytes)) == strconv.Itoa(pid)
+	})
 	if third := open(t, d, driver.OpenOptions{Process: s}); third.pid() == pid {
 		t.Error("two connections have one process")
 	}

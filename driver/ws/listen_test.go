@@ -61,7 +61,8 @@ type client struct {
 	answer *http.Response
 }
 
-const ask = "GET /agent/ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+const ask = "GET /agent/ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: " +
+	"Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
 // write connects and writes; what is sent behind the request's end may come with it.
 func (h *host) write(sent string) *socket {
@@ -115,31 +116,42 @@ func TestListenRecords(t *testing.T) {
 	}{
 		{reason: "text and binary messages", send: []string{masked(0x81, "hi"), masked(0x82, "\xff"), bye},
 			want: []string{`text "hi"`, `binary "\xff"`, "close 1000", over}},
-		{reason: "ping, pong and close, with what they carry", send: []string{masked(0x89, "a") + masked(0x8A, "b") + masked(0x88, "\x03\xe9bye")},
+		{reason: "ping, pong and close, with what they carry", send: []string{masked(0x89, "a") + masked(0x8A,
+			"b") + masked(0x88, "\x03\xe9bye")},
 			want: []string{`ping "a"`, `pong "b"`, `close 1001 "bye"`, over}},
 		{reason: "messages and control frames keep their order, though they come in one chunk",
-			send: []string{masked(0x81, "1") + masked(0x89, "a") + masked(0x81, "2") + masked(0x81, "3") + masked(0x8A, "b") + bye},
+			send: []string{masked(0x81, "1") + masked(0x89, "a") + masked(0x81, "2") + masked(0x81, "3") + masked(0x8A,
+				"b") + bye},
 			want: []string{`text "1"`, `ping "a"`, `text "2"`, `text "3"`, `pong "b"`, "close 1000", over}},
 		{reason: "a fragmented message is one, and a ping within it comes first",
 			send: []string{masked(textN, "one "), masked(0x89, "p") + masked(0x00, "mess"), masked(0x80, "age") + bye},
 			want: []string{`ping "p"`, `text "one message"`, "close 1000", over}},
-		{reason: "a frame that is not masked is a fault, and ends the connection", send: []string{masked(0x81, "ok") + frame(0x81, "bare")},
+		{reason: "a frame that is not masked is a fault, and ends the connection",
+			send: []string{masked(0x81, "ok") + frame(0x81, "bare")},
 			want: []string{`text "ok"`, "frame fault: frame of a client that is not masked", "closed the connection broke off"}},
 		{reason: "a ping that is not masked too", send: []string{frame(0x89, "bare")},
-			want: []string{"frame fault: frame of a client that is not masked", `ping "bare"`, "closed the connection broke off"}},
+			want: []string{"frame fault: frame of a client that is not masked", `ping "bare"`,
+				"closed the connection broke off"}},
 		{reason: "text that is no UTF-8", send: []string{masked(0x81, "a\xff"), bye},
 			want: []string{"frame fault: text that is no UTF-8", `text "a\xff" (text that is no UTF-8)`, "close 1000", over}},
-		{reason: "a reserved bit", send: []string{masked(0xC1, "a")}, want: []string{"frame fault: reserved bits set: 100", "closed the connection broke off"}},
-		{reason: "an unknown opcode", send: []string{masked(0x83, "a")}, want: []string{"frame fault: unknown opcode 0x3", "closed the connection broke off"}},
-		{reason: "a continuation of nothing", send: []string{masked(0x80, "a")}, want: []string{"frame fault: continuation of nothing", "closed the connection broke off"}},
+		{reason: "a reserved bit", send: []string{masked(0xC1, "a")},
+			want: []string{"frame fault: reserved bits set: 100", "closed the connection broke off"}},
+		{reason: "an unknown opcode", send: []string{masked(0x83, "a")},
+			want: []string{"frame fault: unknown opcode 0x3", "closed the connection broke off"}},
+		{reason: "a continuation of nothing", send: []string{masked(0x80, "a")},
+			want: []string{"frame fault: continuation of nothing", "closed the connection broke off"}},
 		{reason: "a status that must not be sent", send: []string{masked(0x88, "\x03\xee")},
-			want: []string{"frame fault: close with status 1006, which must not be sent", "close 1006", "closed the connection broke off"}},
+			want: []string{"frame fault: close with status 1006, which must not be sent", "close 1006",
+				"closed the connection broke off"}},
 		{reason: "a message beyond the limit", max: 10, send: []string{masked(0x81, strings.Repeat("a", 11))},
 			want: []string{"frame fault: frame of 11 bytes, more than 10", "closed the connection broke off"}},
 		{reason: "the connection stops inside a frame", send: []string{masked(0x81, "not whole")[:8]},
-			want: []string{"frame fault: the stream ended inside a text frame, 7 bytes short", "closed the connection broke off"}},
-		{reason: "the connection just stops", send: []string{masked(0x81, "a")}, want: []string{`text "a"`, "closed the connection broke off"}},
-		{reason: "what follows a close", send: []string{bye + masked(0x81, "late")}, want: []string{"close 1000", "frame fault: text after a close", over}},
+			want: []string{"frame fault: the stream ended inside a text frame, 7 bytes short",
+				"closed the connection broke off"}},
+		{reason: "the connection just stops", send: []string{masked(0x81, "a")},
+			want: []string{`text "a"`, "closed the connection broke off"}},
+		{reason: "what follows a close", send: []string{bye + masked(0x81, "late")},
+			want: []string{"close 1000", "frame fault: text after a close", over}},
 	}
 	for _, r := range rows {
 		for _, early := range []bool{false, true} {
@@ -175,15 +187,19 @@ func TestListenRecords(t *testing.T) {
 
 // TestListenIsTold: the request as it came, and the answer.
 func TestListenIsTold(t *testing.T) {
-	h := hosts(t, ListenOptions{Party: func(n int) string { return fmt.Sprintf("agent%d", n) }, Subprotocols: []string{"b", "a"}})
-	request := strings.ReplaceAll(ask, "GET /agent/ws", "GET /agent/ws?x=1") + "origin: null\r\nSec-WebSocket-Protocol: a, b\r\n\r\n"
+	h := hosts(t, ListenOptions{Party: func(n int) string { return fmt.Sprintf("agent%d", n) },
+		Subprotocols: []string{"b", "a"}})
+	request := strings.ReplaceAll(ask, "GET /agent/ws", "GET /agent/ws?x=1") +
+		"origin: null\r\nSec-WebSocket-Protocol: a, b\r\n\r\n"
 	c := h.ask(request)
 	h.accept()
-	if got := c.answer.Header; c.answer.StatusCode != 101 || got.Get("Sec-WebSocket-Protocol") != "b" || got.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
+	if got := c.answer.Header; c.answer.StatusCode != 101 || got.Get("Sec-WebSocket-Protocol") != "b" ||
+		got.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
 		t.Errorf("the answer is %d %v", c.answer.StatusCode, got)
 	}
 	want := []transcript.Record{
-		{N: 1, Conn: "agent1", Dir: transcript.Received, Kind: transcript.Open, Label: "GET /agent/ws?x=1 (upgrade)", Bytes: []byte(request)},
+		{N: 1, Conn: "agent1", Dir: transcript.Received, Kind: transcript.Open, Label: "GET /agent/ws?x=1 (upgrade)",
+			Bytes: []byte(request)},
 		{N: 2, Conn: "agent1", Dir: transcript.Sent, Kind: transcript.Open, Label: "socket", Status: 101, Reply: 1},
 	}
 	if diff := cmp.Diff(want, timeless(h.log.All())); diff != "" {
@@ -231,16 +247,23 @@ func TestListenRefuses(t *testing.T) {
 		want   string // the request's record
 		body   string // a part of the answer's
 	}{
-		{"another path", strings.Replace(ask, "/agent/ws", "/other", 1) + "Origin: http://o\r\n\r\n", 404, "GET /other", "which is /agent/ws"},
+		{"another path", strings.Replace(ask, "/agent/ws", "/other", 1) + "Origin: http://o\r\n\r\n", 404, "GET /other",
+			"which is /agent/ws"},
 		{"no upgrade", "GET /agent/ws HTTP/1.1\r\nHost: h\r\n\r\n", 426, "GET /agent/ws", "Upgrade"},
 		{"an upgrade to something else", strings.Replace(ask, "websocket", "h2c", 1) + "\r\n", 426, "GET /agent/ws", "h2c"},
-		{"another method", strings.Replace(ask, "GET", "POST", 1) + "Content-Length: 3\r\n\r\nabc", 405, "POST /agent/ws", "POST"},
+		{"another method", strings.Replace(ask, "GET", "POST", 1) + "Content-Length: 3\r\n\r\nabc", 405, "POST /agent/ws",
+			"POST"},
 		{"an older version", strings.Replace(ask, "13", "8", 1) + "\r\n", 400, "GET /agent/ws", "version"},
-		{"no key", strings.Replace(ask, "Sec-WebSocket-Key", "X-Key", 1) + "\r\n", 400, "GET /agent/ws", "missing Sec-WebSocket-Key"},
-		{"a key of another length", strings.Replace(ask, "dGhlIHNhbXBsZSBub25jZQ==", "dGhl", 1) + "\r\n", 400, "GET /agent/ws", "Sec-WebSocket-Key"},
-		{"no HTTP", "{\"v\":\"mvp-0.2\"}\r\n\r\n", 400, `no HTTP request: malformed HTTP request "{\"v\":\"mvp-0.2\"}"`, "malformed"},
-		{"a request without an end", "GET /agent/ws HTTP/1.1\r\nX: " + strings.Repeat("x", maxRequest), 431, "a request longer than 64 KiB", "64 KiB"},
-		{"headers without an end", "GET /agent/ws HTTP/1.1\r\n" + strings.Repeat("X: x\r\n", maxRequest/6), 431, "a request longer than 64 KiB", "64 KiB"},
+		{"no key", strings.Replace(ask, "Sec-WebSocket-Key", "X-Key", 1) + "\r\n", 400, "GET /agent/ws",
+			"missing Sec-WebSocket-Key"},
+		{"a key of another length", strings.Replace(ask, "dGhlIHNhbXBsZSBub25jZQ==", "dGhl", 1) + "\r\n", 400,
+			"GET /agent/ws", "Sec-WebSocket-Key"},
+		{"no HTTP", "{\"v\":\"mvp-0.2\"}\r\n\r\n", 400, `no HTTP request: malformed HTTP request "{\"v\":\"mvp-0.2\"}"`,
+			"malformed"},
+		{"a request without an end", "GET /agent/ws HTTP/1.1\r\nX: " + strings.Repeat("x", maxRequest), 431,
+			"a request longer than 64 KiB", "64 KiB"},
+		{"headers without an end", "GET /agent/ws HTTP/1.1\r\n" + strings.Repeat("X: x\r\n", maxRequest/6), 431,
+			"a request longer than 64 KiB", "64 KiB"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -259,10 +282,12 @@ func TestListenRefuses(t *testing.T) {
 			if whole {
 				head += "\r\n\r\n"
 			}
-			if req.Conn != "" || req.Dir != transcript.Received || req.Kind != transcript.Request || req.Label != r.want || string(req.Bytes) != head[:min(len(head), maxRequest)] {
+			if req.Conn != "" || req.Dir != transcript.Received || req.Kind != transcript.Request || req.Label != r.want ||
+				string(req.Bytes) != head[:min(len(head), maxRequest)] {
 				t.Errorf("the request is recorded as %s", req.Line(300))
 			}
-			if resp.Conn != "" || resp.Dir != transcript.Sent || resp.Kind != transcript.Response || resp.Status != r.status || resp.Reply != 1 || string(resp.Bytes) != string(body) {
+			if resp.Conn != "" || resp.Dir != transcript.Sent || resp.Kind != transcript.Response || resp.Status != r.status ||
+				resp.Reply != 1 || string(resp.Bytes) != string(body) {
 				t.Errorf("the answer is recorded as %s", resp.Line(300))
 			}
 		})
@@ -277,10 +302,14 @@ func TestListenAsksForNothing(t *testing.T) {
 		patience     time.Duration
 		want         string
 	}{
-		{"it only looks whether somebody listens", "", true, within, "failure a connection that asked for nothing: it ended before a request was whole"},
-		{"it ends in the middle", ask, true, within, "failure a connection that asked for nothing: it ended before a request was whole"},
-		{"it never goes on", ask, false, time.Millisecond, "failure a connection that asked for nothing: no request was whole in time"},
-		{"it wants TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", false, within, "failure a connection that asked for nothing: it began a TLS handshake (the harness is at ws://, not at wss://)"},
+		{"it only looks whether somebody listens", "", true, within,
+			"failure a connection that asked for nothing: it ended before a request was whole"},
+		{"it ends in the middle", ask, true, within,
+			"failure a connection that asked for nothing: it ended before a request was whole"},
+		{"it never goes on", ask, false, time.Millisecond,
+			"failure a connection that asked for nothing: no request was whole in time"},
+		{"it wants TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", false, within,
+			"failure a connection that asked for nothing: it began a TLS handshake (the harness is at ws://, not at wss://)"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -311,7 +340,8 @@ func TestRefusalsAreNotToldForever(t *testing.T) {
 		_ = c.Close()
 	}
 	all := h.log.All()
-	if len(all) != 2*maxRefusals || !strings.HasSuffix(all[len(all)-2].Label, "(and no more of what is refused is recorded)") {
+	if len(all) != 2*maxRefusals || !strings.HasSuffix(all[len(all)-2].Label,
+		"(and no more of what is refused is recorded)") {
 		t.Errorf("%d records, the last of them %s", len(all), all[len(all)-1].Line(200))
 	}
 }
@@ -321,8 +351,9 @@ func TestListenWithTheLibrary(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	s, resp, err := websocket.Dial(ctx, h.l.URL(), &websocket.DialOptions{CompressionMode: websocket.CompressionContextTakeover,
-		HTTPHeader: http.Header{"Origin": {"https://elsewhere"}}})
+	s, resp, err := websocket.Dial(ctx, h.l.URL(),
+		&websocket.DialOptions{CompressionMode: websocket.CompressionContextTakeover,
+			HTTPHeader: http.Header{"Origin": {"https://elsewhere"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +366,10 @@ func TestListenWithTheLibrary(t *testing.T) {
 	if err := s.Write(ctx, websocket.MessageText, []byte(long)); err != nil {
 		t.Fatal(err)
 	}
-	h.await("the message", func(r *transcript.Record) bool { return r.Kind == transcript.Frame && string(r.Bytes) == long })
+	h.await("the message", func(r *transcript.Record) bool {
+		return r.Kind == transcript.Frame &&
+			string(r.Bytes) == long
+	})
 	if _, err := conn.Send(ctx, driver.Message{Body: []byte("yes")}); err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +381,8 @@ func TestListenWithTheLibrary(t *testing.T) {
 		t.Errorf("the closing handshake: %v", err)
 	}
 	h.awaitEnd()
-	if got := said(h.log.All()); !strings.Contains(string(h.log.All()[0].Bytes), "Origin: https://elsewhere\r\n") || got[len(got)-2] != `close 1000 "done"` {
+	if got := said(h.log.All()); !strings.Contains(string(h.log.All()[0].Bytes), "Origin: https://elsewhere\r\n") ||
+		got[len(got)-2] != `close 1000 "done"` {
 		t.Errorf("recorded is %.300q", got)
 	}
 }

@@ -80,7 +80,8 @@ func TestNotOpened(t *testing.T) {
 				return
 			}
 			defer c.Close()
-			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"+frame(0x89, ""))
+			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "+
+				"Upgrade\r\n\r\n"+frame(0x89, ""))
 		}, 101, ""},
 	}
 	for _, r := range rows {

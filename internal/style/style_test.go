@@ -23,7 +23,7 @@ import (
 
 const (
 	maxColumns  = 120 // of a line; a tab counts as one column
-	maxFunction = 60  // lines of a function or method, from its first to its last
+	maxFunction = 60  // lines of a function or method, from its first to its last; a test's without the rows of its tables
 	maxFile     = 450 // lines of a file
 )
 
@@ -132,7 +132,11 @@ func measureFile(name string, src []byte, found map[key]int, where map[key][]str
 			continue
 		}
 		begin := files.Position(f.Pos()).Line
-		if n := files.Position(f.End()).Line - begin + 1; n > maxFunction {
+		n := files.Position(f.End()).Line - begin + 1
+		if strings.HasSuffix(name, "_test.go") {
+			n -= tables(files, f)
+		}
+		if n > maxFunction {
 			k := key{function, folder + " " + f.Name.Name}
 			if n > found[k] { // methods of the same name share a figure
 				found[k], where[k] = n, []string{fmt.Sprintf("%s:%d", name, begin)}
@@ -140,6 +144,23 @@ func measureFile(name string, src []byte, found map[key]int, where map[key][]str
 		}
 	}
 	return nil
+}
+
+// tables returns the number of lines that the rows of a test's tables take: literals of slices and maps.
+func tables(files *token.FileSet, f *ast.FuncDecl) (lines int) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		table, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		switch table.Type.(type) {
+		case *ast.ArrayType, *ast.MapType:
+			lines += files.Position(table.Rbrace).Line - files.Position(table.Lbrace).Line
+			return false
+		}
+		return true
+	})
+	return lines
 }
 
 // lowered returns the allowed figures, each lowered to what was found.
@@ -217,6 +238,14 @@ func TestMeasure(t *testing.T) {
 				t.Errorf("found %v, want %v", found, row.want)
 			}
 		})
+	}
+	table := "package p\n\nfunc f() {\n\t_ = []int{" + strings.Repeat("\n\t\t1,", maxFunction) + "\n\t}\n}\n"
+	for name, want := range map[string]int{"a/b.go": maxFunction + 4, "a/b_test.go": 0} {
+		found := map[key]int{}
+		err := measureFile(name, []byte(table), found, map[key][]string{})
+		if err != nil || found[key{function, "a f"}] != want {
+			t.Errorf("a table in %s: found %v (%v), want %d", name, found, err, want)
+		}
 	}
 	have := map[key]int{{longLines, "a"}: 3, {longLines, "b"}: 1, {file, "c.go"}: 500}
 	got := lowered(have, map[key]int{{longLines, "a"}: 2, {longLines, "new"}: 9, {file, "c.go"}: 600})

@@ -23,49 +23,60 @@ func TestDecode(t *testing.T) {
 		{
 			"chat: parts are joined by lines, system and developer prompts too; pictures are left out", chatAPI,
 			`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"a"},
-			{"type":"image_url","image_url":{"url":"x"}},{"type":"text","text":"b"}]},{"role":"developer","content":[{"type":"text","text":"d"}]}]}`,
+			{"type":"image_url","image_url":{"url":"x"}},{"type":"text","text":"b"}]},{"role":"developer",
+			"content":[{"type":"text","text":"d"}]}]}`,
 			llm.Request{API: llm.APIChat, System: "s\nd", Messages: []llm.Message{user("a\nb")}},
 		},
 		{
 			"chat: calls without content, and results", chatAPI,
-			`{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"ls","arguments":"{\"p\":1}"}}]},
-			{"role":"tool","tool_call_id":"1","content":[{"type":"text","text":"r"}]}],"tools":[{"type":"custom","custom":{"name":"free"}}]}`,
+			`{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function",
+			"function":{"name":"ls","arguments":"{\"p\":1}"}}]},
+			{"role":"tool","tool_call_id":"1","content":[{"type":"text","text":"r"}]}],"tools":[{"type":"custom",
+			"custom":{"name":"free"}}]}`,
 			llm.Request{
 				API: llm.APIChat, Tools: []string{"free"},
 				Messages: []llm.Message{{Role: "assistant", Calls: call}, {Role: "tool", Text: "r", ResultOf: "1"}},
 			},
 		},
 		{
-			"responses: a string", responsesAPI, `{"model":"m","input":"x","tools":[{"type":"web_search"}],"stream":true,"previous_response_id":null}`,
+			"responses: a string", responsesAPI,
+			`{"model":"m","input":"x","tools":[{"type":"web_search"}],"stream":true,"previous_response_id":null}`,
 			llm.Request{API: llm.APIResponses, Tools: []string{"web_search"}, Stream: true, Messages: []llm.Message{user("x")}},
 		},
 		{
 			"responses: items, an assistant's text and call being one message; others are left out", responsesAPI,
-			`{"model":"m","instructions":"i","input":[{"role":"developer","content":"d"},{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]},
+			`{"model":"m","instructions":"i","input":[{"role":"developer","content":"d"},{"type":"message","role":"user",
+			"content":[{"type":"input_text","text":"x"}]},
 			{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":null},
 			{"type":"message","role":"assistant","content":[{"type":"output_text","text":"y","annotations":[]}]},
 			{"type":"function_call","call_id":"1","name":"ls","arguments":"{\"p\":1}"},
 			{"type":"function_call_output","call_id":"1","output":[{"type":"input_text","text":"r"}]}]}`,
 			llm.Request{
 				API: llm.APIResponses, System: "i\nd",
-				Messages: []llm.Message{user("x"), {Role: "assistant", Text: "y", Calls: call}, {Role: "tool", Text: "r", ResultOf: "1"}},
+				Messages: []llm.Message{user("x"), {Role: "assistant", Text: "y", Calls: call},
+					{Role: "tool", Text: "r", ResultOf: "1"}},
 			},
 		},
 		{
 			"messages: blocks; thinking is left out", messagesAPI,
-			`{"model":"m","max_tokens":1,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}},{"type":"text","text":"t"}],
-			"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"z"},
+			`{"model":"m","max_tokens":1,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}},
+			{"type":"text","text":"t"}],
+			"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm",
+			"signature":"z"},
 			{"type":"text","text":"y"},{"type":"tool_use","id":"1","name":"ls","input":{"p":1}}]},
-			{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"r"}]}]}],"tools":[{"name":"ls"}]}`,
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"r"}]}]}],
+			"tools":[{"name":"ls"}]}`,
 			llm.Request{
 				API: llm.APIMessages, System: "s\nt", Tools: []string{"ls"},
-				Messages: []llm.Message{user("x"), {Role: "assistant", Text: "y", Calls: call}, {Role: "tool", Text: "r", ResultOf: "1"}},
+				Messages: []llm.Message{user("x"), {Role: "assistant", Text: "y", Calls: call},
+					{Role: "tool", Text: "r", ResultOf: "1"}},
 			},
 		},
 		{
 			"messages: texts around results keep their place", messagesAPI,
 			`{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"},
-			{"type":"tool_result","tool_use_id":"1","content":"r"},{"type":"tool_result","tool_use_id":"2"},{"type":"text","text":"c"}]}]}`,
+			{"type":"tool_result","tool_use_id":"1","content":"r"},{"type":"tool_result","tool_use_id":"2"},{"type":"text",
+			"text":"c"}]}]}`,
 			llm.Request{API: llm.APIMessages, Messages: []llm.Message{
 				user("a\nb"), {Role: "tool", Text: "r", ResultOf: "1"}, {Role: "tool", ResultOf: "2"}, user("c"),
 			}},
@@ -129,7 +140,8 @@ func TestChatChunks(t *testing.T) {
 }
 
 func choice(delta, finish string) string {
-	return fmt.Sprintf(`"choices":[{"index":0,"delta":{%s},"logprobs":null,"finish_reason":%s}],"usage":null}`, delta, finish)
+	return fmt.Sprintf(`"choices":[{"index":0,"delta":{%s},"logprobs":null,"finish_reason":%s}],"usage":null}`, delta,
+		finish)
 }
 
 func TestChatWithoutUsageChunk(t *testing.T) {
@@ -174,7 +186,8 @@ func TestResponsesEvents(t *testing.T) {
 	if len(ids) != 2 || end.Output[0].ID != ids[0] || end.Output[1].ID != ids[1] || end.Usage.Total != 24 {
 		t.Errorf("response at the end: %+v; want items %v", end, ids)
 	}
-	whole := reply{Text: "stream n 1/2 stream n 2/2 ", Calls: []llm.ToolCall{{Name: "ls", Arguments: `{"p":1}`}}, Finish: "completed"}
+	whole := reply{Text: "stream n 1/2 stream n 2/2 ", Calls: []llm.ToolCall{{Name: "ls", Arguments: `{"p":1}`}},
+		Finish: "completed"}
 	if diff := cmp.Diff(whole, responseReply(*end), cmpopts.IgnoreFields(llm.ToolCall{}, "ID")); diff != "" {
 		t.Errorf("response at the end: (-want +got)\n%s", diff)
 	}
@@ -186,14 +199,20 @@ func TestMessagesEvents(t *testing.T) {
 	want := []event{
 		{"ping", `{"type":"ping"}`},
 		{"content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`},
-		{"content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"stream n 1/2 "}}`},
-		{"content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"stream n 2/2 "}}`},
+		{"content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"stream n ` +
+			`1/2 "}}`},
+		{"content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"stream n ` +
+			`2/2 "}}`},
 		{"content_block_stop", `{"type":"content_block_stop","index":0}`},
-		{"content_block_start", `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"` + id + `","name":"ls","input":{}}}`},
-		{"content_block_delta", `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"p"}}`},
-		{"content_block_delta", `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"\":1}"}}`},
+		{"content_block_start", `{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"` + id +
+			`","name":"ls","input":{}}}`},
+		{"content_block_delta", `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta",` +
+			`"partial_json":"{\"p"}}`},
+		{"content_block_delta", `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta",` +
+			`"partial_json":"\":1}"}}`},
 		{"content_block_stop", `{"type":"content_block_stop","index":1}`},
-		{"message_delta", `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":10}}`},
+		{"message_delta", `{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},` +
+			`"usage":{"output_tokens":10}}`},
 		{"message_stop", `{"type":"message_stop"}`},
 	}
 	if diff := cmp.Diff(want, all[1:]); diff != "" {
@@ -201,7 +220,8 @@ func TestMessagesEvents(t *testing.T) {
 	}
 	first := decode[object](all[0].Data)
 	message := first["message"].(object)
-	if first["type"] != "message_start" || message["role"] != "assistant" || message["stop_reason"] != nil || len(message["content"].([]any)) != 0 {
+	if first["type"] != "message_start" || message["role"] != "assistant" || message["stop_reason"] != nil ||
+		len(message["content"].([]any)) != 0 {
 		t.Errorf("first event %+v", all[0])
 	}
 }

@@ -76,13 +76,18 @@ var messageRows = []struct {
 
 	{"renamed fields", sse.Name, "fields: {request: {type: kind, agent-id: agent, session-id: session}}", "switch_agent",
 		allFields, nil, `POST http://h/base/message {"agent":"debugger","kind":"switch_agent","session":"s"}`},
-	{"nested fields", sse.Name, "fields: {request: {agent-id: /data/agent/id, session-id: /data/session, type: /head/type}}", "switch_agent", allFields, "c",
-		`POST http://h/base/message {"connectionId":"c","data":{"agent":{"id":"debugger"},"session":"s"},"head":{"type":"switch_agent"}}`},
+	{"nested fields", sse.Name, "fields: {request: {agent-id: /data/agent/id, session-id: /data/session, type: " +
+		"/head/type}}", "switch_agent", allFields, "c",
+		`POST http://h/base/message {"connectionId":"c","data":{"agent":{"id":"debugger"},"session":"s"},` +
+			`"head":{"type":"switch_agent"}}`},
 	{"names that need escapes", sse.Name, "fields: {request: {agent-id: /a~1b/c~0d}}", "switch_agent",
 		fields{"agentId": "x"}, nil, `POST http://h/base/message {"a/b":{"c~d":"x"},"type":"switch_agent"}`},
-	{"every other field of a request", sse.Name, "fields: {request: {content: /m/text, request-id: rid, response: answer, initial-agent-id: /start/agent}}", "user_question_response",
+	{"every other field of a request", sse.Name,
+		"fields: {request: {content: /m/text, request-id: rid, response: answer, initial-agent-id: /start/agent}}",
+		"user_question_response",
 		fields{"content": "c", "requestId": 1, "response": map[string]any{"a": nil}, "initialAgentId": "i"}, nil,
-		`POST http://h/base/message {"answer":{"a":null},"m":{"text":"c"},"rid":1,"start":{"agent":"i"},"type":"user_question_response"}`},
+		`POST http://h/base/message {"answer":{"a":null},"m":{"text":"c"},"rid":1,"start":{"agent":"i"},` +
+			`"type":"user_question_response"}`},
 	{"JSON that stands as it is", sse.Name, "", "switch_agent", fields{"agentId": raw(`{"a":1e2}`)}, nil,
 		`POST http://h/base/message {"agentId":{"a":1e2},"type":"switch_agent"}`},
 	{"nothing is escaped that need not be", sse.Name, "", "chat", fields{"content": "<b>&主"}, nil,
@@ -208,7 +213,9 @@ var decodeRows = []struct {
 	in     transcript.Record
 	want   string
 }{
-	{"the default envelope", sse.Name, "", event("message", `{"type":"agent_list","data":{"agents":[]},"requestId":"r","timestamp":"t"}`), `agent_list {"agents":[]} request "r" time "t"`},
+	{"the default envelope", sse.Name, "",
+		event("message", `{"type":"agent_list","data":{"agents":[]},"requestId":"r","timestamp":"t"}`),
+		`agent_list {"agents":[]} request "r" time "t"`},
 	{"the event field of the stream says nothing there", sse.Name, "", event("agent_list", `{"type":"error","data":{}}`),
 		"error {}"},
 	{"no data", sse.Name, "", event("message", `{"type":"complete"}`), "complete null"},
@@ -265,13 +272,16 @@ var decodeRows = []struct {
 		`connected {"conn":{"id":"c"},"connectionId":"c"}`},
 	{"agent_list, and its agents", sse.Name, deep, event("message",
 		`{"type":"agent_list","data":{"list":{"all":[{"key":"k","label":{"text":"n"},"about":"d","x":1}]},"now":null}}`),
-		`agent_list {"agents":[{"about":"d","description":"d","id":"k","key":"k","label":{"text":"n"},"name":"n","x":1}],"currentAgentId":null,"list":{"all":[{"about":"d","key":"k","label":{"text":"n"},"x":1}]},"now":null}`},
+		`agent_list {"agents":[{"about":"d","description":"d","id":"k","key":"k","label":{"text":"n"},"name":"n","x":1}],` +
+			`"currentAgentId":null,"list":{"all":[{"about":"d","key":"k","label":{"text":"n"},"x":1}]},"now":null}`},
 	{"agent_switched", sse.Name, deep, event("message",
 		`{"type":"agent_switched","data":{"was":{"id":"a"},"now":"b","title":"B"}}`),
 		`agent_switched {"agentName":"B","currentAgentId":"b","now":"b","previousAgentId":"a","title":"B","was":{"id":"a"}}`},
 	{"error", sse.Name, deep, event("message", `{"type":"error","data":{"code":"c","text":"m","choices":[{"key":"k"}]}}`),
-		`error {"availableAgents":[{"id":"k","key":"k"}],"choices":[{"key":"k"}],"code":"c","errorCode":"c","message":"m","text":"m"}`},
-	{"message", sse.Name, deep, event("message", `{"type":"message","data":{"by":"assistant","body":{"text":"hi"},"partial":true}}`),
+		`error {"availableAgents":[{"id":"k","key":"k"}],"choices":[{"key":"k"}],"code":"c",` +
+			`"errorCode":"c","message":"m","text":"m"}`},
+	{"message", sse.Name, deep, event("message",
+		`{"type":"message","data":{"by":"assistant","body":{"text":"hi"},"partial":true}}`),
 		`message {"body":{"text":"hi"},"by":"assistant","content":"hi","partial":true,"role":"assistant","streaming":true}`},
 	{"complete", sse.Name, deep, event("message", `{"type":"complete","data":{"session":{"id":"s"},"stopped":true}}`),
 		`complete {"cancelled":true,"session":{"id":"s"},"sessionId":"s","stopped":true}`},
@@ -324,17 +334,22 @@ func TestDecodeSent(t *testing.T) {
 		return transcript.Record{Dir: transcript.Sent, Kind: kind, Label: "POST /message", Type: "switch_agent",
 			Bytes: []byte(body)}
 	}
-	const deep = "fields: {request: {type: /head/kind, agent-id: /data/agent, session-id: /data/session}}\nmessages: {switch_agent: agent.switch}"
+	const deep = "fields: {request: {type: /head/kind, agent-id: /data/agent, session-id: /data/session}}\nmessages: " +
+		"{switch_agent: agent.switch}"
 	rows := []struct {
 		reason string
 		wire   string
 		in     transcript.Record
 		want   string
 	}{
-		{"a request", "", sent(transcript.Request, `{"type":"switch_agent","agentId":"a","sessionId":"s","connectionId":"c"}`), `switch_agent {"agentId":"a","sessionId":"s"}`},
+		{"a request", "", sent(transcript.Request,
+			`{"type":"switch_agent","agentId":"a","sessionId":"s","connectionId":"c"}`),
+			`switch_agent {"agentId":"a","sessionId":"s"}`},
 		{"a frame", "", sent(transcript.Frame, `{"type":"switch_agent","agentId":null}`), `switch_agent {"agentId":null}`},
 		{"without fields", "", sent(transcript.Request, `{"type":"abort"}`), `abort {}`},
-		{"on another wire", deep, sent(transcript.Request, `{"head":{"kind":"agent.switch"},"data":{"agent":"a","session":"s"}}`), `switch_agent {"agentId":"a","sessionId":"s"}`},
+		{"on another wire", deep, sent(transcript.Request,
+			`{"head":{"kind":"agent.switch"},"data":{"agent":"a","session":"s"}}`),
+			`switch_agent {"agentId":"a","sessionId":"s"}`},
 		{"a session has no type at its endpoint", "", sent(transcript.Request, `{"sessionId":"s"}`), ""},
 		{"no JSON", "", sent(transcript.Request, `{`), ""},
 		{"the opening of a connection", "", sent(transcript.Open, `{"type":"abort"}`), ""},

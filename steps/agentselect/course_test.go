@@ -36,9 +36,11 @@ func TestCourse(t *testing.T) {
 		{"nothing", nil, nil},
 		{"ids of connections, sessions and requests, and times, are reduced to their kind",
 			[]transcript.Record{e("A", "connected", `{"connectionId":"c-1","sessionId":null}`),
-				e("A", "tool_confirmation_request", `{"requestId":7,"toolCallId":"x","arguments":{"a":1},"timestamp":"t","tool":"run"}`)},
+				e("A", "tool_confirmation_request",
+					`{"requestId":7,"toolCallId":"x","arguments":{"a":1},"timestamp":"t","tool":"run"}`)},
 			[]string{`client A: connected {"connectionId":"string","sessionId":"null"}`,
-				`client A: tool_confirmation_request {"arguments":"object","requestId":"number","timestamp":"string","tool":"run","toolCallId":"string"}`}},
+				`client A: tool_confirmation_request {"arguments":"object","requestId":"number",` +
+					`"timestamp":"string","tool":"run","toolCallId":"string"}`}},
 		{"texts may carry a nonce", []transcript.Record{e("A", "error",
 			`{"errorCode":"agent_not_found","message":"no fence-1"}`)},
 			[]string{`client A: error {"errorCode":"agent_not_found","message":"string"}`}},

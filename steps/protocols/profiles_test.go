@@ -37,7 +37,9 @@ func TestParse(t *testing.T) {
 	command := func(f func(*target.Command)) change {
 		return func(p *target.Profile) {
 			p.URL = "http://127.0.0.1:{port}"
-			p.Command = &target.Command{Run: []string{"x"}, Ready: target.Ready{Within: target.Duration{Duration: 30 * time.Second}}, Stop: target.Duration{Duration: 2 * time.Second}}
+			p.Command = &target.Command{Run: []string{"x"},
+				Ready: target.Ready{Within: target.Duration{Duration: 30 * time.Second}},
+				Stop:  target.Duration{Duration: 2 * time.Second}}
 			f(p.Command)
 		}
 	}
@@ -52,18 +54,22 @@ func TestParse(t *testing.T) {
 		{"a path is kept", "url: https://x/base/", func(p *target.Profile) { p.URL = "https://x/base" }},
 		{"a byte order mark is no key", "\ufeffurl: http://x", func(p *target.Profile) { p.URL = "http://x" }},
 		{"a command is enough", "command: {run: [x]}", command(func(*target.Command) {})},
-		{"a part of a block keeps the other defaults", "command: {run: [x], ready: {log: up}, stop: 1s}", command(func(c *target.Command) { c.Ready.Log, c.Stop = "up", target.Duration{Duration: time.Second} })},
+		{"a part of a block keeps the other defaults", "command: {run: [x], ready: {log: up}, stop: 1s}",
+			command(func(c *target.Command) { c.Ready.Log, c.Stop = "up", target.Duration{Duration: time.Second} })},
 		{"a whole second in minutes", "url: http://x\nlimits: {turn: 1m30s, max-event: 64KiB}", func(p *target.Profile) {
 			p.URL, p.Limits.Turn, p.Limits.MaxEvent = "http://x", target.Duration{Duration: 90 * time.Second}, 64<<10
 		}},
 		{"a bare size is bytes", "url: http://x\nlimits: {max-event: 100}",
 			func(p *target.Profile) { p.URL, p.Limits.MaxEvent = "http://x", 100 }},
-		{"variables are expanded, and are secrets", "url: http://x\nheaders: {A: 'Bearer ${TOKEN}${EMPTY}', B: '$${TOKEN} $1'}",
+		{"variables are expanded, and are secrets",
+			"url: http://x\nheaders: {A: 'Bearer ${TOKEN}${EMPTY}', B: '$${TOKEN} $1'}",
 			func(p *target.Profile) {
 				p.URL, p.Secrets = "http://x", []string{"s3cret"}
 				p.Headers = map[string]string{"A": "Bearer s3cret", "B": "${TOKEN} $1"}
 			}},
-		{"JSON values keep their types", "url: http://x\ntools: {ask: {name: a, arguments: {i: 1, n: -1, f: 1.5, b: true, z: null, s: x, l: [1, {k: v}]}, response: null}}",
+		{"JSON values keep their types",
+			"url: http://x\ntools: {ask: {name: a, arguments: {i: 1, n: -1, f: 1.5, b: true, z: null, s: x, l: [1, {k: " +
+				"v}]}, response: null}}",
 			func(p *target.Profile) {
 				p.URL = "http://x"
 				p.Tools.Ask = &target.Tool{Name: "a", Arguments: map[string]any{
@@ -77,7 +83,8 @@ func TestParse(t *testing.T) {
 			wire(func(a *selectwire.Binding) { a.Correlation = selectwire.Correlation{Single: true} })},
 		{"correlation by header", "url: http://x\nagent-select: {correlation: {header: X-Conn}}",
 			wire(func(a *selectwire.Binding) { a.Correlation = selectwire.Correlation{Header: "X-Conn"} })},
-		{"correlation by endpoint", "url: http://x\nagent-select: {correlation: {header: X-Conn, create: {body: connectionId}, load: {header: X-Load}}}",
+		{"correlation by endpoint", "url: http://x\nagent-select: {correlation: {header: X-Conn, create: {body: " +
+			"connectionId}, load: {header: X-Load}}}",
 			wire(func(a *selectwire.Binding) {
 				a.Correlation = selectwire.Correlation{Header: "X-Conn", Create: &selectwire.Correlation{Body: "/connectionId"},
 					Load: &selectwire.Correlation{Header: "X-Load"}}
@@ -92,7 +99,8 @@ func TestParse(t *testing.T) {
 			})},
 		{"the data may be the whole event", "url: http://x\nagent-select: {envelope: {data: ''}}",
 			wire(func(a *selectwire.Binding) { a.Envelope.Data = "" })},
-		{"an endpoint's path keeps its method", "url: http://x\nagent-select: {sse: {delete: '/s/{id}', create: {method: PUT}}}",
+		{"an endpoint's path keeps its method",
+			"url: http://x\nagent-select: {sse: {delete: '/s/{id}', create: {method: PUT}}}",
 			wire(func(a *selectwire.Binding) { a.SSE.Delete.Path, a.SSE.Create.Method = "/s/{id}", "PUT" })},
 		{"two events may swap names", "url: http://x\nagent-select: {events: {message: complete, complete: message}}",
 			wire(func(a *selectwire.Binding) {

@@ -6,7 +6,8 @@ import (
 )
 
 var texts = []struct{ name, text string }{
-	{"message", `{"type":"message_delta","sessionId":"s-1","seq":1042,"delta":"Hello, world","usage":{"input":12,"output":3.5},"tags":["a","b"],"done":false}`},
+	{"message", `{"type":"message_delta","sessionId":"s-1","seq":1042,"delta":"Hello, ` +
+		`world","usage":{"input":12,"output":3.5},"tags":["a","b"],"done":false}`},
 	{"escapes", `{"delta":"` + strings.Repeat(`line \u00e9 \ud83d\ude00\n`, 100) + `"}`},
 	{"list", "[" + strings.Repeat(`{"id":"debugger","name":"Debugger","enabled":true},`, 1000) + "null]"},
 }

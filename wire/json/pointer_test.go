@@ -46,8 +46,8 @@ func TestParsePointer(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	// The document of RFC 6901, section 5, and more.
-	doc, _, err := Decode([]byte(`{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8,
-		"null":null,"list":[[],{"0":"zero"}],"object":{"0":"zero","-":"dash"}}`))
+	doc, _, err := Decode([]byte(`{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,
+		"m~n":8,		"null":null,"list":[[],{"0":"zero"}],"object":{"0":"zero","-":"dash"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

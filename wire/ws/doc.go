@@ -7,10 +7,10 @@
 //
 // # The algorithm
 //
-//  1. A header is checked as soon as it is complete, for: reserved bits (5.2), an undefined opcode (5.2), a masked frame
-//     from a server or an unmasked one from a client (5.1), a length in more bytes than needed (5.2), a control frame
-//     that is fragmented or longer than 125 bytes (5.5), a continuation without a message and a new message inside a
-//     fragmented one (5.4), data after a close (5.5.1), a frame or a message beyond [Limits.MaxMessage].
+//  1. A header is checked as soon as it is complete, for: reserved bits (5.2), an undefined opcode (5.2), a masked
+//     frame from a server or an unmasked one from a client (5.1), a length in more bytes than needed (5.2), a control
+//     frame that is fragmented or longer than 125 bytes (5.5), a continuation without a message and a new message
+//     inside a fragmented one (5.4), data after a close (5.5.1), a frame or a message beyond [Limits.MaxMessage].
 //  2. A length with its highest bit set hides where the next frame starts. Its fault is the last item.
 //  3. After any other fault the following frames are read as if there were none. A new message inside a fragmented one
 //     replaces it.

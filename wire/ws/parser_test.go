@@ -250,7 +250,8 @@ var rules = []rule{
 		want: []string{"! length 65535 in more bytes than it needs", "binary fin 65535"}},
 	{reason: "two bytes for the length of a short ping", in: "\x89\x7e\x00\x01p",
 		want: []string{"! length 1 in more bytes than it needs", `ping fin 1 "p"`}},
-	{reason: "a length with its highest bit set ends it all", in: "\x82\x7f\x80\x00\x00\x00\x00\x00\x00\x01" + frame(text1, "a", 0), want: []string{"! length with its highest bit set"}},
+	{reason: "a length with its highest bit set ends it all", in: "\x82\x7f\x80\x00\x00\x00\x00\x00\x00\x01" +
+		frame(text1, "a", 0), want: []string{"! length with its highest bit set"}},
 	// Sizes.
 	{reason: "a frame beyond the limit is reported at its header", limits: Limits{MaxMessage: 10},
 		in:   frame(text1, strings.Repeat("a", 11), 0)[:2],

@@ -87,8 +87,12 @@ var rows = []struct {
 	{"a current agent that is not a string", `A < agent_list {"agents":[],"currentAgentId":1}`, "AS-083 AS-117", "AS-118"},
 	{"an agent without an id", `A < agent_list {"agents":[{"name":"n","description":"d"}],"currentAgentId":null}`,
 		"AS-083 AS-117 AS-118 AS-114 AS-115", "AS-113"},
-	{"an id in upper case", `A < agent_list {"agents":[{"id":"General","name":"n","description":"d"}],"currentAgentId":null}`, "AS-083 AS-117 AS-118 AS-114 AS-115", "AS-113"},
-	{"an id that ends in a line break", `A < agent_list {"agents":[{"id":"general\n","name":"n","description":"d"}],"currentAgentId":null}`, "AS-083 AS-117 AS-118 AS-114 AS-115", "AS-113"},
+	{"an id in upper case",
+		`A < agent_list {"agents":[{"id":"General","name":"n","description":"d"}],"currentAgentId":null}`,
+		"AS-083 AS-117 AS-118 AS-114 AS-115", "AS-113"},
+	{"an id that ends in a line break",
+		`A < agent_list {"agents":[{"id":"general\n","name":"n","description":"d"}],"currentAgentId":null}`,
+		"AS-083 AS-117 AS-118 AS-114 AS-115", "AS-113"},
 	{"an id that stands twice", `A < agent_list {"agents":[` + general + `,` + general + `],"currentAgentId":null}`,
 		"AS-083 AS-117 AS-118 AS-114 AS-115", "AS-113"},
 	{"an agent without a name", `A < agent_list {"agents":[{"id":"a","description":"d"}],"currentAgentId":null}`,
@@ -111,8 +115,11 @@ var rows = []struct {
 	{"an error as it should be", "A " + notFound(`,"availableAgents":`+agents),
 		"AS-085 AS-120 AS-121 AS-122 AS-051 AS-124 AS-113 AS-114 AS-115", ""},
 	{"an error that needs no list", `A < error {"errorCode":"agent_busy","message":"m"}`, "AS-085 AS-120 AS-121", ""},
-	{"a list where none is needed is judged too", `A < error {"errorCode":"agent_busy","message":"m","availableAgents":` + agents + `}`, "AS-085 AS-120 AS-121 AS-122 AS-124 AS-113 AS-114 AS-115", ""},
-	{"a list where none is needed, in a wrong form", `A < error {"errorCode":"agent_busy","message":"m","availableAgents":["general"]}`, "AS-085 AS-120 AS-121", "AS-122 AS-124 AS-113 AS-114 AS-115"},
+	{"a list where none is needed is judged too", `A < error {"errorCode":"agent_busy","message":"m","availableAgents":` +
+		agents + `}`, "AS-085 AS-120 AS-121 AS-122 AS-124 AS-113 AS-114 AS-115", ""},
+	{"a list where none is needed, in a wrong form",
+		`A < error {"errorCode":"agent_busy","message":"m","availableAgents":["general"]}`, "AS-085 AS-120 AS-121",
+		"AS-122 AS-124 AS-113 AS-114 AS-115"},
 	{"no list where one is needed", "A " + notFound(""), "AS-085 AS-120 AS-121", "AS-122 AS-051 AS-124"},
 	{"an invalid list", "A " + notFound(`,"availableAgents":null`), "AS-085 AS-120 AS-121", "AS-122 AS-051 AS-124"},
 	{"a list of agents without descriptions", "A " + notFound(`,"availableAgents":[{"id":"a","name":"n"}]`),
@@ -128,8 +135,9 @@ var rows = []struct {
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119 AS-045", ""},
 	{"another client's list says nothing", "B " + list + "\nA " + switched,
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", ""},
-	{"names that cannot be compared by Go", `A < agent_list {"agents":[{"id":"debugger","name":{},"description":"d"}],"currentAgentId":null}` + "\n" +
-		`A < agent_switched {"previousAgentId":"general","currentAgentId":"debugger","agentName":{}}`,
+	{"names that cannot be compared by Go",
+		`A < agent_list {"agents":[{"id":"debugger","name":{},"description":"d"}],"currentAgentId":null}` + "\n" +
+			`A < agent_switched {"previousAgentId":"general","currentAgentId":"debugger","agentName":{}}`,
 		"AS-083 AS-113 AS-115 AS-117 AS-118 AS-084 AS-045", "AS-114 AS-119"},
 	{"the configuration was changed in between", "A " + list + "\n- hook change-agent\nA " + strings.Replace(switched,
 		`"Debugger"`, `"New"`, 1),
@@ -139,7 +147,8 @@ var rows = []struct {
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-085 AS-120 AS-121 AS-122 AS-051 AS-124 AS-052", ""},
 	{"one agent less", "A " + list + "\nA " + notFound(`,"availableAgents":[`+debugger+`]`),
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-085 AS-120 AS-121 AS-122 AS-051 AS-124", "AS-052"},
-	{"the agents were changed in between", "A " + list + "\n- hook remove-agent\nA " + notFound(`,"availableAgents":[`+debugger+`]`),
+	{"the agents were changed in between", "A " + list + "\n- hook remove-agent\nA " +
+		notFound(`,"availableAgents":[`+debugger+`]`),
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-085 AS-120 AS-121 AS-122 AS-051 AS-124", ""},
 
 	{"each hears of its own switch", "A " + ask + "\nB " + `> switch_agent {"agentId":"general"}` + "\nA " + switched,
@@ -147,16 +156,19 @@ var rows = []struct {
 	{"one hears of the other's", "A " + ask + "\nB " + `> switch_agent {"agentId":"general"}` + "\nB " + switched,
 		"AS-084 AS-119", "AS-059 AS-095"},
 	{"both asked for the same", "A " + ask + "\nB " + ask + "\nB " + switched, "AS-059 AS-095 AS-084 AS-119", ""},
-	{"unrequested", "A " + `> switch_agent {"agentId":"general"}` + "\nB " + `> switch_agent {"agentId":"general"}` + "\nB " + switched, "AS-059 AS-095 AS-084 AS-119", ""},
+	{"unrequested", "A " + `> switch_agent {"agentId":"general"}` + "\nB " + `> switch_agent {"agentId":"general"}` +
+		"\nB " + switched, "AS-059 AS-095 AS-084 AS-119", ""},
 	{"a switch that names a session may be announced where that lives",
-		"A " + `> switch_agent {"agentId":"debugger","sessionId":"s"}` + "\nB " + `> switch_agent {"agentId":"general"}` + "\nB " + switched, "AS-084 AS-119", ""},
+		"A " + `> switch_agent {"agentId":"debugger","sessionId":"s"}` + "\nB " + `> switch_agent {"agentId":"general"}` +
+			"\nB " + switched, "AS-084 AS-119", ""},
 	{"one that asks alone says nothing of others", "A " + ask + "\nA " + switched, "AS-084 AS-119", ""},
 
 	{"the list comes before the answer", "A open\nA " + ask + "\nA " + list + "\nA " + switched,
 		"AS-106 AS-045 AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", ""},
 	{"the answer comes before the list", "A open\nA " + ask + "\nA " + switched + "\nA " + list,
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", "AS-106"},
-	{"a refusal comes before the list", "A open\nA " + ask + "\n" + `A < error {"errorCode":"agent_busy","message":"m"}` + "\nA " + list,
+	{"a refusal comes before the list", "A open\nA " + ask + "\n" + `A < error {"errorCode":"agent_busy","message":"m"}` +
+		"\nA " + list,
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-085 AS-120 AS-121", "AS-106"},
 	{"only the first answer is judged", "A open\nA " + list + "\nA " + switched + "\nA " + switched,
 		"AS-106 AS-045 AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-084 AS-119", ""},
@@ -167,9 +179,12 @@ var rows = []struct {
 
 	{"nothing", "", "", ""},
 	{"a connection without messages", "A open\nB open", "", ""},
-	{"messages of the harness", "A open\nA " + ask + "\nA > agent_list {}\nA > agent_switched {}\nA > error {\"errorCode\":\"agent_busy\"}", "", ""},
-	{"other events", "A open\n" + `A < connected {"connectionId":"c"}` + "\n" + `A < message {"content":"x"}` + "\n" + `A < presence {"currentAgentId":7}`, "", ""},
-	{"an error that answers no switch", `A < error {"message":7}` + "\n" + `A < error {"errorCode":"turn_failed"}` + "\n" + `A < error {"errorCode":["agent_busy"]}` + "\n" + `A < error`, "", ""},
+	{"messages of the harness", "A open\nA " + ask +
+		"\nA > agent_list {}\nA > agent_switched {}\nA > error {\"errorCode\":\"agent_busy\"}", "", ""},
+	{"other events", "A open\n" + `A < connected {"connectionId":"c"}` + "\n" + `A < message {"content":"x"}` + "\n" +
+		`A < presence {"currentAgentId":7}`, "", ""},
+	{"an error that answers no switch", `A < error {"message":7}` + "\n" + `A < error {"errorCode":"turn_failed"}` +
+		"\n" + `A < error {"errorCode":["agent_busy"]}` + "\n" + `A < error`, "", ""},
 	{"remarks", "- hook add-agent\n- interop: agent_list", "", ""},
 }
 
@@ -222,7 +237,8 @@ func TestMonitors(t *testing.T) {
 // nothing.
 func TestEveryClauseIsKeptAndBroken(t *testing.T) {
 	elsewhere := map[string]string{
-		"AS-120": "an error whose code is not of section 4.2 is not known to answer a switch; the scenarios know, and use SwitchError",
+		"AS-120": "an error whose code is not of section 4.2 is not known to answer a switch; the scenarios know, and " +
+			"use SwitchError",
 	}
 	kept, broken := map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
