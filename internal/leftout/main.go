@@ -19,6 +19,7 @@ func main() {
 		}
 	}
 	fmt.Printf("Left out: %d of %d mutants (%d have every tested clause once),\n", all-run, all, run)
+	fmt.Println("a second foreign target of three protocols, those behind a proxy but for three,")
 	fmt.Println("and the race detector in the tests of ./cli, of the mutants and below ./test,")
 	fmt.Println("in the suite of pages, in packages of one protocol, and in those without goroutines.")
 	fmt.Println("All of it: make test-all")
