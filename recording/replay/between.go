@@ -1,0 +1,182 @@
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/internal/cut"
+	"parley/protocol/messages"
+	"parley/recording"
+	"parley/transcript"
+)
+
+// DeviationKind says in which way two targets differ.
+type DeviationKind string
+
+// The kinds of deviations.
+const (
+	Changed DeviationKind = "changed" // both sent a message of one type, with different content or status
+	Instead DeviationKind = "instead" // they sent messages of different types, or one ended the connection instead
+	OnlyA   DeviationKind = "only-a"  // B sent nothing like it
+	OnlyB   DeviationKind = "only-b"  // A sent nothing like it
+	Order   DeviationKind = "order"   // both sent it, at different places among the messages of one connection
+)
+
+// Deviation is one difference between what two targets did when the harness did the same.
+type Deviation struct {
+	Kind   DeviationKind
+	Conn   string // the connection, by its name in the recording of A
+	A, B   *Wire  // nil where the target sent nothing
+	Places []Place
+	Diff   string // of Changed: the lines that differ, for people
+	after  int    // number of the record of A behind which it shows
+}
+
+// Structural reports whether what the targets do next may differ because of this deviation alone.
+func (d Deviation) Structural() bool { return d.Kind != Changed && d.Kind != Order }
+
+// Wire is a message as it was on the wire.
+type Wire struct {
+	N     int    // number of its record
+	What  string // kind and type: "frame agent_switched"
+	Type  string // the type alone; "" where it has none
+	Text  string // the payload, or how a connection ended; bounded
+	After string // What of the target's message before it on the connection; "" for the first
+}
+
+// Comparison is what Between has found.
+type Comparison struct {
+	Compared   int // pairs of messages of the targets
+	Deviations []Deviation
+	Parted     bool // the harness did not do the same on both sides up to the end: it reacts to the targets
+}
+
+// ErrEnds is returned for recordings of which one was made at the server's end, and the other at the client's.
+var ErrEnds = errors.New("they were made at different ends: one at the server's, one at the client's")
+
+// Between compares what two targets did in recordings of one scenario, A and B, in each of which the harness recorded. It
+// compares by connection and direction: how the messages of different connections interleave does not count, nor does
+// that of an answer and what comes beside it. Ids and what a schema says may differ are no deviations; of o, Messages,
+// Words, Quiet and Ignore count. From where the harness itself does something else, nothing is compared. That a last
+// message is missing counts only if the other recording shows Quiet without it. Both recordings are read into memory.
+// Errors are those of the readers, and ErrEnds.
+func Between(a, b *recording.Reader, o Options) (Comparison, error) {
+	o.defaults()
+	m := &meeting{o: o, ids: newIDs(), twin: map[int]int{}}
+	m.ids.loose = true
+	var err error
+	if m.a, err = readTape(a, o.Messages); err != nil {
+		return Comparison{}, err
+	}
+	if m.b, err = readTape(b, o.Messages); err != nil {
+		return Comparison{}, err
+	}
+	if m.a.atServer != m.b.atServer && len(m.a.acts)+len(m.a.came) > 0 && len(m.b.acts)+len(m.b.came) > 0 {
+		return Comparison{}, ErrEnds
+	}
+	m.pairActs()
+	m.align()
+	m.judge()
+	slices.SortStableFunc(m.found.Deviations, func(x, y Deviation) int { return cmp.Compare(x.after, y.after) })
+	return m.found, nil
+}
+
+// tape is a recording in memory.
+type tape struct {
+	atServer bool
+	acts     []message                // of the harness, by number
+	came     []message                // of the target, by number
+	ends     map[string]time.Duration // connection → when it ended
+	closed   map[string]bool          // those that the target ended
+	last     time.Duration
+}
+
+func readTape(in *recording.Reader, set *messages.Set) (*tape, error) {
+	t := &tape{ends: map[string]time.Duration{}, closed: map[string]bool{}}
+	view := recording.NewClientView(in)
+	for {
+		r, err := view.Next()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.atServer = view.AtServer()
+		t.add(r, set)
+	}
+}
+
+// add sorts a record.
+func (t *tape) add(r transcript.Record, set *messages.Set) {
+	dir, target, harness := transcript.Received, messages.Server, messages.Client
+	if t.atServer {
+		dir, target, harness = transcript.Sent, messages.Client, messages.Server
+	}
+	t.last = max(t.last, r.At)
+	switch {
+	case compared(r, dir) && (r.Kind != transcript.Request || !strings.HasPrefix(r.Label, "OPTIONS ")):
+		t.came = append(t.came, rules{set: set}.readFrom(r, target))
+	case !r.Late && played(r, dir):
+		t.acts = append(t.acts, rules{set: set}.readFrom(r, harness))
+	}
+	if r.Kind == transcript.Closed {
+		t.ends[r.Conn] = r.At
+		t.closed[r.Conn] = compared(r, dir)
+	}
+}
+
+// before returns the number of the harness's last act before a record; 0 for none.
+func (t *tape) before(n int) int {
+	at, _ := slices.BinarySearchFunc(t.acts, n, func(m message, n int) int { return m.N - n })
+	if at == 0 {
+		return 0
+	}
+	return t.acts[at-1].N
+}
+
+// at returns when a record was made; 0 for none.
+func (t *tape) at(n int) time.Duration {
+	if i, is := slices.BinarySearchFunc(t.acts, n, func(m message, n int) int { return m.N - n }); is {
+		return t.acts[i].At
+	}
+	return 0
+}
+
+// until returns until when a thread was observed.
+func (t *tape) until(key thread) time.Duration {
+	if at, ended := t.ends[key.conn]; ended && key.place == "" && !t.closed[key.conn] {
+		return at
+	}
+	return t.last
+}
+
+// maxWire bounds the text of a message that is shown.
+const maxWire = 4 << 10
+
+// wire describes a message of a series, of which it has the index.
+func wire(all []message, at int) *Wire {
+	m := all[at]
+	w := &Wire{N: m.N, What: what(m), Type: m.name, Text: cut.Text(string(m.Bytes), maxWire)}
+	switch {
+	case m.Kind == transcript.Closed || m.Kind == transcript.Failure:
+		w.Text = strings.TrimSpace(m.Label + " " + w.Text)
+	case m.Status != 0 && m.Kind != transcript.Frame:
+		w.Text = strings.TrimSpace(strconv.Itoa(m.Status) + " " + w.Text)
+	}
+	if at > 0 {
+		w.After = what(all[at-1])
+	}
+	return w
+}
+
+// what names a message without its connection.
+func what(m message) string {
+	m.Conn = ""
+	return m.title()
+}
