@@ -34,7 +34,8 @@ type Deviation struct {
 	A, B   *Wire  // nil where the target sent nothing
 	Places []Place
 	Diff   string // of Changed: the lines that differ, for people
-	after  int    // number of the record of A behind which it shows
+	AtA    int    // number of the record at which it shows in A: the message, or what the harness had done before
+	AtB    int    // the same in B
 }
 
 // Structural reports whether what the targets do next may differ because of this deviation alone.
@@ -47,6 +48,10 @@ type Wire struct {
 	Type  string // the type alone; "" where it has none
 	Text  string // the payload, or how a connection ended; bounded
 	After string // What of the target's message before it on the connection; "" for the first
+	Act   string // what the harness had done: what it answers, or the last act on the connection; "" for nothing
+	Said  string // the payload of that act, bounded
+
+	Status int // of an HTTP answer, or with which a connection ended
 }
 
 // Comparison is what Between has found.
@@ -82,7 +87,7 @@ func Between(a, b *recording.Reader, o Options) (Comparison, error) {
 	m.pairActs()
 	m.align()
 	m.judge()
-	slices.SortStableFunc(m.found.Deviations, func(x, y Deviation) int { return cmp.Compare(x.after, y.after) })
+	slices.SortStableFunc(m.found.Deviations, func(x, y Deviation) int { return cmp.Compare(x.AtA, y.AtA) })
 	return m.found, nil
 }
 
@@ -131,9 +136,11 @@ func (t *tape) add(r transcript.Record, set *messages.Set) {
 	}
 }
 
+func byNumber(m message, n int) int { return m.N - n }
+
 // before returns the number of the harness's last act before a record; 0 for none.
 func (t *tape) before(n int) int {
-	at, _ := slices.BinarySearchFunc(t.acts, n, func(m message, n int) int { return m.N - n })
+	at, _ := slices.BinarySearchFunc(t.acts, n, byNumber)
 	if at == 0 {
 		return 0
 	}
@@ -142,7 +149,7 @@ func (t *tape) before(n int) int {
 
 // at returns when a record was made; 0 for none.
 func (t *tape) at(n int) time.Duration {
-	if i, is := slices.BinarySearchFunc(t.acts, n, func(m message, n int) int { return m.N - n }); is {
+	if i, is := slices.BinarySearchFunc(t.acts, n, byNumber); is {
 		return t.acts[i].At
 	}
 	return 0
@@ -160,9 +167,19 @@ func (t *tape) until(key thread) time.Duration {
 const maxWire = 4 << 10
 
 // wire describes a message of a series, of which it has the index.
-func wire(all []message, at int) *Wire {
+func (t *tape) wire(all []message, at int) *Wire {
 	m := all[at]
 	w := &Wire{N: m.N, What: what(m), Type: m.name, Text: cut.Text(string(m.Bytes), maxWire)}
+	if m.Type != "text" && m.Type != "binary" {
+		w.Status = m.Status
+	}
+	for i, _ := slices.BinarySearchFunc(t.acts, m.N, byNumber); i > 0; i-- {
+		act := t.acts[i-1]
+		if m.Reply == act.N || m.Conn == act.Conn && (m.Reply == 0 || t.atServer) && act.Kind != transcript.Closed {
+			w.Act, w.Said = what(act), cut.Text(string(act.Bytes), maxWire)
+			break
+		}
+	}
 	switch {
 	case m.Kind == transcript.Closed || m.Kind == transcript.Failure:
 		w.Text = strings.TrimSpace(m.Label + " " + w.Text)

@@ -216,13 +216,13 @@ func (g *gap) shownBack(one message) bool {
 func (g *gap) add(kind DeviationKind, i, j int) {
 	d := Deviation{Kind: kind, Conn: g.key.conn}
 	if i >= 0 {
-		d.A, d.after = wire(g.a, i), g.a[i].N
+		d.A, d.AtA, d.AtB = g.m.a.wire(g.a, i), g.a[i].N, g.m.twin[g.m.a.before(g.a[i].N)]
 	}
 	if j >= 0 {
-		d.B = wire(g.b, j)
-		if i < 0 {
-			d.after = g.m.numbered(g.b[j])
-		}
+		d.B, d.AtB = g.m.b.wire(g.b, j), g.b[j].N
+	}
+	if i < 0 {
+		d.AtA = g.m.numbered(g.b[j])
 	}
 	d.Conn = cmp.Or(d.Conn, connOf(g.a, i), connOf(g.b, j))
 	g.m.found.Deviations = append(g.m.found.Deviations, d)
@@ -256,7 +256,7 @@ func (g *gap) reorder() {
 			if x >= len(all) || y >= len(all) || gone[x] || gone[y] || g.a[i].sort != g.b[j].sort {
 				continue
 			}
-			all[x].Kind, all[x].B = Order, wire(g.b, j)
+			all[x].Kind, all[x].B, all[x].AtB = Order, g.m.b.wire(g.b, j), g.b[j].N
 			gone[x], gone[y] = true, true
 			all[y].Kind = ""
 			break
@@ -270,13 +270,12 @@ func (m *meeting) judge() {
 	slices.SortStableFunc(m.pairs, func(x, y pair) int { return cmp.Compare(x.a[x.i].N, y.a[y.i].N) })
 	for _, p := range m.pairs {
 		a, b := p.a[p.i], p.b[p.j]
-		c := comparison{ids: m.ids, ignore: m.o.Ignore, kind: a.name, exact: m.o.Words}
-		places := c.messages(a, b)
 		if p.act {
-			m.ids.oursIn(b.Bytes)
-			m.ids.says(b.value)
+			m.learn(a, b)
 			continue
 		}
+		c := comparison{ids: m.ids, ignore: m.o.Ignore, kind: a.name, exact: m.o.Words}
+		places := c.messages(a, b)
 		if a.N > m.endA && b.N > m.endB {
 			continue
 		}
@@ -285,7 +284,18 @@ func (m *meeting) judge() {
 			continue
 		}
 		d := Difference{N: a.N, Message: a.title(), Places: places, recorded: &a, came: &b, ids: m.ids}
-		m.found.Deviations = append(m.found.Deviations, Deviation{Kind: Changed, Conn: a.Conn, A: wire(p.a, p.i),
-			B: wire(p.b, p.j), Places: places, Diff: d.render(), after: a.N})
+		m.found.Deviations = append(m.found.Deviations, Deviation{Kind: Changed, Conn: a.Conn,
+			A: m.a.wire(p.a, p.i), B: m.b.wire(p.b, p.j), Places: places, Diff: d.render(), AtA: a.N, AtB: b.N})
 	}
+}
+
+// learn learns the ids in what the harness has done on both sides.
+func (m *meeting) learn(a, b message) {
+	c := comparison{ids: m.ids, kind: a.name}
+	c.messages(a, b)
+	if a.json && b.json {
+		c.values(a.value, b.value, nil) // names that the harness has made up, in any member
+	}
+	m.ids.oursIn(b.Bytes)
+	m.ids.says(b.value)
 }

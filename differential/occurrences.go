@@ -1,0 +1,208 @@
+package differential
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/recording/replay"
+	"parley/reports"
+)
+
+// add adds the differences of one scenario, and the clauses that decide them.
+func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
+	at := place{a.ID, a.Driver}
+	begin := len(f.all)
+	structural := false
+	for _, d := range devs {
+		for i := range max(1, len(d.Places)) {
+			f.all = append(f.all, occurrence{place: at, dev: d, key: keyOf(d, i), at: i, a: a, b: b, behind: structural})
+		}
+		structural = structural || d.Structural()
+	}
+	mine := f.all[begin:]
+	for _, d := range oneSided(a, b) {
+		if i := explains(mine, d); i >= 0 {
+			for k := range mine {
+				if same(mine[k].dev, mine[i].dev) {
+					mine[k].decided = append(mine[k].decided, d)
+				}
+			}
+			continue
+		}
+		f.alone = append(f.alone, verdictOnly{place: at, decision: d, a: a, b: b})
+	}
+	for k := range mine { // what is behind a decided one may follow from it
+		for i := range mine[:k] {
+			mine[k].behind = mine[k].behind || len(mine[i].decided) > 0 && !same(mine[i].dev, mine[k].dev)
+		}
+	}
+}
+
+func same(x, y replay.Deviation) bool { return x.AtA == y.AtA && x.AtB == y.AtB && x.Kind == y.Kind }
+
+// oneSided returns the first failure of each clause that one side breaks, and the other does not.
+func oneSided(a, b *reports.Scenario) (out []decision) {
+	for _, f := range a.Failures {
+		if !broken(b, f.Clause) && !known(out, f.Clause) {
+			out = append(out, decision{f, "a"})
+		}
+	}
+	for _, f := range b.Failures {
+		if !broken(a, f.Clause) && !known(out, f.Clause) {
+			out = append(out, decision{f, "b"})
+		}
+	}
+	return out
+}
+
+func broken(sc *reports.Scenario, clause string) bool {
+	return slices.ContainsFunc(sc.Failures, func(f reports.Failure) bool { return f.Clause == clause })
+}
+
+func known(all []decision, clause string) bool {
+	return slices.ContainsFunc(all, func(d decision) bool { return d.failure.Clause == clause })
+}
+
+var atRecord = regexp.MustCompile(`record (\d+)`)
+
+// explains returns the index of the difference that a failure is about; -1 for none: one in the record at which the
+// failure was found, or else the last one before it that changes what follows.
+func explains(all []occurrence, d decision) int {
+	record := 0
+	if m := atRecord.FindStringSubmatch(d.failure.At); m != nil {
+		record, _ = strconv.Atoi(m[1])
+	}
+	best := -1
+	for i, o := range all {
+		n := o.dev.AtA
+		if d.side == "b" {
+			n = o.dev.AtB
+		}
+		switch {
+		case n == record && record > 0:
+			return i
+		case o.dev.Structural() && (n <= record || record == 0 || best < 0):
+			best = i
+		}
+	}
+	return best
+}
+
+// keyOf names a difference, without what is different in each scenario.
+func keyOf(d replay.Deviation, at int) string {
+	if d.Kind != replay.Changed {
+		return strings.Join([]string{string(d.Kind), name(d.A), name(d.B)}, "|")
+	}
+	if len(d.Places) == 0 {
+		return "changed|" + name(d.A)
+	}
+	p := d.Places[at]
+	key := "changed|" + name(d.A) + "|" + general(p.At)
+	switch {
+	case p.Recorded == "" || p.Came == "":
+		return key + "|" + strconv.FormatBool(p.Recorded == "")
+	case token(p.Recorded) && token(p.Came):
+		return key + "|" + p.Recorded + "|" + p.Came
+	}
+	return key
+}
+
+// name names a message for a key: its type, or what it is and answers.
+func name(w *replay.Wire) string {
+	switch {
+	case w == nil:
+		return ""
+	case w.Type != "":
+		return w.Type
+	case w.What == "response":
+		return "answer to " + w.Act
+	case w.Status != 0:
+		return w.What + " " + strconv.Itoa(w.Status)
+	}
+	return w.What
+}
+
+var index = regexp.MustCompile(`/\d+(/|$)`)
+
+// general replaces the indices of a pointer by *.
+func general(at string) string {
+	for index.MatchString(at) {
+		at = index.ReplaceAllString(at, "/*$1")
+	}
+	return at
+}
+
+// plain is a word such as an error's code: no text, and nothing that was drawn.
+var plain = regexp.MustCompile(`^("[A-Za-z][A-Za-z_.:/-]{0,60}"|true|false|null|\d{1,4}|[a-z]+/[a-z+.-]+|none)$`)
+
+func token(value string) bool { return plain.MatchString(value) }
+
+// differing returns the ids of the scenarios that differ.
+func (f *findings) differing() map[string]bool {
+	out := map[string]bool{}
+	for _, o := range f.all {
+		out[o.id] = true
+	}
+	for _, v := range f.alone {
+		out[v.id] = true
+	}
+	return out
+}
+
+// traits are what two differences have in common if one may stand for the other: independent of which side is which.
+func (o occurrence) traits() []string {
+	at := o.id + "|" + o.driver + "|"
+	if o.dev.Kind == replay.Changed {
+		where := ""
+		if len(o.dev.Places) > 0 {
+			where = general(o.dev.Places[o.at].At)
+		}
+		return []string{at + name(o.dev.A) + "|" + where}
+	}
+	var out []string
+	for _, w := range []*replay.Wire{o.dev.A, o.dev.B} {
+		if w != nil {
+			out = append(out, at+name(w))
+		}
+	}
+	return out
+}
+
+func (v verdictOnly) trait() string { return v.id + "|" + v.driver + "|" + v.failure.Clause }
+
+// without leaves out what is also found between two runs of one target.
+func (f *findings) without(self *findings) {
+	noise, flaky := map[string]bool{}, map[string]bool{}
+	for _, o := range self.all {
+		for _, t := range o.traits() {
+			noise[t] = true
+		}
+	}
+	for _, v := range self.alone {
+		flaky[v.trait()] = true
+	}
+	f.all = slices.DeleteFunc(f.all, func(o occurrence) bool {
+		return slices.ContainsFunc(o.traits(), func(t string) bool { return noise[t] })
+	})
+	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return flaky[v.trait()] })
+}
+
+// only keeps what is found in other runs too, and returns how many differences are not.
+func (f *findings) only(again *findings) (left int) {
+	keys, clauses := map[string]bool{}, map[string]bool{}
+	for _, o := range again.all {
+		keys[o.id+"|"+o.driver+"|"+o.key] = true
+		for _, d := range o.decided {
+			clauses[o.id+"|"+o.driver+"|"+d.failure.Clause] = true
+		}
+	}
+	for _, v := range again.alone {
+		clauses[v.trait()] = true
+	}
+	before := len(f.all) + len(f.alone)
+	f.all = slices.DeleteFunc(f.all, func(o occurrence) bool { return !keys[o.id+"|"+o.driver+"|"+o.key] })
+	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return !clauses[v.trait()] })
+	return before - len(f.all) - len(f.alone)
+}
