@@ -44,7 +44,7 @@ type Options struct {
 // runs of one target, is no difference between the two. Errors are those of runner.Run, and of files.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	salt := cmp.Or(o.Salt, rand.Uint32N(0xffffff)+1)
-	first, err := o.both(ctx, filepath.Join(o.Out, "a"), filepath.Join(o.Out, "b"), salt, nil)
+	first, err := o.both(ctx, filepath.Join(o.Out, "a"), filepath.Join(o.Out, "b"), salt, nil, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +66,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		rep.Exit, rep.Problem = verdict.ExitUnreachable, "no scenario ran against both"
 		return rep, nil
 	}
-	if ids := found.differing(); len(ids) > 0 {
-		if err := o.again(ctx, rep, first, found, ids, salt); err != nil {
-			return nil, err
-		}
+	if err := o.again(ctx, rep, first, found, salt); err != nil {
+		return nil, err
 	}
 	if ctx.Err() != nil {
 		rep.Exit, rep.Problem = verdict.ExitInterrupted, "interrupted"
@@ -82,42 +80,67 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return rep, nil
 }
 
-// again runs the scenarios that differ once more, and leaves out of found what is not steady.
-func (o Options) again(ctx context.Context, rep *Report, first [2]oneRun, found *findings, ids map[string]bool,
-	salt uint32) error {
-	if o.Again != nil {
-		o.Again(len(ids))
-	}
+// Scenarios that differ run again: all of them once, and then those that alone show a difference.
+const (
+	againRounds = 3
+	rarely      = 3 // scenarios that show a difference, up to which it is looked at more than twice
+)
+
+// again runs the scenarios that differ again, and leaves out of found what is not steady.
+func (o Options) again(ctx context.Context, rep *Report, first [2]oneRun, found *findings, salt uint32) error {
 	dir, err := os.MkdirTemp("", "parley-differential-")
 	if err != nil {
-		return fmt.Errorf("make a folder for the second runs: %w", err)
+		return fmt.Errorf("make a folder for the further runs: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if !o.A.Fresh || !o.B.Fresh {
-		salt++ // a target that lives on may remember the names
-	}
-	second, err := o.both(ctx, filepath.Join(dir, "a"), filepath.Join(dir, "b"), salt, ids)
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	for i, r := range second {
-		if r.unjudged() != "" {
-			rep.Exit, rep.Problem = verdict.ExitUnreachable, []string{o.A.Name, o.B.Name}[i]+", in its second run: "+r.unjudged()
-			return nil
+	before := found.size()
+	for round := range againRounds {
+		doubted := found.doubted(round > 0)
+		if len(doubted) == 0 {
+			break
+		}
+		ids := map[string]bool{}
+		for d := range doubted {
+			ids[d.id] = true
+		}
+		if o.Again != nil && round == 0 {
+			o.Again(len(ids))
+		}
+		if !o.A.Fresh || !o.B.Fresh {
+			salt++ // a target that lives on may remember the names
+		}
+		next, err := o.both(ctx, filepath.Join(dir, "a"), filepath.Join(dir, "b"), salt, ids, round)
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		for i, r := range next {
+			if why := r.unjudged(); why != "" {
+				rep.Exit, rep.Problem = verdict.ExitUnreachable, []string{o.A.Name, o.B.Name}[i]+", when it ran again: "+why
+				return nil
+			}
+		}
+		if err := found.confirm(first, next, doubted); err != nil {
+			return err
 		}
 	}
-	cross, err := compare(second[0], second[1])
+	rep.Unsteady = before - found.size()
+	return nil
+}
+
+// confirm leaves out what does not show between further runs, or shows between two runs of one target.
+func (f *findings) confirm(first, next [2]oneRun, doubted map[doubt]bool) error {
+	cross, err := compare(next[0], next[1])
 	if err != nil {
 		return err
 	}
 	for i := range first {
-		self, err := compare(first[i], second[i])
+		self, err := compare(first[i], next[i])
 		if err != nil {
 			return err
 		}
-		found.without(self)
+		f.without(self)
 	}
-	rep.Unsteady = found.only(cross)
+	f.only(cross, doubted)
 	return nil
 }
 
@@ -127,24 +150,30 @@ type oneRun struct {
 	results *reports.Results
 }
 
-// both runs the targets one after the other. ids are the scenarios to run; nil for all.
-func (o Options) both(ctx context.Context, a, b string, salt uint32, ids map[string]bool) (out [2]oneRun, _ error) {
-	for i, s := range []Side{o.A, o.B} {
-		dir := []string{a, b}[i]
-		if err := runner.PrepareOut(dir); err != nil {
+// both runs the targets one after the other, in odd rounds B first, and from the second on few scenarios at a time. ids are
+// the scenarios to run; nil for all.
+func (o Options) both(ctx context.Context, a, b string, salt uint32, ids map[string]bool, round int) (out [2]oneRun,
+	_ error) {
+	sides, dirs := []Side{o.A, o.B}, []string{a, b}
+	for k := range sides {
+		i := (k + round) % 2
+		if err := runner.PrepareOut(dirs[i]); err != nil {
 			return out, err
 		}
-		opts := s.Options()
-		opts.Out, opts.Salt = dir, salt
+		opts := sides[i].Options()
+		opts.Out, opts.Salt = dirs[i], salt
 		if ids != nil {
 			opts.Observer = nil
 			opts.Enough = func(p runner.Planned) bool { return !ids[p.ID] }
 		}
+		if round > 0 {
+			opts.Concurrency = 2
+		}
 		res, err := runner.Run(ctx, opts)
 		if err != nil {
-			return out, fmt.Errorf("%s: %w", s.Name, err)
+			return out, fmt.Errorf("%s: %w", sides[i].Name, err)
 		}
-		out[i] = oneRun{dir: dir, results: res}
+		out[i] = oneRun{dir: dirs[i], results: res}
 	}
 	return out, nil
 }

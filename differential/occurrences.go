@@ -139,14 +139,36 @@ var plain = regexp.MustCompile(`^("[A-Za-z][A-Za-z_.:/-]{0,60}"|true|false|null|
 
 func token(value string) bool { return plain.MatchString(value) }
 
-// differing returns the ids of the scenarios that differ.
-func (f *findings) differing() map[string]bool {
-	out := map[string]bool{}
+// doubt is what may not show again: a difference in a scenario, of which key is the key or, for one that the clause alone
+// shows, the clause.
+type doubt struct {
+	place
+	key string
+}
+
+func (o occurrence) doubt() doubt { return doubt{o.place, o.key} }
+
+func (v verdictOnly) doubt() doubt { return doubt{v.place, v.failure.Clause} }
+
+func (f *findings) size() int { return len(f.all) + len(f.alone) }
+
+// doubted returns what may not show again: all, or what few scenarios show.
+func (f *findings) doubted(few bool) map[doubt]bool {
+	scenarios := map[string]map[place]bool{}
+	out := map[doubt]bool{}
 	for _, o := range f.all {
-		out[o.id] = true
+		if scenarios[o.key] == nil {
+			scenarios[o.key] = map[place]bool{}
+		}
+		scenarios[o.key][o.place] = true
+	}
+	for _, o := range f.all {
+		if !few || len(scenarios[o.key]) <= rarely {
+			out[o.doubt()] = true
+		}
 	}
 	for _, v := range f.alone {
-		out[v.id] = true
+		out[v.doubt()] = true
 	}
 	return out
 }
@@ -189,20 +211,18 @@ func (f *findings) without(self *findings) {
 	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return flaky[v.trait()] })
 }
 
-// only keeps what is found in other runs too, and returns how many differences are not.
-func (f *findings) only(again *findings) (left int) {
-	keys, clauses := map[string]bool{}, map[string]bool{}
+// only leaves out of what is doubted what is not found in other runs too.
+func (f *findings) only(again *findings, doubted map[doubt]bool) {
+	there := map[doubt]bool{}
 	for _, o := range again.all {
-		keys[o.id+"|"+o.driver+"|"+o.key] = true
+		there[o.doubt()] = true
 		for _, d := range o.decided {
-			clauses[o.id+"|"+o.driver+"|"+d.failure.Clause] = true
+			there[doubt{o.place, d.failure.Clause}] = true
 		}
 	}
 	for _, v := range again.alone {
-		clauses[v.trait()] = true
+		there[v.doubt()] = true
 	}
-	before := len(f.all) + len(f.alone)
-	f.all = slices.DeleteFunc(f.all, func(o occurrence) bool { return !keys[o.id+"|"+o.driver+"|"+o.key] })
-	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return !clauses[v.trait()] })
-	return before - len(f.all) - len(f.alone)
+	f.all = slices.DeleteFunc(f.all, func(o occurrence) bool { return doubted[o.doubt()] && !there[o.doubt()] })
+	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return doubted[v.doubt()] && !there[v.doubt()] })
 }

@@ -72,7 +72,8 @@ var ErrEnds = errors.New("they were made at different ends: one at the server's,
 // Errors are those of the readers, and ErrEnds.
 func Between(a, b *recording.Reader, o Options) (Comparison, error) {
 	o.defaults()
-	m := &meeting{o: o, ids: newIDs(), twin: map[int]int{}}
+	m := &meeting{o: o, ids: newIDs(), twin: map[int]int{}, back: map[int]int{}, lanes: map[string]string{},
+		solo: map[series]bool{}}
 	m.ids.loose = true
 	var err error
 	if m.a, err = readTape(a, o.Messages); err != nil {
@@ -98,11 +99,12 @@ type tape struct {
 	came     []message                // of the target, by number
 	ends     map[string]time.Duration // connection → when it ended
 	closed   map[string]bool          // those that the target ended
+	late     map[int]bool             // requests that were answered when the harness had gone
 	last     time.Duration
 }
 
 func readTape(in *recording.Reader, set *messages.Set) (*tape, error) {
-	t := &tape{ends: map[string]time.Duration{}, closed: map[string]bool{}}
+	t := &tape{ends: map[string]time.Duration{}, closed: map[string]bool{}, late: map[int]bool{}}
 	view := recording.NewClientView(in)
 	for {
 		r, err := view.Next()
@@ -124,11 +126,19 @@ func (t *tape) add(r transcript.Record, set *messages.Set) {
 		dir, target, harness = transcript.Sent, messages.Client, messages.Server
 	}
 	t.last = max(t.last, r.At)
+	from := harness
+	if compared(r, dir) {
+		from = target
+	}
+	m := rules{set: set}.readFrom(r, from)
 	switch {
+	case m.rule != nil && m.rule.Aside:
+	case r.Late && r.Reply != 0:
+		t.late[r.Reply] = true
 	case compared(r, dir) && (r.Kind != transcript.Request || !strings.HasPrefix(r.Label, "OPTIONS ")):
-		t.came = append(t.came, rules{set: set}.readFrom(r, target))
+		t.came = append(t.came, m)
 	case !r.Late && played(r, dir):
-		t.acts = append(t.acts, rules{set: set}.readFrom(r, harness))
+		t.acts = append(t.acts, m)
 	}
 	if r.Kind == transcript.Closed {
 		t.ends[r.Conn] = r.At

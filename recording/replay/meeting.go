@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,7 +15,10 @@ type meeting struct {
 	o     Options
 	ids   *ids
 	a, b  *tape
-	twin  map[int]int // number of an act of the harness in A → its number in B
+	twin  map[int]int       // number of an act of the harness in A → its number in B
+	back  map[int]int       // the reverse of twin
+	lanes map[string]string // conversation of B → what it is called in A, where that differs
+	solo  map[series]bool   // conversations that the harness had on one side alone
 	pairs []pair
 	found Comparison
 
@@ -28,38 +32,88 @@ type pair struct {
 	act  bool // by the harness
 }
 
-// pairActs pairs what the harness did, by connection, as long as it did the same.
+// pairActs pairs what the harness did, by connection and conversation, as long as it did the same.
 func (m *meeting) pairActs() {
 	m.endA, m.endB = math.MaxInt, math.MaxInt
-	a, b := byConn(m.a.acts), byConn(m.b.acts)
-	for conn, mine := range a {
-		theirs := b[conn]
+	a, b := m.lanesOf(m.a.acts), m.lanesOf(m.b.acts)
+	m.nameLanes(a, b)
+	theirs := map[series][]message{}
+	for key, acts := range b {
+		theirs[series{key.conn, m.laneOf(key.lane)}] = acts
+	}
+	for key, mine := range a {
 		n := 0
-		for n < len(mine) && n < len(theirs) && doneAlike(mine[n], theirs[n]) {
-			m.twin[mine[n].N] = theirs[n].N
-			m.pairs = append(m.pairs, pair{a: mine, b: theirs, i: n, j: n, act: true})
+		for n < len(mine) && n < len(theirs[key]) && doneAlike(mine[n], theirs[key][n]) {
+			m.twin[mine[n].N] = theirs[key][n].N
+			m.back[theirs[key][n].N] = mine[n].N
+			m.pairs = append(m.pairs, pair{a: mine, b: theirs[key], i: n, j: n, act: true})
 			n++
 		}
-		m.endA, m.endB = min(m.endA, firstAct(mine[n:])), min(m.endB, firstAct(theirs[n:]))
+		switch {
+		case key.lane != "" && theirs[key] == nil: // the harness may have talks of its own, such as to measure the target's pace
+			m.solo[key] = true
+		default:
+			m.endA, m.endB = min(m.endA, firstAct(mine[n:])), min(m.endB, firstAct(theirs[key][n:]))
+		}
 	}
-	for conn, theirs := range b {
-		if a[conn] == nil {
-			m.endB = min(m.endB, firstAct(theirs))
+	for key, acts := range theirs {
+		switch {
+		case a[key] != nil:
+		case key.lane == "":
+			m.endB = min(m.endB, firstAct(acts))
+		default:
+			m.solo[key] = true
 		}
 	}
 	m.found.Parted = m.endA != math.MaxInt || m.endB != math.MaxInt
 }
 
-// byConn sorts the acts of a harness by connection. Its answers to a client's requests follow from those.
-func byConn(acts []message) map[string][]message {
-	out := map[string][]message{}
-	for _, m := range acts {
-		if m.Reply == 0 || m.Kind != transcript.Response && m.Kind != transcript.Open {
-			out[m.Conn] = append(out[m.Conn], m)
+// series is what belongs to one conversation on one connection.
+type series struct{ conn, lane string }
+
+// lanesOf sorts the acts of a harness. Its answers to a client's requests are left out: they follow from those.
+func (m *meeting) lanesOf(acts []message) map[series][]message {
+	out := map[series][]message{}
+	for _, one := range acts {
+		if one.Reply == 0 || one.Kind != transcript.Response && one.Kind != transcript.Open {
+			key := series{one.Conn, m.o.Messages.Lane(one.value)}
+			out[key] = append(out[key], one)
 		}
 	}
 	return out
 }
+
+// nameLanes finds out which conversation of A one of B is, where the harness gave them other names: the first of these is
+// the first of those, if there are as many.
+func (m *meeting) nameLanes(a, b map[series][]message) {
+	onlyA, onlyB := alone(a, b), alone(b, a)
+	for conn, theirs := range onlyB {
+		if mine := onlyA[conn]; len(mine) == len(theirs) {
+			for i, lane := range theirs {
+				m.lanes[lane] = mine[i]
+			}
+		}
+	}
+}
+
+// alone returns the conversations on each connection that the other side has not, in their order.
+func alone(mine, theirs map[series][]message) map[string][]string {
+	out := map[string][]string{}
+	var keys []series
+	for key := range mine {
+		if _, common := theirs[key]; !common && key.lane != "" {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(x, y series) int { return mine[x][0].N - mine[y][0].N })
+	for _, key := range keys {
+		out[key.conn] = append(out[key.conn], key.lane)
+	}
+	return out
+}
+
+// laneOf returns the name that A has for a conversation of B.
+func (m *meeting) laneOf(lane string) string { return cmp.Or(m.lanes[lane], lane) }
 
 // firstAct returns the number of the first act that is not the end of a connection.
 func firstAct(acts []message) int {
@@ -85,10 +139,6 @@ func doneAlike(a, b message) bool {
 // threads sorts what a target did by the threads in which the order counts. Answers are in those of A's requests.
 func (m *meeting) threads() (a, b map[thread][]message, order []thread) {
 	a, b = map[thread][]message{}, map[thread][]message{}
-	back := map[int]int{}
-	for mine, theirs := range m.twin {
-		back[theirs] = mine
-	}
 	put := func(to map[thread][]message, key thread, one message) {
 		if a[key] == nil && b[key] == nil {
 			order = append(order, key)
@@ -101,7 +151,7 @@ func (m *meeting) threads() (a, b map[thread][]message, order []thread) {
 	for _, one := range m.b.came {
 		reply := one.Reply
 		if reply != 0 {
-			if reply = back[one.Reply]; reply == 0 {
+			if reply = m.back[one.Reply]; reply == 0 {
 				continue // the harness did not ask that in A
 			}
 		}
@@ -126,17 +176,84 @@ func (m *meeting) thread(one message, reply int) thread {
 func (m *meeting) align() {
 	a, b, order := m.threads()
 	for _, key := range order {
-		mine, theirs := m.plain(a[key]), m.plain(b[key])
-		g := gap{m: m, key: key, a: mine, b: theirs}
-		i, j := 0, 0
-		for _, two := range longest(mine, theirs) {
-			g.close(i, two[0], j, two[1], false)
-			m.pairs = append(m.pairs, pair{a: mine, b: theirs, i: two[0], j: two[1]})
-			i, j = two[0]+1, two[1]+1
+		mine, theirs := m.split(a[key], false), m.split(b[key], true)
+		var all []*gap
+		for _, lane := range slices.Sorted(maps.Keys(lanesIn(mine, theirs))) {
+			g := &gap{m: m, key: key, a: mine[lane], b: theirs[lane], gone: map[int]bool{}}
+			g.pairs = longest(g.a, g.b)
+			for _, two := range g.pairs {
+				m.pairs = append(m.pairs, pair{a: g.a, b: g.b, i: two[0], j: two[1]})
+			}
+			all = append(all, g)
 		}
-		g.close(i, len(mine), j, len(theirs), true)
-		g.reorder()
+		m.across(all)
+		for _, g := range all {
+			g.note()
+		}
 	}
+}
+
+func lanesIn(a, b map[string][]message) map[string][]message {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// split sorts a thread by conversation.
+func (m *meeting) split(all []message, ofB bool) map[string][]message {
+	out := map[string][]message{}
+	for _, one := range all {
+		lane := m.o.Messages.Lane(one.value)
+		if ofB {
+			lane = m.laneOf(lane)
+		}
+		out[lane] = append(out[lane], one)
+	}
+	for lane := range out {
+		if out[lane] = m.plain(out[lane]); m.solo[series{all[0].Conn, lane}] {
+			delete(out, lane)
+		}
+	}
+	return out
+}
+
+// across pairs messages of one sort that are in different conversations: one of the targets takes one for the other.
+func (m *meeting) across(all []*gap) {
+	if len(all) < 2 {
+		return
+	}
+	taken := map[int]bool{} // of B
+	for _, x := range all {
+		for _, i := range unpaired(x.pairs, len(x.a), 0) {
+			for _, y := range all {
+				at := slices.IndexFunc(unpaired(y.pairs, len(y.b), 1), func(j int) bool {
+					return y != x && y.b[j].sort == x.a[i].sort && !taken[y.b[j].N]
+				})
+				if at < 0 || x.a[i].repeats() {
+					continue
+				}
+				j := unpaired(y.pairs, len(y.b), 1)[at]
+				taken[y.b[j].N] = true
+				x.gone[x.a[i].N], y.gone[-y.b[j].N] = true, true
+				m.pairs = append(m.pairs, pair{a: x.a, b: y.b, i: i, j: j})
+				break
+			}
+		}
+	}
+}
+
+// unpaired returns the indices below n of one side that are in no pair.
+func unpaired(pairs [][2]int, n, side int) (out []int) {
+	in := map[int]bool{}
+	for _, two := range pairs {
+		in[two[side]] = true
+	}
+	for i := range n {
+		if !in[i] {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // plain leaves out what is ignored, and all but one of messages in a row whose number depends on a model.
@@ -151,31 +268,44 @@ func (m *meeting) plain(all []message) (out []message) {
 	return out
 }
 
-// gap notes what stands between two pairs of a thread.
+// gap notes what stands between the pairs of a conversation in a thread.
 type gap struct {
 	m            *meeting
 	key          thread
 	a, b         []message
-	onlyA, onlyB []int // indices into a and b, and into the deviations
+	pairs        [][2]int
+	gone         map[int]bool // numbers of messages of A, negative ones of B, that are paired in another way
+	onlyA, onlyB []int        // indices into a and b, and into the deviations
 	atA, atB     []int
+}
+
+// note notes all that is in no pair.
+func (g *gap) note() {
+	i, j := 0, 0
+	for _, two := range g.pairs {
+		g.close(i, two[0], j, two[1], false)
+		i, j = two[0]+1, two[1]+1
+	}
+	g.close(i, len(g.a), j, len(g.b), true)
+	g.reorder()
 }
 
 // close notes what stands between indices of both sides. tail says that no pair follows.
 func (g *gap) close(i, iEnd, j, jEnd int, tail bool) {
-	for i < iEnd && j < jEnd && !g.beyond(g.a[i], g.m.endA) && !g.beyond(g.b[j], g.m.endB) {
+	for i < iEnd && j < jEnd && !g.gone[g.a[i].N] && !g.gone[-g.b[j].N] && !g.beyond(g.a[i], g.m.endA) && !g.beyond(g.b[j], g.m.endB) {
 		g.add(Instead, i, j)
 		if i, j = i+1, j+1; g.a[i-1].Kind == transcript.Closed || g.b[j-1].Kind == transcript.Closed {
 			return // nothing can come behind it
 		}
 	}
 	for ; i < iEnd; i++ {
-		if !g.beyond(g.a[i], g.m.endA) && !g.spare(g.a[i], g.b) && (!tail || g.movedBack(g.a[i]) || g.shown(g.a[i])) {
+		if !g.gone[g.a[i].N] && !g.beyond(g.a[i], g.m.endA) && !g.spare(g.a[i], g.b) && (!tail || g.movedBack(g.a[i]) || g.shown(g.a[i])) {
 			g.onlyA, g.atA = append(g.onlyA, i), append(g.atA, len(g.m.found.Deviations))
 			g.add(OnlyA, i, -1)
 		}
 	}
 	for ; j < jEnd; j++ {
-		if !g.beyond(g.b[j], g.m.endB) && !g.spare(g.b[j], g.a) && (!tail || g.moved(g.b[j]) || g.shownBack(g.b[j])) {
+		if !g.gone[-g.b[j].N] && !g.beyond(g.b[j], g.m.endB) && !g.spare(g.b[j], g.a) && (!tail || g.moved(g.b[j]) || g.shownBack(g.b[j])) {
 			g.onlyB, g.atB = append(g.onlyB, j), append(g.atB, len(g.m.found.Deviations))
 			g.add(OnlyB, -1, j)
 		}
@@ -203,12 +333,18 @@ func (g *gap) spare(one message, other []message) bool {
 // shown reports whether B was observed long enough to say that it did not send a message of A.
 func (g *gap) shown(one message) bool {
 	after := g.m.a.before(one.N)
+	if g.m.b.late[g.m.twin[g.key.reply]] && g.key.reply != 0 {
+		return false
+	}
 	return g.m.b.closed[g.key.conn] || g.m.b.until(g.key)-g.m.b.at(g.m.twin[after]) >= g.m.o.Quiet
 }
 
 // shownBack is shown for a message of B.
 func (g *gap) shownBack(one message) bool {
 	after := g.m.numbered(one)
+	if g.m.a.late[g.key.reply] {
+		return false
+	}
 	return g.m.a.closed[g.key.conn] || g.m.a.until(g.key)-g.m.a.at(after) >= g.m.o.Quiet
 }
 
@@ -237,13 +373,7 @@ func connOf(all []message, at int) string {
 
 // numbered returns the number of the act in A behind which a message of B came.
 func (m *meeting) numbered(one message) int {
-	after := m.b.before(one.N)
-	for mine, theirs := range m.twin {
-		if theirs == after {
-			return mine
-		}
-	}
-	return 0
+	return m.back[m.b.before(one.N)]
 }
 
 // reorder makes one deviation of two where both sides sent one message at different places.
