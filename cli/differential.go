@@ -140,14 +140,9 @@ func (o runOptions) sides(names []string) ([]differential.Side, error) {
 		return nil, usagef("--differential: %s is %s, and %s is %s (name two of one protocol and role)", names[0],
 			titled(a.Protocol, a.Role), names[1], titled(b.Protocol, b.Role))
 	}
-	drivers, err := share(both[:], o.drivers)
+	common, err := o.common(names, both[:])
 	if err != nil {
 		return nil, err
-	}
-	common := slices.DeleteFunc(slices.Clone(drivers[0]), func(d string) bool { return !slices.Contains(drivers[1], d) })
-	if len(common) == 0 {
-		return nil, usagef("--differential: %s is reached over %s, and %s over %s (name two that have a driver in common)",
-			names[0], strings.Join(drivers[0], ", "), names[1], strings.Join(drivers[1], ", "))
 	}
 	own, beside, err := ownFeatures(o.features)
 	if err != nil {
@@ -168,6 +163,27 @@ func (o runOptions) sides(names []string) ([]differential.Side, error) {
 			}})
 	}
 	return out, nil
+}
+
+// common returns the drivers over which both subjects are compared: those asked for, or else their usual ones.
+func (o runOptions) common(names []string, both []*subject) ([]string, error) {
+	drivers, err := share(both, o.drivers)
+	if err != nil {
+		return nil, err
+	}
+	out := common(drivers[0], drivers[1])
+	if len(out) == 0 && len(o.drivers) == 0 {
+		out = common(both[0].profile.Drivers, both[1].profile.Drivers)
+	}
+	if len(out) == 0 {
+		return nil, usagef("--differential: %s is reached over %s, and %s over %s (name two that have a driver in common)",
+			names[0], strings.Join(drivers[0], ", "), names[1], strings.Join(drivers[1], ", "))
+	}
+	return out, nil
+}
+
+func common(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(d string) bool { return !slices.Contains(b, d) })
 }
 
 // byName reports whether a target is named as one of the bundled ones: it is no URL, and no file.

@@ -62,8 +62,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	rep.Scenarios, rep.Compared, rep.NotCompared = found.scenarios, found.compared, found.notCompared
+	rep.Parted, rep.Mapped = found.parted, found.mapped
 	if found.scenarios == 0 {
-		rep.Exit, rep.Problem = verdict.ExitUnreachable, "no scenario ran against both"
+		rep.Exit, rep.Problem = verdict.ExitUnreachable, "no scenario can be compared: "+found.mostly()
 		return rep, nil
 	}
 	if err := o.again(ctx, rep, first, found, salt); err != nil {
@@ -210,6 +211,8 @@ type decision struct {
 // findings are the differences between two runs.
 type findings struct {
 	scenarios, compared int
+	parted              int // scenarios in which the harness went different ways
+	mapped              bool
 	notCompared         map[string]int // reason → scenarios
 	all                 []occurrence
 	alone               []verdictOnly
@@ -242,12 +245,23 @@ func compare(a, b oneRun) (*findings, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s over %s: %w", mine.ID, mine.Driver, err)
 		}
+		if found.Parted && found.Compared == 0 && len(found.Deviations) == 0 {
+			out.notCompared["the harness did something else from the start: the profiles give messages other fields or types"]++
+			continue
+		}
+		if found.Parted {
+			out.parted++
+		}
+		out.mapped = out.mapped || found.Mapped
 		out.scenarios++
 		out.compared += found.Compared
 		out.add(mine, other, found.Deviations)
 	}
 	return out, nil
 }
+
+// mostly returns the most frequent reason for which scenarios are not compared.
+func (f *findings) mostly() string { return mostFrequent(f.notCompared) }
 
 // incomparable says why a scenario is not compared; "" if it is.
 func incomparable(a, b *reports.Scenario) string {

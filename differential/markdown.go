@@ -16,6 +16,10 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	fmt.Fprintf(&b, "Two targets in the role %s ran under the same scenarios. A is %s, B is %s.\n", r.Role, code(r.A.Name),
 		code(r.B.Name))
 	fmt.Fprintf(&b, "What they sent was compared by connection and direction, apart from ids, times and a model's words.\n\n")
+	if r.Mapped {
+		b.WriteString("Their profiles name the members of messages differently: only which messages came, and their status, " +
+			"was compared.\n\n")
+	}
 	fmt.Fprintf(&b, "%s.\n", r.Summary())
 	if len(r.Entries) > 0 {
 		b.WriteString("\n| | difference | shows | says who is right | section |\n|---|---|---|---|---|\n")
@@ -103,12 +107,16 @@ func (e Entry) named() string {
 
 // rest writes what was not compared.
 func (r *Report) rest(b *strings.Builder) {
-	if len(r.NotCompared)+r.Unsteady == 0 {
+	if len(r.NotCompared)+r.Unsteady+r.Parted == 0 {
 		return
 	}
 	b.WriteString("\n## Left out\n\n")
 	for _, why := range sortedKeys(r.NotCompared) {
 		fmt.Fprintf(b, "- %s: %s\n", words.Counted(r.NotCompared[why], "scenario"), cell(line(why, maxText)))
+	}
+	if r.Parted > 0 {
+		fmt.Fprintf(b, "- %s from the point on where the harness, which reacts to the targets, did something else\n",
+			words.Counted(r.Parted, "scenario"))
 	}
 	if r.Unsteady > 0 {
 		fmt.Fprintf(b, "- %s in single scenarios that did not show again, or that one target also shows between two of its own runs\n",

@@ -101,8 +101,8 @@ func keyOf(d replay.Deviation, at int) string {
 	p := d.Places[at]
 	key := "changed|" + name(d.A) + "|" + general(p.At)
 	switch {
-	case p.Recorded == "" || p.Came == "":
-		return key + "|" + strconv.FormatBool(p.Recorded == "")
+	case presence(p) != "both":
+		return key + "|" + presence(p)
 	case token(p.Recorded) && token(p.Came):
 		return key + "|" + p.Recorded + "|" + p.Came
 	}
@@ -117,7 +117,9 @@ func name(w *replay.Wire) string {
 	case w.Type != "":
 		return w.Type
 	case w.What == "response":
-		return "answer to " + w.Act
+		method, rest, _ := strings.Cut(w.Act, " ")
+		path, _, _ := strings.Cut(rest, " ") // the type of what was asked would make an entry of each
+		return "answer to " + method + " " + path
 	case w.Status != 0:
 		return w.What + " " + strconv.Itoa(w.Status)
 	}
@@ -179,7 +181,11 @@ func (o occurrence) traits() []string {
 	if o.dev.Kind == replay.Changed {
 		where := ""
 		if len(o.dev.Places) > 0 {
-			where = general(o.dev.Places[o.at].At)
+			p := o.dev.Places[o.at]
+			where = general(p.At)
+			if presence(p) != "both" { // that the value differs says nothing about whether it is there
+				where += "|alone"
+			}
 		}
 		return []string{at + name(o.dev.A) + "|" + where}
 	}

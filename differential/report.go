@@ -16,17 +16,21 @@ const SchemaID = "https://parley.dev/schema/differential-1.json"
 
 // Report is the content of differential.json. Fields are only ever added.
 type Report struct {
-	Schema      string         `json:"schema"`
-	Suite       reports.Suite  `json:"suite"`
-	Protocol    string         `json:"protocol"`
-	Role        string         `json:"role"`
-	Exit        int            `json:"exit"`              // 0 they agree, 1 they differ, 3 one could not be judged, 4, 130
-	Problem     string         `json:"problem,omitempty"` // why nothing is said about differences
-	A           Target         `json:"a"`
-	B           Target         `json:"b"`
-	Scenarios   int            `json:"scenarios"`    // compared, one per driver
+	Schema    string        `json:"schema"`
+	Suite     reports.Suite `json:"suite"`
+	Protocol  string        `json:"protocol"`
+	Role      string        `json:"role"`
+	Exit      int           `json:"exit"`              // 0 they agree, 1 they differ, 3 one could not be judged, 4, 130
+	Problem   string        `json:"problem,omitempty"` // why nothing is said about differences
+	A         Target        `json:"a"`
+	B         Target        `json:"b"`
+	Scenarios int           `json:"scenarios"` // compared, one per driver
+	// of these: in which the harness, which reacts to the targets, did something else from some point on
+	Parted      int            `json:"parted"`
 	Compared    int            `json:"compared"`     // pairs of messages
 	NotCompared map[string]int `json:"not_compared"` // why → number of scenarios
+	// the profiles name the members of messages differently: only which messages came, and their status, was compared
+	Mapped bool `json:"mapped"`
 	// differences in single scenarios that did not show again, or that a target also shows against itself
 	Unsteady int     `json:"unsteady"`
 	Entries  []Entry `json:"entries"`
@@ -56,7 +60,7 @@ type Entry struct {
 	Kind      string     `json:"kind"`             // replay.DeviationKind, or "verdict": only the clause shows it
 	Message   string     `json:"message"`          // type of A's message, or else B's; or what it is
 	Other     string     `json:"other,omitempty"`  // of kind instead: that of B's
-	Places    []string   `json:"places,omitempty"` // JSON Pointers into the message, * for any index; or "status" and the like
+	Places    []Place    `json:"places,omitempty"` // of kind changed
 	Count     int        `json:"count"`            // how often it shows
 	Values    []Value    `json:"values,omitempty"` // what stands at the first place, the most frequent first; at most 5
 	Decisions []Decision `json:"decisions"`        // the clauses that decide it; none if it is open
@@ -64,6 +68,12 @@ type Entry struct {
 	Clauses   []string   `json:"clauses"`          // of the scenarios that show it, sorted
 	Scenarios []Where    `json:"scenarios"`        // that show it
 	Example   Example    `json:"example"`
+}
+
+// Place is a place in a message at which the two differ.
+type Place struct {
+	At string `json:"at"` // JSON Pointer into the message, * for any index; or "status", "content type", "query"
+	In string `json:"in"` // who has something there: "a", "b" or "both"
 }
 
 // Value is a pair of values. "" stands for nothing.
@@ -209,11 +219,23 @@ func signature(all []occurrence) string {
 	return b.String()
 }
 
-func placesOf(o occurrence) []string {
+func placesOf(o occurrence) []Place {
 	if len(o.dev.Places) == 0 {
 		return nil
 	}
-	return []string{general(o.dev.Places[o.at].At)}
+	p := o.dev.Places[o.at]
+	return []Place{{At: general(p.At), In: presence(p)}}
+}
+
+// presence says which side has something at a place.
+func presence(p replay.Place) string {
+	switch {
+	case p.Recorded == "":
+		return "b"
+	case p.Came == "":
+		return "a"
+	}
+	return "both"
 }
 
 func entryOf(all []occurrence) Entry {

@@ -65,15 +65,26 @@ func (e Entry) Title() string {
 
 // where names the places of a change, and the values if they are always the same.
 func (e Entry) where() string {
-	at := ""
-	if len(e.Places) > 0 {
-		at = " at " + line(strings.Join(e.Places, ", "), 3*maxTitle)
-	}
-	if len(e.Places) == 1 && len(e.Values) == 1 {
+	if len(e.Places) == 1 && e.Places[0].In == "both" && len(e.Values) == 1 {
 		v := e.Values[0]
-		return at + ": A " + orNothing(v.A) + ", B " + orNothing(v.B)
+		return " at " + line(e.Places[0].At, maxTitle) + ": A " + orNothing(v.A) + ", B " + orNothing(v.B)
 	}
-	return at + ": different"
+	var out []string
+	for _, in := range []struct{ side, text string }{{"both", " differs"}, {"a", " in A only"}, {"b", " in B only"}} {
+		var at []string
+		for _, p := range e.Places {
+			if p.In == in.side {
+				at = append(at, p.At)
+			}
+		}
+		if len(at) > 0 {
+			out = append(out, line(strings.Join(at, ", "), 3*maxTitle)+in.text)
+		}
+	}
+	if len(out) == 0 {
+		return " differs"
+	}
+	return ": " + strings.Join(out, "; ")
 }
 
 func orNothing(v string) string {
@@ -137,6 +148,14 @@ func WriteText(w io.Writer, r *Report) error {
 	b.WriteString("\n")
 	for _, why := range sortedKeys(r.NotCompared) {
 		fmt.Fprintf(&b, "%s not compared: %s\n", words.Counted(r.NotCompared[why], "scenario"), line(why, 200))
+	}
+	if r.Mapped {
+		b.WriteString("the profiles name the members of messages differently: only which messages came, and their status, " +
+			"was compared\n")
+	}
+	if r.Parted > 0 {
+		fmt.Fprintf(&b, "%s compared in part: the harness reacts to the targets, and did something else from some point on\n",
+			words.Counted(r.Parted, "scenario"))
 	}
 	if r.Unsteady > 0 {
 		fmt.Fprintf(&b, "%s left out: not there again when the scenario ran once more, or there between two runs of one "+

@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"parley/protocol/messages"
 	"parley/recording"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
 // DeviationKind says in which way two targets differ.
@@ -58,7 +60,9 @@ type Wire struct {
 type Comparison struct {
 	Compared   int // pairs of messages of the targets
 	Deviations []Deviation
-	Parted     bool // the harness did not do the same on both sides up to the end: it reacts to the targets
+	// the profiles name the members of messages differently: only which messages there are and their status was compared
+	Mapped bool
+	Parted bool // the harness did not do the same on both sides up to the end: it reacts to the targets
 }
 
 // ErrEnds is returned for recordings of which one was made at the server's end, and the other at the client's.
@@ -85,6 +89,10 @@ func Between(a, b *recording.Reader, o Options) (Comparison, error) {
 	if m.a.atServer != m.b.atServer && len(m.a.acts)+len(m.a.came) > 0 && len(m.b.acts)+len(m.b.came) > 0 {
 		return Comparison{}, ErrEnds
 	}
+	if m.found.Mapped = mapped(m.a.acts, m.b.acts); m.found.Mapped {
+		m.a.relabel(o.Messages)
+		m.b.relabel(o.Messages)
+	}
 	m.pairActs()
 	m.align()
 	m.judge()
@@ -101,10 +109,13 @@ type tape struct {
 	closed   map[string]bool          // those that the target ended
 	late     map[int]bool             // requests that were answered when the harness had gone
 	last     time.Duration
+	opened   map[string]int // party → its connections so far
+	asked    map[int]string // number of a request → its connection
 }
 
 func readTape(in *recording.Reader, set *messages.Set) (*tape, error) {
-	t := &tape{ends: map[string]time.Duration{}, closed: map[string]bool{}, late: map[int]bool{}}
+	t := &tape{ends: map[string]time.Duration{}, closed: map[string]bool{}, late: map[int]bool{},
+		opened: map[string]int{}, asked: map[int]string{}}
 	view := recording.NewClientView(in)
 	for {
 		r, err := view.Next()
@@ -126,6 +137,7 @@ func (t *tape) add(r transcript.Record, set *messages.Set) {
 		dir, target, harness = transcript.Sent, messages.Client, messages.Server
 	}
 	t.last = max(t.last, r.At)
+	t.rename(&r)
 	from := harness
 	if compared(r, dir) {
 		from = target
@@ -143,6 +155,23 @@ func (t *tape) add(r transcript.Record, set *messages.Set) {
 	if r.Kind == transcript.Closed {
 		t.ends[r.Conn] = r.At
 		t.closed[r.Conn] = compared(r, dir)
+	}
+}
+
+// rename gives each connection of a party a name of its own: that of the second one of A is A (2). Requests and their
+// answers keep the name that the connection had when they were made.
+func (t *tape) rename(r *transcript.Record) {
+	if r.Kind == transcript.Open && r.Reply == 0 && r.Status == 0 {
+		t.opened[r.Conn]++
+	}
+	if n := t.opened[r.Conn]; n > 1 {
+		r.Conn = fmt.Sprintf("%s (%d)", r.Conn, n)
+	}
+	switch name, asked := t.asked[r.Reply]; {
+	case r.Kind == transcript.Request:
+		t.asked[r.N] = r.Conn
+	case asked && r.Reply != 0:
+		r.Conn = name
 	}
 }
 
@@ -206,4 +235,56 @@ func (t *tape) wire(all []message, at int) *Wire {
 func what(m message) string {
 	m.Conn = ""
 	return m.title()
+}
+
+// mapped reports whether the harness gives members other names for one of two targets: an act that is the same in the
+// protocol has names on each side that it has not on the other.
+func mapped(a, b []message) bool {
+	first := map[string]wjson.Object{}
+	for _, one := range a {
+		if o, is := one.value.(wjson.Object); is && first[label(one)] == nil {
+			first[label(one)] = o
+		}
+	}
+	for _, one := range b {
+		mine, known := first[label(one)]
+		if theirs, is := one.value.(wjson.Object); is && known && lacks(mine, theirs) && lacks(theirs, mine) {
+			return true
+		}
+	}
+	return false
+}
+
+func lacks(a, b wjson.Object) bool {
+	for name := range b {
+		if _, there := a[name]; !there {
+			return true
+		}
+	}
+	return false
+}
+
+// label is what a message is in the protocol, as the harness has recorded it.
+func label(m message) string {
+	if m.Kind == transcript.Request {
+		return m.Type
+	}
+	return m.Label
+}
+
+// relabel names messages by what they are in the protocol, whatever they are on the wire.
+func (t *tape) relabel(set *messages.Set) {
+	for _, all := range []*[]message{&t.acts, &t.came} {
+		*all = slices.DeleteFunc(*all, func(m message) bool {
+			rule := set.Find(label(m), "")
+			return rule != nil && rule.Aside
+		})
+		for i := range *all {
+			m := &(*all)[i]
+			switch m.Kind {
+			case transcript.Frame, transcript.Stream, transcript.Request:
+				m.name, m.rule = label(*m), set.Find(label(*m), messages.Server)
+			}
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"parley/transcript"
 )
@@ -76,11 +75,19 @@ func (m *meeting) lanesOf(acts []message) map[series][]message {
 	out := map[series][]message{}
 	for _, one := range acts {
 		if one.Reply == 0 || one.Kind != transcript.Response && one.Kind != transcript.Open {
-			key := series{one.Conn, m.o.Messages.Lane(one.value)}
+			key := series{one.Conn, m.lane(one)}
 			out[key] = append(out[key], one)
 		}
 	}
 	return out
+}
+
+// lane returns which conversation a message belongs to; "" for the only one.
+func (m *meeting) lane(one message) string {
+	if m.found.Mapped {
+		return ""
+	}
+	return m.o.Messages.Lane(one.value)
 }
 
 // nameLanes finds out which conversation of A one of B is, where the harness gave them other names: the first of these is
@@ -125,15 +132,19 @@ func firstAct(acts []message) int {
 	return math.MaxInt
 }
 
-// doneAlike reports whether two acts of the harness are the same, but for what they contain.
+// doneAlike reports whether two acts of the harness are the same, but for what they contain. What they are in the
+// protocol their labels say, whatever the wire of a target is.
 func doneAlike(a, b message) bool {
-	if a.sort != b.sort {
+	if a.Kind != b.Kind {
 		return false
 	}
-	if a.Kind == transcript.Request || a.Kind == transcript.Open {
-		return strings.Count(placeOf(a.Record), "/") == strings.Count(placeOf(b.Record), "/")
+	switch a.Kind {
+	case transcript.Request:
+		return a.Type == b.Type
+	case transcript.Open, transcript.Closed:
+		return true
 	}
-	return true
+	return a.sort == b.sort || a.Label != "" && a.Label == b.Label
 }
 
 // threads sorts what a target did by the threads in which the order counts. Answers are in those of A's requests.
@@ -203,7 +214,7 @@ func lanesIn(a, b map[string][]message) map[string][]message {
 func (m *meeting) split(all []message, ofB bool) map[string][]message {
 	out := map[string][]message{}
 	for _, one := range all {
-		lane := m.o.Messages.Lane(one.value)
+		lane := m.lane(one)
 		if ofB {
 			lane = m.laneOf(lane)
 		}
@@ -404,7 +415,11 @@ func (m *meeting) judge() {
 			m.learn(a, b)
 			continue
 		}
-		c := comparison{ids: m.ids, ignore: m.o.Ignore, kind: a.name, exact: m.o.Words}
+		c := comparison{ids: m.ids, ignore: m.o.Ignore, kind: a.name, exact: m.o.Words, apart: true}
+		if m.found.Mapped {
+			a.Bytes, a.json = nil, false
+			b.Bytes, b.json = nil, false
+		}
 		places := c.messages(a, b)
 		if a.N > m.endA && b.N > m.endB {
 			continue
