@@ -14,12 +14,10 @@ import (
 func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
 	at := place{a.ID, a.Driver}
 	begin := len(f.all)
-	structural := false
 	for _, d := range devs {
 		for i := range max(1, len(d.Places)) {
-			f.all = append(f.all, occurrence{place: at, dev: d, key: keyOf(d, i), at: i, a: a, b: b, behind: structural})
+			f.all = append(f.all, occurrence{place: at, dev: d, key: keyOf(d, i), at: i, a: a, b: b})
 		}
-		structural = structural || d.Structural()
 	}
 	mine := f.all[begin:]
 	for _, d := range oneSided(a, b) {
@@ -33,12 +31,28 @@ func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
 		}
 		f.alone = append(f.alone, verdictOnly{place: at, decision: d, a: a, b: b})
 	}
-	for k := range mine { // what is behind a decided one may follow from it
-		for i := range mine[:k] {
-			mine[k].behind = mine[k].behind || len(mine[i].decided) > 0 && !same(mine[i].dev, mine[k].dev)
+}
+
+// order says of each difference whether another one before it in its scenario may have caused it: one that a clause
+// decides, or that lets the targets go different ways. What nearly all scenarios show is a habit, and causes nothing.
+func (f *findings) order() {
+	shown := map[string]map[place]bool{}
+	for _, o := range f.all {
+		if shown[o.key] == nil {
+			shown[o.key] = map[place]bool{}
 		}
+		shown[o.key][o.place] = true
+	}
+	for k := range f.all {
+		f.all[k].behind = slices.ContainsFunc(f.all[:k], func(o occurrence) bool {
+			return o.place == f.all[k].place && o.key != f.all[k].key && !same(o.dev, f.all[k].dev) &&
+				len(shown[o.key])*habit <= f.scenarios && (len(o.decided) > 0 || o.dev.Structural())
+		})
 	}
 }
+
+// habit is the number of scenarios of which one shows a difference that is a habit of a target.
+const habit = 5
 
 func same(x, y replay.Deviation) bool { return x.AtA == y.AtA && x.AtB == y.AtB && x.Kind == y.Kind }
 

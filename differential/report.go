@@ -149,6 +149,7 @@ func newReport(o Options, runs [2]oneRun) *Report {
 
 // group makes one entry of what is the same difference.
 func group(f *findings) []Entry {
+	f.order()
 	groups := map[string][]occurrence{}
 	for _, o := range f.all {
 		groups[o.key] = append(groups[o.key], o)

@@ -40,8 +40,12 @@ type Deviation struct {
 	AtB    int    // the same in B
 }
 
-// Structural reports whether what the targets do next may differ because of this deviation alone.
-func (d Deviation) Structural() bool { return d.Kind != Changed && d.Kind != Order }
+// Structural reports whether what the targets do next may differ because of this deviation alone: they went different
+// ways, or a connection has ended on one side.
+func (d Deviation) Structural() bool { return d.Kind == Instead || d.A.ends() || d.B.ends() }
+
+// ends reports whether nothing comes on the connection behind it.
+func (w *Wire) ends() bool { return w != nil && w.End }
 
 // Wire is a message as it was on the wire.
 type Wire struct {
@@ -53,7 +57,8 @@ type Wire struct {
 	Act   string // what the harness had done: what it answers, or the last act on the connection; "" for nothing
 	Said  string // the payload of that act, bounded
 
-	Status int // of an HTTP answer, or with which a connection ended
+	End    bool // the connection has ended with it
+	Status int  // of an HTTP answer, or with which a connection ended
 }
 
 // Comparison is what Between has found.
@@ -208,7 +213,8 @@ const maxWire = 4 << 10
 // wire describes a message of a series, of which it has the index.
 func (t *tape) wire(all []message, at int) *Wire {
 	m := all[at]
-	w := &Wire{N: m.N, What: what(m), Type: m.name, Text: cut.Text(string(m.Bytes), maxWire)}
+	w := &Wire{N: m.N, What: what(m), Type: m.name, Text: cut.Text(string(m.Bytes), maxWire),
+		End: m.Kind == transcript.Closed || m.Kind == transcript.Failure}
 	if m.Type != "text" && m.Type != "binary" {
 		w.Status = m.Status
 	}
@@ -220,7 +226,7 @@ func (t *tape) wire(all []message, at int) *Wire {
 		}
 	}
 	switch {
-	case m.Kind == transcript.Closed || m.Kind == transcript.Failure:
+	case w.End:
 		w.Text = strings.TrimSpace(m.Label + " " + w.Text)
 	case m.Status != 0 && m.Kind != transcript.Frame:
 		w.Text = strings.TrimSpace(strconv.Itoa(m.Status) + " " + w.Text)
