@@ -29,8 +29,8 @@ func course(t *testing.T, lines ...string) *recording.Reader {
 		n++
 		at++
 		party := "A"
-		if strings.HasSuffix(mark, "B") {
-			party, mark = "B", strings.TrimSuffix(mark, "B")
+		if last := mark[len(mark)-1]; last == 'B' || last == 'C' {
+			party, mark = string(last), mark[:len(mark)-1]
 		}
 		head := fmt.Sprintf(`{"n":%d,"at_ms":%d,"party":%q,`, n, at, party)
 		switch mark {
@@ -38,6 +38,8 @@ func course(t *testing.T, lines ...string) *recording.Reader {
 			fmt.Fprintf(&b, "%s\"dir\":\"sent\",\"kind\":\"frame\",\"type\":\"text\",\"text\":%q}\n", head, text)
 		case "<":
 			fmt.Fprintf(&b, "%s\"dir\":\"received\",\"kind\":\"frame\",\"type\":\"text\",\"text\":%q}\n", head, text)
+		case "o":
+			fmt.Fprintf(&b, "%s\"dir\":\"sent\",\"kind\":\"open\",\"label\":\"GET ws://127.0.0.1:1/ws (upgrade)\"}\n", head)
 		case "<<":
 			fmt.Fprintf(&b, "%s\"dir\":\"received\",\"kind\":\"closed\",\"status\":1008,\"label\":\"close %s\"}\n", head, text)
 		case "|":
@@ -52,10 +54,12 @@ func course(t *testing.T, lines ...string) *recording.Reader {
 }
 
 const (
-	ask   = `> {"type":"x","content":"hello"}`
-	fence = `> {"type":"y"}`
-	okay  = `< {"type":"okay","session":"sess_12ab34cd56ef","text":"done"}`
-	pong  = `< {"type":"pong"}`
+	ask    = `> {"type":"x","content":"hello"}`
+	fence  = `> {"type":"y"}`
+	okay   = `< {"type":"okay","session":"sess_12ab34cd56ef","text":"done"}`
+	first  = `{"type":"said","words":"here"}`
+	second = `{"type":"said","words":"there"}`
+	pong   = `< {"type":"pong"}`
 )
 
 func TestBetween(t *testing.T) {
@@ -86,6 +90,15 @@ func TestBetween(t *testing.T) {
 		{"another order", []string{ask, okay, pong, "|"}, []string{ask, pong, okay, "|"}, "order okay"},
 		{"connections that interleave", []string{ask, "<B " + okay[2:], okay, pong, "|"},
 			[]string{ask, okay, pong, "<B " + okay[2:], "|"}, ""},
+		{"two parties at once, whose messages are passed on in another order",
+			[]string{">B " + first, ">C " + second, "< " + first, "< " + second, fence, pong, "|"},
+			[]string{">B " + first, ">C " + second, "< " + second, "< " + first, fence, pong, "|"}, ""},
+		{"what is passed on is not what was sent", []string{">B " + first, "< " + first, fence, pong, "|"},
+			[]string{">B " + first, "< " + second, fence, pong, "|"}, "changed said at /words"},
+		{"a second connection of the same party", []string{ask, okay, "|", "o", ask, okay, "|"},
+			[]string{ask, okay, "|", "o", ask, "+300", "|"}, "only-a okay"},
+		{"an item more in a list", []string{ask, `< {"type":"list","of":[{"id":"x"},{"id":"z"}]}`, fence, pong, "|"},
+			[]string{ask, `< {"type":"list","of":[{"id":"x"},{"id":"y"},{"id":"z"}]}`, fence, pong, "|"}, "changed list at /of/0"},
 		{"an end instead of an answer, behind which nothing can come", []string{ask, okay, pong, "|"},
 			[]string{ask, "<< no"}, "instead okay "},
 		{"an end that the other does not make", []string{ask, "+300", "|"}, []string{ask, "<< no"}, "only-b "},

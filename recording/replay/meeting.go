@@ -186,12 +186,14 @@ func (m *meeting) thread(one message, reply int) thread {
 // align pairs what the targets did, and notes what one of them did alone.
 func (m *meeting) align() {
 	a, b, order := m.threads()
+	passedA, passedB := m.a.sent(), m.b.sent()
 	for _, key := range order {
 		mine, theirs := m.split(a[key], false), m.split(b[key], true)
 		var all []*gap
 		for _, lane := range slices.Sorted(maps.Keys(lanesIn(mine, theirs))) {
 			g := &gap{m: m, key: key, a: mine[lane], b: theirs[lane], gone: map[int]bool{}}
 			g.pairs = earliest(g.a, g.b)
+			passedA.match(g, passedB)
 			for _, two := range g.pairs {
 				m.pairs = append(m.pairs, pair{a: g.a, b: g.b, i: two[0], j: two[1]})
 			}
