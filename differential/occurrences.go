@@ -168,23 +168,38 @@ func (v verdictOnly) doubt() doubt { return doubt{v.place, v.failure.Clause} }
 
 func (f *findings) size() int { return len(f.all) + len(f.alone) }
 
-// doubted returns what may not show again: all, or what few scenarios show.
+// samples is how many scenarios of those that show a difference run again.
+const samples = 5
+
+// doubted returns what is looked at again: of each difference the first scenarios that show it, or, if few, all of the
+// differences that few scenarios show.
 func (f *findings) doubted(few bool) map[doubt]bool {
-	scenarios := map[string]map[place]bool{}
+	places := map[string]map[place]bool{}
 	out := map[doubt]bool{}
-	for _, o := range f.all {
-		if scenarios[o.key] == nil {
-			scenarios[o.key] = map[place]bool{}
+	all := f.doubts()
+	for _, d := range all {
+		if places[d.key] == nil {
+			places[d.key] = map[place]bool{}
 		}
-		scenarios[o.key][o.place] = true
+		if few || len(places[d.key]) < samples || places[d.key][d.place] {
+			places[d.key][d.place] = true
+		}
 	}
-	for _, o := range f.all {
-		if !few || len(scenarios[o.key]) <= rarely {
-			out[o.doubt()] = true
+	for _, d := range all {
+		if places[d.key][d.place] && (!few || len(places[d.key]) <= rarely) {
+			out[d] = true
 		}
+	}
+	return out
+}
+
+// doubts returns all that was found.
+func (f *findings) doubts() (out []doubt) {
+	for _, o := range f.all {
+		out = append(out, o.doubt())
 	}
 	for _, v := range f.alone {
-		out[v.doubt()] = true
+		out = append(out, v.doubt())
 	}
 	return out
 }
@@ -231,7 +246,8 @@ func (f *findings) without(self *findings) {
 	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return flaky[v.trait()] })
 }
 
-// only leaves out of what is doubted what is not found in other runs too.
+// only leaves out of what is doubted what is not found in other runs too, and with most of the scenarios of a difference
+// those that did not run again.
 func (f *findings) only(again *findings, doubted map[doubt]bool) {
 	there := map[doubt]bool{}
 	for _, o := range again.all {
@@ -243,6 +259,20 @@ func (f *findings) only(again *findings, doubted map[doubt]bool) {
 	for _, v := range again.alone {
 		there[v.doubt()] = true
 	}
-	f.all = slices.DeleteFunc(f.all, func(o occurrence) bool { return doubted[o.doubt()] && !there[o.doubt()] })
-	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return doubted[v.doubt()] && !there[v.doubt()] })
+	left := map[doubt]bool{}
+	for _, d := range f.doubts() {
+		left[d] = true
+	}
+	looked, held := map[string]int{}, map[string]int{}
+	for d := range doubted {
+		looked[d.key]++
+		if there[d] && left[d] {
+			held[d.key]++
+		}
+	}
+	gone := func(d doubt) bool {
+		return doubted[d] && !there[d] || !doubted[d] && 2*held[d.key] < looked[d.key]
+	}
+	f.all = slices.DeleteFunc(f.all, func(o occurrence) bool { return gone(o.doubt()) })
+	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return gone(v.doubt()) })
 }

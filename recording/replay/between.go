@@ -246,15 +246,17 @@ func what(m message) string {
 // mapped reports whether the harness gives members other names for one of two targets: an act that is the same in the
 // protocol has names on each side that it has not on the other.
 func mapped(a, b []message) bool {
-	first := map[string]wjson.Object{}
+	known := map[string][]wjson.Object{}
 	for _, one := range a {
-		if o, is := one.value.(wjson.Object); is && first[label(one)] == nil {
-			first[label(one)] = o
+		if o, is := one.value.(wjson.Object); is && label(one) != "" {
+			known[label(one)] = append(known[label(one)], o)
 		}
 	}
 	for _, one := range b {
-		mine, known := first[label(one)]
-		if theirs, is := one.value.(wjson.Object); is && known && lacks(mine, theirs) && lacks(theirs, mine) {
+		theirs, is := one.value.(wjson.Object)
+		if mine := known[label(one)]; is && len(mine) > 0 && !slices.ContainsFunc(mine, func(o wjson.Object) bool {
+			return !lacks(o, theirs) || !lacks(theirs, o)
+		}) {
 			return true
 		}
 	}
