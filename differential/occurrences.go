@@ -36,8 +36,9 @@ func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
 // order says of each difference whether another one before it in its scenario may have caused it: one that a clause
 // decides, or that lets the targets go different ways. What nearly all scenarios show is a habit, and causes nothing.
 func (f *findings) order() {
-	shown := map[string]map[place]bool{}
+	shown, decided := map[string]map[place]bool{}, map[string]bool{}
 	for _, o := range f.all {
+		decided[o.key] = decided[o.key] || len(o.decided) > 0
 		if shown[o.key] == nil {
 			shown[o.key] = map[place]bool{}
 		}
@@ -46,7 +47,7 @@ func (f *findings) order() {
 	for k := range f.all {
 		f.all[k].behind = slices.ContainsFunc(f.all[:k], func(o occurrence) bool {
 			return o.place == f.all[k].place && o.key != f.all[k].key && !same(o.dev, f.all[k].dev) &&
-				len(shown[o.key])*habit <= f.scenarios && (len(o.decided) > 0 || o.dev.Structural())
+				(decided[o.key] || len(shown[o.key])*habit <= f.scenarios && o.dev.Structural())
 		})
 	}
 }
