@@ -94,6 +94,11 @@ func removeFiles(dir string) error {
 			return err
 		}
 	}
+	for _, name := range []string{differentialJSON, differentialPage} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
 	return nil
 }
 

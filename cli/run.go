@@ -30,6 +30,7 @@ type runOptions struct {
 	concurrency, explore      int
 	exploring                 bool // --explore was given
 	cutPoints                 bool
+	differential              bool
 	seed                      int64
 }
 
@@ -65,10 +66,19 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
   parley run --target my.yaml --driver all --strict
   parley run --target my.yaml --explore 200 --seed 7
   parley run --target my.yaml --tags '@AS-080 and not @exclusive'
-  parley run --target my.yaml --features my.feature`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+  parley run --target my.yaml --features my.feature
+  parley run --differential mine.yaml bundled`,
+		Args: func(c *cobra.Command, args []string) error {
+			if o.differential {
+				return nil // compare counts them
+			}
+			return noArgs(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
 			o.exploring = c.Flags().Changed("explore")
+			if o.differential {
+				return compare(c.Context(), o, args, s)
+			}
 			return run(c.Context(), o, s)
 		},
 	}
@@ -127,6 +137,9 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.BoolVar(&o.cutPoints, "cut-points", false,
 		"after the scenarios, cut a connection after each record of a course, by reset, close and kill, and judge "+
 			"what follows; --tags @cut runs only this")
+	f.BoolVar(&o.differential, "differential", false,
+		"run two targets under the same scenarios and list where they differ: --differential A B, each a FILE|URL, "+
+			"bundled, or the name of a mutant")
 	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ type Options struct {
 	AllowIncomplete bool
 	Concurrency     int // parallel scenarios; 0: the profile's
 	Seed            int64
+	Salt            uint32        // by which the names that the harness makes up are unique; 0: drawn
 	Explore         int           // random sequences to run after the features, if the protocol supports it
 	CutPoints       bool          // also cut the protocol's courses at every point, after the features
 	Shrinking       time.Duration // also bounds the search for a shorter failing sequence; 0: 15 s
@@ -235,7 +237,7 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger, salt: mathrand.Uint32() & 0xffffff,
+	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger, salt: cmp.Or(o.Salt, mathrand.Uint32()&0xffffff),
 		racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
 	for _, p := range all {

@@ -42,6 +42,7 @@ const (
 // Set is what is known of a protocol's messages. A nil Set knows none. It is not changed, and safe for concurrent use.
 type Set struct {
 	typed []string // members that together are the type of a message, as paths
+	lane  string   // the member that tells conversations on one connection apart; "" where a connection has one
 	list  []*Message
 	kinds map[string][]*Message
 }
@@ -50,6 +51,8 @@ type Set struct {
 type Message struct {
 	Type string
 	From Side // "" for both
+	// it is between the harness and an adapter of the target, which sends as many of them as it likes
+	Aside bool
 	// how many come depends on the model: one or more in a row stand for any number of one or more
 	Repeats bool
 	Schema  map[string]any // JSON Schema, draft 2020-12
@@ -67,10 +70,12 @@ type Node struct {
 type file struct {
 	Same     string   `yaml:"same"` // the messages are those of another protocol
 	Type     []string `yaml:"type"`
+	Lane     string   `yaml:"lane"`
 	Messages []struct {
 		Type    string         `yaml:"type"`
 		From    Side           `yaml:"from"`
 		Repeats bool           `yaml:"repeats"`
+		Aside   bool           `yaml:"aside"`
 		Schema  map[string]any `yaml:"schema"`
 	} `yaml:"messages"`
 }
@@ -88,9 +93,9 @@ func For(protocol string) *Set {
 	if f.Same != "" {
 		return For(f.Same)
 	}
-	s := &Set{typed: f.Type, kinds: map[string][]*Message{}}
+	s := &Set{typed: f.Type, lane: f.Lane, kinds: map[string][]*Message{}}
 	for _, m := range f.Messages {
-		one := &Message{Type: m.Type, From: m.From, Repeats: m.Repeats, Schema: m.Schema}
+		one := &Message{Type: m.Type, From: m.From, Repeats: m.Repeats, Aside: m.Aside, Schema: m.Schema}
 		if one.node, err = node(m.Schema); err != nil {
 			panic(fmt.Errorf("%s: %s: %w", protocol, m.Type, err))
 		}
@@ -162,6 +167,17 @@ func (s *Set) Type(message any) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// Lane returns which of several independent conversations on one connection a message that has been decoded belongs to;
+// "" where a connection has only one, and for messages of none.
+func (s *Set) Lane(message any) string {
+	o, is := message.(map[string]any)
+	if !is || s == nil || s.lane == "" {
+		return ""
+	}
+	text, _ := lookup(o, strings.Split(strings.TrimPrefix(s.lane, "/"), "/"))
+	return text
 }
 
 func lookup(o map[string]any, path []string) (string, bool) {

@@ -53,6 +53,7 @@ type comparison struct {
 	ids    *ids
 	ignore []Ignore
 	exact  bool   // a model's words must be equal
+	apart  bool   // items of arrays of different lengths are compared with those that are equal, wherever they are
 	kind   string // type of the message
 	path   []string
 	found  []Place
@@ -247,6 +248,9 @@ func (c *comparison) members(w, g any, recorded, came bool, n *messages.Node) {
 }
 
 func (c *comparison) arrays(want, got []any, n *messages.Node) {
+	if c.apart && len(want) != len(got) && len(want)*len(got) <= maxItems {
+		want, got = c.matched(want, got, n)
+	}
 	for i := range max(len(want), len(got)) {
 		c.inside(strconv.Itoa(i), func() {
 			var w, g any
@@ -259,6 +263,31 @@ func (c *comparison) arrays(want, got []any, n *messages.Node) {
 			c.members(w, g, i < len(want), i < len(got), n.Item())
 		})
 	}
+}
+
+// maxItems bounds the pairs of items that are tried.
+const maxItems = 10_000
+
+// matched leaves out items that are equal, in their order.
+func (c *comparison) matched(want, got []any, n *messages.Node) (w, g []any) {
+	at := 0
+	for _, one := range want {
+		next := slices.IndexFunc(got[at:], func(other any) bool { return c.alike(one, other, n.Item()) })
+		if next < 0 {
+			w = append(w, one)
+			continue
+		}
+		g = append(g, got[at:at+next]...)
+		at += next + 1
+	}
+	return w, append(g, got[at:]...)
+}
+
+// alike reports whether two items would be no difference.
+func (c *comparison) alike(want, got any, n *messages.Node) bool {
+	try := comparison{ids: c.ids, ignore: c.ignore, exact: c.exact, kind: c.kind, path: slices.Clone(c.path)}
+	c.ids.try(func() { try.inside("*", func() { try.values(want, got, n) }) })
+	return len(try.found) == 0
 }
 
 func isTime(s string) bool {

@@ -23,6 +23,7 @@ type ids struct {
 	spoken ring              // of said
 	tried  [][2]string       // what was learnt on trial: keys of now and of then
 	trial  bool
+	loose  bool // two ids that were drawn by different rules may stand for each other
 }
 
 // ring has keys in the order in which they were added.
@@ -79,7 +80,7 @@ func (i *ids) same(scope, recorded, got string, rule bool) bool {
 	if i.sent[was] && unmistakable(recorded) || i.sent[is] && unmistakable(got) {
 		return false
 	}
-	if _, taken := i.then[is]; taken || !rule && recorded != got && !alike(recorded, got) {
+	if _, taken := i.then[is]; taken || !rule && recorded != got && !i.akin(recorded, got) {
 		return false
 	}
 	if !rule && !unmistakable(recorded) || i.said[got] && !i.said[recorded] {
@@ -87,6 +88,11 @@ func (i *ids) same(scope, recorded, got string, rule bool) bool {
 	}
 	i.learn(was, recorded, is, got)
 	return true
+}
+
+// akin reports whether two strings look like ids of which one may stand for the other.
+func (i *ids) akin(a, b string) bool {
+	return alike(a, b) || i.loose && unmistakable(a) && unmistakable(b)
 }
 
 func (i *ids) learn(was, recorded, is, got string) {
@@ -220,6 +226,9 @@ func (i *ids) texts(want, got string) bool {
 	if before, after, hidden := strings.Cut(want, transcript.Blank); hidden {
 		return len(got) >= len(before) && strings.HasPrefix(got, before) &&
 			strings.HasSuffix(got[len(before):], lastPart(after))
+	}
+	if want == got && i.loose && unmistakable(want) {
+		return i.same("", want, got, false)
 	}
 	if want == got || isTime(want) && isTime(got) || string(i.renew([]byte(want))) == got {
 		return true

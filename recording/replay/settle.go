@@ -208,7 +208,6 @@ func (p *player) needed(want []message) []message {
 // pair compares what was recorded of a thread with what has come. Of all ways to pair messages of the same sort in
 // their order, it takes one with the most pairs. What came behind the last pair stays, since it may be recorded later.
 func (p *player) pair(key thread, want, came []message) {
-	recorded, took := 0, 0
 	paired := map[sort]bool{}
 	extra := func(m message) {
 		if p.ignores(m) || !p.o.Words && m.repeats() && (m.sort == p.lately[key] || recordedToo(want, m)) {
@@ -225,20 +224,10 @@ func (p *player) pair(key thread, want, came []message) {
 			p.missing(m)
 		}
 	}
-	for _, two := range longest(want, came) {
-		for ; recorded < two[0]; recorded++ {
-			missing(want[recorded])
-		}
-		for ; took < two[1]; took++ {
-			extra(came[took])
-		}
-		paired[want[two[0]].sort] = true
-		p.compare(want[two[0]], came[two[1]])
-		recorded, took = two[0]+1, two[1]+1
-	}
-	for ; recorded < len(want); recorded++ {
-		missing(want[recorded])
-	}
+	took := walk(longest(want, came), want, came, missing, extra, func(w, c message) {
+		paired[w.sort] = true
+		p.compare(w, c)
+	})
 	for !p.o.Words && took < len(came) && took > 0 && came[took].repeats() && came[took].sort == came[took-1].sort {
 		took++ // more of what was recorded
 	}
@@ -248,6 +237,26 @@ func (p *player) pair(key thread, want, came []message) {
 		delete(p.lately, key)
 	}
 	p.came.take(key, took)
+}
+
+// walk calls both for each pair, and missing and extra for what stands between and behind them of want, and before
+// the last pair of came. It returns how many of came it has passed.
+func walk(pairs [][2]int, want, came []message, missing, extra func(message), both func(want, came message)) int {
+	recorded, took := 0, 0
+	for _, two := range pairs {
+		for ; recorded < two[0]; recorded++ {
+			missing(want[recorded])
+		}
+		for ; took < two[1]; took++ {
+			extra(came[took])
+		}
+		both(want[two[0]], came[two[1]])
+		recorded, took = two[0]+1, two[1]+1
+	}
+	for ; recorded < len(want); recorded++ {
+		missing(want[recorded])
+	}
+	return took
 }
 
 func recordedToo(want []message, m message) bool {
