@@ -29,8 +29,8 @@ func scenarioCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "scenario FILE",
 		Short: "Tell a recording as a scenario",
-		Long: `Tell a recording as a scenario in the steps of its protocol, with names in place of ids. Its steps state what the
-protocol demands, so a target that is right passes it. What no step says is a raw step, or a comment. If there is a
+		Long: `Tell a recording as a scenario in the steps of its protocol, with names in place of ids. Its steps state what
+the protocol demands, so a target that is right passes it. What no step says is a raw step, or a comment. If there is a
 target, the scenario is run against it once; if a clause fails, lines are left out as long as the same clauses fail.
 Without --target, the URL is used that the recording names; if it names none, nothing is run.
 

@@ -27,12 +27,14 @@ func read(t *testing.T, text string) []scenario.Line {
 	return lines
 }
 
+const chat = `{\"type\":\"chat\",\"agent_id\":\"red-1\",\"content\":\"hi\"}`
+
 // TestChat: what is known is told with names in place of ids, garbage is raw, and ids of that session are comments.
 func TestChat(t *testing.T) {
 	lines := read(t, `{"parley":"recording","version":1,"protocol":"session-chat","driver":"ws"}
 {"n":1,"at_ms":0,"party":"A","dir":"sent","kind":"open","label":"GET /chat/ws"}
-{"n":2,"at_ms":1,"party":"A","dir":"sent","kind":"frame","type":"text","text":"{\"type\":\"chat\",\"agent_id\":\"red-1\",\"content\":\"hi\"}"}
-{"n":3,"at_ms":2,"party":"A","dir":"received","kind":"frame","type":"text","text":"{\"session_id\":\"2cecbdf90e0f14d80\"}"}
+{"n":2,"at_ms":1,"party":"A","dir":"sent","kind":"frame","type":"text","text":"`+chat+`"}
+{"n":3,"at_ms":2,"party":"A","dir":"received","kind":"frame","text":"{\"session_id\":\"2cecbdf90e0f14d80\"}"}
 {"n":4,"at_ms":3,"party":"A","dir":"sent","kind":"frame","type":"text","text":"garbage"}
 {"n":5,"at_ms":4,"party":"A","dir":"sent","kind":"frame","type":"text","text":"{\"x\":\"2cecbdf90e0f14d80\"}"}
 `)

@@ -17,6 +17,7 @@ var (
 
 // told is what the steps of a recording so far say of a client.
 type told struct {
+	opened  bool
 	offered map[string]bool
 	session string // "" before the first one
 	agent   string // as a step names it
@@ -74,8 +75,9 @@ func (c *told) received(r transcript.Record) {
 func (c *told) sent(r transcript.Record) ([]string, bool) {
 	who := "client " + r.Conn
 	if r.Kind == transcript.Open {
-		*c = told{offered: map[string]bool{}}
-		if strings.Contains(r.Label, "?") {
+		again := c.opened
+		*c = told{offered: map[string]bool{}, opened: true}
+		if again || strings.Contains(r.Label, "?") { // "is connected" would do nothing again
 			return nil, false
 		}
 		return []string{who + " is connected", who + " receives the list of agents"}, true
@@ -90,7 +92,8 @@ func (c *told) sent(r transcript.Record) ([]string, bool) {
 	switch {
 	case m.Type == vocab.SessionCreateType && m.InitialAgentID == nil:
 		return []string{who + " creates a session", who + " has its session"}, true
-	case m.Type == vocab.SwitchAgentType && nameable.MatchString(m.AgentID) && c.session != "" && (m.SessionID == "" || m.SessionID == c.session):
+	case m.Type == vocab.SwitchAgentType && nameable.MatchString(m.AgentID) &&
+		c.session != "" && (m.SessionID == "" || m.SessionID == c.session):
 		does := fmt.Sprintf("%s switches to %q", who, m.AgentID)
 		if !c.offered[m.AgentID] {
 			return []string{does, who + ` is refused with "agent_not_found"`}, true
