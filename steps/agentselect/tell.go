@@ -15,8 +15,8 @@ var (
 	nameable = regexp.MustCompile(`^[\w-]+$`)
 )
 
-// told is what the steps of a recording so far say of a client.
-type told struct {
+// account is what the steps of a recording so far say of a client.
+type account struct {
 	opened  bool
 	offered map[string]bool
 	session string // "" before the first one
@@ -41,14 +41,14 @@ type message struct {
 // Tell implements steps.Teller. Messages are told by their names in the document: those of a profile that maps them to
 // others are not known.
 func (Protocol) Tell() func(transcript.Record) ([]string, bool) {
-	clients := map[string]*told{}
+	clients := map[string]*account{}
 	return func(r transcript.Record) ([]string, bool) {
 		if !tellable.MatchString(r.Conn) {
 			return nil, r.Dir != transcript.Sent
 		}
 		c := clients[r.Conn]
 		if c == nil {
-			c = &told{offered: map[string]bool{}}
+			c = &account{offered: map[string]bool{}}
 			clients[r.Conn] = c
 		}
 		if r.Dir == transcript.Sent {
@@ -59,7 +59,7 @@ func (Protocol) Tell() func(transcript.Record) ([]string, bool) {
 	}
 }
 
-func (c *told) received(r transcript.Record) {
+func (c *account) received(r transcript.Record) {
 	var m message
 	_ = json.Unmarshal(r.Bytes, &m) // what is none has no members
 	if m.Type == vocab.AgentListEvent {
@@ -72,11 +72,11 @@ func (c *told) received(r transcript.Record) {
 	}
 }
 
-func (c *told) sent(r transcript.Record) ([]string, bool) {
+func (c *account) sent(r transcript.Record) ([]string, bool) {
 	who := "client " + r.Conn
 	if r.Kind == transcript.Open {
 		again := c.opened
-		*c = told{offered: map[string]bool{}, opened: true}
+		*c = account{offered: map[string]bool{}, opened: true}
 		if again || strings.Contains(r.Label, "?") { // "is connected" would do nothing again
 			return nil, false
 		}
