@@ -53,7 +53,7 @@ Exit codes: 0 written · 2 wrong usage, or the file cannot be told · 3 the targ
 
 // write tells a recording, and shrinks what it says.
 func (o scenarioOptions) write(ctx context.Context, name string, s *streams) error {
-	in, file, err := openRecording(name, s)
+	in, file, err := openRecording(ctx, name, s)
 	if err != nil {
 		return err
 	}
