@@ -8,5 +8,14 @@ type Teller interface {
 	// of recordings gives them: without events. It returns the steps that do what a record of the harness did, and that
 	// state what the protocol demands in answer; never what a target happened to answer. known is false if the harness
 	// sent something that no step says. The function is not safe for concurrent use.
-	Tell() func(r transcript.Record) (lines []string, known bool)
+	Tell(what Told) func(r transcript.Record) (lines []string, known bool)
+	// Dials reports whether targets of a role connect to the harness. Their recordings are told as they were made; all
+	// others as if they had been made at the client's end, whoever made them.
+	Dials(role string) bool
+}
+
+// Told says what recording is told.
+type Told struct {
+	Role   string // of the target; "" if the recording does not say
+	Driver string // "" if the recording does not say
 }

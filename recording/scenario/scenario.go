@@ -42,11 +42,15 @@ func Read(in *recording.Reader, p steps.Protocol) ([]Line, error) {
 	if !ok {
 		return nil, fmt.Errorf("recordings of %s cannot be told as a scenario yet", steps.Name(p))
 	}
-	t := &telling{tell: teller.Tell(), ids: map[string]bool{}, ended: map[string]bool{}, driver: in.Header().Driver,
-		known: append(steps.Expressions(p), steps.RawExpressions()...)}
-	acts := 0
+	h := in.Header()
+	t := &telling{tell: teller.Tell(steps.Told{Role: h.Role, Driver: h.Driver}), ids: map[string]bool{},
+		driver: h.Driver, known: append(steps.Expressions(p), steps.RawExpressions()...)}
+	acts, next := 0, in.Next
+	if !teller.Dials(h.Role) {
+		next = recording.NewClientView(in).Next
+	}
 	for {
-		r, err := in.Next()
+		r, err := next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -74,7 +78,6 @@ type telling struct {
 	driver string
 	known  []string // expressions of the steps
 	ids    map[string]bool
-	ended  map[string]bool
 	lines  []Line
 }
 

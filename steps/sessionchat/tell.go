@@ -3,57 +3,206 @@ package sessionchat
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
 	"parley/transcript"
 )
 
 var (
-	tellable = regexp.MustCompile(`^\w+$`)
-	fences   = regexp.MustCompile(`^fence\d*-`)
+	tellable  = regexp.MustCompile(`^\w+$`)
+	fences    = regexp.MustCompile(`^fence\d*-`)
+	piecewise = regexp.MustCompile(`\[\[stream \S+ (\d+)\]\]`)
 )
 
-// Tell implements steps.Teller. A conversation is named by what stands before the first hyphen of its agent_id. The
-// fences that the harness sends to prove an absence are left out: the steps that need them send their own.
-func (Protocol) Tell() func(transcript.Record) ([]string, bool) {
+// tale is what the steps of a recording so far say.
+type tale struct {
+	clients  map[string]*toldClient
+	sessions map[string]*toldSession // by agent_id
+	names    map[string]bool
+	actor    *toldClient // who acted last, fences apart
+	about    string      // the session that the last act was about
+}
+
+type toldClient struct {
+	name string
+	open bool
+	left string // how its connection ended, if no step has said so
+}
+
+type toldSession struct {
+	name, client string
+	chats        int
+	held         bool // its turn waits for the model of the harness, or was not answered when the next act came
+	resumed      bool // its connection was lost during a turn
+}
+
+// Dials implements steps.Teller.
+func (Protocol) Dials(string) bool { return false }
+
+// Tell implements steps.Teller. Conversations have names in place of their agent_ids: what stands before the first
+// hyphen, if that is a word of its own. Of the fences that the harness sends to prove an absence, it tells the absence.
+func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
+	t := &tale{clients: map[string]*toldClient{}, sessions: map[string]*toldSession{}, names: map[string]bool{}}
 	return func(r transcript.Record) ([]string, bool) {
-		switch {
-		case r.Dir != transcript.Sent:
-			return nil, true
-		case !tellable.MatchString(r.Conn):
-			return nil, false
-		case r.Kind == transcript.Open:
-			return []string{fmt.Sprintf("client %s connects", r.Conn)}, true
+		if !tellable.MatchString(r.Conn) {
+			return nil, r.Dir != transcript.Sent
 		}
-		return sent("client "+r.Conn, r.Bytes)
+		c := t.clients[r.Conn]
+		if c == nil {
+			c = &toldClient{name: r.Conn}
+			t.clients[r.Conn] = c
+		}
+		if r.Dir != transcript.Sent {
+			return t.received(c, r), true
+		}
+		lines := t.departures()
+		if r.Kind == transcript.Open {
+			c.open = true
+			return append(lines, fmt.Sprintf("client %s connects", c.name)), true
+		}
+		more, known := t.sent(c, r)
+		return append(lines, more...), known
 	}
 }
 
-func sent(who string, body []byte) ([]string, bool) {
+// departures tells which connections were closed since the last act. Those that nobody acts after are the end of the
+// recording.
+func (t *tale) departures() (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(t.clients)) {
+		c := t.clients[name]
+		if c.left == "" {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("client %s %s", name, c.left))
+		c.left = ""
+		for _, id := range slices.Sorted(maps.Keys(t.sessions)) {
+			if ss := t.sessions[id]; ss.client == name && ss.held {
+				ss.held, ss.resumed = false, true
+			}
+		}
+	}
+	return lines
+}
+
+func (t *tale) received(c *toldClient, r transcript.Record) (lines []string) {
+	if r.Kind == transcript.Closed {
+		if c.open && strings.HasPrefix(r.Label, "closed by the harness") {
+			c.left = "disconnects"
+			if strings.Contains(r.Label, "reset") {
+				c.left = "loses its connection"
+			}
+		}
+		c.open = false
+		return nil
+	}
+	var m struct {
+		Kind  string `json:"message_type"`
+		Agent string `json:"agent_id"`
+	}
+	_ = json.Unmarshal(r.Bytes, &m) // what is none has no members
+	if ss := t.sessions[m.Agent]; ss != nil && ss.held && m.Kind == vocab.ResultMessage {
+		ss.held = false
+		return []string{fmt.Sprintf("the turn of %q is released", ss.name),
+			fmt.Sprintf("client %s is answered by %q", ss.client, ss.name)}
+	}
+	return nil
+}
+
+// session returns a conversation; nil if there is no id.
+func (t *tale) session(id string) *toldSession {
+	if ss := t.sessions[id]; ss != nil || id == "" {
+		return ss
+	}
+	name, _, _ := strings.Cut(id, "-")
+	for n := 1; !tellable.MatchString(name) || t.names[name]; n++ {
+		name = fmt.Sprintf("talk%d", n)
+	}
+	ss := &toldSession{name: name}
+	t.names[name], t.sessions[id] = true, ss
+	return ss
+}
+
+func (t *tale) sent(c *toldClient, r transcript.Record) (lines []string, known bool) {
 	var m struct {
 		Type    string          `json:"type"`
 		Agent   string          `json:"agent_id"`
 		Content string          `json:"content"`
 		Options json.RawMessage `json:"options"`
+		Model   json.RawMessage `json:"model"`
 	}
-	if json.Unmarshal(body, &m) != nil {
+	who := "client " + c.name
+	if json.Unmarshal(r.Bytes, &m) != nil {
 		return nil, false
 	}
-	name, _, _ := strings.Cut(m.Agent, "-")
-	named := tellable.MatchString(name)
+	if m.Type == vocab.ChatType && fences.MatchString(m.Agent) {
+		return t.absent(c), true
+	}
+	t.actor, t.about = c, m.Agent
 	switch {
-	case m.Type == "ping":
+	case m.Type == vocab.PingType && m.Agent == "":
 		return []string{who + " pings", who + " gets a pong"}, true
-	case m.Type == "chat" && fences.MatchString(m.Agent):
-		return nil, true
-	case m.Type == "chat" && named && m.Content != "" && m.Options == nil && !directs(m.Content):
-		return []string{fmt.Sprintf("%s chats with %q", who, name), fmt.Sprintf("%s is answered by %q", who, name)}, true
+	case m.Type == vocab.InterruptType && m.Agent != "":
+		return t.interrupts(c, t.session(m.Agent)), true
+	case m.Type == vocab.ChatType && m.Agent != "" && m.Content != "" && m.Model == nil && m.Options == nil:
+		return t.chats(c, t.session(m.Agent), m.Content)
 	}
 	return nil, false
 }
 
-// directs reports whether a text tells the model of the harness to do more than repeat it.
-func directs(content string) bool {
-	return strings.Contains(strings.ReplaceAll(content, "[[echo", ""), "[[")
+// absent tells what a client must not have received since another client's act.
+func (t *tale) absent(c *toldClient) []string {
+	ss := t.sessions[t.about]
+	if t.actor == nil || t.actor == c || ss == nil || ss.client == c.name || !c.open {
+		return nil
+	}
+	return []string{fmt.Sprintf("client %s receives no message of the session %q", c.name, ss.name)}
+}
+
+func (t *tale) interrupts(c *toldClient, ss *toldSession) []string {
+	lines := []string{fmt.Sprintf("client %s interrupts %q", c.name, ss.name)}
+	if ss.held {
+		ss.held = false
+		return append(lines, fmt.Sprintf("the turn of %q is interrupted", ss.name))
+	}
+	return append(lines, fmt.Sprintf("the target has handled what client %s sent", c.name))
+}
+
+// chats tells a chat, by what it tells the model of the harness to do.
+func (t *tale) chats(c *toldClient, ss *toldSession, content string) ([]string, bool) {
+	does := fmt.Sprintf("client %s chats with %q", c.name, ss.name)
+	answered := fmt.Sprintf("client %s is answered by %q", c.name, ss.name)
+	if ss.held {
+		return []string{does}, true // what a second chat to a busy conversation does, the source leaves open
+	}
+	ss.client = c.name
+	ss.chats++
+	switch {
+	case strings.Contains(content, "[[hold "):
+		ss.held = true
+		return []string{does + " in a turn that is held"}, true
+	case strings.Contains(content, "[[fail "):
+		return []string{does + " and the model fails", fmt.Sprintf("the turn of %q ends in any way", ss.name)}, true
+	case piecewise.MatchString(content):
+		return []string{does + " in a turn of " + piecewise.FindStringSubmatch(content)[1] + " pieces", answered,
+			fmt.Sprintf("the pieces of %q come in order", ss.name)}, true
+	case strings.Contains(strings.ReplaceAll(content, "[[echo ", ""), "[["):
+		return nil, false
+	case ss.resumed:
+		ss.resumed = false
+		return []string{fmt.Sprintf("client %s can chat with %q again", c.name, ss.name)}, true
+	}
+	lines := []string{does, answered}
+	if ss.chats == 1 {
+		return append(lines, fmt.Sprintf("%q is a new session", ss.name)), true
+	}
+	lines = append(lines, fmt.Sprintf("%q is the same session as before", ss.name))
+	if strings.Contains(content, "[[echo ") { // the harness is the model
+		lines = append(lines, fmt.Sprintf("the model was sent the earlier turns of %q", ss.name))
+	}
+	return lines, true
 }
