@@ -37,6 +37,10 @@ type toldClient struct {
 	deleted string
 	agent   string // as a step names it; "": not known
 	turn    string // "", "held", "asked", "runs" or "aborted"
+	// two connections have asked for its session, and the source is silent on who has it
+	contested bool
+
+	waits   bool   // the model waits once its user was asked
 	refused bool   // its last act must be refused, or the source is silent
 	asked   string // what its next session_created answers
 }
@@ -112,16 +116,32 @@ func (t *tale) received(c *toldClient, r transcript.Record) (lines []string) {
 			t.latest[a.ID] = true
 		}
 	case vocab.CompleteEvent:
+		lines, c.turn = c.ends(), ""
+	case vocab.ConfirmationRequestEvent, vocab.QuestionRequestEvent:
 		if c.turn == "held" {
-			lines = []string{fmt.Sprintf("the model lets the turn of client %s continue", c.name),
-				fmt.Sprintf("the turn of client %s ends", c.name)}
+			lines, c.turn = []string{c.continues()}, "asked"
 		}
-		c.turn = ""
 	}
 	if id := m.Session.ID + m.Data.SessionID; c.asked != "" && id != "" && m.Type != vocab.CompleteEvent {
 		c.session, c.asked, t.owners[id] = id, "", c
 	}
 	return lines
+}
+
+// ends tells that a turn has ended that no step has awaited.
+func (c *toldClient) ends() []string {
+	ends := fmt.Sprintf("the turn of client %s ends", c.name)
+	switch c.turn {
+	case "held":
+		return []string{c.continues(), ends}
+	case "runs":
+		return []string{ends}
+	}
+	return nil
+}
+
+func (c *toldClient) continues() string {
+	return fmt.Sprintf("the model lets the turn of client %s continue", c.name)
 }
 
 // sent tells what a client did.
@@ -194,8 +214,11 @@ func (t *tale) does(c *toldClient, m message, r transcript.Record) (lines []stri
 		if c.turn != "asked" {
 			return nil, false
 		}
-		c.turn = "runs"
-		return []string{who + map[bool]string{true: " confirms", false: " answers"}[m.Type == vocab.ConfirmationResponse]}, true
+		lines = []string{who + map[bool]string{true: " confirms", false: " answers"}[m.Type == vocab.ConfirmationResponse]}
+		if c.turn = "runs"; c.waits {
+			c.turn, lines = "held", append(lines, fmt.Sprintf("the model is called again for %s", who))
+		}
+		return lines, true
 	}
 	return nil, false
 }
@@ -213,7 +236,8 @@ func (t *tale) opens(c *toldClient, r transcript.Record) ([]string, bool) {
 			fmt.Sprintf("the list of %s names no current agent but the default one", who)}, true
 	}
 	if t.greeted {
-		return []string{who + " connects", who + " receives the list of agents"}, true
+		return []string{who + " connects", who + " receives the id of its connection",
+			who + " receives the list of agents"}, true
 	}
 	t.greeted = true
 	return []string{who + " connects", "the first event of " + who + ` is "connected"`,
@@ -239,6 +263,7 @@ func (t *tale) creates(c *toldClient, m message) ([]string, bool) {
 		c.deleted = ""
 	}
 	c.session, c.agent, c.turn, c.refused, c.asked = "", "the default agent", "", false, vocab.SessionCreateType
+	c.contested = false
 	does := who + " creates a session"
 	if m.InitialAgentID != nil {
 		var id string
@@ -257,8 +282,9 @@ func (t *tale) loads(c *toldClient, m message) ([]string, bool) {
 	c.turn, c.refused = "", true
 	switch {
 	case of != nil && of != c && of.session == m.SessionID && of.open:
-		c.agent, of.agent = "", ""
-		return []string{fmt.Sprintf("%s tries to load the session of client %s", who, of.name)}, true
+		c.contested, of.contested = true, true
+		return []string{fmt.Sprintf("%s tries to load the session of client %s", who, of.name),
+			fmt.Sprintf("the session of client %s answers on one connection only", of.name)}, true
 	case of != nil && of != c && of.session == m.SessionID:
 		c.session, c.agent, t.owners[m.SessionID], c.refused = m.SessionID, "", c, false
 		return []string{fmt.Sprintf("%s loads the session of client %s", who, of.name), who + " has its session"}, true
@@ -282,6 +308,8 @@ func (t *tale) switches(c *toldClient, m message, id string, body []byte) ([]str
 	}
 	to := fmt.Sprintf("%q", id)
 	switch {
+	case c.contested:
+		return []string{does, "the answer to " + who + " is recorded"}, true
 	case len(codes) > 0 && !t.proved, len(codes) == 0 && (c.agent == to || c.turn == "runs"):
 		c.refused = len(codes) > 0
 		if !c.refused && c.agent != to {
@@ -387,6 +415,7 @@ func (c *toldClient) chats(m message) ([]string, bool) {
 	}
 	held := strings.LastIndex(m.Content, "[[hold ")
 	asks := strings.Index(m.Content, "[[tool ")
+	c.waits = asks >= 0 && held > asks
 	switch {
 	case does("fail"):
 		return []string{who + " chats and the model fails"}, true

@@ -37,8 +37,10 @@ type toldClient struct {
 type toldSession struct {
 	name, client string
 	chats        int
-	held         bool // its turn waits for the model of the harness, or was not answered when the next act came
-	resumed      bool // its connection was lost during a turn
+	answers      int  // turns that were told as answered
+	held         bool // its turn waits for the model of the harness
+	extra        bool // it got a chat meanwhile
+	resumed      bool // a turn of it may still be ending
 }
 
 // Dials implements steps.Teller.
@@ -107,6 +109,12 @@ func (t *tale) received(c *toldClient, r transcript.Record) (lines []string) {
 	_ = json.Unmarshal(r.Bytes, &m) // what is none has no members
 	if ss := t.sessions[m.Agent]; ss != nil && ss.held && m.Kind == vocab.ResultMessage {
 		ss.held = false
+		if ss.extra {
+			ss.extra, ss.resumed = false, true
+			return []string{fmt.Sprintf("the earlier turn of %q is released", ss.name),
+				fmt.Sprintf("no turn of %q runs any more", ss.name)}
+		}
+		ss.answers++
 		return []string{fmt.Sprintf("the turn of %q is released", ss.name),
 			fmt.Sprintf("client %s is answered by %q", ss.client, ss.name)}
 	}
@@ -177,6 +185,7 @@ func (t *tale) chats(c *toldClient, ss *toldSession, content string) ([]string, 
 	does := fmt.Sprintf("client %s chats with %q", c.name, ss.name)
 	answered := fmt.Sprintf("client %s is answered by %q", c.name, ss.name)
 	if ss.held {
+		ss.extra = true
 		return []string{does}, true // what a second chat to a busy conversation does, the source leaves open
 	}
 	ss.client = c.name
@@ -197,11 +206,12 @@ func (t *tale) chats(c *toldClient, ss *toldSession, content string) ([]string, 
 		return []string{fmt.Sprintf("client %s can chat with %q again", c.name, ss.name)}, true
 	}
 	lines := []string{does, answered}
+	ss.answers++
 	if ss.chats == 1 {
 		return append(lines, fmt.Sprintf("%q is a new session", ss.name)), true
 	}
 	lines = append(lines, fmt.Sprintf("%q is the same session as before", ss.name))
-	if strings.Contains(content, "[[echo ") { // the harness is the model
+	if ss.answers > 1 && strings.Contains(content, "[[echo ") { // the harness is the model
 		lines = append(lines, fmt.Sprintf("the model was sent the earlier turns of %q", ss.name))
 	}
 	return lines, true
