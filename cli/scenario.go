@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,6 @@ import (
 	"parley/runner"
 	"parley/steps"
 	"parley/target"
-	"parley/verdict"
 )
 
 // maxShrink bounds the runs that look for a shorter scenario.
@@ -34,8 +34,8 @@ the protocol demands, so a target that is right passes it. What no step says is 
 target, the scenario is run against it once; if a clause fails, lines are left out as long as the same clauses fail.
 Without --target, the URL is used that the recording names; if it names none, nothing is run.
 
-Exit codes: 0 written · 2 wrong usage, or the file cannot be told · 3 the target could not be reached ·
-130 interrupted.`,
+Exit codes: 0 written · 2 wrong usage, or the file cannot be told · 3 written, but nothing was judged: the target could
+not be reached, failed its preflight, or skipped the scenario · 130 interrupted.`,
 		Example: `  parley scenario parley-results/transcripts/sse-AS-3.2-01.jsonl --target target.yaml -o found.feature
   parley run --target target.yaml --features found.feature`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ func (o scenarioOptions) write(ctx context.Context, name string, s *streams) err
 	if err != nil {
 		return usagef("%s: %v", name, err)
 	}
-	lines, err := scenario.Read(in, p)
+	told, err := scenario.Read(in, p)
 	if err != nil {
 		return usagef("%s: %v", name, err)
 	}
@@ -76,89 +76,64 @@ func (o scenarioOptions) write(ctx context.Context, name string, s *streams) err
 		where = h.URL
 	}
 	var clauses []string
+	var after error // what is told is written all the same
 	if where == "" {
 		fmt.Fprintln(s.Err, "not run: the recording names no target (name it by --target)")
-	} else if clauses, lines, err = shrunk(ctx, where, title, p, h.Role, h.Driver, lines, s); err != nil {
+	} else if t, err := trialOf(where, title, p, h.Role, told.Driver); err != nil {
+		return err
+	} else if clauses, told.Lines, after, err = tried(ctx, t, told.Lines, s.Err); err != nil {
 		return err
 	}
-	text := scenario.Feature(title, clauses, lines)
+	text := scenario.Feature(title, clauses, told.Lines)
 	if o.out == "" {
 		_, err = fmt.Fprint(s.Out, text)
 	} else if err = os.WriteFile(o.out, []byte(text), 0o644); err != nil {
 		return usagef("-o: %v", err)
 	}
-	return err
+	return errors.Join(err, after)
 }
 
-// shrunk runs a scenario, and returns the clauses that fail with the lines that they need; none and all lines if
-// nothing fails.
-func shrunk(ctx context.Context, where, title string, p steps.Protocol, role, driver string, lines []scenario.Line,
-	s *streams) ([]string, []scenario.Line, error) {
+// trialOf returns how scenarios are run against a target.
+func trialOf(where, title string, p steps.Protocol, role, driver string) (*scenario.Trial, error) {
 	sub, err := subjectOf(where, given(steps.Name(p)), given(role))
 	if err != nil {
-		return nil, nil, err
-	}
-	ledger, err := steps.LedgerOf(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	var tested []string
-	for _, row := range ledger.Rows() {
-		if row.Tested() {
-			tested = append(tested, row.ID)
-		}
+		return nil, err
 	}
 	launcher := sub.launcher
 	if launcher == nil {
 		launcher = target.NewLauncher(sub.profile)
 	}
-	opts := runner.Options{Protocols: suite, Profile: sub.profile, Launcher: launcher, Brain: sub.brain,
-		Role: sub.profile.Role, Drivers: given(driver)}
-	failing := func(some []scenario.Line) ([]string, error) {
-		return failures(ctx, opts, scenario.Feature(title, tested, some))
-	}
-	found, err := failing(lines)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case len(found) == 0:
-		fmt.Fprintln(s.Err, "run once: no clause fails, so it was not shortened")
-		return nil, lines, nil
-	}
-	fmt.Fprintf(s.Err, "run once: %s fails; %d lines\n", strings.Join(found, ", "), len(lines))
-	short := scenario.Shrink(lines, maxShrink, func(some []scenario.Line) bool {
-		again, err := failing(some)
-		if err != nil || !slices.Equal(again, found) {
-			return false
-		}
-		fmt.Fprintf(s.Err, "still fails with %d lines\n", len(some))
-		return true
-	})
-	return found, short, ctx.Err()
+	return scenario.NewTrial(title, p, runner.Options{Protocols: suite, Profile: sub.profile, Launcher: launcher,
+		Brain: sub.brain, Role: sub.profile.Role, Drivers: given(driver)})
 }
 
-// failures runs a feature, and returns the clauses that its scenario breaks, sorted.
-func failures(ctx context.Context, o runner.Options, text string) ([]string, error) {
-	o.Own = []runner.OwnFeature{{Path: "recorded.feature", Text: []byte(text)}}
-	res, err := runner.Run(ctx, o)
+// tried runs lines, and returns the clauses that fail with the lines that this needs; all lines if nothing fails. after
+// is the end of the command if nothing was judged.
+func tried(ctx context.Context, t *scenario.Trial, lines []scenario.Line, out io.Writer) (clauses []string,
+	rest []scenario.Line, after, err error) {
+	found, err := t.Run(ctx, lines)
 	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
 	case err != nil:
-		return nil, err
-	case res.Exit == verdict.ExitUnreachable:
-		return nil, errors.Join(exitError{res.Exit})
+		return nil, nil, nil, err
+	case len(found.Clauses) > 0:
+	case !found.Judged:
+		fmt.Fprintf(out, "nothing was judged, so it was not shortened: %s\n", found.Why)
+		return nil, lines, exitError{found.Exit}, nil
+	case found.Why != "":
+		fmt.Fprintf(out, "run once: no clause fails, but it was not run to its end, and was not shortened: %s\n", found.Why)
+		return nil, lines, nil, nil
+	default:
+		fmt.Fprintln(out, "run once: no clause fails, so it was not shortened")
+		return nil, lines, nil, nil
 	}
-	var found []string
-	for _, r := range res.Runs {
-		for _, sc := range r.Scenarios {
-			for _, f := range sc.Failures {
-				if strings.HasPrefix(sc.ID, "own-") {
-					found = append(found, f.Clause)
-				}
-			}
+	fmt.Fprintf(out, "run once: %s fails; %d lines\n", strings.Join(found.Clauses, ", "), len(lines))
+	rest = scenario.Shrink(lines, maxShrink, func(some []scenario.Line) bool {
+		again, err := t.Run(ctx, some)
+		same := err == nil && slices.Equal(again.Findings, found.Findings)
+		if same {
+			fmt.Fprintf(out, "still fails with %d lines\n", len(some))
 		}
-	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
+		return same
+	})
+	return found.Clauses, rest, nil, ctx.Err()
 }

@@ -33,11 +33,17 @@ type Line struct {
 	Below   *string // doc string of the step; nil for none
 }
 
-// Read tells a recording as the lines of a scenario. Steps state what the protocol demands; so on a target that is
+// Told is a recording as a scenario.
+type Told struct {
+	Lines  []Line
+	Driver string // the transport that was recorded; "" if the recording does not show it
+}
+
+// Read tells a recording as a scenario. Steps state what the protocol demands; so on a target that is
 // right they pass, whatever the recorded one did. A message that no step says is a raw step, unless it contains an id
 // of that session, which would mean nothing in another one: then it is a comment. The error is that of the reader, or
 // says that the protocol cannot be told, that there is nothing to tell, or that it is longer than MaxLines.
-func Read(in *recording.Reader, p steps.Protocol) ([]Line, error) {
+func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 	teller, ok := p.(steps.Teller)
 	if !ok {
 		return nil, fmt.Errorf("recordings of %s cannot be told as a scenario yet", steps.Name(p))
@@ -60,6 +66,13 @@ func Read(in *recording.Reader, p steps.Protocol) ([]Line, error) {
 		if r.Dir == transcript.Sent {
 			acts++
 		}
+		switch { // what an intermediary has recorded names no driver
+		case t.driver != "":
+		case r.Kind == transcript.Stream:
+			t.driver = target.SSE
+		case r.Kind == transcript.Frame:
+			t.driver = target.WS
+		}
 		t.take(r)
 		if len(t.lines) > MaxLines {
 			return nil, fmt.Errorf("its scenario would have more than %d lines: cut the recording behind what matters",
@@ -69,7 +82,7 @@ func Read(in *recording.Reader, p steps.Protocol) ([]Line, error) {
 	if acts == 0 {
 		return nil, errors.New("nothing in it was sent by the side that recorded it: there is no scenario to tell")
 	}
-	return t.lines, nil
+	return &Told{Lines: t.lines, Driver: t.driver}, nil
 }
 
 // telling is the state of Read.
@@ -116,7 +129,7 @@ func (t *telling) step(text string) {
 // raw adds the raw step of a message.
 func (t *telling) raw(r transcript.Record) {
 	body := r.Bytes
-	if t.driver == target.SSE {
+	if r.Kind == transcript.Request {
 		body = append([]byte(r.Label+" "), body...)
 	}
 	for _, id := range idLike.FindAllString(string(body), -1) {

@@ -20,11 +20,11 @@ func read(t *testing.T, text string) []scenario.Line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := scenario.Read(in, p)
+	told, err := scenario.Read(in, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lines
+	return told.Lines
 }
 
 const chat = `{\"type\":\"chat\",\"agent_id\":\"red-1\",\"content\":\"hi\"}`
@@ -46,6 +46,7 @@ func TestChat(t *testing.T) {
     * client A connects
     * client A chats with "red"
     * client A is answered by "red"
+    * "red" is a new session
     * client A sends raw:
       """
       garbage

@@ -31,7 +31,9 @@ type tale struct {
 type toldClient struct {
 	name string
 	open bool
-	left string // how its connection ended, if no step has said so
+	// connections that are to end, and that it has replaced
+	former int
+	left   string // how its connection ended, if no step has said so
 }
 
 type toldSession struct {
@@ -64,6 +66,10 @@ func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
 		}
 		lines := t.departures()
 		if r.Kind == transcript.Open {
+			if c.open { // its former connection ends later
+				c.former++
+				t.loses(c)
+			}
 			c.open = true
 			return append(lines, fmt.Sprintf("client %s connects", c.name)), true
 		}
@@ -82,16 +88,25 @@ func (t *tale) departures() (lines []string) {
 		}
 		lines = append(lines, fmt.Sprintf("client %s %s", name, c.left))
 		c.left = ""
-		for _, id := range slices.Sorted(maps.Keys(t.sessions)) {
-			if ss := t.sessions[id]; ss.client == name && ss.held {
-				ss.held, ss.resumed = false, true
-			}
-		}
+		t.loses(c)
 	}
 	return lines
 }
 
+// loses notes that turns of a client have lost their connection.
+func (t *tale) loses(c *toldClient) {
+	for _, ss := range t.sessions {
+		if ss.client == c.name && ss.held {
+			ss.held, ss.extra, ss.resumed = false, false, true
+		}
+	}
+}
+
 func (t *tale) received(c *toldClient, r transcript.Record) (lines []string) {
+	if r.Kind == transcript.Closed && c.former > 0 {
+		c.former--
+		return nil
+	}
 	if r.Kind == transcript.Closed {
 		if c.open && strings.HasPrefix(r.Label, "closed by the harness") {
 			c.left = "disconnects"

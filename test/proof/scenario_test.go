@@ -1,7 +1,6 @@
 package proof_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,7 +99,7 @@ func tell(name string, p steps.Protocol) (driver, text string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	lines, err := scenario.Read(in, p)
+	it, err := scenario.Read(in, p)
 	if err != nil {
 		return "", "", err
 	}
@@ -114,8 +113,5 @@ func tell(name string, p steps.Protocol) (driver, text string, err error) {
 			tags = append(tags, row.ID)
 		}
 	}
-	if len(lines) == 0 {
-		return "", "", fmt.Errorf("nothing is told")
-	}
-	return in.Header().Driver, scenario.Feature(strings.TrimSuffix(filepath.Base(name), ".jsonl"), tags, lines), nil
+	return it.Driver, scenario.Feature(strings.TrimSuffix(filepath.Base(name), ".jsonl"), tags, it.Lines), nil
 }
