@@ -7,7 +7,8 @@ type Teller interface {
 	// Tell begins a recording. The function that it returns is given the records of the recording, in order, as a reader
 	// of recordings gives them: without events. It returns the steps that do what a record of the harness did, and that
 	// state what the protocol demands in answer; never what a target happened to answer. known is false if the harness
-	// sent something that no step says. The function is not safe for concurrent use.
+	// sent something that no step says. Behind the last record it is given the zero Record. What stands below
+	// a step, such as a table, is behind a line break. The function is not safe for concurrent use.
 	Tell(what Told) func(r transcript.Record) (lines []string, known bool)
 	// Dials reports whether targets of a role connect to the harness. Their recordings are told as they were made; all
 	// others as if they had been made at the client's end, whoever made them.

@@ -31,6 +31,7 @@ type Line struct {
 	Text    string  // the step without its keyword, or the comment
 	Comment bool    // no step says it
 	Below   *string // doc string of the step; nil for none
+	Rows    string  // of the table below it
 }
 
 // Told is a recording as a scenario.
@@ -58,12 +59,13 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 	for {
 		r, err := next()
 		if errors.Is(err, io.EOF) {
+			t.take(transcript.Record{})
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		if r.Dir == transcript.Sent {
+		if r.Dir == transcript.Sent || teller.Dials(h.Role) {
 			acts++
 		}
 		switch { // what an intermediary has recorded names no driver
@@ -119,7 +121,8 @@ func (t *telling) take(r transcript.Record) {
 
 // step adds a step, if the protocol has it.
 func (t *telling) step(text string) {
-	l := Line{Text: text}
+	text, rows, _ := strings.Cut(text, "\n")
+	l := Line{Text: text, Rows: rows}
 	if steps.ExpressionOf(t.known, text) == "" {
 		l = Line{Text: "no step reads: " + text, Comment: true}
 	}
@@ -166,6 +169,9 @@ func Feature(name string, clauses []string, lines []Line) string {
 			continue
 		}
 		fmt.Fprintf(&b, "    * %s\n", l.Text)
+		for row := range strings.Lines(l.Rows) {
+			fmt.Fprintf(&b, "      %s\n", strings.TrimSpace(row))
+		}
 		if l.Below != nil {
 			text := "\n" + *l.Below + "\n" + `"""`
 			fmt.Fprintf(&b, "      \"\"\"%s\n", strings.ReplaceAll(text, "\n", "\n      "))
