@@ -81,7 +81,7 @@ func (o scenarioOptions) write(ctx context.Context, name string, s *streams) err
 		fmt.Fprintln(s.Err, "not run: the recording names no target (name it by --target)")
 	} else if t, err := trialOf(where, title, p, h.Role, told.Driver); err != nil {
 		return err
-	} else if clauses, told.Lines, after, err = tried(ctx, t, told.Lines, s.Err); err != nil {
+	} else if clauses, told.Lines, after, err = tried(ctx, p, t, told.Lines, s.Err); err != nil {
 		return err
 	}
 	text := scenario.Feature(title, clauses, told.Lines)
@@ -109,8 +109,8 @@ func trialOf(where, title string, p steps.Protocol, role, driver string) (*scena
 
 // tried runs lines, and returns the clauses that fail with the lines that this needs; all lines if nothing fails. after
 // is the end of the command if nothing was judged.
-func tried(ctx context.Context, t *scenario.Trial, lines []scenario.Line, out io.Writer) (clauses []string,
-	rest []scenario.Line, after, err error) {
+func tried(ctx context.Context, p steps.Protocol, t *scenario.Trial, lines []scenario.Line,
+	out io.Writer) (clauses []string, rest []scenario.Line, after, err error) {
 	found, err := t.Run(ctx, lines)
 	switch {
 	case err != nil:
@@ -127,13 +127,40 @@ func tried(ctx context.Context, t *scenario.Trial, lines []scenario.Line, out io
 		return nil, lines, nil, nil
 	}
 	fmt.Fprintf(out, "run once: %s fails; %d lines\n", strings.Join(found.Clauses, ", "), len(lines))
-	rest = scenario.Shrink(lines, maxShrink, func(some []scenario.Line) bool {
+	same := func(some []scenario.Line) bool {
 		again, err := t.Run(ctx, some)
 		same := err == nil && slices.Equal(again.Findings, found.Findings)
 		if same {
 			fmt.Fprintf(out, "still fails with %d lines\n", len(some))
 		}
 		return same
-	})
+	}
+	if passes := control(ctx, p, t, lines, out); passes != nil {
+		rest = scenario.ShrinkFurther(lines, maxShrink, p.(steps.Teller).Folds(), func(some []scenario.Line) bool {
+			return passes(some) && same(some)
+		})
+	} else {
+		rest = scenario.Shrink(lines, maxShrink, same)
+	}
 	return found.Clauses, rest, nil, ctx.Err()
+}
+
+// control returns what reports whether the bundled target, which conforms, passes some lines; nil if there is none, or
+// if it does not pass all lines.
+func control(ctx context.Context, p steps.Protocol, t *scenario.Trial, lines []scenario.Line,
+	out io.Writer) func([]scenario.Line) bool {
+	own := bundle.For(suite.Kinds(), steps.Name(p), t.Role())
+	if own == nil {
+		return nil
+	}
+	right := t.Against(own.Profile, own.Launcher, own.Brain)
+	passes := func(some []scenario.Line) bool {
+		res, err := right.Run(ctx, some)
+		return err == nil && len(res.Clauses) == 0 && res.Judged
+	}
+	if !passes(lines) {
+		fmt.Fprintln(out, "the bundled target, which conforms, does not pass it: only whole messages are left out")
+		return nil
+	}
+	return passes
 }

@@ -13,6 +13,14 @@ type Teller interface {
 	// Dials reports whether targets of a role connect to the harness. Their recordings are told as they were made; all
 	// others as if they had been made at the client's end, whoever made them.
 	Dials(role string) bool
+	// Folds returns the steps that do what several told ones do. They are tried in order.
+	Folds() []Fold
+}
+
+// Fold is a step that does what several do.
+type Fold struct {
+	Steps []string // expressions of consecutive steps, whose groups of one name must match the same
+	By    string   // the step; $name is what the group has matched
 }
 
 // Told says what recording is told.

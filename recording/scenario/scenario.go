@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 
 	"parley/internal/cut"
@@ -32,6 +31,7 @@ type Line struct {
 	Comment bool    // no step says it
 	Below   *string // doc string of the step; nil for none
 	Rows    string  // of the table below it
+	Of      int     // the record that it tells, with all lines of the same number; 0: none
 }
 
 // Told is a recording as a scenario.
@@ -51,9 +51,9 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 	}
 	h := in.Header()
 	t := &telling{tell: teller.Tell(steps.Told{Role: h.Role, Driver: h.Driver}), ids: map[string]bool{},
-		driver: h.Driver, known: append(steps.Expressions(p), steps.RawExpressions()...)}
+		driver: h.Driver, dials: teller.Dials(h.Role), known: append(steps.Expressions(p), steps.RawExpressions()...)}
 	acts, next := 0, in.Next
-	if !teller.Dials(h.Role) {
+	if !t.dials {
 		next = recording.NewClientView(in).Next
 	}
 	for {
@@ -65,7 +65,7 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Dir == transcript.Sent || teller.Dials(h.Role) {
+		if r.Dir == transcript.Sent || t.dials {
 			acts++
 		}
 		switch { // what an intermediary has recorded names no driver
@@ -91,8 +91,10 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 type telling struct {
 	tell   func(transcript.Record) ([]string, bool)
 	driver string
+	dials  bool     // the target connects: the harness has no connection of its own to write to
 	known  []string // expressions of the steps
 	ids    map[string]bool
+	now    int // number of the record
 	lines  []Line
 }
 
@@ -100,6 +102,7 @@ type telling struct {
 var idLike = regexp.MustCompile(`[A-Za-z0-9_-]{12,}`)
 
 func (t *telling) take(r transcript.Record) {
+	t.now = r.N
 	steps, known := t.tell(r)
 	for _, text := range steps {
 		t.step(text)
@@ -112,7 +115,7 @@ func (t *telling) take(r transcript.Record) {
 			}
 		}
 	case known:
-	case r.Kind != transcript.Frame && r.Kind != transcript.Request:
+	case r.Kind != transcript.Frame && r.Kind != transcript.Request || t.dials:
 		t.comment("no step says", r)
 	default:
 		t.raw(r)
@@ -122,7 +125,7 @@ func (t *telling) take(r transcript.Record) {
 // step adds a step, if the protocol has it.
 func (t *telling) step(text string) {
 	text, rows, _ := strings.Cut(text, "\n")
-	l := Line{Text: text, Rows: rows}
+	l := Line{Text: text, Rows: rows, Of: t.now}
 	if steps.ExpressionOf(t.known, text) == "" {
 		l = Line{Text: "no step reads: " + text, Comment: true}
 	}
@@ -146,7 +149,7 @@ func (t *telling) raw(r transcript.Record) {
 		return
 	}
 	text, arg := steps.RawStep("client "+r.Conn, body, r.Type == "binary")
-	t.lines = append(t.lines, Line{Text: text, Below: arg.Text})
+	t.lines = append(t.lines, Line{Text: text, Below: arg.Text, Of: t.now})
 }
 
 func (t *telling) comment(why string, r transcript.Record) {
@@ -178,32 +181,4 @@ func Feature(name string, clauses []string, lines []Line) string {
 		}
 	}
 	return b.String()
-}
-
-// Shrink leaves out lines as long as keeps says that the rest shows the same (delta debugging). It asks at most bound
-// times; lines itself is not asked about. The result is minimal if the bound was not reached: no single line can be
-// left out.
-func Shrink(lines []Line, bound int, keeps func([]Line) bool) []Line {
-	for size := max(1, len(lines)/2); ; size /= 2 {
-		for shorter := true; shorter; {
-			shorter = false
-			for at := 0; at < len(lines); {
-				rest := slices.Delete(slices.Clone(lines), at, min(at+size, len(lines)))
-				if len(rest) == 0 {
-					break
-				}
-				if bound--; bound < 0 {
-					return lines
-				}
-				if keeps(rest) {
-					lines, shorter = rest, true
-				} else {
-					at += size
-				}
-			}
-		}
-		if size <= 1 {
-			return lines
-		}
-	}
 }

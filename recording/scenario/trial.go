@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"parley/llm"
 	"parley/reports"
 	"parley/runner"
 	"parley/steps"
+	"parley/target"
 	"parley/verdict"
 )
 
@@ -32,6 +34,16 @@ func NewTrial(title string, p steps.Protocol, o runner.Options) (*Trial, error) 
 		}
 	}
 	return t, nil
+}
+
+// Role returns the role of the target.
+func (t *Trial) Role() string { return t.o.Role }
+
+// Against returns a trial of the same over the same drivers against another target.
+func (t *Trial) Against(p *target.Profile, l target.Launcher, brain *llm.Brain) *Trial {
+	other := *t
+	other.o.Profile, other.o.Launcher, other.o.Brain = p, l, brain
+	return &other
 }
 
 // Result is what a run of a scenario has shown, over all drivers.

@@ -21,6 +21,7 @@ type tale struct {
 	session, waiting bool   // a switch that the user has asked for waits for its answer
 	chosen           string // name of the agent that was chosen without a session
 	typed            string
+	sessions         int
 	others           bool // another page is open: of what follows, nothing is told
 }
 
@@ -44,6 +45,19 @@ type event struct {
 type toldAgent struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
+}
+
+// Folds implements steps.Teller.
+func (Protocol) Folds() []steps.Fold {
+	return []steps.Fold{
+		{Steps: []string{`an open page`, `the page has an agent selector`, `the selector is a select element`},
+			By: `an open page`},
+		{Steps: []string{`an open page`, `the user connects`, `the page requests the event stream`,
+			`the server sends connected`}, By: `a connected page without an agent list`},
+		{Steps: []string{`a connected page without an agent list`, `the server lists the agents, with "General" current`,
+			`the options are the agents`, `the selector is enabled`, `"General" is selected`}, By: `a connected page`},
+		{Steps: []string{`a connected page`, `the page gets a session`}, By: `a page with a session`},
+	}
 }
 
 // Dials implements steps.Teller: a page connects to the harness.
@@ -128,7 +142,11 @@ func (t *tale) act(r transcript.Record) ([]string, bool) {
 
 func (t *tale) newSession(label string) []string {
 	t.session = true
-	if t.chosen == "" {
+	if t.chosen == "" && t.sessions == 0 {
+		t.sessions++
+		return []string{"the page gets a session"}
+	}
+	if t.sessions++; t.chosen == "" {
 		return []string{label, "the page requests a session"}
 	}
 	asks := fmt.Sprintf("the page requests a session with the initial agent \"%s\"", t.chosen)

@@ -63,6 +63,20 @@ type message struct {
 	} `json:"data"`
 }
 
+// Folds implements steps.Teller.
+func (Protocol) Folds() []steps.Fold {
+	const who, session = `client (?P<c>\w+)`, ` has a session`
+	return []steps.Fold{
+		{Steps: []string{who + ` creates a session`, who + ` has its session`}, By: `client $c` + session},
+		{Steps: []string{who + ` connects`, who + ` receives the id of its connection`, who + ` receives the list of agents`,
+			who + session}, By: `client $c` + session},
+		{Steps: []string{who + ` connects`, who + session}, By: `client $c` + session},
+		{Steps: []string{who + session, who + ` switches to (?P<a>"[\w-]+")`, who + ` is switched from .+ to (?P<a>"[\w-]+")`},
+			By: `client $c has switched to $a`},
+		{Steps: []string{who + ` chats`, who + ` is answered and its turn ends`}, By: `client $c has chatted`},
+	}
+}
+
 // Dials implements steps.Teller.
 func (Protocol) Dials(string) bool { return false }
 

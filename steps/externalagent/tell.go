@@ -24,13 +24,13 @@ type tale struct {
 }
 
 type toldAgent struct {
-	name             string
-	open, host       bool
-	joined, active   bool
-	left             string // how its connection ended, if no step has said so
-	last             string // step
-	calls            int
-	called, returned bool
+	name           string
+	open, host     bool
+	joined, active bool
+	left           string // how its connection ended, if no step has said so
+	last           string // step
+	calls          int
+	had, returned  bool // a session; and its connection was lost since
 }
 
 // spoken is what a recording shows of messages.
@@ -47,6 +47,17 @@ type spoken struct {
 		Code      string          `json:"code"`
 		OK        *bool           `json:"ok"`
 	} `json:"payload"`
+}
+
+// Folds implements steps.Teller.
+func (Protocol) Folds() []steps.Fold {
+	const who = `agent (?P<a>\w+)`
+	return []steps.Fold{
+		{Steps: []string{who + ` connects`, who + ` is connected`, who + ` joins`, who + ` is told that it has joined`},
+			By: `agent $a has joined`},
+		{Steps: []string{who + ` has joined`, who + ` starts a session`, who + ` is told that the session has started`},
+			By: `agent $a has a session`},
+	}
 }
 
 // Dials implements steps.Teller: an agent connects to the harness.
@@ -80,7 +91,7 @@ func (t *tale) take(r transcript.Record) ([]string, bool) {
 	}
 	lines := t.departures()
 	if r.Kind == transcript.Open {
-		*a = toldAgent{name: a.name, open: true, returned: a.called}
+		*a = toldAgent{name: a.name, open: true, had: a.had, returned: a.had}
 		return append(lines, "agent "+a.name+" connects", "agent "+a.name+" is connected"), true
 	}
 	var m spoken
@@ -135,14 +146,19 @@ func (t *tale) sent(a *toldAgent, m spoken) ([]string, bool) {
 	switch {
 	case m.Type == vocab.RelayJoin:
 		return t.joins(a, m)
-	case !a.joined || a.returned:
-		return nil, false // who comes back may have its session still: the source leaves it open
+	case !a.joined:
+		return nil, false
+	case a.returned && (m.Type == vocab.SnapshotGet || m.Type == vocab.SessionStart):
+		a.returned, a.active, a.calls = false, true, 2 // its session may go on where it was
+		return []string{who + " resynchronises, or starts a session"}, true
+	case a.returned:
+		return nil, false
 	case m.Type == vocab.SessionStart && !a.active:
-		a.active, a.calls = true, 0
+		a.active, a.had, a.calls = true, true, 0
 		return []string{who + " starts a session", who + " is told that the session has started"}, true
 	case m.Type == vocab.SnapshotGet && a.active:
 		return []string{who + " asks for a snapshot", who + " gets a snapshot"}, true
-	case m.Type == vocab.SnapshotGet && !t.relay:
+	case m.Type == vocab.SnapshotGet && !t.relay && !a.had:
 		return []string{who + " asks for a snapshot", who + fmt.Sprintf(" is refused with %q", vocab.SessionNotActive)}, true
 	case m.Type == vocab.ToolCall && a.active:
 		return t.calls(a, m)
@@ -191,7 +207,6 @@ func (t *tale) joins(a *toldAgent, m spoken) ([]string, bool) {
 func (t *tale) calls(a *toldAgent, m spoken) ([]string, bool) {
 	who := "agent " + a.name
 	a.calls++
-	a.called = true
 	switch tool := m.Payload.ToolName; {
 	case tool == "" || !tellable.MatchString(tool):
 		return nil, false

@@ -45,6 +45,18 @@ type toldSession struct {
 	resumed      bool // a turn of it may still be ending
 }
 
+// Folds implements steps.Teller.
+func (Protocol) Folds() []steps.Fold {
+	const who = `client (?P<c>\w+)`
+	return []steps.Fold{
+		{Steps: []string{who + ` chats with (?P<s>"\w+")`, who + ` is answered by (?P<s>"\w+")`},
+			By: `client $c has chatted with $s`},
+		{Steps: []string{who + ` connects`, who + ` has chatted with (?P<s>"\w+")`}, By: `client $c has chatted with $s`},
+		{Steps: []string{who + ` connects`, who + ` chats with (?P<rest>.+)`}, By: `client $c chats with $rest`},
+		{Steps: []string{who + ` connects`, who + ` pings`}, By: `client $c pings`},
+	}
+}
+
 // Dials implements steps.Teller.
 func (Protocol) Dials(string) bool { return false }
 

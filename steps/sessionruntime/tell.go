@@ -54,6 +54,27 @@ type toldInput struct {
 	over, cancelled, asking    bool
 }
 
+// Folds implements steps.Teller.
+func (Protocol) Folds() []steps.Fold {
+	const (
+		says  = `the user says (?P<t>"\w+")`
+		acks  = `agent (?P<a>"\w") acknowledges (?P<t>"\w+")`
+		gets  = `the frontend gets what was sent of (?P<t>"\w+")`
+		agent = `agent (?P<a>"\w")`
+		at    = `(?P<t>"\w+") reaches agent (?P<a>"\w")`
+		piece = agent + ` sends a chunk of (?P<t>"\w+")`
+	)
+	return []steps.Fold{
+		{Steps: []string{`the bus is connected`, `(?P<s>session .+)`}, By: `$s`},
+		{Steps: []string{at, handled, acks}, By: `$t runs at agent $a`},
+		{Steps: []string{at, acks}, By: `$t runs at agent $a`},
+		{Steps: []string{says, `(?P<t>"\w+") runs at agent (?P<a>"\w")`, piece, gets}, By: `agent $a is speaking in $t`},
+		{Steps: []string{says, `(?P<t>"\w+") runs at agent (?P<a>"\w")`, handled, piece, gets},
+			By: `agent $a is speaking in $t`},
+		{Steps: []string{agent + ` sends the final of (?P<t>"\w+")`, gets}, By: `agent $a ends $t`},
+	}
+}
+
 // Dials implements steps.Teller.
 func (Protocol) Dials(string) bool { return false }
 

@@ -3,11 +3,13 @@ package proof_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"parley/recording"
 	"parley/recording/scenario"
+	"parley/reports"
 	"parley/runner"
 	"parley/steps"
 	"parley/steps/protocols"
@@ -114,4 +116,140 @@ func tell(name string, p steps.Protocol) (driver, text string, err error) {
 		}
 	}
 	return it.Driver, scenario.Feature(strings.TrimSuffix(filepath.Base(name), ".jsonl"), tags, it.Lines), nil
+}
+
+// reproduced is how many mutants of a protocol must be found again in a scenario that was told from a recording.
+const reproduced = 5
+
+// TestRecordedMutants: the recording of a failing scenario, told as a scenario, finds the same on the same mutant and
+// nothing on the target that conforms; shortened, it has no more steps than the scenario that was recorded.
+func TestRecordedMutants(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range protocols.All.Names() {
+		if only := os.Getenv("ONLY"); only != "" && only != protocol {
+			continue
+		}
+		p, err := protocols.All.Find(protocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := p.(steps.Teller); !ok {
+			continue
+		}
+		t.Run(protocol, func(t *testing.T) {
+			suitetest.Works(t)
+			again := 0
+			for _, m := range sampled(protocol) {
+				if again < reproduced && foundAgain(t, p, m) {
+					again++
+				}
+			}
+			if again < reproduced {
+				t.Errorf("%d mutants are found again, want %d", again, reproduced)
+			}
+		})
+	}
+}
+
+// sampled returns mutants from everywhere in the catalogues of a protocol's roles.
+func sampled(protocol string) (some []inRole) {
+	for _, role := range rolesOf(protocol) {
+		all := suitetest.Mutants(protocol, role)
+		for i := 0; i < len(all); i += max(1, len(all)/12) {
+			some = append(some, inRole{all[i], role})
+		}
+	}
+	return some
+}
+
+// foundAgain records a mutant's run, and reports whether what the recording of a failing scenario tells finds the same.
+func foundAgain(t *testing.T, p steps.Protocol, m inRole) bool {
+	o := mutated(m, steps.Name(p))
+	o.Protocols, o.Out = protocols.All, t.TempDir()
+	if err := runner.PrepareOut(o.Out); err != nil {
+		t.Fatal(err)
+	}
+	name, course, want := failing(suitetest.Judge(t, o), m)
+	if name == "" {
+		t.Logf("%s: no scenario of its own fails", m.ID)
+		return false
+	}
+	f, err := os.Open(filepath.Join(o.Out, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in, err := recording.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := scenario.Read(in, p)
+	if err != nil {
+		t.Logf("%s: %v", m.ID, err)
+		return false
+	}
+	o.Out, o.Tags, o.Drivers = "", "", []string{told.Driver}
+	trial, err := scenario.NewTrial("told", p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := trial.Run(t.Context(), told.Lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(want, func(one string) bool { return slices.Contains(found.Findings, one) }) {
+		t.Logf("%s: %s is not found again: %q, found %q %s\n%s", m.ID, name, want, found.Findings, found.Why,
+			scenario.Feature(m.ID, nil, told.Lines))
+		return false
+	}
+	own := suitetest.Bundled(steps.Name(p), m.role)
+	right := trial.Against(own.Profile, own.Launcher, own.Brain)
+	passes := func(some []scenario.Line) bool {
+		res, err := right.Run(t.Context(), some)
+		return err == nil && len(res.Clauses) == 0 && res.Judged
+	}
+	if !passes(told.Lines) {
+		t.Errorf("%s: the target that conforms does not pass\n%s", m.ID, scenario.Feature(m.ID, nil, told.Lines))
+		return false
+	}
+	short := scenario.ShrinkFurther(told.Lines, 60, p.(steps.Teller).Folds(), func(some []scenario.Line) bool {
+		if !passes(some) {
+			return false
+		}
+		again, err := trial.Run(t.Context(), some)
+		return err == nil && slices.Equal(again.Findings, found.Findings)
+	})
+	text := scenario.Feature(m.ID, nil, short)
+	t.Logf("%s: %d steps of %d, found %q\n%s", m.ID, stepsOf(short), course, found.Findings, text)
+	if stepsOf(short) > course {
+		t.Errorf("%s: %d steps, more than the %d that were recorded\n%s", m.ID, stepsOf(short), course, text)
+	}
+	return true
+}
+
+// failing returns a scenario in which a clause of the mutant fails: its recording, its steps and the findings.
+func failing(res *reports.Results, m inRole) (name string, course int, want []string) {
+	for _, sc := range res.Runs[0].Scenarios {
+		if sc.Recording == nil {
+			continue
+		}
+		for _, f := range sc.Failures {
+			if slices.Contains(m.Clauses, f.Clause) {
+				name, course, want = sc.Recording.Path, len(sc.Steps), append(want, scenario.Finding(f))
+			}
+		}
+		if name != "" {
+			break
+		}
+	}
+	return name, course, want
+}
+
+func stepsOf(lines []scenario.Line) (n int) {
+	for _, l := range lines {
+		if !l.Comment {
+			n++
+		}
+	}
+	return n
 }
