@@ -19,7 +19,7 @@ import (
 )
 
 // maxShrink bounds the runs that look for a shorter scenario.
-const maxShrink = 60
+const maxShrink = 80
 
 // scenarioOptions are the flags of parley scenario.
 type scenarioOptions struct{ target, out string }

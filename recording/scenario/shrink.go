@@ -20,11 +20,13 @@ func Shrink(lines []Line, bound int, keeps func([]Line) bool) []Line {
 // there may be no longer what the source demands: keeps is to ask a target that conforms as well.
 func ShrinkFurther(lines []Line, bound int, folds []steps.Fold, keeps func([]Line) bool) []Line {
 	s := &shrinking{left: bound, keeps: keeps}
+	lines = s.folds(lines, folds)
 	lines = s.reduce(lines, byRecord)
-	for _, f := range folds {
-		lines = s.fold(lines, f)
-	}
-	lines = s.reduce(lines, byLine)
+	lines = s.reduce(s.folds(lines, folds), byLine)
+	return s.folds(lines, folds)
+}
+
+func (s *shrinking) folds(lines []Line, folds []steps.Fold) []Line {
 	for _, f := range folds {
 		lines = s.fold(lines, f)
 	}

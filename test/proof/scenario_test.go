@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"parley/recording"
@@ -137,15 +138,23 @@ func TestRecordedMutants(t *testing.T) {
 			continue
 		}
 		t.Run(protocol, func(t *testing.T) {
-			suitetest.Works(t)
-			again := 0
-			for _, m := range sampled(protocol) {
-				if again < reproduced && foundAgain(t, p, m) {
-					again++
+			t.Parallel()
+			var again atomic.Int32
+			places := make(chan struct{}, 6)
+			t.Run("mutants", func(t *testing.T) {
+				for _, m := range sampled(protocol) {
+					t.Run(m.ID, func(t *testing.T) {
+						t.Parallel()
+						places <- struct{}{}
+						defer func() { <-places }()
+						if again.Load() < reproduced && foundAgain(t, p, m) {
+							again.Add(1)
+						}
+					})
 				}
-			}
-			if again < reproduced {
-				t.Errorf("%d mutants are found again, want %d", again, reproduced)
+			})
+			if n := again.Load(); n < reproduced {
+				t.Errorf("%d mutants are found again, want %d", n, reproduced)
 			}
 		})
 	}
