@@ -54,7 +54,8 @@ func (Protocol) Folds() []steps.Fold {
 			By: `an open page`},
 		{Steps: []string{`an open page`, `the user connects`, `the page requests the event stream`,
 			`the server sends connected`}, By: `a connected page without an agent list`},
-		{Steps: []string{`a connected page without an agent list`, `the server lists the agents, with "General" current`,
+		{Steps: []string{`a connected page without an agent list`,
+			`the server lists the agents, with "General" current`,
 			`the options are the agents`, `the selector is enabled`, `"General" is selected`}, By: `a connected page`},
 		{Steps: []string{`a connected page`, `the page gets a session`}, By: `a page with a session`},
 	}

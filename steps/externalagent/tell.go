@@ -31,6 +31,7 @@ type toldAgent struct {
 	last           string // step
 	calls          int
 	had, returned  bool // a session; and its connection was lost since
+	opened, again  bool // it has had a connection; it has had another one
 }
 
 // spoken is what a recording shows of messages.
@@ -91,7 +92,7 @@ func (t *tale) take(r transcript.Record) ([]string, bool) {
 	}
 	lines := t.departures()
 	if r.Kind == transcript.Open {
-		*a = toldAgent{name: a.name, open: true, had: a.had, returned: a.had}
+		*a = toldAgent{name: a.name, open: true, had: a.had, returned: a.had, again: a.again || a.opened, opened: true}
 		return append(lines, "agent "+a.name+" connects", "agent "+a.name+" is connected"), true
 	}
 	var m spoken
@@ -173,7 +174,7 @@ func (t *tale) sent(a *toldAgent, m spoken) ([]string, bool) {
 
 // passes adds, for a relay, that it has passed everything on.
 func (t *tale) passes(a *toldAgent, lines ...string) []string {
-	if t.relay {
+	if t.relay && len(t.agents) <= 2 && !a.again { // one agent and its host, on one connection each
 		lines = append(lines, fmt.Sprintf("the relay has passed on every message of agent %s and its host unchanged", a.name))
 	}
 	return lines
@@ -222,11 +223,12 @@ func (t *tale) calls(a *toldAgent, m spoken) ([]string, bool) {
 
 // toldHost is what the recording of an agent shows of its host.
 type toldHost struct {
-	connected, stated bool
-	calls             map[string]int // id → number
-	open              int            // the call that waits for its result
-	departures        []string
-	ended             bool
+	stated        bool
+	planned, last bool           // what is sent is planned by a scenario; it is the last such message
+	calls         map[string]int // id → number, counted from 1 over those that succeed
+	done          int
+	open          int // the call that waits for its result
+	departures    []string
 }
 
 // take collects what the host does otherwise, and tells it at the end: it comes before the agent is started.
@@ -234,8 +236,8 @@ func (t *toldHost) take(r transcript.Record) ([]string, bool) {
 	switch {
 	case r.Kind == "":
 		return t.end(), true
-	case r.Kind == transcript.Open && r.Dir == transcript.Received:
-		t.connected = true
+	case r.Kind == transcript.Remark:
+		t.planned, t.last = t.planned || r.Label == string(planning), t.last || r.Label == string(planned)
 		return nil, true
 	case r.Kind != transcript.Frame:
 		return nil, true
@@ -250,37 +252,44 @@ func (t *toldHost) take(r transcript.Record) ([]string, bool) {
 			if t.calls == nil {
 				t.calls = map[string]int{}
 			}
-			t.calls[id] = len(t.calls) + 1
-			t.open = t.calls[id]
+			t.open = t.done + 1
+			t.calls[id] = t.open
 		}
 		return nil, true
-	case err == nil && t.replies(m):
+	}
+	on := t.planned
+	if t.last { // it is the last message that was planned
+		t.planned, t.last = false, false
+	}
+	if err == nil && t.replies(m, on) {
 		return nil, true
 	}
 	return nil, t.junk(r, m, err)
 }
 
-// replies notes what a host does, and reports whether it is something that a host may do.
-func (t *toldHost) replies(m spoken) bool {
+// replies notes what a host does, and reports whether it is something that a host may do. A refusal that was not
+// planned is the host's answer to a mistake of the agent, as any host would give it.
+func (t *toldHost) replies(m spoken, on bool) bool {
 	n := t.calls[m.ReplyTo]
 	switch m.Type {
 	case vocab.StateUpdated:
 		t.stated = true
 	case vocab.ErrorMessage:
-		if n > 0 && m.Payload.Code != "" {
+		if n > 0 && m.Payload.Code != "" && on {
 			t.departures = append(t.departures, fmt.Sprintf("call %d is refused with %q", n, m.Payload.Code))
 		}
 	case vocab.ToolResult:
 		if n == 0 {
 			return false
 		}
-		if m.Payload.OK != nil && !*m.Payload.OK {
+		ok := m.Payload.OK == nil || *m.Payload.OK
+		if ok {
+			t.done++
+		} else if on {
 			t.departures = append(t.departures, fmt.Sprintf("call %d is refused by a result with ok:false", n))
 		}
 		t.open = 0
-	case vocab.SessionEnded:
-		t.ended = true
-	case vocab.RelayJoined, vocab.SessionStarted, vocab.SnapshotState, vocab.UserMessage:
+	case vocab.RelayJoined, vocab.SessionStarted, vocab.SessionEnded, vocab.SnapshotState, vocab.UserMessage:
 	default:
 		return false
 	}
@@ -305,7 +314,7 @@ func (t *toldHost) junk(r transcript.Record, m spoken, err error) bool {
 
 func (t *toldHost) end() []string {
 	lines := append([]string{"a host awaits the agent"}, slices.Compact(t.departures)...)
-	lines = append(lines, "the agent is started", "the agent connects", "the agent joins")
+	lines = append(lines, "the agent is started")
 	if len(t.departures) > 0 {
 		return append(lines, "the agent continues")
 	}
