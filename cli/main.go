@@ -98,6 +98,7 @@ func subcommands(s *streams) []*cobra.Command {
 		replayCommand(s),
 		mockCommand(s),
 		proxyCommand(s),
+		scenarioCommand(s),
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),

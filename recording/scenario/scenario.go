@@ -1,0 +1,184 @@
+// Package scenario tells recordings as scenarios in the steps of their protocol. It knows no protocol: each tells its
+// own messages (steps.Teller), and what it cannot tell is a raw step, or a comment.
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"parley/internal/cut"
+	"parley/recording"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+)
+
+// MaxLines bounds the lines of a scenario, comments included.
+const MaxLines = 2000
+
+// maxComment and maxIDs bound what is kept of a recording, in bytes and in ids.
+const (
+	maxComment = 90
+	maxIDs     = 10000
+)
+
+// Line is a line of a scenario: a step with what stands below it, or a comment.
+type Line struct {
+	Text    string  // the step without its keyword, or the comment
+	Comment bool    // no step says it
+	Below   *string // doc string of the step; nil for none
+	Rows    string  // of the table below it
+	Of      int     // the record that it tells, with all lines of the same number; 0: none
+}
+
+// Told is a recording as a scenario.
+type Told struct {
+	Lines  []Line
+	Driver string // the transport that was recorded; "" if the recording does not show it
+}
+
+// Read tells a recording as a scenario. Steps state what the protocol demands; so on a target that is
+// right they pass, whatever the recorded one did. A message that no step says is a raw step, unless it contains an id
+// of that session, which would mean nothing in another one: then it is a comment. The error is that of the reader, or
+// says that the protocol cannot be told, that there is nothing to tell, or that it is longer than MaxLines.
+func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
+	teller, ok := p.(steps.Teller)
+	if !ok {
+		return nil, fmt.Errorf("recordings of %s cannot be told as a scenario yet", steps.Name(p))
+	}
+	h := in.Header()
+	t := &telling{tell: teller.Tell(steps.Told{Role: h.Role, Driver: h.Driver}), ids: map[string]bool{},
+		driver: h.Driver, dials: teller.Dials(h.Role), known: append(steps.Expressions(p), steps.RawExpressions()...)}
+	acts, next := 0, in.Next
+	if !t.dials {
+		next = recording.NewClientView(in).Next
+	}
+	for {
+		r, err := next()
+		if errors.Is(err, io.EOF) {
+			t.take(transcript.Record{})
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r.Dir == transcript.Sent || t.dials {
+			acts++
+		}
+		switch { // what an intermediary has recorded names no driver
+		case t.driver != "":
+		case r.Kind == transcript.Stream:
+			t.driver = target.SSE
+		case r.Kind == transcript.Frame:
+			t.driver = target.WS
+		}
+		t.take(r)
+		if len(t.lines) > MaxLines {
+			return nil, fmt.Errorf("its scenario would have more than %d lines: cut the recording behind what matters",
+				MaxLines)
+		}
+	}
+	if acts == 0 {
+		return nil, errors.New("nothing in it was sent by the side that recorded it: there is no scenario to tell")
+	}
+	return &Told{Lines: t.lines, Driver: t.driver}, nil
+}
+
+// telling is the state of Read.
+type telling struct {
+	tell   func(transcript.Record) ([]string, bool)
+	driver string
+	dials  bool     // the target connects: the harness has no connection of its own to write to
+	known  []string // expressions of the steps
+	ids    map[string]bool
+	now    int // number of the record
+	lines  []Line
+}
+
+// idLike matches what was probably drawn at random.
+var idLike = regexp.MustCompile(`[A-Za-z0-9_-]{12,}`)
+
+func (t *telling) take(r transcript.Record) {
+	t.now = r.N
+	steps, known := t.tell(r)
+	for _, text := range steps {
+		t.step(text)
+	}
+	switch {
+	case r.Dir == transcript.Received:
+		for _, id := range idLike.FindAllString(string(r.Bytes), -1) {
+			if len(t.ids) < maxIDs && strings.ContainsAny(id, "0123456789") {
+				t.ids[id] = true
+			}
+		}
+	case known:
+	case r.Kind != transcript.Frame && r.Kind != transcript.Request || t.dials:
+		t.comment("no step says", r)
+	default:
+		t.raw(r)
+	}
+}
+
+// step adds a step, if the protocol has it.
+func (t *telling) step(text string) {
+	text, rows, _ := strings.Cut(text, "\n")
+	l := Line{Text: text, Rows: rows, Of: t.now}
+	if steps.ExpressionOf(t.known, text) == "" {
+		l = Line{Text: "no step reads: " + text, Comment: true}
+	}
+	t.lines = append(t.lines, l)
+}
+
+// raw adds the raw step of a message.
+func (t *telling) raw(r transcript.Record) {
+	body := r.Bytes
+	if r.Kind == transcript.Request {
+		body = append([]byte(r.Label+" "), body...)
+	}
+	for _, id := range idLike.FindAllString(string(body), -1) {
+		if t.ids[id] {
+			t.comment("an id of that session stands in", r)
+			return
+		}
+	}
+	if r.Cut > 0 {
+		t.comment("only a part was kept of", r)
+		return
+	}
+	text, arg := steps.RawStep("client "+r.Conn, body, r.Type == "binary")
+	t.lines = append(t.lines, Line{Text: text, Below: arg.Text, Of: t.now})
+}
+
+func (t *telling) comment(why string, r transcript.Record) {
+	what := strings.Join(strings.Fields(transcript.Printable(r.Label+" "+string(r.Bytes))), " ")
+	t.lines = append(t.lines, Line{Comment: true,
+		Text: fmt.Sprintf("%s what %s sent (record %d): %s", why, r.Conn, r.N, cut.Text(what, maxComment))})
+}
+
+// Feature writes lines as the only scenario of a feature, tagged with clauses.
+func Feature(name string, clauses []string, lines []Line) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Feature: %s\n\n", name)
+	if len(clauses) > 0 {
+		fmt.Fprintf(&b, "  @%s\n", strings.Join(clauses, " @"))
+	}
+	fmt.Fprintf(&b, "  Scenario: %s\n", name)
+	for _, l := range lines {
+		if l.Comment {
+			fmt.Fprintf(&b, "    # %s\n", l.Text)
+			continue
+		}
+		fmt.Fprintf(&b, "    * %s\n", l.Text)
+		for row := range strings.Lines(l.Rows) {
+			fmt.Fprintf(&b, "      %s\n", strings.TrimSpace(row))
+		}
+		if l.Below != nil {
+			text := "\n" + *l.Below + "\n" + `"""`
+			fmt.Fprintf(&b, "      \"\"\"%s\n", strings.ReplaceAll(text, "\n", "\n      "))
+		}
+	}
+	return b.String()
+}

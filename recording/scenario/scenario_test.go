@@ -1,0 +1,82 @@
+package scenario_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/recording"
+	"parley/recording/scenario"
+	"parley/steps/protocols"
+)
+
+func read(t *testing.T, text string) []scenario.Line {
+	t.Helper()
+	in, err := recording.NewReader(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := protocols.All.Find(in.Header().Protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := scenario.Read(in, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return told.Lines
+}
+
+const chat = `{\"type\":\"chat\",\"agent_id\":\"red-1\",\"content\":\"hi\"}`
+
+// TestChat: what is known is told with names in place of ids, garbage is raw, and ids of that session are comments.
+func TestChat(t *testing.T) {
+	lines := read(t, `{"parley":"recording","version":1,"protocol":"session-chat","driver":"ws"}
+{"n":1,"at_ms":0,"party":"A","dir":"sent","kind":"open","label":"GET /chat/ws"}
+{"n":2,"at_ms":1,"party":"A","dir":"sent","kind":"frame","type":"text","text":"`+chat+`"}
+{"n":3,"at_ms":2,"party":"A","dir":"received","kind":"frame","text":"{\"session_id\":\"2cecbdf90e0f14d80\"}"}
+{"n":4,"at_ms":3,"party":"A","dir":"sent","kind":"frame","type":"text","text":"garbage"}
+{"n":5,"at_ms":4,"party":"A","dir":"sent","kind":"frame","type":"text","text":"{\"x\":\"2cecbdf90e0f14d80\"}"}
+`)
+	got := scenario.Feature("chat", []string{"SC-001"}, lines)
+	want := `Feature: chat
+
+  @SC-001
+  Scenario: chat
+    * client A connects
+    * client A chats with "red"
+    * client A is answered by "red"
+    * "red" is a new session
+    * client A sends raw:
+      """
+      garbage
+      """
+    # an id of that session stands in what A sent (record 5): {"x":"2cecbdf90e0f14d80"}
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestShrink: what is left is what matters, and the bound is kept.
+func TestShrink(t *testing.T) {
+	var lines []scenario.Line
+	for _, text := range strings.Fields("a b c d e f g h i j") {
+		lines = append(lines, scenario.Line{Text: text})
+	}
+	asked := 0
+	keeps := func(some []scenario.Line) bool {
+		asked++
+		has := func(text string) bool {
+			return slices.ContainsFunc(some, func(l scenario.Line) bool { return l.Text == text })
+		}
+		return has("c") && has("h")
+	}
+	if short := scenario.Shrink(lines, 100, keeps); len(short) != 2 || short[0].Text != "c" || short[1].Text != "h" {
+		t.Errorf("got %v, want c and h", short)
+	}
+	asked = 0
+	if scenario.Shrink(lines, 3, keeps); asked != 3 {
+		t.Errorf("asked %d times, want 3", asked)
+	}
+}

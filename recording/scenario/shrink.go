@@ -1,0 +1,137 @@
+package scenario
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/steps"
+)
+
+// Shrink leaves out lines as long as keeps says that the rest shows the same (delta debugging). It asks at most bound
+// times; lines itself is not asked about. What is told of one record is left out as a whole. The result is minimal if
+// the bound was not reached: nothing of a single record can be left out.
+func Shrink(lines []Line, bound int, keeps func([]Line) bool) []Line {
+	s := &shrinking{left: bound, keeps: keeps}
+	return s.reduce(lines, byRecord)
+}
+
+// ShrinkFurther is Shrink, and leaves out single lines too, and puts one step in the place of several. What then stands
+// there may be no longer what the source demands: keeps is to ask a target that conforms as well.
+func ShrinkFurther(lines []Line, bound int, folds []steps.Fold, keeps func([]Line) bool) []Line {
+	s := &shrinking{left: bound, keeps: keeps}
+	lines = s.folds(lines, folds)
+	lines = s.reduce(lines, byRecord)
+	lines = s.reduce(s.folds(lines, folds), byLine)
+	return s.folds(lines, folds)
+}
+
+func (s *shrinking) folds(lines []Line, folds []steps.Fold) []Line {
+	for _, f := range folds {
+		lines = s.fold(lines, f)
+	}
+	return lines
+}
+
+type shrinking struct {
+	left  int
+	keeps func([]Line) bool
+}
+
+// asks reports whether lines show the same; not if too much was asked.
+func (s *shrinking) asks(lines []Line) bool {
+	if len(lines) == 0 || s.left == 0 {
+		return false
+	}
+	s.left--
+	return s.keeps(lines)
+}
+
+// byRecord returns the indices of lines in groups that are left out together.
+func byRecord(lines []Line) (out [][]int) {
+	for i, l := range lines {
+		if i > 0 && l.Of > 0 && l.Of == lines[i-1].Of {
+			out[len(out)-1] = append(out[len(out)-1], i)
+		} else {
+			out = append(out, []int{i})
+		}
+	}
+	return out
+}
+
+// byLine returns the indices of the lines behind the first of their record, each alone.
+func byLine(lines []Line) (out [][]int) {
+	for _, group := range byRecord(lines) {
+		for _, i := range group[1:] {
+			out = append(out, []int{i})
+		}
+	}
+	return out
+}
+
+// reduce leaves out units of lines: half of them, a quarter, and so on down to one.
+func (s *shrinking) reduce(lines []Line, units func([]Line) [][]int) []Line {
+	for size := max(1, len(units(lines))/2); ; size /= 2 {
+		for shorter := true; shorter && s.left > 0; {
+			shorter = false
+			for at := 0; at < len(units(lines)); {
+				all := units(lines)
+				rest := without(lines, slices.Concat(all[at:min(at+size, len(all))]...))
+				if s.asks(rest) {
+					lines, shorter = rest, true
+				} else {
+					at += size
+				}
+			}
+		}
+		if size <= 1 {
+			return lines
+		}
+	}
+}
+
+func without(lines []Line, indices []int) (out []Line) {
+	for i, l := range lines {
+		if !slices.Contains(indices, i) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// fold puts one step in the place of several, wherever it can.
+func (s *shrinking) fold(lines []Line, f steps.Fold) []Line {
+	for at := 0; at+len(f.Steps) <= len(lines); at++ {
+		by, ok := matches(lines[at:at+len(f.Steps)], f)
+		if !ok {
+			continue
+		}
+		shorter := slices.Concat(lines[:at], []Line{{Text: by, Of: lines[at].Of}}, lines[at+len(f.Steps):])
+		if s.asks(shorter) {
+			lines = shorter
+		}
+	}
+	return lines
+}
+
+// matches returns the step that stands for some lines.
+func matches(lines []Line, f steps.Fold) (by string, ok bool) {
+	by = f.By
+	names := map[string]string{}
+	for i, expr := range f.Steps {
+		re := regexp.MustCompile("^" + expr + "$")
+		m := re.FindStringSubmatch(lines[i].Text)
+		if m == nil || lines[i].Comment || lines[i].Below != nil || lines[i].Rows != "" {
+			return "", false
+		}
+		for n, name := range re.SubexpNames() {
+			if was, there := names[name]; name != "" && there && was != m[n] {
+				return "", false
+			} else if name != "" {
+				names[name] = m[n]
+				by = strings.ReplaceAll(by, "$"+name, m[n])
+			}
+		}
+	}
+	return by, true
+}
