@@ -21,7 +21,7 @@ import (
 )
 
 // passively lists the protocols with passive monitors.
-var passively = []string{"session-chat", "session-runtime", "external-agent"}
+var passively = []string{"session-chat", "session-runtime", "external-agent", "agent-client"}
 
 // alone is a protocol of which passive monitors judge every transcript, and nobody else's findings are kept.
 type alone struct {
@@ -111,7 +111,9 @@ func TestPassiveOnConforming(t *testing.T) {
 		}
 		t.Run(f.profile, func(t *testing.T) {
 			suitetest.Works(t)
-			suitetest.Needs(t, f.tool)
+			if f.tool != "" { // else it is a page
+				suitetest.Needs(t, f.tool)
+			}
 			a := byPassive(t, p.Protocol)
 			a.run(t, runner.Options{Profile: p, Again: "parley run"})
 			a.objects(t)
@@ -199,7 +201,11 @@ func caught(t *testing.T, protocol string) (found, of int) {
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	places := make(chan struct{}, 8)
+	atOnce := 8
+	if protocol == "agent-client" { // pages need the processor
+		atOnce = 4
+	}
+	places := make(chan struct{}, atOnce)
 	for _, m := range mutants {
 		wg.Go(func() {
 			places <- struct{}{}
