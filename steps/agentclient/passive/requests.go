@@ -63,7 +63,10 @@ func (p *page) otherwise(a *asking) {
 func (p *page) creates(a *asking) {
 	v := member(a.r, "initialAgentId")
 	switch {
-	case v == nil || v == "" || p.streams == 0:
+	case p.streams == 0:
+	case v == nil:
+		p.elsewhere(a)
+	case v == "":
 	case isNumber(v) || p.distorted(a.agent):
 		p.v.broken(preselection, a.r, fmt.Sprintf("the id of an agent as initialAgentId, and not %v", v),
 			"AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
@@ -73,6 +76,17 @@ func (p *page) creates(a *asking) {
 			p.v.kept(unbound, a.r, "AC-039", "AC-042", "AC-054", "AC-056", "AC-095")
 		}
 	}
+}
+
+// elsewhere judges a request for a new session that names no agent, or one where nobody looks for it: an agent that was
+// listed, and of which nothing else has told the page.
+func (p *page) elsewhere(a *asking) {
+	id := text(a.r, "agentId")
+	if id == "" || p.bound || p.blind || p.current.any || p.current.ids[id] || p.asked[id] || !p.offered[id] {
+		return
+	}
+	p.v.broken(preselection, a.r, fmt.Sprintf("%q as initialAgentId", id),
+		"AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
 }
 
 // switches judges a switch.

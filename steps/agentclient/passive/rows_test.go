@@ -69,6 +69,13 @@ var rows = []row{
 	{preselection, "none, as an empty text", ready + create(`"initialAgentId":""`, "s1"), "=", ""},
 	{preselection, "a name", ready + create(`"initialAgentId":"DEBUGGER Agent"`, "s1"), "=",
 		"041 043 054 096 117"},
+	{preselection, "under another name", ready + create(`"agentId":"debugger"`, "s1"), "=", "041 043 054 096 117"},
+	{preselection, "the current agent under another name", ready + create(`"agentId":"general"`, "s1"), "=", ""},
+	{preselection, "under both names", ready + create(`"agentId":"debugger","initialAgentId":"debugger"`, "s1"),
+		"041 043 054 096 117", ""},
+	{preselection, "under another name, and an event names it", ready + `< message {"agent":"debugger"}` + "\n" +
+		create(`"agentId":"debugger"`, "s1"), "=", ""},
+	{preselection, "under another name, for a second session", session + create(`"agentId":"debugger"`, "s2"), "=", ""},
 	{preselection, "a number", ready + create(`"initialAgentId":2`, "s1"), "=", "041 043 054 096 117"},
 	{preselection, "one that was stored", ready + create(`"initialAgentId":"old"`, "s1"), "=", ""},
 }
