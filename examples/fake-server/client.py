@@ -22,11 +22,12 @@ class Client:
         self.listener = threading.Thread(target=self._listen, daemon=True)
         self.listener.start()
         self._until(lambda: self.agent)
-        self._post("/session/create", {"connectionId": self.connection})
+        self.session = self._post("/session/create", {"connectionId": self.connection})["session"]["id"]
 
     def switch(self, agent):
         before = len(self.told)
-        self._post("/message", {"type": "switch_agent", "agentId": agent, "connectionId": self.connection})
+        self._post("/message", {"type": "switch_agent", "agentId": agent, "sessionId": self.session,
+                                "connectionId": self.connection})
         self._until(lambda: len(self.told) > before)
         return self.told[-1]
 

@@ -76,7 +76,7 @@ Feature: 5.6 Losing the connection
     Then the options are "Debugger" and "Planner"
     And the page reports no unknown agent
 
-  @AC-106
+  @AC-106 @AC-111
   Scenario: the old agents are forgotten
     Given a page with a session
     When the server ends the stream
@@ -87,6 +87,8 @@ Feature: 5.6 Losing the connection
     When the page gets a session
     And the server switches from the id "general" to "Debugger"
     Then the chat announces the switch from "general" to "Debugger"
+    When the user chooses "Planner"
+    Then the page requests a switch to "Planner"
 
   @AC-051 @AC-055
   Scenario Outline: a switch names the new session after the server <loses the connection>

@@ -60,6 +60,11 @@ func TestForeignClient(t *testing.T) {
 			if !slices.Contains(got[one.outcome], "AC-015") || !one.creates && len(got[verdict.Failed]) > 0 {
 				t.Errorf("passed %v, failed %v", got[verdict.Passed], got[verdict.Failed])
 			}
+			for _, id := range []string{"AC-008", "AC-045", "AC-051", "AC-053"} {
+				if !slices.Contains(got[verdict.Passed], id) {
+					t.Errorf("%s is not among those that passed: %v", id, got[verdict.Passed])
+				}
+			}
 			if !s.has("C1", "agent_switched") || !s.has("POST /message", "switch_agent") {
 				t.Errorf("transcript: %q", s.lines)
 			}

@@ -19,6 +19,7 @@ import (
 	"parley/steps"
 	"parley/steps/agentclient/binding"
 	judge "parley/steps/agentclient/invariants"
+	"parley/steps/agentclient/passive"
 	selectwire "parley/steps/agentselect/binding"
 	"parley/target"
 	"parley/transcript"
@@ -80,6 +81,9 @@ func (Protocol) NotRunnable(*steps.Env, []string) string { return "" }
 
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+
+// Passive implements steps.Passive.
+func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(*target.Profile) []string { return nil }

@@ -3,6 +3,8 @@ package agentclient
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"parley/target"
 	"parley/transcript"
 	wjson "parley/wire/json"
+	"parley/wire/sse"
 )
 
 // fields are the fields of an event or a request, by their default binding names.
@@ -109,6 +112,7 @@ const (
 	askDelete = "session_delete"
 	askHealth = "health"
 	given     = "session" // of an answer that gives a session
+	answered  = "answer"  // of another answer
 	seen      = "look"
 )
 
@@ -126,12 +130,80 @@ func (w wire) decode(r *transcript.Record) {
 			r.Event = &transcript.Event{Type: kind, Data: data}
 		}
 	case r.Kind == transcript.Response && r.Dir == transcript.Sent && r.Status < 300:
-		if v, _, err := wjson.Decode(r.Bytes); err == nil {
-			if id, ok := w.Fields.Answer.SessionID.Get(v); ok {
-				r.Event = &transcript.Event{Type: given, Data: fields{"sessionId": id}}
-			}
+		w.decodeAnswer(r)
+	case r.Kind == transcript.Stream && r.Dir == transcript.Sent:
+		w.decodeEvent(r)
+	}
+}
+
+// decodeAnswer decodes the answer to a request of the page.
+func (w wire) decodeAnswer(r *transcript.Record) {
+	v, _, err := wjson.Decode(r.Bytes)
+	if err != nil {
+		return
+	}
+	data := fields{"body": v}
+	r.Event = &transcript.Event{Type: answered, Data: data}
+	if id, ok := w.Fields.Answer.SessionID.Get(v); ok {
+		r.Event.Type, data["sessionId"] = given, id
+	}
+	if success, ok := w.Fields.Answer.Success.Get(v); ok && success == false {
+		data["refused"] = true
+	}
+}
+
+// decodeEvent decodes an event that a page is sent: its data under the names of the default binding, whatever else it
+// has. Bytes that no event stream was read from are those of the scripted server, with their field names.
+func (w wire) decodeEvent(r *transcript.Record) {
+	kind, text := r.Type, r.Bytes
+	if kind == "" {
+		items := sse.NewDecoder(sse.Limits{}).Feed(text)
+		if len(items) != 1 || items[0].Kind != sse.Event {
+			return
+		}
+		kind, text = items[0].Type, []byte(items[0].Data)
+	}
+	v, faults, err := wjson.Decode(text)
+	if err != nil {
+		return
+	}
+	if !w.Envelope.SSEEvent {
+		name, _ := w.Envelope.Type.Get(v)
+		if kind, _ = name.(string); kind == "" {
+			return
 		}
 	}
+	whole, _ := w.Envelope.Data.Get(v)
+	has, _ := whole.(fields)
+	data := maps.Clone(has)
+	for name, p := range w.places() {
+		if field, ok := p.Get(whole); ok && data != nil {
+			data[name] = w.plain(name, field)
+		}
+	}
+	r.Event = &transcript.Event{Type: w.EventOf(kind), Data: data}
+	for _, f := range faults {
+		r.Event.Faults = append(r.Event.Faults, fmt.Sprint(f))
+	}
+}
+
+// plain is the inverse of listed.
+func (w wire) plain(name string, v any) any {
+	list, ok := v.([]any)
+	if !ok || name != "agents" && name != "availableAgents" {
+		return v
+	}
+	out := make([]any, len(list))
+	for i, e := range list {
+		entry := fields{}
+		for name, p := range map[string]target.Pointer{"id": w.Fields.Agent.ID, "name": w.Fields.Agent.Name} {
+			if field, ok := p.Get(e); ok {
+				entry[name] = field
+			}
+		}
+		out[i] = entry
+	}
+	return out
 }
 
 // asked returns the kind of a request and, under the names of the default binding, its fields.
@@ -183,9 +255,9 @@ func (w wire) requested(body []byte) fields {
 	f := w.Fields.Request
 	for name, p := range map[string]target.Pointer{
 		"type": f.Type, "agentId": f.AgentID, "sessionId": f.SessionID, "content": f.Content, "requestId": f.RequestID,
-		"response": f.Response, "initialAgentId": f.InitialAgentID,
+		"response": f.Response, "initialAgentId": f.InitialAgentID, "connectionId": w.Correlation.Body,
 	} {
-		if field, ok := p.Get(v); ok {
+		if field, ok := p.Get(v); ok && p != "" {
 			out[name] = field
 		}
 	}

@@ -1,0 +1,319 @@
+package passive
+
+import (
+	"bytes"
+	"strings"
+
+	vocab "parley/protocol/agentselect"
+	"parley/transcript"
+)
+
+// Bounds on what is kept of a page. Beyond them it is judged by single messages only.
+const (
+	mostNames = 5000
+	mostAsked = 256
+)
+
+// Types of a page's requests and of their answers, as the decoder of agent-client names them.
+const (
+	createType = "session_create"
+	loadType   = "session_load"
+	listType   = "session_list"
+	deleteType = "session_delete"
+)
+
+type set map[string]bool
+
+// page is what the traffic tells of a page: one model for all monitors.
+type page struct {
+	v *traffic
+
+	streams int    // event streams so far
+	stream  string // the connection of the latest; "" if it has ended
+	connID  string // the id that was given to it
+	listed  bool   // a list has passed on it
+	astray  bool   // the page has broken what later judgements rely on, or there was too much to keep
+	blind   bool   // a list could not be read
+
+	ids, names set  // of agents that any stream has told of
+	spelt      set  // these by their letters and digits alone
+	told       set  // ids of agents that this stream has told of
+	before     set  // ids of agents that earlier streams have told of
+	offered    set  // ids of the list in force
+	replaced   set  // ids of earlier lists of this stream
+	arrived    set  // the list in force, if it stood before the end of a switch; else nil
+	none       bool // the list in force names no current agent
+	refreshed  set  // the list before that, if an error has replaced it since the latest switch; else nil
+	asked      set  // agents that the page has asked for
+
+	bound bool           // something has told of a session
+	given map[string]int // session → number of the stream during which it was created or loaded
+	named string         // the session that the page has named last, unless it may have another one since
+
+	first     string  // the agent that the first list of the stream names as the current one
+	current   belief  // the session's agent
+	said      set     // agents that answers have named since the latest switch was asked for
+	switching *asking // the switch that is under way
+	ended     *asking // the latest switch, if an event has ended it
+	open      map[int]*asking
+}
+
+// asking is a request of the page that is not answered.
+type asking struct {
+	r              *transcript.Record
+	kind           string
+	agent, session string
+	moved          bool // the page asked for something about sessions since
+}
+
+// belief is which agent is the current one as far as the page knows: one of ids, or any.
+type belief struct {
+	any bool
+	ids set
+}
+
+// may adds an agent; "": it may be any.
+func (b *belief) may(id string) {
+	if id == "" || len(b.ids) > mostAsked {
+		b.any = true
+		return
+	}
+	if b.ids == nil {
+		b.ids = set{}
+	}
+	b.ids[id] = true
+}
+
+// only reports whether it is this agent for sure.
+func (b *belief) only(id string) bool { return !b.any && len(b.ids) == 1 && b.ids[id] }
+
+func newPage(v *traffic) *page {
+	return &page{v: v, ids: set{}, names: set{}, told: set{}, before: set{}, offered: set{}, replaced: set{},
+		asked: set{}, spelt: set{},
+		given: map[string]int{}, open: map[int]*asking{}, said: set{}}
+}
+
+func (p *page) take(r *transcript.Record) {
+	switch {
+	case r.Kind == transcript.Failure && r.Reply > 0:
+		p.failed(r.Reply)
+	case r.Dir == transcript.Noted:
+	case r.Kind == transcript.Open && r.Dir == transcript.Received:
+		p.opens(r)
+	case r.Kind == transcript.Closed || r.Kind == transcript.Failure:
+		if r.Conn == p.stream {
+			p.stream, p.switching, p.ended, p.refreshed = "", nil, nil, nil
+		}
+	case r.Kind == transcript.Stream && r.Dir == transcript.Sent && r.Conn == p.stream:
+		p.hears(r)
+	case r.Kind == transcript.Request && r.Dir == transcript.Received && r.Event != nil && r.Cut == 0:
+		p.asks(r)
+	case r.Kind == transcript.Response && r.Dir == transcript.Sent:
+		p.answered(r)
+	}
+}
+
+// opens begins a stream. A page forgets with the one before which agents there are, and which is current.
+func (p *page) opens(r *transcript.Record) {
+	p.streams++
+	p.stream, p.connID, p.listed, p.first = r.Conn, "", false, ""
+	p.switching, p.ended, p.refreshed, p.named, p.current = nil, nil, nil, "", belief{}
+	for id := range p.told {
+		p.before[id] = true
+	}
+	p.told, p.offered, p.replaced, p.arrived, p.none = set{}, set{}, set{}, nil, false
+	if _, query, _ := strings.Cut(r.Label, "?"); strings.Contains(strings.ToLower(query), "session") {
+		p.bound = true
+	}
+}
+
+// hears takes an event.
+func (p *page) hears(r *transcript.Record) {
+	if r.Event == nil || r.Cut > 0 || len(r.Event.Faults) > 0 {
+		p.blind = p.blind || r.Cut > 0 || bytes.Contains(bytes.ToLower(r.Bytes), []byte("agent"))
+		return
+	}
+	if text(r, "sessionId") != "" {
+		p.bound = true
+	}
+	switch r.Event.Type {
+	case vocab.ConnectedEvent:
+		p.connID = text(r, "connectionId")
+	case vocab.AgentListEvent:
+		p.lists(r)
+	case vocab.AgentSwitchedEvent:
+		p.switched(r)
+	case vocab.ErrorEvent:
+		p.refused(r)
+	default:
+		p.mentioned(r.Event.Data)
+	}
+}
+
+// lists takes an agent_list.
+func (p *page) lists(r *transcript.Record) {
+	agents, ok := p.read(member(r, "agents"))
+	if !ok {
+		p.blind = true
+		return
+	}
+	if !p.listed {
+		p.first = text(r, "currentAgentId")
+	}
+	for id := range p.offered {
+		p.replaced[id] = true
+	}
+	p.listed, p.offered, p.refreshed, p.arrived = true, agents, nil, nil
+	p.none = text(r, "currentAgentId") == ""
+	p.learns(text(r, "currentAgentId"))
+	p.current.may(text(r, "currentAgentId"))
+}
+
+// read remembers a list of agents, and returns their ids.
+func (p *page) read(v any) (set, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	out := set{}
+	for _, e := range list {
+		agent, _ := e.(map[string]any)
+		id, _ := agent["id"].(string)
+		if id == "" {
+			return nil, false
+		}
+		out[id] = true
+		p.learns(id)
+		if name, _ := agent["name"].(string); name != "" && len(p.names) < mostNames {
+			p.names[name], p.spelt[plain(name)] = true, true
+		}
+	}
+	return out, true
+}
+
+// learns remembers the id of an agent.
+func (p *page) learns(id string) {
+	switch {
+	case id == "":
+	case len(p.ids) >= mostNames:
+		p.astray, p.blind = true, true
+	default:
+		p.ids[id], p.told[id], p.spelt[plain(id)] = true, true, true
+	}
+}
+
+// switched takes an agent_switched. It ends a switch, be it this page's or not.
+func (p *page) switched(r *transcript.Record) {
+	id, session, was := text(r, "currentAgentId"), text(r, "sessionId"), p.switching
+	p.learns(text(r, "previousAgentId"))
+	p.learns(id)
+	p.current.may(id)
+	p.switching, p.ended, p.refreshed = nil, nil, nil
+	p.arrives(was)
+	if was == nil || was.agent != id || session != "" && session != was.session {
+		return
+	}
+	p.ended = was
+	p.v.kept(forms, r, "AC-008")
+	p.v.kept(turns, r, "AC-017")
+	if !was.moved {
+		p.current = belief{ids: p.said}
+		p.current.may(id)
+		p.said = set{}
+	}
+}
+
+// refused takes an error. Which errors end a switch is not stated, so any does.
+func (p *page) refused(r *transcript.Record) {
+	p.switching, p.ended, p.refreshed = nil, p.switching, nil
+	p.arrives(p.ended)
+	available, ok := p.read(member(r, "availableAgents"))
+	if !ok || !p.listed {
+		return
+	}
+	if p.ended != nil && text(r, "errorCode") == vocab.AgentNotFound {
+		p.refreshed = p.offered
+	}
+	p.offered, p.arrived = available, nil
+}
+
+// arrives notes that the list in force has arrived, where an event behind it ends a switch: until the event arrives,
+// the page sends no other.
+func (p *page) arrives(ended *asking) {
+	if ended != nil && p.listed {
+		p.arrived = p.offered
+	}
+}
+
+// answered takes the answer to a request.
+func (p *page) answered(r *transcript.Record) {
+	a := p.open[r.Reply]
+	if a == nil {
+		return
+	}
+	if refused, _ := member(r, "refused").(bool); r.Status >= 300 || refused {
+		p.failed(r.Reply)
+		return
+	}
+	delete(p.open, r.Reply)
+	p.mentioned(member(r, "body"))
+	switch a.kind {
+	case createType:
+		p.current.may(p.first) // unless the server says otherwise, a new session has the agent that was listed
+		if a.agent != "" {
+			p.current.may(a.agent)
+		}
+		p.gives(text(r, "sessionId"))
+	case loadType:
+		p.current.any = true
+		p.gives(a.session)
+	case deleteType:
+		p.current.any = true
+	default:
+		return
+	}
+	p.named = ""
+}
+
+// failed ends a request without success. After a switch a page may then allow another choice, whatever the stream says.
+func (p *page) failed(n int) {
+	a := p.open[n]
+	if a == nil {
+		return
+	}
+	delete(p.open, n)
+	if a.kind == vocab.SwitchAgentType {
+		p.ended, p.refreshed, p.current.any = nil, nil, true
+		if a == p.switching {
+			p.switching = nil
+		}
+	}
+}
+
+// gives takes a session that was created or loaded.
+func (p *page) gives(id string) {
+	p.bound = true
+	if id != "" && len(p.given) < mostNames {
+		p.given[id] = p.streams
+	}
+}
+
+// mentioned takes every agent that an answer, or an event of another type, names: a page may take it for the current
+// one.
+func (p *page) mentioned(v any) {
+	switch v := v.(type) {
+	case string:
+		if p.ids[v] {
+			p.current.may(v)
+			p.said[v] = true
+		}
+	case []any:
+		for _, e := range v {
+			p.mentioned(e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			p.mentioned(e)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package passive
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// row is a transcript, and what the monitor of a subject finds in it: the clauses that it has among others shown to be
+// kept ("=": these and no others), and all that it has found broken.
+type row struct{ subject, reason, in, kept, broken string }
+
+func TestMonitors(t *testing.T) {
+	held, caught := map[string]bool{}, map[string]bool{}
+	for _, r := range slices.Concat(rows, moreRows) {
+		t.Run(r.subject+"/"+r.reason, func(t *testing.T) {
+			kept, broken := map[string]bool{}, map[string]bool{}
+			for _, m := range Monitors() {
+				if m.Name != r.subject {
+					continue
+				}
+				for _, f := range m.Check(script(t, r.in)) {
+					if !f.OK && (f.Expected == "" || f.Observed == "" || f.At == 0) {
+						t.Errorf("%+v", f)
+					}
+					for _, id := range f.Clauses {
+						if !slices.Contains(m.Clauses, id) {
+							t.Errorf("%s is not a clause of %s", id, m.Name)
+						}
+						if id = strings.TrimPrefix(id, "AC-"); f.OK {
+							kept[id] = true
+						} else {
+							broken[id] = true
+						}
+					}
+				}
+			}
+			for id := range strings.FieldsSeq(strings.TrimPrefix(r.kept, "=")) {
+				if !kept[id] {
+					t.Errorf("AC-%s is not shown to be kept", id)
+				}
+				held[r.subject+" AC-"+id] = true
+			}
+			if only, ok := strings.CutPrefix(r.kept, "="); ok && len(strings.Fields(only)) != len(kept) {
+				t.Errorf("shown to be kept: %v, want%s", slices.Sorted(maps.Keys(kept)), only)
+			}
+			if diff := cmp.Diff(r.broken, strings.Join(slices.Sorted(maps.Keys(broken)), " ")); diff != "" {
+				t.Errorf("broken; want(-) got(+):\n%s", diff)
+			}
+			for id := range broken {
+				caught[r.subject+" AC-"+id] = true
+			}
+		})
+	}
+	for _, m := range Monitors() { // each clause has a row that keeps it, and one that breaks it
+		for _, id := range m.Clauses {
+			if !held[m.Name+" "+id] {
+				t.Errorf("no row shows %s of %s kept", id, m.Name)
+			}
+			if !caught[m.Name+" "+id] {
+				t.Errorf("no row shows %s of %s broken", id, m.Name)
+			}
+		}
+	}
+}
+
+// TestSoundTraffic: of what is as it should be, no monitor finds anything broken.
+func TestSoundTraffic(t *testing.T) {
+	for _, r := range slices.Concat(rows, moreRows) {
+		if r.broken != "" {
+			continue
+		}
+		for _, m := range Monitors() {
+			for _, f := range m.Check(script(t, r.in)) {
+				if !f.OK && !strings.Contains(r.reason, "for another monitor") {
+					t.Errorf("%s: %s finds %v broken: want %s, got %s", r.reason, m.Name, f.Clauses, f.Expected, f.Observed)
+				}
+			}
+		}
+	}
+}
+
+// TestBounded: a page that never ends, and a server that tells of ever new agents, are judged in bounded memory.
+func TestBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("open\n" + list("a", "b") + create("", "s"))
+	for i := range 3 * mostAsked {
+		b.WriteString(asks("b", "s"))
+		b.WriteString(list("a", "b"+strings.Repeat("c", i)))
+	}
+	records := script(t, b.String())
+	v := &traffic{subject: turns, shown: map[string]bool{}, pages: map[string]*page{}}
+	p := newPage(v)
+	for i := range records {
+		p.take(&records[i])
+	}
+	if len(p.open) > mostAsked || len(p.ids) > mostNames {
+		t.Errorf("%d requests and %d agents are kept", len(p.open), len(p.ids))
+	}
+}

@@ -1,0 +1,293 @@
+package passive
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	vocab "parley/protocol/agentselect"
+	"parley/transcript"
+)
+
+// asks takes a request of the page.
+func (p *page) asks(r *transcript.Record) {
+	a := &asking{r: r, kind: r.Event.Type, session: text(r, "sessionId")}
+	switch a.kind {
+	case vocab.SwitchAgentType:
+		a.agent = text(r, "agentId")
+		p.switches(a)
+	case createType:
+		a.agent = text(r, "initialAgentId")
+		p.nobody(a)
+		p.creates(a)
+		p.moves("")
+	case loadType:
+		p.moves(a.session)
+	case deleteType:
+		p.moves("")
+	case listType:
+	default:
+		p.otherwise(a)
+		return
+	}
+	if a.agent != "" && len(p.asked) < mostNames {
+		p.asked[a.agent] = true
+	}
+	if len(p.open) >= mostAsked { // nobody answers
+		p.open, p.astray = map[int]*asking{}, true
+	}
+	p.open[r.N] = a
+}
+
+// moves notes a request after which the page may have another session.
+func (p *page) moves(session string) {
+	p.bound, p.named = p.bound || session != "", ""
+	if p.switching != nil {
+		p.switching.moved = true
+	}
+}
+
+// otherwise takes other messages: a switch under another name, or one that shows which session the page has.
+func (p *page) otherwise(a *asking) {
+	if a.session != "" {
+		p.bound, p.named = true, a.session
+	}
+	agent := text(a.r, "agentId")
+	if plain := plain(a.kind); (plain == "switchagent" || plain == "agentswitch") && (p.ids[agent] || p.names[agent]) {
+		p.v.broken(forms, a.r, "a message of type "+vocab.SwitchAgentType, "AC-008", "AC-012", "AC-045", "AC-050", "AC-053")
+	}
+}
+
+// creates judges a request for a new session.
+func (p *page) creates(a *asking) {
+	v := member(a.r, "initialAgentId")
+	switch {
+	case p.streams == 0:
+	case v == nil:
+		p.elsewhere(a)
+	case v == "":
+	case isNumber(v) || p.distorted(a.agent):
+		p.v.broken(preselection, a.r, fmt.Sprintf("the id of an agent as initialAgentId, and not %v", v),
+			"AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
+	case p.ids[a.agent]:
+		p.v.kept(preselection, a.r, "AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
+		if !p.bound && len(p.asked) == 0 {
+			p.v.kept(unbound, a.r, "AC-039", "AC-042", "AC-054", "AC-056", "AC-095")
+		}
+	}
+}
+
+// elsewhere judges a request for a new session that names no agent, or one where nobody looks for it: an agent that was
+// listed, and of which nothing else has told the page.
+func (p *page) elsewhere(a *asking) {
+	id := text(a.r, "agentId")
+	if id == "" || p.bound || p.blind || p.current.any || p.current.ids[id] || p.asked[id] || !p.offered[id] {
+		return
+	}
+	p.v.broken(preselection, a.r, fmt.Sprintf("%q as initialAgentId", id),
+		"AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
+}
+
+// switches judges a switch.
+func (p *page) switches(a *asking) {
+	p.formed(a)
+	p.naming(a)
+	if a.agent != "" && a.session != "" && p.stream != "" && !p.astray && p.ofThisStream(a) {
+		p.orders(a)
+		p.chooses(a)
+	}
+	if a.session != "" {
+		p.bound, p.named = true, a.session
+	}
+	p.switching, p.ended, p.refreshed, p.said = a, nil, nil, set{}
+}
+
+// formed judges what a switch says about the agent.
+func (p *page) formed(a *asking) {
+	p.nobody(a)
+	id := member(a.r, "agentId")
+	switch {
+	case a.agent == "":
+		p.v.broken(forms, a.r, fmt.Sprintf("an agentId, and not %v", id), "AC-012", "AC-045", "AC-050")
+	case p.distorted(a.agent):
+		clauses := []string{"AC-012", "AC-045", "AC-050"}
+		if p.names[a.agent] {
+			clauses = append(clauses, "AC-019")
+		}
+		p.v.broken(forms, a.r, fmt.Sprintf("the id of an agent as agentId, and not %v", id), clauses...)
+	case p.ids[a.agent]:
+		p.v.kept(forms, a.r, "AC-012", "AC-050")
+		if !p.names[a.agent] {
+			p.v.kept(forms, a.r, "AC-019")
+		}
+		if a.session != "" {
+			p.v.kept(forms, a.r, "AC-045", "AC-053")
+		}
+	}
+}
+
+// nobody judges what a page makes of a list without a current agent.
+func (p *page) nobody(a *asking) {
+	switch {
+	case !p.none || p.blind:
+	case p.offered[a.agent]:
+		p.v.kept(forms, a.r, "AC-020")
+	case (a.agent == "null" || a.agent == "undefined") && !p.ids[a.agent]:
+		p.v.broken(forms, a.r, fmt.Sprintf("no agent %q, after a list without a current one", a.agent), "AC-020")
+	}
+}
+
+// distorted reports whether a text is no agent's id, but the name of one, or an id or a name but for its spelling.
+func (p *page) distorted(s string) bool {
+	if p.blind || p.ids[s] {
+		return false
+	}
+	if p.names[s] {
+		return true
+	}
+	spelt := plain(s)
+	return spelt != "" && p.spelt[spelt]
+}
+
+func isNumber(v any) bool {
+	_, is := v.(json.Number)
+	return is
+}
+
+// plain returns the letters and digits of a text.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+// naming judges what a switch says about the session.
+func (p *page) naming(a *asking) {
+	switch {
+	case a.session != "":
+		p.v.kept(sessions, a.r, "AC-045", "AC-051", "AC-055", "AC-116")
+	case p.named != "":
+		p.v.broken(sessions, a.r, fmt.Sprintf("sessionId %q, which the page has named before", p.named),
+			"AC-045", "AC-051", "AC-055", "AC-116")
+	default: // with a session it had to name that, and without one it had to send nothing
+		p.v.broken(sessions, a.r, "a sessionId", "AC-116")
+		if !p.bound && p.streams > 0 {
+			p.v.broken(unbound, a.r, "no switch of a page without a session",
+				"AC-039", "AC-042", "AC-054", "AC-056", "AC-095")
+		}
+	}
+}
+
+// ofThisStream reports whether a page has sent a request since it opened the latest stream: connections of their own
+// may overtake each other.
+func (p *page) ofThisStream(a *asking) bool {
+	return p.streams == 1 || p.given[a.session] == p.streams || p.connID != "" && text(a.r, "connectionId") == p.connID
+}
+
+// orders judges a switch by the one before it.
+func (p *page) orders(a *asking) {
+	was := p.switching
+	switch {
+	case was == nil && p.ended != nil:
+		p.v.kept(turns, a.r, "AC-046")
+	case was == nil || was.moved:
+		return
+	case was.session == a.session:
+		clauses := []string{"AC-046"}
+		if was.agent == a.agent {
+			clauses = append(clauses, "AC-052")
+		}
+		p.v.broken(turns, a.r, fmt.Sprintf("no switch before that of record %d is answered by an event", was.r.N),
+			clauses...)
+		p.astray = true
+	case was.agent == a.agent && was.session != "":
+		p.v.broken(turns, a.r, fmt.Sprintf("one switch for a choice, which is that of record %d", was.r.N), "AC-017")
+		p.astray = true
+	}
+}
+
+// chooses judges which agent a switch names.
+func (p *page) chooses(a *asking) {
+	if p.astray {
+		return
+	}
+	fresh := !p.asked[a.agent]
+	switch {
+	case !p.listed:
+		if p.streams > 1 && !p.blind {
+			p.v.broken(lists, a.r, "no switch before the list of the new connection", "AC-109")
+		}
+		return
+	case p.refreshed != nil && p.offered[a.agent] && !p.refreshed[a.agent]:
+		p.v.kept(lists, a.r, "AC-072", "AC-085", "AC-086", "AC-118")
+	case p.refreshed != nil && p.refreshed[a.agent] && !p.offered[a.agent] && fresh && !p.blind:
+		p.v.broken(lists, a.r, "one of the agents that the error has listed", "AC-072", "AC-085", "AC-086", "AC-118")
+	}
+	p.stores(a, fresh)
+	p.remembers(a)
+	if p.switching != nil || p.current.any || len(p.current.ids) == 0 {
+		return
+	}
+	if p.current.only(a.agent) {
+		p.v.broken(turns, a.r, fmt.Sprintf("no switch to %q, which is the current agent", a.agent), "AC-052")
+		p.astray = true
+	} else if !p.current.ids[a.agent] {
+		p.v.kept(turns, a.r, "AC-052")
+	}
+}
+
+// stores judges whether a page offers what the latest list has.
+func (p *page) stores(a *asking, fresh bool) {
+	switch {
+	case p.blind:
+	case p.offered[a.agent] && !p.before[a.agent] && !p.replaced[a.agent]:
+		p.v.kept(lists, a.r, "AC-010", "AC-021", "AC-023")
+	case p.arrived != nil && !p.arrived[a.agent] && p.replaced[a.agent] && fresh && !p.current.ids[a.agent]:
+		p.v.broken(lists, a.r, "one of the agents of the latest list", "AC-010", "AC-021", "AC-023")
+	}
+}
+
+// remembers judges whether a page has kept agents of an earlier stream.
+func (p *page) remembers(a *asking) {
+	if p.streams == 1 {
+		return
+	}
+	p.v.kept(lists, a.r, "AC-109")
+	lost := false
+	for id := range p.before {
+		lost = lost || !p.told[id]
+	}
+	switch {
+	case !lost || p.blind:
+	case p.told[a.agent]:
+		p.v.kept(lists, a.r, "AC-106")
+		if p.offered[a.agent] && !p.before[a.agent] {
+			p.v.kept(lists, a.r, "AC-111")
+		}
+	case p.before[a.agent] && !p.asked[a.agent] && a.session == p.named:
+		clauses := []string{"AC-106"}
+		if p.arrived != nil { // so the new list did not remove it
+			clauses = append(clauses, "AC-111")
+		}
+		p.v.broken(lists, a.r, fmt.Sprintf("an agent of the new connection, and not %q of an earlier one", a.agent),
+			clauses...)
+	}
+}
+
+// member returns a member of a message; nil if it is null or absent.
+func member(r *transcript.Record, name string) any {
+	if r.Event == nil {
+		return nil
+	}
+	data, _ := r.Event.Data.(map[string]any)
+	return data[name]
+}
+
+func text(r *transcript.Record, name string) string {
+	s, _ := member(r, name).(string)
+	return s
+}
