@@ -368,6 +368,7 @@ func (x *Faults) carry(i int, to *direction, m gate.Message, d *gate.Decision) b
 			}
 			to.slow = r
 		}
+		d.Cut = r.do == "cut" || r.do == "half-close"
 		x.written(i, how, d)
 		return true
 	}

@@ -331,7 +331,9 @@ func (c *conn) emit(to Side, o *outlet, m Message, d Decision, p pass) error {
 	case d.Drop:
 		return p(o, false)
 	case d.With == nil:
-		c.told(to, m)
+		if !d.Cut {
+			c.told(to, m)
+		}
 		return p(o, true)
 	}
 	for _, w := range d.With {
@@ -344,7 +346,9 @@ func (c *conn) emit(to Side, o *outlet, m Message, d Decision, p pass) error {
 			}
 			continue
 		}
-		c.told(to, w)
+		if !d.Cut {
+			c.told(to, w)
+		}
 		if err := c.pieces(o, d.Wire(o.encode(w))); err != nil || o.shut {
 			return err
 		}

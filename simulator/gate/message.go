@@ -80,6 +80,9 @@ type Decision struct {
 	// chunk of its own where the stream is chunked. It must not keep or change its argument. Records do not show it.
 	Wire func(raw []byte) iter.Seq[Piece]
 
+	// Cut says that Wire does not write the whole message: it is not recorded as sent.
+	Cut bool
+
 	// Fin ends the stream or socket after that towards both sides by a FIN, without a close frame or the last chunk.
 	Fin bool
 
