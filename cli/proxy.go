@@ -36,7 +36,7 @@ type proxyOptions struct {
 	insecure, open       bool
 	strict, verbose      bool
 	noColor              bool
-	recording            string
+	recording, faults    string
 	command              []string
 }
 
@@ -104,6 +104,7 @@ func (o *proxyOptions) declare(c *cobra.Command) {
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
 	f.StringVar(&o.recording, "record", "", "write what passes to `FILE` as a recording, message by message")
+	f.StringVar(&o.faults, "faults", "", "let the faults of `FILE` happen to what passes; clients are not judged then")
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
@@ -118,7 +119,11 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	if err := prepareOut(o.out); err != nil {
+	bad, err := o.misbehave(&opts)
+	if err == nil {
+		err = prepareOut(o.out)
+	}
+	if err != nil {
 		return err
 	}
 	if len(o.command) > 0 { // stdout belongs to the command
@@ -132,10 +137,7 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	o.announce(opts, collect, s)
 	live := newLiveView(s, len(opts.Roles) > 1)
 	opts.Found, opts.Event = live.found, live.event
-	opts.Ended = func(e proxy.Ended) {
-		collect.Add(runner.Observed{Role: e.Role.Name, Conn: e.Conn, T: e.T, Judged: e.Judged, Failures: e.Failures,
-			Whole: e.Whole, Partly: e.Partly, Duration: e.Duration, Redact: e.Redact})
-	}
+	opts.Ended = func(e proxy.Ended) { collect.Add(seen(e)) }
 	if o.for_ > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, o.for_)
@@ -154,6 +156,7 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		return err
 	}
 	res := collect.Results()
+	bad.tell(res, s.Err)
 	if err != nil {
 		fmt.Fprintf(s.Err, "%s: %v\n", program, err)
 		res.Exit = verdict.ExitHarness
@@ -162,6 +165,24 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		res.Exit = code
 	}
 	return o.report(asked, res, s)
+}
+
+// misbehave has the faults of --faults happen to what passes; nil if there are none.
+func (o proxyOptions) misbehave(opts *proxy.Options) (*faults, error) {
+	if o.faults == "" {
+		return nil, nil
+	}
+	f, err := readFaults(o.faults, o.protocol)
+	if err == nil {
+		opts.Handle = f.x.Handle
+	}
+	return f, err
+}
+
+// seen is traffic that has ended, for the results.
+func seen(e proxy.Ended) runner.Observed {
+	return runner.Observed{Role: e.Role.Name, Conn: e.Conn, T: e.T, Judged: e.Judged, Failures: e.Failures,
+		Whole: e.Whole, Partly: e.Partly, Duration: e.Duration, Redact: e.Redact}
 }
 
 // report writes the reports. The exit code of results.json is one that a run can have.
@@ -233,6 +254,12 @@ func (o *proxyOptions) options() (proxy.Options, *runner.Passive, error) {
 	if out.Roles, err = proxy.RolesOf(p, o.roles); err != nil {
 		return none, nil, usagef("--role: %v", err)
 	}
+	if o.faults != "" { // what clients get is not what the server has sent
+		out.Roles = slices.DeleteFunc(out.Roles, func(r proxy.Role) bool { return r.Side == proxy.Client })
+		if len(out.Roles) == 0 {
+			return none, nil, usagef("--faults: clients are not judged then (name the --role of a server, or leave it out)")
+		}
+	}
 	var names []string
 	for _, r := range out.Roles {
 		names = append(names, r.Name)
@@ -295,7 +322,7 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 		return usagef("--: %s is not spoken on stdin and stdout (give --to URL)", o.protocol)
 	case len(o.command) > 0:
 		for _, f := range []struct{ name, value string }{{"--cert", o.cert}, {"--key", o.key}, {"--ca", o.ca},
-			{"--token", o.token}} {
+			{"--token", o.token}, {"--faults", o.faults}} {
 			if f.value != "" {
 				return usagef("%s: before a command nobody listens (leave it out)", f.name)
 			}

@@ -16,6 +16,7 @@ import (
 	"parley/driver/browser"
 	"parley/reports"
 	"parley/runner"
+	"parley/target"
 	"parley/verdict"
 )
 
@@ -24,6 +25,7 @@ type runOptions struct {
 	protocols, drivers, roles []string
 	target, tags, baseline    string
 	features                  []string
+	faults                    string
 	out, format               string
 	strict, allowIncomplete   bool
 	verbose, noColor          bool
@@ -122,6 +124,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.features, "features", nil,
 		"run the scenarios of `FILE|DIR` in place of the suite's; with --features suite, beside them; may be repeated; "+
 			"such a run never certifies")
+	f.StringVar(&o.faults, "faults", "",
+		"let the faults of `FILE` happen between the harness and the target; such a run never certifies")
 	f.StringVar(&o.tags, "tags", "",
 		"run only scenarios whose tags match `EXPR`, such as '@AS-042 and not @exclusive'; makes the run incomplete")
 	f.BoolVar(&o.strict, "strict", false,
@@ -232,9 +236,42 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 			Seed: o.seed, Explore: o.explore, CutPoints: o.cutPoints,
 			Baseline: baselines[sub.profile.Protocol], Out: o.out, Again: o.again(sub.profile.Protocol)})
 	}
+	if err := o.misbehave(runs); err != nil {
+		return nil, nil, err
+	}
 	runs, left, err = leaveOut(runs, named, func(r runner.Options) error { return missingBrowser(r.Profile) },
 		func(r runner.Options) string { return r.Profile.Protocol })
 	return runs, append(left, pages...), err
+}
+
+// misbehave puts the faults of --faults before the targets.
+func (o runOptions) misbehave(runs []runner.Options) error {
+	if o.faults == "" {
+		return nil
+	}
+	for i := range runs {
+		r := &runs[i]
+		p := r.Profile
+		for _, d := range r.Drivers {
+			if d == target.Stdio || d == browser.Name {
+				return usagef("--faults: %s is not reached over a socket of the harness by the driver %s "+
+					"(choose another --driver or --protocol)", p.Protocol, d)
+			}
+		}
+		if p.Dials() {
+			return usagef("--faults: the %s of %s connects to the harness (choose another --role or --protocol)", p.Role,
+				p.Protocol)
+		}
+		f, err := readFaults(o.faults, p.Protocol)
+		if err != nil {
+			return err
+		}
+		if r.Launcher == nil {
+			r.Launcher = target.NewLauncher(p)
+		}
+		r.Launcher, r.Faults = faultyLauncher{r.Launcher, f.x.Handle}, f.told
+	}
+	return nil
 }
 
 // withoutPages leaves out pages if other drivers but no protocol were asked for, and says so: pages run only in a
@@ -293,6 +330,9 @@ func (o runOptions) again(protocol string) string {
 	}
 	for _, name := range o.features {
 		words = append(words, "--features", shellWord(name))
+	}
+	if o.faults != "" {
+		words = append(words, "--faults", shellWord(o.faults))
 	}
 	if o.strict {
 		words = append(words, "--strict")

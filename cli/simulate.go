@@ -12,14 +12,17 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/input"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/simulator/console"
+	"parley/simulator/fault"
 	"parley/verdict"
 )
 
@@ -27,6 +30,7 @@ import (
 type simulateOptions struct {
 	serveOptions
 	protocol, target string
+	faults           string
 	play             console.PlayOptions
 	open             bool
 }
@@ -79,6 +83,7 @@ Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the p
 	f.StringVar(&o.play.Connect, "connect", "", "`URL` of your program, for a party that connects to it")
 	f.StringVar(&o.play.To, "to", "",
 		"`URL` of your own server, which answers in place of the bundled one; ask then holds both directions")
+	f.StringVar(&o.faults, "faults", "", "`FILE` of faults of what passes between your program and the party")
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`ADDR` of the page and the API")
 	f.StringVar(&o.token, "token", "", "`TOKEN` that every request needs")
 	f.StringVar(&o.cert, "tls-cert", "", "serve https: PEM `FILE` of the certificate")
@@ -136,7 +141,7 @@ func (o *simulateOptions) vet() (*tls.Certificate, error) {
 	if o.play.As == "" {
 		for _, f := range []struct{ name, value string }{{"--mind", o.play.Mind}, {"--mutant", o.play.Mutant},
 			{"--script", o.play.Script}, {"--listen", o.play.Listen}, {"--connect", o.play.Connect},
-			{"--to", o.play.To}} {
+			{"--to", o.play.To}, {"--faults", o.faults}} {
 			if f.value != "" {
 				return nil, usagef("%s: of which party? (name it by --as)", f.name)
 			}
@@ -144,6 +149,16 @@ func (o *simulateOptions) vet() (*tls.Certificate, error) {
 	}
 	if err := knownProtocols(given(o.protocol)); err != nil {
 		return nil, err
+	}
+	if o.faults != "" {
+		text, err := input.Read(o.faults, maxFaults)
+		if err != nil {
+			return nil, usagef("--faults: %v", err)
+		}
+		if _, err := fault.Parse(filepath.ToSlash(o.faults), text); err != nil {
+			return nil, usagef("%v", err)
+		}
+		o.play.Faults = string(text)
 	}
 	if host, _, err := net.SplitHostPort(o.play.Listen); o.play.Listen != "" {
 		switch {

@@ -13,6 +13,7 @@ import (
 	"parley/reference-server/launch"
 	"parley/simulator/console"
 	"parley/simulator/counterpart"
+	"parley/simulator/fault"
 	"parley/simulator/schemas"
 	scripting "parley/simulator/script"
 	"parley/simulator/scripts"
@@ -34,6 +35,13 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		if c.Script = s; c.Mind == "" {
 			c.Mind = counterpart.Script
 		}
+	}
+	if o.Faults != "" {
+		set, err := fault.Parse("faults", []byte(o.Faults))
+		if err != nil {
+			return nil, &console.Error{Status: 400, Text: err.Error()}
+		}
+		c.Faults = fault.New(set, target.TypeOf).Handle
 	}
 	client, err := bundledParty(target, &c)
 	if err != nil {

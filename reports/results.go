@@ -46,7 +46,9 @@ type Run struct {
 	Scenarios []Scenario      `json:"scenarios"`
 	// differences between drivers, interop notes, security observations
 	Notes []Note `json:"notes,omitempty"`
-	Cuts  []Cuts `json:"cuts,omitempty"` // with --cut-points: one for each course, driver and way of cutting
+	// what was made to go wrong between the client and the server: such results never certify
+	Faults []Fault `json:"faults,omitempty"`
+	Cuts   []Cuts  `json:"cuts,omitempty"` // with --cut-points: one for each course, driver and way of cutting
 	// why the target could not be started or reached, or what is there instead
 	Environment  string        `json:"environment,omitempty"`
 	TargetStderr string        `json:"target_stderr,omitempty"` // the end of the stderr of a target that was started
@@ -180,7 +182,8 @@ type Evidence struct {
 
 // Note is a remark that fails no clause.
 type Note struct {
-	Kind     string `json:"kind"` // "driver-difference", "interop", "target", "harness", "security", "explored", "cut"
+	// "driver-difference", "interop", "target", "harness", "security", "explored", "cut", "fault"
+	Kind     string `json:"kind"`
 	Text     string `json:"text"`
 	Scenario string `json:"scenario,omitempty"`
 }

@@ -222,6 +222,12 @@ func (r *run) report(ctx context.Context) *reports.Results {
 			"; failures of scenarios that ran at that moment may be each other's: run it again with --concurrency 1, or let " +
 			"a profile start it"})
 	}
+	if r.o.Faults != nil {
+		one.Faults = r.o.Faults()
+		for _, f := range one.Faults {
+			one.Notes = append(one.Notes, reports.Note{Kind: "fault", Text: f.Text()})
+		}
+	}
 	one.Notes = append(one.Notes, r.differences()...)
 	one.Clauses = r.clauses(one.Scenarios)
 	one.Baseline = r.applyBaseline(one.Clauses)
@@ -254,6 +260,9 @@ func (r *run) filtered() string {
 	}
 	if len(r.o.Own) > 0 {
 		why = append(why, r.ownNames())
+	}
+	if r.o.Faults != nil {
+		why = append(why, "the suite with faults of its client")
 	}
 	if !r.certified() {
 		why = append(why, fmt.Sprintf("drivers %s: %s is judged over %s; the others never certify it",

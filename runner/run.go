@@ -56,9 +56,10 @@ type Options struct {
 	Shrinking       time.Duration // also bounds the search for a shorter failing sequence; 0: 15 s
 	Baseline        *verdict.Baseline
 
-	FS     fs.FS        // features; nil: the embedded ones
-	Own    []OwnFeature // the user's; such a run never certifies
-	Beside bool         // with Own: run the suite's scenarios too, not only its preflight
+	FS     fs.FS                  // features; nil: the embedded ones
+	Own    []OwnFeature           // the user's; such a run never certifies
+	Faults func() []reports.Fault // what goes wrong between the harness and the target, so far; such a run never certifies
+	Beside bool                   // with Own: run the suite's scenarios too, not only its preflight
 	// called before each scenario, concurrently; true skips it, since nothing depends on it any more; may be nil
 	Enough   func(Planned) bool
 	Out      string   // folder for transcripts and other evidence; "" keeps none

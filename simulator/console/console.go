@@ -74,6 +74,7 @@ type PlayOptions struct {
 	Script   string // name of a ready script, or the text of one
 	Listen   string // address of a party that is a server; "": a free port of the loopback interface
 	Connect  string // base URL of the program, for a party that is a client
+	Faults   string // text of a file of faults, for what passes between the program and the party; "": none
 	To       string // base URL of somebody's server that answers in place of the bundled one; "": none
 }
 

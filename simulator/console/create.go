@@ -29,6 +29,7 @@ type creation struct {
 	Script  string `json:"script"`
 	Listen  string `json:"listen"`
 	Connect string `json:"connect"`
+	Faults  string `json:"faults"`
 	To      string `json:"to"`
 
 	uploaded // of a replay
@@ -47,7 +48,8 @@ func (c *Console) OpenTest(ctx context.Context, o TestOptions) (Session, error) 
 // OpenPlay begins to play a party, as POST /sessions does.
 func (c *Console) OpenPlay(ctx context.Context, o PlayOptions) (Session, error) {
 	s, err := c.open(ctx, creation{Kind: kindPlay, Protocol: o.Protocol, As: o.As, Mind: o.Mind, Mutant: o.Mutant,
-		Script: o.Script, Listen: o.Listen, Connect: o.Connect, To: o.To})
+		Script: o.Script, Listen: o.Listen, Connect: o.Connect, To: o.To,
+		Faults: o.Faults})
 	if err != nil {
 		return Session{}, err
 	}
@@ -162,7 +164,8 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 			" is no loopback address such as 127.0.0.1:9000 (a console with a token and TLS may listen elsewhere)")
 	}
 	s.player, err = c.o.Play(s.ctx, PlayOptions{Protocol: q.Protocol, As: q.As, Mind: q.Mind, Mutant: q.Mutant,
-		Script: q.Script, Listen: q.Listen, Connect: q.Connect, To: q.To})
+		Script: q.Script, Listen: q.Listen, Connect: q.Connect, To: q.To,
+		Faults: q.Faults})
 	if err != nil {
 		return err
 	}

@@ -79,20 +79,25 @@ type Options struct {
 	Script *script.Script // for the mind Script; may be set later
 	Mutant string         // for the mind Mutant: id of the fault; may be set later
 
+	// Faults, if not nil, decides on what passes between the program and the party, whatever the mind. What the
+	// transcript has is what the party gets and sends.
+	Faults gate.Handler
+
 	HoldFor  time.Duration // a message that nobody has decided on is sent on after this time; default HoldFor
 	Redactor *transcript.Redactor
 }
 
 // Play is a party that is being played. It is safe for concurrent use.
 type Play struct {
-	o    Options
-	t    *transcript.Transcript
-	gate *gate.Gate
-	base string          // base URL of a program that is a server
-	path string          // what the URL of that program has beyond its base
-	ctx  context.Context // ends with the play
-	end  context.CancelFunc
-	work sync.WaitGroup // of scripts
+	o     Options
+	t     *transcript.Transcript
+	gate  *gate.Gate
+	front *gate.Gate      // with Options.Faults: between the program and the gate; nil: none
+	base  string          // base URL of a program that is a server
+	path  string          // what the URL of that program has beyond its base
+	ctx   context.Context // ends with the play
+	end   context.CancelFunc
+	work  sync.WaitGroup // of scripts
 
 	relaunch sync.Mutex // held while the bundled target is replaced
 
@@ -131,7 +136,7 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 	if o.Connect != "" {
 		g.Addr, g.Program = "", gate.Server
 	}
-	if p.gate, err = gate.New(g); err != nil {
+	if err := p.openGates(g); err != nil {
 		p.end()
 		_ = records.Close()
 		return nil, err
@@ -146,6 +151,36 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 	}
 	context.AfterFunc(p.ctx, p.Close)
 	return p, nil
+}
+
+// openGates opens the gate and, with faults, another one on the program's side of it.
+func (p *Play) openGates(g gate.Options) (err error) {
+	if p.o.Faults == nil {
+		p.gate, err = gate.New(g)
+		return err
+	}
+	front := gate.Options{Handle: p.o.Faults}
+	if p.o.Connect != "" {
+		base := p.base
+		front.Upstream = func() string { return base }
+		if p.front, err = gate.New(front); err != nil {
+			return err
+		}
+		p.base = p.front.URL()
+		if p.gate, err = gate.New(g); err != nil {
+			p.front.Close()
+		}
+		return err
+	}
+	front.Addr, g.Addr = g.Addr, ""
+	if p.gate, err = gate.New(g); err != nil {
+		return err
+	}
+	front.Upstream = p.gate.URL
+	if p.front, err = gate.New(front); err != nil {
+		p.gate.Close()
+	}
+	return err
 }
 
 // complete checks the options and fills in their defaults.
@@ -250,6 +285,9 @@ func (p *Play) URL() string {
 	if p.o.Connect != "" {
 		return p.o.Connect
 	}
+	if p.front != nil {
+		return p.front.URL()
+	}
 	return p.gate.URL()
 }
 
@@ -283,6 +321,9 @@ func (p *Play) Close() {
 	p.end()
 	p.release()
 	p.gate.Close()
+	if p.front != nil {
+		p.front.Close()
+	}
 	p.work.Wait()
 	if peer.Stop != nil {
 		peer.Stop()

@@ -232,7 +232,10 @@ func (c *conn) end(how driver.CloseMode) {
 }
 
 // endWith begins to end the connection towards both sides, with the status and reason of a message.
-func (c *conn) endWith(m Message) {
+func (c *conn) endWith(m Message) { c.endBy(func(o *outlet) { c.bye(o, m) }) }
+
+// endBy begins to end the connection towards both sides; bye is called with the turn of each.
+func (c *conn) endBy(bye func(*outlet)) {
 	c.markEnding()
 	c.mu.Lock()
 	out := c.out
@@ -246,7 +249,7 @@ func (c *conn) endWith(m Message) {
 		}
 		if !o.shut {
 			o.shut = true
-			c.bye(o, m)
+			bye(o)
 		}
 		o.unlock()
 	}
@@ -308,6 +311,9 @@ func (c *conn) apply(to Side, m Message, d Decision, p pass) bool {
 			c.endWith(w)
 		}
 	}
+	if d.Fin {
+		c.endBy(func(o *outlet) { o.e.closeWrite() })
+	}
 	if d.End != nil {
 		c.end(*d.End)
 	}
@@ -325,14 +331,25 @@ func (c *conn) emit(to Side, o *outlet, m Message, d Decision, p pass) error {
 	case d.Drop:
 		return p(o, false)
 	case d.With == nil:
-		c.told(to, m)
+		if !d.Cut {
+			c.told(to, m)
+		}
 		return p(o, true)
 	}
 	for _, w := range d.With {
 		if w.Kind == transcript.Closed {
 			break
 		}
-		if err := c.write(to, o, w); err != nil {
+		if d.Wire == nil {
+			if err := c.write(to, o, w); err != nil {
+				return err
+			}
+			continue
+		}
+		if !d.Cut {
+			c.told(to, w)
+		}
+		if err := c.pieces(o, d.Wire(o.encode(w))); err != nil || o.shut {
 			return err
 		}
 	}

@@ -149,12 +149,19 @@ func (d *direction) decide() error {
 		dec = d.s.g.o.Handle(d.s.l.ctx, m)
 	}
 	ok := d.s.apply(d.from.other(), m, dec, func(o *outlet, whole bool) error {
+		var raw []byte
 		for _, p := range parts {
-			if whole || p.control {
+			switch {
+			case whole && dec.Wire != nil && !p.control:
+				raw = append(raw, p.raw...)
+			case whole || p.control:
 				if _, err := o.e.Write(p.raw); err != nil {
 					return err
 				}
 			}
+		}
+		if raw != nil {
+			return d.s.pieces(o, dec.Wire(raw))
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"iter"
 	"net/http"
 
 	"parley/driver"
@@ -74,12 +75,24 @@ type Decision struct {
 	// given to the Handler and goes nowhere. Any other status refuses it.
 	Reply *Message
 
+	// Wire, if not nil, makes the writes of an event or WebSocket message, and of each one in With, from its bytes as they
+	// would go: an SSE block without chunks, or frames with their headers and masks. Each Piece is written by itself, in a
+	// chunk of its own where the stream is chunked. It must not keep or change its argument. Records do not show it.
+	Wire func(raw []byte) iter.Seq[Piece]
+
+	// Cut says that Wire does not write the whole message: it is not recorded as sent.
+	Cut bool
+
+	// Fin ends the stream or socket after that towards both sides by a FIN, without a close frame or the last chunk.
+	Fin bool
+
 	// End ends the connection after that towards both sides.
 	End *driver.CloseMode
 }
 
 // Handler decides what becomes of a message. It is called in order for each direction of a connection, concurrently for
 // directions and connections, and may block: what follows in that direction waits, and nothing else does. ctx ends when
-// the connection does. It must not call Gate.Close, Reset or End, which wait for it. Nor may
+// the network connection of the client does, and is the same for all that passes on it, which is one request, stream or
+// socket at a time. It must not call Gate.Close, Reset or End, which wait for it. Nor may
 // it call Gate.Send for the connection whose Open it decides on: that waits until the connection is open.
 type Handler func(ctx context.Context, m Message) Decision

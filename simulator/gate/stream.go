@@ -360,11 +360,14 @@ func (s *stream) decide() error {
 	if !s.isEnding() {
 		d = s.g.o.Handle(s.l.ctx, m)
 	}
-	s.lost = d.Drop || d.With != nil
+	s.lost = d.Drop || d.With != nil || d.Wire != nil
 	unit := s.unit
 	if !s.apply(Client, m, d, func(o *outlet, whole bool) error {
 		if !whole {
 			return nil
+		}
+		if d.Wire != nil {
+			return s.pieces(o, d.Wire(unit))
 		}
 		return o.write(unit)
 	}) {

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+
+	"parley/internal/input"
+	"parley/reports"
+	"parley/simulator/fault"
+	"parley/simulator/gate"
+	"parley/target"
+)
+
+// maxFaults bounds a file of faults.
+const maxFaults = 1 << 20
+
+// faults are those of a file, which have met some messages.
+type faults struct {
+	file string
+	x    *fault.Faults
+}
+
+// readFaults reads the file of --faults for a protocol.
+func readFaults(file, protocol string) (*faults, error) {
+	text, err := input.Read(file, maxFaults)
+	if err != nil {
+		return nil, usagef("--faults: %v", err)
+	}
+	set, err := fault.Parse(filepath.ToSlash(file), text)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return &faults{filepath.ToSlash(file), fault.New(set, typesOf(protocol))}, nil
+}
+
+// typesOf returns what tells the types of a protocol's messages; nil if nothing does.
+func typesOf(protocol string) func([]byte) string {
+	if t := bundle.Find(protocol); t != nil {
+		return t.TypeOf
+	}
+	return nil
+}
+
+// told says what became of the faults.
+func (f *faults) told() []reports.Fault {
+	out := []reports.Fault{}
+	for _, one := range f.x.Fired() {
+		out = append(out, reports.Fault{File: f.file, Line: one.Line, Name: one.Name, Met: one.Met, Fired: one.Fired})
+	}
+	return out
+}
+
+// tell says it in lines and in results; f may be nil.
+func (f *faults) tell(res *reports.Results, w io.Writer) {
+	if f == nil {
+		return
+	}
+	told := f.told()
+	for _, one := range told {
+		fmt.Fprintln(w, one.Text())
+	}
+	for i := range res.Runs {
+		res.Runs[i].Faults = told
+	}
+}
+
+// faultyLauncher launches targets behind gates with faults.
+type faultyLauncher struct {
+	target.Launcher
+	handle gate.Handler
+}
+
+// Launch implements target.Launcher.
+func (l faultyLauncher) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	in, err := l.Launcher.Launch(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	g, err := gate.New(gate.Options{Upstream: in.BaseURL, Handle: l.handle, MaxLinks: 1024})
+	if err != nil {
+		_ = in.Stop(ctx)
+		return nil, err
+	}
+	return &misled{Running: in, gate: g}, nil
+}
+
+// misled is a target behind a gate. It also offers the optional target interfaces.
+type misled struct {
+	target.Running
+	gate *gate.Gate
+	once sync.Once
+}
+
+// BaseURL implements target.Running.
+func (f *misled) BaseURL() string { return f.gate.URL() }
+
+// Stop implements target.Running.
+func (f *misled) Stop(ctx context.Context) error {
+	err := f.Running.Stop(ctx)
+	f.once.Do(f.gate.Close)
+	return err
+}
+
+// Exited implements target.Exiter.
+func (f *misled) Exited() <-chan struct{} {
+	if e, ok := f.Running.(target.Exiter); ok {
+		return e.Exited()
+	}
+	return nil
+}
+
+// ExitErr implements target.Exiter.
+func (f *misled) ExitErr() error {
+	if e, ok := f.Running.(target.Exiter); ok {
+		return e.ExitErr()
+	}
+	return nil
+}
+
+// Say implements target.Speaker.
+func (f *misled) Say(ctx context.Context, relaySession, text string) error {
+	if s, ok := f.Running.(target.Speaker); ok {
+		return s.Say(ctx, relaySession, text)
+	}
+	return &target.NotDeclaredError{Key: "hooks.user-says"}
+}
+
+// LogFolder implements target.LogKeeper.
+func (f *misled) LogFolder() (string, error) {
+	if l, ok := f.Running.(target.LogKeeper); ok {
+		return l.LogFolder()
+	}
+	return "", &target.NotDeclaredError{Key: "folder of logs"}
+}

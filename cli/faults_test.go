@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"parley/reports"
+)
+
+// faultFile writes a file of faults: a pong comes as often as wanted.
+func faultFile(t *testing.T, copies int) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "f.yaml")
+	text := fmt.Sprintf("faults:\n  - {name: again, on: pong, from: server, nth: 1, do: {duplicate: %d}}\n"+
+		"  - {on: unheard-of, do: drop}\n", copies)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// pongs sends two pings, and returns how many pongs come until a message is refused.
+func pongs(t *testing.T, client *http.Client, url string) (n int) {
+	t.Helper()
+	c, _, err := websocket.Dial(t.Context(), url+"/chat/ws", &websocket.DialOptions{HTTPClient: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseNow()
+	for _, text := range []string{`{"type":"ping"}`, `{"type":"ping"}`, `{"type":"carrier-pigeon"}`} {
+		if err := c.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		_, text, err := c.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "pong") {
+			_ = c.Close(websocket.StatusNormalClosure, "")
+			return n
+		}
+		n++
+	}
+}
+
+// TestProxyFaults: faults happen to what passes a proxy, and are told of at its end and in results.json.
+func TestProxyFaults(t *testing.T) {
+	out := t.TempDir()
+	at := chatServer(t, "")
+	p := startProxy(t, "--protocol", "session-chat", "--to", at, "--out", out, "--faults", faultFile(t, 2))
+	if n := pongs(t, quickClient(t), p.url()); n != 4 {
+		t.Errorf("%d pongs, want 4", n)
+	}
+	p.stop()
+	if text, _ := p.end(); !strings.Contains(p.errors(), "f.yaml:2: again fired 1 time, of 2 messages that it is for\n") ||
+		!strings.Contains(p.errors(), "f.yaml:3: fault 2 never fired: no message came") {
+		t.Errorf("%s\n%s", text, p.errors())
+	}
+	f, err := os.Open(filepath.Join(out, "results.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	res, err := reports.ReadJSON(f)
+	if err != nil || len(res.Runs) != 1 || len(res.Runs[0].Faults) != 2 || res.Runs[0].Faults[0].Fired != 1 {
+		t.Errorf("%v, %+v", err, res.Runs)
+	}
+	if n := pongs(t, quickClient(t), at); n != 2 {
+		t.Errorf("%d pongs without the proxy, want 2", n)
+	}
+}
+
+// TestProxyFaultsRefused: a command has no gate, and clients are not judged with faults.
+func TestProxyFaultsRefused(t *testing.T) {
+	file := faultFile(t, 1)
+	for _, one := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--protocol", "session-runtime", "--faults", file, "--", "true"}, "--faults: before a command"},
+		{[]string{"--protocol", "session-chat", "--to", "http://127.0.0.1:1", "--faults", "none.yaml"}, "--faults: "},
+	} {
+		p := startProxy(t, append(one.args, "--out", t.TempDir())...)
+		if _, code := p.end(); code != 2 || !strings.Contains(p.errors(), one.want) {
+			t.Errorf("%v: exit %d, %s", one.args, code, p.errors())
+		}
+	}
+}
+
+// TestSimulateFaults: faults happen between a program and a party, whatever its mind; the API takes them too.
+func TestSimulateFaults(t *testing.T) {
+	line, stop := simulating(t, "--protocol", "session-chat", "--as", "server", "--faults", faultFile(t, 2))
+	page, at := line(), line()
+	client := quickClient(t)
+	if n := pongs(t, client, at); n != 4 {
+		t.Errorf("%d pongs, want 4", n)
+	}
+	for copies, want := range map[int]int{0: 2, 1: 3} {
+		text := ""
+		if copies > 0 {
+			text = fmt.Sprintf("faults:\n  - {on: pong, from: server, nth: 1, do: {duplicate: %d}}\n", copies)
+		}
+		var s struct{ URL string }
+		status := asks(t, client, "POST", page+"/api/v1/sessions", "", map[string]string{"kind": "play",
+			"protocol": "session-chat", "as": "server", "faults": text}, &s)
+		if status != http.StatusCreated {
+			t.Fatalf("status %d", status)
+		}
+		if n := pongs(t, client, s.URL); n != want {
+			t.Errorf("%d pongs by the API, want %d", n, want)
+		}
+	}
+	var refused struct{ Error string }
+	status := asks(t, client, "POST", page+"/api/v1/sessions", "", map[string]string{"kind": "play",
+		"protocol": "session-chat", "as": "server", "faults": "faults: 1"}, &refused)
+	if status != http.StatusBadRequest || !strings.Contains(refused.Error, "faults:1:9: faults is a list") {
+		t.Errorf("%d %s", status, refused.Error)
+	}
+	stop()
+}

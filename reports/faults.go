@@ -1,0 +1,29 @@
+package reports
+
+import (
+	"fmt"
+
+	"parley/internal/words"
+)
+
+// Fault says what became of a fault of a file of faults.
+type Fault struct {
+	File  string `json:"file"`
+	Line  int    `json:"line"`
+	Name  string `json:"name"`
+	Met   int    `json:"met"`   // messages that it is for
+	Fired int    `json:"fired"` // messages that it has changed, kept back or ended
+}
+
+// Text says it in a line.
+func (f Fault) Text() string {
+	head := fmt.Sprintf("%s:%d: %s ", f.File, f.Line, f.Name)
+	met := words.Counted(f.Met, "message")
+	switch {
+	case f.Fired > 0:
+		return head + fmt.Sprintf("fired %s, of %s that it is for", words.Counted(f.Fired, "time"), met)
+	case f.Met > 0:
+		return head + "never fired, though " + met + " came that it is for"
+	}
+	return head + "never fired: no message came that it is for"
+}

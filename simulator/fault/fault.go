@@ -1,0 +1,114 @@
+// Package fault reads files of faults, and carries them out at a gate: which message of which connection is delayed,
+// lost, doubled, changed, cut off or sent in pieces. It knows no protocol. Nothing happens by chance: a fault is
+// addressed to messages and counts them, and what is drawn depends on the seed of the file, the fault, the connection
+// and the number of the message alone. The reference for users is docs/faults.md.
+package fault
+
+import (
+	_ "embed"
+	"slices"
+	"time"
+
+	"parley/simulator/gate"
+	"parley/simulator/script"
+)
+
+// Bounds of a file of faults.
+const (
+	MaxRules = 1000             // faults of it
+	MaxDelay = 10 * time.Minute // of one message
+)
+
+// Set is a checked file of faults. It does not change.
+type Set struct {
+	seed  uint64
+	rules []rule
+}
+
+// rule is one fault.
+type rule struct {
+	name string
+	line int
+
+	match             script.Match
+	connection        string
+	from              []gate.Side
+	nth, every, since int // 0: not asked
+	chance            float64
+
+	do     string
+	n      int           // the number that do has
+	delay  time.Duration // of delay
+	change change        // of corrupt
+	text   string        // of content-type
+}
+
+// due reports whether the n-th message that a fault is for may have it.
+func (r *rule) due(n int) bool {
+	switch {
+	case r.nth > 0:
+		return n == r.nth
+	case n < r.since:
+		return false
+	case r.every > 0:
+		return (n-max(r.since, 1)+1)%r.every == 0
+	}
+	return true
+}
+
+// Fired says what became of a fault.
+type Fired struct {
+	Name  string `json:"name"`
+	Line  int    `json:"line"`  // where it stands in the file
+	Met   int    `json:"met"`   // messages that its on, connection and from mean
+	Fired int    `json:"fired"` // messages that it has changed, kept back or followed by an end
+}
+
+// kind describes what a fault can do.
+type kind struct {
+	value       value
+	least, most int
+	places      string // what it is for: m messages, r requests and their answers, o opens
+}
+
+// value is what stands behind the name of a kind.
+type value int
+
+const (
+	nothing value = iota
+	number
+	duration
+	member
+	words
+)
+
+// maxPad bounds a huge frame.
+const maxPad = 64 << 20
+
+// kinds are what a fault can do.
+var kinds = map[string]kind{
+	"drop": {places: "mro"}, "delay": {value: duration, places: "mro"}, "reset": {places: "mr"},
+	"corrupt": {value: member, places: "mr"}, "truncate": {number, 0, maxPad, "mr"}, "bom": {places: "mr"},
+	"content-type": {value: words, places: "ro"},
+	"silence":      {places: "m"}, "half-close": {places: "m"}, "fin": {places: "m"}, "close": {number, 1, 65535, "m"},
+	"duplicate": {number, 1, 1000, "m"}, "reorder": {number, 1, 1000, "m"}, "burst": {number, 2, 1000, "m"},
+	"cut": {number, 0, maxPad, "m"}, "split": {number, 1, maxPad, "m"}, "dribble": {places: "m"},
+	"slow": {number, 1, 1_000_000_000, "m"}, "cr-only": {places: "m"}, "comments": {number, 1, 1_000_000, "m"},
+	"pad": {number, 1, maxPad, "m"}, "fragments": {number, 2, 100_000, "m"},
+}
+
+// Kinds lists what a fault can do, in the order of the names.
+func Kinds() []string {
+	var out []string
+	for name := range kinds {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Schema returns the JSON Schema of files of faults, for editors: every file that Parse accepts is valid by it.
+func Schema() []byte { return slices.Clone(schema) }
+
+//go:embed faults.schema.json
+var schema []byte

@@ -1,0 +1,393 @@
+package fault
+
+import (
+	"context"
+	"hash/fnv"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"parley/driver"
+	"parley/simulator/gate"
+	"parley/simulator/script"
+	"parley/transcript"
+)
+
+// Bounds of what faults keep and make.
+const (
+	maxHeld   = 64 << 20 // bytes that reorder and burst hold back, over all connections; further messages pass
+	maxCopies = 64 << 20 // bytes of the copies of one message
+)
+
+// Faults carries out a file of faults at one or more gates. It is safe for concurrent use. What it keeps of a
+// connection is forgotten when that ends.
+type Faults struct {
+	set    *Set
+	typeOf func([]byte) string
+
+	mu    sync.Mutex
+	links map[context.Context]*link // by network connection, which has one stream or socket at a time
+	http  []int                     // requests, answers and opens that each fault is for
+	fired []Fired
+	held  int
+}
+
+// link is an open stream or socket.
+type link struct {
+	conn string
+	to   [2]direction // by who sends
+}
+
+// direction is what is kept of a direction.
+type direction struct {
+	met   map[int]int // messages, by the fault that is for them
+	mute  bool
+	slow  *rule
+	late  []late         // by reorder
+	burst []gate.Message // that are held
+	want  int            // of burst; 0: none is gathered
+}
+
+// late is a message that goes after as many others.
+type late struct {
+	m    gate.Message
+	left int
+}
+
+// New returns the faults of a file, which have met nothing. typeOf returns the type of a message in the protocol, ""
+// if it has none: an event is then of the type that its event line says. nil: no message has one.
+func New(s *Set, typeOf func(body []byte) string) *Faults {
+	if typeOf == nil {
+		typeOf = func([]byte) string { return "" }
+	}
+	x := &Faults{set: s, typeOf: typeOf, links: map[context.Context]*link{}, http: make([]int, len(s.rules))}
+	for _, r := range s.rules {
+		x.fired = append(x.fired, Fired{Name: r.name, Line: r.line})
+	}
+	return x
+}
+
+// Fired tells what became of each fault, in the order of the file.
+func (x *Faults) Fired() []Fired {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.fired)
+}
+
+// Handle decides at a gate: it is a gate.Handler.
+func (x *Faults) Handle(ctx context.Context, m gate.Message) gate.Decision {
+	d, delay := x.decide(ctx, m)
+	if delay > 0 {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return d
+}
+
+func (x *Faults) decide(ctx context.Context, m gate.Message) (gate.Decision, time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	in := script.Message{Party: m.Conn, Kind: "message", Method: m.Method, Path: m.Path, Body: m.Body}
+	switch m.Kind {
+	case transcript.Stream, transcript.Frame:
+		return x.message(ctx, in, m)
+	case transcript.Request, transcript.Response:
+		in.Kind = "request"
+	case transcript.Open:
+		in.Kind = "open"
+	default:
+		return gate.Decision{}, 0
+	}
+	return x.exchange(in, m)
+}
+
+// typed returns a message with its type.
+func (x *Faults) typed(in script.Message, m gate.Message) script.Message {
+	if in.Type = x.typeOf(m.Body); in.Type == "" && m.Event != "message" {
+		in.Type = m.Event
+	}
+	return in
+}
+
+// meets reports whether a fault is for a message and due; n counts the messages that it is for.
+func (x *Faults) meets(i int, in script.Message, m gate.Message, count func() int) (due bool, draw *rand.Rand) {
+	r := &x.set.rules[i]
+	if r.connection != "" && r.connection != m.Conn || !slices.Contains(r.from, m.From) || !r.match.Holds(in) {
+		return false, nil
+	}
+	n := count()
+	x.fired[i].Met++
+	if !r.due(n) {
+		return false, nil
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(strconv.Itoa(i) + "\x00" + m.Conn + "\x00" + m.From.String() + "\x00" + strconv.Itoa(n)))
+	draw = rand.New(rand.NewPCG(x.set.seed, h.Sum64()))
+	return r.chance >= 1 || draw.Float64() < r.chance, draw
+}
+
+// exchange decides on a request, an answer or an open.
+func (x *Faults) exchange(in script.Message, m gate.Message) (d gate.Decision, delay time.Duration) {
+	in = x.typed(in, m)
+	in.Party = m.Conn
+	body, header := m.Body, http.Header(nil)
+	changed := false
+	for i := range x.set.rules {
+		due, draw := x.meets(i, in, gate.Message{Conn: m.Conn, From: m.From}, func() int { x.http[i]++; return x.http[i] })
+		if !due {
+			continue
+		}
+		r, ok := &x.set.rules[i], true
+		switch r.do {
+		case "drop":
+			ok = !d.Drop && d.End == nil
+			d.Drop = true
+		case "reset":
+			reset := driver.Reset
+			ok = !d.Drop && d.End == nil
+			d.End = &reset
+		case "delay":
+			delay += r.delay
+		case "content-type":
+			if ok = m.Status != http.StatusSwitchingProtocols && m.Header.Get("Content-Type") != r.text; ok {
+				header, changed = http.Header{"Content-Type": {r.text}}, true
+			}
+		default:
+			if body, ok = edited(r, body, draw); ok {
+				changed = true
+			}
+		}
+		if ok {
+			x.fired[i].Fired++
+		}
+	}
+	if changed && d.End == nil {
+		d.With = []gate.Message{{Header: header, Body: body}}
+	}
+	return d, delay
+}
+
+// edited returns content that a fault has changed; ok is false if it has not.
+func edited(r *rule, body []byte, draw *rand.Rand) (out []byte, ok bool) {
+	switch r.do {
+	case "corrupt":
+		if out, ok = r.change.drawn(draw).apply(body); ok {
+			return out, true
+		}
+	case "truncate":
+		return body[:min(r.n, len(body))], r.n < len(body)
+	case "bom":
+		return append([]byte(byteOrderMark), body...), true
+	}
+	return body, false
+}
+
+// linkOf returns what is kept of a connection. The caller holds x.mu.
+func (x *Faults) linkOf(ctx context.Context, conn string) *link {
+	l := x.links[ctx]
+	if l == nil {
+		context.AfterFunc(ctx, func() {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.forget(x.links[ctx])
+			delete(x.links, ctx)
+		})
+	}
+	if l == nil || l.conn != conn {
+		x.forget(l)
+		l = &link{conn: conn, to: [2]direction{{met: map[int]int{}}, {met: map[int]int{}}}}
+		x.links[ctx] = l
+	}
+	return l
+}
+
+// forget gives back what is held of a connection.
+func (x *Faults) forget(l *link) {
+	if l == nil {
+		return
+	}
+	for i := range l.to {
+		for _, w := range l.to[i].late {
+			x.held -= len(w.m.Body)
+		}
+		for _, m := range l.to[i].burst {
+			x.held -= len(m.Body)
+		}
+	}
+}
+
+// hold reports whether a message may be held back.
+func (x *Faults) hold(m gate.Message) bool {
+	if x.held+len(m.Body) > maxHeld {
+		return false
+	}
+	x.held += len(m.Body)
+	return true
+}
+
+// message decides on an event or WebSocket message.
+func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message) (gate.Decision, time.Duration) {
+	var d gate.Decision
+	var delay time.Duration
+	to := &x.linkOf(ctx, m.Conn).to[m.From]
+	switch {
+	case to.mute:
+		return gate.Decision{Drop: true}, 0
+	case to.want > 0:
+		return x.gather(to, m), 0
+	}
+	in = x.typed(in, m)
+	var fates []int
+	edits := false
+	for i := range x.set.rules {
+		due, draw := x.meets(i, in, m, func() int { to.met[i]++; return to.met[i] })
+		if !due {
+			continue
+		}
+		r, ok := &x.set.rules[i], false
+		switch {
+		case r.do == "delay":
+			delay, ok = delay+r.delay, true
+		case r.do == "bom" && m.Kind == transcript.Stream:
+			fates = append(fates, i)
+		case r.do == "corrupt", r.do == "truncate", r.do == "bom":
+			m.Body, ok = edited(r, m.Body, draw)
+			edits = edits || ok
+		default:
+			fates = append(fates, i)
+		}
+		if ok {
+			x.fired[i].Fired++
+		}
+	}
+	if edits {
+		d.With = []gate.Message{m}
+	}
+	waiting := len(to.late)
+	for _, i := range fates { // the first one that can be carried out
+		if x.carry(i, to, m, &d) {
+			break
+		}
+	}
+	x.overtaken(to, m, waiting, &d)
+	if to.slow != nil && d.Wire == nil && !d.Drop {
+		slow := wire(to.slow, m)
+		d.Wire = func(raw []byte) iter.Seq[gate.Piece] { all, _ := slow(raw); return all }
+	}
+	return d, delay
+}
+
+// gather holds a message of a burst, or lets all go at once.
+func (x *Faults) gather(to *direction, m gate.Message) gate.Decision {
+	fits := x.hold(m)
+	if to.burst = append(to.burst, m); fits && len(to.burst) < to.want {
+		return gate.Decision{Drop: true}
+	}
+	d := gate.Decision{With: to.burst}
+	for i, w := range to.burst {
+		if fits || i < len(to.burst)-1 {
+			x.held -= len(w.Body)
+		}
+	}
+	to.burst, to.want = nil, 0
+	return d
+}
+
+// overtaken lets those messages follow that have been overtaken by enough others; not behind a message that is written
+// in another way, which those would be too.
+func (x *Faults) overtaken(to *direction, m gate.Message, waiting int, d *gate.Decision) {
+	var rest []late
+	for i, w := range to.late {
+		if i < waiting {
+			w.left--
+		}
+		if w.left > 0 || d.Wire != nil {
+			rest = append(rest, w)
+			continue
+		}
+		x.held -= len(w.m.Body)
+		switch {
+		case d.Drop:
+			d.Drop, d.With = false, []gate.Message{w.m}
+		case d.With == nil:
+			d.With = []gate.Message{m, w.m}
+		default:
+			d.With = append(d.With, w.m)
+		}
+	}
+	to.late = rest
+}
+
+// carry carries a fault out, and reports whether it can be. The caller holds x.mu.
+func (x *Faults) carry(i int, to *direction, m gate.Message, d *gate.Decision) bool {
+	r := &x.set.rules[i]
+	switch r.do {
+	case "drop":
+		d.Drop = true
+	case "silence":
+		to.mute, d.Drop = true, true
+	case "duplicate":
+		d.With = []gate.Message{m}
+		for range min(r.n, max(1, maxCopies/max(1, len(m.Body)))) {
+			d.With = append(d.With, m)
+		}
+	case "reorder":
+		if !x.hold(m) {
+			return false
+		}
+		to.late = append(to.late, late{m, r.n})
+		d.Drop = true
+	case "burst":
+		if !x.hold(m) {
+			return false
+		}
+		to.burst, to.want, d.Drop = []gate.Message{m}, r.n, true
+	case "close":
+		d.With = []gate.Message{{Kind: transcript.Closed, Status: r.n}}
+	case "fin":
+		d.Drop, d.Fin = true, true
+	case "reset":
+		reset := driver.Reset
+		d.Drop, d.End = true, &reset
+	default:
+		how := wire(r, m)
+		if how == nil {
+			return false
+		}
+		if r.do == "slow" {
+			if to.slow != nil {
+				return false
+			}
+			to.slow = r
+		}
+		d.Cut = r.do == "cut" || r.do == "half-close"
+		x.written(i, how, d)
+		return true
+	}
+	x.fired[i].Fired++
+	return true
+}
+
+// written has the message written in another way, and counts that once it is.
+func (x *Faults) written(i int, how writes, d *gate.Decision) {
+	var once sync.Once
+	d.Wire = func(raw []byte) iter.Seq[gate.Piece] {
+		all, changed := how(raw)
+		if changed {
+			once.Do(func() {
+				x.mu.Lock()
+				defer x.mu.Unlock()
+				x.fired[i].Fired++
+			})
+		}
+		return all
+	}
+}

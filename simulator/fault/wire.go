@@ -1,0 +1,221 @@
+package fault
+
+import (
+	"bytes"
+	"encoding/binary"
+	"iter"
+	"math"
+	"time"
+
+	"parley/simulator/gate"
+	"parley/transcript"
+)
+
+// pause is between two writes, so that they are not sent as one.
+const pause = 5 * time.Millisecond
+
+// maxDribble is how many bytes of a message go one at a time; the rest goes in one write.
+const maxDribble = 64 << 10
+
+const byteOrderMark = "\xEF\xBB\xBF"
+
+// writes makes the writes of a message; changed says that they are not the usual one.
+type writes func(raw []byte) (all iter.Seq[gate.Piece], changed bool)
+
+// of returns the pieces as a sequence.
+func of(all ...gate.Piece) iter.Seq[gate.Piece] {
+	return func(yield func(gate.Piece) bool) {
+		for _, p := range all {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// wire returns how a fault of the bytes writes a message; nil if it has no meaning on this transport.
+func wire(r *rule, m gate.Message) writes {
+	stream := m.Kind == transcript.Stream
+	switch r.do {
+	case "half-close":
+		return func([]byte) (iter.Seq[gate.Piece], bool) { return of(gate.Piece{Half: true}), true }
+	case "cut":
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
+			return of(gate.Piece{Bytes: raw[:min(r.n, len(raw))], Half: true}), true
+		}
+	case "split":
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
+			if r.n >= len(raw) {
+				return of(gate.Piece{Bytes: raw}), false
+			}
+			return of(gate.Piece{Bytes: raw[:r.n]}, gate.Piece{After: pause, Bytes: raw[r.n:]}), true
+		}
+	case "dribble":
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return dribble(raw), len(raw) > 1 }
+	case "slow":
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return slowly(raw, r.n), true }
+	case "pad":
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return pad(raw, m, r.n) }
+	}
+	if !stream {
+		if r.do == "fragments" {
+			return func([]byte) (iter.Seq[gate.Piece], bool) { return fragments(m, r.n), true }
+		}
+		return nil
+	}
+	switch r.do {
+	case "bom":
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
+			return of(gate.Piece{Bytes: append([]byte(byteOrderMark), raw...)}), true
+		}
+	case "cr-only":
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
+			text := bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\r"))
+			text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r"))
+			return of(gate.Piece{Bytes: text}), !bytes.Equal(text, raw)
+		}
+	case "comments":
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return comments(raw, r.n), true }
+	}
+	return nil
+}
+
+// dribble writes one byte at a time.
+func dribble(raw []byte) iter.Seq[gate.Piece] {
+	return func(yield func(gate.Piece) bool) {
+		n := min(len(raw), maxDribble)
+		for i := range n {
+			if !yield(gate.Piece{Bytes: raw[i : i+1]}) {
+				return
+			}
+		}
+		yield(gate.Piece{Bytes: raw[n:]})
+	}
+}
+
+// slowly writes as many bytes a second as a slow reader takes.
+func slowly(raw []byte, rate int) iter.Seq[gate.Piece] {
+	size := max(1, rate/10)
+	after := time.Duration(float64(time.Second) * float64(size) / float64(rate))
+	return func(yield func(gate.Piece) bool) {
+		for len(raw) > 0 {
+			n := min(size, len(raw))
+			if !yield(gate.Piece{After: after, Bytes: raw[:n]}) {
+				return
+			}
+			raw = raw[n:]
+		}
+	}
+}
+
+// comments writes n comment lines before an event.
+func comments(raw []byte, n int) iter.Seq[gate.Piece] {
+	const line, at = ": flood\n", 1000
+	return func(yield func(gate.Piece) bool) {
+		for left := n; left > 0; left -= at {
+			if !yield(gate.Piece{Bytes: bytes.Repeat([]byte(line), min(left, at))}) {
+				return
+			}
+		}
+		yield(gate.Piece{Bytes: raw})
+	}
+}
+
+// pad writes white space before the content, so that this is size bytes long. It takes no memory for it.
+func pad(raw []byte, m gate.Message, size int) (iter.Seq[gate.Piece], bool) {
+	room := size - len(m.Body)
+	head, rest := []byte(nil), raw
+	if m.Kind == transcript.Stream {
+		at := dataAt(raw)
+		if at < 0 {
+			room = 0
+		} else {
+			head, rest = raw[:at], raw[at:]
+		}
+	} else if room > 0 {
+		head, rest = frameHead(true, opcode(m), size, m.From == gate.Client), m.Body
+	}
+	if room <= 0 {
+		return of(gate.Piece{Bytes: raw}), false
+	}
+	return func(yield func(gate.Piece) bool) {
+		if !yield(gate.Piece{Bytes: head}) {
+			return
+		}
+		spaces := bytes.Repeat([]byte(" "), min(room, 32<<10))
+		for left := room; left > 0; left -= len(spaces) {
+			if !yield(gate.Piece{Bytes: spaces[:min(left, len(spaces))]}) {
+				return
+			}
+		}
+		yield(gate.Piece{Bytes: rest})
+	}, true
+}
+
+// dataAt is where the value of the first data line of a block begins; -1 if there is none.
+func dataAt(raw []byte) int {
+	for at := 0; at < len(raw); {
+		line := raw[at:]
+		if bytes.HasPrefix(line, []byte("data:")) {
+			at += len("data:")
+			if at < len(raw) && raw[at] == ' ' {
+				at++
+			}
+			return at
+		}
+		next := bytes.IndexAny(line, "\r\n")
+		if next < 0 {
+			return -1
+		}
+		at += next + 1
+	}
+	return -1
+}
+
+// fragments writes a message in n frames; where there are more frames than bytes, some are empty.
+func fragments(m gate.Message, n int) iter.Seq[gate.Piece] {
+	return func(yield func(gate.Piece) bool) {
+		for i := range n {
+			part := m.Body[len(m.Body)*i/n : len(m.Body)*(i+1)/n]
+			op := byte(0)
+			if i == 0 {
+				op = opcode(m)
+			}
+			frame := append(frameHead(i == n-1, op, len(part), m.From == gate.Client), part...)
+			if !yield(gate.Piece{Bytes: frame}) {
+				return
+			}
+		}
+	}
+}
+
+func opcode(m gate.Message) byte {
+	if m.Binary {
+		return 2
+	}
+	return 1
+}
+
+// frameHead makes the header of a frame. The mask of a client is zero, which leaves the payload as it is.
+func frameHead(fin bool, op byte, size int, masked bool) []byte {
+	if fin {
+		op |= 0x80
+	}
+	bit := byte(0)
+	if masked {
+		bit = 0x80
+	}
+	b := []byte{op}
+	switch {
+	case size < 126:
+		b = append(b, bit|byte(size))
+	case size <= math.MaxUint16:
+		b = binary.BigEndian.AppendUint16(append(b, bit|126), uint16(size))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, bit|127), uint64(size))
+	}
+	if masked {
+		b = append(b, 0, 0, 0, 0)
+	}
+	return b
+}

@@ -1,0 +1,159 @@
+package script
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Reader reads a YAML document of another language that shares the matching of scripts: with places, and each mistake
+// kept. It is not safe for concurrent use.
+type Reader struct{ p parsing }
+
+// Value is a value of a document with its place. The zero value is one that is not there.
+type Value struct{ n *node }
+
+// Read parses a document of at most MaxText bytes. The root is not there if it is no YAML; Err says why. what names the
+// kind of document in mistakes, such as "file of faults".
+func (r *Reader) Read(text []byte, what string) Value {
+	if len(text) > MaxText {
+		r.p.errs = append(r.p.errs, &Error{Line: 1, Column: 1, Text: "it is longer than 1 MiB (make it shorter)"})
+		return Value{}
+	}
+	root, errs := read(text)
+	for _, e := range errs {
+		e.Text = strings.Replace(e.Text, "a script is", "a "+what+" is", 1)
+		e.Text = strings.Replace(e.Text, "the script is", "the "+what+" is", 1)
+	}
+	if r.p.errs = append(r.p.errs, errs...); len(errs) > 0 {
+		return Value{}
+	}
+	return Value{root}
+}
+
+// Err joins an *Error for each mistake, in the order of their places; nil if there is none. name stands for the file.
+func (r *Reader) Err(name string) error {
+	slices.SortStableFunc(r.p.errs, func(a, b *Error) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	var all []error
+	for _, e := range r.p.errs {
+		e.Name = name
+		all = append(all, e)
+	}
+	return errors.Join(all...)
+}
+
+// Fail notes a mistake at a value that is there.
+func (r *Reader) Fail(v Value, format string, args ...any) { r.p.fail(v.n, format, args...) }
+
+// Keys reports whether v is a map, and notes the keys of it that are not known.
+func (r *Reader) Keys(v Value, what string, known ...string) bool {
+	return r.p.keys(v.n, what, known...)
+}
+
+// List returns the items of a list, and notes if v is none.
+func (r *Reader) List(v Value, what string) (out []Value) {
+	if r.p.is(v.n, list, what) {
+		for _, n := range v.n.list {
+			out = append(out, Value{n})
+		}
+	}
+	return out
+}
+
+// Text returns a text; "" if v is not there.
+func (r *Reader) Text(v Value, what string) string { return r.p.text(v.n, what) }
+
+// Count returns a number from 1 to most, and notes if v is none.
+func (r *Reader) Count(v Value, what string, most int) int { return r.p.count(v.n, what, most) }
+
+// Match reads which messages are meant: the "on" of a script, in which nothing is filled in.
+func (r *Reader) Match(v Value) Match {
+	r.NoHoles(v)
+	return Match{r.p.on(v.n)}
+}
+
+// NoHoles notes texts that would be filled in.
+func (r *Reader) NoHoles(v Value) {
+	if v.n == nil {
+		return
+	}
+	for _, n := range slices.Concat(v.n.list, v.n.vals) {
+		r.NoHoles(Value{n})
+	}
+	if text, _ := v.n.text(); strings.Contains(text, "${") {
+		r.Fail(v, "nothing is filled in here (write the value itself)")
+	}
+}
+
+// There reports whether the value is there.
+func (v Value) There() bool { return v.n != nil }
+
+// At returns the value of a key of a map.
+func (v Value) At(key string) Value {
+	if v.n == nil {
+		return v
+	}
+	return Value{v.n.at(key)}
+}
+
+// Line is where the value stands, from 1.
+func (v Value) Line() int { return v.n.line }
+
+// Keys returns the keys of a map, in their order; nil if the value is none.
+func (v Value) Keys() (out []string) {
+	if v.n == nil {
+		return nil
+	}
+	for _, k := range v.n.keys {
+		name, _ := k.value.(string)
+		out = append(out, name)
+	}
+	return out
+}
+
+// Scalar returns a single value: nil, bool, int64, uint64, float64 or string; nil for a list or map.
+func (v Value) Scalar() any {
+	if v.n == nil {
+		return nil
+	}
+	return v.n.value
+}
+
+// Number returns a number; ok is false if the value is none.
+func (v Value) Number() (n float64, ok bool) {
+	switch n := v.Scalar().(type) {
+	case int64:
+		return float64(n), true
+	case uint64:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}
+
+// JSON returns the value as JSON; holes of templates stay as they are written.
+func (v Value) JSON() ([]byte, error) { return (&filling{}).json(v.n) }
+
+// Match says which messages are meant.
+type Match struct{ on on }
+
+// Holds reports whether m is meant.
+func (w Match) Holds(m Message) bool {
+	f := &filling{message: decode(m.Body), party: m.Party, body: string(m.Body), newID: func() string { return "" }}
+	return (&Engine{}).misses(0, &rule{on: w.on}, m, f) == ""
+}
+
+// Kind is the kind of the messages that are meant: see Message.Kind.
+func (w Match) Kind() string { return w.on.kind }
+
+// HasParty reports whether the name of the party matters.
+func (w Match) HasParty() bool { return w.on.party != nil }
+
+// Any matches every message of a connection.
+func Any() Match { return Match{on{kind: "message"}} }
