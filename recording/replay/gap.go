@@ -31,20 +31,23 @@ func (g *gap) note() {
 
 // close notes what stands between indices of both sides. tail says that no pair follows.
 func (g *gap) close(i, iEnd, j, jEnd int, tail bool) {
-	for i < iEnd && j < jEnd && !g.gone[g.a[i].N] && !g.gone[-g.b[j].N] && !g.beyond(g.a[i], g.m.endA) && !g.beyond(g.b[j], g.m.endB) {
+	for i < iEnd && j < jEnd && !g.gone[g.a[i].N] && !g.gone[-g.b[j].N] && !g.beyond(g.a[i], g.m.endA) &&
+		!g.beyond(g.b[j], g.m.endB) {
 		g.add(Instead, i, j)
 		if i, j = i+1, j+1; g.a[i-1].Kind == transcript.Closed || g.b[j-1].Kind == transcript.Closed {
 			return // nothing can come behind it
 		}
 	}
 	for ; i < iEnd; i++ {
-		if !g.gone[g.a[i].N] && !g.beyond(g.a[i], g.m.endA) && !g.spare(g.a[i], g.b) && (!tail || g.movedBack(g.a[i]) || g.shown(g.a[i])) {
+		if !g.gone[g.a[i].N] && !g.beyond(g.a[i], g.m.endA) && !g.spare(g.a[i], g.b) &&
+			(!tail || g.movedBack(g.a[i]) || g.shown(g.a[i])) {
 			g.onlyA, g.atA = append(g.onlyA, i), append(g.atA, len(g.m.found.Deviations))
 			g.add(OnlyA, i, -1)
 		}
 	}
 	for ; j < jEnd; j++ {
-		if !g.gone[-g.b[j].N] && !g.beyond(g.b[j], g.m.endB) && !g.spare(g.b[j], g.a) && (!tail || g.moved(g.b[j]) || g.shownBack(g.b[j])) {
+		if !g.gone[-g.b[j].N] && !g.beyond(g.b[j], g.m.endB) && !g.spare(g.b[j], g.a) &&
+			(!tail || g.moved(g.b[j]) || g.shownBack(g.b[j])) {
 			g.onlyB, g.atB = append(g.onlyB, j), append(g.atB, len(g.m.found.Deviations))
 			g.add(OnlyB, -1, j)
 		}
