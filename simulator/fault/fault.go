@@ -69,6 +69,7 @@ type kind struct {
 	value       value
 	least, most int
 	places      string // what it is for: m messages, r requests and their answers, o opens
+	wire        bool   // it changes the bytes of a message and not what it says
 }
 
 // value is what stands behind the name of a kind.
@@ -88,13 +89,19 @@ const maxPad = 64 << 20
 // kinds are what a fault can do.
 var kinds = map[string]kind{
 	"drop": {places: "mro"}, "delay": {value: duration, places: "mro"}, "reset": {places: "mr"},
-	"corrupt": {value: member, places: "mr"}, "truncate": {number, 0, maxPad, "mr"}, "bom": {places: "mr"},
+	"corrupt": {value: member, places: "mr"}, "truncate": {value: number, most: maxPad, places: "mr"},
+	"bom":          {places: "mr"},
 	"content-type": {value: words, places: "ro"},
-	"silence":      {places: "m"}, "half-close": {places: "m"}, "fin": {places: "m"}, "close": {number, 1, 65535, "m"},
-	"duplicate": {number, 1, 1000, "m"}, "reorder": {number, 1, 1000, "m"}, "burst": {number, 2, 1000, "m"},
-	"cut": {number, 0, maxPad, "m"}, "split": {number, 1, maxPad, "m"}, "dribble": {places: "m"},
-	"slow": {number, 1, 1_000_000_000, "m"}, "cr-only": {places: "m"}, "comments": {number, 1, 1_000_000, "m"},
-	"pad": {number, 1, maxPad, "m"}, "fragments": {number, 2, 100_000, "m"},
+	"silence":      {places: "m"}, "fin": {places: "m"},
+	"close":     {value: number, least: 1, most: 65535, places: "m"},
+	"duplicate": {value: number, least: 1, most: 1000, places: "m"},
+	"reorder":   {value: number, least: 1, most: 1000, places: "m"},
+	"burst":     {value: number, least: 2, most: 1000, places: "m"},
+
+	"half-close": {places: "m", wire: true}, "dribble": {places: "m", wire: true}, "cr-only": {places: "m", wire: true},
+	"cut": {number, 0, maxPad, "m", true}, "split": {number, 1, maxPad, "m", true},
+	"slow": {number, 1, 1_000_000_000, "m", true}, "comments": {number, 1, 1_000_000, "m", true},
+	"pad": {number, 1, maxPad, "m", true}, "fragments": {number, 2, 100_000, "m", true},
 }
 
 // Kinds lists what a fault can do, in the order of the names.

@@ -245,7 +245,7 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 		return x.gather(to, m), 0
 	}
 	in = x.typed(in, m)
-	var fates []int
+	var fates, wires []int
 	edits := false
 	for i := range x.set.rules {
 		due, draw := x.meets(i, in, m, func() int { to.met[i]++; return to.met[i] })
@@ -256,8 +256,8 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 		switch {
 		case r.do == "delay":
 			delay, ok = delay+r.delay, true
-		case r.do == "bom" && m.Kind == transcript.Stream:
-			fates = append(fates, i)
+		case kinds[r.do].wire, r.do == "bom" && m.Kind == transcript.Stream:
+			wires = append(wires, i)
 		case r.do == "corrupt", r.do == "truncate", r.do == "bom":
 			m.Body, ok = edited(r, m.Body, draw)
 			edits = edits || ok
@@ -272,10 +272,10 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 		d.With = []gate.Message{m}
 	}
 	waiting := len(to.late)
-	for _, i := range fates { // the first one that can be carried out
-		if x.carry(i, to, m, &d) {
-			break
-		}
+	// the first one that can be carried out, and the first one of the bytes if there is something to be written
+	first(fates, func(i int) bool { return x.carry(i, to, m, &d) })
+	if ended := len(d.With) > 0 && d.With[0].Kind == transcript.Closed; !d.Drop && !ended {
+		first(wires, func(i int) bool { return x.rewrite(i, to, m, &d) })
 	}
 	x.overtaken(to, m, waiting, &d)
 	if to.slow != nil && d.Wire == nil && !d.Drop {
@@ -283,6 +283,15 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 		d.Wire = func(raw []byte) iter.Seq[gate.Piece] { all, _ := slow(raw); return all }
 	}
 	return d, delay
+}
+
+// first calls do for each fault until one is carried out.
+func first(all []int, do func(i int) bool) {
+	for _, i := range all {
+		if do(i) {
+			return
+		}
+	}
 }
 
 // gather holds a message of a burst, or lets all go at once.
@@ -357,27 +366,23 @@ func (x *Faults) carry(i int, to *direction, m gate.Message, d *gate.Decision) b
 	case "reset":
 		reset := driver.Reset
 		d.Drop, d.End = true, &reset
-	default:
-		how := wire(r, m)
-		if how == nil {
-			return false
-		}
-		if r.do == "slow" {
-			if to.slow != nil {
-				return false
-			}
-			to.slow = r
-		}
-		d.Cut = r.do == "cut" || r.do == "half-close"
-		x.written(i, how, d)
-		return true
 	}
 	x.fired[i].Fired++
 	return true
 }
 
-// written has the message written in another way, and counts that once it is.
-func (x *Faults) written(i int, how writes, d *gate.Decision) {
+// rewrite has a message written in another way, counts that once it is, and reports whether it can be. The caller holds
+// x.mu.
+func (x *Faults) rewrite(i int, to *direction, m gate.Message, d *gate.Decision) bool {
+	r := &x.set.rules[i]
+	how := wire(r, m)
+	if how == nil || r.do == "slow" && to.slow != nil {
+		return false
+	}
+	if r.do == "slow" {
+		to.slow = r
+	}
+	d.Cut = r.do == "cut" || r.do == "half-close"
 	var once sync.Once
 	d.Wire = func(raw []byte) iter.Seq[gate.Piece] {
 		all, changed := how(raw)
@@ -390,4 +395,5 @@ func (x *Faults) written(i int, how writes, d *gate.Decision) {
 		}
 		return all
 	}
+	return true
 }

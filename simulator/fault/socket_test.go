@@ -275,6 +275,8 @@ func TestTogether(t *testing.T) {
   - {from: server, nth: 2, do: {corrupt: {at: /n, set: 5}}}
   - {from: server, nth: 2, do: {duplicate: 1}}
   - {from: server, nth: 2, do: drop}
+  - {from: server, nth: 2, do: {fragments: 9}}
+  - {from: server, nth: 2, do: dribble}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +290,7 @@ func TestTogether(t *testing.T) {
 	for _, f := range x.Fired() {
 		fired = append(fired, f.Fired)
 	}
-	if b, _ := json.Marshal(fired); string(b) != "[0,0,1,0]" {
+	if b, _ := json.Marshal(fired); string(b) != "[0,0,1,0,1,0]" {
 		t.Errorf("fired %s", b)
 	}
 }
