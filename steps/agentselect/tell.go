@@ -71,8 +71,8 @@ func (Protocol) Folds() []steps.Fold {
 		{Steps: []string{who + ` connects`, who + ` receives the id of its connection`, who + ` receives the list of agents`,
 			who + session}, By: `client $c` + session},
 		{Steps: []string{who + ` connects`, who + session}, By: `client $c` + session},
-		{Steps: []string{who + session, who + ` switches to (?P<a>"[\w-]+")`, who + ` is switched from .+ to (?P<a>"[\w-]+")`},
-			By: `client $c has switched to $a`},
+		{Steps: []string{who + session, who + ` switches to (?P<a>"[\w-]+")`,
+			who + ` is switched from .+ to (?P<a>"[\w-]+")`}, By: `client $c has switched to $a`},
 		{Steps: []string{who + ` connects`, who + ` has switched to (?P<a>"[\w-]+")`}, By: `client $c has switched to $a`},
 		{Steps: []string{who + ` chats`, who + ` is answered and its turn ends`}, By: `client $c has chatted`},
 	}

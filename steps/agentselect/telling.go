@@ -205,7 +205,8 @@ func (c *toldClient) question(m message) string {
 func (t *tale) body(c *toldClient, r transcript.Record) ([]string, bool) {
 	text := string(r.Bytes)
 	if r.Cut > 0 || r.Type == "binary" || strings.ContainsAny(text, "\n\r") || strings.TrimSpace(text) != text ||
-		strings.HasPrefix(r.Label, "POST") && !strings.HasSuffix(r.Label, "/message") || strings.HasPrefix(r.Label, "DELETE") {
+		strings.HasPrefix(r.Label, "POST") && !strings.HasSuffix(r.Label, "/message") ||
+		strings.HasPrefix(r.Label, "DELETE") {
 		return nil, false
 	}
 	for id := range t.owners {
