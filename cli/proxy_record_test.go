@@ -39,6 +39,12 @@ func TestProxyRecord(t *testing.T) {
 	if code := s.exit(root.ExecuteContext(t.Context())); code != 0 {
 		t.Errorf("its replay: exit %d\n%s%s", code, &out, &said)
 	}
+	out.Reset()
+	root.SetArgs([]string{"scenario", file, "--target", chatServer(t, "")})
+	if code := s.exit(root.ExecuteContext(t.Context())); code != 0 || !strings.Contains(out.String(), " chats with ") ||
+		!strings.Contains(said.String(), "run once: no clause fails") {
+		t.Errorf("its scenario: exit %d\n%s%s", code, &out, &said)
+	}
 	again := startProxy(t, args...)
 	if _, code := again.end(); code != 2 ||
 		!strings.Contains(again.errors(), "--record: "+file+" exists (name another file)") {

@@ -11,8 +11,8 @@ import (
 
 // course writes a recording of a client of session-chat, a record for each line: "> text" is sent, "< text" received,
 // "<< reason"
-// is an end by the target, "|" one by the harness; "o" opens a connection anew, "+ms" lets time pass. B or C behind a mark names
-// the party.
+// is an end by the target, "|" one by the harness; "o" opens a connection anew, "+ms" lets time pass. B or C behind a
+// mark names the party.
 func course(t *testing.T, lines ...string) *recording.Reader {
 	t.Helper()
 	var b strings.Builder

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"parley/internal/cut"
@@ -83,6 +84,9 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 	}
 	if acts == 0 {
 		return nil, errors.New("nothing in it was sent by the side that recorded it: there is no scenario to tell")
+	}
+	if !slices.ContainsFunc(t.lines, func(l Line) bool { return !l.Comment }) {
+		return nil, errors.New("no step says anything of what is in it")
 	}
 	return &Told{Lines: t.lines, Driver: t.driver}, nil
 }

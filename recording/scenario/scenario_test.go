@@ -7,6 +7,7 @@ import (
 
 	"parley/recording"
 	"parley/recording/scenario"
+	"parley/steps"
 	"parley/steps/protocols"
 )
 
@@ -78,5 +79,33 @@ func TestShrink(t *testing.T) {
 	asked = 0
 	if scenario.Shrink(lines, 3, keeps); asked != 3 {
 		t.Errorf("asked %d times, want 3", asked)
+	}
+}
+
+// TestShrinkFurther: what is told of one record goes together, then single lines behind the first, and one step takes
+// the place of several only if their names match.
+func TestShrinkFurther(t *testing.T) {
+	line := func(of int, text string) scenario.Line { return scenario.Line{Text: text, Of: of} }
+	lines := []scenario.Line{line(1, "A opens"), line(2, "A asks"), line(2, "A is told"), line(2, "A is glad"),
+		line(3, "B opens"), line(4, "A leaves"), line(4, "B is told")}
+	folds := []steps.Fold{{Steps: []string{`(?P<who>\w) opens`, `(?P<who>\w) asks`}, By: "$who comes"},
+		{Steps: []string{`(?P<who>\w) opens`, `(?P<who>\w) leaves`}, By: "$who goes"}}
+	has := func(some []scenario.Line, text string) bool {
+		return slices.ContainsFunc(some, func(l scenario.Line) bool { return l.Text == text })
+	}
+	short := scenario.ShrinkFurther(lines, 100, folds, func(some []scenario.Line) bool {
+		for i, l := range some { // nothing is told to A that it has not asked for
+			if l.Text == "A is told" && !has(some[:i], "A asks") && !has(some[:i], "A comes") {
+				return false
+			}
+		}
+		return has(some, "A is told") && has(some, "B opens")
+	})
+	var got []string
+	for _, l := range short {
+		got = append(got, l.Text)
+	}
+	if want := []string{"A comes", "A is told", "B opens"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
