@@ -103,13 +103,8 @@ func (t *tale) closed(r transcript.Record) []string {
 }
 
 func unconnected() []string {
-<<<<<<< HEAD
-	return []string{"the selector is disabled", fmt.Sprintf("the only option is %q, and it is disabled",
-		texts.Disconnected)}
-=======
 	return []string{"the selector is disabled",
 		fmt.Sprintf("the only option is %q, and it is disabled", texts.Disconnected)}
->>>>>>> scenario
 }
 
 // act tells what the user does.

@@ -72,12 +72,7 @@ func (Protocol) Folds() []steps.Fold {
 			who + session}, By: `client $c` + session},
 		{Steps: []string{who + ` connects`, who + session}, By: `client $c` + session},
 		{Steps: []string{who + session, who + ` switches to (?P<a>"[\w-]+")`,
-<<<<<<< HEAD
-			who + ` is switched from .+ to (?P<a>"[\w-]+")`},
-			By: `client $c has switched to $a`},
-=======
 			who + ` is switched from .+ to (?P<a>"[\w-]+")`}, By: `client $c has switched to $a`},
->>>>>>> scenario
 		{Steps: []string{who + ` connects`, who + ` has switched to (?P<a>"[\w-]+")`}, By: `client $c has switched to $a`},
 		{Steps: []string{who + ` chats`, who + ` is answered and its turn ends`}, By: `client $c has chatted`},
 	}
