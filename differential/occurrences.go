@@ -156,8 +156,8 @@ var plain = regexp.MustCompile(`^("[A-Za-z][A-Za-z_.:/-]{0,60}"|true|false|null|
 
 func token(value string) bool { return plain.MatchString(value) }
 
-// doubt is what may not show again: a difference in a scenario, of which key is the key or, for one that the clause alone
-// shows, the clause.
+// doubt is what may not show again: a difference in a scenario, of which key is the key or, for one that the clause
+// alone shows, the clause.
 type doubt struct {
 	place
 	key string
@@ -247,8 +247,8 @@ func (f *findings) without(self *findings) {
 	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return flaky[v.trait()] })
 }
 
-// only leaves out of what is doubted what is not found in other runs too, and with most of the scenarios of a difference
-// those that did not run again.
+// only leaves out of what is doubted what is not found in other runs too, and with most of the scenarios of a
+// difference those that did not run again.
 func (f *findings) only(again *findings, doubted map[doubt]bool) {
 	there := map[doubt]bool{}
 	for _, o := range again.all {

@@ -22,7 +22,8 @@ var schema []byte
 // Schema returns the JSON Schema (draft 2020-12) of differential.json; its $id is SchemaID. The caller owns the copy.
 func Schema() []byte { return slices.Clone(schema) }
 
-// WriteJSON writes r as differential.json: indented, keys in the order of Report. Bytes that are not UTF-8 are replaced.
+// WriteJSON writes r as differential.json: indented, keys in the order of Report. Bytes that are not UTF-8 are
+// replaced.
 func WriteJSON(w io.Writer, r *Report) error {
 	var b bytes.Buffer
 	err := json.MarshalWrite(&b, r, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true),

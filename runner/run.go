@@ -237,7 +237,8 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger, salt: cmp.Or(o.Salt, mathrand.Uint32()&0xffffff),
+	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger,
+		salt:   cmp.Or(o.Salt, mathrand.Uint32()&0xffffff),
 		racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
 	for _, p := range all {

@@ -156,7 +156,6 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 // TestDifferentialListsWhatIsOpen compares a bundled server with one that its document allows too: whatever differs no
 // clause decides.
 func TestDifferentialListsWhatIsOpen(t *testing.T) {
-	t.Parallel()
 	suitetest.Works(t)
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Fatal("python3 is missing; install it: apt-get install -y python3   (3.11 or later)")
@@ -185,7 +184,6 @@ func TestDifferentialListsWhatIsOpen(t *testing.T) {
 
 // TestDifferentialJudgesNobodyWhoIsNotThere gives no list where one of the targets cannot be reached.
 func TestDifferentialJudgesNobodyWhoIsNotThere(t *testing.T) {
-	t.Parallel()
 	suitetest.Works(t)
 	nobody := differential.Side{Name: "nobody", Options: func() runner.Options {
 		p, err := protocols.Kinds().ForURL("session-chat", "http://127.0.0.1:1")
