@@ -111,7 +111,7 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 		{"agent-select", "server", "folds-case", "error"},
 		{"agent-select", "server", "camel-case-codes", "error"},
 		{"session-chat", "server", "agent-id-for-session-id", "system"},
-		{"session-chat", "server", "folds-case", "system"},
+		{"session-chat", "server", "folds-case", "*"},
 		{"session-runtime", "server", "input-payload-wrapped", "USER_INPUT"},
 		{"session-runtime", "server", "input-broadcast", "USER_INPUT"},
 		{"external-agent", "relay", "joined-role-agent-always", "relay.joined"},
