@@ -82,7 +82,7 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 			return writeFiles(dir, append([]string{jsonFormat}, asked...), r)
 		},
 		Again: func(n int) {
-			f.bar.Note(fmt.Sprintf("the targets differ; %s run again to see whether that is steady",
+			f.bar.Note(fmt.Sprintf("the targets differ; to see whether that is steady, %s run again",
 				words.Counted(n, "scenario")))
 		}})
 	unhook()

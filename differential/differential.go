@@ -40,9 +40,9 @@ type Options struct {
 	Again func(scenarios int)
 }
 
-// Run runs both targets, A first. Scenarios that differ run again, a few of each difference: what does not show again,
-// or shows between two runs of one target, is no difference between the two. Errors are those of runner.Run, and of
-// files.
+// Run runs both targets, A first. Scenarios that differ run again, a few of each difference: what does not show
+// again, or shows between two runs of one target, is no difference between the two. Errors are those of runner.Run,
+// and of files.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	salt := cmp.Or(o.Salt, rand.Uint32N(0xffffff)+1)
 	first, err := o.both(ctx, filepath.Join(o.Out, "a"), filepath.Join(o.Out, "b"), salt, nil, 0)

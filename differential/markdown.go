@@ -15,12 +15,11 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	fmt.Fprintf(&b, "# Where two implementations of %s differ\n\n", r.Protocol)
 	fmt.Fprintf(&b, "Two targets in the role %s ran under the same scenarios. A is %s, B is %s.\n", r.Role, code(r.A.Name),
 		code(r.B.Name))
-	fmt.Fprintf(&b, "What they sent was compared by connection and direction, apart from ids, times and a model's "+
+	b.WriteString("What they sent was compared by connection and direction, apart from ids, times and a model's " +
 		"words.\n\n")
 	if r.Mapped {
 		b.WriteString("Their profiles name the members of messages differently: only which messages came, and their " +
-			"status, " +
-			"was compared.\n\n")
+			"status, was compared.\n\n")
 	}
 	fmt.Fprintf(&b, "%s.\n", r.Summary())
 	if len(r.Entries) > 0 {
@@ -121,8 +120,8 @@ func (r *Report) rest(b *strings.Builder) {
 			words.Counted(r.Parted, "scenario"))
 	}
 	if r.Unsteady > 0 {
-		fmt.Fprintf(b, "- %s in single scenarios that did not show again, or that one target also shows between two of "+
-			"its own runs\n",
+		fmt.Fprintf(b, "- %s in single scenarios that did not show again, or that one target also shows between two of its "+
+			"own runs\n",
 			words.Counted(r.Unsteady, "difference"))
 	}
 }

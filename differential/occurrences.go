@@ -31,6 +31,31 @@ func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
 		}
 		f.alone = append(f.alone, verdictOnly{place: at, decision: d, a: a, b: b})
 	}
+	share(mine)
+}
+
+// share gives what decides a difference to those in the same scenario that have the same two values, such as one wrong
+// id in several messages.
+func share(all []occurrence) {
+	for k := range all {
+		for i := range all {
+			if len(all[k].decided) == 0 && len(all[i].decided) > 0 && all[k].value() != "" && all[k].value() == all[i].value() {
+				all[k].decided = all[i].decided
+			}
+		}
+	}
+}
+
+// value names the two values of a change; "" for short ones, which may be equal by chance, and for other differences.
+func (o occurrence) value() string {
+	if o.at >= len(o.dev.Places) {
+		return ""
+	}
+	p := o.dev.Places[o.at]
+	if len(p.Recorded) < 12 || len(p.Came) < 12 {
+		return ""
+	}
+	return p.Recorded + "|" + p.Came
 }
 
 // order says of each difference whether another one before it in its scenario may have caused it: one that a clause

@@ -73,12 +73,12 @@ type Comparison struct {
 // ErrEnds is returned for recordings of which one was made at the server's end, and the other at the client's.
 var ErrEnds = errors.New("they were made at different ends: one at the server's, one at the client's")
 
-// Between compares what two targets did in recordings of one scenario, A and B, in each of which the harness recorded.
-// It compares by connection and direction: how the messages of different connections interleave does not count, nor
-// does that of an answer and what comes beside it. Ids and what a schema says may differ are no deviations; of o,
-// Messages, Words, Quiet and Ignore count. From where the harness itself does something else, nothing is compared.
-// That a last message is missing counts only if the other recording shows Quiet without it. Both recordings are read
-// into memory. Errors are those of the readers, and ErrEnds.
+// Between compares what two targets did in recordings of one scenario, A and B, in each of which the harness
+// recorded. It compares by connection and direction: how the messages of different connections interleave does not
+// count, nor does that of an answer and what comes beside it. Ids and what a schema says may differ are no
+// deviations; of o, Messages, Words, Quiet and Ignore count. From where the harness itself does something else,
+// nothing is compared. That a last message is missing counts only if the other recording shows Quiet without it. Both
+// recordings are read into memory. Errors are those of the readers, and ErrEnds.
 func Between(a, b *recording.Reader, o Options) (Comparison, error) {
 	o.defaults()
 	m := &meeting{o: o, ids: newIDs(), twin: map[int]int{}, back: map[int]int{}, lanes: map[string]string{},

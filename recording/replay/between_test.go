@@ -10,15 +10,13 @@ import (
 )
 
 // course writes a recording of a client of session-chat, a record for each line: "> text" is sent, "< text" received,
-// "<< reason"
-// is an end by the target, "|" one by the harness; "o" opens a connection anew, "+ms" lets time pass. B or C behind a
-// mark names the party.
+// "<< reason" is an end by the target, "|" one by the harness; "o" opens a connection anew, "+ms" lets time pass. B
+// or C behind a mark names the party.
 func course(t *testing.T, lines ...string) *recording.Reader {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(`{"parley":"recording","version":1,"protocol":"session-chat","role":"server","driver":"ws"}` + "\n")
-	b.WriteString(`{"n":1,"at_ms":0,"party":"A","dir":"sent","kind":"open","label":"GET ws://127.0.0.1:1/ws (upgrade)"}` +
-		"\n")
+	b.WriteString(`{"n":1,"at_ms":0,"party":"A","dir":"sent","kind":"open","label":"GET ws://h/ws (upgrade)"}` + "\n")
 	b.WriteString(`{"n":2,"at_ms":1,"party":"A","dir":"received","kind":"open","status":101,"to":1}` + "\n")
 	n, at := 2, 1
 	for _, l := range lines {
@@ -65,56 +63,61 @@ const (
 	pong   = `< {"type":"pong"}`
 )
 
+var (
+	drawn12 = "sess_12ab34cd56ef"
+	back    = `> {"type":"z","session":"sess_12ab34cd56ef"}`
+	other   = strings.ReplaceAll(okay, drawn12, "0f8fad5b-d9cb-469f-a165-70867728950e")
+	other2  = strings.ReplaceAll(back, drawn12, "0f8fad5b-d9cb-469f-a165-70867728950e")
+)
+
+var meetings = []struct {
+	reason string
+	a, b   []string
+	want   string
+}{
+	{"the same", []string{ask, okay, "|"}, []string{ask, okay, "|"}, ""},
+	{"ids that are drawn in another way, and repeated", []string{ask, okay, back, okay, "|"},
+		[]string{ask, other, other2, other, "|"}, ""},
+	{"an id that is not repeated", []string{ask, okay, fence, okay, "|"},
+		[]string{ask, okay, fence, strings.ReplaceAll(okay, "12ab34cd56ef", "99ab34cd56ef"), "|"},
+		"changed okay at /session"},
+	{"another text", []string{ask, okay, "|"}, []string{ask, strings.ReplaceAll(okay, "done", "finished"), "|"},
+		"changed okay at /text"},
+	{"another type", []string{ask, okay, fence, pong, "|"}, []string{ask, `< {"type":"refused"}`, fence, pong, "|"},
+		"instead okay refused"},
+	{"one too many before an answer",
+		[]string{ask, fence, pong, "|"}, []string{ask, okay, fence, pong, "|"}, "only-b okay"},
+	{"one missing before an answer",
+		[]string{ask, okay, fence, pong, "|"}, []string{ask, fence, pong, "|"}, "only-a okay"},
+	{"one missing at the end, and nobody waited", []string{ask, okay, "|"}, []string{ask, "|"}, ""},
+	{"one missing at the end, in a long silence", []string{ask, okay, "|"}, []string{ask, "+300", "|"}, "only-a okay"},
+	{"one too many at the end, and nobody waited", []string{ask, "|"}, []string{ask, okay, "|"}, ""},
+	{"one too many at the end, where there is silence",
+		[]string{ask, "+300", "|"}, []string{ask, okay, "|"}, "only-b okay"},
+	{"another order", []string{ask, okay, pong, "|"}, []string{ask, pong, okay, "|"}, "order okay"},
+	{"connections that interleave", []string{ask, "<B " + okay[2:], okay, pong, "|"},
+		[]string{ask, okay, pong, "<B " + okay[2:], "|"}, ""},
+	{"two parties at once, whose messages are passed on in another order",
+		[]string{">B " + first, ">C " + second, "< " + first, "< " + second, fence, pong, "|"},
+		[]string{">B " + first, ">C " + second, "< " + second, "< " + first, fence, pong, "|"}, ""},
+	{"what is passed on is not what was sent", []string{">B " + first, "< " + first, fence, pong, "|"},
+		[]string{">B " + first, "< " + second, fence, pong, "|"}, "changed said at /words"},
+	{"a second connection of the same party", []string{ask, okay, "|", "o", ask, okay, "|"},
+		[]string{ask, okay, "|", "o", ask, "+300", "|"}, "only-a okay"},
+	{"an item more in a list", []string{ask, `< {"type":"list","of":[{"id":"x"},{"id":"z"}]}`, fence, pong, "|"},
+		[]string{ask, `< {"type":"list","of":[{"id":"x"},{"id":"y"},{"id":"z"}]}`, fence, pong, "|"},
+		"changed list at /of/0"},
+	{"an end instead of an answer, behind which nothing can come", []string{ask, okay, pong, "|"},
+		[]string{ask, "<< no"}, "instead okay "},
+	{"an end that the other does not make", []string{ask, "+300", "|"}, []string{ask, "<< no"}, "only-b "},
+	{"the harness gives up in the middle", []string{ask, okay, fence, pong, "|"}, []string{ask, "|"}, ""},
+	{"the harness goes on in another way", []string{ask, okay, fence, pong, "|"},
+		[]string{ask, okay, back, `< {"type":"other"}`, "|"}, ""},
+}
+
 func TestBetween(t *testing.T) {
 	t.Parallel()
-	other := strings.ReplaceAll(okay, "sess_12ab34cd56ef", "0f8fad5b-d9cb-469f-a165-70867728950e")
-	back := `> {"type":"z","session":"sess_12ab34cd56ef"}`
-	for _, c := range []struct {
-		reason string
-		a, b   []string
-		want   string
-	}{
-		{"the same", []string{ask, okay, "|"}, []string{ask, okay, "|"}, ""},
-		{"ids that are drawn in another way, and repeated", []string{ask, okay, back, okay, "|"},
-			[]string{ask, other, strings.ReplaceAll(back, "sess_12ab34cd56ef", "0f8fad5b-d9cb-469f-a165-70867728950e"), other,
-				"|"},
-			""},
-		{"an id that is not repeated", []string{ask, okay, fence, okay, "|"},
-			[]string{ask, okay, fence, strings.ReplaceAll(okay, "12ab34cd56ef", "99ab34cd56ef"), "|"},
-			"changed okay at /session"},
-		{"another text", []string{ask, okay, "|"}, []string{ask, strings.ReplaceAll(okay, "done", "finished"), "|"},
-			"changed okay at /text"},
-		{"another type", []string{ask, okay, fence, pong, "|"}, []string{ask, `< {"type":"refused"}`, fence, pong, "|"},
-			"instead okay refused"},
-		{"one too many before an answer", []string{ask, fence, pong, "|"}, []string{ask, okay, fence, pong, "|"},
-			"only-b okay"},
-		{"one missing before an answer", []string{ask, okay, fence, pong, "|"}, []string{ask, fence, pong, "|"},
-			"only-a okay"},
-		{"one missing at the end, and nobody waited", []string{ask, okay, "|"}, []string{ask, "|"}, ""},
-		{"one missing at the end, in a long silence", []string{ask, okay, "|"}, []string{ask, "+300", "|"}, "only-a okay"},
-		{"one too many at the end, and nobody waited", []string{ask, "|"}, []string{ask, okay, "|"}, ""},
-		{"one too many at the end, where there is silence", []string{ask, "+300", "|"}, []string{ask, okay, "|"},
-			"only-b okay"},
-		{"another order", []string{ask, okay, pong, "|"}, []string{ask, pong, okay, "|"}, "order okay"},
-		{"connections that interleave", []string{ask, "<B " + okay[2:], okay, pong, "|"},
-			[]string{ask, okay, pong, "<B " + okay[2:], "|"}, ""},
-		{"two parties at once, whose messages are passed on in another order",
-			[]string{">B " + first, ">C " + second, "< " + first, "< " + second, fence, pong, "|"},
-			[]string{">B " + first, ">C " + second, "< " + second, "< " + first, fence, pong, "|"}, ""},
-		{"what is passed on is not what was sent", []string{">B " + first, "< " + first, fence, pong, "|"},
-			[]string{">B " + first, "< " + second, fence, pong, "|"}, "changed said at /words"},
-		{"a second connection of the same party", []string{ask, okay, "|", "o", ask, okay, "|"},
-			[]string{ask, okay, "|", "o", ask, "+300", "|"}, "only-a okay"},
-		{"an item more in a list", []string{ask, `< {"type":"list","of":[{"id":"x"},{"id":"z"}]}`, fence, pong, "|"},
-			[]string{ask, `< {"type":"list","of":[{"id":"x"},{"id":"y"},{"id":"z"}]}`, fence, pong, "|"},
-			"changed list at /of/0"},
-		{"an end instead of an answer, behind which nothing can come", []string{ask, okay, pong, "|"},
-			[]string{ask, "<< no"}, "instead okay "},
-		{"an end that the other does not make", []string{ask, "+300", "|"}, []string{ask, "<< no"}, "only-b "},
-		{"the harness gives up in the middle", []string{ask, okay, fence, pong, "|"}, []string{ask, "|"}, ""},
-		{"the harness goes on in another way", []string{ask, okay, fence, pong, "|"},
-			[]string{ask, okay, back, `< {"type":"other"}`, "|"}, ""},
-	} {
+	for _, c := range meetings {
 		t.Run(c.reason, func(t *testing.T) {
 			found, err := Between(course(t, c.a...), course(t, c.b...), Options{Messages: messages.For("nothing")})
 			if err != nil {

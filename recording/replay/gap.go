@@ -31,23 +31,20 @@ func (g *gap) note() {
 
 // close notes what stands between indices of both sides. tail says that no pair follows.
 func (g *gap) close(i, iEnd, j, jEnd int, tail bool) {
-	for i < iEnd && j < jEnd && !g.gone[g.a[i].N] && !g.gone[-g.b[j].N] && !g.beyond(g.a[i], g.m.endA) &&
-		!g.beyond(g.b[j], g.m.endB) {
+	for i < iEnd && j < jEnd && g.openA(i) && g.openB(j) {
 		g.add(Instead, i, j)
 		if i, j = i+1, j+1; g.a[i-1].Kind == transcript.Closed || g.b[j-1].Kind == transcript.Closed {
 			return // nothing can come behind it
 		}
 	}
 	for ; i < iEnd; i++ {
-		if !g.gone[g.a[i].N] && !g.beyond(g.a[i], g.m.endA) && !g.spare(g.a[i], g.b) &&
-			(!tail || g.movedBack(g.a[i]) || g.shown(g.a[i])) {
+		if g.openA(i) && !g.spare(g.a[i], g.b) && (!tail || g.movedBack(g.a[i]) || g.shown(g.a[i])) {
 			g.onlyA, g.atA = append(g.onlyA, i), append(g.atA, len(g.m.found.Deviations))
 			g.add(OnlyA, i, -1)
 		}
 	}
 	for ; j < jEnd; j++ {
-		if !g.gone[-g.b[j].N] && !g.beyond(g.b[j], g.m.endB) && !g.spare(g.b[j], g.a) &&
-			(!tail || g.moved(g.b[j]) || g.shownBack(g.b[j])) {
+		if g.openB(j) && !g.spare(g.b[j], g.a) && (!tail || g.moved(g.b[j]) || g.shownBack(g.b[j])) {
 			g.onlyB, g.atB = append(g.onlyB, j), append(g.atB, len(g.m.found.Deviations))
 			g.add(OnlyB, -1, j)
 		}
@@ -64,8 +61,12 @@ func (g *gap) movedBack(one message) bool {
 	return slices.ContainsFunc(g.onlyB, func(j int) bool { return g.b[j].sort == one.sort })
 }
 
-// beyond reports whether a message came after the harness had done something else than on the other side.
-func (g *gap) beyond(one message, end int) bool { return one.N > end }
+// openA reports whether a message of A is in no pair, and came before the harness did something else than on the other
+// side.
+func (g *gap) openA(i int) bool { return !g.gone[g.a[i].N] && g.a[i].N <= g.m.endA }
+
+// openB is openA for a message of B.
+func (g *gap) openB(j int) bool { return !g.gone[-g.b[j].N] && g.b[j].N <= g.m.endB }
 
 // spare reports whether a message need not have one like it on the other side.
 func (g *gap) spare(one message, other []message) bool {

@@ -49,8 +49,7 @@ func (m *meeting) pairActs() {
 			n++
 		}
 		switch {
-		case key.lane != "" && theirs[key] == nil:
-			// the harness may have talks of its own, such as to measure the target's pace
+		case key.lane != "" && theirs[key] == nil: // a talk of the harness's own, such as to measure the target's pace
 			m.solo[key] = true
 		default:
 			m.endA, m.endB = min(m.endA, firstAct(mine[n:])), min(m.endB, firstAct(theirs[key][n:]))
@@ -91,8 +90,8 @@ func (m *meeting) lane(one message) string {
 	return m.o.Messages.Lane(one.value)
 }
 
-// nameLanes finds out which conversation of A one of B is, where the harness gave them other names: the first of these
-// is the first of those, if there are as many.
+// nameLanes finds out which conversation of A one of B is, where the harness gave them other names: the first of
+// these is the first of those, if there are as many.
 func (m *meeting) nameLanes(a, b map[series][]message) {
 	onlyA, onlyB := alone(a, b), alone(b, a)
 	for conn, theirs := range onlyB {

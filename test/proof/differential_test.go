@@ -90,9 +90,10 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 		{"agent-client", "client", "@AC-010 or @AC-020 or @AC-030 or @AC-040", 1},
 	} {
 		t.Run(c.protocol+" "+c.role, func(t *testing.T) {
-			suitetest.Works(t)
 			if c.protocol == "agent-client" {
 				suitetest.InBrowser(t)
+			} else {
+				suitetest.Works(t)
 			}
 			rep := differ(t, bundledSide(c.protocol, c.role, c.tags), bundledSide(c.protocol, c.role, c.tags))
 			if rep.Exit != verdict.ExitConformant || rep.Scenarios < c.least || rep.Compared < 2*c.least {
@@ -110,7 +111,7 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 		{"agent-select", "server", "folds-case", "error"},
 		{"agent-select", "server", "camel-case-codes", "error"},
 		{"session-chat", "server", "agent-id-for-session-id", "system"},
-		{"session-chat", "server", "folds-case", "system"},
+		{"session-chat", "server", "folds-case", "*"},
 		{"session-runtime", "server", "input-payload-wrapped", "USER_INPUT"},
 		{"session-runtime", "server", "input-broadcast", "USER_INPUT"},
 		{"external-agent", "relay", "joined-role-agent-always", "relay.joined"},
@@ -156,7 +157,6 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 // TestDifferentialListsWhatIsOpen compares a bundled server with one that its document allows too: whatever differs no
 // clause decides.
 func TestDifferentialListsWhatIsOpen(t *testing.T) {
-	t.Parallel()
 	suitetest.Works(t)
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Fatal("python3 is missing; install it: apt-get install -y python3   (3.11 or later)")
@@ -185,7 +185,6 @@ func TestDifferentialListsWhatIsOpen(t *testing.T) {
 
 // TestDifferentialJudgesNobodyWhoIsNotThere gives no list where one of the targets cannot be reached.
 func TestDifferentialJudgesNobodyWhoIsNotThere(t *testing.T) {
-	t.Parallel()
 	suitetest.Works(t)
 	nobody := differential.Side{Name: "nobody", Options: func() runner.Options {
 		p, err := protocols.Kinds().ForURL("session-chat", "http://127.0.0.1:1")
