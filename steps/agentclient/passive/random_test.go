@@ -376,8 +376,8 @@ func TestRandomFaults(t *testing.T) {
 	}
 }
 
-// TestRandomPages: monitors find nothing broken in what a page does that keeps the document, however messages cross, and
-// most of what they judge is shown to be kept.
+// TestRandomPages: monitors find nothing broken in what a page does that keeps the document, however messages cross,
+// and most of what they judge is shown to be kept.
 func TestRandomPages(t *testing.T) {
 	held := map[string]bool{}
 	for seed := range uint64(1000) {
