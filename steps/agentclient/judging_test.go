@@ -302,7 +302,7 @@ func TestEventsToPages(t *testing.T) {
 			t.Fatalf("%s: %+v", name, rec.Event)
 		}
 		data, _ := rec.Event.Data.(fields)
-		if fmt.Sprint(data["agents"], data["currentAgentId"]) != "[map[id:a name:A]] a" {
+		if fmt.Sprint(data["agents"], data["currentAgentId"]) != "[map[id:a name:A]]a" {
 			t.Errorf("%s: %v", name, data)
 		}
 	}
