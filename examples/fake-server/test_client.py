@@ -88,6 +88,7 @@ rules:
   - send: {type: connected, data: {connectionId: "${id}"}}
   - send: {type: agent_list, data: {agents: [], currentAgentId: general}}
 - on: {request: POST /session/create}
+  answer: [{respond: 200, body: {success: true, session: {id: s1}}}]
 - on: {request: POST /message, type: switch_agent}
   answer: [cut]
 """

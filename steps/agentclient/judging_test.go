@@ -262,7 +262,48 @@ func TestRequests(t *testing.T) {
 		Bytes:  []byte(`{"success":true,"session":{"id":"s1"}}`),
 	}
 	if wires()["default"].decode(&answer); answer.Event == nil || answer.Event.Type != given ||
-		fmt.Sprint(answer.Event.Data) != "map[sessionId:s1]" {
+		fmt.Sprint(answer.Event.Data) != "map[body:map[session:map[id:s1] success:true] sessionId:s1]" {
 		t.Errorf("%+v", answer.Event)
+	}
+	answer.Bytes = []byte(`{"success":false}`)
+	if wires()["default"].decode(&answer); answer.Event == nil || answer.Event.Type != answered ||
+		fmt.Sprint(answer.Event.Data) != "map[body:map[success:false] refused:true]" {
+		t.Errorf("%+v", answer.Event)
+	}
+}
+
+// TestEventsToPages checks that events are understood as the scripted server has sent them, and as a stream was read.
+func TestEventsToPages(t *testing.T) {
+	for _, r := range []struct{ kind, bytes, data string }{
+		{"", "data: {\"type\":\"connected\",\"data\":{\"connectionId\":\"c\"}}\n\n", "connected map[connectionId:c]"},
+		{"message", `{"type":"connected","data":{"connectionId":"c"}}`, "connected map[connectionId:c]"},
+		{"message", `{"type":"agent_list","data":{"agents":[{"id":"a","name":"A","more":1}],"currentAgentId":null}}`,
+			"agent_list map[agents:[map[id:a name:A]] currentAgentId:<nil>]"},
+		{"message", `{"type":"error","data":{"errorCode":"x","other":"y"}}`, "error map[errorCode:x other:y]"},
+		{"", "retry: 10\n\n", ""},
+		{"message", "no JSON", ""},
+		{"message", `{"data":{}}`, ""},
+	} {
+		rec := transcript.Record{Dir: transcript.Sent, Kind: transcript.Stream, Type: r.kind, Bytes: []byte(r.bytes)}
+		wires()["default"].decode(&rec)
+		got := ""
+		if rec.Event != nil {
+			got = fmt.Sprint(rec.Event.Type, " ", rec.Event.Data)
+		}
+		if got != r.data {
+			t.Errorf("%s %s is %q, want %q", r.kind, r.bytes, got, r.data)
+		}
+	}
+	for name, w := range wires() { // whatever the binding, under the default names
+		rec := transcript.Record{Dir: transcript.Sent, Kind: transcript.Stream, Bytes: w.event(vocab.AgentListEvent,
+			fields{"agents": []agent{{id: "a", name: "A"}}, "currentAgentId": "a"}, "T")}
+		w.decode(&rec)
+		if rec.Event == nil || rec.Event.Type != vocab.AgentListEvent {
+			t.Fatalf("%s: %+v", name, rec.Event)
+		}
+		data, _ := rec.Event.Data.(fields)
+		if fmt.Sprint(data["agents"], data["currentAgentId"]) != "[map[id:a name:A]]a" {
+			t.Errorf("%s: %v", name, data)
+		}
 	}
 }

@@ -251,6 +251,10 @@ func mutated(m inRole, protocol string) runner.Options {
 	p.Limits.Event.Duration = 2 * time.Second
 	p.Limits.Turn.Duration, p.Limits.HTTP.Duration = 4*time.Second, 4*time.Second
 	p.Limits.Scenario.Duration = 8 * time.Second
+	own := "@" + strings.Join(m.Clauses, " or @")
+	if protocol == "agent-client" && m.Control != "" { // a monitor alone judges AC-015, which no scenario names
+		own += " or " + m.Control
+	}
 	return runner.Options{Profile: p, Launcher: m.Launch(brain), Brain: brain, Drivers: m.Drivers, Concurrency: 1,
-		Tags: "@" + strings.Join(m.Clauses, " or @"), Again: "parley mutants"}
+		Tags: own, Again: "parley mutants"}
 }

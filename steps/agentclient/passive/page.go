@@ -34,6 +34,12 @@ type page struct {
 	listed  bool   // a list has passed on it
 	astray  bool   // the page has broken what later judgements rely on, or there was too much to keep
 	blind   bool   // a list could not be read
+	adrift  bool   // on this stream nobody knows which event has ended which switch
+
+	pending string // the kind of a request after which the page has another session, until the page names that
+	due     string // that session, if the server has given it
+	tangled bool   // there were several such requests at once: nobody knows which answer arrives last
+	latest  string // the session that the page has named last
 
 	ids, names set  // of agents that any stream has told of
 	spelt      set  // these by their letters and digits alone
@@ -47,7 +53,7 @@ type page struct {
 	asked      set  // agents that the page has asked for
 
 	bound bool           // something has told of a session
-	given map[string]int // session → number of the stream during which it was created or loaded
+	given map[string]int // session → number of the stream during which it was created
 	named string         // the session that the page has named last, unless it may have another one since
 
 	first     string  // the agent that the first list of the stream names as the current one
@@ -117,7 +123,7 @@ func (p *page) take(r *transcript.Record) {
 func (p *page) opens(r *transcript.Record) {
 	p.streams++
 	p.stream, p.connID, p.listed, p.first = r.Conn, "", false, ""
-	p.switching, p.ended, p.refreshed, p.named, p.current = nil, nil, nil, "", belief{}
+	p.switching, p.ended, p.refreshed, p.named, p.current, p.adrift = nil, nil, nil, "", belief{}, false
 	for id := range p.told {
 		p.before[id] = true
 	}
@@ -205,6 +211,7 @@ func (p *page) learns(id string) {
 // switched takes an agent_switched. It ends a switch, be it this page's or not.
 func (p *page) switched(r *transcript.Record) {
 	id, session, was := text(r, "currentAgentId"), text(r, "sessionId"), p.switching
+	p.adrift = p.adrift || was == nil
 	p.learns(text(r, "previousAgentId"))
 	p.learns(id)
 	p.current.may(id)
@@ -216,7 +223,7 @@ func (p *page) switched(r *transcript.Record) {
 	p.ended = was
 	p.v.kept(forms, r, "AC-008")
 	p.v.kept(turns, r, "AC-017")
-	if !was.moved {
+	if !was.moved && p.pending == "" {
 		p.current = belief{ids: p.said}
 		p.current.may(id)
 		p.said = set{}
@@ -226,6 +233,7 @@ func (p *page) switched(r *transcript.Record) {
 // refused takes an error. Which errors end a switch is not stated, so any does.
 func (p *page) refused(r *transcript.Record) {
 	p.switching, p.ended, p.refreshed = nil, p.switching, nil
+	p.adrift = p.adrift || p.ended == nil
 	p.arrives(p.ended)
 	available, ok := p.read(member(r, "availableAgents"))
 	if !ok || !p.listed {
@@ -263,10 +271,10 @@ func (p *page) answered(r *transcript.Record) {
 		if a.agent != "" {
 			p.current.may(a.agent)
 		}
-		p.gives(text(r, "sessionId"))
+		p.due = text(r, "sessionId")
+		p.gives(p.due)
 	case loadType:
-		p.current.any = true
-		p.gives(a.session)
+		p.current.any, p.due, p.bound = true, a.session, true
 	case deleteType:
 		p.current.any = true
 	default:
@@ -275,6 +283,9 @@ func (p *page) answered(r *transcript.Record) {
 	p.named = ""
 }
 
+// sure reports whether the page's switches can be told apart, and their ends.
+func (p *page) sure() bool { return !p.adrift && !p.tangled && p.pending == "" }
+
 // failed ends a request without success. After a switch a page may then allow another choice, whatever the stream says.
 func (p *page) failed(n int) {
 	a := p.open[n]
@@ -282,15 +293,18 @@ func (p *page) failed(n int) {
 		return
 	}
 	delete(p.open, n)
+	if a.kind == p.pending {
+		p.pending = ""
+	}
 	if a.kind == vocab.SwitchAgentType {
-		p.ended, p.refreshed, p.current.any = nil, nil, true
+		p.ended, p.refreshed, p.current.any, p.adrift = nil, nil, true, true // an event may still end it, or have done so
 		if a == p.switching {
 			p.switching = nil
 		}
 	}
 }
 
-// gives takes a session that was created or loaded.
+// gives takes a session that was created.
 func (p *page) gives(id string) {
 	p.bound = true
 	if id != "" && len(p.given) < mostNames {

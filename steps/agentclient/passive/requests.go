@@ -21,11 +21,9 @@ func (p *page) asks(r *transcript.Record) {
 		a.agent = text(r, "initialAgentId")
 		p.nobody(a)
 		p.creates(a)
-		p.moves("")
-	case loadType:
-		p.moves(a.session)
-	case deleteType:
-		p.moves("")
+		p.moves(a)
+	case loadType, deleteType:
+		p.moves(a)
 	case listType:
 	default:
 		p.otherwise(a)
@@ -41,15 +39,33 @@ func (p *page) asks(r *transcript.Record) {
 }
 
 // moves notes a request after which the page may have another session.
-func (p *page) moves(session string) {
-	p.bound, p.named = p.bound || session != "", ""
+func (p *page) moves(a *asking) {
 	if p.switching != nil {
 		p.switching.moved = true
+	}
+	p.tangled = p.tangled || p.pending != ""
+	if p.switching != nil || a.kind == deleteType || a.session != "" && a.session == p.latest {
+		p.adrift = true
+	}
+	p.bound, p.named, p.pending, p.due = p.bound || a.session != "", "", a.kind, ""
+}
+
+// settles notes which session a page names, which shows that the answer that gave it has arrived.
+func (p *page) settles(session string) {
+	if session == "" {
+		return
+	}
+	if p.latest != session {
+		p.latest, p.current.any = session, p.current.any || p.latest != ""
+	}
+	if session == p.due {
+		p.pending, p.due = "", ""
 	}
 }
 
 // otherwise takes other messages: a switch under another name, or one that shows which session the page has.
 func (p *page) otherwise(a *asking) {
+	p.settles(a.session)
 	if a.session != "" {
 		p.bound, p.named = true, a.session
 	}
@@ -93,6 +109,8 @@ func (p *page) elsewhere(a *asking) {
 func (p *page) switches(a *asking) {
 	p.formed(a)
 	p.naming(a)
+	p.settles(a.session)
+	p.adrift = p.adrift || !p.ofThisStream(a) // an event of this stream may end a switch of an earlier one
 	if a.agent != "" && a.session != "" && p.stream != "" && !p.astray && p.ofThisStream(a) {
 		p.orders(a)
 		p.chooses(a)
@@ -185,12 +203,19 @@ func (p *page) naming(a *asking) {
 // ofThisStream reports whether a page has sent a request since it opened the latest stream: connections of their own
 // may overtake each other.
 func (p *page) ofThisStream(a *asking) bool {
-	return p.streams == 1 || p.given[a.session] == p.streams || p.connID != "" && text(a.r, "connectionId") == p.connID
+	id := text(a.r, "connectionId")
+	if p.streams > 1 && id != "" && p.connID != "" {
+		return id == p.connID
+	}
+	return p.streams == 1 || p.given[a.session] == p.streams
 }
 
 // orders judges a switch by the one before it.
 func (p *page) orders(a *asking) {
 	was := p.switching
+	if !p.sure() {
+		return
+	}
 	switch {
 	case was == nil && p.ended != nil:
 		p.v.kept(turns, a.r, "AC-046")
@@ -215,7 +240,7 @@ func (p *page) chooses(a *asking) {
 	if p.astray {
 		return
 	}
-	fresh := !p.asked[a.agent]
+	fresh, sure := !p.asked[a.agent], p.sure()
 	switch {
 	case !p.listed:
 		if p.streams > 1 && !p.blind {
@@ -224,12 +249,12 @@ func (p *page) chooses(a *asking) {
 		return
 	case p.refreshed != nil && p.offered[a.agent] && !p.refreshed[a.agent]:
 		p.v.kept(lists, a.r, "AC-072", "AC-085", "AC-086", "AC-118")
-	case p.refreshed != nil && p.refreshed[a.agent] && !p.offered[a.agent] && fresh && !p.blind:
+	case p.refreshed != nil && p.refreshed[a.agent] && !p.offered[a.agent] && fresh && sure && !p.blind:
 		p.v.broken(lists, a.r, "one of the agents that the error has listed", "AC-072", "AC-085", "AC-086", "AC-118")
 	}
-	p.stores(a, fresh)
+	p.stores(a, fresh && sure)
 	p.remembers(a)
-	if p.switching != nil || p.current.any || len(p.current.ids) == 0 {
+	if !sure || p.switching != nil || p.current.any || len(p.current.ids) == 0 {
 		return
 	}
 	if p.current.only(a.agent) {
@@ -268,9 +293,9 @@ func (p *page) remembers(a *asking) {
 		if p.offered[a.agent] && !p.before[a.agent] {
 			p.v.kept(lists, a.r, "AC-111")
 		}
-	case p.before[a.agent] && !p.asked[a.agent] && a.session == p.named:
+	case p.before[a.agent] && !p.asked[a.agent] && a.session == p.named && !p.tangled:
 		clauses := []string{"AC-106"}
-		if p.arrived != nil { // so the new list did not remove it
+		if p.arrived != nil && !p.adrift { // so the new list did not remove it
 			clauses = append(clauses, "AC-111")
 		}
 		p.v.broken(lists, a.r, fmt.Sprintf("an agent of the new connection, and not %q of an earlier one", a.agent),
