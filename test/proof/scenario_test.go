@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +20,7 @@ import (
 )
 
 // TestRecordedConform: the recording of each scenario of a conforming run, told as a scenario, finds nothing on the
-// same target.
+// same target. It takes a third of the scenarios, or all with PARLEY_MUTANTS=all.
 func TestRecordedConform(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range protocols.All.Names() {
@@ -48,10 +49,17 @@ func toldConform(t *testing.T, p steps.Protocol, role string) {
 	if err := runner.PrepareOut(o.Out); err != nil {
 		t.Fatal(err)
 	}
-	res := suitetest.Judge(t, o)
-	if res.Exit != verdict.ExitConformant {
+	if os.Getenv("PARLEY_MUTANTS") != "all" { // a third of the scenarios
+		o.Enough = func(pl runner.Planned) bool {
+			sum := fnv.New32a()
+			_, _ = sum.Write([]byte(pl.ID))
+			return pl.Stage == 0 && sum.Sum32()%3 > 0
+		}
+	}
+	if res := suitetest.Judge(t, o); len(suitetest.Broken(res)) > 0 {
 		t.Fatalf("the recorded run: %s", suitetest.Console(t, res))
 	}
+	o.Enough = nil
 	files, err := filepath.Glob(filepath.Join(o.Out, "transcripts", "*.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -87,8 +95,8 @@ func toldConform(t *testing.T, p steps.Protocol, role string) {
 				t.Logf("%s: %s: %s\n%s", sc.ID, sc.Outcome, sc.Reason, told[base])
 			}
 		}
-		if counts[verdict.Passed] < 15 {
-			t.Errorf("%s: %v; want 15 that pass at least", driver, counts)
+		if counts[verdict.Passed] < 10 {
+			t.Errorf("%s: %v; want 10 that pass at least", driver, counts)
 		}
 		t.Logf("%s: %d recordings; %v", driver, len(own), counts)
 	}
