@@ -20,7 +20,7 @@ import (
 )
 
 // TestRecordedConform: the recording of each scenario of a conforming run, told as a scenario, finds nothing on the
-// same target. It takes a third of the scenarios, or all with PARLEY_MUTANTS=all.
+// same target. It takes a sixth of the scenarios, or all with PARLEY_MUTANTS=all.
 func TestRecordedConform(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range protocols.All.Names() {
@@ -49,11 +49,11 @@ func toldConform(t *testing.T, p steps.Protocol, role string) {
 	if err := runner.PrepareOut(o.Out); err != nil {
 		t.Fatal(err)
 	}
-	if os.Getenv("PARLEY_MUTANTS") != "all" { // a third of the scenarios
+	if os.Getenv("PARLEY_MUTANTS") != "all" { // a sixth of the scenarios
 		o.Enough = func(pl runner.Planned) bool {
 			sum := fnv.New32a()
 			_, _ = sum.Write([]byte(pl.ID))
-			return pl.Stage == 0 && sum.Sum32()%3 > 0
+			return pl.Stage == 0 && sum.Sum32()%6 > 0
 		}
 	}
 	if res := suitetest.Judge(t, o); len(suitetest.Broken(res)) > 0 {
@@ -95,8 +95,8 @@ func toldConform(t *testing.T, p steps.Protocol, role string) {
 				t.Logf("%s: %s: %s\n%s", sc.ID, sc.Outcome, sc.Reason, told[base])
 			}
 		}
-		if counts[verdict.Passed] < 10 {
-			t.Errorf("%s: %v; want 10 that pass at least", driver, counts)
+		if counts[verdict.Passed] < 3 {
+			t.Errorf("%s: %v; want 3 that pass at least", driver, counts)
 		}
 		t.Logf("%s: %d recordings; %v", driver, len(own), counts)
 	}
