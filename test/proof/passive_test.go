@@ -21,7 +21,7 @@ import (
 )
 
 // passively lists the protocols with passive monitors.
-var passively = []string{"session-chat", "session-runtime", "external-agent"}
+var passively = []string{"session-chat", "session-runtime", "external-agent", "agent-select"}
 
 // alone is a protocol of which passive monitors judge every transcript, and nobody else's findings are kept.
 type alone struct {
