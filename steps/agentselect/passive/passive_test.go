@@ -62,7 +62,8 @@ var rows = []struct{ reason, in, kept, broken string }{
 	{"a switch over HTTP", greeted + "A ! POST /session/create\n" + `A 200 {"success":true,"session":{"id":"s-1"}}` +
 		"\n" + debug, "AS-041 AS-100 AS-103", ""},
 	{"another agent than requested", begun + asks(`"general"`) + become("general", "debugger", "Debugger"), "", "AS-044"},
-	{"two switches under way", begun + asks(`"general"`) + asks(`"debugger"`) + become("x", "debugger", "Debugger"), "", ""},
+	{"two switches under way", begun + asks(`"general"`) + asks(`"debugger"`) +
+		become("x", "debugger", "Debugger"), "", ""},
 	{"another name, not yet explained", begun + asks(`"debugger"`) + become("general", "debugger", "Bug"), "AS-044", ""},
 	{"another name than before and after", begun + asks(`"debugger"`) + become("general", "debugger", "Bug") +
 		asks(`"hacker"`) + refuse("agent_not_found", "hacker"), "", "AS-045"},
