@@ -43,8 +43,11 @@ func (m *model) event(c *conn, r transcript.Record) {
 
 // greets judges the first two events of a connection.
 func (m *model) greets(c *conn, r transcript.Record) {
-	c.events++
 	kind := r.Event.Type
+	if c.events == 0 && kind == vocab.ErrorEvent && !known(r) {
+		return // the server may say why it takes no connection
+	}
+	c.events++
 	switch {
 	case c.events == 1 && kind == vocab.ConnectedEvent:
 		m.kept(r, "AS-030")
@@ -214,6 +217,8 @@ func (m *model) leads(s *session, r transcript.Record, previous string) {
 		m.broken(r, "the agent before the switch that failed: "+s.agent, "AS-053")
 	case others && previous == m.latest.agent:
 		m.broken(r, "the session's own agent, whatever another session has: "+s.agent, apart...)
+	case s.refused != "":
+		m.broken(r, "the agent before the switch that failed: "+s.agent, "AS-053")
 	default:
 		m.broken(r, "previousAgentId as the switch before has led to: "+s.agent, "AS-043")
 	}

@@ -115,8 +115,8 @@ func (m *model) bound() {
 
 // sent takes a client's message.
 func (m *model) sent(c *conn, r transcript.Record) {
-	reads := r.Kind == transcript.Request && strings.HasPrefix(r.Label, "GET ")
-	if reads {
+	method, _, _ := strings.Cut(r.Label, " ")
+	if r.Kind == transcript.Request && (method == "GET" || method == "HEAD" || method == "OPTIONS") {
 		return
 	}
 	if c == nil || r.Event == nil { // whose it is, or what, is unknown

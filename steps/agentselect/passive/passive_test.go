@@ -75,6 +75,9 @@ var rows = []struct{ reason, in, kept, broken string }{
 	{"it stays after a refusal", begun + debug + absent + back, "AS-053", ""},
 	{"it goes with a refusal", begun + debug + absent + asks(`"general"`) + become("hacker", "general", "General"), "",
 		"AS-053"},
+	{"it is reset by a refusal", begun + debug + absent + debug, "", "AS-053"},
+	{"the server takes no connection", "A open\n" + `A < error {"message":"full"}`, "", ""},
+	{"a preflight", greeted + "A ! OPTIONS /session/create\n" + create + debug, "AS-041", ""},
 	{"a list behind a switch", begun + debug + list, "", "AS-024"},
 	{"a list behind a refusal", begun + absent + list, "", ""},
 	{"a session that is named", begun + `A > switch_agent {"agentId":"debugger","sessionId":"s-1"}` + "\n" +
@@ -129,9 +132,10 @@ var rows = []struct{ reason, in, kept, broken string }{
 	{"folded", begun + asks(`"Debugger"`) + become("general", "debugger", "Debugger"), "", "AS-079 AS-080 AS-126"},
 	{"white space", begun + asks(`" "`) + refuse("invalid_agent_id", "agentId cannot be empty"), "", ""},
 	{"legal, as if malformed", begun + asks(`"debugger"`) +
-		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"), "", "AS-088"},
+		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"), "", "AS-080 AS-088"},
 	{"unknown, as if malformed", begun + asks(`"hacker"`) +
-		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"), "", "AS-049 AS-088"},
+		refuse("invalid_agent_id_format", "agentId contains invalid characters. Allowed: [a-z0-9_-]"), "",
+		"AS-049 AS-080 AS-088"},
 	{"a number", begun + asks(`7`) + refuse("invalid_agent_id_format", "m"), "AS-077", "AS-074"},
 	{"a number, not found", begun + asks(`7`) + refuse("agent_not_found", "m"), "", "AS-077"},
 	{"a number, switched", begun + asks(`7`) + become("general", "7", "x"), "", "AS-077"},

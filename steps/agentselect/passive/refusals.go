@@ -20,7 +20,9 @@ func (m *model) fails(c *conn, r transcript.Record) {
 		}
 		return
 	}
-	m.says(r)
+	if c.asked == 0 { // it may answer a session request
+		m.says(r)
+	}
 	a, asked := m.answer(c)
 	c.failed = true
 	if asked {
@@ -127,6 +129,9 @@ func (m *model) byID(c *conn, r transcript.Record, id string, is bool) {
 		m.notFound(c, r, id)
 	case legal:
 		ids := []string{codes[code]}
+		if code == vocab.InvalidAgentIDFormat {
+			ids = append(ids, "AS-080")
+		}
 		if _, listed := c.names[id]; c.listed && !listed {
 			ids = append(ids, "AS-049")
 		}

@@ -38,7 +38,7 @@ func script(t testing.TB, lines string) []transcript.Record {
 			r.Kind, r.Reply, r.Status, body = transcript.Response, len(out), int(words[1][0]-'0')*100, words[2]
 		case "!":
 			r.Dir, r.Kind, r.Label = transcript.Sent, transcript.Request, words[2]+" "+words[3]
-			if strings.HasSuffix(words[3], "/create") {
+			if words[2] == "POST" && strings.HasSuffix(words[3], "/create") {
 				r.Event = &transcript.Event{Type: vocab.SessionCreateType}
 			}
 			body = ""
