@@ -200,12 +200,16 @@ func (b *codec) decodeSent(r *transcript.Record) {
 	if err != nil {
 		return
 	}
-	name, _ := look(v, b.wire.Fields.Request.Type)
-	kind, ok := name.(string)
-	if !ok {
+	kind := b.requested(r)
+	if kind == "" {
+		name, _ := look(v, b.wire.Fields.Request.Type)
+		kind, _ = name.(string)
+	}
+	if kind == "" {
 		return
 	}
-	for _, known := range []string{vocab.SwitchAgentType, vocab.ChatType, vocab.AbortType} {
+	for _, known := range []string{vocab.SwitchAgentType, vocab.ChatType, vocab.AbortType, vocab.SessionCreateType,
+		vocab.SessionLoadType} {
 		if b.wire.MessageName(known) == kind {
 			kind = known
 			break
@@ -219,6 +223,19 @@ func (b *codec) decodeSent(r *transcript.Record) {
 		}
 	}
 	r.Event = &transcript.Event{Type: kind, Data: data, Envelope: v}
+}
+
+// requested returns the kind of an HTTP request that its address tells: a session is created or loaded; "" for others.
+func (b *codec) requested(r *transcript.Record) string {
+	method, at, _ := strings.Cut(r.Label, " ")
+	at, _, _ = strings.Cut(at, "?")
+	for _, kind := range []string{vocab.SessionCreateType, vocab.SessionLoadType} {
+		e := b.endpoint(kind)
+		if r.Kind == transcript.Request && method == e.Method && strings.HasSuffix(at, e.Path) && e != b.wire.SSE.Message {
+			return kind
+		}
+	}
+	return ""
 }
 
 func look(v any, p target.Pointer) (any, bool) {

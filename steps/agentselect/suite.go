@@ -17,6 +17,7 @@ import (
 	"parley/steps/agentselect/binding"
 	"parley/steps/agentselect/checkup"
 	judge "parley/steps/agentselect/invariants"
+	"parley/steps/agentselect/passive"
 	own "parley/steps/agentselect/probe"
 	"parley/target"
 	"parley/transcript"
@@ -68,6 +69,9 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+
+// Passive implements steps.Passive.
+func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 
 // Doctor implements doctor.Examinable.
 func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }

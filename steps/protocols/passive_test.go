@@ -12,7 +12,7 @@ import (
 )
 
 // passiveShare is the least share of a protocol's tested clauses, in percent, that passive monitors judge.
-var passiveShare = map[string]int{"session-chat": 60, "session-runtime": 60, "external-agent": 60, "agent-select": 12,
+var passiveShare = map[string]int{"session-chat": 60, "session-runtime": 60, "external-agent": 60, "agent-select": 50,
 	"agent-client": 30}
 
 // TestPassiveClauses: the ledger names as passive what passive monitors judge, and no more.

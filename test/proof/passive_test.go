@@ -21,7 +21,8 @@ import (
 )
 
 // passively lists the protocols with passive monitors.
-var passively = []string{"session-chat", "session-runtime", "external-agent", "agent-client"}
+var passively = []string{"session-chat", "session-runtime", "external-agent", "agent-select",
+	"agent-client"}
 
 // alone is a protocol of which passive monitors judge every transcript, and nobody else's findings are kept.
 type alone struct {
