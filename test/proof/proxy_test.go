@@ -26,6 +26,7 @@ var behind = []struct {
 	{"session-runtime", "server", 40},
 	{"external-agent", "host", 25},
 	{"external-agent", "agent", 60},
+	{"agent-client", "client", 10},
 }
 
 // proxied are foreign targets of either transport that are judged behind a proxy. The others are judged passively
