@@ -118,7 +118,7 @@ func TestPassiveOnConforming(t *testing.T) {
 	}
 }
 
-// showsAll checks that each clause that is judged passively was shown to hold; of a sample of scenarios, a third of them.
+// showsAll checks that each clause that is judged passively was shown to hold; of a sample of scenarios, half of them.
 func (a *alone) showsAll(t *testing.T) {
 	t.Helper()
 	of, missing := map[string]bool{}, map[string]bool{}
@@ -130,7 +130,7 @@ func (a *alone) showsAll(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d clauses are shown to hold", len(of)-len(missing), len(of))
-	if everything() && len(missing) > 0 || 3*len(missing) > 2*len(of) {
+	if everything() && len(missing) > 0 || 2*len(missing) > len(of) {
 		t.Errorf("nothing that the suite causes shows that %v hold", slices.Sorted(maps.Keys(missing)))
 	}
 }
