@@ -122,9 +122,9 @@ func switches(steps ...string) []string {
 // TestMockServesPython checks that clients written in Python, two at a time, get what was recorded in two recordings,
 // each on its own stream, and that one is told what was never shown.
 func TestMockServesPython(t *testing.T) {
-	good := recorded(t, "agent-select", "sse", switches(`client A switches to "debugger"`,
+	good := recorded(t, "agent-select", "sse", switches(`client A switches its session to "debugger"`,
 		`client A is switched from "general" to "debugger"`)...)
-	refusals := recorded(t, "agent-select", "sse", switches(`client A switches to "no_such_agent"`,
+	refusals := recorded(t, "agent-select", "sse", switches(`client A switches its session to "no_such_agent"`,
 		`client A is refused with "agent_not_found"`)...)
 	c := starts(t, append([]string{"mock"}, kept(t, good, refusals)...)...)
 	got := speaks(t, "python3", "-c", `
@@ -195,7 +195,7 @@ ws.onmessage = (event) => {
 // TestReplayServesPython checks that the server of a recording is played for a client written in Python: without a
 // difference for one that does what was recorded, and with one for another.
 func TestReplayServesPython(t *testing.T) {
-	file := kept(t, recorded(t, "agent-select", "sse", switches(`client A switches to "debugger"`,
+	file := kept(t, recorded(t, "agent-select", "sse", switches(`client A switches its session to "debugger"`,
 		`client A is switched from "general" to "debugger"`)...))[0]
 	for agent, want := range map[string]int{"debugger": verdict.ExitConformant, "plan": verdict.ExitNonConformant} {
 		c := starts(t, "replay", file, "--serve", "127.0.0.1:0")

@@ -47,8 +47,13 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	if err != nil {
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
+	var judge *between
 	if o.To != "" {
-		if err := before(&c, o.To, client); err != nil {
+		err := before(&c, o.To, client)
+		if err == nil {
+			judge, err = judgesBetween(&c, o)
+		}
+		if err != nil {
 			return nil, &console.Error{Status: 400, Text: err.Error()}
 		}
 	}
@@ -64,7 +69,11 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	case err != nil:
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
-	return console.Counterpart(p, func(text string) (*scripting.Script, error) { return scriptOf(o.Protocol, text) }), nil
+	played := console.Counterpart(p, func(text string) (*scripting.Script, error) { return scriptOf(o.Protocol, text) })
+	if judge != nil {
+		return judge.before(played)
+	}
+	return played, nil
 }
 
 // before has somebody's server answer in place of the bundled one.

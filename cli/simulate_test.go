@@ -12,12 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/coder/websocket"
 
 	"parley/simulator/console"
+	"parley/simulator/proxy"
 )
 
 // simulating runs parley simulate until the test or stop ends it, and returns the lines that it prints, which must end
@@ -229,6 +231,63 @@ func TestSimulateTo(t *testing.T) {
 		t.Errorf("%q, %v; held for %q", text, err, to)
 	}
 	stop()
+}
+
+// TestSimulateToJudges: what passes to and from a server of one's own is judged while it passes, and the finding is at
+// the record that shows it.
+func TestSimulateToJudges(t *testing.T) {
+	line, stop := simulating(t, "--protocol", "session-chat", "--as", "server", "--to", chatServer(t, "no-timestamp"))
+	page, at := line(), line()
+	talk(t, quickClient(t), at)
+	found := findingOf(t, page+"/api/v1/sessions/1", "SC-044")
+	var shown []console.Record
+	asks(t, quickClient(t), "GET", fmt.Sprintf("%s/api/v1/sessions/1/records?after=%d&limit=1", page, found.At-1), "", nil,
+		&shown)
+	if found.At == 0 || len(shown) != 1 || shown[0].Dir != "sent" || shown[0].Kind != "frame" ||
+		!slices.Contains(shown[0].Clauses, "SC-044") {
+		t.Errorf("the finding %+v is at %+v", found, shown)
+	}
+	stop()
+}
+
+// TestSimulateToJudgesAgents: where the protocol has clauses of the client's side, the program is judged, too.
+func TestSimulateToJudgesAgents(t *testing.T) {
+	p, err := suite.Find("external-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &between{protocol: p, profile: namesAt(p.Kind(), "http://127.0.0.1:1")}
+	if len(b.roles(proxy.Client)) != 1 || b.roles(proxy.Client)[0].Name != "agent" || len(b.roles(proxy.Server)) != 1 {
+		t.Errorf("roles: %+v and %+v", b.roles(proxy.Client), b.roles(proxy.Server))
+	}
+}
+
+// findingOf waits for a finding of a session.
+func findingOf(t *testing.T, session, clause string) console.Failure {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, session+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := quickClient(t).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	for lines, event := bufio.NewReader(res.Body), ""; ; {
+		text, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, value, _ := strings.Cut(strings.TrimSpace(text), ": ")
+		var f console.Failure
+		switch {
+		case name == "event":
+			event = value
+		case name == "data" && event == "finding" && json.Unmarshal([]byte(value), &f) == nil && f.Clause == clause:
+			return f
+		}
+	}
 }
 
 // heldBy waits for a message that is held.

@@ -16,6 +16,8 @@ import (
 	"parley/reports"
 	"parley/runner"
 	"parley/simulator"
+	"parley/steps"
+	"parley/transcript"
 )
 
 //go:embed all:page
@@ -76,6 +78,10 @@ type PlayOptions struct {
 	Connect  string // base URL of the program, for a party that is a client
 	Faults   string // text of a file of faults, for what passes between the program and the party; "": none
 	To       string // base URL of somebody's server that answers in place of the bundled one; "": none
+
+	// Found is called with what monitors find in what passes between the program and To, and with the record that shows
+	// it, from any goroutine.
+	Found func(f steps.Failure, at transcript.Record)
 }
 
 // Protocol is a protocol whose parties can be played.

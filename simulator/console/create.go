@@ -76,7 +76,7 @@ func (c *Console) open(ctx context.Context, q creation) (*session, error) {
 		return nil, err
 	}
 	defer c.work.Done()
-	s := &session{id: id, kind: q.Kind, began: time.Now().UTC(), connections: map[string]Connection{},
+	s := &session{id: id, kind: q.Kind, began: time.Now().UTC(), connections: map[string]Connection{}, ready: make(chan struct{}),
 		breaks: map[int][]string{}, types: c.o.TypeOf, redact: func(text string) string { return text }}
 	s.ctx, s.end = context.WithCancel(c.ctx)
 	stop := context.AfterFunc(ctx, s.end)
@@ -165,7 +165,7 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 	}
 	s.player, err = c.o.Play(s.ctx, PlayOptions{Protocol: q.Protocol, As: q.As, Mind: q.Mind, Mutant: q.Mutant,
 		Script: q.Script, Listen: q.Listen, Connect: q.Connect, To: q.To,
-		Faults: q.Faults})
+		Faults: q.Faults, Found: s.foundBetween})
 	if err != nil {
 		return err
 	}
@@ -181,6 +181,7 @@ func loopback(host string) bool {
 
 // begin follows what happens in the session, until it ends.
 func (s *session) begin() {
+	close(s.ready)
 	switch s.kind {
 	case kindTest:
 		s.work.Go(s.follow)

@@ -33,11 +33,12 @@ type session struct {
 	player  Player             // of a play
 	replay  *replay            // of a replay
 
-	ctx  context.Context // ends with the session
-	end  context.CancelFunc
-	work sync.WaitGroup
-	log  notices
-	once sync.Once
+	ready chan struct{}   // closed when records is set
+	ctx   context.Context // ends with the session
+	end   context.CancelFunc
+	work  sync.WaitGroup
+	log   notices
+	once  sync.Once
 
 	mu          sync.Mutex
 	connections map[string]Connection // by party

@@ -1,10 +1,12 @@
 package console
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"parley/recording"
 	"parley/simulator/terminal"
 	"parley/steps"
+	"parley/transcript"
 	"parley/verdict"
 )
 
@@ -64,6 +67,29 @@ func (s *session) found(f steps.Failure) {
 			Failure
 		}{seq, shown}
 	})
+}
+
+// recent bounds the records among which that of a finding is looked for.
+const recent = 2000
+
+// foundBetween tells a finding in what passes between a program and somebody's server. The judge has records of its own:
+// at is the one that shows it, and is found among those of the session by its content. It has none there while it is
+// held, or if another was sent in its place.
+func (s *session) foundBetween(f steps.Failure, at transcript.Record) {
+	select {
+	case <-s.ready:
+	case <-s.ctx.Done():
+		return
+	}
+	f.At = 0
+	latest := s.records.Page(max(0, s.records.Len()-recent), recent)
+	for _, r := range slices.Backward(latest) {
+		if r.Kind == at.Kind && (at.Conn == "" || r.Conn == at.Conn) && bytes.Equal(r.Bytes, at.Bytes) && r.Status == at.Status {
+			f.At = r.N
+			break
+		}
+	}
+	s.found(f)
 }
 
 // step executes a step. It is interrupted when the request ends.

@@ -73,7 +73,11 @@ func (p *Proxy) tell(one *tape, failures []steps.Failure) {
 		if p.o.Found != nil {
 			redact := p.secrets.redactor()
 			f.Expected, f.Observed, f.Diff = redact.String(f.Expected), redact.String(f.Observed), redact.String(f.Diff)
-			p.o.Found(Found{one.role.Name, f})
+			at := transcript.Record{}
+			if page := one.t.Page(f.At-1, 1); f.At > 0 && len(page) > 0 {
+				at = page[0]
+			}
+			p.o.Found(Found{one.role.Name, f, at})
 		}
 	}
 }

@@ -70,10 +70,11 @@ type Ended struct {
 	Redact   *transcript.Redactor
 }
 
-// Found is a finding.
+// Found is a finding. Its At is of no use outside of the proxy: see Record.
 type Found struct {
 	Role string
 	steps.Failure
+	Record transcript.Record // that At numbers; the zero Record for none
 }
 
 // Event is a connection that opens or ends.

@@ -29,12 +29,18 @@ type tale struct {
 	sessions map[string]*toldSession
 	names    map[string]bool // of sessions
 	now      *toldSession
-	last     string // step
-	limits   [2]float64
-	clock    string // the limit that sessions named clock wait for; "": none is told
+	last     string     // step
+	limits   [2]float64 // in ms, by inputAck and cancelAck; 0: not short
+	clock    string     // the limit that sessions named clock wait for; "": none is told
 	back     bool
 	turns    int
 }
+
+// Indexes of tale.limits.
+const (
+	inputAck = iota
+	cancelAck
+)
 
 // toldSession is what the steps of a recording so far say of a session.
 type toldSession struct {
@@ -173,9 +179,9 @@ func (t *tale) setUp(doc map[string]any) (lines []string, known bool) {
 // hurries tells that limits became shorter.
 func (t *tale) hurries(doc map[string]any) (lines []string) {
 	limits, _ := doc["limits"].(map[string]any)
-	for i, l := range []struct{ name, step string }{
-		{"input_ack_ms", "a short limit for acknowledgements of inputs"},
-		{"cancel_ack_ms", "a short limit for confirmations of cancels"},
+	for i, l := range [...]struct{ name, step string }{
+		inputAck:  {"input_ack_ms", "a short limit for acknowledgements of inputs"},
+		cancelAck: {"cancel_ack_ms", "a short limit for confirmations of cancels"},
 	} {
 		ms, ok := limits[l.name].(float64)
 		if !ok {

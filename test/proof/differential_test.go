@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -79,8 +78,15 @@ func listed(t *testing.T, rep *differential.Report) string {
 	return b.String()
 }
 
-// TestDifferentialFindsNothingBetweenEquals compares bundled targets with themselves: two, or all with
-// PARLEY_MUTANTS=all. Pages run a part of their suite.
+// sampledSide is a side that runs one of n scenarios, or all with PARLEY_MUTANTS=all.
+func sampledSide(n uint32, s differential.Side) differential.Side {
+	whole := s.Options
+	s.Options = func() runner.Options { return oneIn(n, whole()) }
+	return s
+}
+
+// TestDifferentialFindsNothingBetweenEquals compares bundled targets with themselves: two with a sixth of their
+// scenarios, or all with PARLEY_MUTANTS=all. Pages run a part of their suite.
 func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -91,7 +97,7 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 		{"external-agent", "host", "", 120}, {"external-agent", "relay", "", 85}, {"external-agent", "agent", "", 45},
 		{"agent-client", "client", "@AC-010 or @AC-020 or @AC-030 or @AC-040", 1},
 	} {
-		if os.Getenv("PARLEY_MUTANTS") != "all" && c.protocol != "session-chat" && c.role != "relay" {
+		if !everything() && c.protocol != "session-chat" && c.role != "relay" {
 			continue
 		}
 		t.Run(c.protocol+" "+c.role, func(t *testing.T) {
@@ -100,7 +106,11 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 			} else {
 				suitetest.Works(t)
 			}
-			rep := differ(t, bundledSide(c.protocol, c.role, c.tags), bundledSide(c.protocol, c.role, c.tags))
+			side := sampledSide(6, bundledSide(c.protocol, c.role, c.tags))
+			if !everything() {
+				c.least /= 12
+			}
+			rep := differ(t, side, side)
 			if rep.Exit != verdict.ExitConformant || rep.Scenarios < c.least || rep.Compared < 2*c.least {
 				t.Errorf("exit %d\n%s", rep.Exit, listed(t, rep))
 			}
@@ -109,10 +119,10 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 }
 
 // TestDifferentialNamesTheClauseOfAMutant compares bundled targets with mutants of them, under the scenarios of the
-// clauses that these break.
+// clauses that these break: every other one, or all with PARLEY_MUTANTS=all.
 func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ protocol, role, mutant, message string }{
+	for i, c := range []struct{ protocol, role, mutant, message string }{
 		{"agent-select", "server", "folds-case", "error"},
 		{"agent-select", "server", "camel-case-codes", "error"},
 		{"session-chat", "server", "agent-id-for-session-id", "system"},
@@ -123,6 +133,9 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 		{"external-agent", "host", "v-missing", "*"},
 		{"external-agent", "agent", "join-without-role", "relay.join"},
 	} {
+		if i%2 > 0 && !everything() {
+			continue
+		}
 		t.Run(c.protocol+" "+c.mutant, func(t *testing.T) {
 			suitetest.Works(t)
 			all := suitetest.Mutants(c.protocol, c.role)
@@ -174,7 +187,7 @@ func TestDifferentialListsWhatIsOpen(t *testing.T) {
 		launch.Unhurry(&p.Limits)
 		return runner.Options{Protocols: protocols.All, Profile: p, Again: "parley run"}
 	}}
-	rep := differ(t, bundledSide("session-chat", "server", ""), foreign)
+	rep := differ(t, sampledSide(3, bundledSide("session-chat", "server", "")), sampledSide(3, foreign))
 	codes := false
 	for _, e := range rep.Entries {
 		if e.Class == differential.Decided || e.Section == "" || len(e.Clauses) == 0 {

@@ -30,7 +30,7 @@ type Seen struct {
 
 // Through puts a proxy before each target of a run. Those that connect are called by the proxy's address. Targets are
 // reached over sockets only.
-func Through(t testing.TB, o runner.Options) (runner.Options, *Seen) {
+func Through(t *testing.T, o runner.Options) (runner.Options, *Seen) {
 	t.Helper()
 	p, err := protocols.All.Find(o.Profile.Protocol)
 	if err != nil {
@@ -50,6 +50,13 @@ func Through(t testing.TB, o runner.Options) (runner.Options, *Seen) {
 	s := &Seen{t: t, role: role, Kept: map[string]bool{}, Broken: map[string][]string{},
 		o: proxy.Options{Protocol: p, Profile: o.Profile, Roles: roles}}
 	s.o.Ended = s.ended
+	if slices.Equal(p.Kind().Drivers, []string{target.Browser}) {
+		if o.Browser == nil {
+			o.Browser = Browser(t)
+		}
+		o.Browser, o.Protocols = &throughBrowser{o.Browser, s}, protocols.All
+		return o, s
+	}
 	inner := o.Launcher
 	if inner == nil {
 		inner = target.NewLauncher(o.Profile)

@@ -1,0 +1,79 @@
+package suitetest
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"sync"
+
+	"parley/driver"
+	"parley/simulator/proxy"
+	"parley/transcript"
+)
+
+// throughBrowser opens pages whose server is behind a proxy: one page, one proxy.
+type throughBrowser struct {
+	driver.Driver
+	seen *Seen
+}
+
+// Open implements driver.Driver. The server's address is in the query of the page's URL.
+func (b *throughBrowser) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
+	server := serverIn(o.URL)
+	if server == "" {
+		return b.Driver.Open(ctx, o, sink)
+	}
+	p, err := b.seen.open(server)
+	if err != nil {
+		return nil, err
+	}
+	o.URL = strings.ReplaceAll(o.URL, url.QueryEscape(server), url.QueryEscape(p.URL()))
+	conn, err := b.Driver.Open(ctx, o, func(r transcript.Record) int {
+		r.Label = strings.ReplaceAll(r.Label, p.URL(), server) // the suite compares the requests that the browser has seen
+		return sink(r)
+	})
+	if err != nil {
+		b.seen.close(p)
+		return nil, err
+	}
+	return &pageThrough{pageConn: conn.(pageConn), seen: b.seen, proxy: p}, nil
+}
+
+// serverIn returns the address of a server in the query of a URL; "" if there is none.
+func serverIn(page string) string {
+	u, err := url.Parse(page)
+	if err != nil {
+		return ""
+	}
+	for _, values := range u.Query() {
+		for _, v := range values {
+			if at, err := url.Parse(v); err == nil && at.Scheme == "http" && at.Port() != "" {
+				return at.Scheme + "://" + at.Host
+			}
+		}
+	}
+	return ""
+}
+
+// pageConn is a page in the browser of driver/browser.
+type pageConn interface {
+	driver.Conn
+	Profile() string
+	Settle(context.Context) error
+	Shot(context.Context) ([]byte, error)
+	DOM(context.Context) (string, error)
+}
+
+type pageThrough struct {
+	pageConn
+	seen  *Seen
+	proxy *proxy.Proxy
+	once  sync.Once
+}
+
+// Close implements driver.Conn.
+func (c *pageThrough) Close(how driver.CloseMode) error {
+	err := c.pageConn.Close(how)
+	c.once.Do(func() { c.seen.close(c.proxy) })
+	return err
+}
