@@ -319,7 +319,7 @@ func TestResetTwice(t *testing.T) {
 	if diff := cmp.Diff(want, res.Clauses); diff != "" {
 		t.Errorf("clauses; want(-) got(+):\n%s", diff)
 	}
-	if len(res.Notes) != 1 || !strings.HasPrefix(res.Notes[0], "1 requests went down") {
+	if len(res.Notes) != 1 || !strings.HasPrefix(res.Notes[0], "1 requests failed because") {
 		t.Errorf("notes %q", res.Notes)
 	}
 }
