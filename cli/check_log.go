@@ -64,7 +64,7 @@ With --format json the output is one object:
   }]}
 
 Exit codes: 0 no findings · 1 findings · 2 wrong usage or an unreadable file · 5 no findings, but a log without
-events, of which nothing was judged.`,
+events, so nothing in it was judged.`,
 		Example: `  parley check-log logs/study
   parley check-log --complete --session s-20260213-001 logs/study/s-20260213-001.jsonl`,
 		RunE: func(c *cobra.Command, args []string) error { return checkLog(c.Context(), judge, args, o, s) },
@@ -91,7 +91,7 @@ func checkLog(ctx context.Context, judge steps.LogJudge, args []string, o checkL
 	known := []string{textFormat, jsonFormat}
 	switch {
 	case len(args) == 0:
-		return usagef("check-log: which log? (name files, or folders with *.jsonl in them)")
+		return usagef("check-log: no log given (name files, or folders that contain *.jsonl)")
 	case !slices.Contains(known, o.format):
 		return usagef("--format: unknown format %q%s", o.format,
 			suggest(o.format, known, "known: "+strings.Join(known, ", ")))
@@ -205,7 +205,7 @@ func printLog(w io.Writer, l steps.LogReport) error {
 		steps.LogFine: fmt.Sprintf("fine: %s of session %s, %s judged",
 			words.Counted(l.Events, "event"), l.Session, words.Counted(len(l.Clauses), "clause")),
 		steps.LogFindings:   found + " in " + words.Counted(l.Events, "event"),
-		steps.LogEmpty:      "empty: there is no event, and nothing was judged",
+		steps.LogEmpty:      "empty: no events, so nothing was judged",
 		steps.LogUnreadable: "cannot be read: " + l.Error,
 	}
 	var b strings.Builder
@@ -225,7 +225,7 @@ func printLog(w io.Writer, l steps.LogReport) error {
 		fmt.Fprintf(&b, "  and %d more\n", l.Dropped)
 	}
 	if l.Torn != nil && !told {
-		fmt.Fprintf(&b, "%s: warning: ends in a torn line (crash?): %s\n", at(l.Torn.Line), l.Torn.Start)
+		fmt.Fprintf(&b, "%s: warning: ends in a truncated line (crash?): %s\n", at(l.Torn.Line), l.Torn.Start)
 	}
 	for _, n := range l.Notes {
 		times := ""

@@ -76,7 +76,7 @@ func TestConverse(t *testing.T) {
 	types(".close \t reset\r")
 	shown.awaits(t, ".close A reset")
 	types("client A flies\r")
-	shown.awaits(t, `no step reads "client A flies"`)
+	shown.awaits(t, `no step matches "client A flies"`)
 	types(".wait 60 what never comes\r")
 	shown.awaits(t, ".wait 60 what never comes")
 	types("\x03")

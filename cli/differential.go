@@ -33,14 +33,14 @@ func (o runOptions) checkDifferential(args []string) error {
 	}{{"--target", o.target != ""}, {"--baseline", o.baseline != ""}, {"--cut-points", o.cutPoints},
 		{"--allow-incomplete", o.allowIncomplete}} {
 		if f.given {
-			return usagef("--differential: %s is about one target, and here are two (leave it out)", f.name)
+			return usagef("--differential: %s applies to one target, but two are given (leave it out)", f.name)
 		}
 	}
 	if o.out == "" {
 		return usagef("--out: no folder (name one, such as parley-results)")
 	}
 	if len(args) != 2 {
-		return usagef("--differential: it compares two targets, and here are %d (name two: parley run --differential "+
+		return usagef("--differential: two targets are compared, but %d are given (name two: parley run --differential "+
 			"A.yaml B.yaml)", len(args))
 	}
 	return nil
@@ -82,7 +82,7 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 			return writeFiles(dir, append([]string{jsonFormat}, asked...), r)
 		},
 		Again: func(n int) {
-			f.bar.Note(fmt.Sprintf("the targets differ; to see whether that is steady, %s run again",
+			f.bar.Note(fmt.Sprintf("the targets differ; %s run again to confirm it",
 				words.Counted(n, "scenario")))
 		}})
 	unhook()
@@ -231,14 +231,14 @@ func (o runOptions) bundledSubject(name string, other *subject) (*subject, error
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0:
-		return nil, usagef("--differential: %s is no file, no URL, no mutant of %s, and not %q (parley mutants lists the "+
+		return nil, usagef("--differential: %s is neither a file, a URL, a mutant of %s nor %q (parley mutants lists the "+
 			"mutants)", name, words.Either(protocols), bundledName)
 	}
 	var which []string
 	for _, s := range found {
 		which = append(which, titled(s.profile.Protocol, s.profile.Role))
 	}
-	return nil, usagef("--differential: %s could be of %s (choose by --protocol and --role)", name, words.Either(which))
+	return nil, usagef("--differential: %s exists for %s (choose by --protocol and --role)", name, words.Either(which))
 }
 
 // bundledIn returns the bundled target of a protocol and role, or its mutant of a name; nil if there is none.

@@ -34,7 +34,7 @@ prints one line per item:
 	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target, or the folder of a page (required)")
 	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default "+suite.Kinds()[0].Protocol+")")
 	c.Flags().StringVar(&role, "role", "",
-		"`ROLE` of the target (default that of the profile; of a URL server, client or host)")
+		"`ROLE` of the target (default that of the profile; for a URL server, client or host)")
 	return c
 }
 

@@ -68,7 +68,7 @@ func share(subjects []*subject, asked []string) ([][]string, error) {
 			mine = s.among(asked)
 		}
 		if len(mine) == 0 {
-			return nil, usagef("--driver %s: %s has %s alone (leave it out: --protocol %s)", strings.Join(asked, ","),
+			return nil, usagef("--driver %s: %s has only %s (leave it out: --protocol %s)", strings.Join(asked, ","),
 				s.profile.Protocol,
 				strings.Join(s.drivers(), ", "), strings.Join(having(subjects, asked), " --protocol "))
 		}

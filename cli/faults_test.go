@@ -60,8 +60,8 @@ func TestProxyFaults(t *testing.T) {
 		t.Errorf("%d pongs, want 4", n)
 	}
 	p.stop()
-	if text, _ := p.end(); !strings.Contains(p.errors(), "f.yaml:2: again fired 1 time, of 2 messages that it is for\n") ||
-		!strings.Contains(p.errors(), "f.yaml:3: fault 2 never fired: no message came") {
+	if text, _ := p.end(); !strings.Contains(p.errors(), "again fired 1 time, of 2 messages that it matches\n") ||
+		!strings.Contains(p.errors(), "f.yaml:3: fault 2 never fired: no message matched") {
 		t.Errorf("%s\n%s", text, p.errors())
 	}
 	f, err := os.Open(filepath.Join(out, "results.json"))

@@ -159,11 +159,11 @@ func (o initOptions) given(protocol steps.Protocol, args []string) (probe.Option
 	case err != nil:
 		return p, err
 	case role != "" && !dials(kind, role):
-		return p, usagef("--role %s: of a server the role is found out (leave it out)", role)
+		return p, usagef("--role %s: init detects the role of a server (leave it out)", role)
 	case role == "" && !o.spoken(kind, args) && len(args) != 1:
-		return p, usagef("init: which server? (%s)", wanted(kind))
+		return p, usagef("init: no server given (%s)", wanted(kind))
 	case !probing:
-		return p, usagef("--protocol %s: it has no probe (write the profile by hand)", o.protocol)
+		return p, usagef("--protocol %s: init has no probe for it (write the profile by hand)", o.protocol)
 	case role != "" || o.spoken(kind, args):
 		p.Role, p.Command = role, args
 		if server := bundle.For(suite.Kinds(), o.protocol, ""); server != nil {
@@ -184,7 +184,7 @@ func wanted(kind target.Kind) string {
 	case kind.ForPage != nil:
 		return "give one page: a URL, a folder or a file, such as parley init ./dist"
 	case slices.Contains(kind.Drivers, target.Stdio):
-		return "give one URL, such as parley init http://localhost:3000; or behind -- the command of one that speaks over " +
+		return "give one URL, such as parley init http://localhost:3000; or, after --, the command of one that speaks over " +
 			"stdin and stdout"
 	}
 	return "give one URL, such as parley init http://localhost:3000"
@@ -198,7 +198,7 @@ func (o initOptions) spoken(kind target.Kind, args []string) bool {
 // keep writes a profile after checking that it can be read.
 func keep(o initOptions, text string) error {
 	if _, err := suite.Kinds().Parse([]byte(text), o.out, nil); err != nil {
-		return fmt.Errorf("what was found out makes no profile: %v\n%s", err, text)
+		return fmt.Errorf("the findings do not make a valid profile: %v\n%s", err, text)
 	}
 	write := func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
 	if o.force {

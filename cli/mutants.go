@@ -28,7 +28,7 @@ func mutantsCommand(s *streams) *cobra.Command {
 	var o mutantsOptions
 	c := &cobra.Command{
 		Use:   "mutants",
-		Short: "Prove that the suite bites: run targets with known faults",
+		Short: "Prove that the suite catches faults: run targets with known faults",
 		Long: `Run every mutant (a bundled target with one named fault) against the clauses that its fault breaks, and print
 which scenario killed it. A mutant counts as killed by a clause only if that clause failed while the mutant's
 control scenarios passed: a mutant that merely crashes proves nothing.
@@ -152,7 +152,7 @@ func catalogues(protocols, roles []string) ([]catalogue, error) {
 		}
 	}
 	if len(without) > 0 {
-		return nil, usagef("there are no mutants of %s (there are of %s)", strings.Join(without, ", "),
+		return nil, usagef("there are no mutants for %s (only for %s)", strings.Join(without, ", "),
 			strings.Join(mutable(), ", "))
 	}
 	return out, nil
@@ -271,7 +271,7 @@ func printMatrix(w io.Writer, k *runner.KillMatrix) {
 		}
 	}
 	for _, id := range k.Unproved {
-		fmt.Fprintf(w, "UNPROVED  %s: no mutant proves that it bites\n", id)
+		fmt.Fprintf(w, "UNPROVED  %s: no mutant is killed by it\n", id)
 	}
 	fmt.Fprintf(w, "%s: %d mutants, %d killed; %d clauses proved, %d unproved · %.1f s\n",
 		titled(k.Protocol, k.Role), len(k.Mutants), len(k.Mutants)-len(k.Survived), len(ids), len(k.Unproved),

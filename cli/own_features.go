@@ -38,7 +38,7 @@ func ownFeatures(names []string) (own []runner.OwnFeature, beside bool, err erro
 		}
 	}
 	if beside && len(own) == 0 {
-		return nil, false, usagef("--features suite: beside what? (name your files too, or leave it out)")
+		return nil, false, usagef("--features suite: no files of your own are given (name them too, or leave it out)")
 	}
 	return own, beside, nil
 }

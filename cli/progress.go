@@ -42,7 +42,7 @@ func (f *follower) Shrinking(lines int) {
 // tellInterrupt prints a message as soon as an interrupt arrives. The returned function stops watching for it.
 func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
-		f.bar.Note("interrupted: the run is being ended; interrupt again to end at " +
+		f.bar.Note("interrupted: ending the run; interrupt again to exit at " +
 			"once")
 	})
 }

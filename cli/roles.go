@@ -55,7 +55,7 @@ func knownRoles(asked, protocols []string) error {
 		if near := words.Near(r, known, 1); len(near) > 0 {
 			meant = fmt.Sprintf("did you mean %q? ", near[0])
 		}
-		return usagef("--role: no role %q of %s (%sknown: %s)", r, words.Either(unique(protocols)), meant,
+		return usagef("--role: unknown role %q of %s (%sknown: %s)", r, words.Either(unique(protocols)), meant,
 			strings.Join(known, ", "))
 	}
 	return nil
@@ -73,7 +73,7 @@ func oneRole(protocol string, asked []string) (string, error) {
 	case 1:
 		return roles[0], nil
 	}
-	return "", usagef("--role: a target has one role at a time, and here are %s (choose one)", strings.Join(roles, ", "))
+	return "", usagef("--role: a target has one role at a time, but %s are given (choose one)", strings.Join(roles, ", "))
 }
 
 // as sets the role of a target instead of that in its profile; "" keeps it. Call it before making the launcher. Keys

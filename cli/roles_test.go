@@ -37,17 +37,18 @@ func TestRoles(t *testing.T) {
 		{"all", "", ea, "all", "external-agent/host external-agent/relay external-agent/agent", ""},
 		{"all roles of a protocol with one", "", "session-chat", "all", "session-chat", ""},
 		{"misspelt", "", ea, "rellay", "",
-			`--role: no role "rellay" of external-agent (did you mean "relay"? known: host, relay, agent, all)`},
+			`--role: unknown role "rellay" of external-agent (did you mean "relay"? known: host, relay, agent, all)`},
 		{"of another protocol", "", "session-chat", "relay", "", `--role: no role "relay" of session-chat (known: server)`},
 		{"empty", "", ea, "host,", "", `--role: no role "" of external-agent (known: host, relay, agent, all)`},
 
 		{"a URL", url, ea, "", "external-agent/host", ""},
 		{"a URL with a role", ws, ea, "relay", "external-agent/relay", ""},
 		{"a URL, two roles", url, ea, "host relay", "",
-			"--role: a target has one role at a time, and here are host, relay (choose one)"},
+			"--role: a target has one role at a time, but host, relay are given (choose one)"},
 		{"a URL with all roles", url, "session-chat", "all", "session-chat", ""},
 		{"a URL of an agent", url, ea, "agent", "",
-			"--role agent: it connects to the harness, and has no URL (give a profile with a command that starts it, " +
+			"--role agent: such a target connects to the harness and has no URL (give a profile with a command that starts " +
+				"it, " +
 				"or with external-agent.agent.listen, to which it connects by itself: parley init --protocol external-agent " +
 				"--role agent writes one)"},
 		{"a URL of another protocol", url, "", "host", "", `--role: no role "host" of agent-select (known: server)`},
@@ -56,7 +57,7 @@ func TestRoles(t *testing.T) {
 		{"a file, and its role", relay, "", "relay", "external-agent/relay", ""},
 		{"a file, and another role", relay, ea, "host", "external-agent/host", ""},
 		{"a file, all roles", relay, "", "all", "",
-			"--role: a target has one role at a time, and here are host, relay, agent (choose one)"},
+			"--role: a target has one role at a time, but host, relay, agent are given (choose one)"},
 		{"a file, and an impossible role", relay, "", "agent", "",
 			"--role agent: " + relay + ": nothing to test (give a command that starts the agent, " +
 				"or external-agent.agent.listen, to which it connects by itself)"},
@@ -114,7 +115,8 @@ func TestElsewhere(t *testing.T) {
 		want  string // roles; or part of the error
 	}{
 		{nil, "@EA-017", "host"},
-		{nil, "@EA-026", "--tags: @EA-026 selects no scenario of external-agent in the role host (of --role agent it does)"},
+		{nil, "@EA-026", "--tags: @EA-026 selects no scenario of external-agent in the role host (it selects some for " +
+			"--role agent)"},
 		{[]string{"all"}, "@EA-026", "agent"},
 		{[]string{"all"}, "@EA-017", "host relay agent"},
 		{[]string{"agent"}, "@EA-017 and @host",

@@ -122,10 +122,10 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 		"`ROLE` of the target: server, client, host, relay, agent, or all; may be repeated without --target "+
 			"(default that of the profile; without one, the first role of the protocol: server, client or host)")
 	f.StringArrayVar(&o.features, "features", nil,
-		"run the scenarios of `FILE|DIR` in place of the suite's; with --features suite, beside them; may be repeated; "+
+		"run the scenarios of `FILE|DIR` instead of the suite's; with --features suite, besides them; may be repeated; "+
 			"such a run never certifies")
 	f.StringVar(&o.faults, "faults", "",
-		"let the faults of `FILE` happen between the harness and the target; such a run never certifies")
+		"inject the faults in `FILE` between the harness and the target; such a run never certifies")
 	f.StringVar(&o.tags, "tags", "",
 		"run only scenarios whose tags match `EXPR`, such as '@AS-042 and not @exclusive'; makes the run incomplete")
 	f.BoolVar(&o.strict, "strict", false,
@@ -213,7 +213,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	}
 	switch {
 	case o.concurrency < 0:
-		return nil, nil, usagef("--concurrency: %d scenarios side by side cannot be (give 1 or more)", o.concurrency)
+		return nil, nil, usagef("--concurrency: cannot run %d scenarios in parallel (give 1 or more)", o.concurrency)
 	case o.out == "":
 		return nil, nil, usagef("--out: no folder (name one, such as parley-results)")
 	}
@@ -223,7 +223,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	}
 	own, beside, err := ownFeatures(o.features)
 	if err == nil && len(own) > 0 && len(subjects) > 1 {
-		err = usagef("--features: which protocol are they about? (name it by --protocol, or give a --target)")
+		err = usagef("--features: which protocol do they test? (name it by --protocol, or give a --target)")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -254,7 +254,7 @@ func (o runOptions) misbehave(runs []runner.Options) error {
 		p := r.Profile
 		for _, d := range r.Drivers {
 			if d == target.Stdio || d == browser.Name {
-				return usagef("--faults: %s is not reached over a socket of the harness by the driver %s "+
+				return usagef("--faults: the harness has no socket to %s over the driver %s "+
 					"(choose another --driver or --protocol)", p.Protocol, d)
 			}
 		}
@@ -296,11 +296,11 @@ func (o runOptions) withoutPages(subjects []*subject, named bool) (kept []*subje
 func (o runOptions) checkExplore() error {
 	switch {
 	case o.exploring && o.explore < 1:
-		return usagef("--explore: %d random sequences explore nothing (give 1 or more)", o.explore)
+		return usagef("--explore: cannot run %d random sequences (give 1 or more)", o.explore)
 	case o.cutPoints && o.target == "" && len(o.protocols) == 0:
-		return usagef("--cut-points: of which protocol? (name it by --protocol)")
+		return usagef("--cut-points: which protocol? (name it by --protocol)")
 	case o.exploring && o.target == "" && len(o.protocols) == 0:
-		return usagef("--explore: of which protocol? (name it by --protocol)")
+		return usagef("--explore: which protocol? (name it by --protocol)")
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.H
 func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, error) {
 	switch {
 	case speaks:
-		return nil, o.checkDoors("and with --stdio nobody listens (leave it out)", o.listening)
+		return nil, o.checkDoors("and with --stdio there is no listener (leave it out)", o.listening)
 	case notServer != "":
 		return nil, o.checkDoors("and "+notServer, false)
 	}
@@ -202,7 +202,7 @@ func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, e
 	case withTLS && o.key == "":
 		return nil, usagef("--tls-cert: there is no --tls-key")
 	case !loopback(host) && !o.insecure && (o.token == "" || !withTLS):
-		const mend = "give --token, --tls-cert and --tls-key, or say --insecure"
+		const mend = "give --token, --tls-cert and --tls-key, or give --insecure"
 		return nil, usagef("--addr %s: other machines could reach it (%s)", o.addr, mend)
 	case !withTLS:
 		return nil, nil
@@ -224,7 +224,7 @@ func (o *serveOptions) checkDoors(why string, listening bool) error {
 		{"--allow-origin", len(o.origins) > 0}, {"--insecure", o.insecure},
 	} {
 		if f.given {
-			return usagef("%s: that is for servers, %s", f.name, why)
+			return usagef("%s: applies to servers, %s", f.name, why)
 		}
 	}
 	return nil

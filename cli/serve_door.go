@@ -61,8 +61,8 @@ func calledLocally(next http.Handler) http.Handler {
 		}
 		name = strings.ToLower(strings.TrimSuffix(name, "."))
 		if name != "" && name != "localhost" && !strings.HasSuffix(name, ".localhost") && net.ParseIP(name) == nil {
-			http.Error(w, "this server is called localhost, and not "+strconv.Quote(name)+
-				" (use localhost or an IP address; with a token it has any name)", http.StatusForbidden)
+			http.Error(w, "this server answers to the name localhost, not to "+strconv.Quote(name)+
+				" (use localhost or an IP address; with a token it answers to any name)", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

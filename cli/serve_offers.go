@@ -59,7 +59,7 @@ func (os offers) flags(c *cobra.Command) func(c *cobra.Command, protocol string,
 	f.StringVar(&o.cert, "tls-cert", "", "PEM `FILE` of the certificate")
 	f.StringVar(&o.key, "tls-key", "", "PEM `FILE` of its key")
 	f.StringArrayVar(&o.origins, "allow-origin", nil,
-		"`ORIGIN` of pages that may call, besides loopback ones; may be repeated, null and * are known")
+		"`ORIGIN` of pages that may call, besides loopback ones; may be repeated; null and * are accepted")
 	f.BoolVar(&o.insecure, "insecure", false, "let other machines in without --token or TLS")
 	return func(c *cobra.Command, protocol string, s *streams) error {
 		o.listening = c.Flags().Changed("addr")
@@ -91,14 +91,14 @@ func (os offers) choose(protocol, role string, f *pflag.FlagSet) (*offer, error)
 		return nil, err
 	}
 	if bundle.Find(protocol) == nil {
-		return nil, usagef("--protocol %s: there is no bundled server of it", protocol)
+		return nil, usagef("--protocol %s: it has no bundled server", protocol)
 	}
 	mine := slices.DeleteFunc(slices.Clone(os), func(one *offer) bool { return one.protocol != protocol })
 	var foreign error
 	f.Visit(func(given *pflag.Flag) {
 		if foreign == nil && os.owns(given.Name) && !mine.owns(given.Name) {
 			i := slices.IndexFunc(os, func(one *offer) bool { return one.flags.Lookup(given.Name) != nil })
-			foreign = usagef("--%s: that is for %s, and this is the server of %s (say --protocol %[2]s, or leave it out)",
+			foreign = usagef("--%s: applies to %s, but this is the server of %s (give --protocol %[2]s, or leave it out)",
 				given.Name, os[i].protocol, protocol)
 		}
 	})
@@ -125,7 +125,7 @@ func (os offers) inRole(role string, f *pflag.FlagSet) (*offer, error) {
 			failed = own.Value.Set(given.Value.String())
 		case own == nil && os.owns(given.Name):
 			i := slices.IndexFunc(os, func(one *offer) bool { return one.flags.Lookup(given.Name) != nil })
-			failed = usagef("--%s: that is for the role %s, and this is the role %s (say --role %[2]s, or leave it out)",
+			failed = usagef("--%s: applies to the role %s, but this is the role %s (give --role %[2]s, or leave it out)",
 				given.Name, os[i].role.Name, role)
 		}
 	})

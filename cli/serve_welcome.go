@@ -109,7 +109,7 @@ func (one *offer) greet(scheme, host string, token bool) greeting {
 
 // commands are three command lines to try with the server at a URL.
 func (one *offer) commands(base string, token bool) []greetedCommand {
-	fetch := greetedCommand{"Ask whether it is there", "curl " + base + launch.Health.Path}
+	fetch := greetedCommand{"Check that it is running", "curl " + base + launch.Health.Path}
 	for _, e := range one.role.Serve.Endpoints {
 		if e.Method == launch.Stream {
 			fetch = greetedCommand{"Watch its events", "curl -N " + base + e.Path}

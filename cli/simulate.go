@@ -165,7 +165,7 @@ func (o *simulateOptions) vet() (*tls.Certificate, error) {
 		case err != nil:
 			return nil, usagef("--listen: %v (write it like 127.0.0.1:9000)", err)
 		case !loopback(host) && !o.insecure:
-			return nil, usagef("--listen %s: other machines could reach it (say --insecure if they may)", o.play.Listen)
+			return nil, usagef("--listen %s: other machines could reach it (give --insecure if they may)", o.play.Listen)
 		}
 	}
 	return o.check("", false)

@@ -36,7 +36,7 @@ func subjectsOf(name string, protocols, roles []string) ([]*subject, error) {
 		protocols = bundle.Protocols()
 	}
 	if len(protocols) == 0 {
-		return nil, usagef("--target is missing: this program brings no target of its own along (name yours)")
+		return nil, usagef("--target is missing: this program has no bundled target (name yours)")
 	}
 	if err := knownRoles(roles, protocols); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func subjectsOf(name string, protocols, roles []string) ([]*subject, error) {
 		for _, role := range mine {
 			t := bundle.For(suite.Kinds(), protocol, role)
 			if t == nil {
-				return nil, usagef("--protocol %s: there is no bundled target of it (name yours with --target)", protocol)
+				return nil, usagef("--protocol %s: it has no bundled target (name yours with --target)", protocol)
 			}
 			out = append(out, &subject{profile: t.Profile, launcher: t.Launcher, brain: t.Brain, bundled: true})
 		}
@@ -90,7 +90,7 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	protocol := suite.Kinds()[0].Protocol
 	switch {
 	case len(protocols) > 1:
-		return nil, usagef("--protocol: a URL is judged by one protocol at a time, and here are %s (choose one)",
+		return nil, usagef("--protocol: a URL is judged by one protocol at a time, but %s are given (choose one)",
 			strings.Join(protocols, ", "))
 	case len(protocols) == 1:
 		protocol = protocols[0]
@@ -104,9 +104,8 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	case err != nil:
 		return nil, err
 	case role != "" && dials(p.Kind(), role):
-		return nil, usagef("--role %s: it connects to the harness, and has no URL (give a profile with a command that "+
-			"starts it, "+
-			"or with %s, to which it connects by itself: parley init --protocol %s --role %[1]s writes one)",
+		return nil, usagef("--role %s: such a target connects to the harness and has no URL (give a profile with a command "+
+			"that starts it, or with %s, to which it connects by itself: parley init --protocol %s --role %[1]s writes one)",
 			role, p.Reach().ListenKey, protocol)
 	}
 	return &subject{profile: p, bare: true}, as(p, role)
@@ -184,7 +183,7 @@ func tagged(subjects []*subject, expr string) ([]*subject, error) {
 		case slices.Contains(roles, mine):
 			out = append(out, s)
 		case len(roles) > 0:
-			elsewhere = usagef("--tags: %s selects no scenario of %s in the role %s (of --role %s it does)",
+			elsewhere = usagef("--tags: %s selects no scenario of %s in the role %s (it selects some for --role %s)",
 				expr, protocol, mine, words.Either(roles))
 		}
 	}

@@ -39,7 +39,7 @@ func TestSubjectsOf(t *testing.T) {
 		{"a URL of a protocol", url, "session-chat", "session-chat", ""},
 		{"a URL of one protocol named twice", url, "session-chat session-chat", "session-chat", ""},
 		{"a URL of two protocols", url, "session-chat agent-select", "",
-			"--protocol: a URL is judged by one protocol at a time, and here are session-chat, agent-select (choose one)"},
+			"--protocol: a URL is judged by one protocol at a time, but session-chat, agent-select are given (choose one)"},
 		{"a URL, an unknown one", url, "x", "",
 			`--protocol: unknown protocol "x" (known: agent-client, agent-select, external-agent, session-chat, ` +
 				`session-runtime)`},

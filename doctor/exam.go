@@ -70,7 +70,7 @@ func (e *Exam) Restart(ctx context.Context) (string, error) {
 	if err == nil {
 		err = reachable(ctx, e.Running.BaseURL(), e.Profile.Limits.Open)
 	}
-	return "the target is there again", err
+	return "the target is reachable again", err
 }
 
 // Configuration is a Look that checks that the bytes identifying the target's configuration can be read.

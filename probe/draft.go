@@ -27,7 +27,7 @@ type Draft struct {
 func NewDraft(s *Session, of string) *Draft {
 	w := &Draft{s: s}
 	w.Line(0, "# A profile of %s.", of)
-	w.Line(0, "# What is left out stands at its default. parley doctor --target FILE tells what of it works.")
+	w.Line(0, "# Keys that are left out have their defaults. parley doctor --target FILE checks what works.")
 	w.Line(0, "")
 	w.Line(0, "name: %s", Quote(s.Profile.Name))
 	w.Line(0, "protocol: %s", s.Profile.Protocol)
@@ -37,7 +37,7 @@ func NewDraft(s *Session, of string) *Draft {
 
 // NewServerDraft begins the draft of a server at a URL.
 func NewServerDraft(s *Session) *Draft {
-	w := NewDraft(s, s.Profile.URL+", written by parley init from what the server showed")
+	w := NewDraft(s, s.Profile.URL+", written by parley init from what the server sent")
 	w.Line(0, "")
 	return w
 }
@@ -60,7 +60,7 @@ func (w *Draft) Unseen() {
 	if len(w.s.Seen[unseen]) == 0 {
 		return
 	}
-	w.Line(1, "# What could not be seen, or was not recognised; the defaults stand until you say otherwise.")
+	w.Line(1, "# What was not seen, or not recognised; the defaults apply until you change them.")
 	for _, text := range w.s.Seen[unseen] {
 		w.Line(1, "# not seen: %s", Printable(text))
 	}
@@ -150,7 +150,7 @@ var hinted = []string{"#command:", "#headers:", "#hooks:", "#model:", "#tools:",
 // Hints ends a profile with the parts of the protocol's example that a probe cannot see.
 func (w *Draft) Hints() {
 	w.Line(0, "")
-	w.Line(0, "# What a probe cannot see. The more of it your profile tells, the more is tested.")
+	w.Line(0, "# What a probe cannot see. The more of it the profile declares, the more is tested.")
 	for _, key := range hinted {
 		if part := paragraph(w.s.Profile.Kind().Example, key); part != "" {
 			w.Line(0, "")

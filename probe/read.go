@@ -132,7 +132,7 @@ func Refusal(err error) string {
 	case 0:
 		return open.Err.Error()
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Sprintf("HTTP %d: it wants to know who asks (see headers)", open.Status)
+		return fmt.Sprintf("HTTP %d: it requires credentials (see headers)", open.Status)
 	}
 	return fmt.Sprintf("HTTP %d", open.Status)
 }

@@ -78,10 +78,10 @@ func (c *console) run(r *Results, run *Run) {
 	c.baseline(run)
 	c.findings("Warnings", yellow, found.Warned)
 	c.reasons("Not tested", yellow, "clause", reasonsFor(run, verdict.NotTested))
-	c.reasons("Not tested, though clauses of theirs were judged elsewhere", yellow, "scenario", leftOut(run))
+	c.reasons("Not tested, but other scenarios judged their clauses", yellow, "scenario", leftOut(run))
 	c.expected(found.Expected)
 	if c.opts.Verbose {
-		c.findings("Observations, which count against nobody", cyan, found.Observed)
+		c.findings("Observations, which do not affect the verdict", cyan, found.Observed)
 		c.reasons("Not applicable", dim, "clause", reasonsFor(run, verdict.NotApplicable))
 	}
 	c.notes(run)

@@ -83,7 +83,7 @@ func (p *printer) following(f Failure, all bool) {
 	for i, next := range f.Following {
 		if i == shownFollowing && !all {
 			p.hang(label, dim, "and "+count(len(f.Following)+f.MoreFollowing-i,
-				"more finding")+" of a model that knew nothing more", dim)
+				"more finding")+" of a model that had no further instructions", dim)
 			return
 		}
 		p.hang(label, dim, next.Clause+": "+next.Observed, dim)

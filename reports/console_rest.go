@@ -45,7 +45,7 @@ func (c *console) baseline(run *Run) {
 	if len(rows) == 0 {
 		return
 	}
-	c.heading(red, "Baseline: %s to mend", count(len(rows), "row"))
+	c.heading(red, "Baseline: %s to fix", count(len(rows), "row"))
 	for _, row := range rows {
 		c.hang("  "+pad(row.Clause, 10)+" ", bold, baselineText(row), "")
 	}
@@ -138,7 +138,7 @@ func (c *console) stderr(run *Run) {
 	if run.TargetStderr == "" || !wanted {
 		return
 	}
-	c.heading(dim, "The target's last words on stderr")
+	c.heading(dim, "The target's last output on stderr")
 	for _, line := range c.fit(run.TargetStderr, 4) {
 		c.line("  %s %s", c.paint.text(dim, "│"), line)
 	}

@@ -21,9 +21,9 @@ func (f Fault) Text() string {
 	met := words.Counted(f.Met, "message")
 	switch {
 	case f.Fired > 0:
-		return head + fmt.Sprintf("fired %s, of %s that it is for", words.Counted(f.Fired, "time"), met)
+		return head + fmt.Sprintf("fired %s, of %s that it matches", words.Counted(f.Fired, "time"), met)
 	case f.Met > 0:
-		return head + "never fired, though " + met + " came that it is for: none was due, or it changed none"
+		return head + "never fired, although " + met + " matched: none was due, or it changed none"
 	}
-	return head + "never fired: no message came that it is for"
+	return head + "never fired: no message matched"
 }

@@ -128,7 +128,7 @@ func newRunView(run *Run, anchor string, strict bool) *runView {
 			{"failures", "Failures", false, found.Failed},
 			{"warnings", "Warnings", false, found.Warned},
 			{"expected", "Expected failures", true, found.Expected},
-			{"observations", "Observations, which count against nobody", true, found.Observed},
+			{"observations", "Observations, which do not affect the verdict", true, found.Observed},
 		},
 		NotTested: reasonsFor(run, verdict.NotTested), Idle: reasonsFor(run, verdict.NotApplicable),
 		Errors: broken(run), Mend: troubledRows(run.Baseline), Features: byFeature(run.Scenarios),

@@ -51,7 +51,8 @@ func grounds(r *Results) []string {
 	add(t.unreachable || r.Exit == verdict.ExitUnreachable, "a target could not be judged")
 	add(t.failed > 0, "%d of %s failed", t.failed, count(t.total, "clause"))
 	add(t.badBaseline > 0, "%s of the baseline no longer hold%s", count(t.badBaseline, "row"), ending(t.badBaseline))
-	add(t.badBaseline == 0 && t.unexpected > 0, "%s passed that the baseline says fail", count(t.unexpected, "clause"))
+	add(t.badBaseline == 0 && t.unexpected > 0, "%s passed that the baseline expects to fail",
+		count(t.unexpected, "clause"))
 	add(r.Passive, "only traffic between others was judged, which certifies nothing")
 	add(t.untested > 0, "%s not tested", was(t.untested, "binding clause"))
 	add(r.Verdict == verdict.Conformant && len(out) == 0 && t.expected == 0, "every applicable binding clause holds")

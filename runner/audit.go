@@ -35,7 +35,7 @@ func Audit(p steps.Protocol) ([]string, error) {
 	}
 	for _, row := range ledger.Rows() {
 		if row.Tested() && len(scenarios[row.ID]) > 0 && len(monitors[row.ID])+len(byStep[row.ID]) == 0 {
-			faults = append(faults, row.ID+": scenarios have its tag, and none of their steps judges it")
+			faults = append(faults, row.ID+": scenarios have its tag, but none of their steps judges it")
 		}
 	}
 	return faults, nil

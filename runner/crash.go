@@ -32,11 +32,11 @@ func (r *run) alive(ctx context.Context) (target.Running, error) {
 		return r.shared, nil
 	}
 	if r.crashes++; r.crashes > maxCrashes {
-		return nil, fmt.Errorf("the target's process has ended by itself %d times, and is not started again", maxCrashes)
+		return nil, fmt.Errorf("the target's process has ended by itself %d times and is not started again", maxCrashes)
 	}
 	next, err := r.o.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: r.modelURL})
 	if err != nil {
-		return nil, fmt.Errorf("the target's process has ended by itself, and could not be started again: %w", err)
+		return nil, fmt.Errorf("the target's process has ended by itself and could not be started again: %w", err)
 	}
 	r.lastWords += r.shared.Stderr()
 	stopWithin(5*time.Second, r.shared.Stop)
@@ -96,7 +96,7 @@ func tellEnd(res *steps.Result) (end string) {
 }
 
 // stillRunning is the expectation in a failure that blame records.
-const stillRunning = "a target that goes on to run"
+const stillRunning = "a target that keeps running"
 
 // blame names the clause broken by a scenario that ended the target's process when it ran alone. If a step has
 // already found a binding clause broken, that one stands. Otherwise it is the first clause that the scenario could

@@ -215,7 +215,8 @@ func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
 	}
 	own, err := r.o.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: r.modelURL, Own: true})
 	if err != nil {
-		return steps.Slot{Skip: verdict.NotTested, Reason: "a target of its own could not be started: " + err.Error()}
+		return steps.Slot{Skip: verdict.NotTested,
+			Reason: "a separate target for this scenario could not be started: " + err.Error()}
 	}
 	return steps.Slot{Run: own, Nonce: nonce, Release: func() { stopWithin(15*time.Second, own.Stop) }}
 }

@@ -190,7 +190,7 @@ func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, 
 	case s.status == http.StatusUnauthorized || s.status == http.StatusForbidden:
 		mend := `give them in a profile: headers: {Authorization: "Bearer ${TOKEN}"}`
 		if len(p.Headers) > 0 {
-			mend = "those under headers: in the profile do not do"
+			mend = "those under headers: in the profile are not accepted"
 		}
 		return fmt.Sprintf("%s wants credentials: %s is answered by HTTP %d (%s)", at, s.asked, s.status, mend)
 	case s.plainToTLS(), s.status == 0 && s.says(`malformed HTTP response "\x15\x03`):
@@ -202,23 +202,25 @@ func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, 
 			"authority, by "+
 			"SSL_CERT_FILE=cert.pem in the environment)", at, lastPart(s.fault))
 	case s.status == 0 && s.says("tls:"):
-		return fmt.Sprintf("%s is not reached by TLS: %s (see its certificate and its TLS versions)", at, lastPart(s.fault))
+		return fmt.Sprintf("the TLS handshake with %s failed: %s (check its certificate and its TLS versions)", at,
+			lastPart(s.fault))
 	case s.status == 0 && s.says("within the limit", "deadline exceeded", "Client.Timeout", "timed out"):
-		return fmt.Sprintf("%s accepts connections and says nothing: %s got no answer (is it the right port? is it still "+
+		return fmt.Sprintf("%s accepts connections but sends nothing: %s got no answer (is it the right port? is it still "+
 			"starting?)", at, s.asked)
 	case s.status == 0 && s.says(unasked):
-		return fmt.Sprintf("%s is no HTTP server: it speaks before it is asked anything (is it the right port?)", at)
+		return fmt.Sprintf("%s is not an HTTP server: it sends data before any request (is it the right port?)", at)
 	case s.status == 0 && s.says("malformed"):
-		return fmt.Sprintf("%s is no HTTP server: %s (is it the right port?)", at, lastPart(s.fault))
+		return fmt.Sprintf("%s is not an HTTP server: %s (is it the right port?)", at, lastPart(s.fault))
 	case s.status == 0:
-		return fmt.Sprintf("%s hangs up: %s is answered by %s (%s)", at, s.asked, orNothing(lastPart(s.fault)), hangsUp(base))
+		return fmt.Sprintf("%s closes the connection: %s is answered by %s (%s)", at, s.asked,
+			orNothing(lastPart(s.fault)), hangsUp(base))
 	}
 	text := fmt.Sprintf("%s does not speak %s: %s", at, name, s.instead(name))
 	if found := elsewhere(ctx, ps, protocol, p, base); found != "" {
 		return text + "; " + found
 	}
-	return fmt.Sprintf("%s; nor was another protocol recognised at its usual places (where is it? %s in a profile says "+
-		"so%s)", text,
+	return fmt.Sprintf("%s; no other protocol was recognised at its usual places either (name the place by %s in "+
+		"a profile%s)", text,
 		protocol.(steps.Recognisable).PlaceKey(over), socketToo(over, base, protocol))
 }
 
@@ -234,16 +236,16 @@ func socketToo(over, base string, protocol steps.Protocol) string {
 func (s seen) instead(protocol string) string {
 	switch {
 	case s.opened && s.says("too big", "limited at"):
-		return fmt.Sprintf("%s opens, and a message is larger than a message may be (limits.max-event)", s.asked)
+		return fmt.Sprintf("%s opens, but a message is longer than limits.max-event", s.asked)
 	case s.opened && s.said != "":
-		return fmt.Sprintf("%s opens, and nothing of %s came; it says %s", s.asked, protocol,
+		return fmt.Sprintf("%s opens, but nothing of %s came; it sends %s", s.asked, protocol,
 			cut.Text(strconv.QuoteToGraphic(cut.Line(s.said, 80)), 100))
 	case s.opened && s.fault != "":
-		return fmt.Sprintf("%s opens, and ends without a word of it: %s", s.asked, lastPart(s.fault))
+		return fmt.Sprintf("%s opens, but ends without sending anything: %s", s.asked, lastPart(s.fault))
 	case s.opened:
-		return fmt.Sprintf("%s opens, and nothing came", s.asked)
+		return fmt.Sprintf("%s opens, but sends nothing", s.asked)
 	case s.status >= 300 && s.status < 400:
-		return fmt.Sprintf("%s is answered by a redirection, HTTP %d, which is not followed", s.asked, s.status)
+		return fmt.Sprintf("%s is answered by a redirect, HTTP %d, which is not followed", s.asked, s.status)
 	case s.status >= 500:
 		return fmt.Sprintf("%s is answered by HTTP %d (see its log)", s.asked, s.status)
 	case s.status == http.StatusOK && s.media != "":

@@ -143,7 +143,7 @@ func (e *exploration) keepFailing(t *property) {
 	a := e.failing
 	again := "it fails each time"
 	if strings.Contains(t.said, "flaky") {
-		again = fmt.Sprintf("it does not fail each time: %d of %d sequences that were tried failed", e.broke, e.tries)
+		again = fmt.Sprintf("it does not fail each time: %d of %d attempted sequences failed", e.broke, e.tries)
 	}
 	e.run.note(reports.Note{Kind: "explored", Scenario: pl.ID,
 		Text: fmt.Sprintf("the shortest sequence that breaks a clause (%s):\n%s", again,

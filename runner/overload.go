@@ -110,20 +110,20 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 	held, again = held+r.repeat(limited, d, kept), again+len(kept)
 	why := fmt.Sprintf("the slowest answer took %.1f s", slowest.Seconds())
 	if slowest == 0 {
-		why = "it refused some for want of room"
+		why = "it refused some because it was full"
 	}
 	if room > 0 {
 		why = fmt.Sprintf("it has room for %d connections", room)
 	}
 	r.note(reports.Note{Kind: "target",
-		Text: fmt.Sprintf("the target is overloaded by %d scenarios at once (%s): %d of the %d that had to do without an "+
-			"answer hold alone, and were judged by that. "+
+		Text: fmt.Sprintf("the target is overloaded by %d scenarios at once (%s): %d of the %d that got no "+
+			"answer pass in a run of their own and were judged by it. "+
 			"Give --concurrency %d, or concurrency: %d in the profile", parallel, why, held, again, max(parallel/8, 1),
 			max(parallel/8, 1))})
 }
 
-var errNoTime = errors.New("the target was overloaded, and no time was left to judge this again alone: give " +
-	"--concurrency 1")
+var errNoTime = errors.New("the target was overloaded, and no time was left to judge this again in a run of its own: " +
+	"give --concurrency 1")
 
 // asTheyCame finishes the scenarios that were set aside with their first results.
 func (r *run) asTheyCame(d *driverRun, kept []aside) {

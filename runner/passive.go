@@ -194,14 +194,14 @@ func (one *passiveRun) observed(id string, o Observed, explain string) reports.S
 		sc.Failures = append(sc.Failures, out)
 	}
 	if !o.Whole {
-		sc.Notes = append(sc.Notes, fmt.Sprintf("only the first %d records, or %d MiB, were seen by all monitors; those "+
-			"behind, by monitors of single records", transcript.MaxRecords, transcript.MaxBytes>>20))
+		sc.Notes = append(sc.Notes, fmt.Sprintf("all monitors saw only the first %d records, or %d MiB; later records "+
+			"were seen only by monitors of single records", transcript.MaxRecords, transcript.MaxBytes>>20))
 	}
 	if o.Partly != "" {
 		sc.Notes = append(sc.Notes, o.Partly)
 	}
 	if lost := o.T.Overflow(); lost > 0 {
-		sc.Notes = append(sc.Notes, fmt.Sprintf("%d records were not kept", lost))
+		sc.Notes = append(sc.Notes, fmt.Sprintf("%d records were not stored", lost))
 	}
 	sc.Transcript = one.keepTranscript(pl, o)
 	return sc
@@ -277,7 +277,7 @@ func (one *passiveRun) sum(o PassiveOptions) reports.Run {
 		Notes: one.notes, Scenarios: append([]reports.Scenario{}, one.scenarios...)}
 	if one.left > 0 {
 		out.Notes = append(out.Notes, reports.Note{Kind: "harness",
-			Text: fmt.Sprintf("%d more connections were judged, and are not listed", one.left)})
+			Text: fmt.Sprintf("%d more connections were judged but are not listed", one.left)})
 	}
 	out.Clauses = one.clauses(one.scenarios)
 	for i := range out.Clauses {

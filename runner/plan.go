@@ -63,7 +63,7 @@ func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, i+1)
 			pl.describe(f.doc, pickle)
 			if first, twice := known[pl.key]; twice {
-				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s say the same: leave one out", protocol,
+				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s are identical: leave one out", protocol,
 					first, pl.Location)
 			}
 			known[pl.key] = pl.Location

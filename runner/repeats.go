@@ -15,7 +15,7 @@ func (r *run) tellRepeats(d *driverRun) {
 	}
 	r.note(reports.Note{Kind: "target",
 		Text: fmt.Sprintf("over %s, %d events came a second time, of type %s, though no message had asked "+
-			"for them; the first was %s. No clause forbids that, and no copy was taken for an answer; clients may stumble "+
-			"over it",
+			"for them; the first was %s. No clause forbids that, and no copy counted as an answer, but clients may "+
+			"mishandle them",
 			d.name, count, strings.Join(kinds, ", "), first)})
 }

@@ -163,7 +163,7 @@ func (r *run) writeEvidence(d *driverRun, pl Planned, list []steps.Evidence) []r
 		}
 		if n := len(e.Body); n > maxEvidence {
 			r.note(reports.Note{Kind: "harness", Scenario: pl.ID,
-				Text: fmt.Sprintf("evidence %s of driver %s not kept: it has %d bytes, more than %d", e.Name, d.name, n,
+				Text: fmt.Sprintf("evidence %s of driver %s was not stored: it has %d bytes, more than %d", e.Name, d.name, n,
 					maxEvidence)})
 			continue
 		}
@@ -180,7 +180,7 @@ func (r *run) writeEvidence(d *driverRun, pl Planned, list []steps.Evidence) []r
 // writeEvidence writes one evidence file, whose name begins with prefix.
 func writeEvidence(out, prefix string, e steps.Evidence) (reports.Evidence, error) {
 	if !evidenceName.MatchString(e.Name) {
-		return reports.Evidence{}, fmt.Errorf("%q cannot be the name of a file of evidence", e.Name)
+		return reports.Evidence{}, fmt.Errorf("%q cannot be the name of an evidence file", e.Name)
 	}
 	if err := os.MkdirAll(filepath.Join(out, "evidence"), 0o755); err != nil {
 		return reports.Evidence{}, err
@@ -219,7 +219,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	}
 	if goneAway(one.Scenarios) {
 		one.Notes = append(one.Notes, reports.Note{Kind: "target", Text: wentAway +
-			"; failures of scenarios that ran at that moment may be each other's: run it again with --concurrency 1, or let " +
+			"; failures of scenarios that ran at that moment may be each other's: run it again with --concurrency 1, or have " +
 			"a profile start it"})
 	}
 	if r.o.Faults != nil {
@@ -262,10 +262,10 @@ func (r *run) filtered() string {
 		why = append(why, r.ownNames())
 	}
 	if r.o.Faults != nil {
-		why = append(why, "the suite with faults of its client")
+		why = append(why, "the suite with injected faults")
 	}
 	if !r.certified() {
-		why = append(why, fmt.Sprintf("drivers %s: %s is judged over %s; the others never certify it",
+		why = append(why, fmt.Sprintf("drivers %s: %s is certified over %s only",
 			strings.Join(driverNames(r.o), ", "), steps.Name(r.protocol), strings.Join(r.protocol.Certifying(), " and ")))
 	}
 	return strings.Join(why, "; ")
@@ -345,7 +345,7 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 			c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
 		} else if !r.isJudged(row.ID) {
 			c.OtherRole, c.Outcome, c.Reason = true, verdict.NotApplicable,
-				"of targets of another role: "+strings.Join(r.concerned[row.ID], ", ")
+				"applies to another role: "+strings.Join(r.concerned[row.ID], ", ")
 		} else {
 			c.Outcome, c.Reason, c.ByDriver = verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
 			c.Reason = r.redact.String(c.Reason)

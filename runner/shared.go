@@ -17,10 +17,10 @@ func (r *run) tellShared(d *driverRun, took time.Duration) {
 	if reach.Shared == "" || took < long {
 		return
 	}
-	text := fmt.Sprintf("over %s, the scenarios ran one after the other for %.0f s, since they share %s",
+	text := fmt.Sprintf("over %s, the scenarios ran one after another for %.0f s, because they share %s",
 		d.name, took.Seconds(), reach.Shared)
 	if reach.Apart != "" {
-		text += "; to have them run side by side, " + reach.Apart
+		text += "; to run them in parallel, " + reach.Apart
 	}
 	r.note(reports.Note{Kind: "target", Text: text})
 }

@@ -11,8 +11,8 @@ import (
 // run is wrong whatever the rerun shows: those failures stand.
 
 const (
-	whileBeside = "what was wrong came while it ran beside others; the rest was judged by its run alone"
-	whenAlone   = "; that was when it ran again, alone"
+	whileBeside = "the faults were found while it ran in parallel; the rest was judged by a run of its own"
+	whenAlone   = "; that was in the repeated run of its own"
 )
 
 // standing returns the result of a scenario's rerun alone, with the failures of its first run that stand. If there

@@ -23,7 +23,7 @@ func (r *run) setStraysApart(d *driverRun) {
 	}
 	slices.Sort(broken)
 	names := strings.Join(broken, ", ")
-	why := fmt.Sprintf("%s (%s), so this may be another scenario's doing", first.What, names)
+	why := fmt.Sprintf("%s (%s), so another scenario may have caused this", first.What, names)
 	apart := map[string]bool{}
 	for _, pl := range d.plan {
 		apart[pl.ID] = pl.Stage == 0 && !pl.Exclusive()
@@ -43,7 +43,7 @@ func (r *run) setStraysApart(d *driverRun) {
 	}
 	r.mu.Unlock()
 	r.note(reports.Note{Kind: "target", Text: strings.TrimSpace(fmt.Sprintf("%s, %d times: %s. That breaks %s; "+
-		"what failed in %d scenarios that ran beside others is not tested for that. %s",
+		"the failures of %d scenarios that ran in parallel count as not tested because of it. %s",
 		first.What, count, first.Seen, names, changed, first.Advice))})
 }
 

@@ -116,13 +116,13 @@ func unspoken(res *steps.Result, why string) {
 
 // explainProcess says in one line what a process does instead of speaking a protocol on its stdout.
 func explainProcess(protocol string, records []transcript.Record) string {
-	does := "says nothing on its stdout (is it still starting? does it flush each line?)"
+	does := "writes nothing to its stdout (is it still starting? does it flush each line?)"
 	if s := seenIn(records); s.said != "" {
-		does = fmt.Sprintf("says %s there (each line of its stdout is one JSON message; what is for people goes to stderr)",
+		does = fmt.Sprintf("writes %s there (each line of its stdout is one JSON message; text for people goes to stderr)",
 			cut.Text(strconv.QuoteToGraphic(cut.Line(s.said, 80)), 100))
 	} else if s.fault != "" {
-		does = fmt.Sprintf("says nothing that can be read: %s (each line of its stdout is one JSON message)",
+		does = fmt.Sprintf("writes nothing that can be decoded: %s (each line of its stdout is one JSON message)",
 			lastPart(s.fault))
 	}
-	return fmt.Sprintf("the target's process does not speak %s: it was given a line on its stdin, and %s", protocol, does)
+	return fmt.Sprintf("the target's process does not speak %s: it received a line on its stdin, and %s", protocol, does)
 }

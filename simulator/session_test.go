@@ -74,7 +74,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		{"no such step", "client A switches over", steps.StepArg{}, []string{"no step reads", "client X switches to"}},
 		{"a text argument for a step without one", "client A is connected", steps.StepArg{Text: &text},
-			[]string{"nothing belongs below it"}},
+			[]string{"the step takes nothing below it"}},
 	} {
 		_, err := s.Do(t.Context(), row.step, row.arg)
 		for _, want := range row.want {

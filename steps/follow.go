@@ -49,7 +49,7 @@ func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out [
 			failures = append(failures, *broken)
 		case f.kept[id]:
 		case first != nil:
-			j.Outcome, j.Reason = verdict.NotTested, fmt.Sprintf("what was found follows from %s: %s", first.Clause,
+			j.Outcome, j.Reason = verdict.NotTested, fmt.Sprintf("the findings follow from %s: %s", first.Clause,
 				first.Observed)
 		default:
 			continue

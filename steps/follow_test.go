@@ -30,13 +30,13 @@ func TestFollow(t *testing.T) {
 	}{
 		{"the second deviation of a model follows from the first", nil,
 			findings{f(false, 1, "s1", "AS-001"), f(false, 2, "s1", "AS-005")},
-			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
+			[]string{"AS-001 failed at 1", "AS-005 follow from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
 		{"in any order of findings", nil,
 			findings{f(false, 2, "s1", "AS-005"), f(false, 1, "s1", "AS-001")},
-			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
+			[]string{"AS-001 failed at 1", "AS-005 follow from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
 		{"a clause kept only by later records is not kept", nil,
 			findings{f(false, 1, "s1", "AS-001"), f(true, 2, "s1", "AS-005")},
-			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, nil},
+			[]string{"AS-001 failed at 1", "AS-005 follow from AS-001: o1"}, nil},
 		{"a clause kept by an earlier record stays kept", nil,
 			findings{f(true, 1, "s1", "AS-005"), f(false, 2, "s1", "AS-001"), f(false, 3, "s1", "AS-005")},
 			[]string{"AS-001 failed at 2", "AS-005 kept"}, []string{"AS-001 at 2: AS-005 at 3"}},
@@ -45,7 +45,7 @@ func TestFollow(t *testing.T) {
 			[]string{"AS-001 failed at 1", "AS-005 failed at 1"}, nil},
 		{"unless the finding says that it follows", nil,
 			findings{f(false, 1, "s1", "AS-001"), follows(f(false, 1, "s1", "AS-005"))},
-			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 1"}},
+			[]string{"AS-001 failed at 1", "AS-005 follow from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 1"}},
 		{"which needs an earlier deviation", nil,
 			findings{follows(f(false, 1, "s1", "AS-005"))}, []string{"AS-005 failed at 1"}, nil},
 		{"another model is not affected", nil,
@@ -53,7 +53,7 @@ func TestFollow(t *testing.T) {
 			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
 		{"a part of the model is affected", nil,
 			findings{f(false, 1, "s1", "AS-001"), f(false, 2, "s1/t1", "AS-005")},
-			[]string{"AS-001 failed at 1", "AS-005 follows from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
+			[]string{"AS-001 failed at 1", "AS-005 follow from AS-001: o1"}, []string{"AS-001 at 1: AS-005 at 2"}},
 		{"the whole is not affected by a part", nil,
 			findings{f(false, 1, "s1/t1", "AS-001"), f(false, 2, "s1", "AS-005")},
 			[]string{"AS-001 failed at 1", "AS-005 failed at 2"}, nil},
@@ -69,11 +69,11 @@ func TestFollow(t *testing.T) {
 		{"a step found the first deviation, at a record of the model",
 			findings{{Clauses: []string{"AS-001"}, Observed: "o", At: 3}},
 			findings{f(false, 2, "A", "AS-002"), f(false, 4, "A", "AS-005"), f(false, 4, "B", "AS-001")},
-			[]string{"AS-001 failed at 4", "AS-002 warned at 2", "AS-005 follows from AS-001: o"},
+			[]string{"AS-001 failed at 4", "AS-002 warned at 2", "AS-005 follow from AS-001: o"},
 			[]string{"AS-001 at 3: AS-005 at 4"}},
 		{"or at none, and names the model", findings{{Clauses: []string{"AS-001"}, Observed: "o", Model: "B"}},
 			findings{f(false, 6, "A", "AS-001"), f(false, 6, "B", "AS-005")},
-			[]string{"AS-001 failed at 6", "AS-005 follows from AS-001: o"}, []string{"AS-001 at 0: AS-005 at 6"}},
+			[]string{"AS-001 failed at 6", "AS-005 follow from AS-001: o"}, []string{"AS-001 at 0: AS-005 at 6"}},
 		{"later findings of steps follow too, and decide nothing",
 			findings{{Clauses: []string{"AS-001", "AS-002"}, Observed: "o", At: 1, Model: "B"},
 				{Clauses: []string{"AS-005"}, Observed: "p", At: 2, Model: "B/1"},
@@ -84,7 +84,7 @@ func TestFollow(t *testing.T) {
 		{"what a step reports too is reported once, and is a deviation",
 			findings{{Clauses: []string{"AS-001"}, Expected: "e", Observed: "o5", At: 5}},
 			findings{f(false, 5, "C", "AS-001"), f(false, 6, "C", "AS-005")},
-			[]string{"AS-005 follows from AS-001: o5"}, []string{"AS-001 at 5: AS-005 at 6"}},
+			[]string{"AS-005 follow from AS-001: o5"}, []string{"AS-001 at 5: AS-005 at 6"}},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestFollow(t *testing.T) {
 				case verdict.Passed:
 					got = append(got, x.Clause+" kept")
 				case verdict.NotTested:
-					got = append(got, x.Clause+" "+strings.TrimPrefix(x.Reason, "what was found "))
+					got = append(got, x.Clause+" "+strings.TrimPrefix(x.Reason, "the findings "))
 				default:
 					got = append(got, fmt.Sprintf("%s %s at %d", x.Clause, x.Outcome, failureOf(res, x).At))
 				}

@@ -202,7 +202,7 @@ type NoPartyError struct {
 
 func (e *NoPartyError) Error() string {
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("%s is not connected (nobody is)", e.Party)
+		return fmt.Sprintf("%s is not connected (no connections are open)", e.Party)
 	}
 	return fmt.Sprintf("%s is not connected (connected: %s)", e.Party, strings.Join(e.Known, ", "))
 }
@@ -285,18 +285,18 @@ func arguments(ctx context.Context, f reflect.Type, groups []string, below StepA
 			args = append(args, reflect.ValueOf(ctx))
 		case in == reflect.TypeFor[*godog.DocString]():
 			if below.Text == nil {
-				return nil, errors.New(`a text belongs below it, between lines of """`)
+				return nil, errors.New(`the step needs a text below it, between lines of """`)
 			}
 			args = append(args, reflect.ValueOf(&godog.DocString{Content: *below.Text}))
 			below.Text = nil
 		case in == reflect.TypeFor[*godog.Table]():
 			if below.Table == nil {
-				return nil, errors.New("a table belongs below it, whose lines begin with |")
+				return nil, errors.New("the step needs a table below it, whose lines begin with |")
 			}
 			args = append(args, reflect.ValueOf(table(below.Table)))
 			below.Table = nil
 		case len(groups) == 0:
-			return nil, fmt.Errorf("the step takes more than its text has: %s", in)
+			return nil, fmt.Errorf("the step has more parameters than its text: %s", in)
 		default:
 			v, err := value(in, groups[0])
 			if err != nil {
@@ -306,7 +306,7 @@ func arguments(ctx context.Context, f reflect.Type, groups []string, below StepA
 		}
 	}
 	if below.Text != nil || below.Table != nil {
-		return nil, errors.New("nothing belongs below it")
+		return nil, errors.New("the step takes nothing below it")
 	}
 	return args, nil
 }
@@ -320,17 +320,17 @@ func value(t reflect.Type, text string) (reflect.Value, error) {
 	case reflect.Int, reflect.Int64, reflect.Int32:
 		n, err := strconv.ParseInt(text, 10, t.Bits())
 		if err != nil {
-			return v, fmt.Errorf("%s is no number that the step can take", text)
+			return v, fmt.Errorf("%s is not a number that the step accepts", text)
 		}
 		v.SetInt(n)
 	case reflect.Float64:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return v, fmt.Errorf("%s is no number", text)
+			return v, fmt.Errorf("%s is not a number", text)
 		}
 		v.SetFloat(n)
 	default:
-		return v, fmt.Errorf("the step takes a %s, which no text gives", t)
+		return v, fmt.Errorf("the step takes a %s, which a text cannot give", t)
 	}
 	return v, nil
 }

@@ -13,7 +13,7 @@ import (
 
 // TestMissing: a missing message is distinguished from a wrong one, which is wrong under any load.
 func TestMissing(t *testing.T) {
-	late := &verdict.Miss{Reason: "nothing of the kind within 10s", Late: true}
+	late := &verdict.Miss{Reason: "no such message within 10s", Late: true}
 	for _, row := range []struct {
 		reason string
 		record transcript.Record // number 1

@@ -36,7 +36,7 @@ func registerRaw(sc *godog.ScenarioContext, world func() *World) {
 	coded := func(ctx context.Context, party string, doc *godog.DocString, binary bool) error {
 		body, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(doc.Content), ""))
 		if err != nil {
-			return fmt.Errorf("the text below is no base64: %w", err)
+			return fmt.Errorf("the text below is not base64: %w", err)
 		}
 		return sendsRaw(ctx, world(), party, body, binary)
 	}

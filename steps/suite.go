@@ -317,14 +317,15 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 		Notes: w.notes, Security: w.warnings, Records: first, Evidence: w.evidence, Lost: w.T.Overflow(),
 		Reached: w.reached, Late: w.late}
 	if n := w.repeated(res.Records); n > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("%d requests went down with their connection before any answer, and "+
-			"were repeated on a new one", n))
+		res.Notes = append(res.Notes, fmt.Sprintf("%d requests failed because their connection closed before any answer, "+
+			"and "+
+			"were repeated on a new connection", n))
 	}
 	if n := w.T.Flooded(); n > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("of a flood of comments or pings, %d were counted and not kept", n))
+		res.Notes = append(res.Notes, fmt.Sprintf("of many comments or pings, %d were counted but not stored", n))
 	}
 	if res.Lost > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not kept",
+		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not stored",
 			res.Lost))
 	}
 	if !whole {

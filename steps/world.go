@@ -264,14 +264,14 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
 	case (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0: // it may have come beyond the transcript's bounds
-		w.cut, w.why = true, "the target sent more than a transcript holds: what came behind that is not known"
+		w.cut, w.why = true, "the target sent more than a transcript holds: later records are unknown"
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
 	case a.closed:
 		return transcript.Record{}, &verdict.Miss{Reason: fmt.Sprintf(
-			"nothing of the kind before the answer of a later request, in record %d", a.answered)}
+			"no such message before the answer to a later request, in record %d", a.answered)}
 	case errors.Is(err, errLimit):
 		w.late++
-		return transcript.Record{}, &verdict.Miss{Late: true, Reason: "nothing of the kind within " + Span(a.within) +
+		return transcript.Record{}, &verdict.Miss{Late: true, Reason: "no such message within " + Span(a.within) +
 			w.cry(e.Conn, e.After)}
 	case err != nil: // interrupted or out of time: from now on nothing is the target's fault
 		w.cut = true

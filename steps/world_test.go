@@ -99,7 +99,7 @@ func TestAwait(t *testing.T) {
 			Wait{Hopeless: func(*transcript.Record) string { return "never" }}, 1, nil, false},
 		{"an awaited end is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") }, Wait{}, 1, nil, false},
 		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Within: time.Millisecond}, 0,
-			&verdict.Miss{Reason: "nothing of the kind within 1ms", Late: true}, false},
+			&verdict.Miss{Reason: "no such message within 1ms", Late: true}, false},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -288,7 +288,7 @@ func TestLost(t *testing.T) {
 		said(w, "A", transcript.Stream, "")
 	}
 	res := w.result(nil, nil)
-	if res.Lost != 3 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "3 records were not kept") {
+	if res.Lost != 3 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "3 records were not stored") {
 		t.Errorf("%d are lost; notes: %q", res.Lost, res.Notes)
 	}
 }
@@ -319,7 +319,7 @@ func TestResetTwice(t *testing.T) {
 	if diff := cmp.Diff(want, res.Clauses); diff != "" {
 		t.Errorf("clauses; want(-) got(+):\n%s", diff)
 	}
-	if len(res.Notes) != 1 || !strings.HasPrefix(res.Notes[0], "1 requests went down") {
+	if len(res.Notes) != 1 || !strings.HasPrefix(res.Notes[0], "1 requests failed because") {
 		t.Errorf("notes %q", res.Notes)
 	}
 }

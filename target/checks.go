@@ -75,7 +75,7 @@ func (c *Checker) Names(path, what string, renames map[string]Names, known []str
 			case slices.Contains(wire[:i], w):
 				return c.Fail(one, fmt.Sprintf("the name %q is given twice", w), "")
 			case taken && other.name != name:
-				return c.Fail(other.at, fmt.Sprintf("%q is already what %q is called", w, name), "rename that one too")
+				return c.Fail(other.at, fmt.Sprintf("%q is already the name of %q", w, name), "rename that one too")
 			}
 			owner[w] = home{name, one}
 		}

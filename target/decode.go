@@ -160,7 +160,7 @@ func (d *Decoder) refuse(n ast.Node, v reflect.Value, path string) error {
 		if v.Kind() != reflect.Interface && !nullable(v) { // a JSON value may be null
 			mend := "give it one, or delete the line"
 			if v.Kind() == reflect.String {
-				mend += "; what starts with # is to be quoted"
+				mend += "; a value that starts with # must be quoted"
 			}
 			return d.Fail(path, "has no value", mend)
 		}
@@ -354,7 +354,7 @@ func (d *Decoder) wrong(n ast.Node, path, want string) error {
 		found = "a mapping"
 		if entries, _ := pairs(n); want == "text" && len(entries) == 1 && isNull(entries[0].Value) {
 			return d.Fail(path, "expected text, found a mapping",
-				fmt.Sprintf("a value that starts with { is to be quoted: \"{%s}\"", entries[0].Key))
+				fmt.Sprintf("a value that starts with { must be quoted: \"{%s}\"", entries[0].Key))
 		}
 	}
 	if _, scalar := n.(ast.ScalarNode); scalar && want == "text" {

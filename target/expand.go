@@ -21,7 +21,7 @@ func expandEnv(s string, env func(string) (string, bool)) (out string, values []
 		case strings.HasPrefix(m, "$$"):
 			return m[1:]
 		case !variableName.MatchString(m):
-			err = fmt.Errorf("%q is no environment variable", m)
+			err = fmt.Errorf("%q is not the name of an environment variable", m)
 			return m
 		}
 		value, ok := env(m[2 : len(m)-1])

@@ -150,9 +150,9 @@ func TestStartFails(t *testing.T) {
 		{"no such file to copy", "serve", func(p *Profile) { p.Command.Copy = map[string]string{"a": "none"} },
 			[]string{"is not started: command.copy", "none: no such file or directory"}},
 		{"a folder to copy", "serve", func(p *Profile) { p.Command.Copy = map[string]string{"a": "."} },
-			[]string{"is not started: command.copy", "is no file"}},
+			[]string{"is not started: command.copy", "is not a file"}},
 		{"its port is already in use", "serve", func(p *Profile) { p.URL = "http://" + taken.Addr().String() },
-			[]string{"is not started: somebody listens at http://127.0.0.1:"}},
+			[]string{"is not started: another process already listens at http://127.0.0.1:"}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			p := fake(t, tt.mode)

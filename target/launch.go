@@ -17,7 +17,7 @@ func (in *Instance) launch(ctx context.Context) error {
 		in.locate(0)
 		if listens(ctx, in.fill.url, probeWait) == nil { // it would be tested instead of ours
 			return &StartError{
-				Command: in.argv(), Reason: fmt.Sprintf("is not started: somebody listens at %s already", in.fill.url),
+				Command: in.argv(), Reason: fmt.Sprintf("is not started: another process already listens at %s", in.fill.url),
 			}
 		}
 		return in.prepareAndSpawn(ctx)

@@ -25,7 +25,7 @@ func (ks Kinds) Load(path string) (*Profile, error) {
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("its folder cannot be told: %v", err)}
+		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("its folder cannot be determined: %v", err)}
 	}
 	p, err := ks.parseIn(b, path, filepath.Dir(abs), os.LookupEnv)
 	if err != nil {
@@ -153,7 +153,7 @@ func (d *Decoder) expand(p *Profile, env func(string) (string, bool)) error {
 			path := Within(v.path, key)
 			value, secrets, err := expandEnv(v.m[key], env)
 			if err != nil {
-				return d.Fail(path, err.Error(), "set it, or write $${ for a ${ that is meant as it is")
+				return d.Fail(path, err.Error(), "set it, or write $${ for a literal ${")
 			}
 			v.m[key] = value
 			p.Secrets = append(p.Secrets, secrets...)

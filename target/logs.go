@@ -79,7 +79,7 @@ func logNames(folder, name string) (names []string, why string) {
 	name = filepath.FromSlash(name)
 	parts := strings.Split(name, string(filepath.Separator))
 	if slices.Contains(parts, "..") {
-		return nil, ".. leads out of a folder"
+		return nil, ".. leads out of the folder"
 	}
 	if filepath.IsAbs(name) {
 		bases := []string{folder}
@@ -95,7 +95,7 @@ func logNames(folder, name string) (names []string, why string) {
 	}
 	name = filepath.Clean(name)
 	if !filepath.IsLocal(name) {
-		return nil, "it is no path within a folder"
+		return nil, "it is not a path within the folder"
 	}
 	names = []string{name}
 	own := strings.Split(folder, string(filepath.Separator))
@@ -116,7 +116,7 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", name)
+		return nil, fmt.Errorf("%s is not a file", name)
 	}
 	return root.Open(name)
 }

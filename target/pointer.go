@@ -23,7 +23,7 @@ func ParsePointer(s string) (Pointer, error) {
 	case s != "" && s[0] != '/':
 		return "", fmt.Errorf("%q is neither a name nor a JSON Pointer", s)
 	case badEscape.MatchString(s):
-		return "", fmt.Errorf("%q is no JSON Pointer: ~ must be written ~0, and / within a name ~1", s)
+		return "", fmt.Errorf("%q is not a JSON Pointer: ~ must be written ~0, and / within a name ~1", s)
 	}
 	return Pointer(s), nil
 }
@@ -76,14 +76,14 @@ func (p Pointer) Set(doc map[string]any, value any) error { return p.put(doc, va
 func (p Pointer) put(doc map[string]any, value any, replace bool) error {
 	names := p.names()
 	if len(names) == 0 {
-		return errors.New("the whole document is no field")
+		return errors.New("the whole document is not a field")
 	}
 	last := len(names) - 1
 	for _, name := range names[:last] {
 		next, ok := doc[name].(map[string]any)
 		if !ok {
 			if doc[name] != nil && !replace {
-				return fmt.Errorf("field %s: %q is no object", p, name)
+				return fmt.Errorf("field %s: %q is not an object", p, name)
 			}
 			next = map[string]any{}
 			doc[name] = next

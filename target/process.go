@@ -173,7 +173,7 @@ func (p *process) stop(ctx context.Context, grace time.Duration) error {
 	case <-p.gone:
 		return nil
 	case <-last.Done():
-		return fmt.Errorf("stop target: process group %d has been killed and does not end", p.group)
+		return fmt.Errorf("stop target: process group %d was killed but has not ended", p.group)
 	}
 }
 

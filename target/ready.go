@@ -117,7 +117,8 @@ func (in *Instance) portHint() string {
 	if in.picked == nil || c.mentions("{port}") || c.mentions("{url}") {
 		return ""
 	}
-	return fmt.Sprintf(" on port %d, which neither command.run nor command.env tells it ({port}, {url})", in.picked.Number)
+	return fmt.Sprintf(" on port %d, which neither command.run nor command.env passes to it ({port}, {url})",
+		in.picked.Number)
 }
 
 // answers checks that a GET returns a status below 500.

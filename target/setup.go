@@ -145,7 +145,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file", from)
+		return fmt.Errorf("%s is not a file", from)
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err

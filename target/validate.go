@@ -82,7 +82,7 @@ func (c *Checker) address() error {
 		return c.dialler()
 	}
 	if i := slices.Index(p.Drivers, Stdio); i >= 0 && p.Command == nil {
-		return c.Fail(c.Item("drivers", i), "stdio is that of a process, and nobody starts one",
+		return c.Fail(c.Item("drivers", i), "stdio needs a process, but the profile starts none",
 			"give a command, or take stdio out")
 	}
 	if p.PipesOnly() {
@@ -98,25 +98,27 @@ func (c *Checker) address() error {
 		p.URL = "http://127.0.0.1:" + anyPort
 	}
 	if strings.Contains(p.URL, anyPort) && p.Command == nil {
-		return c.Fail("url", "{port} stands for the port of a command, and there is none", "give the port, or a command")
+		return c.Fail("url", "{port} stands for the port of a command, but there is no command", "give the port, or a "+
+			"command")
 	}
 	u, err := url.Parse(strings.Replace(p.URL, anyPort, "1", 1))
 	const mend = "write it like http://localhost:3000, or https://example.org/base"
 	switch {
 	case err != nil:
-		return c.Fail("url", fmt.Sprintf("%q is no URL", p.URL), mend)
+		return c.Fail("url", fmt.Sprintf("%q is not a URL", p.URL), mend)
 	case u.Scheme == "ws" || u.Scheme == "wss":
-		return c.Fail("url", fmt.Sprintf("%q is no http URL", p.URL), "give the http one; the ws driver makes its own of it")
+		return c.Fail("url", fmt.Sprintf("%q is not an http URL", p.URL), "give the http one; the ws driver derives its "+
+			"own from it")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return c.Fail("url", fmt.Sprintf("%q is no http URL", p.URL), mend)
+		return c.Fail("url", fmt.Sprintf("%q is not an http URL", p.URL), mend)
 	case u.Hostname() == "":
 		return c.Fail("url", fmt.Sprintf("%q names no host", p.URL), mend)
 	case u.User != nil, u.RawQuery != "", u.Fragment != "", u.ForceQuery:
 		return c.Fail("url", fmt.Sprintf("%q is more than a base URL", p.URL), "no user, query or fragment; see "+c.rest())
 	case strings.Contains(p.URL, anyPort) && u.Port() != "1":
-		return c.Fail("url", "{port} is not where the port belongs", "write it like http://127.0.0.1:{port}/base")
+		return c.Fail("url", "{port} is not in the place of the port", "write it like http://127.0.0.1:{port}/base")
 	case u.Port() != "" && !ValidPort(u.Port()):
-		return c.Fail("url", fmt.Sprintf("%s is no port", u.Port()), "1 to 65535")
+		return c.Fail("url", fmt.Sprintf("%s is not a port", u.Port()), "1 to 65535")
 	}
 	return nil
 }
@@ -152,8 +154,8 @@ func (c *Checker) served(reach Reach) error {
 func (c *Checker) dialler() error {
 	switch p := c.Profile; {
 	case p.URL != "" || c.Given("url"):
-		return c.Fail("url", "an agent is no server: it connects to the harness",
-			"delete the line; in command, {url} is where it is to connect to")
+		return c.Fail("url", "an agent is not a server: it connects to the harness",
+			"delete the line; in command, {url} stands for the address to connect to")
 	case p.Command == nil && p.Reach().Listen == "":
 		return c.Fail("role", "nothing to test",
 			"give a command that starts the agent, or "+p.Reach().ListenKey+", to which it connects by itself")
@@ -163,14 +165,14 @@ func (c *Checker) dialler() error {
 
 // piper checks a target that is reached only by its stdin and stdout.
 func (c *Checker) piper() error {
-	const nobody = "over stdio alone nobody listens"
+	const nobody = "a target that uses stdio only does not listen"
 	p := c.Profile
 	if p.URL != "" || c.Given("url") {
 		return c.Fail("url", nobody, "delete the line, or add ws to drivers")
 	}
 	for _, placeholder := range []string{anyPort, "{url}"} {
 		if p.Command.mentions(placeholder) {
-			return c.Fail("command", placeholder+" stands for nothing: "+nobody, "take it out, or add ws to drivers")
+			return c.Fail("command", placeholder+" has no meaning here: "+nobody, "take it out, or add ws to drivers")
 		}
 	}
 	return nil
@@ -256,7 +258,7 @@ func (c *Checker) model() error {
 	case len(m.Env) == 0 && m.Hook == "":
 		return c.Fail("model", "says nothing", "give env, hook or both")
 	case len(m.Env) > 0 && c.Profile.Command == nil:
-		return c.Fail("model.env", "a target that runs already has its environment", "give a command, or model.hook")
+		return c.Fail("model.env", "the environment of a running target cannot be changed", "give a command, or model.hook")
 	}
 	return nil
 }

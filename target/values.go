@@ -60,9 +60,9 @@ func (t *Duration) FromYAML(d *Decoder, n ast.Node, path string) error {
 	span, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		return d.Fail(path, fmt.Sprintf("%q is no duration", s), "write a number with its unit, like 2s, 150ms or 1m30s")
+		return d.Fail(path, fmt.Sprintf("%q is not a duration", s), "write a number with its unit, like 2s, 150ms or 1m30s")
 	case span <= 0:
-		return d.Fail(path, s+" is not more than nothing", "write a number with its unit, like 2s or 150ms")
+		return d.Fail(path, s+" is not positive", "write a number with its unit, like 2s or 150ms")
 	}
 	t.Duration = span
 	return nil
@@ -81,7 +81,7 @@ func (b *Bytes) FromYAML(d *Decoder, n ast.Node, path string) error {
 	}
 	m := sized.FindStringSubmatch(s)
 	if m == nil {
-		return d.Fail(path, fmt.Sprintf("%q is no size", s), "write a number of bytes, or one with B, KiB, MiB or GiB")
+		return d.Fail(path, fmt.Sprintf("%q is not a size", s), "write a number of bytes, or one with B, KiB, MiB or GiB")
 	}
 	unit := map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
 	size, err := strconv.ParseInt(m[1], 10, 64)

@@ -66,8 +66,8 @@ func TestPointerSet(t *testing.T) {
 		{"objects on the way", "/b/c~1d", object{"s": "x", "n": nil, "o": object{"i": 0}, "b": object{"c/d": 1}}, ""},
 		{"an object that is there", "/o/p", object{"s": "x", "n": nil, "o": object{"i": 0, "p": 1}}, ""},
 		{"null on the way", "/n/p", object{"s": "x", "n": object{"p": 1}, "o": object{"i": 0}}, ""},
-		{"text on the way", "/s/t/u", object{"s": "x", "n": nil, "o": object{"i": 0}}, `field /s/t/u: "s" is no object`},
-		{"the whole document", "", object{"s": "x", "n": nil, "o": object{"i": 0}}, `the whole document is no field`},
+		{"text on the way", "/s/t/u", object{"s": "x", "n": nil, "o": object{"i": 0}}, `field /s/t/u: "s" is not an object`},
+		{"the whole document", "", object{"s": "x", "n": nil, "o": object{"i": 0}}, `the whole document is not a field`},
 	} {
 		doc := object{"s": "x", "n": nil, "o": object{"i": 0}}
 		said := ""

@@ -33,7 +33,7 @@ func ParseBaseline(b []byte) (*Baseline, error) {
 		case e.Reason == "":
 			return nil, fmt.Errorf("baseline: %s needs a reason", e.Clause)
 		case seen[e.Clause]:
-			return nil, fmt.Errorf("baseline: %s stands twice", e.Clause)
+			return nil, fmt.Errorf("baseline: %s is listed twice", e.Clause)
 		}
 		if _, err := e.last(); err != nil {
 			return nil, fmt.Errorf("baseline: %s: expires %q is not a date (YYYY-MM-DD)", e.Clause, e.Expires)

@@ -30,7 +30,7 @@ func TestParseBaselineRefuses(t *testing.T) {
 		{"a scenario instead of a clause", "expected: [{clause: AS-3.1-01, reason: r}]", "is not a clause id"},
 		{"no reason", "expected: [{clause: AS-042}]", "AS-042 needs a reason"},
 		{"a duplicate clause", "expected: [{clause: AS-042, reason: r}, {clause: AS-042, reason: s}]",
-			"AS-042 stands twice"},
+			"AS-042 is listed twice"},
 		{"no date", "expected: [{clause: AS-042, reason: r, expires: soon}]",
 			`AS-042: expires "soon" is not a date (YYYY-MM-DD)`},
 		{"an impossible date", "expected: [{clause: AS-042, reason: r, expires: \"2026-02-30\"}]", "is not a date"},

@@ -33,7 +33,7 @@ func Aggregate(js []Judgement, certifying func(driver string) bool) (o Outcome, 
 		byDriver[d], _ = reduce(list)
 	}
 	if o, why = reduce(counted); len(counted) == 0 && len(js) > 0 {
-		why = "passed, but over no driver whose pass counts"
+		why = "passed, but only over drivers that do not certify"
 	}
 	return o, why, byDriver
 }

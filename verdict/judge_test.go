@@ -47,7 +47,7 @@ func TestAggregate(t *testing.T) {
 		{"a warning too", []Judgement{by("sse", Passed), by("ws", Warned)}, Warned, "ws warned"},
 		{"a pass over another driver certifies nothing", []Judgement{by("sse", NotTested), by("ws", Passed)}, NotTested,
 			"sse not-tested"},
-		{"not even alone", []Judgement{by("ws", Passed)}, NotTested, "passed, but over no driver whose pass counts"},
+		{"not even alone", []Judgement{by("ws", Passed)}, NotTested, "passed, but only over drivers that do not certify"},
 		{"nor beside an observation", []Judgement{by("sse", NotApplicable), by("ws", Passed)}, NotApplicable,
 			"sse not-applicable"},
 		{"not tested over another driver does not weaken a pass", []Judgement{by("sse", Passed), by("ws", NotTested)},

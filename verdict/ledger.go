@@ -71,7 +71,7 @@ func ParseLedger(b []byte) (*Ledger, error) {
 			return nil, fmt.Errorf("ledger %s: %s: %w", l.Protocol, r.ID, err)
 		}
 		if _, twice := l.byID[r.ID]; twice {
-			return nil, fmt.Errorf("ledger %s: %s stands twice", l.Protocol, r.ID)
+			return nil, fmt.Errorf("ledger %s: %s is listed twice", l.Protocol, r.ID)
 		}
 		l.byID[r.ID] = i
 	}
@@ -90,7 +90,7 @@ func (r Row) check() error {
 	}
 	switch {
 	case r.Passive() && r.Status != "tested":
-		return fmt.Errorf("observed is %q, and it is not tested", r.Observed)
+		return fmt.Errorf("observed is %q, but it is not tested", r.Observed)
 	case !clauseID.MatchString(r.ID):
 		return fmt.Errorf("malformed id")
 	case !known:
@@ -137,10 +137,10 @@ func (l *Ledger) Audit(scenarios, monitors Cover) []string {
 	for _, r := range l.rows {
 		judges := len(scenarios[r.ID]) + len(monitors[r.ID])
 		if r.Tested() && judges == 0 {
-			faults = append(faults, r.ID+" is marked tested, and no scenario or monitor judges it")
+			faults = append(faults, r.ID+" is marked tested, but no scenario or monitor judges it")
 		}
 		if !r.Tested() && judges > 0 {
-			faults = append(faults, fmt.Sprintf("%s is excluded, and judged by %v%v", r.ID, scenarios[r.ID], monitors[r.ID]))
+			faults = append(faults, fmt.Sprintf("%s is excluded, but judged by %v%v", r.ID, scenarios[r.ID], monitors[r.ID]))
 		}
 	}
 	for _, cover := range []Cover{scenarios, monitors} {

@@ -44,7 +44,7 @@ func eachCheckup(t *testing.T, test func(t *testing.T, p steps.Protocol, role st
 	for _, p := range protocols.All.All {
 		guide, known := doctor.Of(p)
 		if !known {
-			t.Errorf("the doctor does not know %s", steps.Name(p))
+			t.Errorf("doctor has no check for %s", steps.Name(p))
 		}
 		for _, role := range steps.Roles(p) {
 			t.Run(titled(p, role), func(t *testing.T) { test(t, p, role, guide.Checkups[role]) })

@@ -52,7 +52,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	p := x.Profile
 	x.Tell(doctor.OK, "profile", "%s: %s over %s", o.Name, titled(x.Protocol, p.Role), strings.Join(p.Drivers, ", "))
 	for _, key := range p.Idle() {
-		x.Tell(doctor.NoEffect, key, "no scenario of %s uses it: leave it out", p.Protocol)
+		x.Tell(doctor.NoEffect, key, "no scenario of %s uses it: delete it", p.Protocol)
 	}
 	if err := x.examine(ctx); err != nil {
 		return Broken, err
@@ -103,7 +103,7 @@ func begin(o Options) (*examination, error) {
 	guide, _ := doctor.Of(protocol)
 	checkup, known := guide.Checkups[profile.Role]
 	if !known {
-		return nil, &runner.UsageError{Msg: "the doctor does not know " + titled(protocol, profile.Role)}
+		return nil, &runner.UsageError{Msg: "doctor has no check for " + titled(protocol, profile.Role)}
 	}
 	x := &examination{Exam: doctor.NewExam(o.Out, checkup, protocol, profile, o.Launcher), o: o, guide: guide,
 		plan: map[string]runner.Planned{}, state: map[string]doctor.Status{}}
@@ -189,11 +189,11 @@ func (x *examination) launched(took time.Duration) string {
 	how := "reached"
 	switch p := x.Profile; {
 	case p.Dials() && p.Command != nil:
-		return "it connects by itself, and is started when it is to"
+		return "it connects by itself and is started when a scenario needs it"
 	case p.Dials():
 		return "it connects by itself, to " + p.Reach().Listen
 	case p.PipesOnly():
-		return "its command is there, and is started when it is spoken to"
+		return "its command exists and is started when a scenario needs it"
 	case p.Command != nil:
 		how = "started"
 	case p.Reach().Served && strings.HasPrefix(x.Running.BaseURL(), "file:"):
@@ -231,7 +231,7 @@ func (x *examination) summary() {
 	if n == 0 {
 		fmt.Fprintf(out, "\nevery clause would be tested\n")
 	} else {
-		fmt.Fprintf(out, "\n%s would not be tested, for want of\n", words.Counted(n, "clause"))
+		fmt.Fprintf(out, "\n%s would not be tested; missing or failed:\n", words.Counted(n, "clause"))
 	}
 	for _, l := range losses {
 		fmt.Fprintf(out, "  %s\n      %s\n", l.want, strings.Join(l.clauses, " "))

@@ -99,7 +99,7 @@ func (x *examination) without(it doctor.Item) string {
 	}
 	switch {
 	case len(clauses) == 0:
-		return fmt.Sprintf("not run without it: %s, whose clauses others judge too", words.Counted(n, "scenario"))
+		return fmt.Sprintf("not run without it: %s; other scenarios judge their clauses too", words.Counted(n, "scenario"))
 	case len(clauses) > 8:
 		return fmt.Sprintf("%s without it: %s", what, words.Counted(len(clauses), "clause"))
 	}

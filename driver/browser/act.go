@@ -73,7 +73,7 @@ func (c *Conn) Send(ctx context.Context, m driver.Message) (int, error) {
 		"press":  c.press,
 		"reload": c.reload, "open": c.visit}[a.Do]
 	if do == nil {
-		return 0, fmt.Errorf("read act: %q is nothing that a user does", a.Do)
+		return 0, fmt.Errorf("read act: %q is not an act of a user", a.Do)
 	}
 	select {
 	case c.acting <- struct{}{}:
@@ -126,7 +126,7 @@ func (c *Conn) hook(a act) (string, error) {
 		hook = map[string]string{"select": p.Select, "chat": p.Chat, "log": p.Log, "dismiss": p.Dismiss}[a.On]
 	}
 	if hook == "" {
-		return "", &ActError{a.Do, a.On, "nothing says where that is on the page"}
+		return "", &ActError{a.Do, a.On, "its place on the page is unknown"}
 	}
 	return hook, nil
 }
@@ -172,7 +172,7 @@ func (c *Conn) turn(ctx context.Context) error {
 // clicks is how often to click if the page swallows clicks by redrawing the element between press and release.
 const clicks = 3
 
-const again = "the user clicks again: the page has drawn what was pressed anew before the mouse was released"
+const again = "the user clicks again: the page redrew the pressed element before the mouse was released"
 
 func (c *Conn) click(ctx context.Context, a act, n int) error {
 	for i := 1; ; i++ {

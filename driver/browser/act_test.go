@@ -84,8 +84,8 @@ func TestActErrors(t *testing.T) {
 	rows := []struct{ body, want string }{
 		{`{"do":"click","on":"missing"}`, "click missing: there is no missing on the page"},
 		{`{"do":"click","on":"bad"}`, "click bad: there is no bad on the page"},
-		{`{"do":"click","on":"empty"}`, "click empty: nothing says where that is on the page"},
-		{`{"do":"click","on":"other"}`, "click other: nothing says where that is on the page"},
+		{`{"do":"click","on":"empty"}`, "click empty: its place on the page is unknown"},
+		{`{"do":"click","on":"other"}`, "click other: its place on the page is unknown"},
 		{`{"do":"click","on":"gone"}`, "click gone: the gone is not visible"},
 		{`{"do":"click","on":"off"}`, "click off: the off is disabled"},
 		{`{"do":"click","on":"session","text":"Nine"}`, "click session: there is no session on the page"},

@@ -249,7 +249,7 @@ func (b *browser) ended() string {
 	case <-b.p.exited:
 		return b.p.how()
 	case <-ctx.Done():
-		return "the browser says nothing any more"
+		return "the browser no longer responds"
 	}
 }
 

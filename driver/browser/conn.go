@@ -99,7 +99,7 @@ func (c *Conn) run() {
 		return
 	default:
 	}
-	why := "the page was closed by itself"
+	why := "the page closed itself"
 	switch {
 	case c.crashed:
 		why = "the page has crashed"
@@ -204,7 +204,7 @@ func (c *Conn) open(ctx context.Context, script string, n int) error {
 			}
 			r.answer = nil // the document is on its way
 		case <-ctx.Done():
-			return fmt.Errorf("the page has not loaded: %w", context.Cause(ctx))
+			return fmt.Errorf("the page did not load: %w", context.Cause(ctx))
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (f *fence) refuse(w http.ResponseWriter, r *http.Request) {
 		f.attempts = append(f.attempts, r.Method+" "+r.RequestURI)
 	}
 	f.mu.Unlock()
-	http.Error(w, "pages may not ask this host", http.StatusForbidden)
+	http.Error(w, "pages may not send requests to this host", http.StatusForbidden)
 }
 
 // refused returns the refused requests.

@@ -161,7 +161,7 @@ func TestCrash(t *testing.T) {
 func TestPageIsClosed(t *testing.T) {
 	u := shows(t, "<p>hi</p>", driver.Page{})
 	start(u.c.b.c.browser(), target.CloseTarget, target.CloseTargetParams{TargetID: u.c.t.id})
-	if r := u.awaitKind(0, transcript.Closed, ""); r.Label != "the page was closed by itself" {
+	if r := u.awaitKind(0, transcript.Closed, ""); r.Label != "the page closed itself" {
 		t.Errorf("closed is %s", r.Line(200))
 	}
 }

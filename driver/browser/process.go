@@ -161,7 +161,7 @@ func (p *process) stop() error {
 	case <-p.gone:
 		return nil
 	case <-late.Done():
-		return fmt.Errorf("stop browser: process %d has been killed and does not end", p.pid)
+		return fmt.Errorf("stop browser: process %d was killed but has not ended", p.pid)
 	}
 }
 

@@ -125,12 +125,12 @@ func (b *browser) beside(ctx context.Context, token string, hosts []string) (*ta
 	}
 	b.mu.Unlock()
 	if p == nil {
-		return nil, errors.New("no page has the profile that it should share any more")
+		return nil, errors.New("the page whose profile it should share is gone")
 	}
 	for _, h := range hosts {
 		if !p.fence.lets("http://"+h) && !p.fence.lets("https://"+h) {
 			b.drop(p, true)
-			return nil, fmt.Errorf("the profile that it should share does not allow %s", h)
+			return nil, fmt.Errorf("the shared profile does not allow %s", h)
 		}
 	}
 	return b.tab(ctx, p)

@@ -51,7 +51,7 @@ func (c *conn) ended(label string) {
 func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	switch {
 	case m.Binary:
-		return 0, fmt.Errorf("send over stdio: message %q is binary, and a line is text", m.Label)
+		return 0, fmt.Errorf("send over stdio: message %q is binary, but a line is text", m.Label)
 	case bytes.IndexByte(m.Body, '\n') >= 0:
 		return 0, fmt.Errorf("send over stdio: message %q has a line feed in it", m.Label)
 	}

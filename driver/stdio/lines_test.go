@@ -25,10 +25,11 @@ func TestLines(t *testing.T) {
 		{"lines that come together", "a\nb\n", 0, []string{`frame "a"`, `frame "b"`}},
 		{"an empty line is one", "\na\n", 0, []string{`frame ""`, `frame "a"`}},
 		{"a carriage return is no end, and is kept", "a\rb\r\n", 0, []string{`frame "a\rb\r"`}},
-		{"junk", "\x00\xff\n", 0, []string{`frame "\x00\xff" (text that is no UTF-8)`}},
-		{"an unfinished line is not a line", "a\nb", 0, []string{`frame "a"`, `comment "b" (a line without an end)`}},
+		{"junk", "\x00\xff\n", 0, []string{`frame "\x00\xff" (text that is not UTF-8)`}},
+		{"an unfinished line is not a line", "a\nb", 0, []string{`frame "a"`, `comment "b" (a line without a line feed)`}},
 		{"lines of the greatest length", "abc\ndef\n", 3, []string{`frame "abc"`, `frame "def"`}},
-		{"a line that does not end, of the greatest length", "abc", 3, []string{`comment "abc" (a line without an end)`}},
+		{"a line that does not end, of the greatest length", "abc", 3,
+			[]string{`comment "abc" (a line without a line feed)`}},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			p := connect(t, driver.OpenOptions{MaxEvent: tt.max})
@@ -46,9 +47,9 @@ func TestLines(t *testing.T) {
 func TestChunks(t *testing.T) {
 	const text = "a\n\n{\"x\":\"主\"}\r\n\xffjunk\n123456789012\nthe end"
 	want := []string{
-		`frame "a"`, `frame ""`, `frame "{\"x\":\"主\"}\r"`, `frame "\xffjunk" (text that is no UTF-8)`,
+		`frame "a"`, `frame ""`, `frame "{\"x\":\"主\"}\r"`, `frame "\xffjunk" (text that is not UTF-8)`,
 		`frame "123456789012"`,
-		`comment "the end" (a line without an end)`, "closed the target ended: exit status 0",
+		`comment "the end" (a line without a line feed)`, "closed the target ended: exit status 0",
 	}
 	for size := 1; size <= len(text); size++ {
 		x := newPuppet()

@@ -63,7 +63,7 @@ func (w *worker) message(text []byte) {
 	}
 	r := transcript.Record{Kind: transcript.Frame, Type: "text", Bytes: text}
 	if !utf8.Valid(text) {
-		r.Label = "text that is no UTF-8"
+		r.Label = "text that is not UTF-8"
 	}
 	w.conn.record(r)
 }
@@ -85,7 +85,7 @@ func (w *worker) heard(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.conn != nil && len(w.part) > 0 {
-		w.conn.record(transcript.Record{Kind: transcript.Comment, Label: "a line without an end", Bytes: w.part})
+		w.conn.record(transcript.Record{Kind: transcript.Comment, Label: "a line without a line feed", Bytes: w.part})
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
 		w.endLocked(brokeOff+err.Error(), false)

@@ -68,7 +68,7 @@ func TestMistakesOfOurs(t *testing.T) {
 		{driver.Message{Label: "setup", Body: []byte("{\n}")}, `send over stdio: message "setup" has a line feed in it`},
 		{driver.Message{Label: "setup", Body: []byte("{}\n")}, `send over stdio: message "setup" has a line feed in it`},
 		{driver.Message{Label: "junk", Body: []byte("{}"), Binary: true},
-			`send over stdio: message "junk" is binary, and a line is text`},
+			`send over stdio: message "junk" is binary, but a line is text`},
 	} {
 		if n, err := p.conn.Send(t.Context(), tt.m); err == nil || err.Error() != tt.want || n != 0 {
 			t.Errorf("Send: %d, %v; want %s", n, err, tt.want)
@@ -148,7 +148,7 @@ func TestTargetEnds(t *testing.T) {
 			[]string{"closed the target ended: exit status 1: ValueError: 主"}},
 		{"an end in peace", func(p *party) { p.send("exit 0") }, []string{"closed the target ended: exit status 0"}},
 		{"in the middle of a line", func(p *party) { p.send(`raw "{\"id\":"`, "exit 9") },
-			[]string{`comment "{\"id\":" (a line without an end)`, "closed the target ended: exit status 9"}},
+			[]string{`comment "{\"id\":" (a line without a line feed)`, "closed the target ended: exit status 9"}},
 		{"by force", func(p *party) {
 			p.send("raw \"\"")
 			_ = syscall.Kill(-p.pid(), syscall.SIGKILL)
@@ -215,7 +215,7 @@ func TestUnplugged(t *testing.T) {
 	p.await("what was not written", func(r *transcript.Record) bool {
 		return r.Kind == transcript.Failure && r.Reply == n && strings.Contains(r.Label, "broken pipe")
 	})
-	if r := p.awaitEnd(); r.Label != "the target does not read its stdin any more" {
+	if r := p.awaitEnd(); r.Label != "the target no longer reads its stdin" {
 		t.Errorf("it ended by %s", r.Label)
 	}
 }
@@ -316,7 +316,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 	<-full
 	sending.Wait()
 	last := p.log.All()[p.log.Len()-1]
-	if last.Label != "not sent: the target does not read what was sent before" || last.Reply != last.N-1 {
+	if last.Label != "not sent: the target has not read earlier messages" || last.Reply != last.N-1 {
 		t.Errorf("the last record is %s", last.Line(200))
 	}
 	p.close(driver.Reset)

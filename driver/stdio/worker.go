@@ -135,7 +135,7 @@ func (w *worker) farewell(exited bool) {
 	case exited:
 		w.label = fmt.Sprintf("the target ended: %v", w.proc.ExitErr()) + w.lastWords()
 	case closed(w.mute):
-		w.label = "the target does not read its stdin any more" + w.lastWords()
+		w.label = "the target no longer reads its stdin" + w.lastWords()
 	default:
 		w.label = "the target closed its stdout" + w.lastWords()
 	}

@@ -37,7 +37,7 @@ func (w *worker) put(ctx context.Context, l line) (why string) {
 	case <-w.ending:
 		return over
 	case <-ctx.Done():
-		return "not sent: the target does not read what was sent before"
+		return "not sent: the target has not read earlier messages"
 	}
 }
 

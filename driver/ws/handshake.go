@@ -38,7 +38,7 @@ func (l *Listener) shake(raw net.Conn) *conn {
 	in := bufio.NewReader(raw)
 	head, err := readHead(in)
 	if err != nil && !errors.Is(err, rawhttp.ErrTooLong) {
-		l.fail("a connection that asked for nothing: "+err.Error(), head)
+		l.fail("a connection without a request: "+err.Error(), head)
 		return nil
 	}
 	a := &answer{l: l, raw: raw, in: in, header: http.Header{},
@@ -81,9 +81,9 @@ func tell(err error) error {
 	var late net.Error
 	switch {
 	case errors.Is(err, io.EOF):
-		return errors.New("it ended before a request was whole")
+		return errors.New("it ended before the request was complete")
 	case errors.As(err, &late) && late.Timeout():
-		return errors.New("no request was whole in time")
+		return errors.New("the request was not complete in time")
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func (a *answer) upgrade(head []byte, fault error) *conn {
 	}
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))
 	if err != nil {
-		a.ask.Label = "no HTTP request: " + err.Error()
+		a.ask.Label = "not an HTTP request: " + err.Error()
 		http.Error(a, err.Error(), http.StatusBadRequest)
 		return nil
 	}
@@ -173,9 +173,9 @@ func (l *Listener) full() string {
 	case l.paused:
 		return "not now: the listener is paused"
 	case open >= maxOpen:
-		return fmt.Sprintf("%d connections are open, and no more are taken", open)
+		return fmt.Sprintf("%d connections are open, and no more are accepted", open)
 	case len(l.queue) == cap(l.queue):
-		return fmt.Sprintf("%d connections wait to be taken", len(l.queue))
+		return fmt.Sprintf("%d connections wait to be accepted", len(l.queue))
 	}
 	return ""
 }

@@ -132,8 +132,8 @@ func TestListenRecords(t *testing.T) {
 		{reason: "a ping that is not masked too", send: []string{frame(0x89, "bare")},
 			want: []string{"frame fault: frame of a client that is not masked", `ping "bare"`,
 				"closed the connection broke off"}},
-		{reason: "text that is no UTF-8", send: []string{masked(0x81, "a\xff"), bye},
-			want: []string{"frame fault: text that is no UTF-8", `text "a\xff" (text that is no UTF-8)`, "close 1000", over}},
+		{reason: "text that is not UTF-8", send: []string{masked(0x81, "a\xff"), bye},
+			want: []string{"frame fault: text that is not UTF-8", `text "a\xff" (text that is not UTF-8)`, "close 1000", over}},
 		{reason: "a reserved bit", send: []string{masked(0xC1, "a")},
 			want: []string{"frame fault: reserved bits set: 100", "closed the connection broke off"}},
 		{reason: "an unknown opcode", send: []string{masked(0x83, "a")},
@@ -258,7 +258,7 @@ func TestListenRefuses(t *testing.T) {
 			"missing Sec-WebSocket-Key"},
 		{"a key of another length", strings.Replace(ask, "dGhlIHNhbXBsZSBub25jZQ==", "dGhl", 1) + "\r\n", 400,
 			"GET /agent/ws", "Sec-WebSocket-Key"},
-		{"no HTTP", "{\"v\":\"mvp-0.2\"}\r\n\r\n", 400, `no HTTP request: malformed HTTP request "{\"v\":\"mvp-0.2\"}"`,
+		{"no HTTP", "{\"v\":\"mvp-0.2\"}\r\n\r\n", 400, `not an HTTP request: malformed HTTP request "{\"v\":\"mvp-0.2\"}"`,
 			"malformed"},
 		{"a request without an end", "GET /agent/ws HTTP/1.1\r\nX: " + strings.Repeat("x", maxRequest), 431,
 			"a request longer than 64 KiB", "64 KiB"},
@@ -303,13 +303,13 @@ func TestListenAsksForNothing(t *testing.T) {
 		want         string
 	}{
 		{"it only looks whether somebody listens", "", true, within,
-			"failure a connection that asked for nothing: it ended before a request was whole"},
+			"failure a connection without a request: it ended before the request was complete"},
 		{"it ends in the middle", ask, true, within,
-			"failure a connection that asked for nothing: it ended before a request was whole"},
+			"failure a connection without a request: it ended before the request was complete"},
 		{"it never goes on", ask, false, time.Millisecond,
-			"failure a connection that asked for nothing: no request was whole in time"},
+			"failure a connection without a request: the request was not complete in time"},
 		{"it wants TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", false, within,
-			"failure a connection that asked for nothing: it began a TLS handshake (the harness is at ws://, not at wss://)"},
+			"failure a connection without a request: it began a TLS handshake (the harness is at ws://, not at wss://)"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

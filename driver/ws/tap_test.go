@@ -57,12 +57,12 @@ var recordsRows = []struct {
 			"closed the connection broke off"}},
 	{reason: "an unknown opcode", send: []string{frame(0x83, "a")},
 		want: []string{"frame fault: unknown opcode 0x3", "closed the connection broke off"}},
-	{reason: "text that is no UTF-8 is a fault beside its message",
+	{reason: "text that is not UTF-8 is a fault beside its message",
 		send: []string{frame(0x81, "ok") + frame(0x81, "a\xff") + frame(0x81, "ok")},
-		want: []string{`text "ok"`, "frame fault: text that is no UTF-8", `text "a\xff" (text that is no UTF-8)`,
+		want: []string{`text "ok"`, "frame fault: text that is not UTF-8", `text "a\xff" (text that is not UTF-8)`,
 			`text "ok"`, "closed the connection broke off"}},
 	{reason: "over fragments too", send: []string{frame(textN, "\xe4"), frame(0x80, "a")},
-		want: []string{"frame fault: text that is no UTF-8", `text "\xe4a" (text that is no UTF-8)`,
+		want: []string{"frame fault: text that is not UTF-8", `text "\xe4a" (text that is not UTF-8)`,
 			"closed the connection broke off"}},
 	{reason: "bytes are no text", send: []string{frame(0x82, "\xff\x00"), closing(1000, "")},
 		want: []string{`binary "\xff\x00"`, "close 1000", "closed the target closed the connection"}},
@@ -268,7 +268,7 @@ func TestSpeaksTooEarly(t *testing.T) {
 		then   string // repeated until the client leaves
 	}{
 		{"frames instead of an answer", frame(0x89, "a") + frame(0x81, "b"), ""},
-		{"a line without an end", "HTTP/1.1 200 OK\r\nX: ", strings.Repeat("x", 64<<10)},
+		{"a line without a line feed", "HTTP/1.1 200 OK\r\nX: ", strings.Repeat("x", 64<<10)},
 		{"no line at all", "", strings.Repeat("x", 64<<10)},
 		{"headers without an end", "HTTP/1.1 101 Switching Protocols\r\n", "X-More: of it\r\n"},
 		{"answers without an end", "", "HTTP/1.1 102 Processing\r\n\r\n"},
@@ -325,7 +325,7 @@ func TestHead(t *testing.T) {
 		{"a refusal has no frames", "HTTP/1.1 403 Forbidden\r\n\r\n\x89\x00", ""},
 		{"nothing after a refusal counts", "HTTP/1.1 403 Forbidden\r\n\r\n" + up + "x", ""},
 		{"anything but HTTP has no frames", "\x89\x00\n" + up + "x", ""},
-		{"a status that is no number", "HTTP/1.1 abc\r\n\r\nx", ""},
+		{"a status that is not a number", "HTTP/1.1 abc\r\n\r\nx", ""},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {

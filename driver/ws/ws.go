@@ -127,7 +127,7 @@ func (c *conn) read() {
 		if kind == websocket.MessageBinary {
 			r.Type = "binary"
 		} else if !utf8.Valid(p) {
-			r.Label = "text that is no UTF-8"
+			r.Label = "text that is not UTF-8"
 		}
 		if !c.tap.message(r) {
 			c.end(io.ErrUnexpectedEOF)

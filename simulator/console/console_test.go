@@ -140,7 +140,7 @@ func TestMistakes(t *testing.T) {
 		{"no object", 400, "POST", at + "/steps", []string{}, "cannot unmarshal array"},
 		{"no such step", 400, "POST", at + "/steps", m{"text": "client A flies"}, `no step reads "client A flies"`},
 		{"a text for a step without one", 400, "POST", at + "/steps", m{"text": "client A is connected", "doc": "x"},
-			"nothing belongs below it"},
+			"the step takes nothing below it"},
 		{"a table with rows of two lengths", 400, "POST", at + "/steps", m{"text": "x", "table": [][]string{{"a"}, {}}},
 			"different lengths"},
 		{"nobody is connected", 409, "POST", at + "/raw", m{"party": "Z", "text": "POST /message {}"}, "Z is not connected"},

@@ -27,7 +27,7 @@ func messageRecord(kind, party string, dir transcript.Dir, m Message) transcript
 	case m.Binary:
 		r.Type = "binary"
 	case !utf8.Valid(m.Body):
-		r.Label = "text that is no UTF-8"
+		r.Label = "text that is not UTF-8"
 	}
 	return r
 }

@@ -30,7 +30,7 @@ func (s *suite) act(ctx context.Context, label string, what fields) error {
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
 		return &browser.ActError{Do: fmt.Sprint(what["do"]), On: fmt.Sprint(what["on"]),
-			Why: fmt.Sprintf("the page has not come back from it within %s", steps.Span(limit))}
+			Why: fmt.Sprintf("the page did not recover within %s", steps.Span(limit))}
 	}
 	var cannot *browser.ActError
 	if errors.As(err, &cannot) {

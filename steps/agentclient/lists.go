@@ -135,13 +135,13 @@ func (s *suite) noSelector(l *snapshot.Page) string {
 	if !l.Select.Found {
 		return fmt.Sprintf("nothing matches the profile's hook %q", binding.Of(s.Env.Profile).Hooks.Selector)
 	}
-	return unless(l.Select.Visible, "it is there, and is not visible")
+	return unless(l.Select.Visible, "it exists but is not visible")
 }
 
 func (s *suite) hasID(_ context.Context, id string) error {
 	l, n := s.latest()
 	if l == nil {
-		return steps.NotTestedf("nothing of the page was seen")
+		return steps.NotTestedf("no look at the page was recorded")
 	}
 	return s.Judge(verdict.Finding{Clauses: []string{"AC-029"}, OK: l.Select.ID == id, Expected: "the id " + id,
 		Observed: fmt.Sprintf("the id %q", l.Select.ID), At: n})
@@ -324,7 +324,7 @@ func (s *suite) firstOption(ctx context.Context, text string) error {
 // noneUnknown judges that a page without a current agent reports none as unknown (AC-G02).
 func (s *suite) noneUnknown(ctx context.Context) error {
 	before := s.now.idle
-	err := s.keeps(ctx, sight{"no option for an unknown agent, as none is current", []string{"AC-103", "AC-106"},
+	err := s.keeps(ctx, sight{"no option for an unknown agent, because no agent is current", []string{"AC-103", "AC-106"},
 		func(l *snapshot.Page) string {
 			unknown := func(o snapshot.Option) bool { return contains(o.Text, texts.StalePrefix) }
 			return unless(!slices.ContainsFunc(l.Select.Options, unknown), "the options are %s", options(l))
@@ -332,8 +332,8 @@ func (s *suite) noneUnknown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.keeps(ctx, sight{"no prompt about an unknown agent, as none is current", []string{"AC-104", "AC-106"},
-		func(l *snapshot.Page) string {
+	return s.keeps(ctx, sight{"no prompt about an unknown agent, because no agent is current",
+		[]string{"AC-104", "AC-106"}, func(l *snapshot.Page) string {
 			return unless(!more(before, l, texts.StalePrompt), "the page shows %s", texts.StalePrompt)
 		}})
 }

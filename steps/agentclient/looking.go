@@ -91,7 +91,7 @@ func (s *suite) saw(ctx context.Context, want sight, other instead) (bool, error
 			return true, s.Judge(verdict.Finding{Clauses: want.clauses, OK: true, Expected: want.expected, At: n})
 		}
 	}
-	last, n := "nothing of the page was seen", 0
+	last, n := "no look at the page was recorded", 0
 	if l, at := s.latest(); l != nil {
 		last, n = want.why(l), at
 	}
@@ -143,7 +143,7 @@ func (s *suite) keeps(ctx context.Context, want sight) error {
 	}
 	l, n := s.latest()
 	if l == nil {
-		return steps.NotTestedf("nothing of the page was seen")
+		return steps.NotTestedf("no look at the page was recorded")
 	}
 	c.Observed, c.At = want.why(l), n
 	c.OK = c.Observed == ""
@@ -237,7 +237,7 @@ func (s *suite) fence(ctx context.Context) error {
 		return nil
 	}
 	if yes, _ := s.learnt(key); yes {
-		return steps.NotTestedf("fence: a message in the chat did not show, so absence cannot be proved: %s", miss.Reason)
+		return steps.NotTestedf("fence: a message did not appear in the chat, so absence cannot be proved: %s", miss.Reason)
 	}
 	s.Env.Learnt.Store(key, false)
 	return nil

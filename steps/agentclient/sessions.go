@@ -126,7 +126,7 @@ func (s *suite) requestsFirst(ctx context.Context) error {
 		return steps.NotTestedf("the page did not ask to load the session: %s", miss.Reason)
 	}
 	if got := data(r)["sessionId"]; got != p.first {
-		return steps.NotTestedf("the page asked to load %v, and the user has chosen %s", got, p.first)
+		return steps.NotTestedf("the page asked to load %v, but the user chose %s", got, p.first)
 	}
 	p.session = p.first
 	s.answered(ctx, r.N)
@@ -191,7 +191,7 @@ func (s *suite) aborts(ctx context.Context) error {
 			Match: s.looking(can)}); miss == nil {
 			break
 		}
-		s.Note("the page does not let a user abort before the server has sent: %s", string(encode(more)))
+		s.Note("the page does not let a user abort before the server sends: %s", string(encode(more)))
 		if err := s.emit(ctx, vocab.MessageEvent, more); err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func (s *suite) closesStream(ctx context.Context) error {
 		return p.server.ofStreams(r) && r.Dir == transcript.Received && r.Kind == transcript.Closed
 	})
 	return s.Need(verdict.Finding{Clauses: []string{"AC-105"}, OK: err == nil, At: p.act,
-		Expected: "the event stream closed, as the user has disconnected", Observed: "it is still open"})
+		Expected: "the event stream closed, because the user disconnected", Observed: "it is still open"})
 }
 
 // reconnects waits until the page reconnects, by itself or else because the user connects.

@@ -147,7 +147,7 @@ func (s *suite) tellBlocked() {
 	for _, r := range s.T.All() {
 		if what, ok := strings.CutPrefix(r.Label, blocked); ok && r.Kind == transcript.Ask {
 			if _, told := s.Env.Learnt.LoadOrStore(blocked+what, true); !told {
-				s.Note("the page asks another host, which was blocked: %s (agent-client.allow lets it out)", what)
+				s.Note("the page asks another host, which was blocked: %s (agent-client.allow permits it)", what)
 			}
 		}
 	}

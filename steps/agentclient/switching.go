@@ -36,7 +36,7 @@ func (s *suite) chooses(ctx context.Context, name string) error {
 	p, a := s.now, s.now.called(s.armed(name))
 	s.offers(ctx, a)
 	if broken, _ := s.notBack(""); broken != nil && p.refused.id == a.id {
-		return steps.NotTestedf("%q is still selected, although the server has refused it: choosing it again changes "+
+		return steps.NotTestedf("%q is still selected although the server refused it: choosing it again changes "+
 			"nothing", a.name)
 	}
 	option := s.optionOf(a)

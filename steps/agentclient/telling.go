@@ -124,7 +124,7 @@ func (s *suite) news(before, now *snapshot.Page, text string) (out []string) {
 		return nil
 	}
 	if before != nil && contains(before.Text, text) && contains(now.Text, text) {
-		out = append(out, "the text was visible before already, and is not shown once more")
+		out = append(out, "the text was already visible before and was not shown again")
 	}
 	if new := appeared(before, now); new != "" {
 		out = append(out, "new on the page: "+new)
@@ -200,7 +200,7 @@ func inChat(l *snapshot.Page, text string) int {
 func (s *suite) namesAgents(ctx context.Context, list string) error {
 	p := s.now
 	agents := p.those(list)
-	return s.sees(ctx, sight{"the agents that there are, in a prompt or in the selector: " + names(agents),
+	return s.sees(ctx, sight{"the available agents, in a prompt or in the selector: " + names(agents),
 		[]string{"AC-071", "AC-123"}, func(l *snapshot.Page) string {
 			if unlike(l, agents, 0) == "" {
 				return ""
@@ -250,8 +250,8 @@ func (s *suite) noScript(ctx context.Context) error {
 	}
 	for _, r := range s.T.All() {
 		if r.Conn == s.now.name && r.Kind == transcript.Ask && strings.Contains(r.Label, trap) {
-			s.Security("the page carries out what a server says: a script within a text was run (%s)", r.Label)
-			c := steps.CheckOf(r, false, "what the server says shown as text",
+			s.Security("the page executes the server's texts: a script in a text ran (%s)", r.Label)
+			c := steps.CheckOf(r, false, "the server's text shown as text",
 				"AC-030", "AC-023", "AC-044", "AC-060", "AC-070", "AC-103", "AC-115")
 			c.Observed = "it was carried out: " + c.Observed
 			return s.Judge(c)

@@ -98,7 +98,7 @@ func encode(v any) []byte {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic("agentclient: what a scenario sends cannot be encoded: " + err.Error())
+		panic("agentclient: a message of the scenario cannot be encoded: " + err.Error())
 	}
 	return bytes.TrimRight(buf.Bytes(), "\n")
 }

@@ -46,7 +46,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 		return nil // the target has closed the connection since: nothing more can come on it
 	} else if at > 0 {
 		return steps.NotTestedf("fence: the target had closed the connection of client %s before the act, "+
-			"so its silence says nothing", c.name)
+			"so its silence proves nothing", c.name)
 	}
 	if s.actor != nil && !s.bind.ws {
 		s.settleHTTP(ctx, s.actor, s.mark)

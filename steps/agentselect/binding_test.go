@@ -123,7 +123,7 @@ func TestMessageThatCannotBe(t *testing.T) {
 		want   string
 	}{
 		{"a field below one that is not an object", "fields: {request: {type: /content/type}}", fields{"content": "text"},
-			`field /content/type: "content" is no object`},
+			`field /content/type: "content" is not an object`},
 		{"not JSON", "", fields{"content": func() {}}, "encode chat: "},
 	}
 	for _, r := range rows {
@@ -234,7 +234,7 @@ var decodeRows = []struct {
 	{"no JSON", sse.Name, "", event("message", `{"type":"x"`), ""},
 	{"two values", sse.Name, "", event("message", `{"type":"x"} {}`), ""},
 	{"nothing", sse.Name, "", event("message", ``), ""},
-	{"a key that stands twice: the last counts, and it is a fault", sse.Name, "",
+	{"a key that is given twice: the last counts, and it is a fault", sse.Name, "",
 		event("message", `{"type":"x","type":"y","data":{"a":1,"a":2}}`),
 		`y {"a":2} fault duplicate key at "/type" (byte 12) fault duplicate key at "/data/a" (byte 37)`},
 	{"keys are compared exactly", sse.Name, "", event("message", `{"Type":"x","type":"y","DATA":1}`), "y null"},

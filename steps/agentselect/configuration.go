@@ -92,7 +92,7 @@ func (s *suite) hasAdded(ctx context.Context, id string) error {
 		return err
 	}
 	if !ok {
-		return steps.NotTestedf("the hook %s did not make new clients see %q within %v", target.HookAddAgent, id,
+		return steps.NotTestedf("after the hook %s, new clients did not see %q within %v", target.HookAddAgent, id,
 			s.Env.Profile.Limits.Reload)
 	}
 	return nil

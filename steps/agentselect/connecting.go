@@ -85,7 +85,7 @@ func (s *suite) isGivenStream(c *client) error {
 			Expected: "HTTP 200 with Content-Type text/event-stream",
 			Observed: fmt.Sprintf("HTTP %d with Content-Type %q", r.Status, r.Type)})
 	}
-	return steps.NotTestedf("this driver shows no HTTP answer")
+	return steps.NotTestedf("this driver records no HTTP response")
 }
 
 // isNamed matches the events of this protocol. Events that no document names, such as a server's own greeting, may
@@ -98,7 +98,7 @@ var isNamed = isEvent(vocab.ConnectedEvent, vocab.AgentListEvent, vocab.AgentSwi
 func (s *suite) noteUnnamed(name string, after, before int, where string) {
 	for _, r := range s.Between(name, after, before) {
 		if (r.Kind == transcript.Stream || r.Kind == transcript.Frame) && !isNamed(&r) {
-			s.Note("%s, an event that no document names: %s", where, steps.Seen(r))
+			s.Note("%s, an undocumented event: %s", where, steps.Seen(r))
 		}
 	}
 }
@@ -280,7 +280,7 @@ func (s *suite) namesNoOther(ctx context.Context, c *client) error {
 	v := field(rec, "currentAgentId")
 	usual := s.Env.Profile.Agents.Default
 	return s.Judge(verdict.Finding{Clauses: clauses, OK: v == nil || v == any(usual), Observed: quoted(v), At: rec.N,
-		Expected: "currentAgentId null or " + usual + " in spite of the URL's " + c.query})
+		Expected: "currentAgentId null or " + usual + " despite the URL's " + c.query})
 }
 
 // examplesObserved compares the list with the document's example; a difference is only recorded.

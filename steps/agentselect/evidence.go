@@ -92,7 +92,7 @@ func (s *suite) promptGiven(c *client, want bool) error {
 			_ = s.passed(clauses...)
 			return
 		}
-		s.Note("the prompt of %s reached the model in no turn of this scenario, so its absence from one proves nothing",
+		s.Note("the prompt of %s never reached the model in this scenario, so its absence from one turn proves nothing",
 			custom.ID)
 	})
 	return nil

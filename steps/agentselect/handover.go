@@ -66,7 +66,7 @@ func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 			clauses = append(clauses, "AS-101")
 		}
 		return s.Need(receivedBy(other.name, rec, fmt.Sprintf(
-			"agent_switched on the connection of client %s alone, to which the session belongs", keeper.name), clauses...))
+			"agent_switched only on the connection of client %s, which owns the session", keeper.name), clauses...))
 	}
 	if err := s.switchedTo(ctx, keeper, "", analyzer); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *suite) findsNoSession(ctx context.Context, c, keeper *client) (int, err
 	case miss != nil:
 		return 0, s.Need(miss.Check(expected, "AS-094"))
 	case rec.Conn == keeper.name:
-		return rec.N, s.Need(receivedBy(keeper.name+", who asked for nothing,", rec, expected, "AS-094", "AS-095"))
+		return rec.N, s.Need(receivedBy(keeper.name+", which sent no request,", rec, expected, "AS-094", "AS-095"))
 	}
 	return rec.N, s.Need(steps.CheckOf(rec, codeOf(rec) == vocab.SessionNotFound, expected, "AS-094"))
 }
@@ -180,7 +180,7 @@ func (s *suite) heardOnce(ctx context.Context, session string, old, c *client) e
 		other = old
 	}
 	if c.try.refused != "" && other == old {
-		expected := "agent_switched on the connection of client " + old.name + ", as the load was refused"
+		expected := "agent_switched on the connection of client " + old.name + ", because the load was refused"
 		return s.Need(steps.CheckOf(rec, false, expected, "AS-094"))
 	}
 	s.pace(ctx, other, s.T.Len(), s.Env.Profile.Limits.Quiet.Duration)
@@ -195,13 +195,13 @@ func (s *suite) announcedOrRefused(ctx context.Context, owner, asker *client) er
 	rec, miss := s.awaitOn(ctx, mark, func(r *transcript.Record) bool {
 		return s.answersOn(owner)(r) || s.answersOn(asker)(r) || r.Conn == asker.name && s.refusedOverHTTP(mark)(r) != ""
 	})
-	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s, whose session it is, "+
+	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s, which owns the session, "+
 		"or client %s refused", id, owner.name, asker.name)
 	switch {
 	case miss != nil:
 		return s.Need(miss.Check(expected, "AS-095"))
 	case rec.Conn == owner.name && isError(&rec):
-		return s.Need(receivedBy(owner.name+", who asked for nothing,", rec, expected, "AS-095"))
+		return s.Need(receivedBy(owner.name+", which sent no request,", rec, expected, "AS-095"))
 	case isSwitch(&rec):
 		return s.announcedTo(ctx, owner, rec, mark, id, expected)
 	}

@@ -20,7 +20,7 @@ func (s *suite) receivesNoList(ctx context.Context, c *client) error {
 	}
 	upTo := s.T.Len()
 	if first := s.listIn(c, mark, upTo); first != nil && s.ofSession(c, mark, *first) {
-		s.Note("a list that came with the session, and late: %s", steps.Seen(*first))
+		s.Note("a list that came with the session, too late: %s", steps.Seen(*first))
 		if err := s.actsAgain(ctx, c); err != nil {
 			return err
 		}

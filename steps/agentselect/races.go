@@ -65,7 +65,7 @@ func (s *suite) switchesChained(ctx context.Context, c *client) error {
 // nothing shows when an aborted turn has ended.
 func (s *suite) abortedAnswers(ctx context.Context, c *client) error {
 	if len(c.turns) < 2 || c.turns[len(c.turns)-2].nonce == "" {
-		return steps.NotTestedf("without the model stub nobody can end an aborted turn of client %s late", c.name)
+		return steps.NotTestedf("without the model stub the aborted turn of client %s cannot be made to end late", c.name)
 	}
 	mark := s.T.Len()
 	s.Env.Brain.Release(c.turns[len(c.turns)-2].nonce)
@@ -96,9 +96,9 @@ func (s *suite) chatsOver(ctx context.Context, c *client) error {
 		return r.Conn == c.name && (over(r) || refused(r))
 	})
 	if err != nil {
-		s.Note("a second message while a turn goes on: put off, or left unanswered")
+		s.Note("a second message while a turn runs: deferred or not answered")
 	} else {
-		s.Note("a second message while a turn goes on: %s", steps.Seen(rec))
+		s.Note("a second message while a turn runs: %s", steps.Seen(rec))
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
 			"so the switch found it idle", c.name)
 	}
 	return s.Judge(verdict.Finding{Clauses: clauses, At: rec.N,
-		Observed: steps.Seen(rec) + ", and the turn went on: " + later,
+		Observed: steps.Seen(rec) + ", and the turn continued: " + later,
 		Expected: "agent_busy while the first turn of client " + c.name + " goes on"})
 }
 

@@ -72,7 +72,7 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 		return s.Judge(steps.CheckOf(rec, false, want, append(append(specific, general...), "AS-053", "AS-054")...))
 	}
 	if s.accepted == 0 {
-		return steps.NotTestedf("no legal switch was accepted in this scenario, so a refusal says nothing")
+		return steps.NotTestedf("no legal switch was accepted in this scenario, so a refusal proves nothing")
 	}
 	c.refusal = &rec
 	c.refusals++

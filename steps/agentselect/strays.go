@@ -37,10 +37,10 @@ func (s *suite) findsStrays() {
 		}
 		if other := string(re.Find(r.Bytes)); other != "" && other != s.Nonce {
 			told[r.N] = true
-			s.strayed("what a client of scenario "+other+" had asked", r)
+			s.strayed("messages of a client of scenario "+other+" had asked", r)
 		} else if s.Beside() && isSwitch(r) && s.unasked(r) {
 			told[r.N] = true
-			s.strayed("what no client of that scenario had asked", r)
+			s.strayed("messages that no client of that scenario had requested", r)
 		}
 	}
 	s.World.Watch = look
@@ -54,8 +54,8 @@ func (s *suite) findsStrays() {
 // strayed records an answer that reached a client of another scenario.
 func (s *suite) strayed(asked string, r *transcript.Record) {
 	s.World.Strayed(steps.Stray{Clauses: []string{"AS-095"}, What: "answers arrived on the connection of another client",
-		Seen: fmt.Sprintf("a client of scenario %s was told %s: %s", s.Nonce, asked, steps.Seen(*r)),
-		Advice: "If the target is given the connection in another way, declare that (correlation; parley init finds it " +
+		Seen: fmt.Sprintf("a client of scenario %s received %s: %s", s.Nonce, asked, steps.Seen(*r)),
+		Advice: "If requests name their connection in another way, declare it (correlation; parley init detects it" +
 			"out); if it cannot tell connections apart, declare correlation: single"})
 }
 
@@ -95,7 +95,7 @@ func (s *suite) movedByOther(c *client, rec transcript.Record, from string) erro
 				Seen: fmt.Sprintf("in scenario %s, client %s had switched to %q, and client %s received %s",
 					s.Nonce, o.name, o.agent, c.name, steps.Seen(rec))})
 		}
-		expected := fmt.Sprintf("client %s still at %q, whatever client %s switches to", c.name, from, o.name)
+		expected := fmt.Sprintf("client %s still at %q, regardless of the switches of client %s", c.name, from, o.name)
 		return s.Need(steps.CheckOf(rec, false, expected, append(clauses, "AS-060", "AS-093")...))
 	}
 	return nil

@@ -192,7 +192,7 @@ func (s *suite) switchUnanswered(ctx context.Context, c *client, id string, miss
 	if isSwitch(&rec) && field(rec, "previousAgentId") == any(id) {
 		return s.Need(verdict.Finding{Clauses: append(slices.Clone(always), s.claims(c)...), Miss: miss,
 			Expected: fmt.Sprintf("agent_switched to %q on the connection of client %s", id, c.name),
-			Observed: miss.Reason + "; a second attempt shows that the switch had been made: " + steps.Seen(rec)})
+			Observed: miss.Reason + "; a second attempt shows that the switch had succeeded: " + steps.Seen(rec)})
 	}
 	return s.Judge(verdict.Finding{Clauses: []string{"AS-064"}, Miss: miss,
 		Expected: "agent_busy, or agent_switched, for a switch before the turn was over",
@@ -267,7 +267,8 @@ func (s *suite) movedByRefusal(ctx context.Context, c *client, rec transcript.Re
 	}
 	return s.Need(verdict.Finding{Clauses: []string{"AS-053"}, At: rec.N,
 		Expected: fmt.Sprintf("client %s still at %q after its refused switch", c.name, from),
-		Observed: fmt.Sprintf("%s; tried again, a refused switch led from %q to %s", steps.Seen(rec), start, quoted(left))})
+		Observed: fmt.Sprintf("%s; in a second attempt, a refused switch led from %q to %s", steps.Seen(rec), start,
+			quoted(left))})
 }
 
 // comesFrom switches a client and returns the agent that its session came from; nil if it was not switched.

@@ -62,7 +62,7 @@ var (
 // noModel returns why a step that needs a model is not tested; nil if there is a model.
 func (s *suite) noModel() error {
 	if s.Env.Brain == nil {
-		return steps.NotTestedf("no model stub stands behind the target (model.env, or a model hook, in the profile)")
+		return steps.NotTestedf("the target does not use the model stub (give model.env or model.hook in the profile)")
 	}
 	return nil
 }
@@ -122,13 +122,13 @@ func (s *suite) chatsAndFails(ctx context.Context, c *client) error {
 	if c.turn.calls > 1 {
 		return s.stillTried(c)
 	}
-	s.Note("a turn whose model failed says nothing of it: %s", miss.Reason)
+	s.Note("a turn whose model failed does not report it: %s", miss.Reason)
 	return nil
 }
 
 // stillTried says why the end of a turn is unknown: its model fails, and the target keeps retrying.
 func (s *suite) stillTried(c *client) error {
-	return steps.NotTestedf("the turn of client %s still runs: its model fails each time, and the target has asked it "+
+	return steps.NotTestedf("the turn of client %s still runs: its model fails each time, and the target has called it "+
 		"%d times within %v", c.name, len(s.Env.Brain.Requests(c.turn.nonce)), steps.Span(time.Since(c.turn.began)))
 }
 
@@ -188,7 +188,8 @@ func (s *suite) elsewhere(c *client, r *transcript.Record) string {
 	if text, ok := id.(string); ok && (text == c.session || contains(c.earlier, text)) {
 		return ""
 	}
-	return fmt.Sprintf("complete came for session %s, the chat named %q: %s", quoted(id), c.turn.session, steps.Seen(*r))
+	return fmt.Sprintf("complete came for session %s, but the chat named %q: %s", quoted(id), c.turn.session,
+		steps.Seen(*r))
 }
 
 // isAnswered judges an ordinary turn: the model's answer reaches the client, and the turn ends (AS-019).
@@ -396,7 +397,7 @@ func (s *suite) aborts(ctx context.Context, c *client) error {
 
 func (s *suite) continues(c *client) error {
 	if c.turn == nil || c.turn.nonce == "" {
-		return steps.NotTestedf("without the model stub nobody can end a turn of client %s", c.name)
+		return steps.NotTestedf("without the model stub no turn of client %s can be ended", c.name)
 	}
 	s.Env.Brain.Release(c.turn.nonce)
 	return nil

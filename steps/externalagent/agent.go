@@ -98,7 +98,7 @@ func (s *suite) startsAgent(ctx context.Context) error {
 	}
 	caller, ok := s.Target.(target.Caller)
 	if !ok {
-		return errors.New("the target cannot be called: it is no agent")
+		return errors.New("the target cannot be called: it is not an agent")
 	}
 	if s.wire.Agent.Listen == "" { // a target that connects by itself may have done so already
 		s.agent.started = s.T.Len()
@@ -192,7 +192,7 @@ func (s *suite) agentTurnsToHost(ctx context.Context) error {
 	rec, miss := s.awaitAgent(ctx, joined.N, s.pace(),
 		received(vocab.SessionStart, vocab.SnapshotGet, vocab.ToolCall, vocab.AgentMessage))
 	if miss != nil {
-		return s.without(miss, "says nothing to the host")
+		return s.without(miss, "sends the host no message")
 	}
 	s.Reached(steps.Answered)
 	return s.Judge(steps.CheckOf(rec, true, "", "EA-103"))

@@ -91,8 +91,8 @@ func (s *suite) pace() span { return span{s.wire.Agent.Pace.Duration, "pace"} }
 
 // passed returns the reason of a miss by this limit.
 func (l span) passed() string {
-	return fmt.Sprintf("nothing of the kind within %v, which is external-agent.agent.%s; "+
-		"where agents get slow side by side, a lower concurrency helps", l.Duration, l.key)
+	return fmt.Sprintf("no such message within %v, which is external-agent.agent.%s; "+
+		"if agents become slow in parallel, lower the concurrency", l.Duration, l.key)
 }
 
 // awaitAgent waits for something that the agent sends, on any of its connections.

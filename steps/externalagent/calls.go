@@ -51,7 +51,7 @@ func (s *suite) callsAnnounced(ctx context.Context, p *party, tool string) error
 	}
 	params, _ := t.Example(s.known(tool, now.ui))
 	if params == nil {
-		return steps.NotTestedf("no params for %q that keep to its schema were found", tool)
+		return steps.NotTestedf("no params for %q that match its schema were found", tool)
 	}
 	_, err = s.call(ctx, p, tool, params)
 	return err
@@ -113,7 +113,7 @@ func (s *suite) refusedThough(q *request, rec transcript.Record) error {
 	case code == vocab.UnknownTool:
 		clauses = []string{"EA-007", "EA-080", "EA-096", "EA-006"}
 	case code == vocab.InvalidParams && q.sure:
-		clauses, expected = []string{"EA-007", "EA-081"}, "params that keep to the announced schema accepted"
+		clauses, expected = []string{"EA-007", "EA-081"}, "params that match the announced schema accepted"
 	case code == vocab.NoActiveSpec || code == vocab.SessionNotActive || code == vocab.InvalidMessage:
 		clauses = []string{"EA-007", "EA-046"}
 	case s.Env.Role == vocab.Relay: // the harness is the host and follows its own path, so the relay changed the call
@@ -189,7 +189,7 @@ func (s *suite) effectOf(ctx context.Context, q *request, before state) error {
 	check.At, check.Observed = q.mark, "no state.updated after the call: "+miss.Reason
 	if all := s.updates(q.of, q.mark); len(all) > 0 {
 		check.At = all[len(all)-1].at
-		check.Observed = fmt.Sprintf("%d after the call, and none of them differs from the state before it",
+		check.Observed = fmt.Sprintf("%d after the call, but none differs from the state before it",
 			len(all))
 	}
 	return s.Judge(check)
@@ -258,7 +258,7 @@ func (s *suite) books(ctx context.Context, p *party) error {
 func (s *suite) toolsChanged() error {
 	for _, p := range s.parties {
 		if n := len(p.schemas); n > 0 {
-			s.Observe("EA-095", fmt.Sprintf("%d different toolSchemas on the way through the booking", n))
+			s.Observe("EA-095", fmt.Sprintf("%d different toolSchemas in the course of the booking", n))
 		}
 	}
 	return nil
@@ -272,7 +272,7 @@ func (s *suite) agrees(rec *transcript.Record, now state) error {
 	}
 	at := contradiction("", s.settled("uiSpec", quick), s.settled("uiSpec", now.ui))
 	return s.Judge(verdict.Finding{Clauses: []string{"EA-075"}, OK: at == "", At: rec.N,
-		Expected: "a quick uiSpec that agrees with the state which follows", Observed: "they differ at " + at})
+		Expected: "a quick uiSpec that agrees with the next state", Observed: "they differ at " + at})
 }
 
 // contradiction returns the first place that both values have with different content, or "".

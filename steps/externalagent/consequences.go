@@ -37,15 +37,16 @@ func (s *suite) agentLivesOn(ctx context.Context) error {
 	})
 	switch {
 	case miss != nil && ahead > 0 && s.gone() == "":
-		return s.without(miss, "may have sent the call in record %d before it read the refusal, and does nothing more", ahead)
+		return s.without(miss, "may have sent the call in record %d before it read the refusal, and sends nothing more",
+			ahead)
 	case miss != nil:
-		return s.Judge(s.silent(miss, at, "the agent goes on: tool.call, snapshot.get, session.start or session.end",
+		return s.Judge(s.silent(miss, at, "the agent continues: tool.call, snapshot.get, session.start or session.end",
 			"EA-074a"))
 	}
 	if kindOf(&rec) == vocab.SnapshotGet {
 		if _, miss := s.awaitAgent(ctx, rec.N, s.pace(), received(vocab.ToolCall, vocab.SessionStart,
 			vocab.SessionEnd)); miss != nil {
-			s.Note("after its snapshot.get the agent does nothing more: %s", miss.Reason)
+			s.Note("after its snapshot.get the agent sends nothing more: %s", miss.Reason)
 		}
 	}
 	return s.Judge(steps.CheckOf(rec, true, "", "EA-074a"))
@@ -119,10 +120,10 @@ func (s *suite) agentReadsOn(ctx context.Context) error {
 		}
 		return turns == idle
 	})
-	const expected = "the agent goes on: a tool.call based on what it is told after that"
+	const expected = "the agent continues: a tool.call based on the messages that follow"
 	switch {
 	case ahead > 0 && (miss != nil && s.gone() == "" || miss == nil && kindOf(&rec) == vocab.SessionEnd):
-		return steps.NotTestedf("the agent may have sent the call in record %d before it was told what followed", ahead)
+		return steps.NotTestedf("the agent may have sent the call in record %d before it received what followed", ahead)
 	case miss != nil:
 		return s.Judge(s.silent(miss, at, expected, "EA-018a"))
 	}
@@ -283,7 +284,7 @@ func calledLate(records []transcript.Record, result int, call *transcript.Record
 			if told == 0 {
 				return ""
 			}
-			return tooSlow((told-began)/2, max(prompt, call.At-told), "the state was kept back for twice as long")
+			return tooSlow((told-began)/2, max(prompt, call.At-told), "the state was delayed for twice as long")
 		case r.N <= result:
 			began = r.At
 		case received(vocab.SnapshotGet)(&r):
@@ -310,11 +311,11 @@ func (s *suite) asksFirst(ctx context.Context) error {
 	})
 	switch {
 	case miss != nil:
-		return s.without(miss, "does nothing more")
+		return s.without(miss, "sends nothing more")
 	case kindOf(&rec) == vocab.SessionStart || kindOf(&rec) == vocab.SessionEnd:
-		return steps.NotTestedf("the agent does not go on with its session: %s", steps.Seen(rec))
+		return steps.NotTestedf("the agent does not continue its session: %s", steps.Seen(rec))
 	case kindOf(&rec) == vocab.ToolCall && s.toldBetween(at, rec.N):
-		return steps.NotTestedf("the agent was told a state meanwhile, so that nothing was stale: %s", steps.Seen(rec))
+		return steps.NotTestedf("the agent received a state meanwhile, so nothing was stale: %s", steps.Seen(rec))
 	}
 	return s.Judge(steps.CheckOf(rec, kindOf(&rec) == vocab.SnapshotGet, "snapshot.get before the next tool.call",
 		"EA-076", "EA-077"))
@@ -371,9 +372,9 @@ func (s *suite) awaitRemark(ctx context.Context, label string, n int) (transcrip
 	})
 	switch {
 	case miss != nil:
-		return rec, s.without(miss, "does not get that far")
+		return rec, s.without(miss, "does not reach that point")
 	case n > 0:
-		return rec, steps.NotTestedf("the agent has made %d calls, and has not got that far", calls)
+		return rec, steps.NotTestedf("the agent has made %d calls and did not reach that point", calls)
 	}
 	return rec, nil
 }

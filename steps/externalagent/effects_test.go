@@ -150,7 +150,7 @@ func TestEveryTool(t *testing.T) {
 		{"one is unknown", session + every, code("postMessage", "UNKNOWN_TOOL"), "EA-080=failed",
 			"an announced tool that is known"},
 		{"settled params are refused", session + every, code("prev", "INVALID_PARAMS"),
-			"EA-081=failed EA-080=passed", "params that keep to the announced schema accepted: {}"},
+			"EA-081=failed EA-080=passed", "params that match the announced schema accepted: {}"},
 		{"params are refused that were made up", session + every, code("postMessage", "INVALID_PARAMS"),
 			"EA-081=passed EA-080=passed", ""},
 		{"one is not answered", session + every, to(vocab.ToolCall,

@@ -38,7 +38,7 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	if got := heard(`{"type":"a","type":"a"}`); len(got.Event.Faults) != 1 {
-		t.Errorf("a member that stands twice: %v", got.Event.Faults)
+		t.Errorf("a member that is given twice: %v", got.Event.Faults)
 	}
 	other := &transcript.Record{Kind: transcript.Open, Bytes: []byte(`{}`)}
 	if decode(other); other.Event != nil {

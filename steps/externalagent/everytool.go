@@ -123,7 +123,7 @@ func (s *suite) callsAt(ctx context.Context, p *party, one stop, now state) (sta
 	return now, nil
 }
 
-// callsAsAnnounced calls the tools of a party's state, with params that keep to their schemas, for as long as the
+// callsAsAnnounced calls the tools of a party's state, with params that match their schemas, for as long as the
 // toolSchema stays the same. Once a call is refused, what the others show follows from that.
 func (s *suite) callsAsAnnounced(ctx context.Context, p *party) error {
 	now, err := s.snapshot(ctx, p)
@@ -150,7 +150,7 @@ func (s *suite) callsAsAnnounced(ctx context.Context, p *party) error {
 func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, now state, model string) error {
 	params, settled := t.Example(s.known(t.Name, now.ui))
 	if params == nil {
-		s.Note("no params for %s that keep to its schema were found", t.Name)
+		s.Note("no params for %s that match its schema were found", t.Name)
 		return nil
 	}
 	q, err := s.call(ctx, p, t.Name, params)
@@ -171,8 +171,8 @@ func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, 
 		Group: "unknown: " + t.Name, Expected: "an announced tool that is known", Observed: seen})
 	if settled {
 		_ = s.Judge(verdict.Finding{Clauses: []string{"EA-081"}, OK: code != vocab.InvalidParams, At: rec.N, Model: model,
-			Group:    "right params of " + t.Name,
-			Expected: "params that keep to the announced schema accepted: " + wjson.Compact(params), Observed: seen})
+			Group:    "valid params of " + t.Name,
+			Expected: "params that match the announced schema accepted: " + wjson.Compact(params), Observed: seen})
 	}
 	if refused(&rec) {
 		return nil

@@ -76,7 +76,7 @@ var faults = map[string]func(object){
 func (s *suite) sendsSpoilt(ctx context.Context, p *party, kind, fault string) error {
 	spoil, known := faults[fault]
 	if !known {
-		return fmt.Errorf("no step spoils an envelope by %q", fault)
+		return fmt.Errorf("no step makes an envelope with %q", fault)
 	}
 	body := object{}
 	switch kind {

@@ -118,7 +118,7 @@ func plainly(list []any) (toolschema.Tools, error) {
 // check reports what can never work in a stage, such as an effect that no call can have.
 func (st *stage) check() error {
 	if len(st.tools) == 0 {
-		return fmt.Errorf("toolSchema: no tool leads on")
+		return fmt.Errorf("toolSchema: no tool leads to another stage")
 	}
 	var seen []string
 	for _, t := range st.tools {

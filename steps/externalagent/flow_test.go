@@ -111,7 +111,7 @@ func TestBadFlows(t *testing.T) {
 			"a flow: stage 1 (a): toolSchema: x: /properties/p/type: \"any\" is not a type"},
 		{"a toolSchema that is not a list", "stages: [{name: a, uiSpec: {}, toolSchema: {name: x}}]", "a flow: "},
 		{"an invalid call", "stages: [{name: a, uiSpec: {}}]\nbooking: [next]", "a flow: "},
-		{"no tools", "stages: [{name: a, uiSpec: {}}]", "a flow: stage 1 (a): toolSchema: no tool leads on"},
+		{"no tools", "stages: [{name: a, uiSpec: {}}]", "a flow: stage 1 (a): toolSchema: no tool leads to another stage"},
 		{"a tool twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}, {name: x}]}]",
 			"a flow: stage 1 (a): toolSchema: it has two tools \"x\""},
 		{"a stage twice", "stages: [{name: a, uiSpec: {}, toolSchema: [{name: x}]}, {name: a, uiSpec: {}, toolSchema: " +

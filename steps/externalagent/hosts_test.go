@@ -209,7 +209,7 @@ var aNewSessionIsCleanRows = []hostRow{
 	}(), "EA-011=failed", "it is still there: word-n-"},
 	{"the first choice is left from the start", aNewSessionIsCleanLines, aNewSessionIsCleanFrom(2,
 		func(_ *peerConn, p object) { aNewSessionIsCleanFirst(p)["selected"] = []any{"m1"} }), "EA-011=failed",
-		"uiSpec/selected is as that session has left it"},
+		"uiSpec/selected is unchanged from the previous session"},
 	{"a choice is left of the calls that led nowhere", aNewSessionIsCleanLines,
 		aNewSessionIsCleanFrom(4, func(_ *peerConn, p object) { aNewSessionIsCleanFirst(p)["selected"] = []any{"m3"} }),
 		"EA-011=failed", "another uiSpec"},
@@ -222,11 +222,11 @@ var aNewSessionIsCleanRows = []hostRow{
 		"another toolSchema"},
 	{"the second session is different", aNewSessionIsCleanLines,
 		aNewSessionIsCleanFrom(2, func(_ *peerConn, p object) { p["toolSchema"] = []any{} }),
-		"EA-011=failed", "a session in which the booking goes as in the one before"},
+		"EA-011=failed", "a session in which the booking proceeds as in the previous one"},
 	{"the last session is different", aNewSessionIsCleanLines, aNewSessionIsCleanFrom(4, func(_ *peerConn, p object) {
 		p["toolSchema"] = []any{}
 	}),
-		"EA-011=failed", "a session in which the booking goes as in one before"},
+		"EA-011=failed", "a session in which the booking proceeds as in an earlier one"},
 	{"no session goes", aNewSessionIsCleanLines, edit(vocab.SnapshotState, set("toolSchema", []any{})),
 		"EA-011=not-tested",
 		"the booking path does not fit"},

@@ -118,15 +118,15 @@ func (s *suite) waitedToJoin(ctx context.Context) (slow string, err error) {
 		return r.Kind == transcript.Frame
 	})
 	if miss != nil {
-		return "", s.without(miss, "does nothing once it has joined")
+		return "", s.without(miss, "sends nothing once it has joined")
 	}
 	prompt := time.Duration(s.promptness().most.Load())
 	if prompt == 0 {
-		return "", steps.NotTestedf("no scenario has shown how long the agent takes for its first act where relay.joined " +
+		return "", steps.NotTestedf("no scenario has shown how long the agent takes for its first message if relay.joined " +
 			"comes at once")
 	}
 	if slow := tooSlow((joined.At-asked.At)/2, max(prompt, act.At-joined.At),
-		"relay.joined was kept back for twice as long"); slow != "" {
+		"relay.joined was delayed for twice as long"); slow != "" {
 		s.promptness().atLeast(act.At - asked.At) // possibly by its own pace
 		return slow, nil
 	}

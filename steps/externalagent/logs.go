@@ -52,7 +52,7 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 	var unread *steps.NotTestedError
 	switch {
 	case errors.As(err, &outside):
-		s.Security("the log lies outside of its folder: %v", err)
+		s.Security("the log is outside its folder: %v", err)
 		return steps.NotTestedf("the log is not read: %v", err)
 	case errors.As(err, &unread):
 		s.passes(rec.N, "EA-010", "EA-065")
@@ -110,7 +110,7 @@ func (s *suite) logsUnchanged() error {
 		}
 		if check.OK = strings.HasPrefix(string(is), was); !check.OK { // lines of later sessions may have been appended
 			same := shared(was, string(is))
-			check.Observed = fmt.Sprintf("it had %d bytes, and has %d others: the same up to line %d",
+			check.Observed = fmt.Sprintf("it had %d bytes and now has %d: identical up to line %d",
 				len(was), len(is), strings.Count(was[:same], "\n"))
 		}
 		_ = s.Judge(check)
@@ -236,7 +236,7 @@ func (s *suite) messages(p *party, end *request) []studylog.Message {
 func (s *suite) logNoted(_ context.Context, p *party) error {
 	_, rec := s.ended(p)
 	if rec == nil {
-		return steps.NotTestedf("no session of agent %s has ended: ids that contain path traversal may well be refused",
+		return steps.NotTestedf("no session of agent %s has ended: ids that contain path traversal may be refused",
 			p.name)
 	}
 	name, _ := payload(rec)["logFile"].(string)
@@ -256,7 +256,7 @@ func (s *suite) logNoted(_ context.Context, p *party) error {
 	}
 	s.Observe("EA-066", "with path traversal in its ids a session has the logFile "+wjson.Compact(name))
 	if at != "" {
-		s.Security("path traversal in studyId or participantId leads the log out of its folder: %s", at)
+		s.Security("path traversal in studyId or participantId puts the log outside its folder: %s", at)
 	}
 	return nil
 }
@@ -318,14 +318,14 @@ func (s *suite) folderNoted() error {
 		return steps.NotTestedf("it is unknown where the logs would be: %v", err)
 	}
 	if s.Env.Role == vocab.Relay {
-		s.Note("external-agent.logs: of a relay only the location of files is checked, and not their content: the log " +
+		s.Note("external-agent.logs: for a relay only the location of files is checked, not their content: the log " +
 			"belongs to the host, which the harness plays here")
 	}
 	at := astray(folder, s.Nonce)
-	s.Observe("EA-066", "a relay session whose id contains path traversal leaves the folder of the logs: "+
+	s.Observe("EA-066", "a relay session whose id contains path traversal writes outside the log folder: "+
 		map[bool]string{true: "no", false: "yes"}[at == ""])
 	if at != "" {
-		s.Security("path traversal in the relay session's id leads a file out of the folder of the logs: %s", at)
+		s.Security("path traversal in the relay session's id puts a file outside the log folder: %s", at)
 	}
 	return nil
 }

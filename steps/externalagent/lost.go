@@ -22,7 +22,7 @@ func (s *suite) reached(ctx context.Context, p *party, c binding.ToolCall, now s
 		if gone := s.undone(p, now); gone != "" {
 			err = steps.NotTestedf("%s cannot be called%s: %s", c.Tool, stageOf(now), gone)
 		} else if q := s.inVain(p); q != nil {
-			err = steps.NotTestedf("%s cannot be called%s: %s (record %d) went well there%s, and no state has shown any "+
+			err = steps.NotTestedf("%s cannot be called%s: %s (record %d) succeeded there%s, but no state shows any "+
 				"effect of it",
 				c.Tool, stageOf(now), q.tool, q.mark, stageOf(q.before))
 		}
@@ -66,7 +66,7 @@ func (s *suite) undone(p *party, now state) string {
 			shown := stateOf(&r)
 			if at := s.goneAt(before, shown, now); at != "" {
 				name, _, _ := strings.Cut(at, "/")
-				return fmt.Sprintf("what %s had brought is gone: %s was %s in record %d, and is %s again in record %d", q.tool, at,
+				return fmt.Sprintf("the effect of %s was lost: %s was %s in record %d and is %s again in record %d", q.tool, at,
 					there(shown.member(name), strings.TrimPrefix(at, name)), shown.at,
 					there(now.member(name), strings.TrimPrefix(at, name)), now.at)
 			}

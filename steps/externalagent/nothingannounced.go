@@ -42,7 +42,7 @@ func tooSlow(given, took time.Duration, what string) string {
 	if took <= given {
 		return ""
 	}
-	return fmt.Sprintf("the agent has taken %s for its next act, and was given %s in which %s: its silence may come of "+
+	return fmt.Sprintf("the agent took %s for its next message and was given %s in which %s: its silence may be due to "+
 		"that",
 		took.Round(time.Millisecond), given.Round(time.Millisecond), what)
 }

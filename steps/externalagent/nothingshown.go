@@ -117,8 +117,8 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 		}
 		if old := s.shownBefore(payload(&r)["params"], &from); old != "" {
 			return s.Judge(verdict.Finding{Clauses: clauses, At: r.N,
-				Expected: fmt.Sprintf("no call by what was shown before record %d, by which no uiSpec is active", from.N),
-				Observed: fmt.Sprintf("a call with %s, which stands in an earlier uiSpec alone: %s", old, steps.Seen(r))})
+				Expected: fmt.Sprintf("no call based on a uiSpec from before record %d, which shows none", from.N),
+				Observed: fmt.Sprintf("a call with %s, which only an earlier uiSpec contains: %s", old, steps.Seen(r))})
 		}
 		others++
 	}

@@ -67,9 +67,9 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 			return state{}, err
 		}
 		if _, miss := s.answer(ctx, q); miss == nil && !s.nullUpTo(q) {
-			s.Note("a call in the state of record %d, which had no uiSpec, has crossed one that has", last.at)
+			s.Note("a call in the state of record %d, which had no uiSpec, crossed a state that has one", last.at)
 			if s.wentThrough(q) && tool != vocab.PostMessage {
-				return state{}, steps.NotTestedf("%s was carried out in a state that has crossed it: the booking is no longer "+
+				return state{}, steps.NotTestedf("%s was carried out in a state that crossed the call: the booking is no longer "+
 					"where it was", tool)
 			}
 			break

@@ -236,7 +236,8 @@ func TestALostChoice(t *testing.T) {
 			if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "ticket" {
 				p["toolSchema"] = []any{}
 			}
-		}), "EA-054=not-tested", "the booking path does not fit (external-agent.booking in the profile): setQuantity: it " +
+		}), "EA-054=not-tested", "the booking path does not match the host (external-agent.booking in the profile): " +
+			"setQuantity: it " +
 			"is not announced"},
 	})
 }

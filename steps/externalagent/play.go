@@ -204,7 +204,7 @@ func (p *play) respond(r *transcript.Record) []any {
 	case kind == vocab.RelayJoined || !p.relay && ofRelay(r):
 		return nil
 	case body == nil:
-		return fail(vocab.InvalidMessage, "no envelope with a payload that is an object")
+		return fail(vocab.InvalidMessage, "not an envelope whose payload is an object")
 	case kind == vocab.RelayJoin && p.relay:
 		p.joined = true
 		answer := envelope(vocab.RelayJoined, "", id, object{"role": body["role"], "sessionId": body["sessionId"]})

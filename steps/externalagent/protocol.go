@@ -49,7 +49,7 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 		case t == "@booking" && env.Role == vocab.Host && len(p.Booking) == 0:
 			return "the profile has no booking path (external-agent.booking)"
 		case t == "@log" && env.Role == vocab.Host && p.Logs == "":
-			return "the profile does not say where the logs are (external-agent.logs)"
+			return "the profile does not name the log folder (external-agent.logs)"
 		}
 	}
 	return ""

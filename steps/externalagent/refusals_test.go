@@ -128,7 +128,7 @@ var refusalsRows = []hostRow{
 	{"it is carried out", session + noTool, carriesOut, "EA-080=failed EA-068=not-tested EA-104=not-tested",
 		"tool.result"},
 	{"nothing was asked", session + "When agent A loses its connection\nThen agent A is refused with \"UNKNOWN_TOOL\"\n",
-		nil, "EA-080=not-tested", "agent A has asked for nothing"},
+		nil, "EA-080=not-tested", "agent A has sent no request"},
 
 	{"a call after the end", refusalsEnded, nil, "EA-079=passed", ""},
 	{"a call after the end is accepted", refusalsEnded, carriesOut, "EA-079=warned", "tool.result"},
@@ -187,7 +187,7 @@ var refusalsRows = []hostRow{
 		if ui, ok := p["uiSpec"].(object); ok {
 			ui["quantities"] = object{"adult": 1}
 		}
-	}), "EA-074=failed", "refused calls that have changed nothing"},
+	}), "EA-074=failed", "refused calls without effect"},
 	{"the tools of another stage are announced", session +
 		"Then agent A calls every announced tool at every stage of the booking\n", ofStage(1),
 		"EA-080=failed EA-081=not-tested", "an announced tool that is known"},

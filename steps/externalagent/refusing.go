@@ -24,7 +24,7 @@ func (s *suite) isInvalid(ctx context.Context, p *party, orClosed string) error 
 		return steps.NotTestedf("agent %s has sent nothing", p.name)
 	}
 	clauses, expected := []string{"EA-020", "EA-024a", "EA-078"}, "error with code "+vocab.InvalidMessage+orClosed
-	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: "a refusal of what is no envelope",
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: "a refusal of an invalid envelope",
 		Fence: s.fence(p),
 		Match: func(r *transcript.Record) bool { return closed(r) || answers(q.id)(r) || namesNobody(r) }})
 	switch {
@@ -56,7 +56,7 @@ func (s *suite) answerNoted(ctx context.Context, p *party) error {
 	if q == nil {
 		return steps.NotTestedf("agent %s has sent nothing", p.name)
 	}
-	what := "no answer before that to the next request"
+	what := "no earlier answer to the next request"
 	fence, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
 	if err == nil {
 		_, _ = s.answer(ctx, fence)
@@ -263,7 +263,7 @@ func (s *suite) callsWrongly(ctx context.Context, p *party, how string) error {
 		return s.unmoved(ctx, p, now, p.asked[before:])
 	})
 	if left > 0 {
-		s.Note("%d calls are left out: made at an earlier stage, or of a tool that was called wrongly often enough", left)
+		s.Note("%d calls are left out: made at an earlier stage, or of a tool with enough wrong calls", left)
 	}
 	if err == nil && tried == 0 {
 		return &steps.NotApplicableError{Reason: "no announced schema is broken by a param " + how}
@@ -312,7 +312,7 @@ func (s *suite) callsShapeless(ctx context.Context, p *party) error {
 		return moved, nil
 	})
 	if left > 0 {
-		s.Note("%d times a tool is left out that was called so at an earlier stage, or of a host that takes whatever it "+
+		s.Note("%d calls are left out: made so at an earlier stage, or of a host that accepts whatever it "+
 			"is given", left)
 	}
 	if err == nil && tried == 0 {
@@ -358,7 +358,8 @@ func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 				return err
 			}
 			if t := announced.Find(c.Tool); t == nil || t.Accepts(params) != nil {
-				return steps.NotTestedf("external-agent.provoke.tool-failure does not fit: %s is not announced so", c.Tool)
+				return steps.NotTestedf("external-agent.provoke.tool-failure does not match the host: %s is not announced like "+
+					"that", c.Tool)
 			}
 		} else if now.ui != nil {
 			return steps.NotTestedf("a uiSpec is still active after the calls of external-agent.provoke.no-active-spec")
@@ -395,7 +396,7 @@ func (s *suite) unmoved(ctx context.Context, p *party, before state, calls []*re
 		}
 		d = s.movedFrom(before, now)
 	}
-	check := unlike(now.at, d, "refused calls that have changed nothing", "EA-074")
+	check := unlike(now.at, d, "refused calls without effect", "EA-074")
 	check.OK, check.Model = d == "", cmp.Or(s.carriedOut, p.course())
 	if d != "" {
 		s.carriedOut = check.Model

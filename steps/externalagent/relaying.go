@@ -170,19 +170,19 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 	says := func(kind, text string) func(*transcript.Record) bool {
 		return func(r *transcript.Record) bool { return received(kind)(r) && payload(r)["text"] == text }
 	}
-	fence, miss := s.Await(ctx, steps.Wait{Conn: h.name, After: q.mark, Kind: "agent.message at the host",
+	fence, miss := s.Await(ctx, steps.Wait{Conn: h.name, After: q.mark, Kind: "agent.message received by the host",
 		Fence: s.fenceAtHost(p), Match: says(vocab.AgentMessage, last)})
 	if miss != nil {
-		return s.Need(q.unanswered(miss, "agent.message at the host", "EA-008", "EA-025"))
+		return s.Need(q.unanswered(miss, "agent.message received by the host", "EA-008", "EA-025"))
 	}
 	word := s.newWord("fence")
 	if err := s.hostSays(ctx, p, func(*play) any { return userSays(word, "fence") }); err != nil {
 		return err
 	}
-	heard, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: fence.N, Kind: "user.message at the agent",
+	heard, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: fence.N, Kind: "user.message received by the agent",
 		Fence: s.fence(p), Match: says(vocab.UserMessage, word)})
 	if miss != nil {
-		return s.Need(q.unanswered(miss, "user.message at agent "+p.name, "EA-009", "EA-025"))
+		return s.Need(q.unanswered(miss, "user.message received by agent "+p.name, "EA-009", "EA-025"))
 	}
 	if err := s.compare(p.name, h.name, s.said(p, transcript.Sent, q.mark),
 		s.said(h, transcript.Received, fence.N)); err != nil {
@@ -213,7 +213,7 @@ func (s *suite) said(p *party, dir transcript.Dir, to int) []transcript.Record {
 func (s *suite) compare(from, to string, sent, got []transcript.Record) error {
 	twice := func(r transcript.Record) {
 		kind := kindOf(&r)
-		check := steps.CheckOf(r, false, fmt.Sprintf("%s of %s at %s, once", kind, from, to), passing[kind]...)
+		check := steps.CheckOf(r, false, fmt.Sprintf("%s of %s received by %s, once", kind, from, to), passing[kind]...)
 		check.Observed = "it has come twice: " + check.Observed
 		_ = s.Judge(check)
 	}
@@ -223,7 +223,7 @@ func (s *suite) compare(from, to string, sent, got []transcript.Record) error {
 			got = got[1:]
 		}
 		kind := kindOf(&sent[i])
-		expected := fmt.Sprintf("%s of %s at %s, once, in order and unchanged: %s", kind, from, to,
+		expected := fmt.Sprintf("%s of %s received by %s, once, in order and unchanged: %s", kind, from, to,
 			cut.Head(string(sent[i].Bytes), 300))
 		switch {
 		case len(got) == 0:
@@ -237,7 +237,7 @@ func (s *suite) compare(from, to string, sent, got []transcript.Record) error {
 	}
 	for _, r := range got {
 		if len(sent) == 0 || !alike(&sent[len(sent)-1], &r) {
-			return s.breaks(r, fmt.Sprintf("nothing at %s but what %s has sent", to, from), passing[kindOf(&r)]...)
+			return s.breaks(r, fmt.Sprintf("nothing received by %s except what %s has sent", to, from), passing[kindOf(&r)]...)
 		}
 		twice(r)
 	}
@@ -307,7 +307,8 @@ func (s *suite) hearsNothingOf(ctx context.Context, name, another string) error 
 	if _, err := s.snapshot(ctx, p); err != nil {
 		if at := s.endedAt(p); at > 0 {
 			return s.breaks(s.T.After(at - 1)[0],
-				fmt.Sprintf("agent %s stays in its relay session, whatever agent %s does in another", p.name, other.name), "EA-025")
+				fmt.Sprintf("agent %s stays in its relay session, regardless of what agent %s does in another", p.name,
+					other.name), "EA-025")
 		}
 		return err
 	}
@@ -315,7 +316,7 @@ func (s *suite) hearsNothingOf(ctx context.Context, name, another string) error 
 		for _, r := range s.Between(p.name, p.opened, 0) {
 			has := func(word string) bool { return word != "" && strings.Contains(string(r.Bytes), word) }
 			if r.Kind == transcript.Frame && (has(study) || has(s.word)) {
-				return s.breaks(r, "nothing of another relay session", "EA-025")
+				return s.breaks(r, "no message from another relay session", "EA-025")
 			}
 		}
 		return s.Judge(verdict.Finding{Clauses: []string{"EA-025"}, OK: true})

@@ -187,7 +187,7 @@ var ofCode = map[string][]string{
 func (s *suite) isRefused(ctx context.Context, p *party, codes ...string) error {
 	q := p.last
 	if q == nil {
-		return steps.NotTestedf("agent %s has asked for nothing", p.name)
+		return steps.NotTestedf("agent %s has sent no request", p.name)
 	}
 	if q.assumed {
 		rec, miss := s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+oneOf(codes))

@@ -31,7 +31,7 @@ func (s *suite) firstStateKnown(ctx context.Context) error {
 	var missing *steps.NotTestedError
 	if errors.As(err, &missing) { // the same calls succeeded in the session before
 		return s.Need(verdict.Finding{Clauses: []string{"EA-011"}, At: s.mark, Observed: missing.Reason,
-			Expected: "a session in which the booking goes as in the one before"})
+			Expected: "a session in which the booking proceeds as in the previous one"})
 	}
 	if err != nil {
 		return err
@@ -39,8 +39,8 @@ func (s *suite) firstStateKnown(ctx context.Context) error {
 	for i := range one {
 		if at := s.carried(one, s.walked[i], i); at != "" {
 			return s.Need(verdict.Finding{Clauses: []string{"EA-011"}, At: s.walked[i].at, Observed: at +
-				" is as that session has left it",
-				Expected: fmt.Sprintf("the state of the session before at this point, in record %d", one[i].at)})
+				" is unchanged from the previous session",
+				Expected: fmt.Sprintf("the state of the previous session at this point, in record %d", one[i].at)})
 		}
 		s.leftOut(s.perSession.add(placesApart(one[i], s.walked[i])...))
 	}
@@ -158,7 +158,7 @@ func (s *suite) endsAndStarts(ctx context.Context, p *party, calling bool) error
 	}
 	if under != nil {
 		if _, miss := s.answer(ctx, under); miss != nil {
-			s.Note("the call that was under way when the session ended is not answered: %s", miss.Reason)
+			s.Note("the call in progress when the session ended is not answered: %s", miss.Reason)
 		}
 	}
 	p.last = start
@@ -190,14 +190,14 @@ func (s *suite) startsClean(ctx context.Context, p *party) error {
 		}
 		if found := s.leftIn(stateOf(&r)); found != "" {
 			return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, At: r.N, Observed: found,
-				Expected: "nothing of what was done in the session before"})
+				Expected: "no effect of actions in the previous session"})
 		}
 	}
 	now, err := s.walk(ctx, p)
 	var missing *steps.NotTestedError
 	if errors.As(err, &missing) {
 		return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, At: s.mark, Observed: missing.Reason,
-			Expected: "a session in which the booking goes as in one before"})
+			Expected: "a session in which the booking proceeds as in an earlier one"})
 	}
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (s *suite) startsClean(ctx context.Context, p *party) error {
 	for i := range now {
 		if found := s.saidIn(now[i]); found != "" {
 			return s.Judge(verdict.Finding{Clauses: []string{"EA-011"}, At: now[i].at, Observed: found,
-				Expected: "nothing of what was said in the session before"})
+				Expected: "no message from the previous session"})
 		}
 		if d := s.difference(s.walked[i], now[i]); d != "" {
 			return s.Judge(unlike(now[i].at, d,
@@ -241,7 +241,7 @@ func (s *suite) leftIn(st state) string {
 	found := s.saidIn(st)
 	if found == "" && len(s.walked) > 0 {
 		if at := s.carried(s.walked, st, 0); at != "" {
-			found = at + " is as a session before has left it"
+			found = at + " is unchanged from an earlier session"
 		}
 	}
 	return found

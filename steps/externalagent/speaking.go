@@ -52,7 +52,7 @@ func (s *suite) calm(ctx context.Context, p *party) (state, error) {
 func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 	q := p.last
 	if q == nil || q.kind != vocab.AgentMessage {
-		return steps.NotTestedf("agent %s has said nothing", p.name)
+		return steps.NotTestedf("agent %s has sent no message", p.name)
 	}
 	now, err := s.snapshot(ctx, p)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 	q, before := p.last, p.before
 	if q == nil || q.kind != vocab.AgentMessage {
-		return steps.NotTestedf("agent %s has said nothing", p.name)
+		return steps.NotTestedf("agent %s has sent no message", p.name)
 	}
 	now, err := s.snapshot(ctx, p)
 	if err != nil {

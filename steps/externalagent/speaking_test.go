@@ -98,9 +98,9 @@ var speakingRows = []hostRow{
 		"refused\n",
 		refuses(vocab.AgentMessage, "UNKNOWN_TOOL"), "EA-008=failed", "UNKNOWN_TOOL"},
 	{"no message was sent", session + "Then agent A's message is not refused\n", nil, "EA-008=not-tested",
-		"agent A has said nothing"},
+		"agent A has sent no message"},
 	{"no message was sent, and nothing changes", session + unchanged, nil, "EA-008a=not-tested",
-		"agent A has said nothing"},
+		"agent A has sent no message"},
 
 	{"the participant is heard", session + speaking, nil, "EA-009=passed EA-060=passed EA-061=passed", ""},
 	{"the participant is not heard", session + speaking, mute(vocab.UserMessage),

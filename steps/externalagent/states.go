@@ -194,7 +194,7 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		s.behind[p.name+" "+kind] = true
 		return snap, s.Judge(check)
 	}
-	return state{}, steps.NotTestedf("the state changes faster than it can be asked for")
+	return state{}, steps.NotTestedf("the state changes faster than snapshots can be requested")
 }
 
 // agreeing describes the state.updated expected for a snapshot.

@@ -41,7 +41,7 @@ func TestCalledLate(t *testing.T) {
 			}
 			got := calledLate(r.records, 1, &r.records[len(r.records)-1], time.Duration(r.prompt)*time.Millisecond)
 			if (got != "") != r.late || r.late && !strings.Contains(got,
-				"was given 100ms in which the state was kept back for twice as long") {
+				"was given 100ms in which the state was delayed for twice as long") {
 				t.Errorf("%q, want late: %v", got, r.late)
 			}
 		})

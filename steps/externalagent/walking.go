@@ -37,7 +37,7 @@ func (s *suite) wholePath() ([]binding.ToolCall, error) {
 // misfit returns the error that a call of the booking path does not fit what the host announces. The profile is at
 // fault.
 func (s *suite) misfit(c binding.ToolCall, why any) error {
-	return steps.NotTestedf("the booking path does not fit (%s): %s: %v", s.pathIn(), c.Tool, why)
+	return steps.NotTestedf("the booking path does not match the host (%s): %s: %v", s.pathIn(), c.Tool, why)
 }
 
 // pathIn says where the booking path is configured.
@@ -117,7 +117,7 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 			return now, fits, nil
 		}
 		if misfits == "" {
-			misfits = fmt.Sprintf("external-agent: %v, of the tools %s", err, wjson.Compact(namesOf(now.list())))
+			misfits = fmt.Sprintf("external-agent: %v; announced tools: %s", err, wjson.Compact(namesOf(now.list())))
 		}
 		known, _ := s.Env.Learnt.Load(misfits)
 		left := end.Left()
@@ -132,7 +132,7 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 			if s.Env.Role == vocab.Relay { // the host is the harness, with its own path
 				err = s.Need(verdict.Finding{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at,
 					Observed: err.Error(),
-					Expected: "the state as the host has it, in which " + c.Tool + " can be called"})
+					Expected: "the host's state, in which " + c.Tool + " can be called"})
 			}
 			return now, fitting{}, err
 		}

@@ -15,7 +15,8 @@ func TestMisfitOnce(t *testing.T) {
 		edit(vocab.StateUpdated, set("toolSchema", []any{object{"name": "other"}})))}
 	env := environment(t, vocab.Host, p)
 	const want, why = "EA-007=not-tested",
-		"the booking path does not fit (external-agent.booking in the profile): select: it is not announced at this stage"
+		"the booking path does not match the host (external-agent.booking in the profile): select: it is not announced at " +
+			"this stage"
 	expect(t, perform(t, env, p, "@EA-007", session+firstCall), want, why)
 	env.Profile.Limits.Event.Duration = patience
 	began := time.Now()

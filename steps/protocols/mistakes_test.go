@@ -42,7 +42,7 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 		`p.yaml:2:7: name: expected text, found the number 5 (quote it: "5")`},
 	{"a truth for text", "url: http://x\nname: true\n", `p.yaml:2:7: name: expected text, found true (quote it: "true")`},
 	{"an unquoted placeholder", "command:\n  run: [srv, {port}]\n",
-		`p.yaml:2:14: command.run[1]: expected text, found a mapping (a value that starts with { is to be quoted: "{port}")`},
+		`p.yaml:2:14: command.run[1]: expected text, found a mapping (a value that starts with { must be quoted: "{port}")`},
 	{"a number in an environment", "command: {run: [x], env: {PORT: 80}}\n",
 		`p.yaml:1:33: command.env.PORT: expected text, found the number 80 (quote it: "80")`},
 	{"text for a list", "command: {run: ./server}\n",
@@ -61,11 +61,11 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 	{"a bare fraction for a duration", "url: http://x\nlimits:\n  open: 1.5\n",
 		`p.yaml:3:9: limits.open: 1.5 has no unit (write 1.5s or 1.5ms)`},
 	{"an unknown unit", "url: http://x\nlimits: {open: 5 sec}\n",
-		`p.yaml:2:16: limits.open: "5 sec" is no duration (write a number with its unit, like 2s, 150ms or 1m30s)`},
+		`p.yaml:2:16: limits.open: "5 sec" is not a duration (write a number with its unit, like 2s, 150ms or 1m30s)`},
 	{"no time at all", "url: http://x\nlimits: {open: 0s}\n",
-		`p.yaml:2:16: limits.open: 0s is not more than nothing (write a number with its unit, like 2s or 150ms)`},
+		`p.yaml:2:16: limits.open: 0s is not positive (write a number with its unit, like 2s or 150ms)`},
 	{"a size in decimal units", "url: http://x\nlimits: {max-event: 8MB}\n",
-		`p.yaml:2:21: limits.max-event: "8MB" is no size (write a number of bytes, or one with B, KiB, MiB or GiB)`},
+		`p.yaml:2:21: limits.max-event: "8MB" is not a size (write a number of bytes, or one with B, KiB, MiB or GiB)`},
 	{"a size beyond all", "url: http://x\nlimits: {max-event: 99999999999GiB}\n",
 		`p.yaml:2:21: limits.max-event: 99999999999GiB is too large`},
 
@@ -79,21 +79,21 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 		`p.yaml:3:5: capabilities[0]: unknown capability "sesion-list" (did you mean "session-list"?)`},
 
 	{"no scheme", "url: localhost:3000\n",
-		`p.yaml:1:6: url: "localhost:3000" is no http URL (write it like http://localhost:3000, or ` +
+		`p.yaml:1:6: url: "localhost:3000" is not an http URL (write it like http://localhost:3000, or ` +
 			`https://example.org/base)`},
 	{"a WebSocket URL", "url: ws://x\n",
-		`p.yaml:1:6: url: "ws://x" is no http URL (give the http one; the ws driver makes its own of it)`},
+		`p.yaml:1:6: url: "ws://x" is not an http URL (give the http one; the ws driver derives its own from it)`},
 	{"no host", "url: http://:80\n",
 		`p.yaml:1:6: url: "http://:80" names no host (write it like http://localhost:3000, or https://example.org/base)`},
 	{"no URL at all", "url: 'http://x y'\n",
-		`p.yaml:1:6: url: "http://x y" is no URL (write it like http://localhost:3000, or https://example.org/base)`},
+		`p.yaml:1:6: url: "http://x y" is not a URL (write it like http://localhost:3000, or https://example.org/base)`},
 	{"a query", "url: http://x?a=b\n",
 		`p.yaml:1:6: url: "http://x?a=b" is more than a base URL (no user, query or fragment; see headers)`},
-	{"no port has this number", "url: http://x:70000\n", `p.yaml:1:6: url: 70000 is no port (1 to 65535)`},
+	{"no port has this number", "url: http://x:70000\n", `p.yaml:1:6: url: 70000 is not a port (1 to 65535)`},
 	{"{port} without a command", "url: http://x:{port}\n",
-		`p.yaml:1:6: url: {port} stands for the port of a command, and there is none (give the port, or a command)`},
+		`p.yaml:1:6: url: {port} stands for the port of a command, but there is no command (give the port, or a command)`},
 	{"{port} in the wrong place", "command: {run: [x]}\nurl: http://x/{port}\n",
-		`p.yaml:2:6: url: {port} is not where the port belongs (write it like http://127.0.0.1:{port}/base)`},
+		`p.yaml:2:6: url: {port} is not in the place of the port (write it like http://127.0.0.1:{port}/base)`},
 
 	{"nothing to run", "command:\n  dir: x\n",
 		"p.yaml:2:3: command.run: no program to run (write it like run: [./server, --port, \"{port}\"])"},
@@ -107,13 +107,13 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 	{"a copy outside of the folder", "command: {run: [x], copy: {../a: b}}\n",
 		`p.yaml:1:34: command.copy.../a: "../a" lies outside of {dir} (a relative path without ..)`},
 	{"an unset variable in an environment", "command: {run: [x], env: {A: '${NOPE}'}}\n",
-		`p.yaml:1:30: command.env.A: the environment variable NOPE is not set (set it, or write $${ for a ${ that is ` +
-			`meant as it is)`},
+		`p.yaml:1:30: command.env.A: the environment variable NOPE is not set (set it, or write $${ for a ` +
+			`literal ${)`},
 	{"an unset variable in a header", "url: http://x\nheaders:\n  X-Key: k ${NOPE}\n",
-		`p.yaml:3:10: headers.X-Key: the environment variable NOPE is not set (set it, or write $${ for a ${ that is ` +
-			`meant as it is)`},
+		`p.yaml:3:10: headers.X-Key: the environment variable NOPE is not set (set it, or write $${ for a ` +
+			`literal ${)`},
 	{"an open brace", "url: http://x\nheaders: {A: '${B'}\n",
-		`p.yaml:2:14: headers.A: "${B" is no environment variable (set it, or write $${ for a ${ that is meant as it is)`},
+		`p.yaml:2:14: headers.A: "${B" is not the name of an environment variable (set it, or write $${ for a literal ${)`},
 	{"a header's name with a blank", "url: http://x\nheaders: {a b: c}\n",
 		`p.yaml:2:16: headers.a b: "a b" is not the name of an HTTP header`},
 	{"a line break in a header", "url: http://x\nheaders: {a: \"b\\nc\"}\n",
@@ -123,13 +123,13 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 	{"a model block that says nothing", "url: http://x\nmodel: {}\n",
 		`p.yaml:2:8: model: says nothing (give env, hook or both)`},
 	{"an environment for a running process", "url: http://x\nmodel: {env: {A: b}}\n",
-		`p.yaml:2:14: model.env: a target that runs already has its environment (give a command, or model.hook)`},
+		`p.yaml:2:14: model.env: the environment of a running target cannot be changed (give a command, or model.hook)`},
 	{"a tool without a name", "url: http://x\ntools: {confirm: {arguments: {}}}\n",
 		`p.yaml:2:18: tools.confirm: has no name`},
 	{"an agent's id in capitals", "url: http://x\nagents: {custom: [{id: A}]}\n",
-		`p.yaml:2:24: agents.custom[0].id: "A" is no agent id (a-z, 0-9, _ and -)`},
+		`p.yaml:2:24: agents.custom[0].id: "A" is not an agent id (a-z, 0-9, _ and -)`},
 	{"tools of no agent", "url: http://x\nagents: {tools: {General: []}}\n",
-		`p.yaml:2:27: agents.tools.General: "General" is no agent id (a-z, 0-9, _ and -)`},
+		`p.yaml:2:27: agents.tools.General: "General" is not an agent id (a-z, 0-9, _ and -)`},
 	{"an agent's tool without a name", "url: http://x\nagents: {tools: {general: [a, '']}}\n",
 		`p.yaml:2:31: agents.tools.general[1]: has no name`},
 	{"an agent's tool twice", "url: http://x\nagents: {tools: {general: [a, a]}}\n",
@@ -144,7 +144,7 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 		`p.yaml:2:29: agent-select.correlation: unknown correlation "double" (write single, {body: connectionId} or ` +
 			`{header: X-Connection-Id})`},
 	{"an endpoint that cannot tell", "url: http://x\nagent-select: {correlation: {body: a, load: single}}\n",
-		`p.yaml:2:29: agent-select.correlation: load is neither single nor told apart any further (write load: {body: ` +
+		`p.yaml:2:29: agent-select.correlation: load is neither single nor a mapping (write load: {body: ` +
 			`connectionId} or {header: X-Connection-Id})`},
 	{"a header of an endpoint", "url: http://x\nagent-select: {correlation: {body: a, create: {header: 'a b'}}}\n",
 		`p.yaml:2:56: agent-select.correlation.create.header: "a b" is not the name of an HTTP header`},
@@ -155,7 +155,7 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 		`p.yaml:2:33: agent-select.envelope.data: "a.b" is neither a name nor a JSON Pointer (write a name like ` +
 			`agentId, or a pointer like /data/agentId)`},
 	{"a bad escape", "url: http://x\nagent-select: {envelope: {data: /a~2}}\n",
-		`p.yaml:2:33: agent-select.envelope.data: "/a~2" is no JSON Pointer: ~ must be written ~0, and / within a name ` +
+		`p.yaml:2:33: agent-select.envelope.data: "/a~2" is not a JSON Pointer: ~ must be written ~0, and / within a name ` +
 			`~1 (write a name like agentId, or a pointer like /data/agentId)`},
 	{"no place for the type", "url: http://x\nagent-select: {envelope: {type: ''}}\n",
 		`p.yaml:2:33: agent-select.envelope.type: the whole event cannot be its type (write a pointer, or sse-event)`},
@@ -165,16 +165,16 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 	{"a relative endpoint", "url: http://x\nagent-select: {sse: {stream: events}}\n",
 		`p.yaml:2:30: agent-select.sse.stream: "events" does not start with a slash`},
 	{"a method with a blank", "url: http://x\nagent-select: {sse: {stream: {method: G T}}}\n",
-		`p.yaml:2:30: agent-select.sse.stream: "G T" is no HTTP method`},
+		`p.yaml:2:30: agent-select.sse.stream: "G T" is not an HTTP method`},
 	{"deleting no session", "url: http://x\nagent-select: {sse: {delete: /gone}}\n",
-		`p.yaml:2:30: agent-select.sse.delete: the path does not say which session (write {id} where its id belongs)`},
+		`p.yaml:2:30: agent-select.sse.delete: the path does not name the session (write {id} where its id belongs)`},
 	{"an id where none is", "url: http://x\nagent-select: {sse: {create: '/s/{id}'}}\n",
-		`p.yaml:2:30: agent-select.sse.create: {id} stands for a session, and this endpoint has none (only load and ` +
+		`p.yaml:2:30: agent-select.sse.create: {id} stands for a session, but this endpoint has none (only load and ` +
 			`delete have)`},
 	{"an unknown event", "url: http://x\nagent-select: {events: {agentlist: x}}\n",
 		`p.yaml:2:36: agent-select.events.agentlist: unknown event "agentlist" (did you mean "agent_list"?)`},
 	{"two events of one name", "url: http://x\nagent-select: {events: {complete: message}}\n",
-		`p.yaml:2:35: agent-select.events.complete: "message" is already what "message" is called (rename that one too)`},
+		`p.yaml:2:35: agent-select.events.complete: "message" is already the name of "message" (rename that one too)`},
 	{"an event of no name", "url: http://x\nagent-select: {events: {complete: ''}}\n",
 		`p.yaml:2:35: agent-select.events.complete: renamed to nothing`},
 }

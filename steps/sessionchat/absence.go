@@ -64,7 +64,7 @@ func (s *suite) noSession(ctx context.Context, client string, meant func(*transc
 			if r.N <= from || !tellsOfSession(&r) || s.known(&r) || !meant(&r) {
 				continue
 			}
-			return s.breach(clauses, r.N, "no session before a chat asks for it", steps.Seen(r))
+			return s.breach(clauses, r.N, "no session before the first chat", steps.Seen(r))
 		}
 		return s.pass(clauses, 0)
 	}

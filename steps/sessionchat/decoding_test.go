@@ -224,9 +224,9 @@ func TestNamesThatMeanNothing(t *testing.T) {
 // TestDecodeKeepsLabels checks that decoding keeps a driver's label.
 func TestDecodeKeepsLabels(t *testing.T) {
 	r := heard(`{"message_type":"stream"}`)
-	r.Label = "text that is no UTF-8"
+	r.Label = "text that is not UTF-8"
 	bound(t, "").decode(&r)
-	if r.Label != "text that is no UTF-8" || r.Event.Type != vocab.StreamMessage {
+	if r.Label != "text that is not UTF-8" || r.Event.Type != vocab.StreamMessage {
 		t.Errorf("%q, %s", r.Label, told(r))
 	}
 }

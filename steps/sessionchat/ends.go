@@ -199,7 +199,7 @@ func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 	end := ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)
 	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: end})
 	if miss != nil {
-		return steps.NotTestedf("a turn whose model fails says nothing of it: %s", miss.Reason)
+		return steps.NotTestedf("a turn whose model fails does not report it: %s", miss.Reason)
 	}
 	if rec.Event.Type == vocab.ErrorMessage { // the monitors also see what follows at once
 		if result, miss := s.awaitResult(ctx, t, rec.N, s.Env.Profile.Limits.Quiet.Duration); miss == nil {

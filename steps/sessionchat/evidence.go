@@ -52,7 +52,7 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 	}
 	for _, r := range s.Between(t.client, t.mark, 0) {
 		if s.endsUnasked(t, &r) {
-			return s.fatal([]string{"SC-036"}, r.N, "the model asked for the chat", "the turn has ended: "+steps.Seen(r))
+			return s.fatal([]string{"SC-036"}, r.N, "a model request for the chat", "the turn has ended: "+steps.Seen(r))
 		}
 	}
 	why := " within " + steps.Span(within)
@@ -119,7 +119,7 @@ func (s *suite) textSent(name string) error {
 	want, _ := t.text.(string)
 	calls := s.calls(t)
 	if len(calls) == 0 {
-		return steps.NotTestedf("no request of the model bears the nonce of the chat")
+		return steps.NotTestedf("no request to the model contains the nonce of the chat")
 	}
 	var got string
 	for _, call := range calls {
@@ -187,7 +187,7 @@ func (s *suite) modelNoted(name string) error {
 		return err
 	}
 	got := s.modelsOf(t)
-	s.Observe("SC-033", "a later chat that names another model is asked of "+quoted(got))
+	s.Observe("SC-033", "a later chat that names another model uses "+quoted(got))
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (s *suite) modelNamed(name, how, want string) error {
 		return err
 	}
 	got := s.modelsOf(t)
-	s.Observe("SC-033", "the model was asked as "+quoted(got))
+	s.Observe("SC-033", "the model was called as "+quoted(got))
 	expected := fmt.Sprintf("model %q in the model request", want)
 	if how == "was not" {
 		expected = fmt.Sprintf("no model %q in the request of a chat that does not name it", want)

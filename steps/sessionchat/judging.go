@@ -35,7 +35,7 @@ func (s *suite) lastTurn(name string) (*turn, error) {
 	if t := s.session(name).turn(); t != nil {
 		return t, nil
 	}
-	return nil, steps.NotTestedf("nobody has chatted with %s", name)
+	return nil, steps.NotTestedf("no client has chatted with %s", name)
 }
 
 // heldTurn returns the last turn of a session, whose model waits.

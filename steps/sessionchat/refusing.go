@@ -145,7 +145,7 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 		return steps.NotTestedf("client %s has sent nothing illegal", client)
 	}
 	if !s.accepted() {
-		return steps.NotTestedf("no legal chat was answered before: a target that refuses everything passes no refusal")
+		return steps.NotTestedf("no legal chat was answered before, so a refusal proves nothing")
 	}
 	rec, miss := s.fenced(ctx, steps.Wait{Conn: client, After: q.mark, Match: refusal})
 	if miss == nil {
@@ -157,7 +157,7 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 	observed := miss.Reason
 	for _, r := range s.Between(client, q.mark, 0) {
 		if tellsOfSession(&r) {
-			observed, miss.At = "it was taken: "+steps.Seen(r), r.N
+			observed, miss.At = "it was accepted: "+steps.Seen(r), r.N
 			break
 		}
 	}
@@ -260,7 +260,7 @@ func (s *suite) noSessionOfIt(ctx context.Context) error {
 		if s.Env.Brain != nil {
 			asked := s.Env.Brain.Find(func(r llm.Request) bool { return holds(r, q.nonce) })
 			if len(asked) > 0 {
-				seen := "the model was asked with " + quoted(userTexts(asked[0]))
+				seen := "the model was called with " + quoted(userTexts(asked[0]))
 				return s.breach(clauses, q.mark, "no request of the model", seen)
 			}
 		}

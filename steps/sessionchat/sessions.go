@@ -67,11 +67,11 @@ func (s *suite) isNew(ctx context.Context, name string) error {
 	for _, other := range s.sessions {
 		if other != ss && other.id == ss.id {
 			return s.breach(clauses, ss.turn().end.N, "a session_id of its own for "+ss.agentID,
-				fmt.Sprintf("%q, which is that of %s", ss.id, other.agentID))
+				fmt.Sprintf("%q, which %s also has", ss.id, other.agentID))
 		}
 	}
 	if s.Env.Brain == nil {
-		s.Note("what the model was sent is not known: no model stub")
+		s.Note("the messages to the model are unknown: there is no model stub")
 		return s.pass(clauses, 0)
 	}
 	calls := s.calls(ss.turns[0])
@@ -80,7 +80,7 @@ func (s *suite) isNew(ctx context.Context, name string) error {
 	}
 	for _, call := range calls {
 		if foreign := strangers(call, ss.turns[:1]); len(foreign) > 0 {
-			return s.breach(clauses, ss.turns[0].mark, "a model request that holds no turn but the first of "+ss.agentID,
+			return s.breach(clauses, ss.turns[0].mark, "a model request that contains only the first turn of "+ss.agentID,
 				fmt.Sprintf("one with the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))))
 		}
 	}
@@ -216,9 +216,9 @@ func (s *suite) earlierTurnsSent(name string) error {
 	if len(missing) == 0 {
 		return s.pass(clauses, t.mark)
 	}
-	expected := fmt.Sprintf("a model request that holds the %d earlier turns of %s", len(want), ss.agentID)
+	expected := fmt.Sprintf("a model request that contains the %d earlier turns of %s", len(want), ss.agentID)
 	return s.breach(clauses, t.mark, expected, fmt.Sprintf("%d of them missing, or in another order "+
-		"(what the user said, or what the model answered: %s); its messages: %s",
+		"(user text or model answer: %s); its messages: %s",
 		len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))+ss.wentWrong(missing))
 }
 

@@ -51,7 +51,7 @@ func (s *suite) findsStrays() {
 			return
 		}
 		s.World.Strayed(steps.Stray{Clauses: []string{"SC-036"}, What: "interrupts of one session ended turns of others",
-			Seen: fmt.Sprintf("a client of scenario %s received the end of the turn of %s as interrupted, though no client "+
+			Seen: fmt.Sprintf("a client of scenario %s received the end of the turn of %s as interrupted, although no client "+
 				"of it interrupted: %s",
 				s.Nonce, id, steps.Seen(*r))})
 	}

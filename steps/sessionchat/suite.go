@@ -60,13 +60,13 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 		case t == "@model" && env.Brain == nil:
 			return noModel
 		case t == "@running-turn" && env.Brain == nil && env.Profile.Provoke.RunningTurn == "":
-			return "running_turn: " + noModel + ", and provoke.running_turn names no message that takes long to answer"
+			return "running_turn: " + noModel + ", and provoke.running_turn names no message with a slow answer"
 		}
 	}
 	return ""
 }
 
-const noModel = "no model stub stands behind the target (model.env, or a model hook, in the profile)"
+const noModel = "the target does not use the model stub (give model.env or model.hook in the profile)"
 
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }

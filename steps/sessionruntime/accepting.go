@@ -93,7 +93,7 @@ func (s *suite) accepted(ctx context.Context, name string) error {
 	if in.form != nil {
 		clauses, other = append(clauses, "RT-093"), append(other, "RT-093")
 	}
-	instead := instead{clauses: other, how: "it is for another turn, or for another party",
+	instead := instead{clauses: other, how: "it is for another turn or another party",
 		match: func(m judge.Message) bool { return m.Subtype == vocab.TurnAccepted }}
 	accepts := func(m judge.Message) bool {
 		return m.Kind() == judge.Accepted && (in.turn == "" || m.Turn == in.turn || m.Turn == "")

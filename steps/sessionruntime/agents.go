@@ -204,17 +204,17 @@ func (s *suite) moveTold(ctx context.Context, letter, what string) error {
 		{clauses: append([]string{"RT-062"}, o.of...), how: "it is about another agent", match: func(m judge.Message) bool {
 			return o.kind != judge.Other && m.Kind() == o.kind
 		}},
-		{clauses: append([]string{"RT-046"}, o.form...), how: "it is not told to the frontend",
+		{clauses: append([]string{"RT-046"}, o.form...), how: "it is not sent to the frontend",
 			match: func(m judge.Message) bool { return tells(m) && m.Target != vocab.ToFrontend }},
 		{clauses: o.form, how: "it is reported in another form", match: tells},
-		{clauses: o.order, how: "the frontend is told something else", match: func(m judge.Message) bool {
+		{clauses: o.order, how: "the frontend receives something else", match: func(m judge.Message) bool {
 			return (m.Kind() == judge.Removed || m.Kind() == judge.Added) && about(m)
 		}},
 		{since: s.now.began, clauses: append(s.beside(what), o.order...), how: "it came before the receipt",
 			match: func(m judge.Message) bool { return o.kind != judge.Other && m.Kind() == o.kind && m.AgentID == id }},
 	}
 	if _, err := s.published(ctx, s.now.receipt, append(s.beside(what), o.clauses...),
-		"the frontend told that agent "+id+" "+what, match, others...); err != nil {
+		"the frontend receives that agent "+id+" "+what, match, others...); err != nil {
 		return err
 	}
 	s.now.told[what] = true
@@ -274,7 +274,7 @@ func (s *suite) switchAnnounced(ctx context.Context, from, letter string) error 
 // fallbackAnnounced accepts a switch to any of the remaining agents (RT-G08).
 func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
 	m, err := s.published(ctx, s.now.asked, []string{"RT-006", "RT-063", "RT-065", "RT-112"},
-		"CONTROL SWITCH_AGENT to one of the agents that are left",
+		"CONTROL SWITCH_AGENT to one of the remaining agents",
 		func(m judge.Message) bool {
 			return m.Kind() == judge.Switch && m.Target != vocab.ToFrontend
 		}, s.otherSwitches(func(judge.Message) bool { return true })...)
@@ -291,7 +291,7 @@ func (s *suite) fallbackAnnounced(ctx context.Context, letter string) error {
 		}
 	}
 	return s.Need(verdict.Finding{Clauses: []string{"RT-112"}, OK: s.now.active != "",
-		Expected: "one of the agents that are left", Observed: seen(m), At: m.N})
+		Expected: "one of the remaining agents", Observed: seen(m), At: m.N})
 }
 
 // nextReaches checks that a plain input goes to the active agent (RT-064).

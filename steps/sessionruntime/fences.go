@@ -28,7 +28,7 @@ func (s *suite) fence(ctx context.Context) error {
 			return isFenced(r, id)
 		}})
 	if s.unfenced = miss != nil; s.unfenced {
-		return steps.NotTestedf("fence: it was not answered, so absence cannot be proved: %s", miss.Reason)
+		return steps.NotTestedf("the fence was not answered, so absence cannot be proved: %s", miss.Reason)
 	}
 	return nil
 }
@@ -109,9 +109,9 @@ const earlyFence = "session-runtime: the fence is early"
 func (s *suite) fenceIsEarly(late, fenced transcript.Record) {
 	s.bind.wire.Fence = false
 	if _, known := s.Env.Learnt.LoadOrStore(earlyFence, true); !known {
-		s.Note("%s came %.1f ms behind the fence (record %d), as record %d: does the adapter answer before pending tasks "+
+		s.Note("%s came %.1f ms after the fence (record %d), as record %d: does the adapter answer before pending tasks "+
 			"have run? "+
-			"From here on absence is proved by the quiet window, as with session-runtime.fence: false", late.Event.Type,
+			"From now on absence is proved by the quiet window, as with session-runtime.fence: false", late.Event.Type,
 			float64((late.At-fenced.At).Microseconds())/1000, fenced.N, late.N)
 	}
 }
@@ -146,7 +146,7 @@ func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 			return isFenced(r, id)
 		}})
 	if s.unfenced = miss != nil; s.unfenced {
-		return steps.NotTestedf("fence: it was not answered: %s", s.inPlace(at, miss))
+		return steps.NotTestedf("the fence was not answered: %s", s.inPlace(at, miss))
 	}
 	fenced := s.latestFenced(id)
 	late, miss := s.Await(ctx,
@@ -156,9 +156,9 @@ func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 				return ok && !m.Delivered && (m.Kind() == judge.Route || m.Kind() == judge.Accepted)
 			}})
 	if miss == nil {
-		return steps.NotTestedf("fence: %s came %.1f ms behind its answer (record %d), as record %d: the adapter answers "+
+		return steps.NotTestedf("fence: %s came %.1f ms after its answer (record %d), as record %d: the adapter answers "+
 			"before pending tasks have run. "+
-			"Have it wait for them, or say session-runtime.fence: false", late.Event.Type,
+			"Have it wait for them, or give session-runtime.fence: false", late.Event.Type,
 			float64((late.At-fenced.At).Microseconds())/1000, fenced.N, late.N)
 	}
 	return nil

@@ -50,7 +50,7 @@ func (s *suite) asksToHandOver(ctx context.Context, from, name, to, where string
 func (s *suite) handover(name string) (*handover, error) {
 	h, ok := s.now.handovers[name]
 	if !ok {
-		return nil, fmt.Errorf("nobody has asked to hand %q over", name)
+		return nil, fmt.Errorf("no agent has asked to hand %q over", name)
 	}
 	return h, nil
 }
@@ -114,7 +114,7 @@ func (s *suite) decides(ctx context.Context, what, name, where string) error {
 func (s *suite) confirmsNothing(ctx context.Context, letter string) error {
 	for _, h := range s.now.handovers {
 		if h.decided == 0 && h.prompt.Tx == "" && h.prompt.Turn == "" {
-			return steps.NotTestedf("the prompt of a handover bears neither a tx_id nor a turn_id: no answer is about " +
+			return steps.NotTestedf("the prompt of a handover has neither a tx_id nor a turn_id: no answer can refer to " +
 				"another one")
 		}
 	}
@@ -171,7 +171,7 @@ func (s *suite) getsContext(ctx context.Context, letter, name string) error {
 	}
 	if in.last != nil {
 		if err := s.Judge(verdict.Finding{Clauses: []string{"RT-129", "RT-135"}, OK: judge.Mentions(m, in.last.token),
-			Expected: "the context with what agent " + s.agent(h.from) + " has said last", Observed: seen(m),
+			Expected: "the context with the last output of agent " + s.agent(h.from) + "", Observed: seen(m),
 			At: m.N}); err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func (s *suite) repeats(ctx context.Context, letter, name string) error {
 		return err
 	}
 	if in.last == nil {
-		return fmt.Errorf("nothing was said in %q that could be repeated", name)
+		return fmt.Errorf("%q has no output that could be repeated", name)
 	}
 	p := &piece{token: in.last.token}
 	f := s.fromAgent(letter, in, vocab.AgentOutput, "", s.bind.output(pieceOf("", p.token)), "")
@@ -125,7 +125,7 @@ func (s *suite) repeats(ctx context.Context, letter, name string) error {
 func (s *suite) sendsOfAnother(ctx context.Context, letter, name, session string) error {
 	of, there := s.sessions[session]
 	if !there || of.inputs[name] == nil {
-		return fmt.Errorf("nobody has said %q in session %q", name, session)
+		return fmt.Errorf("there is no input %q in session %q", name, session)
 	}
 	in := *of.inputs[name]
 	s.stray = &piece{token: s.token()}
@@ -200,7 +200,7 @@ func (s *suite) probe(ctx context.Context, in *input, clauses *[]string) error {
 	if m, there := s.find(p.at, isOutput(p)); there {
 		return s.Need(verdict.Finding{Clauses: []string{"RT-139", "RT-150"},
 			Expected: "the output forwarded to the frontend as it comes",
-			Observed: "it was held back until its agent had said more: " + seen(m), At: m.N})
+			Observed: "it was held back until its agent sent more: " + seen(m), At: m.N})
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 			}})
 	if miss != nil {
 		return s.Need(verdict.Finding{Clauses: []string{"RT-013"},
-			Expected: `{"parley":"ready"} for a session that is set up`,
+			Expected: `{"parley":"ready"} for a new session`,
 			Observed: s.inPlace(at, miss), At: miss.At, Miss: miss})
 	}
 	s.Reached(steps.Given)
@@ -194,8 +194,8 @@ func (s *suite) receipt(subtype string, to judge.Message, payload map[string]any
 func (s *suite) sessionTold(ctx context.Context, what string) error {
 	told := func(m judge.Message) bool { return judge.TellsOfSession(m, sessionReceipts[what]) }
 	_, err := s.published(ctx, s.now.receipt, []string{"RT-045", "RT-046", "RT-155", "RT-166"},
-		"the result told to the frontend, as EVENT or ERROR", told,
-		instead{clauses: []string{"RT-046", "RT-155"}, how: "it is not told to the frontend",
+		"the result sent to the frontend, as EVENT or ERROR", told,
+		instead{clauses: []string{"RT-046", "RT-155"}, how: "it is not sent to the frontend",
 			match: func(m judge.Message) bool { return m.Subtype == sessionReceipts[what] && m.Target != vocab.ToFrontend }},
 		instead{clauses: []string{"RT-155"}, how: "the result is reported incorrectly", match: func(m judge.Message) bool {
 			return m.Subtype == sessionReceipts[what] || m.Kind() == judge.Opened || m.Kind() == judge.Closed

@@ -180,8 +180,9 @@ func (s *suite) observe() {
 		s.Observe(id, what)
 	}
 	s.Observe("RT-027", fmt.Sprintf("its bus delivers %s to it", strings.Join(s.bind.wire.Subscribes, " and ")))
-	s.Observe("RT-118", "what else is told to the frontend is its own matter")
-	s.Observe("RT-138", "HANDOVER_ACCEPTED is the new agent's answer, and waiting for it shows nowhere")
+	s.Observe("RT-118", "what else is sent to the frontend is not specified")
+	s.Observe("RT-138", "HANDOVER_ACCEPTED is the new agent's answer; whether the orchestrator waits for it is not "+
+		"observable")
 	implicit := published(func(m judge.Message) bool { return m.Kind() == judge.Output })
 	s.Observe("RT-143",
 		map[bool]string{true: "a first chunk is an implicit start",
@@ -265,7 +266,7 @@ func (s *suite) awaited(ctx context.Context, after int, within time.Duration, fe
 		steps.Wait{Conn: bus, After: after, Within: within, Match: fits, Hopeless: func(r *transcript.Record) string {
 			if fence != "" && isFenced(r, fence) {
 				fenced = *r
-				return fmt.Sprintf("nothing of the kind up to the fence (record %d)", r.N)
+				return fmt.Sprintf("no such message up to the fence (record %d)", r.N)
 			}
 			return ""
 		}})

@@ -69,7 +69,7 @@ func (s *suite) unlessTooSlow(limit *time.Duration, tries int, session string,
 			return err
 		}
 		if try == tries || binding.Of(s.Env.Profile).Limits.Fixed {
-			return steps.NotTestedf("%s, and the limit is %s: this machine is too slow for that", slow, steps.Span(*limit))
+			return steps.NotTestedf("%s, but the limit is %s: this machine is too slow", slow, steps.Span(*limit))
 		}
 		*limit *= 4
 	}
@@ -131,7 +131,7 @@ func (s *suite) answeredInTime(ctx context.Context, sender, what, name, letter s
 		answer = func() error { return s.sends(ctx, sender, "a chunk", name, "") }
 	}
 	const unanswered = "t0"
-	return s.inTime(ctx, name, letter, "what is no acknowledgement", answer, func() bool { return false },
+	return s.inTime(ctx, name, letter, "a message other than an acknowledgement", answer, func() bool { return false },
 		func() error { return s.says(ctx, unanswered, "") },
 		func() error { return s.reaches(ctx, unanswered, letter) },
 		func() error { return s.timesOut(ctx, unanswered) },
@@ -205,7 +205,7 @@ func (s *suite) timesOutOnTime(ctx context.Context, name, letter string) error {
 			return "", err
 		}
 		if clock.Stalled() >= s.limits.InputAck/4 {
-			return fmt.Sprintf("the machine stood still for %s", steps.Span(clock.Stalled())), nil
+			return fmt.Sprintf("the machine was suspended for %s", steps.Span(clock.Stalled())), nil
 		}
 		return "", nil
 	})

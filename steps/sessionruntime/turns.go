@@ -87,7 +87,7 @@ type piece struct {
 func (s *suite) input(name string) (*input, error) {
 	in, ok := s.now.inputs[name]
 	if !ok {
-		return nil, fmt.Errorf("nobody has said %q", name)
+		return nil, fmt.Errorf("there is no input %q", name)
 	}
 	if in.routed == 0 { // it may have been routed meanwhile
 		if m, ok := s.find(in.said, func(m judge.Message) bool {
@@ -233,7 +233,7 @@ func (s *suite) reachesSomebody(ctx context.Context, name string) error {
 		in.take(m)
 	}
 	return s.Judge(verdict.Finding{Clauses: []string{"RT-071"}, OK: m.Kind() == judge.Route,
-		Expected: "a default agent of its own", Observed: m.Name(), At: m.N})
+		Expected: "a default agent of the orchestrator", Observed: m.Name(), At: m.N})
 }
 
 // turnsDiffer checks that each turn has a turn_id of its own (RT-052, RT-072).

@@ -92,7 +92,7 @@ var bads = []bad{
 		reason: "is no HTTP server"},
 	{name: "resets", exit: 3, why: "hangs up", accept: func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) },
 		reason: "drops every connection at once"},
-	{name: "silent streams", exit: 3, why: "GET /events opens, and nothing came",
+	{name: "silent streams", exit: 3, why: "GET /events opens, but sends nothing",
 		serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.WriteHeader(http.StatusOK)

@@ -38,13 +38,13 @@ type odd struct {
 
 var odds = []odd{
 	{name: "a model that is retried", make: retries, tags: "@AS-111", quick: true,
-		says:   "the turn of client A still runs: its model fails each time, and the target has asked it ",
+		says:   "the turn of client A still runs: its model fails each time, and the target has called it ",
 		reason: "a turn that goes on makes its session busy"},
 	{name: "a greeting between connected and the list", make: greetsInBetween, tags: "@connect",
-		says:   "between connected and agent_list, an event that no document names: ",
+		says:   "between connected and agent_list, an undocumented event: ",
 		reason: "AS-105 speaks of the events of the protocol"},
 	{name: "the list of a session comes late", make: listsLate(false), tags: "@AS-023 or @AS-024",
-		says:   "a list that came with the session, and late: ",
+		says:   "a list that came with the session, too late: ",
 		reason: "it belongs to the session, not to the switch after it"},
 	{name: "a list with each switch", make: listsLate(true), tags: "@AS-023 or @AS-024", breaks: []string{"AS-024"},
 		reason: "the second switch brings another"},

@@ -384,7 +384,7 @@ var blockRules = []row{
 		want:   []Item{retry(1), retry(2)},
 	},
 	{
-		reason: "retry without a value is ignored: there is no number to interpret",
+		reason: "retry without a value is ignored: there is not a number to interpret",
 		in:     "retry\nretry:\nretry: \n\n",
 	},
 	{

@@ -256,7 +256,7 @@ func (p *Parser) payload(b []byte) {
 
 func (p *Parser) badText() {
 	p.judge, p.message.judge = false, false
-	p.fault("text that is no UTF-8")
+	p.fault("text that is not UTF-8")
 }
 
 // end completes a frame.

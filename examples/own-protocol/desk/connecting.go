@@ -72,7 +72,7 @@ func (s *suite) isGivenStream(_ context.Context, name string) error {
 				"HTTP 200 with text/event-stream", "TD-001"))
 		}
 	}
-	return steps.NotTestedf("this driver shows no HTTP answer")
+	return steps.NotTestedf("this driver records no HTTP response")
 }
 
 // greeted waits for the welcome, even if it is not the first event. Without its id an HTTP client cannot go on.

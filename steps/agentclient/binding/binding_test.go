@@ -72,7 +72,7 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 		`p.yaml:2:36: agent-client.page: is empty (delete the line for the default)`},
 	{"a parameter twice", head, "agent-client: {page: '/?server=a', server: {parameter: server}}",
 		`p.yaml:3:22: agent-client.page: "/?server=a" has the parameter server already` +
-			` (take it out: agent-client.server says what it is)`},
+			` (take it out: agent-client.server declares it)`},
 	{"an unknown key", head, "agent-client: {langauge: zh}",
 		`p.yaml:3:16: agent-client: unknown key "langauge" (did you mean "language"?)`},
 	{"text for a bool", head, "agent-client: {file: 'yes'}",
@@ -92,13 +92,13 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:23: agent-client.allow: expected a list, found text (write it in brackets: [...])`},
 
 	{"no way to pass the server's address", head, "agent-client: {hooks: {server-url: ''}}",
-		`p.yaml:3:36: agent-client.hooks.server-url: is empty, so that nothing tells the page its server's address` +
-			` (say where the field is, or give agent-client.server.parameter)`},
+		`p.yaml:3:36: agent-client.hooks.server-url: is empty, so the page cannot learn its server's address` +
+			` (name the field, or give agent-client.server.parameter)`},
 	{"a server without its address", head, "agent-client: {server: {value: /events}}",
-		`p.yaml:3:32: agent-client.server.value: it does not say where the server is` +
+		`p.yaml:3:32: agent-client.server.value: it does not contain the server's address` +
 			` (write {url} where its base URL belongs)`},
 	{"another placeholder", head, "agent-client: {server: {value: '{url}{port}'}}",
-		`p.yaml:3:32: agent-client.server.value: {port} stands for nothing here (known here: {url})`},
+		`p.yaml:3:32: agent-client.server.value: {port} has no meaning here (known here: {url})`},
 
 	{"an unknown hook", head, "agent-client: {hooks: {conect: a}}",
 		`p.yaml:3:24: agent-client.hooks: unknown key "conect" (did you mean "connect"?)`},
@@ -108,15 +108,16 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:33: agent-client.hooks.loading: is empty (delete the line for the default)`},
 	{"a selector that YAML reads as a comment", head, "agent-client:\n  hooks:\n    connect: #connect\n    chat: p",
 		`p.yaml:5:5: agent-client.hooks.connect: has no value` +
-			` (give it one, or delete the line; what starts with # is to be quoted)`},
+			` (give it one, or delete the line; a value that starts with # must be quoted)`},
 	{"no list, but the capability", head, "capabilities: [session-list]\nagent-client: {hooks: {sessions: ''}}",
-		`p.yaml:4:34: agent-client.hooks.sessions: is empty, and the page has session-list` +
-			` (say where the list is, or take the capability out)`},
+		`p.yaml:4:34: agent-client.hooks.sessions: is empty, but the page has session-list` +
+			` (name the list, or delete the capability)`},
 	{"text for a hook that is not a control", head, "agent-client: {hooks: {log-row: text=x}}",
-		`p.yaml:3:33: agent-client.hooks.log-row: "text=x" finds a control, which this hook does not name (write a CSS ` +
+		`p.yaml:3:33: agent-client.hooks.log-row: "text=x" names a control, but this hook is not one (write a CSS ` +
 			`selector)`},
 	{"no text", head, "agent-client: {hooks: {send: 'text= '}}",
-		`p.yaml:3:30: agent-client.hooks.send: text= and no text (write the visible text of the control, like text=Connect)`},
+		`p.yaml:3:30: agent-client.hooks.send: text= without a text (write the visible text of the control, ` +
+			`like text=Connect)`},
 	{"an open bracket", head, "agent-client: {hooks: {send: 'a[b'}}",
 		`p.yaml:3:30: agent-client.hooks.send: "a[b" is not a CSS selector: ] is missing`},
 	{"a bracket that closes nothing", head, "agent-client: {hooks: {send: 'a:not(.b]'}}",
@@ -124,7 +125,7 @@ var clientMistakes = []struct{ reason, head, yaml, want string }{
 	{"an open quote", head, `agent-client: {hooks: {level-info: "[a='b]"}}`,
 		`p.yaml:3:36: agent-client.hooks.level-info: "[a='b]" is not a CSS selector: ' is missing`},
 	{"a brace", head, "agent-client: {hooks: {send: 'a {}'}}",
-		`p.yaml:3:30: agent-client.hooks.send: "a {}" is not a CSS selector: { has no place in one`},
+		`p.yaml:3:30: agent-client.hooks.send: "a {}" is not a CSS selector: { cannot stand in a selector`},
 	{"an escape at the end", head, `agent-client: {hooks: {send: 'a\'}}`,
 		`p.yaml:3:30: agent-client.hooks.send: "a\\" is not a CSS selector: it ends in a \`},
 }

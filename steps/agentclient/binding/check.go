@@ -65,7 +65,7 @@ func (c checker) page() error {
 		return c.Fail(path, fmt.Sprintf("%q leads upwards", a.Page), "a path below the folder or the url, without ..")
 	case a.Server.Parameter != "" && u.Query().Has(a.Server.Parameter):
 		return c.Fail(path, fmt.Sprintf("%q has the parameter %s already", a.Page, a.Server.Parameter),
-			"take it out: agent-client.server says what it is")
+			"take it out: agent-client.server declares it")
 	}
 	return nil
 }
@@ -104,16 +104,16 @@ func (c checker) pageServer() error {
 	const value = "agent-client.server.value"
 	a := c.b
 	if a.Server.Parameter == "" && a.Hooks.ServerURL == "" {
-		return c.Fail("agent-client.hooks.server-url", "is empty, so that nothing tells the page its server's address",
-			"say where the field is, or give agent-client.server.parameter")
+		return c.Fail("agent-client.hooks.server-url", "is empty, so the page cannot learn its server's address",
+			"name the field, or give agent-client.server.parameter")
 	}
 	for _, p := range target.Placeholders(a.Server.Value) {
 		if p != anyServer {
-			return c.Fail(value, p+" stands for nothing here", "known here: "+anyServer)
+			return c.Fail(value, p+" has no meaning here", "known here: "+anyServer)
 		}
 	}
 	if !strings.Contains(a.Server.Value, anyServer) {
-		return c.Fail(value, "it does not say where the server is", "write {url} where its base URL belongs")
+		return c.Fail(value, "it does not contain the server's address", "write {url} where its base URL belongs")
 	}
 	return nil
 }
@@ -134,14 +134,14 @@ func (c checker) pageHooks() error {
 		text, words := ByText(hook)
 		switch {
 		case hook == "" && key == "sessions" && c.Profile.Has(SessionList):
-			return c.Fail(at, "is empty, and the page has session-list", "say where the list is, or take the capability out")
+			return c.Fail(at, "is empty, but the page has session-list", "name the list, or delete the capability")
 		case hook == "" && slices.Contains(optionalHooks, key):
 		case strings.TrimSpace(hook) == "":
 			return c.Fail(at, "is empty", "delete the line for the default")
 		case words && slices.Contains(selectorHooks, key):
-			return c.Fail(at, fmt.Sprintf("%q finds a control, which this hook does not name", hook), "write a CSS selector")
+			return c.Fail(at, fmt.Sprintf("%q names a control, but this hook is not one", hook), "write a CSS selector")
 		case words && strings.TrimSpace(text) == "":
-			return c.Fail(at, "text= and no text", "write the visible text of the control, like text=Connect")
+			return c.Fail(at, "text= without a text", "write the visible text of the control, like text=Connect")
 		case !words:
 			if wrong := selectorMistake(hook); wrong != "" {
 				return c.Fail(at, fmt.Sprintf("%q is not a CSS selector: %s", hook, wrong), "")
@@ -171,7 +171,7 @@ func selectorMistake(s string) string {
 		case r == '"' || r == '\'':
 			quote = r
 		case r == '{' || r == '}':
-			return fmt.Sprintf("%c has no place in one", r)
+			return fmt.Sprintf("%c cannot stand in a selector", r)
 		case closing[r] != 0:
 			open = append(open, closing[r])
 		case strings.ContainsRune(")]", r):

@@ -75,7 +75,7 @@ func filePath(path string) string {
 func forFile(path, name string) (*target.Profile, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, &target.ProfileError{File: name, Msg: fmt.Sprintf("its folder cannot be told: %v", err)}
+		return nil, &target.ProfileError{File: name, Msg: fmt.Sprintf("its folder cannot be determined: %v", err)}
 	}
 	info, err := os.Stat(abs)
 	if err != nil {

@@ -364,7 +364,7 @@ func TestForNoPage(t *testing.T) {
 		{"a file elsewhere", "file://host/a.html", true,
 			`"file://host/a.html" is not a file URL (write it like file:///home/me/page.html)`},
 		{"another scheme", "ftp://x/", false,
-			`url: "ftp://x" is no http URL (write it like http://localhost:3000, or https://example.org/base)`},
+			`url: "ftp://x" is not an http URL (write it like http://localhost:3000, or https://example.org/base)`},
 	} {
 		_, err := ForPage(tt.name)
 		var at *target.ProfileError

@@ -43,7 +43,7 @@ func versionOf(ctx context.Context, path string) string {
 	if first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n"); err == nil && first != "" {
 		return first
 	}
-	return "it does not tell its version"
+	return "it does not report its version"
 }
 
 // visitPage opens the page and reports what each hook finds, before or after the page is connected, and what the page
@@ -113,7 +113,7 @@ func tellAsked(e *doctor.Exam, asked []string, trouble error) {
 	case trouble != nil:
 		e.Tell(doctor.Failed, what, "the user cannot connect: %v", trouble)
 	case len(asked) == 0:
-		e.Tell(doctor.Failed, what, "the page asked its server for nothing within %v "+
+		e.Tell(doctor.Failed, what, "the page sent its server no request within %v "+
 			"(look at agent-client.hooks.connect and agent-client.server)", e.Profile.Limits.Event)
 	case !slices.ContainsFunc(asked, func(label string) bool { return visit.AsksFor(label, stream) }):
 		e.Tell(doctor.Failed, what, "%s, but not %s %s (look at agent-select.sse.stream)",

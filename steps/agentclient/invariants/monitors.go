@@ -20,7 +20,7 @@ func All() []monitor.Monitor {
 			Text:  "every switch_agent follows a choice of the user, and names an agent and the session that the page has",
 			Check: switchRequests},
 		{Name: "no-administration", Passive: true, Clauses: []string{"AC-015"},
-			Text: "the page asks for nothing that would make, change or delete an agent", Check: noAdministration},
+			Text: "no request of the page would create, change or delete an agent", Check: noAdministration},
 	}
 }
 
@@ -65,7 +65,7 @@ func switchRequest(r transcript.Record, choices int, given []string) []verdict.F
 		finding(
 			choices > 0,
 			"a switch_agent only when the user has chosen an agent",
-			"the user has chosen nothing since the last one",
+			"the user has not chosen an agent since the last one",
 			"AC-052",
 		),
 		finding(
@@ -114,7 +114,7 @@ func noAdministration(t []transcript.Record) []verdict.Finding {
 			continue
 		}
 		out = append(out, verdict.Finding{Clauses: []string{"AC-015"}, OK: !breaks, At: r.N,
-			Expected: "no request to make, change or delete an agent", Observed: r.Label + ": " + monitor.Describe(r)})
+			Expected: "no request to create, change or delete an agent", Observed: r.Label + ": " + monitor.Describe(r)})
 	}
 	return out
 }

@@ -39,7 +39,7 @@ var claims = []struct {
 		"AC-096", "AC-117"}},
 	{turns, "a switch is for one session and for another agent, and waits for the end of the one before it",
 		[]string{"AC-017", "AC-046", "AC-052"}},
-	{lists, "an agent is chosen from the list that is in force", []string{"AC-010", "AC-021", "AC-023", "AC-072", "AC-085",
+	{lists, "an agent is chosen from the current list", []string{"AC-010", "AC-021", "AC-023", "AC-072", "AC-085",
 		"AC-086", "AC-106", "AC-109", "AC-111", "AC-118"}},
 }
 

@@ -15,7 +15,7 @@ func draft(s *probe.Session, found map[string]string) string {
 	w.Line(0, "")
 	w.Line(0, "# The optional features that it has: session-list, where it lists its sessions in hooks.sessions, "+
 		"and a click on one loads it.")
-	w.Line(0, "# That cannot be seen before there are some.")
+	w.Line(0, "# This cannot be seen before there are some.")
 	w.Line(0, "capabilities: []")
 	w.Line(0, "")
 	w.Line(0, "agent-client:")
@@ -30,17 +30,17 @@ func draft(s *probe.Session, found map[string]string) string {
 		w.Line(1, "# It is opened as a file; its origin is then null.")
 		w.Line(1, "file: true")
 	}
-	w.Line(1, "# The program of the browser; without it, a Chromium on the PATH.")
+	w.Line(1, "# The program of the browser; by default, a Chromium on the PATH.")
 	w.Line(1, "#browser: chromium")
-	w.Line(1, "# A URL parameter by which the page is told its server's address, beside hooks.server-url or in its place.")
+	w.Line(1, "# A URL parameter that gives the page its server's address, besides or instead of hooks.server-url.")
 	w.Line(1, "#server: {parameter: server}")
-	w.Line(1, "# The hosts that the page may ask beside loopback and its own host.")
+	w.Line(1, "# The hosts that the page may send requests to, besides loopback and its own host.")
 	w.Line(1, "#allow: [fonts.example.org]")
 	w.Said(1, "requests")
 	w.Unseen()
 	hooks(w, s.Seen, found)
 	w.Line(0, "")
-	w.Line(0, "# The wire that it expects of its server, where that differs from the default binding: see the "+
+	w.Line(0, "# The messages that it expects from its server, if they differ from the default binding: see the "+
 		"example of a profile.")
 	w.Line(0, "#agent-select:")
 	w.Line(1, "#sse: {stream: /events, message: /message, create: /session/create, load: /session/load}")
@@ -62,19 +62,19 @@ func hooks(w *probe.Draft, seen map[string][]string, found map[string]string) {
 			continue
 		}
 		for _, text := range seen["no "+key] {
-			w.Line(2, "# not seen: %s; say what it is", probe.Printable(text))
+			w.Line(2, "# not seen: %s; fill it in", probe.Printable(text))
 		}
 		w.Line(2, "#%s: %s", key, probe.Quote(usual[key]))
 	}
-	w.Line(2, "# What comes later on the page. The entries of the log; without it, its direct children.")
+	w.Line(2, "# Elements that appear later. The entries of the log; by default, its direct children.")
 	w.Line(2, `#log-row: "#eventLog .entry"`)
-	w.Line(2, "# What an entry of each level matches, or something in it; without it, by its class or data-level.")
+	w.Line(2, "# What an entry of each level, or an element in it, matches; by default, its class or data-level.")
 	w.Line(2, "#level-info: .badge-info")
 	w.Line(2, "#level-error: .badge-error")
-	w.Line(2, "# What is visible during a switch; without it, by aria-busy or a change of class.")
+	w.Line(2, "# What is visible during a switch; by default, aria-busy or a change of class.")
 	w.Line(2, "#loading: .spinner")
 	w.Line(2, "# What closes a dialog that covers the page.")
 	w.Line(2, "#dismiss: text=OK")
-	w.Line(2, "# The entries of the list of sessions; without it, its direct children.")
+	w.Line(2, "# The entries of the list of sessions; by default, its direct children.")
 	w.Line(2, `#session: "#sessionList button"`)
 }

@@ -74,7 +74,7 @@ func hookOf(c snapshot.Control, hook string) string {
 // asks connects the page in a second visit with the found hooks, and records its requests to the server.
 func (p *inquiry) asks(ctx context.Context) error {
 	if p.hooks["connect"] == "" {
-		p.Unseen("what it asks of its server: nothing that connects it was found")
+		p.Unseen("its requests to the server: no control that connects it was found")
 		return nil
 	}
 	knowing := p.Profile.Clone()
@@ -97,19 +97,19 @@ func (p *inquiry) asks(ctx context.Context) error {
 	defer v.Close()
 	v.Offer()
 	if err := v.Connect(ctx); err != nil {
-		p.Unseen("what it asks of its server: the user cannot connect: %v", err)
+		p.Unseen("its requests to the server: the user cannot connect: %v", err)
 		return nil
 	}
 	asked, stream := v.Asked(ctx), server.Of(p.Profile).SSE.Stream
 	switch {
 	case len(asked) == 0:
-		p.Unseen("it asked its server for nothing when the user connected: see hooks.server-url, hooks.connect, " +
+		p.Unseen("it sent its server no request when the user connected: see hooks.server-url, hooks.connect, " +
 			"and server.parameter")
 	case !slices.ContainsFunc(asked, func(label string) bool { return visit.AsksFor(label, stream) }):
-		p.Unseen("it did not ask for %s %s when the user connected, but for %s: see agent-select.sse",
+		p.Unseen("when the user connected it did not request %s %s, but %s: see agent-select.sse",
 			stream.Method, stream.Path, strings.Join(asked, ", "))
 	default:
-		p.Note("requests", "when the user connected it asked for %s", strings.Join(asked, ", "))
+		p.Note("requests", "when the user connected it requested %s", strings.Join(asked, ", "))
 		p.lists(ctx, v)
 		p.appeared(ctx, v)
 	}

@@ -62,11 +62,11 @@ func (c checker) endpoints() error {
 		case !strings.HasPrefix(e.Path, "/"):
 			return c.Fail(path, fmt.Sprintf("%q does not start with a slash", e.Path), "")
 		case !target.MethodName(e.Method):
-			return c.Fail(path, fmt.Sprintf("%q is no HTTP method", e.Method), "")
+			return c.Fail(path, fmt.Sprintf("%q is not an HTTP method", e.Method), "")
 		case key == "delete" && !strings.Contains(e.Path, "{id}"):
-			return c.Fail(path, "the path does not say which session", "write {id} where its id belongs")
+			return c.Fail(path, "the path does not name the session", "write {id} where its id belongs")
 		case key != "delete" && key != "load" && strings.Contains(e.Path, "{id}"):
-			return c.Fail(path, "{id} stands for a session, and this endpoint has none", "only load and delete have")
+			return c.Fail(path, "{id} stands for a session, but this endpoint has none", "only load and delete have")
 		}
 	}
 	return nil
@@ -98,14 +98,14 @@ func (c checker) correlation() error {
 func (c checker) agents() error {
 	a := c.Profile.Agents
 	if !agentselect.IDPattern.MatchString(a.Default) {
-		return c.Fail("agents.default", fmt.Sprintf("%q is no agent id", a.Default), "a-z, 0-9, _ and -")
+		return c.Fail("agents.default", fmt.Sprintf("%q is not an agent id", a.Default), "a-z, 0-9, _ and -")
 	}
 	seen := map[string]bool{}
 	for i, agent := range a.Custom {
 		path := fmt.Sprintf("agents.custom[%d]", i)
 		switch {
 		case !agentselect.IDPattern.MatchString(agent.ID):
-			return c.Fail(path+".id", fmt.Sprintf("%q is no agent id", agent.ID), "a-z, 0-9, _ and -")
+			return c.Fail(path+".id", fmt.Sprintf("%q is not an agent id", agent.ID), "a-z, 0-9, _ and -")
 		case seen[agent.ID]:
 			return c.Fail(path+".id", fmt.Sprintf("the agent %q is given twice", agent.ID), "")
 		}
@@ -119,7 +119,7 @@ func (c checker) agentTools() error {
 	for _, id := range slices.Sorted(maps.Keys(a.Tools)) {
 		path := "agents.tools." + id
 		if !agentselect.IDPattern.MatchString(id) {
-			return c.Fail(path, fmt.Sprintf("%q is no agent id", id), "a-z, 0-9, _ and -")
+			return c.Fail(path, fmt.Sprintf("%q is not an agent id", id), "a-z, 0-9, _ and -")
 		}
 		seen := map[string]bool{}
 		for i, name := range a.Tools[id] {
@@ -139,7 +139,7 @@ func (c checker) agentTools() error {
 			if whole && !slices.Contains(all, name) {
 				return c.Fail(fmt.Sprintf("agents.custom[%d].tools[%d]", i, j),
 					fmt.Sprintf("the tool %q is not among agents.tools.%s", name, agent.ID),
-					"that list has every tool of the agent: add it there, or take it out here")
+					"that list contains every tool of the agent: add it there, or delete it here")
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func (c *Correlation) FromYAML(d *target.Decoder, n ast.Node, path string) error
 	}
 	for key, own := range map[string]*Correlation{"create": full.Create, "load": full.Load} {
 		if own != nil && (own.Single || own.Create != nil || own.Load != nil) {
-			return d.Fail(path, key+" is neither single nor told apart any further",
+			return d.Fail(path, key+" is neither single nor a mapping",
 				"write "+key+": {body: connectionId} or {header: X-Connection-Id}")
 		}
 	}

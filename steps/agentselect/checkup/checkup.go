@@ -113,7 +113,7 @@ var items = []doctor.Item{
 // leftBehind says whether the agent used to try hooks remains in the configuration.
 func leftBehind(p *target.Profile) string {
 	if p.Hooks.RemoveAgent == "" {
-		return "parley_doctor is left behind: there is no hooks.remove-agent"
+		return "parley_doctor remains in the target: there is no hooks.remove-agent"
 	}
 	return ""
 }

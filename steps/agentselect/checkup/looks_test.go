@@ -45,7 +45,7 @@ func TestLooks(t *testing.T) {
 		{"an answer without the session's id", func(p *target.Profile) {
 			binding.Of(p).Fields.Answer.SessionID = "/nowhere"
 			p.Drivers = []string{target.WS, target.SSE}
-		}, []string{`failed +session-delete +no session's id in {.*`}, examination.Fails},
+		}, []string{`failed +session-delete +no session id in {.*`}, examination.Fails},
 		{"no event stream", func(p *target.Profile) { p.Drivers = []string{target.WS} },
 			[]string{`not checked +health +it needs a connection over sse: there is none`}, examination.Works},
 	} {

@@ -68,7 +68,7 @@ func Path(p *target.Profile, d driver.Driver) string {
 func (c *Client) Await(
 	ctx context.Context, mark int, limit target.Duration, kinds ...string,
 ) (transcript.Record, error) {
-	ctx, cancel := deadline.WithLimitCause(ctx, limit.Duration, fmt.Errorf("nothing of the kind within %v", limit))
+	ctx, cancel := deadline.WithLimitCause(ctx, limit.Duration, fmt.Errorf("no such message within %v", limit))
 	defer cancel()
 	ended := false
 	r, err := c.Transcript.Await(ctx, mark, func(r *transcript.Record) bool {
@@ -151,7 +151,7 @@ func (c *Client) Create(ctx context.Context) error {
 		return err
 	}
 	if c.Session = probe.Text(wire.Fields.Answer.SessionID, answer); c.Session == "" {
-		return fmt.Errorf("no session's id in %s", probe.Shorten(wjson.Compact(answer)))
+		return fmt.Errorf("no session id in %s", probe.Shorten(wjson.Compact(answer)))
 	}
 	return nil
 }

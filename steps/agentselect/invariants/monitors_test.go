@@ -93,7 +93,7 @@ var rows = []struct {
 	{"an id that ends in a line break",
 		`A < agent_list {"agents":[{"id":"general\n","name":"n","description":"d"}],"currentAgentId":null}`,
 		"AS-083 AS-117 AS-118 AS-114 AS-115", "AS-113"},
-	{"an id that stands twice", `A < agent_list {"agents":[` + general + `,` + general + `],"currentAgentId":null}`,
+	{"an id that is given twice", `A < agent_list {"agents":[` + general + `,` + general + `],"currentAgentId":null}`,
 		"AS-083 AS-117 AS-118 AS-114 AS-115", "AS-113"},
 	{"an agent without a name", `A < agent_list {"agents":[{"id":"a","description":"d"}],"currentAgentId":null}`,
 		"AS-083 AS-117 AS-118 AS-113 AS-115", "AS-114"},

@@ -56,7 +56,7 @@ func (m *model) greets(c *conn, r transcript.Record) {
 	case c.events == 1:
 		m.broken(r, "connected as the first event", "AS-030")
 	case c.events == 2 && c.told:
-		m.judge(r, kind == vocab.AgentListEvent, "agent_list right behind connected", "AS-033", "AS-105")
+		m.judge(r, kind == vocab.AgentListEvent, "agent_list directly after connected", "AS-033", "AS-105")
 	}
 	if answer := kind == vocab.AgentSwitchedEvent || kind == vocab.ErrorEvent && known(r); answer && !c.listed {
 		m.broken(r, "agent_list, pushed on connecting, before anything is answered", "AS-008", "AS-016")
@@ -150,7 +150,7 @@ func (m *model) switched(c *conn, r transcript.Record) {
 		m.leads(s, r, previous)
 		s.agent, s.refused, m.latest = current, "", s
 	case !a.named && !c.sought && !c.other:
-		m.broken(r, "session_not_found, as the connection has no session", "AS-082", "AS-097", "AS-104", "AS-127")
+		m.broken(r, "session_not_found, because the connection has no session", "AS-082", "AS-097", "AS-104", "AS-127")
 	}
 	listed, has := c.names[current]
 	if name := text(r, "agentName"); has && name == listed {
@@ -216,10 +216,10 @@ func (m *model) leads(s *session, r transcript.Record, previous string) {
 	case s.refused != "" && previous == s.refused:
 		m.broken(r, "the agent before the switch that failed: "+s.agent, "AS-053")
 	case others && previous == m.latest.agent:
-		m.broken(r, "the session's own agent, whatever another session has: "+s.agent, apart...)
+		m.broken(r, "the session's own agent, regardless of other sessions: "+s.agent, apart...)
 	case s.refused != "":
 		m.broken(r, "the agent before the switch that failed: "+s.agent, "AS-053")
 	default:
-		m.broken(r, "previousAgentId as the switch before has led to: "+s.agent, "AS-043")
+		m.broken(r, "previousAgentId as set by the previous switch: "+s.agent, "AS-043")
 	}
 }

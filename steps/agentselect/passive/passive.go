@@ -24,7 +24,7 @@ var clauses = []string{
 // Monitors lists the monitors.
 func Monitors() []monitor.Monitor {
 	return []monitor.Monitor{{Name: "sessions-as-observed", Clauses: clauses, Passive: true, Check: Check,
-		Text: "connections, their sessions and their switches go as the messages on them allow"}}
+		Text: "connections, their sessions and switches are consistent with their messages"}}
 }
 
 // Check judges the records of a transcript. It looks at each record once; what it keeps is bounded by maxKept.

@@ -101,16 +101,16 @@ func (m *model) bySession(c *conn, a *ask, r transcript.Record) {
 		}
 	case s == nil && c.sought:
 	case s == nil && busy:
-		m.broken(r, "session_not_found, as the connection has no session", "AS-090", "AS-104")
+		m.broken(r, "session_not_found, because the connection has no session", "AS-090", "AS-104")
 	case s == nil:
 		m.kept(r, "AS-082", "AS-097", "AS-104", "AS-127")
 	case busy && s.created && !s.chats:
-		m.broken(r, "no agent_busy, as nobody has chatted in the session", "AS-090", "AS-111")
+		m.broken(r, "no agent_busy, because nobody has chatted in the session", "AS-090", "AS-111")
 	case busy && (s.running || s.waiting):
 		m.kept(r, "AS-090", "AS-111")
 	case busy:
 	case a.named:
-		m.broken(r, "the session found that the connection is bound to", "AS-091", "AS-116")
+		m.broken(r, "no session_not_found, because the connection is bound to this session", "AS-091", "AS-116")
 	case s.created:
 		m.broken(r, "the session used that was created for the connection", "AS-041", "AS-081", "AS-096", "AS-100",
 			"AS-103")

@@ -103,7 +103,7 @@ func (g greeting) words() string {
 	case e != binding.Default().Envelope:
 		form = fmt.Sprintf("types at %s, data at %q", e.Type, e.Data)
 	}
-	first := "no event that tells a connection's id"
+	first := "no event with a connection id"
 	if g.connected != "" {
 		first = g.connected
 	}

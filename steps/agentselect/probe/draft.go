@@ -17,12 +17,12 @@ func draft(s *probe.Session) string {
 	w.Said(0, "drivers")
 	w.List("drivers", s.Profile.Drivers)
 	w.Line(0, "")
-	w.Line(0, "# The optional features that it has; what is listed and broken fails.")
+	w.Line(0, "# The optional features that it has; a listed feature that is broken fails.")
 	w.Said(0, "capabilities")
 	w.List("capabilities", s.Profile.Capabilities)
 	w.Line(0, "")
 	w.agents(s.Profile.Agents)
-	w.Line(1, "# Where each agent offers its model its own tools alone: by agent, these and no others; [] is none.")
+	w.Line(1, "# If each agent offers its model only its own tools: the tools by agent; [] means none.")
 	w.Line(1, "#tools:")
 	w.Line(2, "#%s: [read_file]", s.Profile.Agents.Default)
 	w.Line(0, "")
@@ -54,7 +54,7 @@ func (w writer) agents(a target.Agents) {
 	}
 	w.Line(1, "# seen: the agents of its list that are not built in. prompt is a marker text that the agent's system "+
 		"prompt contains,")
-	w.Line(1, "# tools are the names of its tools: by these the model stub sees whose configuration is used.")
+	w.Line(1, "# tools are the names of its tools: the model stub uses them to tell whose configuration is in use.")
 	w.Line(1, "custom:")
 	for _, c := range a.Custom {
 		w.Line(2, "- id: %s", probe.Quote(c.ID))
@@ -69,12 +69,12 @@ func (w writer) agents(a target.Agents) {
 func (w writer) wire(a binding.Binding) {
 	std := binding.Default()
 	w.Line(0, "agent-select:")
-	w.Line(1, "# The default endpoints, and the only ones that were tried. Change those that are elsewhere, and "+
-		"probe again by doctor.")
+	w.Line(1, "# The default endpoints; no others were tried. Change those that differ, and "+
+		"check them with doctor.")
 	w.Line(1, "#sse: {stream: /events, message: /message, create: /session/create, load: /session/load}")
 	w.Line(1, "#ws: {path: /agents/ws}")
-	w.Line(1, "# How a POST tells its connection: {body: NAME}, {header: NAME}, or single (it cannot tell).")
-	w.Line(1, "# Where creating or loading a session tells it otherwise: {body: NAME, create: {header: NAME}, load: …}.")
+	w.Line(1, "# How a POST names its connection: {body: NAME}, {header: NAME}, or single (it does not).")
+	w.Line(1, "# If creating or loading a session names it differently: {body: NAME, create: {header: NAME}, load: …}.")
 	w.Said(1, "correlation")
 	w.Line(1, "correlation: %s", correlationWords(a.Correlation))
 	if a.Envelope != std.Envelope {
@@ -89,7 +89,7 @@ func (w writer) wire(a binding.Binding) {
 	}
 	w.Groups(a.Fields, std.Fields)
 	if len(a.Events) > 0 {
-		w.Line(1, "# What this wire calls events: default name, then its own.")
+		w.Line(1, "# The names of events: default name, then the target's.")
 		w.Line(1, "events:")
 		for _, name := range slices.Sorted(maps.Keys(a.Events)) {
 			w.Line(2, "%s: %s", name, probe.Quote(a.Events[name]))

@@ -15,7 +15,8 @@ import (
 // found stores a correlation in the profile, and checks whether loading a session uses the same one.
 func (p *inquiry) found(ctx context.Context, d driver.Driver, how binding.Correlation) {
 	p.wire().Correlation = how
-	p.Note("correlation", "%s: two connections each got a session, and heard of their own switch", correlationWords(how))
+	p.Note("correlation", "%s: two connections each got a session, and each received its own switch",
+		correlationWords(how))
 	if how.Load = p.loading(ctx, d, how); how.Load != nil {
 		p.wire().Correlation = how
 	}
@@ -32,7 +33,7 @@ func (p *inquiry) loading(ctx context.Context, d driver.Driver, how binding.Corr
 	for _, way := range p.ways() {
 		how.Load = &way
 		if ctx.Err() == nil && way != tried.OfLoad() && p.loads(ctx, d, how) == nil {
-			p.Note("correlation", "%s tells its connection by %s: a session was loaded, and its switch heard",
+			p.Note("correlation", "%s names its connection by %s: a session was loaded, and its switch was received",
 				client.Label(p.wire().SSE.Load), correlationWords(way))
 			return &way
 		}

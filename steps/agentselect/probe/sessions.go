@@ -106,7 +106,7 @@ func (p *inquiry) try(ctx context.Context, d driver.Driver, how binding.Correlat
 		}
 		parties = append(parties, c)
 		if c.ID == nil && !how.Single {
-			return errors.New("the connection was told no id")
+			return errors.New("the connection received no id")
 		}
 	}
 	for _, c := range parties {
@@ -161,7 +161,7 @@ func (p *inquiry) create(
 	}
 	at, id := findSessionID(answer)
 	if id == "" {
-		return fmt.Errorf("no session's id in %s", probe.Shorten(wjson.Compact(answer)))
+		return fmt.Errorf("no session id in %s", probe.Shorten(wjson.Compact(answer)))
 	}
 	f := &p.wire().Fields.Answer
 	f.SessionID = at
@@ -202,7 +202,7 @@ func (p *inquiry) change(
 		return r, fmt.Errorf("an error: %s", probe.Shorten(wjson.Compact(r.Event.Data)))
 	}
 	if v, _ := wjson.Lookup(r.Event.Data, "/currentAgentId"); v != any(agent) {
-		return r, fmt.Errorf("told of a switch to %s instead of %s", wjson.Compact(v), agent)
+		return r, fmt.Errorf("received a switch to %s instead of %s", wjson.Compact(v), agent)
 	}
 	return r, nil
 }
@@ -255,7 +255,7 @@ func (p *inquiry) capabilities(ctx context.Context) {
 	wire := p.wire().SSE
 	nowhere := binding.Endpoint{Method: http.MethodGet, Path: "/parley-no-such-path"}
 	if status, _, err := c.Ask(ctx, nowhere, binding.Correlation{}, nil); err == nil && status < 300 {
-		p.Note("capabilities", "it answers HTTP %d to any path, so its optional endpoints cannot be told apart", status)
+		p.Note("capabilities", "it answers HTTP %d to any path, so its optional endpoints cannot be detected", status)
 		return
 	}
 	found := map[string]error{

@@ -42,11 +42,11 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:16: capabilities[0]: unknown capability "two-agent" (did you mean "two-agents"?)`},
 
 	{"an agent with a URL", agentMistakesAgent, "url: http://x\ncommand: {run: [x]}",
-		`p.yaml:3:6: url: an agent is no server: it connects to the harness (delete the line; in command, {url} is where ` +
-			`it is to connect to)`},
+		`p.yaml:3:6: url: an agent is not a server: it connects to the harness (delete the line; in command, {url} ` +
+			`stands for the address to connect to)`},
 	{"an agent with an empty URL", agentMistakesAgent, "url: ''\ncommand: {run: [x]}",
-		`p.yaml:3:6: url: an agent is no server: it connects to the harness (delete the line; in command, {url} is where ` +
-			`it is to connect to)`},
+		`p.yaml:3:6: url: an agent is not a server: it connects to the harness (delete the line; in command, {url} ` +
+			`stands for the address to connect to)`},
 	{"an agent that is neither started nor listened for", agentMistakesAgent, "",
 		`p.yaml:2:7: role: nothing to test (give a command that starts the agent, or external-agent.agent.listen, to ` +
 			`which it connects by itself)`},
@@ -66,16 +66,16 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"an empty host role", agentMistakesHead, "external-agent: {host-role: ''}",
 		`p.yaml:3:29: external-agent.host-role: a host joins in some role (the default is host)`},
 	{"a host in the agent's role", agentMistakesHead, "external-agent: {host-role: agent}",
-		`p.yaml:3:29: external-agent.host-role: "agent" is the role of the other party (the default is host)`},
+		`p.yaml:3:29: external-agent.host-role: "agent" is the role of the agent (the default is host)`},
 	{"no session", agentMistakesHead, "external-agent: {session: ''}",
 		`p.yaml:3:27: external-agent.session: is empty (delete the line for the default)`},
 	{"an unknown placeholder", agentMistakesHead, "external-agent: {session: 's-{once}'}",
-		`p.yaml:3:27: external-agent.session: {once} stands for nothing here (known here: {nonce})`},
+		`p.yaml:3:27: external-agent.session: {once} has no meaning here (known here: {nonce})`},
 	{"no study", agentMistakesHead, "external-agent: {start: {study-id: ''}}",
 		`p.yaml:3:36: external-agent.start.study-id: is empty (delete the line for the default)`},
 	{"an unknown placeholder in a participant", agentMistakesHead,
 		"external-agent: {start: {participant-id: 'P{n}'}}",
-		`p.yaml:3:42: external-agent.start.participant-id: {n} stands for nothing here (known here: {nonce})`},
+		`p.yaml:3:42: external-agent.start.participant-id: {n} has no meaning here (known here: {nonce})`},
 
 	{"a code at the whole message", agentMistakesHead, "external-agent: {fields: {error-code: ''}}",
 		`p.yaml:3:39: external-agent.fields.error-code: the whole message cannot be one field (write a name or a pointer)`},
@@ -100,8 +100,8 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:60: external-agent.booking[0].params.x.pointer: "items.0" is neither a name nor a JSON Pointer (write ` +
 			`it like {pointer: /items/0/id})`},
 	{"a bad escape", agentMistakesHead, "external-agent: {booking: [{tool: a, params: {x: {pointer: /a~2}}}]}",
-		`p.yaml:3:60: external-agent.booking[0].params.x.pointer: "/a~2" is no JSON Pointer: ~ must be written ~0, and / ` +
-			`within a name ~1 (write it like {pointer: /items/0/id})`},
+		`p.yaml:3:60: external-agent.booking[0].params.x.pointer: "/a~2" is not a JSON Pointer: ~ must be written ~0, and ` +
+			`/ within a name ~1 (write it like {pointer: /items/0/id})`},
 	{"a pointer that is a number", agentMistakesHead, "external-agent: {booking: [{tool: a, params: {x: {pointer: 0}}}]}",
 		`p.yaml:3:60: external-agent.booking[0].params.x.pointer: a JSON Pointer is text (write it like {pointer: ` +
 			`/items/0/id})`},
@@ -110,7 +110,7 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 			`/items/0/id})`},
 	{"a pointer beside something", agentMistakesHead,
 		"external-agent: {booking: [{tool: a, params: {x: {pointer: /a, or: b}}}]}",
-		`p.yaml:3:50: external-agent.booking[0].params.x: pointer beside other keys (write it like {pointer: /items/0/id})`},
+		`p.yaml:3:50: external-agent.booking[0].params.x: pointer next to other keys (write it like {pointer: /items/0/id})`},
 	{"a bad pointer within a list", agentMistakesHead,
 		"external-agent: {booking: [{tool: a, params: {x: [1, {pointer: a.b}]}}]}",
 		`p.yaml:3:64: external-agent.booking[0].params.x[1].pointer: "a.b" is neither a name nor a JSON Pointer (write ` +
@@ -134,7 +134,7 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 			`true}, or delete it)`},
 	{"the booking and a call in one entry", agentMistakesHead,
 		"external-agent: {provoke: {tool-failure: [{booking: true, tool: a}]}}",
-		`p.yaml:3:43: external-agent.provoke.tool-failure[0]: booking beside other keys (write the calls as entries of ` +
+		`p.yaml:3:43: external-agent.provoke.tool-failure[0]: booking next to other keys (write the calls as entries of ` +
 			`their own)`},
 	{"the booking after a call", agentMistakesHead,
 		"external-agent: {provoke: {tool-failure: [{tool: a}, {booking: true}]}}",
@@ -144,7 +144,7 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 		`p.yaml:3:42: external-agent.provoke.tool-failure: no call after the booking (give the one that is to fail)`},
 	{"after an empty booking", agentMistakesHead,
 		"external-agent: {booking: [], provoke: {tool-failure: [{booking: true}, {tool: a}]}}",
-		`p.yaml:3:55: external-agent.provoke.tool-failure: there is no booking to come after (give ` +
+		`p.yaml:3:55: external-agent.provoke.tool-failure: there is no booking for the calls to follow (give ` +
 			`external-agent.booking, or calls that need none)`},
 
 	{"a missing flow file", agentMistakesAgent, "command: {run: [x]}\nexternal-agent: {flow: none.yaml}",
@@ -158,20 +158,20 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"a time without a unit", agentMistakesHead, "external-agent: {agent: {join: 5}}",
 		`p.yaml:3:32: external-agent.agent.join: 5 has no unit (write 5s or 5ms)`},
 	{"no time at all", agentMistakesHead, "external-agent: {agent: {pace: 0s}}",
-		`p.yaml:3:32: external-agent.agent.pace: 0s is not more than nothing (write a number with its unit, like 2s or ` +
+		`p.yaml:3:32: external-agent.agent.pace: 0s is not positive (write a number with its unit, like 2s or ` +
 			`150ms)`},
 	{"a port alone", agentMistakesAgent, "external-agent: {agent: {listen: '8080'}}",
 		`p.yaml:3:34: external-agent.agent.listen: "8080" is not an address (write it like 127.0.0.1:8080)`},
 	{"a port that is not known in advance", agentMistakesAgent, "external-agent: {agent: {listen: '127.0.0.1:0'}}",
 		`p.yaml:3:34: external-agent.agent.listen: "0" is not a port (1 to 65535: the agent has to know it)`},
 	{"every interface", agentMistakesAgent, "external-agent: {agent: {listen: ':8080'}}",
-		`p.yaml:3:34: external-agent.agent.listen: ":8080" is not on loopback: the harness lets in whoever connects, so ` +
-			`that nobody else may reach it (write it like 127.0.0.1:8080, and lead an agent on another machine there by a ` +
-			`tunnel)`},
+		`p.yaml:3:34: external-agent.agent.listen: ":8080" is not on loopback: the harness accepts every connection, so ` +
+			`other machines must not be able to reach it (write it like 127.0.0.1:8080, and use a tunnel for an agent on ` +
+			`another machine)`},
 	{"an address of the network", agentMistakesAgent, "external-agent: {agent: {listen: '192.0.2.1:8080'}}",
-		`p.yaml:3:34: external-agent.agent.listen: "192.0.2.1:8080" is not on loopback: the harness lets in whoever ` +
-			`connects, so that nobody else may reach it (write it like 127.0.0.1:8080, and lead an agent on another machine ` +
-			`there by a tunnel)`},
+		`p.yaml:3:34: external-agent.agent.listen: "192.0.2.1:8080" is not on loopback: the harness accepts every ` +
+			`connection, so other machines must not be able to reach it (write it like 127.0.0.1:8080, and use a tunnel for ` +
+			`an agent on another machine)`},
 }
 
 // TestAgentMistakes checks mistakes in the role and the wire of external-agent: one error each, with a place.

@@ -60,7 +60,7 @@ func TestValueInAnotherFile(t *testing.T) {
 		{"a bad pointer", "- {tool: a, params: {x: [{pointer: a.b}]}}\n", nil,
 			`[0].pointer: "a.b" is neither a name nor a JSON Pointer (write it like {pointer: /items/0/id})`},
 		{"a pointer beside something", "- {tool: a, params: {x: {pointer: /a, or: b}}}\n", nil,
-			`pointer beside other keys (write it like {pointer: /items/0/id})`},
+			`pointer next to other keys (write it like {pointer: /items/0/id})`},
 	} {
 		var got []ToolCall
 		err := yaml.UnmarshalWithOptions([]byte(tt.yaml), &got, yaml.Strict())

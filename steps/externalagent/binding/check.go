@@ -42,7 +42,7 @@ func (c checker) hostRole() error {
 	case "":
 		return c.Fail(path, "a host joins in some role", "the default is "+externalagent.HostRole)
 	case externalagent.AgentRole:
-		return c.Fail(path, fmt.Sprintf("%q is the role of the other party", role), "the default is "+externalagent.HostRole)
+		return c.Fail(path, fmt.Sprintf("%q is the role of the agent", role), "the default is "+externalagent.HostRole)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func (c checker) template(path, text string) error {
 	}
 	for _, p := range target.Placeholders(text) {
 		if p != anyNonce {
-			return c.Fail(path, p+" stands for nothing here", "known here: "+anyNonce)
+			return c.Fail(path, p+" has no meaning here", "known here: "+anyNonce)
 		}
 	}
 	return nil
@@ -63,7 +63,8 @@ func (c checker) template(path, text string) error {
 // booked checks that a provocation based on the booking has one.
 func (c checker) booked(path string, p Provocation) error {
 	if c.Given(path) && p.Booking && len(c.b.Booking) == 0 {
-		return c.Fail(path, "there is no booking to come after", "give external-agent.booking, or calls that need none")
+		return c.Fail(path, "there is no booking for the calls to follow", "give external-agent.booking, or calls that "+
+			"need none")
 	}
 	return nil
 }
@@ -99,9 +100,9 @@ func (c checker) listen() error {
 	case !target.ValidPort(port):
 		return c.Fail(path, fmt.Sprintf("%q is not a port", port), "1 to 65535: the agent has to know it")
 	case !loopback(host):
-		return c.Fail(path, fmt.Sprintf("%q is not on loopback: the harness lets in whoever connects,"+
-			" so that nobody else may reach it", address),
-			"write it like 127.0.0.1:8080, and lead an agent on another machine there by a tunnel")
+		return c.Fail(path, fmt.Sprintf("%q is not on loopback: the harness accepts every connection,"+
+			" so other machines must not be able to reach it", address),
+			"write it like 127.0.0.1:8080, and use a tunnel for an agent on another machine")
 	}
 	return nil
 }

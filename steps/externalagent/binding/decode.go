@@ -61,7 +61,7 @@ func pointer(d *target.Decoder, value any, keys int, path string) (any, error) {
 	s, ok := value.(string)
 	switch {
 	case keys > 1:
-		return nil, d.Fail(path, "pointer beside other keys", mend)
+		return nil, d.Fail(path, "pointer next to other keys", mend)
 	case !ok:
 		return nil, d.Fail(target.Within(path, "pointer"), "a JSON Pointer is text", mend)
 	}
@@ -128,7 +128,7 @@ func (e *entry) FromYAML(d *target.Decoder, n ast.Node, path string) error {
 			return d.Fail(at, "only true has a meaning here", "write {booking: true}, or delete it")
 		}
 		if len(members) > 1 {
-			return d.Fail(path, "booking beside other keys", "write the calls as entries of their own")
+			return d.Fail(path, "booking next to other keys", "write the calls as entries of their own")
 		}
 		return nil
 	}

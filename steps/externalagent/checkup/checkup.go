@@ -44,7 +44,7 @@ var host = doctor.Checkup{
 			},
 			Needed: doctor.Takes(`makes the calls after which no uiSpec is active`)},
 		{Key: "external-agent.provoke.tool-failure", Tag: "@doctor-tool-failure",
-			Advice: "external-agent.provoke.tool-failure: whether the last call is announced, and fails all the same",
+			Advice: "external-agent.provoke.tool-failure: whether the last call is announced but fails",
 			Declared: func(p *target.Profile) bool {
 				return len(binding.Of(p).CallsOf(binding.Of(p).Provoke.ToolFailure)) > 0
 			},
@@ -65,8 +65,9 @@ var host = doctor.Checkup{
 var relay = doctor.Checkup{
 	Items: []doctor.Item{
 		{Key: "external-agent.logs", Tag: "@doctor-folder", Optional: true,
-			Advice: "external-agent.logs: whether it is the folder below which the relay writes; of a relay only where files " +
-				"lie is looked at",
+			Advice: "external-agent.logs: whether it is the folder that the relay writes to; for a relay, only the location " +
+				"of files " +
+				"is checked",
 			Declared: func(p *target.Profile) bool { return binding.Of(p).Logs != "" },
 			Needed:   doctor.Takes(`written outside the log folder`)},
 		twoAgents, restarted,
@@ -84,14 +85,14 @@ var relay = doctor.Checkup{
 var agent = doctor.Checkup{
 	Items: []doctor.Item{
 		{Key: "external-agent.flow", Tag: "@doctor-flow",
-			Advice:   "external-agent.flow: whether the agent knows its way through such a host; external-agent.agent.pace",
+			Advice:   "external-agent.flow: whether the agent can use such a host; external-agent.agent.pace",
 			Declared: doctor.Always, Needed: doctor.Takes(`the agent completes the booking`)},
 		{Key: binding.Reconnect, Tag: "@doctor-reconnect", Optional: true,
 			Advice:   "the capability; external-agent.agent.join",
 			Declared: doctor.Has(binding.Reconnect), Needed: doctor.Takes(`the agent reconnects`)},
 	},
 	Advice: map[int]string{
-		1: "command: whether it starts the agent, and tells it {url}; or external-agent.agent.listen; " +
+		1: "command: whether it starts the agent and passes it {url}; or external-agent.agent.listen; " +
 			"external-agent.agent.join",
 		2: "whether the agent sends relay.join first; external-agent.agent.join",
 		3: "whether the agent continues after relay.joined, and joins the relay session {session}; " +

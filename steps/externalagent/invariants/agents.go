@@ -73,7 +73,7 @@ func repliesAsText(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	for m := range received(t) {
 		to := m.env["replyTo"]
-		out = append(out, m.finding(to == nil || text(to, true), "EA-023a", "replyTo is a string, where it is there",
+		out = append(out, m.finding(to == nil || text(to, true), "EA-023a", "replyTo is a string, if present",
 			"replyTo is "+wjson.Compact(to)))
 	}
 	return out
@@ -153,7 +153,7 @@ func agentCalls(t []transcript.Record) []verdict.Finding {
 func judgeCall(m message, states []announced) []verdict.Finding {
 	if len(states) == 0 {
 		return []verdict.Finding{m.finding(false, "EA-096a", "a call of a tool that was announced",
-			"nothing has been announced yet")}
+			"no tool has been announced yet")}
 	}
 	name, _ := m.body["toolName"].(string)
 	last := states[len(states)-1]
@@ -180,7 +180,7 @@ func judgeCall(m message, states []announced) []verdict.Finding {
 		observed = fmt.Sprintf("params %s: %v", wjson.Compact(m.body["params"]), why)
 	}
 	return append(out, m.finding(why == nil, "EA-081a",
-		fmt.Sprintf("params that keep to the schema of %s in record %d", name, last.n), observed))
+		fmt.Sprintf("params that match the schema of %s in record %d", name, last.n), observed))
 }
 
 // resynchronises judges that an agent that has come back requests a snapshot and gets it before it calls a tool
@@ -209,7 +209,7 @@ func resynchronises(t []transcript.Record) []verdict.Finding {
 		case m.kind == vocab.ToolCall && active && first != "" && m.Conn != first && !c.started && !c.judged:
 			c.judged = true
 			out = append(out, m.finding(c.told, "EA-076",
-				"snapshot.get, and snapshot.state, between coming back and the next tool.call",
+				"snapshot.get and snapshot.state between the reconnection and the next tool.call",
 				"the agent has no snapshot on this connection"))
 		}
 	}
@@ -236,7 +236,7 @@ func oneConnection(t []transcript.Record) []verdict.Finding {
 			if older[r.Conn].goesOn(&r) {
 				out = append(out, verdict.Finding{Clauses: []string{"EA-016", "EA-106"}, At: r.N,
 					Expected: "one WebSocket connection of the agent at a time",
-					Observed: fmt.Sprintf("it talks on %s, and has opened %s: %s", r.Conn, latest, monitor.Describe(r))})
+					Observed: fmt.Sprintf("it uses %s but has opened %s: %s", r.Conn, latest, monitor.Describe(r))})
 			}
 		}
 		if target(&r) && r.Event != nil && r.Event.Type == vocab.RelayJoin {

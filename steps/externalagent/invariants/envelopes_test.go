@@ -111,7 +111,7 @@ var answerRows = []row{
 		in: "A > tool.call #r1\nB < tool.result @r1"},
 	{monitor: "answers", reason: "an answer over the next connection", kept: "EA-023a",
 		in: "A > tool.call #r1\nA closed\nA open\nA < tool.result @r1"},
-	{monitor: "answers", reason: "to what is no envelope, by its id", kept: "EA-023a",
+	{monitor: "answers", reason: "to an invalid envelope, by its id", kept: "EA-023a",
 		in: "A > {\"id\":\"r1\",\nA < error @r1"},
 	{monitor: "answers", reason: "to a list, by an id in it", kept: "EA-023a", in: "A > [{\"id\":\"r1\"}]\nA < error @r1"},
 	{monitor: "answers", reason: "to an envelope without a type", kept: "EA-023a",

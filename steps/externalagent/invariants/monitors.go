@@ -34,14 +34,14 @@ var (
 func All() []monitor.Monitor {
 	return []monitor.Monitor{
 		{Name: "envelopes", Clauses: []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"},
-			Text:  "every message is one JSON object with v, type and payload in their form, and id where it is there",
+			Text:  "every message is one JSON object with well-formed v, type and payload, and id if present",
 			Check: envelopes, PerRecord: true},
 		{Name: "answers", Clauses: []string{"EA-023a"}, Roles: servers,
-			Text: "replyTo, where it is there, is the id of a request", Check: repliesNamed},
-		{Name: "agent-replies", Clauses: []string{"EA-023a"}, Roles: agent, Text: "replyTo, where it is there, is a string",
+			Text: "replyTo, if present, is the id of a request", Check: repliesNamed},
+		{Name: "agent-replies", Clauses: []string{"EA-023a"}, Roles: agent, Text: "replyTo, if present, is a string",
 			Check: repliesAsText},
 		{Name: "no-backend-data", Clauses: []string{"EA-015", "EA-102"}, Roles: host,
-			Text: "the key backendData stands nowhere in what an agent is sent", Check: noBackendData, Passive: true},
+			Text: "no message to an agent contains the key backendData", Check: noBackendData, Passive: true},
 		{Name: "host-messages", Roles: host, Clauses: []string{"EA-039", "EA-043", "EA-044", "EA-045", "EA-048", "EA-052a",
 			"EA-056", "EA-057", "EA-058", "EA-059",
 			"EA-061", "EA-062", "EA-065", "EA-067"}, Text: "every message of the host has the members that its type requires",
@@ -62,12 +62,12 @@ func All() []monitor.Monitor {
 		{Name: "agent-ids", Clauses: []string{"EA-022b"}, Roles: agent, Text: "no two requests of an agent have the same id",
 			Check: agentIDs},
 		{Name: "agent-calls", Clauses: []string{"EA-081a", "EA-096a"}, Roles: agent,
-			Text:  "an agent calls only tools that the latest state announces, with params that keep to their schemas",
+			Text:  "an agent calls only tools that the latest state announces, with params that match their schemas",
 			Check: agentCalls},
 		{Name: "agent-resynchronises", Clauses: []string{"EA-076"}, Roles: agent,
-			Text: "an agent that has come back asks for a snapshot before it calls a tool", Check: resynchronises},
+			Text: "an agent that reconnected requests a snapshot before it calls a tool", Check: resynchronises},
 		{Name: "agent-connection", Clauses: []string{"EA-016", "EA-103", "EA-106"}, Roles: agent,
-			Text: "an agent has one connection at a time, and comes back to the same relay session", Check: oneConnection},
+			Text: "an agent has one connection at a time and rejoins the same relay session", Check: oneConnection},
 	}
 }
 
@@ -94,7 +94,7 @@ var ofHost = map[string][]shape{
 		{"EA-044", "messageHistory", "an array", list},
 		{"EA-045", "toolSchema", "an array", list}},
 	vocab.ToolResult: {{"EA-048", "ok", "a boolean", func(v any, _ bool) bool { _, ok := v.(bool); return ok }},
-		{"EA-052a", "uiSpec", "an object, where it is there", maybe(obj)}},
+		{"EA-052a", "uiSpec", "an object, if present", maybe(obj)}},
 	vocab.StateUpdated: {{"EA-056", "source", `"host"`, is(vocab.SourceHost)},
 		{"EA-057", "uiSpec", "an object, or null while none is active", obj},
 		{"EA-058", "messageHistory", "an array", list}, {"EA-059", "toolSchema", "an array", list}},
@@ -168,7 +168,7 @@ func envelopes(t []transcript.Record) []verdict.Finding {
 		kind, isText := m.env["type"].(string)
 		add("EA-021", isText && kind != "", "type is a string", "type")
 		add("EA-024", obj(m.env["payload"], true), "payload is an object", "payload")
-		add("EA-022a", m.env["id"] == nil || text(m.env["id"], true), "id is a string, where it is there", "id")
+		add("EA-022a", m.env["id"] == nil || text(m.env["id"], true), "id is a string, if present", "id")
 	}
 	return out
 }
@@ -242,7 +242,7 @@ func noBackendData(t []transcript.Record) []verdict.Finding {
 		}
 		f := verdict.Finding{Clauses: []string{"EA-102", "EA-015"}, OK: at == "", At: m.N}
 		if !f.OK {
-			f.Expected, f.Observed = "no key "+vocab.BackendData+" in what an agent is sent", m.kind+" has it at "+at
+			f.Expected, f.Observed = "no key "+vocab.BackendData+" in a message to an agent", m.kind+" has it at "+at
 		}
 		out = append(out, f)
 	}

@@ -202,7 +202,7 @@ var whereRows = []struct {
 		strings.ReplaceAll(calls("next", `{}`), "A", "B"), 3, "no snapshot"},
 	{"agent-connection", "what it says on the older connection", "A open\nB open\n" + says("state.updated", movie) +
 		asks + says("snapshot.state", movie) + speaks + says("state.updated", movie) + speaks, 6,
-		"it talks on A, and has opened B: agent.message"},
+		"it uses A but has opened B: agent.message"},
 	{"agent-connection", "the other relay session",
 		"A < relay.join {\"sessionId\":\"a\"}\nB < relay.join {\"sessionId\":\"b\"}", 2, `payload.sessionId is "b"`},
 }

@@ -50,6 +50,6 @@ func (l *line) calls(m message) {
 	}
 	l.v.check(agents, known, m, "a tool that was announced on this connection", "EA-096a")
 	if known {
-		l.v.check(agents, fits, m, "params that keep to the announced schema of "+name, "EA-081a")
+		l.v.check(agents, fits, m, "params that match the announced schema of "+name, "EA-081a")
 	}
 }

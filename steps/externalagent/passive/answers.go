@@ -18,7 +18,7 @@ func (l *line) received(m message) {
 		v.error(m)
 	}
 	if m.kind == vocab.UserMessage {
-		v.check(answers, m.env["replyTo"] == nil, m, "user.message without replyTo: nobody has asked for it", "EA-060")
+		v.check(answers, m.env["replyTo"] == nil, m, "user.message without replyTo, because it answers no request", "EA-060")
 	}
 	if l.lost {
 		return

@@ -172,7 +172,7 @@ func (l *line) state(m message, q *request) {
 	l.strangers(s)
 	if l.blank.Record != nil && !l.lost {
 		if s.null() {
-			l.v.broken(tools, l.blank, "NO_ACTIVE_SPEC: uiSpec was null before the call and behind it, record "+
+			l.v.broken(tools, l.blank, "NO_ACTIVE_SPEC: uiSpec was null before and after the call, record "+
 				fmt.Sprint(m.N), "EA-082")
 			l.lost = true
 		}
@@ -255,7 +255,7 @@ func (l *line) clean(s *state, q *request) {
 	left := slices.ContainsFunc(now, func(e any) bool {
 		return said(e) && slices.ContainsFunc(l.history, func(o any) bool { return wjson.Equal(o, e) })
 	})
-	l.v.check(sessions, !left, s.message, "nothing of what the agent has said in the session before in messageHistory",
+	l.v.check(sessions, !left, s.message, "no message of the agent from the previous session in messageHistory",
 		"EA-011")
 }
 

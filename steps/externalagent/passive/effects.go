@@ -72,7 +72,7 @@ func (l *line) refusing(q *request, m message) {
 	taken := proper[q.kind] == m.kind || clause == "EA-078" && m.kind == vocab.ErrorMessage &&
 		word(m, "code") != vocab.SessionNotActive
 	if refused || taken {
-		l.v.check(refusals, refused, m, "INVALID_MESSAGE, since record "+fmt.Sprint(q.N)+" is no valid envelope", clause)
+		l.v.check(refusals, refused, m, "INVALID_MESSAGE, because record "+fmt.Sprint(q.N)+" is not a valid envelope", clause)
 	}
 }
 

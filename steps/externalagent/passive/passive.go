@@ -39,23 +39,23 @@ var claims = []struct {
 	roles      []string
 	clauses    []string
 }{
-	{forms, "every message is one JSON object with v, type and payload in their form, and id where it is there",
+	{forms, "every message is one JSON object with well-formed v, type and payload, and id if present",
 		[]string{vocab.Host, vocab.Agent}, []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"}},
 	{joins, "relay.joined answers a join, and echoes its role and sessionId", servers,
 		[]string{"EA-028", "EA-029", "EA-030"}},
 	{codes, "every error has a code of section 5 and a message", host, []string{"EA-069", "EA-070", "EA-084"}},
 	{answers, "each request gets the answer of its type, with its id", host, []string{"EA-004", "EA-005", "EA-006",
 		"EA-007", "EA-023a", "EA-038", "EA-041", "EA-046", "EA-047", "EA-060", "EA-063", "EA-068", "EA-077a"}},
-	{failures, "a call is answered once, for the tool that was called, and with a code where it failed", host,
+	{failures, "a call is answered once, for the called tool, and with a code if it failed", host,
 		[]string{"EA-049", "EA-074", "EA-104", "EA-105"}},
-	{sessions, "messages name the study session that was started, and a new one starts clean", host,
+	{sessions, "messages name the study session that was started, and a new session starts empty", host,
 		[]string{"EA-011", "EA-042", "EA-064"}},
-	{tools, "only tools that are announced are carried out, with params that keep to their schemas", host,
+	{tools, "only announced tools are carried out, with params that match their schemas", host,
 		[]string{"EA-079", "EA-080", "EA-081", "EA-082", "EA-096"}},
 	{states, "changes of the state are announced by state.updated", host, []string{"EA-054", "EA-072", "EA-073"}},
 	{notes, "an agent.message is not refused, and executes nothing", host, []string{"EA-008", "EA-008a"}},
-	{refusals, "what is no valid envelope is refused with INVALID_MESSAGE", host, []string{"EA-020", "EA-024a", "EA-078"}},
-	{agents, "an agent joins first, has ids of their own for its requests, and calls announced tools only", agent,
+	{refusals, "an invalid envelope is refused with INVALID_MESSAGE", host, []string{"EA-020", "EA-024a", "EA-078"}},
+	{agents, "an agent joins first, gives each request its own id, and calls only announced tools", agent,
 		[]string{"EA-022b", "EA-026", "EA-081a", "EA-096a"}},
 }
 

@@ -45,7 +45,7 @@ func (p *watch) all(ctx context.Context) error {
 	defer server()
 	caller, ok := p.Target.(target.Caller)
 	if !ok {
-		return errors.New("the target cannot be called: it is no agent")
+		return errors.New("the target cannot be called: it is not an agent")
 	}
 	session := "parley-init-" + rand.Text()[:8]
 	called, err := caller.Call(ctx, target.CallOptions{URL: url, Session: session})
@@ -63,18 +63,18 @@ func (p *watch) follow(ctx context.Context, called target.Called, session string
 	first, why := p.next(ctx, called, times.Join, "")
 	switch {
 	case first.Type == "":
-		p.Note("agent", "it does not connect and say something: %s", why)
+		p.Note("agent", "it did not connect and send a message: %s", why)
 		return
 	case first.Type != proto.RelayJoin:
-		p.Note("agent", "it connects, and begins with %q in the place of relay.join", first.Type)
+		p.Note("agent", "it connects, but sends %q first instead of relay.join", first.Type)
 		return
 	}
 	p.Note("agent", "it connects, and joins as %q", first.Payload.Role)
 	if got := first.Payload.SessionID; got != session {
-		p.Note("session", "it joins the relay session %q, whatever it is told", got)
+		p.Note("session", "it joins the relay session %q, regardless of the one that it is given", got)
 		p.wire().Session = got
 	} else {
-		p.Note("session", "it joins the relay session that it is told")
+		p.Note("session", "it joins the relay session that it is given")
 		p.wire().Session = "s-{nonce}"
 	}
 	if call, why := p.next(ctx, called, times.Pace, proto.ToolCall); call.Type == "" {
@@ -83,10 +83,10 @@ func (p *watch) follow(ctx context.Context, called target.Called, session string
 	}
 	p.Note("agent", "it calls tools of the bundled host")
 	if again, why := p.next(ctx, called, times.Join, proto.RelayJoin); again.Type == "" {
-		p.Note("reconnect", "its connection was broken off, and it did not come back: %s", why)
+		p.Note("reconnect", "its connection was cut, and it did not reconnect: %s", why)
 		return
 	}
-	p.Note("reconnect", "its connection was broken off, and it came back")
+	p.Note("reconnect", "its connection was cut, and it reconnected")
 	p.Profile.Capabilities = []string{binding.Reconnect}
 }
 
@@ -113,7 +113,7 @@ func (p *watch) next(ctx context.Context, called target.Called, limit target.Dur
 				why := fmt.Sprintf("its process has ended, %v; %s", called.ExitErr(), probe.Shorten(called.Stderr()))
 				return frame{}, strings.TrimRight(why, "; ")
 			}
-			return frame{}, fmt.Sprintf("nothing of the kind within %v", limit)
+			return frame{}, fmt.Sprintf("no such message within %v", limit)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (p *watch) next(ctx context.Context, called target.Called, limit target.Dur
 // serve starts the host for the agent and a proxy between the two. The returned function stops both.
 func (p *watch) serve(ctx context.Context) (end func(), url string, err error) {
 	if p.Counterpart == nil {
-		return nil, "", errors.New("there is no host here for an agent to meet")
+		return nil, "", errors.New("this build has no bundled host for the agent")
 	}
 	host, err := p.Counterpart.Launch(ctx, target.LaunchOptions{})
 	if err != nil {
@@ -186,7 +186,7 @@ func (p *watch) between(w http.ResponseWriter, r *http.Request, to string) {
 func (p *watch) breaksOff(data []byte) bool {
 	var seen frame
 	if json.Unmarshal(data, &seen) != nil {
-		seen = frame{Type: "what is no envelope"}
+		seen = frame{Type: "an invalid envelope"}
 	}
 	select {
 	case p.frames <- seen:

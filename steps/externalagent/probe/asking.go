@@ -73,25 +73,25 @@ func (p *inquiry) joined(ctx context.Context, c *party) {
 	wire := p.wire()
 	switch {
 	case d.starts() != nil:
-		p.Note("role", "a host is there: session.start was answered by %s", probe.Brief(d.answer()))
-		p.Note("session", "that was in a relay session of a new name: each has a host")
+		p.Note("role", "a host is present: session.start was answered by %s", probe.Brief(d.answer()))
+		p.Note("session", "the relay session had a new name, so each has a host")
 		wire.Session = "s-{nonce}"
 		p.Profile.Capabilities = append(p.Profile.Capabilities, binding.RelaySessions)
 		p.host(ctx, d, own)
 		p.ends(d)
 	case c.starts() != nil:
-		p.Note("role", "a host is there: session.start was answered by %s", probe.Brief(c.answer()))
-		p.Note("session", "in a relay session of a new name session.start was answered by %s", probe.Brief(d.answer()))
+		p.Note("role", "a host is present: session.start was answered by %s", probe.Brief(c.answer()))
+		p.Note("session", "in a relay session with a new name, session.start was answered by %s", probe.Brief(d.answer()))
 		p.host(ctx, c, proto.DefaultSession)
 		p.ends(c)
 	case probe.Text("/type", c.ask(proto.SnapshotGet, map[string]any{})) == proto.SnapshotState:
 		// the session belongs to another client, which ends it
-		p.Note("role", "a host is there, in whose study session somebody is: snapshot.get was answered by "+
+		p.Note("role", "a host is present, but its study session is in use: snapshot.get was answered by "+
 			"%s", probe.Brief(c.answer()))
-		p.Note("session", "in a relay session of a new name session.start was answered by %s", probe.Brief(d.answer()))
+		p.Note("session", "in a relay session with a new name, session.start was answered by %s", probe.Brief(d.answer()))
 		p.host(ctx, c, proto.DefaultSession)
 	default:
-		p.Note("role", "there is no host: session.start was answered by %s", probe.Brief(c.answer()))
+		p.Note("role", "no host is present: session.start was answered by %s", probe.Brief(c.answer()))
 		p.relays(ctx, d, own)
 	}
 }
@@ -131,7 +131,7 @@ func (p *inquiry) tools(state any) {
 	if slices.Contains(names, first.Tool) && err == nil {
 		return
 	}
-	p.Note("booking", "the default booking does not begin like that: give your own, and what provokes errors")
+	p.Note("booking", "the default booking does not begin like this: give your own, and the calls that provoke errors")
 	wire.Booking, wire.Provoke = nil, binding.Provocations{}
 }
 
@@ -147,10 +147,10 @@ func (p *inquiry) codes(c *party) {
 		at, found := codeIn(refused, "", 4)
 		switch {
 		case refused == nil:
-			p.Unseen("what should be refused was not answered within %v", p.Profile.Limits.Event)
+			p.Unseen("a message that must be refused was not answered within %v", p.Profile.Limits.Event)
 			continue
 		case !found:
-			p.Unseen("no error code that the protocol knows is in %s: see fields.error-code", probe.Brief(refused))
+			p.Unseen("%s contains no error code of the protocol: see fields.error-code", probe.Brief(refused))
 			continue
 		case probe.Text("/type", refused) == proto.ToolResult:
 			if !slices.Contains(f.ResultCode, at) {
@@ -183,7 +183,7 @@ func (p *inquiry) twoAgents(ctx context.Context, c *party, session string) {
 	defer second.close()
 	a, b := second.ask(proto.SnapshotGet, map[string]any{}), c.ask(proto.SnapshotGet, map[string]any{})
 	if probe.Text("/type", a) != proto.SnapshotState || probe.Text("/type", b) != proto.SnapshotState {
-		p.Note("two", "a second agent joins the same relay session, but not both are answered then")
+		p.Note("two", "a second agent joins the same relay session, but then not both are answered")
 		return
 	}
 	p.Note("two", "a second agent joins the same relay session, and both are answered")
@@ -196,14 +196,14 @@ func (p *inquiry) relays(ctx context.Context, agent *party, session string) {
 	p.Profile.Role = proto.Relay
 	p.wire().Session = "s-{nonce}"
 	if agent == nil {
-		p.Unseen("no relay session of another name can be joined, so that it was not seen whether messages pass: see role")
+		p.Unseen("no relay session with another name can be joined, so it is unknown whether messages are relayed: see role")
 		p.wire().Session = proto.DefaultSession
 		return
 	}
 	for _, role := range []string{proto.HostRole, proto.FrontendRole} {
 		host := p.another(ctx, role, session)
 		if host == nil {
-			p.Note("role", "a host does not join by the role %q", role)
+			p.Note("role", "a host cannot join with the role %q", role)
 			continue
 		}
 		defer host.close()
@@ -211,9 +211,9 @@ func (p *inquiry) relays(ctx context.Context, agent *party, session string) {
 		word := "parley-init-" + rand.Text()[:8]
 		agent.say(proto.AgentMessage, map[string]any{"text": word})
 		if host.hears(word) {
-			p.Note("role", "a host joins by the role %q, and what an agent says comes to it", role)
+			p.Note("role", "a host can join with the role %q, and it receives an agent's messages", role)
 		} else {
-			p.Unseen("a host joins by the role %q, but what an agent says did not come to it", role)
+			p.Unseen("a host can join with the role %q, but it did not receive an agent's message", role)
 		}
 		break
 	}

@@ -20,7 +20,7 @@ func draft(s *probe.Session) string {
 	w.Line(0, "")
 	w.Line(0, "# The optional features that it has: relay-sessions (a host answers in any relay session), two-agents "+
 		"(several agents may")
-	w.Line(0, "# join one). What is listed and broken fails.")
+	w.Line(0, "# join one). A listed feature that is broken fails.")
 	w.Said(0, "two")
 	w.List("capabilities", p.Capabilities)
 	w.Line(0, "")
@@ -53,21 +53,22 @@ func host(w *probe.Draft, e binding.Binding) {
 		w.Line(2, "error-code: %s", probe.Bare(e.Fields.ErrorCode))
 		w.Line(2, "result-code: %s", probe.Places(e.Fields.ResultCode))
 	}
-	w.Line(1, "# The way through the whole flow, from a new session: calls in order. {pointer: /items/0/id} is what "+
-		"is there in the")
-	w.Line(1, "# latest uiSpec. []: none is known, and what needs it is not tested. Left out: that of the bundled host.")
+	w.Line(1, "# The calls of the whole flow, in order, from a new session. {pointer: /items/0/id} is the value "+
+		"at that place in the")
+	w.Line(1, "# latest uiSpec. []: no flow is known; what needs it is not tested. Default: that of the bundled host.")
 	w.Said(1, "booking")
 	if len(e.Booking) == 0 {
 		w.Line(1, "booking: []")
 		w.Line(2, "#- {tool: select, params: {itemId: {pointer: /items/0/id}}}")
 		w.Line(2, "#- {tool: next}")
-		w.Line(1, "# Calls from a new session of which the last one fails: with NO_ACTIVE_SPEC, and with "+
+		w.Line(1, "# Calls from a new session, the last of which fails: with NO_ACTIVE_SPEC, and with "+
 			"TOOL_EXECUTION_FAILED.")
 		w.Line(1, "provoke:")
 		w.Line(2, "no-active-spec: [] # such as [{booking: true}, {tool: next}]")
 		w.Line(2, "tool-failure: []   # such as [{tool: next}]")
 	}
-	w.Line(1, "# The folder from which the logFile of session.ended is meant; relative to this file. Without it logs "+
+	w.Line(1, "# The folder that the logFile of session.ended is relative to; itself relative to this file. Without it, "+
+		"logs "+
 		"are not tested.")
 	w.Said(1, "logs")
 	w.Line(1, "#logs: logs")
@@ -79,9 +80,9 @@ func draftAgent(s *probe.Session) string {
 	w := probe.NewDraft(s, "an agent, written by parley init")
 	w.Line(0, "role: %s", p.Role)
 	w.Line(0, "")
-	w.Line(0, "# Starts the agent, maybe several times side by side. {url} is the WebSocket that it is to connect to, "+
+	w.Line(0, "# Starts the agent, possibly several in parallel. {url} is the WebSocket that it must connect to, "+
 		"and {session} the")
-	w.Line(0, "# relay session that it is to join; it finds them as PARLEY_URL and PARLEY_SESSION too.")
+	w.Line(0, "# relay session that it must join; they are also in PARLEY_URL and PARLEY_SESSION.")
 	w.Said(0, "agent")
 	if p.Command != nil {
 		w.Command(p.Command.Run, false)
@@ -91,15 +92,15 @@ func draftAgent(s *probe.Session) string {
 	w.Line(0, "")
 	w.List("drivers", p.Drivers)
 	w.Line(0, "")
-	w.Line(0, "# The optional feature that it may have: reconnect (it comes back by itself when its connection is lost).")
+	w.Line(0, "# The optional feature that it may have: reconnect (it reconnects by itself after losing its connection).")
 	w.Said(0, "reconnect")
 	w.List("capabilities", p.Capabilities)
 	w.Line(0, "")
 	w.Line(0, "external-agent:")
-	w.Line(1, "# The relay session that it is to join. With {nonce} each scenario has its own.")
+	w.Line(1, "# The relay session that it must join. With {nonce} each scenario has its own.")
 	w.Said(1, "session")
 	w.Line(1, "session: %s", probe.Quote(binding.Of(p).Session))
-	w.Line(1, "# The script of the host that it meets, relative to this file. Without it: the built-in one, which "+
+	w.Line(1, "# The script of the host that it meets, relative to this file. Default: the built-in one, which "+
 		"sells cinema tickets.")
 	w.Line(1, "#flow: flow.yaml")
 	w.Line(1, "agent:")
@@ -110,8 +111,8 @@ func draftAgent(s *probe.Session) string {
 	} else {
 		w.Line(2, "#listen: 127.0.0.1:8080")
 	}
-	w.Line(2, "join: %v  # for it to connect and join, once it is started or its connection is lost",
+	w.Line(2, "join: %v  # to connect and join, after it was started or lost its connection",
 		binding.Of(p).Agent.Join)
-	w.Line(2, "pace: %v # for the next thing that it does, as a language model takes its time", binding.Of(p).Agent.Pace)
+	w.Line(2, "pace: %v # until its next message; language models take time", binding.Of(p).Agent.Pace)
 	return w.String()
 }

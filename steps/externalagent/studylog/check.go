@@ -147,7 +147,7 @@ func (c *checker) unjudged(why string) {
 func (c *checker) torn(l line) {
 	c.report.Torn = &Torn{Line: c.number(), Bytes: l.size, Start: begins(l.text)}
 	if c.o.Complete {
-		c.breaks("EA-085", "a JSON object, and the end of its line", "a torn line: "+begins(l.text))
+		c.breaks("EA-085", "a JSON object, and the end of its line", "a truncated line: "+begins(l.text))
 	}
 }
 
@@ -192,7 +192,7 @@ func (c *checker) wraps(typ, direction string, payload wjson.Object) bool {
 	}
 	at := wrapped(typ, payload)
 	if at != "" {
-		c.breaks("EA-093", "the payload of the "+typ, "a wrapper around it, which stands at "+plain("/payload"+at))
+		c.breaks("EA-093", "the payload of the "+typ, "a wrapper around it: the payload is at "+plain("/payload"+at))
 	}
 	return at != ""
 }

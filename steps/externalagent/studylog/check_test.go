@@ -117,7 +117,7 @@ var logs = []struct {
 	{reason: "an object over several lines", in: "{\n}\n", want: []string{
 		`line 1: EA-085: expected a JSON object; found not JSON at byte 1: unexpected EOF, in {`,
 		`line 2: EA-085: expected a JSON object; found not JSON at byte 0: invalid character '}' at start of value, in }`}},
-	{reason: "a key that stands twice", in: one(`"payload"`, `"type":"x","payload"`), kept: "086 087 089 090 092 093",
+	{reason: "a key that is given twice", in: one(`"payload"`, `"type":"x","payload"`), kept: "086 087 089 090 092 093",
 		want: []string{`line 1: EA-085: expected UTF-8, and each key once; found duplicate key at "/type" (byte 110)`}},
 	{reason: "no UTF-8", in: one(`{}`, "{\"a\":\"\xff\"}"), kept: "086 087 089 090 092 093",
 		want: []string{`line 1: EA-085: expected UTF-8, and each key once; found invalid UTF-8 at "/payload/a" (byte 126)`}},
@@ -169,7 +169,7 @@ var logs = []struct {
 		event(1, "internal", "a", "{}", "s-1", "s-2") + event(1, "up", "", "[]", `"s-1"`, "null") + "oops\n" +
 		`{"sessionId":`,
 		o: Options{Session: "s-1", Complete: true}, kept: fine, torn: true,
-		notes: []string{"what a line that names no session breaks is not judged, as the file holds several sessions"}},
+		notes: []string{"lines that name no session are not judged, because the file contains several sessions"}},
 	{reason: "what names no session is the one session's", in: event(1, "internal", "a", "{}") +
 		event(1, "internal", "a", "{}", `"s-1"`, "null"), o: Options{Session: "s-1"}, kept: "085 086 087 089 090 092 093",
 		want: []string{"line 2: EA-086: expected sessionId, a string; found sessionId null",
@@ -198,7 +198,7 @@ var logs = []struct {
 			"18446744073709551617"}, notes: []string{noInteger + " (3 times)"}},
 	{reason: "what is too great to be compared is noted", in: one(`:1,`, `:1e99999999999999999999,`) +
 		event(2, "internal", "a", "{}"), kept: fine,
-		notes: []string{noInteger, "line 2: eventIndex is beyond what is compared"}},
+		notes: []string{noInteger, "line 2: eventIndex is too large to be compared"}},
 	{reason: "an eventIndex beyond all", in: one(`:1,`, `:1e30,`), kept: fine, notes: []string{noInteger}},
 	{reason: "an integer in other digits", in: one(`:1,`, `:10.0e-1,`), kept: fine},
 	{reason: "gaps are fine, and starts below zero", in: event(-3, "internal", "a", "{}") +
@@ -231,9 +231,9 @@ var logs = []struct {
 		notes: []string{form + ": not in UTC"}},
 	{reason: "no zone", in: timed("2026-02-13T10:22:17.123"), kept: fine, notes: []string{form + ": without a zone"}},
 	{reason: "no such day", in: timed("2026-02-30T10:22:17.123Z"), kept: fine,
-		notes: []string{form + ": no time that there is"}},
+		notes: []string{form + ": not a valid time"}},
 	{reason: "a date for people", in: timed("Fri Feb 13 2026"), kept: fine,
-		notes: []string{form + ": no date and time of ISO 8601"}},
+		notes: []string{form + ": not a date and time of ISO 8601"}},
 
 	// EA-090, EA-092, EA-093: direction, type, payload.
 	{reason: "no direction", in: one("direction", "dir"), kept: "085 086 087 089 092 093",
@@ -292,7 +292,7 @@ func TestCheck(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range logs {
 		if seen[r.reason] {
-			t.Errorf("the reason %q stands twice", r.reason)
+			t.Errorf("the reason %q is listed twice", r.reason)
 		}
 		seen[r.reason] = true
 		t.Run(r.reason, func(t *testing.T) {

@@ -74,9 +74,9 @@ func instant(s string) (odd string, asExample bool) {
 	}
 	switch {
 	case m == nil || len(s) > most:
-		return "no date and time of ISO 8601", false
+		return "not a date and time of ISO 8601", false
 	case !exists(m[1:7]):
-		return "no time that there is", false
+		return "not a valid time", false
 	case m[7] == "":
 		return "without a zone", false
 	case strings.Trim(m[7], "Zz+-0:") != "":

@@ -55,7 +55,7 @@ func (c *checker) settleOwners() {
 		return
 	}
 	if n := c.loose.count(); n > 0 {
-		c.book.note(0, "what a line that names no session breaks is not judged, as the file holds several sessions")
+		c.book.note(0, "lines that name no session are not judged, because the file contains several sessions")
 	}
 	if c.owned == 0 {
 		c.book.breaks(Finding{Clause: "EA-086", Line: c.otherAt,
@@ -110,7 +110,7 @@ func (c *checker) compare(b *book, before, here place) {
 	}
 	switch order, told := compare(before.index, here.index); {
 	case !told:
-		c.book.note(here.line, "eventIndex is beyond what is compared")
+		c.book.note(here.line, "eventIndex is too large to be compared")
 	case order < 0:
 		b.kept("EA-088", here.line)
 	default:

@@ -8,7 +8,7 @@ import (
 const (
 	wrappedTold    = `out state.updated {"source":"host","uiSpec":{"a":1},"messageHistory":[],"toolSchema":[]}`
 	wrappedSaid    = `out user.message {"text":"hi","stage":"time"}`
-	wrappedWrapper = "a wrapper around it, which stands at /payload/"
+	wrappedWrapper = "a wrapper around it: the payload is at /payload/"
 )
 
 var wrappedAround = func(line, open, end string) string {

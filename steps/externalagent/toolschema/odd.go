@@ -125,7 +125,7 @@ func (o *oddities) word(at string, schema, out object, name string, x any) {
 	below := at + wjson.FormatPointer(name)
 	wrong := func(want string) {
 		if !slices.Contains(idle, name) {
-			o.leave(below, "%s is not %s, and is passed over", short80(x), want)
+			o.leave(below, "%s is not %s, and is ignored", short80(x), want)
 		}
 	}
 	keep := func(ok bool, want string) {
@@ -265,13 +265,13 @@ func (o *oddities) required(at string, x any, out object) {
 		return
 	}
 	if !ok {
-		o.leave(at, "%s is not a list of names, and is passed over", short80(x))
+		o.leave(at, "%s is not a list of names, and is ignored", short80(x))
 		return
 	}
 	names := []any{}
 	for _, v := range list {
 		if _, text := v.(string); !text {
-			o.leave(at, "%s is not a name, and is passed over", short80(v))
+			o.leave(at, "%s is not a name, and is ignored", short80(v))
 			continue
 		}
 		if !slices.Contains(names, v) {
@@ -288,7 +288,7 @@ func (o *oddities) members(at, word string, members, out object) {
 	for name, x := range members {
 		if word == "patternProperties" {
 			if _, err := syntax.Parse(name, syntax.Perl); err != nil {
-				o.leave(at, "the pattern %s is not understood, and is passed over", short80(name))
+				o.leave(at, "the pattern %s is not supported, and is ignored", short80(name))
 				delete(out, "additionalProperties")
 				o.plain = true
 				continue
@@ -302,7 +302,7 @@ func (o *oddities) members(at, word string, members, out object) {
 func (o *oddities) dependent(at, word string, x any, out object) {
 	members, ok := x.(object)
 	if !ok {
-		o.leave(at, "%s is not an object, and is passed over", short80(x))
+		o.leave(at, "%s is not an object, and is ignored", short80(x))
 		return
 	}
 	mended := object{}
@@ -312,7 +312,7 @@ func (o *oddities) dependent(at, word string, x any, out object) {
 		case names && !slices.ContainsFunc(list, func(n any) bool { _, text := n.(string); return !text }):
 			mended[name] = list
 		case names || word == "dependentRequired":
-			o.leave(at+wjson.FormatPointer(name), "%s is not a list of names, and is passed over", short80(v))
+			o.leave(at+wjson.FormatPointer(name), "%s is not a list of names, and is ignored", short80(v))
 		default:
 			mended[name] = o.schema(at+wjson.FormatPointer(name), v)
 		}
@@ -339,7 +339,7 @@ func (o *oddities) numeric(at string, schema, out object, name string, x any) {
 	}
 	n, ok := x.(json.Number)
 	if !ok {
-		o.leave(at, "%s is not a number, and is passed over", short80(x))
+		o.leave(at, "%s is not a number, and is ignored", short80(x))
 		return
 	}
 	d, err := parse(n, maxDigits)
@@ -349,7 +349,7 @@ func (o *oddities) numeric(at string, schema, out object, name string, x any) {
 		return // every length satisfies it
 	case slices.Contains(lengths, name) && d.Digits != "" && d.Exponent < 0,
 		name == "multipleOf" && (d.Negative || d.Digits == ""):
-		o.leave(at, "%s is passed over", short80(x))
+		o.leave(at, "%s is ignored", short80(x))
 		return
 	}
 	out[name] = n
@@ -389,7 +389,7 @@ func (o *oddities) text(at, name string, x any, out object, wrong func(string)) 
 		}
 	case "pattern":
 		if _, err := syntax.Parse(text, syntax.Perl); err != nil {
-			o.leave(at, "the pattern %s is not understood, and is passed over", short80(text))
+			o.leave(at, "the pattern %s is not supported, and is ignored", short80(text))
 			return
 		}
 	}

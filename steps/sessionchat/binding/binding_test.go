@@ -25,7 +25,7 @@ var chatMistakes = []struct{ reason, yaml, want string }{
 			`agent-select)`},
 
 	{"no idle time at all", "session-chat: {idle: 0s}",
-		`p.yaml:3:22: session-chat.idle: 0s is not more than nothing (write a number with its unit, like 2s or 150ms)`},
+		`p.yaml:3:22: session-chat.idle: 0s is not positive (write a number with its unit, like 2s or 150ms)`},
 	{"an idle time without a unit", "session-chat: {idle: 30}",
 		`p.yaml:3:22: session-chat.idle: 30 has no unit (write 30s or 30ms)`},
 	{"a relative path", "session-chat: {ws: {path: chat}}",
@@ -69,18 +69,18 @@ var chatMistakes = []struct{ reason, yaml, want string }{
 	{"a name twice", "session-chat: {types: {result: [done, done]}}",
 		`p.yaml:3:39: session-chat.types.result[1]: the name "done" is given twice`},
 	{"a name given to two types", "session-chat: {types: {result: [done, end], system: end}}",
-		`p.yaml:3:39: session-chat.types.result[1]: "end" is already what "system" is called (rename that one too)`},
+		`p.yaml:3:39: session-chat.types.result[1]: "end" is already the name of "system" (rename that one too)`},
 	{"a name that another type keeps", "session-chat: {types: {result: [result, error]}}",
-		`p.yaml:3:41: session-chat.types.result[1]: "error" is already what "error" is called (rename that one too)`},
+		`p.yaml:3:41: session-chat.types.result[1]: "error" is already the name of "error" (rename that one too)`},
 	{"an unknown outcome", "session-chat: {outcomes: {failed: x}}",
 		`p.yaml:3:35: session-chat.outcomes.failed: unknown outcome "failed" (known here: error, interrupted, success)`},
 	{"two outcomes with one name", "session-chat: {outcomes: {interrupted: [stopped, error]}}",
-		`p.yaml:3:50: session-chat.outcomes.interrupted[1]: "error" is already what "error" is called (rename that one ` +
+		`p.yaml:3:50: session-chat.outcomes.interrupted[1]: "error" is already the name of "error" (rename that one ` +
 			`too)`},
 	{"an unknown message", "session-chat: {messages: {abort: stop}}",
 		`p.yaml:3:34: session-chat.messages.abort: unknown message "abort" (known here: chat, interrupt, ping)`},
 	{"two messages with one name", "session-chat: {messages: {interrupt: chat}}",
-		`p.yaml:3:38: session-chat.messages.interrupt: "chat" is already what "chat" is called (rename that one too)`},
+		`p.yaml:3:38: session-chat.messages.interrupt: "chat" is already the name of "chat" (rename that one too)`},
 	{"several names for a client message", "session-chat: {messages: {interrupt: [a, b]}}",
 		`p.yaml:3:38: session-chat.messages.interrupt: expected text, found a list`},
 }
@@ -96,11 +96,11 @@ func TestChatMistakes(t *testing.T) {
 			`p.yaml:2:1: session-chat: the protocol of this profile is agent-select (delete this section, or write protocol: ` +
 				`session-chat)`},
 		{"a WebSocket URL", "url: wss://x\nprotocol: session-chat\n",
-			`p.yaml:1:6: url: "wss://x" is no http URL (give the http one; the ws driver makes its own of it)`},
+			`p.yaml:1:6: url: "wss://x" is not an http URL (give the http one; the ws driver derives its own from it)`},
 		{"a protocol that is a number", "url: http://x\nprotocol: 5\nsession-chat: {}\n",
 			`p.yaml:2:11: protocol: expected text, found the number 5 (quote it: "5")`},
 		{"an empty protocol", "url: http://x\nprotocol:\n",
-			`p.yaml:2:1: protocol: has no value (give it one, or delete the line; what starts with # is to be quoted)`},
+			`p.yaml:2:1: protocol: has no value (give it one, or delete the line; a value that starts with # must be quoted)`},
 		{"an unknown protocol, whatever its wire", "url: http://x\nprotocol: session-chart\nsession-chat: {}\n",
 			`p.yaml:2:11: protocol: unknown protocol "session-chart" (did you mean "session-chat"?)`},
 	} {
@@ -174,13 +174,13 @@ func TestForURLOf(t *testing.T) {
 	}
 	for _, tt := range []struct{ reason, protocol, url, want string }{
 		{"a WebSocket of another protocol", "agent-select", "ws://x",
-			`url: "ws://x" is no http URL (give the http one; the ws driver makes its own of it)`},
+			`url: "ws://x" is not an http URL (give the http one; the ws driver derives its own from it)`},
 		{"more than a WebSocket", "session-chat", "ws://x/chat?a=b",
 			`url: "http://x?a=b" is more than a base URL (no user, query or fragment; see headers)`},
 		{"a WebSocket nowhere", "session-chat", "ws:///chat/ws",
 			`url: "http:" names no host (write it like http://localhost:3000, or https://example.org/base)`},
 		{"another scheme", "session-chat", "ftp://x",
-			`url: "ftp://x" is no http URL (write it like http://localhost:3000, or https://example.org/base)`},
+			`url: "ftp://x" is not an http URL (write it like http://localhost:3000, or https://example.org/base)`},
 		{"an unknown protocol", "session-chart", "http://x",
 			`protocol: unknown protocol "session-chart" (did you mean "session-chat"?)`},
 	} {

@@ -124,7 +124,7 @@ func (s *endings) said(r transcript.Record, rest []transcript.Record) []verdict.
 		return []verdict.Finding{found}
 	}
 	return []verdict.Finding{{Clauses: []string{"SC-020"}, At: r.N,
-		Expected: fmt.Sprintf("nothing more of the turn that ended in record %d", s.last.record.N),
+		Expected: fmt.Sprintf("no further message of the turn that ended in record %d", s.last.record.N),
 		Observed: monitor.Describe(r)}}
 }
 

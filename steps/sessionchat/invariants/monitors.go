@@ -28,17 +28,17 @@ const Idle = "the target keeps idle sessions for "
 func All() []monitor.Monitor {
 	return []monitor.Monitor{
 		{Name: "session-message-shape", Clauses: []string{"SC-038", "SC-039", "SC-040", "SC-043", "SC-044"},
-			Text:  "every message of a session has agent_id, session_id, message_type, message and timestamp in their form",
+			Text:  "every message of a session has well-formed agent_id, session_id, message_type, message and timestamp",
 			Check: shapes, PerRecord: true, Passive: true},
 		{Name: "session-id-stays", Clauses: []string{"SC-042", "SC-056"},
-			Text: "the session_id of an agent_id, once it is known, is the same in every message until the session may be " +
-				"resumed, and is no agent_id of the client", Check: idStays},
+			Text: "the session_id of an agent_id, once known, is the same in every message until the session may be " +
+				"resumed, and is not an agent_id of the client", Check: idStays},
 		{Name: "session-ids-differ", Clauses: []string{"SC-027"},
-			Text: "two agent_ids never bear the same session_id", Check: idsDiffer},
+			Text: "two agent_ids never have the same session_id", Check: idsDiffer},
 		{Name: "own-agent-id", Clauses: []string{"SC-021", "SC-041"},
-			Text: "what the model says to a chat bears the agent_id of that chat", Check: ownAgent},
+			Text: "the model's answer to a chat has the agent_id of that chat", Check: ownAgent},
 		{Name: "nothing-behind-the-end", Clauses: []string{"SC-020"},
-			Text: "a turn has one result, and nothing of it comes after that", Check: nothingBehind},
+			Text: "a turn has one result, and no message follows it", Check: nothingBehind},
 	}
 }
 

@@ -114,7 +114,7 @@ func interrupts(v *traffic) {
 			v.kept(r, "SC-035", "SC-036")
 			delete(asked, k)
 		case interrupted && any[r.Conn] && !s.overlaps && len(s.chats) > 0:
-			v.broken(r, fmt.Sprintf("the turn of agent_id %q, which nobody has interrupted, goes on", k.agent), "SC-036")
+			v.broken(r, fmt.Sprintf("the turn of agent_id %q, which nobody interrupted, continues", k.agent), "SC-036")
 		case denies(r) && cut && was.N > 0 && s.begun && !s.overlaps:
 			v.broken(r, fmt.Sprintf("the interrupt of record %d is accepted", was.N), "SC-035")
 		}

@@ -35,7 +35,7 @@ func idle(v *traffic) {
 			c.sent(r)
 		case !received(r):
 		case member(r, "agent_id") == nil && text(r, "session_id") != "":
-			v.broken(r, "nothing of a session, since nobody has chatted on this connection", c.clauses()...)
+			v.broken(r, "no message of a session, because nobody has chatted on this connection", c.clauses()...)
 			delete(open, r.Conn)
 		case c.answers(r):
 			v.kept(r, c.clauses()...)
@@ -170,7 +170,7 @@ func incomplete(v *traffic) {
 			delete(waiting, r.Conn)
 		case a != nil && ofTurn[r.Event.Type] && r.Event.Type != vocab.ResultMessage &&
 			member(r, "agent_id") == member(a.record, "agent_id") && text(r, "session_id") != "":
-			v.broken(r, fmt.Sprintf("no session through record %d, which is not a complete chat", a.record.N), a.clause)
+			v.broken(r, fmt.Sprintf("no session created by record %d, which is not a complete chat", a.record.N), a.clause)
 			delete(waiting, r.Conn)
 		case r.Event.Type == vocab.ResultMessage && b.mine(r) != nil && text(r, "subtype") == vocab.Success:
 			served = true

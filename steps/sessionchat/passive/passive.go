@@ -13,7 +13,7 @@ import (
 // Monitors lists the monitors.
 func Monitors() []monitor.Monitor {
 	return []monitor.Monitor{
-		passive("one-session-per-agent-id", "while a conversation goes on, its agent_id keeps a session_id of its own",
+		passive("one-session-per-agent-id", "during a conversation its agent_id keeps one session_id of its own",
 			ids, "SC-006", "SC-009", "SC-027", "SC-028", "SC-042", "SC-050", "SC-056"),
 		passive("chats-answered", "a legal chat is accepted, and answered under its own agent_id", answered,
 			"SC-005", "SC-013", "SC-021", "SC-032", "SC-032a", "SC-033", "SC-034", "SC-041", "SC-060"),
@@ -22,7 +22,7 @@ func Monitors() []monitor.Monitor {
 		passive("one-end", "a turn has one result", ends, "SC-020"),
 		passive("pieces-in-order", "the pieces of an answer are in the order of the whole answer", pieces,
 			"SC-012", "SC-020"),
-		passive("idle-at-first", "nothing of a session is told before the first chat of a connection", idle,
+		passive("idle-at-first", "no message of a session is sent before the first chat of a connection", idle,
 			"SC-001", "SC-002", "SC-045", "SC-054", "SC-055"),
 		passive("heartbeats", "a ping is answered with a pong, and is not refused", pings, "SC-037", "SC-037a"),
 		passive("incomplete-chats", "a message that is not a complete chat starts no session", incomplete,

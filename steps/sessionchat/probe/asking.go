@@ -68,18 +68,18 @@ func (p *inquiry) tell(h answers) {
 		return
 	}
 	if !h.found[fieldAgent] {
-		p.Unseen("no message bears the agent_id that was sent: see fields.message.agent-id, " +
-			"or it was no chat that was answered")
+		p.Unseen("no message has the agent_id that was sent: see fields.message.agent-id, " +
+			"or something other than the chat was answered")
 	}
 	if !h.found[fieldSession] {
-		p.Unseen("no message bears a session's id that was recognised: see fields.message.session-id")
+		p.Unseen("no session id was recognised in a message: see fields.message.session-id")
 	}
 	if !h.found[fieldTime] {
-		p.Unseen("no message bears a time that was recognised: see fields.message.timestamp")
+		p.Unseen("no timestamp was recognised in a message: see fields.message.timestamp")
 	}
 	p.Note("types", "a turn of %d messages: %s", len(h.turn), h.words())
 	for _, name := range h.strange {
-		p.Unseen("what a message of type %q is was not recognised: see types", name)
+		p.Unseen("the meaning of message type %q was not recognised: see types", name)
 	}
 	if names := h.types[proto.ResultMessage]; names == nil {
 		p.Unseen("no message was recognised that ends a turn; the last was of type %q: see types.result", h.typeOf(h.last()))
@@ -87,7 +87,7 @@ func (p *inquiry) tell(h answers) {
 		p.Note("types", "the turn ended with %s", probe.Brief(h.last()))
 	}
 	if h.types[proto.ResultMessage] != nil && !h.found[fieldSubtype] {
-		p.Unseen("how a turn has ended is not in the message that ends it: see fields.message.subtype")
+		p.Unseen("the message that ends a turn does not say how it ended: see fields.message.subtype")
 	}
 }
 
@@ -101,7 +101,7 @@ func (p *inquiry) aside(c *chatter, h *answers, kind, what string, body map[stri
 	name := h.aside(heard[0], kind)
 	p.Note("types", "%s is answered by %s", what, probe.Brief(heard[0]))
 	if !slices.Contains(h.types[kind], name) {
-		p.Unseen("that this is the %s was not recognised: see types.%[1]s", kind)
+		p.Unseen("the answer was not recognised as a %s: see types.%[1]s", kind)
 	}
 }
 

@@ -34,19 +34,19 @@ var runtimeMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"nothing to test", "protocol: session-runtime\n", "drivers: [ws]",
 		`p.yaml:1:1: url: nothing to test (give the url of a running target, or a command that starts one)`},
 	{"a stdio target that nothing starts", piped, "",
-		`p.yaml:2:11: drivers[0]: stdio is that of a process, and nobody starts one (give a command, or take stdio out)`},
+		`p.yaml:2:11: drivers[0]: stdio needs a process, but the profile starts none (give a command, or take stdio out)`},
 	{"the same, beside ws", head, "drivers: [ws, stdio]",
-		`p.yaml:3:15: drivers[1]: stdio is that of a process, and nobody starts one (give a command, or take stdio out)`},
+		`p.yaml:3:15: drivers[1]: stdio needs a process, but the profile starts none (give a command, or take stdio out)`},
 	{"a URL over stdio alone", piped, "command: {run: [x]}\nurl: http://x",
-		`p.yaml:4:6: url: over stdio alone nobody listens (delete the line, or add ws to drivers)`},
+		`p.yaml:4:6: url: a target that uses stdio only does not listen (delete the line, or add ws to drivers)`},
 	{"an empty URL over stdio alone", piped, "command: {run: [x]}\nurl: ''",
-		`p.yaml:4:6: url: over stdio alone nobody listens (delete the line, or add ws to drivers)`},
+		`p.yaml:4:6: url: a target that uses stdio only does not listen (delete the line, or add ws to drivers)`},
 	{"a port over stdio alone", piped, "command: {run: [x, '{port}']}",
-		`p.yaml:3:10: command: {port} stands for nothing: over stdio alone nobody listens (take it out, or add ws to ` +
-			`drivers)`},
+		`p.yaml:3:10: command: {port} has no meaning here: a target that uses stdio only does not listen ` +
+			`(take it out, or add ws to drivers)`},
 	{"a URL in the environment over stdio alone", piped, "command: {run: [x], env: {A: '{url}'}}",
-		`p.yaml:3:10: command: {url} stands for nothing: over stdio alone nobody listens (take it out, or add ws to ` +
-			`drivers)`},
+		`p.yaml:3:10: command: {url} has no meaning here: a target that uses stdio only does not listen ` +
+			`(take it out, or add ws to drivers)`},
 	{"a way to be ready over stdio alone", piped, "command: {run: [x], ready: {log: up}}",
 		`p.yaml:3:28: command.ready: over stdio a target is ready once it answers the set-up (delete it; see limits.open)`},
 	{"no program over stdio", piped, "command: {run: []}",
@@ -67,7 +67,7 @@ var runtimeMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"a limit without a unit", head, "session-runtime: {limits: {input-ack: 60}}",
 		`p.yaml:3:39: session-runtime.limits.input-ack: 60 has no unit (write 60s or 60ms)`},
 	{"no time at all", head, "session-runtime: {limits: {cancel-ack: 0s}}",
-		`p.yaml:3:40: session-runtime.limits.cancel-ack: 0s is not more than nothing (write a number with its unit, like ` +
+		`p.yaml:3:40: session-runtime.limits.cancel-ack: 0s is not positive (write a number with its unit, like ` +
 			`2s or 150ms)`},
 
 	{"an unknown subscription", head, "session-runtime: {subscribes: [SYSTEM, BROADCASTS]}",
@@ -90,16 +90,16 @@ var runtimeMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"an agent twice", head, "session-runtime: {agents: [a, b, a]}",
 		`p.yaml:3:34: session-runtime.agents[2]: the agent "a" is given twice`},
 	{"an agent without an id", head, "session-runtime: {agents: [a, '', b]}",
-		`p.yaml:3:31: session-runtime.agents[1]: is no agent id`},
+		`p.yaml:3:31: session-runtime.agents[1]: is not an agent id`},
 	{"an agent with another sender's name", head, "session-runtime: {agents: [a, b, frontend]}",
 		`p.yaml:3:34: session-runtime.agents[2]: "frontend" is another sender's name (see session-runtime.senders)`},
 	{"a sender without a name", head, "session-runtime: {senders: {logger: ''}}",
 		`p.yaml:3:37: session-runtime.senders.logger: is empty (delete the line for the default)`},
 	{"a sender of another one's default name", head, "session-runtime: {senders: {frontend: session}}",
-		`p.yaml:3:39: session-runtime.senders.frontend: "session" is already what the session is called (rename that one ` +
+		`p.yaml:3:39: session-runtime.senders.frontend: "session" is already the name of the session (rename that one ` +
 			`too)`},
 	{"two senders of one name", head, "session-runtime: {senders: {manager: x, logger: x}}",
-		`p.yaml:3:38: session-runtime.senders.manager: "x" is already what the logger is called (rename that one too)`},
+		`p.yaml:3:38: session-runtime.senders.manager: "x" is already the name of the logger (rename that one too)`},
 
 	{"a field that is the whole frame", head, "session-runtime: {fields: {metadata: ''}}",
 		`p.yaml:3:38: session-runtime.fields.metadata: the whole frame cannot be one field (write a name or a pointer)`},
@@ -119,16 +119,16 @@ var runtimeMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"the place of another field, among several", head, "session-runtime: {fields: {mention: [/x, target_id]}}",
 		`p.yaml:3:42: session-runtime.fields.mention[1]: "/target_id" is already the place of target-id (move that one too)`},
 	{"a place within another field", head, "session-runtime: {fields: {trace-id: /id/trace}}",
-		`p.yaml:3:38: session-runtime.fields.trace-id: "/id/trace" and the place of id, "/id", lie one within the other ` +
-			`(only payload and metadata may have other fields in them)`},
+		`p.yaml:3:38: session-runtime.fields.trace-id: "/id/trace" and the place of id, "/id", are nested ` +
+			`(only payload and metadata may contain other fields)`},
 	{"a place around another field", head, "session-runtime: {fields: {id: /metadata/stream}}",
 		`p.yaml:3:32: session-runtime.fields.id: "/metadata/stream" and the place of is-chunk, ` +
-			`"/metadata/stream/is_chunk", lie one within the other (only payload and metadata may have other fields in them)`},
+			`"/metadata/stream/is_chunk", are nested (only payload and metadata may contain other fields)`},
 
 	{"an unknown event", head, "session-runtime: {events: {AGENT_OUTPUTS: x}}",
 		`p.yaml:3:43: session-runtime.events.AGENT_OUTPUTS: unknown event "AGENT_OUTPUTS" (did you mean "AGENT_OUTPUT"?)`},
 	{"a name that another event has", head, "session-runtime: {events: {EVENT: [NOTE, ERROR]}}",
-		`p.yaml:3:42: session-runtime.events.EVENT[1]: "ERROR" is already what "ERROR" is called (rename that one too)`},
+		`p.yaml:3:42: session-runtime.events.EVENT[1]: "ERROR" is already the name of "ERROR" (rename that one too)`},
 	{"an unknown subtype", head, "session-runtime: {subtypes: {INPUT_ACKED: x}}",
 		`p.yaml:3:43: session-runtime.subtypes.INPUT_ACKED: unknown subtype "INPUT_ACKED" (did you mean "INPUT_ACK"?)`},
 	{"an alias of CANCELED is not a subtype of its own", head, "session-runtime: {subtypes: {TURN_CANCELED: x}}",
@@ -137,9 +137,9 @@ var runtimeMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"a subtype with no names", head, "session-runtime: {subtypes: {INPUT_ACK: []}}",
 		`p.yaml:3:41: session-runtime.subtypes.INPUT_ACK: renamed to nothing`},
 	{"two subtypes of one name", head, "session-runtime: {subtypes: {CANCEL: STOP, INTERRUPT: [STOP]}}",
-		`p.yaml:3:38: session-runtime.subtypes.CANCEL: "STOP" is already what "INTERRUPT" is called (rename that one too)`},
+		`p.yaml:3:38: session-runtime.subtypes.CANCEL: "STOP" is already the name of "INTERRUPT" (rename that one too)`},
 	{"a name that CANCELED has by default", head, "session-runtime: {subtypes: {TURN_ACCEPTED: TURN_CANCELED}}",
-		`p.yaml:3:29: session-runtime.subtypes.CANCELED: "TURN_CANCELED" is already what "TURN_ACCEPTED" is called ` +
+		`p.yaml:3:29: session-runtime.subtypes.CANCELED: "TURN_CANCELED" is already the name of "TURN_ACCEPTED" ` +
 			`(rename that one too)`},
 	{"an unknown target", head, "session-runtime: {targets: {USER: x}}",
 		`p.yaml:3:35: session-runtime.targets.USER: unknown target "USER" (known here: AGENT, BROADCAST, FRONTEND, ` +

@@ -71,7 +71,7 @@ func (c checker) subscribes() error {
 	list := c.b.Subscribes
 	err := c.Words(path, "target", list, []string{sessionruntime.ToSystem, sessionruntime.ToBroadcast})
 	if err == nil && !slices.Contains(list, sessionruntime.ToSystem) {
-		err = c.Fail(path, "SYSTEM is missing", "what the frontend says goes there; write [SYSTEM] or [SYSTEM, BROADCAST]")
+		err = c.Fail(path, "SYSTEM is missing", "the frontend's messages go there; write [SYSTEM] or [SYSTEM, BROADCAST]")
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func (c checker) senders() error {
 		}
 		for j, other := range names {
 			if other.name == n.name && j != i && (j < i || c.Given(at)) {
-				return c.Fail(at, fmt.Sprintf("%q is already what the %s is called", n.name, other.key), "rename that one too")
+				return c.Fail(at, fmt.Sprintf("%q is already the name of the %s", n.name, other.key), "rename that one too")
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func (c checker) cast() error {
 		at := c.Item(path, i)
 		switch {
 		case id == "":
-			return c.Fail(at, "is no agent id", "")
+			return c.Fail(at, "is not an agent id", "")
 		case slices.Contains(s.Agents[:i], id):
 			return c.Fail(at, fmt.Sprintf("the agent %q is given twice", id), "")
 		case slices.Contains(others, id):
@@ -156,8 +156,8 @@ func (c checker) apart(path string, fields RuntimeFields) error {
 			if a.Pointer == b.Pointer {
 				return c.Fail(a.at, fmt.Sprintf("%q is already the place of %s", string(a.Pointer), b.key), "move that one too")
 			}
-			return c.Fail(a.at, fmt.Sprintf("%q and the place of %s, %q, lie one within the other", string(a.Pointer), b.key,
-				string(b.Pointer)), "only payload and metadata may have other fields in them")
+			return c.Fail(a.at, fmt.Sprintf("%q and the place of %s, %q, are nested", string(a.Pointer), b.key,
+				string(b.Pointer)), "only payload and metadata may contain other fields")
 		}
 	}
 	return nil

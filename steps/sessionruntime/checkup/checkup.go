@@ -33,10 +33,11 @@ func Guide() doctor.Guide {
 var orchestrator = doctor.Checkup{
 	Items: []doctor.Item{
 		{Key: "session-runtime.fence", Tag: "@doctor-fence",
-			Advice: "session-runtime.fence: say fence: false where no fence frame is answered, or one is before pending tasks " +
-				"have run, and the quiet window stands in for it",
+			Advice: "session-runtime.fence: give fence: false if fence frames are not answered, or answered before pending " +
+				"tasks " +
+				"have run; the quiet window is then used instead",
 			Declared: func(p *target.Profile) bool { return binding.Of(p).Fence },
-			Without:  "absence is proved by waiting for limits.quiet, so that what comes later is missed",
+			Without:  "absence is proved by waiting for limits.quiet, so later messages are missed",
 			Needed: func(s doctor.Scenario, p *target.Profile) bool {
 				return binding.Of(p).Fence && takesFence(s, p)
 			}},
@@ -53,7 +54,7 @@ var orchestrator = doctor.Checkup{
 			Declared: doctor.Always, Needed: doctor.Takes(`a short limit for `)},
 		{Key: "session-runtime.subscribes", Tag: "@doctor-subscribes", Optional: true,
 			After:  []string{sessionruntime.AgentOutput},
-			Advice: "session-runtime.subscribes: say [SYSTEM] where its bus does not deliver to it what goes to BROADCAST",
+			Advice: "session-runtime.subscribes: give [SYSTEM] if its bus does not deliver BROADCAST messages to it",
 			Declared: func(p *target.Profile) bool {
 				return slices.Contains(binding.Of(p).Subscribes, sessionruntime.ToBroadcast)
 			},

@@ -244,7 +244,7 @@ func (m *Model) moved(d Message) {
 	case add:
 		m.presence[mv.agent] = absent
 		m.hold(d, "RT-127")
-		m.owe(&owed{what: "the failure told to the frontend", cause: d, agent: mv.agent, name: d.Subtype,
+		m.owe(&owed{what: "the failure sent to the frontend", cause: d, agent: mv.agent, name: d.Subtype,
 			clauses: []string{"RT-043", "RT-046", "RT-163"}, shown: []string{"RT-126"},
 			amiss: m.elsewhere(d, []string{"RT-046"}, func(p Message) bool {
 				return p.Target != vocab.ToFrontend && (p.Event == vocab.Error || p.Subtype == d.Subtype)
@@ -261,7 +261,7 @@ func (m *Model) moved(d Message) {
 func (m *Model) strayReceipt(d Message, add, done bool) {
 	if !done {
 		if !add {
-			m.allow(d, "told to the frontend", kind(RemoveFailed))
+			m.allow(d, "sent to the frontend", kind(RemoveFailed))
 		}
 		return
 	}
@@ -269,11 +269,11 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 		m.presence[d.AgentID] = maybe
 	}
 	if !add {
-		m.allow(d, "told to the frontend", kind(Removed))
+		m.allow(d, "sent to the frontend", kind(Removed))
 		m.mayFallBack(d.AgentID, d)
 		return
 	}
-	m.allow(d, "told to the frontend", kind(Added))
+	m.allow(d, "sent to the frontend", kind(Added))
 	m.announce(d, "", []string{d.AgentID}, nil, true) // RT-123
 	m.activate(append(listOf(m.active), d.AgentID)...)
 	for _, c := range m.moves {
@@ -389,7 +389,7 @@ func (m *Model) removed(mv *move, d Message) {
 
 func (m *Model) strayRequest(p Message) {
 	if p.Kind() == RequestAdd {
-		m.fail(p, []string{"RT-121"}, "one REQUEST_ADD_AGENT for each invitation", "%s without one, or once more: %s",
+		m.fail(p, []string{"RT-121"}, "one REQUEST_ADD_AGENT for each invitation", "%s without one, or a second time: %s",
 			p.Name(), clip(p.Payload))
 		return
 	}
@@ -402,7 +402,7 @@ func (m *Model) strayRequest(p Message) {
 			return
 		}
 	}
-	m.fail(p, []string{"RT-110"}, "one REQUEST_REMOVE_AGENT for each removal", "%s without one, or once more: %s",
+	m.fail(p, []string{"RT-110"}, "one REQUEST_REMOVE_AGENT for each removal", "%s without one, or a second time: %s",
 		p.Name(), clip(p.Payload))
 }
 
@@ -421,8 +421,8 @@ func (m *Model) strayMove(p Message) {
 		} else if answered && m.presence[p.AgentID] == absent { // adding it failed
 			clauses = []string{"RT-126", "RT-127"}
 		}
-		m.fail(p, clauses, "AGENT_ADDED once, when SessionManager has said ADD_AGENT_DONE",
-			"%s without that, or once more: %s", p.Name(), clip(p.Payload))
+		m.fail(p, clauses, "AGENT_ADDED once, after ADD_AGENT_DONE from SessionManager",
+			"%s without that, or a second time: %s", p.Name(), clip(p.Payload))
 	case Removed:
 		clauses := []string{"RT-116"}
 		if waits {
@@ -430,15 +430,15 @@ func (m *Model) strayMove(p Message) {
 		} else if answered && m.presence[p.AgentID] != absent { // removing it failed
 			clauses = []string{"RT-115", "RT-116"}
 		}
-		m.fail(p, clauses, "AGENT_REMOVED once, when SessionManager has said REMOVE_AGENT_DONE",
-			"%s without that, or once more: %s", p.Name(), clip(p.Payload))
+		m.fail(p, clauses, "AGENT_REMOVED once, after REMOVE_AGENT_DONE from SessionManager",
+			"%s without that, or a second time: %s", p.Name(), clip(p.Payload))
 	case RemoveFailed:
 		for _, mv := range m.moves { // a removal that waits for an acknowledgement may be given up
 			if !mv.add && mv.request.N == 0 && (p.AgentID == mv.agent || p.AgentID == "") {
 				return
 			}
 		}
-		m.fail(p, []string{"RT-117"}, "REMOVE_AGENT_FAILED once SessionManager has said so",
-			"%s without that, or once more: %s", p.Name(), clip(p.Payload))
+		m.fail(p, []string{"RT-117"}, "REMOVE_AGENT_FAILED once SessionManager has reported it",
+			"%s without that, or a second time: %s", p.Name(), clip(p.Payload))
 	}
 }

@@ -232,7 +232,8 @@ func (m *Model) strayCancel(p Message) {
 		t.due = true // steps that wait for a stop wait for this one too
 		m.passOn(t)
 	default:
-		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent where the frontend asks for one, or something has to wait for it",
+		m.fail(p, []string{"RT-160"}, "a CANCEL to an agent only if the frontend requests one, or another step has to wait "+
+			"for it",
 			"%s for turn %q", p.Name(), p.Turn)
 	}
 }
@@ -267,7 +268,7 @@ func (m *Model) strayCanceled(p Message) {
 		m.fail(p, []string{"RT-105"}, "EVENT CANCELED of the turn whose cancel was acknowledged",
 			"it names the unknown turn %q", p.Turn)
 	case t != nil && t.stopped:
-		m.fail(p, []string{"RT-105"}, "one EVENT CANCELED for each acknowledgement", "it is told once more of turn %q",
+		m.fail(p, []string{"RT-105"}, "one EVENT CANCELED for each acknowledgement", "it is sent again for turn %q",
 			p.Turn)
 	default:
 		m.fail(p, []string{"RT-105", "RT-102", "RT-100"},

@@ -155,7 +155,7 @@ func (m *Model) handed(h *handover, change *owed, d, p Message) {
 	}
 	if m.spoke(h) {
 		m.member(m.wordsOf(h.from, p), p, []string{"RT-129", "RT-135"},
-			"the context with what agent "+h.from+" has said last", "%s", clip(p.Payload))
+			"the context with the last output of agent "+h.from+"", "%s", clip(p.Payload))
 	}
 	m.contextTurn(d, p)
 	m.allow(d, "the context in the other form", func(c Message) bool {
@@ -237,5 +237,5 @@ func (m *Model) strayContext(p Message) {
 		}
 	}
 	m.fail(p, []string{"RT-133", "RT-135", "RT-061"}, "HANDOVER_CONTEXT once, after the frontend has confirmed",
-		"%s without that, or once more", p.Name())
+		"%s without that, or a second time", p.Name())
 }

@@ -56,7 +56,7 @@ const Back = "back: "
 
 // Quiet begins the remark that a scenario has waited instead of using a fence; the rest is the number of the record
 // after which nothing was sent during the wait.
-const Quiet = "quiet behind record "
+const Quiet = "the quiet window after record "
 
 // Values of From: the parties. Any other value is an agent's id.
 const (

@@ -149,7 +149,7 @@ func (m *Model) Delivered(d Message) {
 	if d.From == Self {
 		m.hold(d, "RT-175")
 		m.ignored = append(m.ignored,
-			ignored{what: d, kinds: []Kind{d.Kind()}, why: "it is the orchestrator's own, and comes back",
+			ignored{what: d, kinds: []Kind{d.Kind()}, why: "it is the orchestrator's own message, which the bus returns",
 				clauses: []string{"RT-175"}})
 		return
 	}
@@ -284,7 +284,7 @@ func (m *Model) uncalledFor(p Message) {
 	}
 	for _, g := range m.ignored {
 		if slices.Contains(g.kinds, p.Kind()) {
-			m.fail(p, g.clauses, "nothing done about "+g.what.Name()+": "+g.why, "%s", p.Name())
+			m.fail(p, g.clauses, "no reaction to "+g.what.Name()+": "+g.why, "%s", p.Name())
 			return
 		}
 	}
@@ -301,7 +301,7 @@ var strays = map[Kind]func(m *Model, p Message){
 	RequestOpen: (*Model).straySession, RequestClose: (*Model).straySession, Opened: (*Model).strayResult,
 	Closed: (*Model).strayResult, Added: (*Model).strayMove, Removed: (*Model).strayMove, RemoveFailed: (*Model).strayMove,
 	Prompt: func(m *Model, p Message) {
-		m.fail(p, []string{"RT-131"}, "one HANDOVER_UI_PROMPT for each HANDOVER_REQUEST", "%s without one, or once more",
+		m.fail(p, []string{"RT-131"}, "one HANDOVER_UI_PROMPT for each HANDOVER_REQUEST", "%s without one, or a second time",
 			p.Name())
 	},
 	Context: (*Model).strayContext, Notice: (*Model).started,

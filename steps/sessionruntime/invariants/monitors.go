@@ -15,7 +15,7 @@ import (
 // All lists the monitors of session-runtime.
 func All() []monitor.Monitor {
 	return []monitor.Monitor{{Name: "life-cycles", Clauses: Clauses(), Of: session,
-		Text: "turns and transactions take the ways of sections 2 and 4, each step once, and nothing is published without " +
+		Text: "turns and transactions follow sections 2 and 4, each step once, and nothing is published without " +
 			"a cause",
 		Check: func(t []transcript.Record) []verdict.Finding {
 			return slices.DeleteFunc(Judge(t), func(f verdict.Finding) bool { return f.OK && f.Expected == Absence })

@@ -70,9 +70,9 @@ func TestNothingOfTheKind(t *testing.T) {
 		abc + "> user USER_INPUT #1 mention=x\n" +
 			"fence\n": "nothing of the kind up to the fence",
 		runs + "> user USER_INPUT #7 mention=x\n> a ERROR t1 #4\n< ERROR t1 #4\n" +
-			"fence\n": "ERROR to FRONTEND (record 9), which was taken for the ERROR to the frontend, because of record 8",
+			"fence\n": "ERROR to FRONTEND (record 9), which was treated as the ERROR to the frontend, because of record 8",
 		abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>c\n" +
-			"fence\n": "SWITCH_AGENT to SYSTEM (record 4), which nothing has called for",
+			"fence\n": "SWITCH_AGENT to SYSTEM (record 4), which nothing requires",
 	} {
 		var got []string
 		for _, f := range Judge(script(t, in)) {
@@ -399,7 +399,7 @@ func BenchmarkJudge(b *testing.B) {
 func TestBehindTheFence(t *testing.T) {
 	for _, f := range Judge(script(t,
 		abc+"> user USER_INPUT #1\n< USER_INPUT @a t1 #1\nfence\n> a INPUT_ACK t1\n+ 2ms\n< TURN_ACCEPTED t1 of=a\n")) {
-		const want = "it came 2.0 ms behind the fence (record 6), as record 8: does the adapter answer before pending " +
+		const want = "it came 2.0 ms after the fence (record 6), as record 8: does the adapter answer before pending " +
 			"tasks have run?"
 		if !f.OK && f.Observed != want {
 			t.Errorf("observed is %q", f.Observed)

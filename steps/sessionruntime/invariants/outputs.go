@@ -66,7 +66,7 @@ func unfit(d Message, t *turn) string {
 	case t == nil || d.Turn == "":
 		return "its turn is unknown"
 	case t.agent != d.From:
-		return "it comes from agent " + d.From + ", and the turn is that of agent " + t.agent
+		return "it comes from agent " + d.From + ", but the turn belongs to agent " + t.agent
 	case t.status == completed:
 		return "its turn has completed"
 	case t.status == failed:
@@ -83,7 +83,7 @@ func unfit(d Message, t *turn) string {
 func (m *Model) forwarded(o *output, p Message) {
 	o.passed++
 	o.turn.implicit = o.turn.implicit || o.first
-	m.member(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the payload as the agent's: "+clip(o.d.Payload),
+	m.member(wjson.Equal(o.d.Payload, p.Payload), p, []string{"RT-148"}, "the agent's payload: "+clip(o.d.Payload),
 		"%s", clip(p.Payload))
 	m.kept(o.d, p, nil, []string{"RT-149"})
 	if o.gone {
@@ -106,7 +106,7 @@ func (m *Model) strayOutput(p Message) {
 	o := m.outputs[Token(p.Payload)]
 	switch {
 	case o == nil:
-		m.fail(p, []string{"RT-002", "RT-141"}, "output of an agent forwarded, and no other",
+		m.fail(p, []string{"RT-002", "RT-141"}, "only output of agents forwarded",
 			"AGENT_OUTPUT that no agent has sent: %s", clip(p.Payload))
 	case o.why != "":
 		m.fail(p, m.againstOutput(o), "no AGENT_OUTPUT to the frontend: "+o.why, "it was forwarded")
@@ -115,7 +115,7 @@ func (m *Model) strayOutput(p Message) {
 		if o.twice {
 			clauses = []string{"RT-042"}
 		}
-		m.fail(p, clauses, "the output forwarded once", "forwarded once more")
+		m.fail(p, clauses, "the output forwarded once", "forwarded a second time")
 	}
 }
 

@@ -163,7 +163,7 @@ func (m *Model) missing(o *owed, fence int, now time.Duration) {
 	switch {
 	case how != "":
 	case len(like) == 0:
-		how = fmt.Sprintf("nothing of the kind up to the fence (record %d)", fence)
+		how = fmt.Sprintf("no such message up to the fence (record %d)", fence)
 	default:
 		how = fmt.Sprintf("not this one, up to the fence (record %d): there is %s", fence,
 			strings.Join(like[max(0, len(like)-most):], "; "))
@@ -196,7 +196,7 @@ func (m *Model) behindFence(p Message) bool {
 		if m.latest < o.asked || o.late != nil && len(broken) == 0 {
 			m.Findings[o.found] = verdict.Finding{Clauses: o.clauses, OK: true, At: p.N, Model: m.name}
 		} else {
-			m.Findings[o.found].Observed = fmt.Sprintf("it came %.1f ms behind the fence (record %d), as record %d: does the "+
+			m.Findings[o.found].Observed = fmt.Sprintf("it came %.1f ms after the fence (record %d), as record %d: does the "+
 				"adapter answer before pending tasks have run?",
 				float64((p.At-o.at).Microseconds())/1000, o.fence, p.N)
 			if o.late == nil {
@@ -215,12 +215,12 @@ func (m *Model) behindFence(p Message) bool {
 
 // told describes a published message and what it was matched with.
 func (h heard) told(cause int) string {
-	how := "which nothing has called for"
+	how := "which nothing requires"
 	switch {
 	case h.N < cause:
-		how = "which came before it was due"
+		how = "which came too early"
 	case h.as != nil:
-		how = fmt.Sprintf("which was taken for %s, because of record %d", h.as.what, h.as.cause.N)
+		how = fmt.Sprintf("which was treated as %s, because of record %d", h.as.what, h.as.cause.N)
 	}
 	return fmt.Sprintf("%s (record %d), %s", h.Name(), h.N, how)
 }

@@ -112,11 +112,11 @@ func (m *Model) answered(d Message) {
 		}
 	}
 	if rq == nil {
-		m.allow(d, "told to the frontend", told).met = unnamed
+		m.allow(d, "sent to the frontend", told).met = unnamed
 		return
 	}
 	rq.over = true
-	m.owe(&owed{what: "the result told to the frontend, as EVENT or ERROR", cause: d,
+	m.owe(&owed{what: "the result sent to the frontend, as EVENT or ERROR", cause: d,
 		clauses: []string{"RT-045", "RT-046", "RT-155", "RT-166"}, shown: []string{"RT-154"}, match: told,
 		met: unnamed, amiss: func() ([]string, string) {
 			p, ok := m.inPlace(d, func(p Message) bool {
@@ -173,7 +173,7 @@ func (m *Model) straySession(p Message) {
 		return
 	}
 	m.fail(p, []string{"RT-153"}, "one request to SessionManager for each SESSION_OPEN or SESSION_CLOSE of the frontend",
-		"%s without one, or once more", p.Name())
+		"%s without one, or a second time", p.Name())
 }
 
 // strayResult judges an uncalled-for result about the session.
@@ -182,11 +182,11 @@ func (m *Model) strayResult(p Message) {
 	case m.unnamed > 0:
 		m.unnamed--
 	case m.answers > 0:
-		m.fail(p, []string{"RT-155"}, "each result of SESSION_OPEN and SESSION_CLOSE told once",
-			"%s, which SessionManager has not said, or once more", p.Name())
+		m.fail(p, []string{"RT-155"}, "each result of SESSION_OPEN and SESSION_CLOSE sent once",
+			"%s, which SessionManager has not sent, or a second time", p.Name())
 	default:
 		m.fail(p, []string{"RT-154", "RT-155"},
-			"the result of SESSION_OPEN and SESSION_CLOSE told when SessionManager has said it", "%s before that", p.Name())
+			"the result of SESSION_OPEN and SESSION_CLOSE sent after SessionManager has reported it", "%s before that", p.Name())
 	}
 }
 

@@ -43,7 +43,7 @@ func (m *Model) switchAmiss(cause Message, names func(Message) bool) ([]string, 
 	for _, h := range m.heard { // an extra one for the frontend is fine: this may have been taken for it
 		if h.N > cause.N && h.as == nil && h.Kind() == Switch && data(h.Message, SwitchTo) == "" {
 			return []string{"RT-066"},
-				fmt.Sprintf("only %s (record %d), which does not say to whom: %s", h.Name(), h.N, clip(h.Payload))
+				fmt.Sprintf("only %s (record %d), which does not name the new agent: %s", h.Name(), h.N, clip(h.Payload))
 		}
 		if h.N <= cause.N || h.Subtype != vocab.SwitchAgent || !names(h.Message) || h.as != nil &&
 			h.Target != vocab.ToFrontend {
@@ -86,7 +86,7 @@ func (m *Model) straySwitch(p Message) {
 		return
 	}
 	clauses := []string{"RT-065"}
-	why := "an active change, told once"
+	why := "a change of the active agent, published once"
 	for _, h := range m.handovers {
 		if h.open() && data(p, SwitchTo) == h.to {
 			clauses, why = h.unconfirmed()

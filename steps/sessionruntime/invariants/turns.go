@@ -172,7 +172,7 @@ func (m *Model) route(in *input, p Message) {
 			"the input is routed before it")
 	}
 	m.member(wjson.Equal(in.said.Payload, p.Payload), p, []string{"RT-068"},
-		"the payload as the user's: "+clip(in.said.Payload), "%s", clip(p.Payload))
+		"the user's payload: "+clip(in.said.Payload), "%s", clip(p.Payload))
 	marks, _ := in.said.Data[Marks].([]string)
 	m.kept(in.said, p, marks, []string{"RT-068"})
 	m.ids(in, p)
@@ -230,7 +230,8 @@ func (m *Model) awaitAccepted(t *turn) {
 
 func (m *Model) strayAccepted(p Message) {
 	if !m.acceptedFirst(p) {
-		m.fail(p, []string{"RT-076", "RT-009"}, "one TURN_ACCEPTED for each turn", "%s for turn %q once more, or for no turn",
+		m.fail(p, []string{"RT-076", "RT-009"}, "one TURN_ACCEPTED for each turn", "%s for turn %q a second time, or for "+
+			"no turn",
 			p.Kind(), p.Turn)
 	}
 }
@@ -266,7 +267,7 @@ func (m *Model) kept(of, p Message, exempt []string, clauses []string) {
 			continue
 		}
 		if got, there := is[name]; !there || !wjson.Equal(was[name], got) {
-			m.member(false, p, clauses, fmt.Sprintf("metadata.%s as the sender has set it: %s", name, clip(was[name])), "%s",
+			m.member(false, p, clauses, fmt.Sprintf("metadata.%s as the sender set it: %s", name, clip(was[name])), "%s",
 				clip(got))
 			return
 		}
@@ -308,13 +309,13 @@ func (m *Model) started(p Message) {
 		m.fail(p, []string{"RT-077"}, "AGENT_STARTED once the agent has acknowledged", "%s of turn %q before that", p.Name(),
 			t.id)
 	case t.status == failed:
-		m.fail(p, []string{"RT-079"}, "nothing more of a turn that has timed out", "%s of turn %q", p.Name(), t.id)
+		m.fail(p, []string{"RT-079"}, "no further message of a turn that has timed out", "%s of turn %q", p.Name(), t.id)
 	}
 }
 
 // awaitTimeout expects ROUTE_TIMEOUT for a turn that is not acknowledged (RT-078).
 func (m *Model) awaitTimeout(t *turn) {
-	t.timeout = m.owe(&owed{what: "ROUTE_TIMEOUT for a turn that nobody acknowledges", cause: t.routed, timed: true,
+	t.timeout = m.owe(&owed{what: "ROUTE_TIMEOUT for a turn that is not acknowledged", cause: t.routed, timed: true,
 		turn: t, of: RouteTimeout,
 		match: kindOf(RouteTimeout, func(p Message) bool { return p.Turn == t.id || p.Turn == "" && m.waiting() == t }),
 		met:   func(p Message) { m.timedOut(t, p) }})
@@ -375,8 +376,8 @@ func (m *Model) inputAck(d Message) {
 }
 
 func (m *Model) strayTimeout(p Message) {
-	m.fail(p, []string{"RT-078"}, "one ROUTE_TIMEOUT for each turn that nobody acknowledges",
-		"%s for turn %q once more, or for no turn", p.Name(), p.Turn)
+	m.fail(p, []string{"RT-078"}, "one ROUTE_TIMEOUT for each turn that is not acknowledged",
+		"%s for turn %q a second time, or for no turn", p.Name(), p.Turn)
 }
 
 // strayInput judges an uncalled-for USER_INPUT to an agent.
@@ -384,7 +385,7 @@ func (m *Model) strayInput(p Message) {
 	token := Token(p.Payload)
 	for _, r := range m.said {
 		if r.token != "" && r.token == token {
-			m.fail(p, r.clauses, "nothing done about it: "+r.why, "the input goes to agent %q", p.TargetID)
+			m.fail(p, r.clauses, "no reaction to it: "+r.why, "the input goes to agent %q", p.TargetID)
 			return
 		}
 	}
@@ -399,15 +400,15 @@ func (m *Model) strayInput(p Message) {
 			if in.twice {
 				clauses = append(clauses, "RT-042")
 			}
-			m.fail(p, clauses, "the input routed once", "it goes to agent %q once more", p.TargetID)
+			m.fail(p, clauses, "the input routed once", "it goes to agent %q a second time", p.TargetID)
 			return
 		}
 	}
 	if m.awaitsContext() {
 		return
 	}
-	m.fail(p, []string{"RT-015"}, "what the user of this session has said",
-		"USER_INPUT to agent %q that nobody has said here: %s", p.TargetID, clip(p.Payload))
+	m.fail(p, []string{"RT-015"}, "an input of this session's user",
+		"USER_INPUT to agent %q that this session's user did not send: %s", p.TargetID, clip(p.Payload))
 }
 
 // repeated handles a message whose id was delivered before: the orchestrator must process it only once (RT-042).

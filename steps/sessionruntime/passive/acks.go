@@ -35,7 +35,7 @@ func (s *session) started(p judge.Message) {
 	s.announced(t, p)
 	switch {
 	case t.timeout > 0:
-		s.broken(acks, p, "nothing more of a turn that has timed out, record "+number(t.timeout), 79)
+		s.broken(acks, p, "no further message of a turn that has timed out, record "+number(t.timeout), 79)
 	case t.acked.N == 0 && t.said.N == 0 && len(t.outputs) == 0:
 		s.broken(acks, p, "AGENT_STARTED once the agent has sent its INPUT_ACK", 77)
 	}
@@ -58,8 +58,8 @@ func (s *session) timedOut(p judge.Message) {
 	case t.canceledAt > 0 || t.ended > 0:
 		s.broken(acks, p, "one outcome of the turn, which ended in record "+number(max(t.canceledAt, t.ended)), 56, 80)
 	case t.told > 0 && t.acked.N > 0 && t.acked.N < t.said.N && t.acked.Target == t.said.Target:
-		s.broken(acks, p, "no ROUTE_TIMEOUT behind the INPUT_ACK of record "+number(t.acked.N)+
-			", which was handled before the output of record "+number(t.said.N), clauses...)
+		s.broken(acks, p, "no ROUTE_TIMEOUT after the INPUT_ACK in record "+number(t.acked.N)+
+			", which was handled before the output in record "+number(t.said.N), clauses...)
 	case t.told > 0 && t.acked.N == 0:
 		s.broken(acks, p, "no ROUTE_TIMEOUT once output was forwarded, which is an implicit start", 169)
 	}
@@ -134,7 +134,7 @@ func (s *session) cancelSent(p judge.Message) {
 	case t.ended > 0 && s.stops > over && t.stirred == 0:
 		s.broken(cancels, p, "no CANCEL to an agent whose turn ended in record "+number(over), 97, 98, 145)
 	case t.canceledAt > 0 && s.stops > over && t.cancelAfter(over):
-		s.broken(cancels, p, "no CANCEL to an agent that has stopped, which was told in record "+number(over), 97, 98, 103)
+		s.broken(cancels, p, "no CANCEL to an agent that has stopped, as record "+number(over), 97, 98, 103)
 	case t.byUser.N > 0 && t.cancel.N == 0:
 		s.kept(cancels, p, 4, 16, 31, 50, 53, 98, 99, 142)
 		if t.byUser.Subtype == vocab.Interrupt {
@@ -200,7 +200,7 @@ func (s *session) fault(m judge.Message) {
 	t := s.turns[m.Turn]
 	fits := func(p judge.Message) bool { return p.Event == vocab.Error && p.Target == vocab.ToFrontend }
 	if firm(m, true) && m.From != judge.Frontend && (m.Turn == "" || t != nil && t.live() && t.agent == m.From) {
-		s.owe(&due{subject: errors, cause: m, what: "the ERROR told to the frontend", clauses: []int{11, 40}, met: fits})
+		s.owe(&due{subject: errors, cause: m, what: "the ERROR sent to the frontend", clauses: []int{11, 40}, met: fits})
 	}
 	s.faults = append(s.faults, m)
 	if len(s.faults) > mostDue {

@@ -309,5 +309,5 @@ func (s *session) announced(t *turn, p judge.Message) {
 	if t.in != nil && t.in.form > 0 {
 		clauses = append(clauses, 93)
 	}
-	s.broken(inputs, p, "TURN_ACCEPTED of the turn told to the frontend before this", clauses...)
+	s.broken(inputs, p, "TURN_ACCEPTED of the turn sent to the frontend before this", clauses...)
 }

@@ -226,7 +226,7 @@ func (s *session) owesResult(p *procedure, m judge.Message) {
 	}
 	w := p.way
 	if m.Subtype == w.done {
-		s.owe(&due{subject: w.subject, cause: m, what: string(w.told) + " told to the frontend", clauses: w.missing,
+		s.owe(&due{subject: w.subject, cause: m, what: string(w.told) + " sent to the frontend", clauses: w.missing,
 			met: func(o judge.Message) bool {
 				return o.Kind() == w.told || w.subject == sessions && judge.TellsOfSession(o, w.done)
 			}, excused: func(o judge.Message) bool { return o.Kind() == judge.Failure }})
@@ -239,7 +239,7 @@ func (s *session) owesResult(p *procedure, m judge.Message) {
 	case vocab.AddAgentFailed:
 		clauses = []int{43, 46, 163}
 	}
-	s.owe(&due{subject: w.subject, cause: m, what: "the failure told to the frontend", clauses: clauses,
+	s.owe(&due{subject: w.subject, cause: m, what: "the failure sent to the frontend", clauses: clauses,
 		met: func(o judge.Message) bool { return o.Target == vocab.ToFrontend && o.Event != vocab.AgentOutput }})
 }
 

@@ -115,10 +115,10 @@ func (s *session) forwarded(p judge.Message) {
 	case o.alien:
 		s.broken(outputs, p, "no output of agent "+o.From+" in a turn of agent "+t.agent+", record "+number(o.N), 141, 55)
 	case o.behind != "":
-		s.broken(outputs, p, "no output delivered behind the end of its turn ("+o.behind+"), record "+number(o.N),
+		s.broken(outputs, p, "no output delivered after the end of its turn ("+o.behind+"), record "+number(o.N),
 			reasons[o.behind]...)
 	case !keeps(o.Message, p):
-		s.broken(outputs, p, "the metadata that the agent has set, record "+number(o.N)+": "+wjson.Compact(o.Metadata), 149)
+		s.broken(outputs, p, "the metadata that the agent set, record "+number(o.N)+": "+wjson.Compact(o.Metadata), 149)
 	case o.passed != nil:
 		s.broken(outputs, p, "output forwarded in the order in which the agent has sent it, record "+number(o.N), 139, 150)
 	}
@@ -197,9 +197,9 @@ func (s *session) unknown(t *turn, p judge.Message) {
 		}
 		s.broken(outputs, p, "each output of the turn forwarded once", clauses...)
 	case len(waiting) == 0 && (len(t.forwarded) > 0 || t.said.N == 0 && len(t.outputs) == 0):
-		s.broken(outputs, p, "nothing that the agent of the turn has not sent", 2, 141)
+		s.broken(outputs, p, "only output that the agent of the turn has sent", 2, 141)
 	case len(waiting) == 1 && wjson.Equal(waiting[0].Payload, p.Payload):
-		s.broken(outputs, p, "the metadata that the agent has set, record "+number(waiting[0].N), 149)
+		s.broken(outputs, p, "the metadata that the agent set, record "+number(waiting[0].N), 149)
 	case len(waiting) > 0:
 		s.broken(outputs, p, "output of the turn with its payload unchanged, such as record "+number(waiting[0].N), 148)
 	}

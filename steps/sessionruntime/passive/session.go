@@ -160,7 +160,7 @@ func (s *session) close() {
 	s.shows()
 	for _, d := range s.dues {
 		if len(d.clauses) > 0 && d.handled(s.at) {
-			s.fails(d.subject, d.cause, d.what, fmt.Sprintf("nothing of the kind, though a later message was handled "+
+			s.fails(d.subject, d.cause, d.what, fmt.Sprintf("no such message, although a later message was handled "+
 				"(record %d)", d.by), d.clauses...)
 		}
 	}

@@ -86,7 +86,7 @@ func (p *inquiry) fence(c *party) {
 		p.Note("fence", "a fence was not answered within %v", p.Profile.Limits.Event)
 	case answer["id"] != any(id):
 		p.wire().Fence = false
-		p.Note("fence", "a fence was answered by %s, which names another one", probe.Brief(answer))
+		p.Note("fence", "a fence was answered by %s, which names another fence", probe.Brief(answer))
 	default:
 		c.fenced = true
 		p.Note("fence", "a fence is answered")
@@ -105,7 +105,7 @@ func (p *inquiry) learn(c *party) {
 		published = c.say(c.broadInput(token))
 		h, ok = readInput(published, c.session, c.agents[0], token)
 		if ok {
-			p.Note("fields", "an input in the default binding was not routed; one that has its members under every "+
+			p.Note("fields", "an input in the default binding was not routed; an input with its members under every "+
 				"usual name was")
 		}
 	}
@@ -118,12 +118,12 @@ func (p *inquiry) learn(c *party) {
 	p.Note("fields", "an input is routed, with its turn_id %s and its trace_id %s",
 		whereabouts(h.turn, h.wire.Fields.TurnID), whereabouts(h.trace, h.wire.Fields.TraceID))
 	for _, key := range h.unseen {
-		p.Unseen("no member was recognised as the %s of a message: see fields.%[1]s", key)
+		p.Unseen("no member of a message was recognised as its %s: see fields.%[1]s", key)
 	}
 	if name := h.wire.SubtypeName(proto.TurnAccepted); len(published) < 2 {
-		p.Unseen("the frontend was not told that the turn is accepted: see subtypes.TURN_ACCEPTED")
+		p.Unseen("the frontend did not receive that the turn is accepted: see subtypes.TURN_ACCEPTED")
 	} else if name != proto.TurnAccepted {
-		p.Note("subtypes", "TURN_ACCEPTED seems to be called %s", name)
+		p.Note("subtypes", "TURN_ACCEPTED seems to be named %s", name)
 	} else {
 		p.Note("subtypes", "TURN_ACCEPTED is published")
 	}

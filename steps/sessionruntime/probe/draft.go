@@ -22,15 +22,15 @@ func draft(session *probe.Session) string {
 		w.Line(2, "path: %s", probe.Quote(s.WS.Path))
 		w.Line(2, "#subprotocols: [bus.v1]")
 	}
-	w.Line(1, "# Whether it answers the fence frame; without one the quiet window stands in.")
+	w.Line(1, "# Whether it answers the fence frame; otherwise the quiet window is used instead.")
 	w.Said(1, "fence")
 	w.Line(1, "fence: %v", s.Fence)
-	w.Line(1, "# Whose messages its bus delivers to it: SYSTEM, and BROADCAST if it subscribes to that too. That "+
+	w.Line(1, "# The channels that its bus delivers to it: SYSTEM, and BROADCAST if it subscribes to that too. This "+
 		"cannot be seen.")
 	w.Line(1, "#subscribes: [SYSTEM]")
-	w.Line(1, "# After what time an acknowledgement counts as missing: the shortest that it can be asked for at "+
-		"set-up; with fixed, what")
-	w.Line(1, "# it goes by, as it cannot be asked.")
+	w.Line(1, "# The time after which an acknowledgement counts as missing: the shortest that it accepts at "+
+		"set-up; with fixed, the time")
+	w.Line(1, "# that it always uses.")
 	w.Line(1, "#limits: {input-ack: 60ms, cancel-ack: 60ms, fixed: false}")
 	w.Unseen()
 	wire(w, *s)
@@ -47,7 +47,7 @@ func begin(s *probe.Session) *probe.Draft {
 	}
 	w := probe.NewDraft(s, "an orchestrator over stdio, written by parley init")
 	w.Line(0, "")
-	w.Line(0, "# Starts the orchestrator, maybe several times side by side: it reads one JSON message per line from "+
+	w.Line(0, "# Starts the orchestrator, possibly several in parallel: it reads one JSON message per line from "+
 		"stdin, and writes")
 	w.Line(0, "# one per line to stdout, and nothing else there.")
 	w.Said(0, "path")
@@ -60,13 +60,14 @@ func begin(s *probe.Session) *probe.Draft {
 func wire(w *probe.Draft, s binding.Binding) {
 	std := binding.Default()
 	if s.Senders != std.Senders {
-		w.Line(1, "# What stands in the sender field. An agent's is its id.")
+		w.Line(1, "# The values of the sender field. An agent's is its id.")
 		w.Line(1, "senders:")
 		w.Changed(2, s.Senders, std.Senders)
 	}
 	w.Said(1, "fields")
 	if !reflect.DeepEqual(s.Fields, std.Fields) {
-		w.Line(1, "# Where the fields are: names, or JSON Pointers. Those that were not seen follow from where the others "+
+		w.Line(1, "# Where the fields are: names, or JSON Pointers. Those that were not seen are derived from where the "+
+			"others "+
 			"are.")
 		w.Line(1, "fields:")
 		w.Changed(2, s.Fields, std.Fields)
@@ -75,9 +76,9 @@ func wire(w *probe.Draft, s binding.Binding) {
 		key, about string
 		now, usual map[string]target.Names
 	}{
-		{"events", "What this wire calls events: default name, then its own.", s.Events, std.Events},
-		{"subtypes", "What it calls subtypes, in the same way.", s.Subtypes, std.Subtypes},
-		{"targets", "What it calls targets, in the same way.", s.Targets, std.Targets},
+		{"events", "The names of events: default name, then the target's.", s.Events, std.Events},
+		{"subtypes", "The names of subtypes, in the same way.", s.Subtypes, std.Subtypes},
+		{"targets", "The names of targets, in the same way.", s.Targets, std.Targets},
 	} {
 		if reflect.DeepEqual(n.now, n.usual) {
 			n.now = nil

@@ -58,7 +58,7 @@ func TestProbeOfADumbOrchestrator(t *testing.T) {
 			"an input was not routed to the active agent: see fields, events and targets; nothing was published",
 		}},
 		{"one fence", `{"parley":"fenced","id":"1"}`, []string{
-			`a fence was answered by {"id":"1","parley":"fenced"}, which names another one`,
+			`a fence was answered by {"id":"1","parley":"fenced"}, which names another fence`,
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
