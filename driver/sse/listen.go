@@ -282,12 +282,6 @@ type event struct {
 // Conn returns its name in the transcript.
 func (s *Streamed) Conn() string { return s.conn }
 
-// N returns its number among the party's streams, from 1.
-func (s *Streamed) N() int { return s.n }
-
-// Done returns a channel that closes when the stream has ended.
-func (s *Streamed) Done() <-chan struct{} { return s.done }
-
 // Emit sends bytes unchanged on the stream, and returns the number of the record, which is made before the first byte
 // is sent. It waits until the bytes have been passed to the network. driver.ErrClosed: the stream has ended.
 func (s *Streamed) Emit(ctx context.Context, label string, b []byte) (int, error) {

@@ -145,11 +145,6 @@ func (h *Head) Response(method string) (*http.Response, error) {
 	return http.ReadResponse(bufio.NewReader(bytes.NewReader(h.Bytes())), &http.Request{Method: method})
 }
 
-// RequestHead makes the head of a request.
-func RequestHead(method, target string) Head {
-	return Head{First: fmt.Appendf(nil, "%s %s HTTP/1.1\r\n", method, target), end: []byte("\r\n")}
-}
-
 // ResponseHead makes the head of a response.
 func ResponseHead(status int) Head {
 	return Head{First: fmt.Appendf(nil, "HTTP/1.1 %03d %s\r\n", status, http.StatusText(status)), end: []byte("\r\n")}

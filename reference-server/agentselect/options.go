@@ -1,11 +1,11 @@
 package agentselect
 
 import (
-	"cmp"
 	"log/slog"
 	"time"
 
 	"parley/llm"
+	"parley/reference-server/defaults"
 )
 
 // Options configures a Server. The zero value serves the built-in agents with a new brain.
@@ -61,23 +61,12 @@ var DefaultLimits = Limits{
 	Heartbeat:   15 * time.Second,
 }
 
-func (l Limits) withDefaults() Limits {
-	d := DefaultLimits
-	return Limits{
-		Body: cmp.Or(l.Body, d.Body), AgentsFile: cmp.Or(l.AgentsFile, d.AgentsFile),
-		Connections: cmp.Or(l.Connections, d.Connections), Sessions: cmp.Or(l.Sessions, d.Sessions),
-		History: cmp.Or(l.History, d.History), Queue: cmp.Or(l.Queue, d.Queue),
-		ModelCalls: cmp.Or(l.ModelCalls, d.ModelCalls), Turn: cmp.Or(l.Turn, d.Turn),
-		Write: cmp.Or(l.Write, d.Write), Heartbeat: cmp.Or(l.Heartbeat, d.Heartbeat),
-	}
-}
-
 func (o Options) withDefaults() Options {
-	o.Limits = o.Limits.withDefaults()
+	defaults.Fill(&o.Limits, DefaultLimits)
+	defaults.Fill(&o.Policy, Correct)
 	if o.Brain == nil {
 		o.Brain = llm.New()
 	}
-	o.Policy = o.Policy.withDefaults()
 	if o.Inbound == nil {
 		o.Inbound = func(Manager, ConnInfo, Message) bool { return true }
 	}

@@ -2,7 +2,6 @@ package agentselect
 
 import (
 	"net/url"
-	"reflect"
 
 	proto "parley/protocol/agentselect"
 )
@@ -163,17 +162,6 @@ var Correct = Policy{
 
 	// Both the turn and its pending requests (AS-068).
 	Abort: func() AbortEffect { return AbortEffect{Turn: true, Interactions: true} },
-}
-
-// withDefaults replaces nil functions by those of Correct.
-func (p Policy) withDefaults() Policy {
-	own, correct := reflect.ValueOf(&p).Elem(), reflect.ValueOf(Correct)
-	for i := range own.NumField() {
-		if own.Field(i).IsNil() {
-			own.Field(i).Set(correct.Field(i))
-		}
-	}
-	return p
 }
 
 // checkID checks for an empty id before a malformed one (AS-070, AS-073, AS-077, AS-080). A missing id counts as

@@ -36,7 +36,7 @@ func (w wire) event(kind string, data fields, at any) []byte {
 		if !ok {
 			p = target.Pointer("/" + name)
 		}
-		p.Put(body, w.listed(name, v))
+		p.Put(body, w.listed(v))
 	}
 	if at != nil {
 		body["timestamp"] = at
@@ -73,7 +73,7 @@ func (w wire) places() map[string]target.Pointer {
 }
 
 // listed converts a list of agents to this wire; other values stay unchanged.
-func (w wire) listed(name string, v any) any {
+func (w wire) listed(v any) any {
 	agents, ok := v.([]agent)
 	if !ok {
 		return v

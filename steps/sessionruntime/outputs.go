@@ -159,7 +159,7 @@ func (s *suite) forwarded(ctx context.Context, name string) error {
 		return err
 	}
 	clauses := s.unforwarded(in)
-	if err := s.probe(ctx, in, &clauses); err != nil {
+	if err := s.probe(ctx, in); err != nil {
 		return err
 	}
 	_, err = s.published(ctx, in.last.at, clauses, "the output forwarded to the frontend", isOutput(in.last),
@@ -177,7 +177,7 @@ var aboutOutput = []string{"RT-002", "RT-011", "RT-015", "RT-039", "RT-042", "RT
 
 // probe finds out whether output that is not forwarded is being held back, in scenarios about that: the agent sends
 // the rest.
-func (s *suite) probe(ctx context.Context, in *input, clauses *[]string) error {
+func (s *suite) probe(ctx context.Context, in *input) error {
 	p := in.last
 	if !s.Judges("RT-150") || p.sent.Final || p.sent.From != in.agent {
 		return nil

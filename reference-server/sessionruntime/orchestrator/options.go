@@ -8,6 +8,7 @@ import (
 	"time"
 
 	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/defaults"
 )
 
 // Options configures a Machine. The zero value is a correct session without an id or agents.
@@ -67,19 +68,9 @@ var DefaultLimits = Limits{
 	ID:           1 << 10,
 }
 
-func (l Limits) withDefaults() Limits {
-	l.Turns = cmp.Or(l.Turns, DefaultLimits.Turns)
-	l.Finished = cmp.Or(l.Finished, DefaultLimits.Finished)
-	l.Transactions = cmp.Or(l.Transactions, DefaultLimits.Transactions)
-	l.Agents = cmp.Or(l.Agents, DefaultLimits.Agents)
-	l.Seen = cmp.Or(l.Seen, DefaultLimits.Seen)
-	l.Output = cmp.Or(l.Output, DefaultLimits.Output)
-	l.ID = cmp.Or(l.ID, DefaultLimits.ID)
-	return l
-}
-
 func (o Options) withDefaults() Options {
-	o.Limits = o.Limits.withDefaults()
+	defaults.Fill(&o.Limits, DefaultLimits)
+	defaults.Fill(&o.Policy, Correct)
 	o.InputAck, o.CancelAck = cmp.Or(o.InputAck, DefaultAck), cmp.Or(o.CancelAck, DefaultAck)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -87,7 +78,6 @@ func (o Options) withDefaults() Options {
 	if o.NewID == nil {
 		o.NewID = rand.Text
 	}
-	o.Policy = o.Policy.withDefaults()
 	if o.Inbound == nil {
 		o.Inbound = func(_ View, msg proto.Message) []proto.Message { return []proto.Message{msg} }
 	}
@@ -101,7 +91,8 @@ func (o Options) withDefaults() Options {
 // active or default agent that is not in the session, too many agents, and negative times. New accepts such options
 // anyway, and treats an absent agent as none.
 func (o Options) Validate() error {
-	l := o.Limits.withDefaults()
+	l := o.Limits
+	defaults.Fill(&l, DefaultLimits)
 	switch {
 	case o.SessionID == "" || len(o.SessionID) > l.ID:
 		return fmt.Errorf("session_id must have 1 to %d bytes", l.ID)

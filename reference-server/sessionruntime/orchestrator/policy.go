@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 
 	proto "parley/protocol/sessionruntime"
 )
@@ -129,17 +128,6 @@ var Correct = Policy{
 	Correlate:     correctCorrelate,
 	Answered:      correctAnswered,
 	Fallback:      correctFallback,
-}
-
-// withDefaults replaces nil functions by those of Correct.
-func (p Policy) withDefaults() Policy {
-	own, correct := reflect.ValueOf(&p).Elem(), reflect.ValueOf(Correct)
-	for i := range own.NumField() {
-		if own.Field(i).IsNil() {
-			own.Field(i).Set(correct.Field(i))
-		}
-	}
-	return p
 }
 
 // correctRole derives the role from the sender.

@@ -113,7 +113,7 @@ func (o *oddities) schema(at string, v any) any {
 		}
 		o.older(out)
 		o.nullable(v, out)
-		o.marks(at, v, out)
+		o.marks(v, out)
 		return out
 	}
 	o.leave(at, "%s is not a schema: anything is accepted there", short80(v))
@@ -171,7 +171,7 @@ func (o *oddities) word(at string, schema, out object, name string, x any) {
 			wrong("a list of schemas")
 		}
 	case slices.Contains(ofNumber, name), slices.Contains(lengths, name):
-		o.numeric(below, schema, out, name, x)
+		o.numeric(below, out, name, x)
 	case slices.Contains(ofText, name):
 		o.text(below, name, x, out, wrong)
 	case slices.Contains(ofTruth, name):
@@ -321,7 +321,7 @@ func (o *oddities) dependent(at, word string, x any, out object) {
 }
 
 // numeric mends a bound: a number in quotes counts as a number.
-func (o *oddities) numeric(at string, schema, out object, name string, x any) {
+func (o *oddities) numeric(at string, out object, name string, x any) {
 	if mark, ok := x.(bool); ok && strings.HasPrefix(name, "exclusive") {
 		if o.old || !mark {
 			if o.old {
@@ -416,7 +416,7 @@ func (o *oddities) nullable(schema, out object) {
 
 // marks handles marks in a property that say whether it is required: draft 3 has required there, and authors write
 // optional. If there is no required list, the schema does not settle what may be omitted.
-func (o *oddities) marks(at string, schema, out object) {
+func (o *oddities) marks(schema, out object) {
 	members, _ := schema["properties"].(object)
 	list, listed := out["required"].([]any)
 	for _, name := range names(members) {

@@ -52,7 +52,7 @@ func (m *Model) remove(d Message) {
 		open = open || len(may) > 0
 		if request == nil {
 			request = m.request(mv, cause, clauses, open || mv.request.N > 0) // a request that came too early still counts
-			m.unbind(mv, cause)
+			m.unbind(mv)
 		} else if !request.done {
 			request.optional, request.cause = open, cause
 		}
@@ -159,7 +159,7 @@ func (m *Model) mayFallBack(agent string, cause Message) {
 }
 
 // unbind marks the agent of a move as possibly gone: it leaves now or with the receipt (RT-171).
-func (m *Model) unbind(mv *move, cause Message) {
+func (m *Model) unbind(mv *move) {
 	m.presence[mv.agent] = maybe
 	for _, t := range m.order {
 		if t.agent == mv.agent && t.live() {
