@@ -79,6 +79,13 @@ func (j *Judge) Outcomes() map[string]verdict.Outcome {
 	return out
 }
 
+// Findings returns the first finding of each monitor on each clause, in the order in which they were made.
+func (j *Judge) Findings() []steps.Failure {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.found)
+}
+
 // Pace of judging while records come: soon after an exchange, and for no more than a share of the time.
 const (
 	quiet = 30 * time.Millisecond  // without a record: an exchange may be over
