@@ -27,6 +27,10 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	}
 	c := counterpart.Options{Protocol: o.Protocol, As: o.As, Listen: o.Listen, Connect: o.Connect, TypeOf: target.TypeOf,
 		Mind: counterpart.Mind(o.Mind), Mutant: o.Mutant}
+	var err error
+	if c.Steps, err = suite.Find(o.Protocol); err != nil {
+		return nil, err
+	}
 	if o.Script != "" {
 		s, err := scriptOf(o.Protocol, o.Script)
 		if err != nil {

@@ -34,6 +34,14 @@ func (p player) State() PlayState {
 	return out
 }
 
+// Judge implements Player.
+func (p player) Judge() Judge {
+	if j := p.Play.Judge(); j != nil {
+		return j
+	}
+	return nil
+}
+
 // SetMind implements Player.
 func (p player) SetMind(ctx context.Context, mind string, types ...string) error {
 	return p.Play.SetMind(ctx, counterpart.Mind(mind), types...)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/simulator"
+	"parley/steps"
 	"parley/transcript"
 )
 
@@ -170,7 +171,7 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 		return err
 	}
 	s.protocol, s.redact, s.records = s.player.Protocol(), s.player.Redact, s.player.Transcript()
-	s.began = s.player.Transcript().Began().UTC()
+	s.began, s.judge = s.player.Transcript().Began().UTC(), s.player.Judge()
 	return nil
 }
 
@@ -195,6 +196,9 @@ func (s *session) begin() {
 	case kindPlay:
 		s.work.Go(s.follow)
 		s.work.Go(s.watch)
+		if s.judge != nil {
+			s.work.Go(func() { s.judge.Follow(s.ctx, s.judged) })
+		}
 	case kindReplay:
 		for _, r := range s.records.After(0) {
 			s.observe(r)
@@ -220,6 +224,14 @@ func (s *session) follow() {
 			return
 		}
 	}
+}
+
+// judged tells what the judge of a play has found, or that an outcome has changed.
+func (s *session) judged(all []steps.Failure) {
+	for _, f := range all {
+		s.found(f)
+	}
+	s.log.changed()
 }
 
 // watch takes notice of what a play holds.

@@ -191,6 +191,9 @@ func (st *stream) state() {
 		}
 	}
 	tell("state", st.s.look())
+	if st.s.kind != kindReplay {
+		tell("outcomes", st.s.worst())
+	}
 	if st.s.kind == kindPlay {
 		tell("held", st.s.held(heldInEvent))
 	}

@@ -196,3 +196,40 @@ func TestPageKeys(t *testing.T) {
 	v.click("[data-id=saveScenario]")
 	v.wait("window.saved?.includes('client A switches to')")
 }
+
+// TestPageJudgedPlay: what the program sends is judged while it plays, on the page and in the API; of a correct program
+// nothing is found.
+func TestPageJudgedPlay(t *testing.T) {
+	base := pageServer(t).URL
+	for _, row := range []struct{ name, v, mark string }{{"correct", `"mvp-0.2"`, "good"}, {"faulty", `2`, "bad"}} {
+		t.Run(row.name, func(t *testing.T) {
+			at, url := plays(t, base, map[string]string{"protocol": "external-agent", "as": "host"})
+			v := visit(t, base, "en-US")
+			v.js("location.hash = %q", at[strings.LastIndex(at, "/")+1:])
+			v.wait("document.querySelector('#left').innerText.includes('clauses can be judged')")
+			a := connects(t, url, "/agent/ws")
+			a.says(`{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"default"}}`)
+			a.hears("relay.joined")
+			a.says(`{"v":%s,"type":"session.start","id":"2","payload":{"studyId":"s","participantId":"p"}}`, row.v)
+			v.wait("document.querySelector('.outcomes ." + row.mark + "') !== null")
+			outcomes := string(ask(t, "GET", at+"/outcomes", nil))
+			findings := string(ask(t, "GET", at+"/findings", nil))
+			if row.name == "correct" {
+				if strings.Contains(outcomes, "failed") || !strings.Contains(outcomes, `"EA-019","outcome":"passed"`) ||
+					strings.TrimSpace(findings) != "[]" {
+					t.Errorf("outcomes %s\nfindings %s", outcomes, findings)
+				}
+				return
+			}
+			v.wait("[...document.querySelectorAll('.row .mark.bad')].some((m) => m.textContent === '✗ EA-019')")
+			v.js("document.querySelector('.row .mark.bad').closest('.row').click()")
+			v.click("#detail-clauses")
+			v.wait("/Expected[^]*Observed/i.test(document.querySelector('#right').innerText)")
+			v.shot("judged")
+			v.axe("judged", "html")
+			if !strings.Contains(outcomes, `"EA-019","outcome":"failed"`) || !strings.Contains(findings, `"clause":"EA-019"`) {
+				t.Errorf("outcomes %s\nfindings %s", outcomes, findings)
+			}
+		})
+	}
+}

@@ -118,6 +118,10 @@ func play(ctx context.Context, o console.PlayOptions) (console.Player, error) {
 	}
 	c := counterpart.Options{Protocol: o.Protocol, As: o.As, TypeOf: of.TypeOf, Mind: counterpart.Mind(o.Mind),
 		Mutant: o.Mutant, HoldFor: time.Hour}
+	var err error
+	if c.Steps, err = protocols.All.Find(o.Protocol); err != nil {
+		return nil, err
+	}
 	c.Start = func(ctx context.Context, mutant, url string) (counterpart.Peer, error) {
 		base, stop, err := of.Parties()[0].Start(ctx, mutant, url)
 		return counterpart.Peer{URL: base, Stop: stop}, err

@@ -61,11 +61,14 @@ type program struct {
 	ctx context.Context
 }
 
-func connects(t testing.TB, url string) *program {
+func connects(t testing.TB, url string, path ...string) *program {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), pageWithin)
 	t.Cleanup(cancel)
-	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+"/agents/ws", nil)
+	if path == nil {
+		path = []string{"/agents/ws"}
+	}
+	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+path[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

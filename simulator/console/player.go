@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // Player plays a party of a protocol for somebody's program. It is safe for concurrent use.
@@ -35,7 +37,21 @@ type Player interface {
 	// Changed returns a channel that closes when something is held or no longer held, or the mind changes.
 	Changed() <-chan struct{}
 	Reset(ctx context.Context) error
+	// Judge returns who judges what the program sends; nil if nobody does.
+	Judge() Judge
 	Close() // may be called again
+}
+
+// Judge judges what a program sends. It is safe for concurrent use.
+type Judge interface {
+	Role() string                         // in which the program is judged
+	Clauses() []string                    // that can be judged
+	Outcomes() map[string]verdict.Outcome // the worst so far, by clause
+	Findings() []steps.Failure            // the first of each monitor and clause
+	Check() int                           // judges all that has come by now
+	// Follow judges until ctx ends, and calls tell, from one goroutine, with each finding, and without one when an outcome
+	// has changed.
+	Follow(ctx context.Context, tell func([]steps.Failure))
 }
 
 // PlayState is what a player has in mind.

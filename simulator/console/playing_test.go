@@ -28,6 +28,9 @@ type fake struct {
 	changed chan struct{}
 }
 
+// Judge implements Player.
+func (f *fake) Judge() Judge { return nil }
+
 func newFake() *fake {
 	return &fake{t: transcript.New(nil), state: PlayState{Mind: "auto", Types: map[string]string{}},
 		changed: make(chan struct{})}

@@ -67,6 +67,7 @@ func (s *session) openReplay(q uploaded) error {
 		return fail(http.StatusBadRequest, "give a recording (JSON Lines), or results or a transcript of a run")
 	}
 	s.protocol, s.records = s.replay.header.Protocol, still(records)
+	s.keep(s.replay.failures...)
 	for _, f := range s.replay.failures {
 		s.breaksAt(f.At, f.Clause)
 		s.note("finding", func(seq int) any {

@@ -53,6 +53,7 @@ func (c *Console) routes() []route {
 		{"GET", "/search", (*session).search},
 		{"GET", "/complete", (*session).complete},
 		{"GET", "/outcomes", (*session).outcomes},
+		{"GET", "/findings", (*session).showFindings},
 		{"GET", "/scenario", (*session).scenario},
 		{"GET", "/script", (*session).script},
 		{"GET", "/held", (*session).showHeld},

@@ -31,6 +31,7 @@ type session struct {
 	test    *simulator.Session // of a test
 	options TestOptions        // of a test
 	player  Player             // of a play
+	judge   Judge              // of a play; nil: nobody judges
 	replay  *replay            // of a replay
 
 	ready chan struct{}   // closed when records is set
@@ -45,6 +46,7 @@ type session struct {
 	breaks      map[int][]string      // clauses that a record breaks
 	progress    *Progress             // of the suite's last run; nil before the first
 	busy        int                   // steps that run or wait
+	findings    []Failure             // of steps and monitors, the first ones; those of a play are its judge's
 }
 
 // Connection is what is known of a party's connection.
@@ -59,7 +61,7 @@ type Session struct {
 	ID          string            `json:"id"`
 	Kind        string            `json:"kind"` // test, play or replay
 	Protocol    string            `json:"protocol"`
-	Role        string            `json:"role"` // of the target
+	Role        string            `json:"role"` // of the target, or in which the program is judged
 	As          string            `json:"as"`   // the party that is played
 	Driver      string            `json:"driver"`
 	URL         string            `json:"url"`
@@ -76,8 +78,9 @@ type Session struct {
 	Minds       map[string]string `json:"minds"` // by type of message
 	Mutant      string            `json:"mutant"`
 	Script      string            `json:"script"`
-	Held        int               `json:"held"`  // messages that wait for a decision
-	Steps       []string          `json:"steps"` // done, or of a replay: to go on with
+	Held        int               `json:"held"`   // messages that wait for a decision
+	Judges      int               `json:"judges"` // of a play: clauses that can be judged by what the program sends
+	Steps       []string          `json:"steps"`  // done, or of a replay: to go on with
 }
 
 // look returns the session as the API shows it.
@@ -109,6 +112,9 @@ func (s *session) look() Session {
 		out.As, out.Driver, out.URL = s.player.As(), s.player.Driver(), s.redact(s.player.URL())
 		out.Mind, out.Mutant, out.Script, out.Held = state.Mind, state.Mutant, state.Script, len(s.player.Held())
 		maps.Copy(out.Minds, state.Types)
+		if s.judge != nil {
+			out.Role, out.Judges = s.judge.Role(), len(s.judge.Clauses())
+		}
 		out.Parties = append(out.Parties[:0], s.player.Parties()...)
 	case kindReplay:
 		h := s.replay.header

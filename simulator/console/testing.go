@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -54,13 +55,27 @@ func (s *session) failure(f steps.Failure) Failure {
 	if f.Outcome == verdict.Failed {
 		s.breaksAt(f.At, f.Clause)
 	}
+	return s.described(f)
+}
+
+func (s *session) described(f steps.Failure) Failure {
 	return Failure{Clause: f.Clause, Outcome: f.Outcome, Monitor: f.Monitor, Expected: s.redact(f.Expected),
 		Observed: s.redact(f.Observed), Diff: s.redact(f.Diff), At: f.At}
+}
+
+// keep keeps findings for showFindings.
+func (s *session) keep(all ...Failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.findings = append(s.findings, all[:min(len(all), max(0, maxNotices-len(s.findings)))]...)
 }
 
 // found tells a finding of a monitor.
 func (s *session) found(f steps.Failure) {
 	shown := s.failure(f)
+	if s.judge == nil {
+		s.keep(shown)
+	}
 	s.note("finding", func(seq int) any {
 		return struct {
 			Seq int `json:"seq"`
@@ -128,6 +143,7 @@ func (s *session) step(_ http.ResponseWriter, r *http.Request) (any, error) {
 	for _, f := range judged.Failures {
 		out.Failures = append(out.Failures, s.failure(f))
 	}
+	s.keep(out.Failures...)
 	s.note("judged", func(seq int) any { out.Seq = seq; return out })
 	return out, nil
 }
@@ -286,16 +302,47 @@ func (s *session) complete(_ http.ResponseWriter, r *http.Request) (any, error) 
 
 // outcomes answers with the worst outcome of each clause so far.
 func (s *session) outcomes(http.ResponseWriter, *http.Request) (any, error) {
-	if err := s.only(kindTest); err != nil {
-		return nil, err
+	if s.kind == kindReplay {
+		return nil, fail(http.StatusConflict, "session "+s.id+" is a replay, which judges nothing (GET findings has those of its run)")
 	}
-	worst, out := s.test.Outcomes(), []Outcome{}
-	for _, row := range s.test.Ledger().Rows() {
-		if o, ok := worst[row.ID]; ok {
-			out = append(out, Outcome{Clause: row.ID, Outcome: o})
+	if s.judge != nil {
+		s.judge.Check()
+	}
+	return s.worst(), nil
+}
+
+// worst returns the worst outcome of each clause so far: of a test in the order of the ledger, of a play by their ids.
+func (s *session) worst() []Outcome {
+	out := []Outcome{}
+	if s.kind == kindTest {
+		worst := s.test.Outcomes()
+		for _, row := range s.test.Ledger().Rows() {
+			if o, ok := worst[row.ID]; ok {
+				out = append(out, Outcome{Clause: row.ID, Outcome: o})
+			}
 		}
 	}
-	return out, nil
+	if s.judge != nil {
+		worst := s.judge.Outcomes()
+		for _, id := range slices.Sorted(maps.Keys(worst)) {
+			out = append(out, Outcome{Clause: id, Outcome: worst[id]})
+		}
+	}
+	return out
+}
+
+// showFindings answers with what steps and monitors have found.
+func (s *session) showFindings(http.ResponseWriter, *http.Request) (any, error) {
+	out := []Failure{}
+	if s.judge != nil {
+		s.judge.Check()
+		for _, f := range s.judge.Findings() {
+			out = append(out, s.described(f))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append(out, s.findings...), nil
 }
 
 // scenario answers with a feature of what was done.

@@ -26,7 +26,9 @@ import (
 
 	"parley/driver"
 	"parley/simulator/gate"
+	"parley/simulator/judge"
 	"parley/simulator/script"
+	"parley/steps"
 	"parley/transcript"
 )
 
@@ -79,6 +81,10 @@ type Options struct {
 	Script *script.Script // for the mind Script; may be set later
 	Mutant string         // for the mind Mutant: id of the fault; may be set later
 
+	// Steps, if not nil, is the protocol whose passive monitors judge what the program sends (package simulator/judge).
+	// With Faults nobody judges: the transcript does not have what the program got.
+	Steps steps.Protocol
+
 	// Faults, if not nil, decides on what passes between the program and the party, whatever the mind. What the
 	// transcript has is what the party gets and sends.
 	Faults gate.Handler
@@ -98,6 +104,7 @@ type Play struct {
 	ctx   context.Context // ends with the play
 	end   context.CancelFunc
 	work  sync.WaitGroup // of scripts
+	judge *judge.Judge   // nil: nobody judges
 
 	relaunch sync.Mutex // held while the bundled target is replaced
 
@@ -130,6 +137,12 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 	if err := p.split(); err != nil {
 		_ = records.Close()
 		return nil, err
+	}
+	if o.Steps != nil && o.Faults == nil {
+		if p.judge, err = judge.New(o.Steps, p.program(), o.Connect, records); err != nil {
+			_ = records.Close()
+			return nil, err
+		}
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
 	g := gate.Options{Addr: o.Listen, Sink: p.record, Handle: p.handle, Upstream: p.upstream}
@@ -328,8 +341,15 @@ func (p *Play) Close() {
 	if peer.Stop != nil {
 		peer.Stop()
 	}
+	if p.judge != nil {
+		p.judge.Check() // while all records are there
+	}
 	_ = p.t.Close()
 }
+
+// Judge returns who judges what the program sends; nil if the protocol has no clauses that this can show, or nobody was
+// to judge.
+func (p *Play) Judge() *judge.Judge { return p.judge }
 
 // Changed returns a channel that closes when something is held or no longer held, or the mind changes.
 func (p *Play) Changed() <-chan struct{} {

@@ -108,6 +108,7 @@ class App {
     for (const [name, v] of some) {
       if (name === "state") state = v;
       else if (name === "held") { this.composer.play.update(v); this.composer.badge(); }
+      else if (name === "outcomes") { for (const o of v) if (this.worse(o)) this.redrawLeft = true; }
       else if (name === "run") { this.left.progress = v; this.redrawLeft = true; }
       else if (this.store.add(name, v) && name !== "record") this.judged(v);
     }
@@ -130,7 +131,9 @@ class App {
 
   worse({ clause, outcome }) {
     const rank = (o) => ["passed", "warned", "failed"].indexOf(o);
-    if (clause && rank(outcome) >= rank(this.worst.get(clause))) this.worst.set(clause, outcome);
+    if (!clause || rank(outcome) <= rank(this.worst.get(clause))) return false;
+    this.worst.set(clause, outcome);
+    return true;
   }
 
   // changed takes a new state of the session.

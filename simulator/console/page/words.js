@@ -66,6 +66,8 @@ const words = {
   "not-applicable": ["not applicable", "不适用"],
   "not-tested": ["not tested", "未测试"],
   noJudgements: ["Nothing is judged yet", "尚无判定"],
+  judgesProgram: ["{1} clauses can be judged by what your program, a {0}, sends", "可根据您的程序（{0}）发送的内容判定 {1} 条条款"],
+  notJudged: ["No clause can be judged by what your program sends", "没有条款可根据您的程序发送的内容判定"],
   actions: ["Actions", "操作"],
   saveScenario: ["Save scenario", "保存场景"],
   saveScript: ["Save as script", "保存为脚本"],

@@ -1,0 +1,55 @@
+package judge
+
+import (
+	"slices"
+
+	"parley/monitor"
+	"parley/steps"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// Bounds of what all monitors see of a tape: the beginning, as in a run.
+const (
+	maxBytes    = 64 << 20
+	shownBefore = 200 // records before new ones that monitors of single records see
+)
+
+// tape has the records that are judged together.
+type tape struct {
+	of     func([]transcript.Record) []transcript.Record // those that a tester would have had
+	first  []transcript.Record
+	bytes  int
+	later  []transcript.Record // beyond first: those not judged yet, and some before them
+	mark   int                 // number of the last record of later that was judged
+	full   bool                // further records go to later
+	judged int                 // records of first that were judged
+	partly bool                // something is not known, such as whose a request is: monitors of single records judge alone
+	ended  bool                // no other record comes
+}
+
+func (one *tape) add(r transcript.Record) {
+	if one.full = one.full || len(one.first) >= transcript.MaxRecords || one.bytes+len(r.Bytes) > maxBytes; one.full {
+		one.later = append(one.later, r)
+		return
+	}
+	one.first, one.bytes = append(one.first, r), one.bytes+len(r.Bytes)
+}
+
+// judge returns what monitors say of what is new, and of what was before it.
+func (one *tape) judge(env *steps.Env, monitors []monitor.Monitor) (out []verdict.Judgement, found []steps.Failure) {
+	if one.partly {
+		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
+	}
+	if one.judged < len(one.first) {
+		one.judged = len(one.first)
+		out, found = steps.JudgePassively(env, monitors, one.of(one.first))
+	}
+	if len(one.later) == 0 || one.later[len(one.later)-1].N == one.mark {
+		return out, found
+	}
+	more, others := steps.JudgeRecords(env, monitors, one.mark, one.of(one.later))
+	one.mark = one.later[len(one.later)-1].N
+	one.later = slices.Clone(one.later[max(0, len(one.later)-shownBefore):])
+	return append(out, more...), append(found, others...)
+}
