@@ -41,6 +41,9 @@ type Policy struct {
 
 	// Abort returns what an abort ends (3.5).
 	Abort func() AbortEffect
+
+	// OnDisconnect is called when a connection has ended, before its sessions are left without one (4.3).
+	OnDisconnect func(m Manager, c ConnInfo)
 }
 
 // Purpose is the use of a list of agents.
@@ -163,6 +166,9 @@ var Correct = Policy{
 
 	// Both the turn and its pending requests (AS-068).
 	Abort: func() AbortEffect { return AbortEffect{Turn: true, Interactions: true} },
+
+	// Its sessions go on, and can be loaded by another connection (AS-099).
+	OnDisconnect: func(Manager, ConnInfo) {},
 }
 
 // withDefaults replaces nil functions by those of Correct.
