@@ -312,7 +312,7 @@ func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
 		r.env = res.Reason
 	}
 	r.broken = r.broken || res.Outcome == verdict.HarnessError
-	if comparer, ok := r.protocol.(steps.Comparer); ok {
+	if comparer, ok := r.protocol.(steps.Comparer); ok && !slices.Contains(pl.Tags, cutTag) { // where it is cut is a race
 		if r.traces[pl.ID] == nil {
 			r.traces[pl.ID] = map[string][]string{}
 		}

@@ -40,6 +40,9 @@ type Policy struct {
 
 	// Abort returns what an abort ends (3.5).
 	Abort func() AbortEffect
+
+	// OnDisconnect is called when a connection has ended, before its sessions are left without one (4.3).
+	OnDisconnect func(m Manager, c ConnInfo)
 }
 
 // Purpose is the use of a list of agents.
@@ -162,6 +165,9 @@ var Correct = Policy{
 
 	// Both the turn and its pending requests (AS-068).
 	Abort: func() AbortEffect { return AbortEffect{Turn: true, Interactions: true} },
+
+	// Its sessions go on, and can be loaded by another connection (AS-099).
+	OnDisconnect: func(Manager, ConnInfo) {},
 }
 
 // checkID checks for an empty id before a malformed one (AS-070, AS-073, AS-077, AS-080). A missing id counts as

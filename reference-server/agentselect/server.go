@@ -93,6 +93,7 @@ func (s *Server) disconnect(c *conn) {
 	c.End(connection.ErrEnded)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.o.Policy.OnDisconnect(s.m, c.info)
 	s.m.leave(c.info.ID)
 }
 

@@ -81,6 +81,9 @@ type Role struct {
 	// Restarts reports whether a scenario with exclusive use of its target may restart it, and gets a separate process.
 	Restarts bool
 
+	// Renews reports whether a server within this process can be restarted there: it loses its connections and its state.
+	Renews bool
+
 	// Speak runs the target on stdin and stdout until in ends. Nil: not supported.
 	Speak func(ctx context.Context, o Options, in io.Reader, out io.Writer) error
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 
 	"parley/target"
@@ -41,6 +42,7 @@ type Server struct {
 	url     string
 	http    *http.Server
 	served  chan error
+	again   func() (Handler, error) // makes the handler of a new life; nil: it cannot restart
 	once    sync.Once
 	stopped error
 }
@@ -62,6 +64,34 @@ func (s *Server) Stop(ctx context.Context) error {
 		s.stopped = errors.Join(err, s.clear())
 	})
 	return s.stopped
+}
+
+// Restart implements target.Running for a role that Renews: the connections are dropped and the state is lost, as with
+// a process, and a new server listens at the same address.
+func (s *Server) Restart(ctx context.Context, kill bool) error {
+	if s.again == nil {
+		return s.InThisProcess.Restart(ctx, kill)
+	}
+	err := errors.Join(s.http.Close(), s.handler.Close(ctx))
+	if <-s.served; err != nil {
+		return fmt.Errorf("stop the bundled server: %w", err)
+	}
+	if s.handler, err = s.again(); err != nil {
+		return fmt.Errorf("make the bundled server again: %w", err)
+	}
+	ln, err := net.Listen("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		return fmt.Errorf("listen again: %w", err)
+	}
+	s.serve(ln)
+	return nil
+}
+
+// serve serves the handler in the background.
+func (s *Server) serve(ln net.Listener) {
+	served := s.served
+	s.http = &http.Server{Handler: s.handler, ReadHeaderTimeout: Unhurried}
+	go func(serve *http.Server) { served <- serve.Serve(ln) }(s.http)
 }
 
 // clear removes the folder.
@@ -90,7 +120,9 @@ func (l *launcher) serve() (*Server, error) {
 		return nil, errors.Join(err, s.handler.Close(context.Background()), s.clear())
 	}
 	s.url = "http://" + ln.Addr().String()
-	s.http = &http.Server{Handler: s.handler, ReadHeaderTimeout: Unhurried}
-	go func() { s.served <- s.http.Serve(ln) }()
+	if l.role.Renews {
+		s.again = func() (Handler, error) { return l.role.Make(o) }
+	}
+	s.serve(ln)
 	return s, nil
 }

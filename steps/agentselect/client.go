@@ -54,6 +54,7 @@ type client struct {
 	probes  []string     // nonces of fences whose answers may come at any time
 
 	repeated map[int]bool // answers whose repeats were awaited, by record number
+	lost     loss         // what it had when its connection was cut on purpose
 }
 
 // act is the last message of a client that the server answers.

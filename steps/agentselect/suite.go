@@ -94,6 +94,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
 			s.World = w
+			s.Severed = s.severed
 			s.findsStrays()
 			s.bind = newCodec(w.Env.Profile, w.Target.BaseURL(), w.Env.Driver.Name())
 		}
@@ -110,6 +111,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	r.handover()
 	r.races()
 	r.configuration()
+	r.severing()
 }
 
 // agentRef is the pattern by which steps name an agent with a legal id. A step that uses it takes an agentID.

@@ -31,6 +31,7 @@ func server(make func(fault string, o agentselect.Options) (launch.Handler, erro
 		Mutants: mutants.All,
 		Models:  true,
 		Files:   true,
+		Renews:  true,
 		Make: func(o launch.Options) (launch.Handler, error) {
 			file := agentsFile(o.Dir)
 			if err := write(file, configured()); err != nil {

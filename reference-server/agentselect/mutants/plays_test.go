@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // playNames lists the plays, quick ones first.
 var playNames = []string{
 	"early", "ids", "agents", "clients", "sessions", "urls", "initial", "config", "busy", "late", "second", "flight",
-	"deleted", "aborts", "turns",
+	"deleted", "aborts", "turns", "cuts",
 }
 
 // plays are sequences of client actions. Each returns the parties whose streams matter.
@@ -74,6 +75,29 @@ var plays = map[string]func(s *stage) []*party{
 		b.switchTo(proto.Debugger)
 		a.switchTo(proto.General)
 		return []*party{a, b}
+	},
+	"cuts": func(s *stage) []*party {
+		watch := s.join("W", "").create()
+		var all []*party
+		for i, act := range []func(a *party){
+			func(a *party) { a.switchTo("hacker") },
+			func(a *party) { a.chat("[[hold cut]]"); a.begun() },
+			func(a *party) { a.switchTo(proto.General) },
+			func(a *party) { a.chat("[[hold cut]]"); a.begun(); a.send(object{"type": "abort"}) },
+		} {
+			a := s.join(fmt.Sprintf("A%d", i), "").create()
+			a.switchTo(proto.Debugger)
+			act(a)
+			a.leave()
+			b := s.join(fmt.Sprintf("B%d", i), "")
+			b.post("/session/load", object{"sessionId": a.sess})
+			b.send(object{"type": "abort"})
+			b.switchTo(proto.RequirementAnalyzer)
+			b.switchTo(proto.General)
+			watch.switchTo(proto.Debugger)
+			all = append(all, a, b)
+		}
+		return append(all, watch)
 	},
 	"urls": func(s *stage) []*party {
 		a := s.join("A", "?agentId=debugger").create()
