@@ -1,17 +1,22 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"parley/reports"
 	"parley/runner"
 	"parley/verdict"
 )
@@ -21,6 +26,7 @@ type mutantsOptions struct {
 	protocols, roles []string
 	only             []string
 	json             bool
+	out              string
 	concurrency      int
 }
 
@@ -36,6 +42,9 @@ control scenarios passed: a mutant that merely crashes proves nothing.
 There is one kill matrix for each role of each protocol. With --json a single matrix is printed as an object,
 and several as an array.
 
+With --out FOLDER the results of each mutant are written, in the format of results.json, to
+FOLDER/PROTOCOL-ROLE/MUTANT.json. No scenario is then left out once the mutant's clauses are broken.
+
 Mutants of pages need Chromium or Chrome. Without --protocol they are left out if there is none, and a line says
 so.
 
@@ -50,6 +59,7 @@ Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clau
 		"run the mutants of targets in `ROLE`, or all; may be repeated (default all)")
 	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`; proves nothing about the whole suite")
 	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
+	f.StringVar(&o.out, "out", "", "write the results of each mutant into `FOLDER`")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
 	return c
 }
@@ -105,10 +115,15 @@ func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBa
 		if len(all) > 1 {
 			bar.of = titled(c.protocol, c.role)
 		}
-		k, err := runner.Mutants(ctx, runner.MutantOptions{Protocols: suite, Protocol: c.protocol, Role: c.role,
+		w := &mutantWriter{folder: filepath.Join(o.out, c.protocol+"-"+c.role)}
+		options := runner.MutantOptions{Protocols: suite, Protocol: c.protocol, Role: c.role,
 			Profile: bundle.MutantProfile(suite.Kinds(), c.protocol, c.role), Mutants: c.mutants, Concurrency: o.concurrency,
-			Done: bar.done})
-		if err != nil {
+			Done: bar.done}
+		if o.out != "" {
+			options.Results = w.write
+		}
+		k, err := runner.Mutants(ctx, options)
+		if err = errors.Join(err, w.err); err != nil {
 			return nil, err
 		}
 		if len(o.only) > 0 {
@@ -117,6 +132,32 @@ func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBa
 		out = append(out, k)
 	}
 	return out, nil
+}
+
+// mutantWriter writes the results of mutants, each into a file of its own. Its method may be called concurrently.
+type mutantWriter struct {
+	folder string
+
+	mu  sync.Mutex
+	err error // the first; what follows is not written
+}
+
+func (w *mutantWriter) write(id string, r *reports.Results) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return
+	}
+	var b bytes.Buffer
+	if w.err = reports.WriteJSON(&b, r); w.err != nil {
+		return
+	}
+	if w.err = os.MkdirAll(w.folder, 0o755); w.err == nil {
+		w.err = os.WriteFile(filepath.Join(w.folder, id+".json"), b.Bytes(), 0o644)
+	}
+	if w.err != nil {
+		w.err = fmt.Errorf("write the results of mutant %s: %w", id, w.err)
+	}
 }
 
 // catalogues returns the catalogues of the named protocols and roles; without names, of all that have mutants. A

@@ -39,6 +39,9 @@ type MutantOptions struct {
 	Mutants     []Mutant
 	Concurrency int          // mutants in parallel; 0: 24, or 8 for pages, which share one browser
 	Done        func(Killed) // called for each mutant when done, concurrently; may be nil
+	// called with each mutant's results, concurrently, and once more if it is judged with longer limits; every selected
+	// scenario then runs, so that the results do not depend on which clause was broken first; may be nil
+	Results func(id string, r *reports.Results)
 
 	// shared by pages; nil without pages. Opening one costs too much for a preflight of each mutant
 	browser driver.Driver
@@ -194,12 +197,16 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	if protocol, err := o.Protocols.Find(o.Protocol); err == nil {
 		seen.monitors = protocol.Monitors()
 	}
+	seen.whole = o.Results != nil
 	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: mu.Launch(brain), Browser: o.browser,
 		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain,
 		Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k
+	}
+	if o.Results != nil {
+		o.Results(mu.ID, res)
 	}
 	judge(&k, mu, res.Runs[0], control)
 	k.OK = k.Error == "" && len(k.Control) == 0
@@ -213,6 +220,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 type killing struct {
 	control    tags.Expr
 	hasControl bool
+	whole      bool // all scenarios matter
 	monitors   []monitor.Monitor
 
 	mu    sync.Mutex
@@ -236,7 +244,7 @@ func (k *killing) ScenarioDone(sc reports.Scenario) {
 func (k *killing) enough(pl Planned) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.hasControl && k.control.Match(pl.Tags) {
+	if k.whole || k.hasControl && k.control.Match(pl.Tags) {
 		return false
 	}
 	for id := range k.alive {

@@ -2,8 +2,11 @@
 package suitetest
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,7 +105,8 @@ func Mutant(t *testing.T, protocol, id string) runner.Mutant {
 	return all[i]
 }
 
-// Judge runs a suite of Parley's protocols.
+// Judge runs a suite of Parley's protocols. With PARLEY_KEEP it keeps the results there, under the test's name, so that
+// those of two commits can be compared (test/equal.sh).
 func Judge(t *testing.T, o runner.Options) *reports.Results {
 	t.Helper()
 	o.Protocols = protocols.All
@@ -113,7 +117,38 @@ func Judge(t *testing.T, o runner.Options) *reports.Results {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if folder := os.Getenv("PARLEY_KEEP"); folder != "" {
+		keep(t, folder, res)
+	}
 	return res
+}
+
+// keep writes results to a file of the test's name; a number follows from the second time on.
+func keep(t *testing.T, folder string, res *reports.Results) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := reports.WriteJSON(&b, res); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(folder, filepath.FromSlash(t.Name()))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for n, path := 1, name+".json"; ; path = fmt.Sprintf("%s-%d.json", name, n) {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			n++
+			continue
+		}
+		if err == nil {
+			_, err = f.Write(b.Bytes())
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 }
 
 // JudgeAgentSelect judges a modified bundled server of agent-select over SSE, by the scenarios of some tags.
