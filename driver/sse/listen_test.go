@@ -149,8 +149,8 @@ func TestListenerLetsEveryOriginIn(t *testing.T) {
 func TestListenerStreams(t *testing.T) {
 	h := host(t, streaming)
 	res, s := h.open()
-	if res.Header.Get("Content-Type") != "text/event-stream" || s.N() != 1 || s.Conn() != "A api 1" {
-		t.Fatalf("%v %d %s", res.Header, s.N(), s.Conn())
+	if res.Header.Get("Content-Type") != "text/event-stream" || s.n != 1 || s.Conn() != "A api 1" {
+		t.Fatalf("%v %d %s", res.Header, s.n, s.Conn())
 	}
 	n, err := s.Emit(t.Context(), "hello", []byte("data: 1\n\n"))
 	if err != nil {
@@ -192,7 +192,7 @@ func TestListenerTellsThatATargetHasClosedAStream(t *testing.T) {
 	res, s := h.open()
 	res.Body.Close()
 	h.await("A api 1", transcript.Closed, transcript.Received)
-	<-s.Done()
+	<-s.done
 	if got := h.l.Streams("A api"); len(got) != 0 {
 		t.Errorf("it still stands: %v", got)
 	}
@@ -239,7 +239,7 @@ func TestListenerCloseEndsWhatIsHeld(t *testing.T) {
 	}()
 	h.await("A api", transcript.Request, transcript.Received)
 	h.l.Close()
-	<-s.Done()
+	<-s.done
 	if err := <-done; err == nil {
 		t.Error("a held request was answered")
 	}
@@ -280,7 +280,7 @@ func TestListenerPausesAndResumes(t *testing.T) {
 	at := h.l.URL()
 	_, s := h.open()
 	h.l.Pause()
-	<-s.Done()
+	<-s.done
 	if res, err := h.ask(http.MethodPost, "/message", "x"); err == nil {
 		res.Body.Close()
 		t.Error("a paused listener answers")
@@ -291,7 +291,7 @@ func TestListenerPausesAndResumes(t *testing.T) {
 	if res, _ := h.must(http.MethodPost, "/message", "x"); res.StatusCode != http.StatusOK || h.l.URL() != at {
 		t.Errorf("resumed: %d at %s, was at %s", res.StatusCode, h.l.URL(), at)
 	}
-	if _, s := h.open(); s.N() != 2 {
-		t.Errorf("the streams are counted anew: %d", s.N())
+	if _, s := h.open(); s.n != 2 {
+		t.Errorf("the streams are counted anew: %d", s.n)
 	}
 }
