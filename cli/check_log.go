@@ -170,7 +170,7 @@ func logFiles(args []string) ([]string, error) {
 	return unique(out), nil
 }
 
-// logsBelow finds *.jsonl in a folder and its subfolders. It skips what is no regular file when opened, such as a
+// logsBelow finds *.jsonl in a folder and its subfolders. It skips entries that are not regular files, such as a
 // pipe.
 func logsBelow(dir string) ([]string, error) {
 	var out []string

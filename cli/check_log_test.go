@@ -48,7 +48,7 @@ func TestCheckLogIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestCheckLogLeavesOthers: entries with the name of a log that are no regular files are skipped.
+// TestCheckLogLeavesOthers: entries with the name of a log that are not regular files are skipped.
 func TestCheckLogLeavesOthers(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "folder.jsonl"), 0o700); err != nil {

@@ -16,16 +16,16 @@ import (
 	"parley/verdict"
 )
 
-// bundledName is the name of the bundled target beside a target or mutant of the same protocol and role.
+// bundledName names the bundled target with the protocol and role of the other target.
 const bundledName = "bundled"
 
-// The files that a comparison writes into the results folder.
+// The files that a comparison writes to the results folder.
 const (
 	differentialJSON = "differential.json"
 	differentialPage = "differential.md"
 )
 
-// checkDifferential rejects what --differential cannot be combined with.
+// checkDifferential rejects flags that cannot be combined with --differential.
 func (o runOptions) checkDifferential(args []string) error {
 	for _, f := range []struct {
 		name  string
@@ -93,7 +93,7 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 	return o.tell(rep, asked, s)
 }
 
-// tell writes and prints what was found.
+// tell writes and prints the findings.
 func (o runOptions) tell(rep *differential.Report, asked []string, s *streams) error {
 	for name, write := range map[string]func(io.Writer, *differential.Report) error{
 		differentialJSON: differential.WriteJSON, differentialPage: differential.WriteMarkdown} {
@@ -119,7 +119,7 @@ func (o runOptions) tell(rep *differential.Report, asked []string, s *streams) e
 func (o runOptions) sides(names []string) ([]differential.Side, error) {
 	var both [2]*subject
 	var err error
-	for i, name := range names { // first those that say by themselves of which protocol they are
+	for i, name := range names { // first those that determine their own protocol
 		if !byName(name) {
 			if both[i], err = subjectOf(name, o.protocols, o.roles); err != nil {
 				return nil, err
@@ -166,7 +166,7 @@ func (o runOptions) sides(names []string) ([]differential.Side, error) {
 	return out, nil
 }
 
-// common returns the drivers over which both subjects are compared: those asked for, or else their usual ones.
+// common returns the drivers over which both subjects are compared: the requested ones, or else their usual ones.
 func (o runOptions) common(names []string, both []*subject) ([]string, error) {
 	drivers, err := share(both, o.drivers)
 	if err != nil {
@@ -187,7 +187,7 @@ func common(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(d string) bool { return !slices.Contains(b, d) })
 }
 
-// byName reports whether a target is named as one of the bundled ones: it is no URL, and no file.
+// byName reports whether a target is given by the name of a bundled one: it is neither a URL nor a file.
 func byName(name string) bool {
 	if strings.Contains(name, "://") || strings.ContainsRune(name, os.PathSeparator) {
 		return false
@@ -241,7 +241,7 @@ func (o runOptions) bundledSubject(name string, other *subject) (*subject, error
 	return nil, usagef("--differential: %s exists for %s (choose by --protocol and --role)", name, words.Either(which))
 }
 
-// bundledIn returns the bundled target of a protocol and role, or its mutant of a name; nil if there is none.
+// bundledIn returns the bundled target of a protocol and role, or its mutant of that name; nil if there is none.
 func bundledIn(name, protocol, role string) *subject {
 	launch := func(s *subject) bool {
 		t := bundle.For(suite.Kinds(), protocol, role)

@@ -197,7 +197,7 @@ func (s *session) serve(cmd *exec.Cmd, lines int, cancel func()) string {
 	return s.paper(said.String())
 }
 
-// paper replaces the actual ports by those of the page, but not within longer numbers such as dates.
+// paper replaces the actual ports by those of the document, but not within longer numbers such as dates.
 func (s *session) paper(text string) string {
 	for in, port := range s.ports {
 		text = regexp.MustCompile(`\b`+port+`\b`).ReplaceAllString(text, in)

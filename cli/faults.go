@@ -17,7 +17,7 @@ import (
 // maxFaults bounds a file of faults.
 const maxFaults = 1 << 20
 
-// faults are those of a file, which have met some messages.
+// faults are the faults of a file, with counts of the messages that they matched.
 type faults struct {
 	file string
 	x    *fault.Faults
@@ -36,7 +36,7 @@ func readFaults(file, protocol string) (*faults, error) {
 	return &faults{filepath.ToSlash(file), fault.New(set, typesOf(protocol))}, nil
 }
 
-// typesOf returns what tells the types of a protocol's messages; nil if nothing does.
+// typesOf returns the function that determines the type of a protocol's message; nil if there is none.
 func typesOf(protocol string) func([]byte) string {
 	if t := bundle.Find(protocol); t != nil {
 		return t.TypeOf
@@ -44,7 +44,7 @@ func typesOf(protocol string) func([]byte) string {
 	return nil
 }
 
-// told says what became of the faults.
+// told reports the effects of the faults.
 func (f *faults) told() []reports.Fault {
 	out := []reports.Fault{}
 	for _, one := range f.x.Fired() {
@@ -53,7 +53,7 @@ func (f *faults) told() []reports.Fault {
 	return out
 }
 
-// tell says it in lines and in results; f may be nil.
+// tell prints the effects and adds them to the results; f may be nil.
 func (f *faults) tell(res *reports.Results, w io.Writer) {
 	if f == nil {
 		return

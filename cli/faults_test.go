@@ -13,7 +13,7 @@ import (
 	"parley/reports"
 )
 
-// faultFile writes a file of faults: a pong comes as often as wanted.
+// faultFile writes a faults file that repeats a pong as often as wanted.
 func faultFile(t *testing.T, copies int) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "f.yaml")
@@ -25,7 +25,7 @@ func faultFile(t *testing.T, copies int) string {
 	return file
 }
 
-// pongs sends two pings, and returns how many pongs come until a message is refused.
+// pongs sends two pings, and returns the number of pongs that arrive before a message is refused.
 func pongs(t *testing.T, client *http.Client, url string) (n int) {
 	t.Helper()
 	c, _, err := websocket.Dial(t.Context(), url+"/chat/ws", &websocket.DialOptions{HTTPClient: client})
@@ -51,7 +51,7 @@ func pongs(t *testing.T, client *http.Client, url string) (n int) {
 	}
 }
 
-// TestProxyFaults: faults happen to what passes a proxy, and are told of at its end and in results.json.
+// TestProxyFaults: faults are injected into proxied traffic, and are reported at the end and in results.json.
 func TestProxyFaults(t *testing.T) {
 	out := t.TempDir()
 	at := chatServer(t, "")
@@ -95,7 +95,7 @@ func TestProxyFaultsRefused(t *testing.T) {
 	}
 }
 
-// TestSimulateFaults: faults happen between a program and a party, whatever its mind; the API takes them too.
+// TestSimulateFaults: faults are injected between a program and a party, whatever its mind; the API accepts them too.
 func TestSimulateFaults(t *testing.T) {
 	line, stop := simulating(t, "--protocol", "session-chat", "--as", "server", "--faults", faultFile(t, 2))
 	page, at := line(), line()

@@ -1,6 +1,6 @@
 // Package cli is the command line of Parley: every subcommand has a file of its own, with the cobra command that reads
 // its flags and a function that does the work: func(ctx, options, *streams) error. What a command finds goes to stdout,
-// what it has to say about its own work to stderr.
+// its messages about its own work to stderr.
 //
 // Exit codes: 0 conformant or as-expected · 1 non-conformant · 2 wrong usage or profile · 3 target could not be started
 // or reached, or does not speak the protocol · 4 harness error · 5 incomplete · 130 interrupted. Wrong usage is one

@@ -13,7 +13,7 @@ import (
 	"parley/transcript"
 )
 
-// TestMessages checks that what bundled targets send keeps to the schemas of the messages, which replays go by.
+// TestMessages checks that the messages of bundled targets match the message schemas that replays use.
 func TestMessages(t *testing.T) {
 	for _, c := range []struct {
 		protocol, driver string

@@ -11,14 +11,14 @@ import (
 	"parley/runner"
 )
 
-// suiteFeatures stands for the suite's own scenarios among the values of --features.
+// suiteFeatures is the value of --features that selects the suite's own scenarios.
 const suiteFeatures = "suite"
 
 // maxFeature bounds a feature file.
 const maxFeature = 1 << 20
 
 // ownFeatures reads the files that --features names, and those in the folders that it names, in the order of their
-// names; beside: the suite's are wanted too.
+// names; beside reports whether the suite's scenarios run too.
 func ownFeatures(names []string) (own []runner.OwnFeature, beside bool, err error) {
 	for _, name := range names {
 		if name == suiteFeatures {

@@ -46,7 +46,7 @@ func TestUsageIsOneLine(t *testing.T) {
 	}
 }
 
-// TestErrorsArePrintable: what a target says within an error does not move the cursor.
+// TestErrorsArePrintable: text of a target within an error does not move the cursor.
 func TestErrorsArePrintable(t *testing.T) {
 	for _, err := range []error{&runner.ForeignError{Msg: "it says \x1b]0;title\x07"},
 		errors.New("it says \x1b]0;title\x07")} {

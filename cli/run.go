@@ -199,7 +199,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 		return nil, nil, err
 	}
 	subjects, err := subjectsOf(o.target, o.protocols, o.roles)
-	if err == nil && !o.exploring && !o.cutPoints { // the selection may match only what is drawn or cut
+	if err == nil && !o.exploring && !o.cutPoints { // the selection may match only random sequences or cuts
 		subjects, err = tagged(subjects, o.tags)
 	}
 	if err != nil {
@@ -244,7 +244,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	return runs, append(left, pages...), err
 }
 
-// misbehave puts the faults of --faults before the targets.
+// misbehave puts gates with the faults of --faults in front of the targets.
 func (o runOptions) misbehave(runs []runner.Options) error {
 	if o.faults == "" {
 		return nil
@@ -292,7 +292,7 @@ func (o runOptions) withoutPages(subjects []*subject, named bool) (kept []*subje
 	return kept, left
 }
 
-// checkExplore rejects --explore without a positive number, and it or --cut-points without a protocol.
+// checkExplore rejects --explore without a positive number, and --explore or --cut-points without a protocol.
 func (o runOptions) checkExplore() error {
 	switch {
 	case o.exploring && o.explore < 1:

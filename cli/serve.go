@@ -160,7 +160,7 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 	return serveUntil(ctx, server, listener, handler)
 }
 
-// secured returns a listener that speaks TLS.
+// secured returns a TLS listener.
 func secured(l net.Listener, certificate tls.Certificate) net.Listener {
 	return tls.NewListener(l, &tls.Config{
 		Certificates: []tls.Certificate{certificate},
@@ -169,7 +169,7 @@ func secured(l net.Listener, certificate tls.Certificate) net.Listener {
 	})
 }
 
-// tell prints the server's address, and what the handler has to say.
+// tell prints the server's address and the messages of the handler.
 func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.Handler) {
 	fmt.Fprintf(w, "%s://%s\n", scheme, at)
 	if one.role.Serve.Announce {
@@ -182,8 +182,8 @@ func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.H
 	}
 }
 
-// check validates the flags of servers, and loads the certificate; nil without one. notServer says why the role is no
-// server, if it is none; speaks: the offer uses stdin and stdout.
+// check validates the flags of servers, and loads the certificate; nil without one. notServer says why the role is not
+// a server, if so; speaks: the offer uses stdin and stdout.
 func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, error) {
 	switch {
 	case speaks:
@@ -214,7 +214,7 @@ func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, e
 	return &pair, nil
 }
 
-// checkDoors rejects server flags for an offer that is no server, and says why it is none.
+// checkDoors rejects server flags for an offer that is not a server, with the reason.
 func (o *serveOptions) checkDoors(why string, listening bool) error {
 	for _, f := range []struct {
 		name  string

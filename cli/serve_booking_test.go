@@ -115,8 +115,8 @@ func TestWelcomeInBrowser(t *testing.T) {
 	v.axe("welcome")
 }
 
-// TestBookingPage: without a session the page says how to begin one, and nobody can speak; while an agent books, its
-// calls are shown with their reasons, and the messages; one language at a time, and the choice is kept.
+// TestBookingPage: without a session the page says how to start one, and speaking is disabled; while an agent books,
+// the page shows its calls with their reasons, and the messages, in one language; the choice of language persists.
 func TestBookingPage(t *testing.T) {
 	url := served(t, serving(t, "external-agent", "host", "--logs", t.TempDir()), serveOptions{})
 	v := view(t, url)
@@ -158,7 +158,7 @@ func TestBookingPage(t *testing.T) {
 	v.do(chromedp.Navigate(v.value(`document.getElementById("language").href`)))
 	v.wait(`document.documentElement.lang === "zh-CN" &&
 		document.getElementById("calls-title").textContent === "工具调用" && !document.getElementById("empty").hidden`)
-	v.do(chromedp.Navigate(url)) // the choice is kept where the URL names none
+	v.do(chromedp.Navigate(url)) // the choice persists if the URL names no language
 	v.wait(`document.documentElement.lang === "zh-CN"`)
 	v.wait(`!document.getElementById("empty").hidden`)
 	if v.value(`/Tool calls|No session|Copy/.test(document.body.innerText)`) != "false" {
@@ -166,7 +166,7 @@ func TestBookingPage(t *testing.T) {
 	}
 }
 
-// TestBookingCards: what an agent chooses among does not look or act as if a person could press it.
+// TestBookingCards: the options of an agent neither look nor act like buttons for a person.
 func TestBookingCards(t *testing.T) {
 	v := view(t, served(t, serving(t, "external-agent", "host", "--logs", t.TempDir()), serveOptions{}))
 	v.wait(`!document.getElementById("empty").hidden`)

@@ -9,7 +9,7 @@ import (
 const toldBusy = `[...document.querySelectorAll("#prompts .prompt")].some((p) =>
 	/busy|in progress/i.test(p.textContent))`
 
-// inSight: the end of the chat is in sight.
+// inSight: the end of the chat is visible.
 const inSight = `(() => { const b = document.getElementById("chatBox");
 	return b.scrollHeight - b.scrollTop - b.clientHeight < 5; })()`
 
@@ -20,8 +20,8 @@ func (v *viewer) say(text string) {
 	v.run(`document.getElementById("composer").requestSubmit()`)
 }
 
-// TestClientBusy: a message that comes during a turn is marked as refused, with a way to send it again; the
-// banner covers nothing, and goes with the turn.
+// TestClientBusy: a message sent during a turn is marked as refused, with a button to send it again; the
+// banner covers nothing, and disappears with the turn.
 func TestClientBusy(t *testing.T) {
 	v := view(t, served(t, serving(t, "agent-client", ""), serveOptions{})+"/?lang=en&connect")
 	v.wait(`document.getElementById("status").dataset.state === "connected"`)
@@ -52,7 +52,7 @@ func TestClientBusy(t *testing.T) {
 	if n := v.value(third); n != "1" {
 		t.Errorf("the message is shown %s times", n)
 	}
-	// Whoever reads what was said before is left in peace.
+	// A user who reads earlier messages is not scrolled away.
 	v.run(`document.getElementById("chatBox").scrollTop = 0`)
 	v.wait(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
 	v.run(`document.getElementById("prompts").append(Object.assign(document.createElement("p"), {textContent: "more"}))`)
@@ -62,7 +62,7 @@ func TestClientBusy(t *testing.T) {
 	}
 }
 
-// TestClientUnauthorized: a server that asks for a token is said to do so; with the token the page connects.
+// TestClientUnauthorized: the page says that the server requires a token; with the token it connects.
 func TestClientUnauthorized(t *testing.T) {
 	guarded := served(t, serving(t, "agent-client", ""), serveOptions{token: "s3cret"})
 	v := view(t, guarded+"/?token=s3cret&lang=en")
@@ -77,7 +77,7 @@ func TestClientUnauthorized(t *testing.T) {
 		!document.getElementById("prompts").textContent.includes("401")`)
 }
 
-// TestClientUnauthorizedElsewhere: the page learns of a 401 from a server of another origin, too.
+// TestClientUnauthorizedElsewhere: the page also recognises a 401 from a server of another origin.
 func TestClientUnauthorizedElsewhere(t *testing.T) {
 	guarded := served(t, serving(t, "agent-select", ""), serveOptions{token: "s3cret"})
 	v := view(t, served(t, serving(t, "agent-client", ""), serveOptions{})+"/?lang=en&connect&server="+guarded)

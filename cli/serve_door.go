@@ -43,7 +43,7 @@ func guardWith(token string, next http.Handler, refuse func(w http.ResponseWrite
 		got := sha256.Sum256([]byte(carried(r)))
 		if !preflight && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			w.Header().Set("Access-Control-Allow-Origin", "*") // any page may learn that it needs a token, and nothing else
+			w.Header().Set("Access-Control-Allow-Origin", "*") // any page may learn that it needs a token, but nothing else
 			refuse(w, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN")
 			return
 		}
@@ -51,8 +51,8 @@ func guardWith(token string, next http.Handler, refuse func(w http.ResponseWrite
 	})
 }
 
-// calledLocally rejects requests to any name but that of this machine and addresses: a web page whose own name has come
-// to stand for this machine (DNS rebinding) would otherwise be let in as of the server's own origin.
+// calledLocally rejects requests to any host name but localhost and IP addresses: a web page whose own name resolves to
+// this machine (DNS rebinding) would otherwise be accepted as the server's own origin.
 func calledLocally(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, err := net.SplitHostPort(r.Host)

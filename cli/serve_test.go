@@ -210,7 +210,7 @@ func testServe(t *testing.T, protocol, role string, connect func(*testing.T, *ht
 	}
 }
 
-// TestCalledLocally: a page that has its own name lead to this machine is refused.
+// TestCalledLocally: a page whose own name resolves to this machine is refused.
 func TestCalledLocally(t *testing.T) {
 	h := calledLocally(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, want := range map[string]int{"localhost": 200, "LOCALHOST:3000": 200, "localhost.:3000": 200,

@@ -30,7 +30,7 @@ var welcomeText string
 
 var welcomePage = template.Must(template.New("welcome").Parse(welcomeText))
 
-// greeting is what a server without a page of its own says at /.
+// greeting is the answer to / of a server without its own page.
 type greeting struct {
 	Title, About string
 	Token        bool // every request needs one
@@ -45,11 +45,12 @@ type greetedEndpoint struct{ Method, URL, About, Link string }
 // greetedCommand is a command line to try.
 type greetedCommand struct{ About, Line string }
 
-// plainHost is a host that can stand in a command line as it is.
+// plainHost is a host that can appear unquoted in a command line.
 var plainHost = regexp.MustCompile(`\A[A-Za-z0-9.:\[\]-]+\z`)
 
-// welcome answers GET / with what is served, as HTML for browsers and as plain text for others; all else is for next.
-// at is the address of the server for clients that name no proper host.
+// welcome answers GET / with a description of the server, as HTML for browsers and as plain text for others; next
+// handles everything else.
+// at is the address of the server for clients without a usable Host header.
 func (one *offer) welcome(scheme string, at net.Addr, token bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" || r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -125,7 +126,7 @@ func (one *offer) commands(base string, token bool) []greetedCommand {
 	before := ""
 	if token {
 		fetch.Line += ` -H "Authorization: Bearer $TOKEN"`
-		// A URL carries no token, but a profile does; it names the variable and does not hold its value.
+		// A URL cannot carry a token, but a profile can; it names the variable and does not contain its value.
 		lines += " 'url: " + base + `' 'headers: {Authorization: "Bearer ${TOKEN}"}'`
 		before = `printf '%s\n' ` + lines + " > served.yaml && "
 		talk, run = "served.yaml", "--target served.yaml"

@@ -62,7 +62,7 @@ func fetch(t *testing.T, c *http.Client, url, accept string) (*http.Response, st
 	return res, string(body)
 }
 
-// greeters are the roles that serve has a page at / for.
+// greeters are the roles with a page at /.
 func greeters() (all []*offer) {
 	for _, one := range offersOf(bundle...) {
 		if !one.role.Serve.Page && one.role.Serve.NotServer == "" {
@@ -74,8 +74,8 @@ func greeters() (all []*offer) {
 
 const browserAccept = "text/html,application/xhtml+xml,*/*;q=0.8"
 
-// TestWelcome: every server without a page of its own says at / what it is, in HTML for browsers and in plain text for
-// others, with endpoints that answer and commands that parley takes.
+// TestWelcome: every server without its own page answers / with its name, in HTML for browsers and in plain text for
+// others, with endpoints that answer and commands that parley accepts.
 func TestWelcome(t *testing.T) {
 	found := greeters()
 	if len(found) < 4 {
@@ -116,7 +116,7 @@ func TestWelcome(t *testing.T) {
 	}
 }
 
-// answers checks that something is at an endpoint.
+// answers checks that an endpoint answers.
 func answers(t *testing.T, c *http.Client, url string, e launch.Endpoint) {
 	t.Helper()
 	url += regexp.MustCompile(`\{\w+\}`).ReplaceAllString(e.Path, "none")
@@ -154,7 +154,7 @@ func answers(t *testing.T, c *http.Client, url string, e launch.Endpoint) {
 	}
 }
 
-// accepted runs a command line of parley within this process, without input, and returns its exit code.
+// accepted runs a command line of parley in this process, without input, and returns its exit code.
 func accepted(t *testing.T, line, dir string) int {
 	t.Helper()
 	t.Chdir(dir)
@@ -166,7 +166,7 @@ func accepted(t *testing.T, line, dir string) int {
 	return code
 }
 
-// parsed checks that a command line names a command, flags and a target that parley takes.
+// parsed checks that parley accepts the command, flags and target of a command line.
 func parsed(t *testing.T, line string) {
 	t.Helper()
 	s := &streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
@@ -191,8 +191,8 @@ func parsed(t *testing.T, line string) {
 	}
 }
 
-// TestWelcomeWithToken: nobody sees the page without the token; with it, it says so, a browser keeps to be let in, and
-// its commands take the token from the environment.
+// TestWelcomeWithToken: the page requires the token; with it, the page says so, a browser stays authorised, and
+// the commands take the token from the environment.
 func TestWelcomeWithToken(t *testing.T) {
 	for _, one := range greeters() {
 		t.Run(one.protocol+" "+one.role.Name, func(t *testing.T) {
@@ -232,7 +232,8 @@ func TestWelcomeWithToken(t *testing.T) {
 	}
 }
 
-// TestWelcomeOfAHostileHost: a host that could do harm in a command line is not repeated, where any name is let in.
+// TestWelcomeOfAHostileHost: a host that could be harmful in a command line is not repeated, even if any name is
+// accepted.
 func TestWelcomeOfAHostileHost(t *testing.T) {
 	url := served(t, greeters()[0], serveOptions{token: "s3cret"})
 	for host, repeated := range map[string]bool{"a$(id).example": false, "a;id": false, "parley.example:80": true} {

@@ -19,7 +19,7 @@ type subject struct {
 	brain    *llm.Brain      // of an in-process target; nil for others
 	bare     bool            // only a URL is known
 	bundled  bool            // one of the suite's own
-	renew    func(*subject)  // sets profile, launcher and brain for a further run; nil: they stay
+	renew    func(*subject)  // sets profile, launcher and brain for a further run; nil: they are kept
 }
 
 // subjectsOf returns the subjects that --target, --protocol and --role select: one target, or the bundled ones in

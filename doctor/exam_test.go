@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestTell: what a target says is shown on one line, and neither moves the cursor nor reorders it.
+// TestTell: text of a target is shown on one line, and neither moves the cursor nor reorders it.
 func TestTell(t *testing.T) {
 	var out strings.Builder
 	e := NewExam(&out, Checkup{}, nil, nil, nil)

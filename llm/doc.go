@@ -3,7 +3,7 @@
 //
 // It obeys directives in the last user text of a request: the last non-empty text with role user. Later user texts
 // without a directive are reminders added by the target, and left out, unless an answer in words precedes them. A
-// directive stands in double brackets and carries a nonce, so that parallel scenarios can share one brain:
+// directive is written in double brackets and carries a nonce, so that parallel scenarios can share one brain:
 //
 //	[[hold N]]             say "holding N", wait for Release(N) or the end of the context, say "released N"
 //	[[stream N n]]         say n parts (1 without n, at most MaxParts)

@@ -24,7 +24,7 @@ type Monitor struct {
 	// if others were lost.
 	PerRecord bool
 
-	// Passive says that the monitor can judge traffic that the harness did not cause: it relies on no note, no nonce and
+	// Passive reports whether the monitor can judge traffic that the harness did not cause: it relies on no note, nonce or
 	// no order that only the harness's own acts give.
 	Passive bool
 

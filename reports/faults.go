@@ -6,16 +6,16 @@ import (
 	"parley/internal/words"
 )
 
-// Fault says what became of a fault of a file of faults.
+// Fault reports the effects of one fault of a faults file.
 type Fault struct {
 	File  string `json:"file"`
 	Line  int    `json:"line"`
 	Name  string `json:"name"`
-	Met   int    `json:"met"`   // messages that it is for
-	Fired int    `json:"fired"` // messages that it has changed, kept back or ended
+	Met   int    `json:"met"`   // messages that it matched
+	Fired int    `json:"fired"` // messages that it changed, delayed or cut off
 }
 
-// Text says it in a line.
+// Text returns the report as one line.
 func (f Fault) Text() string {
 	head := fmt.Sprintf("%s:%d: %s ", f.File, f.Line, f.Name)
 	met := words.Counted(f.Met, "message")

@@ -25,7 +25,7 @@ type Results struct {
 	Duration  float64         `json:"duration_ms"`
 	Runs      []Run           `json:"runs"`
 
-	// Passive says that the harness caused nothing: it only judged traffic between others. Such results never certify.
+	// Passive reports that the harness only judged traffic between others. Such results never certify.
 	Passive bool `json:"passive,omitempty"`
 }
 
@@ -46,7 +46,7 @@ type Run struct {
 	Scenarios []Scenario      `json:"scenarios"`
 	// differences between drivers, interop notes, security observations
 	Notes []Note `json:"notes,omitempty"`
-	// what was made to go wrong between the client and the server: such results never certify
+	// faults injected between the client and the server: such results never certify
 	Faults []Fault `json:"faults,omitempty"`
 	Cuts   []Cuts  `json:"cuts,omitempty"` // with --cut-points: one for each course, driver and way of cutting
 	// why the target could not be started or reached, or what is there instead
@@ -119,7 +119,7 @@ type Scenario struct {
 	Notes      []string    `json:"notes"`
 	Failures   []Failure   `json:"failures"`
 	Transcript *Transcript `json:"transcript,omitempty"`
-	Recording  *Transcript `json:"recording,omitempty"` // the same records as JSON Lines; Transcript is made from them
+	Recording  *Transcript `json:"recording,omitempty"` // the same records as JSON Lines; the source of Transcript
 	// other evidence, if something is wrong
 	Evidence []Evidence `json:"evidence,omitempty"`
 }

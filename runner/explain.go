@@ -177,11 +177,11 @@ func (s seen) plainToTLS() bool {
 	return s.says("HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port")
 }
 
-// unasked is how net/http words that bytes came before the request was written. If they come a moment later, they are a
-// malformed response.
+// unasked is the error text of net/http for bytes that arrive before the request was written. If they arrive a moment
+// later, net/http reports a malformed response.
 const unasked = "readLoopPeekFailLocked: %!w(<nil>)"
 
-// explain says in one line what answers in place of a target that speaks the protocol, and what to do.
+// explain says in one line what answers instead of a target of the protocol, and what to do.
 func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, p *target.Profile, base, over string,
 	records []transcript.Record) string {
 	s, name := seenIn(records), steps.Name(protocol)

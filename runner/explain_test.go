@@ -14,8 +14,8 @@ import (
 	"parley/transcript"
 )
 
-// TestSpeaksFirst: a server that speaks before it is asked is no HTTP server, whether its bytes come before the request
-// is written or after it.
+// TestSpeaksFirst: a server that sends data before any request is not an HTTP server, whether its bytes arrive before
+// or after the request is written.
 func TestSpeaksFirst(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,7 +28,7 @@ func TestSpeaksFirst(t *testing.T) {
 			if err != nil {
 				return
 			}
-			go func() { // it hangs up once the client does
+			go func() { // it closes when the client does
 				_, _ = c.Write([]byte("220 mail.example ESMTP\r\n"))
 				_, _ = io.Copy(io.Discard, c)
 				_ = c.Close()
@@ -36,7 +36,7 @@ func TestSpeaksFirst(t *testing.T) {
 		}
 	}()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	early := func() error { // the transport reads while its new connection is held back for a moment
+	early := func() error { // the transport reads while its new connection is delayed for a moment
 		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
 			GotConn: func(httptrace.GotConnInfo) { time.Sleep(20 * time.Millisecond) }})
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+l.Addr().String()+"/events", nil)

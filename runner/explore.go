@@ -179,7 +179,7 @@ func gherkin(p steps.Protocol, lines []string, marks ...string) string {
 	return featureOf(append([]string{"@" + steps.Name(p)}, marks...), "Explored", "a random sequence", lines)
 }
 
-// featureOf writes a scenario as a feature of its own. The first tag is that of the feature.
+// featureOf writes a scenario as a separate feature. The first tag is that of the feature.
 func featureOf(marks []string, feature, name string, lines []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nFeature: %s\n\n  %s\n  Scenario: %s\n", marks[0], feature, strings.Join(marks[1:], " "), name)

@@ -12,7 +12,7 @@ import (
 // its slot for a whole limit. It therefore lends the slot to the next scenario (steps.Lender), so that the waits of a
 // broken target's scenarios overlap. Two bounds hold: no scenario begins while as many are active as there are slots,
 // and at most four times as many, or twice as many pages, are open, including those that wait. A scenario whose wait
-// ends goes on at once, because its limits are running. Until others have ended, more are then active than there are
+// ends continues at once, because its limits are running. Until others have ended, more are then active than there are
 // slots, and none begins.
 //
 // Nothing is lent if the user has set the concurrency, which may be all the connections that the target takes, or if

@@ -67,13 +67,13 @@ func OpenLive(ctx context.Context, o Options) (*Live, error) {
 	return l, nil
 }
 
-// Close ends the session and the target, and returns the result of the session as a scenario. Of the transcript it
-// keeps what is in memory. It may be called again.
+// Close ends the session and the target, and returns the result of the session as a scenario. It keeps the part of
+// the transcript that is in memory. It may be called again.
 func (l *Live) Close() steps.Result {
 	l.once.Do(func() {
 		l.last = l.Live.Close()
 		l.close()
-		_ = l.Transcript().Close() // nobody misses its file
+		_ = l.Transcript().Close() // its file is no longer needed
 	})
 	return l.last
 }

@@ -18,7 +18,7 @@ import (
 
 // A target that is slow because many scenarios run at once is overloaded, not wrong. If answers were missing while
 // others came late, or connections were refused for lack of room, the affected scenarios run again alone and are
-// judged by that. A missing answer among quick ones is no sign of overload: that scenario stays failed. A wrong
+// judged by that. A missing answer among quick ones is not a sign of overload: that scenario stays failed. A wrong
 // message always stands (standing), since it might be right by chance when the scenario runs alone.
 
 const (

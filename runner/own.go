@@ -15,14 +15,14 @@ import (
 	"parley/steps"
 )
 
-// OwnFeature is a feature file that is not the suite's.
+// OwnFeature is a feature file of the user.
 type OwnFeature struct {
-	Path string // as the user knows it; it stands in results
+	Path string // as the user gave it; used in results
 	Text []byte
 }
 
-// withOwn reads the scenarios of o.Own, and returns them behind those of the suite that o keeps: all with o.Beside, and
-// preflight alone without. The features of o are then both. The error is a *UsageError that names the place of a
+// withOwn reads the scenarios of o.Own, and returns them after those of the suite that o keeps: all with o.Beside, else
+// only preflight. The features of o then contain both. The error is a *UsageError that names the place of a
 // mistake.
 func withOwn(o *Options, p steps.Protocol, role string, all []Planned) ([]Planned, error) {
 	if len(o.Own) == 0 {
@@ -56,7 +56,8 @@ func withOwn(o *Options, p steps.Protocol, role string, all []Planned) ([]Planne
 	return append(kept, own...), nil
 }
 
-// ownScenarios are those of one file. Where targets have several roles and a scenario names none, it is for the run's.
+// ownScenarios are those of one file. If targets have several roles and a scenario names none, it is for that of the
+// run.
 func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role string) ([]Planned, error) {
 	found, err := retrieve(files, "", name)
 	if err != nil {
@@ -119,7 +120,7 @@ func stepLines(f feature) map[string]int64 {
 
 var parserPlace = regexp.MustCompile(`\((\d+):(\d+)\): (.*)`)
 
-// mistake is what the Gherkin parser finds wrong, behind the name of the file: its first finding, at its place.
+// mistake is the first error of the Gherkin parser, with the name of the file and the place.
 func mistake(err error, name string) string {
 	if m := parserPlace.FindStringSubmatch(err.Error()); m != nil {
 		return fmt.Sprintf(":%s:%s: %s", m[1], m[2], m[3])
@@ -127,7 +128,7 @@ func mistake(err error, name string) string {
 	return ": " + strings.ReplaceAll(err.Error(), name, "it")
 }
 
-// union is the suite's features and files of the user's. It lists the former alone.
+// union contains the suite's features and the user's files. It lists only the former.
 type union struct {
 	base fs.FS
 	own  map[string][]byte
@@ -141,7 +142,7 @@ func (u *union) Open(name string) (fs.File, error) {
 	return u.base.Open(name)
 }
 
-// ownFile is a file in memory, and its own description.
+// ownFile is a file in memory, and its own fs.FileInfo.
 type ownFile struct {
 	*bytes.Reader
 	name string

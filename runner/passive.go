@@ -25,24 +25,24 @@ const (
 	NeedsActs  = "needs the harness to act"
 )
 
-// Through is the driver of what passed through a proxy, in results and in the names of files.
+// Through is the driver of proxied traffic in results and in file names.
 const Through = "proxy"
 
-// maxConnections bounds the connections of a role that are listed as scenarios.
+// maxConnections is the maximum number of connections of a role that are listed as scenarios.
 const maxConnections = 1000
 
-// PassiveOptions say whose traffic was observed.
+// PassiveOptions describe the observed traffic.
 type PassiveOptions struct {
 	Protocols *steps.Protocols
 	Profile   *target.Profile
 	URL       string   // of the target; "" if it has none
 	Roles     []string // that are judged
 	Strict    bool
-	Out       string // folder for transcripts; "" keeps none
+	Out       string // folder for transcripts; "": they are not written
 	Explain   string // the command that explains a clause, such as "parley explain"
 }
 
-// Passive collects what was judged of traffic that the harness did not cause, and makes results of it like those of a
+// Passive collects judgements of traffic that the harness did not cause, and makes results like those of a
 // run. Such results never certify. It is not safe for concurrent use.
 type Passive struct {
 	o     PassiveOptions
@@ -71,7 +71,7 @@ type Observed struct {
 	Redact   *transcript.Redactor
 }
 
-// NewPassive begins to collect. The error is that of the protocol's ledger or features, or names an unknown role.
+// NewPassive starts collecting. The error is that of the protocol's ledger or features, or names an unknown role.
 func NewPassive(o PassiveOptions) (*Passive, error) {
 	p, err := o.Protocols.Find(o.Profile.Protocol)
 	if err != nil {
@@ -124,8 +124,8 @@ func (p *Passive) Judgeable(role string) (judged, not []string) {
 	return judged, not
 }
 
-// Add adds traffic that has ended, and writes its transcript. Of a role with very many connections, later ones are
-// only counted unless a clause is broken there.
+// Add adds traffic that has ended, and writes its transcript. If a role has very many connections, later ones are
+// only counted, unless a clause is broken on them.
 func (p *Passive) Add(o Observed) {
 	i := slices.IndexFunc(p.runs, func(one *passiveRun) bool { return one.role == o.Role })
 	if i < 0 || o.T.Len() == 0 {
@@ -149,7 +149,7 @@ func (p *Passive) Add(o Observed) {
 	one.scenarios = append(one.scenarios, one.observed(id, o, p.o.Explain))
 }
 
-// worstOf adds a judgement of a clause unless there is one with the same outcome.
+// worstOf adds a judgement of a clause unless there is already one with the same outcome.
 func worstOf(all []verdict.Judgement, j verdict.Judgement) []verdict.Judgement {
 	for _, had := range all {
 		if had.Clause == j.Clause && had.Outcome == j.Outcome {
@@ -159,7 +159,7 @@ func worstOf(all []verdict.Judgement, j verdict.Judgement) []verdict.Judgement {
 	return append(all, j)
 }
 
-// observed makes the scenario of observed traffic.
+// observed represents observed traffic as a scenario.
 func (one *passiveRun) observed(id string, o Observed, explain string) reports.Scenario {
 	pl := Planned{ID: id, Name: "the traffic through the proxy", Location: "observed"}
 	if o.Conn != "" {
@@ -207,7 +207,7 @@ func (one *passiveRun) observed(id string, o Observed, explain string) reports.S
 	return sc
 }
 
-// worse reports whether an outcome decides a scenario rather than another one.
+// worse reports whether an outcome takes precedence over another in a scenario.
 func worse(a, b verdict.Outcome) bool {
 	order := []verdict.Outcome{verdict.NotApplicable, verdict.NotTested, verdict.Passed, verdict.Warned, verdict.Failed}
 	return slices.Index(order, a) > slices.Index(order, b)
@@ -241,8 +241,8 @@ func (one *passiveRun) keepTranscript(pl Planned, o Observed) *reports.Transcrip
 	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum.Sum(nil))}
 }
 
-// Results sums up. The verdict is non-conformant if a binding clause is broken, else incomplete; the exit code is 1,
-// else 0 if any clause was judged, else 5. What could not be judged counts for neither.
+// Results returns the results. The verdict is non-conformant if a binding clause is broken, else incomplete; the exit
+// code is 1 if one is broken, else 0 if any clause was judged, else 5. Clauses that could not be judged affect neither.
 func (p *Passive) Results() *reports.Results {
 	out := &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(p.o.Protocols), Passive: true, Strict: p.o.Strict,
 		Verdict: verdict.Incomplete, Exit: verdict.ExitIncomplete, Started: p.began.UTC(), Runs: []reports.Run{},

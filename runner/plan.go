@@ -25,7 +25,7 @@ type Planned struct {
 	Clauses  []string
 	Stage    int // 1 to 3 for preflight, 0 for the rest
 	key      string
-	file     string // within the features, of a scenario that is not the suite's; "": Location says it
+	file     string // the feature file of a user's scenario; "": Location names the file
 }
 
 // Exclusive reports whether the scenario needs a target to itself.
@@ -47,7 +47,7 @@ func (p Planned) Needs() steps.Reach {
 }
 
 // Scenarios lists every scenario of a protocol, in the order of its feature files. Two identical scenarios in one
-// file are an error, since they would be taken for one.
+// file are an error, because they would count as one.
 func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	protocol := steps.Name(p)
 	features, err := retrieve(fsys, "", protocol)

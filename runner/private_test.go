@@ -9,7 +9,7 @@ import (
 	"parley/transcript"
 )
 
-// TestPrivate: what was on the wire, which users may have written, is for who runs the harness alone.
+// TestPrivate: recorded messages, which users may have written, are readable only by whoever runs the harness.
 func TestPrivate(t *testing.T) {
 	dir := t.TempDir()
 	records := []transcript.Record{{N: 1, Dir: transcript.Sent, Kind: transcript.Frame, Bytes: []byte("x")}}

@@ -14,8 +14,7 @@ import (
 	"parley/transcript"
 )
 
-// writeRecording writes the recording of a scenario, of which its transcript is the view for people, with secrets
-// redacted.
+// writeRecording writes the recording of a scenario, with secrets redacted. The transcript is its human-readable form.
 func (r *run) writeRecording(d *driverRun, pl Planned, records []transcript.Record) *reports.Transcript {
 	if r.o.Out == "" || len(records) == 0 {
 		return nil

@@ -271,7 +271,7 @@ func (r *run) filtered() string {
 	return strings.Join(why, "; ")
 }
 
-// ownNames says in words which of the user's features were run.
+// ownNames names the user's features that were run.
 func (r *run) ownNames() string {
 	var names []string
 	for _, f := range r.o.Own {

@@ -50,7 +50,7 @@ type Options struct {
 	AllowIncomplete bool
 	Concurrency     int // parallel scenarios; 0: the profile's
 	Seed            int64
-	Salt            uint32        // by which the names that the harness makes up are unique; 0: drawn
+	Salt            uint32        // makes the harness's generated names unique; 0: random
 	Explore         int           // random sequences to run after the features, if the protocol supports it
 	CutPoints       bool          // also cut the protocol's courses at every point, after the features
 	Shrinking       time.Duration // also bounds the search for a shorter failing sequence; 0: 15 s
@@ -58,7 +58,7 @@ type Options struct {
 
 	FS     fs.FS                  // features; nil: the embedded ones
 	Own    []OwnFeature           // the user's; such a run never certifies
-	Faults func() []reports.Fault // what goes wrong between the harness and the target, so far; such a run never certifies
+	Faults func() []reports.Fault // the effects of injected faults so far; such a run never certifies
 	Beside bool                   // with Own: run the suite's scenarios too, not only its preflight
 	// called before each scenario, concurrently; true skips it, since nothing depends on it any more; may be nil
 	Enough   func(Planned) bool
@@ -122,7 +122,7 @@ type run struct {
 	racing  map[string]bool                // scenarios whose course depends on a race
 	notes   []reports.Note
 	cuts    []reports.Cuts
-	courses []steps.Course // that are cut at every point
+	courses []steps.Course // to be cut at every point
 	cutSel  tags.Expr      // the selection of cut points
 	env     string         // why the target could not be reached
 	broken  bool           // the harness failed

@@ -92,7 +92,7 @@ func (r *run) cutCourse(ctx context.Context, d *driverRun, c steps.Course, by st
 			whole.res = res
 		}
 		if whole.res != nil && whole.res.Outcome != verdict.Passed {
-			break // it is no course to cut
+			break // it cannot be cut
 		}
 	}
 	if whole.res == nil {

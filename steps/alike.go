@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// UndefinedError says that no step of the protocol reads like a text, and which come closest, as StepPattern shows
+// UndefinedError reports that no step of the protocol matches a text, with the closest steps, as StepPattern shows
 // them.
 type UndefinedError struct {
 	Text  string
@@ -28,14 +28,14 @@ var (
 	oneWord    = regexp.MustCompile(`[\pL\d_]+`)
 )
 
-// words are those of a step by which it can be found, in lower case; what is in quotes counts for nothing.
+// words returns the words of a step for searching, in lower case, without quoted text.
 func words(text string) []string {
 	return oneWord.FindAllString(strings.ToLower(quotedText.ReplaceAllString(text, "")), -1)
 }
 
-// Alike finds the steps that share most words with a text, the closest first and of those the shortest, as StepPattern
-// shows them: at most n, and all for n = 0. A word also finds those that it begins. Without words all steps are found,
-// in their order.
+// Alike finds the steps that share most words with a text, the closest first, shorter ones before longer ones, as
+// StepPattern shows them: at most n, or all for n = 0. A word also matches words that it begins. Without words it
+// returns all steps in their order.
 func Alike(expressions []string, text string, n int) []string {
 	type hit struct {
 		pattern       string

@@ -91,7 +91,7 @@ func (w *World) Judge(checks ...verdict.Finding) error {
 
 // judge records checks and returns the failures of binding clauses.
 func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
-	if w.severed() { // what the cut kept from coming is nobody's fault
+	if w.severed() { // no party is at fault for messages that the cut prevented
 		return nil
 	}
 	for _, c := range checks {

@@ -6,7 +6,7 @@ import (
 )
 
 // Lender is a scenario's share of something that other scenarios wait for, such as a slot to run in. A scenario that
-// waits, most probably in vain, lends it to another and takes it back when it goes on.
+// waits, most probably in vain, lends it to another and takes it back when it continues.
 type Lender interface {
 	Lend() bool // false: no more may be lent
 	Back()      // called once for each Lend that returned true

@@ -13,7 +13,7 @@ func (p *pool) Lend() bool { p.lent++; p.times++; return true }
 func (p *pool) Back()      { p.lent-- }
 
 // TestLending: a scenario lends its slot after waiting for a second and its held turns after two, and takes both back
-// when it goes on. Nothing is lent while the target may be slow because of the load.
+// when it continues. Nothing is lent while the target may be slow because of the load.
 func TestLending(t *testing.T) {
 	for _, row := range []struct {
 		reason         string

@@ -155,15 +155,15 @@ func (l *Live) Transcript() *transcript.Transcript { return l.world.T }
 
 // Do executes a step, given without its keyword. The error is an *UndefinedError, an *ArgumentError, ErrLiveOver or
 // the cause of ctx; the step's own result is in Judged. A step interrupted by ctx judges only what it has seen, and
-// the session goes on.
+// the session continues.
 func (l *Live) Do(ctx context.Context, text string, arg StepArg) (out Judged, err error) {
 	failed := l.order(ctx, func(ctx context.Context, r *scenario) { out, err = r.carryOut(ctx, text, arg) })
 	return out, errors.Join(failed, err)
 }
 
-// Send writes bytes to the connection of a party as they are, and returns the number of the record. Where messages are
+// Send writes bytes to the connection of a party unchanged, and returns the number of the record. If messages are
 // HTTP requests, the method and the path come first: POST /message {"type":"abort"}. binary, which only a WebSocket
-// has, makes it a binary frame. The error is a *NoPartyError, that of the driver, or says what is missing.
+// supports, makes it a binary frame. The error is a *NoPartyError, that of the driver, or names what is missing.
 func (l *Live) Send(ctx context.Context, party string, body []byte, binary bool) (mark int, err error) {
 	failed := l.order(ctx, func(ctx context.Context, r *scenario) {
 		mark, err = r.world.sendRaw(ctx, party, body, binary)

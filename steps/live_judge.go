@@ -17,8 +17,9 @@ func (e *Env) transcript(decode func(*transcript.Record)) (*transcript.Transcrip
 	return transcript.NewSpilling(decode, *e.Keep)
 }
 
-// Judge runs the monitors on the records that a run would keep (transcript.First), and returns what they would say if
-// the session ended now. whole: those are all records so far. It runs between two steps, and steps can go on meanwhile.
+// Judge runs the monitors on the records that a run would keep (transcript.First), and returns their findings as if
+// the session ended now. whole reports whether these are all records so far. It starts between two steps; steps can
+// continue meanwhile.
 func (l *Live) Judge(ctx context.Context) (out []verdict.Judgement, failures []Failure, whole bool, err error) {
 	var records []transcript.Record
 	w, err := l.stopped(ctx, func(w *World) { records, whole = w.T.First() })
@@ -32,11 +33,11 @@ func (l *Live) Judge(ctx context.Context) (out []verdict.Judgement, failures []F
 	return out, failures, whole, nil
 }
 
-// shownBefore is how many records before those that JudgeAfter judges are shown to the monitors.
+// shownBefore is the number of earlier records that JudgeAfter shows to the monitors.
 const shownBefore = 1000
 
-// JudgeAfter judges the records after mark by the monitors that judge each record by itself (monitor.PerRecord), and
-// returns the number of the last one. Its findings are some of those of Judge. It costs nothing for records before.
+// JudgeAfter judges the records after mark with the monitors that judge single records (monitor.PerRecord), and
+// returns the number of the last one. Its findings are a subset of those of Judge. Earlier records cost nothing.
 func (l *Live) JudgeAfter(ctx context.Context, mark int) (out []verdict.Judgement, failures []Failure, last int,
 	err error) {
 	w, err := l.stopped(ctx, func(w *World) { last = w.T.Len() })
@@ -68,8 +69,8 @@ func after(m monitor.Monitor, mark int) monitor.Monitor {
 	return m
 }
 
-// stopped waits until no step runs, calls look, and returns a world for the monitors to judge in: it has the failures
-// of the steps so far, to which monitors add their own.
+// stopped waits until no step runs, calls look, and returns a world for the monitors: it has the failures
+// of the steps so far, to which the monitors add theirs.
 func (l *Live) stopped(ctx context.Context, look func(*World)) (*World, error) {
 	w := &World{}
 	err := l.order(ctx, func(_ context.Context, r *scenario) {

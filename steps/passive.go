@@ -11,36 +11,36 @@ import (
 )
 
 // Correlator is an optional interface of protocols in which an HTTP request belongs to an event stream. Without it,
-// the party of a request that the harness did not send is unknown.
+// the party of a foreign request is unknown.
 type Correlator interface {
 	// Correlate returns a function that is called with each decoded record of the traffic between a client and a target
-	// of the profile, as the client's end has it, and the header of the HTTP request where it is one. Of a request it
+	// of the profile, from the client's side, and the header if the record is an HTTP request. For a request it
 	// returns the party of the stream; "" if that is unknown. It is called from one goroutine at a time.
 	Correlate(p *target.Profile) func(r *transcript.Record, h http.Header) string
 }
 
-// Witness is an optional interface of protocols with several roles, for traffic that the harness did not cause.
+// Witness is an optional interface of protocols with several roles, for foreign traffic.
 type Witness interface {
-	// Observed returns those of the records that a tester of a role would have had: without the connections of parties
-	// that such a tester does not meet. It does not change records.
+	// Observed returns the records that a test of a role would contain: without the connections of parties
+	// that such a test does not have. It does not change records.
 	Observed(role string, records []transcript.Record) []transcript.Record
 }
 
-// Apart is an optional interface of protocols in which the connections to a target have nothing to do with each other,
-// for traffic that the harness did not cause. Each is then judged alone.
+// Apart is an optional interface of protocols in which the connections to a target are independent, for foreign
+// traffic. Each is then judged on its own.
 type Apart interface {
 	// Apart reports whether that is so for targets of a role.
 	Apart(role string) bool
 }
 
-// Passive is implemented by protocols with monitors that runs do not have: they judge traffic that the harness did not
-// cause, between two foreign parties.
+// Passive is implemented by protocols with additional monitors that runs do not use: they judge traffic between two
+// foreign parties.
 type Passive interface {
 	Passive() []monitor.Monitor
 }
 
-// PassiveMonitors returns every monitor of a protocol that can judge traffic which the harness did not cause: those of
-// Monitors that are marked as passive, and those of Passive.
+// PassiveMonitors returns every monitor of a protocol that can judge foreign traffic: those of Monitors that are marked
+// as passive, and those of Passive.
 func PassiveMonitors(p Protocol) []monitor.Monitor {
 	var out []monitor.Monitor
 	for _, m := range p.Monitors() {
@@ -59,21 +59,21 @@ func PassiveMonitorsOf(p Protocol, role string) []monitor.Monitor {
 	return slices.DeleteFunc(PassiveMonitors(p), func(m monitor.Monitor) bool { return !m.For(role) })
 }
 
-// JudgePassively has monitors judge records that the harness did not cause, and returns one judgement for each clause
-// that they judged, and the first failure of each monitor and clause. Of env, Ledger and Strict count. A clause of
-// which no finding says anything is not judged.
+// JudgePassively has monitors judge records of foreign traffic, and returns one judgement for each clause that they
+// judged, and the first failure of each monitor and clause. It uses only Ledger and Strict of env. A clause without any
+// finding is not judged.
 func JudgePassively(env *Env, monitors []monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,
 	failures []Failure) {
 	for _, m := range monitors {
-		w := &World{Env: env} // findings of one monitor say nothing about the models of another
+		w := &World{Env: env} // findings of one monitor do not affect the models of another
 		said, found := w.monitored(m, records)
 		out, failures = append(out, said...), append(failures, found...)
 	}
 	return out, failures
 }
 
-// JudgeRecords is JudgePassively by those of the monitors that judge each record by itself (monitor.PerRecord), for
-// records after a mark; those before are shown to them only.
+// JudgeRecords is like JudgePassively, with only those monitors that judge single records (monitor.PerRecord), and
+// only for records after a mark; the monitors also see earlier records but do not judge them.
 func JudgeRecords(env *Env, monitors []monitor.Monitor, mark int, records []transcript.Record) (out []verdict.Judgement,
 	failures []Failure) {
 	var alone []monitor.Monitor

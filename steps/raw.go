@@ -19,8 +19,8 @@ import (
 	"parley/transcript"
 )
 
-// Raw steps belong to no protocol. Live sessions and the users' own scenarios have them beside the protocol's steps;
-// the suite does not. They judge nothing.
+// Raw steps belong to no protocol. Live sessions and users' own scenarios can use them in addition to the protocol's
+// steps; the suite does not. They judge nothing.
 const (
 	rawText   = `^(.+) sends raw:$`
 	rawCoded  = `^(.+) sends raw base64:$`
@@ -58,8 +58,8 @@ func registerRaw(sc *godog.ScenarioContext, world func() *World) {
 	})
 }
 
-// sendsRaw sends bytes, and waits for the answer to an HTTP request: the steps behind it may depend on it, and the end
-// of its connection would take it along. None is no mistake.
+// sendsRaw sends bytes, and waits for the answer to an HTTP request: later steps may depend on it, and closing the
+// connection would lose it. A missing answer is not an error.
 func sendsRaw(ctx context.Context, w *World, party string, body []byte, binary bool) error {
 	mark, err := w.sendRaw(ctx, party, body, binary)
 	if err == nil && mark > 0 && w.Env.Driver.Name() == target.SSE {
@@ -73,7 +73,7 @@ func sendsRaw(ctx context.Context, w *World, party string, body []byte, binary b
 	return notTested(err)
 }
 
-// notTested is the error of a raw step: that nothing was sent is not the target's fault.
+// notTested is the error of a raw step: the target is not at fault if nothing was sent.
 func notTested(err error) error {
 	var nobody *NoPartyError
 	if errors.As(err, &nobody) || errors.Is(err, driver.ErrClosed) {
@@ -82,7 +82,7 @@ func notTested(err error) error {
 	return err
 }
 
-// RawStep returns the step that sends bytes as they are, and what belongs below it.
+// RawStep returns the step that sends bytes unchanged, and the text below it.
 func RawStep(party string, body []byte, binary bool) (text string, arg StepArg) {
 	below := string(body)
 	switch {
@@ -105,7 +105,7 @@ func HangStep(party string, how driver.CloseMode) string {
 // maxLine bounds the lines of a doc string.
 const maxLine = 32 << 10
 
-// plain reports whether a doc string can hold a text so that it is read as it was.
+// plain reports whether a text survives a doc string unchanged.
 func plain(body []byte) bool {
 	for line := range bytes.Lines(body) {
 		if len(line) > maxLine {
@@ -116,7 +116,7 @@ func plain(body []byte) bool {
 		!bytes.ContainsFunc(body, func(c rune) bool { return c != '\n' && c != '\t' && !unicode.IsPrint(c) })
 }
 
-// wrapped is base64 in lines.
+// wrapped returns base64 in lines.
 func wrapped(body []byte) string {
 	const width = 76
 	text := base64.StdEncoding.EncodeToString(body)
@@ -130,7 +130,7 @@ func wrapped(body []byte) string {
 // request matches a raw message over HTTP: its method, its path, and its body.
 var request = regexp.MustCompile(`(?s)^([A-Z]+) (/\S*)(?:\s(.*))?$`)
 
-// sendRaw writes bytes to the connection of a party as they are. Where messages are HTTP requests, the method and the
+// sendRaw writes bytes to the connection of a party unchanged. If messages are HTTP requests, the method and the
 // path come first.
 func (w *World) sendRaw(ctx context.Context, party string, body []byte, binary bool) (mark int, err error) {
 	conn, err := w.party(party)
@@ -159,7 +159,7 @@ func (w *World) hang(party string, how driver.CloseMode) error {
 	return conn.Close(how)
 }
 
-// party finds a party by its name, which may stand behind other words: "client A" is A unless that is a name itself.
+// party finds a party by its name, which may follow other words: "client A" is A unless that is a name itself.
 func (w *World) party(name string) (driver.Conn, error) {
 	if conn := w.parties[name]; conn != nil {
 		return conn, nil

@@ -57,8 +57,8 @@ func (h *handlers) held(expr string, do any) any {
 		func(args []reflect.Value) []reflect.Value { return h.call(at, args) }).Interface()
 }
 
-// call runs a handler. Steps between a cut and the party's coming back do nothing, and what one that was running then
-// returns does not count.
+// call runs a handler. Steps between a cut and the party's return do nothing, and the result of a step that was
+// running at the cut does not count.
 func (h *handlers) call(at int, args []reflect.Value) []reflect.Value {
 	cut := func() bool {
 		return h.world != nil && h.world() != nil && h.world().severed() && h.exprs[at] != comesBack

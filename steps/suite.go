@@ -147,7 +147,7 @@ func (e *NotApplicableError) Is(other error) bool { return other == godog.ErrSki
 type Suite struct {
 	Protocol Protocol
 	Env      *Env
-	Own      bool                                               // scenarios may have raw steps (RawExpressions)
+	Own      bool                                               // scenarios may use raw steps (RawExpressions)
 	Severs   bool                                               // scenarios may cut a connection (Severs)
 	Begin    func(ctx context.Context, sc *godog.Scenario) Slot // called concurrently
 	Done     func(Result)                                       // called concurrently, once per scenario
@@ -226,7 +226,7 @@ func (r *scenario) afterStep(ctx context.Context, st *godog.Step, status godog.S
 	if err != nil && r.first == nil {
 		r.first = err
 	}
-	if found := r.world.fresh; len(found) > 0 && err == nil { // the step found failures, but the scenario goes on
+	if found := r.world.fresh; len(found) > 0 && err == nil { // the step found failures, but the scenario continues
 		status, err = godog.StepFailed, &BrokenError{Failures: found}
 	}
 	r.world.fresh = nil
@@ -263,7 +263,7 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 		defer r.slot.Release()
 	}
 	if r.world == nil {
-		if r.slot.Skip == "" && err != nil { // it could not begin
+		if r.slot.Skip == "" && err != nil { // it could not start
 			r.slot.Skip, r.slot.Reason = verdict.HarnessError, err.Error()
 		}
 		r.s.Done(Result{Scenario: sc, Driver: r.s.Env.Driver.Name(), Outcome: r.slot.Skip, Reason: r.slot.Reason,

@@ -2,29 +2,29 @@ package steps
 
 import "parley/transcript"
 
-// Teller is an optional interface of protocols whose recordings can be told as steps.
+// Teller is an optional interface of protocols whose recordings can be converted to steps.
 type Teller interface {
-	// Tell begins a recording. The function that it returns is given the records of the recording, in order, as a reader
+	// Tell starts the conversion of a recording. Call the returned function with the records in order, as a reader
 	// of recordings gives them: without events. It returns the steps that do what a record of the harness did, and that
 	// state what the protocol demands in answer; never what a target happened to answer. known is false if the harness
-	// sent something that no step says. Behind the last record it is given the zero Record. What stands below
-	// a step, such as a table, is behind a line break. The function is not safe for concurrent use.
+	// sent something that no step expresses. After the last record, call it with the zero Record. Text below
+	// a step, such as a table, follows after a line break. The function is not safe for concurrent use.
 	Tell(what Told) func(r transcript.Record) (lines []string, known bool)
-	// Dials reports whether targets of a role connect to the harness. Their recordings are told as they were made; all
-	// others as if they had been made at the client's end, whoever made them.
+	// Dials reports whether targets of a role connect to the harness. Their recordings are converted as they were made;
+	// all others as if the client had made them, whoever made them.
 	Dials(role string) bool
-	// Folds returns the steps that do what several told ones do. They are tried in order.
+	// Folds returns steps that can replace several others. They are tried in order.
 	Folds() []Fold
 }
 
-// Fold is a step that does what several do.
+// Fold is a step that replaces several.
 type Fold struct {
-	Steps []string // expressions of consecutive steps, whose groups of one name must match the same
-	By    string   // the step; $name is what the group has matched
+	Steps []string // expressions of consecutive steps; groups with the same name must match the same text
+	By    string   // the replacing step; $name is the match of that group
 }
 
-// Told says what recording is told.
+// Told describes the converted recording.
 type Told struct {
-	Role   string // of the target; "" if the recording does not say
-	Driver string // "" if the recording does not say
+	Role   string // of the target; "" if unknown
+	Driver string // "" if unknown
 }

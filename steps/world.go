@@ -41,7 +41,7 @@ type Env struct {
 	// Begun, if not nil, is called with the transcript of each scenario that begins. Set it only while no scenario runs.
 	Begun func(*transcript.Transcript)
 
-	// Keep, if not nil, lets transcripts grow without the bounds of a run: older records are in a file.
+	// Keep, if not nil, lets transcripts exceed the bounds of a run: older records go to a file.
 	Keep *transcript.Keep
 
 	// Learnt holds what scenarios have found out about the target for others to use, under keys of the protocol's own.
@@ -68,7 +68,7 @@ type World struct {
 	Watch   func(*transcript.Record)
 	watched int // the last record shown to Watch
 
-	// Severed, if not nil, is told of the cut of a scenario in which a connection is cut on purpose.
+	// Severed, if not nil, is called at the cut of a scenario in which a connection is cut on purpose.
 	Severed  Severed
 	severing *severing // nil: no connection is cut
 
@@ -263,7 +263,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 		return transcript.Record{}, &verdict.Miss{Reason: errSevered.Error()}
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
-	case (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0: // it may have come beyond the transcript's bounds
+	case (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0: // it may have come after the transcript was full
 		w.cut, w.why = true, "the target sent more than a transcript holds: later records are unknown"
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
 	case a.closed:

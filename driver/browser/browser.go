@@ -164,7 +164,7 @@ func (d *Driver) Close() error {
 type browser struct {
 	p     *process
 	c     *client
-	fence *fence // for the browser's own requests, which nobody needs
+	fence *fence // for the browser's own requests, which are not needed
 	agent string // its user agent
 
 	live context.Context // ends with the browser

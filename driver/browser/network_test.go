@@ -92,7 +92,7 @@ func TestAsks(t *testing.T) {
 	}
 }
 
-// TestPreflights: the browser's preflights are no requests of the page.
+// TestPreflights: the browser's preflights are not requests of the page.
 func TestPreflights(t *testing.T) {
 	other := serve(t, "")
 	var methods []string

@@ -162,7 +162,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestFlood: the comparison is bounded, and the stream goes on.
+// TestFlood: the comparison is bounded, and the stream continues.
 func TestFlood(t *testing.T) {
 	d := New()
 	defer d.Close()

@@ -147,7 +147,7 @@ func (c *conn) opened(resp *http.Response, n int) {
 	})
 }
 
-// Bounds of how long the body of a refusal is read, since a target may refuse with a status and then stream anyway:
+// Bounds on reading the body of a refusal, because a target may refuse with a status and then stream anyway:
 // refusalPause from one piece to the next, and refusalTime in all.
 const (
 	refusalPause = 250 * time.Millisecond

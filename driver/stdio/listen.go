@@ -80,7 +80,7 @@ func (w *worker) tooLong(text []byte, room int) {
 	w.endLocked(brokeOff+why, false)
 }
 
-// heard handles the end of stdout. An unfinished line is no message.
+// heard handles the end of stdout. An unfinished line is not a message.
 func (w *worker) heard(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

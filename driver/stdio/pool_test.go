@@ -16,7 +16,7 @@ import (
 	"parley/transcript"
 )
 
-// TestReuse: a returned process goes on with the next connection; a reset one does not.
+// TestReuse: a returned process serves the next connection; a reset one does not.
 func TestReuse(t *testing.T) {
 	s, d := peers(t, "obeys"), newDriver(t)
 	first := open(t, d, driver.OpenOptions{Process: s})

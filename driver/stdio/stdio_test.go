@@ -376,7 +376,7 @@ func TestConcurrent(t *testing.T) {
 	all.Wait()
 }
 
-// TestDriverIsTold: the process is told which driver reaches it.
+// TestDriverIsTold: the process learns which driver reaches it.
 func TestDriverIsTold(t *testing.T) {
 	p := connect(t, driver.OpenOptions{})
 	p.send("driver")

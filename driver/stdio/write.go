@@ -12,7 +12,7 @@ import (
 // maxQueue bounds the lines that wait to be written to a process.
 const maxQueue = 256
 
-// line is a message to the process. One without a connection is no message: it only signals its turn.
+// line is a message to the process. One without a connection is not a message: it only signals its turn.
 type line struct {
 	text []byte // with its line feed
 	of   *conn

@@ -229,7 +229,7 @@ func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, bufio.NewReadWriter(a.in, bufio.NewWriter(conn)), err
 }
 
-// refuse sends a response that is no upgrade, and ends the connection.
+// refuse sends a response other than an upgrade, and ends the connection.
 func (a *answer) refuse() {
 	r := http.Response{StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: a.header, Close: true,
 		ContentLength: int64(a.body.Len()), Body: io.NopCloser(strings.NewReader(a.body.String()))}

@@ -60,7 +60,7 @@ func TestListenerIsBounded(t *testing.T) {
 	}
 }
 
-// TestNobodyAccepts: connections that nobody takes wait, and not without bound.
+// TestNobodyAccepts: connections that are not accepted wait, up to a limit.
 func TestNobodyAccepts(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	for n := range maxUnaccepted {
@@ -72,7 +72,7 @@ func TestNobodyAccepts(t *testing.T) {
 		h.await("its end", func(r *transcript.Record) bool {
 			return r.Kind == transcript.Closed && r.Conn == fmt.Sprintf("T%d", n+1)
 		})
-		// Its place is free a moment after its end is told: the next one but fifteen finds it so.
+		// Its place becomes free shortly after its end is recorded; the sixteenth connection after it finds it free.
 	}
 	if c := h.ask(ask + "\r\n"); c.answer.StatusCode != 503 {
 		t.Errorf("one more: %d", c.answer.StatusCode)
@@ -181,7 +181,7 @@ func TestListenCloses(t *testing.T) {
 	}
 }
 
-// TestListenerCloses: nobody holds it up, and nothing reaches the sink afterwards.
+// TestListenerCloses: no client delays the close, and nothing reaches the sink afterwards.
 func TestListenerCloses(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	h.ask(ask + "\r\n") // never answers a close
@@ -227,7 +227,7 @@ func TestListenerCloses(t *testing.T) {
 	}
 }
 
-// TestListenConcurrent: everything may be called by everybody.
+// TestListenConcurrent: all methods may be called concurrently.
 func TestListenConcurrent(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	const clients, messages = 8, 50

@@ -104,7 +104,7 @@ func (c *client) next() string {
 
 func (c *client) awaitEnd() { _, _ = io.Copy(io.Discard, c.in) }
 
-// TestListenRecords: what a client sends is told as what a server sends, but that it must be masked.
+// TestListenRecords: a client's frames are recorded like those of a server, except that they must be masked.
 func TestListenRecords(t *testing.T) {
 	const over = "closed the target closed the connection"
 	bye := masked(0x88, "\x03\xe8")
@@ -346,7 +346,7 @@ func TestRefusalsAreNotToldForever(t *testing.T) {
 	}
 }
 
-// TestListenWithTheLibrary: a client that somebody else wrote, compression and origin included.
+// TestListenWithTheLibrary: a third-party client, compression and origin included.
 func TestListenWithTheLibrary(t *testing.T) {
 	h := hosts(t, ListenOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), within)

@@ -185,7 +185,7 @@ func (t *tap) opened(r transcript.Record) {
 	t.tell()
 }
 
-// message records a message delivered by the library, in its place. The library also delivers the part of a message
+// message records a message delivered by the library, in order. The library also delivers the part of a message
 // that was cut off by the end of the connection; that is not recorded.
 func (t *tap) message(r transcript.Record) (whole bool) {
 	t.mu.Lock()

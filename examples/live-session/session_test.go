@@ -1,7 +1,7 @@
-// Package session shows a live session in a Go test: parties of a protocol talk to a target in the steps of the
-// features, one at a time, and each step says what it has judged. Here the target is the bundled agent-select server;
-// protocols.Kinds().Load reads the profile of yours, or ForURL makes one of a running server's address; then Launcher
-// is target.NewLauncher(profile).
+// Package session shows a live session in a Go test: parties of a protocol talk to a target with the steps of the
+// features, one at a time, and each step returns its judgements. Here the target is the bundled agent-select server.
+// For your own, protocols.Kinds().Load reads a profile, or ForURL makes one from a running server's address; Launcher
+// is then target.NewLauncher(profile).
 package session
 
 import (
@@ -16,7 +16,7 @@ import (
 	"parley/verdict"
 )
 
-// TestSwitch: two clients are connected, and a switch of one is its own.
+// TestSwitch: with two clients connected, a switch of one does not affect the other.
 func TestSwitch(t *testing.T) {
 	server := bundled.All.For(protocols.Kinds(), "agent-select", "server")
 	s, err := simulator.Open(t.Context(), runner.Options{Protocols: protocols.All, Profile: server.Profile,
@@ -37,7 +37,7 @@ func TestSwitch(t *testing.T) {
 		t.Logf("%s %s", one.Clause, one.Outcome)
 	}
 
-	// What came is at hand as well: the wire, and the messages of the protocol.
+	// The records are available as well: the raw bytes, and the messages of the protocol.
 	got, err := s.Transcript().Await(t.Context(), mark, func(r *transcript.Record) bool {
 		return r.Conn == "A" && r.Event != nil && r.Event.Type == "agent_switched"
 	})
@@ -46,7 +46,7 @@ func TestSwitch(t *testing.T) {
 	}
 	t.Log(got.Line(160))
 
-	// The monitors look at the whole session.
+	// The monitors judge the whole session.
 	if err := s.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestSwitch(t *testing.T) {
 	t.Log(s.Scenario("A switch"))
 }
 
-// do carries out a step that has to hold.
+// do runs a step that must pass.
 func do(t *testing.T, p simulator.Party, step string) steps.Judged {
 	t.Helper()
 	judged, err := p.Do(t.Context(), step)

@@ -37,7 +37,7 @@ func TestBytes(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"\xff\xfe\xfd", "a\x80\x80\x80\x80", "\xe6\x97\xe6\x97",
-		"\xf0\x9f\x98\xf0\x9f"} { // no UTF-8: kept as it is
+		"\xf0\x9f\x98\xf0\x9f"} { // not UTF-8: left unchanged
 		if got := Bytes([]byte(bad), 3); len(got) != 3 {
 			t.Errorf("Bytes of %q: %q", bad, got)
 		}

@@ -83,12 +83,12 @@ func (p *Port) Release() {
 
 func listen(port int) (net.Listener, error) { return net.Listen("tcp4", at(port)) }
 
-// copied bounds how long a child process that is being started may hold its copy of a closed listener.
+// copied bounds how long a starting child process may hold its copy of a closed listener.
 const copied = 10 * time.Second
 
-// Relisten listens on an address whose listener this process has closed. A child process that is being started holds
-// copies of its parent's sockets until it runs its own program, so for a moment the address may still be in use. The
-// error is that of net.Listen.
+// Relisten listens on an address whose listener this process has closed. A starting child process holds copies of its
+// parent's sockets until it runs its own program, so the address may still be in use for a moment. The error is that
+// of net.Listen.
 func Relisten(addr string) (net.Listener, error) {
 	for end := time.Now().Add(copied); ; time.Sleep(time.Millisecond) {
 		l, err := net.Listen("tcp", addr)

@@ -75,7 +75,7 @@ func TestOtherProcess(t *testing.T) {
 }
 
 // TestTaken checks that a port with a listener is not lent, and that the failed try does not keep it marked as lent.
-// It is not parallel: a process that another test starts would hold a copy of the mark for a moment.
+// It is not parallel: a process started by another test would hold a copy of the mark for a moment.
 func TestTaken(t *testing.T) {
 	p, err := Lend()
 	if err != nil {

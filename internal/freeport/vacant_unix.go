@@ -4,9 +4,9 @@ package freeport
 
 import "syscall"
 
-// vacant reports whether nothing listens on a port. It binds the port without listening, and starts no child process
-// meanwhile: the child would hold a copy of the socket for a moment, and the port would be in use when its borrower
-// listens.
+// vacant reports whether nothing listens on a port. It binds the port without listening, and prevents child processes
+// from starting meanwhile: a child would hold a copy of the socket for a moment, and the port would be in use when its
+// borrower listens.
 func vacant(port int) bool {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

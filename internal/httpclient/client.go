@@ -1,11 +1,11 @@
-// Package httpclient has the HTTP client by which targets are asked: it shows what a server answers, and does no more.
+// Package httpclient has the HTTP client for requests to targets: it returns the server's response as it is.
 package httpclient
 
 import "net/http"
 
 // New returns a client that does not follow redirects. A response with status 101 has no body, and its connection is
-// closed: the client asks for no other protocol, and what net/http returns as the body of such a response is the
-// connection, whose reads end with neither the response nor the context. It is safe for concurrent use.
+// closed: the client requests no protocol upgrade, and net/http returns the connection as the body of such a response,
+// whose reads end with neither the response nor the context. It is safe for concurrent use.
 func New(t *http.Transport) *http.Client {
 	return &http.Client{
 		Transport:     transport{t},

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// answering returns the URL of a server that answers the first request with some bytes, and says when the client has
-// closed it.
+// answering returns the URL of a server that answers the first request with the given bytes, and reports when the
+// client has closed the connection.
 func answering(t *testing.T, bytes string) (url string, ended <-chan struct{}) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -35,7 +35,7 @@ func answering(t *testing.T, bytes string) (url string, ended <-chan struct{}) {
 	return "http://" + l.Addr().String(), over
 }
 
-// TestSwitchingProtocols: an answer that nobody has asked for ends, and so does its connection.
+// TestSwitchingProtocols: an unrequested upgrade ends, and so does its connection.
 func TestSwitchingProtocols(t *testing.T) {
 	client := New(&http.Transport{})
 	for _, head := range []string{"HTTP/1.1 101 Switching Protocols\r\n\r\n",
@@ -52,8 +52,8 @@ func TestSwitchingProtocols(t *testing.T) {
 	}
 }
 
-// TestOthers: other answers have their bodies, early hints before them are passed over, redirects are answers, and
-// connections are used again.
+// TestOthers: other responses have their bodies, early hints before them are skipped, redirects are returned, and
+// connections are reused.
 func TestOthers(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusEarlyHints)

@@ -1,5 +1,5 @@
-// Package input reads the files that a user names on the command line or in a profile. A name may also be that of a
-// pipe, a device or a terminal, which have no end, or from which nothing may ever come.
+// Package input reads the files that a user names on the command line or in a profile. A name may also refer to a
+// pipe, a device or a terminal, which may be endless or never deliver anything.
 package input
 
 import (
@@ -17,8 +17,8 @@ import (
 // Patience is how long Read waits for the next bytes, and Open for a pipe's other end.
 const Patience = 20 * time.Second
 
-// Read returns what is in a file. It fails if that is more than max bytes, and if nothing comes for Patience. Errors
-// are *fs.PathError.
+// Read returns the content of a file. It fails if that is longer than max bytes, or if no bytes arrive for Patience.
+// Errors are *fs.PathError.
 func Read(name string, max int64) ([]byte, error) { return read(name, max, Patience) }
 
 func read(name string, max int64, patience time.Duration) ([]byte, error) {
@@ -28,7 +28,7 @@ func read(name string, max int64, patience time.Duration) ([]byte, error) {
 		err   error
 	}
 	over := make(chan result, 1)
-	go func() { // it stays behind with what it waits for
+	go func() { // it may outlive the call while it waits
 		b, err := all(name, max, came)
 		over <- result{b, err}
 	}()
@@ -79,8 +79,8 @@ func all(name string, max int64, came chan<- struct{}) ([]byte, error) {
 	}
 }
 
-// Open opens a file of any length for reading. It fails if a pipe has no writer for Patience, or with ctx; what is read
-// afterwards fails once ctx has ended. Close it.
+// Open opens a file of any length for reading. It fails if a pipe has no writer for Patience, or when ctx ends; reads
+// fail once ctx has ended. The caller must close the file.
 func Open(ctx context.Context, name string) (io.ReadCloser, error) { return open(ctx, name, Patience) }
 
 func open(ctx context.Context, name string, patience time.Duration) (io.ReadCloser, error) {

@@ -102,7 +102,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestCancelled: an interrupt ends the opening of a pipe, and the reading of one that says no more.
+// TestCancelled: an interrupt ends the opening of a pipe, and the reading of a pipe that delivers nothing more.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	held := fifo(t)

@@ -48,7 +48,7 @@ const (
 	over
 )
 
-// RequestBody returns the body of a request, after whose head in stands.
+// RequestBody returns the body of a request; in must be positioned after its head.
 func RequestBody(r *http.Request, in *bufio.Reader) *Body {
 	b := newBody(r.TransferEncoding, r.ContentLength, in)
 	if b.Framing == Closing { // a request without a length has no body
@@ -79,9 +79,9 @@ func newBody(encoding []string, length int64, in *bufio.Reader) *Body {
 	return b
 }
 
-// Next returns the next piece: raw is what was on the wire, content the part of it that is no framing. Both are valid
+// Next returns the next piece: raw contains all bytes, content those that are not framing. Both are valid
 // until the next call. The error is io.EOF, with no bytes, at the end of the body, and io.ErrUnexpectedEOF, with the
-// bytes before it, where the connection ends within the body.
+// preceding bytes, if the connection ends within the body.
 func (b *Body) Next() (raw, content []byte, err error) {
 	switch b.Framing {
 	case None:
@@ -100,7 +100,7 @@ func (b *Body) Next() (raw, content []byte, err error) {
 	return b.chunk()
 }
 
-// some reads what is there, at least one byte and not beyond left.
+// some reads the available bytes, at least one and at most left.
 func (b *Body) some() ([]byte, error) {
 	if b.buf == nil {
 		b.buf = make([]byte, pieceSize)
@@ -108,7 +108,7 @@ func (b *Body) some() ([]byte, error) {
 	n, err := b.in.Read(b.buf[:min(b.left, pieceSize)])
 	b.left -= int64(n)
 	if n > 0 {
-		err = nil // it comes again
+		err = nil // the next call returns it again
 	}
 	return b.buf[:n], err
 }
@@ -157,12 +157,12 @@ func (b *Body) chunk() (raw, content []byte, err error) {
 	return line, nil, nil
 }
 
-// Trailing reports whether the last chunk has come: what Next returns further is the trailer.
+// Trailing reports whether the last chunk has been read: Next then returns the trailer.
 func (b *Body) Trailing() bool {
 	return b.Framing == Chunked && (b.state == trailer || b.state == over)
 }
 
-// Ended reports whether all content has come, as far as that is known before the connection ends.
+// Ended reports whether all content has been read, as far as that is known before the connection ends.
 func (b *Body) Ended() bool {
 	return b.Framing == None || b.Framing == Length && b.left == 0 || b.Trailing()
 }

@@ -1,8 +1,8 @@
 // Package rawhttp reads HTTP/1 messages without changing a byte: the head with its fields as they were written, and
 // the body with its framing. net/http normalises both.
 //
-// It decides nothing: what a head means is left to [http.ReadRequest] and [http.ReadResponse], which [Head.Request]
-// and [Head.Response] call.
+// It does not interpret a head: [Head.Request] and [Head.Response] call [http.ReadRequest] and [http.ReadResponse]
+// for that.
 package rawhttp
 
 import (
@@ -20,8 +20,8 @@ import (
 // ErrTooLong reports a head beyond the limit.
 var ErrTooLong = errors.New("head too long")
 
-// ReadHead reads up to and including the blank line that ends a head, at most max bytes. An error comes with the bytes
-// that were read before it: ErrTooLong, or that of in.
+// ReadHead reads up to and including the blank line that ends a head, at most max bytes. An error (ErrTooLong, or that
+// of in) is returned together with the bytes read before it.
 func ReadHead(in *bufio.Reader, max int) ([]byte, error) {
 	var head []byte
 	for {
@@ -81,7 +81,7 @@ func ParseHead(raw []byte) Head {
 	return h
 }
 
-// Bytes returns the head as it goes over the wire.
+// Bytes returns the head as it is sent.
 func (h *Head) Bytes() []byte {
 	b := bytes.Clone(h.First)
 	for _, f := range h.Rest {
@@ -105,7 +105,7 @@ func (h *Head) Del(name string) {
 	h.Rest = kept
 }
 
-// Set puts a value in place of the first field of a name, and removes the others. A new field goes to the end.
+// Set replaces the first field of a name by a value, and removes the others. A new field is appended.
 func (h *Head) Set(name string, values ...string) {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	at := len(h.Rest)
@@ -132,7 +132,7 @@ func (h *Head) SetAll(fields http.Header) {
 	}
 }
 
-// oneLine keeps a value from ending its field.
+// oneLine removes line breaks from a value, which would end its field.
 func oneLine(v string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(v) }
 
 // Request parses the head of a request.

@@ -1,5 +1,5 @@
-// Package yamltext reads YAML that comes from somebody else. Of the library's ways to fail it leaves errors alone: what
-// would take memory by the square of the nesting, or end the process with a panic, is an error too.
+// Package yamltext reads untrusted YAML. Every failure of the library becomes an error, including input that would
+// take memory quadratic in its nesting, or end the process with a panic.
 package yamltext
 
 import (
@@ -20,7 +20,7 @@ const (
 	maxIndent = 512 // columns
 )
 
-// placed is an error whose text is one line, without the lines of the source around it, which may be of any length.
+// placed is an error whose text is one line, without the surrounding lines of the source, which may be of any length.
 type placed struct{ located }
 
 type located = yaml.Error
@@ -51,7 +51,7 @@ func Strict(text []byte, v any) (err error) {
 	return yaml.UnmarshalWithOptions(text, v, yaml.Strict())
 }
 
-// shortened makes an error of a panic of the library, and a line of an error.
+// shortened turns a panic of the library into an error, and shortens an error to one line.
 func shortened(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("it is no YAML that can be read (%v)", r)
@@ -62,7 +62,7 @@ func shortened(err *error) {
 	}
 }
 
-// check finds what the parser must not be given.
+// check rejects input that the parser cannot handle safely.
 func check(text []byte, tags bool) error {
 	depth, run, line := 0, 0, 0
 	for _, t := range lexer.Tokenize(string(text)) {
@@ -90,7 +90,7 @@ func check(text []byte, tags bool) error {
 	return nil
 }
 
-// indented reports whether a token begins a line far to the right. A text in lines of its own may.
+// indented reports whether a token begins a line far to the right. Block scalars may.
 func indented(t *token.Token) bool {
 	if t.Position.Column <= maxIndent || t.Type == token.CommentType {
 		return false

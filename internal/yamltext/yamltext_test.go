@@ -63,7 +63,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// FuzzStrict: nothing ends the process.
+// FuzzStrict: no input ends the process.
 func FuzzStrict(f *testing.F) {
 	for _, text := range []string{"a: !x", "a: [1, {b: 2}]\nb: |\n x\n", "- &a x\n- *a", "? a\n: b", "a: !!binary x",
 		"<<: *a"} {

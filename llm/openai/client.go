@@ -33,7 +33,7 @@ type Client struct {
 func New(base, key string) *Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost, t.IdleConnTimeout = 64, 30*time.Second
-	// The conversation and the key are only for the named server: no redirects.
+	// The conversation and the key are only for the named server, so redirects are not followed.
 	return &Client{base: strings.TrimRight(base, "/"), key: key, http: httpclient.New(t)}
 }
 

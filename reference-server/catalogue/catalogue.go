@@ -19,7 +19,7 @@ type Mutant struct {
 	Why        string   `yaml:"why"`        // how a real implementation acquires this fault
 	Control    string   `yaml:"control"`    // tag expression of scenarios that must still pass; may be empty
 	Transports []string `yaml:"transports"` // where it shows; if empty, on all transports of its protocol
-	Cut        bool     `yaml:"cut"`        // only a cut finds it: `parley run --cut-points`, and not the scenarios
+	Cut        bool     `yaml:"cut"`        // found only by cuts (`parley run --cut-points`), not by scenarios
 	Greeting   string   `yaml:"greeting"`   // "broken": clients can't connect
 }
 

@@ -47,19 +47,19 @@ type Target struct {
 	Protocol string // the protocol's id
 	Short    string // what `parley serve` serves, as a short phrase
 	Roles    []Role // one per party that can be under test, the default first
-	Peers    []Role // other parties that are played for somebody's program, such as the server of a page
+	Peers    []Role // other parties that can be played for a user's program, such as the server of a page
 
-	// Types has JSON Pointers to the type of a message; the first one that leads to a text counts. Default: /type.
+	// Types has JSON Pointers to the type of a message; the first one that yields a text counts. Default: /type.
 	Types []string
 }
 
-// NotPlayed is the As of a role that is no party to talk to.
+// NotPlayed is the As of a role that cannot be played.
 const NotPlayed = "-"
 
 // Role is the bundled target for one party of a protocol. It has either Make or Launcher.
 type Role struct {
 	Name string
-	As   string // the party that it plays for somebody's program; "": Name; NotPlayed: none
+	As   string // the party that it plays for a user's program; "": Name; NotPlayed: none
 
 	// Profile describes the target in YAML, except for its location and how to start it. Faulty overrides it for mutants
 	// and may be empty.
@@ -111,8 +111,8 @@ type Service struct {
 	Long     string   // describes the service and its flags
 	Examples []string // arguments of `parley serve PROTOCOL`
 
-	About     string     // what it is, as a sentence, for its page at / where it has none of its own
-	Endpoints []Endpoint // what it answers, for that page
+	About     string     // a sentence about it, for its page at / if it has no page of its own
+	Endpoints []Endpoint // its endpoints, for that page
 
 	Paths    []string // paths of its connections
 	Announce bool     // also print the URL of the first path
@@ -130,7 +130,7 @@ type Service struct {
 type Endpoint struct {
 	Method string // of HTTP, or one of Stream and Socket
 	Path   string // such as /session/{id}
-	About  string // what it is for, as a phrase
+	About  string // its purpose, as a phrase
 }
 
 // The methods of endpoints that stay open; a client opens both with GET.
@@ -139,7 +139,7 @@ const (
 	Socket = "WebSocket"
 )
 
-// Health is the endpoint by which every bundled server says that it is there.
+// Health is the endpoint at which every bundled server reports that it is running.
 var Health = Endpoint{http.MethodGet, "/health", "whether the server is there"}
 
 // Serving is what a Service does after its flags are parsed. Its functions return a *runner.UsageError if a flag is

@@ -19,7 +19,7 @@ import (
 // Model is the name of the party that is the language model behind a server.
 const Model = "model"
 
-// Party is a party that a bundled target plays for somebody's program.
+// Party is a party that a bundled target plays for a user's program.
 type Party struct {
 	As      string                    // its name, such as "server"
 	Client  bool                      // it connects to the program
@@ -50,8 +50,8 @@ func (t *Target) Parties() []Party {
 }
 
 // Start starts the party with a fault, "" for none, within this process. A party that is a client connects to at, the
-// URL of the program's WebSocket; what its query calls session is the session that it joins. It returns the base URL
-// of a server, and stops by stop.
+// URL of the program's WebSocket; its query parameter session names the session to join. It returns the base URL
+// of a server; stop stops it.
 func (p *Party) Start(ctx context.Context, fault, at string) (base string, stop func(), err error) {
 	if p.role == nil {
 		s, err := stub.Start(llm.New())
@@ -111,7 +111,7 @@ func (t *Target) TypeOf(body []byte) string {
 	return ""
 }
 
-// at returns the member that a pointer without escapes leads to; nil if there is none.
+// at returns the member at a pointer without escapes; nil if there is none.
 func at(v any, pointer string) any {
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		object, _ := v.(map[string]any)

@@ -145,7 +145,7 @@ func TestTooManyConnections(t *testing.T) {
 	}
 	_ = c.ws.Close(websocket.StatusNormalClosure, "")
 	<-ended
-	b.server.balanced(t) // takes the lock that the end of a connection holds until there is room
+	b.server.balanced(t) // takes the lock that a closing connection holds until there is room
 	b.dial().quiet()
 }
 

@@ -94,7 +94,7 @@ func private(t *testing.T, file string) {
 	}
 }
 
-// Saved data is on the disk before any client is told, unless the file is temporary.
+// Saved data is on the disk before any client is notified, unless the file is temporary.
 func TestStoreSynced(t *testing.T) {
 	for unsynced, want := range map[bool]int{false: 2, true: 0} { // FULL, OFF
 		s := open(t, Options{DB: filepath.Join(t.TempDir(), "s.db"), Unsynced: unsynced}).(*sqliteStore)

@@ -272,7 +272,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestEventsToPages checks that events are understood as the scripted server has sent them, and as a stream was read.
+// TestEventsToPages checks that events are decoded both as the scripted server sent them and as a stream delivered
+// them.
 func TestEventsToPages(t *testing.T) {
 	for _, r := range []struct{ kind, bytes, data string }{
 		{"", "data: {\"type\":\"connected\",\"data\":{\"connectionId\":\"c\"}}\n\n", "connected map[connectionId:c]"},
@@ -294,7 +295,7 @@ func TestEventsToPages(t *testing.T) {
 			t.Errorf("%s %s is %q, want %q", r.kind, r.bytes, got, r.data)
 		}
 	}
-	for name, w := range wires() { // whatever the binding, under the default names
+	for name, w := range wires() { // under the default names, whatever the binding
 		rec := transcript.Record{Dir: transcript.Sent, Kind: transcript.Stream, Bytes: w.event(vocab.AgentListEvent,
 			fields{"agents": []agent{{id: "a", name: "A"}}, "currentAgentId": "a"}, "T")}
 		w.decode(&rec)

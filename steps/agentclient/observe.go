@@ -6,14 +6,14 @@ import (
 	"parley/transcript"
 )
 
-// Names of the one page whose traffic is observed, as runs name those of a page.
+// Names of the observed page and its connections, as in runs.
 const (
 	observedPage = "A"
 	ofRequests   = observedPage + " api"
 )
 
 // Observed implements steps.Witness: plain requests are those of the party "A api", and streams are "A api 1", "A api
-// 2", …. Nobody knows which page a request comes from, so there is one page: the records end where a second stream is
+// 2", …. The page of a request is unknown, so there can be only one page: the records end where a second stream is
 // requested while another one is open.
 func (Protocol) Observed(_ string, records []transcript.Record) []transcript.Record {
 	names := map[string]string{}

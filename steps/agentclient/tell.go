@@ -12,20 +12,20 @@ import (
 	"parley/transcript"
 )
 
-// tale is what the steps of a recording so far say of a page and its server.
+// tale is the state of a page and its server that the steps of a recording have reached so far.
 type tale struct {
 	open, streams    bool
 	lost             bool // the server has ended the stream
 	agents           []agent
 	current          string // id
-	session, waiting bool   // a switch that the user has asked for waits for its answer
+	session, waiting bool   // a switch of the user waits for its answer
 	chosen           string // name of the agent that was chosen without a session
 	typed            string
 	sessions         int
-	others           bool // another page is open: of what follows, nothing is told
+	others           bool // another page is open: nothing after that is converted
 }
 
-// event is what the scripted server says.
+// event is an event of the scripted server.
 type event struct {
 	Type string `json:"type"`
 	Data struct {
@@ -64,8 +64,8 @@ func (Protocol) Folds() []steps.Fold {
 // Dials implements steps.Teller: a page connects to the harness.
 func (Protocol) Dials(string) bool { return true }
 
-// Tell implements steps.Teller. Recordings with the acts of a user can be told, of one page. Behind what the user does
-// and the server says stands what the source demands that the page shows.
+// Tell implements steps.Teller. It converts recordings of one page with the acts of its user. After the acts of the
+// user and the events of the server come the reactions that the source requires of the page.
 func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
 	t := &tale{}
 	return func(r transcript.Record) ([]string, bool) {
@@ -89,7 +89,7 @@ func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
 	}
 }
 
-// closed tells that the server has ended the stream.
+// closed returns the steps for a stream that the server ended.
 func (t *tale) closed(r transcript.Record) []string {
 	if !t.streams || r.Dir != transcript.Sent {
 		return nil
@@ -107,7 +107,7 @@ func unconnected() []string {
 		fmt.Sprintf("the only option is %q, and it is disabled", texts.Disconnected)}
 }
 
-// act tells what the user does.
+// act returns the steps of a user's act.
 func (t *tale) act(r transcript.Record) ([]string, bool) {
 	name, chooses := strings.CutPrefix(r.Label, `the user chooses "`)
 	switch {
@@ -156,13 +156,13 @@ func (t *tale) newSession(label string) []string {
 	return []string{label, asks}
 }
 
-// chooses tells a choice. Without a session it counts for the next one.
+// chooses returns the steps of a choice. Without a session it applies to the next one.
 func (t *tale) chooses(name string) []string {
 	does := fmt.Sprintf("the user chooses \"%s\"", name)
 	id := t.idOf(name)
 	switch {
 	case id == "" || t.waiting || !t.streams || id == t.current:
-		t.current = "" // what is selected then, the source does not say
+		t.current = "" // the source does not say what is selected then
 		return []string{does}
 	case !t.session:
 		t.chosen = name
@@ -193,7 +193,7 @@ func (t *tale) nameOf(id string) string {
 	return ""
 }
 
-// said tells what the server says.
+// said returns the steps of an event of the server.
 func (t *tale) said(r transcript.Record) ([]string, bool) {
 	var e event
 	var body []byte
@@ -203,7 +203,7 @@ func (t *tale) said(r transcript.Record) ([]string, bool) {
 		}
 	}
 	if json.Unmarshal(body, &e) != nil {
-		return nil, len(body) == 0 // a comment, or the time for reconnecting
+		return nil, len(body) == 0 // a comment, or the reconnection time
 	}
 	switch e.Type {
 	case vocab.ConnectedEvent:
@@ -229,7 +229,7 @@ func (t *tale) said(r transcript.Record) ([]string, bool) {
 	return nil, false
 }
 
-// lists tells a list, and what the page is to show of it.
+// lists returns the steps of a list, and what the page must show of it.
 func (t *tale) lists(e event) ([]string, bool) {
 	t.agents, t.current = nil, ""
 	for _, a := range e.Data.Agents {
@@ -258,7 +258,7 @@ func (t *tale) lists(e event) ([]string, bool) {
 		fmt.Sprintf("\"%s\" is selected", t.nameOf(t.current))), true
 }
 
-// listing returns the step that sends the list; "" if none does.
+// listing returns the step that sends the list; "" if there is none.
 func (t *tale) listing() string {
 	same := func(a, b agent) bool { return a.id == b.id && a.name == b.name }
 	current := ", with none current"
@@ -297,7 +297,7 @@ func (t *tale) listing() string {
 	return "the server lists " + strings.Join(quoted[:last], ", ") + " and " + quoted[last] + current
 }
 
-// switches tells a switch by the server.
+// switches returns the steps of a switch by the server.
 func (t *tale) switches(e event) ([]string, bool) {
 	to := ""
 	if e.Data.CurrentAgentID != nil {
@@ -326,7 +326,7 @@ func (t *tale) switches(e event) ([]string, bool) {
 		`the log shows an entry "agent_switched"`}, true
 }
 
-// refuses tells an error.
+// refuses returns the steps of an error.
 func (t *tale) refuses(e event) ([]string, bool) {
 	code, said := e.Data.ErrorCode, e.Data.Message
 	if strings.ContainsAny(said, "\"\n") {

@@ -152,8 +152,8 @@ func (w wire) decodeAnswer(r *transcript.Record) {
 	}
 }
 
-// decodeEvent decodes an event that a page is sent: its data under the names of the default binding, whatever else it
-// has. Bytes that no event stream was read from are those of the scripted server, with their field names.
+// decodeEvent decodes an event for a page: its data under the names of the default binding, and any other members.
+// Bytes that do not come from an event stream are those of the scripted server, with their field names.
 func (w wire) decodeEvent(r *transcript.Record) {
 	kind, text := r.Type, r.Bytes
 	if kind == "" {

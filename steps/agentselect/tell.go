@@ -18,7 +18,7 @@ var (
 	quotable = regexp.MustCompile(`^[^"\n\r\\<>]+$`)
 )
 
-// tale is what the steps of a recording so far say.
+// tale is the state that the steps of a recording have reached so far.
 type tale struct {
 	clients map[string]*toldClient
 	owners  map[string]*toldClient // session → the client that had it last
@@ -28,11 +28,11 @@ type tale struct {
 	greeted bool
 }
 
-// toldClient is what the steps of a recording so far say of a client.
+// toldClient is the state of a client that the steps of a recording have reached so far.
 type toldClient struct {
 	name    string
 	open    bool
-	left    bool // its connection is closed, and no step has said so
+	left    bool // its connection is closed, but no step covers it yet
 	session string
 	deleted string
 	agent   string // as a step names it; "": not known
@@ -103,8 +103,8 @@ func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
 	}
 }
 
-// departures tells which connections were closed since the last act. Those that nobody acts after are the end of the
-// recording.
+// departures returns the steps for connections that were closed since the last act. Those without a later act belong to
+// the end of the recording.
 func (t *tale) departures(actor *toldClient) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.clients)) {
 		if c := t.clients[name]; c.left {
@@ -123,7 +123,7 @@ func (t *tale) received(c *toldClient, r transcript.Record) (lines []string) {
 		return nil
 	}
 	var m message
-	_ = json.Unmarshal(r.Bytes, &m) // what is none has no members
+	_ = json.Unmarshal(r.Bytes, &m) // invalid JSON has no members
 	switch m.Type {
 	case vocab.AgentListEvent:
 		t.latest = map[string]bool{}

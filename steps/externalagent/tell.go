@@ -15,7 +15,7 @@ import (
 
 var tellable = regexp.MustCompile(`^\w+$`)
 
-// tale is what the steps of a recording so far say, where the harness is an agent.
+// tale is the state that the steps of a recording have reached so far, if the harness is an agent.
 type tale struct {
 	relay   bool // the harness is the host too
 	agents  map[string]*toldAgent
@@ -27,7 +27,7 @@ type toldAgent struct {
 	name           string
 	open, host     bool
 	joined, active bool
-	left           string // how its connection ended, if no step has said so
+	left           string // how its connection ended, if no step covers it yet
 	last           string // step
 	calls          int
 	had, returned  bool // a session; and its connection was lost since
@@ -109,8 +109,8 @@ func (t *tale) take(r transcript.Record) ([]string, bool) {
 	return append(lines, more...), known
 }
 
-// departures tells which connections were closed since the last act. Those that nobody acts after are the end of the
-// recording.
+// departures returns the steps for connections that were closed since the last act. Those without a later act belong to
+// the end of the recording.
 func (t *tale) departures() (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.agents)) {
 		if a := t.agents[name]; a.left != "" {
@@ -133,7 +133,7 @@ func (a *toldAgent) received(r transcript.Record) []string {
 		return nil
 	}
 	var m spoken
-	_ = json.Unmarshal(r.Bytes, &m) // what is none has no members
+	_ = json.Unmarshal(r.Bytes, &m) // invalid JSON has no members
 	if m.Type == vocab.UserMessage && a.active {
 		return []string{fmt.Sprintf("the participant speaks to agent %s, if the target supports it", a.name),
 			fmt.Sprintf("agent %s receives the participant's message", a.name)}
@@ -221,7 +221,7 @@ func (t *tale) calls(a *toldAgent, m spoken) ([]string, bool) {
 	}
 }
 
-// toldHost is what the recording of an agent shows of its host.
+// toldHost is the state of the host in the recording of an agent.
 type toldHost struct {
 	stated        bool
 	planned, last bool           // what is sent is planned by a scenario; it is the last such message

@@ -9,7 +9,7 @@ import (
 	"parley/steps/protocols"
 )
 
-// TestIdle: keys that a protocol ignores are told where they are given, and every protocol ignores keys that there are.
+// TestIdle: ignored keys are reported if they are given, and every key that a protocol ignores exists.
 func TestIdle(t *testing.T) {
 	const keys = "name: x\nurl: http://localhost:1\n"
 	for _, tt := range []struct{ protocol, more, want string }{

@@ -11,11 +11,11 @@ import (
 	"parley/steps/protocols"
 )
 
-// passiveShare is the least share of a protocol's tested clauses, in percent, that passive monitors judge.
+// passiveShare is the minimum share of a protocol's tested clauses, in percent, that passive monitors judge.
 var passiveShare = map[string]int{"session-chat": 60, "session-runtime": 60, "external-agent": 60, "agent-select": 50,
 	"agent-client": 30}
 
-// TestPassiveClauses: the ledger names as passive what passive monitors judge, and no more.
+// TestPassiveClauses: the ledger marks exactly those clauses as passive that passive monitors judge.
 func TestPassiveClauses(t *testing.T) {
 	for _, p := range protocols.All.All {
 		least, has := passiveShare[steps.Name(p)]

@@ -160,7 +160,7 @@ var disabled = regexp.MustCompile(`(?m)^(\s*)#(\S)`)
 
 var examplesRows = []struct {
 	protocol string
-	without  []string // keys, with all below them
+	without  []string // keys, with all keys below them
 }{
 	{"agent-select", []string{"role", "hooks.user-says", "agent-client", "session-chat", "external-agent",
 		"session-runtime"}},

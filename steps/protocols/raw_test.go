@@ -9,7 +9,7 @@ import (
 	"parley/steps/protocols"
 )
 
-// TestRawStepsApart: no step of a protocol reads as a raw step, and no raw step as one of a protocol.
+// TestRawStepsApart: no step of a protocol matches a raw step, and no raw step matches one of a protocol.
 func TestRawStepsApart(t *testing.T) {
 	for _, p := range protocols.All.All {
 		all, err := runner.Steps(p.Features(), p)

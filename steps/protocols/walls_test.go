@@ -20,7 +20,7 @@ var shared = map[string][]string{
 var own = []string{"agentclient", "agentselect", "externalagent", "sessionchat", "sessionruntime"}
 
 // TestNoProtocolIsNamed: what all protocols share names none of them, so that it serves one that is not Parley's as
-// well. A protocol's name stands in its own folders and in two lists.
+// well. A protocol's name appears only in its own folders and in two lists.
 func TestNoProtocolIsNamed(t *testing.T) {
 	named := regexp.MustCompile(`(?i)agent-?select|agent-?client|session-?chat|session-?runtime|external-?agent`)
 	for folder, apart := range shared {

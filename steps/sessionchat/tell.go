@@ -19,7 +19,7 @@ var (
 	piecewise = regexp.MustCompile(`\[\[stream \S+ (\d+)\]\]`)
 )
 
-// tale is what the steps of a recording so far say.
+// tale is the state that the steps of a recording have reached so far.
 type tale struct {
 	clients  map[string]*toldClient
 	sessions map[string]*toldSession // by agent_id
@@ -33,7 +33,7 @@ type toldClient struct {
 	open bool
 	// connections that are to end, and that it has replaced
 	former int
-	left   string // how its connection ended, if no step has said so
+	left   string // how its connection ended, if no step covers it yet
 }
 
 type toldSession struct {
@@ -90,8 +90,8 @@ func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
 	}
 }
 
-// departures tells which connections were closed since the last act. Those that nobody acts after are the end of the
-// recording.
+// departures returns the steps for connections that were closed since the last act. Those without a later act belong to
+// the end of the recording.
 func (t *tale) departures() (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.clients)) {
 		c := t.clients[name]
@@ -133,7 +133,7 @@ func (t *tale) received(c *toldClient, r transcript.Record) (lines []string) {
 		Kind  string `json:"message_type"`
 		Agent string `json:"agent_id"`
 	}
-	_ = json.Unmarshal(r.Bytes, &m) // what is none has no members
+	_ = json.Unmarshal(r.Bytes, &m) // invalid JSON has no members
 	if ss := t.sessions[m.Agent]; ss != nil && ss.held && m.Kind == vocab.ResultMessage {
 		ss.held = false
 		if ss.extra {

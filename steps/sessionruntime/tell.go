@@ -22,7 +22,7 @@ var (
 	lettered = regexp.MustCompile(`^agent-([a-h])(?:-|$)`)
 )
 
-// tale is what the steps of a recording so far say.
+// tale is the state that the steps of a recording have reached so far.
 type tale struct {
 	bind     codec
 	agents   map[string]string // id → letter
@@ -42,7 +42,7 @@ const (
 	cancelAck
 )
 
-// toldSession is what the steps of a recording so far say of a session.
+// toldSession is the state of a session that the steps of a recording have reached so far.
 type toldSession struct {
 	name, active string // letters; "": not known
 	agents       []string

@@ -6,7 +6,7 @@ import (
 	proto "parley/protocol/sessionchat"
 )
 
-// cutFaults show only if a connection ends at one point of a conversation, and the client then comes back.
+// cutFaults show only if a connection ends at a certain point of a conversation, and the client then reconnects.
 var cutFaults = map[string]fault{
 	"end-after-a-ping-forgets":       endingAfter(proto.PingType),
 	"end-after-an-interrupt-forgets": endingAfter(proto.InterruptType),
@@ -45,7 +45,7 @@ func endInFirstTurnForgets(o *options) {
 	}
 }
 
-// endAfterSecondForgets forgets the first session of a connection that ends when it has been used for another one last.
+// endAfterSecondForgets forgets the first session of a connection that was last used for another session when it ends.
 func endAfterSecondForgets(o *options) {
 	lost, ids := losing(o), noted(o)
 	o.Policy.OnDisconnect = func(m manager, c connInfo) bool {

@@ -8,7 +8,7 @@ import (
 	"parley/transcript"
 )
 
-// Bounds on what is kept of a page. Beyond them it is judged by single messages only.
+// Bounds on the state kept of a page. Beyond them it is judged by single messages only.
 const (
 	mostNames = 5000
 	mostAsked = 256
@@ -24,55 +24,55 @@ const (
 
 type set map[string]bool
 
-// page is what the traffic tells of a page: one model for all monitors.
+// page is the state of a page as derived from its traffic: one model for all monitors.
 type page struct {
 	v *traffic
 
 	streams int    // event streams so far
 	stream  string // the connection of the latest; "" if it has ended
 	connID  string // the id that was given to it
-	listed  bool   // a list has passed on it
-	astray  bool   // the page has broken what later judgements rely on, or there was too much to keep
-	blind   bool   // a list could not be read
-	adrift  bool   // on this stream nobody knows which event has ended which switch
+	listed  bool   // it has carried a list
+	astray  bool   // the page broke an assumption of later judgements, or there was too much to keep
+	blind   bool   // a list could not be decoded
+	adrift  bool   // on this stream it is unknown which event ended which switch
 
-	pending string // the kind of a request after which the page has another session, until the page names that
+	pending string // the kind of a request that gives the page another session, until the page names that session
 	due     string // that session, if the server has given it
-	tangled bool   // there were several such requests at once: nobody knows which answer arrives last
-	latest  string // the session that the page has named last
+	tangled bool   // several such requests were open at once: it is unknown which answer arrives last
+	latest  string // the session that the page named last
 
-	ids, names set  // of agents that any stream has told of
-	spelt      set  // these by their letters and digits alone
-	told       set  // ids of agents that this stream has told of
-	before     set  // ids of agents that earlier streams have told of
-	offered    set  // ids of the list in force
+	ids, names set  // of agents that any stream has named
+	spelt      set  // these, reduced to letters and digits
+	told       set  // ids of agents that this stream has named
+	before     set  // ids of agents that earlier streams have named
+	offered    set  // ids of the current list
 	replaced   set  // ids of earlier lists of this stream
-	arrived    set  // the list in force, if it stood before the end of a switch; else nil
-	none       bool // the list in force names no current agent
+	arrived    set  // the current list, if it preceded the end of a switch; else nil
+	none       bool // the current list names no current agent
 	refreshed  set  // the list before that, if an error has replaced it since the latest switch; else nil
-	asked      set  // agents that the page has asked for
+	asked      set  // agents that the page has requested
 
-	bound bool           // something has told of a session
+	bound bool           // some message has named a session
 	given map[string]int // session → number of the stream during which it was created
-	named string         // the session that the page has named last, unless it may have another one since
+	named string         // the session that the page named last, unless it may have another one since
 
 	first     string  // the agent that the first list of the stream names as the current one
 	current   belief  // the session's agent
 	said      set     // agents that answers have named since the latest switch was asked for
-	switching *asking // the switch that is under way
+	switching *asking // the switch in progress
 	ended     *asking // the latest switch, if an event has ended it
 	open      map[int]*asking
 }
 
-// asking is a request of the page that is not answered.
+// asking is an unanswered request of the page.
 type asking struct {
 	r              *transcript.Record
 	kind           string
 	agent, session string
-	moved          bool // the page asked for something about sessions since
+	moved          bool // the page has sent a session request since
 }
 
-// belief is which agent is the current one as far as the page knows: one of ids, or any.
+// belief is the current agent as far as the page can know: one of ids, or any.
 type belief struct {
 	any bool
 	ids set
@@ -90,7 +90,7 @@ func (b *belief) may(id string) {
 	b.ids[id] = true
 }
 
-// only reports whether it is this agent for sure.
+// only reports whether it is certainly this agent.
 func (b *belief) only(id string) bool { return !b.any && len(b.ids) == 1 && b.ids[id] }
 
 func newPage(v *traffic) *page {
@@ -119,7 +119,7 @@ func (p *page) take(r *transcript.Record) {
 	}
 }
 
-// opens begins a stream. A page forgets with the one before which agents there are, and which is current.
+// opens handles the start of a stream. A page forgets the agents of the previous stream, and which one is current.
 func (p *page) opens(r *transcript.Record) {
 	p.streams++
 	p.stream, p.connID, p.listed, p.first = r.Conn, "", false, ""
@@ -133,7 +133,7 @@ func (p *page) opens(r *transcript.Record) {
 	}
 }
 
-// hears takes an event.
+// hears handles an event.
 func (p *page) hears(r *transcript.Record) {
 	if r.Event == nil || r.Cut > 0 || len(r.Event.Faults) > 0 {
 		p.blind = p.blind || r.Cut > 0 || bytes.Contains(bytes.ToLower(r.Bytes), []byte("agent"))
@@ -156,7 +156,7 @@ func (p *page) hears(r *transcript.Record) {
 	}
 }
 
-// lists takes an agent_list.
+// lists handles an agent_list.
 func (p *page) lists(r *transcript.Record) {
 	agents, ok := p.read(member(r, "agents"))
 	if !ok {
@@ -208,7 +208,7 @@ func (p *page) learns(id string) {
 	}
 }
 
-// switched takes an agent_switched. It ends a switch, be it this page's or not.
+// switched handles an agent_switched. It ends a switch, whether of this page or not.
 func (p *page) switched(r *transcript.Record) {
 	id, session, was := text(r, "currentAgentId"), text(r, "sessionId"), p.switching
 	p.adrift = p.adrift || was == nil
@@ -230,7 +230,7 @@ func (p *page) switched(r *transcript.Record) {
 	}
 }
 
-// refused takes an error. Which errors end a switch is not stated, so any does.
+// refused handles an error. The source does not state which errors end a switch, so every error does.
 func (p *page) refused(r *transcript.Record) {
 	p.switching, p.ended, p.refreshed = nil, p.switching, nil
 	p.adrift = p.adrift || p.ended == nil
@@ -245,15 +245,15 @@ func (p *page) refused(r *transcript.Record) {
 	p.offered, p.arrived = available, nil
 }
 
-// arrives notes that the list in force has arrived, where an event behind it ends a switch: until the event arrives,
-// the page sends no other.
+// arrives notes that the current list has arrived, if a later event ends a switch: until that event arrives,
+// the page sends no other switch.
 func (p *page) arrives(ended *asking) {
 	if ended != nil && p.listed {
 		p.arrived = p.offered
 	}
 }
 
-// answered takes the answer to a request.
+// answered handles the answer to a request.
 func (p *page) answered(r *transcript.Record) {
 	a := p.open[r.Reply]
 	if a == nil {
@@ -267,7 +267,7 @@ func (p *page) answered(r *transcript.Record) {
 	p.mentioned(member(r, "body"))
 	switch a.kind {
 	case createType:
-		p.current.may(p.first) // unless the server says otherwise, a new session has the agent that was listed
+		p.current.may(p.first) // unless the server differs, a new session has the listed current agent
 		if a.agent != "" {
 			p.current.may(a.agent)
 		}
@@ -283,10 +283,10 @@ func (p *page) answered(r *transcript.Record) {
 	p.named = ""
 }
 
-// sure reports whether the page's switches can be told apart, and their ends.
+// sure reports whether the page's switches and their ends can be matched.
 func (p *page) sure() bool { return !p.adrift && !p.tangled && p.pending == "" }
 
-// failed ends a request without success. After a switch a page may then allow another choice, whatever the stream says.
+// failed handles a failed request. After a failed switch the page may allow another choice, regardless of the stream.
 func (p *page) failed(n int) {
 	a := p.open[n]
 	if a == nil {
@@ -304,7 +304,7 @@ func (p *page) failed(n int) {
 	}
 }
 
-// gives takes a session that was created.
+// gives handles a created session.
 func (p *page) gives(id string) {
 	p.bound = true
 	if id != "" && len(p.given) < mostNames {
@@ -312,7 +312,7 @@ func (p *page) gives(id string) {
 	}
 }
 
-// mentioned takes every agent that an answer, or an event of another type, names: a page may take it for the current
+// mentioned notes every agent that an answer or another event names: a page may treat it as the current
 // one.
 func (p *page) mentioned(v any) {
 	switch v := v.(type) {

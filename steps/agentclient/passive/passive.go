@@ -1,11 +1,10 @@
-// Package passive has the monitors of agent-client for traffic that the harness did not cause: a page of others before
-// a server of others, of which they see the page's requests, their answers and the event stream. What a person does
-// and sees is not among it.
+// Package passive has the monitors of agent-client for foreign traffic, between a page and a server that are not the
+// harness's. They see the page's requests, the answers and the event stream, but not what a person does and sees.
 //
-// What the server says may still be under way when the page acts, and nothing tells that it has arrived. So a request
-// is judged by what the page has said itself, by what no state of the page allows, or, once a switch was answered on
-// the stream, by what stood before that answer: until the answer arrives, the selector is disabled. A page that was
-// seen to break that is judged by single messages only. No judgement depends on time.
+// A message of the server may still be in flight when the page acts, and nothing shows that it has arrived. So a
+// request is judged by the page's own messages, by what no state of the page allows, or, once a switch was answered on
+// the stream, by the messages before that answer: until the answer arrives, the selector is disabled. A page that
+// breaks this rule is judged by single messages only. No judgement depends on time.
 package passive
 
 import (
@@ -53,18 +52,18 @@ func Monitors() []monitor.Monitor {
 	return out
 }
 
-// traffic is a transcript on the way, with what was found in it on one subject.
+// traffic is a partly judged transcript, with the findings on one subject.
 type traffic struct {
 	subject string
 	out     []verdict.Finding
-	shown   map[string]bool // clauses that were shown to be kept
+	shown   map[string]bool // clauses that were shown to hold
 	pages   map[string]*page
 }
 
-// api begins what follows the name of a page in that of its connections.
+// api is the prefix after the page's name in the names of its connections.
 const api = " api"
 
-// check judges a transcript in one pass, and returns what was found on one subject.
+// check judges a transcript in one pass, and returns the findings on one subject.
 func check(t []transcript.Record, subject string) []verdict.Finding {
 	v := &traffic{subject: subject, shown: map[string]bool{}, pages: map[string]*page{}}
 	for i := range t {
@@ -82,7 +81,7 @@ func check(t []transcript.Record, subject string) []verdict.Finding {
 	return v.out
 }
 
-// kept records that clauses were kept, each once for a transcript.
+// kept records that clauses hold, each once per transcript.
 func (v *traffic) kept(subject string, r *transcript.Record, clauses ...string) {
 	if subject != v.subject {
 		return

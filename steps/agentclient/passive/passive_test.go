@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row is a transcript, and what the monitor of a subject finds in it: the clauses that it has among others shown to be
-// kept ("=": these and no others), and all that it has found broken.
+// row is a transcript with the expected findings of one monitor: clauses that it must show to hold, among others
+// ("=": exactly these), and all clauses that it must find broken.
 type row struct{ subject, reason, in, kept, broken string }
 
 func TestMonitors(t *testing.T) {
@@ -55,7 +55,7 @@ func TestMonitors(t *testing.T) {
 			}
 		})
 	}
-	for _, m := range Monitors() { // each clause has a row that keeps it, and one that breaks it
+	for _, m := range Monitors() { // each clause has a row in which it holds, and one that breaks it
 		for _, id := range m.Clauses {
 			if !held[m.Name+" "+id] {
 				t.Errorf("no row shows %s of %s kept", id, m.Name)
@@ -67,7 +67,7 @@ func TestMonitors(t *testing.T) {
 	}
 }
 
-// TestSoundTraffic: of what is as it should be, no monitor finds anything broken.
+// TestSoundTraffic: monitors find nothing broken in correct traffic.
 func TestSoundTraffic(t *testing.T) {
 	for _, r := range slices.Concat(rows, moreRows) {
 		if r.broken != "" {
@@ -83,7 +83,7 @@ func TestSoundTraffic(t *testing.T) {
 	}
 }
 
-// TestBounded: a page that never ends, and a server that tells of ever new agents, are judged in bounded memory.
+// TestBounded: endless traffic, with ever new agents, is judged in bounded memory.
 func TestBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("open\n" + list("a", "b") + create("", "s"))

@@ -10,13 +10,13 @@ import (
 	"parley/verdict"
 )
 
-// sim is a page that keeps the document, its user and a server, who act at random. Everything takes its time between
-// the page and the place where it is observed, and answers and requests overtake each other.
+// sim is a conforming page with its user and a server, all acting at random. Messages between
+// the page and the point of observation are delayed, and answers and requests overtake each other.
 type sim struct {
 	*rand.Rand
 	out []transcript.Record
 
-	fault string // what the page does wrong; "": nothing
+	fault string // the fault of the page; "": none
 
 	// the page
 	options           []string
@@ -25,14 +25,14 @@ type sim struct {
 	session           string
 	connID            string
 	up, listed        bool
-	switching         int // number of the request for the switch under way; 0: none
+	switching         int // number of the request for the switch in progress; 0: none
 	requests          int
 
 	// the way
 	streams int
 	open    bool
 	toPage  []func() // of the stream, in their order
-	later   []func() // requests on their way, and answers: in any order
+	later   []func() // requests and answers in flight, in any order
 
 	// the server
 	config   []string
@@ -49,7 +49,7 @@ func (s *sim) record(r transcript.Record) int {
 
 func (s *sim) stream() string { return fmt.Sprintf("A%s %d", api, s.streams) }
 
-// tells sends the page an event.
+// tells sends an event to the page.
 func (s *sim) tells(kind string, data map[string]any, take func()) {
 	if !s.open {
 		return
@@ -90,7 +90,7 @@ func entries(ids []string) (out []any) {
 	return out
 }
 
-// sends sends a request of the page; then takes its answer.
+// sends sends a request of the page; then handles its answer.
 func (s *sim) sends(kind string, data map[string]any, then func(ok bool, session string)) int {
 	s.requests++
 	n := s.requests
@@ -126,7 +126,7 @@ func (s *sim) answers(at int, ok bool, session string, then func(bool, string)) 
 	s.later = append(s.later, func() { then(ok, session) })
 }
 
-// handles is what the server does with a request.
+// handles processes a request at the server.
 func (s *sim) handles(kind string, data map[string]any, at int, then func(bool, string)) {
 	session, _ := data["sessionId"].(string)
 	switch kind {
@@ -152,7 +152,7 @@ func (s *sim) handles(kind string, data map[string]any, at int, then func(bool, 
 	}
 }
 
-// turnsTo is what the server does with a switch.
+// turnsTo processes a switch at the server.
 func (s *sim) turnsTo(id, session string, at int, then func(bool, string)) {
 	first := s.IntN(2) == 0
 	if first {
@@ -160,7 +160,7 @@ func (s *sim) turnsTo(id, session string, at int, then func(bool, string)) {
 	}
 	ok := true
 	switch {
-	case s.IntN(8) == 0: // it is refused by the answer alone
+	case s.IntN(8) == 0: // it is refused only by the HTTP answer
 		ok = false
 	case !slices.Contains(s.config, id):
 		s.fails("agent_not_found")
@@ -197,7 +197,7 @@ func (s *sim) fails(code string) {
 	})
 }
 
-// acts is what the user does.
+// acts performs an act of the user.
 func (s *sim) acts() {
 	switch s.IntN(12) {
 	case 0:
@@ -270,7 +270,7 @@ func (s *sim) chooses() {
 	s.switching = n
 }
 
-// loses is what a page does when its connection is lost.
+// loses handles a lost connection at the page.
 func (s *sim) loses() {
 	s.up, s.listed, s.options, s.current, s.selected, s.switching, s.connID = false, false, nil, "", s.chosen, 0, ""
 	if s.IntN(2) == 0 {
@@ -278,7 +278,7 @@ func (s *sim) loses() {
 	}
 }
 
-// ends ends the stream; what was on its way is lost.
+// ends ends the stream; messages in flight are lost.
 func (s *sim) ends() {
 	if s.open {
 		s.record(transcript.Record{Conn: s.stream(), Dir: transcript.Sent, Kind: transcript.Closed})
@@ -298,7 +298,7 @@ func (s *sim) connects() {
 	s.lists()
 }
 
-// passes has something happen.
+// passes performs one random action.
 func (s *sim) passes() {
 	switch k := s.IntN(20); {
 	case !s.up && !s.open:
@@ -319,7 +319,7 @@ func (s *sim) passes() {
 		}
 	case k == 1 && s.bound != "" && s.IntN(3) == 0:
 		s.becomes(s.bound, s.config[s.IntN(len(s.config))])
-	case k == 2 && s.open && s.IntN(6) == 0: // the server ends the stream, of which the page hears behind what it was told
+	case k == 2 && s.open && s.IntN(6) == 0: // the server ends the stream; the page notices after the events in flight
 		s.record(transcript.Record{Conn: s.stream(), Dir: transcript.Sent, Kind: transcript.Closed})
 		s.open = false
 		s.toPage = append(s.toPage, s.loses)
@@ -330,7 +330,7 @@ func (s *sim) passes() {
 	}
 }
 
-// arrives delivers something that is on its way.
+// arrives delivers a message in flight.
 func (s *sim) arrives() {
 	if n := len(s.later); n > 0 && (len(s.toPage) == 0 || s.IntN(2) == 0) {
 		i := s.IntN(n)
@@ -353,7 +353,7 @@ func random(seed uint64, fault string) []transcript.Record {
 	return s.out
 }
 
-// TestRandomFaults: in the same crossing traffic, monitors find what a page does wrong.
+// TestRandomFaults: monitors find the fault of a page in the same crossing traffic.
 func TestRandomFaults(t *testing.T) {
 	for fault, want := range map[string]string{"lists are added up": "AC-021", "usable while switching": "AC-046",
 		"no preselection": "AC-042", "no session": "AC-051", "names for ids": "AC-050"} {
@@ -376,8 +376,8 @@ func TestRandomFaults(t *testing.T) {
 	}
 }
 
-// TestRandomPages: monitors find nothing broken in what a page does that keeps the document, however messages cross,
-// and most of what they judge is shown to be kept.
+// TestRandomPages: monitors find nothing broken in the traffic of a conforming page, however messages cross,
+// and show most of their clauses to hold.
 func TestRandomPages(t *testing.T) {
 	held := map[string]bool{}
 	for seed := range uint64(1000) {

@@ -10,7 +10,7 @@ import (
 	"parley/transcript"
 )
 
-// asks takes a request of the page.
+// asks handles a request of the page.
 func (p *page) asks(r *transcript.Record) {
 	a := &asking{r: r, kind: r.Event.Type, session: text(r, "sessionId")}
 	switch a.kind {
@@ -32,7 +32,7 @@ func (p *page) asks(r *transcript.Record) {
 	if a.agent != "" && len(p.asked) < mostNames {
 		p.asked[a.agent] = true
 	}
-	if len(p.open) >= mostAsked { // nobody answers
+	if len(p.open) >= mostAsked { // the server does not answer
 		p.open, p.astray = map[int]*asking{}, true
 	}
 	p.open[r.N] = a
@@ -50,7 +50,7 @@ func (p *page) moves(a *asking) {
 	p.bound, p.named, p.pending, p.due = p.bound || a.session != "", "", a.kind, ""
 }
 
-// settles notes which session a page names, which shows that the answer that gave it has arrived.
+// settles notes the session that a page names: the answer that gave it must have arrived.
 func (p *page) settles(session string) {
 	if session == "" {
 		return
@@ -63,7 +63,7 @@ func (p *page) settles(session string) {
 	}
 }
 
-// otherwise takes other messages: a switch under another name, or one that shows which session the page has.
+// otherwise handles other messages: a switch under another name, or one that shows the session of the page.
 func (p *page) otherwise(a *asking) {
 	p.settles(a.session)
 	if a.session != "" {
@@ -94,8 +94,8 @@ func (p *page) creates(a *asking) {
 	}
 }
 
-// elsewhere judges a request for a new session that names no agent, or one where nobody looks for it: an agent that was
-// listed, and of which nothing else has told the page.
+// elsewhere judges a request for a new session that names no agent, or names one in the wrong member: an agent that
+// only a list has named to the page.
 func (p *page) elsewhere(a *asking) {
 	id := text(a.r, "agentId")
 	if id == "" || p.bound || p.blind || p.current.any || p.current.ids[id] || p.asked[id] || !p.offered[id] {
@@ -121,7 +121,7 @@ func (p *page) switches(a *asking) {
 	p.switching, p.ended, p.refreshed, p.said = a, nil, nil, set{}
 }
 
-// formed judges what a switch says about the agent.
+// formed judges how a switch names the agent.
 func (p *page) formed(a *asking) {
 	p.nobody(a)
 	id := member(a.r, "agentId")
@@ -145,7 +145,7 @@ func (p *page) formed(a *asking) {
 	}
 }
 
-// nobody judges what a page makes of a list without a current agent.
+// nobody judges how a page handles a list without a current agent.
 func (p *page) nobody(a *asking) {
 	switch {
 	case !p.none || p.blind:
@@ -156,7 +156,7 @@ func (p *page) nobody(a *asking) {
 	}
 }
 
-// distorted reports whether a text is no agent's id, but the name of one, or an id or a name but for its spelling.
+// distorted reports whether a text is not an agent's id, but an agent's name, or a misspelt id or name.
 func (p *page) distorted(s string) bool {
 	if p.blind || p.ids[s] {
 		return false
@@ -183,7 +183,7 @@ func plain(s string) string {
 	}, s)
 }
 
-// naming judges what a switch says about the session.
+// naming judges how a switch names the session.
 func (p *page) naming(a *asking) {
 	switch {
 	case a.session != "":
@@ -191,7 +191,7 @@ func (p *page) naming(a *asking) {
 	case p.named != "":
 		p.v.broken(sessions, a.r, fmt.Sprintf("sessionId %q, which the page has named before", p.named),
 			"AC-045", "AC-051", "AC-055", "AC-116")
-	default: // with a session it had to name that, and without one it had to send nothing
+	default: // with a session it had to name it, and without one it must not send a switch
 		p.v.broken(sessions, a.r, "a sessionId", "AC-116")
 		if !p.bound && p.streams > 0 {
 			p.v.broken(unbound, a.r, "no switch of a page without a session",
@@ -200,8 +200,8 @@ func (p *page) naming(a *asking) {
 	}
 }
 
-// ofThisStream reports whether a page has sent a request since it opened the latest stream: connections of their own
-// may overtake each other.
+// ofThisStream reports whether a page has sent a request since it opened the latest stream: messages on separate
+// connections may overtake each other.
 func (p *page) ofThisStream(a *asking) bool {
 	id := text(a.r, "connectionId")
 	if p.streams > 1 && id != "" && p.connID != "" {
@@ -210,7 +210,7 @@ func (p *page) ofThisStream(a *asking) bool {
 	return p.streams == 1 || p.given[a.session] == p.streams
 }
 
-// orders judges a switch by the one before it.
+// orders judges a switch by the previous one.
 func (p *page) orders(a *asking) {
 	was := p.switching
 	if !p.sure() {
@@ -235,7 +235,7 @@ func (p *page) orders(a *asking) {
 	}
 }
 
-// chooses judges which agent a switch names.
+// chooses judges the choice of agent in a switch.
 func (p *page) chooses(a *asking) {
 	if p.astray {
 		return
@@ -265,7 +265,7 @@ func (p *page) chooses(a *asking) {
 	}
 }
 
-// stores judges whether a page offers what the latest list has.
+// stores judges whether a page offers the agents of the latest list.
 func (p *page) stores(a *asking, fresh bool) {
 	switch {
 	case p.blind:

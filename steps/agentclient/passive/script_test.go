@@ -15,9 +15,9 @@ import (
 //	open                       the page asks for its event stream: the next one
 //	closed                     it ends
 //	< agent_list {…}           an event
-//	< junk about agents        one that cannot be read
+//	< junk about agents        one that cannot be decoded
 //	> switch_agent {…}         a request
-//	= 200 {…}                  the answer to the latest request without one; {} is told to the decoder as the body
+//	= 200 {…}                  the answer to the latest unanswered request; the decoder gets {} as the body
 //	! failed                   that request fails
 //
 // B at the beginning of a line stands for the second page.
@@ -106,7 +106,7 @@ func agents(ids ...string) string {
 	return string(b)
 }
 
-// asks returns a switch, and create a request for a session with what is asked for besides.
+// asks returns a switch, and create a request for a session with further members.
 func asks(agent, session string) string {
 	return `> switch_agent {"agentId":"` + agent + `","sessionId":"` + session + `"}` + "\n"
 }

@@ -69,7 +69,7 @@ func Monitors() []monitor.Monitor {
 	return out
 }
 
-// check judges a transcript, and returns what was found on one subject.
+// check judges a transcript, and returns the findings on one subject.
 func check(t []transcript.Record, subject string) []verdict.Finding {
 	v := &traffic{subject: subject, shown: map[string]bool{}, lines: map[string]*line{}, ids: map[string]bool{}}
 	for i := range t {
@@ -82,7 +82,7 @@ func check(t []transcript.Record, subject string) []verdict.Finding {
 	return v.out
 }
 
-// kept records that clauses were kept, each once for a transcript.
+// kept records that clauses hold, each once per transcript.
 func (v *traffic) kept(subject string, m message, clauses ...string) {
 	if subject != v.subject {
 		return

@@ -33,7 +33,7 @@ type message struct {
 	to        string // replyTo
 }
 
-// traffic is a transcript on the way, with what was found in it.
+// traffic is a partly judged transcript, with the findings.
 type traffic struct {
 	subject string
 	out     []finding

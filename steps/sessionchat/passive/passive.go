@@ -40,7 +40,7 @@ func passive(name, text string, judge func(*traffic), clauses ...string) monitor
 		}}
 }
 
-// traffic is a transcript with what was found in it.
+// traffic is a transcript with the findings.
 type traffic struct {
 	records []transcript.Record
 	out     []verdict.Finding

@@ -69,7 +69,7 @@ func names(clauses []int) []string {
 	return out
 }
 
-// check judges a transcript, and returns what was found on one subject.
+// check judges a transcript, and returns the findings on one subject.
 func check(t []transcript.Record, subject string) []verdict.Finding {
 	v := &traffic{subject: subject, shown: map[int]bool{}, conns: map[string]*conn{}}
 	for _, r := range t {
@@ -82,7 +82,7 @@ func check(t []transcript.Record, subject string) []verdict.Finding {
 	return v.out
 }
 
-// kept records that clauses were kept, each once for a transcript.
+// kept records that clauses hold, each once per transcript.
 func (s *session) kept(subject string, m judge.Message, clauses ...int) {
 	if subject != s.v.subject || s.lost {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row is a transcript, and what the monitor of a subject finds in it: the clauses that it has among others shown to be
-// kept, and all that it has found broken.
+// row is a transcript with the expected findings of one monitor: clauses that it must show to hold, among others, and
+// all clauses that it must find broken.
 type row struct{ subject, reason, in, kept, broken string }
 
 func found(t *testing.T, subject, in string) (kept, broken map[string]bool) {
@@ -61,7 +61,7 @@ func TestMonitors(t *testing.T) {
 			}
 		})
 	}
-	for _, m := range Monitors() { // each clause has a row that keeps it, and one that breaks it
+	for _, m := range Monitors() { // each clause has a row in which it holds, and one that breaks it
 		for _, id := range m.Clauses {
 			if !shown[m.Name+" "+id] {
 				t.Errorf("no row shows %s of %s kept", id, m.Name)

@@ -27,7 +27,7 @@ const (
 // patience is how long an effect may take, though later messages were handled meanwhile.
 const patience = 30 * time.Second
 
-// traffic is a transcript on the way, with what was found in it.
+// traffic is a partly judged transcript, with the findings.
 type traffic struct {
 	subject string
 	out     []verdict.Finding
