@@ -21,7 +21,7 @@ const (
 	anything = "*" // monitor findings depend on which messages cross
 )
 
-// TestAConformantAgent checks that an agent that acts on what it is told passes every scenario of the suite, and that
+// TestAConformantAgent checks that an agent that acts on its messages passes every scenario of the suite, and that
 // no monitor finds anything.
 func TestAConformantAgent(t *testing.T) {
 	env := environment(t, vocab.Agent, &peer{})
@@ -227,7 +227,7 @@ func TestNoAgent(t *testing.T) {
 		"the harness cannot listen for the agent")
 }
 
-// TestAnotherCallUnderWay checks that a call sent before the refusal was read does not show that an agent goes on.
+// TestAnotherCallUnderWay checks that a call sent before the refusal was read does not show that an agent continues.
 func TestAnotherCallUnderWay(t *testing.T) {
 	const lines = awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent continues\n"
 	for _, r := range []struct {
@@ -240,7 +240,7 @@ func TestAnotherCallUnderWay(t *testing.T) {
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			got := meet(t, r.mind, "@EA-074a", lines, func(env *steps.Env) {
-				binding.Of(env.Profile).Agent.Pace.Duration = 10 * time.Second // the silent agent takes all of it
+				binding.Of(env.Profile).Agent.Pace.Duration = 10 * time.Second // the silent agent uses all of it
 			})
 			expect(t, got, r.want, r.has)
 		})

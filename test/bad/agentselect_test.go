@@ -58,7 +58,7 @@ func greets(post http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// switching answers that it changes to another protocol, and says nothing in it.
+// switching answers with a protocol upgrade, and then sends nothing.
 func switching(w http.ResponseWriter, _ *http.Request) {
 	c, in, err := w.(http.Hijacker).Hijack()
 	if err != nil {

@@ -24,13 +24,13 @@ import (
 var passively = []string{"session-chat", "session-runtime", "external-agent", "agent-select",
 	"agent-client"}
 
-// alone is a protocol of which passive monitors judge every transcript, and nobody else's findings are kept.
+// alone is a protocol whose transcripts are judged only by passive monitors.
 type alone struct {
 	steps.Protocol
 
 	mu     sync.Mutex
 	kept   map[string]bool
-	broken map[string][]string // clause → what was found
+	broken map[string][]string // clause → findings
 }
 
 func byPassive(t *testing.T, protocol string) *alone {
@@ -81,7 +81,7 @@ func (a *alone) run(t *testing.T, o runner.Options) {
 	}
 }
 
-// TestPassiveOnConforming: passive monitors find nothing in what the suite causes on targets that conform, and every
+// TestPassiveOnConforming: passive monitors find nothing in the suite's traffic with conforming targets, and every
 // clause that they judge is shown to hold there.
 func TestPassiveOnConforming(t *testing.T) {
 	t.Parallel()
@@ -123,13 +123,13 @@ func TestPassiveOnConforming(t *testing.T) {
 	}
 }
 
-// exploring is such a protocol, of which random sequences are run.
+// exploring is such a protocol with random sequences.
 type exploring struct {
 	*alone
 	steps.Explorer
 }
 
-// TestPassiveOnExplored: passive monitors find nothing in random sequences on targets that conform.
+// TestPassiveOnExplored: passive monitors find nothing in random sequences on conforming targets.
 func TestPassiveOnExplored(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range passively {
@@ -172,7 +172,7 @@ func TestPassiveOnMutants(t *testing.T) {
 			if os.Getenv("PARLEY_MUTANTS") == "all" {
 				least = of / 3
 			}
-			if protocol == "agent-client" { // most show in what a user does next, and the suite's seldom does that
+			if protocol == "agent-client" { // most show only in a user's next act, and the suite's user seldom has one
 				least = of / 6
 			}
 			if least = max(least, 1); found < least {
@@ -198,7 +198,7 @@ func caught(t *testing.T, protocol string) (found, of int) {
 		}
 	}
 	if os.Getenv("PARLEY_MUTANTS") != "all" {
-		var some []inRole // neighbours in the catalogue are alike
+		var some []inRole // neighbours in the catalogue are similar
 		step := max(min(14, len(mutants)/10), len(mutants)/16, 1)
 		for i := 0; i < len(mutants); i += step {
 			some = append(some, mutants[i])
@@ -253,7 +253,7 @@ func mutated(m inRole, protocol string) runner.Options {
 	p.Limits.Turn.Duration, p.Limits.HTTP.Duration = 4*time.Second, 4*time.Second
 	p.Limits.Scenario.Duration = 8 * time.Second
 	own := "@" + strings.Join(m.Clauses, " or @")
-	if protocol == "agent-client" && m.Control != "" { // a monitor alone judges AC-015, which no scenario names
+	if protocol == "agent-client" && m.Control != "" { // only a monitor judges AC-015, which no scenario names
 		own += " or " + m.Control
 	}
 	return runner.Options{Profile: p, Launcher: m.Launch(brain), Brain: brain, Drivers: m.Drivers, Concurrency: 1,

@@ -16,8 +16,8 @@ import (
 	"parley/verdict"
 )
 
-// behind lists what is judged behind a proxy, with the least share of the mutants, in percent, that passive judging
-// must find among those that break a clause which it judges.
+// behind lists the targets judged behind a proxy, with the minimum share, in percent, of the mutants breaking a
+// passively judged clause that passive judging must find.
 var behind = []struct {
 	protocol, role string
 	least          int
@@ -33,8 +33,8 @@ var behind = []struct {
 // without one (TestPassiveOnConforming); PARLEY_MUTANTS=all does both with all.
 var proxied = []string{"profiles/node.yaml", "profiles/python-chat.yaml", "profiles/node-runtime.yaml"}
 
-// TestProxyOnConforming: with a proxy between, the suite judges as without it, and the proxy finds nothing in what the
-// suite causes.
+// TestProxyOnConforming: with a proxy in between, the suite judges as without it, and the proxy finds nothing in the
+// suite's traffic.
 func TestProxyOnConforming(t *testing.T) {
 	t.Parallel()
 	for _, b := range behind {
@@ -77,8 +77,8 @@ func conforms(t *testing.T, o runner.Options) {
 	t.Logf("%d clauses passed on %d connections", len(seen.Kept), seen.Conns)
 }
 
-// TestProxyOnMutants: judging what passes finds faults, fewer than the suite, which acts. It runs a few mutants, or
-// all with PARLEY_MUTANTS=all, and tells how many each of the two finds.
+// TestProxyOnMutants: judging the traffic finds faults, though fewer than the suite, which acts. It runs a few mutants,
+// or all with PARLEY_MUTANTS=all, and logs how many each of the two finds.
 func TestProxyOnMutants(t *testing.T) {
 	t.Parallel()
 	for _, b := range behind {
@@ -141,7 +141,7 @@ func behindProxy(t *testing.T, protocol, role string) (m matrix) {
 	return m
 }
 
-// bothWays reports whether the suite, and the proxy before the target, find a mutant by a clause that it breaks.
+// bothWays reports whether the suite, and the proxy in front of the target, find a mutant by a clause that it breaks.
 func bothWays(t *testing.T, m runner.Mutant, protocol, role string) (active, passive bool, err error) {
 	brain := llm.New()
 	p := suitetest.MutantProfile(protocol, role).Clone()
@@ -159,7 +159,7 @@ func bothWays(t *testing.T, m runner.Mutant, protocol, role string) (active, pas
 	return active, seen.Found(m.Clauses...), nil
 }
 
-// spread returns about n of the mutants, from all over the catalogue: neighbours are alike.
+// spread returns about n of the mutants, from all over the catalogue, because neighbours are similar.
 func spread(all []runner.Mutant, n int) (some []runner.Mutant) {
 	for i := 0; i < len(all); i += max(1, len(all)/n) {
 		some = append(some, all[i])

@@ -19,8 +19,8 @@ import (
 	"parley/verdict"
 )
 
-// TestRecordedConform: the recording of each scenario of a conforming run, told as a scenario, finds nothing on the
-// same target. It takes a sixth of the scenarios, or all with PARLEY_MUTANTS=all.
+// TestRecordedConform: the recording of each scenario of a conforming run, converted to a scenario, finds nothing on
+// the same target. It uses a sixth of the scenarios, or all with PARLEY_MUTANTS=all.
 func TestRecordedConform(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range protocols.All.Names() {
@@ -40,7 +40,7 @@ func TestRecordedConform(t *testing.T) {
 	}
 }
 
-// reconfigured are the scenarios of which no message shows that the target's configuration was changed meanwhile.
+// reconfigured are the scenarios that change the target's configuration, which no message shows.
 var reconfigured = []string{"-AS-3.3-19", "-AS-3.3-20"}
 
 func toldConform(t *testing.T, p steps.Protocol, role string) {
@@ -102,7 +102,7 @@ func toldConform(t *testing.T, p steps.Protocol, role string) {
 	}
 }
 
-// read tells a recording.
+// read converts a recording.
 func read(name string, p steps.Protocol) (*scenario.Told, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -116,7 +116,7 @@ func read(name string, p steps.Protocol) (*scenario.Told, error) {
 	return scenario.Read(in, p)
 }
 
-// tell reads a recording as a feature that is tagged with all tested clauses.
+// tell converts a recording to a feature that is tagged with all tested clauses.
 func tell(name string, p steps.Protocol) (driver, text string, err error) {
 	told, err := read(name, p)
 	if err != nil {
@@ -135,11 +135,11 @@ func tell(name string, p steps.Protocol) (driver, text string, err error) {
 	return told.Driver, scenario.Feature(strings.TrimSuffix(filepath.Base(name), ".jsonl"), tags, told.Lines), nil
 }
 
-// reproduced is how many mutants of a protocol must be found again in a scenario that was told from a recording.
+// reproduced is the number of mutants of a protocol that must be found again by scenarios made from recordings.
 const reproduced = 5
 
-// TestRecordedMutants: the recording of a failing scenario, told as a scenario, finds the same on the same mutant and
-// nothing on the target that conforms; shortened, it has no more steps than the scenario that was recorded. It runs the
+// TestRecordedMutants: the recording of a failing scenario, converted to a scenario, has the same findings on the same
+// mutant and none on the conforming target; shortened, it has no more steps than the recorded scenario. It runs the
 // mutants of one protocol, or of each with PARLEY_MUTANTS=all.
 func TestRecordedMutants(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,8 @@ func sampled(protocol string) (some []inRole) {
 	return some
 }
 
-// foundAgain records a mutant's run, and reports whether what the recording of a failing scenario tells finds the same.
+// foundAgain records a mutant's run, and reports whether the scenario made from a failing recording has the same
+// findings.
 func foundAgain(t *testing.T, p steps.Protocol, m inRole) bool {
 	o := mutated(m, steps.Name(p))
 	o.Protocols, o.Out = protocols.All, t.TempDir()
@@ -219,7 +220,7 @@ func foundAgain(t *testing.T, p steps.Protocol, m inRole) bool {
 	return shortened(t, p, m, trial, told.Lines, found, course)
 }
 
-// shortened checks what remains of a told scenario; false if the target that conforms does not run it to its end.
+// shortened checks a shortened scenario; false if the conforming target does not complete it.
 func shortened(t *testing.T, p steps.Protocol, m inRole, trial *scenario.Trial, lines []scenario.Line,
 	found scenario.Result, course int) bool {
 	own := suitetest.Bundled(steps.Name(p), m.role)
