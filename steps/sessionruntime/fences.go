@@ -28,7 +28,7 @@ func (s *suite) fence(ctx context.Context) error {
 			return isFenced(r, id)
 		}})
 	if s.unfenced = miss != nil; s.unfenced {
-		return steps.NotTestedf("the fence was not answered, so absence cannot be proved: %s", miss.Reason)
+		return steps.NotTestedf("fence: no answer, so absence cannot be proved: %s", miss.Reason)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 			return isFenced(r, id)
 		}})
 	if s.unfenced = miss != nil; s.unfenced {
-		return steps.NotTestedf("the fence was not answered: %s", s.inPlace(at, miss))
+		return steps.NotTestedf("fence: no answer: %s", s.inPlace(at, miss))
 	}
 	fenced := s.latestFenced(id)
 	late, miss := s.Await(ctx,

@@ -84,7 +84,7 @@ func session(next http.HandlerFunc) http.HandlerFunc {
 }
 
 var bads = []bad{
-	{name: "silent connections", exit: 3, why: "accepts connections and says nothing",
+	{name: "silent connections", exit: 3, why: "accepts connections but sends nothing",
 		accept: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
 		reason: "accepts and never says a word"},
 	{name: "garbage", exit: 3, why: "is no HTTP server",

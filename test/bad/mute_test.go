@@ -98,7 +98,7 @@ func TestMute(t *testing.T) {
 			p.Limits.Event.Duration, p.Limits.Turn.Duration, p.Limits.Scenario.Duration = muteEvent, row.turn, 2*time.Hour
 			res := suitetest.Judge(t, runner.Options{Profile: p, Tags: "@SC-045", AllowIncomplete: true})
 			if row.mute {
-				unjudged(t, res, "opens, and nothing came")
+				unjudged(t, res, "opens, but sends nothing")
 				return
 			}
 			if res.Exit == verdict.ExitUnreachable {
@@ -168,7 +168,7 @@ func TestMuteRelaysAndOrchestrators(t *testing.T) {
 			}
 			res := suitetest.Judge(t, o)
 			if !row.joins {
-				unjudged(t, res, "opens, and nothing came")
+				unjudged(t, res, "opens, but sends nothing")
 			} else if o := suitetest.Outcome(res, "an agent joins"); o != verdict.Passed {
 				t.Errorf("its slow join is %s\n%s", o, suitetest.Console(t, res))
 			}
