@@ -38,8 +38,8 @@ func TestRoles(t *testing.T) {
 		{"all roles of a protocol with one", "", "session-chat", "all", "session-chat", ""},
 		{"misspelt", "", ea, "rellay", "",
 			`--role: unknown role "rellay" of external-agent (did you mean "relay"? known: host, relay, agent, all)`},
-		{"of another protocol", "", "session-chat", "relay", "", `--role: no role "relay" of session-chat (known: server)`},
-		{"empty", "", ea, "host,", "", `--role: no role "" of external-agent (known: host, relay, agent, all)`},
+		{"of another protocol", "", "session-chat", "relay", "", `--role: unknown role "relay" of session-chat (known: server)`},
+		{"empty", "", ea, "host,", "", `--role: unknown role "" of external-agent (known: host, relay, agent, all)`},
 
 		{"a URL", url, ea, "", "external-agent/host", ""},
 		{"a URL with a role", ws, ea, "relay", "external-agent/relay", ""},
@@ -51,7 +51,7 @@ func TestRoles(t *testing.T) {
 				"it, " +
 				"or with external-agent.agent.listen, to which it connects by itself: parley init --protocol external-agent " +
 				"--role agent writes one)"},
-		{"a URL of another protocol", url, "", "host", "", `--role: no role "host" of agent-select (known: server)`},
+		{"a URL of another protocol", url, "", "host", "", `--role: unknown role "host" of agent-select (known: server)`},
 
 		{"a file", relay, "", "", "external-agent/relay", ""},
 		{"a file, and its role", relay, "", "relay", "external-agent/relay", ""},

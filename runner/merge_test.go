@@ -60,13 +60,13 @@ func TestMergedVerdict(t *testing.T) {
 
 func TestMergeKeepsEverything(t *testing.T) {
 	a, b, c := found("a", verdict.Conformant, 0), found("b", verdict.Incomplete, 5), found("c", verdict.Conformant, 0)
-	a.Selection, b.Selection, c.Selection = "@X-001", "@X-001; drivers ws: b is judged over sse", "@X-001"
+	a.Selection, b.Selection, c.Selection = "@X-001", "@X-001; drivers ws: b is certified over sse", "@X-001"
 	b.Started, b.Duration, b.Partial = noon.Add(10*time.Millisecond), 20.25, true
 	c.Started, c.Duration = noon.Add(31*time.Millisecond), 1
 	got := Merge(a, b, c)
 	want := &reports.Results{Schema: reports.SchemaID, Suite: reports.Suite{Version: "1"}, Verdict: verdict.Incomplete,
 		Exit: 5, Partial: true,
-		Selection: "@X-001; drivers ws: b is judged over sse", Seed: 7, Started: noon, Duration: 32,
+		Selection: "@X-001; drivers ws: b is certified over sse", Seed: 7, Started: noon, Duration: 32,
 		Runs: []reports.Run{{Protocol: "a", Verdict: verdict.Conformant}, {Protocol: "b", Verdict: verdict.Incomplete},
 			{Protocol: "c", Verdict: verdict.Conformant}}}
 	if diff := cmp.Diff(want, got); diff != "" {

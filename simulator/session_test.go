@@ -72,7 +72,7 @@ func TestMistakes(t *testing.T) {
 		arg          steps.StepArg
 		want         []string
 	}{
-		{"no such step", "client A switches over", steps.StepArg{}, []string{"no step reads", "client X switches to"}},
+		{"no such step", "client A switches over", steps.StepArg{}, []string{"no step matches", "client X switches to"}},
 		{"a text argument for a step without one", "client A is connected", steps.StepArg{Text: &text},
 			[]string{"the step takes nothing below it"}},
 	} {

@@ -69,7 +69,7 @@ func call(t *testing.T, a *agents, session string) (*agentCall, string) {
 
 var callRows = map[string]string{"config": "src"}
 
-// TestCall: each called agent is a process with its own folder, and is told where to connect.
+// TestCall: each called agent is a process with its own folder, and receives the address to connect to.
 func TestCall(t *testing.T) {
 	p := fakeAgent(t, "agent")
 	if err := os.WriteFile(filepath.Join(p.Dir, "src"), []byte("text"), 0o600); err != nil {
@@ -122,7 +122,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// callsEnd checks that a call ends alone, and all with the target.
+// callsEnd checks that a call can end on its own, and that all end with the target.
 func callsEnd(t *testing.T, a *agents, calls []*agentCall) {
 	t.Helper()
 	for range 2 {

@@ -58,7 +58,7 @@ func fakeTarget(mode string) {
 	serve(dir)
 }
 
-// once returns if a mark is not there, which it makes. Otherwise it ends the process, or hangs.
+// once returns if a mark file is missing, and creates it. Otherwise it ends the process, or hangs.
 func once(mark string, hangs bool) {
 	if !exists(mark) {
 		must(os.WriteFile(mark, nil, 0o600))
@@ -71,7 +71,7 @@ func once(mark string, hangs bool) {
 	os.Exit(4)
 }
 
-// fakeFamily is what fakeTarget does in a mode with children, or without a port.
+// fakeFamily implements the modes of fakeTarget with children or without a port.
 func fakeFamily(mode string) {
 	switch mode {
 	case "family": // with a child and a grandchild, which ignore the request to exit

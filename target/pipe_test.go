@@ -144,7 +144,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// pipesEnd checks that a process ends alone, and all with the target.
+// pipesEnd checks that a process can end on its own, and that all end with the target.
 func pipesEnd(t *testing.T, r Running, a, b speaker) {
 	t.Helper()
 	for range 2 {

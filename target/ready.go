@@ -154,7 +154,7 @@ func prober() *http.Client {
 	return httpclient.New(&http.Transport{DisableKeepAlives: true})
 }
 
-// dial connects to an address. The limit does not count the times at which this process was kept from running.
+// dial connects to an address. The limit excludes time in which this process could not run.
 func dial(ctx context.Context, at string, within time.Duration) (net.Conn, error) {
 	limited, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()

@@ -75,7 +75,7 @@ func (c *Checker) Words(path, what string, list, known []string) error {
 
 const anyPort = "{port}"
 
-// address checks the URL, or what the profile has in its place.
+// address checks the URL, or the keys that replace it.
 func (c *Checker) address() error {
 	p := c.Profile
 	if p.Dials() {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Keep bounds the part of a transcript that is in memory: the newest records. Older ones are in a temporary file. Zero
+// Keep bounds the part of a transcript that is in memory, the newest records. Older ones are in a temporary file. Zero
 // values mean the defaults.
 type Keep struct {
-	Records int    // the most records in memory; default 10,000
-	Bytes   int    // the most bytes of their payloads, labels and types; default 16 MiB
-	File    int64  // the most bytes of the file; default 4 GiB. Once it is full, further records are only counted
+	Records int    // maximum number of records in memory; default 10,000
+	Bytes   int    // maximum bytes of their payloads, labels and types; default 16 MiB
+	File    int64  // maximum bytes of the file; default 4 GiB. Once it is full, further records are only counted
 	Dir     string // the folder of the file; default os.TempDir
 }
 
@@ -43,8 +43,8 @@ type block struct {
 }
 
 // NewSpilling starts a transcript without the bounds of New: it keeps its newest records in memory, and moves older
-// ones to a temporary file. See New about decode. It may be called again for a record that was moved and whose
-// Event.Data was of a type other than those of Event; other events are stored. The error is that of making the file.
+// ones to a temporary file. See New about decode; it is called again for a moved record whose Event.Data has a type
+// other than those of Event; other events are stored. The error is that of creating the file.
 // The caller must call Close.
 func NewSpilling(decode func(*Record), k Keep) (*Transcript, error) {
 	k.Records, k.Bytes = cmp.Or(k.Records, 10_000), cmp.Or(k.Bytes, 16<<20)
@@ -53,7 +53,7 @@ func NewSpilling(decode func(*Record), k Keep) (*Transcript, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep a transcript: %w", err)
 	}
-	_ = os.Remove(f.Name()) // where an open file can be removed, nothing is left behind even if the process is killed
+	_ = os.Remove(f.Name()) // if an open file can be removed, nothing remains even if the process is killed
 	t := New(decode)
 	t.spill = &spill{keep: k, file: f}
 	return t, nil
@@ -75,7 +75,7 @@ func (t *Transcript) Close() error {
 
 func (s *spill) full() bool { return s.size >= s.keep.File }
 
-// relieve moves the oldest quarter of what may be in memory to the file, once there is more than that. Records that
+// relieve moves the oldest quarter of the records in memory to the file once they exceed the bounds. Records that
 // cannot be written are lost, and count as overflow.
 func (t *Transcript) relieve() {
 	k := t.spill.keep
@@ -122,9 +122,9 @@ func (s *spill) write(records []Record) error {
 	return nil
 }
 
-// batch returns the next records with a number above mark that can be had at once: those in memory, or those of a
-// block of the file. next is the mark for what follows. changed is nil if there may be more; at the end it is closed by
-// the next append. Records that were lost are left out.
+// batch returns the next available records with a number above mark: those in memory, or those of a
+// block of the file. next is the mark for the following batch. changed is nil if there may be more; at the end it is
+// closed by the next append. Lost records are omitted.
 func (t *Transcript) batch(mark int) (records []Record, next int, changed <-chan struct{}) {
 	mark = max(mark, 0)
 	t.mu.Lock()
@@ -145,7 +145,7 @@ func (t *Transcript) batch(mark int) (records []Record, next int, changed <-chan
 	b, file := t.spill.blocks[at], t.spill.file
 	t.mu.Unlock()
 	records, err := t.read(file, b)
-	if err != nil { // it was closed meanwhile, or its disk fails
+	if err != nil { // it was closed meanwhile, or the disk failed
 		return nil, b.last, nil
 	}
 	from, _ := slices.BinarySearchFunc(records, mark+1, func(r Record, n int) int { return r.N - n })
@@ -175,8 +175,8 @@ func (t *Transcript) read(file *os.File, b block) ([]Record, error) {
 	return all, nil
 }
 
-// From yields the records with a number above mark, up to those that are there when it reaches the end. It holds a
-// small part of what is in a file at a time.
+// From yields the records with a number above mark, including those appended while it runs. It holds only a small part
+// of the file in memory at a time.
 func (t *Transcript) From(mark int) iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		for {
@@ -206,8 +206,7 @@ func (t *Transcript) Page(mark, limit int) []Record {
 	return out
 }
 
-// First returns the records that a transcript made by New would have kept, all of them if they are within its bounds.
-// Whole reports the latter.
+// First returns the records that a transcript made by New would have kept. Whole reports whether these are all records.
 func (t *Transcript) First() (records []Record, whole bool) {
 	if t.spill == nil {
 		return t.All(), true
@@ -223,7 +222,7 @@ func (t *Transcript) First() (records []Record, whole bool) {
 	return records, true
 }
 
-// Changed returns a channel that the next append closes. Take it before you look at the records.
+// Changed returns a channel that the next append closes. Get it before reading the records.
 func (t *Transcript) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -261,14 +260,14 @@ func appendRecord(b []byte, r *Record) []byte {
 	for _, v := range []any{e.Data, e.RequestID, e.Timestamp, e.Envelope} {
 		b = appendValue(b, v, &known)
 	}
-	if !known { // it is decoded again
+	if !known { // it will be decoded again
 		b[foreign] = flags&^(1<<3) | 1<<4
 		b = b[:before]
 	}
 	return b
 }
 
-// record decodes a record. Foreign: its event is to be decoded again.
+// record decodes a record. foreign reports whether its event must be decoded again.
 func (d *decoder) record() (r Record, foreign bool) {
 	r = Record{N: int(d.int()), At: time.Duration(d.int()), Status: int(d.int()), Cut: int(d.int()), Reply: int(d.int()),
 		Conn: d.text(), Dir: Dir(d.text()), Kind: Kind(d.text()), Label: d.text(), Type: d.text()}

@@ -40,7 +40,7 @@ func odd(i int) Record {
 		Bytes: []byte{0xff, 0, byte(i)}, Cut: 4, Reply: 1, Flushed: i%2 == 0, Event: event}
 }
 
-// TestSpilled: whatever was moved to the file is read as it was, by every method.
+// TestSpilled: every method reads moved records unchanged.
 func TestSpilled(t *testing.T) {
 	const n = 1000
 	for _, row := range []struct {
@@ -103,7 +103,7 @@ func numbers(records []Record) []int {
 	return out
 }
 
-// TestSpilledForeign: an event with data of a type of its own is decoded again from its record.
+// TestSpilledForeign: an event with data of a foreign type is decoded again from its record.
 func TestSpilledForeign(t *testing.T) {
 	type look struct{ text string }
 	tr := spilling(t, func(r *Record) { r.Event = &Event{Type: "look", Data: &look{string(r.Bytes)}} }, Keep{Records: 4})
@@ -117,7 +117,7 @@ func TestSpilledForeign(t *testing.T) {
 	}
 }
 
-// TestSpilledBounds: what cannot be kept is counted, and nothing else is lost.
+// TestSpilledBounds: records that cannot be kept are counted, and nothing else is lost.
 func TestSpilledBounds(t *testing.T) {
 	full := spilling(t, nil, Keep{Records: 10, File: 1})
 	for range 20 {
@@ -164,7 +164,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestSpilledTogether: readers and writers do not disturb each other.
+// TestSpilledTogether: readers and writers run concurrently.
 func TestSpilledTogether(t *testing.T) {
 	const n = 2000
 	tr := spilling(t, func(r *Record) { r.Event = &Event{Data: map[string]any{"a": "b"}} }, Keep{Records: 50})

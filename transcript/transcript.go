@@ -19,7 +19,7 @@ const (
 	MaxPayload = 1 << 20 // of one record; Record.Cut counts the rest
 	MaxLabel   = 4 << 10 // of a label or a type, which the peer may choose; the rest is dropped
 
-	// Received records of Kind Comment of one label on a connection, such as pings, that are kept; of what comes beyond
+	// The number of received records of Kind Comment with one label on a connection, such as pings, that are kept. Beyond
 	// them one is kept in each FloodGap, and the others are only counted.
 	MaxFlood = 1000
 	FloodGap = 50 * time.Millisecond
@@ -41,7 +41,7 @@ type Transcript struct {
 	changed  chan struct{} // closed and replaced at each append
 }
 
-// source is where records of Kind Comment come from.
+// source identifies the origin of records of Kind Comment.
 type source struct{ conn, kind string }
 
 // flood counts the records of a source.
@@ -60,10 +60,10 @@ func New(decode func(*Record)) *Transcript {
 func (t *Transcript) Began() time.Time { return t.start }
 
 // Append numbers, timestamps and stores a record, and wakes waiters. It returns the record's number; 0 if the record
-// exceeds the bounds of the transcript, or is one of a flood of comments, and was only counted.
+// exceeds the bounds of the transcript, or belongs to a flood of comments, and was only counted.
 func (t *Transcript) Append(r Record) int { return t.AppendAt(r, time.Time{}) }
 
-// AppendAt is Append for a record of an earlier time; the zero time is now. Times must not go back.
+// AppendAt is Append with a given time; the zero time is now. Times must not decrease.
 func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,12 +100,12 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	return r.N
 }
 
-// flood reports whether a record is one of too many comments.
+// flood reports whether a record belongs to a flood of comments.
 func (t *Transcript) flood(r *Record, at time.Duration) bool {
 	if r.Kind != Comment || r.Dir != Received {
 		return false
 	}
-	kind, _, _ := strings.Cut(r.Label, " ") // what follows may be the peer's
+	kind, _, _ := strings.Cut(r.Label, " ") // the rest may come from the peer
 	of := source{r.Conn, cut.Head(kind, MaxLabel)}
 	f := t.floods[of]
 	switch {
@@ -122,7 +122,7 @@ func (t *Transcript) flood(r *Record, at time.Duration) bool {
 	return false
 }
 
-// Flooded returns the number of comments that were only counted, since too many came; see MaxFlood.
+// Flooded returns the number of comments that were only counted because there were too many; see MaxFlood.
 func (t *Transcript) Flooded() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +157,7 @@ func (r *Record) bound() int {
 	return weight + len(r.Label) + len(r.Type)
 }
 
-// weight is bound's size of a record that is bounded already.
+// weight is the size of an already bounded record, as bound computes it.
 func (r *Record) weight() int {
 	weight := len(r.Bytes) + len(r.Label) + len(r.Type) + r.decoded()
 	if r.Event != nil {
@@ -166,8 +166,8 @@ func (r *Record) weight() int {
 	return weight
 }
 
-// decoded returns what the values of the event of a long payload take in memory: many times its bytes, if they are
-// small. Of short payloads the number of records is bound enough.
+// decoded returns the memory used by the decoded event of a long payload: many times its bytes, if the values are
+// small. For short payloads the limit on the number of records suffices.
 func (r *Record) decoded() int {
 	if r.Event == nil || len(r.Bytes)+r.Cut < 1<<10 {
 		return 0
@@ -197,7 +197,7 @@ func (t *Transcript) Overflow() int {
 	return t.overflow
 }
 
-// After returns the records with a number above mark. Those that are in a file are read from it; From and Page read
+// After returns the records with a number above mark, reading from the file if necessary; From and Page read
 // less at a time.
 func (t *Transcript) After(mark int) []Record {
 	all, next, end := t.batch(mark)

@@ -164,8 +164,8 @@ func TestBoundsOfATranscript(t *testing.T) {
 	}
 }
 
-// TestFlood: of a flood of pings the first are kept, and later some; what else comes, and other connections, are not
-// affected.
+// TestFlood: of a flood of pings the first are kept, and some of the later ones; other records and other connections
+// are not affected.
 func TestFlood(t *testing.T) {
 	ping := Record{Conn: "A", Dir: Received, Kind: Comment, Label: "ping"}
 	tr := New(nil)
@@ -179,7 +179,7 @@ func TestFlood(t *testing.T) {
 		tr.Flooded() != 10*MaxFlood-kept {
 		t.Errorf("%d are kept, at most %d expected, and %d were counted", kept, most, tr.Flooded())
 	}
-	for n := range 2 * MaxFlood { // what the peer chooses makes no source of its own
+	for n := range 2 * MaxFlood { // text chosen by the peer does not form a separate source
 		tr.Append(Record{Conn: "A", Dir: Received, Kind: Comment, Label: fmt.Sprint("retry ", n)})
 	}
 	if flooded := tr.Flooded(); flooded < 10*MaxFlood-kept+MaxFlood/2 {
@@ -198,7 +198,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestDecodedCounts: values that take many times the bytes of their text count as they are.
+// TestDecodedCounts: decoded values that are much larger than their text count with their real size.
 func TestDecodedCounts(t *testing.T) {
 	many := make([]any, 100_000)
 	for i := range many {

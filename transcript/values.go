@@ -67,7 +67,7 @@ func appendText(b []byte, all ...string) []byte {
 	return b
 }
 
-// decoder reads what was encoded. After a mistake it is broken, and reads zero values.
+// decoder decodes encoded values. After an error it is broken, and returns zero values.
 type decoder struct {
 	in     []byte
 	broken bool
@@ -131,7 +131,7 @@ func (d *decoder) value() any {
 	return nil
 }
 
-// size returns about how many bytes a value of an event takes in memory.
+// size returns the approximate memory size of a value of an event.
 func size(v any) int {
 	switch v := v.(type) {
 	case json.Number:

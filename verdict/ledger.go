@@ -17,8 +17,8 @@ type Row struct {
 	Section string `yaml:"section"`
 	Text    string `yaml:"text"`   // the statement, in English
 	Source  string `yaml:"source"` // the sentence in the source document, in the original language
-	// What it takes to see it, joined by +: passive (the connection alone, whoever acts on it), wire, page, config, model,
-	// user, fault, log; or none.
+	// What is needed to observe it, joined by +: passive (only the connection, whoever acts on it), wire, page, config,
+	// model, user, fault, log; or none.
 	Observed string   `yaml:"observed"`
 	Status   string   `yaml:"status"` // tested or excluded
 	Reason   string   `yaml:"reason"` // why it is excluded

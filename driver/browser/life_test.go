@@ -107,7 +107,7 @@ func TestOpenErrors(t *testing.T) {
 		{"an answer without a page", site.URL + "/none", bounded(t), driver.Page{}, 0, "ERR_HTTP_RESPONSE_CODE_FAILURE"},
 		{"no server", "http://127.0.0.1:1/", bounded(t), driver.Page{}, 0, "ERR_"},
 		{"no URL", "http://[", bounded(t), driver.Page{}, 0, "missing"},
-		{"no profile to share", site.URL + "/", bounded(t), driver.Page{With: "nobody"}, 0, "no page has the profile"},
+		{"no profile to share", site.URL + "/", bounded(t), driver.Page{With: "nobody"}, 0, "the page whose profile it should share is gone"},
 		{"an invalid host in Allow", site.URL + "/", bounded(t), driver.Page{Allow: []string{"a;b"}}, 0,
 			"not a host that could be allowed"},
 		{"it takes too long", site.URL + "/slow", short, driver.Page{}, 0, "context canceled"},

@@ -138,7 +138,7 @@ func TestMistakes(t *testing.T) {
 		{"no such member", 400, "POST", "/sessions", m{"kin": "test"}, `unknown field "kin"`},
 		{"the wrong type", 400, "POST", at + "/steps", m{"text": 7}, "cannot unmarshal number"},
 		{"no object", 400, "POST", at + "/steps", []string{}, "cannot unmarshal array"},
-		{"no such step", 400, "POST", at + "/steps", m{"text": "client A flies"}, `no step reads "client A flies"`},
+		{"no such step", 400, "POST", at + "/steps", m{"text": "client A flies"}, `no step matches "client A flies"`},
 		{"a text for a step without one", 400, "POST", at + "/steps", m{"text": "client A is connected", "doc": "x"},
 			"the step takes nothing below it"},
 		{"a table with rows of two lengths", 400, "POST", at + "/steps", m{"text": "x", "table": [][]string{{"a"}, {}}},

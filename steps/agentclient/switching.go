@@ -162,7 +162,7 @@ func (s *suite) switches(ctx context.Context, from string, to agent, name, odd s
 	if odd == undocumented {
 		d["reason"], d["session"], d["seq"] = "user", fields{"id": "x"}, 7
 	}
-	s.settle(ctx) // so that effects of the page's own request are not mistaken for those of the event
+	s.settle(ctx) // so that effects of the page's own request are not attributed to the event
 	if err := s.emit(ctx, vocab.AgentSwitchedEvent, d); err != nil {
 		return err
 	}

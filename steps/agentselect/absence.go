@@ -29,7 +29,7 @@ func (r registry) absence() {
 	r.step(`^client (\w+) sends the body ?(.*)$`, r.sendsBody)
 }
 
-// foreignError matches an error that answers a switch and is no answer to a fence of this client.
+// foreignError matches an error that answers a switch but not a fence of this client.
 func (s *suite) foreignError(c *client) match {
 	return func(r *transcript.Record) bool {
 		return s.isNew(vocab.ErrorEvent)(r) && hasCode(r) && !c.isFence(r)

@@ -225,7 +225,7 @@ func (b *codec) decodeSent(r *transcript.Record) {
 	r.Event = &transcript.Event{Type: kind, Data: data, Envelope: v}
 }
 
-// requested returns the kind of an HTTP request that its address tells: a session is created or loaded; "" for others.
+// requested returns the kind of an HTTP request by its address: a session is created or loaded; "" for others.
 func (b *codec) requested(r *transcript.Record) string {
 	method, at, _ := strings.Cut(r.Label, " ")
 	at, _, _ = strings.Cut(at, "?")

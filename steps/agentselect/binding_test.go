@@ -169,7 +169,7 @@ func event(kind, data string) transcript.Record {
 		Bytes: []byte(data)}
 }
 
-// told renders a record in the protocol's terms; "" if it is no event.
+// told renders a record in the protocol's terms; "" if it is not an event.
 func told(r transcript.Record) string {
 	if r.Event == nil {
 		return ""

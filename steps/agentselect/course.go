@@ -31,7 +31,7 @@ func (Protocol) Course(records []transcript.Record) []string {
 		if r.Event.Type == vocab.ErrorEvent {
 			code, coded := wjson.Lookup(r.Event.Data, "/errorCode")
 			if !coded || code == any(vocab.AgentBusy) {
-				continue // how what is no message is refused is each transport's own; how often a switch is tried again is chance
+				continue // refusals of invalid messages depend on the transport; retries of switches are random
 			}
 		}
 		byConn[r.Conn] = append(byConn[r.Conn], line)

@@ -50,7 +50,7 @@ func (s *suite) answersOnce(ctx context.Context, old *client) error {
 
 // keptBy judges that a session belongs only to keeper: the other client does not hear keeper's switches, and a switch
 // by the other client that names no session finds none and changes nothing. That switch is sent before any fence: its
-// answer acts as a fence for what came before, and the records show whether it acted on the session or was answered
+// answer acts as a fence for earlier messages, and the records show whether it acted on the session or was answered
 // to the wrong client.
 func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 	analyzer := s.swapped(vocab.RequirementAnalyzer)

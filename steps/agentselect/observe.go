@@ -15,7 +15,7 @@ import (
 // maxStreams bounds the streams that Correlate remembers.
 const maxStreams = 10_000
 
-// Correlate implements steps.Correlator: a request names the id that its stream was given.
+// Correlate implements steps.Correlator: a request names the connection id of its stream.
 func (Protocol) Correlate(p *target.Profile) func(*transcript.Record, http.Header) string {
 	b := newCodec(p, "", target.SSE)
 	given := map[string]string{} // id → party
@@ -41,7 +41,7 @@ func (Protocol) Correlate(p *target.Profile) func(*transcript.Record, http.Heade
 	}
 }
 
-// partyOf returns the party of a request; "" if it cannot be told.
+// partyOf returns the party of a request; "" if it is unknown.
 func (b *codec) partyOf(r *transcript.Record, h http.Header, given map[string]string, open map[string]bool) string {
 	body, _, err := wjson.Decode(r.Bytes)
 	for _, how := range []binding.Correlation{b.wire.Correlation, b.wire.Correlation.OfCreate(),
@@ -62,7 +62,7 @@ func (b *codec) partyOf(r *transcript.Record, h http.Header, given map[string]st
 	return ""
 }
 
-// nobody is the party of a request that names a stream which was never seen.
+// nobody is the party of a request that names an unknown stream.
 const nobody = "nobody"
 
 func owner(given map[string]string, id string) string { return cmp.Or(given[id], nobody) }

@@ -15,9 +15,9 @@ import (
 )
 
 // A server may send an event twice: it writes to a client that is registered twice, or resends what it considers
-// lost. The copy may come after the client's next message, and answers nothing there. Copies are told from answers by
-// counting: an event equal to an earlier one of its connection is a repeat (Event.Again) if every message it could
-// answer is already answered. Two refusals of two messages may be equal, and so may two switches to one agent.
+// lost. The copy may come after the client's next message, and answers nothing there. Copies are distinguished from
+// answers by counting: an event equal to an earlier one of its connection is a repeat (Event.Again) if every message it
+// could answer is already answered. Two refusals of two messages may be equal, and so may two switches to one agent.
 //
 // A repeat never ends a wait for an answer while a better one may come. It is exempt from what a client must not
 // receive only if the target has been seen to repeat events of that type by itself, with no message in between: an
@@ -27,7 +27,7 @@ import (
 type repeats struct {
 	env   *steps.Env
 	conns map[string]*counted
-	named asked // switches that name a session: they may be answered on any connection
+	named asked // switches that name a session, which may be answered on any connection
 }
 
 // counted holds the events of one connection, and the messages that they may answer.

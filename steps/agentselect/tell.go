@@ -23,8 +23,8 @@ type tale struct {
 	clients map[string]*toldClient
 	owners  map[string]*toldClient // session → the client that had it last
 	latest  map[string]bool        // agents of the last list
-	actor   *toldClient            // who acted last
-	proved  bool                   // a switch that must be carried out was told: only then does a refusal say something
+	actor   *toldClient            // the client that acted last
+	proved  bool                   // a switch that must succeed was converted: only then does a refusal prove anything
 	greeted bool
 }
 
@@ -35,17 +35,17 @@ type toldClient struct {
 	left    bool // its connection is closed, but no step covers it yet
 	session string
 	deleted string
-	agent   string // as a step names it; "": not known
+	agent   string // as a step names it; "": unknown
 	turn    string // "", "held", "asked", "runs" or "aborted"
-	// two connections have asked for its session, and the source is silent on who has it
+	// two connections have requested its session, and the source does not say which one has it
 	contested bool
 
-	waits   bool   // the model waits once its user was asked
-	refused bool   // its last act must be refused, or the source is silent
-	asked   string // what its next session_created answers
+	waits   bool   // the model waits after its question to the user
+	refused bool   // its last act must be refused, or the source leaves that open
+	asked   string // the request that its next session_created answers
 }
 
-// message is what a recording shows of messages of either direction.
+// message has the members that are read from messages in either direction.
 type message struct {
 	Type           string          `json:"type"`
 	AgentID        json.RawMessage `json:"agentId"`
@@ -81,8 +81,8 @@ func (Protocol) Folds() []steps.Fold {
 // Dials implements steps.Teller.
 func (Protocol) Dials(string) bool { return false }
 
-// Tell implements steps.Teller. Messages are told by their names in the document: those of a profile that maps them to
-// others are not known. Where a recording has the fence by which a step proves an absence, that absence is told.
+// Tell implements steps.Teller. It recognises messages by their names in the document, not by names that a profile maps
+// them to. If a recording contains the fence of a step that proves an absence, that step is returned.
 func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
 	t := &tale{clients: map[string]*toldClient{}, owners: map[string]*toldClient{}, latest: map[string]bool{}}
 	return func(r transcript.Record) ([]string, bool) {
@@ -143,7 +143,7 @@ func (t *tale) received(c *toldClient, r transcript.Record) (lines []string) {
 	return lines
 }
 
-// ends tells that a turn has ended that no step has awaited.
+// ends returns the steps for a turn that ended without being awaited.
 func (c *toldClient) ends() []string {
 	ends := fmt.Sprintf("the turn of client %s ends", c.name)
 	switch c.turn {
@@ -159,7 +159,7 @@ func (c *toldClient) continues() string {
 	return fmt.Sprintf("the model lets the turn of client %s continue", c.name)
 }
 
-// sent tells what a client did.
+// sent returns the steps of a client's act.
 func (t *tale) sent(c *toldClient, r transcript.Record) ([]string, bool) {
 	who := "client " + c.name
 	if r.Kind == transcript.Open {
@@ -187,7 +187,7 @@ func (t *tale) sent(c *toldClient, r transcript.Record) ([]string, bool) {
 	return lines, known
 }
 
-// kindOf returns the kind of a message that its endpoint alone shows.
+// kindOf returns the kind of a message that is determined by its endpoint.
 func kindOf(r transcript.Record) string {
 	switch {
 	case strings.HasSuffix(r.Label, "/session/create"):
@@ -238,7 +238,7 @@ func (t *tale) does(c *toldClient, m message, r transcript.Record) (lines []stri
 	return nil, false
 }
 
-// opens tells a connection. Of the first one, everything is told that the source demands of each.
+// opens returns the steps of a connection. For the first one, they include everything that the source requires of each.
 func (t *tale) opens(c *toldClient, r transcript.Record) ([]string, bool) {
 	who := "client " + c.name
 	*c = toldClient{name: c.name, open: true}
@@ -260,7 +260,7 @@ func (t *tale) opens(c *toldClient, r transcript.Record) ([]string, bool) {
 		who + " is offered the built-in agents", "the list of " + who + " names its current agent, or null"}, true
 }
 
-// absent tells what a client must not have received since the last act.
+// absent returns the steps about messages that a client must not have received since the last act.
 func (t *tale) absent(c *toldClient) (lines []string) {
 	who := "client " + c.name
 	if t.actor == nil || !c.open {

@@ -28,7 +28,7 @@ func (t *tale) creates(c *toldClient, m message) ([]string, bool) {
 	return []string{does, who + " has its session"}, true
 }
 
-// loads tells that a client loads a session. While another client uses it, it may be refused.
+// loads returns the steps of a client that loads a session. While another client uses it, it may be refused.
 func (t *tale) loads(c *toldClient, m message) ([]string, bool) {
 	who, of := "client "+c.name, t.owners[m.SessionID]
 	c.turn, c.refused = "", true
@@ -46,7 +46,7 @@ func (t *tale) loads(c *toldClient, m message) ([]string, bool) {
 	return nil, false
 }
 
-// switches tells a switch, and what the source demands in answer.
+// switches returns the steps of a switch, and of the answer that the source requires.
 func (t *tale) switches(c *toldClient, m message, id string, body []byte) ([]string, bool) {
 	who := "client " + c.name
 	does, codes := t.switching(c, m, id, body)
@@ -84,7 +84,7 @@ func (t *tale) switches(c *toldClient, m message, id string, body []byte) ([]str
 	return []string{does, fmt.Sprintf("%s is switched from %s to %s", who, was, to)}, true
 }
 
-// switching returns the step that sends a switch, and the codes with which it may be refused; none: it must not be.
+// switching returns the step that sends a switch, and the codes with which it may be refused; none: it must succeed.
 func (t *tale) switching(c *toldClient, m message, id string, body []byte) (does string, codes []string) {
 	who, plain := "client "+c.name, m.AgentID != nil && m.AgentID[0] == '"' && vocab.IDPattern.MatchString(id)
 	switch {
@@ -154,7 +154,7 @@ func (t *tale) named(c *toldClient, m message, id string, plain bool, body []byt
 	return ""
 }
 
-// chats tells a chat, by what it tells the model of the harness to do.
+// chats returns the steps of a chat, by its directives for the harness's model.
 func (c *toldClient) chats(m message) ([]string, bool) {
 	who := "client " + c.name
 	does := func(what string) bool { return strings.Contains(m.Content, "[["+what+" ") }
@@ -192,7 +192,7 @@ func (c *toldClient) chats(m message) ([]string, bool) {
 	return []string{who + " chats", who + " is answered and its turn ends"}, true
 }
 
-// question returns what the tool of a chat asks the user.
+// question returns the question of the tool in a chat.
 func (c *toldClient) question(m message) string {
 	if strings.Contains(m.Content, "ask") || strings.Contains(m.Content, "question") {
 		return "a question"
@@ -200,8 +200,8 @@ func (c *toldClient) question(m message) string {
 	return "to confirm a tool"
 }
 
-// body tells a message that no other step sends, and that names no session. The step waits until it is dealt with: an
-// answer that nobody awaits would be taken for that to what comes next.
+// body returns the step of a message that no other step sends and that names no session. The step waits until the
+// message was handled: an unawaited answer would count as the answer to the next message.
 func (t *tale) body(c *toldClient, r transcript.Record) ([]string, bool) {
 	text := string(r.Bytes)
 	if r.Cut > 0 || r.Type == "binary" || strings.ContainsAny(text, "\n\r") || strings.TrimSpace(text) != text ||

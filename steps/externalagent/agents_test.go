@@ -21,7 +21,7 @@ const (
 	anything = "*" // monitor findings depend on which messages cross
 )
 
-// TestAConformantAgent checks that an agent that acts on what it is told passes every scenario of the suite, and that
+// TestAConformantAgent checks that an agent that acts on its messages passes every scenario of the suite, and that
 // no monitor finds anything.
 func TestAConformantAgent(t *testing.T) {
 	env := environment(t, vocab.Agent, &peer{})
@@ -107,7 +107,7 @@ var agentsRows = []struct {
 	{"it uses what was shown before", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
 		"Then the agent uses nothing that is no longer shown\n", mind{kept: true},
-		"EA-051=failed EA-072=failed EA-077=failed", "which stands in an earlier uiSpec alone", anything},
+		"EA-051=failed EA-072=failed EA-077=failed", "which only an earlier uiSpec contains", anything},
 	{"it knows what was shown without being told", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
 		"Then the agent uses nothing that is no longer shown\n", mind{restless: true}, "EA-077=not-tested",
@@ -129,7 +129,7 @@ var agentsRows = []struct {
 		"EA-096a=warned EA-072=failed", "announced last before record", "EA-096a"},
 	{"it is too slow to act meanwhile, and is tested again", awaits +
 		"And no tool is announced for a while after call 1\n" + started + "Then the agent calls no tool meanwhile\n",
-		mind{starved: true}, "EA-096a=passed EA-072=passed", "its silence may come of that", ""},
+		mind{starved: true}, "EA-096a=passed EA-072=passed", "its silence may be due to that", ""},
 	{"it calls nothing", awaits + "And no tool is announced for a while after call 1\n" + started +
 		"Then the agent calls no tool meanwhile\n", mind{}, "EA-096a=passed EA-072=passed", "", ""},
 	{"it requests a state that was lost", awaits + "And the state after call 2 is lost\n" + started +
@@ -227,7 +227,7 @@ func TestNoAgent(t *testing.T) {
 		"the harness cannot listen for the agent")
 }
 
-// TestAnotherCallUnderWay checks that a call sent before the refusal was read does not show that an agent goes on.
+// TestAnotherCallUnderWay checks that a call sent before the refusal was read does not show that an agent continues.
 func TestAnotherCallUnderWay(t *testing.T) {
 	const lines = awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started + "Then the agent continues\n"
 	for _, r := range []struct {
@@ -240,7 +240,7 @@ func TestAnotherCallUnderWay(t *testing.T) {
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			got := meet(t, r.mind, "@EA-074a", lines, func(env *steps.Env) {
-				binding.Of(env.Profile).Agent.Pace.Duration = 10 * time.Second // the silent agent takes all of it
+				binding.Of(env.Profile).Agent.Pace.Duration = 10 * time.Second // the silent agent uses all of it
 			})
 			expect(t, got, r.want, r.has)
 		})

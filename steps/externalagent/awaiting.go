@@ -142,7 +142,7 @@ func (s *suite) awaitAgentOr(
 			return rec, nil
 		case err == nil && rec.Kind == transcript.Frame:
 			anew()
-		case err == nil: // the end of a connection or process is no act of the agent
+		case err == nil: // the end of a connection or process is not an act of the agent
 		case ctx.Err() != nil:
 			s.CutOff()
 			return rec, &verdict.Miss{Reason: "the scenario was cut off"}

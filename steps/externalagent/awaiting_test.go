@@ -172,7 +172,7 @@ func TestMayBeAhead(t *testing.T) {
 	}
 }
 
-// TestCallAhead checks which call the agent had sent beside the one that the host is about to refuse.
+// TestCallAhead checks which call the agent had sent in addition to the one that the host is about to refuse.
 func TestCallAhead(t *testing.T) {
 	call := func(id string) transcript.Record {
 		return transcript.Record{Conn: "agent1", Dir: transcript.Received, Kind: transcript.Frame,

@@ -11,8 +11,8 @@ import (
 	"parley/transcript"
 )
 
-// TestComingBackTooSoon checks that a party that has lost its connection retries, as it may briefly be taken for
-// still connected, and that a new party must be let in at once.
+// TestComingBackTooSoon checks that a party that has lost its connection retries, because it may briefly count as
+// still connected, and that a new party must be admitted at once.
 func TestComingBackTooSoon(t *testing.T) {
 	const back = session + "When agent A loses its connection\nAnd agent A has joined\nThen agent A is still served\n"
 	refusing := func(from, to int) bad { // the joins from one number to another

@@ -97,7 +97,7 @@ func (s *suite) callAhead(before int) int {
 // idle is the number of turns to the host without a tool call after which an agent counts as stopped.
 const idle = 8
 
-// agentReadsOn judges that an agent goes on after a message that it cannot understand: it makes a new call, for which
+// agentReadsOn judges that an agent continues after a message that it cannot understand: it makes a new call, for which
 // it needs what the host told it after that message (EA-018a). An agent that has stopped reading may repeat its
 // requests or calls.
 func (s *suite) agentReadsOn(ctx context.Context) error {

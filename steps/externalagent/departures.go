@@ -26,7 +26,7 @@ func (t turn) refusal(code string) object {
 	return envelope(vocab.ErrorMessage, "", t.id, object{"code": code, "message": "the scenario lets this call fail"})
 }
 
-// confirmation returns a tool.result with members in addition to, or in place of, ok and toolName.
+// confirmation returns a tool.result with members in addition to, or instead of, ok and toolName.
 func (t turn) confirmation(more object) object {
 	body := object{"ok": true, "toolName": t.call["toolName"]}
 	for name, v := range more {

@@ -52,7 +52,7 @@ func envelope(kind, id, replyTo string, payload any) object {
 	return e
 }
 
-// message encodes an envelope, or what is sent in its place.
+// message encodes an envelope, or its replacement.
 func message(v any) (driver.Message, error) {
 	b, err := wjson.Encode(v)
 	if err != nil {

@@ -319,7 +319,7 @@ func TestCalls(t *testing.T) {
 	runHosts(t, callsRows)
 }
 
-// lateNext is a host that goes on to the next stage a moment after its result: the first snapshot after it is
+// lateNext is a host that enters the next stage a moment after its result: the first snapshot after it is
 // unchanged.
 func lateNext() bad {
 	var was object

@@ -26,11 +26,11 @@ func TestWaitsToJoin(t *testing.T) {
 		{"it is known to be slow, and does not wait", mind{dozy: slow, hasty: true}, true, patience, "EA-026=failed",
 			"the agent has not joined yet in"},
 		{"it is slower than it can be shown to be, and waits", mind{dozy: slow}, true, slow, "EA-026=not-tested",
-			"kept back for twice as long: its silence may come of that"},
+			"delayed for twice as long: its silence may be due to that"},
 		{"it is slower than it can be shown to be, and does not wait", mind{dozy: slow, hasty: true}, true, slow - quiet/5,
-			"EA-026=not-tested", "its silence may come of that"},
+			"EA-026=not-tested", "its silence may be due to that"},
 		{"it does not join", mind{mute: true}, false, patience, "EA-026=not-tested", "the agent has not joined"},
-		{"it does nothing more", mind{silent: true}, false, patience, "EA-026=not-tested", "process has ended"},
+		{"it sends nothing more", mind{silent: true}, false, patience, "EA-026=not-tested", "process has ended"},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			t.Parallel()

@@ -36,7 +36,7 @@ type party struct {
 	schemas  map[string]bool // the different toolSchemas of its latest booking
 }
 
-// course names the model of what a party is told in its study session, which covers whatever follows from the
+// course names the model of the messages to a party in its study session, which covers whatever follows from the
 // session's state.
 func (p *party) course() string { return p.name + "/" + p.study }
 

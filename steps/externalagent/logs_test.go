@@ -153,9 +153,9 @@ func TestLogsStay(t *testing.T) {
 			b, err := os.ReadFile(file)
 			b[len(b)-2] = ' '
 			return errors.Join(err, os.WriteFile(file, b, 0o600))
-		}), "EA-010=failed EA-088=failed", "others: the same up to line "},
+		}), "EA-010=failed EA-088=failed", ": identical up to line "},
 		{"emptied", lines, second(func(file string) error { return os.Truncate(file, 0) }), "EA-088=failed",
-			"and has 0 others"},
+			"and now has 0"},
 		{"gone", lines, second(os.Remove), "EA-010=failed EA-088=failed", "s-20260213-001.jsonl"},
 		{"one file for all", lines, edit(vocab.SessionEnded, set("logFile", "logs/study/all.jsonl")), "EA-010=failed",
 			"all.jsonl"},

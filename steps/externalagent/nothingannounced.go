@@ -113,7 +113,7 @@ func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
 		if r.N < next.N && received(vocab.ToolCall)(&r) && !early(&r) {
 			return "", s.breaks(r, "no call while toolSchema is empty", clauses...)
 		}
-		// It has nothing to call and ends the session: what comes next belongs to another session.
+		// It has nothing to call and ends the session: later messages belong to another session.
 		if r.N < next.N && received(vocab.SessionEnd)(&r) {
 			return "", s.Judge(steps.CheckOf(r, true, "", clauses...))
 		}

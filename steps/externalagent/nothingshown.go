@@ -90,7 +90,7 @@ func freed(schema any) any {
 }
 
 // takesNothingOld judges that while no uiSpec is active an agent makes no call with a value that it can only have
-// from an earlier one (EA-051, EA-072, EA-077), and that it goes on once something is shown again, or has ended its
+// from an earlier one (EA-051, EA-072, EA-077), and that it continues once something is shown again, or has ended its
 // session.
 func (s *suite) takesNothingOld(ctx context.Context) error {
 	end, err := s.done(ctx)

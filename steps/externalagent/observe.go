@@ -5,9 +5,9 @@ import (
 	"parley/transcript"
 )
 
-// Observed implements steps.Witness. Testers of hosts and agents meet the connections of agents only; a tester of a
-// relay meets those of hosts too, one at a time, which is called host: with a second one at the same time the records
-// end, since their sessions cannot be told apart.
+// Observed implements steps.Witness. Tests of hosts and agents have only the connections of agents; a test of a
+// relay also has those of hosts, one at a time, named host: if a second host connects at the same time, the records
+// end, because their sessions cannot be distinguished.
 func (Protocol) Observed(role string, records []transcript.Record) []transcript.Record {
 	joined := map[string]string{} // connection → role
 	for i := range records {
@@ -18,12 +18,12 @@ func (Protocol) Observed(role string, records []transcript.Record) []transcript.
 		p, _ := r.Event.Data.(object)
 		as, _ := p["role"].(string)
 		if as != vocab.HostRole && as != vocab.FrontendRole {
-			as = vocab.AgentRole // an agent that joins wrongly is still judged
+			as = vocab.AgentRole // an agent that joins with a wrong role is still judged
 		}
 		joined[r.Conn] = as
 	}
 	var out []transcript.Record
-	host := "" // the connection of the host that is there
+	host := "" // the connection of the present host
 	for _, r := range records {
 		as := joined[r.Conn]
 		switch {
@@ -42,7 +42,7 @@ func (Protocol) Observed(role string, records []transcript.Record) []transcript.
 			}
 			r.Conn = "host"
 		case as == "" && r.Conn != "" && role == vocab.Agent && joinsLater(records, r.Conn):
-			continue // it has said nothing
+			continue // it has sent nothing
 		}
 		out = append(out, r)
 	}

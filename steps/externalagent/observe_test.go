@@ -7,7 +7,7 @@ import (
 	"parley/transcript"
 )
 
-// TestObserved: whom the testers of each role meet.
+// TestObserved: the connections that tests of each role have.
 func TestObserved(t *testing.T) {
 	join := func(conn, role string) transcript.Record {
 		return transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Frame, Event: &transcript.Event{

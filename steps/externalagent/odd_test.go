@@ -227,10 +227,10 @@ func fallsBack() bad {
 func TestALostChoice(t *testing.T) {
 	runHosts(t, []hostRow{
 		{"a choice is gone", session + upToNext, losesChoice(), "EA-054=not-tested",
-			`what select had brought is gone: uiSpec/selected was ["m1"] in record `},
+			`the effect of select was lost: uiSpec/selected was ["m1"] in record `},
 		{"a stage is gone", session + "And agent A books up to the first call of \"setQuantity\"\nThen agent A is told " +
 			"that the call succeeded\n", fallsBack(), "EA-054=not-tested",
-			`setQuantity cannot be called at stage "movie": what next had brought is gone: uiSpec`},
+			`setQuantity cannot be called at stage "movie": the effect of next was lost: uiSpec`},
 		{"a path of another host", session + "And agent A books up to the first call of \"setQuantity\"\nThen agent A is " +
 			"told that the call succeeded\n", edit(vocab.SnapshotState, func(p object) {
 			if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "ticket" {

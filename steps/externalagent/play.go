@@ -32,14 +32,14 @@ type play struct {
 	at      int // index of the stage; len(flow.Stages) once the booking is done
 	ui      any // the current uiSpec of the stage
 	history []any
-	narrow  []any  // announced in place of the stage's toolSchema, unless nil
+	narrow  []any  // announced instead of the stage's toolSchema, unless nil
 	went    int    // number of successful calls
 	result  object // of the latest successful call
 	latest  string // its tool
 	undo    func() // undoes the effect of the latest call
 	plans   []*plan
 	joined  bool                      // an agent has been told so
-	joins   func(answer object) []any // what is sent in place of relay.joined
+	joins   func(answer object) []any // the messages sent instead of relay.joined
 	first   func() []any              // what is sent before the first state.updated
 	behind  func() []any              // what is sent after it
 	states  int
@@ -76,7 +76,7 @@ func (p *play) reset() {
 	p.ui = copied(p.flow.Stages[0].UISpec)
 }
 
-// attend answers what comes on a connection until it ends. It returns at once.
+// attend answers the messages on a connection until it ends. It returns at once.
 func (p *play) attend(conn driver.Conn, name string, from int) {
 	p.mu.Lock()
 	p.conn = conn

@@ -235,7 +235,7 @@ var refusalsRows = []hostRow{
 	{"it does not fail", session + "When agent A makes the calls that make a tool fail at run time\nThen agent A is " +
 		"refused with \"TOOL_EXECUTION_FAILED\"\n", carriesOut, "EA-083=failed", "tool.result"},
 	{"the failing call is not announced", session + "When agent A makes the calls that make a tool fail at run time\n",
-		edit(vocab.SnapshotState, set("toolSchema", []any{})), "EA-083=not-tested", "next is not announced so"},
+		edit(vocab.SnapshotState, set("toolSchema", []any{})), "EA-083=not-tested", "next is not announced like that"},
 }
 
 func TestRefusals(t *testing.T) {

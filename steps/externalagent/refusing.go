@@ -102,7 +102,8 @@ func (s *suite) goesOn(ctx context.Context, p *party) error {
 	}
 }
 
-// callsAnyhow makes a call whatever is announced: the first one of the booking, or next if there is no booking path.
+// callsAnyhow makes a call regardless of the announced tools: the first one of the booking, or next if there is no
+// booking path.
 func (s *suite) callsAnyhow(ctx context.Context, p *party) error {
 	first := binding.ToolCall{Tool: vocab.Next}
 	if path := s.path(); len(path) > 0 {

@@ -421,7 +421,7 @@ func (s *suite) awaitHostless(ctx context.Context, p *party) {
 }
 
 // dealtWith waits until a relay has handled a host's message that an agent's request follows: the request is
-// answered, or the host is disconnected, perhaps with the request lost. The next step judges what the agent is told.
+// answered, or the host is disconnected, perhaps with the request lost. The next step judges the message to the agent.
 func (s *suite) dealtWith(ctx context.Context, q *request, h *party) {
 	limited, cancel := deadline.WithLimit(ctx, s.Limit(s.Env.Event()))
 	defer cancel()

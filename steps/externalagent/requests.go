@@ -55,7 +55,7 @@ func (s *suite) ask(ctx context.Context, p *party, kind string, body object) (*r
 	return q, err
 }
 
-// send sends an envelope, or what is sent in its place, as a party's act.
+// send sends an envelope, or its replacement, as a party's act.
 func (s *suite) send(ctx context.Context, p *party, v any) (int, error) {
 	if err := s.connected(ctx, p); err != nil {
 		return 0, err
@@ -94,8 +94,8 @@ func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcri
 	return rec, miss
 }
 
-// instead describes what came in place of an answer: an answer that names another request, or none, shows its author
-// the cause.
+// instead describes the message that came instead of an answer: an answer that names another request, or none, shows
+// its author the cause.
 func (s *suite) instead(q *request, miss *verdict.Miss) (string, int) {
 	for _, r := range s.Between(q.of.name, q.mark, 0) {
 		if kind := kindOf(&r); kind == answerOf[q.kind] || kind == vocab.ErrorMessage {

@@ -46,7 +46,7 @@ type mind struct {
 	session  string        // the relay session that it joins, whatever it was given
 }
 
-// called is a target that is an agent, which runs in a goroutine and acts on what it is told.
+// called is a target that is an agent, which runs in a goroutine and acts on its messages.
 type called struct {
 	target.Running
 	mind   mind
@@ -259,7 +259,7 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// isRefused goes on after a refusal, a limited number of times.
+// isRefused continues after a refusal, a limited number of times.
 func (a *scriptedAgent) isRefused(ctx context.Context, payload object) error {
 	if a.frail || a.ahead {
 		return a.stops(ctx)

@@ -17,7 +17,7 @@ var tellable = regexp.MustCompile(`^\w+$`)
 
 // tale is the state that the steps of a recording have reached so far, if the harness is an agent.
 type tale struct {
-	relay   bool // the harness is the host too
+	relay   bool // the harness is also the host
 	agents  map[string]*toldAgent
 	session string // the first relay session
 	names   map[string]string
@@ -30,11 +30,11 @@ type toldAgent struct {
 	left           string // how its connection ended, if no step covers it yet
 	last           string // step
 	calls          int
-	had, returned  bool // a session; and its connection was lost since
-	opened, again  bool // it has had a connection; it has had another one
+	had, returned  bool // it had a session, and lost its connection since
+	opened, again  bool // it had a connection; it had another one
 }
 
-// spoken is what a recording shows of messages.
+// spoken has the members that are read from messages.
 type spoken struct {
 	V       string          `json:"v"`
 	ID      json.RawMessage `json:"id"`
@@ -64,8 +64,8 @@ func (Protocol) Folds() []steps.Fold {
 // Dials implements steps.Teller: an agent connects to the harness.
 func (Protocol) Dials(role string) bool { return role == vocab.Agent }
 
-// Tell implements steps.Teller. Where the target is an agent, the steps say what the host does otherwise, and have the
-// agent do what the source demands of it.
+// Tell implements steps.Teller. If the target is an agent, the steps configure the deviations of the host, and require
+// of the agent what the source demands.
 func (Protocol) Tell(what steps.Told) func(transcript.Record) ([]string, bool) {
 	if what.Role == vocab.Agent {
 		t := &toldHost{}
@@ -84,7 +84,7 @@ func (t *tale) take(r transcript.Record) ([]string, bool) {
 		a = &toldAgent{name: r.Conn, host: t.relay && strings.HasPrefix(r.Conn, "host")}
 		t.agents[r.Conn] = a
 	}
-	if a.host { // the harness plays it by itself
+	if a.host { // the harness plays it on its own
 		return nil, true
 	}
 	if r.Dir != transcript.Sent {
@@ -101,7 +101,7 @@ func (t *tale) take(r transcript.Record) ([]string, bool) {
 	}
 	more, known := t.sent(a, m)
 	if len(more) > 0 && a.last == more[len(more)-1] && m.Type == vocab.SnapshotGet {
-		return lines, true // one look is as good as several
+		return lines, true // one look suffices
 	}
 	if len(more) > 0 {
 		a.last = more[len(more)-1]
@@ -141,7 +141,7 @@ func (a *toldAgent) received(r transcript.Record) []string {
 	return nil
 }
 
-// sent tells what an agent does.
+// sent returns the steps of an agent.
 func (t *tale) sent(a *toldAgent, m spoken) ([]string, bool) {
 	who := "agent " + a.name
 	switch {
@@ -150,7 +150,7 @@ func (t *tale) sent(a *toldAgent, m spoken) ([]string, bool) {
 	case !a.joined:
 		return nil, false
 	case a.returned && (m.Type == vocab.SnapshotGet || m.Type == vocab.SessionStart):
-		a.returned, a.active, a.calls = false, true, 2 // its session may go on where it was
+		a.returned, a.active, a.calls = false, true, 2 // its session may continue where it was
 		return []string{who + " resynchronises, or starts a session"}, true
 	case a.returned:
 		return nil, false
@@ -172,7 +172,7 @@ func (t *tale) sent(a *toldAgent, m spoken) ([]string, bool) {
 	return nil, false
 }
 
-// passes adds, for a relay, that it has passed everything on.
+// passes adds, for a relay, the step that it has forwarded everything.
 func (t *tale) passes(a *toldAgent, lines ...string) []string {
 	if t.relay && len(t.agents) <= 2 && !a.again { // one agent and its host, on one connection each
 		lines = append(lines, fmt.Sprintf("the relay has passed on every message of agent %s and its host unchanged", a.name))
@@ -188,7 +188,7 @@ func (t *tale) joins(a *toldAgent, m spoken) ([]string, bool) {
 	if t.session == "" {
 		t.session = id
 	}
-	for name, other := range t.agents { // a relay session may take one agent only
+	for name, other := range t.agents { // a relay session may admit only one agent
 		if name != a.name && other.joined && t.names[name] == id {
 			return nil, false
 		}
@@ -204,7 +204,7 @@ func (t *tale) joins(a *toldAgent, m spoken) ([]string, bool) {
 	return []string{fmt.Sprintf("%s joins the relay session %q", who, name), who + " is told that it has joined"}, true
 }
 
-// calls tells a call. Only of the first one of a session it is certain that it succeeds.
+// calls returns the steps of a call. Only the first call of a session certainly succeeds.
 func (t *tale) calls(a *toldAgent, m spoken) ([]string, bool) {
 	who := "agent " + a.name
 	a.calls++
@@ -224,14 +224,14 @@ func (t *tale) calls(a *toldAgent, m spoken) ([]string, bool) {
 // toldHost is the state of the host in the recording of an agent.
 type toldHost struct {
 	stated        bool
-	planned, last bool           // what is sent is planned by a scenario; it is the last such message
+	planned, last bool           // the message was planned by a scenario; it is the last such message
 	calls         map[string]int // id → number, counted from 1 over those that succeed
 	done          int
 	open          int // the call that waits for its result
 	departures    []string
 }
 
-// take collects what the host does otherwise, and tells it at the end: it comes before the agent is started.
+// take collects the deviations of the host, whose steps are returned at the end: they precede the start of the agent.
 func (t *toldHost) take(r transcript.Record) ([]string, bool) {
 	switch {
 	case r.Kind == "":
@@ -258,7 +258,7 @@ func (t *toldHost) take(r transcript.Record) ([]string, bool) {
 		return nil, true
 	}
 	on := t.planned
-	if t.last { // it is the last message that was planned
+	if t.last { // it is the last planned message
 		t.planned, t.last = false, false
 	}
 	if err == nil && t.replies(m, on) {
@@ -267,8 +267,8 @@ func (t *toldHost) take(r transcript.Record) ([]string, bool) {
 	return nil, t.junk(r, m, err)
 }
 
-// replies notes what a host does, and reports whether it is something that a host may do. A refusal that was not
-// planned is the host's answer to a mistake of the agent, as any host would give it.
+// replies notes an act of a host, and reports whether a host may do that. An unplanned refusal is the answer to a
+// mistake of the agent, as any host would give it.
 func (t *toldHost) replies(m spoken, on bool) bool {
 	n := t.calls[m.ReplyTo]
 	switch m.Type {
@@ -296,7 +296,7 @@ func (t *toldHost) replies(m spoken, on bool) bool {
 	return true
 }
 
-// junk notes what no agent can understand; the label says which, in the words of a step.
+// junk notes a message that no agent can understand; the label names it in the words of a step.
 func (t *toldHost) junk(r transcript.Record, m spoken, err error) bool {
 	if r.Label == "" || err == nil && r.Label == m.Type {
 		return false

@@ -26,7 +26,7 @@ func TestMisfitOnce(t *testing.T) {
 	}
 }
 
-// TestFitsLater checks that every scenario waits for a host that takes time to announce what comes next.
+// TestFitsLater checks that every scenario waits for a host that takes time to announce its next stage.
 func TestFitsLater(t *testing.T) {
 	n := 0
 	p := &peer{bad: func(c *peerConn, asked *transcript.Record, out []any) []any {

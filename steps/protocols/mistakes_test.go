@@ -135,8 +135,8 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 	{"an agent's tool twice", "url: http://x\nagents: {tools: {general: [a, a]}}\n",
 		`p.yaml:2:31: agents.tools.general[1]: the tool "a" is given twice`},
 	{"a tool that another list leaves out", "url: http://x\nagents: {custom: [{id: a, tools: [b, c]}], tools: {a: [b]}}\n",
-		`p.yaml:2:38: agents.custom[0].tools[1]: the tool "c" is not among agents.tools.a (that list has every tool of ` +
-			`the agent: add it there, or take it out here)`},
+		`p.yaml:2:38: agents.custom[0].tools[1]: the tool "c" is not among agents.tools.a (that list contains every ` +
+			`tool of the agent: add it there, or delete it here)`},
 	{"an agent twice", "url: http://x\nagents: {custom: [{id: a}, {id: a}]}\n",
 		`p.yaml:2:33: agents.custom[1].id: the agent "a" is given twice`},
 

@@ -304,7 +304,7 @@ func (s *suite) isAnswered(ctx context.Context, client, name string) error {
 	return nil
 }
 
-// instead describes what came instead of an answer, foremost the same words under another agent_id.
+// instead describes the message that came instead of an answer, preferably the same text under another agent_id.
 func (s *suite) instead(t *turn, miss *verdict.Miss) string {
 	heard := s.Between(t.client, t.mark, 0)
 	for _, r := range heard {

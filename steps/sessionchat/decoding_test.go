@@ -320,8 +320,8 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that any message is decoded or is no event, and that decoding again yields the same, also for the
-// decoded message itself if nothing in it was at fault.
+// FuzzDecode checks that any message is decoded or is not an event, and that decoding again yields the same, also for
+// the decoded message itself if nothing in it was at fault.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"message_type":"stream","agent_id":"red","session_id":null,"message":{"text":"hi"},`+
 		`"timestamp":"t"}`), false, "text")

@@ -71,7 +71,7 @@ const noModel = "the target does not use the model stub (give model.env or model
 // Monitors implements steps.Protocol.
 func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 
-// Passive returns the monitors for traffic that the harness did not cause.
+// Passive returns the monitors for foreign traffic.
 func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 
 // Subprotocols implements steps.Protocol.

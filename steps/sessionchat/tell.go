@@ -24,14 +24,14 @@ type tale struct {
 	clients  map[string]*toldClient
 	sessions map[string]*toldSession // by agent_id
 	names    map[string]bool
-	actor    *toldClient // who acted last, fences apart
-	about    string      // the session that the last act was about
+	actor    *toldClient // the client that acted last, except for fences
+	about    string      // the session of the last act
 }
 
 type toldClient struct {
 	name string
 	open bool
-	// connections that are to end, and that it has replaced
+	// replaced connections that will end
 	former int
 	left   string // how its connection ended, if no step covers it yet
 }
@@ -39,10 +39,10 @@ type toldClient struct {
 type toldSession struct {
 	name, client string
 	chats        int
-	answers      int  // turns that were told as answered
-	held         bool // its turn waits for the model of the harness
-	extra        bool // it got a chat meanwhile
-	resumed      bool // a turn of it may still be ending
+	answers      int  // turns that were converted as answered
+	held         bool // its turn waits for the harness's model
+	extra        bool // it received a chat meanwhile
+	resumed      bool // one of its turns may still be ending
 }
 
 // Folds implements steps.Teller.
@@ -60,8 +60,8 @@ func (Protocol) Folds() []steps.Fold {
 // Dials implements steps.Teller.
 func (Protocol) Dials(string) bool { return false }
 
-// Tell implements steps.Teller. Conversations have names in place of their agent_ids: what stands before the first
-// hyphen, if that is a word of its own. Of the fences that the harness sends to prove an absence, it tells the absence.
+// Tell implements steps.Teller. Conversations have names instead of agent_ids: the part before the first hyphen, if it
+// is a distinct word. Fences that the harness sent to prove an absence become the steps about that absence.
 func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
 	t := &tale{clients: map[string]*toldClient{}, sessions: map[string]*toldSession{}, names: map[string]bool{}}
 	return func(r transcript.Record) ([]string, bool) {
@@ -105,7 +105,7 @@ func (t *tale) departures() (lines []string) {
 	return lines
 }
 
-// loses notes that turns of a client have lost their connection.
+// loses notes that a client's turns have lost their connection.
 func (t *tale) loses(c *toldClient) {
 	for _, ss := range t.sessions {
 		if ss.client == c.name && ss.held {
@@ -189,7 +189,7 @@ func (t *tale) sent(c *toldClient, r transcript.Record) (lines []string, known b
 	return nil, false
 }
 
-// absent tells what a client must not have received since another client's act.
+// absent returns the steps about messages that a client must not have received since another client's act.
 func (t *tale) absent(c *toldClient) []string {
 	ss := t.sessions[t.about]
 	if t.actor == nil || t.actor == c || ss == nil || ss.client == c.name || !c.open {
@@ -207,13 +207,13 @@ func (t *tale) interrupts(c *toldClient, ss *toldSession) []string {
 	return append(lines, fmt.Sprintf("the target has handled what client %s sent", c.name))
 }
 
-// chats tells a chat, by what it tells the model of the harness to do.
+// chats returns the steps of a chat, by its directives for the harness's model.
 func (t *tale) chats(c *toldClient, ss *toldSession, content string) ([]string, bool) {
 	does := fmt.Sprintf("client %s chats with %q", c.name, ss.name)
 	answered := fmt.Sprintf("client %s is answered by %q", c.name, ss.name)
 	if ss.held {
 		ss.extra = true
-		return []string{does}, true // what a second chat to a busy conversation does, the source leaves open
+		return []string{does}, true // the source leaves open the effect of a second chat to a busy conversation
 	}
 	ss.client = c.name
 	ss.chats++

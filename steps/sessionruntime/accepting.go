@@ -83,7 +83,7 @@ func (s *suite) foundByFence(ctx context.Context, after int, match func(judge.Me
 	return miss == nil, nil
 }
 
-// accepted checks that the frontend is told at once (RT-074, RT-076).
+// accepted checks that the frontend is notified at once (RT-074, RT-076).
 func (s *suite) accepted(ctx context.Context, name string) error {
 	in, err := s.input(name)
 	if err != nil {

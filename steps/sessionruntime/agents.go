@@ -146,7 +146,7 @@ var moveReceipts = map[string]string{"is removed": vocab.RemoveAgentDone,
 	"could not be removed": vocab.RemoveAgentFailed,
 	"is added":             vocab.AddAgentDone, "could not be added": vocab.AddAgentFailed}
 
-// moveReceipt sends SessionManager's ADD_AGENT_DONE or REMOVE_AGENT_DONE, or the failure in its place.
+// moveReceipt sends SessionManager's ADD_AGENT_DONE or REMOVE_AGENT_DONE, or the failure instead.
 func (s *suite) moveReceipt(ctx context.Context, letter, what, where string) (err error) {
 	payload := map[string]any{"session_id": s.now.id}
 	if what == "could not be removed" || what == "could not be added" {
@@ -190,7 +190,7 @@ var moves = map[string]struct {
 		[]string{"RT-126", "RT-127"}},
 }
 
-// moveTold checks that the frontend is told of the receipt (RT-046).
+// moveTold checks that the receipt is forwarded to the frontend (RT-046).
 func (s *suite) moveTold(ctx context.Context, letter, what string) error {
 	id := s.agent(letter)
 	about := func(m judge.Message) bool { return m.AgentID == id || m.AgentID == "" }

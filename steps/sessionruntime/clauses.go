@@ -339,7 +339,7 @@ func (s *suite) unannounced() []string {
 	case act.Subtype == vocab.SwitchAgent:
 		clauses = append(clauses, "RT-032")
 		for _, in := range s.now.inputs {
-			if in.pieces > 0 && in.ended == "" && s.was(judge.Switch) { // a switch was published while nobody was speaking
+			if in.pieces > 0 && in.ended == "" && s.was(judge.Switch) { // a switch was published while no agent was speaking
 				return append(clauses, "RT-176")
 			}
 		}

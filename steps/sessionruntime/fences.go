@@ -28,7 +28,7 @@ func (s *suite) fence(ctx context.Context) error {
 			return isFenced(r, id)
 		}})
 	if s.unfenced = miss != nil; s.unfenced {
-		return steps.NotTestedf("the fence was not answered, so absence cannot be proved: %s", miss.Reason)
+		return steps.NotTestedf("fence: no answer, so absence cannot be proved: %s", miss.Reason)
 	}
 	return nil
 }
@@ -44,13 +44,13 @@ func (s *suite) askFence(ctx context.Context) (id string, at int, err error) {
 	return id, at, err
 }
 
-// fenced is a fence that was asked: its id, and the number of its record.
+// fenced is a sent fence: its id, and the number of its record.
 type fenced struct {
 	id string
 	at int
 }
 
-// awaitPending waits for the answer of a fence that the scenario has not waited for, if anything is still due by it.
+// awaitPending waits for the answer to a fence that the scenario has not awaited, if a message is still due by it.
 func (s *suite) awaitPending(ctx context.Context) {
 	p := s.pending
 	s.pending = fenced{}
@@ -64,8 +64,8 @@ func (s *suite) awaitPending(ctx context.Context) {
 }
 
 // awaitOverdue gives messages that were due by the latest fence another quiet window, because an adapter may answer
-// fences too early. It is called before each delivery and at the end: once something else has been delivered, what
-// comes behind the fence may be due to that. Messages that did not come in their window are not waited for again.
+// fences too early. It is called before each delivery and at the end: after another delivery, a message after the
+// fence may be an effect of that. Messages that did not come in their window are not awaited again.
 func (s *suite) awaitOverdue(ctx context.Context) {
 	if !s.bind.wire.Fence {
 		return
@@ -146,7 +146,7 @@ func (s *suite) fenceIsLate(ctx context.Context, inputs int) error {
 			return isFenced(r, id)
 		}})
 	if s.unfenced = miss != nil; s.unfenced {
-		return steps.NotTestedf("the fence was not answered: %s", s.inPlace(at, miss))
+		return steps.NotTestedf("fence: no answer: %s", s.inPlace(at, miss))
 	}
 	fenced := s.latestFenced(id)
 	late, miss := s.Await(ctx,

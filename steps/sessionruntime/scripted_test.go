@@ -35,7 +35,7 @@ type object = map[string]any
 //	twice CANCEL                         it is published twice
 //	set CANCEL target_id=agent-z         the member at this path has this value; - removes it
 //	also EVENT CANCELED FRONTEND behind CANCEL   it is published after the other one, with its payload and metadata
-//	held TURN_ACCEPTED                   it is published a moment behind the answer of the next fence
+//	held TURN_ACCEPTED                   it is published a moment after the answer to the next fence
 //	slow TURN_ACCEPTED                   the same, and everything else takes a while, a fence the longest
 //	deaf                                 fences are not answered
 //	dumb                                 set-up is not answered
@@ -48,7 +48,7 @@ type scripted struct {
 	sink     driver.Sink
 	sessions map[string]*hub
 	timers   []*time.Timer
-	held     []object // published behind the next fence
+	held     []object // published after the next fence
 	count    int
 	over     bool
 }
@@ -130,7 +130,7 @@ func (s *scripted) write(m object) {
 		Bytes: []byte(wjson.Compact(m))})
 }
 
-// release publishes what was held a moment later.
+// release publishes the held messages a moment later.
 func (s *scripted) release() {
 	for _, m := range s.held {
 		s.later(5*time.Millisecond, func() { s.write(m) })

@@ -139,7 +139,7 @@ func (s *suite) managerAskedForSession(ctx context.Context, what string) (err er
 	clauses := []string{"RT-020", "RT-036", "RT-151", "RT-153"}
 	if ack := s.stopped(s.now.asked); ack.N > 0 { // the CANCEL already shows that it was accepted
 		clauses = []string{"RT-153"}
-		if s.was(k) { // it came while nobody was speaking
+		if s.was(k) { // it came while no agent was speaking
 			clauses = append(clauses, "RT-152")
 		}
 	}

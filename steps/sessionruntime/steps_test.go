@@ -360,7 +360,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestEarlyFence checks that what comes behind a fence breaks no clause, though the scenario goes on to deliver more.
+// TestEarlyFence checks that messages after a fence break no clause, even if the scenario delivers more.
 func TestEarlyFence(t *testing.T) {
 	t.Parallel()
 	const lines = given + "When the user says \"t1\"\nThen \"t1\" reaches agent \"a\"\n" +

@@ -39,8 +39,8 @@ type suite struct {
 	echoed   int    // number of the last record examined for that
 	mark     int    // the latest act
 	unfenced bool   // the latest fence was not answered
-	pending  fenced // the latest fence that was asked
-	settled  int    // number of the last record at which all that was due by a fence had come, or was waited for
+	pending  fenced // the latest fence that was sent
+	settled  int    // number of the last record by which all messages due by a fence had come or been awaited
 	lost     int    // number of messages that were due by a fence and did not come in time
 	cried    string // stderr as of the latest act
 	stray    *piece // output of another session's turn
@@ -223,7 +223,7 @@ func (s *suite) agent(letter string) string {
 	return "agent-" + letter + "-" + s.Nonce
 }
 
-// instead is a message that may come in place of an awaited one. It shows more precisely what is wrong, and breaks
+// instead is a message that may come instead of an awaited one. It shows more precisely what is wrong, and breaks
 // other clauses.
 type instead struct {
 	since   int // searched after this record; 0: after the same one as the awaited message
@@ -311,7 +311,7 @@ func brief(v any) string {
 	return cut.Head(wjson.Compact(v), 160)
 }
 
-// inPlace describes what was published in place of the awaited message.
+// inPlace describes what was published instead of the awaited message.
 func (s *suite) inPlace(after int, miss *verdict.Miss) string {
 	var seen []string
 	for _, r := range s.Between(bus, after, 0) {

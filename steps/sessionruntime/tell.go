@@ -14,7 +14,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// handled is the step that fences: behind it, the model judges what was published.
+// handled is the step that fences: the model judges what was published before it.
 const handled = "everything is handled"
 
 var (
@@ -44,10 +44,10 @@ const (
 
 // toldSession is the state of a session that the steps of a recording have reached so far.
 type toldSession struct {
-	name, active string // letters; "": not known
+	name, active string // letters; "": unknown
 	agents       []string
 	inputs       []*toldInput
-	loose        bool              // what the source demands depends on what came before
+	loose        bool              // the requirement of the source depends on earlier messages
 	sent         map[string]string // id of a message → the step that delivers it again
 	moved        map[string]bool   // agents that were invited or removed
 	closed       bool
@@ -56,7 +56,7 @@ type toldSession struct {
 // toldInput is an input and its turn.
 type toldInput struct {
 	name, agent, turn, payload string
-	asked                      string // the agent that is to take it over
+	asked                      string // the agent that will take it over
 	over, cancelled, asking    bool
 }
 
@@ -84,8 +84,8 @@ func (Protocol) Folds() []steps.Fold {
 // Dials implements steps.Teller.
 func (Protocol) Dials(string) bool { return false }
 
-// Tell implements steps.Teller. Messages are read as the default binding has them. Where a step waits for something
-// that depends on more than the steps can know, everything is handled instead: the model judges what is published.
+// Tell implements steps.Teller. It reads messages in the default binding. If a step would wait for something that the
+// steps cannot determine, the fencing step takes its place, and the model judges what is published.
 func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
 	t := &tale{bind: codec{wire: binding.Default()}, agents: map[string]string{}, sessions: map[string]*toldSession{},
 		names: map[string]bool{}}
@@ -112,7 +112,7 @@ func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
 	}
 }
 
-// say returns steps, without a fence behind a fence.
+// say returns steps, without consecutive fences.
 func (t *tale) say(lines ...string) (out []string) {
 	for _, l := range lines {
 		if l != "" && (l != handled || t.last != handled) {
@@ -122,7 +122,7 @@ func (t *tale) say(lines ...string) (out []string) {
 	return out
 }
 
-// control tells a set-up or a fence.
+// control returns the steps of a set-up or a fence.
 func (t *tale) control(doc map[string]any) ([]string, bool) {
 	switch doc["parley"] {
 	case vocab.Fence:
@@ -139,7 +139,7 @@ func (t *tale) control(doc map[string]any) ([]string, bool) {
 func (t *tale) setUp(doc map[string]any) (lines []string, known bool) {
 	id, list := text(doc["session_id"]), doc["agents"]
 	name, _, _ := strings.Cut(id, "-")
-	if strings.HasPrefix(name, "clock") && t.now != nil { // sessions by which the harness measures a limit
+	if strings.HasPrefix(name, "clock") && t.now != nil { // sessions with which the harness measures a limit
 		if t.clock != "" {
 			return nil, true
 		}
@@ -176,7 +176,7 @@ func (t *tale) setUp(doc map[string]any) (lines []string, known bool) {
 	return append(lines, t.say(fmt.Sprintf("session %q of %s where %s is active", ss.name, all(ss.agents), who))...), true
 }
 
-// hurries tells that limits became shorter.
+// hurries returns the steps for shortened limits.
 func (t *tale) hurries(doc map[string]any) (lines []string) {
 	limits, _ := doc["limits"].(map[string]any)
 	for i, l := range [...]struct{ name, step string }{
@@ -204,7 +204,7 @@ func (t *tale) sessionName(name string) string {
 	return name
 }
 
-// all lists agents as a step does.
+// all lists agents in the form of a step.
 func all(letters []string) string {
 	var out []string
 	for _, l := range letters {
@@ -245,7 +245,7 @@ func (t *tale) letter(id string) string {
 	return ""
 }
 
-// in tells that steps are about a session from here on.
+// in returns the step that selects a session for the following steps.
 func (t *tale) in(ss *toldSession) []string {
 	if t.now == ss {
 		return nil
@@ -272,7 +272,7 @@ func (t *tale) received(r transcript.Record) {
 	}
 }
 
-// open returns the turns of a session that are not over.
+// open returns the unfinished turns of a session.
 func (ss *toldSession) open() (out []*toldInput) {
 	for _, in := range ss.inputs {
 		if !in.over {
@@ -282,7 +282,7 @@ func (ss *toldSession) open() (out []*toldInput) {
 	return out
 }
 
-// sent tells a message that the bus delivered.
+// sent returns the steps of a message that the bus delivered.
 func (t *tale) sent(m judge.Message, r transcript.Record) ([]string, bool) {
 	if strings.HasPrefix(r.Label, judge.Back) {
 		if t.back {

@@ -10,7 +10,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// fromFrontend tells what the user does.
+// fromFrontend returns the steps of the user.
 func (t *tale) fromFrontend(ss *toldSession, m judge.Message, where string) ([]string, bool) {
 	if m.Event == vocab.UserInput {
 		return t.says(ss, m, where)
@@ -61,7 +61,7 @@ func (t *tale) fromFrontend(ss *toldSession, m judge.Message, where string) ([]s
 	return nil, false
 }
 
-// says tells an input.
+// says returns the steps of an input.
 func (t *tale) says(ss *toldSession, m judge.Message, where string) ([]string, bool) {
 	t.turns++
 	in := &toldInput{name: fmt.Sprintf("t%d", t.turns), payload: wjson.Compact(m.Payload), over: where != ""}
@@ -108,7 +108,7 @@ func (t *tale) mentioned(in *toldInput, id, how string) (does, to string) {
 	return fmt.Sprintf("the user mentions agent %q in %q by %s", to, in.name, how), to
 }
 
-// switches tells a switch by the user.
+// switches returns the steps of a switch by the user.
 func (t *tale) switches(ss *toldSession, to, where string, certain bool) []string {
 	does := fmt.Sprintf("the user switches to agent %q%s", to, where)
 	known := slices.Contains(ss.agents, to) && !ss.moved[to] && ss.active != "" && ss.active != to
@@ -139,7 +139,7 @@ func (t *tale) invites(ss *toldSession, m judge.Message, where string, certain b
 	return []string{does, handled}, true
 }
 
-// decides tells whether the user lets a handover be.
+// decides returns the steps of the user's decision about a handover.
 func (t *tale) decides(ss *toldSession, m judge.Message, where string, certain bool) ([]string, bool) {
 	for _, in := range ss.inputs {
 		if in.asked == "" || m.Turn != in.turn && len(asking(ss)) > 1 {
@@ -155,7 +155,7 @@ func (t *tale) decides(ss *toldSession, m judge.Message, where string, certain b
 		}
 		in.asked = ""
 		certain = certain && slices.Contains(ss.agents, to) && was != "" && was != to && !ss.moved[to]
-		ss.active, ss.loose = to, true // the new agent may have a turn of its own
+		ss.active, ss.loose = to, true // the new agent may have its own turn
 		if certain {
 			return []string{does, fmt.Sprintf("a switch from agent %q to agent %q is announced", was, to)}, true
 		}
@@ -176,7 +176,7 @@ func asking(ss *toldSession) (out []*toldInput) {
 	return out
 }
 
-// fromManager tells what SessionManager answers.
+// fromManager returns the steps of SessionManager's answers.
 func (t *tale) fromManager(ss *toldSession, m judge.Message, where string) ([]string, bool) {
 	agent := t.letter(m.AgentID)
 	if m.Event == vocab.Error {
@@ -205,7 +205,7 @@ func (t *tale) fromManager(ss *toldSession, m judge.Message, where string) ([]st
 	return []string{"SessionManager says that the session " + what, handled}, true
 }
 
-// fromAgent tells what an agent does.
+// fromAgent returns the steps of an agent.
 func (t *tale) fromAgent(ss *toldSession, m judge.Message, where string) ([]string, bool) {
 	agent := t.letter(m.From)
 	i := slices.IndexFunc(ss.inputs, func(in *toldInput) bool { return in.turn != "" && in.turn == m.Turn })
@@ -249,7 +249,7 @@ func (t *tale) fromAgent(ss *toldSession, m judge.Message, where string) ([]stri
 	return nil, false
 }
 
-// outputs tells what an agent says.
+// outputs returns the steps of an agent's output.
 func (t *tale) outputs(ss *toldSession, in *toldInput, m judge.Message, agent, where string, own bool) []string {
 	ss.sent[m.ID] = fmt.Sprintf("what was sent of %q is delivered by a second subscription", in.name)
 	what := "a chunk"

@@ -406,7 +406,7 @@ func (s *suite) report(ctx context.Context, f frame) (err error) {
 	return err
 }
 
-// hearsOfError checks that the frontend is told of the error (RT-011).
+// hearsOfError checks that the error is forwarded to the frontend (RT-011).
 func (s *suite) hearsOfError(ctx context.Context) error {
 	clauses := []string{"RT-011"}
 	if by := s.latest(func(m judge.Message) bool { return m.Event == vocab.Error }); by.From != judge.Manager {

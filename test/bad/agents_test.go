@@ -28,7 +28,7 @@ var badAgents = []struct {
 	{name: "junk", script: `connect(); text("hello?"); wait()`, reason: "says what is no envelope",
 		may: []string{"EA-016", "EA-106"}},
 	// No clause requires an agent to act: what it does not show is not tested.
-	{name: "joins and waits", script: `connect(); text(join); wait()`, reason: "joins, and does nothing more",
+	{name: "joins and waits", script: `connect(); text(join); wait()`, reason: "joins, and sends nothing more",
 		exit: verdict.ExitIncomplete,
 		may: []string{"EA-016", "EA-106", "EA-018", "EA-019", "EA-021", "EA-022a", "EA-023a", "EA-024", "EA-026",
 			"EA-027"}},

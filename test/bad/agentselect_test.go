@@ -58,7 +58,7 @@ func greets(post http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// switching answers that it changes to another protocol, and says nothing in it.
+// switching answers with a protocol upgrade, and then sends nothing.
 func switching(w http.ResponseWriter, _ *http.Request) {
 	c, in, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -84,7 +84,7 @@ func session(next http.HandlerFunc) http.HandlerFunc {
 }
 
 var bads = []bad{
-	{name: "silent connections", exit: 3, why: "accepts connections and says nothing",
+	{name: "silent connections", exit: 3, why: "accepts connections but sends nothing",
 		accept: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
 		reason: "accepts and never says a word"},
 	{name: "garbage", exit: 3, why: "is no HTTP server",

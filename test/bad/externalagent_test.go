@@ -57,10 +57,10 @@ var form = []string{"EA-018", "EA-019", "EA-021", "EA-022a", "EA-024"}
 var welcome = append([]string{"EA-023a", "EA-028", "EA-029", "EA-030", "EA-103", "EA-106"}, form...)
 
 var badBookings = []badBooking{
-	{name: "silent", why: `opens, and nothing came`, reason: "accepts and never says a word", talk: badChats[0].talk},
-	{name: "never reads", why: `opens, and nothing came`, reason: "hangs after the handshake", talk: badChats[1].talk},
-	{name: "closes at once", why: `ends without a word`, reason: "ends each connection in order", talk: badChats[2].talk},
-	{name: "resets", why: `ends without a word`, reason: "drops each connection", talk: badChats[3].talk},
+	{name: "silent", why: `opens, but sends nothing`, reason: "accepts and never says a word", talk: badChats[0].talk},
+	{name: "never reads", why: `opens, but sends nothing`, reason: "hangs after the handshake", talk: badChats[1].talk},
+	{name: "closes at once", why: `ends without sending anything`, reason: "ends each connection in order", talk: badChats[2].talk},
+	{name: "resets", why: `ends without sending anything`, reason: "drops each connection", talk: badChats[3].talk},
 	{name: "echo", why: `it says `, reason: "sends back what it gets",
 		talk: each(func(got []byte) []byte { return got })},
 	{name: "no JSON", why: `it says "hello?"`, reason: "speaks another language", talk: always("hello?")},

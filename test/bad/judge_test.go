@@ -15,11 +15,11 @@ import (
 var reached = map[string][]string{"external-agent": {"EA-017"}, "session-chat": {"SC-045", "SC-001"},
 	"session-runtime": {"RT-013"}}
 
-// lost, in place of an explanation, says that the target may send more than a transcript holds, which depends on how
-// fast it is: if so, it is not known what else it has said, and most is not tested.
+// lost, instead of an explanation, means that the target may send more than a transcript holds, depending on its
+// speed: its further messages are then unknown, and most clauses are not tested.
 const lost = "more than a transcript holds"
 
-// judgesOrNot runs the suite against a bad target. If why is not "", it must be the explanation in place of a
+// judgesOrNot runs the suite against a bad target. If why is not "", it must be the explanation instead of a
 // verdict.
 func judgesOrNot(t *testing.T, p *target.Profile, why string, may []string, reason string) {
 	t.Helper()
@@ -61,7 +61,7 @@ func unjudged(t *testing.T, res *reports.Results, why string) {
 }
 
 // judgesBad runs the suite against a bad target: no clause may pass except those that such a target keeps. Exit 0
-// stands for any that does not say that the target is right.
+// means any exit code that does not declare the target conformant.
 func judgesBad(t *testing.T, p *target.Profile, exit int, may []string, reason string) {
 	t.Helper()
 	suitetest.Hurry(&p.Limits)

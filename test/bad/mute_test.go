@@ -58,8 +58,8 @@ func repliesTo(want, with string) func(context.Context, *websocket.Conn, string)
 	}
 }
 
-// TestMute checks that a silent target costs limits.event, not a turn, and that a slow one is waited for, however it
-// shows that it is alive.
+// TestMute checks that a silent target costs limits.event, not a turn, and that the suite waits for a slow one, however
+// it shows that it is alive.
 func TestMute(t *testing.T) {
 	t.Parallel()
 	nothing := func(context.Context, *websocket.Conn, string) {}
@@ -98,7 +98,7 @@ func TestMute(t *testing.T) {
 			p.Limits.Event.Duration, p.Limits.Turn.Duration, p.Limits.Scenario.Duration = muteEvent, row.turn, 2*time.Hour
 			res := suitetest.Judge(t, runner.Options{Profile: p, Tags: "@SC-045", AllowIncomplete: true})
 			if row.mute {
-				unjudged(t, res, "opens, and nothing came")
+				unjudged(t, res, "opens, but sends nothing")
 				return
 			}
 			if res.Exit == verdict.ExitUnreachable {
@@ -141,7 +141,7 @@ func textOf(doc, name string) string {
 }
 
 // TestMuteRelaysAndOrchestrators checks that a silent relay costs limits.event, not the limit of a join, and that a
-// slow one is waited for; likewise for orchestrators.
+// the suite waits for a slow one; likewise for orchestrators.
 func TestMuteRelaysAndOrchestrators(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -168,7 +168,7 @@ func TestMuteRelaysAndOrchestrators(t *testing.T) {
 			}
 			res := suitetest.Judge(t, o)
 			if !row.joins {
-				unjudged(t, res, "opens, and nothing came")
+				unjudged(t, res, "opens, but sends nothing")
 			} else if o := suitetest.Outcome(res, "an agent joins"); o != verdict.Passed {
 				t.Errorf("its slow join is %s\n%s", o, suitetest.Console(t, res))
 			}

@@ -40,7 +40,7 @@ func always(text string) func(context.Context, *websocket.Conn) {
 }
 
 var badChats = []badChat{
-	{name: "silent", why: `opens, and nothing came`, reason: "accepts and never says a word",
+	{name: "silent", why: `opens, but sends nothing`, reason: "accepts and never says a word",
 		talk: func(ctx context.Context, c *websocket.Conn) {
 			for {
 				if _, _, err := c.Read(ctx); err != nil {
@@ -48,15 +48,15 @@ var badChats = []badChat{
 				}
 			}
 		}},
-	{name: "never reads", why: `opens, and nothing came`, reason: "hangs after the handshake",
+	{name: "never reads", why: `opens, but sends nothing`, reason: "hangs after the handshake",
 		talk: func(ctx context.Context, c *websocket.Conn) { <-ctx.Done() }},
-	{name: "closes at once", why: `ends without a word`, reason: "ends each connection in order",
+	{name: "closes at once", why: `ends without sending anything`, reason: "ends each connection in order",
 		talk: func(_ context.Context, c *websocket.Conn) {
 			_ = c.Close(websocket.StatusNormalClosure, "")
 		}},
-	{name: "resets", why: `ends without a word`, reason: "drops each connection",
+	{name: "resets", why: `ends without sending anything`, reason: "drops each connection",
 		talk: func(_ context.Context, c *websocket.Conn) { _ = c.CloseNow() }},
-	{name: "crashes at the first message", why: `ends without a word`, reason: "drops the connection that speaks",
+	{name: "crashes at the first message", why: `ends without sending anything`, reason: "drops the connection that speaks",
 		talk: func(ctx context.Context, c *websocket.Conn) {
 			_, _, _ = c.Read(ctx)
 			_ = c.CloseNow()

@@ -73,7 +73,7 @@ func published(f frameOf, event, subtype, target, id string, payload any) string
 }
 
 var badRuntimes = []badChat{
-	{name: "silent", why: `opens, and nothing came`, reason: "accepts and never says a word",
+	{name: "silent", why: `opens, but sends nothing`, reason: "accepts and never says a word",
 		talk: func(ctx context.Context, c *websocket.Conn) {
 			for {
 				if _, _, err := c.Read(ctx); err != nil {
@@ -81,9 +81,9 @@ var badRuntimes = []badChat{
 				}
 			}
 		}},
-	{name: "never reads", why: `opens, and nothing came`, reason: "hangs after the handshake",
+	{name: "never reads", why: `opens, but sends nothing`, reason: "hangs after the handshake",
 		talk: func(ctx context.Context, c *websocket.Conn) { <-ctx.Done() }},
-	{name: "resets", why: `ends without a word`, reason: "drops each connection",
+	{name: "resets", why: `ends without sending anything`, reason: "drops each connection",
 		talk: func(_ context.Context, c *websocket.Conn) { _ = c.CloseNow() }},
 	{name: "echo", why: `it says `, reason: "sends back what it gets",
 		talk: each(func(got []byte) []byte { return got })},

@@ -62,7 +62,7 @@ func refusesTwice(o *agentselect.Options) {
 	}
 }
 
-// retries keeps retrying a failing model while the turn goes on.
+// retries keeps retrying a failing model during the turn.
 func retries(o *agentselect.Options) {
 	brain := o.Brain
 	o.Inbound = func(_ agentselect.Manager, _ agentselect.ConnInfo, msg agentselect.Message) bool {

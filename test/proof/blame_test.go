@@ -134,7 +134,7 @@ func TestChatRunsElsewhere(t *testing.T) {
 		if strings.Contains(sc.Reason, "nothing of the kind") {
 			t.Errorf("%q: %s", sc.Name, sc.Reason)
 		}
-		if strings.Contains(sc.Reason, "complete came for session ") && strings.Contains(sc.Reason, ", the chat named ") {
+		if strings.Contains(sc.Reason, "complete came for session ") && strings.Contains(sc.Reason, ", but the chat named ") {
 			told++
 		}
 	}

@@ -48,7 +48,7 @@ func cut(t *testing.T, o runner.Options) reports.Run {
 	return res.Runs[0]
 }
 
-// TestCutPoints shows that the bundled targets pass at every point, and that each point was reached and judged.
+// TestCutPoints checks that the bundled targets pass at every point, and that each point was reached and judged.
 func TestCutPoints(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {
@@ -71,8 +71,8 @@ func TestCutPoints(t *testing.T) {
 	})
 }
 
-// TestCutMutants shows that cuts find faults that the scenarios do not find. The latter takes as long as the suite for
-// each, so it is looked at with PARLEY_MUTANTS=all only.
+// TestCutMutants checks that cuts find faults that the scenarios do not find. Running the scenarios takes as long as
+// the suite for each mutant, so that part needs PARLEY_MUTANTS=all.
 func TestCutMutants(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {

@@ -27,7 +27,7 @@ func bundledSide(protocol, role, tags string) differential.Side {
 	}}
 }
 
-// differ compares two targets, and checks what holds for every report.
+// differ compares two targets, and checks the properties of every report.
 func differ(t *testing.T, a, b differential.Side) *differential.Report {
 	t.Helper()
 	rep, err := differential.Run(t.Context(), differential.Options{A: a, B: b, Out: t.TempDir(),
@@ -172,8 +172,8 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 	}
 }
 
-// TestDifferentialListsWhatIsOpen compares a bundled server with one that its document allows too: whatever differs no
-// clause decides.
+// TestDifferentialListsWhatIsOpen compares a bundled server with another one that the document allows: no clause
+// decides their differences.
 func TestDifferentialListsWhatIsOpen(t *testing.T) {
 	suitetest.Works(t)
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -201,7 +201,7 @@ func TestDifferentialListsWhatIsOpen(t *testing.T) {
 	}
 }
 
-// TestDifferentialJudgesNobodyWhoIsNotThere gives no list where one of the targets cannot be reached.
+// TestDifferentialJudgesNobodyWhoIsNotThere checks that there is no list if one of the targets cannot be reached.
 func TestDifferentialJudgesNobodyWhoIsNotThere(t *testing.T) {
 	suitetest.Works(t)
 	nobody := differential.Side{Name: "nobody", Options: func() runner.Options {

@@ -15,7 +15,7 @@ import (
 )
 
 // foreign are targets in other languages, written only from the source document and the bindings. They share no code
-// with the harness, so a shared misunderstanding cannot go unnoticed. Where a protocol has two, one of them is judged
+// with the harness, so a shared misunderstanding cannot go unnoticed. If a protocol has two, one of them is judged
 // only with PARLEY_MUTANTS=all.
 var foreign = []struct{ profile, tool, install string }{
 	{"profiles/python.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},

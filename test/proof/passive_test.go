@@ -24,13 +24,13 @@ import (
 var passively = []string{"session-chat", "session-runtime", "external-agent", "agent-select",
 	"agent-client"}
 
-// alone is a protocol of which passive monitors judge every transcript, and nobody else's findings are kept.
+// alone is a protocol whose transcripts are judged only by passive monitors.
 type alone struct {
 	steps.Protocol
 
 	mu     sync.Mutex
 	kept   map[string]bool
-	broken map[string][]string // clause → what was found
+	broken map[string][]string // clause → findings
 }
 
 func byPassive(t *testing.T, protocol string) *alone {
@@ -141,7 +141,7 @@ type exploring struct {
 	steps.Explorer
 }
 
-// TestPassiveOnExplored: passive monitors find nothing in random sequences on targets that conform.
+// TestPassiveOnExplored: passive monitors find nothing in random sequences on conforming targets.
 func TestPassiveOnExplored(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range passively {
@@ -187,7 +187,7 @@ func TestPassiveOnMutants(t *testing.T) {
 			if everything() {
 				least = of / 3
 			}
-			if protocol == "agent-client" { // most show in what a user does next, and the suite's seldom does that
+			if protocol == "agent-client" { // most show only in a user's next act, and the suite's user seldom has one
 				least = of / 6
 			}
 			if least = max(least, 1); found < least {
@@ -267,7 +267,7 @@ func mutated(m inRole, protocol string) runner.Options {
 	p.Limits.Turn.Duration, p.Limits.HTTP.Duration = 4*time.Second, 4*time.Second
 	p.Limits.Scenario.Duration = 8 * time.Second
 	own := "@" + strings.Join(m.Clauses, " or @")
-	if protocol == "agent-client" && m.Control != "" { // a monitor alone judges AC-015, which no scenario names
+	if protocol == "agent-client" && m.Control != "" { // only a monitor judges AC-015, which no scenario names
 		own += " or " + m.Control
 	}
 	return runner.Options{Profile: p, Launcher: m.Launch(brain), Brain: brain, Drivers: m.Drivers, Concurrency: 1,

@@ -15,8 +15,8 @@ import (
 	"parley/verdict"
 )
 
-// behind lists what is judged behind a proxy, with the least share of the mutants, in percent, that passive judging
-// must find among those that break a clause which it judges.
+// behind lists the targets judged behind a proxy, with the minimum share, in percent, of the mutants breaking a
+// passively judged clause that passive judging must find.
 var behind = []struct {
 	protocol, role string
 	least          int
@@ -77,8 +77,8 @@ func conforms(t *testing.T, o runner.Options) {
 	t.Logf("%d clauses passed on %d connections", len(seen.Kept), seen.Conns)
 }
 
-// TestProxyOnMutants: judging what passes finds faults, fewer than the suite, which acts. It runs a few mutants, or
-// all with PARLEY_MUTANTS=all, and tells how many each of the two finds.
+// TestProxyOnMutants: judging the traffic finds faults, though fewer than the suite, which acts. It runs a few mutants,
+// or all with PARLEY_MUTANTS=all, and logs how many each of the two finds.
 func TestProxyOnMutants(t *testing.T) {
 	t.Parallel()
 	for _, b := range behind {
@@ -145,7 +145,7 @@ func behindProxy(t *testing.T, protocol, role string) (m matrix) {
 	return m
 }
 
-// bothWays reports whether the suite, and the proxy before the target, find a mutant by a clause that it breaks.
+// bothWays reports whether the suite, and the proxy in front of the target, find a mutant by a clause that it breaks.
 func bothWays(t *testing.T, m runner.Mutant, protocol, role string) (active, passive bool, err error) {
 	brain := llm.New()
 	p := suitetest.MutantProfile(protocol, role).Clone()

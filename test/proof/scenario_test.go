@@ -39,7 +39,7 @@ func TestRecordedConform(t *testing.T) {
 	}
 }
 
-// reconfigured are the scenarios of which no message shows that the target's configuration was changed meanwhile.
+// reconfigured are the scenarios that change the target's configuration, which no message shows.
 var reconfigured = []string{"-AS-3.3-19", "-AS-3.3-20"}
 
 func toldConform(t *testing.T, p steps.Protocol, role string) {
@@ -93,7 +93,7 @@ func toldConform(t *testing.T, p steps.Protocol, role string) {
 	}
 }
 
-// read tells a recording.
+// read converts a recording.
 func read(name string, p steps.Protocol) (*scenario.Told, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -107,7 +107,7 @@ func read(name string, p steps.Protocol) (*scenario.Told, error) {
 	return scenario.Read(in, p)
 }
 
-// tell reads a recording as a feature that is tagged with all tested clauses.
+// tell converts a recording to a feature that is tagged with all tested clauses.
 func tell(name string, p steps.Protocol) (driver, text string, err error) {
 	told, err := read(name, p)
 	if err != nil {
@@ -134,8 +134,8 @@ func reproduced() int32 {
 	return 2
 }
 
-// TestRecordedMutants: the recording of a failing scenario, told as a scenario, finds the same on the same mutant and
-// nothing on the target that conforms; shortened, it has no more steps than the scenario that was recorded. It runs the
+// TestRecordedMutants: the recording of a failing scenario, converted to a scenario, has the same findings on the same
+// mutant and none on the conforming target; shortened, it has no more steps than the recorded scenario. It runs the
 // mutants of one protocol, or of each with PARLEY_MUTANTS=all.
 func TestRecordedMutants(t *testing.T) {
 	t.Parallel()
@@ -181,7 +181,8 @@ func sampled(protocol string) (some []inRole) {
 	return some
 }
 
-// foundAgain records a mutant's run, and reports whether what the recording of a failing scenario tells finds the same.
+// foundAgain records a mutant's run, and reports whether the scenario made from a failing recording has the same
+// findings.
 func foundAgain(t *testing.T, p steps.Protocol, m inRole) bool {
 	o := mutated(m, steps.Name(p))
 	o.Protocols, o.Out = protocols.All, t.TempDir()
@@ -215,7 +216,7 @@ func foundAgain(t *testing.T, p steps.Protocol, m inRole) bool {
 	return shortened(t, p, m, trial, told.Lines, found, course)
 }
 
-// shortened checks what remains of a told scenario; false if the target that conforms does not run it to its end.
+// shortened checks a shortened scenario; false if the conforming target does not complete it.
 func shortened(t *testing.T, p steps.Protocol, m inRole, trial *scenario.Trial, lines []scenario.Line,
 	found scenario.Result, course int) bool {
 	own := suitetest.Bundled(steps.Name(p), m.role)

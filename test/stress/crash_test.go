@@ -140,7 +140,7 @@ func TestCrashKeepsWhatWasWrong(t *testing.T) {
 		Tags: "not @exclusive and not @model and (@AS-077 or @AS-053)"})
 	wrong := 0
 	for _, sc := range res.Runs[0].Scenarios {
-		beside := strings.Contains(strings.Join(sc.Notes, "\n"), "came while it ran beside others")
+		beside := strings.Contains(strings.Join(sc.Notes, "\n"), "found while it ran in parallel")
 		for _, f := range sc.Failures {
 			if strings.Contains(f.Observed, "stranger") && f.At != "" && beside {
 				wrong++

@@ -18,10 +18,10 @@ import (
 	"parley/verdict"
 )
 
-// flooding is a right server whose streams say much in between that means nothing.
+// flooding is a correct server whose streams contain much noise.
 type flooding struct {
 	launch.Handler
-	noise string // behind the first event of each stream
+	noise string // after the first event of each stream
 }
 
 func (f *flooding) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func (f *flooding) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.Handler.ServeHTTP(w, r)
 }
 
-// noisy is an event stream with noise behind its first event.
+// noisy is an event stream with noise after its first event.
 type noisy struct {
 	http.ResponseWriter
 	noise string
@@ -50,8 +50,8 @@ func (n *noisy) Write(said []byte) (int, error) {
 	return wrote, err
 }
 
-// TestFlood checks that a right server passes behind a flood of comments, and that nothing fails it behind one of
-// events that are more than a transcript holds: what may have come there is not tested, and the results say so.
+// TestFlood checks that a correct server passes despite a flood of comments, and that no clause fails after a flood of
+// events that exceeds a transcript: later messages are not tested, and the results say so.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	const many = transcript.MaxRecords + 10_000

@@ -109,8 +109,8 @@ func judgeSmall(t *testing.T, s *small) *reports.Results {
 }
 
 // TestOverload checks that a correct server that is slow or full under concurrent scenarios is judged by what it does
-// in one alone, and that its author is told so. What it omits at any load fails it, and so does wrong output, even if
-// only under load.
+// in one alone, and that a note tells its author so. What it omits at any load fails it, and so does wrong output, even
+// if only under load.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

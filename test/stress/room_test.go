@@ -154,8 +154,8 @@ func judgeDoor(t *testing.T, protocol, full string, room int, wrong bool) *repor
 }
 
 // TestRoom checks that a correct server conforms if it admits only a few more connections than the default number of
-// concurrent scenarios, however it handles one more, and that its author is told if scenarios were cut off. A server
-// with a fault fails for it even if that makes scenarios wait while others begin.
+// concurrent scenarios, however it handles one more, and that a note tells its author if scenarios were cut off. A
+// server with a fault fails for it even if that makes scenarios wait while others begin.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -186,7 +186,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestNoRoom checks that a server without a limit that ends connections anyway is not taken for a full one.
+// TestNoRoom checks that a server without a limit that ends connections anyway does not count as full.
 func TestNoRoom(t *testing.T) {
 	suitetest.Works(t)
 	brain := llm.New()

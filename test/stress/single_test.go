@@ -36,7 +36,7 @@ type uncorrelated struct {
 	clock  int            // counts connections and messages
 	opened map[string]int // connection → clock at which it was opened
 	spoke  map[string]int // connection → clock of its last message
-	beside bool           // two connections have sent something while both were open
+	beside bool           // two connections have sent messages while both were open
 }
 
 var connID = regexp.MustCompile(`"connectionId":"([^"]+)"`)
@@ -103,7 +103,7 @@ func (u *uncorrelated) post(w http.ResponseWriter, r *http.Request) {
 }
 
 // known returns the open connections, the oldest first. A server notices late that a connection has ended. Until two
-// connections have sent something side by side, it is therefore only the one that a message names, if it names one.
+// connections have sent messages at the same time, only the connection named by a message therefore counts, if any.
 func (u *uncorrelated) known(msg map[string]any) []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -16,16 +16,16 @@ import (
 	"parley/verdict"
 )
 
-// Seen is what proxies before the targets of a run have judged.
+// Seen collects the judgements of the proxies in front of a run's targets.
 type Seen struct {
 	t    testing.TB
 	o    proxy.Options
 	role string
 
 	mu     sync.Mutex
-	Conns  int64               // connections that passed
+	Conns  int64               // proxied connections
 	Kept   map[string]bool     // clauses that passed
-	Broken map[string][]string // clause → what was found
+	Broken map[string][]string // clause → findings
 }
 
 // Through puts a proxy before each target of a run. Those that connect are called by the proxy's address. Targets are
@@ -106,14 +106,14 @@ func (s *Seen) Found(clauses ...string) bool {
 	return slices.ContainsFunc(clauses, func(id string) bool { return len(s.Broken[id]) > 0 })
 }
 
-// open opens a proxy before an address.
+// open opens a proxy in front of an address.
 func (s *Seen) open(to string) (*proxy.Proxy, error) {
 	o := s.o
 	o.To = to
 	return proxy.Open(o)
 }
 
-// close ends a proxy, which judges what has passed.
+// close ends a proxy, which then judges the traffic.
 func (s *Seen) close(p *proxy.Proxy) {
 	stats := p.Stats()
 	if err := p.Close(); err != nil {

@@ -40,12 +40,12 @@ API answers conversations; its API key, if it needs one, is read from ` + modelK
 // served makes the server for `parley serve`.
 func served(o sessionchat.Options, modelURL string, at launch.Place) (launch.Handler, error) {
 	if o.Idle < 0 {
-		return nil, launch.Usagef("--idle: %v is not more than nothing (write it like 30s or 10m)", o.Idle)
+		return nil, launch.Usagef("--idle: %v is not positive (write it like 30s or 10m)", o.Idle)
 	}
 	if modelURL != "" {
 		u, err := url.Parse(modelURL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, launch.Usagef("--model-url: %q is no http URL (write it like http://localhost:11434/v1)", modelURL)
+			return nil, launch.Usagef("--model-url: %q is not an http URL (write it like http://localhost:11434/v1)", modelURL)
 		}
 		o.Backend = openai.New(modelURL, os.Getenv(modelKey))
 	}

@@ -68,7 +68,7 @@ func served(o sessionruntime.Options, at launch.Place) (sessionruntime.Options, 
 		limit time.Duration
 	}{{"--input-ack", o.InputAck}, {"--cancel-ack", o.CancelAck}} {
 		if f.limit < 0 {
-			return o, launch.Usagef("%s: %v is not more than nothing (write it like 500ms or 10s)", f.name, f.limit)
+			return o, launch.Usagef("%s: %v is not positive (write it like 500ms or 10s)", f.name, f.limit)
 		}
 	}
 	o.AllowOrigins, o.Logger, o.Seams = at.AllowOrigins, at.Log, told(at.Log)

@@ -173,7 +173,7 @@ func ownConnection(t []transcript.Record) []verdict.Finding {
 	return out
 }
 
-// switchesOn names the model of ownConnection: which switches a connection is told of. After a misdirected one, the
+// switchesOn names the model of ownConnection: the switches announced on a connection. After a misdirected one, the
 // owners of later ones are unknown.
 func switchesOn(r transcript.Record) string {
 	if r.Dir != transcript.Received || r.Event == nil || r.Event.Type != vocab.AgentSwitchedEvent {

@@ -8,12 +8,12 @@ import (
 	"parley/transcript"
 )
 
-// ours are the events that the protocol and its binding name. Others may come at any time.
+// ours are the events named by the protocol and its binding. Others may come at any time.
 var ours = []string{vocab.ConnectedEvent, vocab.AgentListEvent, vocab.AgentSwitchedEvent, vocab.ErrorEvent,
 	vocab.MessageEvent, vocab.CompleteEvent, vocab.ConfirmationRequestEvent, vocab.QuestionRequestEvent,
 	vocab.SessionCreatedEvent, vocab.SessionLoadedEvent}
 
-// event takes an event on a connection.
+// event handles an event on a connection.
 func (m *model) event(c *conn, r transcript.Record) {
 	if r.Event.Again || !slices.Contains(ours, r.Event.Type) {
 		return
@@ -45,7 +45,7 @@ func (m *model) event(c *conn, r transcript.Record) {
 func (m *model) greets(c *conn, r transcript.Record) {
 	kind := r.Event.Type
 	if c.events == 0 && kind == vocab.ErrorEvent && !known(r) {
-		return // the server may say why it takes no connection
+		return // the server may say why it accepts no connection
 	}
 	c.events++
 	switch {
@@ -118,7 +118,7 @@ func hasBuiltins(names map[string]string) bool {
 // known reports whether an error has a code of section 4.2, so that it answers a switch.
 func known(r transcript.Record) bool { return slices.Contains(vocab.ErrorCodes, text(r, "errorCode")) }
 
-// answer returns the switch that an event answers, nil if that is open, and whether there was any.
+// answer returns the switch that an event answers, nil if that is unknown, and whether there was any.
 func (m *model) answer(c *conn) (a *ask, any bool) {
 	if len(c.open) == 0 {
 		return nil, false
@@ -164,7 +164,7 @@ func (m *model) switched(c *conn, r transcript.Record) {
 	m.kept(r, "AS-024")
 }
 
-// accepts judges that what was switched to is what was asked for, and legal; it reports whether it is.
+// accepts judges that the new agent is the requested one, and legal; it reports whether it is.
 func (m *model) accepts(a *ask, r transcript.Record, current string) bool {
 	id, is := a.id.(string)
 	switch {
@@ -187,7 +187,7 @@ func (m *model) accepts(a *ask, r transcript.Record, current string) bool {
 	return false
 }
 
-// binding says what a switch that was carried out shows of the session.
+// binding notes what a successful switch shows about the session.
 func (m *model) binding(c *conn, a *ask, r transcript.Record) {
 	if a.named {
 		m.kept(r, "AS-116")
@@ -199,7 +199,7 @@ func (m *model) binding(c *conn, a *ask, r transcript.Record) {
 	}
 }
 
-// leads judges the agent that a switch began from.
+// leads judges the previous agent of a switch.
 func (m *model) leads(s *session, r transcript.Record, previous string) {
 	apart := []string{"AS-007", "AS-015", "AS-093"}
 	others := m.latest != nil && m.latest != s && m.latest.agent != "" && m.latest.agent != s.agent

@@ -10,53 +10,53 @@ import (
 	wjson "parley/wire/json"
 )
 
-// maxKept bounds the connections, sessions and requests that are remembered. Beyond it no switch is judged.
+// maxKept bounds the stored connections, sessions and requests. Beyond it no switch is judged.
 const maxKept = 10_000
 
-// model is what the messages seen so far tell about all connections.
+// model is the state of all connections as derived from the messages so far.
 type model struct {
 	out      []verdict.Finding
 	conns    map[string]*conn
 	sessions map[string]*session // by id
-	requests map[int]request     // session requests over HTTP that were not answered yet, by record
-	strange  bool                // something may have acted on any session: no switch is judged any more
+	requests map[int]request     // unanswered session requests over HTTP, by record
+	strange  bool                // an unknown message may have acted on any session: no further switch is judged
 	latest   *session            // the session of the latest switch
 }
 
 // conn is an open connection whose beginning was seen.
 type conn struct {
-	id     string            // as connected told it
+	id     string            // as named by connected
 	told   bool              // connected was seen
 	events int               // events of the protocol
 	listed bool              // agent_list was seen
-	names  map[string]string // agent → name, of the latest agent_list
+	names  map[string]string // agent → name, from the latest agent_list
 	acted  bool              // the client has sent something
-	asked  int               // session requests that were not answered yet
+	asked  int               // unanswered session requests
 	sought bool              // a session was requested at any time
 	bound  *session
-	loads  string // the session that a request under way names; "" for a new one
-	unsure bool   // what comes here may answer several messages
-	other  bool   // more than switches and session requests was sent
+	loads  string // the session that a request in progress names; "" for a new one
+	unsure bool   // an event here may answer several messages
+	other  bool   // other messages than switches and session requests were sent
 	failed bool   // a switch was refused
 	open   []*ask
-	misfit map[string]misnamed // names in agent_switched that the list does not have, by agent
+	misfit map[string]misnamed // names in agent_switched that are not in the list, by agent
 }
 
-// misnamed is an agent_switched with another name than the list's.
+// misnamed is an agent_switched whose name differs from the list's.
 type misnamed struct {
 	r      transcript.Record
 	listed string
 }
 
-// session is a session that was created or loaded over a connection that was seen.
+// session is a session that was created or loaded over an observed connection.
 type session struct {
 	id      string
 	owner   *conn
 	agent   string // of the latest switch; "" if unknown
 	refused string // the agent of a switch refused since; "" for none
-	created bool   // its beginning was seen
-	chats   bool   // somebody has chatted in it
-	running bool   // a chat was sent, and its end was not seen
+	created bool   // its beginning was observed
+	chats   bool   // a client has chatted in it
+	running bool   // a chat was sent, and its end was not observed
 	waiting bool   // a request to the user is open
 }
 
@@ -66,12 +66,12 @@ type request struct {
 	id string // of the session to load
 }
 
-// ask is a switch_agent that was not answered yet.
+// ask is an unanswered switch_agent.
 type ask struct {
 	id    any
 	named bool     // it names a session
-	of    *session // nil: none that was seen
-	clear bool     // what comes next in answer can only answer it
+	of    *session // nil: none was observed
+	clear bool     // the next answer can only be for it
 }
 
 func (m *model) take(r transcript.Record) {
@@ -93,7 +93,7 @@ func (m *model) take(r transcript.Record) {
 	}
 }
 
-// closed forgets to whom the session of a connection belongs: what happens to it now is open.
+// closed forgets the owner of a connection's session: its further fate is unspecified.
 func (m *model) closed(c *conn) {
 	if c != nil && c.bound != nil {
 		c.bound.owner, c.bound.agent, c.bound.refused = nil, "", ""
@@ -101,7 +101,7 @@ func (m *model) closed(c *conn) {
 	}
 }
 
-// bound forgets everything where too much is open.
+// bound forgets everything if too much is open.
 func (m *model) bound() {
 	if len(m.conns)+len(m.sessions)+len(m.requests) > maxKept {
 		m.strange = true
@@ -113,13 +113,13 @@ func (m *model) bound() {
 	}
 }
 
-// sent takes a client's message.
+// sent handles a client's message.
 func (m *model) sent(c *conn, r transcript.Record) {
 	method, _, _ := strings.Cut(r.Label, " ")
 	if r.Kind == transcript.Request && (method == "GET" || method == "HEAD" || method == "OPTIONS") {
 		return
 	}
-	if c == nil || r.Event == nil { // whose it is, or what, is unknown
+	if c == nil || r.Event == nil { // its sender or its type is unknown
 		m.strange = true
 		return
 	}
@@ -134,7 +134,7 @@ func (m *model) sent(c *conn, r transcript.Record) {
 	}
 }
 
-// seeks takes a session request.
+// seeks handles a session request.
 func (m *model) seeks(c *conn, r transcript.Record) {
 	if len(c.open) > 0 || c.asked > 0 || !m.tells(c, r) {
 		c.unsure = true
@@ -143,7 +143,7 @@ func (m *model) seeks(c *conn, r transcript.Record) {
 	if r.Event.Type == vocab.SessionLoadType {
 		c.loads = text(r, "sessionId")
 		if s := m.sessions[c.loads]; s == nil || s.owner != nil && s.owner != c {
-			c.unsure = true // what it did before, and whether it moves, is open
+			c.unsure = true // its earlier acts, and whether it moves, are unknown
 			if s != nil {
 				s.owner.unsure = true
 			}
@@ -155,7 +155,7 @@ func (m *model) seeks(c *conn, r transcript.Record) {
 	}
 }
 
-// talks takes any other message of a client.
+// talks handles any other message of a client.
 func (m *model) talks(c *conn, r transcript.Record) {
 	c.other = true
 	s := c.bound
@@ -168,7 +168,7 @@ func (m *model) talks(c *conn, r transcript.Record) {
 	}
 	switch {
 	case s == nil:
-		c.unsure = true // it may have got a session by that
+		c.unsure = true // the message may have given it a session
 	case r.Event.Type == vocab.ChatType:
 		s.chats, s.running = true, true
 	default:
@@ -176,12 +176,12 @@ func (m *model) talks(c *conn, r transcript.Record) {
 	}
 }
 
-// tells reports whether a message tells the server its connection: on a socket, by its id, or as there is only one.
+// tells reports whether a message identifies its connection: on a socket, by its id, or because there is only one.
 func (m *model) tells(c *conn, r transcript.Record) bool {
 	return r.Kind == transcript.Frame || len(m.conns) == 1 || c.id != "" && bytes.Contains(r.Bytes, []byte(c.id))
 }
 
-// answered takes the answer to an HTTP request.
+// answered handles the answer to an HTTP request.
 func (m *model) answered(r transcript.Record) {
 	q, ok := m.requests[r.Reply]
 	if !ok {
@@ -199,7 +199,7 @@ func (m *model) answered(r transcript.Record) {
 	m.binds(q.c, name, q.id)
 }
 
-// binds takes that a session was created, or that the one with the id loaded was.
+// binds notes that a session was created, or that the session with the id was loaded.
 func (m *model) binds(c *conn, created, loaded string) {
 	if c.asked--; c.asked != 0 {
 		c.unsure = true
@@ -223,7 +223,7 @@ func (m *model) binds(c *conn, created, loaded string) {
 	s.owner, c.bound = c, s
 }
 
-// asks takes a switch.
+// asks handles a switch.
 func (m *model) asks(c *conn, r transcript.Record) {
 	a := &ask{of: c.bound}
 	a.id, _ = member(r, "agentId")
@@ -232,7 +232,7 @@ func (m *model) asks(c *conn, r transcript.Record) {
 	if a.named && (c.bound == nil || c.bound.id == "" || id != any(c.bound.id)) {
 		a.of = nil
 		if s := m.sessions[text(r, "sessionId")]; s != nil {
-			c.unsure = true // it is announced elsewhere, or not any more
+			c.unsure = true // it is announced on another connection, or no longer
 			if s.agent = ""; s.owner != nil {
 				s.owner.unsure = true
 			}

@@ -1,6 +1,6 @@
-// Package passive has the monitor of agent-select for traffic that the harness did not cause: real clients and a real
-// server, of which it sees the messages alone. It follows each connection, and the session bound to it, in one pass.
-// Where an answer has several possible causes, it judges nothing.
+// Package passive has the monitor of agent-select for foreign traffic, between real clients and a real server, of which
+// it sees only the messages. It follows each connection, and the session bound to it, in one pass.
+// If an answer has several possible causes, it judges nothing.
 package passive
 
 import (
@@ -27,7 +27,7 @@ func Monitors() []monitor.Monitor {
 		Text: "connections, their sessions and switches are consistent with their messages"}}
 }
 
-// Check judges the records of a transcript. It looks at each record once; what it keeps is bounded by maxKept.
+// Check judges the records of a transcript. It reads each record once; its state is bounded by maxKept.
 func Check(t []transcript.Record) []verdict.Finding {
 	m := &model{conns: map[string]*conn{}, sessions: map[string]*session{}, requests: map[int]request{}}
 	for _, r := range t {
@@ -42,7 +42,7 @@ func (m *model) broken(r transcript.Record, expected string, ids ...string) {
 	m.judge(r, false, expected, ids...)
 }
 
-// judge adds a finding with those of the clauses that are the monitor's.
+// judge adds a finding, reduced to the clauses of the monitor.
 func (m *model) judge(r transcript.Record, ok bool, expected string, ids ...string) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(clauses, id) })
 	if len(ids) == 0 {
@@ -55,7 +55,7 @@ func (m *model) judge(r transcript.Record, ok bool, expected string, ids ...stri
 	m.out = append(m.out, f)
 }
 
-// member returns a member of a message, and whether it is there.
+// member returns a member of a message, and whether it is present.
 func member(r transcript.Record, name string) (any, bool) {
 	data, _ := r.Event.Data.(map[string]any)
 	v, ok := data[name]

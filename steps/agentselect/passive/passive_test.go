@@ -42,7 +42,7 @@ var (
 	both   = begun + onB(begun)
 )
 
-// rows has transcripts with clauses that they keep and break; others may be kept as well.
+// rows has transcripts with the clauses that they keep and break; others may hold as well.
 var rows = []struct{ reason, in, kept, broken string }{
 	{"greeted", greeted, "AS-008 AS-009 AS-016 AS-030 AS-031 AS-033 AS-040 AS-105 AS-123", ""},
 	{"no word but a heartbeat", "A open\nA < presence {}\n" + list[:0], "", ""},

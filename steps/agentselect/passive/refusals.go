@@ -11,7 +11,7 @@ import (
 // fails judges an error.
 func (m *model) fails(c *conn, r transcript.Record) {
 	if !known(r) {
-		if a, _ := m.peek(c); a != nil && !c.other { // nothing else was asked that may fail
+		if a, _ := m.peek(c); a != nil && !c.other { // no other open request can fail
 			m.broken(r, "an errorCode of section 4.2", "AS-092")
 			c.open = nil
 		}
@@ -45,7 +45,7 @@ func (m *model) fails(c *conn, r transcript.Record) {
 	}
 }
 
-// peek returns the only switch under way, if what comes can only answer that.
+// peek returns the only open switch, if the next answer can only be for it.
 func (m *model) peek(c *conn) (*ask, bool) {
 	if len(c.open) != 1 || m.strange || c.unsure || c.asked > 0 || !c.open[0].clear {
 		return nil, false
@@ -53,7 +53,7 @@ func (m *model) peek(c *conn) (*ask, bool) {
 	return c.open[0], true
 }
 
-// says judges what an error that answers a switch says, whichever switch that is.
+// says judges the content of an error that answers a switch, whichever switch that is.
 func (m *model) says(r transcript.Record) {
 	for _, f := range invariants.SwitchError(r) {
 		m.judge(r, f.OK, f.Expected, forCode(text(r, "errorCode"), f.Clauses)...)
@@ -90,7 +90,7 @@ func forCode(code string, ids []string) (out []string) {
 	return out
 }
 
-// bySession judges a refusal for the session's sake.
+// bySession judges a refusal because of the session.
 func (m *model) bySession(c *conn, a *ask, r transcript.Record) {
 	busy := text(r, "errorCode") == vocab.AgentBusy
 	s := a.of
@@ -117,7 +117,7 @@ func (m *model) bySession(c *conn, a *ask, r transcript.Record) {
 	}
 }
 
-// byID judges a refusal for the agent's sake.
+// byID judges a refusal because of the agent id.
 func (m *model) byID(c *conn, r transcript.Record, id string, is bool) {
 	code := text(r, "errorCode")
 	legal := vocab.IDPattern.MatchString(id)
@@ -160,7 +160,7 @@ func (m *model) notFound(c *conn, r transcript.Record, id string) {
 	names := namesIn(r, "availableAgents")
 	m.judge(r, strings.Contains(text(r, "message"), id), "a message that names "+id, "AS-050")
 	if len(names) == 0 {
-		return // its shape says enough
+		return // judging its shape suffices
 	}
 	_, available := names[id]
 	m.judge(r, !available, id+" not among availableAgents, or the switch carried out", "AS-012")

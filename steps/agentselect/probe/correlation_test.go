@@ -64,7 +64,7 @@ func TestProbeOfLoading(t *testing.T) {
 		{"all alike", field, field, field, field, "two connections each got a session"},
 		{"by a header", header, header, header, header, "two connections each got a session"},
 		{"loading alone otherwise", field, header, field, binding.Correlation{Body: field.Body, Load: &header},
-			"POST /session/load tells its connection by {header: X-Connection-Id}"},
+			"POST /session/load names its connection by {header: X-Connection-Id}"},
 		{"creating alone otherwise, which is for the user to say", header, field, field, field,
 			"no way was found to create a session"},
 	} {

@@ -184,7 +184,7 @@ func judgeCall(m message, states []announced) []verdict.Finding {
 }
 
 // resynchronises judges that an agent that has come back requests a snapshot and gets it before it calls a tool
-// (EA-076). An agent that starts another session instead is told its state anyway.
+// (EA-076). An agent that starts another session instead receives its state anyway.
 func resynchronises(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	type course struct{ asked, told, started, judged bool }

@@ -7,16 +7,16 @@ import (
 	wjson "parley/wire/json"
 )
 
-// target is what is known of an agent that is the target.
+// target is the state of an agent under test.
 type target struct {
 	joined  bool
 	ids     map[string]bool
-	states  []toolschema.Tools // told on this connection, each once
-	seen    []any              // as they were told
-	partial bool               // not all of them are known
+	states  []toolschema.Tools // received on this connection, each once
+	seen    []any              // as they were received
+	partial bool               // some of them are unknown
 }
 
-// told takes a state that the agent is told.
+// told handles a state that the agent receives.
 func (l *line) told(m message) {
 	list, ok := m.body["toolSchema"].([]any)
 	parsed, err := toolschema.Parse(list)
@@ -34,8 +34,8 @@ func (l *line) told(m message) {
 	l.mine.states, l.mine.seen = append(l.mine.states, parsed), append(l.mine.seen, m.body["toolSchema"])
 }
 
-// calls judges a call of the agent by what it has been told in this session. The latest state may have crossed it, so
-// that any of them will do.
+// calls judges a call of the agent by the states that it has received in this session. The latest state may have
+// crossed the call, so any of them may justify it.
 func (l *line) calls(m message) {
 	name := word(m, "toolName")
 	if l.mine.partial || len(l.mine.states) == 0 || name == "" {

@@ -11,7 +11,7 @@ import (
 
 type finding = verdict.Finding
 
-// received takes a message of the host or the relay.
+// received handles a message of the host or the relay.
 func (l *line) received(m message) {
 	v := l.v
 	if m.kind == vocab.ErrorMessage {
@@ -35,7 +35,7 @@ func (l *line) received(m message) {
 	}
 }
 
-// replies returns the request that a message answers; nil if it answers none, or that is open.
+// replies returns the request that a message answers; nil if it answers none, or if that is uncertain.
 func (l *line) replies(m message) *request {
 	to, there := m.env["replyTo"]
 	if !there || to == nil {
@@ -68,7 +68,7 @@ func (l *line) replies(m message) *request {
 func (l *line) answered(q *request, m message) {
 	v := l.v
 	if m.kind == vocab.StateUpdated || m.kind == vocab.UserMessage {
-		return // it may name what has caused it
+		return // it may name its cause
 	}
 	q.answers++
 	failed := m.kind == vocab.ErrorMessage || m.kind == vocab.ToolResult && m.body["ok"] == false
@@ -92,7 +92,7 @@ func (l *line) answered(q *request, m message) {
 		l.leaves(q)
 	case want == "" || q.answers > 1:
 	case m.kind != want:
-		if owner[m.kind] && q.legal { // unless its own answer comes too
+		if owner[m.kind] && q.legal { // unless its own answer also comes
 			q.wrong = m
 		}
 		q.answers--
@@ -106,8 +106,8 @@ func (l *line) answered(q *request, m message) {
 var owner = map[string]bool{vocab.RelayJoined: true, vocab.SessionStarted: true, vocab.SnapshotState: true,
 	vocab.ToolResult: true, vocab.SessionEnded: true}
 
-// round notes that a request was answered: those that were sent before it are overdue, and errors that said that there
-// was nobody to answer are wrong.
+// round notes that a request was answered: earlier requests are overdue, and errors that reported a missing host were
+// wrong.
 func (l *line) round(q *request, m message) {
 	for _, other := range l.order {
 		if other.answers == 0 {
@@ -124,7 +124,7 @@ func (l *line) round(q *request, m message) {
 	l.effects(q, m)
 }
 
-// doubt notes that a legal request was refused as if it were not: a host that is there has to take it.
+// doubt notes that a legal request was refused as illegal: a present host must accept it.
 func (l *line) doubt(q *request, m message) {
 	if !q.legal || !q.active || !plain(q.message) || q.kind == vocab.ToolCall && !l.allowed(q) ||
 		word(m, "code") != vocab.InvalidMessage || len(l.suspects) >= mostStates {
@@ -140,8 +140,7 @@ func (l *line) doubt(q *request, m message) {
 	}
 }
 
-// plain reports whether a message has nothing but what the document names, and is short: a party may have limits on
-// the rest.
+// plain reports whether a message is short and has only documented members: a party may limit anything else.
 func plain(m message) bool {
 	for name := range m.env {
 		if name != "v" && name != "type" && name != "id" && name != "payload" {
@@ -151,8 +150,8 @@ func plain(m message) bool {
 	return len(m.Bytes) < 4096 && len(m.body) <= 3
 }
 
-// unnamed notes an answer that names no request of the agent: where one request waits for such an answer, and gets no
-// other one, it is its answer.
+// unnamed notes an answer that names no request of the agent: if one request waits for such an answer, and gets no
+// other, this is its answer.
 func (l *line) unnamed(m message, subject string, clauses ...string) {
 	var waiting []*request
 	for _, q := range l.order {
@@ -178,7 +177,7 @@ type nameless struct {
 	behind  bool // a later request was answered
 }
 
-// course takes the answers that begin and end a session.
+// course handles the answers that start and end a session.
 func (l *line) course(q *request, m message) {
 	v := l.v
 	switch m.kind {
@@ -198,7 +197,7 @@ func (l *line) course(q *request, m message) {
 	}
 }
 
-// leaves notes that a session.start or session.end was refused: which session there is, is open.
+// leaves notes that a session.start or session.end was refused: the current session is then unknown.
 func (l *line) leaves(q *request) {
 	switch q.kind {
 	case vocab.SessionStart:
@@ -209,7 +208,7 @@ func (l *line) leaves(q *request) {
 	}
 }
 
-// begins takes session.started.
+// begins handles session.started.
 func (l *line) begins(q *request, m message) {
 	l.pending = max(0, l.pending-1)
 	l.session, l.over, l.ending = word(m, "sessionId"), false, false
@@ -223,7 +222,7 @@ func (l *line) begins(q *request, m message) {
 	l.fresh, l.strange, l.blank, l.words = m.N, nil, message{}, nil
 }
 
-// ends takes session.ended.
+// ends handles session.ended.
 func (l *line) ends(m message) {
 	id := word(m, "sessionId")
 	if l.session != "" && !l.v.crowd && l.pending == 0 {

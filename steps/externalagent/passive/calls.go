@@ -9,7 +9,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// effective are the tools whose results may say ok alone (EA-053).
+// effective are the tools whose results may consist of ok only (EA-053).
 var effective = []string{vocab.Next, vocab.Prev, vocab.PostMessage}
 
 // called judges the answer to a tool.call.
@@ -60,7 +60,7 @@ func (l *line) nameOf(q *request, m message) {
 	}
 }
 
-// failure returns the code of a failed call: that of an error, or one that a result has anywhere.
+// failure returns the code of a failed call: that of an error, or one anywhere in a result.
 func failure(m message) string {
 	if m.kind == vocab.ErrorMessage {
 		return word(m, "code")
@@ -145,13 +145,13 @@ func (s *state) null() bool {
 	return there && v == nil
 }
 
-// stranger is a call that no state so far has allowed, and that was carried out: the state that does may be under way.
+// stranger is a call that was carried out although no state so far allows it: the state that does may be in flight.
 type stranger struct {
 	q *request
 	m message
 }
 
-// state takes a state that is told.
+// state handles a received state.
 func (l *line) state(m message, q *request) {
 	s := &state{message: m, spec: m.body["uiSpec"], history: m.body["messageHistory"], tools: m.body["toolSchema"]}
 	list, isList := s.tools.([]any)
@@ -181,7 +181,7 @@ func (l *line) state(m message, q *request) {
 	l.last = s
 }
 
-// strangers judges calls that were carried out though no state has allowed them, once the state behind them is known.
+// strangers judges calls that were carried out although no state allowed them, once the next state is known.
 func (l *line) strangers(s *state) {
 	for _, c := range l.strange {
 		known, fits := false, false
@@ -238,8 +238,8 @@ func (l *line) snapshot(s *state, q *request) {
 	l.clean(s, q)
 }
 
-// clean judges the first snapshot of a session that follows another on its connection, before the agent has said
-// anything: nothing that the agent has said in the session before is there.
+// clean judges the first snapshot of a session that follows another on its connection, before the agent has sent
+// a message: it must not contain messages of the agent from the previous session.
 func (l *line) clean(s *state, q *request) {
 	now, ok := s.history.([]any)
 	if !ok || q.N < l.fresh || l.checked == l.fresh {
@@ -259,7 +259,7 @@ func (l *line) clean(s *state, q *request) {
 		"EA-011")
 }
 
-// holds reports whether a text is one within a value.
+// holds reports whether a value contains a text.
 func holds(v any, text string) bool {
 	switch v := v.(type) {
 	case string:

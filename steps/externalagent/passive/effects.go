@@ -8,8 +8,8 @@ import (
 	"parley/transcript"
 )
 
-// effects notes what an answer shows of what was sent before: what else is due has been passed over, and an
-// agent.message was taken.
+// effects notes what an answer shows about earlier messages: other due answers were skipped, and an agent.message was
+// accepted.
 func (l *line) effects(q *request, m message) {
 	v := l.v
 	for i := range l.ahead {
@@ -28,8 +28,8 @@ func (l *line) effects(q *request, m message) {
 	}
 }
 
-// silent judges, at the end of a connection, an answer that names no request, while one request has none; and an effect
-// that was not announced, though a snapshot shows it. A call may take its time.
+// silent judges, at the end of a connection, an answer that names no request while one request has no answer, and an
+// effect that was not announced although a snapshot shows it. A call may take time.
 func (l *line) silent() {
 	for _, n := range l.ahead {
 		if n.req.answers == 0 && n.behind && (n.req.kind != vocab.ToolCall || l.v.at-n.answer.At >= patience) {
@@ -44,7 +44,7 @@ func (l *line) silent() {
 	}
 }
 
-// noted judges what answers an agent.message.
+// noted judges the answer to an agent.message.
 func (l *line) noted(q *request, m message) {
 	if m.kind == vocab.ToolResult && q.legal {
 		l.v.broken(notes, m, "no tool.result, since record "+fmt.Sprint(q.N)+" is an agent.message", "EA-008a")
@@ -52,7 +52,7 @@ func (l *line) noted(q *request, m message) {
 	}
 }
 
-// refusing judges what comes to an envelope that is not valid.
+// refusing judges the answer to an invalid envelope.
 func (l *line) refusing(q *request, m message) {
 	if q.answers > 1 || !l.joined || !q.active {
 		return
@@ -95,7 +95,7 @@ func (l *line) garble(m message) bool {
 	return true
 }
 
-// agent judges the messages of an agent that is the target: it has sent what was received.
+// agent judges the messages of an agent under test: received messages are those that it sent.
 func (l *line) agent(m message) {
 	if m.Dir == transcript.Sent {
 		switch m.kind {

@@ -1,7 +1,7 @@
-// Package passive has the monitors of external-agent for traffic that the harness did not cause: messages between a
-// real agent and a real host behind a relay. A host's message that passes before a request cannot answer it, and what
-// an agent sends before a message of the host has passed does not know of it. Where a message has several possible
-// causes, and where a state may be under way, they judge nothing.
+// Package passive has the monitors of external-agent for foreign traffic, between a real agent and a real host behind a
+// relay. A host's message that passes before a request cannot answer it, and an agent's message that passes before a
+// message of the host was sent without knowledge of it. If a message has several possible causes, or if a state may be
+// in flight, they judge nothing.
 package passive
 
 import (
@@ -96,7 +96,7 @@ func (v *traffic) kept(subject string, m message, clauses ...string) {
 	}
 }
 
-// broken records that clauses were broken by a message.
+// broken records that a message broke clauses.
 func (v *traffic) broken(subject string, m message, expected string, clauses ...string) {
 	if subject == v.subject {
 		v.out = append(v.out, verdict.Finding{Clauses: clauses, At: m.N, Expected: expected,
@@ -104,7 +104,7 @@ func (v *traffic) broken(subject string, m message, expected string, clauses ...
 	}
 }
 
-// check records clauses kept or broken by a message.
+// check records that a message kept or broke clauses.
 func (v *traffic) check(subject string, ok bool, m message, expected string, clauses ...string) {
 	if ok {
 		v.kept(subject, m, clauses...)

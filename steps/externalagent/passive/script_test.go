@@ -61,12 +61,12 @@ func script(t testing.TB, lines string) []transcript.Record {
 	return out
 }
 
-// flip exchanges what was sent and what was received, since the target is the agent.
+// flip exchanges sent and received messages, because the target is the agent.
 func flip(lines string) string {
 	return strings.NewReplacer("A > ", "A < ", "A < ", "A > ").Replace(lines)
 }
 
-// ask returns a request of the agent, and hear a message to it.
+// ask returns a request of the agent, hear a message to it.
 func ask(kind, id, payload string) string {
 	return `A > {"v":"mvp-0.2","type":"` + kind + `","id":"` + id + `","payload":` + payload + "}\n"
 }

@@ -13,14 +13,14 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Bounds on what is kept; what is older is forgotten, and not judged.
+// Bounds on the stored state; older state is dropped and not judged.
 const (
 	mostRequests = 512
 	mostIDs      = 100_000
 	mostStates   = 32
 )
 
-// patience is how long an answer may take, though later requests were answered meanwhile.
+// patience is the time that an answer may take, even if later requests were answered meanwhile.
 const patience = 30 * time.Second
 
 type object = map[string]any
@@ -40,66 +40,66 @@ type traffic struct {
 	shown   map[string]bool
 	lines   map[string]*line
 	ids     map[string]bool // of all requests of the agent
-	unknown bool            // ids may have passed unseen
-	crowd   bool            // several connections: sessions may be another's
+	unknown bool            // some ids may have been missed
+	crowd   bool            // several connections: a session may belong to another one
 	at      time.Duration
 }
 
 // line is a connection.
 type line struct {
 	v        *traffic
-	opened   bool // its beginning was seen
+	opened   bool // its beginning was observed
 	joined   bool
-	lost     bool // it has broken something, and the course is not judged any more
-	junk     bool // the client has sent what may not be understood
+	lost     bool // a clause was broken, and the course is no longer judged
+	junk     bool // the client has sent messages that may not be understood
 	requests map[string]*request
 	order    []*request
-	suspects []*suspect // errors that a later answer shows to be wrong
+	suspects []*suspect // errors that a later answer can refute
 
 	session string          // the study session; "": unknown
 	started map[string]bool // all of the connection
-	pending int             // session.start without an answer
-	ending  bool            // session.end has no answer yet
-	over    bool            // session.ended has come, and no session.start since
+	pending int             // unanswered session.start
+	ending  bool            // session.end is unanswered
+	over    bool            // session.ended was received, without a later session.start
 	last    *state
 	all     []toolschema.Tools // announced in this session
 	partial bool               // announcements of this session were missed or not understood
-	quick   *request           // a result without uiSpec that a state.updated has to follow
+	quick   *request           // a result without uiSpec, which a state.updated must follow
 	shot    *state             // a snapshot that differs from the state announced before
-	words   []string           // what the agent has said in this session
-	before  []string           // in the one before
-	history []any              // of the one before, at its end
+	words   []string           // the agent's messages in this session
+	before  []string           // in the previous one
+	history []any              // of the previous one, at its end
 	fresh   int                // record of the latest session.started
-	checked int                // the one whose first snapshot was seen
+	checked int                // the session whose first snapshot was judged
 	seen    []any              // toolSchemas of all
-	strange []stranger         // calls that no state has allowed so far
+	strange []stranger         // calls that no state allows so far
 	blank   message            // a call that was carried out while uiSpec was null
 	ahead   []nameless
 	garbled []int // records of frames that are not JSON
 	mine    target
 }
 
-// state is a state that was told.
+// state is a state that a message carried.
 type state struct {
 	message
 	spec, history, tools any
 }
 
-// request is what an agent has asked for.
+// request is a request of an agent.
 type request struct {
 	message
 	id       string
-	legal    bool // as the document has it
+	legal    bool // as the document defines it
 	active   bool // a session was active when it was sent
 	over     bool // the session had ended
-	twice    bool // another one has its id
+	twice    bool // another request has the same id
 	tool     string
-	last     *state // known when it was sent
+	last     *state // the latest state when it was sent
 	answer   message
 	answers  int
 	wrong    message // an answer of another type
-	changed  bool    // a snapshot behind its answer shows another state than the one before it
-	effects  int     // later requests that were answered behind its answer
+	changed  bool    // a snapshot after its answer shows another state than before it
+	effects  int     // later requests that were answered after its answer
 	effectAt int
 	progress
 }
@@ -112,7 +112,7 @@ type suspect struct {
 	on  string
 }
 
-// progress tells whether later requests were answered, one after the other.
+// progress tracks later requests that were answered, one after the other.
 type progress struct{ stages, since int }
 
 func (p *progress) round(cause, effect int) {
@@ -166,7 +166,7 @@ func read(r *transcript.Record) message {
 	return m
 }
 
-// unread notes a frame that cannot be read.
+// unread notes a frame that cannot be decoded.
 func (l *line) unread(r *transcript.Record) {
 	l.partial, l.quick, l.shot = true, nil, nil
 	if r.Dir == transcript.Sent {
@@ -202,7 +202,7 @@ func text(v any) bool { _, ok := v.(string); return ok }
 
 func word(m message, name string) string { s, _ := m.body[name].(string); return s }
 
-// legal reports whether a request is as the document has it.
+// legal reports whether a request is as the document defines it.
 func legal(m message) bool {
 	if m.Type == "binary" || m.env["v"] != vocab.Version || !text(m.env["id"]) || m.env["id"] == "" ||
 		m.body == nil || m.env["replyTo"] != nil {
@@ -233,12 +233,12 @@ func legal(m message) bool {
 var proper = map[string]string{vocab.RelayJoin: vocab.RelayJoined, vocab.SessionStart: vocab.SessionStarted,
 	vocab.SnapshotGet: vocab.SnapshotState, vocab.ToolCall: vocab.ToolResult, vocab.SessionEnd: vocab.SessionEnded}
 
-// asking are the clauses about a request being answered.
+// asking are the clauses about the answer to a request.
 var asking = map[string][]string{vocab.SessionStart: {"EA-038"},
 	vocab.SnapshotGet: {"EA-004", "EA-005", "EA-006", "EA-041", "EA-077a"},
 	vocab.ToolCall:    {"EA-007", "EA-046", "EA-047"}, vocab.SessionEnd: {"EA-063"}}
 
-// sent takes a message of the client.
+// sent handles a message of the client.
 func (l *line) sent(m message) {
 	id, named := m.env["id"].(string)
 	if !named {
@@ -284,7 +284,7 @@ func (l *line) sent(m message) {
 	}
 }
 
-// close judges what has not come, at the end of a connection.
+// close judges missing messages at the end of a connection.
 func (l *line) close() {
 	if !l.lost {
 		l.silent()

@@ -81,7 +81,7 @@ func TestProbeOfAnOddHost(t *testing.T) {
 	}
 	for _, line := range []string{
 		"WebSocket /agent/ws: HTTP 404", "WebSocket /ws: it opens, and relay.join is answered by",
-		"a host is there: session.start was answered by",
+		"a host is present: session.start was answered by",
 		"in a relay session with a new name, session.start was answered by nothing",
 		"tools of the first state: pick, help",
 		"the default booking does not begin like that", "a second agent cannot join the same relay session",

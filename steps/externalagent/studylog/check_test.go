@@ -134,7 +134,7 @@ var logs = []struct {
 	{reason: "and a fault once the session has ended", in: one("", "") + `{"sessionId":"s-`, o: Options{Complete: true},
 		kept: fine, torn: true,
 		want: []string{`line 2: EA-085: expected a JSON object, and the end of its line; ` +
-			`found a torn line: {"sessionId":"s-`}},
+			`found a truncated line: {"sessionId":"s-`}},
 	{reason: "a line with an end is not torn", in: "{\"a\":\n",
 		want: []string{`line 1: EA-085: expected a JSON object; ` +
 			`found not JSON at byte 5, in "/a": unexpected EOF, in {"a":`}},

@@ -99,7 +99,7 @@ type Report struct {
 	Sessions []string // the first 16 ids in the log, in order of appearance, for display
 	Lines    int      // including the torn one
 	Events   int      // lines that are an object
-	Err      error    // reading failed; what came before was judged
+	Err      error    // reading failed; earlier lines were judged
 }
 
 // Failed reports whether a clause was broken, or the log could not be read.

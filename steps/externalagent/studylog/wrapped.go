@@ -63,7 +63,7 @@ func (w *wire) around(typ, direction string, payload wjson.Object) (*group, stri
 	return nil, ""
 }
 
-// seed is random, so that nobody can write a log with hash collisions.
+// seed is random, so that a log with deliberate hash collisions is impossible.
 var seed = maphash.MakeSeed()
 
 // sumOf hashes a type and a payload. Payloads that are equal by wjson.Equal have equal hashes. Numbers are hashed as

@@ -9,8 +9,8 @@ import (
 	"parley/transcript"
 )
 
-// ends judges that a turn has one result. A second one right behind the first is its own: a turn of somebody else
-// would have words.
+// ends judges that a turn has one result. A second result directly after the first belongs to the same turn: another
+// turn would have output.
 func ends(v *traffic) {
 	v.each(func(b *table, r transcript.Record) {
 		if !received(r) || r.Event.Type != vocab.ResultMessage {
@@ -27,8 +27,8 @@ func ends(v *traffic) {
 	})
 }
 
-// pieces judges that the portions of an answer are in the order of the whole, where both were sent: a text of the same
-// letters in another order.
+// pieces judges that the pieces of an answer are in the order of the whole answer, if both were sent: it looks for a
+// text with the same letters in another order.
 func pieces(v *traffic) {
 	v.each(func(b *table, r transcript.Record) {
 		if !received(r) || r.Event.Type != vocab.AssistantMessage {
@@ -41,7 +41,7 @@ func pieces(v *traffic) {
 		said, count := "", 0
 		for _, a := range s.answers {
 			if a.Event.Type == vocab.AssistantMessage || a.Cut > 0 {
-				return // several messages: which portions are whose cannot be seen
+				return // several messages: the pieces cannot be assigned to them
 			}
 			if member(a, "piece") != nil {
 				said += text(a, "text")
@@ -59,7 +59,7 @@ func pieces(v *traffic) {
 	})
 }
 
-// answer is the text of a whole answer: its longest string, since others are names.
+// answer is the text of a whole answer: its longest string, because the others are names.
 func answer(r transcript.Record) string {
 	longest := ""
 	for _, s := range texts(member(r, "message")) {
@@ -93,7 +93,7 @@ func letters(s string) string {
 	return string(list)
 }
 
-// interrupts judges what an interrupt does: it ends the turn of its agent_id, and of no other.
+// interrupts judges that an interrupt ends the turn of its agent_id and no other.
 func interrupts(v *traffic) {
 	asked := map[key]transcript.Record{}
 	any := map[string]bool{}

@@ -7,16 +7,16 @@ import (
 	"parley/transcript"
 )
 
-// idler is a connection on which nobody has chatted yet.
+// idler is a connection without a chat so far.
 type idler struct {
 	again bool // another connection has ended before
 	pings int  // heartbeats without an answer
-	other bool // something else than a heartbeat was sent
+	other bool // something other than a heartbeat was sent
 	asked bool // anything was sent
 }
 
-// idle judges the time before the first chat of each connection: no message tells of a session. One that names an
-// agent_id may be somebody else's.
+// idle judges the time before the first chat of each connection: no message may belong to a session. A message that
+// names an agent_id may be another client's.
 func idle(v *traffic) {
 	open := map[string]*idler{}
 	ended := false
@@ -56,7 +56,7 @@ func (c *idler) sent(r transcript.Record) {
 	}
 }
 
-// answers reports whether a message answers what was sent: with it, what was due before has come.
+// answers reports whether a message answers one that was sent: everything due before it has then come.
 func (c *idler) answers(r transcript.Record) bool {
 	return c.asked && (r.Event.Type == vocab.PongMessage || ofTurn[r.Event.Type])
 }
@@ -72,15 +72,14 @@ func (c *idler) clauses() []string {
 	return out
 }
 
-// beats is what is known about the heartbeats of a connection.
+// beats is the state of the heartbeats of a connection.
 type beats struct {
 	open  []transcript.Record // without a pong
 	only  bool                // nothing but heartbeats was sent
-	chats []transcript.Record // behind the first open heartbeat
+	chats []transcript.Record // after the first open heartbeat
 }
 
-// pings judges heartbeats. That no pong comes is seen once a chat that was sent behind the heartbeat has been answered
-// to its end.
+// pings judges heartbeats. A pong is missing once a chat sent after the heartbeat has been answered completely.
 func pings(v *traffic) {
 	conns := map[string]*beats{}
 	missing := map[string]transcript.Record{}
@@ -119,7 +118,7 @@ func (c *beats) client(r transcript.Record) {
 	case r.Event == nil:
 		c.only = c.only && r.Kind != transcript.Frame
 	case r.Event.Type == vocab.PingType:
-		// one with more than its type is not the document's
+		// a ping with further members is not the document's
 		if len(r.Event.Faults) == 0 && member(r, "agent_id") == nil && r.Cut == 0 {
 			c.open = append(c.open, r)
 		}
@@ -140,8 +139,8 @@ func (c *beats) caused(r transcript.Record) bool {
 	return false
 }
 
-// incomplete judges what comes to a message that lacks what a chat requires. It counts as refused only where a
-// connection has had a legal chat answered.
+// incomplete judges the answer to a message that lacks a required member of a chat. It counts as refused only if a
+// legal chat was answered on the connection.
 func incomplete(v *traffic) {
 	type attempt struct {
 		record transcript.Record
@@ -158,7 +157,7 @@ func incomplete(v *traffic) {
 			}
 			delete(waiting, r.Conn)
 		case sent(r):
-			delete(waiting, r.Conn) // with another message under way, an answer may be that one's
+			delete(waiting, r.Conn) // with another message in progress, an answer may belong to that one
 			if clause := lacking(r); clause != "" && b.opened[r.Conn] && b.quiet(r) {
 				waiting[r.Conn] = &attempt{r, clause}
 			}
@@ -178,8 +177,8 @@ func incomplete(v *traffic) {
 	})
 }
 
-// lacking returns the clause about what a message lacks to be a chat; "" if it is one, is no attempt at one, or lacks
-// several things.
+// lacking returns the clause about the missing member of a chat; "" if the message is complete, is not a chat, or lacks
+// several members.
 func lacking(r transcript.Record) string {
 	if len(r.Event.Faults) > 0 || r.Cut > 0 {
 		return ""
@@ -198,7 +197,7 @@ func lacking(r transcript.Record) string {
 	return ""
 }
 
-// quiet reports whether a connection has no open turn, and nobody has chatted under the agent_id of r.
+// quiet reports whether a connection has no open turn, and no client has chatted under the agent_id of r.
 func (b *table) quiet(r transcript.Record) bool {
 	for k, s := range b.sessions {
 		if k.agent == text(r, "agent_id") || k.conn == r.Conn && len(s.chats) > 0 {

@@ -1,5 +1,5 @@
-// Package passive has the monitors of session-chat for traffic that the harness did not cause: a real client and a real
-// server, of which it sees the messages alone. Where a message has several possible causes, they judge nothing.
+// Package passive has the monitors of session-chat for foreign traffic, between a real client and a real server, of
+// which they see only the messages. If a message has several possible causes, they judge nothing.
 package passive
 
 import (

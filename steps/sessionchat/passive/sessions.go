@@ -10,25 +10,25 @@ import (
 	"parley/transcript"
 )
 
-// prompt is how soon a chat follows the message before it so that no server has put the session aside meanwhile:
-// "long inactivity" is longer.
+// prompt is the longest pause before a chat after which no server can have unloaded the session: "long inactivity" is
+// longer.
 const prompt = 100 * time.Millisecond
 
-// known is what is known about the session_id of an agent_id on a connection.
+// known is the session_id of an agent_id on a connection.
 type known struct {
 	id    string
 	at    time.Duration // of the latest message of the session, sent or received
-	fresh bool          // it may have left the memory since the latest message of the server
+	fresh bool          // it may have been unloaded since the latest message of the server
 }
 
-// ids judges the session_ids of each connection's sessions: each is assigned to one agent_id, and stays.
+// ids judges the session_ids of each connection's sessions: each is assigned to one agent_id, and does not change.
 func ids(v *traffic) {
 	agentsForIDs(v)
 	all := map[key]*known{}
 	owner := map[key]string{} // connection and session_id → agent_id
 	v.each(func(b *table, r transcript.Record) {
 		if r.Kind == transcript.Open || r.Kind == transcript.Closed {
-			clear(all) // a server that has stopped may draw the same ids again
+			clear(all) // a restarted server may generate the same ids again
 			clear(owner)
 			return
 		}
@@ -47,7 +47,7 @@ func ids(v *traffic) {
 			return
 		}
 		id := text(r, "session_id")
-		if id != "" && id != agent { // a client may take a session_id up as an agent_id
+		if id != "" && id != agent { // a client may use a session_id as an agent_id
 			v.owned(r, owner, agent, id)
 		}
 		if was == nil {
@@ -64,8 +64,8 @@ func ids(v *traffic) {
 	})
 }
 
-// agentsForIDs finds messages that carry an agent_id of their client as the session_id. One that the server has told as
-// a session_id before may have been taken up by the client.
+// agentsForIDs finds messages that carry an agent_id of their client as the session_id. If the server has sent it as a
+// session_id before, the client may have adopted it.
 func agentsForIDs(v *traffic) {
 	used, told := map[key]bool{}, map[string]bool{}
 	v.each(func(b *table, r transcript.Record) {
@@ -81,7 +81,7 @@ func agentsForIDs(v *traffic) {
 	})
 }
 
-// owned judges that a session_id is that of one agent_id of a connection.
+// owned judges that a session_id belongs to one agent_id of a connection.
 func (v *traffic) owned(r transcript.Record, owner map[key]string, agent, id string) {
 	k := key{r.Conn, id}
 	was, taken := owner[k]
@@ -100,7 +100,7 @@ func (v *traffic) owned(r transcript.Record, owner map[key]string, agent, id str
 	}
 }
 
-// stays judges a session_id against the one before it.
+// stays judges a session_id against the previous one.
 func (v *traffic) stays(r transcript.Record, was *known, s *session, id string) {
 	clauses := []string{"SC-042", "SC-056"}
 	if s.ended != nil {
@@ -121,7 +121,7 @@ func (v *traffic) stays(r transcript.Record, was *known, s *session, id string) 
 	}
 }
 
-// answered judges what comes to a legal chat.
+// answered judges the answer to a legal chat.
 func answered(v *traffic) {
 	v.each(func(b *table, r transcript.Record) {
 		if !received(r) {
@@ -142,7 +142,7 @@ func answered(v *traffic) {
 	})
 }
 
-// accepting names the clauses by which a chat has to be accepted.
+// accepting names the clauses that require a chat to be accepted.
 func accepting(chat transcript.Record) []string {
 	options, has := member(chat, "options").(map[string]any)
 	if !has {
@@ -159,8 +159,8 @@ func accepting(chat transcript.Record) []string {
 	return out
 }
 
-// distorted judges a message under an agent_id that nobody has sent: it belongs to somebody unseen, unless it is, but
-// for capitals and white space, that of the only open chat of the connection, which has had no message yet.
+// distorted judges a message under an agent_id that no client has sent: it belongs to an unobserved client, unless it
+// equals, apart from case and white space, that of the connection's only open chat, which has had no message yet.
 func (v *traffic) distorted(b *table, r transcript.Record) {
 	agent := text(r, "agent_id")
 	if agent == "" || !b.strangers[agent] {
@@ -212,8 +212,8 @@ func switches(v *traffic) {
 	})
 }
 
-// swapped judges a whole turn that no chat of its agent_id has caused, while the only open chat of the connection is
-// one of another agent_id and has no message, neither before nor later.
+// swapped judges a whole turn without a chat of its agent_id, while the only open chat of the connection has another
+// agent_id and gets no message, neither before nor later.
 func (v *traffic) swapped(b *table, r transcript.Record) {
 	var waiting []transcript.Record
 	for _, a := range b.byConn[r.Conn] {

@@ -14,26 +14,26 @@ var ofTurn = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: tru
 // key is a session on a connection.
 type key struct{ conn, agent string }
 
-// session is what is known about the turns of an agent_id on a connection.
+// session is the state of the turns of an agent_id on a connection.
 type session struct {
 	chats     []transcript.Record // without a result, oldest first
-	begun     bool                // the oldest of them has had a message of its turn
+	begun     bool                // the oldest of them has received a message of its turn
 	answers   []transcript.Record // messages of its turn
 	ended     *transcript.Record  // the latest result
 	since     bool                // another message of a turn came since then
 	cut       bool                // an interrupt was sent
 	overlaps  bool                // a second chat came while one was open: results can't be matched
-	seenOther bool                // another agent_id has chatted in between
+	seenOther bool                // a chat of another agent_id came in between
 }
 
 // table is the state of all sessions, record by record.
 type table struct {
 	sessions  map[key]*session
-	byConn    map[string][]string        // agent_ids that have chatted, in order
+	byConn    map[string][]string        // agent_ids with a chat, in order
 	shared    map[string]map[string]bool // agent_id → connections that have mentioned it
-	opened    map[string]bool            // connections whose beginning was seen
-	unknown   map[string]bool            // connections over which something else than the three messages was sent
-	strangers map[string]bool            // agent_ids that no client had mentioned when the server did
+	opened    map[string]bool            // connections whose beginning was observed
+	unknown   map[string]bool            // connections that carried something other than the three messages
+	strangers map[string]bool            // agent_ids that the server mentioned before any client
 }
 
 func newTable() *table {
@@ -41,7 +41,7 @@ func newTable() *table {
 		opened: map[string]bool{}, unknown: map[string]bool{}, strangers: map[string]bool{}}
 }
 
-// mine returns the session of a record; nil if nobody has chatted with it on this connection, or other connections use
+// mine returns the session of a record; nil if no chat named it on this connection, or if other connections use
 // it too, so that its messages may belong to them.
 func (b *table) mine(r transcript.Record) *session {
 	agent := text(r, "agent_id")
@@ -51,7 +51,7 @@ func (b *table) mine(r transcript.Record) *session {
 	return b.sessions[key{r.Conn, agent}]
 }
 
-// before notes what a client sent, and what opened or ended. It is called before a record is judged.
+// before notes client messages, and the start and end of connections. It is called before a record is judged.
 func (b *table) before(r transcript.Record) {
 	switch {
 	case r.Kind == transcript.Open:
@@ -70,7 +70,7 @@ func (b *table) before(r transcript.Record) {
 	}
 }
 
-// forget drops the sessions of a connection that has ended: what was under way may go on anywhere.
+// forget drops the sessions of a closed connection: its turns may continue on any connection.
 func (b *table) forget(conn string) {
 	for k := range b.sessions {
 		if k.conn == conn {
@@ -111,7 +111,7 @@ func (b *table) client(r transcript.Record) {
 	}
 }
 
-// after notes what the server sent. It is called after a record was judged.
+// after notes server messages. It is called after a record was judged.
 func (b *table) after(r transcript.Record) {
 	if !received(r) || !ofTurn[r.Event.Type] {
 		return
@@ -134,7 +134,7 @@ func (b *table) after(r transcript.Record) {
 	s.ended, s.begun, s.since, s.answers = &r, false, false, nil
 }
 
-// legal reports whether a client message is a chat as the document has it.
+// legal reports whether a client message is a chat as the document defines it.
 func legal(r transcript.Record) bool {
 	if r.Event.Type != vocab.ChatType || len(r.Event.Faults) > 0 || r.Cut > 0 {
 		return false
@@ -144,7 +144,7 @@ func legal(r transcript.Record) bool {
 	return text(r, "agent_id") != "" && text(r, "content") != "" && (options == nil || object)
 }
 
-// each visits the records of the server with the state before them.
+// each visits the server's records, each with the state before it.
 func (v *traffic) each(visit func(b *table, r transcript.Record)) {
 	b := newTable()
 	for _, r := range v.records {
@@ -157,7 +157,7 @@ func (v *traffic) each(visit func(b *table, r transcript.Record)) {
 	}
 }
 
-// denies reports whether an error says that a message is not one of the protocol: no reason to refuse a legal one.
+// denies reports whether an error calls a message invalid, which is not a reason to refuse a legal one.
 func denies(r transcript.Record) bool {
 	if !received(r) || r.Event.Type != vocab.ErrorMessage {
 		return false

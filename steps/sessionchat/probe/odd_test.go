@@ -68,7 +68,7 @@ func TestProbeOfAnOddServer(t *testing.T) {
 	for _, line := range []string{
 		"WebSocket /chat/ws: HTTP 404", "WebSocket /ws/chat: it opens, and a chat is answered",
 		"a turn of 3 messages: stream (token), result (turn_end)",
-		"no message bears a time that was recognised", "how a turn has ended is not in the message that ends it",
+		"no timestamp was recognised in a message", "the message that ends a turn does not say how it ended",
 		"that this is the pong was not recognised",
 	} {
 		if !strings.Contains(said, line) {

@@ -77,10 +77,10 @@ var runtimeMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"a subscription twice", head, "session-runtime: {subscribes: [SYSTEM, SYSTEM]}",
 		`p.yaml:3:40: session-runtime.subscribes[1]: the target "SYSTEM" is given twice`},
 	{"broadcast alone", head, "session-runtime: {subscribes: BROADCAST}",
-		`p.yaml:3:31: session-runtime.subscribes: SYSTEM is missing (what the frontend says goes there; write [SYSTEM] or ` +
+		`p.yaml:3:31: session-runtime.subscribes: SYSTEM is missing (the frontend's messages go there; write [SYSTEM] or ` +
 			`[SYSTEM, BROADCAST])`},
 	{"no subscription", head, "session-runtime: {subscribes: []}",
-		`p.yaml:3:31: session-runtime.subscribes: SYSTEM is missing (what the frontend says goes there; write [SYSTEM] or ` +
+		`p.yaml:3:31: session-runtime.subscribes: SYSTEM is missing (the frontend's messages go there; write [SYSTEM] or ` +
 			`[SYSTEM, BROADCAST])`},
 
 	{"two agents", head, "session-runtime: {agents: [a, b]}",

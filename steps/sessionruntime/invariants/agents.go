@@ -150,7 +150,7 @@ func (m *Model) mayLeave(mv *move, cause Message) {
 	m.mayFallBack(mv.agent, cause)
 }
 
-// mayFallBack allows another agent to become active in place of the given one.
+// mayFallBack allows another agent to become active instead of the given one.
 func (m *Model) mayFallBack(agent string, cause Message) {
 	if m.active[agent] {
 		m.announce(cause, "", nil, nil, true).passing = false
@@ -168,7 +168,7 @@ func (m *Model) unbind(mv *move) {
 	}
 }
 
-// fallBack expects another agent to become active in place of one that leaves (RT-112).
+// fallBack expects another agent to become active when the active one leaves (RT-112).
 func (m *Model) fallBack(mv *move, cause Message) {
 	if !m.active[mv.agent] {
 		return

@@ -166,7 +166,7 @@ func (m *Model) stopSent(t *turn, p Message) {
 
 func quote(s string) string { return `"` + s + `"` }
 
-// cancelAck handles CANCEL_ACK, or STREAM_STOPPED in its place (RT-102).
+// cancelAck handles CANCEL_ACK, or STREAM_STOPPED instead (RT-102).
 func (m *Model) cancelAck(d Message) {
 	t := m.turns[d.Turn]
 	if t == nil || t.agent != d.From {

@@ -72,7 +72,7 @@ func (m *Model) prompted(h *handover, p Message) {
 	}
 	m.member(p.Turn != "" || m.wordsOf(h.from, p) || mentions(p.Payload, text(h.asked.Payload, "summary")), p,
 		[]string{"RT-132"},
-		"what agent "+h.from+" has said last, its summary, or the turn_id", "%s", clip(p.Payload))
+		"the last output of agent "+h.from+", its summary, or the turn_id", "%s", clip(p.Payload))
 }
 
 // correlates records that a message about a removal or a handover identifies its transaction (RT-062). One that does

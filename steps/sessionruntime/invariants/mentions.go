@@ -84,7 +84,7 @@ func (m *Model) mention(in *input, who string, form []string) {
 		in.change.shown = append(in.change.shown, form...)
 		wrong := in.change.amiss
 		in.change.amiss = func() ([]string, string) {
-			if in.routed != nil && !in.to[in.routed.agent] { // it was not taken for a mention
+			if in.routed != nil && !in.to[in.routed.agent] { // it was not treated as a mention
 				return append([]string{"RT-086", "RT-088", "RT-092"}, form...),
 					fmt.Sprintf("no switch, and the input goes to agent %q (record %d)", in.routed.agent, in.routed.routed.N)
 			}

@@ -41,7 +41,7 @@ type Model struct {
 	requests  []*request
 	said      []remark // messages that must have no effect, and why
 	unsettled []unsettled
-	closing   *request // waits until nobody is speaking
+	closing   *request // waits until no agent is speaking
 	held      []hold
 	ignored   []ignored
 	answers   int   // session receipts from SessionManager so far

@@ -57,7 +57,7 @@ func Overdue(t []transcript.Record) (n int) {
 	return n
 }
 
-// Due reports whether a message is still due by a fence that was asked with record before.
+// Due reports whether a message is still due by the fence that was sent in record before.
 func Due(t []transcript.Record, before int) bool {
 	return slices.ContainsFunc(judgementOf(t).all, func(m *Model) bool {
 		return slices.ContainsFunc(m.owed, func(o *owed) bool { return o.due(before) })

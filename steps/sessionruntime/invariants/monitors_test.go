@@ -64,7 +64,7 @@ func TestFindingsTell(t *testing.T) {
 }
 
 // TestNothingOfTheKind checks that "nothing of the kind" is reported only if it is true: otherwise the similar
-// message is named, with what it was taken for.
+// message is named, with its interpretation.
 func TestNothingOfTheKind(t *testing.T) {
 	for in, want := range map[string]string{
 		abc + "> user USER_INPUT #1 mention=x\n" +

@@ -16,7 +16,7 @@ type owed struct {
 	shown   []string // also shown kept if it comes
 	match   func(Message) bool
 	met     func(Message) // called when it comes; may be nil
-	// finds what came in its place, and the clauses that this breaks; nil clauses: nothing; may be nil
+	// finds the message that came instead, and the clauses that it breaks; nil clauses: nothing; may be nil
 	amiss func() (clauses []string, how string)
 	// the clauses that it breaks when it comes after the fence it was due by; none: the fence was early; a nil func:
 	// unknown
@@ -129,7 +129,7 @@ func (o *owed) fits(p Message) int {
 	return most
 }
 
-// due reports whether it must have come once everything delivered before a record has been handled.
+// due reports whether it must have come by the time everything delivered before a record has been handled.
 func (o *owed) due(before int) bool {
 	return !o.done && !o.optional && !o.timed && o.cause.N < before && !o.choice.taken
 }

@@ -40,7 +40,7 @@ func (m *Model) announce(cause Message, from string, to []string, clauses []stri
 
 // switchAmiss finds a switch that was published, but not in the required way.
 func (m *Model) switchAmiss(cause Message, names func(Message) bool) ([]string, string) {
-	for _, h := range m.heard { // an extra one for the frontend is fine: this may have been taken for it
+	for _, h := range m.heard { // an extra one for the frontend is allowed: this may be that one
 		if h.N > cause.N && h.as == nil && h.Kind() == Switch && data(h.Message, SwitchTo) == "" {
 			return []string{"RT-066"},
 				fmt.Sprintf("only %s (record %d), which does not name the new agent: %s", h.Name(), h.N, clip(h.Payload))

@@ -8,10 +8,10 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// acked takes an agent's INPUT_ACK.
+// acked handles an agent's INPUT_ACK.
 func (s *session) acked(m judge.Message) {
 	t := s.turns[m.Turn]
-	if t == nil || t.agent != m.From && !s.present(m.From) { // it may be that of any turn
+	if t == nil || t.agent != m.From && !s.present(m.From) { // it may belong to any turn
 		s.hidden = s.hidden || m.Turn != ""
 		for _, o := range s.order {
 			o.lost = o.lost || o.live() && (o.agent == m.From || o == t || !s.present(m.From))
@@ -68,7 +68,7 @@ func (s *session) timedOut(p judge.Message) {
 	s.hold(acks, p, 56)
 }
 
-// completed says what it shows that a turn came to its final.
+// completed names the clauses that the final output of a turn shows to hold.
 func (s *session) completed(t *turn, p judge.Message) {
 	s.hold(acks, p, 56)
 	if t.acked.N == 0 || t.acked.N > t.said.N {
@@ -146,10 +146,10 @@ func (s *session) cancelSent(p judge.Message) {
 	}
 }
 
-// cancelAfter reports whether the end of a turn was followed by nothing that the CANCEL before it may have caused.
+// cancelAfter reports whether nothing after the end of a turn can have been caused by the CANCEL before it.
 func (t *turn) cancelAfter(end int) bool { return t.cancel.N > 0 && t.cancel.N < end && t.stops == 1 }
 
-// stopped takes an agent's CANCEL_ACK or STREAM_STOPPED.
+// stopped handles an agent's CANCEL_ACK or STREAM_STOPPED.
 func (s *session) stopped(m judge.Message) {
 	t := s.turns[m.Turn]
 	if t == nil || t.agent != m.From {
@@ -195,7 +195,7 @@ func (s *session) canceled(p judge.Message) {
 	s.hold(acks, p, 56)
 }
 
-// fault takes an ERROR of any party.
+// fault handles an ERROR of any party.
 func (s *session) fault(m judge.Message) {
 	t := s.turns[m.Turn]
 	fits := func(p judge.Message) bool { return p.Event == vocab.Error && p.Target == vocab.ToFrontend }
@@ -215,7 +215,7 @@ func (s *session) fault(m judge.Message) {
 	s.stir(m)
 }
 
-// failure says what it shows that an ERROR was told.
+// failure names the clauses that an ERROR to the frontend shows to hold.
 func (s *session) failure(p judge.Message) {
 	i := slices.IndexFunc(s.faults, func(m judge.Message) bool {
 		return m.Turn != "" && m.Turn == p.Turn && m.Subtype == p.Subtype || equalPayload(m, p)

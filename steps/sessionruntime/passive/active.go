@@ -10,19 +10,19 @@ import (
 	wjson "parley/wire/json"
 )
 
-// What has made an agent active.
+// The causes that make an agent active.
 const (
 	bySetUp   = "set-up"
 	bySwitch  = "switch"
 	byMention = "mention"
-	byRoute   = "route" // an input went to it
+	byRoute   = "route" // an input was routed to it
 )
 
 // change is a message that may change the active agent.
 type change struct {
 	judge.Message
-	who     string // the agent that becomes active; "": open
-	passing bool   // it has its effect when it is handled, or has none
+	who     string // the agent that becomes active; "": unknown
+	passing bool   // it takes effect when it is handled, or not at all
 	progress
 }
 
@@ -38,7 +38,7 @@ func (s *session) expect(m judge.Message, who string, passing bool) {
 	s.changes = append(s.changes, c)
 }
 
-// sure returns the active agent, and whether nothing is under way that may change it.
+// sure returns the active agent, and whether no message in progress may change it.
 func (s *session) sure() (string, bool) {
 	s.changes = slices.DeleteFunc(s.changes, func(c *change) bool { return c.passing && c.handled(s.at) })
 	return s.active, s.active != "" && len(s.changes) == 0
@@ -48,7 +48,7 @@ func (s *session) sure() (string, bool) {
 func (s *session) switchTo(m judge.Message) {
 	to := data(m, judge.SwitchTo)
 	if m.Data[judge.Trigger] != nil && to == s.active && wjson.Equal(m.Payload, s.last.Payload) {
-		return // the bus hands back what was published
+		return // the bus returns published messages
 	}
 	was, sure := s.sure()
 	live := slices.ContainsFunc(s.order, (*turn).live)
@@ -118,7 +118,7 @@ func (s *session) switched(p judge.Message) {
 	}
 }
 
-// because finds the cause of a switch, and says what it shows.
+// because finds the cause of a switch, and the clauses that it shows to hold.
 func (s *session) because(p judge.Message, to string) {
 	i := slices.IndexFunc(s.changes, func(c *change) bool { return c.who == to && c.who != "" })
 	if i < 0 {
@@ -146,7 +146,7 @@ func (s *session) because(p judge.Message, to string) {
 	}
 }
 
-// onlyThere judges a SWITCH_AGENT to some other target: it has to be on SYSTEM or BROADCAST too.
+// onlyThere judges a SWITCH_AGENT to another target: it must also be on SYSTEM or BROADCAST.
 func (s *session) onlyThere(p judge.Message, to string) {
 	if p.Target == vocab.ToSession || s.public[to] > 0 && s.active == to {
 		return
@@ -185,7 +185,7 @@ func (s *session) toAgent(in *input, p judge.Message) {
 		case byMention:
 			s.kept(active, p, 88)
 		}
-	case in.by == byRoute || s.hidden || !in.quiet || !s.present(now): // it may have been the default agent for once
+	case in.by == byRoute || s.hidden || !in.quiet || !s.present(now): // it may have been the default agent this time
 	default:
 		clauses := []int{14, 48, 69}
 		switch in.by {

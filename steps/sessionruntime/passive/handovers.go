@@ -7,21 +7,21 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// transfer is a handover that an agent has asked for.
+// transfer is a handover that an agent requested.
 type transfer struct {
 	judge.Message
 	to        string
-	active    string // when it was asked for
+	active    string // when it was requested
 	prompt    judge.Message
 	confirmed judge.Message
 	rejected  judge.Message
-	doubted   bool // another one was open meanwhile
+	doubted   bool // another one was open at the same time
 	switched  bool
 }
 
 func (h *transfer) open() bool { return h.confirmed.N == 0 && h.rejected.N == 0 }
 
-// handover takes an agent's HANDOVER_REQUEST.
+// handover handles an agent's HANDOVER_REQUEST.
 func (s *session) handover(m judge.Message) {
 	h := &transfer{Message: m, to: m.TargetAgent}
 	for _, other := range s.handovers {
@@ -70,7 +70,7 @@ func (s *session) prompted(p judge.Message) {
 	s.kept(handovers, p, 7, 19, 38, 128, 130, 131, 132)
 }
 
-// decided takes the frontend's HANDOVER_CONFIRM or HANDOVER_REJECT.
+// decided handles the frontend's HANDOVER_CONFIRM or HANDOVER_REJECT.
 func (s *session) decided(m judge.Message) {
 	confirms := m.Subtype == vocab.HandoverConfirm
 	s.stir(m)
@@ -154,7 +154,7 @@ func (s *session) byHandover(p judge.Message, to string) {
 	}
 }
 
-// handed judges the context that an agent gets.
+// handed judges the context that an agent receives.
 func (s *session) handed(p judge.Message) {
 	var h *transfer
 	for _, c := range s.handovers {
@@ -180,7 +180,7 @@ func (s *session) handed(p judge.Message) {
 	}
 }
 
-// uncertain notes that an orchestrator may switch of its own accord, since an agent has failed.
+// uncertain notes that an orchestrator may switch on its own, because an agent has failed.
 func (s *session) uncertain() {
 	for _, h := range s.handovers {
 		h.doubted = h.doubted || h.open()

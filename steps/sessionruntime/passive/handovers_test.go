@@ -39,8 +39,8 @@ var handoverRows = []row{
 	{handovers, "joined in the middle", confirms + toB + context, "-", ""},
 }
 
-// TestPatience: without fences, what has not come is missed only behind two later messages that were handled one after
-// the other, and after a time.
+// TestPatience: without fences, a message is missing only after two later messages were handled one after the other,
+// and after some time.
 func TestPatience(t *testing.T) {
 	lost := runs + ack + chunk + chunkOut + asksB // no SWITCH_AGENT
 	later := half + halfOut + final + finalOut

@@ -12,17 +12,17 @@ import (
 // input is one input of the user.
 type input struct {
 	judge.Message
-	who     string // the agent that it mentions; "": none
+	who     string // the mentioned agent; "": none
 	form    int    // the clause about the form of the mention
-	plain   bool   // it names no agent in any way
+	plain   bool   // it does not name an agent in any form
 	active  string // the active agent when it was delivered; "": unknown
-	by      string // what had made that agent active
+	by      string // the cause that made that agent active
 	quiet   bool   // no turn was in flight
 	twice   bool   // it was delivered through two subscriptions
-	removed bool   // the agent that it mentions was removed before
+	removed bool   // the mentioned agent was removed before
 }
 
-// turn is an input on its way through an agent.
+// turn is an input that an agent is handling.
 type turn struct {
 	id, trace, agent string
 	in               *input
@@ -36,23 +36,23 @@ type turn struct {
 	timeout          int
 	cancel           judge.Message
 	stops            int // acks of its cancel
-	canceled         int // CANCELED told
+	canceled         int // CANCELED published
 	canceledAt       int
 	byUser           judge.Message // the frontend's CANCEL while it spoke
 	byControl        bool          // its cancel was acked by CANCEL_ACK
 	twice            bool          // an output was delivered through two subscriptions
-	stirred          int           // something that may stop it was delivered before its final was forwarded
-	lost             bool          // not all of its output is known
+	stirred          int           // a message that may stop it was delivered before its final was forwarded
+	lost             bool          // some of its output is unknown
 	outputs          []*output
 	forwarded        []any // the latest payloads
 }
 
-// live reports whether nothing has ended a turn so far.
+// live reports whether a turn has not ended so far.
 func (t *turn) live() bool {
 	return t.ended == 0 && t.canceledAt == 0 && t.timeout == 0 && t.fault == 0
 }
 
-// speaks reports whether a turn's agent is sure to be speaking.
+// speaks reports whether a turn's agent is certainly speaking.
 func (t *turn) speaks() bool {
 	return t.live() && t.told > 0 && t.final == 0 && t.stops == 0 && t.cancel.N == 0
 }
@@ -72,7 +72,7 @@ func (s *session) stir(m judge.Message) {
 	}
 }
 
-// speaker returns the turn that speaks, if it is the only one in flight.
+// speaker returns the speaking turn, if it is the only one in flight.
 func (s *session) speaker() *turn {
 	var only *turn
 	for _, t := range s.order {
@@ -118,7 +118,7 @@ func (s *session) input(m judge.Message) {
 	}
 }
 
-// disturbed reports whether a message makes open what comes of an input.
+// disturbed reports whether a message makes the result of an input uncertain.
 func disturbed(m judge.Message) bool {
 	if !m.Delivered {
 		return news(m) || m.Event == vocab.Control && m.Subtype != vocab.TurnAccepted
@@ -126,7 +126,7 @@ func disturbed(m judge.Message) bool {
 	return m.Event == vocab.UserInput || m.Event == vocab.Control && m.Subtype != vocab.InputAck
 }
 
-// mentioned returns the agent that an input mentions in a form of the document, and the clause about that form.
+// mentioned returns the agent that an input mentions in a documented form, and the clause about that form.
 func mentioned(m judge.Message) (who string, form int) {
 	object, picked := m.Payload.(map[string]any)
 	who, _ = object["mentioned_agent_id"].(string)
@@ -144,7 +144,7 @@ func mentioned(m judge.Message) (who string, form int) {
 	return "", 0
 }
 
-// alludes reports whether an input may name an agent in a form of its own.
+// alludes reports whether an input may name an agent in an undocumented form.
 func (s *session) alludes(m judge.Message) bool {
 	if m.Subtype != "" || m.TargetAgent != "" || m.AgentID != "" || m.TargetID != "" ||
 		strings.Contains(wjson.Compact(m.Payload), "@") || strings.Contains(wjson.Compact(m.Payload), "agent_id") {
@@ -158,7 +158,7 @@ func (s *session) alludes(m judge.Message) bool {
 	return false
 }
 
-// match returns the input that a routed message is, and whether that is sure.
+// match returns the input of a routed message, and whether that is certain.
 func (s *session) match(p judge.Message) (in *input, sure bool) {
 	var equal []*input
 	for _, c := range s.inputs {
@@ -229,7 +229,7 @@ func (s *session) route(p judge.Message) {
 	}
 }
 
-// again judges an input that is routed once more, without a reason such as a time-out.
+// again judges an input that is routed a second time, without a reason such as a time-out.
 func (s *session) again(p judge.Message) {
 	for _, in := range s.routed {
 		if in.twice && wjson.Equal(in.Payload, p.Payload) && s.turns[p.Turn] == nil && !s.hidden &&
@@ -240,7 +240,7 @@ func (s *session) again(p judge.Message) {
 	}
 }
 
-// sameInput judges that an input is routed as the user has sent it.
+// sameInput judges that an input is routed as the user sent it.
 func (s *session) sameInput(in *input, p judge.Message) {
 	switch {
 	case in.Target == vocab.ToBroadcast:
@@ -293,9 +293,9 @@ func (s *session) agreed(t *turn, p judge.Message) {
 	}
 }
 
-// announced judges that a turn was accepted before anything else of it is told.
+// announced judges that TURN_ACCEPTED was published before any other message of a turn.
 func (s *session) announced(t *turn, p judge.Message) {
-	if t.accepted > 0 || t.lost || t.in == nil { // a turn that no input has begun, or whose beginning was not seen
+	if t.accepted > 0 || t.lost || t.in == nil { // a turn without an input, or whose beginning was not observed
 		return
 	}
 	for _, a := range s.accepts {

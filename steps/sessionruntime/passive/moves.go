@@ -8,15 +8,15 @@ import (
 	wjson "parley/wire/json"
 )
 
-// way is how a kind of request goes to SessionManager, and its receipt to the frontend.
+// way describes one kind of request to SessionManager, and the forwarding of its receipt to the frontend.
 type way struct {
 	subject                     string
 	asked, request, done, fails string
 	told                        judge.Kind
-	accept                      []int // what a request shows, and its absence breaks
-	result                      []int // what the result shows that is told
-	missing                     []int // what a receipt breaks that is not told
-	early                       []int // what a result breaks that comes before the receipt
+	accept                      []int // clauses that a request shows to hold, and its absence breaks
+	result                      []int // clauses that a forwarded result shows to hold
+	missing                     []int // clauses that a receipt breaks if it is not forwarded
+	early                       []int // clauses that a result before the receipt breaks
 }
 
 var ways = []way{
@@ -32,18 +32,18 @@ var ways = []way{
 		[]int{20, 36, 151, 153}, []int{45, 46, 154, 155, 160, 166}, []int{45, 46, 155, 166}, []int{154, 155, 160}},
 }
 
-// procedure is one request and what follows from it.
+// procedure is one request with its consequences.
 type procedure struct {
 	*way
 	who           string // the agent; "" for the session
 	ask, request  judge.Message
-	speaking      *turn // which had to be stopped first
-	idle          bool  // no turn was in flight when it was asked for
+	speaking      *turn // the turn that had to be stopped first
+	idle          bool  // no turn was in flight when it was requested
 	done, failed  int   // receipts
 	over, doubted bool
 }
 
-// open returns the procedures of a kind that are not over.
+// open returns the unfinished procedures of a kind.
 func (s *session) open(w *way, who string) (out []*procedure) {
 	for _, p := range s.procs {
 		if p.way.request == w.request && !p.over && (p.who == who || who == "" || p.who == "") {
@@ -122,7 +122,7 @@ func (s *session) requested(m judge.Message) {
 			p = c
 		}
 	}
-	if p == nil { // by itself, or once more
+	if p == nil { // unrequested, or a second time
 		p = &procedure{way: w, who: who, doubted: true}
 		s.procs = append(s.procs, p)
 	} else {
@@ -136,7 +136,7 @@ func (s *session) requested(m judge.Message) {
 	s.round(p.ask, m)
 }
 
-// inOrder judges that an agent that speaks has stopped before what has to wait for that.
+// inOrder judges that a speaking agent has stopped before the steps that must wait for that.
 func (s *session) inOrder(p *procedure, m judge.Message) {
 	t := p.speaking
 	if t == nil || t.lost || s.loose > 0 {
@@ -164,7 +164,7 @@ func (s *session) whole(m judge.Message) {
 	}
 }
 
-// toManager judges a request with another target: it has to be on SYSTEM too.
+// toManager judges a request with another target: it must also be on SYSTEM.
 func (s *session) toManager(w *way, m judge.Message) {
 	if slices.ContainsFunc(s.open(w, m.AgentID), func(p *procedure) bool { return p.request.N > 0 }) {
 		return
@@ -177,7 +177,7 @@ func (s *session) toManager(w *way, m judge.Message) {
 		met: func(p judge.Message) bool { return p.Subtype == m.Subtype && p.Target == vocab.ToSystem }})
 }
 
-// receipt takes a receipt of SessionManager.
+// receipt handles a receipt of SessionManager.
 func (s *session) receipt(m judge.Message) {
 	for i := range ways {
 		w := &ways[i]
@@ -189,7 +189,7 @@ func (s *session) receipt(m judge.Message) {
 			who = ""
 		}
 		open := s.open(w, who)
-		if len(open) == 0 { // for one that was not seen, or under another name
+		if len(open) == 0 { // for an unobserved request, or under another name
 			open = s.open(w, "")
 			for _, p := range open {
 				p.doubted = true
@@ -219,7 +219,7 @@ func (s *session) receipt(m judge.Message) {
 	}
 }
 
-// owesResult notes that a receipt has to be told to the frontend.
+// owesResult notes that a receipt must be forwarded to the frontend.
 func (s *session) owesResult(p *procedure, m judge.Message) {
 	if p.doubted || p.request.N == 0 || p.done+p.failed > 1 || !firm(m, false) || !echoes(m, p.request) {
 		return
@@ -243,7 +243,7 @@ func (s *session) owesResult(p *procedure, m judge.Message) {
 		met: func(o judge.Message) bool { return o.Target == vocab.ToFrontend && o.Event != vocab.AgentOutput }})
 }
 
-// echoes reports whether an answer carries the ids of the request that it answers.
+// echoes reports whether an answer carries the ids of its request.
 func echoes(m, request judge.Message) bool {
 	return (request.Tx == "" || m.Tx == request.Tx) && (request.Turn == "" || m.Turn == request.Turn)
 }

@@ -9,18 +9,18 @@ import (
 	wjson "parley/wire/json"
 )
 
-// output is one AGENT_OUTPUT that an agent has sent.
+// output is one AGENT_OUTPUT of an agent.
 type output struct {
 	judge.Message
 	alien  bool   // it comes from another agent than the turn's
-	behind string // what had ended its turn before it was delivered; "": nothing
-	must   bool   // it has to be forwarded
+	behind string // the message that ended its turn before it was delivered; "": none
+	must   bool   // it must be forwarded
 	lone   bool   // a final without chunks
 	twice  bool   // it was delivered through two subscriptions
 	passed *due   // a later one was forwarded first
 }
 
-// reasons are the clauses about output behind the end of its turn.
+// reasons are the clauses about output after the end of its turn.
 var reasons = map[string][]int{"its final": {141, 145}, "ROUTE_TIMEOUT": {141, 79}, "CANCELED": {141, 104, 162}}
 
 func (s *session) output(m judge.Message) {
@@ -34,7 +34,7 @@ func (s *session) output(m judge.Message) {
 	case m.From == t.agent:
 	case s.present(m.From) && s.present(t.agent):
 		o.alien = true
-	default: // the names of senders are not those of targets
+	default: // sender names differ from target names
 		t.lost = true
 	}
 	switch {
@@ -98,7 +98,7 @@ func (s *session) repeated(m judge.Message) {
 	}
 }
 
-// forwarded judges output that is told to the frontend.
+// forwarded judges output that was forwarded to the frontend.
 func (s *session) forwarded(p judge.Message) {
 	t := s.turns[p.Turn]
 	if t == nil || t.lost {
@@ -142,7 +142,7 @@ func (s *session) forwarded(p judge.Message) {
 	}
 }
 
-// shown says what it shows that an output was forwarded.
+// shown names the clauses that forwarded output shows to hold.
 func (s *session) shown(t *turn, o *output, p judge.Message) {
 	s.kept(outputs, p, 2, 15, 39, 139, 140, 148)
 	if object, _ := o.Metadata.(map[string]any); len(object) > 0 {
@@ -173,7 +173,7 @@ func (t *turn) find(p judge.Message) int {
 	return fits(false)
 }
 
-// keeps reports whether forwarded output has all metadata that the agent has set.
+// keeps reports whether forwarded output has all metadata set by the agent.
 func keeps(was, is judge.Message) bool {
 	had, _ := was.Metadata.(map[string]any)
 	has, _ := is.Metadata.(map[string]any)
@@ -185,7 +185,7 @@ func keeps(was, is judge.Message) bool {
 	return true
 }
 
-// unknown judges output of a turn that is not what its agent has sent.
+// unknown judges output of a turn that its agent did not send.
 func (s *session) unknown(t *turn, p judge.Message) {
 	waiting := slices.DeleteFunc(slices.Clone(t.outputs), func(o *output) bool { return o.alien || o.behind != "" })
 	before := slices.ContainsFunc(t.forwarded, func(v any) bool { return wjson.Equal(v, p.Payload) })
@@ -205,7 +205,7 @@ func (s *session) unknown(t *turn, p judge.Message) {
 	}
 }
 
-// overtakes notes which outputs are not forwarded in their order: they come too late now, or never.
+// overtakes notes the outputs that were overtaken by forwarded ones: they come too late, or never.
 func (s *session) overtakes(t *turn, i int, p judge.Message) {
 	for _, o := range t.outputs[:i] {
 		if !o.must || o.passed != nil || o.Target != t.outputs[i].Target || o.behind != "" || o.alien {

@@ -1,8 +1,8 @@
-// Package passive has the monitors of session-runtime for traffic that the harness did not cause: an orchestrator on a
-// real bus, of which they see what the bus delivers to it and what it publishes. A published message that passes before
-// a delivered one cannot be its effect; one that passes behind it may have been under way already, and is judged only
-// where another message shows that the orchestrator had handled the first. Where a message has several possible causes,
-// they judge nothing.
+// Package passive has the monitors of session-runtime for foreign traffic, of an orchestrator on a real bus. They see
+// the messages that the bus delivers to it, and those that it publishes. A message published before a delivery cannot
+// be its effect. A message published after a delivery may have been in flight already, and is judged only if another
+// message shows that the orchestrator had handled the delivery. If a message has several possible causes, they judge
+// nothing.
 package passive
 
 import (
@@ -96,8 +96,8 @@ func (s *session) kept(subject string, m judge.Message, clauses ...int) {
 	}
 }
 
-// broken records that clauses were broken by a message. From then on the session is not judged: what is due there is no
-// longer known.
+// broken records that clauses were broken by a message. From then on the session is not judged, because its due
+// messages are no longer known.
 func (s *session) broken(subject string, m judge.Message, expected string, clauses ...int) {
 	s.fails(subject, m, expected, describe(m), clauses...)
 }

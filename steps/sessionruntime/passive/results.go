@@ -7,7 +7,7 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// told judges what the frontend is told of agents and of the session.
+// told judges messages to the frontend about agents and the session.
 func (s *session) told(p judge.Message) {
 	if p.Kind() == judge.RemoveFailed {
 		s.notRemoved(p)
@@ -58,7 +58,7 @@ func (s *session) told(p judge.Message) {
 	}
 }
 
-// arrived says what it shows that an agent was added: nothing was sent to it before.
+// arrived names the clauses that the addition of an agent shows to hold: nothing was sent to it before.
 func (s *session) arrived(w *way, who string, p judge.Message, requested []*procedure) {
 	if w.told == judge.Added && !slices.ContainsFunc(s.order, func(t *turn) bool {
 		return t.agent == who && t.n > requested[0].request.N
@@ -98,7 +98,7 @@ func (s *session) notRemoved(p judge.Message) {
 		if c.told == judge.Removed && c.failed > 0 && !c.over && (c.who == p.AgentID || p.AgentID == "") {
 			s.kept(moves, p, 44, 46, 117, 164)
 			c.over = true
-			s.expect(p, "", false) // what becomes of the agent is open
+			s.expect(p, "", false) // the agent's fate is unspecified
 			s.unsure()
 			return
 		}
@@ -123,7 +123,8 @@ func (s *session) notThere(in *input, p judge.Message) {
 	s.broken(moves, p, "the input not routed: agent "+in.who+" is not in the session", clauses...)
 }
 
-// refused says what it shows that the frontend is told, or SessionManager asked, because of an absent agent.
+// refused names the clauses that a notice to the frontend, or a request to SessionManager, shows to hold if an agent is
+// absent.
 func (s *session) refused(p judge.Message) {
 	for _, in := range s.inputs {
 		if in.form == 0 || !s.absent(in.who) || p.AgentID != "" && p.AgentID != in.who {

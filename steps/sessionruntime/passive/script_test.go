@@ -95,8 +95,8 @@ func (p *parser) line(line string, words []string) {
 	}
 }
 
-// message returns the members of a message: those that are given, its name, and where they are missing those that its
-// payload has.
+// message returns the members of a message: the given ones, its name, and otherwise those of its
+// payload.
 func (p *parser) message(line, name string, rest []string) map[string]any {
 	p.t.Helper()
 	data := map[string]any{}

@@ -9,20 +9,20 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// session is what is known about a session.
+// session is the state of a session.
 type session struct {
 	v        *traffic
 	id       string
-	lost     bool            // it has broken something, and is not judged any more
+	lost     bool            // a clause was broken, and it is no longer judged
 	mixed    bool            // two connections have it at once
 	agents   map[string]bool // known to be in the session, or known not to be
-	listed   bool            // agents that are not listed are not in the session
-	removed  map[string]bool // the frontend was told so
+	listed   bool            // unlisted agents are not in the session
+	removed  map[string]bool // the frontend was notified
 	ackLimit time.Duration   // for CANCEL_ACK; 0: unknown
 
 	active   string // "": unknown
 	activeBy string
-	changes  []*change // causes of a change that has not shown yet
+	changes  []*change // causes of a change that is not visible yet
 	last     judge.Message
 	public   map[string]int // agent → latest SWITCH_AGENT to it on SYSTEM or BROADCAST
 
@@ -31,18 +31,18 @@ type session struct {
 	routed    []*input        // the latest
 	turns     map[string]*turn
 	order     []*turn
-	hidden    bool // messages name turns whose beginning was not seen
+	hidden    bool // messages name turns whose beginning was not observed
 	loose     int  // acks of a cancel that name no known turn
 	stops     int  // the latest message that may stop a turn
 	procs     []*procedure
 	faults    []judge.Message // ERRORs of other parties
 	gone      judge.Message   // AGENT_REMOVED of the active agent, without a switch so far
-	closing   bool            // nothing is due any more but what is about the session
+	closing   bool            // only messages about the session are still due
 	handovers []*transfer
 
 	dues  []*due
 	holds []*hold
-	ids   map[string]bool // of messages, both ways
+	ids   map[string]bool // of messages, in both directions
 	ring  []string
 	at    time.Duration
 }
@@ -52,19 +52,19 @@ func newSession(v *traffic, id string) *session {
 		turns: map[string]*turn{}, ids: map[string]bool{}}
 }
 
-// due is a message that has to come.
+// due is a message that must come.
 type due struct {
 	subject string
 	cause   judge.Message
 	what    string
 	clauses []int
 	met     func(judge.Message) bool
-	late    []int                    // broken where it comes; nil: it is what was due
-	excused func(judge.Message) bool // by a message, either way
+	late    []int                    // clauses that it breaks if it comes; nil: it is a due message
+	excused func(judge.Message) bool // by a message in either direction
 	progress
 }
 
-// hold names clauses that are shown to be kept once a message has been handled without breaking them.
+// hold names clauses that are shown to hold once a message has been handled without breaking them.
 type hold struct {
 	subject string
 	cause   judge.Message
@@ -72,13 +72,13 @@ type hold struct {
 	progress
 }
 
-// progress tells whether a message has been handled: a fence says so, or two later messages one after the other, and
+// progress tracks whether a message has been handled: a fence shows it, or two later messages one after the other, and
 // time.
 type progress struct {
 	fenced        bool
 	stages, since int
 	from          time.Duration
-	by            int // record of what shows it
+	by            int // the record that shows it
 }
 
 func (p *progress) round(cause, effect int) {
@@ -91,7 +91,7 @@ func (p *progress) handled(now time.Duration) bool {
 	return p.fenced || p.stages >= 2 && now-p.from >= patience
 }
 
-// owe notes a message that has to come.
+// owe notes a message that must come.
 func (s *session) owe(d *due) {
 	if s.closing && d.subject != sessions {
 		return
@@ -103,7 +103,7 @@ func (s *session) owe(d *due) {
 	s.dues = append(s.dues, d)
 }
 
-// hold notes clauses that a message forbids to break.
+// hold notes clauses that must hold after a message.
 func (s *session) hold(subject string, cause judge.Message, clauses ...int) {
 	if subject != s.v.subject || len(s.holds) >= mostDue ||
 		!slices.ContainsFunc(clauses, func(n int) bool { return !s.v.shown[n] }) {
@@ -141,7 +141,7 @@ func (s *session) progress(move func(*progress)) {
 	}
 }
 
-// shows counts as kept what has been handled without a finding.
+// shows records that clauses hold if a message was handled without a finding.
 func (s *session) shows() {
 	s.holds = slices.DeleteFunc(s.holds, func(h *hold) bool {
 		done := h.handled(s.at)
@@ -152,7 +152,7 @@ func (s *session) shows() {
 	})
 }
 
-// close judges what has not come, at the end of a session's records.
+// close judges missing messages at the end of a session's records.
 func (s *session) close() {
 	if s.mixed {
 		return
@@ -202,7 +202,7 @@ func (s *session) take(m judge.Message) {
 	}
 }
 
-// firm reports whether an orchestrator has to take a message: requests and receipts on SYSTEM, and what agents send
+// firm reports whether an orchestrator must handle a message: requests and receipts on SYSTEM, and messages of agents
 // there or on BROADCAST.
 func firm(m judge.Message, agents bool) bool {
 	return m.Target == vocab.ToSystem || agents && m.Target == vocab.ToBroadcast
@@ -276,7 +276,7 @@ func (s *session) absent(agent string) bool {
 	return known && !in || !known && s.listed && agent != ""
 }
 
-// news reports whether a message may tell the frontend why something is not done.
+// news reports whether a message may tell the frontend why an action was not taken.
 func news(m judge.Message) bool {
 	return !m.Delivered && (m.Kind() == judge.Failure || m.Kind() == judge.Notice || m.Kind() == judge.RouteTimeout ||
 		m.Kind() == judge.RemoveFailed)

@@ -15,7 +15,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// Bounds on what is kept of a session; what is older is forgotten, and not judged.
+// Bounds on the state kept of a session; older state is dropped and not judged.
 const (
 	mostSessions = 1000
 	mostTurns    = 256
@@ -24,7 +24,7 @@ const (
 	mostOutputs  = 512
 )
 
-// patience is how long an effect may take, though later messages were handled meanwhile.
+// patience is the time that an effect may take, even if later messages were handled meanwhile.
 const patience = 30 * time.Second
 
 // traffic is a partly judged transcript, with the findings.
@@ -40,9 +40,9 @@ type conn struct {
 	v        *traffic
 	sessions map[string]*session
 	order    []*session
-	coming   map[string]*session // that are being set up
+	coming   map[string]*session // sessions being set up
 	fences   map[string]int      // id → record that sent the fence
-	blind    bool                // it carries what cannot be read
+	blind    bool                // it carries undecodable messages
 }
 
 func (v *traffic) take(r transcript.Record) {
@@ -77,7 +77,7 @@ func (v *traffic) take(r transcript.Record) {
 	}
 }
 
-// control reads a frame of the default binding that is no message on the bus: what sets a session up, and fences.
+// control handles a frame of the default binding that is not a message on the bus: set-up frames and fences.
 func (c *conn) control(r transcript.Record) {
 	data, _ := r.Event.Data.(map[string]any)
 	id, _ := data[judge.ID].(string)
@@ -133,7 +133,7 @@ func (c *conn) add(s *session) {
 		}
 		c.order = c.order[1:]
 	}
-	for _, other := range c.v.conns { // whose it is cannot be known
+	for _, other := range c.v.conns { // its owner is unknown
 		if o := other.sessions[s.id]; other != c && o != nil {
 			o.mixed, s.mixed = true, true
 		}
@@ -142,7 +142,7 @@ func (c *conn) add(s *session) {
 	c.order = append(c.order, s)
 }
 
-// session returns the session of a message; nil if that is open.
+// session returns the session of a message; nil if that is uncertain.
 func (c *conn) session(m judge.Message) *session {
 	if m.Session == "" && !m.Delivered {
 		if len(c.sessions) != 1 {
@@ -152,7 +152,7 @@ func (c *conn) session(m judge.Message) *session {
 			return s
 		}
 	}
-	if c.coming[m.Session] != nil { // it may be of the old one, or of the new one
+	if c.coming[m.Session] != nil { // it may belong to the old or the new one
 		c.coming[m.Session].lost = true
 		return nil
 	}

@@ -41,7 +41,7 @@ func TestProbeOfAnOddOrchestrator(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("- its profile + found\n%s\n%s", diff, said)
 	}
-	if strings.Contains(said, "no member was recognised") {
+	if strings.Contains(said, "no member of a message was recognised") {
 		t.Error(said)
 	}
 }

@@ -136,7 +136,7 @@ func (h *reading) ids(msg map[string]any) {
 }
 
 // accepted finds the message that tells the frontend of a turn, and learns from it; nil if there is none. The
-// frontend is told nothing else before the agent has said anything.
+// frontend receives nothing else before the agent has sent anything.
 func (h *reading) accepted(published []map[string]any, route map[string]any) map[string]any {
 	var found map[string]any
 	for _, msg := range published {
