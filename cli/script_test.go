@@ -49,7 +49,8 @@ func TestMain(m *testing.M) {
 //	valid FILE                     FILE is a results.json
 //
 // $ROOT is the root of the module; $BIN is the folder that has parley and nothing else, which as the PATH is a machine
-// without a browser. The condition [browser] reports whether there is one.
+// without a browser. The condition [browser] reports whether there is one, and [all] whether everything is tested
+// (PARLEY_MUTANTS=all), and not only what `make test` has time for.
 func TestScript(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -66,11 +67,14 @@ func TestScript(t *testing.T) {
 			"exits": exits, "interrupt": interrupt, "freeze": freeze, "serve": serveCmd, "unserve": unserve, "valid": valid,
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond != "browser" {
-				return false, fmt.Errorf("unknown condition %q", cond)
+			switch cond {
+			case "browser":
+				_, err := browser.Find("")
+				return err == nil, nil
+			case "all":
+				return os.Getenv("PARLEY_MUTANTS") == "all", nil
 			}
-			_, err := browser.Find("")
-			return err == nil, nil
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Values[servers{}] = map[string]*background{}

@@ -2,8 +2,9 @@ package runner
 
 import "slices"
 
-// Cover returns a small set of mutants that together break every clause that any mutant breaks. It is greedy: it
-// repeatedly picks the first mutant that breaks the most uncovered clauses.
+// Cover returns a small set of mutants that together break every clause that any mutant breaks, each clause in the
+// Clauses of one of them. It is greedy: it repeatedly picks the first mutant that breaks the most uncovered clauses, and
+// has it prove these alone, so that no scenario runs for what another mutant proves.
 func Cover(all []Mutant) []Mutant {
 	open := map[string]bool{}
 	for _, m := range all {
@@ -11,17 +12,18 @@ func Cover(all []Mutant) []Mutant {
 			open[id] = true
 		}
 	}
-	gain := func(m Mutant) (n int) {
+	gain := func(m Mutant) (ids []string) {
 		for _, id := range m.Clauses {
 			if open[id] {
-				n++
+				ids = append(ids, id)
 			}
 		}
-		return n
+		return ids
 	}
 	var out []Mutant
 	for len(open) > 0 {
-		best := slices.MaxFunc(all, func(a, b Mutant) int { return gain(a) - gain(b) })
+		best := slices.MaxFunc(all, func(a, b Mutant) int { return len(gain(a)) - len(gain(b)) })
+		best.Clauses = gain(best)
 		for _, id := range best.Clauses {
 			delete(open, id)
 		}

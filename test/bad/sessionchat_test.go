@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/steps/protocols"
+	"parley/test/suitetest"
 )
 
 // badChat is a target that is not a session-chat server.
@@ -108,7 +109,7 @@ var badChats = []badChat{
 // unreachable, and no clause passes except those that such a target keeps.
 func TestBadChatTargets(t *testing.T) {
 	t.Parallel()
-	for _, b := range badChats {
+	for _, b := range suitetest.Some(badChats, 8) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			p, err := protocols.Kinds().ForURL("session-chat", b.start(t))

@@ -52,7 +52,7 @@ var unaware = []mutants.Patch{
 func TestOddPages(t *testing.T) {
 	t.Parallel()
 	shared := suitetest.Browser(t)
-	for _, odd := range oddPages {
+	for _, odd := range suitetest.Some(oddPages, 2) {
 		t.Run(odd.name, func(t *testing.T) {
 			suitetest.InBrowser(t)
 			p := protocols.Kinds().New("agent-client")
@@ -71,10 +71,10 @@ func TestOddPages(t *testing.T) {
 func TestBlame(t *testing.T) {
 	t.Parallel()
 	shared := suitetest.Browser(t)
-	for _, r := range []struct{ mutant, tags, want string }{
+	for _, r := range suitetest.Some([]struct{ mutant, tags, want string }{
 		{"no-rollback", "@AC-038 or @AC-058 or @AC-059 or @AC-079 or @AC-085", "AC-038"},
 		{"usable-while-switching", "@AC-017 or @AC-034 or @AC-105", "AC-034 AC-046"},
-	} {
+	}, 1) {
 		t.Run(r.mutant, func(t *testing.T) {
 			suitetest.InBrowser(t)
 			all := mutants.All()
