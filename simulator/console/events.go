@@ -190,10 +190,10 @@ func (st *stream) state() {
 			st.event(name, data)
 		}
 	}
-	tell("state", st.s.look())
 	if st.s.kind != kindReplay {
 		tell("outcomes", st.s.worst())
 	}
+	tell("state", st.s.look())
 	if st.s.kind == kindPlay {
 		tell("held", st.s.held(heldInEvent))
 	}
