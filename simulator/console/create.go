@@ -171,7 +171,7 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 		return err
 	}
 	s.protocol, s.redact, s.records = s.player.Protocol(), s.player.Redact, s.player.Transcript()
-	s.began, s.judge = s.player.Transcript().Began().UTC(), s.player.Judge()
+	s.began, s.judge, s.dials = s.player.Transcript().Began().UTC(), s.player.Judge(), q.Connect != ""
 	return nil
 }
 
