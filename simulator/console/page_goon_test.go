@@ -85,22 +85,22 @@ func quoted(text string) []byte {
 // TestPageHoldByKeys: the keyboard alone sets the mind, and sends on what is held.
 func TestPageHoldByKeys(t *testing.T) {
 	base := pageServer(t).URL
-	at, url := plays(t, base, nil)
+	_, url := plays(t, base, nil)
 	v := visit(t, base, "en-US")
 	a := connects(t, url)
 	a.hears("agent_list")
 	v.wait("document.querySelectorAll('.row').length > 3")
 	v.key("2")
 	v.wait("document.activeElement.matches('.minds select')")
-	v.key("as") // the option that begins so
-	for state := ""; !strings.Contains(state, `"mind":"ask"`); {
-		state = string(ask(t, "GET", at, nil))
-	}
+	v.key(kb.ArrowDown)
+	v.wait("document.querySelector('.minds select').value === 'ask'")
+	v.wait("document.querySelector('#live').textContent === 'Applied'")
 	v.key("\x1b")
 	v.wait("document.activeElement.id === 'messages'")
 	a.says(`{"type":"session_create","requestId":"r1"}`)
 	v.wait("document.querySelector('#compose-held .badge') !== null")
-	v.key("1")
+	// a driver's key is a character too, which would be typed into the field that has the focus by then
+	v.js(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "1", bubbles: true }))`)
 	v.wait("document.activeElement.matches('.heldbox textarea')")
 	v.key("\t")
 	v.wait("document.activeElement.matches('.heldbox .main')")

@@ -188,7 +188,7 @@ func TestPlay(t *testing.T) {
 	c.refused(404, "POST", at+"/held/x", m{"do": "send"}, `no message "x"`)
 	c.refused(400, "POST", at+"/held/1", m{"do": "keep"}, "send or drop")
 	c.refused(400, "POST", at+"/held/1", m{"do": "drop", "body": "x"}, "not both")
-	c.refused(400, "POST", at+"/held/1", m{"do": "send", "after": "2h"}, "no duration up to 1h")
+	c.refused(400, "POST", at+"/held/1", m{"do": "send", "after": "2h"}, "not a duration up to 1h")
 	c.refused(400, "POST", at+"/held/1", m{"do": "send", "base64": "%"}, "base64")
 	held = do[[]HeldMessage](c, 200, "POST", at+"/held/1", m{"do": "send", "body": "y", "after": "5ms"})
 	if len(held) != 1 {

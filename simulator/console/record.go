@@ -93,10 +93,11 @@ func (s *session) shown(r transcript.Record) Record {
 
 // typeOf returns the type of a record's message in the protocol.
 func (s *session) typeOf(r transcript.Record) string {
+	raw := r.Kind == transcript.Request && strings.HasPrefix(r.Type, "raw ") // as driver/sse writes it
 	switch {
-	case r.Event != nil && r.Event.Type != "":
+	case r.Event != nil && r.Event.Type != "" && !raw:
 		return r.Event.Type
-	case r.Kind == transcript.Request && r.Type != "" && !strings.HasPrefix(r.Type, "raw "): // as driver/sse writes it
+	case r.Kind == transcript.Request && r.Type != "" && !raw:
 		return r.Type
 	case s.types != nil && len(r.Bytes) > 0:
 		return s.types(s.protocol, r.Bytes)
