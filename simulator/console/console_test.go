@@ -133,7 +133,7 @@ func TestMistakes(t *testing.T) {
 		body         any
 		want         string
 	}{
-		{"no such kind", 400, "POST", "/sessions", m{"kind": "x"}, `"x" is no kind of session (test, play or replay)`},
+		{"no such kind", 400, "POST", "/sessions", m{"kind": "x"}, `"x" is not a kind of session (test, play or replay)`},
 		{"no such protocol", 400, "POST", "/sessions", m{"kind": "test", "protocol": "x"}, `protocol: unknown protocol "x"`},
 		{"no such member", 400, "POST", "/sessions", m{"kin": "test"}, `unknown field "kin"`},
 		{"the wrong type", 400, "POST", at + "/steps", m{"text": 7}, "cannot unmarshal number"},
@@ -151,9 +151,9 @@ func TestMistakes(t *testing.T) {
 		{"no such end", 400, "POST", at + "/hang", m{"party": "A", "how": "x"}, "close or cut"},
 		{"no number", 400, "GET", at + "/records?after=x", nil, "?after= is a number"},
 		{"too many", 400, "GET", at + "/records?limit=10001", nil, "from 0 to 10000"},
-		{"no duration", 400, "POST", at + "/wait", m{"within": "x"}, "is no duration"},
-		{"too long", 400, "POST", at + "/wait", m{"within": "11m"}, "is no duration up to"},
-		{"no direction", 400, "POST", at + "/wait", m{"dir": "x"}, "is no direction"},
+		{"no duration", 400, "POST", at + "/wait", m{"within": "x"}, "is not a duration"},
+		{"too long", 400, "POST", at + "/wait", m{"within": "11m"}, "is not a duration up to"},
+		{"no direction", 400, "POST", at + "/wait", m{"dir": "x"}, "is not a direction"},
 		{"nothing to undo", 409, "POST", at + "/undo", nil, "nothing is left"},
 		{"nothing is held in a test", 409, "GET", at + "/held", nil, "is a test, and this is for a play"},
 		{"a test has no mind", 409, "PUT", at + "/mind", m{"mind": "ask"}, "is a test"},
@@ -212,7 +212,7 @@ func TestWait(t *testing.T) {
 	do[Record](c, 200, "POST", at+"/wait", m{"after": n, "dir": "", "text": "closed", "within": "1m"})
 }
 
-// TestLists: what Options offer is listed, and empty lists are no null.
+// TestLists: what Options offer is listed, and empty lists are not null.
 func TestLists(t *testing.T) {
 	c, _ := serve(t)
 	lists := []string{"/protocols", "/clauses", "/mutants", "/scripts", "/schemas", "/sessions"}

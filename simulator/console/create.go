@@ -89,7 +89,7 @@ func (c *Console) open(ctx context.Context, q creation) (*session, error) {
 	case kindReplay:
 		err = s.openReplay(q.uploaded)
 	default:
-		err = fail(http.StatusBadRequest, "kind: "+strconv.Quote(q.Kind)+" is no kind of session (test, play or replay)")
+		err = fail(http.StatusBadRequest, "kind: "+strconv.Quote(q.Kind)+" is not a kind of session (test, play or replay)")
 	}
 	if !stop() && err == nil {
 		s.close()
@@ -162,7 +162,7 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 	}
 	if host, _, err := net.SplitHostPort(q.Listen); q.Listen != "" && !c.o.Exposed && (err != nil || !loopback(host)) {
 		return fail(http.StatusBadRequest, "listen: "+strconv.Quote(q.Listen)+
-			" is no loopback address such as 127.0.0.1:9000 (a console with a token and TLS may listen elsewhere)")
+			" is not a loopback address such as 127.0.0.1:9000 (a console with a token and TLS may listen elsewhere)")
 	}
 	s.player, err = c.o.Play(s.ctx, PlayOptions{Protocol: q.Protocol, As: q.As, Mind: q.Mind, Mutant: q.Mutant,
 		Script: q.Script, Listen: q.Listen, Connect: q.Connect, To: q.To,
@@ -171,7 +171,7 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 		return err
 	}
 	s.protocol, s.redact, s.records = s.player.Protocol(), s.player.Redact, s.player.Transcript()
-	s.began, s.judge = s.player.Transcript().Began().UTC(), s.player.Judge()
+	s.began, s.judge, s.dials = s.player.Transcript().Began().UTC(), s.player.Judge(), q.Connect != ""
 	return nil
 }
 

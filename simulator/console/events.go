@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// notice is an event of a session that is no record: a finding, or what a step has judged.
+// notice is an event of a session apart from its records: a finding, or what a step has judged.
 type notice struct {
 	mark  int // number of the latest record at that time
 	event string
@@ -183,17 +183,17 @@ func (st *stream) event(name string, data []byte) {
 	fmt.Fprintf(&st.out, "event: %s\ndata: %s\n\n", name, data)
 }
 
-// state writes what there is at present: it replaces what was told before.
+// state writes what there is at present: it replaces what was sent before.
 func (st *stream) state() {
 	tell := func(name string, body any) {
 		if data, err := json.Marshal(body); err == nil {
 			st.event(name, data)
 		}
 	}
-	tell("state", st.s.look())
 	if st.s.kind != kindReplay {
 		tell("outcomes", st.s.worst())
 	}
+	tell("state", st.s.look())
 	if st.s.kind == kindPlay {
 		tell("held", st.s.held(heldInEvent))
 	}

@@ -67,8 +67,9 @@ func (c *client) listen(path, last string) (next func() (event, error), hangUp f
 var schemas = map[string]any{
 	"record": m{"$ref": "#/components/schemas/Record"}, "finding": m{"$ref": "#/components/schemas/Finding"},
 	"judged": m{"$ref": "#/components/schemas/Judged"}, "state": m{"$ref": "#/components/schemas/Session"},
-	"held": m{"type": "array", "items": m{"$ref": "#/components/schemas/Held"}},
-	"run":  m{"$ref": "#/components/schemas/Progress"},
+	"outcomes": m{"type": "array", "items": m{"$ref": "#/components/schemas/Outcome"}},
+	"held":     m{"type": "array", "items": m{"$ref": "#/components/schemas/Held"}},
+	"run":      m{"$ref": "#/components/schemas/Progress"},
 }
 
 // awaits reads events until one of a name matches; all are held against the document.

@@ -206,7 +206,7 @@ func TestPageJudgedPlay(t *testing.T) {
 			at, url := plays(t, base, map[string]string{"protocol": "external-agent", "as": "host"})
 			v := visit(t, base, "en-US")
 			v.js("location.hash = %q", at[strings.LastIndex(at, "/")+1:])
-			v.wait("document.querySelector('#left').innerText.includes('clauses can be judged')")
+			v.wait("document.querySelector('#left').innerText.includes('is judged as')")
 			a := connects(t, url, "/agent/ws")
 			a.says(`{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"default"}}`)
 			a.hears("relay.joined")

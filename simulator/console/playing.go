@@ -81,11 +81,11 @@ func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	d := Decision{Drop: q.Do == "drop"}
 	if q.Do != "send" && q.Do != "drop" {
-		return nil, fail(http.StatusBadRequest, "do: "+strconv.Quote(q.Do)+" is no decision (send or drop)")
+		return nil, fail(http.StatusBadRequest, "do: "+strconv.Quote(q.Do)+" is not a decision (send or drop)")
 	}
 	if q.After != "" {
 		if d.After, err = time.ParseDuration(q.After); err != nil || d.After < 0 || d.After > mostDelay {
-			return nil, fail(http.StatusBadRequest, "after: "+strconv.Quote(q.After)+" is no duration up to 1h, such as 500ms")
+			return nil, fail(http.StatusBadRequest, "after: "+strconv.Quote(q.After)+" is not a duration up to 1h, such as 500ms")
 		}
 	}
 	if q.Body != nil {
@@ -124,7 +124,7 @@ func (s *session) setMind(_ http.ResponseWriter, r *http.Request) (any, error) {
 				return s.player.SetMind(r.Context(), q.Mind, q.Types...)
 			}
 		}
-		return fail(http.StatusBadRequest, "mind: "+strconv.Quote(q.Mind)+" is none of "+strings.Join(minds, ", "))
+		return fail(http.StatusBadRequest, "mind: "+strconv.Quote(q.Mind)+" is not one of "+strings.Join(minds, ", "))
 	})
 }
 

@@ -188,7 +188,7 @@ func TestPlay(t *testing.T) {
 	c.refused(404, "POST", at+"/held/x", m{"do": "send"}, `no message "x"`)
 	c.refused(400, "POST", at+"/held/1", m{"do": "keep"}, "send or drop")
 	c.refused(400, "POST", at+"/held/1", m{"do": "drop", "body": "x"}, "not both")
-	c.refused(400, "POST", at+"/held/1", m{"do": "send", "after": "2h"}, "no duration up to 1h")
+	c.refused(400, "POST", at+"/held/1", m{"do": "send", "after": "2h"}, "not a duration up to 1h")
 	c.refused(400, "POST", at+"/held/1", m{"do": "send", "base64": "%"}, "base64")
 	held = do[[]HeldMessage](c, 200, "POST", at+"/held/1", m{"do": "send", "body": "y", "after": "5ms"})
 	if len(held) != 1 {
@@ -199,7 +199,7 @@ func TestPlay(t *testing.T) {
 	if s.Mind != "auto" || s.Minds["text"] != "ask" {
 		t.Errorf("then: %+v", s)
 	}
-	c.refused(400, "PUT", at+"/mind", m{"mind": "x"}, `"x" is none of auto, ask, script, mutant`)
+	c.refused(400, "PUT", at+"/mind", m{"mind": "x"}, `"x" is not one of auto, ask, script, mutant`)
 	do[Session](c, 200, "PUT", at+"/script", m{"script": "ready"})
 	c.refused(404, "PUT", at+"/mutant", m{"mutant": "none"}, "there is no mutant")
 	if s = do[Session](c, 200, "PUT", at+"/mutant", m{"mutant": "faulty"}); s.Mutant != "faulty" {
@@ -265,7 +265,7 @@ func TestPlayScript(t *testing.T) {
 func TestPlayRefused(t *testing.T) {
 	c, _ := serve(t, newFake().offer)
 	for _, addr := range []string{"0.0.0.0:0", ":0", "example.org:80", "x"} {
-		c.refused(400, "POST", "/sessions", m{"kind": "play", "listen": addr}, "is no loopback address")
+		c.refused(400, "POST", "/sessions", m{"kind": "play", "listen": addr}, "is not a loopback address")
 	}
 	c.refused(400, "POST", "/sessions", m{"kind": "play", "as": "nobody"}, `as: there is no party "nobody"`)
 	c, _ = serve(t, newFake().offer, func(o *Options) { o.Exposed = true })

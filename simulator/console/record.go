@@ -24,7 +24,7 @@ type Record struct {
 	Type    string   `json:"type"`            // of the message in the protocol; "" if it has none
 	Media   string   `json:"media,omitempty"` // media type, opcode, or event type of an event stream
 	Text    *string  `json:"text,omitempty"`
-	Base64  *string  `json:"base64,omitempty"` // in place of Text for bytes that are no UTF-8
+	Base64  *string  `json:"base64,omitempty"` // in place of Text for bytes that are not UTF-8
 	Cut     int      `json:"cut,omitempty"`    // bytes that were left out
 	Status  int      `json:"status,omitempty"`
 	To      int      `json:"to,omitempty"` // number of the record that it answers
@@ -93,10 +93,11 @@ func (s *session) shown(r transcript.Record) Record {
 
 // typeOf returns the type of a record's message in the protocol.
 func (s *session) typeOf(r transcript.Record) string {
+	raw := r.Kind == transcript.Request && strings.HasPrefix(r.Type, "raw ") // as driver/sse writes it
 	switch {
-	case r.Event != nil && r.Event.Type != "":
+	case r.Event != nil && r.Event.Type != "" && !raw:
 		return r.Event.Type
-	case r.Kind == transcript.Request && r.Type != "" && !strings.HasPrefix(r.Type, "raw "): // as driver/sse writes it
+	case r.Kind == transcript.Request && r.Type != "" && !raw:
 		return r.Type
 	case s.types != nil && len(r.Bytes) > 0:
 		return s.types(s.protocol, r.Bytes)
@@ -185,12 +186,12 @@ func (s *session) wait(_ http.ResponseWriter, r *http.Request) (any, error) {
 		var err error
 		if within, err = time.ParseDuration(q.Within); err != nil || within < 0 || within > mostWait {
 			return nil, fail(http.StatusBadRequest, "within: "+strconv.Quote(q.Within)+
-				" is no duration up to "+mostWait.String()+", such as 500ms or 10s")
+				" is not a duration up to "+mostWait.String()+", such as 500ms or 10s")
 		}
 	}
 	if q.Dir != "" && q.Dir != string(transcript.Sent) && q.Dir != string(transcript.Received) {
 		return nil, fail(http.StatusBadRequest, "dir: "+strconv.Quote(q.Dir)+
-			" is no direction (sent, received, or an empty text for both)")
+			" is not a direction (sent, received, or an empty text for both)")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()

@@ -32,6 +32,7 @@ type session struct {
 	options TestOptions        // of a test
 	player  Player             // of a play
 	judge   Judge              // of a play; nil: nobody judges
+	dials   bool               // of a play: the party connects to the program
 	replay  *replay            // of a replay
 
 	ready chan struct{}   // closed when records is set
@@ -78,9 +79,10 @@ type Session struct {
 	Minds       map[string]string `json:"minds"` // by type of message
 	Mutant      string            `json:"mutant"`
 	Script      string            `json:"script"`
-	Held        int               `json:"held"`   // messages that wait for a decision
-	Judges      int               `json:"judges"` // of a play: clauses that can be judged by what the program sends
-	Steps       []string          `json:"steps"`  // done, or of a replay: to go on with
+	Held        int               `json:"held"`     // messages that wait for a decision
+	Connects    bool              `json:"connects"` // of a play: the party connects to the program
+	Judges      int               `json:"judges"`   // of a play: clauses that can be judged by what the program sends
+	Steps       []string          `json:"steps"`    // done, or of a replay: to go on with
 }
 
 // look returns the session as the API shows it.
@@ -112,6 +114,7 @@ func (s *session) look() Session {
 		out.As, out.Driver, out.URL = s.player.As(), s.player.Driver(), s.redact(s.player.URL())
 		out.Mind, out.Mutant, out.Script, out.Held = state.Mind, state.Mutant, state.Script, len(s.player.Held())
 		maps.Copy(out.Minds, state.Types)
+		out.Connects = s.dials
 		if s.judge != nil {
 			out.Role, out.Judges = s.judge.Role(), len(s.judge.Clauses())
 		}

@@ -224,7 +224,7 @@ func (s *session) hang(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	how, ok := map[string]driver.CloseMode{"": driver.Graceful, "close": driver.Graceful, "cut": driver.Reset}[q.How]
 	if !ok {
-		return nil, fail(http.StatusBadRequest, "how: "+strconv.Quote(q.How)+" is no way to end a connection (close or cut)")
+		return nil, fail(http.StatusBadRequest, "how: "+strconv.Quote(q.How)+" is not a way to end a connection (close or cut)")
 	}
 	var err error
 	if s.kind == kindTest {

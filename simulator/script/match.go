@@ -150,7 +150,7 @@ func whole(v any) (float64, bool) {
 	return 0, false
 }
 
-// decode decodes JSON with exact numbers; nil if it is none.
+// decode decodes JSON with exact numbers; nil if it is not JSON.
 func decode(body []byte) any {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

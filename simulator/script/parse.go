@@ -96,7 +96,7 @@ func (p *parsing) assignments(n *node, what string) (out []assignment) {
 	for i, k := range n.keys {
 		name, _ := k.value.(string)
 		if !variable.MatchString(name) || slices.Contains(reserved, name) {
-			p.fail(k, "%q is no name of a variable (a letter, then letters, digits and _; not %s)", name, quoted(reserved))
+			p.fail(k, "%q is not a variable name (a letter, then letters, digits and _; not %s)", name, quoted(reserved))
 		}
 		p.template(n.vals[i])
 		out = append(out, assignment{name, n.vals[i]})
@@ -159,7 +159,7 @@ func (p *parsing) on(n *node) on {
 		text := p.text(request, "request")
 		method, path, ok := strings.Cut(text, " ")
 		if !ok || method != strings.ToUpper(method) || !strings.HasPrefix(path, "/") {
-			p.fail(request, `%q is no request (write it like "POST /message")`, text)
+			p.fail(request, `%q is not a request (write it like "POST /message")`, text)
 		}
 		out.method, out.path = method, path
 	}
@@ -212,7 +212,7 @@ func (p *parsing) texts(n *node, what string) []string {
 func (p *parsing) regexp(n *node, what string) *regexp.Regexp {
 	re, err := regexp.Compile(p.text(n, what))
 	if err != nil {
-		p.fail(n, "%s is no regular expression: %v", what, err)
+		p.fail(n, "%s is not a regular expression: %v", what, err)
 	}
 	return re
 }
@@ -238,7 +238,7 @@ func (p *parsing) action(n *node) action {
 	a := action{line: n.line, repeat: 1}
 	if text, ok := n.text(); ok { // "close", alone
 		if text != Close && text != Cut && text != Accept {
-			p.fail(n, "%q is no action (send, respond, accept, refuse, close, cut, connect or request)", text)
+			p.fail(n, "%q is not an action (send, respond, accept, refuse, close, cut, connect or request)", text)
 		}
 		a.do = text
 		return a
@@ -319,7 +319,7 @@ func (p *parsing) operand(a *action, n *node) {
 		text := p.text(v, Request)
 		method, path, ok := strings.Cut(text, " ")
 		if !ok || !strings.HasPrefix(path, "/") || !slices.Contains(methods, method) {
-			p.fail(v, `%q is no request (write it like "POST /message")`, text)
+			p.fail(v, `%q is not a request (write it like "POST /message")`, text)
 		}
 		a.method, a.path = method, path
 	}

@@ -55,7 +55,7 @@ func (r *Reader) Keys(v Value, what string, known ...string) bool {
 	return r.p.keys(v.n, what, known...)
 }
 
-// List returns the items of a list, and notes if v is none.
+// List returns the items of a list, and records a mistake if v is something else.
 func (r *Reader) List(v Value, what string) (out []Value) {
 	if r.p.is(v.n, list, what) {
 		for _, n := range v.n.list {
@@ -68,7 +68,7 @@ func (r *Reader) List(v Value, what string) (out []Value) {
 // Text returns a text; "" if v is not there.
 func (r *Reader) Text(v Value, what string) string { return r.p.text(v.n, what) }
 
-// Count returns a number from 1 to most, and notes if v is none.
+// Count returns a number from 1 to most, and records a mistake if v is something else.
 func (r *Reader) Count(v Value, what string, most int) int { return r.p.count(v.n, what, most) }
 
 // Match reads which messages are meant: the "on" of a script, in which nothing is filled in.
@@ -104,7 +104,7 @@ func (v Value) At(key string) Value {
 // Line is where the value stands, from 1.
 func (v Value) Line() int { return v.n.line }
 
-// Keys returns the keys of a map, in their order; nil if the value is none.
+// Keys returns the keys of a map, in their order; nil if the value is not a map.
 func (v Value) Keys() (out []string) {
 	if v.n == nil {
 		return nil
@@ -124,7 +124,7 @@ func (v Value) Scalar() any {
 	return v.n.value
 }
 
-// Number returns a number; ok is false if the value is none.
+// Number returns a number; ok is false if the value is not a number.
 func (v Value) Number() (n float64, ok bool) {
 	switch n := v.Scalar().(type) {
 	case int64:

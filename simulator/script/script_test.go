@@ -88,7 +88,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestAllMistakes checks that a script's mistakes are told together, in order.
+// TestAllMistakes checks that a script's mistakes are reported together, in order.
 func TestAllMistakes(t *testing.T) {
 	_, err := script.Parse("x.yaml", []byte(head+"rules:\n- {}\n- on: 1\n- on: a\n  tims: 1"))
 	var lines []string
@@ -161,7 +161,7 @@ var exchange = []struct {
 		`send  0 {"type":"switched","from":"general","to":"plan","n":7,"b<":[1,null,true,"x plan 7"]}|` +
 			`send C1 0 part 1 id-1|send C1 0 part 2 id-2`, "waiting"},
 	{"a member that must not exist", message("switch", `{"agentId":"other","n":7,"force":true}`), "-", "waiting"},
-	{"a member that is no text", message("switch", `{"agentId":["other"],"n":7}`), "-", "waiting"},
+	{"a member that is not a text", message("switch", `{"agentId":["other"],"n":7}`), "-", "waiting"},
 	{"again", message("change", `{"agentId":"debug","n":8}`),
 		`send  0 {"type":"switched","from":"plan","to":"debug","n":8,"b<":[1,null,true,"x debug 8"]}|` +
 			`send C1 0 part 1 id-3|send C1 0 part 2 id-4`, "waiting"},
@@ -223,7 +223,7 @@ rules:
 	}
 }
 
-// TestLacking checks that what a message lacks leaves an action out, and is told.
+// TestLacking checks that what a message lacks leaves an action out, and is reported.
 func TestLacking(t *testing.T) {
 	e := parse(t, "rules:\n- on: a\n  answer: [{send: '${/x/y}'}, {send: there}]").Engine(fixed())
 	actions, matched := e.On(message("a", `{"x":1}`))

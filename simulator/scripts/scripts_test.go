@@ -55,7 +55,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestDocumented checks that the example of the reference is a script, and that its mistakes are told so.
+// TestDocumented checks that the example of the reference is a script, and that its mistakes are reported as it says.
 func TestDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/simulator-scripts.md")
 	if err != nil {

@@ -22,7 +22,7 @@ type Line struct {
 type Reader interface{ ReadLine() (string, error) }
 
 // Lines joins lines with what belongs below them: a text between lines of """, or the rows of a table. Of a feature
-// file, the lines that are no steps are left out.
+// file, lines that are not steps are left out.
 type Lines struct {
 	in      Reader
 	numbers bool
@@ -103,7 +103,7 @@ func (l *Lines) below(step string) (arg steps.StepArg, err error) {
 	for {
 		text, err := l.read()
 		if err != nil {
-			return arg, nil // the end is told when the next line is asked for
+			return arg, nil // the end is reported when the next line is read
 		}
 		trimmed := strings.TrimSpace(text)
 		switch {

@@ -13,7 +13,7 @@ func TestSteady(t *testing.T) {
 		{"the same id again", "conn_CZ3M4VBX12", "<id 2>"},
 		{"a UUID", "0d5c1f0e-5bb2-4c56-9a39-5e1d0f6a7c11", "<id 3>"},
 		{"capitals alone", "ABCDEFGHIJKLMN", "<id 4>"},
-		{"names are no ids", "previousAgentId requirement_analyzer agent_not_found session-runtime",
+		{"names are not ids", "previousAgentId requirement_analyzer agent_not_found session-runtime",
 			"previousAgentId requirement_analyzer " +
 				"agent_not_found session-runtime"},
 		{"times", "2026-02-13T10:22:17.123Z 1770978137123", "<time> <time>"},

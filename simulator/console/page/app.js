@@ -21,7 +21,7 @@ class App {
     Object.assign(this, { sessions: [], session: null, worst: new Map(), pending: [], told: 0, toldFails: 0 });
     this.store = new Store();
     this.diagram = new Diagram($("diagram"), this.store, () => this.session, (item) => this.detail.show(item));
-    this.diagram.onstart = () => this.newSession();
+    this.diagram.onstart = (kind) => this.newSession({ kind });
     this.diagram.onfollow = (on) => this.followButton?.setAttribute("aria-pressed", on);
     this.detail = new Detail($("right"), this);
     this.composer = new Composer($("composer"), this);
@@ -53,6 +53,7 @@ class App {
 
   drawAll() {
     const s = this.session;
+    document.body.classList.toggle("idle", !s);
     $("title").textContent = s ? `${nameOf(s)} · ${t(s.kind)}` : "";
     document.title = s ? `${visible(s.protocol)} · Parley` : `Parley ${t("console")}`;
     this.left.draw();
@@ -303,7 +304,7 @@ class App {
     this.detail.clear();
     const next = this.sessions.at(-1);
     if (next) this.show(next.id); else this.drawAll();
-    $("left").querySelector("button")?.focus();
+    (next ? $("left") : $("diagram")).querySelector("button")?.focus();
   }
 }
 

@@ -6,7 +6,8 @@ import { t } from "./words.js";
 
 export const rowHeight = 30;
 const narrow = 520; // pixels; below it the times are left out
-const edge = 58; // pixels from the first and the last lane to their neighbours
+const edge = 24; // pixels from the first and the last lane to their neighbours
+const nameWidth = 116; // pixels at most, of the name of a lane
 const mostLanes = 16;
 const tallest = 16_000_000; // pixels; browsers lose precision above
 
@@ -29,7 +30,7 @@ export class Diagram {
   }
 
   get timeWidth() { return this.root.clientWidth < narrow ? 52 : 136; }
-  get marksWidth() { return this.store.marks.size ? 176 : 24; }
+  get marksWidth() { return this.store.marks.size ? 196 : 24; }
 
   redraw() { this.dirty = true; this.draw(); }
 
@@ -101,11 +102,17 @@ export class Diagram {
     const key = `${none} ${this.store.items.length > 0} ${s?.id} ${s?.url} ${t("empty")}`;
     if (key === this.blankKey) return;
     this.blankKey = key;
+    this.dirty = true; // the heads of the lanes come with the first message
     const some = this.store.items.length > 0;
-    const text = !s ? t("noSessionText") : some ? "" : s.kind === "play" && s.url ? t("emptyPlay", visible(s.url)) :
-      t("emptyText");
-    this.empty.replaceChildren(h("strong", {}, t(!s ? "noSession" : some ? "noMatch" : "empty")), h("span", {}, text));
-    if (!s) this.empty.append(h("button", { type: "button", class: "main", onclick: () => this.onstart?.() }, t("newSession")));
+    const waits = s?.kind === "play" && s.url;
+    this.empty.replaceChildren(h("strong", {}, t(!s ? "noSession" : some ? "noMatch" : "empty")), h("span", {}, !s || some ? "" :
+      waits ? t(s.connects ? "emptyClient" : "emptyPlay", visible(s.url)) : t("emptyText")));
+    if (!s) {
+      this.empty.append(h("div", { class: "kinds" }, ["test", "play", "replay"].map((kind) => h("button", { type: "button",
+        onclick: () => this.onstart?.(kind) }, h("b", {}, t(kind)), h("small", {}, t(kind + "Text"))))));
+    } else if (waits && !some) {
+      this.empty.append(h("code", {}, visible(s.url)));
+    }
   }
 
   // lanes draws the heads of the lanes and the lines below them.
@@ -128,12 +135,12 @@ export class Diagram {
     this.list.setAttribute("aria-label", t("messages"));
     this.head.replaceChildren(...all.map((name, i) => {
       const el = h("span", { class: i === all.length - 1 ? "lane peer" : "lane", title: name }, h("span", {}, name));
-      const wide = Math.min(this.lane, 2 * edge);
-      el.style.left = this.x(i) - wide / 2 + "px";
+      const wide = Math.min(this.lane, nameWidth);
+      el.style.left = Math.min(this.x(i) - wide / 2, this.wide - wide) + "px";
       el.style.width = wide + "px";
       return el;
     }));
-    this.head.hidden = this.grid.hidden = !s;
+    this.head.hidden = this.grid.hidden = !s || !this.store.items.length;
     this.grid.replaceChildren(...all.map((_, i) => {
       const el = h("i");
       el.style.height = this.room + "px";

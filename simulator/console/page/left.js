@@ -94,9 +94,10 @@ export class Left {
   }
 
   result(out, s) {
-    const good = out.exit === 0;
+    const outcome = out.exit === 0 ? "passed" : out.failed.length || out.exit === 1 ? "failed" : "warned";
     this.app.dialog(t("verdict"), [
-      h("p", { class: "verdict " + (good ? "good" : "bad") }, `${good ? "✓" : "✗"} ${visible(out.verdict)}`),
+      h("p", { class: "verdict " + classOf(outcome) }, `${signOf(outcome)} ${visible(out.verdict)}`),
+      outcome === "warned" && h("p", { class: "dim" }, t("incomplete")),
       out.environment && h("p", { class: "error" }, visible(out.environment)),
       h("ul", { class: "outcomes" }, Object.entries(out.clauses).map(([o, n]) => h("li", { class: classOf(o) },
         `${signOf(o)} ${n} ${t(o)}`))),

@@ -58,7 +58,8 @@ export class Play {
       button("drop", decide("drop")), field(t("delay"), after)));
     el.tick = () => {
       const left = Math.max(0, Math.round((Date.parse(m.until) - Date.now()) / 1000));
-      head.lastChild.textContent = t("heldFor", visible(m.to), visible(m.party), left);
+      head.lastChild.textContent = t("heldFor", [m.to, m.party].filter(Boolean).map(visible).join(" · "),
+        left < 120 ? `${left} s` : `${Math.round(left / 60)} min`);
     };
     el.tick();
     return el;
