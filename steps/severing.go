@@ -269,3 +269,24 @@ func (w *World) open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	c.leave(conn)
 	return c.wrap(conn), err
 }
+
+// Sink returns the sink for connections that parties open to the harness: that of a scenario in which one is cut counts
+// its records.
+func (w *World) Sink() driver.Sink {
+	if w.severing != nil {
+		return w.severing.sink
+	}
+	return w.T.Append
+}
+
+// Accepted returns the connection that a party has opened to the harness, made so that it can be cut if it is the one
+// to cut. It may be called from any goroutine.
+func (w *World) Accepted(party string, conn driver.Conn) driver.Conn {
+	c := w.severing
+	if c == nil || c.party != party {
+		return conn
+	}
+	c.enter()
+	c.leave(conn)
+	return c.wrap(conn)
+}
