@@ -15,6 +15,7 @@ import (
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
+	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -68,6 +69,10 @@ func cutTags(p steps.Protocol, c steps.Course, by steps.Way) []string {
 func (r *run) cutPoints(ctx context.Context, d *driverRun, parallel int) {
 	for _, c := range r.courses {
 		for _, by := range c.Ways() {
+			// A connection over stdio is a process: to drop it is to kill that.
+			if by == steps.ByKill && d.name == target.Stdio {
+				continue
+			}
 			if r.cutSel.Match(cutTags(r.protocol, c, by)) {
 				r.cutCourse(ctx, d, c, by, parallel)
 			}
