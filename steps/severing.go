@@ -37,7 +37,7 @@ func (c Course) Ways() []Way {
 	if c.Only != nil {
 		return c.Only
 	}
-	return []Way{ByReset, ByClose, ByKill}
+	return []Way{ByReset, ByClose, ByFin, ByKill}
 }
 
 // Way is how a connection is cut.
@@ -45,8 +45,9 @@ type Way string
 
 // The ways.
 const (
-	ByReset Way = "reset" // the transport is dropped
+	ByReset Way = "reset" // the transport is reset: over TCP by RST
 	ByClose Way = "close" // the party closes it, with a closing handshake if the transport has one
+	ByFin   Way = "fin"   // the sending side is ended without a closing handshake: over TCP by FIN
 	ByKill  Way = "kill"  // the target's process is killed and started again
 )
 
@@ -55,7 +56,7 @@ const (
 const ComesBack = "When the cut has happened"
 
 const (
-	severs    = `^the connection of (\w+) is cut after its record (\d+) by (reset|close|kill)$`
+	severs    = `^the connection of (\w+) is cut after its record (\d+) by (reset|close|fin|kill)$`
 	comesBack = `^the cut has happened$`
 )
 
@@ -171,10 +172,8 @@ func (c *severing) fire() {
 
 func (c *severing) cut(conn driver.Conn) {
 	defer close(c.done)
-	how := driver.Reset
-	if c.by == ByClose {
-		how = driver.Graceful
-	}
+	how := map[Way]driver.CloseMode{ByReset: driver.Abort, ByClose: driver.Graceful, ByFin: driver.Fin,
+		ByKill: driver.Reset}[c.by]
 	if c.by == ByKill {
 		ctx, cancel := deadline.WithLimit(context.Background(), time.Minute)
 		defer cancel()

@@ -75,7 +75,7 @@ func bystanding() steps.Course {
 	return steps.Course{
 		ID: "bystander", Name: "a session beside that of another client", Party: "A",
 		Tags: strings.Fields(comeback + "@AS-007 @AS-015 @AS-068 @AS-093 @AS-095 @AS-096 @model @two-clients"),
-		Only: []steps.Way{steps.ByReset, steps.ByClose},
+		Only: []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin},
 		Lines: append([]string{`Given client B has switched to "requirement_analyzer"`}, arriving(
 			`Given client A has a turn running`,
 			`When client A aborts`, `And client A, once idle, switches to "general"`,

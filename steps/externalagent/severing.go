@@ -44,7 +44,7 @@ func bookingCourse() steps.Course {
 func callingCourse() steps.Course {
 	return steps.Course{
 		ID: "calls", Name: "an agent up to its third call", Party: judge.AgentParty + "1",
-		Tags: strings.Fields(`@EA-026 @EA-076 @EA-077`), Only: []steps.Way{steps.ByReset, steps.ByClose},
+		Tags: strings.Fields(`@EA-026 @EA-076 @EA-077`), Only: []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin},
 		Lines: []string{`Given a host awaits the agent`, `When the agent is started`, `Then the agent makes 3 calls`},
 		Back: []string{
 			steps.ComesBack, `Then the agent connects again and joins`,
