@@ -38,7 +38,9 @@ func mentions(v view, msg message) bool {
 	return is && msg.Event == proto.UserInput
 }
 
-func final(_ view, msg message) bool { return kindOf(msg) == proto.AgentOutput && orchestrator.IsFinal(msg) }
+func final(_ view, msg message) bool {
+	return kindOf(msg) == proto.AgentOutput && orchestrator.IsFinal(msg)
+}
 
 // last is the bus that a session was on last, and whether the last message to it there matched.
 type last struct {
