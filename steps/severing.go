@@ -182,8 +182,16 @@ func (c *severing) cut(conn driver.Conn) {
 	_ = conn.Close(how) // after a kill it has ended already
 }
 
-// enter notes that a send or an opening begins; leave, that it is over.
-func (c *severing) enter() { c.mu.Lock(); c.busy++; c.mu.Unlock() }
+// enter notes that a send or an opening begins, unless the connection has been cut; leave, that it is over.
+func (c *severing) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.firedAt {
+		return false
+	}
+	c.busy++
+	return true
+}
 
 func (c *severing) leave(opened driver.Conn) {
 	c.mu.Lock()
@@ -210,7 +218,9 @@ func (c *severing) wrap(conn driver.Conn) driver.Conn {
 }
 
 func (s *severable) Send(ctx context.Context, m driver.Message) (int, error) {
-	s.c.enter()
+	if !s.c.enter() { // it is being cut
+		return 0, driver.ErrClosed
+	}
 	defer s.c.leave(nil)
 	return s.Conn.Send(ctx, m)
 }
@@ -263,7 +273,7 @@ func (w *World) open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 		return w.Env.Driver.Open(ctx, o, w.T.Append)
 	}
 	c := w.severing
-	c.enter()
+	_ = c.enter() // nothing has been cut
 	conn, err := w.Env.Driver.Open(ctx, o, c.sink)
 	c.leave(conn)
 	return c.wrap(conn), err
@@ -285,7 +295,8 @@ func (w *World) Accepted(party string, conn driver.Conn) driver.Conn {
 	if c == nil || c.party != party {
 		return conn
 	}
-	c.enter()
-	c.leave(conn)
+	if c.enter() {
+		c.leave(conn)
+	}
 	return c.wrap(conn)
 }

@@ -19,9 +19,6 @@ var cutFaults = map[string]func() fault{
 		}}
 	}),
 	"end-after-a-mention-keeps-agent": endedAfter(mentions, func(o *options) { o.Active = o.Agents[len(o.Agents)-1] }),
-	"end-after-a-cancel-hears-no-acks": endedAfter(of(proto.Cancel), func(o *options) {
-		o.Policy = rules{Acks: func(view, turn, message) bool { return false }}
-	}),
 	"end-after-a-final-refuses-the-next": endedAfter(final, func(o *options) {
 		o.Policy = rules{Output: func(v view, t turn, msg message) []step {
 			if t.ID != "" && orchestrator.IsFinal(msg) {
