@@ -139,7 +139,7 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 		"run `N` random sequences after the scenarios, and shrink the first one that "+
 			"breaks a clause; --tags @explored runs only these")
 	f.BoolVar(&o.cutPoints, "cut-points", false,
-		"after the scenarios, cut a connection after each record of a course, by reset, close and kill, and judge "+
+		"after the scenarios, cut a connection after each record of a course, by reset, close, FIN and kill, and judge "+
 			"what follows; --tags @cut runs only this")
 	f.BoolVar(&o.differential, "differential", false,
 		"run two targets under the same scenarios and list where they differ: --differential A B, each a FILE|URL, "+

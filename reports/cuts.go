@@ -1,6 +1,9 @@
 package reports
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Cuts sums up a course whose connection was cut after each of its records, in one way. Each point is a scenario too.
 type Cuts struct {
@@ -8,11 +11,50 @@ type Cuts struct {
 	Name    string     `json:"name"`
 	Party   string     `json:"party"` // whose connection was cut
 	Driver  string     `json:"driver"`
-	By      string     `json:"by"`      // "reset", "close" or "kill"
+	By      string     `json:"by"`      // "reset", "close", "fin" or "kill"
 	Points  int        `json:"points"`  // records of the course
 	Reached int        `json:"reached"` // points at which the connection was cut
 	Judged  int        `json:"judged"`  // points at which a clause was judged after that
 	Broke   []CutPoint `json:"broke"`
+
+	// The records of the course in order, and how the scenario ended that was cut after each; none unless a point broke.
+	Records []CutRecord `json:"records,omitempty"`
+}
+
+// CutRecord is a record of a course, and what a cut after it brought about.
+type CutRecord struct {
+	Sent    bool     `json:"sent,omitempty"` // by the harness
+	Label   string   `json:"label"`
+	How     string   `json:"how"` // a CutOutcome
+	Clauses []string `json:"clauses,omitempty"`
+}
+
+// What a cut after a record brought about.
+const (
+	CutPassed    = "passed"
+	CutBroke     = "broke"
+	CutMissed    = "not reached"
+	CutNotJudged = "not judged"
+)
+
+// Mark is how a record ends in a picture of the course.
+func (r *CutRecord) Mark() string {
+	switch r.How {
+	case CutPassed:
+		return "✓"
+	case CutBroke:
+		return "✗ " + strings.Join(r.Clauses, " ")
+	}
+	return "· " + r.How
+}
+
+// Line is the record as a line of a picture in text.
+func (r *CutRecord) Line(at int, party string) string {
+	arrow := "◀──"
+	if r.Sent {
+		arrow = "──▶"
+	}
+	return fmt.Sprintf("%4d %s %s %-24s %s", at, party, arrow, r.Label, r.Mark())
 }
 
 // CutPoint is a point at which a cut broke clauses.

@@ -28,6 +28,7 @@ var pageFuncs = template.FuncMap{
 	"baseline":  baselineText,
 	"trim":      strings.TrimSpace,
 	"seen":      seenNotes,
+	"cut":       brokenCuts,
 	"limit":     func() int { return shownPerClause },
 	"minus":     func(a, b int) int { return a - b },
 	"followed":  func(f Failure) string { return count(len(f.Following)+f.MoreFollowing, "finding") },

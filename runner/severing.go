@@ -15,6 +15,7 @@ import (
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
+	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -36,7 +37,7 @@ func courses(p steps.Protocol, role string, wanted bool, sel tags.Expr) ([]steps
 	}
 	var out []steps.Course
 	for _, c := range s.Courses(role) {
-		if sel.Match(cutTags(p, c, steps.ByReset)) || sel.Match(cutTags(p, c, steps.ByKill)) {
+		if slices.ContainsFunc(c.Ways(), func(by steps.Way) bool { return sel.Match(cutTags(p, c, by)) }) {
 			out = append(out, c)
 		}
 	}
@@ -68,6 +69,10 @@ func cutTags(p steps.Protocol, c steps.Course, by steps.Way) []string {
 func (r *run) cutPoints(ctx context.Context, d *driverRun, parallel int) {
 	for _, c := range r.courses {
 		for _, by := range c.Ways() {
+			// A connection over stdio is a process: to drop it is to kill that, and to end its stdin is to close it.
+			if d.name == target.Stdio && (by == steps.ByKill || by == steps.ByFin) {
+				continue
+			}
 			if r.cutSel.Match(cutTags(r.protocol, c, by)) {
 				r.cutCourse(ctx, d, c, by, parallel)
 			}
@@ -191,14 +196,14 @@ func (r *run) keepCuts(d *driverRun, c steps.Course, by steps.Way, whole cutPoin
 	records []transcript.Record) {
 	sum := reports.Cuts{Course: c.ID, Name: c.Name, Party: c.Party, Driver: d.name, By: string(by),
 		Points: len(points), Broke: []reports.CutPoint{}}
-	lines := make([]string, 0, len(records))
+	seen := make([]reports.CutRecord, 0, len(records))
 	for i, p := range append([]cutPoint{whole}, points...) {
 		if p.res == nil {
 			p.res = &steps.Result{Driver: d.name, Outcome: verdict.NotTested, Reason: "the scenario could not be run"}
 		}
 		if i > 0 {
 			sum.Count(reachedCut(p.res.Records), judgedIn(*p.res))
-			lines = append(lines, cutLine(i, records[i-1], r.redact, *p.res))
+			seen = append(seen, cutRecord(records[i-1], r.redact, *p.res))
 		}
 		if p.res.Outcome == verdict.Failed && i > 0 {
 			sum.Broke = append(sum.Broke, reports.CutPoint{Record: i, Scenario: p.pl.ID, Clauses: failedIn(*p.res)})
@@ -206,13 +211,16 @@ func (r *run) keepCuts(d *driverRun, c steps.Course, by steps.Way, whole cutPoin
 		d.plan = append(d.plan, p.pl)
 		r.take(d, p.pl, *p.res)
 	}
+	text := fmt.Sprintf("%s, cut by %s: %s", c.Name, by, sum.Text())
+	if len(sum.Broke) > 0 {
+		sum.Records = seen
+		for i := range seen {
+			text += "\n" + seen[i].Line(i+1, c.Party)
+		}
+	}
 	r.mu.Lock()
 	r.cuts = append(r.cuts, sum)
 	r.mu.Unlock()
-	text := fmt.Sprintf("%s, cut by %s: %s", c.Name, by, sum.Text())
-	if len(sum.Broke) > 0 {
-		text += "\n" + strings.Join(lines, "\n")
-	}
 	r.note(reports.Note{Kind: "cut", Text: text, Scenario: whole.pl.ID})
 }
 
@@ -234,20 +242,17 @@ func failedIn(res steps.Result) []string {
 	return out
 }
 
-// cutLine is one line of the picture of a course: the record, and how the scenario ended that was cut behind it.
-func cutLine(at int, rec transcript.Record, redact *transcript.Redactor, res steps.Result) string {
-	arrow := "──▶"
-	if rec.Dir == transcript.Received {
-		arrow = "◀──"
-	}
-	how := "✓"
+// cutRecord is a record of a course, and how the scenario ended that was cut behind it.
+func cutRecord(rec transcript.Record, redact *transcript.Redactor, res steps.Result) reports.CutRecord {
+	out := reports.CutRecord{Sent: rec.Dir == transcript.Sent, Label: cut.Text(redact.String(rec.Label), 24),
+		How: reports.CutPassed}
 	switch {
 	case res.Outcome == verdict.Failed:
-		how = "✗ " + strings.Join(failedIn(res), " ")
+		out.How, out.Clauses = reports.CutBroke, failedIn(res)
 	case !reachedCut(res.Records):
-		how = "· not reached"
+		out.How = reports.CutMissed
 	case !judgedIn(res):
-		how = "· not judged"
+		out.How = reports.CutNotJudged
 	}
-	return fmt.Sprintf("%4d %s %s %-24s %s", at, rec.Conn, arrow, cut.Text(redact.String(rec.Label), 24), how)
+	return out
 }

@@ -37,7 +37,7 @@ func (c Course) Ways() []Way {
 	if c.Only != nil {
 		return c.Only
 	}
-	return []Way{ByReset, ByClose, ByKill}
+	return []Way{ByReset, ByClose, ByFin, ByKill}
 }
 
 // Way is how a connection is cut.
@@ -45,8 +45,9 @@ type Way string
 
 // The ways.
 const (
-	ByReset Way = "reset" // the transport is dropped
+	ByReset Way = "reset" // the transport is reset: over TCP by RST
 	ByClose Way = "close" // the party closes it, with a closing handshake if the transport has one
+	ByFin   Way = "fin"   // the sending side is ended without a closing handshake: over TCP by FIN
 	ByKill  Way = "kill"  // the target's process is killed and started again
 )
 
@@ -55,7 +56,7 @@ const (
 const ComesBack = "When the cut has happened"
 
 const (
-	severs    = `^the connection of (\w+) is cut after its record (\d+) by (reset|close|kill)$`
+	severs    = `^the connection of (\w+) is cut after its record (\d+) by (reset|close|fin|kill)$`
 	comesBack = `^the cut has happened$`
 )
 
@@ -171,10 +172,8 @@ func (c *severing) fire() {
 
 func (c *severing) cut(conn driver.Conn) {
 	defer close(c.done)
-	how := driver.Reset
-	if c.by == ByClose {
-		how = driver.Graceful
-	}
+	how := map[Way]driver.CloseMode{ByReset: driver.Abort, ByClose: driver.Graceful, ByFin: driver.Fin,
+		ByKill: driver.Reset}[c.by]
 	if c.by == ByKill {
 		ctx, cancel := deadline.WithLimit(context.Background(), time.Minute)
 		defer cancel()
@@ -183,8 +182,16 @@ func (c *severing) cut(conn driver.Conn) {
 	_ = conn.Close(how) // after a kill it has ended already
 }
 
-// enter notes that a send or an opening begins; leave, that it is over.
-func (c *severing) enter() { c.mu.Lock(); c.busy++; c.mu.Unlock() }
+// enter notes that a send or an opening begins, unless the connection has been cut; leave, that it is over.
+func (c *severing) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.firedAt {
+		return false
+	}
+	c.busy++
+	return true
+}
 
 func (c *severing) leave(opened driver.Conn) {
 	c.mu.Lock()
@@ -211,7 +218,9 @@ func (c *severing) wrap(conn driver.Conn) driver.Conn {
 }
 
 func (s *severable) Send(ctx context.Context, m driver.Message) (int, error) {
-	s.c.enter()
+	if !s.c.enter() { // it is being cut
+		return 0, driver.ErrClosed
+	}
 	defer s.c.leave(nil)
 	return s.Conn.Send(ctx, m)
 }
@@ -264,8 +273,30 @@ func (w *World) open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 		return w.Env.Driver.Open(ctx, o, w.T.Append)
 	}
 	c := w.severing
-	c.enter()
+	_ = c.enter() // nothing has been cut
 	conn, err := w.Env.Driver.Open(ctx, o, c.sink)
 	c.leave(conn)
 	return c.wrap(conn), err
+}
+
+// Sink returns the sink for connections that parties open to the harness: that of a scenario in which one is cut counts
+// its records.
+func (w *World) Sink() driver.Sink {
+	if w.severing != nil {
+		return w.severing.sink
+	}
+	return w.T.Append
+}
+
+// Accepted returns the connection that a party has opened to the harness, made so that it can be cut if it is the one
+// to cut. It may be called from any goroutine.
+func (w *World) Accepted(party string, conn driver.Conn) driver.Conn {
+	c := w.severing
+	if c == nil || c.party != party {
+		return conn
+	}
+	if c.enter() {
+		c.leave(conn)
+	}
+	return c.wrap(conn)
 }

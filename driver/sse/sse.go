@@ -320,13 +320,16 @@ func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// Close implements driver.Conn. An event stream has no closing handshake, so both modes drop the connection.
-func (c *conn) Close(driver.CloseMode) error {
+// Close implements driver.Conn. An event stream has no closing handshake.
+func (c *conn) Close(how driver.CloseMode) error {
 	c.told.Close()
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	if c.o.Alone {
+	if tcp, ok := c.line.(interface{ SetLinger(sec int) error }); ok && how == driver.Abort {
+		_ = tcp.SetLinger(0)
+	}
+	if c.o.Alone || how == driver.Fin {
 		c.leave()
 	}
 	c.cancel()

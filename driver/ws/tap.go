@@ -86,6 +86,24 @@ func (t *tap) listen(c net.Conn) net.Conn {
 	return &tapped{c, t}
 }
 
+// halve ends the sending side of the connection, if the transport can.
+func (t *tap) halve() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if half, ok := t.conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+// abort has the connection reset when it is closed, if it is a TCP connection.
+func (t *tap) abort() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if tcp, ok := t.conn.(interface{ SetLinger(sec int) error }); ok {
+		_ = tcp.SetLinger(0)
+	}
+}
+
 // drop closes the connection directly: the library's closing handshake cannot be shortened.
 func (t *tap) drop() {
 	t.mu.Lock()

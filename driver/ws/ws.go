@@ -39,6 +39,9 @@ type Driver struct {
 	tls *tls.Config // nil: Go's defaults
 }
 
+// finTime bounds how long a target may take to end a connection whose other side has been ended.
+const finTime = 2 * time.Second
+
 // New makes a driver that offers the given subprotocols.
 func New(subprotocols ...string) *Driver { return &Driver{Subprotocols: subprotocols} }
 
@@ -192,6 +195,19 @@ func (c *conn) Close(how driver.CloseMode) error {
 			stop := deadline.In(closeTime).AfterFunc(c.tap.drop)
 			_ = c.s.Close(websocket.StatusNormalClosure, "")
 			stop()
+		}
+		switch how {
+		case driver.Fin:
+			c.tap.halve()
+			waited := make(chan struct{})
+			stop := deadline.In(finTime).AfterFunc(func() { close(waited) })
+			select {
+			case <-c.done:
+			case <-waited:
+			}
+			stop()
+		case driver.Abort:
+			c.tap.abort()
 		}
 		c.cancel()
 		_ = c.s.CloseNow()

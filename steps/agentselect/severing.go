@@ -75,7 +75,7 @@ func bystanding() steps.Course {
 	return steps.Course{
 		ID: "bystander", Name: "a session beside that of another client", Party: "A",
 		Tags: strings.Fields(comeback + "@AS-007 @AS-015 @AS-068 @AS-093 @AS-095 @AS-096 @model @two-clients"),
-		Only: []steps.Way{steps.ByReset, steps.ByClose},
+		Only: []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin},
 		Lines: append([]string{`Given client B has switched to "requirement_analyzer"`}, arriving(
 			`Given client A has a turn running`,
 			`When client A aborts`, `And client A, once idle, switches to "general"`,
@@ -140,8 +140,7 @@ func (s *suite) isUnbound(ctx context.Context, c *client) error {
 // that did not know its session creates one, as does one whose session was gone with the killed process.
 func (s *suite) getsBack(ctx context.Context, c *client) error {
 	if was := c.lost; was.session != "" {
-		from := &client{name: c.name, session: was.session} // without a connection: the target may have to notice the cut
-		if err := s.loads(ctx, c, from); err != nil {
+		if err := s.loadsLost(ctx, c); err != nil {
 			return err
 		}
 		if c.try.refused == "" || !was.kill {
@@ -156,4 +155,17 @@ func (s *suite) getsBack(ctx context.Context, c *client) error {
 		return err
 	}
 	return s.hasItsSession(c)
+}
+
+// loadsLost asks for the session that a client had. A target may have to notice first that the connection was cut, but
+// a new process has nothing to notice.
+func (s *suite) loadsLost(ctx context.Context, c *client) error {
+	from := &client{name: c.name, session: c.lost.session}
+	if !c.lost.kill {
+		return s.loads(ctx, c, from)
+	}
+	s.mark, s.actor = s.T.Len(), c
+	err := s.loadsNamed(ctx, c, from.session)
+	c.try.of = from
+	return err
 }

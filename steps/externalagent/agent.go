@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/driver"
 	"parley/driver/ws"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
@@ -29,15 +30,17 @@ type callee struct {
 	serving   context.Context // until the scenario ends
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
-	ended     chan struct{}            // closed after the remark that the agent's process has ended
-	whiles    int                      // number of times that the host announced nothing for a while
-	planned   int                      // number of planned departures of the host from its flow
-	started   int                      // the mark at its start
-	back      int                      // the record of its join after a reconnect, or 0
-	attending bool                     // the play accepts connections
-	listed    atomic.Pointer[[]string] // the values that the flow's schemas list and that the host has left out
-	name      func(n int) string       // the name of the n-th connection
-	came      atomic.Int64             // number of connections so far
+	ended     chan struct{}                                    // closed after the remark that the agent's process has ended
+	whiles    int                                              // number of times that the host announced nothing for a while
+	planned   int                                              // number of planned departures of the host from its flow
+	started   int                                              // the mark at its start
+	back      int                                              // the record of its join after a reconnect, or 0
+	resumed   int                                              // the record of what it first asked for after that
+	attending bool                                             // the play accepts connections
+	listed    atomic.Pointer[[]string]                         // the values that the flow's schemas list and that the host has left out
+	accepted  func(party string, conn driver.Conn) driver.Conn // World.Accepted
+	name      func(n int) string                               // the name of the n-th connection
+	came      atomic.Int64                                     // number of connections so far
 }
 
 // awaitsAgent starts listening: from now on the harness is relay and host.
@@ -49,7 +52,7 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 	before := s.T.Len()
 	name := func(n int) string { return fmt.Sprintf("%s%d", judge.AgentParty, s.earlier+n) }
 	l, err := ws.Listen(ctx, ws.ListenOptions{Addr: s.wire.Agent.Listen, Path: s.wire.WS.Path, Party: name,
-		MaxEvent: int(s.Env.Profile.Limits.MaxEvent), Sink: s.T.Append, Subprotocols: s.wire.WS.Subprotocols})
+		MaxEvent: int(s.Env.Profile.Limits.MaxEvent), Sink: s.Sink(), Subprotocols: s.wire.WS.Subprotocols})
 	if err != nil {
 		return steps.NotTestedf("the harness cannot listen for the agent: %v", err)
 	}
@@ -57,7 +60,7 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 	play.relay = true
 	serving, cancel := context.WithCancel(context.Background())
 	s.agent = &callee{listener: l, started: before, play: play, serving: serving, cancel: cancel,
-		ended: make(chan struct{}), name: name}
+		ended: make(chan struct{}), name: name, accepted: s.Accepted}
 	return nil
 }
 
@@ -71,7 +74,7 @@ func (c *callee) attend() {
 				return
 			}
 			c.came.Add(1)
-			c.play.attend(conn, c.name(n), 0)
+			c.play.attend(c.accepted(c.name(n), conn), c.name(n), 0)
 		}
 	})
 }

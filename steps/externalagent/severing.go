@@ -7,16 +7,25 @@ import (
 	"parley/driver"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/binding"
+	judge "parley/steps/externalagent/invariants"
+	"parley/transcript"
 )
 
-// Courses implements steps.Severer. An agent that comes back joins again and resynchronises with snapshot.get (EA-028,
-// EA-077a). Whether its session has outlived the connection is left open (EA-G09), so either is right. An agent as the
-// target comes back by itself; other scenarios judge that.
+// Courses implements steps.Severer. An agent that comes back joins again and resynchronises with snapshot.get (EA-026,
+// EA-028, EA-076, EA-077a). Whether its session has outlived the connection is left open (EA-G09), so either is right.
+// For a target that is an agent, the harness cuts the connection; a killed agent knows nothing of its session, so it is
+// not killed.
 func (Protocol) Courses(role string) []steps.Course {
-	if role != vocab.Host && role != vocab.Relay {
-		return nil
+	if role == vocab.Agent {
+		return []steps.Course{callingCourse()}
 	}
-	return []steps.Course{{
+	return []steps.Course{bookingCourse()}
+}
+
+// bookingCourse is that of an agent that the harness plays.
+func bookingCourse() steps.Course {
+	return steps.Course{
 		ID: "booking", Name: "a session of an agent up to its first call", Party: "A",
 		Tags: strings.Fields(`@EA-028 @EA-038 @EA-041 @EA-077a @booking`),
 		Lines: []string{
@@ -28,11 +37,30 @@ func (Protocol) Courses(role string) []steps.Course {
 			steps.ComesBack, `When agent A has joined`, `Then agent A resynchronises, or starts a session`,
 			`And agent A is still served`,
 		},
-	}}
+	}
+}
+
+// callingCourse is that of a target that is an agent, up to its fifth call.
+func callingCourse() steps.Course {
+	return steps.Course{
+		ID: "calls", Name: "an agent up to its fifth call", Party: judge.AgentParty + "1",
+		Tags: strings.Fields(`@EA-026 @EA-076 @EA-077`), Only: []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin},
+		Lines: []string{`Given a host awaits the agent`, `When the agent is started`, `Then the agent makes 5 calls`},
+		Back: []string{
+			steps.ComesBack, `Then the agent connects again and joins`,
+			`And the agent asks for a snapshot, or starts a session that it has not begun`,
+			`And the agent makes a call that is announced`,
+		},
+	}
 }
 
 // severed takes a connection for lost that was cut on purpose; with the target's process, all of them.
 func (s *suite) severed(party string, by steps.Way) error {
+	for _, r := range s.T.All() {
+		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, steps.SeveredAt) {
+			s.cut = r.N
+		}
+	}
 	for _, p := range s.parties {
 		if p.name != party && by != steps.ByKill {
 			continue
@@ -77,4 +105,63 @@ func (s *suite) resyncs(ctx context.Context, p *party) error {
 		p.study = "started before the cut"
 	}
 	return nil
+}
+
+// connectsAgain judges that an agent which is declared to reconnect does, and joins before anything else (EA-026,
+// EA-076).
+func (s *suite) connectsAgain(ctx context.Context) error {
+	if err := s.declared(binding.Reconnect); err != nil {
+		return err
+	}
+	const expected = "the agent comes back, and relay.join is its first message"
+	first := func(r *transcript.Record) bool { return r.Conn != s.severedParty() && r.Kind == transcript.Frame }
+	rec, miss := s.awaitAgent(ctx, s.cut, s.joinLimit(), first)
+	if miss != nil {
+		return s.Need(s.silent(miss, s.cut, expected, "EA-076"))
+	}
+	s.agent.back = rec.N
+	return s.Need(steps.CheckOf(rec, kindOf(&rec) == vocab.RelayJoin, expected, "EA-026"))
+}
+
+// severedParty is the connection of an agent that was cut.
+func (s *suite) severedParty() string { return s.agent.name(1) }
+
+// resumes judges what an agent asks for once it has joined again: a snapshot, before any call (EA-076, EA-077). An
+// agent that was not told that its session had started may start one.
+func (s *suite) resumes(ctx context.Context) error {
+	rec, miss := s.awaitAgent(ctx, s.agent.back, s.pace(),
+		received(vocab.SnapshotGet, vocab.SessionStart, vocab.SessionEnd, vocab.ToolCall))
+	if miss != nil {
+		return s.without(miss, "does nothing more")
+	}
+	s.agent.resumed = rec.N
+	told := false
+	for _, r := range s.Between(s.severedParty(), 0, s.cut) {
+		told = told || sent(vocab.SessionStarted)(&r)
+	}
+	kind := kindOf(&rec)
+	if told && (kind == vocab.SessionStart || kind == vocab.SessionEnd) {
+		return steps.NotTestedf("the agent does not go on with its session: %s", steps.Seen(rec))
+	}
+	return s.Judge(steps.CheckOf(rec, kind == vocab.SnapshotGet || !told && kind == vocab.SessionStart,
+		"snapshot.get before the next tool.call", "EA-076", "EA-077"))
+}
+
+// goesOnByState judges that the agent goes on by the state that it was given since: its next call is carried out, or
+// refused for another reason than that no such tool is announced (EA-077).
+func (s *suite) goesOnByState(ctx context.Context) error {
+	at := s.agent.resumed
+	call, miss := s.awaitAgent(ctx, at-1, s.pace(), received(vocab.ToolCall))
+	if miss != nil {
+		return s.without(miss, "makes no further call")
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: call.Conn, After: call.N, Proof: true, Match: func(r *transcript.Record) bool {
+		return sent(vocab.ToolResult, vocab.ErrorMessage)(r) && field(r, "replyTo") == field(&call, "id")
+	}})
+	if miss != nil {
+		return steps.NotTestedf("the call was not answered: %s", miss.Reason)
+	}
+	code := s.codeOf(&rec)
+	return s.Judge(steps.CheckOf(call, code != vocab.UnknownTool && code != vocab.InvalidParams,
+		"a call that the latest state announces", "EA-077"))
 }

@@ -213,5 +213,8 @@ func (s *suite) agentSteps() []step {
 		{`^the agent calls no tool meanwhile$`, s.callsNothing},
 		{`^the agent uses nothing that is no longer shown$`, s.takesNothingOld},
 		{`^the agent reconnects$`, s.comesBack},
+		{`^the agent connects again and joins$`, s.connectsAgain},
+		{`^the agent asks for a snapshot, or starts a session that it has not begun$`, s.resumes},
+		{`^the agent makes a call that is announced$`, s.goesOnByState},
 	}
 }

@@ -20,6 +20,7 @@ type suite struct {
 	hostless bool              // no host joins by itself
 	mark     int               // the mark of the latest act
 	agent    *callee           // the target if it is an agent
+	cut      int               // the remark that a connection was cut on purpose, or 0
 	earlier  int               // number of connections of agents stopped before this one
 	word     string            // the word in the latest text, to recognise it
 	traces   []string          // words of a session that must not outlive it

@@ -35,15 +35,17 @@ type suite struct {
 	sessions map[string]*session
 	now      *session // the session that the steps refer to
 	limits   judge.Limits
-	echo     bool   // the bus hands messages on SYSTEM and BROADCAST back to the orchestrator
-	echoed   int    // number of the last record examined for that
-	mark     int    // the latest act
-	unfenced bool   // the latest fence was not answered
-	pending  fenced // the latest fence that was sent
-	settled  int    // number of the last record by which all messages due by a fence had come or been awaited
-	lost     int    // number of messages that were due by a fence and did not come in time
-	cried    string // stderr as of the latest act
-	stray    *piece // output of another session's turn
+	echo     bool              // the bus hands messages on SYSTEM and BROADCAST back to the orchestrator
+	echoed   int               // number of the last record examined for that
+	mark     int               // the latest act
+	unfenced bool              // the latest fence was not answered
+	pending  fenced            // the latest fence that was sent
+	settled  int               // number of the last record by which all messages due by a fence had come or been awaited
+	lost     int               // number of messages that were due by a fence and did not come in time
+	cried    string            // stderr as of the latest act
+	stray    *piece            // output of another session's turn
+	before   map[string]*input // the inputs from before the cut of the bus
+	late     []*piece          // output of their turns after it
 	// proved absences; they count only if the scenario ran to its end
 	absences []verdict.Finding
 }
@@ -115,6 +117,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 				s.limits = judge.Limits{InputAck: own.InputAck.Duration, CancelAck: own.CancelAck.Duration}
 			}
 			w.AtEnd(func() { s.end(ctx) })
+			w.Severed = s.severed
 		}
 		return ctx, nil
 	})
@@ -124,6 +127,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerAgents(sc)
 	s.registerHandovers(sc)
 	s.registerExploring(sc)
+	s.registerSevering(sc)
 }
 
 // unhurried is the limit for scenarios that do not test limits, far longer than any stall of the harness.

@@ -37,6 +37,9 @@ func severers(t *testing.T, f func(t *testing.T, protocol, role string)) {
 	}
 }
 
+// all reports whether every way of cutting and every mutant is tried: without, a sample is.
+func all() bool { return os.Getenv("PARLEY_MUTANTS") == "all" }
+
 // cut runs the cut points of a target, or with tags its scenarios.
 func cut(t *testing.T, o runner.Options) reports.Run {
 	t.Helper()
@@ -48,13 +51,18 @@ func cut(t *testing.T, o runner.Options) reports.Run {
 	return res.Runs[0]
 }
 
-// TestCutPoints checks that the bundled targets pass at every point, and that each point was reached and judged.
+// TestCutPoints shows that the bundled targets pass at every point, and that each point was reached and judged: cut by
+// reset, or in every way with PARLEY_MUTANTS=all.
 func TestCutPoints(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {
 		sub := bundled.All.For(protocols.Kinds(), protocol, role)
+		tags := "@cut-reset"
+		if all() {
+			tags = "@cut"
+		}
 		one := cut(t, runner.Options{Profile: sub.Profile, Role: role, Launcher: sub.Launcher, Brain: sub.Brain,
-			CutPoints: true, Tags: "@cut"})
+			CutPoints: true, Tags: tags})
 		if len(one.Cuts) == 0 {
 			t.Fatal("nothing was cut")
 		}
@@ -71,14 +79,18 @@ func TestCutPoints(t *testing.T) {
 	})
 }
 
-// TestCutMutants checks that cuts find faults that the scenarios do not find. Running the scenarios takes as long as
-// the suite for each mutant, so that part needs PARLEY_MUTANTS=all.
+// TestCutMutants shows that cuts find faults that the scenarios do not find. It tries one mutant of each role, or all
+// with PARLEY_MUTANTS=all. That scenarios do not find them takes as long as the suite for each, so only the latter shows
+// it.
 func TestCutMutants(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {
 		mutants := bundled.All.CutMutants(protocols.Kinds(), protocol, role)
 		if len(mutants) < 3 {
 			t.Errorf("only %d mutants that only a cut finds", len(mutants))
+		}
+		if !all() && len(mutants) > 0 {
+			mutants = mutants[:1]
 		}
 		for _, m := range mutants {
 			t.Run(m.ID, func(t *testing.T) { t.Parallel(); cutsFind(t, protocol, role, m) })
@@ -92,7 +104,11 @@ func cutsFind(t *testing.T, protocol, role string, m runner.Mutant) {
 		return cut(t, runner.Options{Profile: suitetest.MutantProfile(protocol, role), Role: role, Launcher: m.Launch(brain),
 			Brain: brain, Drivers: m.Drivers, Tags: tags, CutPoints: cuts})
 	}
-	one := run("@cut-reset or @cut-close", true)
+	tags := "@cut-reset"
+	if all() {
+		tags = "@cut-reset or @cut-close or @cut-fin"
+	}
+	one := run(tags, true)
 	points, broken := 0, []string{}
 	for _, c := range one.Cuts {
 		points += len(c.Broke)
@@ -108,7 +124,7 @@ func cutsFind(t *testing.T, protocol, role string, m runner.Mutant) {
 			t.Errorf("%s was not broken at any of the points, but %s at %d", id, strings.Join(broken, " "), points)
 		}
 	}
-	if os.Getenv("PARLEY_MUTANTS") != "all" {
+	if !all() {
 		return
 	}
 	for _, sc := range run("", false).Scenarios {

@@ -81,9 +81,9 @@ var plays = map[string]func(s *stage) []*party{
 		var all []*party
 		for i, act := range []func(a *party){
 			func(a *party) { a.switchTo("hacker") },
-			func(a *party) { a.chat("[[hold cut]]"); a.begun() },
+			func(a *party) { a.chat("[[stream c1 1]] [[hold c1]]"); a.begun() },
 			func(a *party) { a.switchTo(proto.General) },
-			func(a *party) { a.chat("[[hold cut]]"); a.begun(); a.send(object{"type": "abort"}) },
+			func(a *party) { a.chat("[[stream c2 1]] [[hold c2]]"); a.begun(); a.send(object{"type": "abort"}) },
 		} {
 			a := s.join(fmt.Sprintf("A%d", i), "").create()
 			a.switchTo(proto.Debugger)
@@ -94,6 +94,7 @@ var plays = map[string]func(s *stage) []*party{
 			b.send(object{"type": "abort"})
 			b.switchTo(proto.RequirementAnalyzer)
 			b.switchTo(proto.General)
+			b.leave()
 			watch.switchTo(proto.Debugger)
 			all = append(all, a, b)
 		}

@@ -27,6 +27,7 @@ var Target = launch.Target{
 		As:      "orchestrator",
 		Profile: profile,
 		Mutants: mutants.All,
+		Renews:  true,
 		Make: func(o launch.Options) (launch.Handler, error) {
 			so, err := options(o.Fault)
 			if err != nil {

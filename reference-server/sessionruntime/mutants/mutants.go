@@ -20,6 +20,9 @@ func All() []catalogue.Mutant { return rows() }
 // Options returns o with the fault of the mutant put into it, replacing o's Seams. It fails for an unknown id.
 func Options(id string, o sessionruntime.Options) (sessionruntime.Options, error) {
 	make, ok := faults()[id]
+	if lasting, cut := cutFaults[id]; cut {
+		make, ok = lasting(), true
+	}
 	if !ok {
 		return o, fmt.Errorf("no mutant %q", id)
 	}

@@ -97,6 +97,12 @@ func (j *judgement) take(r transcript.Record) {
 			before, _ := strconv.Atoi(n)
 			j.fenced(before+1, r.N, r.At)
 		}
+		if r.Label == Anew {
+			j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
+			for _, m := range j.all {
+				m.owed, m.overdue = nil, nil
+			}
+		}
 		return
 	}
 	if r.Event != nil {

@@ -1,0 +1,35 @@
+package mutants
+
+import (
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/agent"
+)
+
+// cutFaults show only if a connection ends at one point of a booking: behind a message of a kind that the agent sent or
+// heard last, when it had made some calls.
+var cutFaults = map[string]fault{
+	"end-behind-a-second-result-trusts": trusting(2, proto.ToolResult),
+	"end-behind-a-third-result-trusts":  trusting(3, proto.ToolResult),
+	"end-in-a-fourth-call-trusts":       trusting(4, proto.ToolCall),
+}
+
+// trusting asks for no snapshot on a new connection if the former one ended there: what it was told before counts.
+func trusting(made int, behind string) fault {
+	return func(o *options) {
+		last, trusted := "", 0
+		o.Inbound = func(_ view, msg message) []message {
+			last = msg.Type()
+			return []message{msg}
+		}
+		o.Outbound = func(_ view, msg message, send sender) {
+			last = msg.Type()
+			send(msg)
+		}
+		o.Policy.Resync = func(v view, why agent.Occasion, resync bool) bool {
+			if why == agent.Reconnected && v.Made == made && last == behind {
+				trusted = v.Connection
+			}
+			return resync && trusted != v.Connection
+		}
+	}
+}
