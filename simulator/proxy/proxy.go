@@ -226,6 +226,7 @@ func (p *Proxy) Close() error {
 		}
 		p.queue.close()
 		p.writing.Wait()
+		lost := p.queue.end()
 		close(p.stop)
 		p.work.Wait()
 		p.judging.Lock()
@@ -233,6 +234,7 @@ func (p *Proxy) Close() error {
 		p.mu.Lock()
 		all := append(p.all, p.tapes...)
 		p.all, p.tapes = nil, nil
+		p.err = errors.Join(p.err, lost)
 		p.mu.Unlock()
 		for _, one := range all {
 			p.end(one)
@@ -255,20 +257,30 @@ func (p *Proxy) record(r transcript.Record) int { return p.queue.put(r) }
 
 // write puts records on the tapes until the queue is closed and empty.
 func (p *Proxy) write() {
+	pace := pace{q: p.queue, since: time.Now()}
+	cut := map[transcript.Dir]*lines{} // see Pipe
 	for {
 		all := p.queue.take()
 		if len(all) == 0 {
 			return
 		}
 		for i := range all {
-			p.put(all[i])
+			if all[i].r.Kind == piece {
+				p.cut(cut, all[i])
+			} else {
+				p.put(all[i])
+			}
 			all[i] = waiting{} // frees it
 		}
+		pace.worked()
 	}
 }
 
 // put puts a record on the tapes.
 func (p *Proxy) put(w waiting) {
+	if w.n == 0 {
+		w.n = p.queue.number()
+	}
 	r, n := w.r, w.n
 	switch r.Kind {
 	case transcript.Request, transcript.Response, transcript.Stream, transcript.Frame:
