@@ -151,18 +151,25 @@ type pace struct {
 
 // worked is called after some work.
 func (p *pace) worked() {
-	p.q.mu.Lock()
-	put, closed, crowded := p.q.sum, p.q.closed, p.q.spool.size > maxSpooled/2
-	p.q.mu.Unlock()
-	took := time.Since(p.since)
-	rushes := float64(put-p.put) > rush*took.Seconds()
-	if rushes && !closed && !crowded {
-		timer := time.NewTimer(min(rests*took, rest))
+	if d := p.due(time.Since(p.since)); d > 0 {
+		timer := time.NewTimer(d)
 		select {
 		case <-timer.C:
 		case <-p.q.ending:
 		}
 		timer.Stop()
 	}
-	p.put, p.since = put, time.Now()
+	p.since = time.Now()
+}
+
+// due returns how long to rest after work that took so long.
+func (p *pace) due(took time.Duration) time.Duration {
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	came := p.q.sum - p.put
+	p.put = p.q.sum
+	if p.q.closed || p.q.spool.size > maxSpooled/2 || float64(came) < rush*took.Seconds() {
+		return 0
+	}
+	return min(rests*took, rest)
 }
