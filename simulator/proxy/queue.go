@@ -116,6 +116,13 @@ func (q *queue) take() []waiting {
 	return some
 }
 
+// backlog reports whether records rush in faster than they are taken.
+func (q *queue) backlog() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.closed && (!q.spool.empty() || q.bytes > maxQueued/4)
+}
+
 // end removes the file, and says why records were lost, if any were.
 func (q *queue) end() error {
 	q.mu.Lock()
