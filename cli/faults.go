@@ -53,7 +53,7 @@ func (f *faults) told() []reports.Fault {
 	return out
 }
 
-// tell says it in lines and in results; f may be nil.
+// tell reports it in lines and in results; f may be nil.
 func (f *faults) tell(res *reports.Results, w io.Writer) {
 	if f == nil {
 		return

@@ -44,8 +44,8 @@ type Told struct {
 // Read converts a recording into a scenario. Its steps state what the protocol requires, so they pass on a conforming
 // target, whatever the recorded one did. A message without a step becomes a raw step or, if it contains an id of the
 // recorded session, which is meaningless in another one, a comment. The error is that of the reader, or says that
-// recordings of the protocol cannot be converted, that there is nothing to convert, or that the scenario would be longer
-// than MaxLines.
+// recordings of the protocol cannot be converted, that there is nothing to convert, or that the scenario would be
+// longer than MaxLines.
 func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 	teller, ok := p.(steps.Teller)
 	if !ok {

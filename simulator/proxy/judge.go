@@ -69,7 +69,7 @@ func (p *Proxy) look() {
 	}
 }
 
-// tell tells of new findings. The caller holds p.judging.
+// tell reports new findings. The caller holds p.judging.
 func (p *Proxy) tell(one *tape, failures []steps.Failure) {
 	for _, f := range failures {
 		key := [3]string{one.role.Name, f.Monitor, f.Clause}

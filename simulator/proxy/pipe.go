@@ -94,7 +94,7 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 	go func() {
 		defer close(read)
 		c.copy(c.o.Out, r, transcript.Received)
-		_ = r.Close() // whoever writes to it is told that nobody reads any more
+		_ = r.Close() // writers get an error, since nobody reads any more
 	}()
 	over := make(chan struct{})
 	ended := make(chan struct{})
@@ -225,7 +225,7 @@ func (l *lines) keep(b []byte) {
 	l.cut += len(b) - room
 }
 
-// end tells of a last line without an end.
+// end reports a last line without an end.
 func (l *lines) end() {
 	if l.open {
 		l.tell(l.part, l.cut)

@@ -37,7 +37,7 @@ type Options struct {
 	Handle gate.Handler
 
 	// Record is called with each record as the client's end has it, in order, from one goroutine. N counts from 1, At
-	// from the beginning of the proxy; Event is nil. What redact removes must not be kept. nil: nobody is told.
+	// from the beginning of the proxy; Event is nil. What redact removes must not be kept. nil: no calls.
 	Record func(r transcript.Record, redact *transcript.Redactor)
 
 	// Keep bounds the records in memory of a role whose targets listen; those of each connection of other roles have a
@@ -49,11 +49,11 @@ type Options struct {
 	Ended func(Ended)
 
 	// Found is called with the findings while traffic passes, once for each role, monitor and clause, from one
-	// goroutine. What Ended says counts. nil: nobody is told.
+	// goroutine. The findings of Ended are final. nil: no calls.
 	Found func(Found)
 
 	// Event is called when a connection opens or ends, from one goroutine, soon after that. It must not block. nil:
-	// nobody is told.
+	// no calls.
 	Event func(Event)
 }
 
@@ -217,7 +217,8 @@ func (p *Proxy) Stats() Stats {
 		Unjudged: p.unjudged.Load()}
 }
 
-// Close ends all connections, judges what has passed, and has told Options.Ended of everything when it returns. The
+// Close ends all connections and judges the rest of the traffic. Options.Ended has been called for everything when it
+// returns. The
 // error says why records were lost, if any were. It may be called again.
 func (p *Proxy) Close() error {
 	p.once.Do(func() {
@@ -316,7 +317,7 @@ func (p *Proxy) put(w waiting) {
 	}
 }
 
-// opening counts connections, and returns what is to be told of them.
+// opening counts connections, and returns the event to report, if any.
 func (p *Proxy) opening(r transcript.Record) (e Event) {
 	switch {
 	case r.Conn == "":

@@ -119,8 +119,8 @@ func TestQueueWithoutFile(t *testing.T) {
 	}
 }
 
-// TestPace: what takes records rests while they rush in, not when few come, not while there is little room, and not once
-// the queue is closed.
+// TestPace: the taker rests while records rush in, but not when few come, when there is little room, or once the queue
+// is closed.
 func TestPace(t *testing.T) {
 	q := newQueue()
 	p := pace{q: q}
