@@ -23,10 +23,10 @@ type liveView struct {
 
 	mu    sync.Mutex
 	shown bool // the counting line is there
-	told  int  // connections that were told of
+	told  int  // connections that were printed
 }
 
-// maxTold bounds the connections that are told of; the counts go on.
+// maxTold bounds the connections that are printed; all are counted.
 const maxTold = 1000
 
 func newLiveView(s *streams, roles bool) *liveView {

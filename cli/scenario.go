@@ -28,14 +28,14 @@ func scenarioCommand(s *streams) *cobra.Command {
 	var o scenarioOptions
 	c := &cobra.Command{
 		Use:   "scenario FILE",
-		Short: "Tell a recording as a scenario",
-		Long: `Tell a recording as a scenario in the steps of its protocol, with names in place of ids. Its steps state what
-the protocol demands, so a target that is right passes it. What no step says is a raw step, or a comment. If there is a
-target, the scenario is run against it once; if a clause fails, lines are left out as long as the same clauses fail.
-Without --target, the URL is used that the recording names; if it names none, nothing is run.
+		Short: "Convert a recording into a scenario",
+		Long: `Convert a recording into a scenario in the steps of its protocol, with names in place of ids. Its steps state
+what the protocol requires, so a conforming target passes it. A message without a matching step becomes a raw step or a
+comment. The scenario is run once against the target; if a clause fails, lines are removed as long as the same clauses
+fail. The target is --target, or else the URL in the recording; without either, nothing is run.
 
-Exit codes: 0 written · 2 wrong usage, or the file cannot be told · 3 written, but nothing was judged: the target could
-not be reached, failed its preflight, or skipped the scenario · 130 interrupted.`,
+Exit codes: 0 written · 2 wrong usage, or the file cannot be converted · 3 written, but nothing was judged: the target
+could not be reached, failed its preflight, or skipped the scenario · 130 interrupted.`,
 		Example: `  parley scenario parley-results/transcripts/sse-AS-3.2-01.jsonl --target target.yaml -o found.feature
   parley run --target target.yaml --features found.feature`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ not be reached, failed its preflight, or skipped the scenario · 130 interrupted
 	return c
 }
 
-// write tells a recording, and shrinks what it says.
+// write converts a recording, and shrinks the scenario.
 func (o scenarioOptions) write(ctx context.Context, name string, s *streams) error {
 	in, file, err := openRecording(ctx, name, s)
 	if err != nil {
@@ -76,7 +76,7 @@ func (o scenarioOptions) write(ctx context.Context, name string, s *streams) err
 		where = h.URL
 	}
 	var clauses []string
-	var after error // what is told is written all the same
+	var after error // the scenario is written all the same
 	if where == "" {
 		fmt.Fprintln(s.Err, "not run: the recording names no target (name it by --target)")
 	} else if t, err := trialOf(where, title, p, h.Role, told.Driver); err != nil {

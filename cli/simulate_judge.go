@@ -11,9 +11,9 @@ import (
 	"parley/target"
 )
 
-// between judges both sides of a play that stands between a program and somebody's server, as parley proxy does, each
-// side by what it has got and sent: a proxy behind the play judges the server, and one before it the program. So neither
-// answers for what was held, edited or dropped between them.
+// between judges both sides of a play between a program and somebody's server, as parley proxy does, each side by the
+// messages that it received and sent: a proxy behind the play judges the server, and one before it the program. So
+// neither is blamed for what was held, edited or dropped between them.
 type between struct {
 	protocol steps.Protocol
 	profile  *target.Profile

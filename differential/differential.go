@@ -36,7 +36,7 @@ type Options struct {
 	// writes the results of a run into a folder; the error ends everything
 	Save func(dir string, r *reports.Results) error
 	Salt uint32 // of the runs; 0: drawn
-	// is told before the scenarios that differ are run again, and how many they are; may be nil
+	// called before the scenarios that differ run again, with their number; may be nil
 	Again func(scenarios int)
 }
 

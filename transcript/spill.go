@@ -229,6 +229,21 @@ func (t *Transcript) Changed() <-chan struct{} {
 	return t.changed
 }
 
+// AppendRecord appends a record without its Event to b, as ReadRecord reads it, for records that wait in a file. The
+// encoding is not stable.
+func AppendRecord(b []byte, r *Record) []byte {
+	plain := *r
+	plain.Event = nil
+	return appendRecord(b, &plain)
+}
+
+// ReadRecord reads a record that AppendRecord has written, and returns the bytes behind it.
+func ReadRecord(b []byte) (r Record, rest []byte, ok bool) {
+	d := decoder{in: b}
+	r, _ = d.record()
+	return r, d.in, !d.broken
+}
+
 // appendRecord encodes a record.
 func appendRecord(b []byte, r *Record) []byte {
 	b = appendInt(b, int64(r.N), int64(r.At), int64(r.Status), int64(r.Cut), int64(r.Reply))
@@ -242,7 +257,7 @@ func appendRecord(b []byte, r *Record) []byte {
 	foreign := len(b)
 	b = append(b, flags)
 	if r.Bytes != nil {
-		b = appendText(b, string(r.Bytes))
+		b = append(appendInt(b, int64(len(r.Bytes))), r.Bytes...)
 	}
 	if r.Event == nil {
 		return b

@@ -35,7 +35,7 @@ type reading struct {
 	latest *act // of anybody
 }
 
-// read takes the acts out of a recording; n tells its connections from those of others.
+// read takes the acts out of a recording; n distinguishes its connections from those of others.
 func (m *Mock) read(in *recording.ClientView, name string, n int, size *int) error {
 	of := fmt.Sprintf("%d ", n)
 	from := &reading{m: m, name: name, last: map[string]*act{}, asked: map[int]*act{}, opened: map[string]bool{}}
@@ -58,7 +58,7 @@ func (m *Mock) read(in *recording.ClientView, name string, n int, size *int) err
 	}
 }
 
-// maxDrawn bounds the ids that are told from each other by who has drawn them.
+// maxDrawn bounds the ids that are distinguished by the side that generated them.
 const maxDrawn = 1_000_000
 
 // heard notes the ids in a record by who has said them first.

@@ -28,7 +28,7 @@ type Options struct {
 	Addr     string          // host:port; default a free port of loopback
 	Messages *messages.Set   // the protocol's; nil: none is known
 	Ignore   []replay.Ignore // members that need not be as recorded for a message to match
-	Unknown  func(string)    // is told, on one line, of what no recording shows; may be called concurrently
+	Unknown  func(string)    // gets, on one line, what no recording shows; may be called concurrently
 }
 
 // Mock is a server. It is safe for concurrent use.

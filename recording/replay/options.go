@@ -33,7 +33,7 @@ type Options struct {
 
 	// Serve only:
 	Addr  string           // host:port to listen on; default a free port of loopback
-	Ready func(url string) // is told where it listens
+	Ready func(url string) // called with the URL where it listens
 }
 
 // Result says what was done.

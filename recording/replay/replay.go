@@ -36,7 +36,7 @@ type side interface {
 	early(context.Context) (bool, error)
 	// skips reports whether a record of the other side is not awaited.
 	skips(transcript.Record) bool
-	// paired is told of a message that was recorded and came, and surplus of one that was not recorded.
+	// paired is called for a message that was recorded and came, and surplus for one that was not recorded.
 	paired(want, got message)
 	surplus(message)
 }

@@ -195,7 +195,7 @@ func TestServeEarly(t *testing.T) {
 	}
 }
 
-// TestServeOrder checks that requests to one place are told from each other by their content, whichever comes first.
+// TestServeOrder checks that requests to one place are distinguished by their content, whichever comes first.
 func TestServeOrder(t *testing.T) {
 	text := lineup(`{"dir":"sent","kind":"request","label":"GET /a?n=1"}`,
 		`{"dir":"received","kind":"response","status":201,"text":"yes","to":1}`,

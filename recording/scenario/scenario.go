@@ -1,5 +1,5 @@
-// Package scenario tells recordings as scenarios in the steps of their protocol. It knows no protocol: each tells its
-// own messages (steps.Teller), and what it cannot tell is a raw step, or a comment.
+// Package scenario converts recordings into scenarios in the steps of their protocol. It knows no protocol: each
+// protocol converts its own messages (steps.Teller), and the others become raw steps or comments.
 package scenario
 
 import (
@@ -29,10 +29,10 @@ const (
 // Line is a line of a scenario: a step with what stands below it, or a comment.
 type Line struct {
 	Text    string  // the step without its keyword, or the comment
-	Comment bool    // no step says it
+	Comment bool    // there is no step for it
 	Below   *string // doc string of the step; nil for none
 	Rows    string  // of the table below it
-	Of      int     // the record that it tells, with all lines of the same number; 0: none
+	Of      int     // the record that it comes from, with all lines of the same number; 0: none
 }
 
 // Told is a recording as a scenario.
@@ -41,14 +41,15 @@ type Told struct {
 	Driver string // the transport that was recorded; "" if the recording does not show it
 }
 
-// Read tells a recording as a scenario. Steps state what the protocol demands; so on a target that is
-// right they pass, whatever the recorded one did. A message that no step says is a raw step, unless it contains an id
-// of that session, which would mean nothing in another one: then it is a comment. The error is that of the reader, or
-// says that the protocol cannot be told, that there is nothing to tell, or that it is longer than MaxLines.
+// Read converts a recording into a scenario. Its steps state what the protocol requires, so they pass on a conforming
+// target, whatever the recorded one did. A message without a step becomes a raw step or, if it contains an id of the
+// recorded session, which is meaningless in another one, a comment. The error is that of the reader, or says that
+// recordings of the protocol cannot be converted, that there is nothing to convert, or that the scenario would be
+// longer than MaxLines.
 func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 	teller, ok := p.(steps.Teller)
 	if !ok {
-		return nil, fmt.Errorf("recordings of %s cannot be told as a scenario yet", steps.Name(p))
+		return nil, fmt.Errorf("recordings of %s cannot be converted into scenarios yet", steps.Name(p))
 	}
 	h := in.Header()
 	t := &telling{tell: teller.Tell(steps.Told{Role: h.Role, Driver: h.Driver}), ids: map[string]bool{},
@@ -83,10 +84,10 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 		}
 	}
 	if acts == 0 {
-		return nil, errors.New("nothing in it was sent by the side that recorded it: there is no scenario to tell")
+		return nil, errors.New("the side that recorded it sent nothing: there is nothing to convert")
 	}
 	if !slices.ContainsFunc(t.lines, func(l Line) bool { return !l.Comment }) {
-		return nil, errors.New("no step says anything of what is in it")
+		return nil, errors.New("there is no step for anything in it")
 	}
 	return &Told{Lines: t.lines, Driver: t.driver}, nil
 }
@@ -120,7 +121,7 @@ func (t *telling) take(r transcript.Record) {
 		}
 	case known:
 	case r.Kind != transcript.Frame && r.Kind != transcript.Request || t.dials:
-		t.comment("no step says", r)
+		t.comment("no step for", r)
 	default:
 		t.raw(r)
 	}
@@ -131,12 +132,12 @@ func (t *telling) step(text string) {
 	text, rows, _ := strings.Cut(text, "\n")
 	l := Line{Text: text, Rows: rows, Of: t.now}
 	if steps.ExpressionOf(t.known, text) == "" {
-		l = Line{Text: "no step reads: " + text, Comment: true}
+		l = Line{Text: "there is no such step: " + text, Comment: true}
 	}
 	t.lines = append(t.lines, l)
 }
 
-// raw adds the raw step of a message.
+// raw adds the raw step for a message.
 func (t *telling) raw(r transcript.Record) {
 	body := r.Bytes
 	if r.Kind == transcript.Request {

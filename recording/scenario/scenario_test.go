@@ -30,7 +30,8 @@ func read(t *testing.T, text string) []scenario.Line {
 
 const chat = `{\"type\":\"chat\",\"agent_id\":\"red-1\",\"content\":\"hi\"}`
 
-// TestChat: what is known is told with names in place of ids, garbage is raw, and ids of that session are comments.
+// TestChat: known messages become steps with names in place of ids, garbage becomes raw steps, and messages with ids of
+// that session become comments.
 func TestChat(t *testing.T) {
 	lines := read(t, `{"parley":"recording","version":1,"protocol":"session-chat","driver":"ws"}
 {"n":1,"at_ms":0,"party":"A","dir":"sent","kind":"open","label":"GET /chat/ws"}
@@ -82,7 +83,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinkFurther: what is told of one record goes together, then single lines behind the first, and one step takes
+// TestShrinkFurther: the lines of one record go together, then single lines behind the first, and one step takes
 // the place of several only if their names match.
 func TestShrinkFurther(t *testing.T) {
 	line := func(of int, text string) scenario.Line { return scenario.Line{Text: text, Of: of} }
@@ -94,7 +95,7 @@ func TestShrinkFurther(t *testing.T) {
 		return slices.ContainsFunc(some, func(l scenario.Line) bool { return l.Text == text })
 	}
 	short := scenario.ShrinkFurther(lines, 100, folds, func(some []scenario.Line) bool {
-		for i, l := range some { // nothing is told to A that it has not asked for
+		for i, l := range some { // A gets nothing that it has not asked for
 			if l.Text == "A is told" && !has(some[:i], "A asks") && !has(some[:i], "A comes") {
 				return false
 			}

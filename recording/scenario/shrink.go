@@ -9,7 +9,7 @@ import (
 )
 
 // Shrink leaves out lines as long as keeps says that the rest shows the same (delta debugging). It asks at most bound
-// times; lines itself is not asked about. What is told of one record is left out as a whole. The result is minimal if
+// times; lines itself is not asked about. The lines of one record are left out together. The result is minimal if
 // the bound was not reached: nothing of a single record can be left out.
 func Shrink(lines []Line, bound int, keeps func([]Line) bool) []Line {
 	s := &shrinking{left: bound, keeps: keeps}

@@ -77,7 +77,8 @@ func (c *Console) open(ctx context.Context, q creation) (*session, error) {
 		return nil, err
 	}
 	defer c.work.Done()
-	s := &session{id: id, kind: q.Kind, began: time.Now().UTC(), connections: map[string]Connection{}, ready: make(chan struct{}),
+	s := &session{id: id, kind: q.Kind, began: time.Now().UTC(), connections: map[string]Connection{},
+		ready:  make(chan struct{}),
 		breaks: map[int][]string{}, types: c.o.TypeOf, redact: func(text string) string { return text }}
 	s.ctx, s.end = context.WithCancel(c.ctx)
 	stop := context.AfterFunc(ctx, s.end)

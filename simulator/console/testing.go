@@ -87,9 +87,9 @@ func (s *session) found(f steps.Failure) {
 // recent bounds the records among which that of a finding is looked for.
 const recent = 2000
 
-// foundBetween tells a finding in what passes between a program and somebody's server. The judge has records of its own:
-// at is the one that shows it, and is found among those of the session by its content. It has none there while it is
-// held, or if another was sent in its place.
+// foundBetween reports a finding in the traffic between a program and somebody's server. The judge has records of its
+// own: at is the one that shows the finding, and is looked up in the session by its content. It is not there while the
+// message is held, or if another one was sent in its place.
 func (s *session) foundBetween(f steps.Failure, at transcript.Record) {
 	select {
 	case <-s.ready:
@@ -99,7 +99,8 @@ func (s *session) foundBetween(f steps.Failure, at transcript.Record) {
 	f.At = 0
 	latest := s.records.Page(max(0, s.records.Len()-recent), recent)
 	for _, r := range slices.Backward(latest) {
-		if r.Kind == at.Kind && (at.Conn == "" || r.Conn == at.Conn) && bytes.Equal(r.Bytes, at.Bytes) && r.Status == at.Status {
+		same := r.Kind == at.Kind && r.Status == at.Status && bytes.Equal(r.Bytes, at.Bytes)
+		if same && (at.Conn == "" || r.Conn == at.Conn) {
 			f.At = r.N
 			break
 		}

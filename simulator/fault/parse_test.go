@@ -49,7 +49,8 @@ var mistakes = []struct{ wrong, right, want string }{
 	{"", "faults: []\n", "the file of faults is empty"},
 }
 
-// TestMistakes: each mistake is told with its place and its mend; its twin is accepted, and valid by the schema.
+// TestMistakes: each mistake is reported with its place and the remedy; its correct twin is accepted, and valid by the
+// schema.
 func TestMistakes(t *testing.T) {
 	valid := schema(t)
 	for _, one := range mistakes {

@@ -182,7 +182,7 @@ func TestResetPasses(t *testing.T) {
 	}
 }
 
-// TestEnd: both sides are told.
+// TestEnd: both sides learn of the end.
 func TestEnd(t *testing.T) {
 	g, c, up := socketBetween(t, nil)
 	ended := make(chan error, 1)

@@ -104,7 +104,7 @@ func TestServerKilled(t *testing.T) {
 	}
 }
 
-// model starts the HTTP API before a model that answers as it is told.
+// model starts the HTTP API before a scripted model.
 func model(t *testing.T) string {
 	t.Helper()
 	srv, err := stub.Start(llm.New())

@@ -42,7 +42,7 @@ func TestHandle(t *testing.T) {
 	}
 }
 
-// TestRecord: each record is told in order, with its time, and what removes secrets.
+// TestRecord: Options.Record gets each record in order, with its time and the redactor.
 func TestRecord(t *testing.T) {
 	o := options(t, "session-chat", bundle(t, "session-chat", "server", ""))
 	o.Profile.Secrets = []string{"hello-secret"}

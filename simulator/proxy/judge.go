@@ -13,19 +13,27 @@ import (
 const (
 	lull  = 500 * time.Millisecond
 	share = 10
+
+	mostSkipped = 10 // lulls without judging while records rush in
 )
 
 // judgeOn judges while traffic passes, and releases the tapes of connections that have ended.
 func (p *Proxy) judgeOn() {
 	timer := time.NewTimer(lull)
 	defer timer.Stop()
-	for {
+	for skipped := 0; ; {
 		select {
 		case <-p.stop:
 			return
 		case <-timer.C:
 		case <-p.many:
 		}
+		if skipped < mostSkipped && p.queue.backlog() {
+			skipped++
+			timer.Reset(lull)
+			continue
+		}
+		skipped = 0
 		began := time.Now()
 		p.look()
 		timer.Reset(max(lull, share*time.Since(began)))
@@ -61,7 +69,7 @@ func (p *Proxy) look() {
 	}
 }
 
-// tell tells of new findings. The caller holds p.judging.
+// tell reports new findings. The caller holds p.judging.
 func (p *Proxy) tell(one *tape, failures []steps.Failure) {
 	for _, f := range failures {
 		key := [3]string{one.role.Name, f.Monitor, f.Clause}

@@ -94,7 +94,7 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 	go func() {
 		defer close(read)
 		c.copy(c.o.Out, r, transcript.Received)
-		_ = r.Close() // whoever writes to it is told that nobody reads any more
+		_ = r.Close() // writers get an error, since nobody reads any more
 	}()
 	over := make(chan struct{})
 	ended := make(chan struct{})
@@ -107,7 +107,8 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 	<-ended
 	procgroup.Kill(c.cmd.Process.Pid) // its children, which may hold its stdout
 	c.drained(ctx, read)
-	c.record(transcript.Received, transcript.Closed, "the target ended: "+c.cmd.ProcessState.String())
+	c.p.queue.putLater(transcript.Record{Conn: pipeConn, Dir: transcript.Received, Kind: transcript.Closed,
+		Label: "the target ended: " + c.cmd.ProcessState.String()})
 	return exitOf(c.cmd.ProcessState), waited(err)
 }
 
@@ -152,23 +153,47 @@ func (c *pipe) endWith(ctx context.Context, closeIn func(), over <-chan struct{}
 	}
 }
 
-// copy passes bytes on as they come, each line recorded before its end is passed on, until either side ends.
+// piece is the kind of what waits to be cut into lines: bytes as they came, or none for the end of a direction.
+const piece transcript.Kind = "piece"
+
+// copy passes bytes on as they come, each recorded before it is passed on, until either side ends. Whoever judges cuts
+// them into lines, so that this does not delay them.
 func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) {
-	lines := &lines{tell: func(line []byte, cut int) {
-		c.p.record(transcript.Record{Conn: pipeConn, Dir: dir, Kind: transcript.Frame, Type: "text", Bytes: line, Cut: cut})
-	}}
 	buf := make([]byte, 32<<10)
+	one := transcript.Record{Conn: pipeConn, Dir: dir, Kind: piece}
 	for {
 		n, err := from.Read(buf)
-		lines.feed(buf[:n])
+		if n > 0 {
+			one.Bytes = bytes.Clone(buf[:n])
+			c.p.queue.putLater(one)
+		}
 		if _, failed := to.Write(buf[:n]); failed != nil && err == nil {
 			err = failed
 		}
 		if err != nil {
-			lines.end()
+			one.Bytes = nil
+			c.p.queue.putLater(one)
 			return
 		}
 	}
+}
+
+// cut puts the lines of a piece on the tapes. open has what is left of each direction.
+func (p *Proxy) cut(open map[transcript.Dir]*lines, w waiting) {
+	l := open[w.r.Dir]
+	if l == nil {
+		l = &lines{}
+		open[w.r.Dir] = l
+	}
+	l.tell = func(line []byte, cut int) {
+		p.put(waiting{r: transcript.Record{Conn: w.r.Conn, Dir: w.r.Dir, Kind: transcript.Frame, Type: "text", Bytes: line,
+			Cut: cut}, at: w.at})
+	}
+	if w.r.Bytes == nil {
+		l.end()
+		return
+	}
+	l.feed(w.r.Bytes)
 }
 
 // lines cuts bytes into lines, of which it keeps at most maxLine bytes each.
@@ -200,7 +225,7 @@ func (l *lines) keep(b []byte) {
 	l.cut += len(b) - room
 }
 
-// end tells of a last line without an end.
+// end reports a last line without an end.
 func (l *lines) end() {
 	if l.open {
 		l.tell(l.part, l.cut)

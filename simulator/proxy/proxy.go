@@ -37,7 +37,7 @@ type Options struct {
 	Handle gate.Handler
 
 	// Record is called with each record as the client's end has it, in order, from one goroutine. N counts from 1, At
-	// from the beginning of the proxy; Event is nil. What redact removes must not be kept. nil: nobody is told.
+	// from the beginning of the proxy; Event is nil. What redact removes must not be kept. nil: no calls.
 	Record func(r transcript.Record, redact *transcript.Redactor)
 
 	// Keep bounds the records in memory of a role whose targets listen; those of each connection of other roles have a
@@ -49,11 +49,11 @@ type Options struct {
 	Ended func(Ended)
 
 	// Found is called with the findings while traffic passes, once for each role, monitor and clause, from one
-	// goroutine. What Ended says counts. nil: nobody is told.
+	// goroutine. The findings of Ended are final. nil: no calls.
 	Found func(Found)
 
 	// Event is called when a connection opens or ends, from one goroutine, soon after that. It must not block. nil:
-	// nobody is told.
+	// no calls.
 	Event func(Event)
 }
 
@@ -217,7 +217,8 @@ func (p *Proxy) Stats() Stats {
 		Unjudged: p.unjudged.Load()}
 }
 
-// Close ends all connections, judges what has passed, and has told Options.Ended of everything when it returns. The
+// Close ends all connections and judges the rest of the traffic. Options.Ended has been called for everything when it
+// returns. The
 // error says why records were lost, if any were. It may be called again.
 func (p *Proxy) Close() error {
 	p.once.Do(func() {
@@ -226,6 +227,7 @@ func (p *Proxy) Close() error {
 		}
 		p.queue.close()
 		p.writing.Wait()
+		lost := p.queue.end()
 		close(p.stop)
 		p.work.Wait()
 		p.judging.Lock()
@@ -233,6 +235,7 @@ func (p *Proxy) Close() error {
 		p.mu.Lock()
 		all := append(p.all, p.tapes...)
 		p.all, p.tapes = nil, nil
+		p.err = errors.Join(p.err, lost)
 		p.mu.Unlock()
 		for _, one := range all {
 			p.end(one)
@@ -255,20 +258,30 @@ func (p *Proxy) record(r transcript.Record) int { return p.queue.put(r) }
 
 // write puts records on the tapes until the queue is closed and empty.
 func (p *Proxy) write() {
+	pace := pace{q: p.queue, since: time.Now()}
+	cut := map[transcript.Dir]*lines{} // see Pipe
 	for {
 		all := p.queue.take()
 		if len(all) == 0 {
 			return
 		}
 		for i := range all {
-			p.put(all[i])
+			if all[i].r.Kind == piece {
+				p.cut(cut, all[i])
+			} else {
+				p.put(all[i])
+			}
 			all[i] = waiting{} // frees it
 		}
+		pace.worked()
 	}
 }
 
 // put puts a record on the tapes.
 func (p *Proxy) put(w waiting) {
+	if w.n == 0 {
+		w.n = p.queue.number()
+	}
 	r, n := w.r, w.n
 	switch r.Kind {
 	case transcript.Request, transcript.Response, transcript.Stream, transcript.Frame:
@@ -304,7 +317,7 @@ func (p *Proxy) put(w waiting) {
 	}
 }
 
-// opening counts connections, and returns what is to be told of them.
+// opening counts connections, and returns the event to report, if any.
 func (p *Proxy) opening(r transcript.Record) (e Event) {
 	switch {
 	case r.Conn == "":

@@ -7,17 +7,23 @@ import (
 	"parley/transcript"
 )
 
-// maxQueued bounds the bytes of records that wait to be judged. Whoever passes more waits, so that traffic is slowed
-// down rather than left unjudged.
-const maxQueued = 32 << 20
+// Bounds of what waits to be judged: records in memory, and what a file takes beyond. Only when the file is full, too,
+// whoever passes messages on waits, so that traffic is slowed down rather than left unjudged. Tests change them.
+var (
+	maxQueued        = 16 << 20
+	maxSpooled int64 = 2 << 30
+)
 
 // overhead is about how many bytes a record takes beside its payload.
 const overhead = 256
 
+// atOnce is how many records are taken at once at most.
+const atOnce = 1024
+
 // waiting is a record that is not on the tapes yet.
 type waiting struct {
 	r  transcript.Record
-	n  int
+	n  int // 0: it gets its number when it is taken
 	at time.Time
 }
 
@@ -28,12 +34,15 @@ type queue struct {
 	change sync.Cond // signalled when there is room, or a record
 	all    []waiting
 	bytes  int
-	n      int // number of the latest record
+	spool  spool // what is newer than all
+	sum    int64 // bytes that were put so far
+	n      int   // number of the latest record
 	closed bool
+	ending chan struct{} // closed with it
 }
 
 func newQueue() *queue {
-	q := &queue{}
+	q := &queue{ending: make(chan struct{})}
 	q.change.L = &q.mu
 	return q
 }
@@ -42,38 +51,132 @@ func newQueue() *queue {
 func (q *queue) put(r transcript.Record) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.bytes > maxQueued && !q.closed {
-		q.change.Wait()
-	}
 	q.n++
-	if q.closed {
-		return q.n
-	}
-	q.bytes += len(r.Bytes) + overhead
-	q.all = append(q.all, waiting{r, q.n, time.Now()})
-	if len(q.all) == 1 {
-		q.change.Broadcast()
-	}
+	n := q.n
+	q.add(waiting{r, n, time.Now()})
+	return n
+}
+
+// putLater adds a record that gets its number when it is taken.
+func (q *queue) putLater(r transcript.Record) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.add(waiting{r, 0, time.Now()})
+}
+
+// number returns the number of another record.
+func (q *queue) number() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.n++
 	return q.n
 }
 
-// take waits for records and returns all that are there; none after close.
+// add adds a record. The caller holds q.mu, which add may release meanwhile.
+func (q *queue) add(w waiting) {
+	size := len(w.r.Bytes) + overhead
+	for !q.closed {
+		if q.spool.empty() && q.bytes <= maxQueued {
+			q.sum += int64(size)
+			q.bytes += size
+			if q.all = append(q.all, w); len(q.all) == 1 {
+				q.change.Broadcast()
+			}
+			return
+		}
+		if q.spool.add(w) {
+			q.sum += int64(size)
+			return
+		}
+		q.change.Wait()
+	}
+}
+
+// take waits for records and returns the oldest; none after close.
 func (q *queue) take() []waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.all) == 0 && !q.closed {
+	for len(q.all) == 0 && q.spool.empty() && !q.closed {
 		q.change.Wait()
 	}
-	all := q.all
-	q.all, q.bytes = nil, 0
+	for len(q.all) == 0 && !q.spool.empty() {
+		q.all = q.spool.take()
+		for _, w := range q.all {
+			q.bytes += len(w.r.Bytes) + overhead
+		}
+	}
+	some := q.all[:min(len(q.all), atOnce)]
+	if q.all = q.all[len(some):]; len(q.all) == 0 {
+		q.all = nil
+	}
+	for _, w := range some {
+		q.bytes -= len(w.r.Bytes) + overhead
+	}
 	q.change.Broadcast()
-	return all
+	return some
+}
+
+// backlog reports whether records rush in faster than they are taken.
+func (q *queue) backlog() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.closed && (!q.spool.empty() || q.bytes > maxQueued/4)
+}
+
+// end removes the file, and says why records were lost, if any were.
+func (q *queue) end() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spool.close()
+	return q.spool.lost
 }
 
 // close ends the queue. What is in it can still be taken.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed = true
+	if !q.closed {
+		q.closed = true
+		close(q.ending)
+	}
 	q.change.Broadcast()
+}
+
+// Pace of taking while messages rush in: those who pass them on need the processor.
+const (
+	rush  = 8 << 20 // bytes a second
+	rests = 4       // times as long as it has worked
+	rest  = 100 * time.Millisecond
+)
+
+// pace lets whoever takes rest while messages rush in, as long as there is room for them.
+type pace struct {
+	q     *queue
+	put   int64
+	since time.Time
+}
+
+// worked is called after some work.
+func (p *pace) worked() {
+	if d := p.due(time.Since(p.since)); d > 0 {
+		timer := time.NewTimer(d)
+		select {
+		case <-timer.C:
+		case <-p.q.ending:
+		}
+		timer.Stop()
+	}
+	p.since = time.Now()
+}
+
+// due returns how long to rest after work that took so long.
+func (p *pace) due(took time.Duration) time.Duration {
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	came := p.q.sum - p.put
+	p.put = p.q.sum
+	if p.q.closed || p.q.spool.size > maxSpooled/2 || float64(came) < rush*took.Seconds() {
+		return 0
+	}
+	return min(rests*took, rest)
 }

@@ -18,8 +18,8 @@ import (
 	"parley/verdict"
 )
 
-// TestRecordedConform: the recording of each scenario of a conforming run, told as a scenario, finds nothing on the
-// same target. It takes a twelfth of the scenarios, or all with PARLEY_MUTANTS=all.
+// TestRecordedConform: the recording of each scenario of a conforming run, converted into a scenario, finds nothing on
+// the same target. It takes a twelfth of the scenarios, or all with PARLEY_MUTANTS=all.
 func TestRecordedConform(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range protocols.All.Names() {
@@ -126,7 +126,7 @@ func tell(name string, p steps.Protocol) (driver, text string, err error) {
 	return told.Driver, scenario.Feature(strings.TrimSuffix(filepath.Base(name), ".jsonl"), tags, told.Lines), nil
 }
 
-// reproduced returns how many mutants of a protocol must be found again in scenarios that were converted from recordings.
+// reproduced returns how many mutants of a protocol must be found again in scenarios converted from recordings.
 func reproduced() int32 {
 	if everything() {
 		return 5
@@ -134,8 +134,8 @@ func reproduced() int32 {
 	return 2
 }
 
-// TestRecordedMutants: the recording of a failing scenario, converted to a scenario, has the same findings on the same
-// mutant and none on the conforming target; shortened, it has no more steps than the recorded scenario. It runs the
+// TestRecordedMutants: the recording of a failing scenario, converted into a scenario, finds the same on the same
+// mutant and nothing on the target that conforms; shortened, it has no more steps than the scenario that was recorded. It runs the
 // mutants of one protocol, or of each with PARLEY_MUTANTS=all.
 func TestRecordedMutants(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,157 @@
+package proxy_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"parley/steps/protocols"
+	"parley/target"
+	"parley/verdict"
+)
+
+// Clients in other languages that begin a turn, say so, and wait for what never comes; they say when they have lost the
+// server.
+const (
+	pythonInTurn = `
+import sys
+sys.path.insert(0, "../../examples/fake-server")
+from client import Client
+c = Client(sys.argv[1])
+c._post("/message", {"type": "chat", "content": "hello", "sessionId": c.session, "connectionId": c.connection})
+print("in a turn", flush=True)
+c.listener.join()
+print("lost", flush=True)
+`
+	nodeInTurn = `
+const ws = new WebSocket(process.argv[1].replace("http", "ws") + "/chat/ws")
+ws.onopen = () => {
+  ws.send(JSON.stringify({type: "chat", agent_id: "red", content: "hello"}))
+  console.log("in a turn")
+}
+ws.onclose = () => console.log("lost")
+`
+	// with the names that the server in Node has on the wire
+	otherInTurn = `
+const ws = new WebSocket(process.argv[1].replace("http", "ws") + "/api/v1/conversations/socket", "conversations.v1")
+ws.onopen = () => {
+  ws.send(JSON.stringify({action: "send", thread: "red", text: "hello"}))
+  console.log("in a turn")
+}
+ws.onclose = () => console.log("lost")
+`
+)
+
+// webSocket is what older versions of Node need for WebSocket.
+const webSocket = "--experimental-websocket"
+
+// TestForeignKilled: a client is killed in the middle of a turn of a server, both in other languages, and then the
+// server in the middle of a turn of the next client, which learns of it. Nothing of that is held against either.
+func TestForeignKilled(t *testing.T) {
+	for _, one := range []struct {
+		name, profile, protocol string
+		client                  []string
+	}{
+		{"Python and Python over SSE", "python.yaml", "agent-select", []string{"python3", "-c", pythonInTurn}},
+		{"Node and Python over WebSocket", "python-chat.yaml", "session-chat", []string{"node", webSocket, "-e", nodeInTurn}},
+		{"Node and Node over WebSocket", "node-chat.yaml", "session-chat", []string{"node", webSocket, "-e", otherInTurn}},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			if one.client[0] == "node" && exec.Command("node", webSocket, "-e", "WebSocket").Run() != nil {
+				t.Skip("this Node has no WebSocket")
+			}
+			profile, err := protocols.Kinds().Load("../../profiles/" + one.profile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			running, err := target.NewLauncher(profile).Launch(bounded(t), target.LaunchOptions{Own: true, ModelURL: mute(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = running.Stop(context.Background()) })
+			o := options(t, one.protocol, running.BaseURL())
+			o.Profile = profile
+			s := open(t, o, t.TempDir())
+			first := speaks(t, s.URL(), one.client)
+			first.reads("in a turn")
+			first.kill()
+			await(t, s.ends, "C1")
+			second := speaks(t, s.URL(), one.client)
+			second.reads("in a turn")
+			if err := running.Restart(bounded(t), true); err != nil {
+				t.Fatal(err)
+			}
+			second.reads("lost")
+			await(t, s.ends, "C2")
+			res := s.close()
+			for _, run := range res.Runs {
+				if failed := outcomes(res, run.Role)[verdict.Failed]; len(failed) > 0 {
+					t.Errorf("%s: failed %v", run.Role, failed)
+				}
+			}
+		})
+	}
+}
+
+// mute starts the HTTP API before a model that never answers.
+func mute(t *testing.T) string {
+	t.Helper()
+	over := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-over:
+		}
+	}))
+	t.Cleanup(func() {
+		close(over)
+		srv.Close()
+	})
+	return srv.URL
+}
+
+// foreigner is a client in another language that runs.
+type foreigner struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	said *bufio.Reader
+	errs strings.Builder
+}
+
+// speaks starts a client.
+func speaks(t *testing.T, url string, command []string) *foreigner {
+	t.Helper()
+	f := &foreigner{t: t, cmd: exec.CommandContext(bounded(t), command[0], append(command[1:], url)...)}
+	f.cmd.Stderr = &f.errs
+	out, err := f.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.said = bufio.NewReader(out)
+	if err := f.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.kill)
+	return f
+}
+
+// reads waits for a line.
+func (f *foreigner) reads(want string) {
+	f.t.Helper()
+	if got, err := f.said.ReadString('\n'); strings.TrimSpace(got) != want {
+		f.kill()
+		f.t.Fatalf("the client says %q, want %q: %v\n%s", got, want, err, f.errs.String())
+	}
+}
+
+// kill kills the client, by SIGKILL where there is one, unless it has ended.
+func (f *foreigner) kill() {
+	if f.cmd.ProcessState == nil {
+		_ = f.cmd.Process.Kill()
+		_ = f.cmd.Wait()
+	}
+}
