@@ -38,7 +38,8 @@ func TestRoles(t *testing.T) {
 		{"all roles of a protocol with one", "", "session-chat", "all", "session-chat", ""},
 		{"misspelt", "", ea, "rellay", "",
 			`--role: unknown role "rellay" of external-agent (did you mean "relay"? known: host, relay, agent, all)`},
-		{"of another protocol", "", "session-chat", "relay", "", `--role: unknown role "relay" of session-chat (known: server)`},
+		{"of another protocol", "", "session-chat", "relay", "",
+			`--role: unknown role "relay" of session-chat (known: server)`},
 		{"empty", "", ea, "host,", "", `--role: unknown role "" of external-agent (known: host, relay, agent, all)`},
 
 		{"a URL", url, ea, "", "external-agent/host", ""},

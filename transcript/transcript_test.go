@@ -270,7 +270,7 @@ func TestAwait(t *testing.T) {
 		{"not at the mark", 3, "a", 0},
 		{"a mark before the start", -1, "b", 2},
 		{"a future mark", 99, "a", 0},
-		{"nothing of the kind", 0, "c", 0},
+		{"no such message", 0, "c", 0},
 	}
 	tr := New(nil)
 	for _, l := range []string{"a", "b", "a"} {

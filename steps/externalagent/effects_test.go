@@ -39,7 +39,7 @@ var effectsRows = []hostRow{
 
 	{"receives a new state", session + firstCall + "Then agent A receives a new state\n", nil, "EA-055=passed", ""},
 	{"receives no new state", session + firstCall + "Then agent A receives a new state\n", mute(vocab.StateUpdated),
-		"EA-055=failed", "nothing of the kind"},
+		"EA-055=failed", "no such message"},
 
 	{"in step", session + restless + firstCall + "And agent A is in sync\n", nil, "EA-072=passed EA-073=passed", ""},
 	{"in sync, with an undeclared clock", session + restless + firstCall + "And agent A is in sync\n",

@@ -229,7 +229,7 @@ var aNewSessionIsCleanRows = []hostRow{
 		"EA-011=failed", "a session in which the booking proceeds as in an earlier one"},
 	{"no session goes", aNewSessionIsCleanLines, edit(vocab.SnapshotState, set("toolSchema", []any{})),
 		"EA-011=not-tested",
-		"the booking path does not fit"},
+		"the booking path does not match the host"},
 	{"a tool is not answered", aNewSessionIsCleanLines, to(vocab.ToolCall,
 		func(_ *peerConn, asked *transcript.Record, out []any) []any {
 			if payload(asked)["toolName"] == vocab.PostMessage {
@@ -297,7 +297,7 @@ var callsRows = []hostRow{
 		"EA-007=not-tested", "the uiSpec has nothing at /items/0/id"},
 	{"the path breaks the schema", session + firstCall, edit(vocab.SnapshotState, func(p object) {
 		p["toolSchema"] = []any{object{"name": "select", "parameters": object{"itemId": object{"type": "integer"}}}}
-	}), "EA-007=not-tested", "the booking path does not fit"},
+	}), "EA-007=not-tested", "the booking path does not match the host"},
 	{"no call was made", session + "Then agent A is told that the call succeeded\n", nil, "EA-007=not-tested",
 		"agent A has called no tool"},
 	{"no such call on the path", session + "When agent A books up to the first call of \"fly\"\n", nil,

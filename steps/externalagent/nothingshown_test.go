@@ -88,7 +88,7 @@ var takesNothingOldRows = []struct {
 	{"it takes longer than it was given", takesNothingOldJoin(takesNothingOldOne(takesNothingOldTold(nil)),
 		takesNothingOldShown, takesNothingOldOne(takesNothingOldWhile, takesNothingOldWhile, takesNothingOldCalls("new"))),
 		takesNothingOldOpen,
-		"in which nothing was shown: its silence may be due tf that"},
+		"in which nothing was shown: its silence may be due to that"},
 	{"its calls cross the messages to it", takesNothingOldJoin(takesNothingOldOne(takesNothingOldCalls("listed"),
 		takesNothingOldTold(nil), takesNothingOldCalls("old"), takesNothingOldWhile, takesNothingOldWhile),
 		takesNothingOldShown,

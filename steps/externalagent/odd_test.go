@@ -134,7 +134,7 @@ var oddAndRightRows = []hostRow{
 			}
 			return out
 		}
-	}(), "EA-054=failed", "none of them differs"},
+	}(), "EA-054=failed", "none differs"},
 
 	// A single change has come late and does not happen by itself.
 	{"a form that is completed late hides nothing", session + restless + firstCall + oddAndRightInStep,

@@ -299,11 +299,11 @@ func TestInvalidMessages(t *testing.T) {
 			return []any{envelope(vocab.ErrorMessage, "", "req-n-3", object{"code": "INVALID_MESSAGE", "message": "m"})}
 		}), "EA-078=passed", ""},
 		{"no JSON, with another code", junk, codes("INVALID_MESSAGE", "INVALID_PARAMS"), "EA-078=failed", "INVALID_PARAMS"},
-		{"no JSON, and no answer", junk, silent, "EA-078=failed", "nothing of the kind"},
+		{"no JSON, and no answer", junk, silent, "EA-078=failed", "no such message"},
 		{"no JSON, and the end of the connection", junk, closes, "EA-078=failed", "closed by the target"},
 		{"no JSON, and an error about something else", junk, toSpoilt(func(*transcript.Record) []any {
 			return []any{envelope(vocab.ErrorMessage, "", "req-n-2", object{"code": "INVALID_MESSAGE", "message": "m"})}
-		}), "EA-078=failed", "nothing of the kind"},
+		}), "EA-078=failed", "no such message"},
 		{"no JSON, and no replyTo", junk, editEnvelope(vocab.ErrorMessage, unset("replyTo")),
 			"EA-078=passed EA-068=not-tested", ""},
 		{"another version", version, nil, "EA-020=passed EA-068=passed", ""},
@@ -313,14 +313,14 @@ func TestInvalidMessages(t *testing.T) {
 		{"another version, served", version, toSpoilt(func(asked *transcript.Record) []any {
 			return []any{envelope(vocab.SnapshotState, "", field(asked, "id"), object{})}
 		}), "EA-020=warned", "snapshot.state"},
-		{"another version, and no answer", version, silent, "EA-020=warned", "nothing of the kind"},
+		{"another version, and no answer", version, silent, "EA-020=warned", "no such message"},
 		{"no payload", shape, nil, "EA-024a=passed", ""},
 		{"no payload, and another code", shape, codes("INVALID_MESSAGE", "INVALID_PARAMS"), "EA-024a=warned",
 			"INVALID_PARAMS"},
 		{"before the join", early, nil, "EA-079b=passed", ""},
 		{"before the join, an invalid message", early, codes("SESSION_NOT_ACTIVE", "INVALID_MESSAGE"), "EA-079b=passed", ""},
 		{"before the join, and the end of the connection", early, closes, "EA-079b=passed", ""},
-		{"before the join, and no answer", early, silent, "EA-079b=warned", "nothing of the kind"},
+		{"before the join, and no answer", early, silent, "EA-079b=warned", "no such message"},
 		{"before the join, and taken", early, carriesOut, "EA-079b=warned", "tool.result"},
 		{"before the join, and unknown", early, codes("SESSION_NOT_ACTIVE", "UNKNOWN_TOOL"), "EA-079b=warned",
 			"UNKNOWN_TOOL"},

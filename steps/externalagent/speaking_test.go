@@ -104,7 +104,7 @@ var speakingRows = []hostRow{
 
 	{"the participant is heard", session + speaking, nil, "EA-009=passed EA-060=passed EA-061=passed", ""},
 	{"the participant is not heard", session + speaking, mute(vocab.UserMessage),
-		"EA-009=failed EA-060=failed EA-061=not-tested", "nothing of the kind"},
+		"EA-009=failed EA-060=failed EA-061=not-tested", "no such message"},
 	{"the participant is heard elsewhere", session + speaking,
 		edit(vocab.UserMessage, func(p object) { p["content"] = p["text"]; delete(p, "text") }),
 		"EA-009=passed EA-061=failed", "payload.text is null"},

@@ -57,7 +57,8 @@ var badChats = []badChat{
 		}},
 	{name: "resets", why: `ends without sending anything`, reason: "drops each connection",
 		talk: func(_ context.Context, c *websocket.Conn) { _ = c.CloseNow() }},
-	{name: "crashes at the first message", why: `ends without sending anything`, reason: "drops the connection that speaks",
+	{name: "crashes at the first message", why: `ends without sending anything`,
+		reason: "drops the connection that speaks",
 		talk: func(ctx context.Context, c *websocket.Conn) {
 			_, _, _ = c.Read(ctx)
 			_ = c.CloseNow()

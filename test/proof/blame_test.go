@@ -131,7 +131,7 @@ func TestChatRunsElsewhere(t *testing.T) {
 		func(o agentselect.Options) (launch.Handler, error) { return mutants.Handler("chats-run-elsewhere", o) })
 	told := 0
 	for _, sc := range res.Runs[0].Scenarios {
-		if strings.Contains(sc.Reason, "nothing of the kind") {
+		if strings.Contains(sc.Reason, "no such message") {
 			t.Errorf("%q: %s", sc.Name, sc.Reason)
 		}
 		if strings.Contains(sc.Reason, "complete came for session ") && strings.Contains(sc.Reason, ", but the chat named ") {

@@ -84,7 +84,7 @@ func TestProbeOfAnOddHost(t *testing.T) {
 		"a host is present: session.start was answered by",
 		"in a relay session with a new name, session.start was answered by nothing",
 		"tools of the first state: pick, help",
-		"the default booking does not begin like that", "a second agent cannot join the same relay session",
+		"the default booking does not begin like this", "a second agent cannot join the same relay session",
 		`session.ended names the log "/var/log/1.jsonl"`,
 	} {
 		if !strings.Contains(said, line) {

@@ -129,7 +129,7 @@ func (w *wire) line(b *book, sum uint64, typ, direction string, payload wjson.Ob
 	if g, pointer := w.around(typ, direction, payload); g != nil {
 		g.within[direction]++
 		b.breaks(Finding{Clause: "EA-093", Line: line, Record: w.messages[g.sent[direction][0]].Record,
-			Expected: "the payload of the " + typ + " as it was sent", Observed: "a wrapper around it: the payload is at " +
+			Expected: "the payload of the " + typ + " on the wire", Observed: "a wrapper around it: the payload is at " +
 				plain("/payload"+pointer)})
 		return true
 	}
@@ -297,7 +297,7 @@ func (w *wire) inside(b *book, missing []int) {
 		}
 		told[typ] = true
 		b.breaks(Finding{Clause: "EA-091", Line: line, Record: w.messages[i].Record,
-			Expected: fmt.Sprintf("a line with direction %q for the %s, which was sent in that direction", w.messages[i].Direction,
+			Expected: fmt.Sprintf("a line with direction %q for the %s, its direction on the wire", w.messages[i].Direction,
 				typ),
 			Observed: `"internal" on every line of that type`})
 	}
@@ -343,7 +343,7 @@ func (g *group) elsewhere(b *book, direction string) int {
 			line = g.first[opposite]
 		}
 		b.breaks(Finding{Clause: "EA-091", Line: line,
-			Expected: fmt.Sprintf("a line with direction %q for the %s, which was sent in that direction", direction, g.typ),
+			Expected: fmt.Sprintf("a line with direction %q for the %s, its direction on the wire", direction, g.typ),
 			Observed: "its payload only with other directions"})
 	}
 	return there
@@ -369,7 +369,7 @@ func (w *wire) differs(b *book, i int) bool {
 	l := w.odd[at][0]
 	w.odd[at] = w.odd[at][1:]
 	f := Finding{Clause: "EA-093", Line: l.line, Record: m.Record, Expected: "the payload of the " + m.Type +
-		" as it was sent", Observed: "another one"}
+		" on the wire", Observed: "another one"}
 	if l.payload != nil {
 		where, want, got := differ(m.Payload, l.payload, "")
 		f.Expected += fmt.Sprintf(", which has %s at %s", want, plain("/payload"+where))
@@ -408,7 +408,7 @@ func (w *wire) missing(b *book, missing []int, found int, complete, partly bool)
 	for _, i := range missing {
 		m := w.messages[i]
 		b.breaks(Finding{Clause: "EA-107", Record: m.Record,
-			Expected: fmt.Sprintf("a line for the %s %s as it was sent", m.Type, show(m.Payload)), Observed: w.nowhere(m)})
+			Expected: fmt.Sprintf("a line for the %s %s on the wire", m.Type, show(m.Payload)), Observed: w.nowhere(m)})
 	}
 }
 

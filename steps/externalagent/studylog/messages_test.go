@@ -122,15 +122,15 @@ var messagesRows = []struct {
 			`and no line with the same payload and "in"`}},
 	{reason: "internal alone is not the view of a message that came in", sent: []string{call},
 		in: wrote(strings.Replace(call, "in", "internal", 1)), kept: "010 093 107",
-		want: []string{`line 1: EA-091: expected a line with direction "in" for the tool.call, which was sent in that ` +
-			`direction; found its payload only with other directions`}},
+		want: []string{`line 1: EA-091: expected a line with direction "in" for the tool.call, its direction on ` +
+			`the wire; found its payload only with other directions`}},
 	{reason: "what an agent really sent came in, whoever should send it",
 		sent: []string{`in tool.result {}`, `out error {"code":"INVALID_MESSAGE"}`},
 		in:   wrote(`in tool.result {}`, `out error {"code":"INVALID_MESSAGE"}`), kept: "010 091 093 107"},
 	{reason: "and is not logged as the host's", sent: []string{`in tool.result {}`}, in: wrote(`out tool.result {}`),
 		kept: "010 091 093 107",
-		want: []string{`line 1: EA-091: expected a line with direction "in" for the tool.result, which was sent in that ` +
-			`direction; found its payload only with other directions`}},
+		want: []string{`line 1: EA-091: expected a line with direction "in" for the tool.result, its direction on ` +
+			`the wire; found its payload only with other directions`}},
 	{reason: "types that the source does not know are compared too", sent: []string{`in x.y {"a":1}`},
 		in: wrote(`in x.y {"a":2}`), kept: "010 107",
 		want: []string{`line 1: EA-093: expected the payload of the x.y on the wire, which has 1 at /payload/a; found 2`}},
@@ -144,7 +144,7 @@ var messagesRows = []struct {
 			"the unjudged part of the log may contain the missing messages of the session: 1 message"}},
 	{reason: "internal alone, with another payload, is not the view either", sent: []string{call},
 		in: wrote(`internal tool.call {}`, `internal tool.call {"a":1}`), want: []string{
-			`line 1: EA-091: expected a line with direction "in" for the tool.call, which was sent in that direction; found ` +
+			`line 1: EA-091: expected a line with direction "in" for the tool.call, its direction on the wire; found ` +
 				`"internal" on every line of that type`,
 			"EA-010: expected the log of a session that has ended; found none of its 1 message",
 			`EA-107: ` + messagesNoLine +
@@ -182,8 +182,8 @@ var messagesRows = []struct {
 		kept: "010 091 093 107"},
 	{reason: "an optional message on a line with internal alone", sent: []string{"optional " + get, call},
 		in: wrote(`internal snapshot.get {}`, call), kept: "010 091 093 107",
-		want: []string{`line 1: EA-091: expected a line with direction "in" for the snapshot.get, which was sent in that ` +
-			`direction; found its payload only with other directions`}},
+		want: []string{`line 1: EA-091: expected a line with direction "in" for the snapshot.get, its direction on ` +
+			`the wire; found its payload only with other directions`}},
 }
 
 func TestMessages(t *testing.T) {

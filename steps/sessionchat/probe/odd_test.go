@@ -69,7 +69,7 @@ func TestProbeOfAnOddServer(t *testing.T) {
 		"WebSocket /chat/ws: HTTP 404", "WebSocket /ws/chat: it opens, and a chat is answered",
 		"a turn of 3 messages: stream (token), result (turn_end)",
 		"no timestamp was recognised in a message", "the message that ends a turn does not say how it ended",
-		"that this is the pong was not recognised",
+		"the answer was not recognised as a pong",
 	} {
 		if !strings.Contains(said, line) {
 			t.Errorf("%q is not said:\n%s", line, said)

@@ -63,12 +63,12 @@ func TestFindingsTell(t *testing.T) {
 	}
 }
 
-// TestNothingOfTheKind checks that "nothing of the kind" is reported only if it is true: otherwise the similar
+// TestNothingOfTheKind checks that "no such message" is reported only if it is true: otherwise the similar
 // message is named, with its interpretation.
 func TestNothingOfTheKind(t *testing.T) {
 	for in, want := range map[string]string{
 		abc + "> user USER_INPUT #1 mention=x\n" +
-			"fence\n": "nothing of the kind up to the fence",
+			"fence\n": "no such message up to the fence",
 		runs + "> user USER_INPUT #7 mention=x\n> a ERROR t1 #4\n< ERROR t1 #4\n" +
 			"fence\n": "ERROR to FRONTEND (record 9), which was treated as the ERROR to the frontend, because of record 8",
 		abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>c\n" +
