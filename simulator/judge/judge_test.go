@@ -114,7 +114,9 @@ func TestServers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := opens(t, row.protocol, row.as, func(o *counterpart.Options) { o.Connect, o.Script, o.Start = base, s, nil })
+				p := opens(t, row.protocol, row.as, func(o *counterpart.Options) {
+					o.Connect, o.Script, o.Start = base, s, nil
+				})
 				told := follows(t, p)
 				if mutant == "" {
 					conforms(t, p, row.passes)
@@ -189,8 +191,8 @@ func TestAgent(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = c.CloseNow() }()
-			for _, text := range []string{`{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"default"}}`,
-				row.start} {
+			const join = `{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"default"}}`
+			for _, text := range []string{join, row.start} {
 				if err := c.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
 					t.Fatal(err)
 				}
