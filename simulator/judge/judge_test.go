@@ -91,10 +91,11 @@ var serving = map[string]struct {
 	mutant, breaks       string
 	passes               string // by the correct program
 }{
-	"agent-select":    {"agent-select", "client", "client", "current-is-name", "AS-044", "AS-084"},
-	"session-chat":    {"session-chat", "frontend", "frontend", "type-for-message-type", "SC-040", "SC-038"},
-	"session-runtime": {"session-runtime", "session-manager", "session-manager", "invite-added-at-once", "RT-119", "RT-127"},
-	"external-agent":  {"external-agent", "agent", "agent", "update-source-server", "EA-056", "EA-056"},
+	"agent-select": {"agent-select", "client", "client", "current-is-name", "AS-044", "AS-084"},
+	"session-chat": {"session-chat", "frontend", "frontend", "type-for-message-type", "SC-040", "SC-038"},
+	"session-runtime": {"session-runtime", "session-manager", "session-manager", "invite-added-at-once", "RT-119",
+		"RT-127"},
+	"external-agent": {"external-agent", "agent", "agent", "update-source-server", "EA-056", "EA-056"},
 }
 
 // TestServers: of a correct server nothing is found, and some clauses hold; a fault is found while the play goes on, at
