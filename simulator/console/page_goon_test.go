@@ -19,7 +19,8 @@ func (v *visitor) uploads(files map[string]string) {
 	v.click("#start-replay")
 	v.wait("document.querySelector('#new-file') !== null")
 	b, _ := json.Marshal(files)
-	v.js(`const all = new DataTransfer(); for (const [name, text] of Object.entries(%s)) all.items.add(new File([text], name));
+	v.js(`const all = new DataTransfer();
+		for (const [name, text] of Object.entries(%s)) all.items.add(new File([text], name));
 		document.querySelector("#new-file").files = all.files; document.querySelector("dialog form").requestSubmit()`, b)
 }
 
@@ -38,12 +39,13 @@ func broken(t *testing.T) map[string]string {
 	return map[string]string{"results.json": string(results), "switch.txt": strings.Join([]string{
 		`       1     0.100 ms  A  -> open GET /agents/ws (upgrade)`,
 		`       2     0.900 ms  A  -> frame switch_agent (text)  {"type":"switch_agent","agentId":"debugger"}`,
-		`       3     1.500 ms  A  <- frame agent_switched (text)  {"type":"agent_switched","data":{"currentAgentId":"general"}}`,
+		`       3     1.500 ms  A  <- frame agent_switched (text)  ` +
+			`{"type":"agent_switched","data":{"currentAgentId":"general"}}`,
 		""}, "\n")}
 }
 
-// TestPageGoOn: a scenario that failed in a run is opened, and stepped through to the message that broke the clause. From
-// there one goes on by hand: with the same target, by the same steps, and then by others.
+// TestPageGoOn: a scenario that failed in a run is opened, and stepped through to the message that broke the clause.
+// From there one goes on by hand: with the same target, by the same steps, and then by others.
 func TestPageGoOn(t *testing.T) {
 	v := visit(t, pageServer(t).URL, "en-US")
 	v.uploads(broken(t))

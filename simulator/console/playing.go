@@ -85,7 +85,8 @@ func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	if q.After != "" {
 		if d.After, err = time.ParseDuration(q.After); err != nil || d.After < 0 || d.After > mostDelay {
-			return nil, fail(http.StatusBadRequest, "after: "+strconv.Quote(q.After)+" is not a duration up to 1h, such as 500ms")
+			return nil, fail(http.StatusBadRequest,
+				"after: "+strconv.Quote(q.After)+" is not a duration up to 1h, such as 500ms")
 		}
 	}
 	if q.Body != nil {

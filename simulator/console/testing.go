@@ -225,7 +225,8 @@ func (s *session) hang(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	how, ok := map[string]driver.CloseMode{"": driver.Graceful, "close": driver.Graceful, "cut": driver.Reset}[q.How]
 	if !ok {
-		return nil, fail(http.StatusBadRequest, "how: "+strconv.Quote(q.How)+" is not a way to end a connection (close or cut)")
+		return nil, fail(http.StatusBadRequest,
+			"how: "+strconv.Quote(q.How)+" is not a way to end a connection (close or cut)")
 	}
 	var err error
 	if s.kind == kindTest {
@@ -304,7 +305,8 @@ func (s *session) complete(_ http.ResponseWriter, r *http.Request) (any, error) 
 // outcomes answers with the worst outcome of each clause so far.
 func (s *session) outcomes(http.ResponseWriter, *http.Request) (any, error) {
 	if s.kind == kindReplay {
-		return nil, fail(http.StatusConflict, "session "+s.id+" is a replay, which judges nothing (GET findings has those of its run)")
+		return nil, fail(http.StatusConflict,
+			"session "+s.id+" is a replay, which judges nothing (GET findings has those of its run)")
 	}
 	if s.judge != nil {
 		s.judge.Check()

@@ -91,10 +91,11 @@ var serving = map[string]struct {
 	mutant, breaks       string
 	passes               string // by the correct program
 }{
-	"agent-select":    {"agent-select", "client", "client", "current-is-name", "AS-044", "AS-084"},
-	"session-chat":    {"session-chat", "frontend", "frontend", "type-for-message-type", "SC-040", "SC-038"},
-	"session-runtime": {"session-runtime", "session-manager", "session-manager", "invite-added-at-once", "RT-119", "RT-127"},
-	"external-agent":  {"external-agent", "agent", "agent", "update-source-server", "EA-056", "EA-056"},
+	"agent-select": {"agent-select", "client", "client", "current-is-name", "AS-044", "AS-084"},
+	"session-chat": {"session-chat", "frontend", "frontend", "type-for-message-type", "SC-040", "SC-038"},
+	"session-runtime": {"session-runtime", "session-manager", "session-manager", "invite-added-at-once", "RT-119",
+		"RT-127"},
+	"external-agent": {"external-agent", "agent", "agent", "update-source-server", "EA-056", "EA-056"},
 }
 
 // TestServers: of a correct server nothing is found, and some clauses hold; a fault is found while the play goes on, at
@@ -114,7 +115,9 @@ func TestServers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := opens(t, row.protocol, row.as, func(o *counterpart.Options) { o.Connect, o.Script, o.Start = base, s, nil })
+				p := opens(t, row.protocol, row.as, func(o *counterpart.Options) {
+					o.Connect, o.Script, o.Start = base, s, nil
+				})
 				told := follows(t, p)
 				if mutant == "" {
 					conforms(t, p, row.passes)
@@ -189,8 +192,8 @@ func TestAgent(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = c.CloseNow() }()
-			for _, text := range []string{`{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"default"}}`,
-				row.start} {
+			const join = `{"v":"mvp-0.2","type":"relay.join","id":"1","payload":{"role":"agent","sessionId":"default"}}`
+			for _, text := range []string{join, row.start} {
 				if err := c.Write(ctx, websocket.MessageText, []byte(text)); err != nil {
 					t.Fatal(err)
 				}

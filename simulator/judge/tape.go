@@ -24,7 +24,7 @@ type tape struct {
 	mark   int                 // number of the last record of later that was judged
 	full   bool                // further records go to later
 	judged int                 // records of first that were judged
-	partly bool                // something is not known, such as whose a request is: monitors of single records judge alone
+	partly bool                // something is not known, such as whose a request is: see judge
 	ended  bool                // no other record comes
 }
 
@@ -38,7 +38,7 @@ func (one *tape) add(r transcript.Record) {
 
 // judge returns what monitors say of what is new, and of what was before it.
 func (one *tape) judge(env *steps.Env, monitors []monitor.Monitor) (out []verdict.Judgement, found []steps.Failure) {
-	if one.partly {
+	if one.partly { // what a record says by itself counts
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}
 	if one.judged < len(one.first) {
