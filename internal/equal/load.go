@@ -75,7 +75,7 @@ func (o outcomes) load(folder string) error {
 		for _, run := range r.Runs {
 			id := name
 			if len(r.Runs) > 1 {
-				id += "/" + run.Role
+				id += "/" + run.Protocol + "-" + run.Role
 			}
 			o.add(id, run)
 		}
