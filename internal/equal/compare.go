@@ -23,7 +23,10 @@ type comparison struct {
 }
 
 // tally counts what was compared.
-type tally struct{ targets, pairs, judged, equal, unsteady, explained, different int }
+type tally struct {
+	targets, pairs, judged, equal, unsteady, explained, different int
+	unselected                                                    int // by one side only
+}
 
 // difference is a place with other outcomes on the two sides.
 type difference struct {
@@ -112,6 +115,10 @@ func (c *comparison) pair(target string, before, after map[place]*seen, explaine
 
 // outcome compares one place of a target.
 func (c *comparison) outcome(t *tally, d difference, explained []*explanation) {
+	if before, after := d.before.String(), d.after.String(); (before == notSelected) != (after == notSelected) {
+		t.unselected++
+		return
+	}
 	t.pairs++
 	if slices.ContainsFunc(d.before.outcomes, judged) && slices.ContainsFunc(d.after.outcomes, judged) {
 		t.judged++
@@ -186,6 +193,7 @@ func (c *comparison) print(w io.Writer) {
 		sum.targets += t.targets
 		sum.pairs += t.pairs
 		sum.judged += t.judged
+		sum.unselected += t.unselected
 		sum.equal += t.equal
 		sum.unsteady += t.unsteady
 		sum.explained += t.explained
@@ -198,8 +206,12 @@ func (c *comparison) print(w io.Writer) {
 }
 
 func (t *tally) print(w io.Writer, name string) {
-	fmt.Fprintf(w, "%s: %d targets, %d outcomes (%d judged): %d equal, %d meant, %d unsteady, %d differ\n",
+	fmt.Fprintf(w, "%s: %d targets, %d outcomes (%d judged): %d equal, %d meant, %d unsteady, %d differ",
 		name, t.targets, t.pairs, t.judged, t.equal, t.explained, t.unsteady, t.different)
+	if t.unselected > 0 {
+		fmt.Fprintf(w, "; %d more were selected by one side only", t.unselected)
+	}
+	fmt.Fprintln(w)
 }
 
 // short returns the first line of a text, cut to a length that can be read.

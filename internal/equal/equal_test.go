@@ -153,6 +153,27 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// TestSelection: what only one side has selected is no difference where scenarios were selected, and is one in a whole
+// run.
+func TestSelection(t *testing.T) {
+	for _, selection := range []string{"", "@A-1"} {
+		before, after := t.TempDir(), t.TempDir()
+		for folder, c := range map[string]reports.Clause{before: {ID: "A-1", Outcome: verdict.NotTested, Reason: verdict.NotRun},
+			after: {ID: "A-1", Outcome: verdict.Passed}} {
+			var b bytes.Buffer
+			run := reports.Run{Protocol: "a", Role: "host", Clauses: []reports.Clause{c}}
+			if err := reports.WriteJSON(&b, &reports.Results{Selection: selection, Runs: []reports.Run{run}}); err != nil {
+				t.Fatal(err)
+			}
+			file(t, folder, "x.json", b.String())
+		}
+		out, different := compared(t, "", before, after)
+		if different != (selection == "") || strings.Contains(out, "selected by one side") == different {
+			t.Errorf("selection %q: different: %v\n%s", selection, different, out)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	some := t.TempDir()
 	write(t, some, "x.json", runOf("a", "host", clauses{"A-1": "passed"}))

@@ -15,6 +15,10 @@ import (
 	"parley/verdict"
 )
 
+// notSelected is the outcome of a clause that no selected scenario judges. Which scenarios those of a mutant are, and what
+// preflight and the monitors judge beside, is no verdict, so that it is counted apart.
+const notSelected = "not-selected"
+
 // verdictOf stands for the verdict of a whole run where a clause is named.
 const verdictOf = "verdict"
 
@@ -77,13 +81,14 @@ func (o outcomes) load(folder string) error {
 			if len(r.Runs) > 1 {
 				id += "/" + run.Protocol + "-" + run.Role
 			}
-			o.add(id, run)
+			o.add(id, run, r.Selection != "")
 		}
 		return nil
 	})
 }
 
-func (o outcomes) add(name string, run reports.Run) {
+// add adds a run; narrowed says that it had a selection of the scenarios.
+func (o outcomes) add(name string, run reports.Run, narrowed bool) {
 	if o[name] == nil {
 		o[name] = &target{protocol: run.Protocol, role: run.Role, places: map[place]*seen{}}
 	}
@@ -106,6 +111,8 @@ func (o outcomes) add(name string, run reports.Run) {
 			outcome = "excluded"
 		case c.OtherRole:
 			outcome = "other-role"
+		case narrowed && c.Outcome == verdict.NotTested && c.Reason == verdict.NotRun:
+			outcome = notSelected
 		}
 		note(place{clause: c.ID}, outcome, c.Reason)
 		if len(c.ByDriver) > 1 {
