@@ -134,7 +134,9 @@ repeat() {
 	if [[ -n $names ]]; then both judgetests "$1" "^($names)\$"; fi
 }
 
-equal() { nice -n "$nice" "$work/equal" ${explained:+--explained "$explained"} --targets "$work/differing" "${folders[@]}"; }
+equal() {
+	nice -n "$nice" "$work/equal" ${explained:+--explained "$explained"} --targets "$work/differing" "${folders[@]}"
+}
 
 nice -n "$nice" go build -trimpath -o "$work/equal" ./internal/equal
 for side in old new; do (build "$side"); done

@@ -127,7 +127,8 @@ func (c *comparison) outcome(t *tally, d difference, explained []*explanation) {
 		t.equal++
 		return
 	}
-	d.unsteady = slices.ContainsFunc(d.before.outcomes, func(o string) bool { return slices.Contains(d.after.outcomes, o) })
+	shared := func(outcome string) bool { return slices.Contains(d.after.outcomes, outcome) }
+	d.unsteady = slices.ContainsFunc(d.before.outcomes, shared)
 	d.why = explain(explained, d.target, d.place, d.before, d.after)
 	switch {
 	case d.unsteady:

@@ -109,8 +109,10 @@ func TestUnsteady(t *testing.T) {
 		different            bool
 		has                  string
 	}{
-		{"the new side has both", "passed", "failed", "passed", "passed", false, "unsteady  slow  A-1: passed -> failed,passed"},
-		{"the old side has both", "passed", "failed", "failed", "failed", false, "unsteady  slow  A-1: failed,passed -> failed"},
+		{"the new side has both", "passed", "failed", "passed", "passed", false,
+			"unsteady  slow  A-1: passed -> failed,passed"},
+		{"the old side has both", "passed", "failed", "failed", "failed", false,
+			"unsteady  slow  A-1: failed,passed -> failed"},
 		{"as before", "passed", "failed", "passed", "failed", true, "differs   slow  A-1: passed -> failed"},
 		{"none in common", "passed", "failed", "passed", "not-tested", true, "A-1: passed -> failed,not-tested"},
 	} {
@@ -158,8 +160,10 @@ func TestTargets(t *testing.T) {
 func TestSelection(t *testing.T) {
 	for _, selection := range []string{"", "@A-1"} {
 		before, after := t.TempDir(), t.TempDir()
-		for folder, c := range map[string]reports.Clause{before: {ID: "A-1", Outcome: verdict.NotTested, Reason: verdict.NotRun},
-			after: {ID: "A-1", Outcome: verdict.Passed}} {
+		for folder, c := range map[string]reports.Clause{
+			before: {ID: "A-1", Outcome: verdict.NotTested, Reason: verdict.NotRun},
+			after:  {ID: "A-1", Outcome: verdict.Passed},
+		} {
 			var b bytes.Buffer
 			run := reports.Run{Protocol: "a", Role: "host", Clauses: []reports.Clause{c}}
 			if err := reports.WriteJSON(&b, &reports.Results{Selection: selection, Runs: []reports.Run{run}}); err != nil {

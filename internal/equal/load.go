@@ -15,8 +15,8 @@ import (
 	"parley/verdict"
 )
 
-// notSelected is the outcome of a clause that no selected scenario judges. Which scenarios those of a mutant are, and what
-// preflight and the monitors judge beside, is no verdict, so that it is counted apart.
+// notSelected is the outcome of a clause that no selected scenario judges. Which scenarios those of a mutant are, and
+// what preflight and the monitors judge beside, is no verdict, so that it is counted apart.
 const notSelected = "not-selected"
 
 // verdictOf stands for the verdict of a whole run where a clause is named.
