@@ -205,7 +205,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 		k.Error = err.Error()
 		return k
 	}
-	if o.Results != nil {
+	if o.Results != nil && ctx.Err() == nil {
 		o.Results(mu.ID, res)
 	}
 	judge(&k, mu, res.Runs[0], control)

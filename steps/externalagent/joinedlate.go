@@ -8,6 +8,7 @@ import (
 	"parley/monitor"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	judge "parley/steps/externalagent/invariants"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -87,6 +88,7 @@ func (s *suite) waitsToJoin(ctx context.Context) error {
 		s.agent.stop()
 		s.earlier += int(s.agent.came.Load())
 		s.agent = nil
+		s.T.Remark("", "%s", judge.AnotherAgent)
 		if err := s.awaitsAgent(ctx); err != nil {
 			return err
 		}

@@ -1,10 +1,14 @@
 package externalagent
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"parley/steps"
+	judge "parley/steps/externalagent/invariants"
+	"parley/transcript"
 )
 
 // TestWaitsToJoin checks that an agent passes for waiting only if it would otherwise have acted before relay.joined.
@@ -48,6 +52,10 @@ func TestWaitsToJoin(t *testing.T) {
 				}
 			})
 			expect(t, got, r.want, r.has)
+			another := func(rec transcript.Record) bool { return rec.Label == judge.AnotherAgent }
+			if more := slices.ContainsFunc(got.Records, another); more != strings.Contains(r.has, "its silence") {
+				t.Errorf("the transcript says that another agent was started: %v", more)
+			}
 		})
 	}
 }

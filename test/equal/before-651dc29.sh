@@ -17,7 +17,7 @@ changes() {
 changes 's|^	Done        func(Killed).*|&\
 	Results     func(id string, r *reports.Results)|' runner/mutants.go
 changes 's|Enough: seen.enough,|Enough: o.enough(seen),|' runner/mutants.go
-changes 's|^	judge(&k, mu, res.Runs\[0\], control)|	if o.Results != nil {\
+changes 's|^	judge(&k, mu, res.Runs\[0\], control)|	if o.Results != nil \&\& ctx.Err() == nil {\
 		o.Results(mu.ID, res)\
 	}\
 &|' runner/mutants.go

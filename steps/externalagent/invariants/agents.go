@@ -35,12 +35,16 @@ func joinsFirst(t []transcript.Record) []verdict.Finding {
 }
 
 // agentIDs judges that request ids are unique (EA-022b). An agent that reconnects and begins with a new session may
-// restart its numbering.
+// restart its numbering, and so may another agent.
 func agentIDs(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	seen, conn, anew := map[string]int{}, "", beginnings(t)
+	others := remarks(t, AnotherAgent)
 	for m := range received(t) {
 		if m.Conn != conn && anew[m.Conn] {
+			clear(seen)
+		}
+		for ; len(others) > 0 && others[0] < m.N; others = others[1:] {
 			clear(seen)
 		}
 		conn = m.Conn
@@ -53,6 +57,17 @@ func agentIDs(t []transcript.Record) []verdict.Finding {
 				fmt.Sprintf("id %q is that of record %d", id, seen[id])))
 		}
 		seen[id] = m.N
+	}
+	return out
+}
+
+// remarks returns the numbers of the remarks with a label.
+func remarks(t []transcript.Record, label string) []int {
+	var out []int
+	for _, r := range t {
+		if r.Kind == transcript.Remark && r.Label == label {
+			out = append(out, r.N)
+		}
 	}
 	return out
 }

@@ -148,6 +148,12 @@ var agentRows = []row{
 		in: "A < relay.join #a\nA < session.start #b\nA closed\nB < relay.join #a\nB < session.start #b"},
 	{monitor: "agent-ids", reason: "the same id where it goes on", kept: "EA-022b", broken: "EA-022b",
 		in: "A < relay.join #a\nA < session.start #b\nA closed\nB < relay.join #a\nB < snapshot.get #c"},
+	{monitor: "agent-ids", reason: "the same id of another agent, which does no more", kept: "EA-022b",
+		in: "A < relay.join #a\nA < snapshot.get #b\nA closed\n- " + AnotherAgent +
+			"\nB < relay.join #a\nB < snapshot.get #b"},
+	{monitor: "agent-ids", reason: "the same id twice of another agent", kept: "EA-022b", broken: "EA-022b",
+		in: "A < relay.join #a\nA < snapshot.get #b\nA closed\n- " + AnotherAgent +
+			"\nB < relay.join #a\nB closed\nC < relay.join #a"},
 	{monitor: "agent-ids", reason: "the id of the request before the last", kept: "EA-022b", broken: "EA-022b",
 		in: "A < snapshot.get #a\nA < snapshot.get #b\nA < snapshot.get #a"},
 	{monitor: "agent-ids", reason: "an empty id twice", broken: "EA-022b", in: `A < {"id":""}` + "\n" + `A < {"id":""}`},
