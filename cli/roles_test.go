@@ -121,8 +121,8 @@ func TestElsewhere(t *testing.T) {
 		{[]string{"all"}, "@EA-026", "agent"},
 		{[]string{"all"}, "@EA-017", "host relay agent"},
 		{[]string{"agent"}, "@EA-017 and @host",
-			"--tags: @EA-017 and @host selects no scenario of external-agent in the role agent (of --role host or relay it " +
-				"does)"},
+			"--tags: @EA-017 and @host selects no scenario of external-agent in the role agent (it selects some for " +
+				"--role host or relay)"},
 		{nil, "@EA-999", "host"}, // the run rejects it
 	} {
 		all, err := subjectsOf("", []string{"external-agent"}, tt.roles)

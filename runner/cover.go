@@ -3,8 +3,8 @@ package runner
 import "slices"
 
 // Cover returns a small set of mutants that together break every clause that any mutant breaks, each clause in the
-// Clauses of one of them. It is greedy: it repeatedly picks the first mutant that breaks the most uncovered clauses, and
-// has it prove these alone, so that no scenario runs for what another mutant proves.
+// Clauses of one of them. It is greedy: it repeatedly picks the first mutant that breaks the most uncovered clauses,
+// and has it prove these alone, so that no scenario runs for what another mutant proves.
 func Cover(all []Mutant) []Mutant {
 	open := map[string]bool{}
 	for _, m := range all {

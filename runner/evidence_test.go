@@ -111,7 +111,7 @@ func TestEvidenceNotKept(t *testing.T) {
 		{"too large", file("a.png", maxEvidence+1), nil,
 			"evidence a.png of driver sse was not stored: it has 8388609 bytes, more than 8388608", false},
 		{"too large after redaction", steps.Evidence{Name: "a.txt", Type: "text/plain",
-			Body: bytes.Repeat([]byte("s3cret"), maxEvidence/6)}, nil, "evidence a.txt of driver sse not kept", false},
+			Body: bytes.Repeat([]byte("s3cret"), maxEvidence/6)}, nil, "evidence a.txt of driver sse was not stored", false},
 		{"a path", file("../a.png", 1), nil, `evidence not written: "../a.png" cannot be the name`, true},
 		{"a path on another system", file(`..\a.png`, 1), nil, "evidence not written: ", true},
 		{"two dots", file("a..png", 1), nil, "evidence not written: ", true},

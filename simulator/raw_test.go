@@ -215,7 +215,7 @@ func TestRawSteps(t *testing.T) {
 	}
 	for _, row := range []struct{ reason, step, below, want string }{
 		{"bytes in a text frame", "A sends raw base64:", "e30\n=", ""},
-		{"no base64", "client A sends raw base64:", "{}", "the text below is no base64"},
+		{"no base64", "client A sends raw base64:", "{}", "the text below is not base64"},
 		{"a binary frame, which ends the connection", "client A sends raw binary:", "AP8=", ""},
 		{"nobody", "client B sends raw:", "{}", "not tested: client B is not connected (connected: A)"},
 	} {

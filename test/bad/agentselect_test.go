@@ -87,10 +87,10 @@ var bads = []bad{
 	{name: "silent connections", exit: 3, why: "accepts connections but sends nothing",
 		accept: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
 		reason: "accepts and never says a word"},
-	{name: "garbage", exit: 3, why: "is no HTTP server",
+	{name: "garbage", exit: 3, why: "is not an HTTP server",
 		accept: func(c net.Conn) { _, _ = c.Write([]byte("\x00\xff\x16garbage\r\n\r\n")) },
 		reason: "is no HTTP server"},
-	{name: "resets", exit: 3, why: "hangs up", accept: func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) },
+	{name: "resets", exit: 3, why: "closes the connection", accept: func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) },
 		reason: "drops every connection at once"},
 	{name: "silent streams", exit: 3, why: "GET /events opens, but sends nothing",
 		serve: func(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +138,7 @@ var bads = []bad{
 		reason: "wants to speak another protocol"},
 	{name: "101 to every POST", exit: 1, may: connecting, serve: greets(switching),
 		reason: "connects, and wants to speak another protocol at the first message"},
-	{name: "one endless event", exit: 3, why: "GET /events opens, and ",
+	{name: "one endless event", exit: 3, why: "GET /events opens, but nothing of agent-select came; it sends ",
 		serve: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, "data: ")

@@ -63,9 +63,9 @@ var badChats = []badChat{
 			_, _, _ = c.Read(ctx)
 			_ = c.CloseNow()
 		}},
-	{name: "echo", why: `it says `, reason: "sends back what it gets",
+	{name: "echo", why: `it sends `, reason: "sends back what it gets",
 		talk: each(func(got []byte) []byte { return got })},
-	{name: "no JSON", why: `it says "hello?"`, reason: "speaks another language", talk: always("hello?")},
+	{name: "no JSON", why: `it sends "hello?"`, reason: "speaks another language", talk: always("hello?")},
 	{name: "arrays", reason: "speaks in lists", talk: always(`[{"message_type":"result"}]`)},
 	{name: "errors", reason: "refuses everything",
 		talk: always(`{"message_type":"error","agent_id":null,"session_id":null,` +
@@ -83,7 +83,7 @@ var badChats = []badChat{
 			return bytes.Replace(got, []byte(`"type":"chat"`),
 				[]byte(`"type":"result","session_id":"s","message":{},"timestamp":"t"`), 1)
 		})},
-	{name: "binary", why: `it says `, reason: "answers in binary frames",
+	{name: "binary", why: `it sends `, reason: "answers in binary frames",
 		talk: func(ctx context.Context, c *websocket.Conn) {
 			for {
 				_, got, err := c.Read(ctx)

@@ -85,16 +85,16 @@ var badRuntimes = []badChat{
 		talk: func(ctx context.Context, c *websocket.Conn) { <-ctx.Done() }},
 	{name: "resets", why: `ends without sending anything`, reason: "drops each connection",
 		talk: func(_ context.Context, c *websocket.Conn) { _ = c.CloseNow() }},
-	{name: "echo", why: `it says `, reason: "sends back what it gets",
+	{name: "echo", why: `it sends `, reason: "sends back what it gets",
 		talk: each(func(got []byte) []byte { return got })},
-	{name: "junk", why: `it says "hello?"`, reason: "speaks another language", talk: always("hello?")},
+	{name: "junk", why: `it sends "hello?"`, reason: "speaks another language", talk: always("hello?")},
 	{name: "arrays", reason: "speaks in lists", talk: always(`[{"parley":"ready"}]`)},
 	{name: "always ready", reason: "answers everything with ready", talk: always(`{"parley":"ready"}`)},
 	{name: "a huge frame", why: `limits.max-event`, reason: "answers with more than is ever read",
 		talk: each(func([]byte) []byte {
 			return []byte(`{"parley":"ready","pad":"` + strings.Repeat("x", 9<<20) + `"}`)
 		})},
-	{name: "binary", why: `it says `, reason: "answers in binary frames",
+	{name: "binary", why: `it sends `, reason: "answers in binary frames",
 		talk: func(ctx context.Context, c *websocket.Conn) {
 			for {
 				_, got, err := c.Read(ctx)

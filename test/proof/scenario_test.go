@@ -135,8 +135,8 @@ func reproduced() int32 {
 }
 
 // TestRecordedMutants: the recording of a failing scenario, converted into a scenario, finds the same on the same
-// mutant and nothing on the target that conforms; shortened, it has no more steps than the scenario that was recorded. It runs the
-// mutants of one protocol, or of each with PARLEY_MUTANTS=all.
+// mutant and nothing on the target that conforms; shortened, it has no more steps than the scenario that was recorded.
+// It runs the mutants of one protocol, or of each with PARLEY_MUTANTS=all.
 func TestRecordedMutants(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range protocols.All.Names() {

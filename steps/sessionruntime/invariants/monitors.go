@@ -93,46 +93,11 @@ type judgement struct {
 
 func (j *judgement) take(r transcript.Record) {
 	if r.Dir == transcript.Noted {
-		if n, ok := strings.CutPrefix(r.Label, Quiet); ok {
-			before, _ := strconv.Atoi(n)
-			j.fenced(before+1, r.N, r.At)
-		}
-		if r.Label == Anew {
-			j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
-			for _, m := range j.all {
-				m.owed, m.overdue = nil, nil
-			}
-		}
+		j.noted(r)
 		return
 	}
-	if r.Event != nil {
-		data, _ := r.Event.Data.(map[string]any)
-		id, _ := data[ID].(string)
-		switch r.Event.Type {
-		case SetupFrame:
-			j.setUp(data, r)
-			return
-		case ReadyFrame:
-			session, _ := data[Session].(string)
-			for id, m := range j.coming {
-				if session == "" || id == session {
-					j.models[id] = m
-					delete(j.coming, id)
-				}
-			}
-			return
-		case FenceFrame:
-			if j.fences == nil {
-				j.fences = map[string]int{}
-			}
-			j.fences[id] = r.N
-			return
-		case FencedFrame:
-			if before, asked := j.fences[id]; asked {
-				j.fenced(before, r.N, r.At)
-			}
-			return
-		}
+	if r.Event != nil && j.frame(r) {
+		return
 	}
 	msg, ok := Read(r)
 	if !ok {
@@ -151,6 +116,50 @@ func (j *judgement) take(r transcript.Record) {
 	} else {
 		m.Published(msg)
 	}
+}
+
+// noted takes a record that the harness has noted.
+func (j *judgement) noted(r transcript.Record) {
+	if n, ok := strings.CutPrefix(r.Label, Quiet); ok {
+		before, _ := strconv.Atoi(n)
+		j.fenced(before+1, r.N, r.At)
+	}
+	if r.Label == Anew {
+		j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
+		for _, m := range j.all {
+			m.owed, m.overdue = nil, nil
+		}
+	}
+}
+
+// frame takes a frame of the harness's binding, and reports whether r is one.
+func (j *judgement) frame(r transcript.Record) bool {
+	data, _ := r.Event.Data.(map[string]any)
+	id, _ := data[ID].(string)
+	switch r.Event.Type {
+	case SetupFrame:
+		j.setUp(data, r)
+	case ReadyFrame:
+		session, _ := data[Session].(string)
+		for id, m := range j.coming {
+			if session == "" || id == session {
+				j.models[id] = m
+				delete(j.coming, id)
+			}
+		}
+	case FenceFrame:
+		if j.fences == nil {
+			j.fences = map[string]int{}
+		}
+		j.fences[id] = r.N
+	case FencedFrame:
+		if before, asked := j.fences[id]; asked {
+			j.fenced(before, r.N, r.At)
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 func (j *judgement) fenced(before, at int, now time.Duration) {
