@@ -160,8 +160,10 @@ func (o initOptions) given(protocol steps.Protocol, args []string) (probe.Option
 		return p, err
 	case role != "" && !dials(kind, role):
 		return p, usagef("--role %s: init detects the role of a server (leave it out)", role)
-	case role == "" && !o.spoken(kind, args) && len(args) != 1:
+	case role == "" && !o.spoken(kind, args) && len(args) == 0:
 		return p, usagef("init: no server given (%s)", wanted(kind))
+	case role == "" && !o.spoken(kind, args) && len(args) > 1:
+		return p, usagef("init: one server is probed, but %d arguments are given (%s)", len(args), wanted(kind))
 	case !probing:
 		return p, usagef("--protocol %s: init has no probe for it (write the profile by hand)", o.protocol)
 	case role != "" || o.spoken(kind, args):
