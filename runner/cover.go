@@ -2,8 +2,8 @@ package runner
 
 import "slices"
 
-// Cover returns a small set of mutants that together break every clause that any mutant breaks, each clause in the
-// Clauses of one of them. It is greedy: it repeatedly picks the first mutant that breaks the most uncovered clauses,
+// Cover returns a small set of mutants that together break every clause that any mutant breaks, each clause in Proves
+// of one of them. It is greedy: it repeatedly picks the first mutant that breaks the most uncovered clauses,
 // and has it prove these alone, so that no scenario runs for what another mutant proves.
 func Cover(all []Mutant) []Mutant {
 	open := map[string]bool{}
@@ -23,8 +23,8 @@ func Cover(all []Mutant) []Mutant {
 	var out []Mutant
 	for len(open) > 0 {
 		best := slices.MaxFunc(all, func(a, b Mutant) int { return len(gain(a)) - len(gain(b)) })
-		best.Clauses = gain(best)
-		for _, id := range best.Clauses {
+		best.Proves = gain(best)
+		for _, id := range best.Proves {
 			delete(open, id)
 		}
 		out = append(out, best)

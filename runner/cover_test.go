@@ -27,7 +27,7 @@ func TestCover(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			var got []string
 			for _, m := range Cover(row.all) {
-				got = append(got, m.ID+strings.Join(m.Clauses, ""))
+				got = append(got, m.ID+strings.Join(m.Proves, ""))
 			}
 			if !slices.Equal(got, row.want) {
 				t.Errorf("%q, want %q", got, row.want)

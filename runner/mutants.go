@@ -24,6 +24,7 @@ import (
 type Mutant struct {
 	ID      string
 	Clauses []string // all of which it must break
+	Proves  []string // those of Clauses that its run has to show broken; nil: all
 	Why     string   // why a real implementation would have this fault
 	Control string   // tag expression of scenarios that must still pass; "" if the fault shows everywhere
 	Drivers []string // over which it is judged
@@ -191,7 +192,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 		p.Limits.Open.Duration, p.Limits.Scenario.Duration = 2*limit, 4*limit
 	}
 	seen := &killing{control: control, hasControl: mu.Control != "", alive: map[string]bool{}}
-	for _, id := range mu.Clauses {
+	for _, id := range mu.proves() {
 		seen.alive[id] = true
 	}
 	if protocol, err := o.Protocols.Find(o.Protocol); err == nil {
@@ -200,7 +201,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	seen.whole = o.Results != nil
 	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: mu.Launch(brain), Browser: o.browser,
 		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain,
-		Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu), Again: "parley mutants"})
+		Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu, seen.monitors), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k
@@ -256,10 +257,25 @@ func (k *killing) enough(pl Planned) bool {
 	return true
 }
 
-// selection returns the tag expression for a mutant's clauses and control.
-func selection(mu Mutant) string {
+// proves returns the clauses that a run of the mutant has to show broken.
+func (m Mutant) proves() []string {
+	if m.Proves != nil {
+		return m.Proves
+	}
+	return m.Clauses
+}
+
+// selection returns the tag expression for the clauses that a mutant proves, and for its control. A monitor may find a
+// clause broken in the scenarios of the mutant's other clauses, so these run too if a monitor judges what it proves.
+func selection(mu Mutant, monitors []monitor.Monitor) string {
+	ids := mu.proves()
+	for _, m := range monitors {
+		if slices.ContainsFunc(m.Clauses, func(id string) bool { return slices.Contains(ids, id) }) {
+			ids = mu.Clauses
+		}
+	}
 	var parts []string
-	for _, id := range mu.Clauses {
+	for _, id := range ids {
 		parts = append(parts, "@"+id)
 	}
 	expr := strings.Join(parts, " or ")
@@ -278,7 +294,7 @@ func judge(k *Killed, mu Mutant, run reports.Run, control tags.Expr) {
 	for _, c := range run.Clauses {
 		byID[c.ID] = c
 	}
-	for _, id := range mu.Clauses {
+	for _, id := range mu.proves() {
 		c, ok := byID[id]
 		switch {
 		case !ok:
