@@ -2,18 +2,19 @@
 .DEFAULT_GOAL := help
 GO ?= go
 
+# Without paths of the checkout in what is built, clones share the build cache.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 # Packages whose tests judge targets with whole suites, start programs, or try every mutant: without the race detector, under which
 # what they use is tested anyhow.
 SUITES = ./test/...
 PROGRAMS = ./cli $$($(GO) list ./... | grep '/mutants$$')
 OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/mutants$$' -e '^parley/test/')
 
-# Of these, the packages that all protocols share and where concurrency lives: their files start goroutines or serve, or import
-# sync. In `make test` the race detector watches them (but not the console, whose tests wait for a browser) and the suites below, in
-# which the code of each protocol runs too; in `make test-all` it watches everything.
-CONCURRENT = $$(grep -rlE --include='*.go' '^[[:space:]]+go [a-z]|"sync|\.Go\(|t\.Parallel\(|httptest' . | sed 's|/[^/]*$$||' | sort -u | \
-	grep -v -e '^\.$$' -e '^\./cli$$' -e '^\./simulator/console$$' -e '^\./test/' -e '^\./examples/' \
-	-e '/agentclient' -e '/agentselect' -e '/externalagent' -e '/sessionchat' -e '/sessionruntime')
+# Of these, the packages in which connections, records and scenarios meet. In `make test` the race detector watches them and the
+# suites below, in which the code of each protocol runs too; in `make test-all` it watches everything.
+CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./target ./recording ./recording/mock \
+	./simulator/gate ./simulator/counterpart ./simulator/terminal ./simulator/judge ./llm/stub ./reference-server/connection ./internal/freeport
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT))")
 
 # The suites that the race detector watches in `make test`, too: every driver's and every role's but those of pages, whose goroutines
@@ -41,7 +42,7 @@ run: ## judge the bundled targets of every role over every driver, and print the
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all
 
 build: ## build bin/parley
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/parley ./cmd/parley
+	CGO_ENABLED=0 $(GO) build -o bin/parley ./cmd/parley
 
 # The suites wait for most of their time, so that the rest runs meanwhile.
 test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause

@@ -19,8 +19,9 @@ func main() {
 		}
 	}
 	fmt.Printf("Left out: %d of %d mutants (%d have every tested clause once),\n", all-run, all, run)
-	fmt.Println("a second foreign target of three protocols, those behind a proxy but for three,")
-	fmt.Println("and the race detector in the tests of ./cli, of the mutants and below ./test,")
-	fmt.Println("in the suite of pages, in packages of one protocol, and in those without goroutines.")
+	fmt.Println("the second foreign target of three protocols and most scenarios of the foreign page,")
+	fmt.Println("more than half of the targets in ./test/bad and ./test/odd, and three scripts with pages,")
+	fmt.Println("most scenarios behind a proxy, of recordings, of cut points and between two targets,")
+	fmt.Println("and the race detector but for the suites over sockets and the packages in CONCURRENT.")
 	fmt.Println("All of it: make test-all")
 }
