@@ -155,9 +155,10 @@ func (s *suite) goesOnByState(ctx context.Context) error {
 	if miss != nil {
 		return s.without(miss, "makes no further call")
 	}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: call.Conn, After: call.N, Proof: true, Match: func(r *transcript.Record) bool {
+	answer := func(r *transcript.Record) bool {
 		return sent(vocab.ToolResult, vocab.ErrorMessage)(r) && field(r, "replyTo") == field(&call, "id")
-	}})
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: call.Conn, After: call.N, Proof: true, Match: answer})
 	if miss != nil {
 		return steps.NotTestedf("the call was not answered: %s", miss.Reason)
 	}
