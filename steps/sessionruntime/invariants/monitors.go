@@ -98,10 +98,7 @@ func (j *judgement) take(r transcript.Record) {
 			j.fenced(before+1, r.N, r.At)
 		}
 		if r.Label == Anew {
-			j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
-			for _, m := range j.all {
-				m.owed, m.overdue = nil, nil
-			}
+			j.forget()
 		}
 		return
 	}
@@ -150,6 +147,14 @@ func (j *judgement) take(r transcript.Record) {
 		m.Delivered(msg)
 	} else {
 		m.Published(msg)
+	}
+}
+
+// forget ends all models: what they have found stays, and nothing is due to them any more.
+func (j *judgement) forget() {
+	j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
+	for _, m := range j.all {
+		m.owed, m.overdue = nil, nil
 	}
 }
 
