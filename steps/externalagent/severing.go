@@ -45,8 +45,10 @@ func callingCourse() steps.Course {
 	return steps.Course{
 		ID: "calls", Name: "an agent up to its fourth call", Party: judge.AgentParty + "1",
 		Tags: strings.Fields(`@EA-026 @EA-076 @EA-077`), Only: []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin},
-		Lines: []string{`Given a host awaits the agent`, `And the state after call 4 is lost`, // the agent is to go no further
-			`When the agent is started`, `Then the agent makes 4 calls`},
+		Lines: []string{
+			`Given a host awaits the agent`, `And the state after call 4 is lost`, // the agent is to go no further
+			`When the agent is started`, `Then the agent makes 4 calls`,
+		},
 		Back: []string{
 			steps.ComesBack, `Then the agent connects again and joins`,
 			`And the agent asks for a snapshot, or starts a session that it has not begun`,
