@@ -134,8 +134,8 @@ type CloseMode int
 const (
 	Graceful CloseMode = iota // with a closing handshake if the transport has one
 	Reset                     // drops the transport
-	// ends the sending side of the transport without a closing handshake, waits for a moment until the target has
-	// ended its own, and drops it; as Reset where nothing can be half closed
+	// ends the sending side of the transport without a closing handshake, waits for a moment until the target has ended
+	// its own, and drops it; as Reset where nothing can be half closed
 	Fin
 	Abort // resets the transport, so that a TCP peer gets an RST; as Reset elsewhere
 )

@@ -69,8 +69,9 @@ func cutTags(p steps.Protocol, c steps.Course, by steps.Way) []string {
 func (r *run) cutPoints(ctx context.Context, d *driverRun, parallel int) {
 	for _, c := range r.courses {
 		for _, by := range c.Ways() {
-			// A connection over stdio is a process: to drop it is to kill that, and to end its stdin is to close it.
-			if d.name == target.Stdio && (by == steps.ByKill || by == steps.ByFin) {
+			// A connection over stdio is a process. To drop it is to kill that; a process that is closed may be used again, so
+			// that it would not be cut off.
+			if d.name == target.Stdio && by != steps.ByReset {
 				continue
 			}
 			if r.cutSel.Match(cutTags(r.protocol, c, by)) {

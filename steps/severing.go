@@ -239,6 +239,14 @@ func (w *World) comesBack(ctx context.Context) error {
 		c.due = true
 	}
 	c.fire()
+	if c.due && !c.firedAt && c.conn != nil { // something is being sent: the cut comes behind it
+		c.mu.Unlock()
+		select {
+		case <-c.fired:
+		case <-ctx.Done():
+		}
+		c.mu.Lock()
+	}
 	happened, seen := c.firedAt, c.seen
 	if !happened {
 		c.conn = nil // not later either

@@ -30,18 +30,21 @@ type callee struct {
 	serving   context.Context // until the scenario ends
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
-	ended     chan struct{}                                    // closed after the remark on the end of its process
-	whiles    int                                              // times that the host announced nothing for a while
-	planned   int                                              // number of planned departures of the host from its flow
-	started   int                                              // the mark at its start
-	back      int                                              // the record of its join after a reconnect, or 0
-	resumed   int                                              // the record of what it first asked for after that
-	attending bool                                             // the play accepts connections
-	listed    atomic.Pointer[[]string]                         // values of the flow's schemas that the host has left out
-	accepted  func(party string, conn driver.Conn) driver.Conn // World.Accepted
-	name      func(n int) string                               // the name of the n-th connection
-	came      atomic.Int64                                     // number of connections so far
+	ended     chan struct{}            // closed after the remark that the agent's process has ended
+	whiles    int                      // number of times that the host announced nothing for a while
+	planned   int                      // number of planned departures of the host from its flow
+	started   int                      // the mark at its start
+	back      int                      // the record of its join after a reconnect, or 0
+	resumed   int                      // the record of what it first asked for after that
+	attending bool                     // the play accepts connections
+	listed    atomic.Pointer[[]string] // the values that the flow's schemas list and that the host has left out
+	accepted  accepting                // World.Accepted
+	name      func(n int) string       // the name of the n-th connection
+	came      atomic.Int64             // number of connections so far
 }
+
+// accepting makes a connection that a party has opened one that can be cut.
+type accepting func(party string, conn driver.Conn) driver.Conn
 
 // awaitsAgent starts listening: from now on the harness is relay and host.
 func (s *suite) awaitsAgent(ctx context.Context) error {

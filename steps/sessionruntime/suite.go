@@ -35,20 +35,23 @@ type suite struct {
 	sessions map[string]*session
 	now      *session // the session that the steps refer to
 	limits   judge.Limits
-	echo     bool              // the bus hands messages on SYSTEM and BROADCAST back to the orchestrator
-	echoed   int               // number of the last record examined for that
-	mark     int               // the latest act
-	unfenced bool              // the latest fence was not answered
-	pending  fenced            // the latest fence that was sent
-	settled  int               // number of the last record by which all messages due by a fence had come or been awaited
-	lost     int               // number of messages that were due by a fence and did not come in time
-	cried    string            // stderr as of the latest act
-	stray    *piece            // output of another session's turn
-	before   map[string]*input // the inputs from before the cut of the bus
-	late     []*piece          // output of their turns after it
+	echo     bool     // the bus hands messages on SYSTEM and BROADCAST back to the orchestrator
+	echoed   int      // number of the last record examined for that
+	mark     int      // the latest act
+	unfenced bool     // the latest fence was not answered
+	pending  fenced   // the latest fence that was sent
+	settled  int      // number of the last record by which all messages due by a fence had come or been awaited
+	lost     int      // number of messages that were due by a fence and did not come in time
+	cried    string   // stderr as of the latest act
+	stray    *piece   // output of another session's turn
+	before   inputs   // the inputs from before the cut of the bus
+	late     []*piece // output of their turns after it
 	// proved absences; they count only if the scenario ran to its end
 	absences []verdict.Finding
 }
+
+// inputs are inputs by the names that a scenario gives them.
+type inputs map[string]*input
 
 // session is a session that the harness has set up.
 type session struct {

@@ -80,7 +80,8 @@ func TestCutPoints(t *testing.T) {
 }
 
 // TestCutMutants shows that cuts find faults that the scenarios do not find. It tries one mutant of each role, or all
-// with PARLEY_MUTANTS=all. Only the latter shows that the scenarios do not find them: it takes a suite for each.
+// with PARLEY_MUTANTS=all. That scenarios do not find them takes as long as the suite for each, so only the latter
+// shows it.
 func TestCutMutants(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {

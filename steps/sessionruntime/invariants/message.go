@@ -58,8 +58,8 @@ const Back = "back: "
 // after which nothing was sent during the wait.
 const Quiet = "the quiet window after record "
 
-// Anew is the remark that the bus was cut on purpose and comes back: what was due is not due any more, and no session is
-// known until it is set up again.
+// Anew is the remark that the bus was cut on purpose and comes back: what was due is not due any more, and no
+// session is known until it is set up again.
 const Anew = "the bus comes back after it was cut"
 
 // Values of From: the parties. Any other value is an agent's id.

@@ -125,10 +125,7 @@ func (j *judgement) noted(r transcript.Record) {
 		j.fenced(before+1, r.N, r.At)
 	}
 	if r.Label == Anew {
-		j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
-		for _, m := range j.all {
-			m.owed, m.overdue = nil, nil
-		}
+		j.forget()
 	}
 }
 
@@ -160,6 +157,14 @@ func (j *judgement) frame(r transcript.Record) bool {
 		return false
 	}
 	return true
+}
+
+// forget ends all models: what they have found stays, and nothing is due to them any more.
+func (j *judgement) forget() {
+	j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
+	for _, m := range j.all {
+		m.owed, m.overdue = nil, nil
+	}
 }
 
 func (j *judgement) fenced(before, at int, now time.Duration) {

@@ -8,9 +8,9 @@ import (
 // cutFaults show only if a connection ends at one point of a booking: behind a message of a kind that the agent sent or
 // heard last, when it had made some calls.
 var cutFaults = map[string]fault{
+	"end-behind-a-first-result-trusts":  trusting(1, proto.ToolResult),
 	"end-behind-a-second-result-trusts": trusting(2, proto.ToolResult),
 	"end-behind-a-third-result-trusts":  trusting(3, proto.ToolResult),
-	"end-in-a-fourth-call-trusts":       trusting(4, proto.ToolCall),
 }
 
 // trusting asks for no snapshot on a new connection if the former one ended there: what it was told before counts.
