@@ -40,7 +40,7 @@ func (o runOptions) checkDifferential(args []string) error {
 		return usagef("--out: no folder (name one, such as parley-results)")
 	}
 	if len(args) != 2 {
-		return usagef("--differential: two targets are compared, but %d are given (name two: parley run --differential "+
+		return usagef("--differential compares two targets, not %d (name two: parley run --differential "+
 			"A.yaml B.yaml)", len(args))
 	}
 	return nil

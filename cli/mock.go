@@ -78,7 +78,7 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 	}
 	for _, one := range all {
 		if one.In.Torn() {
-			fmt.Fprintf(s.Err, "%s: %s: the last line is torn, and left out\n", program, one.Name)
+			fmt.Fprintf(s.Err, "%s: %s: the last line is truncated, and left out\n", program, one.Name)
 		}
 	}
 	defer m.Close()

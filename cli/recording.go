@@ -83,7 +83,7 @@ func writeHAR(ctx context.Context, name string, s *streams) error {
 		return usagef("%s: %v", name, err)
 	}
 	if in.Torn() {
-		fmt.Fprintf(s.Err, "%s: %s: the last line is torn, and left out\n", program, name)
+		fmt.Fprintf(s.Err, "%s: %s: the last line is truncated, and left out\n", program, name)
 	}
 	return out.Flush()
 }
@@ -155,7 +155,7 @@ func showRecording(ctx context.Context, name string, s *streams) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			if in.Torn() {
-				fmt.Fprintf(s.Err, "%s: %s: the last line is torn, and left out\n", program, name)
+				fmt.Fprintf(s.Err, "%s: %s: the last line is truncated, and left out\n", program, name)
 			}
 			return nil
 		case err != nil:

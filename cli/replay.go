@@ -147,7 +147,7 @@ func (o replayOptions) replay(ctx context.Context, name string, s *streams) erro
 		result, err = replay.Serve(ctx, in, opts)
 	}
 	if in.Torn() {
-		fmt.Fprintf(s.Err, "%s: %s: the last line is torn, and left out\n", program, name)
+		fmt.Fprintf(s.Err, "%s: %s: the last line is truncated, and left out\n", program, name)
 	}
 	return replayed(ctx, name, result, err, out, s.Err)
 }

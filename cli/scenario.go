@@ -68,7 +68,7 @@ func (o scenarioOptions) write(ctx context.Context, name string, s *streams) err
 		return usagef("%s: %v", name, err)
 	}
 	if in.Torn() {
-		fmt.Fprintf(s.Err, "%s: %s: the last line is torn, and left out\n", program, name)
+		fmt.Fprintf(s.Err, "%s: %s: the last line is truncated, and left out\n", program, name)
 	}
 	title := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	where := o.target

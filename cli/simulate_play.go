@@ -87,7 +87,7 @@ func before(c *counterpart.Options, to string, client bool) error {
 	case err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme):
 		return fmt.Errorf("to: %q is not the URL of a server (write it like http://localhost:3000)", to)
 	case client:
-		return errors.New("to: the " + c.As + " is no server (leave it out)")
+		return errors.New("to: the " + c.As + " is not a server (leave it out)")
 	case c.Mutant != "":
 		return errors.New("mutant: your own server has none (leave mutant or to out)")
 	}

@@ -74,6 +74,9 @@ func Counts(r *transcript.Record, party string) bool {
 // SeveredAt is the beginning of the remark that is recorded when a connection is cut.
 const SeveredAt = "cut after record "
 
+// NoCut is the beginning of the reason of a scenario whose connection was not cut, as its course ended before.
+const NoCut = "the cut did not happen: "
+
 var errSevered = errors.New("the connection was cut on purpose")
 
 // severing is a cut that a scenario waits for.
@@ -254,7 +257,7 @@ func (w *World) comesBack(ctx context.Context) error {
 	c.mu.Unlock()
 	if !happened {
 		c.back = true
-		return NotTestedf("the cut did not happen: the connection of %s had %d records, and it was to be cut after %d",
+		return NotTestedf(NoCut+"the connection of %s had %d records, and it was to be cut after %d",
 			c.party, seen, c.at)
 	}
 	select {

@@ -318,8 +318,7 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 		Reached: w.reached, Late: w.late}
 	if n := w.repeated(res.Records); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests failed because their connection closed before any answer, "+
-			"and "+
-			"were repeated on a new connection", n))
+			"and were repeated on a new connection", n))
 	}
 	if n := w.T.Flooded(); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("of many comments or pings, %d were counted but not stored", n))

@@ -19,7 +19,8 @@ import (
 
 const (
 	lastWords = 4 << 10         // bytes kept of a browser's stderr
-	killWait  = 5 * time.Second // for a killed browser to disappear
+	killWait  = 5 * time.Second // for a browser that no longer responds to exit
+	goneWait  = time.Minute     // for a killed browser, its children and its folder to disappear
 	drainWait = 2 * time.Second // for its child processes to end with it
 )
 
@@ -155,7 +156,7 @@ func (p *process) stop() error {
 	default:
 		procgroup.Kill(p.pid)
 	}
-	late, cancel := deadline.WithLimit(context.Background(), killWait)
+	late, cancel := deadline.WithLimit(context.Background(), goneWait)
 	defer cancel()
 	select {
 	case <-p.gone:

@@ -19,7 +19,7 @@ const (
 	schemaVersion = 1
 	pageSize      = 4096 // SQLite's default
 
-	setUpTime = 10 * time.Second // wait for a database that another program has locked, on opening
+	setUpTime = time.Minute // wait on opening for a database that another program has locked, or for a busy disk
 	retryTime = 10 * time.Millisecond
 )
 

@@ -111,7 +111,7 @@ func (p *parsing) do(v script.Value, r *rule) {
 		k, known := kinds[text]
 		switch {
 		case !known:
-			p.Fail(v, "%q is no fault (%s)", text, worded.Suggest(text, Kinds(), "faults are "+strings.Join(Kinds(), ", ")))
+			p.Fail(v, "%q is not a fault (%s)", text, worded.Suggest(text, Kinds(), "faults are "+strings.Join(Kinds(), ", ")))
 		case k.value != nothing:
 			p.Fail(v, "%s needs a value (do: %s)", text, example(text, k))
 		}

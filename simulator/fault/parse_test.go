@@ -16,7 +16,7 @@ import (
 
 // mistakes are files with a mistake, and their right twins.
 var mistakes = []struct{ wrong, right, want string }{
-	{"faults:\n  - do: dropp\n", "faults:\n  - do: drop\n", `f.yaml:2:9: "dropp" is no fault (did you mean "drop"?)`},
+	{"faults:\n  - do: dropp\n", "faults:\n  - do: drop\n", `f.yaml:2:9: "dropp" is not a fault (did you mean "drop"?)`},
 	{"faults:\n  - do: {split: 0}\n", "faults:\n  - do: {split: 1}\n", "f.yaml:2:17: split is a whole number from 1 to"},
 	{"faults:\n  - do: split\n", "faults:\n  - do: {split: 3}\n", "f.yaml:2:9: split needs a value (do: {split: 3})"},
 	{"faults:\n  - do: {drop: true}\n", "faults:\n  - do: drop\n", "drop has no value (do: drop)"},

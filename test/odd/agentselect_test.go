@@ -293,7 +293,7 @@ func TestResetOnReuse(t *testing.T) {
 	repeated := 0
 	for _, sc := range res.Runs[0].Scenarios {
 		repeated += len(slices.DeleteFunc(slices.Clone(sc.Notes),
-			func(n string) bool { return !strings.Contains(n, "repeated on a new one") }))
+			func(n string) bool { return !strings.Contains(n, "repeated on a new connection") }))
 	}
 	if repeated == 0 || res.Exit != verdict.ExitConformant {
 		t.Errorf("exit %d; %d scenarios tell of a repeated request\n%s", res.Exit, repeated, suitetest.Console(t, res))

@@ -60,7 +60,7 @@ func TestFlood(t *testing.T) {
 		exit          int
 		said          string
 	}{
-		{"comments", strings.Repeat(": noise\n", many), verdict.ExitConformant, "of a flood of comments or pings"},
+		{"comments", strings.Repeat(": noise\n", many), verdict.ExitConformant, "of many comments or pings"},
 		{"events", strings.Repeat("event: noise\ndata: {}\n\n", many), verdict.ExitIncomplete,
 			"more than a transcript holds"},
 	} {
