@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"context"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -37,9 +36,6 @@ func severers(t *testing.T, f func(t *testing.T, protocol, role string)) {
 	}
 }
 
-// all reports whether every way of cutting and every mutant is tried: without, a sample is.
-func all() bool { return os.Getenv("PARLEY_MUTANTS") == "all" }
-
 // cut runs the cut points of a target, or with tags its scenarios.
 func cut(t *testing.T, o runner.Options) reports.Run {
 	t.Helper()
@@ -58,7 +54,7 @@ func TestCutPoints(t *testing.T) {
 	severers(t, func(t *testing.T, protocol, role string) {
 		sub := bundled.All.For(protocols.Kinds(), protocol, role)
 		tags := "@cut-reset"
-		if all() {
+		if suitetest.Everything() {
 			tags = "@cut"
 		}
 		one := cut(t, runner.Options{Profile: sub.Profile, Role: role, Launcher: sub.Launcher, Brain: sub.Brain,
@@ -89,7 +85,7 @@ func TestCutMutants(t *testing.T) {
 		if len(mutants) < 3 {
 			t.Errorf("only %d mutants that only a cut finds", len(mutants))
 		}
-		if !all() && len(mutants) > 0 {
+		if !suitetest.Everything() && len(mutants) > 0 {
 			mutants = mutants[:1]
 		}
 		for _, m := range mutants {
@@ -105,7 +101,7 @@ func cutsFind(t *testing.T, protocol, role string, m runner.Mutant) {
 			Brain: brain, Drivers: m.Drivers, Tags: tags, CutPoints: cuts})
 	}
 	tags := "@cut-reset"
-	if all() {
+	if suitetest.Everything() {
 		tags = "@cut-reset or @cut-close or @cut-fin"
 	}
 	one := run(tags, true)
@@ -124,7 +120,7 @@ func cutsFind(t *testing.T, protocol, role string, m runner.Mutant) {
 			t.Errorf("%s was not broken at any of the points, but %s at %d", id, strings.Join(broken, " "), points)
 		}
 	}
-	if !all() {
+	if !suitetest.Everything() {
 		return
 	}
 	for _, sc := range run("", false).Scenarios {

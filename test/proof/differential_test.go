@@ -81,7 +81,7 @@ func listed(t *testing.T, rep *differential.Report) string {
 // sampledSide is a side that runs one of n scenarios, or all with PARLEY_MUTANTS=all.
 func sampledSide(n uint32, s differential.Side) differential.Side {
 	whole := s.Options
-	s.Options = func() runner.Options { return oneIn(n, whole()) }
+	s.Options = func() runner.Options { return suitetest.OneIn(n, whole()) }
 	return s
 }
 
@@ -97,7 +97,7 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 		{"external-agent", "host", "", 120}, {"external-agent", "relay", "", 85}, {"external-agent", "agent", "", 45},
 		{"agent-client", "client", "@AC-010 or @AC-020 or @AC-030 or @AC-040", 1},
 	} {
-		if !everything() && c.protocol != "session-chat" && c.role != "relay" {
+		if !suitetest.Everything() && c.protocol != "session-chat" && c.role != "relay" {
 			continue
 		}
 		t.Run(c.protocol+" "+c.role, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 				suitetest.Works(t)
 			}
 			side := sampledSide(6, bundledSide(c.protocol, c.role, c.tags))
-			if !everything() {
+			if !suitetest.Everything() {
 				c.least /= 12
 			}
 			rep := differ(t, side, side)
@@ -133,7 +133,7 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 		{"external-agent", "host", "v-missing", "*"},
 		{"external-agent", "agent", "join-without-role", "relay.join"},
 	} {
-		if i%2 > 0 && !everything() {
+		if i%2 > 0 && !suitetest.Everything() {
 			continue
 		}
 		t.Run(c.protocol+" "+c.mutant, func(t *testing.T) {

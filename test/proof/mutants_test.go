@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +34,7 @@ func TestMutants(t *testing.T) {
 func proves(t *testing.T, protocol, role string) {
 	all := suitetest.Mutants(protocol, role)
 	mutants := all
-	if os.Getenv("PARLEY_MUTANTS") != "all" {
+	if !suitetest.Everything() {
 		mutants = runner.Cover(all)
 	}
 	atOnce := 16

@@ -91,7 +91,7 @@ func TestPassiveOnConforming(t *testing.T) {
 			suitetest.Works(t)
 			a := byPassive(t, protocol)
 			for _, role := range rolesOf(protocol) {
-				a.run(t, oneIn(12, suitetest.Bundled(protocol, role)))
+				a.run(t, suitetest.OneIn(12, suitetest.Bundled(protocol, role)))
 			}
 			a.objects(t)
 			a.showsAll(t)
@@ -103,7 +103,7 @@ func TestPassiveOnConforming(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Contains(passively, p.Protocol) ||
-			slices.Contains(proxied, f.profile) && !everything() {
+			slices.Contains(proxied, f.profile) && !suitetest.Everything() {
 			continue
 		}
 		t.Run(f.profile, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestPassiveOnConforming(t *testing.T) {
 				suitetest.Needs(t, f.tool)
 			}
 			a := byPassive(t, p.Protocol)
-			a.run(t, oneIn(24, runner.Options{Profile: p, Again: "parley run"}))
+			a.run(t, suitetest.OneIn(24, runner.Options{Profile: p, Again: "parley run"}))
 			a.objects(t)
 		})
 	}
@@ -130,7 +130,7 @@ func (a *alone) showsAll(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d clauses are shown to hold", len(of)-len(missing), len(of))
-	if everything() && len(missing) > 0 || 2*len(missing) > len(of) {
+	if suitetest.Everything() && len(missing) > 0 || 2*len(missing) > len(of) {
 		t.Errorf("nothing that the suite causes shows that %v hold", slices.Sorted(maps.Keys(missing)))
 	}
 }
@@ -154,7 +154,7 @@ func TestPassiveOnExplored(t *testing.T) {
 			suitetest.Works(t)
 			o := suitetest.Bundled(protocol, "")
 			o.Protocols, o.Explore, o.Tags = steps.NewProtocols(protocols.All.Version, exploring{a, ex}), 8, "@explored"
-			if everything() {
+			if suitetest.Everything() {
 				o.Explore = 30
 			}
 			if _, err := runner.Run(context.Background(), o); err != nil {
@@ -184,7 +184,7 @@ func TestPassiveOnMutants(t *testing.T) {
 			found, of := caught(t, protocol)
 			t.Logf("%s: passive monitors find %d of %d mutants", protocol, found, of)
 			least := of / 4 // of a sample
-			if everything() {
+			if suitetest.Everything() {
 				least = of / 3
 			}
 			if protocol == "agent-client" { // most show only in a user's next act, and the suite's user seldom has one
@@ -212,12 +212,12 @@ func caught(t *testing.T, protocol string) (found, of int) {
 			}
 		}
 	}
-	if !everything() {
+	if !suitetest.Everything() {
 		n := 6
 		if protocol == "agent-client" { // pages need the processor
 			n = 3
 		}
-		mutants = spread(mutants, n)
+		mutants = suitetest.Spread(mutants, n)
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -40,7 +40,7 @@ func TestProxyOnConforming(t *testing.T) {
 	for _, b := range behind {
 		t.Run(b.protocol+"-"+b.role, func(t *testing.T) {
 			suitetest.Works(t)
-			conforms(t, oneIn(12, suitetest.Bundled(b.protocol, b.role)))
+			conforms(t, suitetest.OneIn(12, suitetest.Bundled(b.protocol, b.role)))
 		})
 	}
 	for _, f := range foreign {
@@ -49,14 +49,14 @@ func TestProxyOnConforming(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.tool == "" || p.PipesOnly() || p.Role == "relay" ||
-			!slices.Contains(proxied, f.profile) && !everything() {
+			!slices.Contains(proxied, f.profile) && !suitetest.Everything() {
 			continue
 		}
 		t.Run(f.profile, func(t *testing.T) {
 			suitetest.Works(t)
 			suitetest.Needs(t, f.tool)
 			launch.Unhurry(&p.Limits)
-			conforms(t, oneIn(12, runner.Options{Profile: p}))
+			conforms(t, suitetest.OneIn(12, runner.Options{Profile: p}))
 		})
 	}
 }
@@ -114,8 +114,8 @@ func behindProxy(t *testing.T, protocol, role string) (m matrix) {
 	if protocol == "agent-client" { // pages need the processor
 		some = 3
 	}
-	if !everything() {
-		mutants = spread(mutants, some)
+	if !suitetest.Everything() {
+		mutants = suitetest.Spread(mutants, some)
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup

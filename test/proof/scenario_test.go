@@ -48,7 +48,7 @@ func toldConform(t *testing.T, p steps.Protocol, role string) {
 	if err := runner.PrepareOut(o.Out); err != nil {
 		t.Fatal(err)
 	}
-	if res := suitetest.Judge(t, oneIn(12, o)); len(suitetest.Broken(res)) > 0 {
+	if res := suitetest.Judge(t, suitetest.OneIn(12, o)); len(suitetest.Broken(res)) > 0 {
 		t.Fatalf("the recorded run: %s", suitetest.Console(t, res))
 	}
 	files, err := filepath.Glob(filepath.Join(o.Out, "transcripts", "*.jsonl"))
@@ -128,7 +128,7 @@ func tell(name string, p steps.Protocol) (driver, text string, err error) {
 
 // reproduced returns how many mutants of a protocol must be found again in scenarios converted from recordings.
 func reproduced() int32 {
-	if everything() {
+	if suitetest.Everything() {
 		return 5
 	}
 	return 2
@@ -144,7 +144,7 @@ func TestRecordedMutants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := p.(steps.Teller); !ok || !everything() && protocol != "session-chat" {
+		if _, ok := p.(steps.Teller); !ok || !suitetest.Everything() && protocol != "session-chat" {
 			continue
 		}
 		t.Run(protocol, func(t *testing.T) {
