@@ -162,11 +162,3 @@ func bothWays(t *testing.T, m runner.Mutant, protocol, role string) (active, pas
 	}
 	return active, seen.Found(m.Clauses...), nil
 }
-
-// spread returns about n of the mutants, from all over the catalogue: neighbours are alike.
-func spread[M any](all []M, n int) (some []M) {
-	for i := 0; i < len(all); i += max(1, len(all)/n) {
-		some = append(some, all[i])
-	}
-	return some
-}
