@@ -20,7 +20,7 @@ Feature: 4.3 Synchronisation
       Then agent A books a ticket from the first movie to the confirmation
 
     @host @EA-072 @EA-073 @booking
-    Scenario: an agent that only listens is in sync, too
+    Scenario: an agent that only receives states is in sync, too
       Given the target lets several agents join a relay session
       And agent A has a session
       And agent B has joined
@@ -134,7 +134,7 @@ Feature: 4.3 Synchronisation
       Then the agent continues
 
     @agent @EA-074a
-    Scenario: an agent continues when its session is gone
+    Scenario: an agent continues after its session is lost
       Given a host awaits the agent
       And the session is gone at call 2
       When the agent is started
