@@ -97,7 +97,7 @@ Feature: 2 The sequence of a chat
       Then client A is answered by "red"
 
     @SC-021 @SC-041 @model
-    Scenario: a running turn keeps its agent_id while another session is asked
+    Scenario: a running turn keeps its agent_id while another session gets a chat
       Given client A chats with "red" in a turn that is held
       When client A chats with "blue"
       And the turn of "red" is released

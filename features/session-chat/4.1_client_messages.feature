@@ -59,7 +59,7 @@ Feature: 4.1 Messages of the client
         | characters of an SQL pattern |
 
     @SC-060 @SC-027 @model
-    Scenario Outline: agent_ids that differ in little are different sessions: <one>, <other>
+    Scenario Outline: similar agent_ids are different sessions: <one>, <other>
       When client A chats with "red" under the agent_id of <one>
       Then client A is answered by "red"
       When client A chats with "blue" under the agent_id of "red" with <other>
@@ -111,7 +111,7 @@ Feature: 4.1 Messages of the client
         | an object |
 
     @SC-031
-    Scenario: a chat without its content is refused in a session that exists
+    Scenario: a chat without its content is refused in an existing session
       Given client A has chatted with "red"
       When client A sends "red" a chat without its content
       Then client A is refused

@@ -92,7 +92,7 @@ Feature: 5 The life cycle of a session
       And the model was sent the earlier turns of "blue"
 
     @SC-054 @model
-    Scenario: the end of one connection ends no turn of another connection
+    Scenario: the end of one connection does not end a turn on another connection
       Given client A chats with "red" in a turn that is held
       And client B has chatted with "blue"
       When client B disconnects
