@@ -161,7 +161,7 @@ Feature: 4C A cancel
       Then everything is handled
 
     @RT-097 @RT-145
-    Scenario: the final precedes the cancel
+    Scenario: the final comes before the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends the final of "t1"
@@ -173,7 +173,7 @@ Feature: 4C A cancel
       Then agent "a" is asked to stop "t2"
 
     @RT-105
-    Scenario: the final follows the cancel
+    Scenario: the final comes after the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels

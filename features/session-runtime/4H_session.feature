@@ -51,7 +51,7 @@ Feature: 4H Opening and closing the session
       Then the frontend is told that the session is closed
 
     @RT-102 @RT-152
-    Scenario: the session is closed while an agent is speaking, which stops its stream
+    Scenario: the session is closed while an agent is speaking, and the agent stops its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session
       Then SessionManager is asked to close the session

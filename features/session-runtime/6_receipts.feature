@@ -1,5 +1,5 @@
 @session-runtime @server
-Feature: 6 The receipts that there are
+Feature: 6 The receipts
   最小闭环必须包含的回执（否则编排不成立）
 
   Rule: Each receipt advances one step — 每个回执各推进一步

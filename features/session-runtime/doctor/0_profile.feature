@@ -1,5 +1,5 @@
 @session-runtime @server
-Feature: 0 What a profile declares is there
+Feature: 0 The target has what the profile declares
   Each scenario takes the steps by which the suite's own scenarios reach a state. The clauses in its tags judge the fields of the
   messages that it receives.
   The tag that starts with @doctor names the item that a scenario is about, most often a key of the profile.
@@ -70,7 +70,7 @@ Feature: 0 What a profile declares is there
     Then a switch from agent "a" to agent "b" is announced
 
   @doctor-add @RT-121 @RT-127
-  Scenario: an agent is invited, and added
+  Scenario: an agent is invited and added
     Given a session of agents "a", "b" and "c" where agent "a" is active
     When the user invites agent "d"
     Then SessionManager is asked to add agent "d"
