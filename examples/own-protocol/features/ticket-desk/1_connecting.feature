@@ -19,12 +19,12 @@ Feature: 1 Connecting
     And clients A and B have different ids
 
   @TD-005
-  Scenario: the note of the welcome
+  Scenario: a welcome with a note, or without one
     When client A connects
     Then a note for client A is observed
 
   @TD-004
-  Scenario: each connection is numbered by itself
+  Scenario: each connection has its own numbering
     Given client A has a ticket
     And client B has a ticket
     When client A says something

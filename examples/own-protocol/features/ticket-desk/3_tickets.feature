@@ -8,7 +8,7 @@ Feature: 3 Tickets
     Then client A is told its ticket
 
   @TD-012
-  Scenario: no two tickets are the same
+  Scenario: no two tickets have the same id
     Given client A has a ticket
     And client B has a ticket
     When client A opens a ticket
@@ -39,7 +39,7 @@ Feature: 3 Tickets
     Then client A is answered
 
   @TD-014
-  Scenario: nobody else hears of a ticket
+  Scenario: no other client receives messages about a ticket
     Given client B is connected
     And client A is connected
     When client A opens a ticket

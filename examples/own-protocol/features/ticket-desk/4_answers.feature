@@ -34,7 +34,7 @@ Feature: 4 Answers
     And client A has heard no piece of an answer
 
   @TD-022 @TD-009
-  Scenario: the agent is busy, and later it is not
+  Scenario: the agent is busy, and later available again
     Given client A has a ticket
     And client A was asked for its consent
     When client A says something
@@ -62,7 +62,7 @@ Feature: 4 Answers
     Then client A is answered
 
   @TD-024 @history
-  Scenario: what was said
+  Scenario: the history of a ticket
     Given client A has a ticket
     When client A says something
     Then client A is answered
