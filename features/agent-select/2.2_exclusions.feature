@@ -7,7 +7,7 @@ Feature: 2.2 What the server does not do
     @AS-021 @AS-022
     Scenario Outline: a parameter of the URL does not choose the agent: <query>
       Given client A has connected with the query "<query>"
-      Then the list of client A names no current agent but the default one
+      Then the list of client A names the default agent as current, or none
       Given client A has a session
       When client A switches to "requirement_analyzer"
       Then client A is switched from the default agent to "requirement_analyzer"

@@ -14,7 +14,7 @@ Feature: 3.1 Connecting
     @AS-029 @sse
     Scenario: the endpoint is an event stream
       When client A connects
-      Then client A is given an event stream
+      Then client A receives an event stream
 
     @AS-105
     Scenario Outline: no event comes between connected and agent_list on connection <client>

@@ -40,7 +40,7 @@ Feature: 3.2 Switching the agent
     Scenario: the second of two concurrent switches starts from the agent of the first
       Given client A has switched to "debugger"
       When client A switches to "requirement_analyzer" and to "general" at once
-      Then each switch of client A starts from the agent that the one before it led to
+      Then each switch of client A starts where the previous one ended
 
   Rule: A client switches to a custom agent (客户端想从 `general` 切换到用户自定义的 `code_reviewer` 主代理)
 

@@ -187,7 +187,7 @@ Feature: 4.3 Sessions and connections
     Scenario: a message that arrives before the list is sent is answered after it
       Given client B has switched to "debugger"
       And client B has disconnected
-      When client A connects and switches to "debugger" as early as it can
+      When client A connects and switches to "debugger" as early as possible
       Then client A receives the list of agents before any answer
 
   Rule: A running turn or a pending request makes a session busy (以下任一条件成立即判定为"忙")

@@ -68,7 +68,7 @@ Feature: 4.3 Synchronisation
     @agent @EA-072
     Scenario: an agent acts on the announced tools while uiSpec stays the same
       Given a host awaits the agent
-      And call 1 is refused, and what it asks for is no longer announced
+      And call 1 is refused, and is no longer announced
       When the agent is started
       Then the agent acts on the latest state
 
@@ -77,7 +77,7 @@ Feature: 4.3 Synchronisation
       Given a host awaits the agent
       And no uiSpec is shown for a while after call <n>, while tools are announced
       When the agent is started
-      Then the agent uses nothing that is no longer shown
+      Then the agent uses only what is still shown
 
       Examples:
         | n |

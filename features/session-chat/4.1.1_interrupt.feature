@@ -126,7 +126,7 @@ Feature: 4.1.1 Interrupting a turn
     Scenario: an interrupt after the end of a turn does not end the next turn
       Given client A has chatted with "red"
       When client A interrupts "red"
-      And the target has handled what client A sent
+      And the target has handled every message of client A
       And client A chats with "red" in a turn that is held
       Then the turn of "red" still runs
       When the turn of "red" is released

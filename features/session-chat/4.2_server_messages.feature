@@ -10,7 +10,7 @@ Feature: 4.2 Messages of the server
     Scenario: the messages of two turns have all members
       When client A chats with "red"
       Then client A is answered by "red"
-      And every message of "red" has had its session_id
+      And every message of "red" has its session_id
       When client A chats with "red"
       Then client A is answered by "red"
 
@@ -44,7 +44,7 @@ Feature: 4.2 Messages of the server
     Scenario Outline: the refusal of a chat without its <field> does not use the agent_id as session_id
       Given client A has chatted with "red"
       When client A sends "red" a chat without its <field>
-      Then the answer to client A is noted
+      Then the answer to client A is recorded
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before

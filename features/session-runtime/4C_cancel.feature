@@ -56,9 +56,9 @@ Feature: 4C A cancel
       When agent "a" confirms the cancel of "t1"
       Then the frontend is told that "t1" is cancelled
       When agent "a" sends a chunk of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
       When agent "a" sends the final of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
 
     @RT-103 @RT-104
     Scenario: after a cancel no agent is speaking, and the next turn is routed
@@ -166,7 +166,7 @@ Feature: 4C A cancel
       And agent "a" is speaking in "t1"
       When agent "a" sends the final of "t1"
       And the user cancels
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       And no CANCEL is published
       Given agent "a" is speaking in "t2"
       When the user cancels

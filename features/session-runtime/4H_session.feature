@@ -105,9 +105,9 @@ Feature: 4H Opening and closing the session
       When the user mentions agent "b" in "t2" by its payload
       Then "t2" runs at agent "b"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "b" sends a chunk of "t2"
-      Then the frontend gets what was sent of "t2"
+      Then the frontend receives the output of "t2"
       When the user closes the session
       Then everything is handled
       When agent "b" confirms the cancel of "t2"

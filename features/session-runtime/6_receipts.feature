@@ -16,7 +16,7 @@ Feature: 6 The receipts
       And agent "d" is speaking in "t1"
       And agent "d" ends "t1"
       And agent "d" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user confirms the handover of "t1"
       Then a switch from agent "d" to agent "b" is announced
       And agent "b" gets the context of "t1"

@@ -91,10 +91,10 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) is answered by "(\w+)"$`, s.isAnswered)
 	steps.Step(sc, `^client (\w+) receives the answer of "(\w+)"$`, s.receivesAnswer)
 	steps.Step(sc, `^client (\w+) can chat with "(\w+)" again$`, s.canChatAgain)
-	steps.Step(sc, `^it is noted whether client (\w+) is answered by "(\w+)"$`, s.answerOrNot)
+	steps.Step(sc, `^whether client (\w+) is answered by "(\w+)" is recorded$`, s.answerOrNot)
 	steps.Step(sc, `^the turn of "(\w+)" ends in any way$`, s.endsInAnyWay)
 	steps.Step(sc, `^the pieces of "(\w+)" come in order$`, s.inOrder)
-	steps.Step(sc, `^client (\w+) receives the words of the model for "(\w+)" unchanged$`, s.receivesUnchanged)
+	steps.Step(sc, `^client (\w+) receives the text of the model for "(\w+)" unchanged$`, s.receivesUnchanged)
 	steps.Step(sc, `^client (\w+) receives a message of the turn of "(\w+)" while it runs$`, s.receivesWhileItRuns)
 }
 
