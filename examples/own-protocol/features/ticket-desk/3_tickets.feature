@@ -46,7 +46,7 @@ Feature: 3 Tickets
     Then client A is told its ticket
     When client A says something
     Then client A is answered
-    And client B has heard nothing of the ticket of client A
+    And client B has received no message about the ticket of client A
 
   @TD-015 @TD-016 @TD-009
   Scenario: a closed ticket
@@ -64,4 +64,4 @@ Feature: 3 Tickets
     And client A was asked for its consent
     When client A closes its ticket
     Then client A is told that its ticket is closed
-    And nothing more comes of the ticket of client A
+    And no further message about the ticket of client A arrives

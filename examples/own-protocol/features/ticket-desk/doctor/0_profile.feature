@@ -27,4 +27,4 @@ Feature: 0 The target has what the profile declares
     When client A says something
     Then client A is answered
     When client A asks for the history
-    Then client A is told what it has said
+    Then client A receives what it has said
