@@ -214,7 +214,7 @@ func (t *tale) fromAgent(ss *toldSession, m judge.Message, where string) ([]stri
 		return nil, false
 	}
 	in := ss.inputs[i]
-	// behind a short limit a slow machine comes too late: then the model, which knows the times, judges what is published
+	// With a short limit, a slow machine may miss it: then the model, which knows the times, judges what is published.
 	own := in.agent == agent && !ss.loose && !in.over && t.limits[inputAck] == 0
 	switch {
 	case m.Subtype == vocab.InputAck:
