@@ -92,3 +92,25 @@ func nothing(*transcript.Record) bool { return false }
 
 // uncounted is a protocol whose courses have no more to count than the connection.
 type uncounted struct{ Protocol }
+
+// doubling is a protocol in whose courses the records of a second connection count too.
+type doubling struct{ Protocol }
+
+func (doubling) Counts(r *transcript.Record, party string) bool {
+	return r.Conn == party || r.Conn == "second"
+}
+
+func TestCountedRecords(t *testing.T) {
+	for _, v := range []struct {
+		p    Protocol
+		conn string
+		want bool
+	}{
+		{uncounted{}, "A", true}, {uncounted{}, "second", false},
+		{doubling{}, "A", true}, {doubling{}, "second", true}, {doubling{}, "third", false},
+	} {
+		if got := Counts(v.p, &transcript.Record{Conn: v.conn}, "A"); got != v.want {
+			t.Errorf("%T: a record of %s counts: %v", v.p, v.conn, got)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/llm"
+	"parley/protocol/agentclient"
 	"parley/reference-server/bundled"
 	"parley/reports"
 	"parley/runner"
@@ -27,13 +28,23 @@ func severers(t *testing.T, f func(t *testing.T, protocol, role string)) {
 		for _, role := range protocols.All.Roles(protocol) {
 			if s, ok := p.(steps.Severer); ok && len(s.Courses(role)) > 0 {
 				found++
-				t.Run(protocol+"/"+role, func(t *testing.T) { t.Parallel(); f(t, protocol, role) })
+				t.Run(protocol+"/"+role, func(t *testing.T) { f(t, protocol, role) })
 			}
 		}
 	}
 	if found == 0 {
 		t.Error("no protocol has a course")
 	}
+}
+
+// parallel makes a test parallel; one of pages waits for a place among the browsers.
+func parallel(t *testing.T, protocol string) {
+	t.Helper()
+	if protocol == agentclient.Protocol {
+		suitetest.InBrowser(t)
+		return
+	}
+	t.Parallel()
 }
 
 // cut runs the cut points of a target, or with tags its scenarios.
@@ -52,6 +63,7 @@ func cut(t *testing.T, o runner.Options) reports.Run {
 func TestCutPoints(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {
+		parallel(t, protocol)
 		sub := bundled.All.For(protocols.Kinds(), protocol, role)
 		tags := "@cut-reset"
 		if suitetest.Everything() {
@@ -81,6 +93,7 @@ func TestCutPoints(t *testing.T) {
 func TestCutMutants(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {
+		t.Parallel()
 		mutants := bundled.All.CutMutants(protocols.Kinds(), protocol, role)
 		if len(mutants) < 3 {
 			t.Errorf("only %d mutants that only a cut finds", len(mutants))
@@ -89,7 +102,7 @@ func TestCutMutants(t *testing.T) {
 			mutants = mutants[:1]
 		}
 		for _, m := range mutants {
-			t.Run(m.ID, func(t *testing.T) { t.Parallel(); cutsFind(t, protocol, role, m) })
+			t.Run(m.ID, func(t *testing.T) { parallel(t, protocol); cutsFind(t, protocol, role, m) })
 		}
 	})
 }
