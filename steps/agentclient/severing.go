@@ -16,9 +16,9 @@ const severedStream = ofRequests + " 1"
 
 // Courses implements steps.Severer. The server cuts the page's event stream. A page that loses it disables the selector
 // and shows that it is not connected (AC-105, AC-108), forgets the agents and the current one (AC-106), keeps what the
-// user has preselected (AC-107), waits for a new list once it is connected again (AC-109), and takes that (AC-111). What
-// becomes of its session is not stated: a new session is asked for, whose id its switches name (AC-051, AC-055). A page
-// is not killed, since nothing of it would come back.
+// user has preselected (AC-107), waits for a new list once it is connected again (AC-109), and takes that (AC-111).
+// What becomes of its session is not stated: a new session is asked for, whose id its switches name (AC-051, AC-055).
+// A page is not killed, since nothing of it would come back.
 func (Protocol) Courses(string) []steps.Course {
 	only := []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin}
 	return []steps.Course{
@@ -106,8 +106,8 @@ func preselectedStill() []string {
 		`Then the page requests a session with what the user had preselected`)
 }
 
-// Counts implements steps.Counter: of the stream what the server sends, without fences, whose number depends on how fast
-// the page is, and what the user has the page send.
+// Counts implements steps.Counter: of the stream what the server sends, without fences, whose number depends on how
+// fast the page is, and what the user has the page send.
 func (Protocol) Counts(r *transcript.Record, party string) bool {
 	switch r.Conn {
 	case party:

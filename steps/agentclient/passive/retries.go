@@ -1,6 +1,8 @@
 package passive
 
 import (
+	"fmt"
+
 	vocab "parley/protocol/agentselect"
 )
 
@@ -20,7 +22,8 @@ func (p *page) aborts(a *asking) {
 	switch {
 	case p.busy == nil || a.kind != vocab.AbortType || !p.ofThisStream(&asking{r: a.r, session: p.busy.session}):
 	case member(a.r, "sessionId") == nil:
-		p.v.broken(retries, a.r, "sessionId \""+p.busy.session+"\", whose turn kept the page from switching", "AC-079", "AC-124")
+		p.v.broken(retries, a.r, fmt.Sprintf("sessionId %q, whose turn kept the page from switching", p.busy.session),
+			"AC-079", "AC-124")
 	case a.session == p.busy.session:
 		p.aborted = p.busy
 	}
