@@ -26,8 +26,8 @@ func (o *proxyOptions) consoleDoor() (*simulateOptions, error) {
 	case err != nil:
 		return nil, usagef("--console: %v (write it like 127.0.0.1:8125)", err)
 	case !loopback(host) && !o.open && (o.consoleKey == "" || o.cert == ""):
-		return nil, usagef("--console %s: other machines could reach it (give --console-token, --cert and --key, or say --open)",
-			o.console)
+		const mend = "give --console-token, --cert and --key, or say --open"
+		return nil, usagef("--console %s: other machines could reach it (%s)", o.console, mend)
 	}
 	return &simulateOptions{serveOptions: serveOptions{addr: o.console, token: o.consoleKey, cert: o.cert, key: o.key,
 		insecure: o.open}}, nil

@@ -19,8 +19,8 @@ import (
 func TestProxyConsole(t *testing.T) {
 	out := t.TempDir()
 	recording := filepath.Join(out, "passed.jsonl")
-	p := startProxy(t, "--protocol", "session-chat", "--to", chatServer(t, "no-timestamp"), "--out", out, "--record", recording,
-		"--console", "127.0.0.1:0", "--console-token", "open-sesame")
+	p := startProxy(t, "--protocol", "session-chat", "--to", chatServer(t, "no-timestamp"), "--out", out, "--record",
+		recording, "--console", "127.0.0.1:0", "--console-token", "open-sesame")
 	at, page := p.url(), p.url()
 	session := page + "/api/v1/sessions/1"
 	if res, err := quickClient(t).Get(session); err != nil || res.StatusCode != http.StatusUnauthorized {
@@ -35,8 +35,8 @@ func TestProxyConsole(t *testing.T) {
 	var found []console.Failure
 	asks(t, client, "GET", session+"/findings", "", nil, &found)
 	broken := func(f console.Failure) bool { return f.Clause == "SC-044" && f.At > 0 }
-	if !slices.ContainsFunc(found, broken) || !slices.Contains(marks, console.Outcome{Clause: "SC-044", Outcome: verdict.Failed}) ||
-		!slices.ContainsFunc(marks, func(o console.Outcome) bool { return o.Outcome == verdict.Passed }) {
+	failed := console.Outcome{Clause: "SC-044", Outcome: verdict.Failed}
+	if !slices.ContainsFunc(found, broken) || !slices.Contains(marks, failed) || !slices.ContainsFunc(marks, func(o console.Outcome) bool { return o.Outcome == verdict.Passed }) {
 		t.Errorf("outcomes %+v, findings %+v", marks, found)
 	}
 	var shown console.Session
@@ -60,15 +60,7 @@ func TestProxyConsole(t *testing.T) {
 	}); got != `{"type":"pang"}` {
 		t.Errorf("after the edit: %s", got)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, session, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res, err := client.Do(req); err != nil || res.StatusCode >= 300 {
-		t.Fatalf("DELETE: %v, %v", res, err)
-	} else {
-		_ = res.Body.Close()
-	}
+	removes(t, client, session)
 	if got := pings(t, c, func() {}); !strings.Contains(got, `"pong"`) {
 		t.Errorf("after the session: %s", got)
 	}
@@ -79,6 +71,23 @@ func TestProxyConsole(t *testing.T) {
 	text, err := os.ReadFile(recording)
 	if err != nil || strings.Contains(string(text), "pang") || strings.Count(string(text), `\"pong\"`) != 2 {
 		t.Errorf("the recording has what the server did not send: %v\n%s", err, text)
+	}
+}
+
+// removes deletes a session.
+func removes(t *testing.T, client *http.Client, session string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, session, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode >= 300 {
+		t.Fatalf("DELETE: %s", res.Status)
 	}
 }
 

@@ -176,7 +176,8 @@ func newProxy(o Options) (*Proxy, error) {
 	}
 	p := &Proxy{o: o, began: time.Now(), base: o.To, open: map[string]bool{}, passing: map[string]bool{},
 		asked: map[string]asked{},
-		told:  map[[3]string]bool{}, worst: worst{of: map[string]verdict.Outcome{}}, stop: make(chan struct{}), many: make(chan struct{}, 1), queue: newQueue()}
+		told:  map[[3]string]bool{}, worst: worst{of: map[string]verdict.Outcome{}}, stop: make(chan struct{}),
+		many: make(chan struct{}, 1), queue: newQueue()}
 	if c, ok := o.Protocol.(steps.Correlator); ok {
 		p.correlate = c.Correlate(o.Profile)
 	}
