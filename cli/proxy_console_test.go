@@ -36,7 +36,8 @@ func TestProxyConsole(t *testing.T) {
 	asks(t, client, "GET", session+"/findings", "", nil, &found)
 	broken := func(f console.Failure) bool { return f.Clause == "SC-044" && f.At > 0 }
 	failed := console.Outcome{Clause: "SC-044", Outcome: verdict.Failed}
-	if !slices.ContainsFunc(found, broken) || !slices.Contains(marks, failed) || !slices.ContainsFunc(marks, func(o console.Outcome) bool { return o.Outcome == verdict.Passed }) {
+	if !slices.ContainsFunc(found, broken) || !slices.Contains(marks, failed) ||
+		!slices.ContainsFunc(marks, func(o console.Outcome) bool { return o.Outcome == verdict.Passed }) {
 		t.Errorf("outcomes %+v, findings %+v", marks, found)
 	}
 	var shown console.Session
