@@ -2,43 +2,33 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
+	"sync"
 
 	"parley/simulator/console"
 	"parley/simulator/counterpart"
 	"parley/simulator/proxy"
 	"parley/steps"
 	"parley/target"
+	"parley/transcript"
+	"parley/verdict"
 )
 
-// between judges both sides of a play between a program and somebody's server, as parley proxy does, each side by the
-// messages that it received and sent: a proxy behind the play judges the server, and one before it the program. So
+// between is a play between a program and somebody's server, with both sides judged as parley proxy does, each side by
+// the messages that it received and sent: a proxy behind the play judges the server, and one before it the program. So
 // neither is blamed for what was held, edited or dropped between them.
 type between struct {
-	protocol steps.Protocol
-	profile  *target.Profile
-	o        console.PlayOptions
-}
+	o     proxy.Options                              // of both proxies together
+	found func(f steps.Failure, r transcript.Record) // gets findings; may be nil
+	front *proxy.Proxy
+	back  *proxy.Proxy
+	p     console.Player // between them
 
-// judgesBetween returns the judge of a play, which the options of its party then lead through.
-func judgesBetween(c *counterpart.Options, o console.PlayOptions) (*between, error) {
-	p, err := suite.Find(o.Protocol)
-	if err != nil {
-		return nil, err
-	}
-	b := &between{protocol: p, profile: namesAt(p.Kind(), o.To), o: o}
-	start := c.Start
-	c.Start = func(ctx context.Context, mutant, at string) (counterpart.Peer, error) {
-		peer, err := start(ctx, mutant, at)
-		if err != nil {
-			return peer, err
-		}
-		return b.behind(peer)
-	}
-	if b.has(proxy.Client) {
-		c.Listen = ""
-	}
-	return b, nil
+	ending  sync.Mutex // held while proxy.Options.Ended is called
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when an outcome has changed
 }
 
 // namesAt is the profile of a server of which only the URL is known.
@@ -51,68 +41,169 @@ func namesAt(kind target.Kind, url string) *target.Profile {
 	return p
 }
 
-// roles returns the roles of a side whose clauses traffic alone can decide.
+// roles returns the roles that are judged on one side.
 func (b *between) roles(side proxy.Side) []proxy.Role {
-	all, err := proxy.RolesOf(b.protocol, nil)
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(all, func(r proxy.Role) bool { return r.Side != side || len(r.Monitors) == 0 })
+	return slices.DeleteFunc(slices.Clone(b.o.Roles), func(r proxy.Role) bool { return r.Side != side })
 }
 
-func (b *between) has(side proxy.Side) bool { return len(b.roles(side)) > 0 }
-
-// open opens a proxy that judges one side.
-func (b *between) open(side proxy.Side, listen, to string) (*proxy.Proxy, error) {
-	return proxy.Open(proxy.Options{Protocol: b.protocol, Profile: b.profile, Roles: b.roles(side), Listen: listen, To: to,
-		Found: func(f proxy.Found) {
-			if b.o.Found != nil {
-				b.o.Found(f.Failure, f.Record)
-			}
-		}})
-}
-
-// behind judges the server.
-func (b *between) behind(peer counterpart.Peer) (counterpart.Peer, error) {
-	if !b.has(proxy.Server) {
-		return peer, nil
-	}
-	p, err := b.open(proxy.Server, "", peer.URL)
-	if err != nil {
-		return peer, err
-	}
-	return counterpart.Peer{URL: p.URL(), Stop: func() {
-		_ = p.Close() // what is lost is a live finding
-		if peer.Stop != nil {
-			peer.Stop()
-		}
-	}}, nil
-}
-
-// before judges the program, which then connects to a proxy before the play.
-func (b *between) before(p console.Player) (console.Player, error) {
-	if !b.has(proxy.Client) {
-		return p, nil
-	}
-	front, err := b.open(proxy.Client, b.o.Listen, p.URL())
-	if err != nil {
-		p.Close()
+// play opens the proxies, and a play between them, which the options describe apart from who answers.
+func (b *between) play(ctx context.Context, c counterpart.Options) (console.Player, error) {
+	b.changed = make(chan struct{})
+	var err error
+	if b.back, err = proxy.Open(b.behind()); err != nil {
 		return nil, err
 	}
-	return &fronted{p, front}, nil
+	c.Between, c.Listen, c.Steps = true, "", nil
+	c.Start = func(_ context.Context, mutant, _ string) (counterpart.Peer, error) {
+		if mutant != "" {
+			return counterpart.Peer{}, errors.New("your own server has no mutants")
+		}
+		return counterpart.Peer{URL: b.back.URL()}, nil
+	}
+	if b.p, err = openPlay(ctx, c); err != nil {
+		return nil, errors.Join(err, b.back.Close())
+	}
+	if b.front, err = proxy.Open(b.before()); err != nil {
+		b.p.Close()
+		return nil, errors.Join(err, b.back.Close())
+	}
+	return &judgedPlay{b.p, b}, nil
 }
 
-// fronted is a play behind a proxy.
-type fronted struct {
+// side returns the options of the proxy that judges a side.
+func (b *between) side(side proxy.Side) proxy.Options {
+	o := b.o
+	o.Roles = b.roles(side)
+	o.Found = func(f proxy.Found) {
+		if b.o.Found != nil {
+			b.o.Found(f)
+		}
+		if b.found != nil {
+			b.found(f.Failure, f.Record)
+		}
+	}
+	o.Judged = func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		close(b.changed)
+		b.changed = make(chan struct{})
+	}
+	o.Ended = func(e proxy.Ended) {
+		b.ending.Lock()
+		defer b.ending.Unlock()
+		if b.o.Ended != nil {
+			b.o.Ended(e)
+		}
+	}
+	return o
+}
+
+// behind are the options of the proxy next to the server. It records what passes, unless only the program is judged.
+func (b *between) behind() proxy.Options {
+	o := b.side(proxy.Server)
+	o.Listen, o.TLS, o.Token, o.Event = "", nil, "", nil
+	if len(o.Roles) == 0 && len(b.o.Roles) > 0 {
+		o.Record = nil
+	}
+	return o
+}
+
+// before are the options of the proxy next to the program.
+func (b *between) before() proxy.Options {
+	o := b.side(proxy.Client)
+	o.To, o.ToTLS = b.p.URL(), nil
+	if b.behind().Record != nil {
+		o.Record = nil
+	}
+	return o
+}
+
+// close ends all connections, and judges what is not judged yet.
+func (b *between) close() error {
+	err := b.front.Close()
+	b.p.Close()
+	return errors.Join(err, b.back.Close())
+}
+
+// stats count what has passed.
+func (b *between) stats() proxy.Stats {
+	out, behind := b.front.Stats(), b.back.Stats()
+	out.Broken += behind.Broken
+	out.Unjudged += behind.Unjudged
+	return out
+}
+
+// judgedPlay is a play between two proxies.
+type judgedPlay struct {
 	console.Player
-	front *proxy.Proxy
+	b *between
 }
 
 // URL implements console.Player.
-func (f *fronted) URL() string { return f.front.URL() }
+func (p *judgedPlay) URL() string { return p.b.front.URL() }
+
+// Redact implements console.Player: it removes the credentials in the requests that have passed.
+func (p *judgedPlay) Redact(text string) string { return p.b.back.Redactor().String(text) }
+
+// Judge implements console.Player.
+func (p *judgedPlay) Judge() console.Judge {
+	if len(p.b.o.Roles) == 0 {
+		return nil
+	}
+	return bothSides{p.b}
+}
 
 // Close implements console.Player.
-func (f *fronted) Close() {
-	f.Player.Close()
-	_ = f.front.Close() // what is lost is a live finding
+func (p *judgedPlay) Close() { _ = p.b.close() } // what is lost is a live finding
+
+// bothSides is the judge of a play between two proxies.
+type bothSides struct{ b *between }
+
+// Role implements console.Judge.
+func (j bothSides) Role() string {
+	var names []string
+	for _, r := range j.b.o.Roles {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Clauses implements console.Judge.
+func (j bothSides) Clauses() []string {
+	var all []string
+	for _, r := range j.b.o.Roles {
+		all = append(all, r.Clauses()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Outcomes implements console.Judge.
+func (j bothSides) Outcomes() map[string]verdict.Outcome {
+	return proxy.Worst(j.b.front.Outcomes(), j.b.back.Outcomes())
+}
+
+// Findings implements console.Judge: they come by console.PlayOptions.Found.
+func (bothSides) Findings() []steps.Failure { return nil }
+
+// Check implements console.Judge.
+func (j bothSides) Check() int {
+	j.b.front.Check()
+	j.b.back.Check()
+	return 0
+}
+
+// Follow implements console.Judge: the proxies judge by themselves.
+func (j bothSides) Follow(ctx context.Context, tell func([]steps.Failure)) {
+	for {
+		j.b.mu.Lock()
+		changed := j.b.changed
+		j.b.mu.Unlock()
+		tell(nil)
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

@@ -256,7 +256,11 @@ func TestSimulateToJudgesAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &between{protocol: p, profile: namesAt(p.Kind(), "http://127.0.0.1:1")}
+	roles, err := proxy.RolesOf(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &between{o: proxy.Options{Roles: roles}}
 	if len(b.roles(proxy.Client)) != 1 || b.roles(proxy.Client)[0].Name != "agent" || len(b.roles(proxy.Server)) != 1 {
 		t.Errorf("roles: %+v and %+v", b.roles(proxy.Client), b.roles(proxy.Server))
 	}

@@ -173,6 +173,7 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 	}
 	s.protocol, s.redact, s.records = s.player.Protocol(), s.player.Redact, s.player.Transcript()
 	s.began, s.judge, s.dials = s.player.Transcript().Began().UTC(), s.player.Judge(), q.Connect != ""
+	s.between = q.To != ""
 	return nil
 }
 

@@ -33,6 +33,7 @@ type session struct {
 	player  Player             // of a play
 	judge   Judge              // of a play; nil: nobody judges
 	dials   bool               // of a play: the party connects to the program
+	between bool               // of a play: see PlayOptions.To; what its judge finds comes by foundBetween alone
 	replay  *replay            // of a replay
 
 	ready chan struct{}   // closed when records is set

@@ -73,7 +73,7 @@ func (s *session) keep(all ...Failure) {
 // found tells a finding of a monitor.
 func (s *session) found(f steps.Failure) {
 	shown := s.failure(f)
-	if s.judge == nil {
+	if s.judge == nil || s.between {
 		s.keep(shown)
 	}
 	s.note("finding", func(seq int) any {
