@@ -14,8 +14,8 @@ import (
 )
 
 // foreign are targets in other languages, written only from the source document and the bindings. They share no code
-// with the harness, so a shared misunderstanding cannot go unnoticed. By default a third of the scenarios is run, of the
-// page a sixth, and of two targets of a protocol one; with PARLEY_MUTANTS=all everything is.
+// with the harness, so a shared misunderstanding cannot go unnoticed. By default a third of the scenarios is run, of
+// the page a sixth, and of two targets of a protocol one; with PARLEY_MUTANTS=all everything is.
 var foreign = []struct{ profile, tool, install string }{
 	{"profiles/python.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
