@@ -171,8 +171,8 @@ const (
 	maxToAnswerBytes = 4 << 20
 )
 
-// streamed returns, in place of a request that was answered by a stream, the record of an opening: that it was one could
-// not be seen from a request that does not ask for an event stream, as that of a plain HTTP client.
+// streamed returns, in place of a request that was answered by a stream, the record of an opening: a request that does
+// not ask for an event stream, as that of a plain HTTP client, was not recorded as one.
 func (v *ClientView) streamed(r transcript.Record) transcript.Record {
 	if r.Kind != transcript.Request || len(r.Bytes) > 0 || !strings.HasPrefix(r.Label, "GET ") {
 		return r
