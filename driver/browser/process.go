@@ -61,7 +61,7 @@ type process struct {
 
 // startProcess starts a browser that can reach the network only through proxy.
 func startProcess(path, proxy string) (*process, error) {
-	folder, err := os.MkdirTemp("", "parley-browser-")
+	folder, err := procgroup.Folder("browser")
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +121,7 @@ func (p *process) pipes(cmd *exec.Cmd) (theirs []*os.File, errs *os.File, err er
 	cmd.Stdout, cmd.Stderr = errW, errW
 	procgroup.Own(cmd)
 	procgroup.DieWithParent(cmd)
+	procgroup.Mark(cmd)
 	return []*os.File{in, outW, errW}, errR, nil
 }
 
