@@ -36,6 +36,9 @@ func (o runOptions) checkDifferential(args []string) error {
 			return usagef("--differential: %s applies to one target, but two are given (leave it out)", f.name)
 		}
 	}
+	if o.deadline != 0 {
+		return usagef("--differential has no --deadline (leave it out)")
+	}
 	if o.out == "" {
 		return usagef("--out: no folder (name one, such as parley-results)")
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,6 +35,7 @@ type runOptions struct {
 	cutPoints                 bool
 	differential              bool
 	seed                      int64
+	deadline                  time.Duration
 }
 
 func runCommand(s *streams) *cobra.Command {
@@ -144,6 +146,9 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.BoolVar(&o.differential, "differential", false,
 		"run two targets under the same scenarios and list where they differ: --differential A B, each a FILE|URL, "+
 			"bundled, or the name of a mutant")
+	f.DurationVar(&o.deadline, "deadline", 0,
+		"end the run after `TIME`, such as 5m, whatever the targets do; what is not judged by then is not tested "+
+			"(default 30m, or twice limits.scenario if that is longer)")
 	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
@@ -161,6 +166,9 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
+	if o.deadline < 0 {
+		return flagged(&runner.UsageError{Msg: "--deadline must be more than 0"})
+	}
 	total, err := runner.Count(runs...)
 	if err != nil {
 		return flagged(err)
@@ -173,7 +181,9 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 		runs[i].Observer = f
 	}
 	unhook := f.tellInterrupt(ctx)
-	res, err := runner.RunAll(ctx, runs...)
+	limited, cancel := runner.WithDeadline(ctx, o.deadline, runs...)
+	defer cancel()
+	res, err := runner.RunAll(limited, runs...)
 	unhook()
 	f.stop()
 	if err != nil {

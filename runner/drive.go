@@ -109,10 +109,15 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 		return steps.Slot{Skip: notPlanned}
 	case errors.Is(context.Cause(ctx), errNoTime):
 		return steps.Slot{Skip: verdict.NotTested, Reason: errNoTime.Error()}
+	case tooLate(ctx) != nil:
+		return steps.Slot{Skip: verdict.NotTested, Reason: tooLate(ctx).Error()}
 	case ctx.Err() != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
 	}
 	room, err := d.room(ctx, r.protocol, sc, pl)
+	if late := tooLate(ctx); err != nil && late != nil {
+		return steps.Slot{Skip: verdict.NotTested, Reason: late.Error()}
+	}
 	if err != nil {
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
 	}

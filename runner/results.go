@@ -228,7 +228,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 			one.Notes = append(one.Notes, reports.Note{Kind: "fault", Text: f.Text()})
 		}
 	}
-	one.Notes = append(one.Notes, r.differences()...)
+	one.Notes = append(append(one.Notes, deadlineNotes(ctx)...), r.differences()...)
 	one.Clauses = r.clauses(one.Scenarios)
 	one.Baseline = r.applyBaseline(one.Clauses)
 	excuse(one.Scenarios, one.Clauses)
