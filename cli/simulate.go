@@ -192,7 +192,16 @@ func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *strea
 	if err != nil {
 		return "", began(ctx, err, s)
 	}
+	fmt.Fprintf(s.Err, "%s: %s\n", program, judging(play))
 	return play.URL, nil
+}
+
+// judging says by what the program of a play is judged.
+func judging(play console.Session) string {
+	if play.Unjudged != "" {
+		return "your program is not judged: " + play.Unjudged
+	}
+	return fmt.Sprintf("your program is judged as %s by what it sends, on %d clauses", play.Role, play.Judges)
 }
 
 // began gives the error of a session that could not begin its exit code.

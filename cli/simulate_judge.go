@@ -11,34 +11,47 @@ import (
 	"parley/target"
 )
 
-// between judges both sides of a play between a program and somebody's server, as parley proxy does, each side by the
-// messages that it received and sent: a proxy behind the play judges the server, and one before it the program. So
-// neither is blamed for what was held, edited or dropped between them.
-type between struct {
-	protocol steps.Protocol
-	profile  *target.Profile
-	o        console.PlayOptions
-}
-
-// judgesBetween returns the judge of a play, which the options of its party then lead through.
-func judgesBetween(c *counterpart.Options, o console.PlayOptions) (*between, error) {
+// judgeBehind has somebody's server, which answers in a play, judged as parley proxy does, by a proxy in front of it:
+// by the messages that it received and sent itself, so that it is not blamed for what was held, edited or dropped. The
+// program on the other side is judged by the play.
+func judgeBehind(c *counterpart.Options, o console.PlayOptions) error {
 	p, err := suite.Find(o.Protocol)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b := &between{protocol: p, profile: namesAt(p.Kind(), o.To), o: o}
+	roles, err := serversOf(p)
+	if err != nil || len(roles) == 0 {
+		return err
+	}
 	start := c.Start
 	c.Start = func(ctx context.Context, mutant, at string) (counterpart.Peer, error) {
 		peer, err := start(ctx, mutant, at)
 		if err != nil {
 			return peer, err
 		}
-		return b.behind(peer)
+		front, err := proxy.Open(proxy.Options{Protocol: p, Profile: namesAt(p.Kind(), o.To), Roles: roles, To: peer.URL,
+			Found: func(f proxy.Found) {
+				if o.Found != nil {
+					o.Found(f.Failure, f.Record)
+				}
+			}})
+		if err != nil {
+			return peer, err
+		}
+		return counterpart.Peer{URL: front.URL(), Stop: func() {
+			_ = front.Close() // what is lost is a live finding
+			if peer.Stop != nil {
+				peer.Stop()
+			}
+		}}, nil
 	}
-	if b.has(proxy.Client) {
-		c.Listen = ""
-	}
-	return b, nil
+	return nil
+}
+
+// serversOf returns the roles of servers whose clauses traffic alone can decide.
+func serversOf(p steps.Protocol) ([]proxy.Role, error) {
+	all, err := proxy.RolesOf(p, nil)
+	return slices.DeleteFunc(all, func(r proxy.Role) bool { return r.Side != proxy.Server || len(r.Monitors) == 0 }), err
 }
 
 // namesAt is the profile of a server of which only the URL is known.
@@ -49,70 +62,4 @@ func namesAt(kind target.Kind, url string) *target.Profile {
 		kind.Locate(p) // a URL may have the path of the socket
 	}
 	return p
-}
-
-// roles returns the roles of a side whose clauses traffic alone can decide.
-func (b *between) roles(side proxy.Side) []proxy.Role {
-	all, err := proxy.RolesOf(b.protocol, nil)
-	if err != nil {
-		return nil
-	}
-	return slices.DeleteFunc(all, func(r proxy.Role) bool { return r.Side != side || len(r.Monitors) == 0 })
-}
-
-func (b *between) has(side proxy.Side) bool { return len(b.roles(side)) > 0 }
-
-// open opens a proxy that judges one side.
-func (b *between) open(side proxy.Side, listen, to string) (*proxy.Proxy, error) {
-	return proxy.Open(proxy.Options{Protocol: b.protocol, Profile: b.profile, Roles: b.roles(side), Listen: listen, To: to,
-		Found: func(f proxy.Found) {
-			if b.o.Found != nil {
-				b.o.Found(f.Failure, f.Record)
-			}
-		}})
-}
-
-// behind judges the server.
-func (b *between) behind(peer counterpart.Peer) (counterpart.Peer, error) {
-	if !b.has(proxy.Server) {
-		return peer, nil
-	}
-	p, err := b.open(proxy.Server, "", peer.URL)
-	if err != nil {
-		return peer, err
-	}
-	return counterpart.Peer{URL: p.URL(), Stop: func() {
-		_ = p.Close() // what is lost is a live finding
-		if peer.Stop != nil {
-			peer.Stop()
-		}
-	}}, nil
-}
-
-// before judges the program, which then connects to a proxy before the play.
-func (b *between) before(p console.Player) (console.Player, error) {
-	if !b.has(proxy.Client) {
-		return p, nil
-	}
-	front, err := b.open(proxy.Client, b.o.Listen, p.URL())
-	if err != nil {
-		p.Close()
-		return nil, err
-	}
-	return &fronted{p, front}, nil
-}
-
-// fronted is a play behind a proxy.
-type fronted struct {
-	console.Player
-	front *proxy.Proxy
-}
-
-// URL implements console.Player.
-func (f *fronted) URL() string { return f.front.URL() }
-
-// Close implements console.Player.
-func (f *fronted) Close() {
-	f.Player.Close()
-	_ = f.front.Close() // what is lost is a live finding
 }

@@ -19,6 +19,9 @@ import (
 	"parley/simulator/scripts"
 )
 
+// model is the party that is no party of a protocol: the model that a server calls.
+const model = "model"
+
 // playParty plays a party for parley simulate.
 func playParty(ctx context.Context, o console.PlayOptions) (console.Player, error) {
 	target := bundle.Find(o.Protocol)
@@ -28,8 +31,10 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	c := counterpart.Options{Protocol: o.Protocol, As: o.As, Listen: o.Listen, Connect: o.Connect, TypeOf: target.TypeOf,
 		Mind: counterpart.Mind(o.Mind), Mutant: o.Mutant}
 	var err error
-	if c.Steps, err = suite.Find(o.Protocol); err != nil {
-		return nil, err
+	if o.As != model { // who calls a model speaks to it in another protocol
+		if c.Steps, err = suite.Find(o.Protocol); err != nil {
+			return nil, err
+		}
 	}
 	if o.Script != "" {
 		s, err := scriptOf(o.Protocol, o.Script)
@@ -45,17 +50,16 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		if err != nil {
 			return nil, &console.Error{Status: 400, Text: err.Error()}
 		}
-		c.Faults = fault.New(set, target.TypeOf).Handle
+		c.Faults = fault.New(set, target.TypeOf).Decide
 	}
 	client, err := bundledParty(target, &c)
 	if err != nil {
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
-	var judge *between
 	if o.To != "" {
 		err := before(&c, o.To, client)
 		if err == nil {
-			judge, err = judgesBetween(&c, o)
+			err = judgeBehind(&c, o)
 		}
 		if err != nil {
 			return nil, &console.Error{Status: 400, Text: err.Error()}
@@ -73,11 +77,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	case err != nil:
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
-	played := console.Counterpart(p, func(text string) (*scripting.Script, error) { return scriptOf(o.Protocol, text) })
-	if judge != nil {
-		return judge.before(played)
-	}
-	return played, nil
+	return console.Counterpart(p, func(text string) (*scripting.Script, error) { return scriptOf(o.Protocol, text) }), nil
 }
 
 // before has somebody's server answer in place of the bundled one.

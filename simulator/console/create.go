@@ -190,7 +190,7 @@ func (s *session) begin() {
 		s.work.Go(func() { // apart from follow: monitors wait while a step runs
 			s.test.Follow(s.ctx, 0, func(e simulator.Event) {
 				if e.Record == nil {
-					s.found(e.Failure)
+					s.keep(s.found(e.Failure))
 				}
 			})
 		})

@@ -31,6 +31,9 @@ type fake struct {
 // Judge implements Player.
 func (f *fake) Judge() Judge { return nil }
 
+// Unjudged implements Player.
+func (f *fake) Unjudged() string { return "it is a test" }
+
 func newFake() *fake {
 	return &fake{t: transcript.New(nil), state: PlayState{Mind: "auto", Types: map[string]string{}},
 		changed: make(chan struct{})}

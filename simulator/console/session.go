@@ -82,6 +82,7 @@ type Session struct {
 	Held        int               `json:"held"`     // messages that wait for a decision
 	Connects    bool              `json:"connects"` // of a play: the party connects to the program
 	Judges      int               `json:"judges"`   // of a play: clauses that can be judged by what the program sends
+	Unjudged    string            `json:"unjudged"` // of a play: why nothing that the program sends is judged; "" if it is
 	Steps       []string          `json:"steps"`    // done, or of a replay: to go on with
 }
 
@@ -115,7 +116,7 @@ func (s *session) look() Session {
 		out.Mind, out.Mutant, out.Script, out.Held = state.Mind, state.Mutant, state.Script, len(s.player.Held())
 		maps.Copy(out.Minds, state.Types)
 		out.Connects = s.dials
-		if s.judge != nil {
+		if out.Unjudged = s.player.Unjudged(); s.judge != nil {
 			out.Role, out.Judges = s.judge.Role(), len(s.judge.Clauses())
 		}
 		out.Parties = append(out.Parties[:0], s.player.Parties()...)
