@@ -83,6 +83,7 @@ type Session struct {
 	Connects    bool              `json:"connects"` // of a play: the party connects to the program
 	Judges      int               `json:"judges"`   // of a play: clauses that can be judged by what the program sends
 	Unjudged    string            `json:"unjudged"` // of a play: why nothing that the program sends is judged; "" if it is
+	Doubt       string            `json:"doubt"`    // of a play: why some clauses are not tested; "" if nothing hinders it
 	Steps       []string          `json:"steps"`    // done, or of a replay: to go on with
 }
 
@@ -118,6 +119,7 @@ func (s *session) look() Session {
 		out.Connects = s.dials
 		if out.Unjudged = s.player.Unjudged(); s.judge != nil {
 			out.Role, out.Judges = s.judge.Role(), len(s.judge.Clauses())
+			_, out.Doubt = s.judge.Untested()
 		}
 		out.Parties = append(out.Parties[:0], s.player.Parties()...)
 	case kindReplay:

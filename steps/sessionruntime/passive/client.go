@@ -2,6 +2,7 @@ package passive
 
 import (
 	"slices"
+	"strings"
 
 	"parley/monitor"
 	vocab "parley/protocol/sessionruntime"
@@ -54,7 +55,7 @@ type parties struct {
 
 // bus is a connection to an orchestrator.
 type bus struct {
-	published, older map[string]bool // ids of what the orchestrator has published, which the bus may hand back to it
+	published, older map[string]bool // keys of what the orchestrator has published, which the bus may hand back to it
 	turns            map[[2]string]*spoken
 	blind            bool // something cannot be read
 }
@@ -100,16 +101,19 @@ func (v *parties) take(r transcript.Record) {
 	switch {
 	case !ok || b.blind:
 	case !m.Delivered:
-		if b.published[m.ID] = true; len(b.published) > mostIDs {
+		if b.published[key(m)] = true; len(b.published) > mostIDs {
 			b.published, b.older = map[string]bool{}, b.published
 		}
 		b.learn(m)
-	case m.From != judge.Self && m.ID != "" && !b.published[m.ID] && !b.older[m.ID]:
+	case m.From != judge.Self && m.ID != "" && !b.published[key(m)] && !b.older[key(m)]:
 		v.addressed(m)
 		v.formed(m)
 		v.answered(b, m)
 	}
 }
+
+// key identifies a message. An orchestrator that forwards one may leave it its id and its sender, but not its target.
+func key(m judge.Message) string { return strings.Join([]string{m.ID, m.Name(), m.From}, "\x00") }
 
 // learn takes notice of what the orchestrator sends to agents.
 func (b *bus) learn(m judge.Message) {
