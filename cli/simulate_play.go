@@ -73,7 +73,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	var address *net.OpError
 	switch {
 	case errors.As(err, &address):
-		return nil, err
+		return nil, inUse(err, c.Listen)
 	case err != nil:
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
@@ -110,7 +110,11 @@ func bundledParty(target *launch.Target, c *counterpart.Options) (client bool, e
 			return false, errors.New("no " + c.As + " of " + target.Protocol + " can be played (" +
 				words.Suggest(c.As, known, "there are "+words.Either(known)) + ")")
 		}
-		return c.Script != nil && c.Script.Client() != "", nil
+		if c.Script == nil {
+			return false, errors.New("no bundled target plays the " + c.As + ": a script does (--script " +
+				strings.Join(scriptsFor(c.Protocol, c.As), " or --script ") + ", or a file of your own)")
+		}
+		return c.Script.Client() != "", nil
 	}
 	party := all[i]
 	c.Start = func(ctx context.Context, mutant, at string) (counterpart.Peer, error) {
@@ -145,6 +149,16 @@ func partiesOf(protocol string) []string {
 	for _, s := range scripts.List(protocol) {
 		if !slices.Contains(out, s.As) {
 			out = append(out, s.As)
+		}
+	}
+	return out
+}
+
+// scriptsFor names the ready scripts of a party.
+func scriptsFor(protocol, as string) (out []string) {
+	for _, s := range scripts.List(protocol) {
+		if s.As == as {
+			out = append(out, s.Name)
 		}
 	}
 	return out

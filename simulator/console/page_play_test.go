@@ -111,7 +111,10 @@ rules:
 	v.wait("document.querySelector('.minds summary').innerText.includes('mine')")
 	v.wait("document.querySelector('#alert').innerText === ''")
 	v.mind("script")
-	for range 100 { // until the page's request has come
+	for err := error(nil); err == nil; { // the mutant goes, and its connections with it
+		_, _, err = b.c.Read(b.ctx)
+	}
+	for range 100 { // until the mind has changed, too
 		c := connects(t, url)
 		if got := c.hears("agent_list"); strings.Contains(got[0], "the script") {
 			return

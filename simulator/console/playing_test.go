@@ -173,6 +173,11 @@ func TestPlay(t *testing.T) {
 	c, _ := serve(t, f.offer)
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "play", "protocol": "p", "as": "server", "mind": "auto",
 		"listen": "127.0.0.1:0"})
+	told := do[[]Failure](c, 200, "GET", "/sessions/"+s.ID+"/findings", nil)
+	if len(told) != 1 || told[0].Outcome != "not-tested" || told[0].Observed != "your program is not judged: it is a test" ||
+		s.Unjudged != "it is a test" {
+		t.Errorf("nobody says that nothing is judged: %+v, %q", told, s.Unjudged)
+	}
 	at := "/sessions/" + s.ID
 	if s.Kind != "play" || s.As != "server" || s.URL != "http://127.0.0.1:1/?key=«redacted»" || s.Mind != "auto" {
 		t.Errorf("begun: %+v", s)

@@ -13,7 +13,7 @@ import (
 	"parley/verdict"
 )
 
-// says dials a party that is played, sends messages, and reads until a message contains the fence.
+// says dials a party that is played, sends messages, and reads until the fence: the answer to the last one.
 func says(t *testing.T, p *counterpart.Play, path, fence string, all ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -53,16 +53,17 @@ var clients = map[string]struct {
 	right, wrong                    []string
 	breaks, warns                   []string
 }{
-	"agent-select": {"agent-select", "server", "/agents/ws", "client", "session_created",
+	"agent-select": {"agent-select", "server", "/agents/ws", "client", "agent_not_found",
 		[]string{`{"type":"session_create"}`, `{"type":"switch_agent","agentId":"debugger"}`,
-			`{"type":"switch_agent","agentId":"No such id!"}`, `{"type":"session_create"}`},
-		[]string{`{"type":"switch_agent","agentId":7,"sessionId":true}`, `{"type":"session_create"}`},
+			`{"type":"switch_agent","agentId":"No such id!"}`, `{"type":"switch_agent","agentId":"nobody"}`},
+		[]string{`{"type":"session_create"}`, `{"type":"switch_agent","agentId":7,"sessionId":true}`,
+			`{"type":"switch_agent","agentId":"nobody"}`},
 		[]string{"AS-077", "AS-116"}, nil},
 	"session-chat": {"session-chat", "server", "/chat/ws", "frontend", "pong",
-		[]string{`{"type":"chat","agent_id":"a","content":"Hello","options":{"model":"m"}}`, `{"type":"ping"}`,
-			`{"type":"interrupt","agent_id":"a"}`, `{"type":"of our own"}`},
-		[]string{`{"type":"chat","agent_id":7}`, `{"type":"interrupt"}`, `{"type":"ping","agent_id":"a"}`,
-			`{"agent_id":"a","content":"Hello"}`, `{"type":"ping"}`},
+		[]string{`{"type":"chat","agent_id":"a","content":"Hello","options":{"model":"m"}}`, `{"type":"of our own"}`,
+			`{"type":"interrupt","agent_id":"a"}`, `{"type":"ping"}`},
+		[]string{`{"type":"chat","agent_id":7}`, `{"type":"interrupt"}`, `{"agent_id":"a","content":"Hello"}`,
+			`{"type":"ping","agent_id":"a"}`, `{"type":"ping"}`},
 		[]string{"SC-029", "SC-030", "SC-031", "SC-035", "SC-037"}, nil},
 	"session-runtime": {"session-runtime", "orchestrator", "/bus/ws", "bus", "fenced",
 		[]string{`{"parley":"setup","session_id":"s","agents":["a"],"active_agent_id":"a"}`,

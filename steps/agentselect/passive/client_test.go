@@ -26,7 +26,8 @@ func TestAborts(t *testing.T) {
 		"no answer":               {asked + again, nil},
 		"another connection":      {busy + "B open\nB > switch_agent {\"agentId\":\"debugger\"}", nil},
 		"connected anew":          {busy + "A closed\nA open\n" + again, nil},
-		"twice":                   {busy + again + "\nA < error {\"errorCode\":\"agent_busy\"}\n" + again, []bool{false, false}},
+		"twice": {busy + again + "\nA < error {\"errorCode\":\"agent_busy\"}\n" + again,
+			[]bool{false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, pace := range []time.Duration{heard, heard / 100} {
