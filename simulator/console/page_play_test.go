@@ -200,6 +200,15 @@ func TestPageKeys(t *testing.T) {
 	v.wait("window.saved?.includes('client A switches to')")
 }
 
+// TestPageUnjudgedPlay: where nobody judges the program, the page says so, and why.
+func TestPageUnjudgedPlay(t *testing.T) {
+	base := pageServer(t).URL
+	at, _ := plays(t, base, map[string]string{"protocol": "session-chat", "as": "model"})
+	v := visit(t, base, "en-US")
+	v.js("location.hash = %q", at[strings.LastIndex(at, "/")+1:])
+	v.wait("document.querySelector('#left').innerText.includes('Your program is not judged: no clause of session-chat is')")
+}
+
 // TestPageJudgedPlay: what the program sends is judged while it plays, on the page and in the API; of a correct program
 // nothing is found.
 func TestPageJudgedPlay(t *testing.T) {
