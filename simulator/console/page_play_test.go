@@ -206,7 +206,8 @@ func TestPageUnjudgedPlay(t *testing.T) {
 	at, _ := plays(t, base, map[string]string{"protocol": "session-chat", "as": "model"})
 	v := visit(t, base, "en-US")
 	v.js("location.hash = %q", at[strings.LastIndex(at, "/")+1:])
-	v.wait("document.querySelector('#left').innerText.includes('Your program is not judged: no clause of session-chat is')")
+	const told = "Your program is not judged: no clause of session-chat is about what a model gets"
+	v.wait("document.querySelector('#left').innerText.includes('" + told + "')")
 }
 
 // TestPageJudgedPlay: what the program sends is judged while it plays, on the page and in the API; of a correct program

@@ -167,17 +167,24 @@ func (f *fake) has(text string) bool {
 	return slices.Contains(f.told, text)
 }
 
+// TestUnjudged: where nobody judges the program, the session and its findings say so, and why.
+func TestUnjudged(t *testing.T) {
+	c, _ := serve(t, newFake().offer)
+	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "play", "protocol": "p", "as": "server", "mind": "auto",
+		"listen": "127.0.0.1:0"})
+	told := do[[]Failure](c, 200, "GET", "/sessions/"+s.ID+"/findings", nil)
+	if len(told) != 1 || told[0].Outcome != "not-tested" ||
+		told[0].Observed != "your program is not judged: it is a test" || s.Unjudged != "it is a test" {
+		t.Errorf("nobody says that nothing is judged: %+v, %q", told, s.Unjudged)
+	}
+}
+
 // TestPlay: all that can be done with a play reaches the player, and what it holds comes as events.
 func TestPlay(t *testing.T) {
 	f := newFake()
 	c, _ := serve(t, f.offer)
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "play", "protocol": "p", "as": "server", "mind": "auto",
 		"listen": "127.0.0.1:0"})
-	told := do[[]Failure](c, 200, "GET", "/sessions/"+s.ID+"/findings", nil)
-	if len(told) != 1 || told[0].Outcome != "not-tested" || told[0].Observed != "your program is not judged: it is a test" ||
-		s.Unjudged != "it is a test" {
-		t.Errorf("nobody says that nothing is judged: %+v, %q", told, s.Unjudged)
-	}
 	at := "/sessions/" + s.ID
 	if s.Kind != "play" || s.As != "server" || s.URL != "http://127.0.0.1:1/?key=«redacted»" || s.Mind != "auto" {
 		t.Errorf("begun: %+v", s)
