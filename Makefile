@@ -12,20 +12,21 @@ PROGRAMS = ./cli $$($(GO) list ./... | grep '/mutants$$')
 OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/mutants$$' -e '^parley/test/')
 
 # Of these, the packages in which connections, records and scenarios meet. In `make test` the race detector watches them and the
-# suites below, in which the code of each protocol runs too; in `make test-all` it watches everything.
-CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./target ./recording ./recording/mock \
-	./simulator/gate ./simulator/counterpart ./simulator/terminal ./simulator/judge ./llm/stub ./reference-server/connection ./internal/freeport
+# suites below; in `make test-all` it watches everything.
+CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT))")
 
-# The suites that the race detector watches in `make test`, too: every driver's and every role's but those of pages, whose goroutines
-# are a browser's.
-RACY = ^TestFeatures$$/^(agent-select|session-chat|session-runtime|external-agent-.*)$$
+# The suites that the race detector watches in `make test`, too.
+RACY = ^TestFeatures$$/^(agent-select|external-agent-host)$$
+
+# What only `make test-all` runs: whole sets of which `make test` has a part, and what needs the most of the processor.
+# internal/leftout prints it in words.
+NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/of_more_than_40|^TestThirtyMinutes$$|$\
+	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|$\
+	^Test(Passive|Proxy)OnMutants$$/^agent-client
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
-
-# Tests of memory, with much in it: in `make test` without the race detector.
-MUCH = ^(TestThirtyMinutes|TestBounded)$$
 
 # What `make quick` leaves out beside the suites: whatever runs a program.
 LONG = ^Test(Script|Init.*)$$
@@ -51,13 +52,12 @@ test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race det
 
 .PHONY: raced unraced
 unraced:
-	GOGC=400 $(GO) test -vet=off -p 4 -parallel 6 -timeout 30m $(SUITES) $(PROGRAMS) $(ALONE)
+	GOGC=400 $(GO) test -vet=off -p 4 -parallel 6 -timeout 30m -skip '$(NIGHT)' $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=400 $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)' .
-	$(GO) test -vet=off -run '$(MUCH)' ./simulator ./simulator/proxy
 	$(OWN)
 
 raced:
-	GOGC=400 $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m -skip '$(MUCH)' $(CONCURRENT)
+	GOGC=400 $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
 	GOGC=400 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
 
 test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be

@@ -37,6 +37,7 @@ type proxyOptions struct {
 	strict, verbose      bool
 	noColor              bool
 	recording, faults    string
+	console, consoleKey  string // address, and token
 	command              []string
 }
 
@@ -52,6 +53,9 @@ command after -- the proxy starts it and stands between it and its own stdin and
 It judges every clause that observed traffic can decide, of both sides where the protocol has clauses of both,
 and says before it starts which these are. A clause passes only if the traffic showed that it is kept. What would
 need an act of the harness is not tested. Such results never certify.
+
+With --console it also serves the page of parley simulate, whose URL is the second line: it shows each message with
+its judgements, and holds those that you choose, to be edited, dropped, sent twice or later.
 
 It ends with Ctrl-C, after --for, or with the command, and writes results.json, junit.xml, report.html and the
 transcripts to --out, as parley run does. Credentials in requests are redacted there.
@@ -105,6 +109,8 @@ func (o *proxyOptions) declare(c *cobra.Command) {
 	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
 	f.StringVar(&o.recording, "record", "", "write what passes to `FILE` as a recording, message by message")
 	f.StringVar(&o.faults, "faults", "", "let the faults of `FILE` happen to what passes; clients are not judged then")
+	f.StringVar(&o.console, "console", "", "show what passes on a page at `ADDR`, where messages can be held and edited")
+	f.StringVar(&o.consoleKey, "console-token", "", "`TOKEN` that the page needs")
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
@@ -146,6 +152,8 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	code := 0
 	if len(o.command) > 0 {
 		code, err = o.pipe(ctx, opts, s)
+	} else if o.console != "" {
+		err = o.watched(ctx, opts, bad, s, live)
 	} else {
 		err = o.stand(ctx, opts, s, live)
 	}
@@ -208,20 +216,30 @@ func (o proxyOptions) report(asked []string, res *reports.Results, s *streams) e
 func (o proxyOptions) stand(ctx context.Context, opts proxy.Options, s *streams, live *liveView) error {
 	p, err := proxy.Open(opts)
 	if err != nil {
-		if errors.Is(err, syscall.EADDRINUSE) {
-			err = fmt.Errorf("%s is in use (port 0 takes a free one)", o.listen)
-		}
-		return &target.StartError{Command: []string{program, "proxy"}, Reason: "cannot be started", Err: err}
+		return o.unstarted(err)
 	}
 	fmt.Fprintln(s.Out, p.URL())
 	live.follow(p.Stats)
 	<-ctx.Done()
 	err = p.Close()
-	if n := p.Stats().Unjudged; n > 0 {
-		fmt.Fprintf(s.Err, "%s passed, and nobody judged them: they came faster than connections are judged\n",
-			words.Counted(int(n), "connection"))
-	}
+	tellUnjudged(p.Stats(), s)
 	return err
+}
+
+// unstarted is the error of a proxy that could not be opened.
+func (o proxyOptions) unstarted(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%s is in use (port 0 takes a free one)", o.listen)
+	}
+	return &target.StartError{Command: []string{program, "proxy"}, Reason: "cannot be started", Err: err}
+}
+
+// tellUnjudged says how many connections nobody has judged.
+func tellUnjudged(stats proxy.Stats, s *streams) {
+	if stats.Unjudged > 0 {
+		fmt.Fprintf(s.Err, "%s passed, and nobody judged them: they came faster than connections are judged\n",
+			words.Counted(int(stats.Unjudged), "connection"))
+	}
 }
 
 // pipe stands before a command until it ends.
@@ -266,6 +284,9 @@ func (o *proxyOptions) options() (proxy.Options, *runner.Passive, error) {
 	}
 	collect, err := runner.NewPassive(runner.PassiveOptions{Protocols: suite, Profile: profile, URL: o.to, Roles: names,
 		Strict: o.strict, Out: o.out, Explain: program + " explain"})
+	if _, bad := o.consoleDoor(); bad != nil {
+		err = bad
+	}
 	return out, collect, err
 }
 
@@ -322,7 +343,7 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 		return usagef("--: %s is not spoken on stdin and stdout (give --to URL)", o.protocol)
 	case len(o.command) > 0:
 		for _, f := range []struct{ name, value string }{{"--cert", o.cert}, {"--key", o.key}, {"--ca", o.ca},
-			{"--token", o.token}, {"--faults", o.faults}} {
+			{"--token", o.token}, {"--faults", o.faults}, {"--console", o.console}} {
 			if f.value != "" {
 				return usagef("%s: before a command nobody listens (leave it out)", f.name)
 			}

@@ -99,25 +99,16 @@ func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen("simulate", o.addr)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	c, err := console.New(o.console())
 	if err != nil {
 		return err
 	}
-	page := "http://" + listener.Addr().String()
-	if certificate != nil {
-		page, listener = "https://"+listener.Addr().String(), secured(listener, *certificate)
-	}
-	c, err := console.New(o.console())
+	page, served, err := o.raise(ctx, "simulate", c, certificate, s)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	served := make(chan error, 1)
-	log := slog.New(slog.NewTextHandler(s.Err, nil))
-	server := &http.Server{Handler: o.door(c, listener.Addr(), certificate != nil), ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-	go func() { served <- serveUntil(ctx, server, listener, launched{c}) }()
 	at, err := o.begin(ctx, c, s)
 	if err != nil {
 		stop()
@@ -134,6 +125,27 @@ func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
 		}
 	}
 	return <-served
+}
+
+// raise serves a console until ctx ends. It returns the URL of its page, and a channel that gets the error of serving,
+// once all sessions have ended. If it cannot, it ends the sessions.
+func (o simulateOptions) raise(ctx context.Context, command string, c *console.Console, certificate *tls.Certificate,
+	s *streams) (page string, served <-chan error, err error) {
+	listener, err := listen(command, o.addr)
+	if err != nil {
+		c.Close()
+		return "", nil, err
+	}
+	page = "http://" + listener.Addr().String()
+	if certificate != nil {
+		page, listener = "https://"+listener.Addr().String(), secured(listener, *certificate)
+	}
+	log := slog.New(slog.NewTextHandler(s.Err, nil))
+	server := &http.Server{Handler: o.door(c, listener.Addr(), certificate != nil), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	over := make(chan error, 1)
+	go func() { over <- serveUntil(ctx, server, listener, launched{c}) }()
+	return page, over, nil
 }
 
 // vet checks the flags, and loads the certificate; nil without one.

@@ -14,6 +14,7 @@ import (
 	"parley/simulator/console"
 	"parley/simulator/counterpart"
 	"parley/simulator/fault"
+	"parley/simulator/proxy"
 	"parley/simulator/schemas"
 	scripting "parley/simulator/script"
 	"parley/simulator/scripts"
@@ -57,18 +58,20 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
 	if o.To != "" {
-		err := before(&c, o.To, client)
-		if err == nil {
-			err = judgeBehind(&c, o)
-		}
-		if err != nil {
+		if err := before(&c, o.To, client); err != nil {
 			return nil, &console.Error{Status: 400, Text: err.Error()}
 		}
+		return playBetween(ctx, c, o)
 	}
 	if client && c.Connect == "" {
 		return nil, &console.Error{Status: 400, Text: "the " + o.As +
 			" connects to your program: give its URL (connect, or --connect)"}
 	}
+	return openPlay(ctx, c)
+}
+
+// openPlay opens a play, whose errors are those of the options apart from that of the address.
+func openPlay(ctx context.Context, c counterpart.Options) (console.Player, error) {
 	p, err := counterpart.Open(ctx, c)
 	var address *net.OpError
 	switch {
@@ -77,10 +80,29 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	case err != nil:
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
-	return console.Counterpart(p, func(text string) (*scripting.Script, error) { return scriptOf(o.Protocol, text) }), nil
+	return console.Counterpart(p, func(text string) (*scripting.Script, error) { return scriptOf(c.Protocol, text) }), nil
 }
 
-// before has somebody's server answer in place of the bundled one.
+// playBetween has a play stand before somebody's server, with both sides judged: the program by the play, which knows
+// what faults leave in doubt.
+func playBetween(ctx context.Context, c counterpart.Options, o console.PlayOptions) (console.Player, error) {
+	p, err := suite.Find(c.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	var roles []proxy.Role
+	if c.Steps != nil {
+		if roles, err = proxy.RolesOf(p, nil); err != nil {
+			return nil, err
+		}
+	}
+	servers := slices.DeleteFunc(roles, func(r proxy.Role) bool { return r.Side != proxy.Server || len(r.Monitors) == 0 })
+	b := &between{found: o.Found, o: proxy.Options{Protocol: p, Profile: namesAt(p.Kind(), o.To), Roles: servers,
+		Listen: o.Listen, To: o.To}}
+	return b.play(ctx, c)
+}
+
+// before checks that somebody's server can answer in place of the bundled one.
 func before(c *counterpart.Options, to string, client bool) error {
 	u, err := url.Parse(to)
 	switch {
@@ -90,13 +112,6 @@ func before(c *counterpart.Options, to string, client bool) error {
 		return errors.New("to: the " + c.As + " is not a server (leave it out)")
 	case c.Mutant != "":
 		return errors.New("mutant: your own server has none (leave mutant or to out)")
-	}
-	c.Between = true
-	c.Start = func(_ context.Context, mutant, _ string) (counterpart.Peer, error) {
-		if mutant != "" {
-			return counterpart.Peer{}, errors.New("your own server has no mutants")
-		}
-		return counterpart.Peer{URL: to}, nil
 	}
 	return nil
 }

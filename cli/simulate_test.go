@@ -19,6 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/simulator/console"
+	"parley/simulator/proxy"
 )
 
 // simulating runs parley simulate until the test or stop ends it, and returns the lines that it prints, which must end
@@ -247,6 +248,22 @@ func TestSimulateToJudges(t *testing.T) {
 		t.Errorf("the finding %+v is at %+v", found, shown)
 	}
 	stop()
+}
+
+// TestSimulateToJudgesAgents: where the protocol has clauses of the client's side, the program is judged, too.
+func TestSimulateToJudgesAgents(t *testing.T) {
+	p, err := suite.Find("external-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles, err := proxy.RolesOf(p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &between{o: proxy.Options{Roles: roles}}
+	if len(b.roles(proxy.Client)) != 1 || b.roles(proxy.Client)[0].Name != "agent" || len(b.roles(proxy.Server)) != 1 {
+		t.Errorf("roles: %+v and %+v", b.roles(proxy.Client), b.roles(proxy.Server))
+	}
 }
 
 // TestSimulateSaysWhoIsJudged: a play says at its start in which role the program is judged, and that it is not.

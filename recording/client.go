@@ -59,6 +59,7 @@ func (v *ClientView) Next() (transcript.Record, error) {
 	if err != nil {
 		return r, err
 	}
+	r = v.streamed(r)
 	if r = v.left.restore(r); v.turned {
 		return v.turn(r), nil
 	}
@@ -160,6 +161,42 @@ func (v *ClientView) opening(r transcript.Record) transcript.Record {
 		return next
 	default:
 		v.ahead = append([]transcript.Record{next}, v.ahead...)
+	}
+	return r
+}
+
+// Bounds of what a ClientView reads to see how a request was answered.
+const (
+	maxToAnswer      = 64
+	maxToAnswerBytes = 4 << 20
+)
+
+// streamed returns, in place of a request that was answered by a stream, the record of an opening: a request that does
+// not ask for an event stream, as that of a plain HTTP client, was not recorded as one.
+func (v *ClientView) streamed(r transcript.Record) transcript.Record {
+	if r.Kind != transcript.Request || len(r.Bytes) > 0 || !strings.HasPrefix(r.Label, "GET ") {
+		return r
+	}
+	for i, size := 0, 0; i < maxToAnswer && size < maxToAnswerBytes; i++ {
+		if i == len(v.ahead) {
+			if v.err != nil {
+				return r
+			}
+			next, err := v.in.Next()
+			if err != nil {
+				v.err = err
+				return r
+			}
+			v.ahead = append(v.ahead, next)
+		}
+		answer := v.ahead[i]
+		if answer.Reply == r.N && answer.Dir != transcript.Noted {
+			if answer.Kind == transcript.Open && answer.Conn != "" && answer.Status != 0 && answer.Dir != r.Dir {
+				r.Kind, r.Conn, r.Type = transcript.Open, answer.Conn, ""
+			}
+			return r
+		}
+		size += len(answer.Bytes)
 	}
 	return r
 }

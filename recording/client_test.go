@@ -128,3 +128,28 @@ func TestRestore(t *testing.T) {
 		t.Errorf("cut %d, %d", got[2].Cut, got[3].Cut)
 	}
 }
+
+// TestStreamUnasked checks that a request which does not ask for an event stream, and is answered by one, reads as what
+// opens it, at either end; and that any other request stays one.
+func TestStreamUnasked(t *testing.T) {
+	for _, turned := range []bool{false, true} {
+		client, server := "sent", "received"
+		if turned {
+			client, server = server, client
+		}
+		got, _ := viewed(t,
+			`{"n":1,"at_ms":0,"dir":"`+client+`","kind":"request","label":"GET /agents"}`,
+			`{"n":2,"at_ms":0,"dir":"`+client+`","kind":"request","label":"GET /events"}`,
+			`{"n":3,"at_ms":0,"dir":"`+server+`","kind":"response","label":"200 OK","status":200,"to":1}`,
+			`{"n":4,"at_ms":0,"party":"A","dir":"`+server+`","kind":"open","label":"stream","status":200,"to":2}`)
+		var kinds []string
+		for _, r := range got {
+			kinds = append(kinds, fmt.Sprint(r.N, " ", r.Dir, " ", r.Kind, " ", r.Conn, " ", r.Label, " ", r.Reply))
+		}
+		want := []string{"1 sent request  GET /agents 0", "2 sent open A GET /events 0", "3 received response  200 OK 1",
+			"4 received open A stream 2"}
+		if diff := cmp.Diff(want, kinds); diff != "" {
+			t.Errorf("turned %v: %s", turned, diff)
+		}
+	}
+}

@@ -39,6 +39,7 @@ type MutantOptions struct {
 	Profile     *target.Profile // of the bundled target
 	Mutants     []Mutant
 	Concurrency int          // mutants in parallel; 0: 24, or 8 for pages, which share one browser
+	OneControl  bool         // of each mutant's control scenarios only the first is run
 	Done        func(Killed) // called for each mutant when done, concurrently; may be nil
 	// called with each mutant's results, concurrently, and once more if it is judged with longer limits; every selected
 	// scenario then runs, so that the results do not depend on which clause was broken first; may be nil
@@ -191,14 +192,15 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	if o.browser == nil { // a page waits for its browser, and may miss one thing after the other until a clause is proved
 		p.Limits.Open.Duration, p.Limits.Scenario.Duration = 2*limit, 4*limit
 	}
-	seen := &killing{control: control, hasControl: mu.Control != "", alive: map[string]bool{}}
+	seen := &killing{control: control, hasControl: mu.Control != "", alive: map[string]bool{},
+		controlled: map[string]bool{}}
 	for _, id := range mu.proves() {
 		seen.alive[id] = true
 	}
 	if protocol, err := o.Protocols.Find(o.Protocol); err == nil {
 		seen.monitors = protocol.Monitors()
 	}
-	seen.whole = o.Results != nil
+	seen.whole, seen.oneControl = o.Results != nil, o.OneControl
 	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: mu.Launch(brain), Browser: o.browser,
 		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain,
 		Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu, seen.monitors), Again: "parley mutants"})
@@ -209,6 +211,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	if o.Results != nil && ctx.Err() == nil {
 		o.Results(mu.ID, res)
 	}
+	res.Runs[0].Scenarios = slices.DeleteFunc(res.Runs[0].Scenarios, seen.spared)
 	judge(&k, mu, res.Runs[0], control)
 	k.OK = k.Error == "" && len(k.Control) == 0
 	for _, how := range k.Clauses {
@@ -222,10 +225,12 @@ type killing struct {
 	control    tags.Expr
 	hasControl bool
 	whole      bool // all scenarios matter
+	oneControl bool
 	monitors   []monitor.Monitor
 
-	mu    sync.Mutex
-	alive map[string]bool
+	mu         sync.Mutex
+	alive      map[string]bool
+	controlled map[string]bool // control scenarios that were run, by driver and id
 }
 
 // Planned implements Observer.
@@ -235,6 +240,9 @@ func (k *killing) Planned(int) {}
 func (k *killing) ScenarioDone(sc reports.Scenario) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.hasControl && k.control.Match(sc.Tags) {
+		k.controlled[sc.Driver+" "+sc.ID] = true
+	}
 	for _, f := range sc.Failures {
 		if f.Expected != stillRunning { // a crash does not kill a mutant
 			delete(k.alive, f.Clause)
@@ -242,10 +250,17 @@ func (k *killing) ScenarioDone(sc reports.Scenario) {
 	}
 }
 
+// spared reports whether a control scenario was not run because another one was.
+func (k *killing) spared(sc reports.Scenario) bool {
+	return k.oneControl && len(k.controlled) > 0 && k.hasControl && k.control.Match(sc.Tags) &&
+		!k.controlled[sc.Driver+" "+sc.ID]
+}
+
+// enough reports whether a scenario can show nothing more.
 func (k *killing) enough(pl Planned) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.whole || k.hasControl && k.control.Match(pl.Tags) {
+	if k.whole || k.hasControl && k.control.Match(pl.Tags) && !(k.oneControl && len(k.controlled) > 0) {
 		return false
 	}
 	for id := range k.alive {

@@ -36,7 +36,7 @@ func withOwn(o *Options, p steps.Protocol, role string, all []Planned) ([]Planne
 	files := &union{base: o.FS, own: map[string][]byte{}}
 	for i, f := range o.Own {
 		name := fmt.Sprintf("%s/own/%d/%s", steps.Name(p), i+1, strings.TrimSuffix(path.Base(f.Path), ".feature")+".feature")
-		files.own[name] = f.Text
+		files.own[name] = steps.CurrentFeature(p, f.Text)
 		planned, err := ownScenarios(files, name, f, p, role)
 		if err != nil {
 			return nil, err

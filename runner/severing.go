@@ -94,7 +94,7 @@ func (r *run) cutCourse(ctx context.Context, d *driverRun, c steps.Course, by st
 	for range cutTries {
 		res := r.cutOnce(ctx, d, &whole.pl, c, by, 0)
 		if whole.res == nil || res != nil && (res.Outcome == verdict.Failed ||
-			len(courseRecords(res.Records, c.Party)) < len(courseRecords(whole.res.Records, c.Party))) {
+			len(r.courseRecords(res.Records, c.Party)) < len(r.courseRecords(whole.res.Records, c.Party))) {
 			whole.res = res
 		}
 		if whole.res != nil && whole.res.Outcome != verdict.Passed {
@@ -104,7 +104,7 @@ func (r *run) cutCourse(ctx context.Context, d *driverRun, c steps.Course, by st
 	if whole.res == nil {
 		whole.res = &steps.Result{Driver: d.name, Outcome: verdict.NotTested, Reason: "the course could not be run"}
 	}
-	records := courseRecords(whole.res.Records, c.Party)
+	records := r.courseRecords(whole.res.Records, c.Party)
 	points := make([]cutPoint, 0, len(records))
 	for i := range records {
 		points = append(points, cutPoint{pl: r.cutPlanned(c, by, i+1)})
@@ -178,12 +178,12 @@ func (r *run) cutOnce(ctx context.Context, d *driverRun, pl *Planned, c steps.Co
 }
 
 // courseRecords returns the records of a party's connection up to the cut.
-func courseRecords(all []transcript.Record, party string) (out []transcript.Record) {
+func (r *run) courseRecords(all []transcript.Record, party string) (out []transcript.Record) {
 	for _, rec := range all {
 		if rec.Kind == transcript.Remark && strings.HasPrefix(rec.Label, steps.SeveredAt) {
 			return out
 		}
-		if steps.Counts(&rec, party) {
+		if steps.Counts(r.protocol, &rec, party) {
 			out = append(out, rec)
 		}
 	}

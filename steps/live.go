@@ -209,6 +209,7 @@ func (e *NoPartyError) Error() string {
 
 // carryOut executes one step as godog would, and returns its result.
 func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judged, error) {
+	text = Current(r.s.Protocol, text)
 	at := slices.IndexFunc(r.handlers.exprs, func(expr string) bool { return expression(expr).MatchString(text) })
 	if at < 0 {
 		return Judged{}, &UndefinedError{text, Alike(r.handlers.exprs, text, 3)}

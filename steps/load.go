@@ -13,8 +13,8 @@ import (
 // sluggish: an answer is late if it takes more than this fraction (1/sluggish) of its limit.
 const sluggish = 8
 
-// Sluggish returns the longest time of an answer that came late in its limit; 0 if none did. It tells an overloaded
-// target from one that omits answers.
+// Sluggish returns the longest time of an answer that came late in its limit; 0 if none did. It distinguishes an
+// overloaded target from one that omits answers.
 func (e *Env) Sluggish() time.Duration {
 	e.load.Lock()
 	defer e.load.Unlock()

@@ -21,6 +21,13 @@ type Severer interface {
 	Courses(role string) []Course
 }
 
+// Counter is an optional interface of protocols in which more, or less, than the records of one connection counts as a
+// record of a course: the requests that belong to an event stream, say.
+type Counter interface {
+	// Counts reports whether a record, which may not have been decoded, counts as one of a party's connection.
+	Counts(r *transcript.Record, party string) bool
+}
+
 // Course is what parties do until the connection of one of them is cut, and what is judged once that is back.
 type Course struct {
 	ID    string   // short, in kebab case, unique within its protocol
@@ -56,7 +63,7 @@ const (
 const ComesBack = "When the cut has happened"
 
 const (
-	severs    = `^the connection of (\w+) is cut after its record (\d+) by (reset|close|fin|kill)$`
+	severs    = `^the connection of ([\w ]+) is cut after its record (\d+) by (reset|close|fin|kill)$`
 	comesBack = `^the cut has happened$`
 )
 
@@ -67,7 +74,10 @@ func Severs(c Course, record int, by Way) string {
 }
 
 // Counts reports whether a record counts as one of a party's connection.
-func Counts(r *transcript.Record, party string) bool {
+func Counts(p Protocol, r *transcript.Record, party string) bool {
+	if c, ok := p.(Counter); ok {
+		return c.Counts(r, party)
+	}
 	return r.Conn == party && r.Kind != transcript.Remark
 }
 
@@ -81,10 +91,11 @@ var errSevered = errors.New("the connection was cut on purpose")
 
 // severing is a cut that a scenario waits for.
 type severing struct {
-	w     *World
-	party string
-	at    int
-	by    Way
+	w        *World
+	protocol Protocol
+	party    string
+	at       int
+	by       Way
 
 	mu      sync.Mutex
 	conn    driver.Conn
@@ -103,14 +114,24 @@ type severing struct {
 type Severed func(party string, by Way) error
 
 // registerSevering registers the two steps of scenarios in which a connection is cut.
-func registerSevering(sc *godog.ScenarioContext, world func() *World) {
+func registerSevering(sc *godog.ScenarioContext, p Protocol, world func() *World) {
 	Step(sc, severs, func(party string, at int, by string) error {
 		w := world()
-		w.severing = &severing{w: w, party: party, at: at, by: Way(by), fired: make(chan struct{}),
+		w.severing = &severing{w: w, protocol: p, party: party, at: at, by: Way(by), fired: make(chan struct{}),
 			done: make(chan struct{})}
 		return nil
 	})
 	Step(sc, comesBack, func(ctx context.Context) error { return world().comesBack(ctx) })
+}
+
+// IsSevered reports whether the connection has been cut, and the party is not back yet: a step that is running then
+// does nothing more.
+func (w *World) IsSevered() bool { return w.severed() }
+
+// UntilSevered returns a context that also ends with the cut, for waits that World.Await does not do, and a function
+// that releases it.
+func (w *World) UntilSevered(ctx context.Context) (context.Context, func()) {
+	return w.untilSevered(ctx)
 }
 
 // severed reports whether the connection has been cut, and the party is not back yet.
@@ -149,7 +170,7 @@ func (w *World) untilSevered(ctx context.Context) (context.Context, func()) {
 // sink is the sink of a party's connection, which counts its records.
 func (c *severing) sink(r transcript.Record) int {
 	n := c.w.T.Append(r)
-	if !Counts(&r, c.party) || r.Late {
+	if !Counts(c.protocol, &r, c.party) || r.Late {
 		return n
 	}
 	c.mu.Lock()

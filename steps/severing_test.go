@@ -13,7 +13,8 @@ import (
 // cutWorld returns a world with a connected party A that is to be cut after a record.
 func cutWorld(t *testing.T, at int) (*World, driver.Conn) {
 	w := world(t, false, "@AS-001")
-	w.severing = &severing{w: w, party: "A", at: at, by: ByReset, fired: make(chan struct{}), done: make(chan struct{})}
+	w.severing = &severing{w: w, protocol: uncounted{}, party: "A", at: at, by: ByReset, fired: make(chan struct{}),
+		done: make(chan struct{})}
 	c, err := w.Open(context.Background(), driver.OpenOptions{Party: "A"})
 	if err != nil {
 		t.Fatal(err)
@@ -89,3 +90,28 @@ func TestCutEndsWaits(t *testing.T) {
 }
 
 func nothing(*transcript.Record) bool { return false }
+
+// uncounted is a protocol whose courses have no more to count than the connection.
+type uncounted struct{ Protocol }
+
+// doubling is a protocol in whose courses the records of a second connection count too.
+type doubling struct{ Protocol }
+
+func (doubling) Counts(r *transcript.Record, party string) bool {
+	return r.Conn == party || r.Conn == "second"
+}
+
+func TestCountedRecords(t *testing.T) {
+	for _, v := range []struct {
+		p    Protocol
+		conn string
+		want bool
+	}{
+		{uncounted{}, "A", true}, {uncounted{}, "second", false},
+		{doubling{}, "A", true}, {doubling{}, "second", true}, {doubling{}, "third", false},
+	} {
+		if got := Counts(v.p, &transcript.Record{Conn: v.conn}, "A"); got != v.want {
+			t.Errorf("%T: a record of %s counts: %v", v.p, v.conn, got)
+		}
+	}
+}

@@ -181,7 +181,7 @@ func (s *Suite) initialize(sc *godog.ScenarioContext) *scenario {
 		registerRaw(sc, func() *World { return r.world })
 	}
 	if s.Severs {
-		registerSevering(sc, func() *World { return r.world })
+		registerSevering(sc, s.Protocol, func() *World { return r.world })
 	}
 	holding.Delete(sc)
 	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {

@@ -10,8 +10,8 @@ type Teller interface {
 	// sent something that no step expresses. After the last record, call it with the zero Record. Text below
 	// a step, such as a table, follows after a line break. The function is not safe for concurrent use.
 	Tell(what Told) func(r transcript.Record) (lines []string, known bool)
-	// Dials reports whether targets of a role connect to the harness. Their recordings are converted as they were made;
-	// all others as if the client had made them, whoever made them.
+	// Dials reports whether targets of a role connect to the harness. Their recordings are converted from the view of the
+	// side that recorded; all others from the client's view, whichever side recorded.
 	Dials(role string) bool
 	// Folds returns steps that can replace several others. They are tried in order.
 	Folds() []Fold

@@ -97,7 +97,10 @@ func (l *Listener) listen(addr string) error {
 	if err != nil {
 		return fmt.Errorf("listen for the target: %w", err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	server := &http.Server{Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: time.Minute,
+		MaxHeaderBytes: 64 << 10, ConnContext: func(ctx context.Context, line net.Conn) context.Context {
+			return context.WithValue(ctx, lineKey{}, line)
+		}}
 	l.mu.Lock()
 	l.tcp, l.http, l.addr = tcp, server, tcp.Addr().String()
 	l.mu.Unlock()
@@ -309,7 +312,8 @@ func (s *Streamed) Emit(ctx context.Context, label string, b []byte) (int, error
 	}
 }
 
-// End ends the stream, by a regular end of the HTTP response or by a reset, and waits until it has ended.
+// End ends the stream and waits until it has ended: Graceful ends the HTTP response as HTTP has it, Reset and Fin close
+// the TCP connection without an end of the response, Abort resets it by RST.
 func (s *Streamed) End(how driver.CloseMode) {
 	s.end(how)
 	<-s.done
@@ -321,6 +325,21 @@ func (s *Streamed) end(how driver.CloseMode) {
 		close(s.quit)
 	})
 }
+
+// drop drops the TCP connection of a stream that ends otherwise than as HTTP has it: it panics, which net/http takes as
+// the request to close it.
+func (s *Streamed) drop(ctx context.Context) {
+	if s.how == driver.Graceful {
+		return
+	}
+	if tcp, ok := ctx.Value(lineKey{}).(interface{ SetLinger(sec int) error }); ok && s.how == driver.Abort {
+		_ = tcp.SetLinger(0)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// lineKey is the key of a request's TCP connection in its context.
+type lineKey struct{}
 
 // newStream registers a new stream; nil if there are too many.
 func (l *Listener) newStream(in Incoming) *Streamed {
@@ -386,9 +405,7 @@ func (l *Listener) stream(w http.ResponseWriter, in Incoming) {
 			return
 		case <-s.quit:
 			ended(transcript.Sent, "ended by the harness")
-			if s.how == driver.Reset {
-				panic(http.ErrAbortHandler)
-			}
+			s.drop(in.Request.Context())
 			return
 		case <-l.gone:
 			return

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -178,12 +179,17 @@ func TestListenerStreams(t *testing.T) {
 	s.End(driver.Graceful)
 }
 
-func TestListenerResetsStreams(t *testing.T) {
-	h := host(t, streaming)
-	res, s := h.open()
-	s.End(driver.Reset)
-	if _, err := io.ReadAll(res.Body); err == nil {
-		t.Error("a stream that was reset ended like any other")
+// A stream ends without the end of its HTTP response: its TCP connection is closed, or reset by RST.
+func TestListenerDropsStreams(t *testing.T) {
+	for how, want := range map[driver.CloseMode]error{driver.Reset: io.ErrUnexpectedEOF, driver.Fin: io.ErrUnexpectedEOF,
+		driver.Abort: syscall.ECONNRESET} {
+		h := host(t, streaming)
+		res, s := h.open()
+		s.End(how)
+		if _, err := io.ReadAll(res.Body); !errors.Is(err, want) {
+			t.Errorf("mode %d: reading ends with %v, want %v", how, err, want)
+		}
+		h.await("A api 1", transcript.Closed, transcript.Sent)
 	}
 }
 

@@ -168,7 +168,7 @@ func TestLedger(t *testing.T) {
 func TestCommands(t *testing.T) {
 	for _, tt := range []struct{ args, says string }{
 		{"list", "24 clauses: 23 tested, 1 excluded"},
-		{"list --scenarios", "no two tickets are the same"},
+		{"list --scenarios", "no two tickets have the same id"},
 		{"explain td-014", "everybody-watches"},
 		{"version", "1.0.0"},
 		{"help run", "tickets run --target my.yaml"},

@@ -52,7 +52,7 @@ Feature: 3.3 Sending switch_agent
       And the user chooses "My Custom Agent"
       Then the page requests a switch to "My Custom Agent"
 
-  Rule: Only a choice of another agent sends switch_agent (用户从下拉菜单选择不同主代理时触发)
+  Rule: The page sends switch_agent only when the user chooses another agent (用户从下拉菜单选择不同主代理时触发)
 
     @AC-052
     Scenario: choosing the selected agent again sends nothing

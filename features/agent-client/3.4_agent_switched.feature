@@ -69,7 +69,7 @@ Feature: 3.4 agent_switched
       Then the chat announces the switch from "General" to "<img src=x onerror=PARLEY>"
       And no script in the server's texts has run
 
-  Rule: The previous name comes from the latest list, or else is previousAgentId (优先从本地 agents 缓存中根据 previousAgentId 查找 name 字段; 若找不到匹配项,使用 previousAgentId)
+  Rule: The previous name is that in the latest list, or else previousAgentId (优先从本地 agents 缓存中根据 previousAgentId 查找 name 字段; 若找不到匹配项,使用 previousAgentId)
 
     @AC-063
     Scenario: the previous agent is taken from the event
@@ -99,7 +99,7 @@ Feature: 3.4 agent_switched
       When the server switches to "Debugger"
       Then the chat announces the switch from "Generalist" to "Debugger"
 
-  Rule: The log has the time of the event, or else the local time (记录事件到事件日志(包含服务端返回的 timestamp,若缺失则使用本地接收时间))
+  Rule: The log shows the time of the event, or else the local time (记录事件到事件日志(包含服务端返回的 timestamp,若缺失则使用本地接收时间))
 
     @AC-062
     Scenario: an event without a timestamp is logged with the local time
@@ -109,7 +109,7 @@ Feature: 3.4 agent_switched
       When the server switches to "Debugger" without a timestamp
       Then the log shows the switch from "General" to "Debugger", with the local time
 
-  Rule: Example 3, what the user sees of a switch (例 3 - 切换成功后 UI 反馈)
+  Rule: Example 3, the feedback after a switch (例 3 - 切换成功后 UI 反馈)
 
     @AC-065
     Scenario: a switch updates the selector, the chat and the log

@@ -10,7 +10,7 @@ Feature: 3.5 Errors
       Then the page requests a switch to "Debugger"
       When the server refuses with "<code>" and the message "Something else (E4711)"
       Then the page shows the prompt "<prompt>"
-      And it is recorded whether the page suggests "<suggestion>"
+      And whether the page suggests "<suggestion>" is recorded
 
       @AC-066 @AC-067
       Examples:

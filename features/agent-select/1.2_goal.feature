@@ -3,7 +3,7 @@ Feature: 1.2 Every session chooses its own agent
   Each session chooses and switches its agent independently of all others
   (使每个 SSE 会话（sessionId）可以独立选择和切换主代理，不同 sessionId 之间互不干扰).
 
-  Rule: A session can choose, independently of others, and choose again
+  Rule: A session can choose its agent independently of other sessions, and choose again (使每个 SSE 会话（sessionId）可以独立选择和切换主代理)
 
     @AS-005 @two-clients
     Scenario: two sessions choose different agents
@@ -36,10 +36,10 @@ Feature: 1.2 Every session chooses its own agent
       When client A switches to "debugger"
       Then client A is switched from "general" to "debugger"
 
-  Rule: Sessions do not interfere
+  Rule: Sessions do not interfere with each other (不同 sessionId 之间互不干扰)
 
     @AS-007 @two-clients
-    Scenario: interleaved switches keep their own history
+    Scenario: interleaved switches of two sessions do not mix
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"
       When client A switches to "general"

@@ -45,7 +45,7 @@ Feature: 2.1 What the server offers
   Rule: Each session keeps its own agent (每个会话独立维护主代理状态，多客户端互不干扰)
 
     @AS-015 @two-clients
-    Scenario: many clients at once, each with its own agent
+    Scenario: several clients at once, each with its own agent
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"
       And client C has a session
@@ -59,7 +59,7 @@ Feature: 2.1 What the server offers
       Then client C is switched from the default agent to "debugger"
 
     @AS-015
-    Scenario: clients one after the other, each with its own agent
+    Scenario: several clients one after the other, each with its own agent
       Given client A has switched to "debugger"
       And client A has disconnected
       And client B has a session

@@ -7,7 +7,7 @@ Feature: 2.2 What the server does not do
     @AS-021 @AS-022
     Scenario Outline: a parameter of the URL does not choose the agent: <query>
       Given client A has connected with the query "<query>"
-      Then the list of client A names no current agent but the default one
+      Then the list of client A names the default agent as current, or none
       Given client A has a session
       When client A switches to "requirement_analyzer"
       Then client A is switched from the default agent to "requirement_analyzer"
@@ -45,21 +45,21 @@ Feature: 2.2 What the server does not do
         | agents          |
 
     @AS-024
-    Scenario: creating a session brings no list
+    Scenario: the server sends no list when a session is created
       Given client A is connected
       When client A creates a session
       Then client A has its session
       And client A receives no "agent_list"
 
     @AS-024
-    Scenario: a successful switch brings no list
+    Scenario: the server sends no list after a successful switch
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
       And client A receives no "agent_list"
 
     @AS-024
-    Scenario: loading a session brings no list
+    Scenario: the server sends no list when a session is loaded
       Given client A has a session
       And client A has disconnected
       And client B is connected
@@ -68,7 +68,7 @@ Feature: 2.2 What the server does not do
       And client B receives no "agent_list"
 
     @AS-024 @model
-    Scenario: a chat brings no list
+    Scenario: the server sends no list after a chat
       Given client A has a session
       When client A chats
       Then client A is answered and its turn ends
@@ -77,7 +77,7 @@ Feature: 2.2 What the server does not do
   Rule: Switching does not change the configuration of agents (不涉及主代理配置的修改（仅切换使用）)
 
     @AS-025 @exclusive
-    Scenario: switching leaves the configuration as it is
+    Scenario: switching does not change the configuration
       Given the configuration of the target is read
       And the target has a custom agent
       And client A has switched to the custom agent
@@ -89,7 +89,7 @@ Feature: 2.2 What the server does not do
       When client B switches to "requirement_analyzer"
       Then client B is switched from the default agent to "requirement_analyzer"
 
-  Rule: A client that is connected when the configuration changes learns of it by reconnecting (服务端主代理配置热更新时，已连接的客户端不会自动收到更新通知（需重连获取最新列表）)
+  Rule: A connected client learns of a configuration change only by reconnecting (服务端主代理配置热更新时，已连接的客户端不会自动收到更新通知（需重连获取最新列表）)
 
     @AS-026 @AS-027 @exclusive
     Scenario: an agent is added

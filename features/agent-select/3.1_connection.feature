@@ -14,7 +14,7 @@ Feature: 3.1 Connecting
     @AS-029 @sse
     Scenario: the endpoint is an event stream
       When client A connects
-      Then client A is given an event stream
+      Then client A receives an event stream
 
     @AS-105
     Scenario Outline: no event comes between connected and agent_list on connection <client>
@@ -43,7 +43,7 @@ Feature: 3.1 Connecting
       And client B receives the id of its connection
       And the ids of the connections differ
 
-  Rule: The list joins built-in and custom agents
+  Rule: One list contains the built-in and the custom agents (包含内置和用户自定义主代理)
 
     @AS-034 @AS-117 @AS-038 @AS-039
     Scenario: custom agents are in the same list as the built-in ones
@@ -59,7 +59,7 @@ Feature: 3.1 Connecting
       Then client A is offered the built-in agents
 
     @AS-035 @AS-036 @AS-037
-    Scenario: names and descriptions as in the example
+    Scenario: names and descriptions are compared with the example
       When client A connects
       Then the order and the example values of the list of client A are recorded
 
@@ -70,10 +70,10 @@ Feature: 3.1 Connecting
       When client A connects
       Then the list of client A names its current agent, or null
 
-  Rule: Every connection gets the list anew
+  Rule: The server sends the list to every connection (SSE 连接建立时，服务端自动向客户端推送可用主代理列表)
 
     @AC-110
-    Scenario: a reconnection gets a fresh list
+    Scenario: a client that reconnects receives the list again
       Given client A is connected
       When client A reconnects
       Then the first event of client A is "connected"

@@ -2,7 +2,7 @@
 Feature: 3.2 Switching the agent
   A switch that succeeds is announced by agent_switched (服务端切换成功，推送 agent_switched 事件).
 
-  Rule: agent_switched names the agents before and after
+  Rule: agent_switched names the previous and the current agent (服务端切换成功，推送 agent_switched 事件)
 
     @preflight-3 @AS-011 @AS-017 @AS-018 @AS-042 @AS-044 @AS-084
     Scenario: a switch is confirmed
@@ -29,7 +29,7 @@ Feature: 3.2 Switching the agent
       Then client A is switched from "debugger" to "general"
 
     @AS-042
-    Scenario: a switch to the agent in use
+    Scenario: a switch to the current agent
       Given client A has switched to "debugger"
       When client A switches to "debugger"
       Then the answer to client A is recorded
@@ -37,15 +37,15 @@ Feature: 3.2 Switching the agent
       Then client A is switched from "debugger" to "requirement_analyzer"
 
     @AS-042 @AS-043
-    Scenario: two switches in flight form a chain
+    Scenario: the second of two concurrent switches starts from the agent of the first
       Given client A has switched to "debugger"
       When client A switches to "requirement_analyzer" and to "general" at once
-      Then each switch of client A starts from the agent that the one before it led to
+      Then each switch of client A starts where the previous one ended
 
   Rule: A client switches to a custom agent (客户端想从 `general` 切换到用户自定义的 `code_reviewer` 主代理)
 
     @AS-046
-    Scenario: a switch to a custom agent works like any other
+    Scenario: a switch to a custom agent and back
       Given the target has a custom agent
       And client A has a session
       When client A switches to the custom agent
@@ -71,7 +71,7 @@ Feature: 3.2 Switching the agent
       And the model of client A was given the tools of the custom agent
 
     @AS-047 @AS-048 @model
-    Scenario: the model gets neither the prompt nor the tools of an agent after switching back
+    Scenario: after switching back the model no longer gets the prompt and the tools of the custom agent
       Given the target has a custom agent
       And client A has a session
       And client A has chatted
@@ -84,7 +84,7 @@ Feature: 3.2 Switching the agent
       And the model of client A was not given the tools of the custom agent
 
     @AS-006 @AS-047 @AS-069 @model
-    Scenario: each turn uses the agent of the session at that moment
+    Scenario: each turn uses the current agent of its session
       Given client A has chatted
       And client A has switched to the custom agent
       When client A chats
@@ -92,6 +92,15 @@ Feature: 3.2 Switching the agent
       And the model of client A was given the prompt of the custom agent
       When client A, once idle, switches to "general"
       Then client A is switched from the custom agent to "general"
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was not given the prompt of the custom agent
+
+    @AS-006 @AS-047 @AS-069 @model
+    Scenario: the turn after a second switch to the same agent uses it again
+      Given client A has switched to the custom agent
+      And client A has chatted
+      And client A has switched to "general"
       When client A chats
       Then client A is answered and its turn ends
       And the model of client A was not given the prompt of the custom agent

@@ -6,7 +6,7 @@ Feature: 3.3 Switching to an agent that does not exist
   Background:
     Given client A has switched to "debugger"
 
-  Rule: The refusal names the agent and lists those that exist
+  Rule: The refusal names the requested agent and lists the available agents (errorCode: "agent_not_found", message: "Invalid agent ID: hacker", availableAgents)
 
     @AS-049 @AS-050 @AS-051 @AS-052 @AS-129 @AC-081 @AC-083 @AC-115
     Scenario: an unknown agent
@@ -17,7 +17,7 @@ Feature: 3.3 Switching to an agent that does not exist
       And the time of the refusal of client A is recorded
 
     @AS-049 @AS-050
-    Scenario Outline: a legal id that no agent has: <id>
+    Scenario Outline: a legal id of an agent that does not exist: <id>
       When client A switches to "<id>"
       Then client A is refused with "agent_not_found"
       And the refusal of client A contains "<id>"
@@ -72,14 +72,14 @@ Feature: 3.3 Switching to an agent that does not exist
         | general              | Agent@123 | requirement_analyzer |
 
     @AS-053
-    Scenario: a switch of an unknown session leaves the client's own session as it is
+    Scenario: a refused switch of an unknown session does not change the client's own session
       Given client A has switched to "requirement_analyzer"
       When client A switches the session "parley-no-such-session" to "general"
       Then client A is refused
       When client A switches to "debugger"
       Then client A is switched from "requirement_analyzer" to "debugger"
 
-  Rule: The server judges by its configuration of this moment
+  Rule: The server uses its current configuration (可切换到任意可用主代理)
 
     @AC-080 @AC-082 @AS-052 @exclusive
     Scenario: an agent is deleted after the client has connected

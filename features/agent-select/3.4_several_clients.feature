@@ -3,7 +3,7 @@ Feature: 3.4 Several clients switch independently
   Clients A and B are connected at the same time, each with its own session
   (客户端 A 和客户端 B 同时连接到同一 SSE 服务端，各自使用不同的 session).
 
-  Rule: Every session starts with the default agent
+  Rule: Every session starts with the default agent (创建 session A，默认使用 general 主代理)
 
     @AS-055 @AS-056 @AS-128 @two-clients
     Scenario: two new sessions

@@ -1,9 +1,9 @@
 @agent-select @server
-Feature: 3.5 Switching while a conversation goes on
+Feature: 3.5 Switching during a conversation
   While a session has a task in progress, a switch is refused with `agent_busy`
   (如果 session 存在进行中的任务（如等待工具确认、API 调用中），`switch_agent` 请求应返回错误，错误码为 `agent_busy`).
 
-  Rule: A running turn makes the session busy
+  Rule: A running turn makes the session busy (如果 session 存在进行中的任务（如……API 调用中）)
 
     @AS-064 @AS-066 @AS-125 @AC-077 @AC-078 @model
     Scenario: the model is being called
@@ -31,7 +31,7 @@ Feature: 3.5 Switching while a conversation goes on
       When client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
 
-  Rule: Waiting for the user makes the session busy
+  Rule: Waiting for the user makes the session busy (如果 session 存在进行中的任务（如等待工具确认……）)
 
     @AS-064 @AS-065 @AS-125 @model
     Scenario: a tool waits for confirmation
@@ -89,10 +89,10 @@ Feature: 3.5 Switching while a conversation goes on
       And client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
 
-  Rule: A turn in progress ends with the agent with which it began (当前正在进行的对话继续使用切换前的主代理配置完成)
+  Rule: A running turn finishes with the agent that started it (当前正在进行的对话继续使用切换前的主代理配置完成)
 
     @AS-061 @AS-062 @AS-125 @model
-    Scenario: a turn in progress ends with the agent with which it began
+    Scenario: a running turn finishes with the agent that started it
       Given the target has a custom agent
       And client A has switched to the custom agent
       And client A has a turn running that will ask to confirm a tool
@@ -123,7 +123,7 @@ Feature: 3.5 Switching while a conversation goes on
       And the model of client A was given the prompt of the custom agent
 
     @AS-062 @model
-    Scenario: a refusal while the user is asked changes nothing of the turn
+    Scenario: a switch that is refused while the server waits for the user does not affect the turn
       Given the target has a custom agent
       And client A has switched to the custom agent
       And client A is asked to confirm a tool
@@ -137,7 +137,7 @@ Feature: 3.5 Switching while a conversation goes on
   Rule: The turn after a switch uses the new agent (切换成功后，新对话立即使用新主代理配置)
 
     @AS-061 @AS-069 @model
-    Scenario: the next turn uses the new agent, and no turn before it
+    Scenario: the turn after a switch uses the new agent, and the turn before it does not
       Given the target has a custom agent
       And client A has a session
       When client A chats

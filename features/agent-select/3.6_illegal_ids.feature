@@ -9,7 +9,7 @@ Feature: 3.6 Switching to an empty or illegal id
   Rule: agentId cannot be empty
 
     @AS-070 @AS-071 @AS-072
-    Scenario: the empty id
+    Scenario: an empty id
       When client A switches to the agent id ""
       Then client A is refused with "invalid_agent_id"
       And the refusal of client A says "agentId cannot be empty"
@@ -25,7 +25,7 @@ Feature: 3.6 Switching to an empty or illegal id
       And the agents in the refusal of client A, if any, are those that it was offered
 
     @AS-076
-    Scenario: the form is judged before the existence
+    Scenario: the form of an id is checked before its existence
       When client A switches to the agent id "no such agent!"
       Then client A is refused with "invalid_agent_id_format"
 

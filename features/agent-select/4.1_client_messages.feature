@@ -3,7 +3,7 @@ Feature: 4.1 The message switch_agent
   `agentId` names the agent: it is case sensitive, and matches `[a-z0-9_-]+`
   (`agentId`: 目标主代理的唯一标识符，大小写敏感，必须符合 `[a-z0-9_-]+` 格式).
 
-  Rule: agentId matches [a-z0-9_-]+ in full
+  Rule: The whole agentId matches [a-z0-9_-]+ (必须符合 `[a-z0-9_-]+` 格式)
 
     @AS-080
     Scenario Outline: an id with a character that is not allowed: <kind>
@@ -50,7 +50,7 @@ Feature: 4.1 The message switch_agent
         | combining accent           | "general\u0301"                        |
 
     @AS-080
-    Scenario Outline: an id of white space only: <kind>
+    Scenario Outline: an id that contains only white space: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
       Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
@@ -86,10 +86,10 @@ Feature: 4.1 The message switch_agent
       When client A switches to "general"
       Then client A is switched from "debugger" to "general"
 
-  Rule: agentId is case sensitive
+  Rule: agentId is case sensitive (大小写敏感)
 
     @AS-079 @AS-126
-    Scenario Outline: an id that differs in case only is refused: <id>
+    Scenario Outline: an id that differs only in case is refused: <id>
       Given client A has switched to "debugger"
       When client A switches to the agent id "<id>"
       Then client A is refused with "invalid_agent_id_format"
@@ -104,7 +104,7 @@ Feature: 4.1 The message switch_agent
         | generaL              |
         | Requirement_Analyzer |
 
-  Rule: agentId is a string, and required
+  Rule: agentId is a string, and required (`agentId: string`)
 
     @AS-077 @AS-085 @AS-120
     Scenario Outline: an agentId that is not a string: <kind>
@@ -138,10 +138,10 @@ Feature: 4.1 The message switch_agent
       When client A switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
 
-  Rule: sessionId is optional
+  Rule: sessionId is optional (`sessionId?: string`)
 
     @AS-078 @AS-116 @AC-116
-    Scenario: with and without the session named
+    Scenario: a switch with sessionId, and a switch without
       Given client A has a session
       When client A switches its session to "debugger"
       Then client A is switched from the default agent to "debugger"
@@ -149,19 +149,19 @@ Feature: 4.1 The message switch_agent
       Then client A is switched from "debugger" to "requirement_analyzer"
 
     @AS-116
-    Scenario: unknown fields change nothing
+    Scenario: unknown fields are ignored
       Given client A has a session
       When client A sends switch_agent with the fields {"agentId":"debugger","reason":"test","nested":{"agentId":"hacker"},"AgentId":"hacker","agentid":"hacker"}
       Then client A is switched from the default agent to "debugger"
 
     @AS-081
-    Scenario: without sessionId the switch acts on the session of the connection
+    Scenario: a switch without sessionId acts on the session of the connection
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
 
     @AS-082 @AS-097 @AS-104 @AS-127
-    Scenario: without sessionId and without a session
+    Scenario: a switch without sessionId on a connection without a session
       Given client B has switched to "debugger"
       And client B has disconnected
       And client A is connected
@@ -169,7 +169,7 @@ Feature: 4.1 The message switch_agent
       Then client A is refused with "session_not_found"
       And client A receives no "agent_switched"
 
-  Rule: Other messages do no harm
+  Rule: A malformed message does not affect other clients (多客户端互不干扰)
 
     @AS-011 @two-clients
     Scenario Outline: a malformed message of one client does not affect the others: <kind>

@@ -1,7 +1,7 @@
 @agent-select @server
 Feature: 4.2 Server events and error codes
 
-  Rule: agent_list comes when the connection opens, with agents and currentAgentId (agent_list: 连接建立后自动推送, `agents: AgentInfo[], currentAgentId: string`)
+  Rule: agent_list is sent when the connection opens, with agents and currentAgentId (agent_list: 连接建立后自动推送, `agents: AgentInfo[], currentAgentId: string`)
 
     @AS-083 @connect
     Scenario: agent_list has its fields

@@ -48,7 +48,7 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from "debugger" to "general"
 
     @AS-095 @AS-005 @AS-007 @AS-015 @AS-057 @AS-058 @exclusive @two-clients
-    Scenario: two sessions with nothing else running each keep their connection and their agent
+    Scenario: two sessions, alone on the server, each keep their connection and their agent
       Given client A has a session
       And client B has a session
       When client A switches to "debugger"
@@ -134,7 +134,7 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from "debugger" to "general"
 
     @AS-100 @model
-    Scenario: a turn of a created session is told on its connection
+    Scenario: the answer in a created session arrives on its connection
       Given client A is connected
       When client A creates a session
       Then client A has its session
@@ -154,7 +154,7 @@ Feature: 4.3 Sessions and connections
       Then client B is switched from "debugger" to "requirement_analyzer"
 
     @AS-101
-    Scenario: loading replaces the session that the connection was bound to
+    Scenario: a loaded session replaces the one that the connection was bound to
       Given client A has switched to "debugger"
       And client A has disconnected
       And client B has switched to "requirement_analyzer"
@@ -166,7 +166,7 @@ Feature: 4.3 Sessions and connections
   Rule: A session belongs to one connection (一个 `sessionId` 只对应一个 SSE 连接)
 
     @AS-094 @AS-095 @AS-101
-    Scenario: a session that a second connection loads has one connection
+    Scenario: a session that a second connection loads is still bound to only one
       Given client A has switched to "debugger"
       And client B is connected
       When client B tries to load the session of client A
@@ -184,10 +184,10 @@ Feature: 4.3 Sessions and connections
   Rule: A connection accepts no client message before agent_list (`agent_list` 发送前，连接不接受任何客户端消息（除了心跳）)
 
     @AS-106 @race
-    Scenario: a message before the list is answered after it
+    Scenario: a message that arrives before the list is sent is answered after it
       Given client B has switched to "debugger"
       And client B has disconnected
-      When client A connects and switches to "debugger" as early as it can
+      When client A connects and switches to "debugger" as early as possible
       Then client A receives the list of agents before any answer
 
   Rule: A running turn or a pending request makes a session busy (以下任一条件成立即判定为"忙")

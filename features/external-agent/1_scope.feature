@@ -80,7 +80,7 @@ Feature: 1 The scope of the prototype
 
     @host @EA-011 @booking
     Scenario: a new session has no traces of the one before
-      Given the course of a session is known
+      Given the states of a session are known
       And agent A leaves traces of every kind
       When agent A ends the session
       Then agent A is told that the session has ended
@@ -88,14 +88,14 @@ Feature: 1 The scope of the prototype
 
     @host @EA-011 @booking
     Scenario: a session that starts right after another has no traces of it
-      Given the course of a session is known
+      Given the states of a session are known
       And agent A leaves traces of every kind
       When agent A ends the session and starts another right after it
       Then agent A has a new session without traces of the old one
 
     @host @EA-011 @booking
     Scenario: a session that ends during a call leaves no traces in the next one
-      Given the course of a session is known
+      Given the states of a session are known
       And agent A has a session
       When agent A makes a call, ends the session and starts another without waiting
       Then agent A has a new session without traces of the old one

@@ -55,7 +55,7 @@ Feature: 2 Transport
       Given a host awaits the agent
       And the host sends <junk> before the first state
       When the agent is started
-      Then the agent continues with what follows
+      Then the agent continues with the messages that follow
 
       Examples:
         | junk                        |
@@ -80,7 +80,7 @@ Feature: 2 Transport
       Given a host awaits the agent
       And the host sends <junk> before the result of call 1
       When the agent is started
-      Then the agent continues with what follows
+      Then the agent continues with the messages that follow
 
       Examples:
         | junk                      |

@@ -143,13 +143,13 @@ Feature: 3 The envelope
         | a type that hosts send         |
 
     @host @relay @EA-041 @EA-077a
-    Scenario: a call without a reason, which only an example shows
+    Scenario: a call without reason, a member that only an example has
       Given agent A has a session
       When agent A sends a tool.call with no reason
       Then the answer to agent A's message is recorded
       And agent A is still served
 
     @host @relay @EA-023a
-    Scenario: answers name their requests when several are under way
+    Scenario: each answer names its request when several requests are pending
       Given agent A has a session
       Then agent A sends 12 requests of different kinds without waiting, and each is answered

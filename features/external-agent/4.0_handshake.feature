@@ -3,7 +3,7 @@ Feature: 4.0 The handshake
   The host and the external agent must both join the relay session first.
   Host（frontend）与外部 Agent 都必须先加入 relay session。
 
-  Rule: relay.joined answers relay.join, and echoes role and sessionId
+  Rule: relay.joined answers relay.join, and echoes role and sessionId ("replyTo": "join-001", "role": "agent", "sessionId": "default")
 
     @host @relay @EA-016 @EA-028 @EA-029 @EA-030 @EA-106 @preflight-2
     Scenario: an agent joins
@@ -73,7 +73,7 @@ Feature: 4.0 The handshake
       When agent B makes a call
       Then agent B's call is refused, or its connection is closed
 
-  Rule: A party that has joined one relay session is in no other (必须先加入 relay session)
+  Rule: A party belongs only to the relay session that it has joined (必须先加入 relay session)
 
     @host @relay @EA-025 @EA-103
     Scenario: relay sessions do not mix
@@ -110,10 +110,10 @@ Feature: 4.0 The handshake
       And agent A asks for a snapshot
       Then agent A gets a snapshot
 
-  Rule: A relay session is not a study session
+  Rule: A relay session is not a study session ("sessionId": "default", "sessionId": "s-20260213-001")
 
     @host @relay @EA-103
-    Scenario: the two sessions have ids of their own
+    Scenario: the relay session and the study session have different ids
       Given agent A has a session
       When agent A asks for a snapshot
       Then agent A gets a snapshot

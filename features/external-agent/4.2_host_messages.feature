@@ -31,7 +31,7 @@ Feature: 4.2 Host to client
       Then agent A books a ticket from the first movie to the confirmation
 
     @host @relay @EA-041 @EA-077a
-    Scenario: requests that are under way at once are answered by their own ids
+    Scenario: each of several pending requests is answered with its own id
       Given agent A has a session
       Then agent A sends 20 requests of different kinds without waiting, and each is answered
 
@@ -57,7 +57,7 @@ Feature: 4.2 Host to client
       Then agent A calls every announced tool at every stage of the booking
 
     @host @EA-049 @EA-053 @EA-081 @EA-105 @booking
-    Scenario: a call that ok alone may confirm
+    Scenario: a call that may be confirmed by ok alone
       Given agent A has a session
       And agent A books up to the first call of "next"
       Then agent A is told that the call succeeded
@@ -158,7 +158,7 @@ Feature: 4.2 Host to client
       Then agent A receives the participant's message
 
     @host @EA-060 @EA-061 @EA-062 @booking
-    Scenario: user.message has the text and the stage, at a later stage, too
+    Scenario: user.message has the text and the stage, also at a later stage
       Given agent A has a session
       And agent A books up to the first call of "next"
       And agent A is told that the call succeeded
@@ -180,7 +180,7 @@ Feature: 4.2 Host to client
       Then agent A is told that the session has ended
 
     @host @EA-038 @EA-042 @EA-063 @EA-064
-    Scenario: successive sessions have ids of their own
+    Scenario: successive sessions have different ids
       Given agent A has a session
       When agent A asks for a snapshot
       Then agent A gets a snapshot
@@ -200,7 +200,7 @@ Feature: 4.2 Host to client
       When agent A calls a tool that does not exist
       Then agent A is refused with "UNKNOWN_TOOL"
 
-  Rule: A failed call is answered by either error or tool.result with ok:false
+  Rule: A failed call is answered by either error or tool.result with ok:false (将 `tool.result` 作为执行确认（`ok` / `error`）)
 
     @host @EA-104
     Scenario: a refused call is answered once
@@ -256,7 +256,7 @@ Feature: 4.2 Host to client
       And the relay has passed on every message of agent A and its host unchanged
 
     @relay @EA-055
-    Scenario: content that a decoder would lose
+    Scenario: content that decoding and encoding would change
       Given agent A has a session
       When the host sends JSON that decoding and encoding would change
       Then the relay has passed on every message of agent A and its host unchanged
@@ -272,7 +272,7 @@ Feature: 4.2 Host to client
       Then agent A gets a snapshot
 
     @relay @EA-025 @EA-038 @EA-041
-    Scenario: a second host beside the first, whichever of them the relay accepts
+    Scenario: a second host joins, and the relay keeps either of the two
       Given agent A has a session
       When a second host joins
       And agent A has a session

@@ -20,7 +20,7 @@ Feature: 4.3 Synchronisation
       Then agent A books a ticket from the first movie to the confirmation
 
     @host @EA-072 @EA-073 @booking
-    Scenario: an agent that only listens is in sync, too
+    Scenario: an agent that only receives states is in sync, too
       Given the target lets several agents join a relay session
       And agent A has a session
       And agent B has joined
@@ -68,7 +68,7 @@ Feature: 4.3 Synchronisation
     @agent @EA-072
     Scenario: an agent acts on the announced tools while uiSpec stays the same
       Given a host awaits the agent
-      And call 1 is refused, and what it asks for is no longer announced
+      And call 1 is refused, and is no longer announced
       When the agent is started
       Then the agent acts on the latest state
 
@@ -77,7 +77,7 @@ Feature: 4.3 Synchronisation
       Given a host awaits the agent
       And no uiSpec is shown for a while after call <n>, while tools are announced
       When the agent is started
-      Then the agent uses nothing that is no longer shown
+      Then the agent uses only what is still shown
 
       Examples:
         | n |
@@ -134,7 +134,7 @@ Feature: 4.3 Synchronisation
       Then the agent continues
 
     @agent @EA-074a
-    Scenario: an agent continues when its session is gone
+    Scenario: an agent continues after its session is lost
       Given a host awaits the agent
       And the session is gone at call 2
       When the agent is started

@@ -53,7 +53,7 @@ Feature: 5 Error codes
       Then agent A is refused with "SESSION_NOT_ACTIVE" or "INVALID_MESSAGE"
 
     @relay @EA-079a
-    Scenario: a call is refused where there has never been a host
+    Scenario: a call is refused in a relay session that no host has joined
       Given agent B has a session
       And no host is present
       And agent A joins the relay session "empty"

@@ -3,7 +3,7 @@ Feature: 6 The log
   The log is kept as JSONL, one event per line, with six required fields.
   按 JSONL 持久化，每行一个事件。必填字段：sessionId, eventIndex, timestamp, direction, type, payload
 
-  Rule: Every line has the six fields
+  Rule: Every line has the six fields (按 JSONL 持久化，每行一个事件)
 
     @log @EA-010 @EA-065 @EA-085 @EA-086 @EA-087 @EA-088 @EA-089 @EA-089a @EA-090 @EA-091 @EA-092 @EA-093 @EA-107 @booking
     Scenario: the log of a booking
@@ -33,7 +33,7 @@ Feature: 6 The log
       And the log of agent A's session is complete and in order
 
     @log @EA-010 @EA-085 @EA-086 @EA-088 @EA-107 @booking
-    Scenario: successive sessions have logs of their own
+    Scenario: successive sessions have different logs
       Given agent A has a session
       And agent A makes the first call of the booking
       And agent A is told that the call succeeded

@@ -16,7 +16,7 @@ Feature: 0 Principles
       And client A receives no message of any session
 
     @SC-001 @model
-    Scenario: a session of one connection starts nothing on another connection
+    Scenario: a session on one connection sends nothing to another connection
       Given client A has chatted with "red"
       When client B connects
       Then client B receives no message of any session

@@ -21,11 +21,11 @@ Feature: 2 The sequence of a chat
   Rule: The model is queried with the content — client.query(content)
 
     @SC-019 @SC-020 @model
-    Scenario Outline: the text of a chat and the words of the model are passed on unchanged: <text>
+    Scenario Outline: the text of a chat and the text of the model are passed on unchanged: <text>
       When client A chats with "red" with a text of <text>
       Then client A is answered by "red"
-      And the model was sent the text of "red" as it was written
-      And client A receives the words of the model for "red" unchanged
+      And the model was sent the text of "red" unchanged
+      And client A receives the text of the model for "red" unchanged
 
       Examples:
         | text                     |
@@ -52,7 +52,7 @@ Feature: 2 The sequence of a chat
       Given client A has chatted with "red"
       When client A chats with "red" with a text of line breaks
       Then client A is answered by "red"
-      And the model was sent the text of "red" as it was written
+      And the model was sent the text of "red" unchanged
 
   Rule: Messages of the model are forwarded in order and with the agent_id — 转发消息（带agent_id）
 
@@ -85,19 +85,19 @@ Feature: 2 The sequence of a chat
       And client A has chatted with "red"
       When client A chats with "red"
       Then client A is answered by "red"
-      And the target has handled what client A sent
+      And the target has handled every message of client A
 
     @SC-020 @model
     Scenario: an interrupted turn ends once
       Given client A chats with "red" in a turn that is held
       When client A interrupts "red"
       Then the turn of "red" is interrupted
-      And the target has handled what client A sent
+      And the target has handled every message of client A
       When client A chats with "red"
       Then client A is answered by "red"
 
     @SC-021 @SC-041 @model
-    Scenario: a running turn keeps its agent_id while another session is asked
+    Scenario: a running turn keeps its agent_id while another session gets a chat
       Given client A chats with "red" in a turn that is held
       When client A chats with "blue"
       And the turn of "red" is released

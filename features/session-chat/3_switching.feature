@@ -37,7 +37,7 @@ Feature: 3 Switching between sessions
       Then client A is answered by "blue"
 
     @SC-027 @model
-    Scenario: a session that is asked while another one runs shares no context with it
+    Scenario: a session that gets a chat during a turn of another session shares no context with it
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
       When client A chats with "blue"
@@ -65,7 +65,7 @@ Feature: 3 Switching between sessions
       And the model was sent no turn of another session for "blue"
 
     @SC-028 @model
-    Scenario: a connection goes back to a session while the other one runs
+    Scenario: a connection goes back to a session during a turn of the other one
       Given client A has chatted with "red"
       And client A chats with "blue" in a turn that is held
       When client A chats with "red"

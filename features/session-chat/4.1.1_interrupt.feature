@@ -5,7 +5,7 @@ Feature: 4.1.1 Interrupting a turn
   Rule: An interrupt ends the running turn of its agent_id — 中断消息
 
     @SC-035 @SC-036 @SC-055 @model
-    Scenario: an interrupt ends a turn while the model speaks
+    Scenario: an interrupt ends a turn while the model is answering
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
       And client A receives a message of the turn of "red" while it runs
@@ -45,7 +45,7 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "red"
 
     @SC-036 @model @race
-    Scenario: an interrupt follows a later chat at once
+    Scenario: an interrupt immediately follows a later chat
       Given client A has chatted with "red"
       When client A starts a turn of "red" that is held
       And client A interrupts "red"
@@ -56,7 +56,7 @@ Feature: 4.1.1 Interrupting a turn
       And the model was sent the earlier turns of "red"
 
     @SC-036 @model @race
-    Scenario: an interrupt follows the first chat at once
+    Scenario: an interrupt immediately follows the first chat
       When client A starts a turn of "red" that is held
       And client A interrupts "red"
       Then the turn of "red" has ended
@@ -81,7 +81,7 @@ Feature: 4.1.1 Interrupting a turn
   Rule: An interrupt ends no other turn — agent_id: string
 
     @SC-036 @model
-    Scenario: the turn of another session on the same connection runs on
+    Scenario: the turn of another session on the same connection continues
       Given client A starts a turn of "red" that is held
       And client A starts a turn of "blue" that is held
       And the turns of "red" and "blue" run at the same time
@@ -92,7 +92,7 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "blue"
 
     @SC-036 @model
-    Scenario: the turn of another connection runs on
+    Scenario: the turn on another connection continues
       Given client A chats with "red" in a turn that is held
       And client B chats with "blue" in a turn that is held
       When client B interrupts "blue"
@@ -126,7 +126,7 @@ Feature: 4.1.1 Interrupting a turn
     Scenario: an interrupt after the end of a turn does not end the next turn
       Given client A has chatted with "red"
       When client A interrupts "red"
-      And the target has handled what client A sent
+      And the target has handled every message of client A
       And client A chats with "red" in a turn that is held
       Then the turn of "red" still runs
       When the turn of "red" is released

@@ -34,7 +34,7 @@ Feature: 4.1 Messages of the client
     Scenario: a chat with an empty agent_id is answered in any way
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose agent_id is the empty text
-      Then the answer to client A is noted
+      Then the answer to client A is recorded
       When client A chats with "red"
       Then client A is answered by "red"
 
@@ -59,7 +59,7 @@ Feature: 4.1 Messages of the client
         | characters of an SQL pattern |
 
     @SC-060 @SC-027 @model
-    Scenario Outline: agent_ids that differ in little are different sessions: <one>, <other>
+    Scenario Outline: similar agent_ids are different sessions: <one>, <other>
       When client A chats with "red" under the agent_id of <one>
       Then client A is answered by "red"
       When client A chats with "blue" under the agent_id of "red" with <other>
@@ -111,7 +111,7 @@ Feature: 4.1 Messages of the client
         | an object |
 
     @SC-031
-    Scenario: a chat without its content is refused in a session that exists
+    Scenario: a chat without its content is refused in an existing session
       Given client A has chatted with "red"
       When client A sends "red" a chat without its content
       Then client A is refused
@@ -133,7 +133,7 @@ Feature: 4.1 Messages of the client
     Scenario: a chat with an empty content is answered in any way
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose content is the empty text
-      Then the answer to client A is noted
+      Then the answer to client A is recorded
       When client A chats with "red"
       Then client A is answered by "red"
 
@@ -171,18 +171,18 @@ Feature: 4.1 Messages of the client
       Then client A is answered by "red"
       When client A chats with "red" with the model "parley-model-two"
       Then client A is answered by "red"
-      And it is noted which model was asked for "red"
+      And the model that was asked for "red" is recorded
 
     @SC-034
     Scenario: a chat with unknown options
       When client A chats with "red" with unknown options
-      Then it is noted whether client A is answered by "red"
+      Then whether client A is answered by "red" is recorded
 
     @SC-032
     Scenario Outline: a chat whose options are <value> is answered in any way
       Given client A has chatted with "red"
       When client A sends a chat whose options are <value>
-      Then the answer to client A is noted
+      Then the answer to client A is recorded
       When client A chats with "red"
       Then client A is answered by "red"
 
@@ -198,7 +198,7 @@ Feature: 4.1 Messages of the client
     Scenario Outline: a chat of <which> type starts no session
       Given client A has chatted with "red"
       When client A sends "blue" a message of <which> type
-      Then the answer to client A is noted
+      Then the answer to client A is recorded
       And it starts no session
       When client A chats with "red"
       Then client A is answered by "red"
@@ -212,7 +212,7 @@ Feature: 4.1 Messages of the client
     Scenario Outline: <junk> starts no session
       Given client A has chatted with "red"
       When client A sends <junk>
-      Then the answer to client A is noted
+      Then the answer to client A is recorded
       And it starts no session
       When client A chats with "red"
       Then client A is answered by "red"
@@ -232,7 +232,7 @@ Feature: 4.1 Messages of the client
     Scenario Outline: <junk> does not change a session
       Given client A has chatted with "red"
       When client A sends <junk>
-      Then the answer to client A is noted
+      Then the answer to client A is recorded
       When client A chats with "red"
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
@@ -247,6 +247,6 @@ Feature: 4.1 Messages of the client
     Scenario: a binary frame is answered in any way
       Given client A has chatted with "red"
       When client A sends a binary frame
-      Then the answer to client A is noted
+      Then the answer to client A is recorded
       When client A chats with "red"
       Then client A is answered by "red"

@@ -10,7 +10,7 @@ Feature: 4.2 Messages of the server
     Scenario: the messages of two turns have all members
       When client A chats with "red"
       Then client A is answered by "red"
-      And every message of "red" has had its session_id
+      And every message of "red" has its session_id
       When client A chats with "red"
       Then client A is answered by "red"
 
@@ -41,10 +41,10 @@ Feature: 4.2 Messages of the server
       And "red" is the same session as before
 
     @SC-042 @model
-    Scenario Outline: the refusal of a chat without its <field> has no agent_id in place of the session_id
+    Scenario Outline: the refusal of a chat without its <field> does not use the agent_id as session_id
       Given client A has chatted with "red"
       When client A sends "red" a chat without its <field>
-      Then the answer to client A is noted
+      Then the answer to client A is recorded
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
@@ -55,7 +55,7 @@ Feature: 4.2 Messages of the server
         | agent_id |
 
     @SC-042 @model
-    Scenario: the messages of a failed turn have no agent_id in place of the session_id
+    Scenario: the messages of a failed turn do not use the agent_id as session_id
       Given client A has chatted with "red"
       When client A chats with "red" and the model fails
       Then the turn of "red" ends in any way

@@ -92,7 +92,7 @@ Feature: 5 The life cycle of a session
       And the model was sent the earlier turns of "blue"
 
     @SC-054 @model
-    Scenario: the end of one connection ends no turn of another connection
+    Scenario: the end of one connection does not end a turn on another connection
       Given client A chats with "red" in a turn that is held
       And client B has chatted with "blue"
       When client B disconnects
@@ -107,7 +107,7 @@ Feature: 5 The life cycle of a session
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
       When client A chats with "red"
-      And the target has handled what client A sent
+      And the target has handled every message of client A
       And the earlier turn of "red" is released
       Then no turn of "red" runs any more
       And client A can chat with "red" again
@@ -117,7 +117,7 @@ Feature: 5 The life cycle of a session
     Scenario: a session works after a second chat during its first turn
       Given client A chats with "red" in a turn that is held
       When client A chats with "red"
-      And the target has handled what client A sent
+      And the target has handled every message of client A
       And the earlier turn of "red" is released
       Then no turn of "red" runs any more
       And client A can chat with "red" again

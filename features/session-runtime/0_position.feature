@@ -70,7 +70,7 @@ Feature: 0 The place of the orchestrator
       Then agent "a" is speaking in "t1"
       When in session "two"
       Then agent "a" is speaking in "t2"
-      When agent "a" sends a chunk of the other session's "t1" of "one"
+      When agent "a" sends a chunk of "t1" of session "one"
       Then that output is not forwarded
       When agent "a" ends "t2"
 

@@ -9,10 +9,10 @@ Feature: 1 What the orchestrator consumes
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
-      When agent "a" sends a final alone of "t1"
-      Then the frontend gets what was sent of "t1"
+      When agent "a" sends a final without chunks of "t1"
+      Then the frontend receives the output of "t1"
       When the user says "t2" on BROADCAST
-      Then "t2" reaches nobody
+      Then "t2" reaches no agent
 
     @RT-028
     Scenario: a cancel on BROADCAST stops nobody, and one on SYSTEM does
@@ -59,7 +59,7 @@ Feature: 1 What the orchestrator consumes
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user confirms the handover of "t1" on BROADCAST
       Then no SWITCH_AGENT is published
       And no HANDOVER_CONTEXT is published
@@ -103,9 +103,9 @@ Feature: 1 What the orchestrator consumes
       Then "t1" reaches agent "a"
       When agent "a" acknowledges "t1" on BROADCAST
       And agent "a" sends a chunk of "t1" on BROADCAST
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" sends the final of "t1" on BROADCAST
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
 
     @RT-042 @RT-168 @RT-102
     Scenario: a CANCEL_ACK on BROADCAST is handled
@@ -161,12 +161,12 @@ Feature: 1 What the orchestrator consumes
       And agent "a" is speaking in "t0"
       When agent "a" ends "t0"
       And agent "a" asks to hand "t0" over to agent "b"
-      Then the user is asked whether agent "b" may take "t0" over
+      Then the user is asked whether agent "b" may take over "t0"
       When the user rejects the handover of "t0"
       Given agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b" on BROADCAST
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
 
     @RT-042 @RT-075
     Scenario: an input that two subscriptions deliver is routed once
@@ -181,11 +181,11 @@ Feature: 1 What the orchestrator consumes
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk of "t1" on BROADCAST
-      And what was sent of "t1" is delivered by a second subscription
-      Then the frontend gets what was sent of "t1"
+      And the output of "t1" is delivered by a second subscription
+      Then the frontend receives the output of "t1"
       When agent "a" sends the final of "t1"
-      And what was sent of "t1" is delivered by a second subscription
-      Then the frontend gets what was sent of "t1"
+      And the output of "t1" is delivered by a second subscription
+      Then the frontend receives the output of "t1"
       And everything is handled
 
     @RT-042 @RT-105
@@ -209,7 +209,7 @@ Feature: 1 What the orchestrator consumes
       When agent "a" acknowledges "t1"
       And the acknowledgement of "t1" is delivered by a second subscription
       And agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" ends "t1"
       Then the next input reaches agent "a"
 
@@ -233,7 +233,7 @@ Feature: 1 What the orchestrator consumes
       When agent "b" reports an error in "t1"
       Then everything is handled
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
 
     @RT-011 @RT-040
     Scenario: an ERROR of an agent before its first output reaches the frontend
@@ -248,7 +248,7 @@ Feature: 1 What the orchestrator consumes
     @RT-175 @RT-065
     Scenario: the orchestrator's own switch comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And the bus hands back what is published on SYSTEM and BROADCAST
+      And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
       And everything is handled
@@ -257,7 +257,7 @@ Feature: 1 What the orchestrator consumes
     @RT-175 @RT-064
     Scenario: the orchestrator's own switch comes back after a later one
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And the bus hands back what is published on SYSTEM and BROADCAST
+      And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user switches to agent "b"
       And the user switches to agent "c"
       Then everything is handled
@@ -267,7 +267,7 @@ Feature: 1 What the orchestrator consumes
     @RT-175 @RT-110
     Scenario: the orchestrator's own REQUEST_REMOVE_AGENT comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And the bus hands back what is published on SYSTEM and BROADCAST
+      And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user removes agent "a"
       Then SessionManager is asked to remove agent "a"
       When SessionManager says that agent "a" is removed
@@ -277,7 +277,7 @@ Feature: 1 What the orchestrator consumes
     @RT-175 @RT-121 @RT-127
     Scenario: the orchestrator's own REQUEST_ADD_AGENT comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And the bus hands back what is published on SYSTEM and BROADCAST
+      And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       And everything is handled
@@ -288,7 +288,7 @@ Feature: 1 What the orchestrator consumes
     @RT-175 @RT-153
     Scenario: the orchestrator's own REQUEST_SESSION_OPEN comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And the bus hands back what is published on SYSTEM and BROADCAST
+      And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user opens the session
       Then SessionManager is asked to open the session
       And everything is handled
@@ -299,11 +299,11 @@ Feature: 1 What the orchestrator consumes
     @RT-175 @RT-061 @RT-134
     Scenario: the orchestrator's own switch of a handover comes back
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And the bus hands back what is published on SYSTEM and BROADCAST
+      And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "b" is announced
       And agent "b" gets the context of "t1"

@@ -12,11 +12,11 @@ Feature: 2 What the orchestrator keeps
       When the user mentions agent "b" in "t2" by its payload
       Then "t2" runs at agent "b"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "b" sends a chunk of "t2"
-      Then the frontend gets what was sent of "t2"
+      Then the frontend receives the output of "t2"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "b" ends "t2"
       And agent "a" ends "t1"
 
@@ -29,10 +29,10 @@ Feature: 2 What the orchestrator keeps
       Then "t2" reaches agent "b"
       When agent "b" acknowledges "t2"
       And agent "a" acknowledges "t1"
-      And agent "b" sends a final alone of "t2"
-      Then the frontend gets what was sent of "t2"
-      When agent "a" sends a final alone of "t1"
-      Then the frontend gets what was sent of "t1"
+      And agent "b" sends a final without chunks of "t2"
+      Then the frontend receives the output of "t2"
+      When agent "a" sends a final without chunks of "t1"
+      Then the frontend receives the output of "t1"
 
     @RT-050 @RT-098 @RT-099
     Scenario: a cancel stops one of two speaking agents
@@ -42,9 +42,9 @@ Feature: 2 What the orchestrator keeps
       When the user mentions agent "b" in "t2" by its payload
       Then "t2" runs at agent "b"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "b" sends a chunk of "t2"
-      Then the frontend gets what was sent of "t2"
+      Then the frontend receives the output of "t2"
       When the user cancels
       Then the agent of "t1" or of "t2" is asked to stop
 
@@ -61,7 +61,7 @@ Feature: 2 What the orchestrator keeps
       Then the agent that gets "t4" answers it
       When the user says "t5"
       Then "t5" runs at agent "a"
-      And each of the 5 turns has a turn_id of its own
+      And the 5 turns have different turn_ids
 
   Rule: Transactions must be correlated by tx_id or turn_id — 这类事务必须能关联 tx_id 或 turn_id
 

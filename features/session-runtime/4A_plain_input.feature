@@ -102,7 +102,7 @@ Feature: 4A A plain input
       And the frontend is told that "t1" has timed out
       When agent "a" acknowledges "t1"
       And agent "a" sends a chunk of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
 
     @RT-079
     Scenario: the next turn after a time-out is routed
@@ -121,7 +121,7 @@ Feature: 4A A plain input
       When the limit for acknowledging an input expires
       Then no ROUTE_TIMEOUT is published
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" ends "t1"
 
     @RT-077 @RT-078
@@ -138,7 +138,7 @@ Feature: 4A A plain input
     Scenario: another agent's output does not count as an acknowledgement
       Given agent "b" sends a chunk of "t1" within the limit, and agent "a" does not acknowledge it
       Then the frontend is told that "t1" has timed out
-      And the frontend does not get what was sent of "t1"
+      And the frontend does not receive the output of "t1"
 
     @RT-078
     Scenario: two turns time out, each once
@@ -173,8 +173,8 @@ Feature: 4A A plain input
       When the user says "t1"
       Then "t1" runs at agent "a"
       And everything is handled
-      When agent "a" sends a final alone of "t1"
-      Then the frontend gets what was sent of "t1"
+      When agent "a" sends a final without chunks of "t1"
+      Then the frontend receives the output of "t1"
 
     @RT-143
     Scenario: a first chunk comes without an acknowledgement

@@ -33,8 +33,8 @@ Feature: 4B A mention
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by <form>
       Then "t1" runs at agent "b"
-      When agent "b" sends a final alone of "t1"
-      Then the frontend gets what was sent of "t1"
+      When agent "b" sends a final without chunks of "t1"
+      Then the frontend receives the output of "t1"
       And the next input reaches agent "b"
 
       Examples:
@@ -61,9 +61,9 @@ Feature: 4B A mention
   Rule: A mention has the subtype MENTION, or mentioned_agent_id in its payload — metadata.subtype=MENTION, 或 payload 结构含 mentioned_agent_id
 
     @RT-030 @RT-084 @RT-088 @RT-092
-    Scenario Outline: a name in the text alone does not break routing
+    Scenario Outline: a name only in the text does not break routing
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      When the user says "t1" with @ and the name of agent "<agent>" in the text alone
+      When the user says "t1" with @ and the name of agent "<agent>" only in the text
       Then the agent that gets "t1" answers it
       When the user mentions agent "c" in "t2" by its payload
       Then "t2" reaches agent "c"
@@ -81,7 +81,7 @@ Feature: 4B A mention
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "x" in "t1" by <form>
       Then SessionManager is asked for agent "x", or the frontend is told of an error
-      And "t1" reaches nobody
+      And "t1" reaches no agent
 
       Examples:
         | form                      |

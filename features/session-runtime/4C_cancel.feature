@@ -56,9 +56,9 @@ Feature: 4C A cancel
       When agent "a" confirms the cancel of "t1"
       Then the frontend is told that "t1" is cancelled
       When agent "a" sends a chunk of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
       When agent "a" sends the final of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
 
     @RT-103 @RT-104
     Scenario: after a cancel no agent is speaking, and the next turn is routed
@@ -161,19 +161,19 @@ Feature: 4C A cancel
       Then everything is handled
 
     @RT-097 @RT-145
-    Scenario: the final precedes the cancel
+    Scenario: the final comes before the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends the final of "t1"
       And the user cancels
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       And no CANCEL is published
       Given agent "a" is speaking in "t2"
       When the user cancels
       Then agent "a" is asked to stop "t2"
 
     @RT-105
-    Scenario: the final follows the cancel
+    Scenario: the final comes after the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels

@@ -64,7 +64,7 @@ Feature: 4D A removal
       Then the frontend is told that agent "b" is removed
       When the user mentions agent "b" in "t1" by its payload
       Then SessionManager is asked for agent "b", or the frontend is told of an error
-      And "t1" reaches nobody
+      And "t1" reaches no agent
 
     @RT-034
     Scenario: a removal of an agent outside the session
@@ -170,7 +170,7 @@ Feature: 4D A removal
       When SessionManager says that agent "a" is removed
       Then the frontend is told that agent "a" is removed
       When agent "a" sends a chunk of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
 
     @RT-109
     Scenario: an agent that has finished speaking is removed without a cancel

@@ -53,7 +53,7 @@ Feature: 4E An invitation
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When the user mentions agent "d" in "t1" by its payload
-      Then "t1" reaches nobody
+      Then "t1" reaches no agent
       When SessionManager says that agent "d" is added
       Then everything is handled
 
@@ -74,7 +74,7 @@ Feature: 4E An invitation
       When SessionManager says that agent "d" could not be added
       Then everything is handled
       When the user mentions agent "d" in "t1" by its payload
-      Then "t1" reaches nobody
+      Then "t1" reaches no agent
       When the user invites agent "e"
       Then SessionManager is asked to add agent "e"
       When SessionManager says that agent "e" is added
@@ -101,7 +101,7 @@ Feature: 4E An invitation
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When SessionManager says that agent "d" is added
       Then the frontend is told that agent "d" is added
       When agent "a" ends "t1"

@@ -10,7 +10,7 @@ Feature: 4F A handover
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       And no SWITCH_AGENT is published
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "b" is announced
@@ -23,7 +23,7 @@ Feature: 4F A handover
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "c"
-      Then the user is asked whether agent "c" may take "t1" over
+      Then the user is asked whether agent "c" may take over "t1"
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "c" is announced
       And agent "c" gets the context of "t1"
@@ -36,15 +36,15 @@ Feature: 4F A handover
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user rejects the handover of "t1"
       Then no SWITCH_AGENT is published
       And no HANDOVER_CONTEXT is published
       And the next input reaches agent "a"
       When agent "a" acknowledges "next"
-      And agent "a" sends a final alone of "next"
+      And agent "a" sends a final without chunks of "next"
       And agent "a" asks to hand "next" over to agent "b"
-      Then the user is asked whether agent "b" may take "next" over
+      Then the user is asked whether agent "b" may take over "next"
       When the user confirms the handover of "next"
       Then a switch from agent "a" to agent "b" is announced
 
@@ -54,7 +54,7 @@ Feature: 4F A handover
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       And no SWITCH_AGENT is published
       And no HANDOVER_CONTEXT is published
       When the user confirms the handover of "t1"
@@ -65,11 +65,11 @@ Feature: 4F A handover
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
-      And the user confirms a handover to agent "b" that nobody has asked for
+      And the user confirms a handover to agent "b" that no agent has requested
       Then no SWITCH_AGENT is published
       And no HANDOVER_CONTEXT is published
       When agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "b" is announced
 
@@ -79,8 +79,8 @@ Feature: 4F A handover
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
-      When the user confirms a handover to agent "c" that nobody has asked for
+      Then the user is asked whether agent "b" may take over "t1"
+      When the user confirms a handover to agent "c" that no agent has requested
       Then no SWITCH_AGENT is published
       And no HANDOVER_CONTEXT is published
       When the user confirms the handover of "t1"
@@ -92,7 +92,7 @@ Feature: 4F A handover
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "b" is announced
       And agent "b" gets the context of "t1"
@@ -106,7 +106,7 @@ Feature: 4F A handover
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user rejects the handover of "t1"
       Then everything is handled
       When the user confirms the handover of "t1"
@@ -128,7 +128,7 @@ Feature: 4F A handover
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       And no SWITCH_AGENT is published
       When agent "a" ends "t1"
 
@@ -138,7 +138,7 @@ Feature: 4F A handover
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "b" is announced
       And agent "b" gets the context of "t1"
@@ -153,7 +153,7 @@ Feature: 4F A handover
       Given agent "a" is speaking in "t2"
       When agent "a" ends "t2"
       And agent "a" asks to hand "t2" over to agent "b"
-      Then the user is asked whether agent "b" may take "t2" over
+      Then the user is asked whether agent "b" may take over "t2"
       When the user confirms the handover of "t2"
       Then a switch from agent "a" to agent "b" is announced
       And agent "b" gets the context of "t2"
@@ -164,9 +164,9 @@ Feature: 4F A handover
       When the user says "t1"
       Then "t1" runs at agent "a"
       When agent "a" sends the final with odd values of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "b" is announced
       And agent "b" gets the context of "t1"
@@ -176,10 +176,10 @@ Feature: 4F A handover
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" ends "t1"
       And agent "a" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "b" is announced
       And agent "b" gets the context of "t1"

@@ -9,9 +9,9 @@ Feature: 4G An agent's output
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" ends "t1"
       Then everything is handled
 
@@ -24,7 +24,7 @@ Feature: 4G An agent's output
       And agent "a" sends a chunk of "t1"
       And agent "a" sends a chunk of "t1"
       And agent "a" sends the final of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       And everything is handled
 
     @RT-002 @RT-082 @RT-150
@@ -32,11 +32,11 @@ Feature: 4G An agent's output
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
-      When agent "a" says the same in another chunk of "t1"
-      Then the frontend gets what was sent of "t1"
-      When agent "a" says the same in another chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
+      When agent "a" repeats its text in another chunk of "t1"
+      Then the frontend receives the output of "t1"
+      When agent "a" repeats its text in another chunk of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" ends "t1"
       Then everything is handled
 
@@ -45,8 +45,8 @@ Feature: 4G An agent's output
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
-      When agent "a" sends a final alone of "t1"
-      Then the frontend gets what was sent of "t1"
+      When agent "a" sends a final without chunks of "t1"
+      Then the frontend receives the output of "t1"
       When the user cancels
       Then no CANCEL is published
 
@@ -55,16 +55,16 @@ Feature: 4G An agent's output
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk with odd values of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" sends the final with odd values of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
 
     @RT-148
     Scenario Outline: text is forwarded unchanged
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends <text> of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" ends "t1"
       Then everything is handled
 
@@ -82,7 +82,7 @@ Feature: 4G An agent's output
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" ends "t1"
 
   Rule: Output must belong to a turn in flight and come from its agent — 校验：该输出是否属于某个 inflight(turn_id) 且目标 agent 匹配
@@ -93,41 +93,41 @@ Feature: 4G An agent's output
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
       And agent "a" sends a chunk of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
       When agent "a" sends the final of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
 
     @RT-141
-    Scenario: output of a turn completed by a final alone is not forwarded
+    Scenario: output of a turn completed by a final without chunks is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
-      When agent "a" sends a final alone of "t1"
-      Then the frontend gets what was sent of "t1"
-      When agent "a" sends a final alone of "t1"
-      Then the frontend does not get what was sent of "t1"
+      When agent "a" sends a final without chunks of "t1"
+      Then the frontend receives the output of "t1"
+      When agent "a" sends a final without chunks of "t1"
+      Then the frontend does not receive the output of "t1"
 
     @RT-141
     Scenario: another agent's output is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "b" sends a chunk of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
       When agent "b" sends the final of "t1"
-      Then the frontend does not get what was sent of "t1"
+      Then the frontend does not receive the output of "t1"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "a" ends "t1"
 
     @RT-141 @RT-052
     Scenario: output of an unknown turn is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
-      And an input "t0" that nobody has said
+      And an input "t0" that was never sent
       When agent "a" sends a chunk of "t0"
-      Then the frontend does not get what was sent of "t0"
-      When agent "a" sends a final alone of "t0"
-      Then the frontend does not get what was sent of "t0"
+      Then the frontend does not receive the output of "t0"
+      When agent "a" sends a final without chunks of "t0"
+      Then the frontend does not receive the output of "t0"
       When agent "a" ends "t1"
 
     @RT-141
@@ -136,16 +136,16 @@ Feature: 4G An agent's output
       And agent "a" is speaking in "t1"
       When agent "b" sends the final of "t1"
       And agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When the user cancels
       Then agent "a" is asked to stop "t1"
 
     @RT-141 @RT-142 @RT-050
     Scenario: another agent's chunk does not make it a speaker
       Given a session of agents "a", "b" and "c" where agent "a" is active
-      And an input "t0" that nobody has said
+      And an input "t0" that was never sent
       When agent "b" sends a chunk of "t0"
-      Then the frontend does not get what was sent of "t0"
+      Then the frontend does not receive the output of "t0"
       When the user cancels
       Then no CANCEL is published
       Given agent "a" is speaking in "t1"
@@ -159,7 +159,7 @@ Feature: 4G An agent's output
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t0"
       When agent "a" sends a chunk of "t0"
-      Then the frontend gets what was sent of "t0"
+      Then the frontend receives the output of "t0"
       When the user cancels
       Then agent "a" is asked to stop "t0"
       When agent "a" confirms the cancel of "t0"

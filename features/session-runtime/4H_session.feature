@@ -51,7 +51,7 @@ Feature: 4H Opening and closing the session
       Then the frontend is told that the session is closed
 
     @RT-102 @RT-152
-    Scenario: the session is closed while an agent is speaking, which stops its stream
+    Scenario: the session is closed while an agent is speaking, and the agent stops its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session
       Then SessionManager is asked to close the session
@@ -105,9 +105,9 @@ Feature: 4H Opening and closing the session
       When the user mentions agent "b" in "t2" by its payload
       Then "t2" runs at agent "b"
       When agent "a" sends a chunk of "t1"
-      Then the frontend gets what was sent of "t1"
+      Then the frontend receives the output of "t1"
       When agent "b" sends a chunk of "t2"
-      Then the frontend gets what was sent of "t2"
+      Then the frontend receives the output of "t2"
       When the user closes the session
       Then everything is handled
       When agent "b" confirms the cancel of "t2"

@@ -1,5 +1,5 @@
 @session-runtime @server
-Feature: 6 The receipts that there are
+Feature: 6 The receipts
   最小闭环必须包含的回执（否则编排不成立）
 
   Rule: Each receipt advances one step — 每个回执各推进一步
@@ -16,7 +16,7 @@ Feature: 6 The receipts that there are
       And agent "d" is speaking in "t1"
       And agent "d" ends "t1"
       And agent "d" asks to hand "t1" over to agent "b"
-      Then the user is asked whether agent "b" may take "t1" over
+      Then the user is asked whether agent "b" may take over "t1"
       When the user confirms the handover of "t1"
       Then a switch from agent "d" to agent "b" is announced
       And agent "b" gets the context of "t1"

@@ -147,6 +147,16 @@ func (m *Mock) came(in gate.Message) replay.Message {
 	return replay.Read(m.o.Messages, transcript.Record{Kind: in.Kind, Label: in.Method + " " + in.Path, Bytes: in.Body})
 }
 
+// streams reports whether a GET opens a stream, and nothing else, by what was recorded: clients need not ask for an
+// event stream.
+func (m *Mock) streams(r *http.Request) bool {
+	in := gate.Message{Method: r.Method, Path: r.RequestURI, Header: r.Header}
+	in.Kind = transcript.Open
+	opens := len(m.index[m.key(in, false)])
+	in.Kind = transcript.Request
+	return opens > 0 && len(m.index[m.key(in, false)]) == 0
+}
+
 func isUpgrade(in gate.Message) bool { return strings.EqualFold(in.Header.Get("Upgrade"), "websocket") }
 
 // found is a recorded act that what came is.

@@ -95,7 +95,7 @@ func Open(o Options, recordings ...Recording) (*Mock, error) {
 	m.mu.Lock() // a client may be faster
 	defer m.mu.Unlock()
 	var err error
-	if m.gate, err = gate.New(gate.Options{Addr: o.Addr, Handle: m.handle}); err != nil {
+	if m.gate, err = gate.New(gate.Options{Addr: o.Addr, Handle: m.handle, Streams: m.streams}); err != nil {
 		m.stop()
 		return nil, err
 	}

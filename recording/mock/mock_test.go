@@ -145,3 +145,40 @@ func TestRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestStreamUnasked checks that a client gets the recorded stream whether it asks for an event stream or not, also
+// where the recorded client did not; and that a page at the same address stays one.
+func TestStreamUnasked(t *testing.T) {
+	m, unknown := open(t, head+`{"n":1,"at_ms":0,"dir":"sent","kind":"request","label":"GET /events"}
+{"n":2,"at_ms":0,"party":"A","dir":"received","kind":"open","label":"stream","status":200,"to":1}
+{"n":3,"at_ms":0,"party":"A","dir":"received","kind":"event","label":"message","type":"message","text":"{\"a\":1}"}
+{"n":4,"at_ms":0,"dir":"sent","kind":"request","label":"GET /page"}
+{"n":5,"at_ms":0,"dir":"received","kind":"response","status":200,"type":"text/html","text":"hello","to":4}
+`)
+	for _, accept := range []string{"", "*/*", "text/event-stream"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m.URL()+"/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", accept)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := make([]byte, len(`data: {"a":1}`))
+		_, err = io.ReadFull(res.Body, line)
+		_ = res.Body.Close()
+		if err != nil || string(line) != `data: {"a":1}` {
+			t.Errorf("Accept %q: %s, %q, %v", accept, res.Status, line, err)
+		}
+	}
+	res, err := http.Get(m.URL() + "/page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil || string(text) != "hello" || unknown() != "" {
+		t.Errorf("%q, %v; %s", text, err, unknown())
+	}
+}

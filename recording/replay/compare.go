@@ -77,6 +77,9 @@ func (c *comparison) messages(want, got message) []Place {
 	if w, g := typed(want), typed(got); w != g {
 		c.found = append(c.found, Place{At: "content type", Recorded: cmp.Or(w, "none"), Came: cmp.Or(g, "none")})
 	}
+	if want.Kind == transcript.Request && got.Kind == transcript.Open {
+		c.found = append(c.found, Place{At: "Accept", Recorded: "any", Came: "text/event-stream"})
+	}
 	if want.Kind == transcript.Request || want.Kind == transcript.Open {
 		if w, g := queryOf(want), queryOf(got); !c.ids.queries(w, g) {
 			c.found = append(c.found, Place{At: "query", Recorded: cmp.Or(w, "none"), Came: cmp.Or(g, "none")})

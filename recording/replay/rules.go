@@ -35,6 +35,9 @@ func (r rules) read(one transcript.Record) message { return r.readFrom(one, r.fr
 
 func (r rules) readFrom(one transcript.Record, from messages.Side) message {
 	m := message{Record: one, sort: sort{kind: one.Kind}}
+	if one.Kind == transcript.Request && len(one.Bytes) == 0 && strings.HasPrefix(one.Label, "GET ") {
+		m.sort.kind = transcript.Open // it may be answered by a stream without asking for one
+	}
 	if len(one.Bytes) == 0 || one.Type == "binary" {
 		return m
 	}

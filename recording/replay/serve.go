@@ -108,9 +108,10 @@ func (s *server) said(conn string, r transcript.Record) {
 	s.came.put(thread{conn: conn}, r)
 }
 
-// askedIn is the thread of an opening or request: the order counts among those to one place.
+// askedIn is the thread of an opening or request: the order counts among those to one place. A GET may open a stream
+// without asking for an event stream.
 func askedIn(r transcript.Record) thread {
-	at := string(r.Kind) + " " + placeOf(r)
+	at := placeOf(r)
 	if strings.HasSuffix(r.Label, " (upgrade)") {
 		at += " (upgrade)"
 	}

@@ -279,3 +279,49 @@ func TestServeLines(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestServeStreamUnasked checks that a client gets the recorded stream whether it asks for an event stream or not. With
+// a page at the same address, each gets its own, also in another order, which is a difference.
+func TestServeStreamUnasked(t *testing.T) {
+	text := lineup(`{"dir":"sent","kind":"request","label":"GET /"}`,
+		`{"dir":"received","kind":"response","label":"200 OK","status":200,"text":"page","to":1}`,
+		`{"party":"A","dir":"sent","kind":"open","label":"GET /"}`,
+		`{"party":"A","dir":"received","kind":"open","label":"stream","status":200,"type":"text/event-stream","to":3}`,
+		`{"party":"A","dir":"received","kind":"event","type":"message","text":"hi"}`)
+	for name, accepts := range map[string][]string{"as recorded": {"", "text/event-stream"}, "never asked": {"", ""},
+		"the stream first": {"text/event-stream", ""}} {
+		t.Run(name, func(t *testing.T) {
+			differences := map[string]int{"the stream first": 1}[name]
+			url, done := serving(t, text, Options{Within: 5 * time.Second})
+			var heads []string
+			for _, accept := range accepts {
+				heads = append(heads, headOf(t, url+"/", accept))
+			}
+			slices.Sort(heads)
+			p := <-done
+			if p.err != nil || p.result.Differences != differences || !slices.Equal(heads, []string{"data", "page"}) {
+				t.Errorf("%q; %+v", heads, p)
+			}
+		})
+	}
+}
+
+// headOf returns the first four bytes of an answer, once they have come.
+func headOf(t *testing.T, url, accept string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", accept)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text := make([]byte, 4)
+	if _, err := io.ReadFull(res.Body, text); err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

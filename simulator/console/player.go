@@ -37,7 +37,8 @@ type Player interface {
 	// Changed returns a channel that closes when something is held or no longer held, or the mind changes.
 	Changed() <-chan struct{}
 	Reset(ctx context.Context) error
-	// Judge returns who judges what the program sends; nil if nobody does, and Unjudged then says why.
+	// Judge returns who judges what the program sends; nil if nobody does, and Unjudged then says why. With
+	// PlayOptions.To it judges both sides, and its findings on the server come by PlayOptions.Found alone.
 	Judge() Judge
 	Unjudged() string
 	Close() // may be called again

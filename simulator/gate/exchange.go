@@ -36,7 +36,7 @@ func (x *exchange) serve() bool {
 	switch {
 	case isUpgrade(x.req):
 		x.conn = x.l.newConn(x.req, "ws")
-	case isStream(x.req):
+	case isStream(x.req), x.g.o.Streams != nil && x.req.Method == http.MethodGet && x.g.o.Streams(x.req):
 		x.conn = x.l.newConn(x.req, "sse")
 	default:
 		x.party = x.g.o.Party(x.req, 0)

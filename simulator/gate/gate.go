@@ -51,6 +51,9 @@ type Options struct {
 	// 2", ….
 	Party func(r *http.Request, n int) string
 
+	// Streams, if not nil, reports whether a GET that does not ask for an event stream opens one all the same.
+	Streams func(r *http.Request) bool
+
 	// Admit, if not nil, is asked about the head of each request before anything else happens to the request, and may
 	// change it. If it says why the request is refused, the answer is 401 with that text, and nothing is passed on.
 	Admit func(head *rawhttp.Head) (why string)

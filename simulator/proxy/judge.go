@@ -1,12 +1,15 @@
 package proxy
 
 import (
+	"maps"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // Pace of judging while traffic passes: not before lull has passed, and not for more than a share of the time.
@@ -64,8 +67,9 @@ func (p *Proxy) look() {
 		if n := one.t.Len(); n == one.judgedTo || one.judgedTo > transcript.MaxRecords {
 			continue
 		}
-		_, failures, _ := one.judge()
+		judged, failures, _ := one.judge()
 		p.tell(one, failures)
+		p.weigh(judged)
 	}
 }
 
@@ -94,12 +98,56 @@ func (p *Proxy) tell(one *tape, failures []steps.Failure) {
 func (p *Proxy) end(one *tape) {
 	judged, failures, whole := one.judge()
 	p.tell(one, failures)
+	p.weigh(judged)
 	if p.o.Ended != nil {
 		p.o.Ended(Ended{Role: one.role.Role, Conn: one.name, T: one.t, Judged: judged, Failures: failures,
 			Whole: whole && one.t.Overflow() == 0, Partly: one.partly(), Duration: time.Since(one.t.Began()),
 			Redact: p.secrets.redactor()})
 	}
 	_ = one.t.Close()
+}
+
+// worst has the worst outcome of each clause.
+type worst struct {
+	mu sync.Mutex
+	of verdict.Worst
+}
+
+// weigh notes outcomes. The caller holds p.judging.
+func (p *Proxy) weigh(judged []verdict.Judgement) {
+	p.worst.mu.Lock()
+	changed := false
+	for _, j := range judged {
+		changed = p.worst.of.Take(j.Clause, j.Outcome) || changed
+	}
+	p.worst.mu.Unlock()
+	if changed && p.o.Judged != nil {
+		p.o.Judged()
+	}
+}
+
+// Outcomes returns the worst outcome so far of each clause that was judged. Those of Ended are final.
+func (p *Proxy) Outcomes() map[string]verdict.Outcome {
+	p.worst.mu.Lock()
+	defer p.worst.mu.Unlock()
+	return maps.Clone(p.worst.of)
+}
+
+// Worst returns the worst outcome of each clause, as several proxies have it.
+func Worst(all ...map[string]verdict.Outcome) map[string]verdict.Outcome {
+	out := verdict.Worst{}
+	for _, one := range all {
+		for clause, o := range one {
+			out.Take(clause, o)
+		}
+	}
+	return out
+}
+
+// Check judges all that has passed by now: Found and Judged have been called for it when it returns.
+func (p *Proxy) Check() {
+	p.queue.settle()
+	p.look()
 }
 
 func unescaped(v string) string {

@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Protocol steps.Protocol
 	Profile  *target.Profile // of the target: names on the wire, limits, secrets. It is not changed
-	Roles    []Role          // see RolesOf; at least one
+	Roles    []Role          // see RolesOf; none: traffic is passed on and recorded, and nobody judges
 	Strict   bool            // a broken SHOULD is a failure
 
 	Listen string      // host:port; default 127.0.0.1:0, a free port of loopback
@@ -51,6 +51,10 @@ type Options struct {
 	// Found is called with the findings while traffic passes, once for each role, monitor and clause, from one
 	// goroutine. The findings of Ended are final. nil: no calls.
 	Found func(Found)
+
+	// Judged is called when an outcome of Outcomes has changed while traffic passes. It must not block, nor call the
+	// proxy. nil: no calls.
+	Judged func()
 
 	// Event is called when a connection opens or ends, from one goroutine, soon after that. It must not block. nil:
 	// no calls.
@@ -128,6 +132,7 @@ type Proxy struct {
 
 	judging sync.Mutex
 	told    map[[3]string]bool
+	worst   worst
 	stop    chan struct{}
 	many    chan struct{} // there are more tapes than should be
 	work    sync.WaitGroup
@@ -165,16 +170,14 @@ func Open(o Options) (*Proxy, error) {
 
 // newProxy makes a proxy without a gate.
 func newProxy(o Options) (*Proxy, error) {
-	if len(o.Roles) == 0 {
-		return nil, errors.New("nothing is to be judged: there is no role")
-	}
 	ledger, err := steps.LedgerOf(o.Protocol)
 	if err != nil {
 		return nil, err
 	}
 	p := &Proxy{o: o, began: time.Now(), base: o.To, open: map[string]bool{}, passing: map[string]bool{},
 		asked: map[string]asked{},
-		told:  map[[3]string]bool{}, stop: make(chan struct{}), many: make(chan struct{}, 1), queue: newQueue()}
+		told:  map[[3]string]bool{}, worst: worst{of: map[string]verdict.Outcome{}}, stop: make(chan struct{}),
+		many: make(chan struct{}, 1), queue: newQueue()}
 	if c, ok := o.Protocol.(steps.Correlator); ok {
 		p.correlate = c.Correlate(o.Profile)
 	}
@@ -216,6 +219,9 @@ func (p *Proxy) Stats() Stats {
 	return Stats{Open: open, Conns: p.conns.Load(), Messages: p.messages.Load(), Broken: int(p.broken.Load()),
 		Unjudged: p.unjudged.Load()}
 }
+
+// Redactor removes the secrets of the requests that have passed so far.
+func (p *Proxy) Redactor() *transcript.Redactor { return p.secrets.redactor() }
 
 // Close ends all connections and judges the rest of the traffic. Options.Ended has been called for everything when it
 // returns. The

@@ -36,6 +36,8 @@ type queue struct {
 	bytes  int
 	spool  spool // what is newer than all
 	sum    int64 // bytes that were put so far
+	taken  int64 // bytes that were taken last, and may be on their way to the tapes
+	done   int64 // bytes that are on the tapes
 	n      int   // number of the latest record
 	closed bool
 	ending chan struct{} // closed with it
@@ -96,6 +98,8 @@ func (q *queue) add(w waiting) {
 func (q *queue) take() []waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.done, q.taken = q.done+q.taken, 0
+	q.change.Broadcast()
 	for len(q.all) == 0 && q.spool.empty() && !q.closed {
 		q.change.Wait()
 	}
@@ -110,10 +114,21 @@ func (q *queue) take() []waiting {
 		q.all = nil
 	}
 	for _, w := range some {
-		q.bytes -= len(w.r.Bytes) + overhead
+		q.taken += int64(len(w.r.Bytes) + overhead)
 	}
+	q.bytes -= int(q.taken)
 	q.change.Broadcast()
 	return some
+}
+
+// settle waits until all that has been put by now is on the tapes.
+func (q *queue) settle() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	idle := func() bool { return q.taken == 0 && len(q.all) == 0 && q.spool.empty() } // some may be lost
+	for put := q.sum; q.done < put && !idle() && !q.closed; {
+		q.change.Wait()
+	}
 }
 
 // backlog reports whether records rush in faster than they are taken.

@@ -122,7 +122,7 @@ var played = map[string]tested{
 
 	"session-runtime turn": {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`,
 		`"t1" is accepted`, `agent "a" acknowledges "t1"`, "? AGENT_STARTED", `agent "a" ends "t1"`,
-		`the frontend gets what was sent of "t1"`}},
+		`the frontend receives the output of "t1"`}},
 	"session-runtime timeout": {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`,
 		`"t1" is accepted`, "? ROUTE_TIMEOUT"}},
 	"session-runtime switch": {driver: "ws", lines: []string{abc, `the user says "t1"`, `"t1" reaches agent "a"`,

@@ -18,6 +18,9 @@ import (
 
 // act performs a user action. An action that a person could not perform is a *browser.ActError.
 func (s *suite) act(ctx context.Context, label string, what fields) error {
+	if s.IsSevered() {
+		return steps.NotTestedf("the page's event stream has been cut")
+	}
 	s.remember()
 	p, limit := s.now, s.Env.Event()
 	limited, cancel := deadline.WithLimit(ctx, limit)
@@ -83,10 +86,10 @@ func (s *suite) settle(ctx context.Context) {
 // emitRaw writes to the page's event stream. Without an open stream the scenario can't continue.
 func (s *suite) emitRaw(ctx context.Context, kind string, body []byte) (int, error) {
 	st := s.now.server.stream()
-	if st == nil {
+	if st == nil || s.IsSevered() {
 		return 0, steps.NotTestedf("the page has no event stream open")
 	}
-	n, err := st.Emit(ctx, kind, body)
+	n, err := s.now.server.send(ctx, st, kind, body)
 	if err != nil {
 		return 0, steps.NotTestedf("the page has closed its event stream: %v", err)
 	}

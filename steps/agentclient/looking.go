@@ -205,6 +205,9 @@ func (s *suite) learnt(key any) (yes, learnt bool) {
 	return yes, learnt
 }
 
+// fencing labels the messages of fences.
+const fencing = "message (a fence)"
+
 // fence waits until the page has handled everything that the server has sent: until a chat message sent now is
 // visible. If the page shows no chat messages, it waits for the quiet window instead.
 func (s *suite) fence(ctx context.Context) error {
@@ -213,7 +216,7 @@ func (s *suite) fence(ctx context.Context) error {
 	st := p.server.stream()
 	key := shows{p.session != ""}
 	yes, learnt := s.learnt(key)
-	if st == nil || learnt && !yes {
+	if st == nil || learnt && !yes || p.returning || s.IsSevered() {
 		return s.quiet(ctx)
 	}
 	text := fmt.Sprintf("fence-%d-%s", s.Serial(), s.Nonce)
@@ -221,7 +224,7 @@ func (s *suite) fence(ctx context.Context) error {
 	if p.session != "" {
 		data["sessionId"] = p.session
 	}
-	n, err := st.Emit(ctx, vocab.MessageEvent, p.server.event(vocab.MessageEvent, data, stamp(time.Now())))
+	n, err := p.server.send(ctx, st, fencing, p.server.event(vocab.MessageEvent, data, stamp(time.Now())))
 	if err != nil {
 		return s.quiet(ctx)
 	}

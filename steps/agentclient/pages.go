@@ -99,6 +99,7 @@ func (s *suite) greets(ctx context.Context) error {
 	if !s.stands(ctx, max(p.act, p.word)-1, s.Env.Event()) {
 		return steps.NotTestedf("the page has no event stream open")
 	}
+	p.returning = false
 	s.clock("")
 	id := fmt.Sprintf("conn-%s-%s-%d", p.name, s.Nonce, s.Serial())
 	return s.emit(ctx, vocab.ConnectedEvent, fields{"connectionId": id})

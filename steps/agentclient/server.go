@@ -25,18 +25,22 @@ type server struct {
 	party string // party of the requests in the transcript
 	nonce string
 	l     *sse.Listener
-	told  *driver.Tap // closed with the page: what the page sends while closing is not judged
+	// makes the connection of a stream, under its name, one that can be cut; as steps.World.Accepted
+	accepted func(party string, conn driver.Conn) driver.Conn
+	told     *driver.Tap // closed with the page: what the page sends while closing is not judged
 
 	mu       sync.Mutex
-	sessions []string // sessions given, the latest last
-	refuse   bool     // refuse sessions
-	hold     bool     // do not answer the page's requests yet
-	held     []func() // send the held answers
+	lines    map[*sse.Streamed]driver.Conn // what is sent on the streams goes over these
+	sessions []string                      // sessions given, the latest last
+	refuse   bool                          // refuse sessions
+	hold     bool                          // do not answer the page's requests yet
+	held     []func()                      // send the held answers
 }
 
 // listen starts the scripted server of a page.
 func (s *suite) listen(page string) (*server, error) {
-	srv := &server{wire: s.wire, party: page + " api", nonce: s.Nonce, told: driver.NewTap(s.T.Append)}
+	srv := &server{wire: s.wire, party: page + " api", nonce: s.Nonce, told: driver.NewTap(s.Sink()),
+		accepted: s.Accepted, lines: map[*sse.Streamed]driver.Conn{}}
 	l, err := sse.Listen(sse.ListenOptions{
 		Sink:   srv.told.Sink,
 		Party:  func(*http.Request) string { return srv.party },
@@ -54,9 +58,31 @@ func (s *suite) listen(page string) (*server, error) {
 const retry = "retry"
 
 func (v *server) opened(_ sse.Incoming, st *sse.Streamed) {
+	v.set(func() { v.lines[st] = v.accepted(st.Conn(), line{st}) })
 	// This asks a client that reconnects by itself, as EventSource does, not to wait long.
-	_, _ = st.Emit(context.Background(), retry, []byte("retry: 10\n\n"))
+	_, _ = v.send(context.Background(), st, retry, []byte("retry: 10\n\n"))
 }
+
+// send writes to an event stream, as sse.Streamed.Emit does.
+func (v *server) send(ctx context.Context, st *sse.Streamed, label string, body []byte) (int, error) {
+	var to driver.Conn
+	v.set(func() { to = v.lines[st] })
+	if to == nil { // it is being opened
+		return st.Emit(ctx, label, body)
+	}
+	return to.Send(ctx, driver.Message{Label: label, Body: body})
+}
+
+// line is the harness's side of an event stream.
+type line struct{ st *sse.Streamed }
+
+// Send implements driver.Conn.
+func (l line) Send(ctx context.Context, m driver.Message) (int, error) {
+	return l.st.Emit(ctx, m.Label, m.Body)
+}
+
+// Close implements driver.Conn.
+func (l line) Close(how driver.CloseMode) error { l.st.End(how); return nil }
 
 // answer answers a request of the page.
 func (v *server) answer(in sse.Incoming) sse.Answer {

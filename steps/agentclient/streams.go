@@ -24,6 +24,8 @@ func (s *suite) stands(ctx context.Context, after int, within time.Duration) boo
 	v := s.now.server
 	limited, cancel := deadline.WithLimit(ctx, s.Limit(within))
 	defer cancel()
+	limited, seen := s.UntilSevered(limited)
+	defer seen()
 	defer s.Idles()()
 	_, err := s.T.Await(limited, after, func(r *transcript.Record) bool {
 		return v.ofStreams(r) && r.Dir == transcript.Sent && r.Kind == transcript.Stream && r.Label == retry &&
@@ -68,6 +70,7 @@ func (s *suite) closesStream(ctx context.Context) error {
 // reconnects waits until the page reconnects, by itself or else because the user connects.
 func (s *suite) reconnects(ctx context.Context) error {
 	p := s.now
+	p.server.release()
 	if p.away {
 		if err := p.server.l.Resume(); err != nil {
 			return err

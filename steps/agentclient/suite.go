@@ -59,6 +59,8 @@ type page struct {
 	preselect int            // record of the first choice without a session
 	away      bool           // its server's port is closed
 	said      string         // the user's last message
+	wished    *agent         // the choice without a session, once the page has taken it
+	returning bool           // its stream was cut, and the server has not greeted it again
 	unsent    []fields       // possible events of a turn that the scripted server has not sent
 }
 
@@ -103,6 +105,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 		if w := world(); w != nil {
 			s.World, s.wire = w, wire{*selectwire.Of(w.Env.Profile)}
 			w.AtEnd(func() { s.end(ctx) })
+			w.Severed = s.severed
 		}
 		return ctx, nil
 	})
@@ -112,6 +115,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerTelling(sc)
 	s.registerLog(sc)
 	s.registerStreams(sc)
+	s.registerSevering(sc)
 }
 
 // evident is what an open page offers beyond driver.Conn.

@@ -45,11 +45,12 @@ func (s *suite) chooses(ctx context.Context, name string) error {
 	}
 	p.rest, _ = s.latest()
 	p.marks = nil
-	p.chosen, p.refused = a, agent{}
+	p.chosen, p.refused, p.wished = a, agent{}, nil
 	err := s.does(ctx, fmt.Sprintf("the user chooses %q", a.name), fields{"do": "choose", "on": selector, "value": option},
 		"AC-008", "AC-012", "AC-033", "AC-053", "AC-039", "AC-040", "AC-054", "AC-094")
 	if err == nil && p.session == "" {
 		s.settle(ctx)
+		p.wished = &a
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (s *suite) registerTelling(sc *godog.ScenarioContext) {
 	})
 	steps.Step(sc, `^the page shows "([^"]*)"$`, s.showsText)
 	steps.Step(sc, `^the page names the agents (`+namesOf+`)$`, s.namesAgents)
-	steps.Step(sc, `^it is recorded whether the page suggests "([^"]*)"$`, s.suggests)
+	steps.Step(sc, `^whether the page suggests "([^"]*)" is recorded$`, s.suggests)
 	steps.Step(sc, `^no script in the server's texts has run$`, s.noScript)
 	steps.Step(sc, `^the server sends the chat message "([^"]*)"$`, func(ctx context.Context, text string) error {
 		return s.emit(ctx, vocab.MessageEvent, fields{"role": "assistant", "content": text, "sessionId": s.now.session})

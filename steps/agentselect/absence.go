@@ -97,8 +97,8 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 }
 
 // secondError checks whether the error that ended a fence belonged to something else: then the fence's own error,
-// which names its nonce, follows at once. The text of errors is up to the target, so if none names it nothing is
-// concluded.
+// which names its nonce, follows at once. The target chooses the text of errors, so if no error names
+// the nonce, nothing is concluded.
 func (s *suite) secondError(ctx context.Context, c *client, first transcript.Record, nonce string) {
 	if c.session == "" || codeOf(first) == vocab.AgentBusy {
 		return // such an error has no reason to name the id

@@ -25,7 +25,7 @@ func (r registry) connecting() {
 	r.step(`^client (\w+) is connected$`, r.connected)
 	r.step(`^client (\w+) has connected with the query "([^"]*)"$`, r.hasConnectedWith)
 	r.step(`^client (\w+) has disconnected$`, r.hasDisconnected)
-	r.step(`^client (\w+) is given an event stream$`, r.isGivenStream)
+	r.step(`^client (\w+) receives an event stream$`, r.isGivenStream)
 	r.step(`^the first event of client (\w+) is "connected"$`, r.firstIsConnected)
 	r.step(`^the next event of client (\w+) is "agent_list"$`, r.nextIsList)
 	r.step(`^client (\w+) receives the list of agents$`, r.receivesList)
@@ -34,9 +34,9 @@ func (r registry) connecting() {
 	r.step(`^client (\w+) is offered the built-in agents$`, r.isOfferedBuiltins)
 	r.step(`^client (\w+) is offered the custom agent$`, r.isOfferedCustom)
 	r.step(`^the list of client (\w+) names its current agent, or null$`, r.namesCurrent)
-	r.step(`^the list of client (\w+) names no current agent but the default one$`, r.namesNoOther)
+	r.step(`^the list of client (\w+) names the default agent as current, or none$`, r.namesNoOther)
 	r.step(`^the order and the example values of the list of client (\w+) are recorded$`, r.examplesObserved)
-	r.step(`^client (\w+) connects and switches to "([^"]*)" as early as it can$`, r.connectsAndSwitches)
+	r.step(`^client (\w+) connects and switches to "([^"]*)" as early as possible$`, r.connectsAndSwitches)
 	r.step(`^client (\w+) receives the list of agents before any answer$`, r.listBeforeAnswers)
 }
 

@@ -16,12 +16,10 @@ import (
 )
 
 func (r registry) evidence() {
-	prompt := func(want bool) any { return func(c *client) error { return r.promptGiven(c, want) } }
-	tools := func(want bool) any { return func(c *client) error { return r.toolsGiven(c, want) } }
-	r.step(`^the model of client (\w+) was given the prompt of the custom agent$`, prompt(true))
-	r.step(`^the model of client (\w+) was not given the prompt of the custom agent$`, prompt(false))
-	r.step(`^the model of client (\w+) was given the tools of the custom agent$`, tools(true))
-	r.step(`^the model of client (\w+) was not given the tools of the custom agent$`, tools(false))
+	r.step(`^the model of client (\w+) (was|was not) given the prompt of the custom agent$`,
+		func(c *client, was string) error { return r.promptGiven(c, was == "was") })
+	r.step(`^the model of client (\w+) (was|was not) given the tools of the custom agent$`,
+		func(c *client, was string) error { return r.toolsGiven(c, was == "was") })
 	r.step(`^every call of that turn of client (\w+) had the prompt of the custom agent$`, r.everyCallHadPrompt)
 }
 

@@ -97,7 +97,7 @@ func receivedBy(name string, rec transcript.Record, expected string, clauses ...
 }
 
 // findsNoSession judges that a client has no session: its switch without sessionId is refused with session_not_found,
-// and the session's owner hears nothing of it. It returns the number of the answer.
+// and the session's owner receives nothing about it. It returns the number of the answer.
 func (s *suite) findsNoSession(ctx context.Context, c, keeper *client) (int, error) {
 	mark, err := s.sendSwitch(ctx, c, fields{"agentId": s.swapped(vocab.General)}, act{stranger: true})
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *suite) stillFrom(ctx context.Context, c *client, from, to string, claus
 	return s.Judge(steps.CheckOf(rec, field(rec, "previousAgentId") == any(from), expected, clauses...))
 }
 
-// heardOnce judges the same for a target that cannot tell connections apart: a switch that names the session is
+// heardOnce judges the same for a target that cannot distinguish connections: a switch that names the session is
 // announced on exactly one of the two connections. No fence works there, so a quiet window is used instead.
 func (s *suite) heardOnce(ctx context.Context, session string, old, c *client) error {
 	f := fields{"agentId": s.swapped(vocab.RequirementAnalyzer), "sessionId": session}
@@ -189,7 +189,7 @@ func (s *suite) heardOnce(ctx context.Context, session string, old, c *client) e
 }
 
 // announcedOrRefused judges a switch that names another client's session: it is announced on that session's
-// connection, or it is refused to the asker and nothing changes. Whether the asker also hears of the switch is open.
+// connection, or the asker is refused and nothing changes. The announcement may also reach the asker.
 func (s *suite) announcedOrRefused(ctx context.Context, owner, asker *client) error {
 	mark, id, before := asker.act.mark, fmt.Sprint(asker.act.agent), owner.agent
 	rec, miss := s.awaitOn(ctx, mark, func(r *transcript.Record) bool {
@@ -213,8 +213,8 @@ func (s *suite) announcedOrRefused(ctx context.Context, owner, asker *client) er
 	return s.stillFrom(ctx, owner, before, s.swapped(vocab.General), []string{"AS-095"})
 }
 
-// announcedTo judges that a switch was announced on its session's connection. No clause orders that relative to what
-// the asker hears.
+// announcedTo judges that a switch was announced on its session's connection. No clause orders this relative to the
+// messages to the asker.
 func (s *suite) announcedTo(
 	ctx context.Context, o *client, first transcript.Record, mark int, id, expected string,
 ) error {

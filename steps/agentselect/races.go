@@ -15,7 +15,7 @@ import (
 
 func (r registry) races() {
 	r.step(`^client (\w+) switches to `+agentRef+` and to `+agentRef+` at once$`, r.switchesTwice)
-	r.step(`^each switch of client (\w+) starts from the agent that the one before it led to$`, r.switchesChained)
+	r.step(`^each switch of client (\w+) starts where the previous one ended$`, r.switchesChained)
 	r.step(`^the model answers the aborted turn of client (\w+) late$`, r.abortedAnswers)
 	r.step(`^client (\w+) sends another message during its turn$`, r.chatsOver)
 	r.step(`^client (\w+) is busy until its first turn ends$`, r.busyWhileFirst)

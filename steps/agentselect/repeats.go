@@ -192,7 +192,7 @@ func (s *suite) repeats(kind string) bool {
 }
 
 // letRepeat waits for the repeat of an answer before the next message is sent, if the target is known to repeat:
-// otherwise two equal refusals could not be told apart.
+// otherwise two equal refusals could not be distinguished.
 func (s *suite) letRepeat(ctx context.Context, c *client, rec transcript.Record) {
 	if !s.repeats(rec.Event.Type) || c.repeated[rec.N] {
 		return

@@ -248,7 +248,7 @@ func (t *tale) opens(c *toldClient, r transcript.Record) ([]string, bool) {
 			return nil, false
 		}
 		return []string{fmt.Sprintf("%s has connected with the query %q", who, query),
-			fmt.Sprintf("the list of %s names no current agent but the default one", who)}, true
+			fmt.Sprintf("the list of %s names the default agent as current, or none", who)}, true
 	}
 	if t.greeted {
 		return []string{who + " connects", who + " receives the id of its connection",

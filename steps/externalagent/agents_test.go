@@ -76,28 +76,28 @@ var agentsRows = []struct {
 	{"it gives up at a result that is not ok", awaits + "And call 1 is refused by a result with ok:false\n" + started +
 		"Then the agent continues\n", mind{frail: true}, "EA-074a=warned", "", ""},
 	{"it gives up over junk", awaits + "And the host sends malformed JSON before the first state\n" + started +
-		"Then the agent continues with what follows\n", mind{frail: true}, "EA-018a=warned", "the agent's process has ended",
-		""},
+		"Then the agent continues with the messages that follow\n", mind{frail: true}, "EA-018a=warned",
+		"the agent's process has ended", ""},
 	{"it gives up over junk in a call", awaits + "And the host sends malformed JSON before the result of call 1\n" +
-		started + "Then the agent continues with what follows\n", mind{frail: true}, "EA-018a=warned",
+		started + "Then the agent continues with the messages that follow\n", mind{frail: true}, "EA-018a=warned",
 		"the agent's process has ended", ""},
 	{"it goes on after junk", awaits + "And the host sends malformed JSON before the result of call 1\n" + started +
-		"Then the agent continues with what follows\n", mind{}, "EA-018a=passed", "", ""},
+		"Then the agent continues with the messages that follow\n", mind{}, "EA-018a=passed", "", ""},
 	{"it goes on after junk before the first state", awaits +
 		"And the host sends malformed JSON before the first state\n" + started +
-		"Then the agent continues with what follows\n", mind{},
+		"Then the agent continues with the messages that follow\n", mind{},
 		"EA-018a=passed", "", ""},
 	{"it stops reading after junk, and keeps sending requests", awaits +
 		"And the host sends malformed JSON before the result of call 1\n" + started +
-		"Then the agent continues with what follows\n",
+		"Then the agent continues with the messages that follow\n",
 		mind{deaf: true}, "EA-018a=warned", "snapshot.get", anything},
 	{"it goes on after two refusals", awaits +
 		"And call 1 is refused with \"INVALID_PARAMS\"\nAnd call 2 is refused by a result with ok:false\n" + started +
 		"Then the agent continues\n", mind{}, "EA-074a=passed", "", ""},
 	{"what it asked for is announced no longer", awaits +
-		"And call 1 is refused, and what it asks for is no longer announced\n" + started +
+		"And call 1 is refused, and is no longer announced\n" + started +
 		"Then the agent acts on the latest state\n", mind{}, "EA-072=passed", "", ""},
-	{"it asks for it again", awaits + "And call 1 is refused, and what it asks for is no longer announced\n" + started +
+	{"it asks for it again", awaits + "And call 1 is refused, and is no longer announced\n" + started +
 		"Then the agent acts on the latest state\n", mind{fixed: true}, "EA-072=failed", "params that fit a state before it",
 		"EA-081a"},
 
@@ -106,15 +106,15 @@ var agentsRows = []struct {
 		"no call between an ok-only result and the state that follows it", anything},
 	{"it uses what was shown before", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
-		"Then the agent uses nothing that is no longer shown\n", mind{kept: true},
+		"Then the agent uses only what is still shown\n", mind{kept: true},
 		"EA-051=failed EA-072=failed EA-077=failed", "which only an earlier uiSpec contains", anything},
 	{"it knows what was shown without being told", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
-		"Then the agent uses nothing that is no longer shown\n", mind{restless: true}, "EA-077=not-tested",
+		"Then the agent uses only what is still shown\n", mind{restless: true}, "EA-077=not-tested",
 		"used a value of an earlier one", anything},
 	{"it waits until something is shown", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
-		"Then the agent uses nothing that is no longer shown\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed",
+		"Then the agent uses only what is still shown\n", mind{}, "EA-051=passed EA-072=passed EA-077=passed",
 		"", ""},
 	{"it acts on what it knew before", awaits + "And the state after call 1 contradicts its result\n" + started +
 		"Then the agent acts on the latest state\n", mind{stubborn: true}, "EA-051=failed EA-072=failed EA-077=failed",

@@ -54,7 +54,7 @@ func (s *suite) departureSteps() []step {
 			return []any{t.confirmation(object{"ok": false, "code": vocab.ToolExecutionFailed,
 				"message": "the scenario lets this call fail"})}
 		})},
-		{`^call (\d+) is refused, and what it asks for is no longer announced$`, at(func(t turn) []any {
+		{`^call (\d+) is refused, and is no longer announced$`, at(func(t turn) []any {
 			refusal := t.refusal(vocab.ToolExecutionFailed)
 			t.withdraw(t.call)
 			// The state comes first: an agent that has read the refusal then also knows what it may call.

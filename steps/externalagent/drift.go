@@ -265,8 +265,8 @@ func (s *suite) observe(ctx context.Context, a, b state) bool {
 	return len(s.drift.places) > known
 }
 
-// quieted returns the state of a party once it has been told nothing new for a quiet window. The number of windows is
-// bounded, because a host that tells of its clock is never quiet.
+// quieted returns the state of a party once it has received nothing new for a quiet window. The number of windows is
+// bounded, because a host that announces each tick of its clock is never quiet.
 func (s *suite) quieted(ctx context.Context, p *party) (state, error) {
 	const rounds = 8
 	for range rounds {

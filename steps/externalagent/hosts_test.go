@@ -159,7 +159,7 @@ func keepsMessages() bad {
 	}
 }
 
-const aNewSessionIsCleanLines = "Given the course of a session is known\nAnd agent A leaves traces of every kind\n" +
+const aNewSessionIsCleanLines = "Given the states of a session are known\nAnd agent A leaves traces of every kind\n" +
 	ending +
 	"And agent A has a new session without traces of the old one\n"
 

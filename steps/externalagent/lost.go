@@ -116,8 +116,8 @@ func (s *suite) lostBefore(q *request, refusal int) string {
 	return s.undone(q.of, now)
 }
 
-// still returns the state with which a walk begins, once nothing has been told for a quiet window. A host that still
-// loads or resets something would otherwise undo the walk's choices.
+// still returns the state with which a walk begins, once nothing has been announced for a quiet window. A host that
+// still loads or resets something would otherwise undo the walk's choices.
 func (s *suite) still(ctx context.Context, p *party) (state, error) {
 	if s.Env.Role == vocab.Relay { // the host is the harness
 		return s.snapshot(ctx, p)

@@ -13,7 +13,7 @@ import (
 
 // passiveShare is the minimum share of a protocol's tested clauses, in percent, that passive monitors judge.
 var passiveShare = map[string]int{"session-chat": 60, "session-runtime": 60, "external-agent": 60, "agent-select": 50,
-	"agent-client": 30}
+	"agent-client": 32}
 
 // TestPassiveClauses: the ledger marks exactly those clauses as passive that passive monitors judge.
 func TestPassiveClauses(t *testing.T) {

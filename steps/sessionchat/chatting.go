@@ -62,23 +62,11 @@ func (ss *session) turn() *turn {
 }
 
 func (s *suite) registerChatting(sc *godog.ScenarioContext) {
-	for _, one := range []struct {
-		how   string
-		turn  turn
-		text  string
-		extra fields
-	}{
-		{"", turn{}, hello, nil},
-		{" and the model fails", turn{failed: true}, "[[fail %s 500]]", nil},
-		{" with empty options", turn{}, hello, fields{"options": map[string]any{}}},
-		{" with unknown options", turn{}, hello, fields{"options": map[string]any{
-			"x-parley": "option", "nested": map[string]any{"list": []any{1, nil, true}}}}},
-	} {
-		steps.Step(sc, `^client (\w+) chats with "(\w+)"`+one.how+`$`, func(ctx context.Context, client, name string) error {
-			t := one.turn
-			return s.chat(ctx, client, name, &t, one.text, one.extra)
+	steps.Step(sc, `^client (\w+) chats with "(\w+)"( with empty options| with unknown options)?$`, s.chats)
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" and the model fails$`,
+		func(ctx context.Context, client, name string) error {
+			return s.chat(ctx, client, name, &turn{failed: true}, "[[fail %s 500]]")
 		})
-	}
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn that is held$`, s.chatsHeld)
 	steps.Step(sc, `^client (\w+) starts a turn of "(\w+)" that is held$`, s.startsHeld)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn of (\d+) pieces$`, s.chatsInPieces)
@@ -91,15 +79,26 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) is answered by "(\w+)"$`, s.isAnswered)
 	steps.Step(sc, `^client (\w+) receives the answer of "(\w+)"$`, s.receivesAnswer)
 	steps.Step(sc, `^client (\w+) can chat with "(\w+)" again$`, s.canChatAgain)
-	steps.Step(sc, `^it is noted whether client (\w+) is answered by "(\w+)"$`, s.answerOrNot)
+	steps.Step(sc, `^whether client (\w+) is answered by "(\w+)" is recorded$`, s.answerOrNot)
 	steps.Step(sc, `^the turn of "(\w+)" ends in any way$`, s.endsInAnyWay)
 	steps.Step(sc, `^the pieces of "(\w+)" come in order$`, s.inOrder)
-	steps.Step(sc, `^client (\w+) receives the words of the model for "(\w+)" unchanged$`, s.receivesUnchanged)
+	steps.Step(sc, `^client (\w+) receives the text of the model for "(\w+)" unchanged$`, s.receivesUnchanged)
 	steps.Step(sc, `^client (\w+) receives a message of the turn of "(\w+)" while it runs$`, s.receivesWhileItRuns)
 }
 
 // hello is a text that requires nothing but an answer.
 const hello = "[[echo %s]] Hello"
+
+func (s *suite) chats(ctx context.Context, client, name, with string) error {
+	extra := fields{}
+	switch with {
+	case " with empty options":
+		extra["options"] = map[string]any{}
+	case " with unknown options":
+		extra["options"] = map[string]any{"x-parley": "option", "nested": map[string]any{"list": []any{1, nil, true}}}
+	}
+	return s.chat(ctx, client, name, &turn{}, hello, extra)
+}
 
 func (s *suite) startsHeld(ctx context.Context, client, name string) error {
 	return s.chat(ctx, client, name, &turn{held: true}, "[[hold %s]]")

@@ -97,7 +97,7 @@ func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (
 	return rec, miss
 }
 
-// ended returns a function that tells why a turn can't be answered any more.
+// ended returns a function that returns why a turn can no longer be answered; "" if it can.
 func (s *suite) ended(t *turn) func(*transcript.Record) string {
 	end := ofSession(t.of, vocab.ResultMessage)
 	return func(r *transcript.Record) string {

@@ -154,7 +154,7 @@ func (p *play) leave(client string) {
 		return
 	}
 	if p.loose[client] {
-		p.say("Given the target has handled what client %s sent", client)
+		p.say("Given the target has handled every message of client %s", client)
 	}
 	delete(p.there, client)
 	delete(p.loose, client)

@@ -13,7 +13,7 @@ import (
 
 // registerExploring registers the steps that end a generated sequence of acts: they must hold whatever came before.
 func (s *suite) registerExploring(sc *godog.ScenarioContext) {
-	steps.Step(sc, `^the target has handled what client (\w+) sent$`, func(ctx context.Context, name string) error {
+	steps.Step(sc, `^the target has handled every message of client (\w+)$`, func(ctx context.Context, name string) error {
 		return s.fence(ctx, s.client(name))
 	})
 	steps.Step(sc, `^every turn ends$`, s.everyTurnEnds)

@@ -30,7 +30,7 @@ func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
 		`an empty text|an empty object|a binary frame)$`, s.sendsJunk)
 	steps.Step(sc, `^client (\w+) sends "(\w+)" a message of (no|an unknown) type$`, s.sendsType)
 	steps.Step(sc, `^client (\w+) is refused$`, s.isRefused)
-	steps.Step(sc, `^the answer to client (\w+) is noted$`, s.answerNoted)
+	steps.Step(sc, `^the answer to client (\w+) is recorded$`, s.answerNoted)
 	steps.Step(sc, `^it starts no session$`, s.noSessionOfIt)
 }
 

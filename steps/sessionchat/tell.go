@@ -204,7 +204,7 @@ func (t *tale) interrupts(c *toldClient, ss *toldSession) []string {
 		ss.held = false
 		return append(lines, fmt.Sprintf("the turn of %q is interrupted", ss.name))
 	}
-	return append(lines, fmt.Sprintf("the target has handled what client %s sent", c.name))
+	return append(lines, fmt.Sprintf("the target has handled every message of client %s", c.name))
 }
 
 // chats returns the steps of a chat, by its directives for the harness's model.

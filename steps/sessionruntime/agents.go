@@ -214,7 +214,7 @@ func (s *suite) moveTold(ctx context.Context, letter, what string) error {
 			match: func(m judge.Message) bool { return o.kind != judge.Other && m.Kind() == o.kind && m.AgentID == id }},
 	}
 	if _, err := s.published(ctx, s.now.receipt, append(s.beside(what), o.clauses...),
-		"the frontend receives that agent "+id+" "+what, match, others...); err != nil {
+		"the frontend is told that agent "+id+" "+what, match, others...); err != nil {
 		return err
 	}
 	s.now.told[what] = true

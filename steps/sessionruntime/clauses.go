@@ -70,7 +70,7 @@ func (s *suite) broadcast(m judge.Message) []string {
 	return nil
 }
 
-// was reports whether a message of a kind was published before, in any session: then its absence now tells more.
+// was reports whether a message of a kind was published before, in any session: then its absence is stronger evidence.
 func (s *suite) was(k judge.Kind) bool {
 	for _, r := range s.Between(bus, 0, 0) {
 		if m, ok := judge.Read(r); ok && m.Kind() == k {

@@ -181,7 +181,7 @@ func (p *play) agent(a act, owner string) {
 		}
 	case "again":
 		if p.sent[a.turn] {
-			p.say(`When what was sent of "%s" is delivered by a second subscription`, a.turn)
+			p.say(`When the output of "%s" is delivered by a second subscription`, a.turn)
 		}
 	case "confirm cancel":
 		p.say(`When agent "%s" confirms the cancel of "%s"`, owner, a.turn)

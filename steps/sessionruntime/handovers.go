@@ -24,9 +24,9 @@ type handover struct {
 
 func (s *suite) registerHandovers(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^agent "(\w)" asks to hand "(\w+)" over to agent "(\w)"( on BROADCAST)?$`, s.asksToHandOver)
-	steps.Step(sc, `^the user is asked whether agent "(\w)" may take "(\w+)" over$`, s.userIsAsked)
+	steps.Step(sc, `^the user is asked whether agent "(\w)" may take over "(\w+)"$`, s.userIsAsked)
 	steps.Step(sc, `^the user (confirms|rejects) the handover of "(\w+)"( on BROADCAST)?$`, s.decides)
-	steps.Step(sc, `^the user confirms a handover to agent "(\w)" that nobody has asked for$`, s.confirmsNothing)
+	steps.Step(sc, `^the user confirms a handover to agent "(\w)" that no agent has requested$`, s.confirmsNothing)
 	steps.Step(sc, `^agent "(\w)" answers the handover$`, s.answersHandover)
 	steps.Step(sc, `^agent "(\w)" gets the context of "(\w+)"$`, s.getsContext)
 }
@@ -131,7 +131,7 @@ func (s *suite) answersHandover(ctx context.Context, letter string) error {
 	if _, begun := s.now.inputs["handover"]; !begun {
 		return s.fence(ctx)
 	}
-	if err := s.sends(ctx, letter, "a final alone", "handover", ""); err != nil {
+	if err := s.sends(ctx, letter, "a final without chunks", "handover", ""); err != nil {
 		return err
 	}
 	return s.fence(ctx)

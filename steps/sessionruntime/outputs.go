@@ -15,11 +15,11 @@ import (
 
 func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 	steps.Step(sc,
-		`^agent "(\w)" sends (a chunk|the final|a final alone|a chunk with odd values|the final with odd values|long text|`+
-			`text that looks like JSON|text of odd characters|blanks) of "(\w+)"( on BROADCAST)?$`, s.sends)
-	steps.Step(sc, `^agent "(\w)" says the same in another chunk of "(\w+)"$`, s.repeats)
-	steps.Step(sc, `^the frontend gets what was sent of "(\w+)"$`, s.forwarded)
-	steps.Step(sc, `^the frontend does not get what was sent of "(\w+)"$`, s.notForwarded)
+		`^agent "(\w)" sends (a chunk|the final|a final without chunks|a chunk with odd values|the final with odd values|`+
+			`long text|text that looks like JSON|text of odd characters|blanks) of "(\w+)"( on BROADCAST)?$`, s.sends)
+	steps.Step(sc, `^agent "(\w)" repeats its text in another chunk of "(\w+)"$`, s.repeats)
+	steps.Step(sc, `^the frontend receives the output of "(\w+)"$`, s.forwarded)
+	steps.Step(sc, `^the frontend does not receive the output of "(\w+)"$`, s.notForwarded)
 	steps.Step(sc, `^agent "(\w)" ends "(\w+)"$`, s.ends)
 
 	steps.Step(sc, `^the user (cancels|interrupts)( on BROADCAST)?$`, s.cancels)
@@ -43,7 +43,7 @@ func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^agent "(\w)" sends a first chunk of "(\w+)" within the limit, and no acknowledgement$`, s.beganInTime)
 	steps.Step(sc, `^agent "(\w)" confirms the cancel of "(\w+)" within the limit, after two requests$`,
 		s.cancelledInTime)
-	steps.Step(sc, `^agent "(\w)" sends a chunk of the other session's "(\w+)" of "(\w+)"$`, s.sendsOfAnother)
+	steps.Step(sc, `^agent "(\w)" sends a chunk of "(\w+)" of session "(\w+)"$`, s.sendsOfAnother)
 	steps.Step(sc, `^that output is not forwarded$`, s.nothingForwarded)
 }
 
@@ -59,7 +59,7 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 	switch what {
 	case "the final", "the final with odd values":
 		f.stream = &stream{chunk: true, seq: in.pieces, final: true}
-	case "a final alone":
+	case "a final without chunks":
 		f.stream = &stream{final: true}
 	}
 	if what == "a chunk with odd values" || what == "the final with odd values" {

@@ -30,7 +30,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^a short limit for confirmations of cancels$`, func() {
 		s.limits.CancelAck = binding.Of(s.Env.Profile).Limits.CancelAck.Duration
 	})
-	steps.Step(sc, `^the bus hands back what is published on SYSTEM and BROADCAST$`, s.handsBack)
+	steps.Step(sc, `^the orchestrator receives what it publishes on SYSTEM and BROADCAST$`, s.handsBack)
 	steps.Step(sc, `^everything is handled$`, s.fence)
 	steps.Step(sc, `^the answer to a fence follows everything that the (\d+) inputs before it cause$`, s.fenceIsLate)
 

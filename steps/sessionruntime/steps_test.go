@@ -20,7 +20,7 @@ const (
 	speaks = given + "And agent \"a\" is speaking in \"t1\"\n"
 	prompt = speaks +
 		"When agent \"a\" ends \"t1\"\nAnd agent \"a\" asks to hand \"t1\" over to agent \"b\"\n" +
-		"Then the user is asked whether agent \"b\" may take \"t1\" over\n"
+		"Then the user is asked whether agent \"b\" may take over \"t1\"\n"
 	left  = given + "When the user removes agent \"b\"\nThen SessionManager is asked to remove agent \"b\"\n"
 	came  = given + "When the user invites agent \"d\"\nThen SessionManager is asked to add agent \"d\"\n"
 	hasty = "Given a short limit for acknowledgements of inputs\n" +
@@ -63,7 +63,7 @@ var stepsRows = []struct {
 			"Then \"t1\" reaches an agent, or SessionManager is asked for one", fault: "drop USER_INPUT",
 		broken: "RT-070"},
 	{reason: "an agent not in the session gets it", lines: given +
-		`When the user mentions agent "x" in "t1" by its payload` + "\n" + `Then "t1" reaches nobody`,
+		`When the user mentions agent "x" in "t1" by its payload` + "\n" + `Then "t1" reaches no agent`,
 		fault: "also USER_INPUT - AGENT behind AGENT_NOT_IN_SESSION", tags: "RT-028"},
 	{reason: "an agent not in the session, and nothing is said", lines: given +
 		`When the user mentions agent "x" in "t1" by a choice in the interface` + "\n" +
@@ -105,7 +105,7 @@ var stepsRows = []struct {
 		fault: "drop CANCELED", broken: "RT-102 RT-105"},
 	{reason: "of two, one of another turn", lines: speaks +
 		"When the user mentions agent \"b\" in \"t2\" by its payload\nThen \"t2\" runs at agent \"b\"\n" +
-		"When agent \"b\" sends a chunk of \"t2\"\nThen the frontend gets what was sent of \"t2\"\n" +
+		"When agent \"b\" sends a chunk of \"t2\"\nThen the frontend receives the output of \"t2\"\n" +
 		"When the user cancels\nThen the agent of \"t1\" or of \"t2\" is asked to stop",
 		fault: "set CANCEL target_id=agent-c", broken: "RT-050 RT-099"},
 
@@ -372,7 +372,7 @@ func TestEarlyFence(t *testing.T) {
 		t.Errorf("%s (%s): %v", got.Outcome, got.Reason, got.Failures)
 	}
 	const onwards = given + "When the user says \"t1\"\nThen \"t1\" reaches agent \"a\"\n" +
-		"When agent \"a\" acknowledges \"t1\"\nAnd agent \"a\" ends \"t1\"\nThen the frontend gets what was sent of \"t1\""
+		"When agent \"a\" acknowledges \"t1\"\nAnd agent \"a\" ends \"t1\"\nThen the frontend receives the output of \"t1\""
 	if got := perform(t, "@RT-074", onwards, "slow TURN_ACCEPTED", patient); len(got.Failures) > 0 {
 		t.Errorf("behind a fence that was asked and not awaited: %v", got.Failures)
 	}
@@ -388,12 +388,12 @@ func TestMistakesOfScenarios(t *testing.T) {
 		`When in session "main"`, `When the user cancels`, given + `When in session "other"`, given +
 			`Then "t1" reaches agent "a"`, given + `Then "t1" is accepted`,
 		given + `When agent "a" acknowledges "t1"`, given + `When agent "a" sends a chunk of "t1"`, given +
-			`Then the frontend gets what was sent of "t1"`,
+			`Then the frontend receives the output of "t1"`,
 		given + `When agent "a" asks to hand "t1" over to agent "b"`, given + `When the user confirms the handover of "t1"`,
 		given + `Then agent "b" gets the context of "t1"`,
 		given + `When "t1" is delivered by a second subscription`, given +
 			`Then the agent of "t1" or of "t2" is asked to stop`, given +
-			`Then the user is asked whether agent "b" may take "t1" over`,
+			`Then the user is asked whether agent "b" may take over "t1"`,
 	} {
 		if got := perform(t, "@RT-001", lines, ""); got.Outcome != verdict.HarnessError {
 			t.Errorf("%s: %s (%s)", lines, got.Outcome, got.Reason)

@@ -65,7 +65,7 @@ func (Protocol) Folds() []steps.Fold {
 	const (
 		says  = `the user says (?P<t>"\w+")`
 		acks  = `agent (?P<a>"\w") acknowledges (?P<t>"\w+")`
-		gets  = `the frontend gets what was sent of (?P<t>"\w+")`
+		gets  = `the frontend receives the output of (?P<t>"\w+")`
 		agent = `agent (?P<a>"\w")`
 		at    = `(?P<t>"\w+") reaches agent (?P<a>"\w")`
 		piece = agent + ` sends a chunk of (?P<t>"\w+")`
@@ -289,7 +289,7 @@ func (t *tale) sent(m judge.Message, r transcript.Record) ([]string, bool) {
 			return nil, true
 		}
 		t.back = true
-		return t.say("the bus hands back what is published on SYSTEM and BROADCAST"), true
+		return t.say("the orchestrator receives what it publishes on SYSTEM and BROADCAST"), true
 	}
 	ss := t.sessions[m.Session]
 	if ss == nil {

@@ -20,10 +20,10 @@ func TestToldWithoutRaces(t *testing.T) {
 		cancelled bool
 		want      string
 	}{
-		{"a chunk", chunk, [2]float64{}, false, `the frontend gets what was sent of "t1"`},
+		{"a chunk", chunk, [2]float64{}, false, `the frontend receives the output of "t1"`},
 		{"a chunk behind a short limit", chunk, [2]float64{inputAck: 100}, false, handled},
 		{"a chunk with a short limit for cancels", chunk, [2]float64{cancelAck: 100}, false,
-			`the frontend gets what was sent of "t1"`},
+			`the frontend receives the output of "t1"`},
 		{"a confirmation", confirmed, [2]float64{}, true, `the frontend is told that "t1" is cancelled`},
 		{"a confirmation behind a short limit", confirmed, [2]float64{cancelAck: 100}, true, handled},
 		{"a confirmation of what was perhaps not acknowledged in time", confirmed, [2]float64{inputAck: 100}, true, handled},

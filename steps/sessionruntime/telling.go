@@ -162,7 +162,8 @@ func (t *tale) decides(ss *toldSession, m judge.Message, where string, certain b
 		return []string{does, handled}, true
 	}
 	if to := t.letter(m.TargetAgent); to != "" && m.Subtype == vocab.HandoverConfirm && where == "" {
-		return []string{fmt.Sprintf("the user confirms a handover to agent %q that nobody has asked for", to), handled}, true
+		does := fmt.Sprintf("the user confirms a handover to agent %q that no agent has requested", to)
+		return []string{does, handled}, true
 	}
 	return nil, false
 }
@@ -213,7 +214,7 @@ func (t *tale) fromAgent(ss *toldSession, m judge.Message, where string) ([]stri
 		return nil, false
 	}
 	in := ss.inputs[i]
-	// behind a short limit a slow machine comes too late: then the model, which knows the times, judges what is published
+	// With a short limit, a slow machine may miss it: then the model, which knows the times, judges what is published.
 	own := in.agent == agent && !ss.loose && !in.over && t.limits[inputAck] == 0
 	switch {
 	case m.Subtype == vocab.InputAck:
@@ -251,7 +252,7 @@ func (t *tale) fromAgent(ss *toldSession, m judge.Message, where string) ([]stri
 
 // outputs returns the steps of an agent's output.
 func (t *tale) outputs(ss *toldSession, in *toldInput, m judge.Message, agent, where string, own bool) []string {
-	ss.sent[m.ID] = fmt.Sprintf("what was sent of %q is delivered by a second subscription", in.name)
+	ss.sent[m.ID] = fmt.Sprintf("the output of %q is delivered by a second subscription", in.name)
 	what := "a chunk"
 	switch payload, _ := m.Payload.(map[string]any); {
 	case m.Final && m.Chunk && len(payload) > 1:
@@ -259,7 +260,7 @@ func (t *tale) outputs(ss *toldSession, in *toldInput, m judge.Message, agent, w
 	case m.Final && m.Chunk:
 		what = "the final"
 	case m.Final:
-		what = "a final alone"
+		what = "a final without chunks"
 	case len(payload) > 1:
 		what = "a chunk with odd values"
 	case strings.Count(wjson.Compact(m.Payload), "one line of many") > 0:
@@ -271,5 +272,5 @@ func (t *tale) outputs(ss *toldSession, in *toldInput, m judge.Message, agent, w
 		return []string{does, handled}
 	}
 	in.asking, in.over = true, m.Final
-	return []string{does, fmt.Sprintf("the frontend gets what was sent of %q", in.name)}
+	return []string{does, fmt.Sprintf("the frontend receives the output of %q", in.name)}
 }

@@ -22,7 +22,7 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc,
 		`^the user says "(\w+)" with (a structured payload|ids of its own|a turn_id of its own|a trace_id of its own|`+
 			`metadata of its own|deep and odd values)$`, s.says)
-	steps.Step(sc, `^an input "(\w+)" that nobody has said$`, func(name string) {
+	steps.Step(sc, `^an input "(\w+)" that was never sent$`, func(name string) {
 		s.now.inputs[name] = &input{token: s.token()}
 	})
 	steps.Step(sc, `^the user picks "(\w+)" in the interface$`, func(ctx context.Context, name string) error {
@@ -33,10 +33,10 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	})
 	steps.Step(sc, `^the user mentions agent "(\w)" in "(\w+)" by (its subtype|its payload|a choice in the interface)$`,
 		s.mentions)
-	steps.Step(sc, `^the user says "(\w+)" with @ and the name of agent "(\w)" in the text alone$`, s.names)
+	steps.Step(sc, `^the user says "(\w+)" with @ and the name of agent "(\w)" only in the text$`, s.names)
 	steps.Step(sc, `^the agent that gets "(\w+)" answers it$`, s.answeredByWhoever)
 	steps.Step(sc,
-		`^(what was sent of |the acknowledgement of |the confirmation of )?"(\w+)" is delivered by a second subscription$`,
+		`^(the output of |the acknowledgement of |the confirmation of )?"(\w+)" is delivered by a second subscription$`,
 		s.deliveredTwice)
 
 	steps.Step(sc, `^"(\w+)" reaches agent "(\w)"$`, func(ctx context.Context, name, letter string) error {
@@ -44,8 +44,8 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	})
 	steps.Step(sc, `^"(\w+)" reaches an agent, or SessionManager is asked for one$`, s.reachesSomebody)
 	steps.Step(sc, `^"(\w+)" is accepted$`, s.accepted)
-	steps.Step(sc, `^"(\w+)" reaches nobody$`, s.reachesNobody)
-	steps.Step(sc, `^each of the (\d+) turns has a turn_id of its own$`, s.turnsDiffer)
+	steps.Step(sc, `^"(\w+)" reaches no agent$`, s.reachesNobody)
+	steps.Step(sc, `^the (\d+) turns have different turn_ids$`, s.turnsDiffer)
 	steps.Step(sc, `^agent "(\w)" acknowledges "(\w+)"( on BROADCAST)?$`, s.acknowledges)
 	steps.Step(sc, `^"(\w+)" runs at agent "(\w)"$`, s.runs)
 	steps.Step(sc, `^agent "(\w)" is speaking in "(\w+)"$`, s.isSpeaking)
@@ -175,7 +175,7 @@ func (s *suite) deliveredTwice(ctx context.Context, what, name string) error {
 		return err
 	}
 	switch what {
-	case "what was sent of ":
+	case "the output of ":
 		return s.again(ctx, in.last.at)
 	case "the acknowledgement of ":
 		return s.again(ctx, in.acked)

@@ -100,7 +100,7 @@ var badPages = []struct {
 
 func TestBadPages(t *testing.T) {
 	t.Parallel()
-	for _, b := range suitetest.Some(badPages, 6) {
+	for _, b := range suitetest.Some(badPages, 3) {
 		t.Run(b.name, func(t *testing.T) {
 			suitetest.InBrowser(t)
 			page := b.page

@@ -110,7 +110,7 @@ var badChats = []badChat{
 // unreachable, and no clause passes except those that such a target keeps.
 func TestBadChatTargets(t *testing.T) {
 	t.Parallel()
-	for _, b := range suitetest.Some(badChats, 8) {
+	for _, b := range suitetest.Some(badChats, 5) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			p, err := protocols.Kinds().ForURL("session-chat", b.start(t))

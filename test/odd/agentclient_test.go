@@ -52,7 +52,7 @@ var unaware = []mutants.Patch{
 func TestOddPages(t *testing.T) {
 	t.Parallel()
 	shared := suitetest.Browser(t)
-	for _, odd := range suitetest.Some(oddPages, 2) {
+	for _, odd := range suitetest.Some(oddPages, 1) {
 		t.Run(odd.name, func(t *testing.T) {
 			suitetest.InBrowser(t)
 			p := protocols.Kinds().New("agent-client")

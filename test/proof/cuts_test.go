@@ -2,11 +2,13 @@ package proof_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"parley/llm"
+	"parley/protocol/agentclient"
 	"parley/reference-server/bundled"
 	"parley/reports"
 	"parley/runner"
@@ -27,13 +29,23 @@ func severers(t *testing.T, f func(t *testing.T, protocol, role string)) {
 		for _, role := range protocols.All.Roles(protocol) {
 			if s, ok := p.(steps.Severer); ok && len(s.Courses(role)) > 0 {
 				found++
-				t.Run(protocol+"/"+role, func(t *testing.T) { t.Parallel(); f(t, protocol, role) })
+				t.Run(protocol+"/"+role, func(t *testing.T) { f(t, protocol, role) })
 			}
 		}
 	}
 	if found == 0 {
 		t.Error("no protocol has a course")
 	}
+}
+
+// parallel makes a test parallel; one of pages waits for a place among the browsers.
+func parallel(t *testing.T, protocol string) {
+	t.Helper()
+	if protocol == agentclient.Protocol {
+		suitetest.InBrowser(t)
+		return
+	}
+	t.Parallel()
 }
 
 // cut runs the cut points of a target, or with tags its scenarios.
@@ -48,31 +60,53 @@ func cut(t *testing.T, o runner.Options) reports.Run {
 }
 
 // TestCutPoints shows that the bundled targets pass at every point, and that each point was reached and judged: cut by
-// reset, or in every way with PARLEY_MUTANTS=all.
+// reset, or in every way with PARLEY_MUTANTS=all. Pages need the processor: by default the bundled one runs one course,
+// and the foreign one the other.
 func TestCutPoints(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {
+		parallel(t, protocol)
 		sub := bundled.All.For(protocols.Kinds(), protocol, role)
 		tags := "@cut-reset"
+		switch {
+		case suitetest.Everything():
+			tags = "@cut"
+		case protocol == agentclient.Protocol:
+			tags = "@cut-reset and @AC-060"
+		}
+		passesCuts(t, runner.Options{Profile: sub.Profile, Role: role, Launcher: sub.Launcher, Brain: sub.Brain,
+			CutPoints: true, Tags: tags})
+	})
+	t.Run("plain page", func(t *testing.T) {
+		parallel(t, agentclient.Protocol)
+		p, err := protocols.Kinds().Load("profiles/plain-page.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tags := "@cut-reset and @AC-107"
 		if suitetest.Everything() {
 			tags = "@cut"
 		}
-		one := cut(t, runner.Options{Profile: sub.Profile, Role: role, Launcher: sub.Launcher, Brain: sub.Brain,
-			CutPoints: true, Tags: tags})
-		if len(one.Cuts) == 0 {
-			t.Fatal("nothing was cut")
-		}
-		for _, c := range one.Cuts {
-			if c.Points < 10 || c.Reached != c.Points || c.Judged != c.Points || len(c.Broke) > 0 {
-				t.Errorf("%s by %s: %s: %+v", c.Course, c.By, c.Text(), c.Broke)
-			}
-		}
-		for _, sc := range one.Scenarios {
-			if sc.Outcome != verdict.Passed {
-				t.Errorf("%s: %s: %s", sc.ID, sc.Outcome, sc.Reason)
-			}
-		}
+		passesCuts(t, runner.Options{Profile: p, CutPoints: true, Tags: tags})
 	})
+}
+
+func passesCuts(t *testing.T, o runner.Options) {
+	t.Helper()
+	one := cut(t, o)
+	if len(one.Cuts) == 0 {
+		t.Fatal("nothing was cut")
+	}
+	for _, c := range one.Cuts {
+		if c.Points < 10 || c.Reached != c.Points || c.Judged != c.Points || len(c.Broke) > 0 {
+			t.Errorf("%s by %s: %s: %+v", c.Course, c.By, c.Text(), c.Broke)
+		}
+	}
+	for _, sc := range one.Scenarios {
+		if sc.Outcome != verdict.Passed {
+			t.Errorf("%s: %s: %s", sc.ID, sc.Outcome, sc.Reason)
+		}
+	}
 }
 
 // TestCutMutants shows that cuts find faults that the scenarios do not find. It tries one mutant of each role, or all
@@ -81,6 +115,7 @@ func TestCutPoints(t *testing.T) {
 func TestCutMutants(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {
+		t.Parallel()
 		mutants := bundled.All.CutMutants(protocols.Kinds(), protocol, role)
 		if len(mutants) < 3 {
 			t.Errorf("only %d mutants that only a cut finds", len(mutants))
@@ -89,7 +124,7 @@ func TestCutMutants(t *testing.T) {
 			mutants = mutants[:1]
 		}
 		for _, m := range mutants {
-			t.Run(m.ID, func(t *testing.T) { t.Parallel(); cutsFind(t, protocol, role, m) })
+			t.Run(m.ID, func(t *testing.T) { parallel(t, protocol); cutsFind(t, protocol, role, m) })
 		}
 	})
 }
@@ -100,7 +135,7 @@ func cutsFind(t *testing.T, protocol, role string, m runner.Mutant) {
 		return cut(t, runner.Options{Profile: suitetest.MutantProfile(protocol, role), Role: role, Launcher: m.Launch(brain),
 			Brain: brain, Drivers: m.Drivers, Tags: tags, CutPoints: cuts})
 	}
-	tags := "@cut-reset"
+	tags := fmt.Sprintf("@cut-reset and (@%s)", strings.Join(m.Clauses, " or @"))
 	if suitetest.Everything() {
 		tags = "@cut-reset or @cut-close or @cut-fin"
 	}

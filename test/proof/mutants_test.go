@@ -16,9 +16,9 @@ import (
 )
 
 // TestMutants proves that the suite finds faults: every mutant is killed by its own clauses while its control
-// scenarios pass, and every tested binding clause has a mutant. It runs enough mutants to cover each clause once, or
-// all with PARLEY_MUTANTS=all. Most mutants only cause waits, so the matrices run in parallel; pages need the
-// processor, so fewer of them do.
+// scenarios pass, and every tested binding clause has a mutant. It runs enough mutants to cover each clause once, each
+// with one of its control scenarios, or all of both with PARLEY_MUTANTS=all. Most mutants only cause waits, so the
+// matrices run in parallel; pages need the processor, so fewer of them do.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range bundled.All.Protocols() {
@@ -43,7 +43,8 @@ func proves(t *testing.T, protocol, role string) {
 	}
 	k, err := runner.Mutants(context.Background(),
 		runner.MutantOptions{Protocols: protocols.All, Protocol: protocol, Role: role,
-			Profile: suitetest.MutantProfile(protocol, role), Mutants: mutants, Concurrency: atOnce})
+			Profile: suitetest.MutantProfile(protocol, role), Mutants: mutants, Concurrency: atOnce,
+			OneControl: !suitetest.Everything()})
 	if err != nil {
 		t.Fatal(err)
 	}

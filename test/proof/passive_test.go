@@ -213,11 +213,7 @@ func caught(t *testing.T, protocol string) (found, of int) {
 		}
 	}
 	if !suitetest.Everything() {
-		n := 6
-		if protocol == "agent-client" { // pages need the processor
-			n = 3
-		}
-		mutants = suitetest.Spread(mutants, n)
+		mutants = suitetest.Spread(mutants, 3)
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup

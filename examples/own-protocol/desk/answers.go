@@ -19,7 +19,7 @@ func (s *suite) registerAnswers(sc *godog.ScenarioContext) {
 		return s.says(ctx, name, true)
 	})
 	steps.Step(sc, `^client (\w+) is answered$`, s.isAnswered)
-	steps.Step(sc, `^client (\w+) has heard the end of that answer once$`, s.hasHeardOneEnd)
+	steps.Step(sc, `^client (\w+) has received the end of that answer once$`, s.hasHeardOneEnd)
 	steps.Step(sc, `^client (\w+) is asked for its consent$`, s.isAsked)
 	steps.Step(sc, `^client (\w+) was asked for its consent$`, func(ctx context.Context, name string) error {
 		if err := s.says(ctx, name, true); err != nil {
@@ -36,7 +36,7 @@ func (s *suite) registerAnswers(sc *godog.ScenarioContext) {
 		return s.send(ctx, c, "stop", c.ticket, nil)
 	})
 	steps.Step(sc, `^the answer of client (\w+) ends as "([^"]*)"$`, s.endsAs)
-	steps.Step(sc, `^client (\w+) has heard no piece of an answer$`, s.hasHeardNoPiece)
+	steps.Step(sc, `^client (\w+) has received no part of an answer$`, s.hasHeardNoPiece)
 }
 
 func (s *suite) says(ctx context.Context, name string, consent bool) error {

@@ -17,10 +17,10 @@ import (
 func (s *suite) registerConnecting(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) connects$`, s.connects)
 	steps.Step(sc, `^client (\w+) is connected$`, s.isConnected)
-	steps.Step(sc, `^client (\w+) is given an event stream$`, s.isGivenStream)
+	steps.Step(sc, `^client (\w+) receives an event stream$`, s.isGivenStream)
 	steps.Step(sc, `^client (\w+) is welcomed first$`, s.isWelcomed)
 	steps.Step(sc, `^clients (\w+) and (\w+) have different ids$`, s.idsDiffer)
-	steps.Step(sc, `^a note for client (\w+) is observed$`, s.noteObserved)
+	steps.Step(sc, `^whether the welcome of client (\w+) has a note is recorded$`, s.noteObserved)
 	steps.Step(sc, `^client (\w+) pings$`, func(ctx context.Context, name string) error {
 		return s.send(ctx, s.client(name), "ping", "", nil)
 	})

@@ -24,10 +24,10 @@ func (s *suite) registerTickets(sc *godog.ScenarioContext) {
 		return s.send(ctx, c, "close", c.ticket, nil)
 	})
 	steps.Step(sc, `^client (\w+) is told that its ticket is closed$`, s.isToldClosed)
-	steps.Step(sc, `^client (\w+) has heard nothing of the ticket of client (\w+)$`, s.hasHeardNothing)
-	steps.Step(sc, `^nothing more comes of the ticket of client (\w+)$`, s.nothingMore)
+	steps.Step(sc, `^client (\w+) has received no message about the ticket of client (\w+)$`, s.hasHeardNothing)
+	steps.Step(sc, `^no further message about the ticket of client (\w+) arrives$`, s.nothingMore)
 	steps.Step(sc, `^client (\w+) asks for the history$`, s.asksHistory)
-	steps.Step(sc, `^client (\w+) is told what it has said$`, s.isToldHistory)
+	steps.Step(sc, `^client (\w+) receives what it has said$`, s.isToldHistory)
 }
 
 func (s *suite) sendsAboutNone(ctx context.Context, name, kind string) error {

@@ -1,5 +1,5 @@
 @agent-client @client
-Feature: 0 What a profile declares is there
+Feature: 0 The target has what the profile declares
   Each scenario takes the steps by which the suite's own scenarios get into a state. The clauses in its tags are those by which
   it is told what was expected.
   The tag that starts with @doctor names the item that a scenario is about.

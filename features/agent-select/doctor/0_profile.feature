@@ -1,5 +1,5 @@
 @agent-select @server
-Feature: 0 What a profile declares is there
+Feature: 0 The target has what the profile declares
   Each scenario takes the steps by which the suite's own scenarios get into a state; nearly none judges a clause.
   The tag that starts with @doctor names the key of the profile that a scenario is about.
 
@@ -23,7 +23,7 @@ Feature: 0 What a profile declares is there
     And client A has switched to "requirement_analyzer"
 
   @doctor-correlation @two-clients
-  Scenario: two connections are told apart
+  Scenario: two connections are distinguished
     Given client A has switched to "debugger"
     And client B has switched to "requirement_analyzer"
     And client A has switched to "requirement_analyzer"

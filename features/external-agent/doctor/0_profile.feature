@@ -1,5 +1,5 @@
 @external-agent
-Feature: 0 What a profile declares exists
+Feature: 0 The target has what the profile declares
   Each scenario takes the steps by which the suite's own scenarios get into a state; nearly none judges a clause.
   The tag that starts with @doctor names the item that a scenario is about, most often a key of the profile.
 
@@ -15,7 +15,7 @@ Feature: 0 What a profile declares exists
     Then agent A is told that it has joined
 
   @relay @preflight-2 @EA-028
-  Scenario: a host joins, and an agent
+  Scenario: a host and an agent join
     Given the host connects and joins
     And the host is told that it has joined
     When agent A joins
@@ -71,13 +71,13 @@ Feature: 0 What a profile declares exists
     And the log of agent A's session is complete and in order
 
   @host @doctor-no-active-spec @EA-082
-  Scenario: no uiSpec is active after the calls that the profile gives
+  Scenario: no uiSpec is active after the calls in the profile
     Given agent A has a session
     When agent A makes the calls after which no uiSpec is active
     Then agent A is refused with "NO_ACTIVE_SPEC"
 
   @host @doctor-tool-failure @EA-083
-  Scenario: the last of the calls that the profile gives fails
+  Scenario: the last of the calls in the profile fails
     Given agent A has a session
     When agent A makes the calls that make a tool fail at run time
     Then agent A is refused with "TOOL_EXECUTION_FAILED"

@@ -14,7 +14,7 @@ Feature: 0 The target has what the profile declares
     Then client A is answered by "red"
 
   @preflight-3 @SC-012
-  Scenario: its turn ends
+  Scenario: the turn of a chat ends
     When client A chats with "red"
     Then client A is answered by "red"
 
@@ -29,7 +29,7 @@ Feature: 0 The target has what the profile declares
     Given client A has chatted with "red"
 
   @doctor-interrupt @model @SC-036
-  Scenario: a turn that runs is interrupted
+  Scenario: a running turn is interrupted
     Given client A has chatted with "red"
     And client A chats with "red" in a turn that is held
     When client A interrupts "red"
@@ -43,7 +43,7 @@ Feature: 0 The target has what the profile declares
     And the model of "red" was "parley-model-one"
 
   @doctor-idle
-  Scenario: a session continues after it was idle for longer than it is kept in memory
+  Scenario: an idle session continues after the target has removed it from memory
     Given client A has chatted with "red"
     When "red" is idle for longer than the target keeps idle sessions
     Then client A has chatted with "red"

@@ -1,5 +1,5 @@
 @session-runtime @server
-Feature: 0 What a profile declares is there
+Feature: 0 The target has what the profile declares
   Each scenario takes the steps by which the suite's own scenarios reach a state. The clauses in its tags judge the fields of the
   messages that it receives.
   The tag that starts with @doctor names the item that a scenario is about, most often a key of the profile.
@@ -35,7 +35,7 @@ Feature: 0 What a profile declares is there
     Given a session of agents "a", "b" and "c" where agent "a" is active
     And agent "a" is speaking in "t1"
     When agent "a" sends the final of "t1"
-    Then the frontend gets what was sent of "t1"
+    Then the frontend receives the output of "t1"
 
   @doctor-limits @RT-078
   Scenario: a missing acknowledgement is reported in time
@@ -52,7 +52,7 @@ Feature: 0 What a profile declares is there
     Then "t1" reaches agent "a"
     When agent "a" acknowledges "t1" on BROADCAST
     And agent "a" sends a chunk of "t1" on BROADCAST
-    Then the frontend gets what was sent of "t1"
+    Then the frontend receives the output of "t1"
 
   @doctor-cancel @RT-099 @RT-105
   Scenario: a turn is cancelled, and its agent confirms it
@@ -70,7 +70,7 @@ Feature: 0 What a profile declares is there
     Then a switch from agent "a" to agent "b" is announced
 
   @doctor-add @RT-121 @RT-127
-  Scenario: an agent is invited, and added
+  Scenario: an agent is invited and added
     Given a session of agents "a", "b" and "c" where agent "a" is active
     When the user invites agent "d"
     Then SessionManager is asked to add agent "d"
@@ -91,7 +91,7 @@ Feature: 0 What a profile declares is there
     And agent "a" is speaking in "t1"
     When agent "a" ends "t1"
     And agent "a" asks to hand "t1" over to agent "b"
-    Then the user is asked whether agent "b" may take "t1" over
+    Then the user is asked whether agent "b" may take over "t1"
     When the user confirms the handover of "t1"
     Then agent "b" gets the context of "t1"
 

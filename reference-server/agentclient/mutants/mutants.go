@@ -27,6 +27,7 @@ type Mutant struct {
 	Why     string   `yaml:"why"`     // how a real page acquires this fault
 	Control string   `yaml:"control"` // tag expression of scenarios that must still pass
 	Found   string   `yaml:"found"`   // for a correct fault that no scenario finds: what would find it; else ""
+	Cut     bool     `yaml:"cut"`     // found only by cuts (`parley run --cut-points`), not by scenarios
 	Patches []Patch  `yaml:"patches"`
 }
 
@@ -42,7 +43,7 @@ var texts embed.FS
 
 // subjects lists the files of the catalogue, in order.
 var subjects = []string{
-	"lists", "places", "switching", "requests", "preselection", "switched", "errors", "logs", "loss", "overlooked",
+	"lists", "places", "switching", "requests", "preselection", "switched", "errors", "logs", "loss", "overlooked", "cuts",
 }
 
 // OtherSelectorID is the selector's id in a page that does not follow the document.
@@ -78,7 +79,7 @@ func All() []Mutant {
 func Rows() []catalogue.Mutant {
 	var out []catalogue.Mutant
 	for _, m := range All() {
-		out = append(out, catalogue.Mutant{ID: m.ID, Clauses: m.Clauses, Why: m.Why, Control: m.Control})
+		out = append(out, catalogue.Mutant{ID: m.ID, Clauses: m.Clauses, Why: m.Why, Control: m.Control, Cut: m.Cut})
 	}
 	return out
 }

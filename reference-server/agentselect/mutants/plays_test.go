@@ -191,7 +191,7 @@ var plays = map[string]func(s *stage) []*party{
 				chained, last = chained && d["previousAgentId"] == last, d["currentAgentId"]
 			}
 		}
-		s.note("two switches in flight form a chain: %v", chained)
+		s.note("two concurrent switches form a chain: %v", chained)
 		return nil // their order is random
 	},
 	"deleted": func(s *stage) []*party {

@@ -75,7 +75,7 @@ func fromUser(kind string) func(v view, msg message) bool {
 	}
 }
 
-// asked tells Canceling the subtype of the request, which it does not get otherwise.
+// asked passes Canceling the subtype of the request, which it would not receive otherwise.
 func asked(canceling func(kind string, v view, t turn) []step) rules {
 	kind := ""
 	return rules{

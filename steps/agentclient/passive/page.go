@@ -61,6 +61,8 @@ type page struct {
 	said      set     // agents that answers have named since the latest switch was asked for
 	switching *asking // the switch in progress
 	ended     *asking // the latest switch, if an event has ended it
+	busy      *asking // the latest switch, if it was refused as busy
+	aborted   *asking // that switch, if the page has aborted the turn since
 	open      map[int]*asking
 }
 
@@ -70,6 +72,7 @@ type asking struct {
 	kind           string
 	agent, session string
 	moved          bool // the page has sent a session request since
+	again          bool // it was refused as busy before, and the page has aborted the turn since
 }
 
 // belief is the current agent as far as the page can know: one of ids, or any.
@@ -108,7 +111,7 @@ func (p *page) take(r *transcript.Record) {
 		p.opens(r)
 	case r.Kind == transcript.Closed || r.Kind == transcript.Failure:
 		if r.Conn == p.stream {
-			p.stream, p.switching, p.ended, p.refreshed = "", nil, nil, nil
+			p.stream, p.switching, p.ended, p.refreshed, p.busy, p.aborted = "", nil, nil, nil, nil, nil
 		}
 	case r.Kind == transcript.Stream && r.Dir == transcript.Sent && r.Conn == p.stream:
 		p.hears(r)
@@ -221,6 +224,9 @@ func (p *page) switched(r *transcript.Record) {
 		return
 	}
 	p.ended = was
+	if was.again && p.sure() {
+		p.v.kept(retries, r, "AC-079", "AC-124")
+	}
 	p.v.kept(forms, r, "AC-008")
 	p.v.kept(turns, r, "AC-017")
 	if !was.moved && p.pending == "" {
@@ -235,6 +241,7 @@ func (p *page) refused(r *transcript.Record) {
 	p.switching, p.ended, p.refreshed = nil, p.switching, nil
 	p.adrift = p.adrift || p.ended == nil
 	p.arrives(p.ended)
+	p.refusedAsBusy(text(r, "errorCode"))
 	available, ok := p.read(member(r, "availableAgents"))
 	if !ok || !p.listed {
 		return
@@ -297,6 +304,7 @@ func (p *page) failed(n int) {
 		p.pending = ""
 	}
 	if a.kind == vocab.SwitchAgentType {
+		p.busy, p.aborted = nil, nil
 		p.ended, p.refreshed, p.current.any, p.adrift = nil, nil, true, true // an event may still end it, or have done so
 		if a == p.switching {
 			p.switching = nil

@@ -24,6 +24,7 @@ const (
 	preselection = "preselection-passed"
 	turns        = "one-switch-at-a-time"
 	lists        = "lists-replaced"
+	retries      = "aborted-and-tried-again"
 )
 
 var claims = []struct {
@@ -40,6 +41,8 @@ var claims = []struct {
 		[]string{"AC-017", "AC-046", "AC-052"}},
 	{lists, "an agent is chosen from the current list", []string{"AC-010", "AC-021", "AC-023", "AC-072", "AC-085",
 		"AC-086", "AC-106", "AC-109", "AC-111", "AC-118"}},
+	{retries, "a page whose switch was refused as busy aborts the turn of that session, and asks for the switch again",
+		[]string{"AC-079", "AC-124"}},
 }
 
 // Monitors lists the monitors.

@@ -25,7 +25,8 @@ type sim struct {
 	session           string
 	connID            string
 	up, listed        bool
-	switching         int // number of the request for the switch in progress; 0: none
+	busy              string // the agent that was refused as the session was busy; "": none
+	switching         int    // number of the request for the switch in progress; 0: none
 	requests          int
 
 	// the way
@@ -190,6 +191,9 @@ func (s *sim) fails(code string) {
 		data["availableAgents"] = entries(ids)
 	}
 	s.tells("error", data, func() {
+		if s.busy = ""; code == "agent_busy" {
+			s.busy = s.selected
+		}
 		s.switching, s.selected = 0, s.current
 		if code == "agent_not_found" && s.listed {
 			s.options = ids
@@ -222,9 +226,23 @@ func (s *sim) acts() {
 			s.loses()
 			s.ends()
 		}
+	case 4:
+		if s.session != "" && s.busy != "" {
+			s.aborts()
+		}
 	default:
 		s.chooses()
 	}
+}
+
+// aborts has the user abort the turn that kept a switch from being made; the next choice is often the same agent.
+func (s *sim) aborts() {
+	data := map[string]any{"sessionId": s.session}
+	if s.fault == "aborts no session" {
+		data = map[string]any{}
+	}
+	s.sends("abort", data, func(bool, string) {})
+	s.chooses()
 }
 
 func (s *sim) creates() {
@@ -247,6 +265,9 @@ func (s *sim) chooses() {
 		return
 	}
 	id := s.options[s.IntN(len(s.options))]
+	if s.busy != "" && slices.Contains(s.options, s.busy) && s.IntN(2) == 0 {
+		id = s.busy
+	}
 	if id == s.selected {
 		return
 	}
@@ -356,7 +377,7 @@ func random(seed uint64, fault string) []transcript.Record {
 // TestRandomFaults: monitors find the fault of a page in the same crossing traffic.
 func TestRandomFaults(t *testing.T) {
 	for fault, want := range map[string]string{"lists are added up": "AC-021", "usable while switching": "AC-046",
-		"no preselection": "AC-042", "no session": "AC-051", "names for ids": "AC-050"} {
+		"no preselection": "AC-042", "no session": "AC-051", "aborts no session": "AC-079", "names for ids": "AC-050"} {
 		found := 0
 		for seed := range uint64(300) {
 			records := random(seed, fault)

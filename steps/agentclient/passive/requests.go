@@ -40,6 +40,7 @@ func (p *page) asks(r *transcript.Record) {
 
 // moves notes a request after which the page may have another session.
 func (p *page) moves(a *asking) {
+	p.busy, p.aborted = nil, nil
 	if p.switching != nil {
 		p.switching.moved = true
 	}
@@ -65,6 +66,7 @@ func (p *page) settles(session string) {
 
 // otherwise handles other messages: a switch under another name, or one that shows the session of the page.
 func (p *page) otherwise(a *asking) {
+	p.aborts(a)
 	p.settles(a.session)
 	if a.session != "" {
 		p.bound, p.named = true, a.session
@@ -107,6 +109,7 @@ func (p *page) elsewhere(a *asking) {
 
 // switches judges a switch.
 func (p *page) switches(a *asking) {
+	p.tries(a)
 	p.formed(a)
 	p.naming(a)
 	p.settles(a.session)

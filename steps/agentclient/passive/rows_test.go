@@ -11,6 +11,7 @@ var (
 	gone    = refused("agent_not_found", `,"availableAgents":`+agents("general", "planner"))
 	again   = "closed\nopen\n" + `< connected {"connectionId":"c2"}` + "\n"
 	next    = done + asks("general", "s1") + list("general", "planner") + switched("debugger", "general")
+	ended   = `< complete {"sessionId":"s1"}` + "\n"
 	chat    = `> chat {"content":"hi","sessionId":"s1"}` + "\n= 200\n"
 	nobody  = head + `< agent_list {"agents":` + agents("a", "b") + `,"currentAgentId":null}` + "\n"
 	other   = `> switchAgent {"agentId":"debugger","sessionId":"s1"}`

@@ -121,3 +121,5 @@ func switched(from, to string) string {
 }
 
 func refused(code, more string) string { return `< error {"errorCode":"` + code + `"` + more + "}\n" }
+
+func abort(session string) string { return `> abort {"sessionId":"` + session + `"}` + "\n" }

@@ -45,6 +45,26 @@ var moreRows = []row{
 		"046", ""},
 	{turns, "of an earlier stream, perhaps", ready + again + list("general", "debugger") + asks("general", "s1"), "", ""},
 
+	{retries, "aborted, and the switch succeeds", busy + abort("s1") + ended + asks("debugger", "s1") +
+		switched("general", "debugger"), "079 124", ""},
+	{retries, "refused once more, and tried again after another abort", busy + abort("s1") + asks("debugger", "s1") +
+		refused("agent_busy", "") + abort("s1") + asks("debugger", "s1") + switched("general", "debugger"), "079 124", ""},
+	{retries, "without an abort", busy + ended + asks("debugger", "s1") + switched("general", "debugger"), "=", ""},
+	{retries, "the switch is not announced", busy + abort("s1") + asks("debugger", "s1"), "=", ""},
+	{retries, "another agent is chosen", busy + abort("s1") + asks("code_reviewer", "s1") +
+		switched("general", "code_reviewer"), "=", ""},
+	{retries, "the abort names no session", busy + "> abort {}\n", "=", "079 124"},
+	{retries, "null", busy + `> abort {"sessionId":null}` + "\n", "=", "079 124"},
+	{retries, "of another session, which the user may have turned to", busy + abort("s2"), "=", ""},
+	{retries, "the abort names no session, and no switch was refused", done + "> abort {}\n", "=", ""},
+	{retries, "the same after another error", first + refused("session_not_found", "") + "> abort {}\n", "=", ""},
+	{retries, "the same after an error behind it", busy + refused("internal", "") + "> abort {}\n", "=", ""},
+	{retries, "the same after an error that may be about something else", session + refused("agent_busy", "") +
+		"> abort {}\n", "=", ""},
+	{retries, "the same while another session is asked for", busy + "> session_create {}\n> abort {}\n", "=", ""},
+	{retries, "the same after a loss", busy + again + "> abort {}\n", "=", ""},
+	{retries, "the same after a switch that failed", busy + asks("debugger", "s1") + "= 500\n> abort {}\n", "=", ""},
+
 	{lists, "a new agent, of the error", first + gone + asks("planner", "s1"), "072 085 086 118", ""},
 	{lists, "an old one, which the error does not list", first + gone + asks("code_reviewer", "s1"), "= 010 021 023",
 		"072 085 086 118"},

@@ -110,7 +110,7 @@ var items = []doctor.Item{
 		Needed:   doctor.Never},
 }
 
-// leftBehind says whether the agent used to try hooks remains in the configuration.
+// leftBehind returns a note if the agent used to try hooks remains in the configuration.
 func leftBehind(p *target.Profile) string {
 	if p.Hooks.RemoveAgent == "" {
 		return "parley_doctor remains in the target: there is no hooks.remove-agent"

@@ -24,8 +24,8 @@ import (
 const quick = 300 * time.Millisecond
 
 // correlation finds out how a POST identifies its connection: the first way by which two connections each get a
-// session and hear of their own switch. Loading a session may have a way of its own, which is probed afterwards. If
-// creating one has, no way is found, and the draft says how to write it.
+// session and receive their own switch. Loading a session may identify the connection differently, which is probed
+// afterwards. If creating one does, no way is found, and the draft says how to write it.
 func (p *inquiry) correlation(ctx context.Context) {
 	d := sse.New()
 	defer d.Close()

@@ -24,7 +24,7 @@
 //     line with the same type and payload has the right one. Without Messages, a host's message logged as in is
 //     allowed too, because an agent may have sent it by mistake. Types of the relay and types unknown to the source
 //     may have any direction, and any line may be internal. But without Messages, it is a fault if every line of a
-//     type of section 4 is internal, because such a log tells no directions.
+//     type of section 4 is internal, because such a log shows no directions.
 //  7. EA-092: type is a non-empty string.
 //  8. EA-093: payload is an object and not a wrapper around the payload. A wrapper is the whole envelope, or an object
 //     that lacks all members by which a payload of that type is known, while one of its members has all of them.

@@ -13,8 +13,8 @@ import (
 
 // Patterns of steps that depend on a capability.
 const (
-	fencedSteps = `everything is handled$|^no [A-Z_]+ is published$|reaches nobody$|does not get what was sent of`
-	outputSteps = `is speaking in|sends (a|the) |ends "|the frontend gets what was sent of`
+	fencedSteps = `everything is handled$|^no [A-Z_]+ is published$|reaches no agent$|does not receive the output of`
+	outputSteps = `is speaking in|sends (a|the) |ends "|the frontend receives the output of`
 	acceptSteps = `is accepted$|runs at agent|is speaking in`
 )
 

@@ -9,7 +9,7 @@ Feature: 1 Connecting
   @TD-001 @sse @connect
   Scenario: a client gets an event stream
     When client A connects
-    Then client A is given an event stream
+    Then client A receives an event stream
 
   @TD-003
   Scenario: two connections have two ids
@@ -19,12 +19,12 @@ Feature: 1 Connecting
     And clients A and B have different ids
 
   @TD-005
-  Scenario: the note of the welcome
+  Scenario: a welcome with a note, or without one
     When client A connects
-    Then a note for client A is observed
+    Then whether the welcome of client A has a note is recorded
 
   @TD-004
-  Scenario: each connection is numbered by itself
+  Scenario: each connection has its own numbering
     Given client A has a ticket
     And client B has a ticket
     When client A says something

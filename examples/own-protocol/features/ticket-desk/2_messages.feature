@@ -14,14 +14,14 @@ Feature: 2 Messages
     Then the message of client A is answered with status 202
 
   @TD-006 @TD-007 @sse
-  Scenario: a message that is refused is accepted over HTTP
+  Scenario: a refused message, too, is accepted over HTTP
     Given client A is connected
     When client A sends "nonsense"
     Then the message of client A is answered with status 202
     And client A is refused with "bad-message"
 
   @TD-007 @TD-009
-  Scenario Outline: what is not a message is refused, and the connection goes on
+  Scenario Outline: an invalid message is refused, and the connection stays open
     Given client A is connected
     When client A sends "<body>"
     Then client A is refused with "bad-message"

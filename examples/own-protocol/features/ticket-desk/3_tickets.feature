@@ -8,7 +8,7 @@ Feature: 3 Tickets
     Then client A is told its ticket
 
   @TD-012
-  Scenario: no two tickets are the same
+  Scenario: no two tickets have the same id
     Given client A has a ticket
     And client B has a ticket
     When client A opens a ticket
@@ -39,14 +39,14 @@ Feature: 3 Tickets
     Then client A is answered
 
   @TD-014
-  Scenario: nobody else hears of a ticket
+  Scenario: no other client receives messages about a ticket
     Given client B is connected
     And client A is connected
     When client A opens a ticket
     Then client A is told its ticket
     When client A says something
     Then client A is answered
-    And client B has heard nothing of the ticket of client A
+    And client B has received no message about the ticket of client A
 
   @TD-015 @TD-016 @TD-009
   Scenario: a closed ticket
@@ -64,4 +64,4 @@ Feature: 3 Tickets
     And client A was asked for its consent
     When client A closes its ticket
     Then client A is told that its ticket is closed
-    And nothing more comes of the ticket of client A
+    And no further message about the ticket of client A arrives

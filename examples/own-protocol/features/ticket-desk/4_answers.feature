@@ -14,14 +14,14 @@ Feature: 4 Answers
     Then client A is answered
     When client A says something
     Then client A is answered
-    And client A has heard the end of that answer once
+    And client A has received the end of that answer once
 
   @TD-020
   Scenario: the agent waits for consent
     Given client A has a ticket
     When client A says something that needs consent
     Then client A is asked for its consent
-    And client A has heard no piece of an answer
+    And client A has received no part of an answer
     When client A agrees
     Then the answer of client A ends as "answered"
 
@@ -31,10 +31,10 @@ Feature: 4 Answers
     And client A was asked for its consent
     When client A declines
     Then the answer of client A ends as "declined"
-    And client A has heard no piece of an answer
+    And client A has received no part of an answer
 
   @TD-022 @TD-009
-  Scenario: the agent is busy, and later it is not
+  Scenario: the agent is busy, and later available again
     Given client A has a ticket
     And client A was asked for its consent
     When client A says something
@@ -62,11 +62,11 @@ Feature: 4 Answers
     Then client A is answered
 
   @TD-024 @history
-  Scenario: what was said
+  Scenario: the history of a ticket
     Given client A has a ticket
     When client A says something
     Then client A is answered
     When client A says something
     Then client A is answered
     When client A asks for the history
-    Then client A is told what it has said
+    Then client A receives what it has said

@@ -5,8 +5,8 @@ import (
 	"parley/reference-server/externalagent/agent"
 )
 
-// cutFaults show only if a connection ends at one point of a booking: behind a message of a kind that the agent sent or
-// heard last, when it had made some calls.
+// cutFaults show only if a connection ends at one point of a booking: directly after the agent has sent or received a
+// message of one kind, after a certain number of calls.
 var cutFaults = map[string]fault{
 	"end-behind-a-first-result-trusts":  trusting(1, proto.ToolResult),
 	"end-behind-a-second-result-trusts": trusting(2, proto.ToolResult),

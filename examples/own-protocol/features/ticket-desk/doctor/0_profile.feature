@@ -1,5 +1,5 @@
 @ticket-desk
-Feature: 0 What a profile declares is there
+Feature: 0 The target has what the profile declares
 
   @preflight-1
   Scenario: a client is welcomed
@@ -22,9 +22,9 @@ Feature: 0 What a profile declares is there
     And client A was asked for its consent
 
   @doctor-history @TD-024
-  Scenario: the history is there
+  Scenario: the history can be read
     Given client A has a ticket
     When client A says something
     Then client A is answered
     When client A asks for the history
-    Then client A is told what it has said
+    Then client A receives what it has said
