@@ -170,7 +170,8 @@ func (s *suite) acknowledgedByAnother(ctx context.Context, sender, form, name, l
 // not. The steps in first come earlier in the same session.
 func (s *suite) inTime(ctx context.Context, name, letter, what string, act func() error, shown func() bool,
 	first ...func() error) error {
-	return s.saidInTime(ctx, func() error { return s.says(ctx, name, "") }, letter, name, letter, what, act, shown, first...)
+	say := func() error { return s.says(ctx, name, "") }
+	return s.saidInTime(ctx, say, letter, name, letter, what, act, shown, first...)
 }
 
 // saidInTime is inTime for an input that say sends, while the agent active is.
