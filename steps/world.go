@@ -50,7 +50,8 @@ type Env struct {
 	patience patience
 	opened   opened
 	strays   strays
-	again    again
+	again    heard
+	astray   heard
 
 	load    sync.Mutex
 	slowest time.Duration // see Sluggish

@@ -73,3 +73,29 @@ func TestCourse(t *testing.T) {
 		})
 	}
 }
+
+func TestSameCourse(t *testing.T) {
+	switched := func(id string) string { return `client A: agent_switched {"currentAgentId":"` + id + `"}` }
+	const bare = "client A: agent_switched"
+	rows := []struct {
+		reason string
+		a, b   []string
+		want   bool
+	}{
+		{"the same", []string{switched("a"), switched("b")}, []string{switched("a"), switched("b")}, true},
+		{"another order", []string{switched("a"), switched("b")}, []string{switched("b"), switched("a")}, false},
+		{"over one transport the switches overtook each other", []string{bare, bare},
+			[]string{switched("a"), switched("b")}, true},
+		{"and there one is missing", []string{bare}, []string{switched("a"), switched("b")}, false},
+		{"a greeting that was cut short", []string{"client A: connected {}"},
+			[]string{"client A: connected {}", "client A: agent_list {}"}, true},
+	}
+	for _, row := range rows {
+		if got := (Protocol{}).SameCourse(row.a, row.b); got != row.want {
+			t.Errorf("%s: %v", row.reason, got)
+		}
+		if got := (Protocol{}).SameCourse(row.b, row.a); got != row.want {
+			t.Errorf("%s, the other way round: %v", row.reason, got)
+		}
+	}
+}

@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
@@ -34,6 +38,11 @@ type repeats struct {
 type counted struct {
 	came  map[uint64]int // how often, without repeats
 	last  map[uint64]int // messages sent when it last came
+	first map[uint64]stamped
+	acts  []time.Duration // when the messages were sent
+	stamp any             // the timestamp of the last event
+	exact bool            // timestamps differ
+	done  int             // answers to switches, without repeats
 	sent  int
 	asked asked
 	chats int
@@ -58,7 +67,7 @@ func (a asked) all() int { return a.count(func(string) bool { return true }) }
 var repeatSeed = maphash.MakeSeed()
 
 func newCounted() *counted {
-	return &counted{came: map[uint64]int{}, last: map[uint64]int{}, asked: asked{}}
+	return &counted{came: map[uint64]int{}, last: map[uint64]int{}, first: map[uint64]stamped{}, asked: asked{}}
 }
 
 // note counts a record, and marks it if it is a repeat. It must be called for all records in order.
@@ -78,6 +87,7 @@ func (s *repeats) note(r *transcript.Record) {
 
 func (s *repeats) noteSent(c *counted, r *transcript.Record) {
 	c.sent++
+	c.acts = append(c.acts, r.At)
 	switch {
 	case r.Event == nil:
 	case r.Event.Type == vocab.SwitchAgentType:
@@ -99,6 +109,8 @@ func (s *repeats) noteReceived(c *counted, r *transcript.Record) {
 	if r.Event.Type == vocab.AgentListEvent {
 		c.lists++
 	}
+	c.exact = c.exact || c.stamp != nil && !wjson.Equal(c.stamp, r.Event.Timestamp)
+	c.stamp = r.Event.Timestamp
 	answers := s.canAnswer(c, r.Event)
 	if answers == 0 {
 		return
@@ -106,17 +118,58 @@ func (s *repeats) noteReceived(c *counted, r *transcript.Record) {
 	key := maphash.String(repeatSeed, r.Event.Type+"\n"+wjson.Compact(r.Event.Data))
 	since, before := c.last[key]
 	c.last[key] = c.sent
-	if !before || answers != greeting && c.came[key] < answers {
+	copied := before && answers != greeting && c.copies(key, r)
+	if !before || answers != greeting && c.came[key] < answers && !copied {
 		c.came[key]++
+		c.first[key] = stamped{time: r.Event.Timestamp, at: r.At, due: c.asked.all() - c.done}
+		if r.Event.Type == vocab.AgentSwitchedEvent || r.Event.Type == vocab.ErrorEvent {
+			c.done++
+		}
 		return
 	}
 	r.Event.Again = true
-	if since == c.sent || answers == greeting {
+	if since == c.sent || answers == greeting || copied {
 		s.env.Learnt.Store(repeated(r.Event.Type), true)
 	}
 	if isRepeated(s.env, r.Event.Type) {
 		s.env.CameAgain(r.Event.Type, steps.Seen(*r))
 	}
+}
+
+// stamped is the last one of equal events that was not a repeat.
+type stamped struct {
+	time any // its timestamp; nil if it has none
+	at   time.Duration
+	due  int // how many switches were not answered before
+}
+
+// apart is the least time from an event to a message whose answer can't have the event's timestamp: several times the
+// resolution of milliseconds.
+const apart = 5 * time.Millisecond
+
+// copies reports whether an event has the timestamp of an equal one that answered the only open switch, and was
+// therefore made before any message that was sent since.
+func (c *counted) copies(key uint64, r *transcript.Record) bool {
+	was := c.first[key]
+	if !c.exact || !fine(was.time) || !wjson.Equal(was.time, r.Event.Timestamp) || was.due > 1 {
+		return false
+	}
+	i := slices.IndexFunc(c.acts, func(at time.Duration) bool { return at > was.at })
+	return i < 0 || c.acts[i]-was.at >= apart
+}
+
+// fraction matches the milliseconds of a time.
+var fraction = regexp.MustCompile(`:\d\d[.,](\d{3})`)
+
+// fine reports whether a timestamp tells milliseconds: as a fraction in a text, or since 1970 in a number. Three zeros
+// may stand for a time in seconds.
+func fine(timestamp any) bool {
+	if text, ok := timestamp.(string); ok {
+		found := fraction.FindStringSubmatch(text)
+		return found != nil && found[1] != "000"
+	}
+	n, err := strconv.ParseFloat(wjson.Compact(timestamp), 64)
+	return err == nil && n > 1e12 && int64(n)%1000 != 0
 }
 
 // greeting is returned by canAnswer for an event that greets a connection: it answers no message.
@@ -146,7 +199,9 @@ func (s *repeats) canAnswer(c *counted, ev *transcript.Event) int {
 // canRefuse is canAnswer for an error.
 func (c *counted) canRefuse(ev *transcript.Event) int {
 	switch code := codeOf(transcript.Record{Event: ev}); code {
-	case vocab.InvalidAgentID, vocab.InvalidAgentIDFormat:
+	case vocab.InvalidAgentID:
+		return c.asked.count(blank)
+	case vocab.InvalidAgentIDFormat: // for white space, and for what is not a string, either code is right
 		return c.asked.count(func(id string) bool { return !vocab.IDPattern.MatchString(id) })
 	case vocab.AgentNotFound:
 		said, _ := wjson.Lookup(ev.Data, "/message")
@@ -160,6 +215,8 @@ func (c *counted) canRefuse(ev *transcript.Event) int {
 	}
 	return c.asked.all()
 }
+
+func blank(id string) bool { return strings.TrimSpace(id) == "" }
 
 // repeated is the key that records that the target repeats events of a type by itself.
 type repeated string

@@ -50,7 +50,11 @@ func (Protocol) Features() fs.FS { return features.FS }
 
 // Bind implements steps.Protocol: it returns the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, run target.Running) func(*transcript.Record) {
-	return newCodec(env.Profile, run.BaseURL()).decode
+	decode, again := newCodec(env.Profile, run.BaseURL()).decode, repeats{env: env, conns: map[string]*counted{}}
+	return func(r *transcript.Record) {
+		decode(r)
+		again.note(r)
+	}
 }
 
 // NotRunnable implements steps.Protocol.
@@ -73,6 +77,9 @@ func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 
 // Passive returns the monitors for foreign traffic.
 func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
+
+// Client implements steps.Clients.
+func (Protocol) Client() (string, []monitor.Monitor) { return "frontend", passive.ClientMonitors() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }

@@ -178,7 +178,7 @@ func (s *suite) pings(ctx context.Context, client string) error {
 func (s *suite) getsPong(ctx context.Context, client string) error {
 	c := s.client(client)
 	rec, miss := s.fenced(ctx, steps.Wait{Conn: client, After: c.ping, Match: func(r *transcript.Record) bool {
-		return r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.PongMessage
+		return r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.PongMessage && !r.Event.Again
 	}})
 	if miss != nil {
 		if err := s.pingRefused(c, miss); err != nil {

@@ -83,7 +83,11 @@ func (Protocol) Features() fs.FS { return features.FS }
 
 // Bind implements steps.Protocol: it returns the decoder of a scenario's records.
 func (Protocol) Bind(env *steps.Env, _ target.Running) func(*transcript.Record) {
-	return newCodec(env.Profile).decode
+	decode, others := newCodec(env.Profile).decode, astray{env: env, own: map[string]bool{}}
+	return func(r *transcript.Record) {
+		decode(r)
+		others.note(r)
+	}
 }
 
 // NotRunnable implements steps.Protocol.
@@ -94,6 +98,9 @@ func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 
 // Passive implements steps.Passive.
 func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
+
+// Client implements steps.Clients.
+func (Protocol) Client() (string, []monitor.Monitor) { return "bus", passive.ClientMonitors() }
 
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }

@@ -25,6 +25,8 @@ var orderFaults = map[string]fault{
 	"end-told-twice":            twice(ended()),
 	"interrupt-told-twice":      twice(ended(proto.Interrupted)),
 	"end-told-again-later":      endToldAgainLater,
+	"answer-told-twice":         twice(typed(proto.AssistantMessage)),
+	"first-answer-told-twice":   firstAnswerTwice,
 }
 
 // piecewise changes the pieces of each turn, of which there is at least one.
@@ -210,6 +212,18 @@ func endToldAgainLater(o *options) {
 		send(to.ID, msg)
 		if msg.Type() == proto.ResultMessage {
 			last[id] = msg
+		}
+	}
+}
+
+// firstAnswerTwice sends the first answer of each connection to both of its subscriptions.
+func firstAnswerTwice(o *options) {
+	answered := map[string]bool{} // by connection
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		send(to.ID, msg)
+		if msg.Type() == proto.AssistantMessage && !answered[to.ID] {
+			answered[to.ID] = true
+			send(to.ID, msg)
 		}
 	}
 }

@@ -1,0 +1,88 @@
+package agentselect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	vocab "parley/protocol/agentselect"
+	"parley/steps"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+const (
+	busy   = `error {"errorCode":"agent_busy"}`
+	blanks = `error {"errorCode":"invalid_agent_id"}`
+)
+
+var repeatRows = []struct {
+	reason string
+	in     []string // > an agent id that is switched to, + a pause in milliseconds, or an event: its time, type and data
+	again  []int    // lines with repeats
+}{
+	{"two refusals of two switches", []string{"> a", "1.101 " + busy, "> a", "1.103 " + busy}, nil},
+	{"one that comes twice", []string{"> a", "1.101 " + busy, "1.102 " + busy}, []int{2}},
+	{"one that comes again after the next switch", []string{"> a", "1.101 " + busy, "+ 20", "> a", "1.101 " + busy,
+		"1.122 " + busy}, []int{4}},
+	{"one in the same millisecond, at once", []string{"> a", "1.101 " + busy, "> a", "1.101 " + busy}, nil},
+	{"one that was made later", []string{"> a", "1.101 " + busy, "+ 20", "> a", "1.121 " + busy}, nil},
+	{"times in seconds", []string{"> b", "1.000 " + busy, "+ 20", "> a", "2.000 " + busy, "+ 20", "> a", "2.000 " + busy},
+		nil},
+	{"a time that never changes", []string{"> a", "1.101 " + busy, "+ 20", "> a", "1.101 " + busy}, nil},
+	{"two switches at once, both refused", []string{"> a", "> a", "1.101 " + busy, "+ 20", "> b", "1.101 " + busy}, nil},
+	{"an empty id, and then a wrong one", []string{"> ", "1.101 " + blanks, "> A", "1.140 " + blanks}, []int{3}},
+	{"two empty ids", []string{"> ", "1.101 " + blanks, ">  ", "1.140 " + blanks}, nil},
+}
+
+// TestRepeats checks which events are taken for repeats: only those that no message can have caused.
+func TestRepeats(t *testing.T) {
+	for _, row := range repeatRows {
+		t.Run(row.reason, func(t *testing.T) {
+			s := repeats{env: &steps.Env{}, conns: map[string]*counted{}}
+			now := time.Second
+			// A time that differs, so that times are known to tell events apart.
+			if row.reason != "a time that never changes" {
+				hears(t, &s, now, `0.500 message {}`)
+			}
+			var again []int
+			for i, line := range row.in {
+				now += 100 * time.Microsecond
+				switch head, rest, _ := strings.Cut(line, " "); head {
+				case "+":
+					var ms int
+					if _, err := fmt.Sscan(rest, &ms); err != nil {
+						t.Fatal(err)
+					}
+					now += time.Duration(ms) * time.Millisecond
+				case ">":
+					s.note(&transcript.Record{Conn: "A", At: now, Dir: transcript.Sent, Event: &transcript.Event{
+						Type: vocab.SwitchAgentType, Data: map[string]any{"agentId": rest}}})
+				default:
+					if hears(t, &s, now, line) {
+						again = append(again, i)
+					}
+				}
+			}
+			if !slices.Equal(again, row.again) {
+				t.Errorf("repeats in lines %v, want %v", again, row.again)
+			}
+		})
+	}
+}
+
+// hears notes an event, and reports whether it is taken for a repeat.
+func hears(t *testing.T, s *repeats, at time.Duration, line string) bool {
+	t.Helper()
+	words := strings.SplitN(line, " ", 3)
+	data, _, err := wjson.Decode([]byte(words[2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := transcript.Record{Conn: "A", At: at, Dir: transcript.Received, Event: &transcript.Event{Type: words[1],
+		Data: data, Timestamp: "2026-01-01T00:00:0" + words[0] + "Z"}}
+	s.note(&r)
+	return r.Event.Again
+}
