@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -98,17 +99,18 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 
 // tell writes and prints the findings.
 func (o runOptions) tell(rep *differential.Report, asked []string, s *streams) error {
+	var unwritten error
 	for name, write := range map[string]func(io.Writer, *differential.Report) error{
 		differentialJSON: differential.WriteJSON, differentialPage: differential.WriteMarkdown} {
 		if err := writeFile(filepath.Join(o.out, name), func(w io.Writer) error { return write(w, rep) }); err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
+			unwritten = errors.Join(unwritten, fmt.Errorf("write %s: %w", name, err))
 		}
 	}
 	print := differential.WriteText
 	if len(asked) == 1 && asked[0] == jsonFormat {
 		print = differential.WriteJSON
 	}
-	if err := print(s.Out, rep); err != nil {
+	if err := errors.Join(print(s.Out, rep), unwritten); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Err, "%s · exit %d · results in %s\n", rep.Summary(), rep.Exit, o.out)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/differential"
 	"parley/reports"
 )
 
@@ -19,12 +20,13 @@ const (
 
 var formats = []struct {
 	name, file string
+	mark       string // in the first 1 KiB of the file
 	write      func(io.Writer, *reports.Results) error
 }{
 	{name: consoleFormat},
-	{jsonFormat, "results.json", reports.WriteJSON},
-	{"junit", "junit.xml", reports.WriteJUnit},
-	{"html", "report.html", reports.WriteHTML},
+	{jsonFormat, "results.json", reports.SchemaID, reports.WriteJSON},
+	{"junit", "junit.xml", `<testsuites name="parley"`, reports.WriteJUnit},
+	{"html", "report.html", `content="default-src &#39;none&#39;; img-src &#39;self&#39; file:;`, reports.WriteHTML},
 }
 
 // formatNames lists the values of --format.
@@ -82,6 +84,55 @@ func writeFile(path string, write func(io.Writer) error) error {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// ownFiles checks that reports in a folder, of the named formats or of all, are from an earlier run: files of others
+// would be overwritten.
+func ownFiles(dir string, names []string) error {
+	for _, f := range formats {
+		if f.file == "" || names != nil && !slices.Contains(names, f.name) {
+			continue
+		}
+		if err := ownFile(filepath.Join(dir, f.file), f.mark); err != nil {
+			return err
+		}
+	}
+	if names != nil {
+		return nil
+	}
+	if err := ownFile(filepath.Join(dir, differentialJSON), differential.SchemaID); err != nil {
+		return err
+	}
+	return ownFile(filepath.Join(dir, differentialPage), "# Where two implementations of ")
+}
+
+func ownFile(path, mark string) error {
+	head, err := headOf(path)
+	switch {
+	case err != nil && !os.IsNotExist(err):
+		return usagef("--out: %v", err)
+	case head != "" && !strings.Contains(head, mark):
+		return usagef("--out: %s is not a report of %s, and would be overwritten (name another folder)", path, program)
+	}
+	return nil
+}
+
+// headOf returns the first bytes of a regular file.
+func headOf(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	return string(head), err
 }
 
 // removeFiles removes the reports of an earlier run from a folder.

@@ -60,6 +60,9 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 	if o.out == "" {
 		return s.writeOut(asked[0], res, shape)
 	}
+	if err := ownFiles(o.out, asked); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return usagef("--out: %v", err)
 	}

@@ -383,6 +383,9 @@ func prepareOut(dir string) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return usagef("--out: %s is a file (name a folder)", dir)
 	}
+	if err := ownFiles(dir, nil); err != nil {
+		return err
+	}
 	if err := runner.PrepareOut(dir); err != nil {
 		return usagef("--out: %v", err)
 	}
@@ -392,10 +395,17 @@ func prepareOut(dir string) error {
 	return nil
 }
 
-// write writes the results, and prints the report: on the console, or as JSON if only that is asked for.
+// write writes the results, and prints the report: on the console, or as JSON if only that is asked for. It prints the
+// report even if the files could not be written, as on a full disk.
 func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
-	if err := writeFiles(o.out, append([]string{jsonFormat}, asked...), r); err != nil {
-		return err
+	unwritten := writeFiles(o.out, append([]string{jsonFormat}, asked...), r)
+	return errors.Join(o.print(asked, r, unwritten == nil, s), unwritten)
+}
+
+// print prints the report, or only the verdict if the report is in files.
+func (o runOptions) print(asked []string, r *reports.Results, written bool, s *streams) error {
+	if !written {
+		o.out = "" // there is nothing to refer to
 	}
 	switch {
 	case slices.Contains(asked, consoleFormat):
@@ -405,6 +415,10 @@ func (o runOptions) write(asked []string, r *reports.Results, s *streams) error 
 			return err
 		}
 	}
-	fmt.Fprintf(s.Err, "%s · exit %d · results in %s\n", r.Verdict, r.Exit, o.out)
+	if written {
+		fmt.Fprintf(s.Err, "%s · exit %d · results in %s\n", r.Verdict, r.Exit, o.out)
+	} else {
+		fmt.Fprintf(s.Err, "%s · the results could not be written\n", r.Verdict)
+	}
 	return nil
 }

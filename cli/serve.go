@@ -155,7 +155,7 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 		inside = calledLocally(inside)
 	}
 	door := remember(o.token, listener.Addr(), certificate != nil, guard(o.token, inside))
-	server := &http.Server{Handler: watch(log, one.role.Serve.Paths, door),
+	server := &http.Server{Handler: bodiesWithin(bodyTime, watch(log, one.role.Serve.Paths, door)),
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	return serveUntil(ctx, server, listener, handler)
 }

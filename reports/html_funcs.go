@@ -42,6 +42,7 @@ var pageFuncs = template.FuncMap{
 	"prose":     prose,
 	"label":     evidenceLabel,
 	"pictured":  pictured,
+	"linked":    linked,
 }
 
 // inRun is a part of a run, together with the run, from which ids, links and columns are made.
@@ -137,14 +138,15 @@ func prose(s string) []phrase {
 	return out
 }
 
-// besidePage matches safe paths of evidence files: in results from anyone, they lead neither to another host nor out
-// of the results folder.
-var besidePage = regexp.MustCompile(`^evidence/[\w-][\w.-]*$`)
+// besidePage matches safe paths of files: in results from anyone, they lead neither to another host nor out of the
+// results folder.
+var besidePage = regexp.MustCompile(`^(?:evidence|transcripts)/[\w-][\w.-]*$`)
+
+// linked reports whether the page links to a file; otherwise it only names it.
+func linked(path string) bool { return besidePage.MatchString(path) }
 
 // pictured reports whether the page itself shows a piece of evidence; otherwise it links to it.
-func pictured(e Evidence) bool {
-	return strings.HasPrefix(e.Type, "image/") && besidePage.MatchString(e.Path)
-}
+func pictured(e Evidence) bool { return strings.HasPrefix(e.Type, "image/") && linked(e.Path) }
 
 // diffLine is one line of a diff with its class.
 type diffLine struct{ Class, Text string }

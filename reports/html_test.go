@@ -295,3 +295,34 @@ func BenchmarkWriteHTML500(b *testing.B) {
 		}
 	}
 }
+
+// TestHTMLLinksInside checks that files of a results file from anyone are linked only in the folders of the results:
+// other paths are named.
+func TestHTMLLinksInside(t *testing.T) {
+	for path, want := range map[string]bool{
+		"transcripts/ws-SC-0-01.txt": true, "evidence/browser-AC-3.1-01-page-A.html": true,
+		"javascript:alert(1)": false, "https://example.org/x": false, "//example.org/transcripts/x": false,
+		"../../etc/passwd": false, "transcripts/../../x": false, "/etc/passwd": false, "file:///etc/passwd": false,
+		`transcripts\..\..\x`: false, "transcripts/a/../../../x": false, "transcripts/..": false, "data:text/html,x": false,
+		"transcripts/x.txt?y=//example.org": false, "": false,
+	} {
+		r := sample()
+		for i := range r.Runs[0].Scenarios {
+			s := &r.Runs[0].Scenarios[i]
+			s.Transcript = &Transcript{Path: path}
+			s.Evidence = []Evidence{{Name: "page-A.html", Type: "text/html", Path: path}}
+		}
+		linked := 0
+		for _, a := range elements(parseHTML(t, r), "a") {
+			if to := attr(a, "href"); !strings.HasPrefix(to, "#") && to != "" {
+				linked++
+			}
+		}
+		if (linked > 0) != want {
+			t.Errorf("%q: %d links, want links: %v", path, linked, want)
+		}
+		if !strings.Contains(text(parseHTML(t, r)), path) {
+			t.Errorf("%q is not named", path)
+		}
+	}
+}

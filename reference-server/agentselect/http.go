@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,6 +39,10 @@ func (s *Server) from(w http.ResponseWriter, r *http.Request, find func(Message)
 	data, err := io.ReadAll(r.Body)
 	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
 		web.Refuse(w, http.StatusRequestEntityTooLarge, "body too long")
+		return nil, nil
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		web.Refuse(w, http.StatusRequestTimeout, "the body did not arrive in time")
 		return nil, nil
 	}
 	if err != nil {

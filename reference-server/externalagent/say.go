@@ -25,7 +25,7 @@ func (s *Server) serveSay(w http.ResponseWriter, r *http.Request) {
 		web.Refuse(w, http.StatusRequestEntityTooLarge, "the body is too long")
 		return
 	}
-	if err != nil {
+	if err != nil { // or it took too long
 		web.Refuse(w, http.StatusBadRequest, "the body can't be read")
 		return
 	}
