@@ -47,8 +47,9 @@ func TestHarnessKilled(t *testing.T) {
 // TestLeftGroup: a child that has left the group of the target ends with it.
 func TestLeftGroup(t *testing.T) {
 	out := &output{}
-	p, err := startProcess(exec.Command("sh", "-c", "setsid sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1' & "+
-		"exec sleep 300"), nil, out)
+	const leaves = "import os; os.setsid(); print(os.getpid(), flush=True); " +
+		"os.dup2(os.open(os.devnull, os.O_WRONLY), 1); os.execvp('sleep', ['sleep', '300'])"
+	p, err := startProcess(exec.Command("sh", "-c", `python3 -c "`+leaves+`" & exec sleep 300`), nil, out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,30 +6,25 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// daemon starts a process in a session of its own through a shell that ends, and returns its id.
+// daemon starts a process in a session of its own, and returns its id.
 func daemon(t *testing.T, env ...string) int {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", "setsid sleep 300 >/dev/null 2>&1 & echo $!")
+	cmd := exec.Command("sleep", "300")
 	cmd.Env = append(os.Environ(), env...)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if p, err := os.FindProcess(pid); err == nil {
-			_ = p.Kill()
-		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	})
-	return pid
+	return cmd.Process.Pid
 }
 
 // runs reports whether a process runs, zombies apart.

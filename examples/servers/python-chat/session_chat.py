@@ -373,11 +373,13 @@ class Store:
 
         def work() -> None:
             self._database = sqlite3.connect(self._path, isolation_level=None, timeout=5.0)
+            # The start does not wait for the disk.
+            self._database.execute("PRAGMA synchronous = OFF")
             self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.executescript(self.SCHEMA)
             # NORMAL: a commit outlives the process, and no chat waits for the disk.
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._database.execute("PRAGMA foreign_keys = ON")
-            self._database.executescript(self.SCHEMA)
 
         await self._run(work)
 
