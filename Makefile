@@ -14,7 +14,7 @@ OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/m
 # Of these, the packages in which connections, records and scenarios meet. In `make test` the race detector watches them and the
 # suites below; in `make test-all` it watches everything.
 CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
-ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT))")
+ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT) $(BROWSERS_TOO))")
 
 # The suites that the race detector watches in `make test`, too.
 RACY = ^TestFeatures$$/^(agent-select|external-agent-host)$$
@@ -27,6 +27,13 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
+
+# Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
+# takes the kernel ten times as long if another browser runs beside.
+PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|^TestCutPoints$$/^(agent-client|plain_page)|$\
+	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad)Pages$$|$\
+	^TestScript$$/^(init_page|run_page.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage)$$
+BROWSERS_TOO = ./driver/browser ./simulator/console
 
 # What `make quick` leaves out beside the suites: whatever runs a program.
 LONG = ^Test(Script|Init.*)$$
@@ -47,14 +54,19 @@ build: ## build bin/parley
 
 # The suites wait for most of their time, so that the rest runs meanwhile.
 test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause
-	@$(MAKE) --no-print-directory -k -j 3 vet raced unraced
+	@$(MAKE) --no-print-directory -k -j 4 vet raced unraced pages
 	@$(GO) run ./internal/leftout
 
-.PHONY: raced unraced
+.PHONY: raced unraced pages
 unraced:
-	GOGC=400 $(GO) test -vet=off -p 4 -parallel 6 -timeout 30m -skip '$(NIGHT)' $(SUITES) $(PROGRAMS) $(ALONE)
-	GOGC=400 $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)' .
+	GOGC=400 $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
+	GOGC=400 $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
 	$(OWN)
+
+pages:
+	GOGC=400 $(GO) test -vet=off -timeout 30m -run '^TestFeatures$$/^agent-client' .
+	GOGC=400 $(GO) test -vet=off -p 1 -parallel 1 -timeout 30m -run '$(PAGES)' -skip '$(NIGHT)' $(SUITES) ./cli
+	GOGC=400 $(GO) test -vet=off -p 1 -parallel 4 -timeout 30m -skip '$(NIGHT)' $(BROWSERS_TOO)
 
 raced:
 	GOGC=400 $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)

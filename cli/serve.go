@@ -243,10 +243,15 @@ func listen(command, addr string) (net.Listener, error) {
 	if err == nil {
 		return l, nil
 	}
+	return nil, &target.StartError{Command: []string{program, command}, Reason: "cannot be started", Err: inUse(err, addr)}
+}
+
+// inUse says what to do about an address that is in use.
+func inUse(err error, addr string) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%s is in use (port 0 takes a free one)", addr)
+		return fmt.Errorf("%s is in use (port 0 takes a free one)", addr)
 	}
-	return nil, &target.StartError{Command: []string{program, command}, Reason: "cannot be started", Err: err}
+	return err
 }
 
 // serveUntil serves until ctx ends, then ends all requests within grace.

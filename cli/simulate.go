@@ -204,7 +204,20 @@ func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *strea
 	if err != nil {
 		return "", began(ctx, err, s)
 	}
+	fmt.Fprintf(s.Err, "%s: %s\n", program, judging(play, o.play.To != ""))
 	return play.URL, nil
+}
+
+// judging says by what the program of a play is judged, and with between the server behind it.
+func judging(play console.Session, between bool) string {
+	switch {
+	case play.Unjudged != "":
+		return "your program is not judged: " + play.Unjudged
+	case between:
+		return fmt.Sprintf("your program and your server are judged by what they send (%s), on %d clauses", play.Role,
+			play.Judges)
+	}
+	return fmt.Sprintf("your program is judged as %s by what it sends, on %d clauses", play.Role, play.Judges)
 }
 
 // began gives the error of a session that could not begin its exit code.

@@ -16,8 +16,8 @@ import (
 	"parley/verdict"
 )
 
-// between is a play between a program and somebody's server, with both sides judged as parley proxy does, each side by
-// the messages that it received and sent: a proxy behind the play judges the server, and one before it the program. So
+// between is a play between a program and somebody's server, with both sides judged, each by the messages that it
+// received and sent: a proxy behind the play judges the server, and one before it, or the play itself, the program. So
 // neither is blamed for what was held, edited or dropped between them.
 type between struct {
 	o     proxy.Options                              // of both proxies together
@@ -53,7 +53,7 @@ func (b *between) play(ctx context.Context, c counterpart.Options) (console.Play
 	if b.back, err = proxy.Open(b.behind()); err != nil {
 		return nil, err
 	}
-	c.Between, c.Listen, c.Steps = true, "", nil
+	c.Between, c.Listen = true, ""
 	c.Start = func(_ context.Context, mutant, _ string) (counterpart.Peer, error) {
 		if mutant != "" {
 			return counterpart.Peer{}, errors.New("your own server has no mutants")
@@ -147,21 +147,36 @@ func (p *judgedPlay) Redact(text string) string { return p.b.back.Redactor().Str
 
 // Judge implements console.Player.
 func (p *judgedPlay) Judge() console.Judge {
-	if len(p.b.o.Roles) == 0 {
+	program := p.b.p.Judge()
+	if len(p.b.o.Roles) == 0 && program == nil {
 		return nil
 	}
-	return bothSides{p.b}
+	return bothSides{p.b, program}
+}
+
+// Unjudged implements console.Player.
+func (p *judgedPlay) Unjudged() string {
+	if p.Judge() != nil {
+		return ""
+	}
+	return p.b.p.Unjudged()
 }
 
 // Close implements console.Player.
 func (p *judgedPlay) Close() { _ = p.b.close() } // what is lost is a live finding
 
 // bothSides is the judge of a play between two proxies.
-type bothSides struct{ b *between }
+type bothSides struct {
+	b       *between
+	program console.Judge // nil: a proxy judges the program, or nobody
+}
 
 // Role implements console.Judge.
 func (j bothSides) Role() string {
 	var names []string
+	if j.program != nil {
+		names = append(names, j.program.Role())
+	}
 	for _, r := range j.b.o.Roles {
 		names = append(names, r.Name)
 	}
@@ -171,6 +186,9 @@ func (j bothSides) Role() string {
 // Clauses implements console.Judge.
 func (j bothSides) Clauses() []string {
 	var all []string
+	if j.program != nil {
+		all = append(all, j.program.Clauses()...)
+	}
 	for _, r := range j.b.o.Roles {
 		all = append(all, r.Clauses()...)
 	}
@@ -180,14 +198,36 @@ func (j bothSides) Clauses() []string {
 
 // Outcomes implements console.Judge.
 func (j bothSides) Outcomes() map[string]verdict.Outcome {
-	return proxy.Worst(j.b.front.Outcomes(), j.b.back.Outcomes())
+	out := proxy.Worst(j.b.front.Outcomes(), j.b.back.Outcomes())
+	if j.program != nil {
+		out = proxy.Worst(out, j.program.Outcomes())
+	}
+	return out
 }
 
-// Findings implements console.Judge: they come by console.PlayOptions.Found.
-func (bothSides) Findings() []steps.Failure { return nil }
+// Untested implements console.Judge.
+func (j bothSides) Untested() ([]string, string) {
+	if j.program == nil {
+		return nil, ""
+	}
+	ids, why := j.program.Untested()
+	judged := j.Outcomes()
+	return slices.DeleteFunc(ids, func(id string) bool { _, ok := judged[id]; return ok }), why
+}
+
+// Findings implements console.Judge: those of the proxies come by console.PlayOptions.Found.
+func (j bothSides) Findings() []steps.Failure {
+	if j.program == nil {
+		return nil
+	}
+	return j.program.Findings()
+}
 
 // Check implements console.Judge.
 func (j bothSides) Check() int {
+	if j.program != nil {
+		j.program.Check()
+	}
 	j.b.front.Check()
 	j.b.back.Check()
 	return 0
@@ -195,11 +235,22 @@ func (j bothSides) Check() int {
 
 // Follow implements console.Judge: the proxies judge by themselves.
 func (j bothSides) Follow(ctx context.Context, tell func([]steps.Failure)) {
+	var telling sync.Mutex
+	inTurn := func(all []steps.Failure) {
+		telling.Lock()
+		defer telling.Unlock()
+		tell(all)
+	}
+	var program sync.WaitGroup
+	defer program.Wait()
+	if j.program != nil {
+		program.Go(func() { j.program.Follow(ctx, inTurn) })
+	}
 	for {
 		j.b.mu.Lock()
 		changed := j.b.changed
 		j.b.mu.Unlock()
-		tell(nil)
+		inTurn(nil)
 		select {
 		case <-changed:
 		case <-ctx.Done():

@@ -20,6 +20,9 @@ import (
 	"parley/simulator/scripts"
 )
 
+// model is the party that is no party of a protocol: the model that a server calls.
+const model = "model"
+
 // playParty plays a party for parley simulate.
 func playParty(ctx context.Context, o console.PlayOptions) (console.Player, error) {
 	target := bundle.Find(o.Protocol)
@@ -29,8 +32,10 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	c := counterpart.Options{Protocol: o.Protocol, As: o.As, Listen: o.Listen, Connect: o.Connect, TypeOf: target.TypeOf,
 		Mind: counterpart.Mind(o.Mind), Mutant: o.Mutant}
 	var err error
-	if c.Steps, err = suite.Find(o.Protocol); err != nil {
-		return nil, err
+	if o.As != model { // who calls a model speaks to it in another protocol
+		if c.Steps, err = suite.Find(o.Protocol); err != nil {
+			return nil, err
+		}
 	}
 	if o.Script != "" {
 		s, err := scriptOf(o.Protocol, o.Script)
@@ -46,7 +51,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		if err != nil {
 			return nil, &console.Error{Status: 400, Text: err.Error()}
 		}
-		c.Faults = fault.New(set, target.TypeOf).Handle
+		c.Faults = fault.New(set, target.TypeOf).Decide
 	}
 	client, err := bundledParty(target, &c)
 	if err != nil {
@@ -71,21 +76,29 @@ func openPlay(ctx context.Context, c counterpart.Options) (console.Player, error
 	var address *net.OpError
 	switch {
 	case errors.As(err, &address):
-		return nil, err
+		return nil, inUse(err, c.Listen)
 	case err != nil:
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
 	return console.Counterpart(p, func(text string) (*scripting.Script, error) { return scriptOf(c.Protocol, text) }), nil
 }
 
-// playBetween has a play stand before somebody's server, with both sides judged.
+// playBetween has a play stand before somebody's server, with both sides judged: the program by the play, which knows
+// what faults leave in doubt.
 func playBetween(ctx context.Context, c counterpart.Options, o console.PlayOptions) (console.Player, error) {
-	roles, err := proxy.RolesOf(c.Steps, nil)
+	p, err := suite.Find(c.Protocol)
 	if err != nil {
 		return nil, err
 	}
-	b := &between{found: o.Found, o: proxy.Options{Protocol: c.Steps, Profile: namesAt(c.Steps.Kind(), o.To),
-		Roles: slices.DeleteFunc(roles, func(r proxy.Role) bool { return len(r.Monitors) == 0 }), Listen: o.Listen, To: o.To}}
+	var roles []proxy.Role
+	if c.Steps != nil {
+		if roles, err = proxy.RolesOf(p, nil); err != nil {
+			return nil, err
+		}
+	}
+	servers := slices.DeleteFunc(roles, func(r proxy.Role) bool { return r.Side != proxy.Server || len(r.Monitors) == 0 })
+	b := &between{found: o.Found, o: proxy.Options{Protocol: p, Profile: namesAt(p.Kind(), o.To), Roles: servers,
+		Listen: o.Listen, To: o.To}}
 	return b.play(ctx, c)
 }
 
@@ -112,7 +125,11 @@ func bundledParty(target *launch.Target, c *counterpart.Options) (client bool, e
 			return false, errors.New("no " + c.As + " of " + target.Protocol + " can be played (" +
 				words.Suggest(c.As, known, "there are "+words.Either(known)) + ")")
 		}
-		return c.Script != nil && c.Script.Client() != "", nil
+		if c.Script == nil {
+			return false, errors.New("no bundled target plays the " + c.As + ": a script does (--script " +
+				strings.Join(scriptsFor(c.Protocol, c.As), " or --script ") + ", or a file of your own)")
+		}
+		return c.Script.Client() != "", nil
 	}
 	party := all[i]
 	c.Start = func(ctx context.Context, mutant, at string) (counterpart.Peer, error) {
@@ -147,6 +164,16 @@ func partiesOf(protocol string) []string {
 	for _, s := range scripts.List(protocol) {
 		if !slices.Contains(out, s.As) {
 			out = append(out, s.As)
+		}
+	}
+	return out
+}
+
+// scriptsFor names the ready scripts of a party.
+func scriptsFor(protocol, as string) (out []string) {
+	for _, s := range scripts.List(protocol) {
+		if s.As == as {
+			out = append(out, s.Name)
 		}
 	}
 	return out

@@ -266,6 +266,48 @@ func TestSimulateToJudgesAgents(t *testing.T) {
 	}
 }
 
+// TestSimulateSaysWhoIsJudged: a play says at its start in which role the program is judged, and that it is not.
+func TestSimulateSaysWhoIsJudged(t *testing.T) {
+	for _, row := range []struct{ as, told, finding string }{
+		{"server", "parley: your program is judged as frontend by what it sends, on 7 clauses", ""},
+		{"model", "parley: your program is not judged: no clause of session-chat is about what a model gets",
+			"your program is not judged: no clause of session-chat is about what a model gets"},
+	} {
+		t.Run(row.as, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			out, in := io.Pipe()
+			var errs bytes.Buffer
+			done := make(chan error, 1)
+			go func() {
+				root := rootCommand(&streams{In: strings.NewReader(""), Out: in, Err: &errs})
+				args := []string{"simulate", "--protocol", "session-chat", "--as", row.as}
+				if row.as == model {
+					args = append(args, "--script", "model")
+				}
+				root.SetArgs(args)
+				err := root.ExecuteContext(ctx)
+				_ = in.CloseWithError(io.EOF)
+				done <- err
+			}()
+			page, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil {
+				t.Fatal(err, <-done, errs.String())
+			}
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			var found []console.Failure
+			asks(t, quickClient(t), "GET", strings.TrimSpace(page)+"/api/v1/sessions/1/findings", "", nil, &found)
+			said := ""
+			for _, f := range found {
+				said += f.Observed
+			}
+			cancel()
+			if err := <-done; err != nil || said != row.finding || !strings.Contains(errs.String(), row.told+"\n") {
+				t.Errorf("%v, findings %+v, told %q", err, found, errs.String())
+			}
+		})
+	}
+}
+
 // findingOf waits for a finding of a session.
 func findingOf(t *testing.T, session, clause string) console.Failure {
 	t.Helper()

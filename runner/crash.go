@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"parley/driver/browser"
 	"parley/internal/deadline"
 	"parley/steps"
 	"parley/target"
@@ -71,6 +73,10 @@ func exited(run target.Running, within time.Duration) bool {
 // crashed handles the exit of the target's process during a scenario that did not pass, and reports whether the
 // scenario was put aside. In the first round it is put aside; once it has run alone, the exit is part of its result.
 func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
+	if why := pageEnd(res.Records); why != "" && res.Outcome != verdict.Passed {
+		r.blame(res, tellOf(res, why))
+		return false // its process is its own: no other scenario is affected
+	}
 	if res.Run == nil || res.Outcome == verdict.Passed || !brokenOff(res.Records) || !exited(res.Run, noticed) {
 		return false
 	}
@@ -85,12 +91,29 @@ func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 	return false
 }
 
+// pageEnd says how a page ended by its own fault; "" if none did.
+func pageEnd(records []transcript.Record) string {
+	for _, rec := range records {
+		if rec.Kind == transcript.Closed && browser.ByFault(rec.Label) {
+			return rec.Label
+		}
+	}
+	return ""
+}
+
 // tellEnd adds to a result how the target's process exited.
-func tellEnd(res *steps.Result) (end string) {
-	end = fmt.Sprintf("the target's process ended during this scenario: %v", res.Run.(target.Exiter).ExitErr())
+func tellEnd(res *steps.Result) string {
+	return tellOf(res, fmt.Sprintf("the target's process ended during this scenario: %v",
+		res.Run.(target.Exiter).ExitErr()))
+}
+
+// tellOf adds to a result how the target ended.
+func tellOf(res *steps.Result, end string) string {
 	res.Notes = append(res.Notes, end)
 	for i := range res.Failures {
-		res.Failures[i].Observed += "; " + end
+		if !strings.Contains(res.Failures[i].Observed, end) {
+			res.Failures[i].Observed += "; " + end
+		}
 	}
 	return end
 }

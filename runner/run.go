@@ -24,6 +24,7 @@ import (
 	"parley/driver/stdio"
 	"parley/driver/ws"
 	"parley/internal/deadline"
+	"parley/internal/procgroup"
 	"parley/llm"
 	"parley/llm/stub"
 	"parley/reports"
@@ -171,6 +172,7 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 		return nil, err
 	}
 	defer r.close()
+	sweep()
 	r.started = time.Now()
 	if o.Observer != nil {
 		o.Observer.Planned(r.planned())
@@ -187,6 +189,9 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	}
 	return r.report(ctx), nil
 }
+
+// sweep clears away, once per process, what killed runs have left behind.
+var sweep = sync.OnceFunc(procgroup.Sweep)
 
 func newRun(o Options) (*run, error) {
 	if o.Launcher == nil {

@@ -148,7 +148,7 @@ func (s *Session) tell(said []verdict.Judgement, failures []steps.Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range said {
-		s.settle(j)
+		s.worst.Take(j.Clause, j.Outcome)
 	}
 	before := len(s.found)
 	for _, f := range failures {

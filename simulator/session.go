@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -42,7 +43,7 @@ type Session struct {
 
 	mu    sync.Mutex
 	done  []Did
-	worst map[string]verdict.Outcome
+	worst verdict.Worst
 	found []steps.Failure // findings of monitors, the first of each monitor and clause
 	fresh chan struct{}   // closed and replaced with each of them
 	known known
@@ -69,7 +70,7 @@ func Open(ctx context.Context, o runner.Options) (*Session, error) {
 		live.Close()
 		return nil, err
 	}
-	s := &Session{live: live, ledger: ledger, over: make(chan struct{}), worst: map[string]verdict.Outcome{},
+	s := &Session{live: live, ledger: ledger, over: make(chan struct{}), worst: verdict.Worst{},
 		fresh: make(chan struct{})}
 	ctx, s.judging = context.WithCancel(ctx)
 	s.judge.Go(func() { s.judgeOn(ctx) })
@@ -111,24 +112,11 @@ func (s *Session) Do(ctx context.Context, text string, arg steps.StepArg) (steps
 		s.mu.Lock()
 		s.done = append(s.done, Did{Text: text, Arg: arg, Judged: judged, From: from})
 		for _, j := range judged.Outcomes {
-			s.settle(j)
+			s.worst.Take(j.Clause, j.Outcome)
 		}
 		s.mu.Unlock()
 	}
 	return judged, err
-}
-
-// settle keeps the worst outcome of a clause. The caller holds s.mu.
-func (s *Session) settle(j verdict.Judgement) {
-	if was, ok := s.worst[j.Clause]; !ok || rank(j.Outcome) > rank(was) {
-		s.worst[j.Clause] = j.Outcome
-	}
-}
-
-func rank(o verdict.Outcome) int {
-	return slices.Index([]verdict.Outcome{
-		verdict.NotTested, verdict.NotApplicable, verdict.Passed, verdict.Warned, verdict.Failed,
-	}, o)
 }
 
 // Steps returns the executed steps that were not undone, in order.
@@ -155,11 +143,7 @@ func (s *Session) Undo() (Did, bool) {
 func (s *Session) Outcomes() map[string]verdict.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make(map[string]verdict.Outcome, len(s.worst))
-	for id, o := range s.worst {
-		out[id] = o
-	}
-	return out
+	return maps.Clone(s.worst)
 }
 
 // Record writes the records so far to w as a recording, without the profile's secrets.

@@ -18,7 +18,7 @@ type UndefinedError struct {
 func (e *UndefinedError) Error() string {
 	text := fmt.Sprintf("no step matches %q", e.Text)
 	if len(e.Alike) > 0 {
-		text += "; similar ones:\n  " + strings.Join(e.Alike, "\n  ")
+		text += "; similar ones:\n  " + strings.Join(e.Alike, ";\n  ") // it may be put on one line
 	}
 	return text
 }

@@ -33,6 +33,14 @@ type Apart interface {
 	Apart(role string) bool
 }
 
+// Clients is an optional interface of protocols whose targets are all servers, for foreign traffic: its monitors judge
+// the client, which is no target of a run.
+type Clients interface {
+	// Client returns what the client is called, and its monitors. These see records as the client's end has them, decoded
+	// by Bind: Sent is what the client has sent.
+	Client() (name string, monitors []monitor.Monitor)
+}
+
 // Passive is implemented by protocols with additional monitors that runs do not use: they judge traffic between two
 // foreign parties.
 type Passive interface {

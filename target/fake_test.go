@@ -78,7 +78,7 @@ func fakeFamily(mode string) {
 		must(exec.Command("sh", "-c", "trap '' TERM; sleep 600 & sleep 600").Start())
 	case "escape": // with a child in another session that holds the output open
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "FAKE_TARGET=never")
+		cmd.Env = []string{"FAKE_TARGET=never"} // without its mark
 		cmd.Stdout = os.Stdout
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		must(cmd.Start())

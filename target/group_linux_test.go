@@ -43,3 +43,32 @@ func TestHarnessKilled(t *testing.T) {
 		t.Error("the target outlives its harness")
 	}
 }
+
+// TestLeftGroup: a child that has left the group of the target ends with it.
+func TestLeftGroup(t *testing.T) {
+	out := &output{}
+	p, err := startProcess(exec.Command("sh", "-c", "setsid sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1' & "+
+		"exec sleep 300"), nil, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll(p.stdin, p.speech)
+	line, err := bufio.NewReader(p.speech).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || !procgroup.Alive(child) { // it leads a group of its own
+		t.Fatalf("child %q: %v", line, err)
+	}
+	if err := p.stop(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	awaitGroup(ctx, child)
+	if procgroup.Alive(child) {
+		procgroup.Kill(child)
+		t.Error("the child outlives the target")
+	}
+}

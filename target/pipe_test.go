@@ -272,8 +272,8 @@ func TestFloodStops(t *testing.T) {
 	}
 }
 
-// TestSpeechHeldByOthers: a child that has left the group and holds stdout keeps it open until the process is
-// stopped.
+// TestSpeechHeldByOthers: a child that has left the group, has cleared its environment and holds stdout keeps it open
+// until the process is stopped.
 func TestSpeechHeldByOthers(t *testing.T) {
 	p := speaking(t, "escape")
 	p.Command.Env["PARLEY_PORT"] = "none" // so that it cannot listen and exits

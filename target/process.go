@@ -25,6 +25,7 @@ type process struct {
 	stdout, stderr *output
 	// the pipes of a process started without stdout: its stdin, and the reading end of its stdout; the owner closes them
 	stdin, speech *os.File
+	mark          string        // by which processes are found that have left the group
 	group         int           // process id of the leader, and group id
 	exited        chan struct{} // closed when the leader has exited
 	died          chan struct{} // closed when it has exited without being asked to
@@ -68,6 +69,7 @@ func startProcess(cmd *exec.Cmd, stdout, stderr *output) (*process, error) {
 	cmd.Stdout, cmd.Stderr = outW, errsW
 	procgroup.Own(cmd)
 	procgroup.DieWithParent(cmd)
+	p.mark = procgroup.Mark(cmd)
 	started := make(chan error)
 	go p.run(cmd, out, errs, started)
 	err = <-started
@@ -123,6 +125,7 @@ func (p *process) run(cmd *exec.Cmd, out, errs *os.File, started chan<- error) {
 	last, cancel := deadline.WithLimit(context.Background(), killWait)
 	awaitGroup(last, p.group)
 	cancel()
+	procgroup.KillMarked(p.mark)
 	for _, f := range captured {
 		_ = f.SetReadDeadline(time.Now().Add(drainWait))
 	}

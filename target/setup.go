@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"parley/internal/procgroup"
 )
 
 // setup holds what a process of a profile is started with.
@@ -26,7 +28,7 @@ func (s *setup) settle() error {
 	if err != nil {
 		return err
 	}
-	scratch, err := os.MkdirTemp("", "parley-target-")
+	scratch, err := procgroup.Folder("target")
 	if err != nil {
 		return err
 	}

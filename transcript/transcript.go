@@ -257,3 +257,19 @@ func (t *Transcript) Excerpt(n, before, after, width int) []string {
 	}
 	return out
 }
+
+// recent bounds the records among which Like looks.
+const recent = 2000
+
+// Like returns the number of the latest record with the connection, kind, status and bytes of r, a record of another
+// transcript of the same traffic; 0 if there is none among the latest. A record without a connection is like those of
+// any.
+func (t *Transcript) Like(r Record) int {
+	for _, one := range slices.Backward(t.Page(max(0, t.Len()-recent), recent)) {
+		if one.Kind == r.Kind && one.Status == r.Status && bytes.Equal(one.Bytes, r.Bytes) &&
+			(r.Conn == "" || one.Conn == r.Conn) {
+			return one.N
+		}
+	}
+	return 0
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/go-json-experiment/json"
 
 	"parley/driver"
@@ -68,6 +69,8 @@ type Conn struct {
 		fault   string
 	}
 	crashed bool
+	fault   string // what the page has used too much of; nothing it sends counts any more
+	uses    uses
 	faulted bool // it is recorded that the document will not come
 }
 
@@ -83,7 +86,8 @@ func newConn(b *browser, t *tab, o driver.OpenOptions, sink driver.Sink) *Conn {
 	told := driver.NewTap(sink)
 	c := &Conn{b: b, t: t, s: t.s, o: o, told: told, sink: told.Sink, stop: make(chan struct{}), done: make(chan struct{}),
 		acting: make(chan struct{}, 1),
-		moved:  make(chan struct{}), asks: map[network.RequestID]*asked{}, blocked: map[string]bool{}}
+		moved:  make(chan struct{}), asks: map[network.RequestID]*asked{}, blocked: map[string]bool{},
+		uses: uses{workers: map[target.SessionID]bool{}}}
 	c.live, c.cancel = context.WithCancelCause(context.Background())
 	c.s.handle = c.heard
 	go c.run()
@@ -99,13 +103,7 @@ func (c *Conn) run() {
 		return
 	default:
 	}
-	why := "the page closed itself"
-	switch {
-	case c.crashed:
-		why = "the page has crashed"
-	case c.b.isLost():
-		why = c.b.ended()
-	}
+	why := c.whyEnded()
 	c.cancel(errors.New(why))
 	c.arrived(c.onItsWay(), errors.New(why))
 	c.close(why)

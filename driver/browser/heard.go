@@ -32,6 +32,9 @@ func on[E any](m *cdproto.Message, do func(E)) {
 
 // heard handles an event of the page. Events come in order; no handler may wait for the page.
 func (c *Conn) heard(m *cdproto.Message) {
+	if c.fault != "" {
+		return
+	}
 	switch string(m.Method) {
 	case runtime.BindingCalled.Method:
 		on(m, c.onTold)
@@ -43,6 +46,10 @@ func (c *Conn) heard(m *cdproto.Message) {
 		c.moveTo("", "")
 	case target.AttachedToTarget.Method:
 		on(m, c.onWorker)
+	case target.DetachedFromTarget.Method:
+		on(m, c.onWorkerGone)
+	case page.WindowOpen.Method:
+		c.count(&c.uses.windows, maxWindows, "it has opened windows without end")
 	case page.JavascriptDialogOpening.Method:
 		on(m, c.onDialog)
 	case page.FrameRequestedNavigation.Method:
@@ -153,10 +160,10 @@ func (c *Conn) moveTo(world, from string) {
 	c.moved = make(chan struct{})
 }
 
-// onWorker subscribes to the network requests of a worker of the page, and lets it run.
-func (c *Conn) onWorker(e target.EventAttachedToTarget) {
-	s := c.s.c.attachTo(e.SessionID, c.s, func(m *cdproto.Message) {
-		if strings.HasPrefix(string(m.Method), "Network.") {
+// prepareWorker subscribes to the network requests of a worker of the page, and lets it run.
+func (c *Conn) prepareWorker(id target.SessionID) {
+	s := c.s.c.attachTo(id, c.s, func(m *cdproto.Message) {
+		if c.fault == "" && strings.HasPrefix(string(m.Method), "Network.") {
 			c.heardNetwork(m)
 		}
 	})
@@ -190,6 +197,7 @@ func (c *Conn) onDialog(e page.EventJavascriptDialogOpening) {
 	start(c.s, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true, PromptText: e.DefaultPrompt})
 	c.tell(transcript.Record{Kind: transcript.Dialog, Type: string(e.Type), Label: string(e.Type),
 		Bytes: []byte(e.Message)})
+	c.count(&c.uses.dialogs, maxDialogs, "it has opened dialogs without end")
 }
 
 func (c *Conn) onConsole(e runtime.EventConsoleAPICalled) {

@@ -85,6 +85,7 @@ func (c *Conn) onRequest(e willBeSent) {
 	if e.Type == network.ResourceTypeDocument && string(e.FrameID) == string(c.t.id) {
 		c.document.request, c.document.status, c.document.fault = e.RequestID, 0, ""
 		c.faulted = false
+		c.count(&c.uses.documents, maxDocuments, "it has requested documents without end")
 	}
 	r := transcript.Record{Kind: transcript.Ask, Label: e.Request.Method + " " + e.Request.URL,
 		Type: strings.ToLower(string(e.Type))}
@@ -131,6 +132,7 @@ func (c *Conn) onSocket(e socketCreated) {
 func (c *Conn) asked(id network.RequestID, address string, r transcript.Record) {
 	a := &asked{}
 	c.asks[id] = a
+	defer c.countRequest(r.Type)
 	if !c.t.profile.fence.lets(address) {
 		r.Label = "blocked " + r.Label
 		if c.blocked[address] || len(c.blocked) >= maxAttempts {

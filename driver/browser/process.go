@@ -52,18 +52,20 @@ type process struct {
 	in     *os.File // commands to the browser
 	out    *os.File // messages from the browser
 	words  tail
+	watch  watch
 	exited chan struct{} // closed when it has exited; err then says how
 	gone   chan struct{} // closed when its folder is gone too
 	err    error
+	over   chan struct{} // closed when it has exited, first of all
 }
 
 // startProcess starts a browser that can reach the network only through proxy.
 func startProcess(path, proxy string) (*process, error) {
-	folder, err := os.MkdirTemp("", "parley-browser-")
+	folder, err := procgroup.Folder("browser")
 	if err != nil {
 		return nil, err
 	}
-	p := &process{folder: folder, exited: make(chan struct{}), gone: make(chan struct{})}
+	p := &process{folder: folder, exited: make(chan struct{}), gone: make(chan struct{}), over: make(chan struct{})}
 	args := append([]string{"--user-data-dir=" + folder, "--proxy-server=" + proxy}, flags...)
 	args = append(args, memoryFlags()...)
 	if os.Geteuid() == 0 { // its sandbox does not support root
@@ -119,6 +121,7 @@ func (p *process) pipes(cmd *exec.Cmd) (theirs []*os.File, errs *os.File, err er
 	cmd.Stdout, cmd.Stderr = errW, errW
 	procgroup.Own(cmd)
 	procgroup.DieWithParent(cmd)
+	procgroup.Mark(cmd)
 	return []*os.File{in, outW, errW}, errR, nil
 }
 
@@ -137,7 +140,9 @@ func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
 	started <- nil
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = io.Copy(&p.words, errs) })
+	reading.Go(func() { p.watch.run(p.pid, p.over) })
 	err := cmd.Wait()
+	close(p.over)
 	procgroup.Kill(p.pid) // its children are of no use without it
 	_ = errs.SetReadDeadline(time.Now().Add(drainWait))
 	reading.Wait() // its output ends with the last process that could write to it, or to its folder
@@ -169,6 +174,9 @@ func (p *process) stop() error {
 // how says how it exited.
 func (p *process) how() string {
 	s := "the browser has ended (" + p.err.Error() + ")"
+	if p.watch.justKilled() {
+		s += ", because " + overMemory
+	}
 	if words := p.words.String(); words != "" {
 		s += ": " + words
 	}

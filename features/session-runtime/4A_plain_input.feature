@@ -126,11 +126,7 @@ Feature: 4A A plain input
 
     @RT-077 @RT-078
     Scenario: an acknowledgement of another agent does not count
-      Given a short limit for acknowledgements of inputs
-      And a session of agents "a", "b" and "c" where agent "a" is active
-      When the user says "t1"
-      Then "t1" reaches agent "a"
-      When agent "b" acknowledges "t1"
+      Given agent "b" acknowledges the input "t1" of agent "a" within the limit
       Then the frontend is told that "t1" has timed out
       And everything is handled
 

@@ -123,9 +123,5 @@ Feature: 4B A mention
 
     @RT-094 @RT-077
     Scenario: an acknowledgement of the previously active agent does not count
-      Given a short limit for acknowledgements of inputs
-      And a session of agents "a", "b" and "c" where agent "a" is active
-      When the user mentions agent "b" in "t1" by its payload
-      Then "t1" reaches agent "b"
-      When agent "a" acknowledges "t1"
+      Given agent "a" acknowledges the mention "t1" of agent "b" within the limit
       Then the frontend is told that "t1" has timed out

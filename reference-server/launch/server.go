@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/internal/procgroup"
 	"parley/target"
 )
 
@@ -107,7 +108,7 @@ func (l *launcher) serve() (*Server, error) {
 	o, s := l.options, &Server{served: make(chan error, 1)}
 	var err error
 	if l.role.Files {
-		if s.dir, err = os.MkdirTemp("", "parley-bundled-"); err != nil {
+		if s.dir, err = procgroup.Folder("bundled"); err != nil {
 			return nil, fmt.Errorf("make its folder: %w", err)
 		}
 		o.Dir = s.dir

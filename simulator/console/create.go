@@ -173,7 +173,6 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 	}
 	s.protocol, s.redact, s.records = s.player.Protocol(), s.player.Redact, s.player.Transcript()
 	s.began, s.judge, s.dials = s.player.Transcript().Began().UTC(), s.player.Judge(), q.Connect != ""
-	s.between = q.To != ""
 	return nil
 }
 
@@ -191,7 +190,7 @@ func (s *session) begin() {
 		s.work.Go(func() { // apart from follow: monitors wait while a step runs
 			s.test.Follow(s.ctx, 0, func(e simulator.Event) {
 				if e.Record == nil {
-					s.found(e.Failure)
+					s.keep(s.found(e.Failure))
 				}
 			})
 		})

@@ -111,7 +111,10 @@ rules:
 	v.wait("document.querySelector('.minds summary').innerText.includes('mine')")
 	v.wait("document.querySelector('#alert').innerText === ''")
 	v.mind("script")
-	for range 100 { // until the page's request has come
+	for err := error(nil); err == nil; { // the mutant goes, and its connections with it
+		_, _, err = b.c.Read(b.ctx)
+	}
+	for range 100 { // until the mind has changed, too
 		c := connects(t, url)
 		if got := c.hears("agent_list"); strings.Contains(got[0], "the script") {
 			return
@@ -195,6 +198,16 @@ func TestPageKeys(t *testing.T) {
 	v.saves()
 	v.click("[data-id=saveScenario]")
 	v.wait("window.saved?.includes('client A switches to')")
+}
+
+// TestPageUnjudgedPlay: where nobody judges the program, the page says so, and why.
+func TestPageUnjudgedPlay(t *testing.T) {
+	base := pageServer(t).URL
+	at, _ := plays(t, base, map[string]string{"protocol": "session-chat", "as": "model"})
+	v := visit(t, base, "en-US")
+	v.js("location.hash = %q", at[strings.LastIndex(at, "/")+1:])
+	const told = "Your program is not judged: no clause of session-chat is about what a model gets"
+	v.wait("document.querySelector('#left').innerText.includes('" + told + "')")
 }
 
 // TestPageJudgedPlay: what the program sends is judged while it plays, on the page and in the API; of a correct program

@@ -122,6 +122,9 @@ func play(ctx context.Context, o console.PlayOptions) (console.Player, error) {
 	if c.Steps, err = protocols.All.Find(o.Protocol); err != nil {
 		return nil, err
 	}
+	if o.As == "model" { // no party of the protocol
+		c.Steps = nil
+	}
 	c.Start = func(ctx context.Context, mutant, url string) (counterpart.Peer, error) {
 		base, stop, err := of.Parties()[0].Start(ctx, mutant, url)
 		return counterpart.Peer{URL: base, Stop: stop}, err

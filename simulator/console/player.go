@@ -37,9 +37,10 @@ type Player interface {
 	// Changed returns a channel that closes when something is held or no longer held, or the mind changes.
 	Changed() <-chan struct{}
 	Reset(ctx context.Context) error
-	// Judge returns who judges what the program sends; nil if nobody does. With PlayOptions.To it judges both sides, and
-	// its findings come by PlayOptions.Found alone.
+	// Judge returns who judges what the program sends; nil if nobody does, and Unjudged then says why. With
+	// PlayOptions.To it judges both sides, and its findings on the server come by PlayOptions.Found alone.
 	Judge() Judge
+	Unjudged() string
 	Close() // may be called again
 }
 
@@ -48,6 +49,7 @@ type Judge interface {
 	Role() string                         // in which the program is judged
 	Clauses() []string                    // that can be judged
 	Outcomes() map[string]verdict.Outcome // the worst so far, by clause
+	Untested() (ids []string, why string) // clauses without an outcome that faults have kept from being judged
 	Findings() []steps.Failure            // the first of each monitor and clause
 	Check() int                           // judges all that has come by now
 	// Follow judges until ctx ends, and calls tell, from one goroutine, with each finding, and without one when an outcome

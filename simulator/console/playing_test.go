@@ -31,6 +31,9 @@ type fake struct {
 // Judge implements Player.
 func (f *fake) Judge() Judge { return nil }
 
+// Unjudged implements Player.
+func (f *fake) Unjudged() string { return "it is a test" }
+
 func newFake() *fake {
 	return &fake{t: transcript.New(nil), state: PlayState{Mind: "auto", Types: map[string]string{}},
 		changed: make(chan struct{})}
@@ -162,6 +165,18 @@ func (f *fake) has(text string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Contains(f.told, text)
+}
+
+// TestUnjudged: where nobody judges the program, the session and its findings say so, and why.
+func TestUnjudged(t *testing.T) {
+	c, _ := serve(t, newFake().offer)
+	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "play", "protocol": "p", "as": "server", "mind": "auto",
+		"listen": "127.0.0.1:0"})
+	told := do[[]Failure](c, 200, "GET", "/sessions/"+s.ID+"/findings", nil)
+	if len(told) != 1 || told[0].Outcome != "not-tested" ||
+		told[0].Observed != "your program is not judged: it is a test" || s.Unjudged != "it is a test" {
+		t.Errorf("nobody says that nothing is judged: %+v, %q", told, s.Unjudged)
+	}
 }
 
 // TestPlay: all that can be done with a play reaches the player, and what it holds comes as events.

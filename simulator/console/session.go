@@ -33,7 +33,6 @@ type session struct {
 	player  Player             // of a play
 	judge   Judge              // of a play; nil: nobody judges
 	dials   bool               // of a play: the party connects to the program
-	between bool               // of a play: see PlayOptions.To; what its judge finds comes by foundBetween alone
 	replay  *replay            // of a replay
 
 	ready chan struct{}   // closed when records is set
@@ -83,6 +82,8 @@ type Session struct {
 	Held        int               `json:"held"`     // messages that wait for a decision
 	Connects    bool              `json:"connects"` // of a play: the party connects to the program
 	Judges      int               `json:"judges"`   // of a play: clauses that can be judged by what the program sends
+	Unjudged    string            `json:"unjudged"` // of a play: why nothing that the program sends is judged; "" if it is
+	Doubt       string            `json:"doubt"`    // of a play: why some clauses are not tested; "" if nothing hinders it
 	Steps       []string          `json:"steps"`    // done, or of a replay: to go on with
 }
 
@@ -116,8 +117,9 @@ func (s *session) look() Session {
 		out.Mind, out.Mutant, out.Script, out.Held = state.Mind, state.Mutant, state.Script, len(s.player.Held())
 		maps.Copy(out.Minds, state.Types)
 		out.Connects = s.dials
-		if s.judge != nil {
+		if out.Unjudged = s.player.Unjudged(); s.judge != nil {
 			out.Role, out.Judges = s.judge.Role(), len(s.judge.Clauses())
+			_, out.Doubt = s.judge.Untested()
 		}
 		out.Parties = append(out.Parties[:0], s.player.Parties()...)
 	case kindReplay:

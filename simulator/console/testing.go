@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -71,21 +70,16 @@ func (s *session) keep(all ...Failure) {
 }
 
 // found tells a finding of a monitor.
-func (s *session) found(f steps.Failure) {
+func (s *session) found(f steps.Failure) Failure {
 	shown := s.failure(f)
-	if s.judge == nil || s.between {
-		s.keep(shown)
-	}
 	s.note("finding", func(seq int) any {
 		return struct {
 			Seq int `json:"seq"`
 			Failure
 		}{seq, shown}
 	})
+	return shown
 }
-
-// recent bounds the records among which that of a finding is looked for.
-const recent = 2000
 
 // foundBetween reports a finding in the traffic between a program and somebody's server. The judge has records of its
 // own: at is the one that shows the finding, and is looked up in the session by its content. It is not there while the
@@ -96,16 +90,8 @@ func (s *session) foundBetween(f steps.Failure, at transcript.Record) {
 	case <-s.ctx.Done():
 		return
 	}
-	f.At = 0
-	latest := s.records.Page(max(0, s.records.Len()-recent), recent)
-	for _, r := range slices.Backward(latest) {
-		same := r.Kind == at.Kind && r.Status == at.Status && bytes.Equal(r.Bytes, at.Bytes)
-		if same && (at.Conn == "" || r.Conn == at.Conn) {
-			f.At = r.N
-			break
-		}
-	}
-	s.found(f)
+	f.At = s.player.Transcript().Like(at)
+	s.keep(s.found(f))
 }
 
 // step executes a step. It is interrupted when the request ends.
@@ -330,13 +316,21 @@ func (s *session) worst() []Outcome {
 		for _, id := range slices.Sorted(maps.Keys(worst)) {
 			out = append(out, Outcome{Clause: id, Outcome: worst[id]})
 		}
+		ids, why := s.judge.Untested()
+		for _, id := range ids {
+			out = append(out, Outcome{Clause: id, Outcome: verdict.NotTested, Reason: why})
+		}
 	}
 	return out
 }
 
-// showFindings answers with what steps and monitors have found.
+// showFindings answers with what steps and monitors have found. Of a play that nobody judges the only entry says so,
+// since an empty list means that nothing is wrong.
 func (s *session) showFindings(http.ResponseWriter, *http.Request) (any, error) {
 	out := []Failure{}
+	if s.kind == kindPlay && s.player.Unjudged() != "" {
+		out = append(out, Failure{Outcome: verdict.NotTested, Observed: "your program is not judged: " + s.player.Unjudged()})
+	}
 	if s.judge != nil {
 		s.judge.Check()
 		for _, f := range s.judge.Findings() {

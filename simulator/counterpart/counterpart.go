@@ -82,12 +82,12 @@ type Options struct {
 	Mutant string         // for the mind Mutant: id of the fault; may be set later
 
 	// Steps, if not nil, is the protocol whose passive monitors judge what the program sends (package simulator/judge).
-	// With Faults nobody judges: the transcript does not have what the program got.
 	Steps steps.Protocol
 
 	// Faults, if not nil, decides on what passes between the program and the party, whatever the mind. What the
-	// transcript has is what the party gets and sends.
-	Faults gate.Handler
+	// transcript has is what the party gets and sends; the program is judged by what it sends and gets itself. doubt says
+	// why nobody can tell from a record of it what the receiver makes of the message; "" if that is clear.
+	Faults func(ctx context.Context, m gate.Message) (d gate.Decision, doubt string)
 
 	HoldFor  time.Duration // a message that nobody has decided on is sent on after this time; default HoldFor
 	Redactor *transcript.Redactor
@@ -98,10 +98,11 @@ type Play struct {
 	o     Options
 	t     *transcript.Transcript
 	gate  *gate.Gate
-	front *gate.Gate      // with Options.Faults: between the program and the gate; nil: none
-	base  string          // base URL of a program that is a server
-	path  string          // what the URL of that program has beyond its base
-	ctx   context.Context // ends with the play
+	front *gate.Gate             // with Options.Faults: between the program and the gate; nil: none
+	own   *transcript.Transcript // with Options.Faults: what the program itself sent and got
+	base  string                 // base URL of a program that is a server
+	path  string                 // what the URL of that program has beyond its base
+	ctx   context.Context        // ends with the play
 	end   context.CancelFunc
 	work  sync.WaitGroup // of scripts
 	judge *judge.Judge   // nil: nobody judges
@@ -138,20 +139,18 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 		_ = records.Close()
 		return nil, err
 	}
-	if o.Steps != nil && o.Faults == nil {
-		if p.judge, err = judge.New(o.Steps, p.program(), o.Connect, records); err != nil {
-			_ = records.Close()
-			return nil, err
-		}
+	if err := p.judged(); err != nil {
+		p.discard()
+		return nil, err
 	}
 	p.ctx, p.end = context.WithCancel(ctx)
-	g := gate.Options{Addr: o.Listen, Sink: p.record, Handle: p.handle, Upstream: p.upstream}
+	g := gate.Options{Addr: o.Listen, Sink: p.into(records), Handle: p.handle, Upstream: p.upstream}
 	if o.Connect != "" {
 		g.Addr, g.Program = "", gate.Server
 	}
 	if err := p.openGates(g); err != nil {
 		p.end()
-		_ = records.Close()
+		p.discard()
 		return nil, err
 	}
 	p.arm(o.Script)
@@ -166,13 +165,24 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 	return p, nil
 }
 
+// discard closes the transcripts.
+func (p *Play) discard() {
+	_ = p.t.Close()
+	if p.own != nil {
+		_ = p.own.Close()
+	}
+}
+
 // openGates opens the gate and, with faults, another one on the program's side of it.
 func (p *Play) openGates(g gate.Options) (err error) {
 	if p.o.Faults == nil {
 		p.gate, err = gate.New(g)
 		return err
 	}
-	front := gate.Options{Handle: p.o.Faults}
+	front := gate.Options{Handle: p.fails, Program: p.program()}
+	if p.own != nil {
+		front.Sink = p.into(p.own)
+	}
 	if p.o.Connect != "" {
 		base := p.base
 		front.Upstream = func() string { return base }
@@ -344,12 +354,8 @@ func (p *Play) Close() {
 	if p.judge != nil {
 		p.judge.Check() // while all records are there
 	}
-	_ = p.t.Close()
+	p.discard()
 }
-
-// Judge returns who judges what the program sends; nil if the protocol has no clauses that this can show, or nobody was
-// to judge.
-func (p *Play) Judge() *judge.Judge { return p.judge }
 
 // Changed returns a channel that closes when something is held or no longer held, or the mind changes.
 func (p *Play) Changed() <-chan struct{} {
@@ -380,8 +386,13 @@ func (p *Play) program() gate.Side {
 	return gate.Client
 }
 
-// record takes the gate's records, and names messages by their types.
-func (p *Play) record(r transcript.Record) int {
+// into puts a gate's records into a transcript, and names messages by their types.
+func (p *Play) into(t *transcript.Transcript) driver.Sink {
+	return func(r transcript.Record) int { return t.Append(p.named(r)) }
+}
+
+// named names a message by its type.
+func (p *Play) named(r transcript.Record) transcript.Record {
 	if typ := p.o.TypeOf(r.Bytes); typ != "" {
 		switch r.Kind {
 		case transcript.Stream, transcript.Frame:
@@ -390,7 +401,7 @@ func (p *Play) record(r transcript.Record) int {
 			r.Label += " " + typ
 		}
 	}
-	return p.t.Append(r)
+	return r
 }
 
 // Follow reports each record after mark as it comes, until ctx ends, and returns the number of the last one. It calls

@@ -70,6 +70,10 @@ type kind struct {
 	least, most int
 	places      string // what it is for: m messages, r requests and their answers, o opens
 	wire        bool   // it changes the bytes of a message and not what it says
+
+	// doubt says that records do not show what the receiver makes of the message: it may take it as it stands, refuse it,
+	// or get it much later. Lost, late, double and reordered messages, and ends of connections, leave no doubt.
+	doubt bool
 }
 
 // value is what stands behind the name of a kind.
@@ -89,19 +93,20 @@ const maxPad = 64 << 20
 // kinds are what a fault can do.
 var kinds = map[string]kind{
 	"drop": {places: "mro"}, "delay": {value: duration, places: "mro"}, "reset": {places: "mr"},
-	"corrupt": {value: member, places: "mr"}, "truncate": {value: number, most: maxPad, places: "mr"},
-	"bom":          {places: "mr"},
-	"content-type": {value: words, places: "ro"},
-	"silence":      {places: "m"}, "fin": {places: "m"},
+	"corrupt":  {value: member, places: "mr", doubt: true},
+	"truncate": {value: number, most: maxPad, places: "mr", doubt: true},
+	"bom":      {places: "mr", doubt: true}, "content-type": {value: words, places: "ro", doubt: true},
+	"silence": {places: "m"}, "fin": {places: "m"},
 	"close":     {value: number, least: 1, most: 65535, places: "m"},
 	"duplicate": {value: number, least: 1, most: 1000, places: "m"},
 	"reorder":   {value: number, least: 1, most: 1000, places: "m"},
 	"burst":     {value: number, least: 2, most: 1000, places: "m"},
 
-	"half-close": {places: "m", wire: true}, "dribble": {places: "m", wire: true}, "cr-only": {places: "m", wire: true},
-	"cut": {number, 0, maxPad, "m", true}, "split": {number, 1, maxPad, "m", true},
-	"slow": {number, 1, 1_000_000_000, "m", true}, "comments": {number, 1, 1_000_000, "m", true},
-	"pad": {number, 1, maxPad, "m", true}, "fragments": {number, 2, 100_000, "m", true},
+	"half-close": {places: "m", wire: true}, "dribble": {places: "m", wire: true},
+	"cr-only": {places: "m", wire: true, doubt: true},
+	"cut":     {number, 0, maxPad, "m", true, true}, "split": {number, 1, maxPad, "m", true, false},
+	"slow": {number, 1, 1_000_000_000, "m", true, true}, "comments": {number, 1, 1_000_000, "m", true, false},
+	"pad": {number, 1, maxPad, "m", true, true}, "fragments": {number, 2, 100_000, "m", true, false},
 }
 
 // Kinds lists what a fault can do, in the order of the names.

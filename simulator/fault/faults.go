@@ -34,6 +34,7 @@ type Faults struct {
 	http  []int                     // requests, answers and opens that each fault is for
 	fired []Fired
 	held  int
+	doubt string // that faults of the present message leave
 }
 
 // link is an open stream or socket.
@@ -80,7 +81,14 @@ func (x *Faults) Fired() []Fired {
 
 // Handle decides at a gate: it is a gate.Handler.
 func (x *Faults) Handle(ctx context.Context, m gate.Message) gate.Decision {
-	d, delay := x.decide(ctx, m)
+	d, _ := x.Decide(ctx, m)
+	return d
+}
+
+// Decide decides as Handle does. doubt says why the records of the receiver's end do not show what it makes of the
+// message; "" if they do, as they do when the message is lost, late or doubled.
+func (x *Faults) Decide(ctx context.Context, m gate.Message) (d gate.Decision, doubt string) {
+	d, delay, doubt := x.decide(ctx, m)
 	if delay > 0 {
 		timer := time.NewTimer(delay)
 		defer timer.Stop()
@@ -89,24 +97,40 @@ func (x *Faults) Handle(ctx context.Context, m gate.Message) gate.Decision {
 		case <-ctx.Done():
 		}
 	}
-	return d
+	return d, doubt
 }
 
-func (x *Faults) decide(ctx context.Context, m gate.Message) (gate.Decision, time.Duration) {
+func (x *Faults) decide(ctx context.Context, m gate.Message) (d gate.Decision, delay time.Duration, doubt string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.doubt = ""
 	in := script.Message{Party: m.Conn, Kind: "message", Method: m.Method, Path: m.Path, Body: m.Body}
 	switch m.Kind {
 	case transcript.Stream, transcript.Frame:
-		return x.message(ctx, in, m)
+		d, delay = x.message(ctx, in, m)
+		return d, delay, x.doubt
 	case transcript.Request, transcript.Response:
 		in.Kind = "request"
 	case transcript.Open:
 		in.Kind = "open"
 	default:
-		return gate.Decision{}, 0
+		return gate.Decision{}, 0, ""
 	}
-	return x.exchange(in, m)
+	d, delay = x.exchange(in, m)
+	return d, delay, x.doubt
+}
+
+// happens counts that a fault has changed something. The caller holds x.mu.
+func (x *Faults) happens(i int) {
+	x.fired[i].Fired++
+	x.doubts(i)
+}
+
+// doubts remembers that a fault leaves a doubt. The caller holds x.mu.
+func (x *Faults) doubts(i int) {
+	if r := &x.set.rules[i]; kinds[r.do].doubt && x.doubt == "" {
+		x.doubt = "the fault " + strconv.Quote(r.name) + " (" + r.do + ")"
+	}
 }
 
 // typed returns a message with its type.
@@ -166,7 +190,7 @@ func (x *Faults) exchange(in script.Message, m gate.Message) (d gate.Decision, d
 			}
 		}
 		if ok {
-			x.fired[i].Fired++
+			x.happens(i)
 		}
 	}
 	if changed && d.End == nil {
@@ -265,7 +289,7 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 			fates = append(fates, i)
 		}
 		if ok {
-			x.fired[i].Fired++
+			x.happens(i)
 		}
 	}
 	if edits {
@@ -382,6 +406,7 @@ func (x *Faults) rewrite(i int, to *direction, m gate.Message, d *gate.Decision)
 	if r.do == "slow" {
 		to.slow = r
 	}
+	x.doubts(i) // whether it changes anything shows when it is written
 	d.Cut = r.do == "cut" || r.do == "half-close"
 	var once sync.Once
 	d.Wire = func(raw []byte) iter.Seq[gate.Piece] {

@@ -4,6 +4,8 @@ package judge
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,42 +19,65 @@ import (
 
 // Judge judges the records of one transcript. It is safe for concurrent use.
 type Judge struct {
-	t     *transcript.Transcript
-	role  proxy.Role
-	codec *codec
+	t      *transcript.Transcript
+	place  func(transcript.Record) int
+	role   proxy.Role
+	codec  *proxy.Codec
+	decode func(*transcript.Record)
+	client bool // the program is a client that is no target of the protocol: records are turned round, see steps.Clients
 
-	mu    sync.Mutex
-	mark  int              // number of the last record that is on a tape
-	tapes map[string]*tape // by connection; under "" all, if the role's connections are judged together
-	asked map[int]string   // parties of requests without an answer, by number of their records
-	known func(r *transcript.Record)
-	lost  bool // the transcript was too long to be kept
+	mu     sync.Mutex
+	mark   int              // number of the last record that is on a tape
+	tapes  map[string]*tape // by connection; under "" all, if the role's connections are judged together
+	asked  map[int]string   // parties of requests without an answer, by number of their records
+	known  func(r *transcript.Record)
+	lost   bool    // the transcript was too long to be kept
+	doubts []doubt // that no record has come after
+	unsure string  // the first doubt; "" for none
 
-	worst map[string]verdict.Outcome
+	worst verdict.Worst
 	found []steps.Failure // the first of each monitor and clause
 	fresh chan struct{}   // closed and replaced when there is something new
 }
 
-// New makes a Judge of the records in t, which are those of a party that is played for a program on the given side:
-// Received is what the program has sent. base is the program's base URL if it is a server. nil: the protocol has no
-// clauses that what such a program sends can show.
-func New(p steps.Protocol, side gate.Side, base string, t *transcript.Transcript) (*Judge, error) {
-	roles, err := proxy.RolesOf(p, nil)
+// doubt says what nobody can know about a connection from a record on.
+type doubt struct {
+	after int
+	conn  string
+	why   string
+}
+
+// Options say what to judge.
+type Options struct {
+	Protocol steps.Protocol
+	Side     gate.Side // of the program
+	Base     string    // the program's base URL if it is a server
+
+	// Records are those of a party that is played for the program: Received is what the program has sent.
+	Records *transcript.Transcript
+
+	// Place returns the number by which people know a record of Records; 0 if they do not. nil: its own.
+	Place func(transcript.Record) int
+}
+
+// New makes a Judge. nil: the protocol has no clauses that what such a program sends can show.
+func New(o Options) (*Judge, error) {
+	role, client, err := roleOf(o.Protocol, o.Side)
+	if err != nil || len(role.Monitors) == 0 {
+		return nil, err
+	}
+	bound := role.Name
+	if client {
+		bound = o.Protocol.Kind().Roles[0] // the client of such a target: it has the names on the wire
+	}
+	c, err := proxy.NewCodec(o.Protocol, bound, o.Base)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(roles, func(r proxy.Role) bool { return r.Side == side })
-	if i < 0 || len(roles[i].Monitors) == 0 {
-		return nil, nil
-	}
-	c, err := newCodec(p, roles[i].Name, base)
-	if err != nil {
-		return nil, err
-	}
-	j := &Judge{t: t, role: roles[i], codec: c, tapes: map[string]*tape{}, asked: map[int]string{},
-		worst: map[string]verdict.Outcome{}, fresh: make(chan struct{})}
-	if by, ok := p.(steps.Correlator); ok && side == gate.Server {
-		correlate := by.Correlate(c.profile)
+	j := &Judge{t: o.Records, place: o.Place, role: role, codec: c, decode: c.Decoder(), client: client,
+		tapes: map[string]*tape{}, asked: map[int]string{}, worst: verdict.Worst{}, fresh: make(chan struct{})}
+	if by, ok := o.Protocol.(steps.Correlator); ok && (client || o.Side == gate.Server) {
+		correlate := by.Correlate(c.Env.Profile)
 		j.known = func(r *transcript.Record) {
 			if party := correlate(r, nil); r.Conn == "" {
 				r.Conn = party
@@ -60,6 +85,52 @@ func New(p steps.Protocol, side gate.Side, base string, t *transcript.Transcript
 		}
 	}
 	return j, nil
+}
+
+// roleOf returns the role in which a program on a side is judged, without monitors if there is none. client says that
+// it is the client of steps.Clients.
+func roleOf(p steps.Protocol, side gate.Side) (role proxy.Role, client bool, err error) {
+	roles, err := proxy.RolesOf(p, nil)
+	if err != nil {
+		return role, false, err
+	}
+	if i := slices.IndexFunc(roles, func(r proxy.Role) bool { return r.Side == side }); i >= 0 {
+		return roles[i], false, nil
+	}
+	c, ok := p.(steps.Clients)
+	if !ok || side != gate.Client {
+		return role, false, nil
+	}
+	name, monitors := c.Client()
+	_, together := p.(steps.Correlator) // its requests are not on the connections that they are about
+	return proxy.Role{Name: name, Side: side, Together: together, Monitors: monitors}, true, nil
+}
+
+// Doubt says that from here on nobody can tell from the records of a connection what the program has got, and why. What
+// comes is judged by monitors of single records only; on all connections if they are judged together.
+func (j *Judge) Doubt(conn, why string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.doubts = append(j.doubts, doubt{j.t.Len(), conn, why})
+}
+
+// Untested returns the clauses without an outcome that a doubt has kept from being judged, sorted, and the doubt; none
+// without a doubt.
+func (j *Judge) Untested() (clauses []string, why string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.unsure == "" {
+		return nil, ""
+	}
+	for _, m := range j.role.Monitors {
+		for _, id := range m.Clauses {
+			if _, judged := j.worst[id]; !judged && !m.PerRecord {
+				clauses = append(clauses, id)
+			}
+		}
+	}
+	slices.Sort(clauses)
+	return slices.Compact(clauses), j.unsure
 }
 
 // Role returns the role in which the program is judged.
@@ -72,18 +143,31 @@ func (j *Judge) Clauses() []string { return j.role.Clauses() }
 func (j *Judge) Outcomes() map[string]verdict.Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	out := make(map[string]verdict.Outcome, len(j.worst))
-	for id, o := range j.worst {
-		out[id] = o
-	}
-	return out
+	return maps.Clone(j.worst)
 }
 
 // Findings returns the first finding of each monitor on each clause, in the order in which they were made.
 func (j *Judge) Findings() []steps.Failure {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.Clone(j.found)
+	all := slices.Clone(j.found)
+	j.mu.Unlock()
+	return j.placed(all)
+}
+
+// placed gives findings the numbers by which people know their records. It changes them.
+func (j *Judge) placed(all []steps.Failure) []steps.Failure {
+	if j.place == nil {
+		return all
+	}
+	for i := range all {
+		at := j.t.Page(all[i].At-1, 1)
+		if all[i].At == 0 || len(at) == 0 || at[0].N != all[i].At {
+			all[i].At = 0
+			continue
+		}
+		all[i].At = j.place(at[0])
+	}
+	return all
 }
 
 // Pace of judging while records come: soon after an exchange, and for no more than a share of the time.
@@ -126,10 +210,10 @@ func (j *Judge) Follow(ctx context.Context, tell func([]steps.Failure)) {
 func (j *Judge) watch(over <-chan struct{}, tell func([]steps.Failure)) {
 	for told, last := 0, false; ; {
 		j.mu.Lock()
-		news, fresh := j.found[told:len(j.found):len(j.found)], j.fresh
+		news, fresh := slices.Clone(j.found[told:]), j.fresh
 		j.mu.Unlock()
 		told += len(news)
-		tell(news)
+		tell(j.placed(news))
 		if last {
 			return
 		}
@@ -157,10 +241,11 @@ func (j *Judge) Check() int {
 	for r := range j.t.From(j.mark) {
 		j.lost = j.lost || r.N != j.mark+1
 		j.mark = r.N
+		j.doubted(r.N)
 		j.take(r)
 	}
 	for name, one := range j.tapes {
-		judged, failures := one.judge(j.codec.env, j.role.Monitors)
+		judged, failures := one.judge(j.codec.Env, j.role.Monitors)
 		j.settle(judged, failures)
 		if one.ended {
 			delete(j.tapes, name)
@@ -169,13 +254,60 @@ func (j *Judge) Check() int {
 	return j.mark
 }
 
+// doubted applies the doubts that came before a record. The caller holds j.mu.
+func (j *Judge) doubted(before int) {
+	j.doubts = slices.DeleteFunc(j.doubts, func(d doubt) bool {
+		if d.after >= before {
+			return false
+		}
+		if j.unsure == "" {
+			j.unsure = fmt.Sprintf("%s leaves a doubt about what your program has got", d.why)
+			close(j.fresh)
+			j.fresh = make(chan struct{})
+		}
+		for _, one := range j.tapesOf(d.conn) {
+			one.full = true
+		}
+		return true
+	})
+}
+
+// tapesOf returns the tape of a connection; all for "". The caller holds j.mu.
+func (j *Judge) tapesOf(conn string) []*tape {
+	if conn == "" && !j.role.Together {
+		return slices.Collect(maps.Values(j.tapes))
+	}
+	if j.role.Together {
+		conn = ""
+	}
+	one := j.tapes[conn]
+	if one == nil {
+		one = &tape{of: j.observed}
+		j.tapes[conn] = one
+	}
+	return []*tape{one}
+}
+
+func (j *Judge) observed(all []transcript.Record) []transcript.Record {
+	if j.client {
+		return all
+	}
+	out, _ := j.codec.Observed(all)
+	return out
+}
+
 // take puts a record on its tape. The caller holds j.mu.
 func (j *Judge) take(r transcript.Record) {
-	if r.Dir == transcript.Noted {
+	switch {
+	case r.Dir == transcript.Noted:
 		return
+	case j.client && r.Dir == transcript.Received:
+		r.Dir = transcript.Sent
+	case j.client:
+		r.Dir = transcript.Received
 	}
 	r.Event = nil
-	j.codec.decode(&r)
+	j.decode(&r)
 	orphan := false
 	if j.known != nil {
 		if r.Kind == transcript.Response && r.Conn == "" {
@@ -183,20 +315,15 @@ func (j *Judge) take(r transcript.Record) {
 			delete(j.asked, r.Reply)
 		}
 		j.known(&r)
-		orphan = r.Kind == transcript.Request && r.Event != nil && r.Conn == ""
+		orphan = !j.client && r.Kind == transcript.Request && r.Event != nil && r.Conn == ""
 		if r.Kind == transcript.Request && len(j.asked) < maxAsked {
 			j.asked[r.N] = r.Conn
 		}
 	}
-	name := r.Conn
-	if j.role.Together {
-		name = ""
+	if r.Conn == "" && !j.role.Together { // of nobody's connection
+		return
 	}
-	one := j.tapes[name]
-	if one == nil {
-		one = &tape{of: j.codec.observed}
-		j.tapes[name] = one
-	}
+	one := j.tapesOf(r.Conn)[0]
 	one.partly = one.partly || orphan || j.lost || r.Cut > 0
 	if r.Cut == 0 { // nobody knows what a message says that was too long to be kept whole
 		one.add(r)
@@ -211,10 +338,7 @@ const maxAsked = 1000
 func (j *Judge) settle(judged []verdict.Judgement, failures []steps.Failure) {
 	changed := false
 	for _, one := range judged {
-		if was, ok := j.worst[one.Clause]; !ok || rank(one.Outcome) > rank(was) {
-			j.worst[one.Clause] = one.Outcome
-			changed = true
-		}
+		changed = j.worst.Take(one.Clause, one.Outcome) || changed
 	}
 	for _, f := range failures {
 		if !slices.ContainsFunc(j.found, func(was steps.Failure) bool {
@@ -228,9 +352,4 @@ func (j *Judge) settle(judged []verdict.Judgement, failures []steps.Failure) {
 		close(j.fresh)
 		j.fresh = make(chan struct{})
 	}
-}
-
-func rank(o verdict.Outcome) int {
-	return slices.Index([]verdict.Outcome{verdict.NotTested, verdict.NotApplicable, verdict.Passed, verdict.Warned,
-		verdict.Failed}, o)
 }

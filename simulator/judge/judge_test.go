@@ -212,20 +212,11 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// TestNobody: a protocol without clauses for the side of the program has no judge, and neither has a play with faults.
-func TestNobody(t *testing.T) {
-	if p := opens(t, "session-chat", "server", nil); p.Judge() != nil {
-		t.Errorf("a client of session-chat is judged by %v", p.Judge().Clauses())
-	}
+// TestPage: a page is judged as what it is, although agent-select has a client of its own.
+func TestPage(t *testing.T) {
 	p := opens(t, "agent-client", "server", nil)
 	if p.Judge() == nil || p.Judge().Role() != "client" || len(p.Judge().Clauses()) < 20 {
 		t.Errorf("a page is judged by %+v", p.Judge())
-	}
-	faults := func(o *counterpart.Options) {
-		o.Faults = func(context.Context, gate.Message) gate.Decision { return gate.Decision{} }
-	}
-	if p := opens(t, "agent-client", "server", faults); p.Judge() != nil {
-		t.Error("what the page gets is not known, and it is judged")
 	}
 }
 
@@ -240,7 +231,8 @@ func TestLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = records.Close() }()
-	j, err := judge.New(p, gate.Server, "http://127.0.0.1:1", records)
+	j, err := judge.New(judge.Options{Protocol: p, Side: gate.Server, Base: "http://127.0.0.1:1",
+		Records: records})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,22 +110,15 @@ func (p *Proxy) end(one *tape) {
 // worst has the worst outcome of each clause.
 type worst struct {
 	mu sync.Mutex
-	of map[string]verdict.Outcome
+	of verdict.Worst
 }
-
-// badness orders outcomes.
-var badness = map[verdict.Outcome]int{verdict.NotTested: 1, verdict.NotApplicable: 2, verdict.Passed: 3,
-	verdict.Warned: 4, verdict.Failed: 5}
 
 // weigh notes outcomes. The caller holds p.judging.
 func (p *Proxy) weigh(judged []verdict.Judgement) {
 	p.worst.mu.Lock()
 	changed := false
 	for _, j := range judged {
-		if badness[j.Outcome] > badness[p.worst.of[j.Clause]] {
-			p.worst.of[j.Clause] = j.Outcome
-			changed = true
-		}
+		changed = p.worst.of.Take(j.Clause, j.Outcome) || changed
 	}
 	p.worst.mu.Unlock()
 	if changed && p.o.Judged != nil {
@@ -142,12 +135,10 @@ func (p *Proxy) Outcomes() map[string]verdict.Outcome {
 
 // Worst returns the worst outcome of each clause, as several proxies have it.
 func Worst(all ...map[string]verdict.Outcome) map[string]verdict.Outcome {
-	out := map[string]verdict.Outcome{}
+	out := verdict.Worst{}
 	for _, one := range all {
 		for clause, o := range one {
-			if badness[o] > badness[out[clause]] {
-				out[clause] = o
-			}
+			out.Take(clause, o)
 		}
 	}
 	return out

@@ -1,17 +1,13 @@
 package proxy
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"parley/driver"
 	"parley/monitor"
 	"parley/simulator/gate"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
 	"parley/verdict"
 )
 
@@ -84,85 +80,11 @@ func sideOf(kind target.Kind, role string) (side Side, together bool) {
 // role is a Role with what its tapes need.
 type role struct {
 	Role
-	protocol steps.Protocol
-	env      *steps.Env
-	envs     map[string]*steps.Env // by the driver that would have recorded it
-	base     string                // of the target
+	*Codec
 }
 
 func newRole(r Role, o Options, ledger *verdict.Ledger, base string) *role {
-	out := &role{Role: r, protocol: o.Protocol, base: base, envs: map[string]*steps.Env{}}
 	profile := *o.Profile
 	profile.Role = r.Name
-	for _, name := range o.Protocol.Kind().Drivers {
-		out.envs[name] = &steps.Env{Profile: &profile, Role: r.Name, Driver: unused(name), Ledger: ledger, Strict: o.Strict,
-			Redact: transcript.NewRedactor()}
-		if out.env == nil {
-			out.env = out.envs[name]
-		}
-	}
-	return out
+	return &role{Role: r, Codec: newCodec(o.Protocol, &profile, ledger, o.Strict, base)}
 }
-
-// decoder returns a decoder of records, which has the state of one tape.
-func (r *role) decoder() func(*transcript.Record) {
-	by := map[string]func(*transcript.Record){}
-	for name, env := range r.envs {
-		by[name] = r.protocol.Bind(env, observed(r.base))
-	}
-	pick := func(names ...string) func(*transcript.Record) {
-		for _, name := range names {
-			if by[name] != nil {
-				return by[name]
-			}
-		}
-		return func(*transcript.Record) {}
-	}
-	frames := pick(target.WS, target.Stdio, target.SSE, target.Browser)
-	others := pick(target.SSE, target.Browser, target.WS, target.Stdio)
-	return func(rec *transcript.Record) {
-		if rec.Kind == transcript.Frame {
-			frames(rec)
-			return
-		}
-		others(rec)
-	}
-}
-
-// unused is a driver of which only the name counts.
-type unused string
-
-// Name implements driver.Driver.
-func (u unused) Name() string { return string(u) }
-
-// Open implements driver.Driver.
-func (u unused) Open(context.Context, driver.OpenOptions, driver.Sink) (driver.Conn, error) {
-	return nil, errors.New("the proxy opens no connection of its own")
-}
-
-// observed is a target.Running that the harness leaves alone. It is the target's base URL.
-type observed string
-
-// BaseURL implements target.Running.
-func (o observed) BaseURL() string { return string(o) }
-
-// Hook implements target.Running.
-func (o observed) Hook(_ context.Context, name string, _ target.CustomAgent) error {
-	return &target.NotDeclaredError{Key: "hooks." + name}
-}
-
-// ConfigBytes implements target.Running.
-func (o observed) ConfigBytes() ([]byte, error) {
-	return nil, &target.NotDeclaredError{Key: "configuration of a target behind the proxy"}
-}
-
-// Restart implements target.Running.
-func (o observed) Restart(context.Context, bool) error {
-	return &target.NotDeclaredError{Key: "way to restart a target behind the proxy"}
-}
-
-// Stderr implements target.Running.
-func (o observed) Stderr() string { return "" }
-
-// Stop implements target.Running.
-func (o observed) Stop(context.Context) error { return nil }

@@ -39,7 +39,7 @@ type pending struct {
 
 func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcript.Record)) (*tape, error) {
 	one := &tape{role: r, name: name, asked: map[int]pending{}}
-	decode := r.decoder()
+	decode := r.Decoder()
 	var err error
 	one.t, err = transcript.NewSpilling(func(rec *transcript.Record) {
 		decode(rec)
@@ -136,15 +136,12 @@ func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, who
 		last = records[len(records)-1].N
 	}
 	records = understood(records)
-	witness, filters := one.role.protocol.(steps.Witness)
-	if filters {
-		records = witness.Observed(one.role.Name, records)
-	}
+	records, filters := one.role.Observed(records)
 	monitors := one.role.Monitors
 	if one.partly() != "" { // so only what each record says by itself counts
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}
-	out, failures = steps.JudgePassively(one.role.env, monitors, records)
+	out, failures = steps.JudgePassively(one.role.Env, monitors, records)
 	if whole || filters {
 		return out, failures, whole
 	}
@@ -175,7 +172,7 @@ func (one *tape) beyond(mark int) (out []verdict.Judgement, failures []steps.Fai
 	for end := one.t.Len(); mark < end; mark = min(mark+pageRecords, end) {
 		before := max(mark-shownBefore, 0)
 		page := one.t.Page(before, min(mark+pageRecords, end)-before)
-		said, found := steps.JudgeRecords(one.role.env, one.role.Monitors, mark, understood(page))
+		said, found := steps.JudgeRecords(one.role.Env, one.role.Monitors, mark, understood(page))
 		for _, j := range said {
 			if key := [2]string{j.Clause, string(j.Outcome)}; !seen[key] {
 				seen[key] = true

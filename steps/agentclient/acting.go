@@ -32,6 +32,7 @@ func (s *suite) act(ctx context.Context, label string, what fields) error {
 		return nil
 	}
 	if limited.Err() != nil && ctx.Err() == nil {
+		p.frozen = true
 		return &browser.ActError{Do: fmt.Sprint(what["do"]), On: fmt.Sprint(what["on"]),
 			Why: fmt.Sprintf("the page did not recover within %s", steps.Span(limit))}
 	}
@@ -79,7 +80,7 @@ func (s *suite) settle(ctx context.Context) {
 	if e, ok := s.now.conn.(evident); ok {
 		limited, cancel := deadline.WithLimit(ctx, s.Env.Event())
 		defer cancel()
-		_ = e.Settle(limited)
+		s.now.frozen = e.Settle(limited) != nil && limited.Err() != nil && ctx.Err() == nil
 	}
 }
 

@@ -57,6 +57,7 @@ type page struct {
 	emitted   time.Time      // when that was sent
 	asks      int            // switches expected by the scenario so far
 	preselect int            // record of the first choice without a session
+	frozen    bool           // it has not responded to an act or a look within its limit
 	away      bool           // its server's port is closed
 	said      string         // the user's last message
 	wished    *agent         // the choice without a session, once the page has taken it
@@ -157,8 +158,15 @@ func (s *suite) tellBlocked() {
 	}
 }
 
+// evidenceTime bounds the wait for the evidence of a page, beyond the limits of its scenario.
+const evidenceTime = 5 * time.Second
+
 func (s *suite) keepEvidence(ctx context.Context, p *page) {
-	ctx, cancel := deadline.WithLimit(ctx, s.Env.Profile.Limits.Open.Duration)
+	if p.frozen {
+		s.Note("there is no picture of the page, which no longer responds")
+		return
+	}
+	ctx, cancel := deadline.WithLimit(ctx, min(evidenceTime, s.Env.Profile.Limits.Open.Duration))
 	defer cancel()
 	e, ok := p.conn.(evident)
 	if !ok {

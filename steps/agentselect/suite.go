@@ -73,6 +73,9 @@ func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 // Passive implements steps.Passive.
 func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 
+// Client implements steps.Clients.
+func (Protocol) Client() (string, []monitor.Monitor) { return "client", passive.ClientMonitors() }
+
 // Doctor implements doctor.Examinable.
 func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }
 

@@ -78,6 +78,9 @@ func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 // Passive returns the monitors for foreign traffic.
 func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 
+// Client implements steps.Clients.
+func (Protocol) Client() (string, []monitor.Monitor) { return "frontend", passive.ClientMonitors() }
+
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }
 

@@ -40,6 +40,8 @@ func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 		s.timesOutOnTime)
 	steps.Step(sc, `^agent "(\w)" (confirms the cancel|sends a chunk) of "(\w+)" within the limit, and agent "(\w)" does `+
 		`not acknowledge it$`, s.answeredInTime)
+	steps.Step(sc, `^agent "(\w)" acknowledges the (input|mention) "(\w+)" of agent "(\w)" within the limit$`,
+		s.acknowledgedByAnother)
 	steps.Step(sc, `^agent "(\w)" sends a first chunk of "(\w+)" within the limit, and no acknowledgement$`, s.beganInTime)
 	steps.Step(sc, `^agent "(\w)" confirms the cancel of "(\w+)" within the limit, after two requests$`,
 		s.cancelledInTime)

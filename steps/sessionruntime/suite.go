@@ -99,6 +99,9 @@ func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
 // Passive implements steps.Passive.
 func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }
 
+// Client implements steps.Clients.
+func (Protocol) Client() (string, []monitor.Monitor) { return "bus", passive.ClientMonitors() }
+
 // Subprotocols implements steps.Protocol.
 func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).WS.Subprotocols }
 

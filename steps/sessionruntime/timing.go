@@ -153,23 +153,42 @@ func (s *suite) beganInTime(ctx context.Context, letter, name string) error {
 	})
 }
 
+// acknowledgedByAnother sends an input, or mentions an agent in it, and has another agent acknowledge it well within
+// the limit. Without that, a time-out could have come before the acknowledgement, and would prove nothing.
+func (s *suite) acknowledgedByAnother(ctx context.Context, sender, form, name, letter string) error {
+	say, active := func() error { return s.says(ctx, name, "") }, letter
+	if form == "mention" {
+		say, active = func() error { return s.mentions(ctx, letter, name, "its payload") }, sender
+	}
+	return s.saidInTime(ctx, say, active, name, letter, "the acknowledgement", func() error {
+		return s.acknowledges(ctx, sender, name, "")
+	}, func() bool { return false })
+}
+
 // inTime says an input in a session with the shortest limit for acknowledgements, and has act done well within that.
 // If the harness is too slow, longer limits are tried; shown may prove from the orchestrator's behaviour that it was
 // not. The steps in first come earlier in the same session.
 func (s *suite) inTime(ctx context.Context, name, letter, what string, act func() error, shown func() bool,
 	first ...func() error) error {
+	say := func() error { return s.says(ctx, name, "") }
+	return s.saidInTime(ctx, say, letter, name, letter, what, act, shown, first...)
+}
+
+// saidInTime is inTime for an input that say sends, while the agent active is.
+func (s *suite) saidInTime(ctx context.Context, say func() error, active, name, letter, what string, act func() error,
+	shown func() bool, first ...func() error) error {
 	if err := s.hurried(); err != nil {
 		return err
 	}
 	return s.unlessTooSlow(&s.limits.InputAck, 4, "hurried", func(session string) (string, error) {
-		if err := s.setUpFor(ctx, session, letter); err != nil {
+		if err := s.setUpFor(ctx, session, active); err != nil {
 			return "", err
 		}
 		if err := inOrder(first...); err != nil {
 			return "", err
 		}
 		if err := inOrder(
-			func() error { return s.says(ctx, name, "") },
+			say,
 			func() error { return s.reaches(ctx, name, letter) },
 			act,
 			func() error { return s.fence(ctx) },

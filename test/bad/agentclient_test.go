@@ -52,7 +52,8 @@ var badPages = []struct {
 	may    []string
 	reason string
 
-	answers bool // it answers some requests, which a busy machine may delay
+	says    string // part of what a failure reports; the page ends itself soon
+	answers bool   // it answers some requests, which a busy machine may delay
 }{
 	{name: "blank", exit: 1, page: "<!doctype html>", reason: "has nothing"},
 	{name: "text", exit: 1, page: "请先连接服务器 (未连接)", reason: "says what it should and has no elements",
@@ -86,6 +87,27 @@ var badPages = []struct {
 		script: `$("connectBtn").onclick = () => setInterval(() =>
 			post("/message", {type: "chat", content: "x"}).catch(() => {}), 1)`, reason: "asks for ever",
 		may: append([]string{"AC-015"}, still...)},
+	{name: "confirms forever", exit: 1, script: `$("connectBtn").onclick = () => { while (confirm("sure?") || true); }`,
+		reason: "never stops to ask", says: "opened dialogs without end", may: still},
+	{name: "opens windows", exit: 1,
+		script: `$("connectBtn").onclick = () => setInterval(() => window.open("about:blank"), 1)`,
+		reason: "opens windows for ever", says: "opened windows without end", may: still},
+	{name: "floods requests", exit: 1,
+		script: `$("connectBtn").onclick = () => setInterval(() => {
+			for (let i = 0; i < 200; i++) fetch("/" + i).catch(() => {}) }, 1)`,
+		reason: "floods requests", may: still},
+	{name: "floods workers", exit: 1,
+		script: `$("connectBtn").onclick = () => { for (let i = 0; i < 40; i++)
+			new Worker(URL.createObjectURL(new Blob(["for (;;);"]))) }`,
+		reason: "starts workers that spin", says: "started workers without end", may: still},
+	{name: "eats memory", exit: 1,
+		script: `$("connectBtn").onclick = () => { const all = []; setInterval(() => {
+			all.push(new Uint8Array(64 << 20).fill(1)) }, 20) }`,
+		reason: "eats memory", says: "used more memory than it may", may: still},
+	{name: "navigates forever", exit: 1,
+		script: `if (location.search) setTimeout(() => { location.href = "?" + Math.random() }, 0);
+			$("connectBtn").onclick = () => { location.href = "?x" }`,
+		reason: "loads itself again and again", may: still},
 	{name: "cannot be found", exit: 3, serve: http.NotFound, reason: "is not there"},
 	{name: "never answers", exit: 3, serve: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		reason: "never answers"},
@@ -126,7 +148,13 @@ func TestBadPages(t *testing.T) {
 			if b.answers {
 				p.Limits.Event.Duration, p.Limits.Scenario.Duration = 3*time.Second, time.Minute
 			}
-			judgesBad(t, p, b.exit, b.may, b.reason)
+			if b.says != "" {
+				p.Limits.Event.Duration, p.Limits.Scenario.Duration = runner.MutantLimit, time.Minute
+			}
+			res := judgesBad(t, p, b.exit, b.may, b.reason)
+			if !strings.Contains(suitetest.Console(t, res), b.says) {
+				t.Errorf("no report that it %s:\n%s", b.says, suitetest.Console(t, res))
+			}
 		})
 	}
 }

@@ -62,7 +62,7 @@ func unjudged(t *testing.T, res *reports.Results, why string) {
 
 // judgesBad runs the suite against a bad target: no clause may pass except those that such a target keeps. Exit 0
 // means any exit code that does not declare the target conformant.
-func judgesBad(t *testing.T, p *target.Profile, exit int, may []string, reason string) {
+func judgesBad(t *testing.T, p *target.Profile, exit int, may []string, reason string) *reports.Results {
 	t.Helper()
 	suitetest.Hurry(&p.Limits)
 	res := suitetest.Judge(t, runner.Options{Profile: p})
@@ -79,4 +79,5 @@ func judgesBad(t *testing.T, p *target.Profile, exit int, may []string, reason s
 			t.Errorf("%s passed (%s): %s", c.ID, reason, c.Text)
 		}
 	}
+	return res
 }

@@ -29,6 +29,8 @@ API answers conversations; its API key, if it needs one, is read from ` + modelK
 	Flags: func(f *pflag.FlagSet) launch.Serving {
 		var o sessionchat.Options
 		f.StringVar(&o.DB, "db", "", "SQLite `FILE` of the sessions, made where it is missing (default in memory)")
+		f.BoolVar(&o.Unsynced, "no-sync", false,
+			"answer before the disk has written; what is saved survives the server's end, but not a loss of power")
 		f.DurationVar(&o.Idle, "idle", 0, "`DURATION` after which a session that nobody uses leaves memory (default 10m)")
 		f.StringVar(&o.Model, "model", "", "`NAME` of the model that is asked for where a chat names none (default default)")
 		at := f.String("model-url", "",

@@ -47,7 +47,7 @@ export class Left {
 
   judged(s) {
     if (s.kind === "play" && !s.judges) {
-      return h("section", {}, h("h2", {}, t("judgements")), h("p", { class: "dim" }, t("notJudged")));
+      return h("section", {}, h("h2", {}, t("judgements")), h("p", { class: "dim" }, t("notJudged", visible(s.unjudged))));
     }
     const worst = this.app.worst;
     const counts = {};
@@ -57,7 +57,8 @@ export class Left {
       this.app.filter({ clause }), { class: "mark bad", "data-id": "c" + clause }));
     bad.forEach((b) => { b.textContent = "✗ " + visible(b.dataset.id.slice(1)); });
     return h("section", {}, h("h2", {}, t("judgements")), rows.length ? h("ul", { class: "outcomes" }, rows) :
-      h("p", { class: "dim" }, s.kind === "play" ? t("judgesProgram", visible(s.role), s.judges) : t("noJudgements")), bad.length ? h("p", { class: "chips" }, bad) : null);
+      h("p", { class: "dim" }, s.kind === "play" ? t("judgesProgram", visible(s.role), s.judges) : t("noJudgements")), bad.length ? h("p", { class: "chips" }, bad) : null,
+      s.doubt ? h("p", { class: "dim" }, t("doubted", visible(s.doubt))) : null);
   }
 
   actions(s) {

@@ -96,7 +96,7 @@ func (c *conn) control(r transcript.Record) {
 			}
 		}
 	case judge.FenceFrame:
-		if len(c.fences) < mostIDs {
+		if c.fences[id] == 0 && len(c.fences) < mostIDs { // of two with one id, the first is answered first
 			c.fences[id] = r.N
 		}
 	case judge.FencedFrame:

@@ -1,0 +1,134 @@
+package procgroup
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Owner identifies this process: the boot of the machine, the name space of process ids, the id, and the time of its
+// start, as ids are used again.
+var Owner = sync.OnceValue(func() string {
+	born, home := started(os.Getpid()), world()
+	if born == "" || home == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s-%d-%s", home, os.Getpid(), born)
+})
+
+// world is the part of Owner that all processes share that can see each other.
+var world = sync.OnceValue(func() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	var space syscall.Stat_t
+	if err != nil || len(boot) < 8 || syscall.Stat("/proc/self/ns/pid", &space) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s-%d", boot[:8], space.Ino)
+})
+
+// started returns when a process started, in ticks since the boot; "" if there is no such process.
+func started(pid int) string {
+	if fields := stat(pid); len(fields) > 19 {
+		return fields[19]
+	}
+	return ""
+}
+
+// stat returns the fields of a process's status from its state on.
+func stat(pid int) []string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+}
+
+// stale matches an Owner in the value of Variable, and in the name of a folder.
+var stale = regexp.MustCompile(`^(?:parley-[a-z]+-)?([0-9a-f]{8}-[0-9]+)-([0-9]+)-([0-9]+)-[0-9]+$`)
+
+// orphaned reports whether a mark, or the name of a folder, is that of a process in our world that has ended.
+func orphaned(name string) bool {
+	m := stale.FindStringSubmatch(name)
+	if m == nil || m[1] != world() {
+		return false
+	}
+	pid, err := strconv.Atoi(m[2])
+	return err == nil && started(pid) != m[3]
+}
+
+// KillMarked ends the processes with a mark.
+func KillMarked(mark string) {
+	if mark != "" {
+		killWhere(func(m string) bool { return m == mark })
+	}
+}
+
+// Sweep ends what processes like this one have started and left behind when they were killed, and removes their
+// temporary folders. It touches nothing of processes that still run, of other users, or of other machines.
+func Sweep() {
+	killWhere(orphaned)
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-*"))
+	for _, path := range found {
+		var s syscall.Stat_t
+		if orphaned(filepath.Base(path)) && syscall.Lstat(path, &s) == nil && s.Mode&syscall.S_IFMT == syscall.S_IFDIR &&
+			int(s.Uid) == os.Geteuid() {
+			_ = os.RemoveAll(path)
+		}
+	}
+}
+
+// killWhere ends the processes whose mark is matched, except this one and its ancestors. It repeats that while it
+// finds any, up to a bound: a process may start another one meanwhile.
+func killWhere(match func(mark string) bool) {
+	ours := map[int]bool{}
+	for pid := os.Getpid(); pid > 0 && !ours[pid]; {
+		ours[pid] = true
+		if fields := stat(pid); len(fields) > 1 {
+			pid, _ = strconv.Atoi(fields[1])
+		}
+	}
+	for range 10 {
+		if !killOnce(ours, match) {
+			return
+		}
+	}
+}
+
+func killOnce(ours map[int]bool, match func(mark string) bool) (found bool) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || ours[pid] {
+			continue
+		}
+		p, err := os.FindProcess(pid) // a handle: its id may be used again
+		if err != nil {
+			continue
+		}
+		if match(markOf(pid)) && p.Kill() == nil {
+			found = true
+		}
+		_ = p.Release()
+	}
+	return found
+}
+
+// markOf returns the value of Variable in the environment with which a process was started; "" if there is none.
+func markOf(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return ""
+	}
+	for v := range bytes.SplitSeq(b, []byte{0}) {
+		if mark, ok := bytes.CutPrefix(v, []byte(Variable+"=")); ok {
+			return string(mark)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,48 @@
+package counterpart
+
+import (
+	"context"
+
+	"parley/simulator/gate"
+	"parley/simulator/judge"
+	"parley/transcript"
+)
+
+// judged has somebody judge what the program sends, if anybody can.
+func (p *Play) judged() (err error) {
+	if p.o.Steps == nil {
+		return nil
+	}
+	o := judge.Options{Protocol: p.o.Steps, Side: p.program(), Base: p.o.Connect, Records: p.t}
+	if p.o.Faults != nil {
+		if p.own, err = transcript.NewSpilling(nil, transcript.Keep{}); err != nil {
+			return err
+		}
+		o.Records, o.Place = p.own, func(r transcript.Record) int { return p.t.Like(r) }
+	}
+	p.judge, err = judge.New(o)
+	return err
+}
+
+// Judge returns who judges what the program sends; nil if nobody does: see Unjudged.
+func (p *Play) Judge() *judge.Judge { return p.judge }
+
+// Unjudged says why nobody judges what the program sends; "" if somebody does.
+func (p *Play) Unjudged() string {
+	switch {
+	case p.judge != nil:
+		return ""
+	case p.o.Steps == nil:
+		return "no clause of " + p.o.Protocol + " is about what a " + p.o.As + " gets"
+	}
+	return p.o.Protocol + " has no clauses that what your program sends can show"
+}
+
+// fails has the faults decide on a message.
+func (p *Play) fails(ctx context.Context, m gate.Message) gate.Decision {
+	d, doubt := p.o.Faults(ctx, m)
+	if doubt != "" && m.From != p.program() && p.judge != nil {
+		p.judge.Doubt(m.Conn, doubt)
+	}
+	return d
+}

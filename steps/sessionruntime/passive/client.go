@@ -1,0 +1,213 @@
+package passive
+
+import (
+	"slices"
+	"strings"
+
+	"parley/monitor"
+	vocab "parley/protocol/sessionruntime"
+	judge "parley/steps/sessionruntime/invariants"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// The subjects of the other side of the bus.
+const (
+	addresses = "parties-address-the-bus"
+	contents  = "requests-formed"
+	answers   = "agents-acknowledge"
+)
+
+// ClientMonitors lists the monitors that judge the parties on the other side of the bus: the frontend, the agents and
+// SessionManager, which are no targets of a run. Who has sent a message is told by its event and subtype, since the
+// source gives the parties no names.
+func ClientMonitors() []monitor.Monitor {
+	var out []monitor.Monitor
+	for _, c := range []struct {
+		name, text string
+		clauses    []string
+	}{
+		{addresses, "the frontend and SessionManager address SYSTEM, an agent SYSTEM or BROADCAST",
+			[]string{"RT-029", "RT-037", "RT-041", "RT-046"}},
+		{contents, "removals, invitations and outputs have what the source gives them",
+			[]string{"RT-108", "RT-120", "RT-140"}},
+		{answers, "an agent acknowledges an input, and says nothing in a turn after it has acknowledged its cancellation",
+			[]string{"RT-144", "RT-161", "RT-162"}},
+	} {
+		out = append(out, monitor.Monitor{Name: c.name, Text: c.text, Clauses: c.clauses, Passive: true,
+			Check: func(t []transcript.Record) []verdict.Finding {
+				v := &parties{subject: c.name, buses: map[string]*bus{}}
+				for _, r := range t {
+					v.take(r)
+				}
+				return v.out
+			}})
+	}
+	return out
+}
+
+// parties is a partly judged transcript, with the findings on one subject.
+type parties struct {
+	subject string
+	out     []verdict.Finding
+	buses   map[string]*bus
+}
+
+// bus is a connection to an orchestrator.
+type bus struct {
+	published, older map[string]bool // keys of what the orchestrator has published, which the bus may hand back to it
+	turns            map[[2]string]*spoken
+	blind            bool // something cannot be read
+}
+
+// spoken is a turn that was routed to an agent.
+type spoken struct {
+	agent    string
+	acked    bool // INPUT_ACK was sent
+	began    bool // output was sent
+	cancel   bool // CANCEL came
+	canceled bool // CANCEL_ACK was sent after that
+}
+
+func (v *parties) kept(subject string, m judge.Message, clauses ...string) {
+	if subject == v.subject {
+		v.out = append(v.out, verdict.Finding{Clauses: clauses, OK: true, At: m.N})
+	}
+}
+
+func (v *parties) broken(subject string, m judge.Message, expected string, clauses ...string) {
+	if subject == v.subject {
+		v.out = append(v.out, verdict.Finding{Clauses: clauses, At: m.N, Expected: expected, Observed: describe(m)})
+	}
+}
+
+func (v *parties) take(r transcript.Record) {
+	b := v.buses[r.Conn]
+	if b == nil || r.Kind == transcript.Open || r.Kind == transcript.Closed {
+		b = &bus{published: map[string]bool{}, turns: map[[2]string]*spoken{}}
+		v.buses[r.Conn] = b
+	}
+	if r.Kind != transcript.Frame || r.Late {
+		return
+	}
+	if r.Event == nil || len(r.Event.Faults) > 0 || r.Cut > 0 {
+		b.blind = true
+		return
+	}
+	if r.Event.Type == judge.SetupFrame { // the session begins anew
+		clear(b.turns)
+	}
+	m, ok := judge.Read(r)
+	switch {
+	case !ok || b.blind:
+	case !m.Delivered:
+		if b.published[key(m)] = true; len(b.published) > mostIDs {
+			b.published, b.older = map[string]bool{}, b.published
+		}
+		b.learn(m)
+	case m.From != judge.Self && m.ID != "" && !b.published[key(m)] && !b.older[key(m)]:
+		v.addressed(m)
+		v.formed(m)
+		v.answered(b, m)
+	}
+}
+
+// key identifies a message. An orchestrator that forwards one may leave it its id and its sender, but not its target.
+func key(m judge.Message) string { return strings.Join([]string{m.ID, m.Name(), m.From}, "\x00") }
+
+// learn takes notice of what the orchestrator sends to agents.
+func (b *bus) learn(m judge.Message) {
+	if m.Target != vocab.ToAgent || m.Turn == "" {
+		return
+	}
+	at := [2]string{m.Session, m.Turn}
+	switch {
+	case m.Event == vocab.UserInput:
+		if len(b.turns) >= mostTurns {
+			clear(b.turns)
+		}
+		b.turns[at] = &spoken{agent: m.TargetID}
+	case control(m, vocab.Cancel, vocab.Interrupt) && b.turns[at] != nil && b.turns[at].agent == m.TargetID:
+		b.turns[at].cancel = true
+	}
+}
+
+// Who sends what: the events and subtypes that only one kind of party has.
+var (
+	ofFrontend = []string{vocab.Cancel, vocab.Interrupt, vocab.InviteAgent, vocab.RemoveAgent, vocab.HandoverConfirm,
+		vocab.HandoverReject, vocab.SessionOpen, vocab.SessionClose}
+	ofAgents  = []string{vocab.InputAck, vocab.CancelAck, vocab.HandoverRequest}
+	ofManager = []string{vocab.AddAgentDone, vocab.AddAgentFailed, vocab.RemoveAgentDone, vocab.RemoveAgentFailed,
+		vocab.SessionOpened, vocab.SessionClosed, vocab.SessionFailed}
+)
+
+// addressed judges to whom a message is sent.
+func (v *parties) addressed(m judge.Message) {
+	to := func(clause, expected string, ok bool) {
+		if ok {
+			v.kept(addresses, m, clause)
+			return
+		}
+		v.broken(addresses, m, expected, clause)
+	}
+	switch {
+	case m.Event == vocab.UserInput || control(m, ofFrontend...):
+		to("RT-029", "target SYSTEM, as of all messages of the frontend", m.Target == vocab.ToSystem)
+	case m.Event == vocab.AgentOutput || control(m, ofAgents...):
+		to("RT-037", "a message of an agent that is not addressed to the frontend", m.Target != vocab.ToFrontend)
+		to("RT-041", "target SYSTEM or BROADCAST", m.Target == vocab.ToSystem || m.Target == vocab.ToBroadcast)
+	case control(m, ofManager...):
+		to("RT-046", "target SYSTEM, as of all results of SessionManager", m.Target == vocab.ToSystem)
+	}
+}
+
+// formed judges what a message contains.
+func (v *parties) formed(m judge.Message) {
+	payload, _ := m.Payload.(map[string]any)
+	has := func(clause, member string, ok bool) {
+		if ok {
+			v.kept(contents, m, clause)
+			return
+		}
+		v.broken(contents, m, member, clause)
+	}
+	agent, _ := payload["agent_id"].(string)
+	switch {
+	case control(m, vocab.RemoveAgent):
+		has("RT-108", "a payload with the agent_id", agent != "")
+	case control(m, vocab.InviteAgent):
+		has("RT-120", "a payload with the agent_spec", payload["agent_spec"] != nil)
+	case m.Event == vocab.AgentOutput:
+		has("RT-140", "the agent as sender", m.From != "" &&
+			!slices.Contains([]string{judge.Frontend, judge.Manager, judge.Logger}, m.From))
+	}
+}
+
+// answered judges what an agent says in a turn that was routed to it.
+func (v *parties) answered(b *bus, m judge.Message) {
+	turn := b.turns[[2]string{m.Session, m.Turn}]
+	switch {
+	case m.Turn == "" && control(m, ofAgents...): // it may be of any turn
+		clear(b.turns)
+	case turn == nil || turn.agent != m.From:
+	case control(m, vocab.InputAck):
+		if turn.acked = true; !turn.began {
+			v.kept(answers, m, "RT-161")
+		}
+	case control(m, vocab.CancelAck):
+		if turn.canceled = turn.cancel; turn.canceled {
+			v.kept(answers, m, "RT-162")
+		}
+	case m.Event == vocab.AgentOutput && turn.canceled:
+		v.broken(answers, m, "no output of the turn after its CANCEL_ACK", "RT-162")
+	case m.Event == vocab.AgentOutput:
+		if turn.began = true; !m.Final {
+			return
+		}
+		if turn.acked {
+			v.kept(answers, m, "RT-144")
+		} else {
+			v.broken(answers, m, "an INPUT_ACK before the end of the output", "RT-144")
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package passive
+
+import (
+	"strings"
+	"testing"
+
+	"parley/transcript"
+)
+
+// TestClientMonitors: what agents say in their turns is judged, and nothing that the bus hands back.
+func TestClientMonitors(t *testing.T) {
+	const routed = "set a,b a\n" +
+		`< USER_INPUT AGENT {"id":"o1","target_id":"a","turn_id":"t1"}` + "\n"
+	const canceled = `< CONTROL/CANCEL AGENT {"id":"o2","target_id":"a","turn_id":"t1"}` + "\n"
+	for name, row := range map[string]struct {
+		lines        string
+		kept, broken string
+	}{
+		"acknowledged": {routed + `> a CONTROL/INPUT_ACK {"id":"1","turn_id":"t1"}
+			> a AGENT_OUTPUT {"id":"2","turn_id":"t1","final":true}`, "RT-144 RT-161", ""},
+		"not acknowledged": {routed + `> a AGENT_OUTPUT {"id":"2","turn_id":"t1","final":true}`, "", "RT-144"},
+		"not yet":          {routed + `> a AGENT_OUTPUT {"id":"2","turn_id":"t1","is_chunk":true}`, "", ""},
+		"of another agent": {routed + `> b AGENT_OUTPUT {"id":"2","turn_id":"t1","final":true}`, "", ""},
+		"ack without a turn": {routed + `> a CONTROL/INPUT_ACK {"id":"1"}
+			> a AGENT_OUTPUT {"id":"2","turn_id":"t1","final":true}`, "", ""},
+		"begins anew": {routed + `set a,b a
+			> a AGENT_OUTPUT {"id":"2","turn_id":"t1","final":true}`, "", ""},
+		"canceled": {routed + canceled + `> a AGENT_OUTPUT {"id":"2","turn_id":"t1","is_chunk":true}
+			> a CONTROL/CANCEL_ACK {"id":"3","turn_id":"t1"}`, "RT-162", ""},
+		"canceled, and goes on": {routed + canceled + `> a CONTROL/CANCEL_ACK {"id":"3","turn_id":"t1"}
+			> a AGENT_OUTPUT {"id":"4","turn_id":"t1","is_chunk":true}`, "RT-162", "RT-162"},
+		"nobody canceled": {routed + `> a CONTROL/CANCEL_ACK {"id":"3","turn_id":"t1"}
+			> a AGENT_OUTPUT {"id":"4","turn_id":"t1","is_chunk":true}`, "", ""},
+		"to the frontend": {`> a AGENT_OUTPUT {"id":"1","target":"FRONTEND"}`, "", "RT-037 RT-041"},
+		"handed back": {`< AGENT_OUTPUT FRONTEND {"id":"1","sender":"a","from_party":"a"}
+			> a AGENT_OUTPUT {"id":"1","target":"FRONTEND"}`, "", ""},
+		"behind what cannot be read": {"junk\n" + `> a AGENT_OUTPUT {"id":"1","target":"FRONTEND"}`, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept, broken := map[string]bool{}, map[string]bool{}
+			records := script(t, row.lines)
+			for _, m := range ClientMonitors() {
+				for _, f := range m.Check(records) {
+					for _, id := range f.Clauses {
+						if f.OK {
+							kept[id] = true
+						} else {
+							broken[id] = true
+						}
+					}
+				}
+			}
+			for id := range strings.FieldsSeq(row.kept) {
+				if !kept[id] {
+					t.Errorf("%s is not shown to hold", id)
+				}
+			}
+			for id := range strings.FieldsSeq(row.broken) {
+				if !broken[id] {
+					t.Errorf("%s is not found broken", id)
+				}
+			}
+			if n := len(strings.Fields(row.broken)); len(broken) != n {
+				t.Errorf("broken: %v", broken)
+			}
+			if row.kept == "" && (kept["RT-144"] || kept["RT-161"] || kept["RT-162"]) {
+				t.Errorf("kept: %v", kept)
+			}
+		})
+	}
+}
+
+// TestClientBounds: the judges of a bus keep a bounded state, and find what is wrong behind many messages.
+func TestClientBounds(t *testing.T) {
+	v := &parties{subject: addresses, buses: map[string]*bus{}}
+	many := script(t, `< USER_INPUT AGENT {"target_id":"a"}`)[0]
+	for i := range 10 * mostIDs {
+		data := map[string]any{"id": i, "event": "USER_INPUT", "target": "AGENT", "turn_id": string(rune('a' + i)),
+			"target_id": string(rune('a' + i))}
+		data["id"] = strings.Repeat("x", i%1000) + string(rune('a'+i))
+		event := *many.Event
+		event.Data = data
+		r := transcript.Record{N: i + 1, Conn: "bus", Dir: transcript.Received, Kind: transcript.Frame, Event: &event}
+		v.take(r)
+	}
+	b := v.buses["bus"]
+	if len(b.published) > mostIDs+1 || len(b.older) > mostIDs+1 || len(b.turns) > mostTurns {
+		t.Errorf("%d, %d and %d are kept", len(b.published), len(b.older), len(b.turns))
+	}
+	v.take(script(t, `> a AGENT_OUTPUT {"id":"1","target":"FRONTEND"}`)[0])
+	if len(v.out) != 2 {
+		t.Errorf("found %+v", v.out)
+	}
+}
