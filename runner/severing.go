@@ -119,12 +119,25 @@ func (r *run) cutCourse(ctx context.Context, d *driverRun, c steps.Course, by st
 		})
 	}
 	wg.Wait()
-	// The last record, such as the answer to a request, may have come before the end of the course by chance: if the
-	// course ends without it in each try, it is not a point.
-	if n := len(points) - 1; n > 0 && endedBefore(points[n].res) {
-		points, records = points[:n], records[:n]
-	}
+	points, records = withoutChance(points, records)
 	r.keepCuts(d, c, by, whole, points, records)
+}
+
+// withoutChance leaves out the points that came before the end of the course by chance, such as one more piece of an
+// answer: if the course ends without such a record in each try, it is not a point. These can be few only; where more
+// are missing, something is wrong, and all of them stay.
+func withoutChance(points []cutPoint, records []transcript.Record) ([]cutPoint, []transcript.Record) {
+	var kept []cutPoint
+	var of []transcript.Record
+	for i := range points {
+		if !endedBefore(points[i].res) {
+			kept, of = append(kept, points[i]), append(of, records[i])
+		}
+	}
+	if len(kept) == 0 || len(points)-len(kept) > max(1, len(points)/10) {
+		return points, records
+	}
+	return kept, of
 }
 
 // cutPlanned returns the scenario of one point; 0 is the end of the course.

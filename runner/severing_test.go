@@ -1,45 +1,45 @@
 package runner
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
-	"parley/runner/tags"
 	"parley/steps"
-	"parley/steps/protocols"
+	"parley/transcript"
+	"parley/verdict"
 )
 
-// uncut is a protocol that is no steps.Severer.
-type uncut struct{ steps.Protocol }
-
-// TestNoCourses: what has no course is refused, as are tags that leave all courses out; without --cut-points neither.
-func TestNoCourses(t *testing.T) {
-	p, err := protocols.All.Find("agent-client")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range []struct {
-		p            steps.Protocol
-		expr, reason string
+// TestWithoutChance: a few points that a course ends without are none; many are a fault, and stay.
+func TestWithoutChance(t *testing.T) {
+	ended := &steps.Result{Outcome: verdict.NotTested, Reason: steps.NoCut + "26 records"}
+	passed := &steps.Result{Outcome: verdict.Passed}
+	failed := &steps.Result{Outcome: verdict.Failed, Reason: "it did not come back"}
+	other := &steps.Result{Outcome: verdict.NotTested, Reason: "another reason"}
+	for _, row := range []struct {
+		reason        string
+		points, ended int
+		one           *steps.Result // the first point; the others that have not ended passed
+		want          int
 	}{
-		{uncut{p}, "", "agent-client has no course that can be cut at every point"},
-		{p, "@cut-kill", "tag expression leaves the cut points out"},
+		{"all reached", 20, 0, passed, 20},
+		{"the last was chance", 20, 1, passed, 19},
+		{"two of twenty", 20, 2, passed, 18},
+		{"one of a short course", 3, 1, passed, 2},
+		{"more than a tenth", 20, 3, passed, 20},
+		{"all of them", 2, 2, ended, 2},
+		{"one that broke stays", 20, 1, failed, 19},
+		{"one that was not tested for another reason stays", 20, 1, other, 19},
 	} {
-		sel, err := tags.Parse(v.expr)
-		if err != nil {
-			t.Fatal(err)
+		points := make([]cutPoint, row.points)
+		for i := range points {
+			points[i].res = passed
+			if i >= row.points-row.ended {
+				points[i].res = ended
+			}
 		}
-		var usage *UsageError
-		if _, err := courses(v.p, "", true, sel); !errors.As(err, &usage) || !strings.Contains(usage.Msg, v.reason) {
-			t.Errorf("%T with %q: %v, want %q", v.p, v.expr, err, v.reason)
+		points[0].res = row.one
+		kept, records := withoutChance(points, make([]transcript.Record, row.points))
+		if len(kept) != row.want || len(records) != row.want || kept[0].res != row.one {
+			t.Errorf("%s: %d points and %d records are left, want %d", row.reason, len(kept), len(records), row.want)
 		}
-		if found, err := courses(v.p, "", false, sel); err != nil || len(found) > 0 {
-			t.Errorf("%T without cut points: %v, %v", v.p, found, err)
-		}
-	}
-	sel, _ := tags.Parse("@cut-reset")
-	if found, err := courses(p, "", true, sel); err != nil || len(found) < 2 {
-		t.Errorf("of agent-client: %v, %v", found, err)
 	}
 }
