@@ -134,7 +134,7 @@ func sharedBus(t *testing.T) *httptest.Server {
 				if err != nil {
 					return
 				}
-				bus.publish(ctx, data)
+				bus.publish(data)
 			}
 		})
 		for {
@@ -172,11 +172,13 @@ func (b *connections) remove(c *websocket.Conn) {
 	delete(b.open, c)
 }
 
-func (b *connections) publish(ctx context.Context, data []byte) {
+// publish writes to all. A write that is canceled closes its connection, so the end of one must not cancel those to
+// others.
+func (b *connections) publish(data []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for c := range b.open {
-		_ = c.Write(ctx, websocket.MessageText, data)
+		_ = c.Write(context.Background(), websocket.MessageText, data)
 	}
 }
 
