@@ -16,57 +16,67 @@ var cutFaults = map[string]fault{
 // haunts remembers how the connections of agents ended.
 type haunts struct {
 	trails map[string]*trail // by relay session
-	before map[int]string    // connection → the last message of the agent's earlier connection
+	before map[int]*trail    // connection → the agent's earlier connection
 }
 
 type trail struct {
-	conn int
-	last string // type of the last message
+	session string
+	conn    int
+	last    string // type of the last message
 }
 
 // returning sets up a fault that depends on how an agent's earlier connection ended.
 func returning(put func(o *options, h *haunts)) fault {
 	return func(o *options) {
-		h := &haunts{trails: map[string]*trail{}, before: map[int]string{}}
+		h := &haunts{trails: map[string]*trail{}, before: map[int]*trail{}}
 		o.Policy.Join = h.join
 		put(o, h)
 	}
 }
 
-// join notes that an agent joins, and how its earlier connection ended.
-func (h *haunts) join(v view, from party, _ *envelope, j proto.Join, why *refusal) (proto.Join, *refusal) {
+// join notes that an agent joins, and which connection of the session was there before.
+func (h *haunts) join(_ view, from party, _ *envelope, j proto.Join, why *refusal) (proto.Join, *refusal) {
 	if why != nil || j.Role != proto.AgentRole {
 		return j, why
 	}
 	old := h.trails[j.SessionID]
-	there := func(p party) bool { return p.Conn == old.conn }
-	if old != nil && old.conn != from.Conn && !slices.ContainsFunc(v.Agents(j.SessionID), there) {
-		h.before[from.Conn] = old.last
+	if old != nil && old.conn != from.Conn {
+		h.before[from.Conn] = old
 	}
-	h.trails[j.SessionID] = &trail{conn: from.Conn, last: proto.RelayJoin}
+	h.trails[j.SessionID] = &trail{session: j.SessionID, conn: from.Conn, last: proto.RelayJoin}
 	return j, nil
 }
 
-// route passes on all messages of agents but some, depending on how their earlier connection ended.
-func (h *haunts) route(lost func(last, kind string) bool) func(view, party, *envelope, []party) []party {
-	return func(_ view, from party, e *envelope, to []party) []party {
+// route passes on all messages of agents but some, depending on how their earlier connection ended. Only the message
+// asks whether that has ended: a reset may be noticed after the agent has joined again.
+func (h *haunts) route(
+	lost func(v view, before *trail, kind string) bool) func(view, party, *envelope, []party) []party {
+	return func(v view, from party, e *envelope, to []party) []party {
 		if !isAgent(from) {
 			return to
 		}
 		if t := h.trails[from.Session]; t != nil && t.conn == from.Conn {
 			t.last = e.Type()
 		}
-		if lost(h.before[from.Conn], e.Type()) {
+		if before := h.before[from.Conn]; before != nil && lost(v, before, e.Type()) {
 			return nil
 		}
 		return to
 	}
 }
 
+// snapshotsLostAfter loses what an agent asks whose earlier connection ended after a message of the type last.
 func snapshotsLostAfter(last string) func(o *options, h *haunts) {
 	return func(o *options, h *haunts) {
-		o.Policy.Recipients = h.route(func(before, kind string) bool {
-			return before == last && kind == proto.SnapshotGet
+		o.Policy.Recipients = h.route(func(v view, before *trail, kind string) bool {
+			return before.last == last && kind == proto.SnapshotGet &&
+				// a second agent of a session that has just started is not the first one come back
+				(last != proto.SessionStart || !there(v, before))
 		})
 	}
+}
+
+// there reports whether the connection of a trail is still there.
+func there(v view, t *trail) bool {
+	return slices.ContainsFunc(v.Agents(t.session), func(p party) bool { return p.Conn == t.conn })
 }
