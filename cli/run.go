@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"parley/diagnosis"
 	"parley/driver/browser"
 	"parley/reports"
 	"parley/runner"
@@ -190,6 +191,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 		return err
 	}
 	noteLeft(res, left)
+	diagnosis.Tell(res)
 	if err := o.write(asked, res, s); err != nil {
 		return err
 	}
