@@ -93,10 +93,10 @@ func Call(ctx context.Context, o ClientOptions, recordings ...Recording) (Client
 	c := &Client{o: o, inbox: make(chan transcript.Record, maxInbox), over: make(chan struct{}),
 		conns: map[string]*link{}, opens: map[string]int{}, asked: map[int]*asking{}, await: map[int]bool{}}
 	size := 0
-	for _, one := range recordings {
+	for i, one := range recordings {
 		p := &played{name: one.Name, ids: replay.NewIDs(), byServer: map[string]bool{}}
 		if len(recordings) > 1 {
-			p.label = " of " + one.Name
+			p.label = fmt.Sprintf(" of %d", i+1)
 		}
 		if err := c.readCourse(recording.NewClientView(one.In), p, &size); err != nil {
 			return ClientResult{}, fmt.Errorf("%s: %w", one.Name, err)
