@@ -42,15 +42,11 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 	if err != nil {
 		return 0, err
 	}
-	var command *proxy.Wired
-	if len(o.command) > 0 {
-		if command, err = proxy.Wire(o.speaking(s)); err != nil {
-			return 0, o.unfound(err)
-		}
-		defer command.Kill()
-		o.to = command.URL()
-		opts.To, opts.Record = o.to, overPipe(command, opts.Record)
+	command, end, err := o.wire(&opts, s)
+	if err != nil {
+		return 0, err
 	}
+	defer end()
 	b := &between{o: opts}
 	b.o.Handle = nil
 	name := steps.Name(opts.Protocol)
@@ -98,6 +94,19 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 	err = errors.Join(err, <-served, b.close())
 	tellUnjudged(b.stats(), s)
 	return code, err
+}
+
+// wire starts the command, if there is one, as the server to which the traffic goes; nil otherwise.
+func (o *proxyOptions) wire(opts *proxy.Options, s *streams) (w *proxy.Wired, end func(), err error) {
+	if len(o.command) == 0 {
+		return nil, func() {}, nil
+	}
+	if w, err = proxy.Wire(o.speaking(s)); err != nil {
+		return nil, nil, o.unfound(err)
+	}
+	o.to = w.URL()
+	opts.To, opts.Record = o.to, overPipe(w, opts.Record)
+	return w, w.Kill, nil
 }
 
 // overPipe has records kept as those of a command's stdin and stdout: the WebSocket is the proxy's own affair.

@@ -20,7 +20,8 @@ func (v *viewer) asking() {
 	v.wait("document.querySelector('#compose-minds')")
 	v.run("document.querySelector('#compose-minds').click()")
 	v.wait("document.querySelector('.minds select')")
-	v.run(`{ const s = document.querySelector('.minds select'); s.value = 'ask'; s.dispatchEvent(new Event('change', {bubbles: true})) }`)
+	v.run(`{ const s = document.querySelector('.minds select'); s.value = 'ask';
+		s.dispatchEvent(new Event('change', {bubbles: true})) }`)
 	v.wait("document.querySelector('.minds select').value === 'ask'")
 }
 
@@ -34,8 +35,8 @@ func (v *viewer) edits(text string) {
 	v.wait("document.querySelector('.heldbox[data-n=\"" + number + "\"]') === null")
 }
 
-// TestProxyPage: a person sees on the page of a proxy what passes with its judgements, and edits a message of the client
-// and one of the server.
+// TestProxyPage: a person sees on the page of a proxy what passes with its judgements, and edits a message of either
+// side.
 func TestProxyPage(t *testing.T) {
 	p := startProxy(t, "--protocol", "session-chat", "--to", chatServer(t, "no-timestamp"), "--out", t.TempDir(),
 		"--console", "127.0.0.1:0")

@@ -39,7 +39,8 @@ type Wired struct {
 
 // Wire starts a command, which Run serves. The error is that of starting it.
 func Wire(c PipeOptions) (*Wired, error) {
-	w := &Wired{pipe: pipe{o: c, cmd: exec.Command(c.Command[0], c.Command[1:]...)}, secret: "/" + rand.Text(), over: make(chan struct{})}
+	w := &Wired{pipe: pipe{o: c, cmd: exec.Command(c.Command[0], c.Command[1:]...)}, secret: "/" + rand.Text(),
+		over: make(chan struct{})}
 	w.cmd.Stderr = c.Err
 	w.cmd.WaitDelay = time.Second // for stderr, which a child may hold
 	procgroup.Own(w.cmd)
@@ -58,7 +59,8 @@ func Wire(c PipeOptions) (*Wired, error) {
 	err = w.cmd.Start()
 	_ = stdout.Close()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", c.Command[0], err), w.in.Close(), out.Close(), w.listen.Close())
+		err = fmt.Errorf("start %s: %w", c.Command[0], err)
+		return nil, errors.Join(err, w.in.Close(), out.Close(), w.listen.Close())
 	}
 	w.server = &http.Server{Handler: w, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = w.server.Serve(w.listen) }()
@@ -74,8 +76,8 @@ func Wire(c PipeOptions) (*Wired, error) {
 func (w *Wired) URL() string { return "ws://" + w.listen.Addr().String() + w.secret }
 
 // Run has the program that speaks on In and Out speak to the socket at url, which leads to the command, until the
-// command has ended and all that it wrote has passed. When ctx ends, so does the command, as that of Pipe. The exit code
-// is that of Pipe. The error is that of the connection.
+// command has ended and all that it wrote has passed. When ctx ends, so does the command, as that of Pipe. The exit
+// code is that of Pipe. The error is that of the connection.
 func (w *Wired) Run(ctx context.Context, url string) (exit int, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
