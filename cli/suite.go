@@ -12,6 +12,11 @@ type Parts struct {
 	Name      string           // of the program in help and hints; "": parley
 	Protocols *steps.Protocols // that it can judge
 	Targets   launch.Targets   // bundled targets to judge and to serve; may be nil
+
+	// Kills are the kill matrices of the suite, which parley mutants --matrix wrote, for certificates; may be nil.
+	Kills []byte
+	// Released are the digests of the suites of released versions, by version, which certificates may name; may be nil.
+	Released map[string]string
 }
 
 // hasSuite rejects the version or digest of a suite that this program does not have; "" is any.
@@ -36,4 +41,7 @@ var (
 	program = parleyName
 	suite   *steps.Protocols
 	bundle  launch.Targets
+
+	kills    []byte
+	released map[string]string
 )
