@@ -46,7 +46,8 @@ func Sign(s *Statement, key ed25519.PrivateKey) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sign: %w", err)
 	}
-	return canonical(e)
+	b, err := canonical(e)
+	return append(b, '\n'), err
 }
 
 // canonical writes a value in the only form that Open accepts, so that no byte of a certificate can be altered
@@ -59,7 +60,7 @@ func Open(b []byte) (*Certificate, error) {
 	if len(b) > MaxBytes {
 		return nil, fmt.Errorf("it is longer than %d bytes", MaxBytes)
 	}
-	body := bytes.TrimSuffix(b, []byte("\n"))
+	body, ended := bytes.CutSuffix(b, []byte("\n"))
 	var e dsse.Envelope
 	if err := json.Unmarshal(body, &e, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("it is not a DSSE envelope: %w", err)
@@ -88,7 +89,7 @@ func Open(b []byte) (*Certificate, error) {
 	if err := json.Unmarshal(payload, &c.Statement, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("its statement cannot be read: %w", err)
 	}
-	if again, err := canonical(&e); err != nil || !bytes.Equal(again, body) {
+	if again, err := canonical(&e); err != nil || !ended || !bytes.Equal(again, body) {
 		return nil, errors.New("its bytes are not those that were written: it was edited, or another program wrote it")
 	}
 	if again, err := canonical(&c.Statement); err != nil || !bytes.Equal(again, payload) {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -69,11 +71,20 @@ func CheckFiles(dir string, files []File) error {
 		return err
 	}
 	defer root.Close()
+	folders := map[string]*os.Root{} // opened once: there are thousands of files in two folders
 	var g errgroup.Group
 	g.SetLimit(8)
 	for _, f := range files {
+		folder, name := path.Split(f.Path)
+		if folders[folder] == nil {
+			if folders[folder], err = root.OpenRoot(filepath.FromSlash(path.Clean(folder))); err != nil {
+				return errors.Join(fmt.Errorf("%s cannot be read: %w", f.Path, err), g.Wait())
+			}
+			defer folders[folder].Close()
+		}
+		from := folders[folder]
 		g.Go(func() error {
-			sum, err := digestIn(root, f.Path)
+			sum, err := digestIn(from, name)
 			switch {
 			case err != nil:
 				return fmt.Errorf("%s cannot be read: %w", f.Path, err)
@@ -86,17 +97,16 @@ func CheckFiles(dir string, files []File) error {
 	return g.Wait()
 }
 
-// digestIn returns the digest of a regular file below a folder.
-func digestIn(root *os.Root, path string) (string, error) {
-	path = filepath.FromSlash(path)
-	info, err := root.Lstat(path)
+// digestIn returns the digest of a regular file in a folder.
+func digestIn(root *os.Root, name string) (string, error) {
+	info, err := root.Lstat(name)
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("it is not a regular file")
+		return "", errors.New("it is not a regular file")
 	}
-	f, err := root.Open(path)
+	f, err := root.Open(name)
 	if err != nil {
 		return "", err
 	}

@@ -73,22 +73,30 @@ func Verify(c *Certificate, s Suite, f Facts) []Check {
 		c.checkExpiry(f.Now)}
 }
 
+// HolderOf names the holder of the key of a certificate; "" if none of the keys is his.
+func HolderOf(c *Certificate, keys []Holder) string {
+	for _, k := range keys {
+		if k.Public.Equal(c.Public) {
+			return k.Name
+		}
+	}
+	return ""
+}
+
 func (c *Certificate) checkKey(keys []Holder) Check {
 	if len(keys) == 0 {
 		return Check{OfSignature, Good, "matches its content; made with the key " + c.KeyID +
 			", and nothing here says who holds it"}
 	}
-	for _, k := range keys {
-		if k.Public.Equal(c.Public) {
-			return Check{OfSignature, Good, "matches its content; made with the key of " + transcript.Printable(k.Name)}
-		}
+	if name := HolderOf(c, keys); name != "" {
+		return Check{OfSignature, Good, "matches its content; made with the key of " + transcript.Printable(name)}
 	}
 	return Check{OfSignature, Bad, "made with the key " + c.KeyID + ", which is none of those given"}
 }
 
 func (c *Certificate) checkResults(f Facts) Check {
 	if f.Results == nil {
-		return Check{OfResults, Unknown, "not compared: no results.json was given"}
+		return Check{OfResults, Unknown, "no results.json was given"}
 	}
 	sum, err := DigestOf(bytes.NewReader(f.Results))
 	if err != nil || sum != c.Subject[0].Digest.SHA256 {
@@ -114,7 +122,7 @@ func (c *Certificate) checkArtifact(mine *Subject) Check {
 	case mine == nil && named == nil:
 		return Check{OfArtifact, Unknown, "the certificate names none"}
 	case mine == nil:
-		return Check{OfArtifact, Unknown, fmt.Sprintf("not compared: %s, sha256 %s", transcript.Printable(named.Name),
+		return Check{OfArtifact, Unknown, fmt.Sprintf("%s, sha256 %s", transcript.Printable(named.Name),
 			named.Digest.SHA256)}
 	case named == nil:
 		return Check{OfArtifact, Bad, "the certificate names none, so that it says nothing about this file"}
@@ -167,7 +175,7 @@ func (c *Certificate) checkKills(s Suite) Check {
 	case p.Kills == nil:
 		return Check{OfKills, Unknown, "none: nothing shows that the suite detects faults"}
 	case s.Kills == nil || s.Kills.Suite != p.Suite:
-		return Check{OfKills, Unknown, "not compared: this program has none of that suite"}
+		return Check{OfKills, Unknown, "this program has none of that suite"}
 	}
 	mine, ok := s.Kills.Figures(p.Target.Protocol, p.Target.Role)
 	if !ok || mine.Digest != p.Kills.Digest || mine.Mutants != p.Kills.Mutants || mine.Killed != p.Kills.Killed ||

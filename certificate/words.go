@@ -47,6 +47,7 @@ func (c *Certificate) Claims() []string {
 		fmt.Sprintf("On %s the suite %s judged %s as a target of %s in the role %s over %s%s, and found it conformant.",
 			p.Run.Started.Format("2006-01-02"), say(p.Suite.Version), say(t.Title()), say(t.Protocol), say(t.Role),
 			say(strings.Join(t.Drivers, ", ")), strict),
+		fmt.Sprintf("It declares %s.", capabilities(t)),
 		fmt.Sprintf("%s passed in %s.", words.Counted(n.Passed, "clause"), words.Counted(p.Scenarios.Total, "scenario")),
 	}
 	if n.Warned > 0 {
@@ -63,21 +64,28 @@ func (c *Certificate) Claims() []string {
 	return out
 }
 
-// NotClaimed says in sentences what a certificate does not claim.
-func (c *Certificate) NotClaimed() []string {
+func capabilities(t Target) string {
+	if len(t.Capabilities) == 0 {
+		return "no capability"
+	}
+	return "the capabilities " + transcript.Printable(strings.Join(t.Capabilities, ", "))
+}
+
+// NotClaimed says in sentences what a certificate does not claim. Holder is the known holder of the key, or "".
+func (c *Certificate) NotClaimed(holder string) []string {
 	p, t := &c.Predicate, c.Predicate.Target
 	n := p.Count()
-	out := []string{
-		"Who holds the key: compare its id with one that the holder has published.",
-		"That anybody else watched the run: the holder of the key ran it. --rerun repeats it.",
+	var out []string
+	if holder == "" {
+		out = append(out, "Who holds the key: compare its id with one that the holder has published.")
 	}
-	if n.NotApplicable > 0 {
-		out = append(out, fmt.Sprintf("Anything about %s that did not apply, mostly because the target does not declare a "+
-			"capability.", words.Counted(n.NotApplicable, "clause")))
+	out = append(out,
+		"That anybody else watched the run: the holder of the key ran it. --rerun repeats it.")
+	for _, why := range p.reasons(verdict.NotApplicable) {
+		out = append(out, "Anything about "+why+" (not applicable).")
 	}
-	if n.NotTested > 0 {
-		out = append(out, fmt.Sprintf("Anything about %s that do not bind and were not tested: %s.",
-			words.Counted(n.NotTested, "clause"), p.list(verdict.NotTested)))
+	for _, why := range p.reasons(verdict.NotTested) {
+		out = append(out, "Anything about "+why+" (does not bind, and was not tested).")
 	}
 	if n.Outside > 0 {
 		out = append(out, fmt.Sprintf("Anything about %s that no suite can test, or that bind other roles.",
@@ -100,6 +108,29 @@ func (c *Certificate) NotClaimed() []string {
 	}
 	return append(out, "That the target has no fault, is secure, fast, or holds under load: a finite number of scenarios ran.",
 		"Anything after "+p.Expires+".")
+}
+
+// reasons groups the judged clauses with an outcome by the reason for it, in the order of the clauses.
+func (p *Predicate) reasons(o verdict.Outcome) (out []string) {
+	at := map[string]int{}
+	var ids [][]string
+	var why []string
+	for _, c := range p.Clauses {
+		if c.Outcome != o || c.Outside {
+			continue
+		}
+		i, ok := at[c.Reason]
+		if !ok {
+			i = len(ids)
+			at[c.Reason] = i
+			ids, why = append(ids, nil), append(why, c.Reason)
+		}
+		ids[i] = append(ids[i], c.ID)
+	}
+	for i := range ids {
+		out = append(out, strings.Join(ids[i], ", ")+": "+transcript.Printable(why[i]))
+	}
+	return out
 }
 
 // list names the judged clauses with an outcome.

@@ -266,7 +266,11 @@ func ownKills() (*certificate.Kills, error) {
 	if len(kills) == 0 {
 		return nil, nil
 	}
-	return certificate.ReadKills(kills)
+	all, err := certificate.ReadKills(kills)
+	if err != nil || len(all.Roles) == 0 {
+		return nil, err
+	}
+	return all, nil
 }
 
 // knownSuite is what this program knows of suites.

@@ -11,6 +11,7 @@ import (
 
 	"parley/certificate"
 	"parley/certificate/site"
+	"parley/internal/words"
 	"parley/verdict"
 )
 
@@ -71,7 +72,7 @@ func makeSite(o siteOptions, s *streams) error {
 	for _, r := range refused {
 		fmt.Fprintf(s.Err, "not listed: %s: %s\n", printable(r.Path), printable(oneLine(r.Why)))
 	}
-	fmt.Fprintf(s.Out, "%d certificates in %s\n", n, filepath.Join(o.out, "index.html"))
+	fmt.Fprintf(s.Out, "%s in %s\n", words.Counted(n, "certificate"), filepath.Join(o.out, "index.html"))
 	if len(refused) > 0 {
 		return exitError{verdict.ExitNonConformant}
 	}

@@ -74,7 +74,7 @@ func verify(ctx context.Context, o verifyOptions, s *streams) error {
 	}
 	checks := certificate.Verify(cert, known, facts)
 	sound := certificate.Sound(checks)
-	tellChecks(s.Out, cert, checks, sound)
+	tellChecks(s.Out, cert, checks, sound, certificate.HolderOf(cert, facts.Keys))
 	if o.rerun != "" && sound {
 		sound, err = o.again(ctx, cert, s)
 	}
@@ -119,7 +119,7 @@ func readHolder(path string) (certificate.Holder, error) {
 }
 
 // tellChecks prints what was found, and what the certificate claims.
-func tellChecks(w io.Writer, cert *certificate.Certificate, checks []certificate.Check, sound bool) {
+func tellChecks(w io.Writer, cert *certificate.Certificate, checks []certificate.Check, sound bool, holder string) {
 	word := "valid"
 	if !sound {
 		word = "not valid"
@@ -136,7 +136,7 @@ func tellChecks(w io.Writer, cert *certificate.Certificate, checks []certificate
 		return // what it claims is worth nothing
 	}
 	tellList(w, "It claims:", cert.Claims())
-	tellList(w, "It does not claim:", cert.NotClaimed())
+	tellList(w, "It does not claim:", cert.NotClaimed(holder))
 }
 
 const textColumns = 90

@@ -110,11 +110,7 @@ func open(o Options, root *os.Root, name string, body []byte) (e *entry, why str
 		}
 	}
 	e = &entry{Certificate: c, ID: idOf(c), Expired: c.Predicate.Expired(o.Now), folder: path.Dir(name)}
-	for _, k := range o.Keys {
-		if k.Public.Equal(c.Public) {
-			e.Holder = k.Name
-		}
-	}
+	e.Holder = certificate.HolderOf(c, o.Keys)
 	e.findEvidence(root)
 	return e, ""
 }
