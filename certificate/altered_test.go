@@ -84,8 +84,8 @@ func resigned(payload []byte, name string) []byte {
 	mine := base64.StdEncoding.EncodeToString(spki(public(name)))
 	payload = []byte(strings.Replace(string(payload), base64.StdEncoding.EncodeToString(spki(public("acme"))), mine, 1))
 	sig := ed25519.Sign(key(name), fmt.Appendf(nil, "DSSEv1 28 application/vnd.in-toto+json %d %s", len(payload), payload))
-	return fmt.Appendf(nil, `{"payloadType":"application/vnd.in-toto+json","payload":%q,"signatures":[{"keyid":%q,"sig":%q}]}`+
-		"\n", base64.StdEncoding.EncodeToString(payload), certificate.KeyID(public(name)),
+	return fmt.Appendf(nil, `{"payloadType":"application/vnd.in-toto+json","payload":%q,`+
+		`"signatures":[{"keyid":%q,"sig":%q}]}`+"\n", base64.StdEncoding.EncodeToString(payload), certificate.KeyID(public(name)),
 		base64.StdEncoding.EncodeToString(sig))
 }
 

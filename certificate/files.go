@@ -38,7 +38,9 @@ func Files(r *reports.Results) []File {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b File) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.SHA256, b.SHA256)) })
+	slices.SortFunc(out, func(a, b File) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.SHA256, b.SHA256))
+	})
 	return out
 }
 

@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,8 +117,8 @@ func bad(o verdict.Outcome) bool {
 func sameCount(what string, told reports.Count, count map[verdict.Outcome]int) error {
 	total := 0
 	var differ []string
-	for _, o := range append(certifiable, verdict.Failed, verdict.ExpectedFail, verdict.UnexpectedPass, verdict.HarnessError,
-		verdict.EnvError) {
+	for _, o := range slices.Concat(certifiable, []verdict.Outcome{verdict.Failed, verdict.ExpectedFail,
+		verdict.UnexpectedPass, verdict.HarnessError, verdict.EnvError}) {
 		total += count[o]
 		if told.ByOutcome[o] != count[o] {
 			differ = append(differ, fmt.Sprintf("%d %s instead of %d", count[o], o, told.ByOutcome[o]))

@@ -45,8 +45,8 @@ func known() []reports.Clause {
 		return reports.Clause{ID: id, Level: l, Section: "1", Text: "The server does " + id,
 			ByDriver: map[string]verdict.Outcome{}, Scenarios: []string{}, Monitors: []string{}}
 	}
-	out := []reports.Clause{clause("AS-001", verdict.Must), clause("AS-002", verdict.Must), clause("AS-003", verdict.Should),
-		clause("AS-004", verdict.Must)}
+	out := []reports.Clause{clause("AS-001", verdict.Must), clause("AS-002", verdict.Must),
+		clause("AS-003", verdict.Should), clause("AS-004", verdict.Must)}
 	out[3].Excluded, out[3].Outcome, out[3].Reason = true, verdict.NotApplicable, "excluded: it cannot be seen"
 	return out
 }
@@ -74,8 +74,9 @@ func results(t testing.TB, dir string, n int) *reports.Results {
 	clauses[1].Outcome, clauses[1].Reason = verdict.NotApplicable, "the target does not declare ask"
 	clauses[2].Outcome, clauses[2].Reason, clauses[2].ByDriver["sse"] = verdict.Warned, "late", verdict.Warned
 	run := reports.Run{Protocol: "agent-select", Role: "server", Verdict: verdict.Conformant,
-		Target: reports.Target{Name: "acme", URL: "http://127.0.0.1:1", Drivers: []string{"sse"}, Capabilities: []string{"agents"},
-			Profile: "acme.yaml", Origin: reports.FromProfile, ProfileDigest: "sha256:" + digits("profile")},
+		Target: reports.Target{Name: "acme", URL: "http://127.0.0.1:1", Drivers: []string{"sse"},
+			Capabilities: []string{"agents"},
+			Profile:      "acme.yaml", Origin: reports.FromProfile, ProfileDigest: "sha256:" + digits("profile")},
 		Totals: reports.Totals{Excluded: 1, ByLevel: map[string]reports.Count{}, BySection: map[string]reports.Count{},
 			Clauses: reports.Count{Total: 3, ByOutcome: map[verdict.Outcome]int{verdict.Passed: 1, verdict.NotApplicable: 1,
 				verdict.Warned: 1}},

@@ -13,11 +13,12 @@ import (
 
 // Suite is what a program knows of suites.
 type Suite struct {
-	reports.Suite                                                       // that it has
-	Released      map[string]string                                     // version → digest, of released versions
-	Clauses       func(protocol, role string) ([]reports.Clause, error) // of the suite that it has
-	Kills         *Kills                                                // may be of another suite, or nil
-	Mutants       bool                                                  // it has mutants, so that certificates have a kill matrix
+	reports.Suite // that it has
+
+	Released map[string]string                                     // version → digest, of released versions
+	Clauses  func(protocol, role string) ([]reports.Clause, error) // of the suite that it has
+	Kills    *Kills                                                // may be of another suite, or nil
+	Mutants  bool                                                  // it has mutants: certificates need a kill matrix
 }
 
 // Holder is a public key, with the name of the file that it came from.

@@ -54,8 +54,8 @@ func (c *Certificate) Claims() []string {
 		out = append(out, fmt.Sprintf("%s broken that only should hold: %s.", were(n.Warned), p.list(verdict.Warned)))
 	}
 	if a := c.Artifact(); a != nil {
-		out = append(out, fmt.Sprintf("The holder of the key says that the target was built from, or is, %s with the SHA-256 %s.",
-			say(a.Name), a.Digest.SHA256))
+		out = append(out, fmt.Sprintf("The holder of the key says that the target was built from, or is, %s with the "+
+			"SHA-256 %s.", say(a.Name), a.Digest.SHA256))
 	}
 	if k := p.Kills; k != nil {
 		out = append(out, fmt.Sprintf("The suite is proved for this role by %d targets with a known fault each, of which it "+
@@ -98,7 +98,8 @@ func (c *Certificate) NotClaimed(holder string) []string {
 		out = append(out, "Which build it was: the version is a word of the holder, and no artifact is named.")
 	}
 	if t.Origin == reports.FromProfile {
-		out = append(out, "Anything about another configuration than that of the profile with the digest "+t.ProfileDigest+".")
+		out = append(out, "Anything about another configuration than that of the profile with the digest "+
+			t.ProfileDigest+".")
 	}
 	if p.Kills == nil {
 		out = append(out, "That the suite detects faults: it has no kill matrix.")
@@ -106,7 +107,8 @@ func (c *Certificate) NotClaimed(holder string) []string {
 		out = append(out, fmt.Sprintf("That the suite detects a broken %s: no known fault proves that.",
 			strings.Join(p.Kills.Unproved, ", ")))
 	}
-	return append(out, "That the target has no fault, is secure, fast, or holds under load: a finite number of scenarios ran.",
+	return append(out,
+		"That the target has no fault, is secure, fast, or holds under load: a finite number of scenarios ran.",
 		"Anything after "+p.Expires+".")
 }
 

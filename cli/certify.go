@@ -54,10 +54,12 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "sign with the private key in `FILE`, which parley keygen wrote (required)")
 	f.StringVar(&o.version, "target-version", "", "`VERSION` of the target that was judged")
-	f.StringVar(&o.artifact, "artifact", "", "`FILE` that the target was built as, such as an archive; its digest is certified")
+	f.StringVar(&o.artifact, "artifact", "",
+		"`FILE` that the target was built as, such as an archive; its digest is certified")
 	f.StringVar(&o.expires, "expires", "", "last `DAY` on which the certificate is valid, such as 2027-12-31 "+
 		"(default a year after the run)")
-	f.StringVar(&o.kills, "kills", "", "kill matrices `FILE` that parley mutants --matrix wrote (default those of this program)")
+	f.StringVar(&o.kills, "kills", "",
+		"kill matrices `FILE` that parley mutants --matrix wrote (default those of this program)")
 	f.StringVar(&o.out, "out", "", "`FILE` for the certificate; the page has the ending .html "+
 		"(default certificate.json beside the results)")
 	return c
@@ -127,7 +129,8 @@ func certify(ctx context.Context, o certifyOptions, s *streams) error {
 
 func tellCertificate(cert *certificate.Certificate, file, page string, s *streams) error {
 	p := cert.Predicate
-	_, err := fmt.Fprintf(s.Out, "certificate  %s\npage         %s\ncertified    %s: %s %s, suite %s\nvalid until  %s\nkey id       %s\n",
+	_, err := fmt.Fprintf(s.Out, "certificate  %s\npage         %s\ncertified    %s: %s %s, suite %s\n"+
+		"valid until  %s\nkey id       %s\n",
 		file, page, printable(p.Target.Title()), p.Target.Protocol, p.Target.Role, p.Suite.Version, p.Expires, cert.KeyID)
 	return err
 }

@@ -38,7 +38,8 @@ ones are listed as expired. With --keys only the certificates of these holders a
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.out, "out", "", "`DIR` for the site; an earlier site is replaced (default site, in the folder of the certificates)")
+	f.StringVar(&o.out, "out", "",
+		"`DIR` for the site; an earlier site is replaced (default site, in the folder of the certificates)")
 	f.StringVar(&o.keys, "keys", "", "`DIR` of public keys, HOLDER.pub (default any key)")
 	return c
 }

@@ -27,7 +27,7 @@ func verifyCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify CERTIFICATE",
 		Short: "Check a certificate, and say what it claims",
-		Long: `Check a certificate without a network: its signature, the digests of what is named by --results and --artifact,
+		Long: `Check a certificate without a network: its signature, the digests of what --results and --artifact name,
 that the suite is known, and that it has not expired; then say in plain words what it claims, and what it does not.
 
 A signature shows that a certificate was not altered. Who signed it is known only with --key, the public key of

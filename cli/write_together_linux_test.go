@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestFullDisk writes two files to a disk that has room for one: neither is left, not even in part, and files of
-// these names stay as they were. A disk with room takes both.
-func TestFullDisk(t *testing.T) {
+// TestWriteTogetherOnAFullDisk writes two files to a disk that has room for one: neither is left, not even in part, and
+// files of these names stay as they were. A disk with room takes both.
+func TestWriteTogetherOnAFullDisk(t *testing.T) {
 	full := t.TempDir()
 	if err := syscall.Mount("tmpfs", full, "tmpfs", 0, "size=16k"); err != nil {
 		t.Skipf("only root can mount a small disk: %v", err)

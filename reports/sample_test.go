@@ -39,7 +39,8 @@ func sampleRun() Run {
 		Verdict:  verdict.NonConformant,
 		Target: Target{
 			Name: "Snow CLI", URL: "http://127.0.0.1:3000/", Drivers: []string{"sse", "ws"},
-			Capabilities: []string{"agent-list", "custom-agents"}, Profile: "my.yaml", Origin: FromProfile, ProfileDigest: unsealed,
+			Capabilities: []string{"agent-list", "custom-agents"}, Profile: "my.yaml",
+			Origin: FromProfile, ProfileDigest: unsealed,
 		},
 		Clauses:   sampleClauses(),
 		Scenarios: sampleScenarios(),

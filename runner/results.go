@@ -245,8 +245,8 @@ func (r *run) report(ctx context.Context) *reports.Results {
 		exit = verdict.ExitInterrupted
 	}
 	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
-		Options: r.options(), Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict, Seed: r.o.Seed,
-		Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
+		Options: r.options(), Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict,
+		Seed: r.o.Seed, Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
 }
 
 // filtered describes what narrowed the run or kept it from certifying.
