@@ -85,8 +85,8 @@ func resigned(payload []byte, name string) []byte {
 	payload = []byte(strings.Replace(string(payload), base64.StdEncoding.EncodeToString(spki(public("acme"))), mine, 1))
 	sig := ed25519.Sign(key(name), fmt.Appendf(nil, "DSSEv1 28 application/vnd.in-toto+json %d %s", len(payload), payload))
 	return fmt.Appendf(nil, `{"payloadType":"application/vnd.in-toto+json","payload":%q,`+
-		`"signatures":[{"keyid":%q,"sig":%q}]}`+"\n", base64.StdEncoding.EncodeToString(payload), certificate.KeyID(public(name)),
-		base64.StdEncoding.EncodeToString(sig))
+		`"signatures":[{"keyid":%q,"sig":%q}]}`+"\n", base64.StdEncoding.EncodeToString(payload),
+		certificate.KeyID(public(name)), base64.StdEncoding.EncodeToString(sig))
 }
 
 func spki(p ed25519.PublicKey) []byte {
