@@ -42,7 +42,7 @@ LONG = ^Test(Script|Init.*)$$
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
 OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=400 $(GO) test ./...
 
-.PHONY: help run test test-all quick vet mutants bench fuzz build clean tools
+.PHONY: help run test test-all quick vet mutants kill-matrix bench fuzz build clean tools
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,9 @@ vet: ## gofmt, go vet, staticcheck by staticcheck.conf
 
 mutants: ## the kill matrix: what proves that each clause bites
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants
+
+kill-matrix: ## the kill matrix that certificates refer to, for the suite as it is now
+	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants --matrix reference-server/bundled/kills.json
 
 bench: ## benchmarks of the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...

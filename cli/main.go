@@ -26,6 +26,7 @@ import (
 func Main(parts Parts) {
 	parts.Targets.Child() // a scenario that restarts its target runs this program as the target
 	suite, bundle = parts.Protocols, parts.Targets
+	kills, released = parts.Kills, parts.Released
 	if parts.Name != "" {
 		program = parts.Name
 	}
@@ -103,6 +104,7 @@ func subcommands(s *streams) []*cobra.Command {
 		explainCommand(s),
 		reportCommand(s),
 	}
+	all = append(all, keygenCommand(s), certifyCommand(s), verifyCommand(s), siteCommand(s))
 	if judge := logJudge(); judge != nil {
 		all = append(all, checkLogCommand(judge, s))
 	}

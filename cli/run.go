@@ -34,6 +34,7 @@ type runOptions struct {
 	exploring                 bool // --explore was given
 	cutPoints                 bool
 	differential              bool
+	suite                     string // the version or digest that must judge
 	seed                      int64
 	deadline                  time.Duration
 }
@@ -146,6 +147,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.BoolVar(&o.differential, "differential", false,
 		"run two targets under the same scenarios and list where they differ: --differential A B, each a FILE|URL, "+
 			"bundled, or the name of a mutant")
+	f.StringVar(&o.suite, "suite", "",
+		"judge by the suite with this `VERSION` or digest, or not at all: refused unless this program has it")
 	f.DurationVar(&o.deadline, "deadline", 0,
 		"end the run after `TIME`, such as 5m, whatever the targets do; what is not judged by then is not tested "+
 			"(default 30m, or twice limits.scenario if that is longer)")
@@ -205,7 +208,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 // runs returns the runner's options for each target, and what is left out; the error says what is wrong with the
 // flags.
 func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
-	if err := o.checkExplore(); err != nil {
+	if err := errors.Join(o.checkExplore(), hasSuite(o.suite)); err != nil {
 		return nil, nil, err
 	}
 	subjects, err := subjectsOf(o.target, o.protocols, o.roles)
@@ -244,7 +247,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 			Role:    sub.profile.Role,
 			Drivers: drivers[i], Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency,
 			Seed: o.seed, Explore: o.explore, CutPoints: o.cutPoints,
-			Baseline: baselines[sub.profile.Protocol], Out: o.out, Again: o.again(sub.profile.Protocol)})
+			Baseline: o.baselineOf(baselines, sub.profile.Protocol), Out: o.out, Again: o.again(sub.profile.Protocol)})
 	}
 	if err := o.misbehave(runs); err != nil {
 		return nil, nil, err

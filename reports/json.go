@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,6 +18,7 @@ import (
 func WriteJSON(w io.Writer, r *Results) error {
 	c := *r
 	c.Schema = SchemaID
+	c.Seal = unsealed
 	var b bytes.Buffer
 	err := json.MarshalWrite(&b, &c, json.Deterministic(true), jsontext.WithIndent("  "),
 		legacy.OmitEmptyWithLegacySemantics(true), json.WithMarshalers(json.MarshalToFunc(marshalText)))
@@ -23,7 +26,7 @@ func WriteJSON(w io.Writer, r *Results) error {
 		return fmt.Errorf("write results.json: %w", err)
 	}
 	b.WriteByte('\n')
-	_, err = w.Write(b.Bytes())
+	_, err = w.Write(seal(b.Bytes()))
 	return err
 }
 
@@ -52,6 +55,27 @@ func ReadJSON(r io.Reader) (*Results, error) {
 	return &res, nil
 }
 
+var schemaVersion = regexp.MustCompile(`\Ahttps://parley\.dev/schema/results-(\d+)\.json\z`)
+
+// newer ends the error about a schema with a hint if a newer version wrote the results.
+func newer(schema string) string {
+	version := func(id string) int {
+		m := schemaVersion.FindStringSubmatch(id)
+		if m == nil {
+			return 0
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	if version(schema) > version(SchemaID) {
+		return " (a newer version of the program wrote them: use that)"
+	}
+	return ""
+}
+
 // checkSchemaID runs first: about a file in another format, no other error is useful.
 func checkSchemaID(b []byte) error {
 	var head struct {
@@ -61,7 +85,7 @@ func checkSchemaID(b []byte) error {
 		return fmt.Errorf("read results: %w", err)
 	}
 	if head.Schema != SchemaID {
-		return fmt.Errorf("read results: schema is %q, want %q", head.Schema, SchemaID)
+		return fmt.Errorf("read results: schema is %q, want %q%s", head.Schema, SchemaID, newer(head.Schema))
 	}
 	return nil
 }

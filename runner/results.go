@@ -245,8 +245,8 @@ func (r *run) report(ctx context.Context) *reports.Results {
 		exit = verdict.ExitInterrupted
 	}
 	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
-		Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict, Seed: r.o.Seed,
-		Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
+		Options: r.options(), Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict,
+		Seed: r.o.Seed, Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
 }
 
 // filtered describes what narrowed the run or kept it from certifying.
@@ -292,7 +292,8 @@ func (r *run) certified() bool {
 
 func (r *run) describe() reports.Target {
 	t := reports.Target{Name: r.o.Profile.Name, URL: r.o.Profile.URL, Drivers: driverNames(r.o),
-		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path}
+		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path,
+		Origin: originOf(r.o.Profile), ProfileDigest: r.o.Profile.Digest}
 	if r.shared != nil {
 		t.URL = r.shared.BaseURL()
 	}
@@ -334,19 +335,10 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	monitors := r.monitorNames()
 	var out []reports.Clause
 	for _, row := range r.ledger.Rows() {
-		c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text,
-			ByDriver:  map[string]verdict.Outcome{},
-			Scenarios: append([]string{}, slices.Sorted(maps.Keys(judges[row.ID]))...),
-			Monitors:  append([]string{}, monitors[row.ID]...)}
-		if row.Cross { // its section belongs to another document
-			c.Section = r.o.Protocols.OfClause(row.ID) + " " + row.Section
-		}
-		if !row.Tested() {
-			c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
-		} else if !r.isJudged(row.ID) {
-			c.OtherRole, c.Outcome, c.Reason = true, verdict.NotApplicable,
-				"applies to another role: "+strings.Join(r.concerned[row.ID], ", ")
-		} else {
+		c := r.unjudged(row)
+		c.Scenarios = append(c.Scenarios, slices.Sorted(maps.Keys(judges[row.ID]))...)
+		c.Monitors = append(c.Monitors, monitors[row.ID]...)
+		if !c.Excluded && !c.OtherRole {
 			c.Outcome, c.Reason, c.ByDriver = verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
 			c.Reason = r.redact.String(c.Reason)
 		}
