@@ -25,6 +25,7 @@ import (
 type runOptions struct {
 	protocols, drivers, roles []string
 	target, tags, baseline    string
+	writeBaseline             string
 	features                  []string
 	faults                    string
 	out, format               string
@@ -136,6 +137,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.baseline, "baseline", "",
 		"`FILE` of clauses that are known to fail: if they fail and nothing else does, "+
 			"the verdict is as-expected, exit 0; rows of protocols that are not run are ignored")
+	f.StringVar(&o.writeBaseline, "write-baseline", "",
+		"write `FILE`, a baseline of all clauses that fail; it must not exist yet")
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "exit 0 if nothing failed, even if not everything was tested")
 	f.IntVar(&o.explore, "explore", 0,
 		"run `N` random sequences after the scenarios, and shrink the first one that "+
@@ -169,6 +172,9 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	if o.deadline < 0 {
 		return flagged(&runner.UsageError{Msg: "--deadline must be more than 0"})
 	}
+	if err := o.checkWriteBaseline(); err != nil {
+		return err
+	}
 	total, err := runner.Count(runs...)
 	if err != nil {
 		return flagged(err)
@@ -190,7 +196,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 		return err
 	}
 	noteLeft(res, left)
-	if err := o.write(asked, res, s); err != nil {
+	if err := errors.Join(o.write(asked, res, s), o.keepKnown(res, s)); err != nil {
 		return err
 	}
 	for _, text := range left {
