@@ -26,7 +26,8 @@ func reportCommand(s *streams) *cobra.Command {
 reports could be written.
 
 Without --out one format is printed. With --out the reports are written to files in that folder, except the
-console report, which is printed.`,
+console report and the annotations for GitHub, which are printed. --format markdown is also appended to the file
+that $GITHUB_STEP_SUMMARY names, if it is set.`,
 		Example: `  parley report --from parley-results/results.json --verbose
   parley report --from parley-results/results.json --format html > report.html
   parley report --from results.json --format junit,html --out public`,
@@ -57,6 +58,9 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 		return err
 	}
 	shape := reports.ConsoleOptions{Dir: filepath.ToSlash(filepath.Dir(o.from)), Verbose: o.verbose, Color: !o.noColor}
+	if err := summarize(asked, res); err != nil {
+		return err
+	}
 	if o.out == "" {
 		return s.writeOut(asked[0], res, shape)
 	}
@@ -70,8 +74,10 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 		return err
 	}
 	for _, name := range asked {
-		if name == consoleFormat {
-			return s.writeOut(name, res, shape)
+		if name == consoleFormat || name == githubFormat {
+			if err := s.writeOut(name, res, shape); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -154,7 +154,7 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 			"(default 30m, or twice limits.scenario if that is longer)")
 	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
-	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
+	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
@@ -404,8 +404,8 @@ func prepareOut(dir string) error {
 // write writes the results, and prints the report: on the console, or as JSON if only that is asked for. It prints the
 // report even if the files could not be written, as on a full disk.
 func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
-	unwritten := writeFiles(o.out, append([]string{jsonFormat}, asked...), r)
-	return errors.Join(o.print(asked, r, unwritten == nil, s), unwritten)
+	unwritten := errors.Join(writeFiles(o.out, append([]string{jsonFormat}, asked...), r), summarize(asked, r))
+	return errors.Join(o.print(asked, r, unwritten == nil, s), annotated(asked, r, s), unwritten)
 }
 
 // print prints the report, or only the verdict if the report is in files.

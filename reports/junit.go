@@ -40,6 +40,8 @@ type (
 		Class      string          `xml:"classname,attr"`
 		Name       string          `xml:"name,attr"`
 		Time       string          `xml:"time,attr"`
+		File       string          `xml:"file,attr,omitempty"` // GitLab links it
+		Line       int64           `xml:"line,attr,omitempty"`
 		Properties []junitProperty `xml:"properties>property,omitempty"`
 		Failure    *junitTrouble   `xml:"failure"`
 		Error      *junitTrouble   `xml:"error"`
@@ -154,6 +156,7 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 		Time:     seconds(s.Duration),
 		duration: s.Duration,
 	}
+	c.File, c.Line = located(s.Location)
 	for _, cl := range s.Clauses {
 		c.Properties = append(c.Properties, junitProperty{"clause", cl.Clause},
 			junitProperty{"clause." + cl.Clause, string(cl.Outcome)})
