@@ -102,6 +102,7 @@ func subcommands(s *streams) []*cobra.Command {
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),
+		diffCommand(s),
 		baselineCommand(s),
 	}
 	if judge := logJudge(); judge != nil {

@@ -26,6 +26,7 @@ type runOptions struct {
 	protocols, drivers, roles []string
 	target, tags, baseline    string
 	writeBaseline             string
+	targetVersion             string
 	features                  []string
 	faults                    string
 	out, format               string
@@ -118,6 +119,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 		"`PROTOCOL` to judge by; may be repeated (default that of the target; all without --target)")
 	f.StringVar(&o.target, "target", "",
 		"profile `FILE|URL` of the target, or the folder of a page (default the bundled targets)")
+	f.StringVar(&o.targetVersion, "target-version", "",
+		"`VERSION` of the target, for the reports that compare versions")
 	f.StringSliceVar(&o.drivers, "driver", nil,
 		"`DRIVER` to test over: sse, ws, stdio, browser, r3labs, or all; may be repeated "+
 			"(default those that the target declares; all adds r3labs to sse)")
@@ -196,6 +199,9 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 		return err
 	}
 	noteLeft(res, left)
+	for i := range res.Runs {
+		res.Runs[i].Target.Version = o.targetVersion
+	}
 	if err := errors.Join(o.write(asked, res, s), o.keepKnown(res, s)); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,7 +35,7 @@ func marshalText(enc *jsontext.Encoder, s string) error {
 }
 
 // ReadJSON reads a results.json and rejects anything else: another version of the schema, an unknown or missing key,
-// a value out of range, a duplicate key, or trailing data.
+// a value out of range, a duplicate key, trailing data, or parts that contradict each other.
 func ReadJSON(r io.Reader) (*Results, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -49,8 +51,14 @@ func ReadJSON(r io.Reader) (*Results, error) {
 	if err := json.Unmarshal(b, &res, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
+	if err := consistent(&res); err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
 	return &res, nil
 }
+
+// newerSchema matches the schema ids of all versions.
+var newerSchema = regexp.MustCompile(`^https://parley\.dev/schema/results-([0-9]+)\.json$`)
 
 // checkSchemaID runs first: about a file in another format, no other error is useful.
 func checkSchemaID(b []byte) error {
@@ -59,6 +67,12 @@ func checkSchemaID(b []byte) error {
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
 		return fmt.Errorf("read results: %w", err)
+	}
+	if n := newerSchema.FindStringSubmatch(head.Schema); n != nil {
+		if version, err := strconv.Atoi(n[1]); err != nil || version > 1 {
+			return fmt.Errorf("read results: schema is %q, want %q: a newer version of parley wrote it (update parley)",
+				head.Schema, SchemaID)
+		}
 	}
 	if head.Schema != SchemaID {
 		return fmt.Errorf("read results: schema is %q, want %q", head.Schema, SchemaID)

@@ -58,6 +58,7 @@ type Run struct {
 // Target is what was judged.
 type Target struct {
 	Name         string   `json:"name"`
+	Version      string   `json:"version,omitempty"` // as --target-version gives it
 	URL          string   `json:"url"`
 	Drivers      []string `json:"drivers"`
 	Capabilities []string `json:"capabilities"`
