@@ -103,6 +103,8 @@ func subcommands(s *streams) []*cobra.Command {
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),
+		diffCommand(s),
+		baselineCommand(s),
 	}
 	all = append(all, keygenCommand(s), certifyCommand(s), verifyCommand(s), siteCommand(s))
 	if judge := logJudge(); judge != nil {

@@ -25,6 +25,8 @@ import (
 type runOptions struct {
 	protocols, drivers, roles []string
 	target, tags, baseline    string
+	writeBaseline             string
+	targetVersion             string
 	features                  []string
 	faults                    string
 	out, format               string
@@ -118,6 +120,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 		"`PROTOCOL` to judge by; may be repeated (default that of the target; all without --target)")
 	f.StringVar(&o.target, "target", "",
 		"profile `FILE|URL` of the target, or the folder of a page (default the bundled targets)")
+	f.StringVar(&o.targetVersion, "target-version", "",
+		"`VERSION` of the target, for the reports that compare versions")
 	f.StringSliceVar(&o.drivers, "driver", nil,
 		"`DRIVER` to test over: sse, ws, stdio, browser, r3labs, or all; may be repeated "+
 			"(default those that the target declares; all adds r3labs to sse)")
@@ -137,6 +141,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.baseline, "baseline", "",
 		"`FILE` of clauses that are known to fail: if they fail and nothing else does, "+
 			"the verdict is as-expected, exit 0; rows of protocols that are not run are ignored")
+	f.StringVar(&o.writeBaseline, "write-baseline", "",
+		"write `FILE`, a baseline of all clauses that fail; it must not exist yet")
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "exit 0 if nothing failed, even if not everything was tested")
 	f.IntVar(&o.explore, "explore", 0,
 		"run `N` random sequences after the scenarios, and shrink the first one that "+
@@ -154,7 +160,7 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 			"(default 30m, or twice limits.scenario if that is longer)")
 	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
-	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
+	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
@@ -171,6 +177,9 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	}
 	if o.deadline < 0 {
 		return flagged(&runner.UsageError{Msg: "--deadline must be more than 0"})
+	}
+	if err := o.checkWriteBaseline(); err != nil {
+		return err
 	}
 	total, err := runner.Count(runs...)
 	if err != nil {
@@ -193,7 +202,10 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 		return err
 	}
 	noteLeft(res, left)
-	if err := o.write(asked, res, s); err != nil {
+	for i := range res.Runs {
+		res.Runs[i].Target.Version = o.targetVersion
+	}
+	if err := errors.Join(o.write(asked, res, s), o.keepKnown(res, s)); err != nil {
 		return err
 	}
 	for _, text := range left {
@@ -401,8 +413,8 @@ func prepareOut(dir string) error {
 // write writes the results, and prints the report: on the console, or as JSON if only that is asked for. It prints the
 // report even if the files could not be written, as on a full disk.
 func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
-	unwritten := writeFiles(o.out, append([]string{jsonFormat}, asked...), r)
-	return errors.Join(o.print(asked, r, unwritten == nil, s), unwritten)
+	unwritten := errors.Join(writeFiles(o.out, append([]string{jsonFormat}, asked...), r), summarize(asked, r))
+	return errors.Join(o.print(asked, r, unwritten == nil, s), annotated(asked, r, s), unwritten)
 }
 
 // print prints the report, or only the verdict if the report is in files.

@@ -75,7 +75,7 @@ func (c *console) run(r *Results, run *Run) {
 	found := findingsOf(run, r.Strict)
 	c.findings("Failures", red, found.Failed)
 	c.brokenScenarios(run)
-	c.baseline(run)
+	c.baseline(r, run)
 	c.findings("Warnings", yellow, found.Warned)
 	c.reasons("Not tested", yellow, "clause", reasonsFor(run, verdict.NotTested))
 	c.reasons("Not tested, but other scenarios judged their clauses", yellow, "scenario", leftOut(run))

@@ -43,6 +43,7 @@ type runView struct {
 	Idle             []reasonGroup // not applicable
 	Errors           []*Scenario
 	Mend             []BaselineRow
+	Ending           []endingRow // rows of the baseline that expire soon
 	Features         []featureView
 	scenarios        map[string]string // id → the driver that first ran it
 }
@@ -76,6 +77,9 @@ type barPart struct {
 // Length returns the length of the part, in percent.
 func (b barPart) Length() float64 { return b.To - b.From }
 
+// endingRow is a row of the baseline that expires soon.
+type endingRow struct{ Clause, Text string }
+
 // findingGroup is one list of findings with its title.
 type findingGroup struct {
 	Key, Title string
@@ -98,6 +102,9 @@ func newPage(r *Results) page {
 	for i := range r.Runs {
 		run := newRunView(&r.Runs[i], fmt.Sprintf("r%d", i+1), r.Strict)
 		run.Alone = len(r.Runs) == 1
+		for _, row := range endingRows(r, &r.Runs[i]) {
+			run.Ending = append(run.Ending, endingRow{row.Clause, endingText(r, row)})
+		}
 		p.Runs = append(p.Runs, run)
 		names = append(names, run.Name+" · "+run.Target.Name)
 	}

@@ -239,7 +239,9 @@ func (r *run) report(ctx context.Context) *reports.Results {
 			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
 		}
 	}
-	v, exit := verdict.Decide(counted, r.ledger.Level, r.filtered() != "", r.broken, r.env != "", r.o.AllowIncomplete)
+	v, exit := verdict.Decide(counted, r.ledger.Level, verdict.Circumstances{Filtered: r.filtered() != "",
+		Harness: r.broken, Unreachable: r.env != "", Forgiven: forgiven(one.Baseline),
+		AllowIncomplete: r.o.AllowIncomplete})
 	one.Verdict = v
 	if interrupted {
 		exit = verdict.ExitInterrupted
