@@ -26,7 +26,7 @@ import (
 type mutantsOptions struct {
 	protocols, roles []string
 	only             []string
-	json             bool
+	json, whole      bool
 	out, matrix      string
 	concurrency      int
 }
@@ -60,6 +60,8 @@ Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clau
 		"run the mutants of targets in `ROLE`, or all; may be repeated (default all)")
 	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`; proves nothing about the whole suite")
 	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
+	f.BoolVar(&o.whole, "whole", false,
+		"run each mutant through the whole suite, and report how many clauses it breaks besides its own")
 	f.StringVar(&o.out, "out", "", "write the results of each mutant into `FOLDER`")
 	f.StringVar(&o.matrix, "matrix", "", "write the kill matrices into `FILE`, in the form that certificates refer to")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
@@ -147,7 +149,7 @@ func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBa
 		w := &mutantWriter{folder: filepath.Join(o.out, c.protocol+"-"+c.role)}
 		options := runner.MutantOptions{Protocols: suite, Protocol: c.protocol, Role: c.role,
 			Profile: bundle.MutantProfile(suite.Kinds(), c.protocol, c.role), Mutants: c.mutants, Concurrency: o.concurrency,
-			Done: bar.done}
+			Whole: o.whole, Done: bar.done}
 		if o.out != "" {
 			options.Results = w.write
 		}

@@ -201,7 +201,9 @@ func selected(protocol string, sel tags.Expr) ([]string, error) {
 	}
 	var out []string
 	for _, role := range suite.Roles(protocol) {
-		if slices.ContainsFunc(all, func(p runner.Planned) bool { return inRole(protocol, role, p) && sel.Match(p.Tags) }) {
+		if slices.ContainsFunc(all, func(p runner.Planned) bool {
+			return inRole(protocol, role, p) && sel.Match(p.Marks())
+		}) {
 			out = append(out, role)
 		}
 	}

@@ -61,6 +61,8 @@ type Run struct {
 	Totals    Totals          `json:"totals"`
 	Clauses   []Clause        `json:"clauses"`
 	Scenarios []Scenario      `json:"scenarios"`
+	// what was found, grouped by cause, the most telling first; absent in older results
+	Causes []Cause `json:"causes,omitempty"`
 	// differences between drivers, interop notes, security observations
 	Notes []Note `json:"notes,omitempty"`
 	// faults injected between the client and the server: such results never certify

@@ -40,6 +40,7 @@ type MutantOptions struct {
 	Mutants     []Mutant
 	Concurrency int          // mutants in parallel; 0: 24, or 8 for pages, which share one browser
 	OneControl  bool         // of each mutant's control scenarios only the first is run
+	Whole       bool         // each mutant runs through the whole suite, so that Killed.Broken is complete
 	Done        func(Killed) // called for each mutant when done, concurrently; may be nil
 	// called with each mutant's results, concurrently, and once more if it is judged with longer limits; every selected
 	// scenario then runs, so that the results do not depend on which clause was broken first; may be nil
@@ -200,10 +201,10 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	if protocol, err := o.Protocols.Find(o.Protocol); err == nil {
 		seen.monitors = protocol.Monitors()
 	}
-	seen.whole, seen.oneControl = o.Results != nil, o.OneControl
+	seen.whole, seen.oneControl = o.Results != nil || o.Whole, o.OneControl
 	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: mu.Launch(brain), Browser: o.browser,
 		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain,
-		Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu, seen.monitors), Again: "parley mutants"})
+		Drivers: mu.Drivers, Concurrency: 1, Tags: o.selection(mu, seen.monitors), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k
@@ -282,7 +283,10 @@ func (m Mutant) proves() []string {
 
 // selection returns the tag expression for the clauses that a mutant proves, and for its control. A monitor may find a
 // clause broken in the scenarios of the mutant's other clauses, so these run too if a monitor judges what it proves.
-func selection(mu Mutant, monitors []monitor.Monitor) string {
+func (o MutantOptions) selection(mu Mutant, monitors []monitor.Monitor) string {
+	if o.Whole {
+		return ""
+	}
 	ids := mu.proves()
 	for _, m := range monitors {
 		if slices.ContainsFunc(m.Clauses, func(id string) bool { return slices.Contains(ids, id) }) {

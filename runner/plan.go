@@ -31,6 +31,9 @@ type Planned struct {
 // Exclusive reports whether the scenario needs a target to itself.
 func (p Planned) Exclusive() bool { return p.has("@exclusive") }
 
+// Marks returns what a tag expression may name: the scenario's tags, and its id as a tag.
+func (p Planned) Marks() []string { return append(slices.Clone(p.Tags), "@"+p.ID) }
+
 func (p Planned) has(tag string) bool {
 	return slices.Contains(p.Tags, tag)
 }
@@ -212,7 +215,7 @@ func forDriver(all []Planned, driver string, sel tags.Expr, unguarded bool) []Pl
 		if driver == "r3labs" && p.Stage == 0 && !p.has("@interop") {
 			continue
 		}
-		if p.Stage > 0 && !unguarded || sel.Match(p.Tags) {
+		if p.Stage > 0 && !unguarded || sel.Match(p.Marks()) {
 			out = append(out, p)
 		}
 	}
