@@ -44,11 +44,12 @@ type runOptions struct {
 func runCommand(s *streams) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
-		Use:   "run",
+		Use:   "run [TARGET] [ID…]",
 		Short: "Judge a target: the bundled ones, or yours",
-		Long: `Judge a target by the suite. Without --target, parley run judges the bundled targets, one per protocol and
-up to two at once; --protocol chooses among them. A profile names the protocol of its target; a URL is judged as ` +
-			suite.Kinds()[0].Protocol + ` unless --protocol says otherwise.
+		Long: `Judge a target by the suite: TARGET is what --target names. Without one, parley run judges the bundled targets,
+one per protocol and up to two at once; --protocol chooses among them. A profile names the protocol of its target; a
+URL is judged as ` + suite.Kinds()[0].Protocol + ` unless --protocol or an ID says otherwise. An ID is that of a clause or a
+scenario, and only these are run, as with --tags.
 
 ` + aboutKinds() + `
 --role chooses the roles in which bundled targets are judged, each in a run of its own; all means every role.
@@ -68,7 +69,8 @@ them.
 
 An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one exits at once.`,
 		Example: `  parley run
-  parley run --target http://localhost:3000
+  parley run localhost:3000
+  parley run my.yaml AS-080 AS-4.1-06
 ` + runExamples() + `
   parley run --target my.yaml --driver all --strict
   parley run --target my.yaml --explore 200 --seed 7
@@ -79,7 +81,7 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 			if o.differential {
 				return nil // compare counts them
 			}
-			return noArgs(c, args)
+			return o.plain(args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			o.exploring = c.Flags().Changed("explore")
@@ -134,7 +136,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.faults, "faults", "",
 		"inject the faults in `FILE` between the harness and the target; such a run never certifies")
 	f.StringVar(&o.tags, "tags", "",
-		"run only scenarios whose tags match `EXPR`, such as '@AS-042 and not @exclusive'; makes the run incomplete")
+		"run only scenarios whose tags match `EXPR`, such as 'AS-042 and not @exclusive', @MUST or @4.1; makes the run "+
+			"incomplete")
 	f.BoolVar(&o.strict, "strict", false,
 		"count a broken SHOULD as a failure, and read conflicting clauses strictly")
 	f.IntVar(&o.concurrency, "concurrency", 0, "run `N` scenarios in parallel (default what the profile allows)")
@@ -161,7 +164,7 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
-	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
 
