@@ -33,7 +33,7 @@ SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor
 # takes the kernel ten times as long if another browser runs beside.
 PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|^TestCutPoints$$/^plain_page|$\
 	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad)Pages$$|$\
-	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage)$$
+	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
 BROWSERS_TOO = ./driver/browser ./simulator/console
 
 # What `make quick` leaves out beside the suites: whatever runs a program.

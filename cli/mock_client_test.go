@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -19,18 +20,9 @@ import (
 )
 
 // hosted is what a host of external-agent did on a relay, recorded at its end: it was told to begin, and asked then.
-const hosted = `{"parley":"recording","version":1,"protocol":"external-agent","role":"relay","driver":"ws"}
-{"n":1,"at_ms":1,"party":"host","dir":"sent","kind":"open","label":"GET ws://then/agent/ws (upgrade)"}
-{"n":2,"at_ms":2,"party":"host","dir":"received","kind":"open","status":101,"to":1}
-{"n":3,"at_ms":3,"party":"host","dir":"sent","kind":"frame","type":"text","text":"{\"v\":\"mvp-0.2\",\"type\":\"relay.join\",\"id\":\"req-11aa22bb33\",\"payload\":{\"role\":\"frontend\",\"sessionId\":\"s-1\"}}"}
-{"n":4,"at_ms":4,"party":"host","dir":"received","kind":"frame","type":"text","text":"{\"v\":\"mvp-0.2\",\"type\":\"relay.joined\",\"replyTo\":\"req-11aa22bb33\",\"payload\":{\"role\":\"frontend\",\"sessionId\":\"s-1\"}}"}
-{"n":5,"at_ms":5,"party":"host","dir":"received","kind":"frame","type":"text","text":"{\"v\":\"mvp-0.2\",\"type\":\"session.start\",\"id\":\"a-44cc55dd66\",\"payload\":{\"studyId\":\"pilot\"}}"}
-{"n":6,"at_ms":6,"party":"host","dir":"sent","kind":"frame","type":"text","text":"{\"v\":\"mvp-0.2\",\"type\":\"session.started\",\"replyTo\":\"a-44cc55dd66\",\"payload\":{\"sessionId\":\"p-1\"}}"}
-{"n":7,"at_ms":7,"party":"host","dir":"received","kind":"frame","type":"text","text":"{\"v\":\"mvp-0.2\",\"type\":\"snapshot.get\",\"id\":\"a-77ee88ff99\",\"payload\":{}}"}
-{"n":8,"at_ms":8,"party":"host","dir":"sent","kind":"frame","type":"text","text":"{\"v\":\"mvp-0.2\",\"type\":\"snapshot.state\",\"replyTo\":\"a-77ee88ff99\",\"payload\":{\"sessionId\":\"p-1\"}}"}
-{"n":9,"at_ms":9,"party":"host","dir":"received","kind":"frame","type":"text","text":"{\"v\":\"mvp-0.2\",\"type\":\"agent.message\",\"payload\":{\"text\":\"Thank you.\"}}"}
-{"n":10,"at_ms":10,"party":"host","dir":"received","kind":"closed","label":"closed by the harness"}
-`
+//
+//go:embed testdata/host.jsonl
+var hosted string
 
 // agent is one of external-agent on a relay.
 type agent struct {

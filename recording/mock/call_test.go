@@ -172,7 +172,8 @@ func TestCallLimit(t *testing.T) {
 // itself follows what came before.
 func TestCallOwn(t *testing.T) {
 	text := lineup(opens, opened, goes(`{"type":"start"}`), comes(`{"type":"asked","id":"q_1111aaaa2222"}`),
-		goes(`{"type":"look"}`), comes(`{"type":"seen"}`), goes(`{"type":"yes","id":"q_1111aaaa2222"}`), comes(`{"type":"end"}`))
+		goes(`{"type":"look"}`), comes(`{"type":"seen"}`),
+		goes(`{"type":"yes","id":"q_1111aaaa2222"}`), comes(`{"type":"end"}`))
 	url := sockets(t, func(k talk) {
 		k.hears(`{"type":"start"}`)
 		k.say(`{"type":"asked","id":"q_7777aaaa9999"}`)
@@ -218,7 +219,8 @@ func TestCallSeveral(t *testing.T) {
 // another status is never shown.
 func TestCallRequests(t *testing.T) {
 	text := lineup(`{"party":"A","dir":"sent","kind":"request","label":"POST /say","text":"{\"n\":1}"}`,
-		`{"party":"A","dir":"received","kind":"response","status":200,"type":"application/json","text":"{\"s\":\"s_1111aaaa22\"}","to":1}`,
+		`{"party":"A","dir":"received","kind":"response","status":200,"type":"application/json",`+
+			`"text":"{\"s\":\"s_1111aaaa22\"}","to":1}`,
 		`{"party":"A","dir":"sent","kind":"request","label":"GET /of/s_1111aaaa22"}`,
 		`{"party":"A","dir":"received","kind":"response","status":204,"to":3}`,
 		`{"party":"A","dir":"sent","kind":"request","label":"POST /end","text":"{}"}`)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/procgroup"
@@ -50,6 +51,16 @@ type pipe struct {
 	p   *Proxy
 	o   PipeOptions
 	cmd *exec.Cmd
+
+	first atomic.Bool // In ended before the command did
+}
+
+// ended is the label of the last record: who ended first.
+func (c *pipe) ended(how string) string {
+	if c.first.Load() {
+		return "the peer ended; " + how
+	}
+	return how
 }
 
 // conn is the name of a command's connection.
@@ -87,7 +98,7 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 	var closing sync.Once
 	closeIn := func() { closing.Do(func() { _ = in.Close() }) }
 	go func() { // it may wait for In for ever; nobody waits for it
-		c.copy(in, c.o.In, transcript.Sent)
+		c.first.Store(c.copy(in, c.o.In, transcript.Sent))
 		closeIn()
 	}()
 	read := make(chan struct{})
@@ -103,12 +114,13 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 		c.endWith(ctx, closeIn, over)
 	}()
 	err = c.cmd.Wait()
+	label := c.ended("the target ended: " + c.cmd.ProcessState.String())
 	close(over)
 	<-ended
 	procgroup.Kill(c.cmd.Process.Pid) // its children, which may hold its stdout
 	c.drained(ctx, read)
 	c.p.queue.putLater(transcript.Record{Conn: pipeConn, Dir: transcript.Received, Kind: transcript.Closed,
-		Label: "the target ended: " + c.cmd.ProcessState.String()})
+		Label: label})
 	return exitOf(c.cmd.ProcessState), waited(err)
 }
 
@@ -157,12 +169,13 @@ func (c *pipe) endWith(ctx context.Context, closeIn func(), over <-chan struct{}
 const piece transcript.Kind = "piece"
 
 // copy passes bytes on as they come, each recorded before it is passed on, until either side ends. Whoever judges cuts
-// them into lines, so that this does not delay them.
-func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) {
+// them into lines, so that this does not delay them. It reports whether there was nothing left to read.
+func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) (ended bool) {
 	buf := make([]byte, 32<<10)
 	one := transcript.Record{Conn: pipeConn, Dir: dir, Kind: piece}
 	for {
 		n, err := from.Read(buf)
+		ended = err != nil
 		if n > 0 {
 			one.Bytes = bytes.Clone(buf[:n])
 			c.p.queue.putLater(one)
@@ -173,7 +186,7 @@ func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) {
 		if err != nil {
 			one.Bytes = nil
 			c.p.queue.putLater(one)
-			return
+			return ended
 		}
 	}
 }
