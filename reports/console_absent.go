@@ -48,7 +48,7 @@ func parted(run *Run) (reason, last string) {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
 	last = strings.Join(lines, " / ")
-	if strings.Contains(reason, last) { // it is quoted in a sentence
+	if strings.Contains(reason, onStderr) { // it is quoted in a sentence
 		last = ""
 	}
 	return reason, last

@@ -131,7 +131,7 @@ func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o C
 	p.hang(label, strong(tint), p.oneLine(causeTitle(cause, f), columns(label)), "")
 	if d == inShort {
 		p.field("expected", green, p.oneLine(f.Expected, 13))
-		p.field("observed", red, p.oneLine(f.Observed, 13))
+		p.field("observed", red, p.withLast(f.Observed))
 		p.likenesses(cause, 1)
 		p.uncut("again", f.Again)
 		return
@@ -142,7 +142,11 @@ func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o C
 	over := "   (driver " + h.Scenario.Driver + ")"
 	p.field("scenario", dim, p.oneLine(h.Scenario.Name, 13+columns(over))+over)
 	p.field("expected", green, p.few(f.Expected, 3, 13))
-	p.field("observed", red, p.few(f.Observed, 3, 13))
+	observed, last, wrote := strings.Cut(f.Observed, onStderr)
+	p.field("observed", red, p.few(observed, 3, 13))
+	if wrote {
+		p.field("stderr", red, p.few(last, 2, 13))
+	}
 	p.also(cause)
 	p.diff(head(f.Diff, 8))
 	p.field("at", dim, f.At)
@@ -151,6 +155,20 @@ func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o C
 	p.likenesses(cause, 3)
 	p.kept(h.Scenario, o.Dir)
 	p.command("again", f.Again)
+}
+
+// onStderr begins what the target wrote last, at the end of an observation (steps.Cry).
+const onStderr = "; on its stderr: "
+
+// withLast shortens an observation to one line, but not the beginning of what the target wrote last.
+func (p *printer) withLast(text string) string {
+	observed, last, wrote := strings.Cut(text, onStderr)
+	if !wrote {
+		return p.oneLine(text, 13)
+	}
+	room := max(20, p.width-13-columns(onStderr))
+	last = shorten(strings.Join(strings.Fields(last), " "), room/2)
+	return shorten(strings.Join(strings.Fields(observed), " "), room-columns(last)) + onStderr + last
 }
 
 // causeTitle says what a cause explains: clauses, the one of the example first, and scenarios.

@@ -63,7 +63,8 @@ func TestConsoleColor(t *testing.T) {
 func TestConsoleTellsCauses(t *testing.T) {
 	brief := consoleText(t, sample(), ConsoleOptions{Width: 120})
 	for _, want := range []string{"Failures: 2 clauses, found 16 times by 2 causes",
-		"1  AS-080 · 4 scenarios, found 15 times", "2  AS-085 · 1 scenario", "looks like trims-ids: the id is trimmed as a form handler would do it (0.93)"} {
+		"1  AS-080 · 4 scenarios, found 15 times", "2  AS-085 · 1 scenario",
+		"looks like trims-ids: the id is trimmed as a form handler would do it (0.93)"} {
 		if !strings.Contains(brief, want) {
 			t.Errorf("no %q in:\n%s", want, brief)
 		}
@@ -74,6 +75,23 @@ func TestConsoleTellsCauses(t *testing.T) {
 	verbose := consoleText(t, sample(), ConsoleOptions{Verbose: true})
 	if n := strings.Count(verbose, "surrounding white space"); n != 5 {
 		t.Errorf("verbose tells %d scenarios, want one for the cause and all 4", n)
+	}
+}
+
+// TestConsoleStderr: what the target wrote last is told beside what did not come, however much else is told.
+func TestConsoleStderr(t *testing.T) {
+	for _, width := range []int{60, 100} {
+		for _, n := range []int{1, 12} {
+			run := brokenRun(n)
+			for i := range run.Scenarios {
+				run.Scenarios[i].Failures[0].Observed += "; on its stderr: no \x1b[31mlicence"
+			}
+			run.Causes = nil
+			text := consoleText(t, &Results{Runs: []Run{run}}, ConsoleOptions{Width: width})
+			if got := strings.Count(text, `no \x1b[31mlic`); got != min(n, causesShown) {
+				t.Errorf("width %d, %d causes: it is told %d times in\n%s", width, n, got, text)
+			}
+		}
 	}
 }
 
@@ -135,7 +153,8 @@ func TestConsoleIsShort(t *testing.T) {
 				t.Errorf("%d causes in each of %d runs, width %d: %d are told in %d lines", tt.causes, tt.runs, width, told,
 					lines)
 			}
-			if rest := strings.Count(text, " more causes: out/report.html, or --verbose"); (tt.causes > 10) != (rest == tt.runs) {
+			rest := strings.Count(text, " more causes: out/report.html, or --verbose")
+			if (tt.causes > 10) != (rest == tt.runs) {
 				t.Errorf("%d causes in %d runs: the rest is told of %d times", tt.causes, tt.runs, rest)
 			}
 			if all := strings.Count(text, "\n"); all > tt.runs*40+causeLines {

@@ -40,7 +40,7 @@ type MutantOptions struct {
 	Mutants     []Mutant
 	Concurrency int          // mutants in parallel; 0: 24, or 8 for pages, which share one browser
 	OneControl  bool         // of each mutant's control scenarios only the first is run
-	Whole       bool         // each mutant runs through the whole suite, so that Killed.Broken is complete
+	Whole       bool         // each mutant runs through the whole suite, so that Killed.Besides is known
 	Done        func(Killed) // called for each mutant when done, concurrently; may be nil
 	// called with each mutant's results, concurrently, and once more if it is judged with longer limits; every selected
 	// scenario then runs, so that the results do not depend on which clause was broken first; may be nil
@@ -57,10 +57,12 @@ type Killed struct {
 	Clauses map[string]string `json:"clauses"`          // clause → how it was judged: "killed", or why not
 	Control []string          `json:"control_failures"` // control scenarios that did not pass
 	// clause → the scenario or monitor that killed it, and its driver
-	By       map[string]string `json:"killed_by"`
-	OK       bool              `json:"ok"`              // every clause killed, every control passed
-	Error    string            `json:"error,omitempty"` // the mutant could not be run
-	Duration float64           `json:"duration_ms"`
+	By map[string]string `json:"killed_by"`
+	// clauses that it breaks besides its own; only with MutantOptions.Whole
+	Besides  []string `json:"besides,omitempty"`
+	OK       bool     `json:"ok"`              // every clause killed, every control passed
+	Error    string   `json:"error,omitempty"` // the mutant could not be run
+	Duration float64  `json:"duration_ms"`
 }
 
 // KillMatrix shows that the tests of clauses detect faults.
@@ -73,6 +75,7 @@ type KillMatrix struct {
 	Unproved []string            `json:"unproved"` // binding tested clauses that no mutant proves
 	// mutants with a clause that was not killed, or with a failed control
 	Survived []string `json:"survived"`
+	Blame    *Blame   `json:"blame,omitempty"` // only with MutantOptions.Whole
 	OK       bool     `json:"ok"`
 	Duration float64  `json:"duration_ms"`
 }
@@ -149,6 +152,7 @@ func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) 
 		}
 	}
 	sort.Strings(m.Survived)
+	m.Blame = BlameOf(m.Mutants)
 	m.OK = len(m.Unproved) == 0 && len(m.Survived) == 0
 }
 
@@ -211,6 +215,9 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	}
 	if o.Results != nil && ctx.Err() == nil {
 		o.Results(mu.ID, res)
+	}
+	if o.Whole {
+		k.Besides = besides(res.Runs[0], mu.Clauses)
 	}
 	res.Runs[0].Scenarios = slices.DeleteFunc(res.Runs[0].Scenarios, seen.spared)
 	judge(&k, mu, res.Runs[0], control)

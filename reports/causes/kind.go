@@ -26,7 +26,8 @@ func Kind(text string) string {
 }
 
 // contexts begin what a text tells beside the deviation: it differs from scenario to scenario.
-var contexts = []string{"; its messages: ", "; published: ", "; nothing was published", "; on its stderr: ", "; received: "}
+var contexts = []string{"; its messages: ", "; published: ", "; nothing was published", "; on its stderr: ",
+	"; received: ", "; it wrote: "}
 
 var (
 	sighting = regexp.MustCompile(`\s+\+\d+(\.\d+)? ms, record \d+`)

@@ -143,8 +143,8 @@ func TestChatRunsElsewhere(t *testing.T) {
 	}
 }
 
-// TestMonitorFindsAgain checks that the command beside a monitor's finding runs the scenario in which it was found, whose
-// tags do not name the clause.
+// TestMonitorFindsAgain checks that the command beside a monitor's finding runs the scenario in which it was found,
+// whose tags do not name the clause.
 func TestMonitorFindsAgain(t *testing.T) {
 	suitetest.Works(t)
 	judged := func(tags string) *reports.Results {
