@@ -52,7 +52,8 @@ a binding clause that was judged before is not tested now. A clause that only th
 // diff compares two results.
 func diff(ctx context.Context, before, after string, o diffOptions, s *streams) error {
 	if !slices.Contains(diffFormats, o.format) {
-		return usagef("--format: unknown format %q%s", o.format, suggest(o.format, diffFormats, "known: text, markdown, html"))
+		return usagef("--format: unknown format %q%s", o.format, suggest(o.format, diffFormats,
+			"known: text, markdown, html"))
 	}
 	old, err := readResults(ctx, before)
 	if err != nil {

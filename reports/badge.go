@@ -58,7 +58,8 @@ func WriteBadge(w io.Writer, r *Results) error {
 		`<clipPath id="r"><rect width="%[1]d" height="20" rx="3"/></clipPath><g clip-path="url(#r)">`+
 		`<rect width="%[3]d" height="20" fill="#24292f"/><rect x="%[3]d" width="%[4]d" height="20" fill="%[5]s"/></g>`+
 		`<g fill="#fff" text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11">`+
-		`<text x="%[6]d" y="14" textLength="%[7]d">parley</text><text x="%[8]d" y="14" textLength="%[9]d">%[2]s</text></g></svg>`+
+		`<text x="%[6]d" y="14" textLength="%[7]d">parley</text><text x="%[8]d" y="14" textLength="%[9]d">%[2]s</text></g>`+
+		"</svg>"+
 		"\n", left+right, html.EscapeString(b.message), left, right, b.fill, left/2, left-10, left+right/2, right-10)
 	return err
 }

@@ -97,7 +97,8 @@ func (r RunChanges) Empty() bool {
 }
 
 func sideOf(r *Results) Side {
-	s := Side{Verdict: r.Verdict, Suite: r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", When: moment(r.Started)}
+	s := Side{Verdict: r.Verdict,
+		Suite: r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", When: moment(r.Started)}
 	var names []string
 	for _, run := range r.Runs {
 		name := strings.TrimSpace(run.Target.Name + " " + run.Target.Version)
@@ -142,7 +143,8 @@ func compareRuns(old, now *Run, sameSuite bool) RunChanges {
 		delete(before, c.ID)
 		if !known {
 			if len(old.Clauses) > 0 {
-				out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: c.Text, New: shownOutcome(c), Reason: "new"})
+				out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: c.Text,
+					New: shownOutcome(c), Reason: "new"})
 			} else if failing(c.Outcome) {
 				out.Broken = append(out.Broken, broke(now, was, c))
 			}

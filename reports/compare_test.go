@@ -86,12 +86,14 @@ func TestCompareDrivers(t *testing.T) {
 	if len(got.Runs[0].Broken) != 1 || got.Runs[0].Broken[0].How() != "failed → failed over ws" || got.Regressions() != 1 {
 		t.Errorf("%+v", got.Runs[0].Broken)
 	}
-	if got := Compare(side(verdict.Failed, verdict.NotTested), side(verdict.Failed, verdict.Failed)); got.Regressions() != 0 {
+	got = Compare(side(verdict.Failed, verdict.NotTested), side(verdict.Failed, verdict.Failed))
+	if got.Regressions() != 0 {
 		t.Errorf("over a driver that was not tested: %+v", got.Runs[0].Broken)
 	}
 }
 
-// TestCompareSuites: what only one of the suites has is no regression, and slowness is told of the same scenarios alone.
+// TestCompareSuites: what only one of the suites has is no regression, and slowness is told of
+// the same scenarios alone.
 func TestCompareSuites(t *testing.T) {
 	old, now := compared("a", verdict.Passed, verdict.Passed), compared("b", verdict.Passed, verdict.Failed)
 	now.Runs[0].Clauses[1].ID = "AS-009"

@@ -55,7 +55,8 @@ func (c *Comparison) Answer() string {
 	if n := c.Regressions(); n > 0 {
 		word = count(n, "regression")
 	}
-	text := fmt.Sprintf("%s · %d newly broken, %d newly untested, %d fixed, %d slower", word, broken, untested, fixed, slow)
+	text := fmt.Sprintf("%s · %d newly broken, %d newly untested, %d fixed, %d slower", word, broken, untested, fixed,
+		slow)
 	if c.SuiteChanged {
 		text += " · the suite changed"
 	}

@@ -31,8 +31,8 @@ func consistent(r *Results) error {
 		wrong = r.Verdict != verdict.Incomplete
 	}
 	if wrong {
-		return fmt.Errorf("the results contradict themselves, as if they were altered: the verdict is %s, and the exit code %d",
-			r.Verdict, r.Exit)
+		return fmt.Errorf("the results contradict themselves, as if they were altered: the verdict is %s, and the exit code "+
+			"%d", r.Verdict, r.Exit)
 	}
 	return nil
 }

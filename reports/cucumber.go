@@ -16,10 +16,10 @@ import (
 	"parley/verdict"
 )
 
-// WriteCucumber writes r as Cucumber messages, a JSON object per line, which Cucumber's HTML formatter and other readers
-// accept. A feature is a document for each run and driver. What decides no step, as the findings of monitors, is the
-// result of a hook after the last step; it has the evidence attached. A scenario fails exactly if its JUnit test case
-// does; one that was not tested, does not apply or is expected to fail is skipped, with the reason.
+// WriteCucumber writes r as Cucumber messages, a JSON object per line, which Cucumber's HTML formatter and other
+// readers accept. A feature is a document for each run and driver. What decides no step, as the findings of monitors,
+// is the result of a hook after the last step; it has the evidence attached. A scenario fails exactly if its JUnit test
+// case does; one that was not tested, does not apply or is expected to fail is skipped, with the reason.
 func WriteCucumber(w io.Writer, r *Results) error {
 	r = presentable(r)
 	c := &cucumber{start: r.Started}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	messages "github.com/cucumber/messages/go/v21"
-
 	"parley/verdict"
 )
 
@@ -65,7 +63,8 @@ func TestGitHub(t *testing.T) {
 	want := []string{
 		`^::error file=my.yaml,title=AS-080 MUST agent-select server::agentId must match .*%0Aobserved agent_switched`,
 		`^::error file=my.yaml,title=AS-085 MUST agent-select server::.*driver ws`,
-		`^::warning file=tests/my.feature,line=7,title=AS-024 SHOULD agent-select server::.*one%0A::error::two, 100%25: three`,
+		`^::warning file=tests/my.feature,line=7,title=AS-024 SHOULD agent-select server::` +
+			`.*one%0A::error::two, 100%25: three`,
 		`^::warning file=my.yaml,title=baseline AS-085::\(driver sse\) expires in 3 days`,
 		`^::notice title=parley%3A non-conformant::`,
 	}
@@ -146,102 +145,5 @@ func TestBadge(t *testing.T) {
 		if green := strings.Contains(svg, "#1a7f37"); green != (c.colour == "brightgreen") {
 			t.Errorf("%s: green is %t", c.reason, green)
 		}
-	}
-}
-
-// TestCucumber: every id that a message refers to was defined before, every test case ends once, and it failed exactly
-// if JUnit says so.
-func TestCucumber(t *testing.T) {
-	r := sample()
-	defined, failed, ended := map[string]bool{}, map[string]bool{}, map[string]int{}
-	names, cases, starts := map[string]string{}, map[string]string{}, map[string]string{}
-	define := func(id string) {
-		if defined[id] || id == "" {
-			t.Errorf("the id %q is defined twice, or empty", id)
-		}
-		defined[id] = true
-	}
-	refer := func(id string) {
-		if !defined[id] {
-			t.Errorf("the id %q is referred to, and not defined", id)
-		}
-	}
-	nodes := func(s *messages.Scenario) {
-		define(s.Id)
-		for _, st := range s.Steps {
-			define(st.Id)
-		}
-		for _, tag := range s.Tags {
-			define(tag.Id)
-		}
-	}
-	for line := range strings.SplitSeq(strings.TrimSuffix(writtenBy(t, WriteCucumber, r), "\n"), "\n") {
-		var e messages.Envelope
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
-		switch {
-		case e.Hook != nil:
-			define(e.Hook.Id)
-		case e.GherkinDocument != nil:
-			for _, c := range e.GherkinDocument.Feature.Children {
-				if c.Scenario != nil {
-					nodes(c.Scenario)
-					continue
-				}
-				define(c.Rule.Id)
-				for _, c := range c.Rule.Children {
-					nodes(c.Scenario)
-				}
-			}
-		case e.Pickle != nil:
-			define(e.Pickle.Id)
-			names[e.Pickle.Id] = e.Pickle.Name
-			refer(e.Pickle.AstNodeIds[0])
-			for _, st := range e.Pickle.Steps {
-				define(st.Id)
-				refer(st.AstNodeIds[0])
-			}
-		case e.TestCase != nil:
-			define(e.TestCase.Id)
-			refer(e.TestCase.PickleId)
-			cases[e.TestCase.Id] = names[e.TestCase.PickleId]
-			for _, st := range e.TestCase.TestSteps {
-				define(st.Id)
-				refer(st.PickleStepId + st.HookId)
-			}
-		case e.TestCaseStarted != nil:
-			define(e.TestCaseStarted.Id)
-			refer(e.TestCaseStarted.TestCaseId)
-			starts[e.TestCaseStarted.Id] = cases[e.TestCaseStarted.TestCaseId]
-		case e.Attachment != nil:
-			refer(e.Attachment.TestStepId)
-		case e.TestStepFinished != nil:
-			refer(e.TestStepFinished.TestStepId)
-			if e.TestStepFinished.TestStepResult.Status == messages.TestStepResultStatus_FAILED {
-				failed[starts[e.TestStepFinished.TestCaseStartedId]] = true
-			}
-		case e.TestCaseFinished != nil:
-			ended[starts[e.TestCaseFinished.TestCaseStartedId]]++
-		case e.TestRunFinished != nil:
-			if e.TestRunFinished.Success {
-				t.Error("the run succeeded")
-			}
-		}
-	}
-	n := 0
-	for _, s := range parseJUnit(t, junit(t, r)).Suites {
-		for _, c := range s.Cases {
-			if strings.HasPrefix(c.Name, "baseline ") || c.Name == "the target can be reached" {
-				continue
-			}
-			n++
-			if bad := c.Failure != nil || c.Error != nil; ended[c.Name] != 1 || failed[c.Name] != bad {
-				t.Errorf("%s ended %d times, failed %t; JUnit says %q", c.Name, ended[c.Name], failed[c.Name], element(c))
-			}
-		}
-	}
-	if n != len(ended) || n < 10 {
-		t.Errorf("%d test cases ended, JUnit has %d", len(ended), n)
 	}
 }

@@ -177,7 +177,8 @@ func cellText(o verdict.Outcome) string {
 	return lookOf(o).mark + " " + lookOf(o).word
 }
 
-var matrixTemplate = template.Must(template.New("matrix.gohtml").Funcs(pageFuncs).ParseFS(pageFiles, "page/matrix.gohtml"))
+var matrixTemplate = template.Must(template.New("matrix.gohtml").Funcs(pageFuncs).ParseFS(pageFiles,
+	"page/matrix.gohtml"))
 
 // WriteMatrixHTML writes m as one self-contained page, with a filter by words.
 func WriteMatrixHTML(w io.Writer, m *Matrix) error {
