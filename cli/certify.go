@@ -106,7 +106,8 @@ func certify(ctx context.Context, o certifyOptions, s *streams) error {
 	if page == o.out {
 		return usagef("--out: %s is the name of the page (choose another, such as certificate.json)", o.out)
 	}
-	if err := errors.Join(hasFolder("--out", o.out), ownFile(o.out, certificate.PayloadType), ownFile(page, certificate.Mark)); err != nil {
+	err = errors.Join(hasFolder("--out", o.out), ownFile(o.out, certificate.PayloadType), ownFile(page, certificate.Mark))
+	if err != nil {
 		return err
 	}
 	raw, res, err := sealedResults(o.results)
