@@ -10,7 +10,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 	"golang.org/x/sync/errgroup"
@@ -75,7 +77,7 @@ func CheckFiles(dir string, files []File) error {
 	defer root.Close()
 	folders := map[string]*os.Root{} // opened once: there are thousands of files in two folders
 	var g errgroup.Group
-	g.SetLimit(8)
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, f := range files {
 		folder, name := path.Split(f.Path)
 		if folders[folder] == nil {
@@ -116,10 +118,14 @@ func digestIn(root *os.Root, name string) (string, error) {
 	return DigestOf(f)
 }
 
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
 // DigestOf returns the SHA-256 of what r has, in hexadecimal.
 func DigestOf(r io.Reader) (string, error) {
 	h := sha256.New()
-	if _, err := io.Copy(h, r); err != nil {
+	buffer := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(buffer)
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{r}, buffer[:]); err != nil { // a file would bring its own buffer
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

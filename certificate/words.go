@@ -81,11 +81,11 @@ func (c *Certificate) NotClaimed(holder string) []string {
 	}
 	out = append(out,
 		"That anybody else watched the run: the holder of the key ran it. --rerun repeats it.")
-	for _, why := range p.reasons(verdict.NotApplicable) {
-		out = append(out, "Anything about "+why+" (not applicable).")
+	for _, r := range p.reasons(verdict.NotApplicable) {
+		out = append(out, fmt.Sprintf("Anything about %s, which did not apply: %s.", r.clauses, r.why))
 	}
-	for _, why := range p.reasons(verdict.NotTested) {
-		out = append(out, "Anything about "+why+" (does not bind, and was not tested).")
+	for _, r := range p.reasons(verdict.NotTested) {
+		out = append(out, fmt.Sprintf("Anything about %s, which does not bind and was not tested: %s.", r.clauses, r.why))
 	}
 	if n.Outside > 0 {
 		out = append(out, fmt.Sprintf("Anything about %s that no suite can test, or that bind other roles.",
@@ -112,8 +112,11 @@ func (c *Certificate) NotClaimed(holder string) []string {
 		"Anything after "+p.Expires+".")
 }
 
+// reason is why clauses have an outcome, in words for people.
+type reason struct{ clauses, why string }
+
 // reasons groups the judged clauses with an outcome by the reason for it, in the order of the clauses.
-func (p *Predicate) reasons(o verdict.Outcome) (out []string) {
+func (p *Predicate) reasons(o verdict.Outcome) (out []reason) {
 	at := map[string]int{}
 	var ids [][]string
 	var why []string
@@ -130,7 +133,7 @@ func (p *Predicate) reasons(o verdict.Outcome) (out []string) {
 		ids[i] = append(ids[i], c.ID)
 	}
 	for i := range ids {
-		out = append(out, strings.Join(ids[i], ", ")+": "+transcript.Printable(why[i]))
+		out = append(out, reason{strings.Join(ids[i], ", "), transcript.Printable(why[i])})
 	}
 	return out
 }

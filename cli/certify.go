@@ -65,6 +65,18 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 	return c
 }
 
+// hasFolder rejects the name of a file in a folder that does not exist.
+func hasFolder(flag, file string) error {
+	info, err := os.Stat(filepath.Dir(file))
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", filepath.Dir(file))
+	}
+	if err != nil {
+		return usagef("%s: %v", flag, err)
+	}
+	return nil
+}
+
 // oneArg rejects other than one argument.
 func oneArg(command, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
@@ -91,7 +103,11 @@ func certify(ctx context.Context, o certifyOptions, s *streams) error {
 		o.out = filepath.Join(filepath.Dir(o.results), "certificate.json")
 	}
 	page := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".html"
-	if err := errors.Join(ownFile(o.out, certificate.PayloadType), ownFile(page, certificate.Mark)); err != nil {
+	if page == o.out {
+		return usagef("--out: %s is the name of the page (choose another, such as certificate.json)", o.out)
+	}
+	err = errors.Join(hasFolder("--out", o.out), ownFile(o.out, certificate.PayloadType), ownFile(page, certificate.Mark))
+	if err != nil {
 		return err
 	}
 	raw, res, err := sealedResults(o.results)

@@ -34,6 +34,9 @@ func keygen(out string, s *streams) error {
 	if public == out {
 		return usagef("--out: %s is the name of the public key (choose another, such as parley.key)", out)
 	}
+	if err := hasFolder("--out", out); err != nil {
+		return err
+	}
 	for _, name := range []string{out, public} {
 		if _, err := os.Lstat(name); err == nil {
 			return usagef("keygen: %s exists, and a key is not replaced (name another file with --out)", name)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/certificate"
+	"parley/internal/words"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -22,8 +23,9 @@ var indexText string
 var indexScript string
 
 var indexTemplate = template.Must(template.New("index").Funcs(template.FuncMap{
-	"safe": transcript.Printable,
-	"day":  func(t time.Time) string { return t.Format(time.DateOnly) },
+	"safe":    transcript.Printable,
+	"counted": words.Counted,
+	"day":     func(t time.Time) string { return t.Format(time.DateOnly) },
 }).Parse(indexText))
 
 // party is a protocol in one role.
