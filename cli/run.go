@@ -48,8 +48,8 @@ func runCommand(s *streams) *cobra.Command {
 		Short: "Judge a target: the bundled ones, or yours",
 		Long: `Judge a target by the suite: TARGET is what --target names. Without one, parley run judges the bundled targets,
 one per protocol and up to two at once; --protocol chooses among them. A profile names the protocol of its target; a
-URL is judged as ` + suite.Kinds()[0].Protocol + ` unless --protocol or an ID says otherwise. An ID is that of a clause or a
-scenario, and only these are run, as with --tags.
+URL is judged as ` + suite.Kinds()[0].Protocol + ` unless --protocol or an ID says otherwise. An ID is that of a
+clause or a scenario, and only these are run, as with --tags.
 
 ` + aboutKinds() + `
 --role chooses the roles in which bundled targets are judged, each in a run of its own; all means every role.
@@ -164,7 +164,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "report every failure in full, observations, and clauses that do not apply")
+	f.BoolVarP(&o.verbose, "verbose", "v", false,
+		"report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
 

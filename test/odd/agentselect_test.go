@@ -30,7 +30,7 @@ type odd struct {
 	name   string
 	make   func(o *agentselect.Options)
 	tags   string
-	quick  bool     // short limits, because it leaves something out
+	quick  bool     // short limits, because it omits something
 	breaks []string // clauses that fail or are warned of
 	says   string   // text in the notes or the reasons of the scenarios
 	reason string

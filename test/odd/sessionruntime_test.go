@@ -141,7 +141,7 @@ func TestOddRuntimes(t *testing.T) {
 	}
 }
 
-// TestSlowStart: a process that needs longer to load than limits.event gives an answer is judged all the same.
+// TestSlowStart: a process that takes longer to load than limits.event is judged nevertheless.
 func TestSlowStart(t *testing.T) {
 	suitetest.Needs(t, "python3")
 	suitetest.Works(t)
