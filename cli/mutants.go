@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/certificate"
+	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
 	"parley/verdict"
@@ -25,8 +27,8 @@ import (
 type mutantsOptions struct {
 	protocols, roles []string
 	only             []string
-	json             bool
-	out              string
+	json, whole      bool
+	out, matrix      string
 	concurrency      int
 }
 
@@ -45,6 +47,9 @@ and several as an array.
 With --out FOLDER the results of each mutant are written, in the format of results.json, to
 FOLDER/PROTOCOL-ROLE/MUTANT.json. No scenario is then left out once the mutant's clauses are broken.
 
+With --whole each mutant runs through the whole suite, and what it breaks besides its own clauses is counted: the
+median, the 95th percentile, and the ten mutants that break most. This takes about ten times as long.
+
 Mutants of pages need Chromium or Chrome. Without --protocol they are left out if there is none, and a line says
 so.
 
@@ -59,7 +64,10 @@ Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clau
 		"run the mutants of targets in `ROLE`, or all; may be repeated (default all)")
 	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`; proves nothing about the whole suite")
 	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
+	f.BoolVar(&o.whole, "whole", false,
+		"run each mutant through the whole suite, and report how many clauses it breaks besides its own")
 	f.StringVar(&o.out, "out", "", "write the results of each mutant into `FOLDER`")
+	f.StringVar(&o.matrix, "matrix", "", "write the kill matrices into `FILE`, in the form that certificates refer to")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
 	return c
 }
@@ -74,6 +82,9 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	all, err := catalogues(o.protocols, o.roles)
 	if err == nil {
 		all, err = chooseMutants(all, o.only)
+	}
+	if err == nil && o.matrix != "" && len(o.only) > 0 {
+		err = usagef("--matrix: a matrix of some mutants proves nothing about the suite (leave out --only)")
 	}
 	var left []string
 	if err == nil {
@@ -96,6 +107,9 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	case err != nil:
 		return err
 	}
+	if err := o.writeMatrix(matrices); err != nil {
+		return err
+	}
 	if err := printMatrices(s.Out, matrices, o.json); err != nil {
 		return err
 	}
@@ -108,6 +122,27 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	return nil
 }
 
+// writeMatrix writes the kill matrices into the file that was asked for.
+func (o mutantsOptions) writeMatrix(matrices []*runner.KillMatrix) error {
+	if o.matrix == "" {
+		return nil
+	}
+	k := certificate.Kills{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest}}
+	for _, m := range matrices {
+		clauses := map[string][]string{}
+		for id, by := range m.Clauses {
+			clauses[id] = slices.Sorted(slices.Values(by))
+		}
+		k.Roles = append(k.Roles, certificate.RoleKills{Protocol: m.Protocol, Role: m.Role, Mutants: len(m.Mutants),
+			Survived: m.Survived, Unproved: m.Unproved, Clauses: clauses})
+	}
+	b, err := certificate.WriteKills(&k)
+	if err != nil {
+		return err
+	}
+	return writeTogether(newFile{o.matrix, b, 0o644})
+}
+
 // kill runs the catalogues one after the other.
 func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix, error) {
 	var out []*runner.KillMatrix
@@ -118,7 +153,7 @@ func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBa
 		w := &mutantWriter{folder: filepath.Join(o.out, c.protocol+"-"+c.role)}
 		options := runner.MutantOptions{Protocols: suite, Protocol: c.protocol, Role: c.role,
 			Profile: bundle.MutantProfile(suite.Kinds(), c.protocol, c.role), Mutants: c.mutants, Concurrency: o.concurrency,
-			Done: bar.done}
+			Whole: o.whole, Done: bar.done}
 		if o.out != "" {
 			options.Results = w.write
 		}
@@ -317,6 +352,20 @@ func printMatrix(w io.Writer, k *runner.KillMatrix) {
 	fmt.Fprintf(w, "%s: %d mutants, %d killed; %d clauses proved, %d unproved · %.1f s\n",
 		titled(k.Protocol, k.Role), len(k.Mutants), len(k.Mutants)-len(k.Survived), len(ids), len(k.Unproved),
 		k.Duration/1000)
+	printBlame(w, k)
+}
+
+// printBlame prints how many clauses the mutants break besides their own, and which break most.
+func printBlame(w io.Writer, k *runner.KillMatrix) {
+	if k.Blame == nil {
+		return
+	}
+	b := k.Blame
+	fmt.Fprintf(w, "%s: clauses broken besides a mutant's own: median %d, 95th percentile %d, at most %d, over %s\n",
+		titled(k.Protocol, k.Role), b.Median, b.P95, b.Most, words.Counted(b.Mutants, "mutant"))
+	for _, m := range b.Worst {
+		fmt.Fprintf(w, "  %3d  %s: %s\n", len(m.Besides), m.ID, firstOf(m.Besides, 8))
+	}
 }
 
 func firstOf(list []string, n int) string {

@@ -107,7 +107,7 @@ func (o *proxyOptions) declare(c *cobra.Command) {
 	f.BoolVar(&o.insecure, "insecure", false, "do not check the server's certificate")
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
-	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
+	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.StringVar(&o.recording, "record", "", "write what passes to `FILE` as a recording, message by message")
 	f.StringVar(&o.faults, "faults", "", "let the faults of `FILE` happen to what passes; clients are not judged then")
 	f.StringVar(&o.console, "console", "", "show what passes on a page at `ADDR`, where messages can be held and edited")
