@@ -93,7 +93,7 @@ func (p *Predicate) checkClauses() error {
 		}
 	}
 	level := func(id string) verdict.Level { return levels[id] }
-	if v, _ := verdict.Decide(counted, level, false, false, false, false); v != verdict.Conformant || len(counted) == 0 {
+	if v, _ := verdict.Decide(counted, level, verdict.Circumstances{}); v != verdict.Conformant || len(counted) == 0 {
 		return fmt.Errorf("the outcomes of its clauses are not those of a conformant run, but %s", v)
 	}
 	return nil

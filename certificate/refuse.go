@@ -75,7 +75,7 @@ func Audit(r *reports.Results, known []reports.Clause) error {
 	if err := sameCount("clauses", run.Totals.Clauses, count); err != nil {
 		return err
 	}
-	v, _ := verdict.Decide(counted, func(id string) verdict.Level { return levels[id] }, false, false, false, false)
+	v, _ := verdict.Decide(counted, func(id string) verdict.Level { return levels[id] }, verdict.Circumstances{})
 	if v != run.Verdict {
 		return fmt.Errorf("the results say that the verdict is %s, and their clauses that it is %s", run.Verdict, v)
 	}

@@ -31,7 +31,8 @@ func (o runOptions) checkDifferential(args []string) error {
 	for _, f := range []struct {
 		name  string
 		given bool
-	}{{"--target", o.target != ""}, {"--baseline", o.baseline != ""}, {"--cut-points", o.cutPoints},
+	}{{"--target", o.target != ""}, {"--baseline", o.baseline != ""}, {"--write-baseline", o.writeBaseline != ""},
+		{"--cut-points", o.cutPoints},
 		{"--allow-incomplete", o.allowIncomplete}} {
 		if f.given {
 			return usagef("--differential: %s applies to one target, but two are given (leave it out)", f.name)

@@ -16,6 +16,7 @@ import (
 const (
 	consoleFormat = "console"
 	jsonFormat    = "json"
+	githubFormat  = "github" // printed, because GitHub reads it from the output
 )
 
 var formats = []struct {
@@ -27,7 +28,15 @@ var formats = []struct {
 	{jsonFormat, "results.json", reports.SchemaID, reports.WriteJSON},
 	{"junit", "junit.xml", `<testsuites name="parley"`, reports.WriteJUnit},
 	{"html", "report.html", `content="default-src &#39;none&#39;; img-src &#39;self&#39; file:;`, reports.WriteHTML},
+	{"markdown", "report.md", reports.MarkdownMark, reports.WriteMarkdown},
+	{githubFormat, "", "", reports.WriteGitHub},
+	{"cucumber", "cucumber.ndjson", `"implementation":{"name":"parley"`, reports.WriteCucumber},
+	{"badge", "badge.svg", `aria-label="parley: `, reports.WriteBadge},
+	{"shields", "badge.json", `"label":"parley"`, reports.WriteShields},
 }
+
+// defaultFormats are the reports of a run that asks for none.
+const defaultFormats = "console,json,junit,html"
 
 // formatNames lists the values of --format.
 func formatNames() string {

@@ -38,13 +38,34 @@ type runView struct {
 	ScenarioOutcomes []outcomeCount
 	Heads            []column
 	Levels           []levelView
+	Reasons          []causeView
 	Groups           []findingGroup
 	NotTested        []reasonGroup
 	Idle             []reasonGroup // not applicable
 	Errors           []*Scenario
 	Mend             []BaselineRow
+	Ending           []endingRow // rows of the baseline that expire soon
 	Features         []featureView
 	scenarios        map[string]string // id → the driver that first ran it
+}
+
+// causeView is a cause with the finding that stands for it.
+type causeView struct {
+	Cause
+	Title string
+	Hit   hit
+	Kinds []CauseKind // the further ones
+	More  int         // findings that follow beyond Following
+}
+
+// causeViews returns the causes of failures and warnings.
+func causeViews(run *Run, strict bool) []causeView {
+	var out []causeView
+	for _, c := range causesOf(run, strict, verdict.Failed, verdict.Warned) {
+		h := run.at(c.Example)
+		out = append(out, causeView{c, causeTitle(c, h.Failure), h, c.Kinds[1:], c.MoreFollowing})
+	}
+	return out
 }
 
 // sectionView is one section of the picture.
@@ -76,6 +97,9 @@ type barPart struct {
 // Length returns the length of the part, in percent.
 func (b barPart) Length() float64 { return b.To - b.From }
 
+// endingRow is a row of the baseline that expires soon.
+type endingRow struct{ Clause, Text string }
+
 // findingGroup is one list of findings with its title.
 type findingGroup struct {
 	Key, Title string
@@ -98,6 +122,9 @@ func newPage(r *Results) page {
 	for i := range r.Runs {
 		run := newRunView(&r.Runs[i], fmt.Sprintf("r%d", i+1), r.Strict)
 		run.Alone = len(r.Runs) == 1
+		for _, row := range endingRows(r, &r.Runs[i]) {
+			run.Ending = append(run.Ending, endingRow{row.Clause, endingText(r, row)})
+		}
 		p.Runs = append(p.Runs, run)
 		names = append(names, run.Name+" · "+run.Target.Name)
 	}
@@ -124,6 +151,7 @@ func newRunView(run *Run, anchor string, strict bool) *runView {
 		Run: run, Name: runName(run), Anchor: anchor, Facts: targetFacts(run), DriverList: driversOf(run),
 		Picture: picture(run), Outcomes: legend(run.Clauses, shownOutcome),
 		ScenarioOutcomes: legend(run.Scenarios, func(s Scenario) verdict.Outcome { return s.Outcome }),
+		Reasons:          causeViews(run, strict),
 		Groups: []findingGroup{
 			{"failures", "Failures", false, found.Failed},
 			{"warnings", "Warnings", false, found.Warned},

@@ -36,7 +36,7 @@ func marshalText(enc *jsontext.Encoder, s string) error {
 }
 
 // ReadJSON reads a results.json and rejects anything else: another version of the schema, an unknown or missing key,
-// a value out of range, a duplicate key, or trailing data.
+// a value out of range, a duplicate key, trailing data, or parts that contradict each other.
 func ReadJSON(r io.Reader) (*Results, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -52,29 +52,14 @@ func ReadJSON(r io.Reader) (*Results, error) {
 	if err := json.Unmarshal(b, &res, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
+	if err := consistent(&res); err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
 	return &res, nil
 }
 
-var schemaVersion = regexp.MustCompile(`\Ahttps://parley\.dev/schema/results-(\d+)\.json\z`)
-
-// newer ends the error about a schema with a hint if a newer version wrote the results.
-func newer(schema string) string {
-	version := func(id string) int {
-		m := schemaVersion.FindStringSubmatch(id)
-		if m == nil {
-			return 0
-		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil {
-			return 0
-		}
-		return n
-	}
-	if version(schema) > version(SchemaID) {
-		return " (a newer version of the program wrote them: use that)"
-	}
-	return ""
-}
+// newerSchema matches the schema ids of all versions.
+var newerSchema = regexp.MustCompile(`^https://parley\.dev/schema/results-([0-9]+)\.json$`)
 
 // checkSchemaID runs first: about a file in another format, no other error is useful.
 func checkSchemaID(b []byte) error {
@@ -84,8 +69,14 @@ func checkSchemaID(b []byte) error {
 	if err := json.Unmarshal(b, &head); err != nil {
 		return fmt.Errorf("read results: %w", err)
 	}
+	if n := newerSchema.FindStringSubmatch(head.Schema); n != nil {
+		if version, err := strconv.Atoi(n[1]); err != nil || version > 1 {
+			return fmt.Errorf("read results: schema is %q, want %q: a newer version of parley wrote it (update parley)",
+				head.Schema, SchemaID)
+		}
+	}
 	if head.Schema != SchemaID {
-		return fmt.Errorf("read results: schema is %q, want %q%s", head.Schema, SchemaID, newer(head.Schema))
+		return fmt.Errorf("read results: schema is %q, want %q", head.Schema, SchemaID)
 	}
 	return nil
 }

@@ -61,6 +61,8 @@ type Run struct {
 	Totals    Totals          `json:"totals"`
 	Clauses   []Clause        `json:"clauses"`
 	Scenarios []Scenario      `json:"scenarios"`
+	// what was found, grouped by cause, the most telling first; absent in older results
+	Causes []Cause `json:"causes,omitempty"`
 	// differences between drivers, interop notes, security observations
 	Notes []Note `json:"notes,omitempty"`
 	// faults injected between the client and the server: such results never certify
@@ -75,6 +77,7 @@ type Run struct {
 // Target is what was judged.
 type Target struct {
 	Name         string   `json:"name"`
+	Version      string   `json:"version,omitempty"` // as --target-version gives it
 	URL          string   `json:"url"`
 	Drivers      []string `json:"drivers"`
 	Capabilities []string `json:"capabilities"`
@@ -219,10 +222,24 @@ type Note struct {
 	Scenario string `json:"scenario,omitempty"`
 }
 
-// BaselineRow is one row of an applied baseline.
+// BaselineRow is one row of an applied baseline. Role and Driver narrow it; "" means any.
 type BaselineRow struct {
 	Clause  string `json:"clause"`
 	Reason  string `json:"reason"`
+	Role    string `json:"role,omitempty"`
+	Driver  string `json:"driver,omitempty"`
+	Flaky   bool   `json:"flaky,omitempty"` // the clause fails only sometimes
 	Expires string `json:"expires,omitempty"`
-	State   string `json:"state"` // "applied", "stale" (the clause passes now), "expired", "unknown clause", "not tested"
+	// "applied", "passed this time" (of a flaky clause), "stale" (the clause passes now), "expired", "unknown clause",
+	// "not tested"
+	State string `json:"state"`
+}
+
+// Excused reports whether a baseline excuses the failures of the clause over a driver. A nil clause is not excused.
+func (c *Clause) Excused(driver string) bool {
+	if c == nil {
+		return false
+	}
+	o, known := c.ByDriver[driver]
+	return o == verdict.ExpectedFail || !known && c.Outcome == verdict.ExpectedFail
 }

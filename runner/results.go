@@ -89,7 +89,7 @@ func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript
 		Count:    f.Count,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
-		Again: r.commandLine() + " --driver " + sc.Driver + " --tags @" + f.Clause}
+		Again: r.commandLine() + " --driver " + sc.Driver + " --tags " + selecting(sc, f)}
 	out.At = place(records, f.At)
 	if out.At != "" {
 		out.Excerpt = excerpt(records, f.At, r.redact)
@@ -100,6 +100,20 @@ func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript
 	}
 	out.MoreFollowing = f.MoreFollowing
 	return out
+}
+
+// selecting returns the tag that selects what found a failure. A monitor judges every scenario, whatever its tags, so
+// that only the scenario in which it found something finds it again.
+func selecting(sc reports.Scenario, f steps.Failure) string {
+	switch {
+	case f.Monitor == "", strings.ContainsAny(sc.ID, " ()'\"\\"): // a user's feature may have any name
+		return "@" + f.Clause
+	case slices.Contains(sc.Tags, exploredTag):
+		return exploredTag
+	case slices.Contains(sc.Tags, cutTag):
+		return cutTag
+	}
+	return "@" + sc.ID
 }
 
 // place describes the position of a record; "" for none.
@@ -233,13 +247,16 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	one.Baseline = r.applyBaseline(one.Clauses)
 	excuse(one.Scenarios, one.Clauses)
 	one.Totals = totals(one.Clauses, one.Scenarios)
+	one.Causes = reports.FindCauses(&one, r.o.Strict)
 	var counted []verdict.Judgement
 	for _, c := range one.Clauses {
 		if !c.Excluded && !c.OtherRole {
 			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
 		}
 	}
-	v, exit := verdict.Decide(counted, r.ledger.Level, r.filtered() != "", r.broken, r.env != "", r.o.AllowIncomplete)
+	v, exit := verdict.Decide(counted, r.ledger.Level, verdict.Circumstances{Filtered: r.filtered() != "",
+		Harness: r.broken, Unreachable: r.env != "", Forgiven: forgiven(one.Baseline),
+		AllowIncomplete: r.o.AllowIncomplete})
 	one.Verdict = v
 	if interrupted {
 		exit = verdict.ExitInterrupted

@@ -50,7 +50,8 @@ func certify(t *testing.T, dir, name, protocol, by, expires string, evidence map
 	t.Helper()
 	run := reports.Run{Protocol: protocol, Role: "server", Verdict: verdict.Conformant,
 		Target: reports.Target{Name: name, Drivers: []string{"sse"}, Capabilities: []string{}, Origin: reports.FromAddress},
-		Totals: reports.Totals{ByLevel: map[string]reports.Count{}, BySection: map[string]reports.Count{}},
+		Totals: reports.Totals{Clauses: reports.Count{Total: 1, ByOutcome: map[verdict.Outcome]int{verdict.Passed: 1}},
+			ByLevel: map[string]reports.Count{}, BySection: map[string]reports.Count{}},
 		Clauses: []reports.Clause{{ID: "AS-001", Level: verdict.Must, Section: "1", Text: "says hello",
 			Outcome: verdict.Passed, ByDriver: map[string]verdict.Outcome{}, Scenarios: []string{}, Monitors: []string{}}},
 		Scenarios: []reports.Scenario{{ID: "AS-1-1", Name: name, Outcome: verdict.Passed, Location: "f:1", Driver: "sse",
