@@ -86,7 +86,7 @@ func (r *run) commandLine() string {
 func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {
 	row, _ := r.ledger.Row(f.Clause)
 	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
-		Count:    f.Count,
+		Count:    f.Count, Missed: f.Miss != nil,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags @" + f.Clause}
@@ -336,7 +336,7 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	monitors := r.monitorNames()
 	var out []reports.Clause
 	for _, row := range r.ledger.Rows() {
-		c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text,
+		c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text, Source: row.Source,
 			ByDriver:  map[string]verdict.Outcome{},
 			Scenarios: append([]string{}, slices.Sorted(maps.Keys(judges[row.ID]))...),
 			Monitors:  append([]string{}, monitors[row.ID]...)}
