@@ -87,7 +87,7 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 	}
 	rep, err := differential.Run(ctx, differential.Options{A: sides[0], B: sides[1], Out: o.out,
 		Save: func(dir string, r *reports.Results) error {
-			return writeFiles(dir, append([]string{jsonFormat}, asked...), r)
+			return writeFiles(dir, append([]string{jsonFormat}, asked...), r, dir)
 		},
 		Again: func(n int) {
 			f.bar.Note(fmt.Sprintf("the targets differ; %s run again to confirm it",

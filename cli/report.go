@@ -79,7 +79,7 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return usagef("--out: %v", err)
 	}
-	if err := writeFiles(o.out, asked, res); err != nil {
+	if err := writeFiles(o.out, asked, res, filepath.Dir(o.from)); err != nil {
 		return err
 	}
 	for _, name := range asked {

@@ -417,7 +417,7 @@ func prepareOut(dir string) error {
 // write writes the results, and prints the report: on the console, or as JSON if only that is asked for. It prints the
 // report even if the files could not be written, as on a full disk.
 func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
-	unwritten := errors.Join(writeFiles(o.out, append([]string{jsonFormat}, asked...), r), summarize(asked, r))
+	unwritten := errors.Join(writeFiles(o.out, append([]string{jsonFormat}, asked...), r, o.out), summarize(asked, r))
 	return errors.Join(o.print(asked, r, unwritten == nil, s), annotated(asked, r, s), unwritten)
 }
 

@@ -121,6 +121,7 @@ type Clause struct {
 	Level     verdict.Level              `json:"level"`
 	Section   string                     `json:"section"`
 	Text      string                     `json:"text"`
+	Source    string                     `json:"source,omitempty"` // the words of the source document
 	Outcome   verdict.Outcome            `json:"outcome"`
 	ByDriver  map[string]verdict.Outcome `json:"by_driver"`
 	Scenarios []string                   `json:"scenarios"` // ids of the scenarios that may judge it
@@ -180,6 +181,7 @@ type Failure struct {
 	Diff     string        `json:"diff,omitempty"`    // a go-cmp diff, - expected + observed
 	At       string        `json:"at"`                // where: connection, record number, time since the scenario's start
 	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, if no step did
+	Missed   bool          `json:"missed,omitempty"`  // it was awaited, and never came
 	// how often the scenario found this kind, including this one; absent for once
 	Count   int      `json:"count,omitempty"`
 	Excerpt []string `json:"excerpt,omitempty"` // the surrounding transcript, one line each

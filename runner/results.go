@@ -86,7 +86,7 @@ func (r *run) commandLine() string {
 func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {
 	row, _ := r.ledger.Row(f.Clause)
 	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
-		Count:    f.Count,
+		Count: f.Count, Missed: f.Miss != nil,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags " + selecting(sc, f)}
