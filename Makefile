@@ -42,10 +42,10 @@ LONG = ^Test(Script|Init.*)$$
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
 OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=400 $(GO) test ./...
 
-.PHONY: help run test test-all quick vet mutants kill-matrix bench fuzz build clean tools
+.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools
 
 help: ## list what there is
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone; pages need Chromium too)
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all
@@ -95,6 +95,12 @@ mutants: ## the kill matrix: what proves that each clause bites
 
 kill-matrix: ## the kill matrix that certificates refer to, for the suite as it is now
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants --matrix reference-server/bundled/kills.json
+
+# What each mutant breaks in the whole suite, for package diagnosis. An interrupted call continues; PROTOCOL chooses one.
+SIGNATURES = bin/signatures
+signatures: ## run every mutant through the whole suite, and keep what it breaks (an hour; continues where it was interrupted)
+	CGO_ENABLED=0 $(GO) run ./cmd/parley mutants --whole --missing --out $(SIGNATURES) $(if $(PROTOCOL),--protocol $(PROTOCOL))
+	$(GO) run ./internal/signatures $(SIGNATURES) diagnosis/signatures.json.gz
 
 bench: ## benchmarks of the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -27,7 +27,8 @@ import (
 type mutantsOptions struct {
 	protocols, roles []string
 	only             []string
-	json, whole      bool
+	json             bool
+	whole, missing   bool
 	out, matrix      string
 	concurrency      int
 }
@@ -66,6 +67,7 @@ Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clau
 	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
 	f.BoolVar(&o.whole, "whole", false,
 		"run each mutant through the whole suite, and report how many clauses it breaks besides its own")
+	f.BoolVar(&o.missing, "missing", false, "run only the mutants whose results by this suite are not yet in --out")
 	f.StringVar(&o.out, "out", "", "write the results of each mutant into `FOLDER`")
 	f.StringVar(&o.matrix, "matrix", "", "write the kill matrices into `FILE`, in the form that certificates refer to")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
@@ -87,6 +89,9 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 		err = usagef("--matrix: a matrix of some mutants proves nothing about the suite (leave out --only)")
 	}
 	var left []string
+	if err == nil && o.missing {
+		all, err = o.withoutResults(all)
+	}
 	if err == nil {
 		all, left, err = leaveOut(all, len(o.protocols) > 0,
 			func(c catalogue) error { return missingBrowser(suite.Kinds().New(c.protocol)) },
@@ -161,7 +166,7 @@ func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBa
 		if err = errors.Join(err, w.err); err != nil {
 			return nil, err
 		}
-		if len(o.only) > 0 {
+		if len(o.only) > 0 || o.missing {
 			k.Unproved, k.OK = []string{}, len(k.Survived) == 0
 		}
 		out = append(out, k)
@@ -272,6 +277,36 @@ func chooseMutants(all []catalogue, only []string) ([]catalogue, error) {
 		}
 	}
 	return out, nil
+}
+
+// withoutResults keeps the mutants whose results are not in the folder, or are of another suite.
+func (o mutantsOptions) withoutResults(all []catalogue) ([]catalogue, error) {
+	if o.out == "" {
+		return nil, usagef("--missing: no folder (name one with --out)")
+	}
+	var out []catalogue
+	for _, c := range all {
+		rest := catalogue{protocol: c.protocol, role: c.role}
+		for _, m := range c.mutants {
+			if !judgedBefore(filepath.Join(o.out, c.protocol+"-"+c.role, m.ID+".json")) {
+				rest.mutants = append(rest.mutants, m)
+			}
+		}
+		if len(rest.mutants) > 0 {
+			out = append(out, rest)
+		}
+	}
+	return out, nil
+}
+
+// judgedBefore reports whether a file has results by this suite.
+func judgedBefore(name string) bool {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	res, err := reports.ReadJSON(bytes.NewReader(b))
+	return err == nil && res.Suite.Digest == suite.Digest
 }
 
 // mutantBar shows the progress of a run of mutants: one line that is redrawn on a terminal, else a line every

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"parley/diagnosis"
 	"parley/driver/browser"
 	"parley/reports"
 	"parley/runner"
@@ -209,6 +210,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	for i := range res.Runs {
 		res.Runs[i].Target.Version = o.targetVersion
 	}
+	diagnosis.Tell(res)
 	if err := errors.Join(o.write(asked, res, s), o.keepKnown(res, s)); err != nil {
 		return err
 	}

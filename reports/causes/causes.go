@@ -133,7 +133,7 @@ func (g *group) places() string {
 }
 
 func (g *group) cause() Cause {
-	c := Cause{ID: idOf(g.pair), Kinds: append([]Pair{g.pair}, g.also...), Class: g.class,
+	c := Cause{ID: ID(g.pair.Expected, g.pair.Observed), Kinds: append([]Pair{g.pair}, g.also...), Class: g.class,
 		Rank: g.findings[0].Rank}
 	clauses, scenarios, drivers := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	best := g.findings[0]
@@ -185,8 +185,8 @@ func truths(a, b bool) int {
 	return 1
 }
 
-// idOf names a kind.
-func idOf(p Pair) string {
-	sum := sha256.Sum256([]byte(p.Expected + "\x00" + p.Observed))
+// ID names a kind of deviation.
+func ID(expected, observed string) string {
+	sum := sha256.Sum256([]byte(expected + "\x00" + observed))
 	return hex.EncodeToString(sum[:5])
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Kind returns what stays of an expectation or an observation when it is found in another scenario, over another
@@ -15,13 +16,20 @@ func Kind(text string) string {
 	for _, cut := range contexts {
 		text, _, _ = strings.Cut(text, cut)
 	}
-	text = sighting.ReplaceAllString(text, "")
+	if strings.Contains(text, " ms, record ") {
+		text = sighting.ReplaceAllString(text, "")
+	}
 	text = withoutData(text)
-	text = quoted.ReplaceAllString(text, "#")
-	text = word.ReplaceAllStringFunc(text, plain)
-	text = party.ReplaceAllString(text, "$1 #")
-	text = named.ReplaceAllString(text, "(#)")
-	text = series.ReplaceAllString(text, "#")
+	if strings.ContainsAny(text, "\"“「`'") {
+		text = quoted.ReplaceAllString(text, "#")
+	}
+	text = party.ReplaceAllString(plainWords(text), "$1 #")
+	if strings.Contains(text, "(") {
+		text = named.ReplaceAllString(text, "(#)")
+	}
+	if strings.Contains(text, "#,") || strings.Contains(text, "# ") {
+		text = series.ReplaceAllString(text, "#")
+	}
 	return strings.Join(strings.Fields(text), " ")
 }
 
@@ -32,23 +40,48 @@ var contexts = []string{"; its messages: ", "; published: ", "; nothing was publ
 var (
 	sighting = regexp.MustCompile(`\s+\+\d+(\.\d+)? ms, record \d+`)
 	quoted   = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|“[^”]*”|「[^」]*」|`[^`]*`|'[^' ]*'")
-	code     = regexp.MustCompile(`(?i)"(\w*code)":"([\w-]{1,60})"`)
-	word     = regexp.MustCompile(`[\pL\pN_][\pL\pN_-]*`)
-	digit    = regexp.MustCompile(`\pN`)
+	code     = regexp.MustCompile(`"(\w*[cC]ode)":"([\w-]{1,60})"`)
 	party    = regexp.MustCompile(`\b(client|agent|session|connection|page) [A-Z]\b`)
-	letter   = regexp.MustCompile(`-[a-z]$`)
 	named    = regexp.MustCompile(`\([\w-]+\)`)
 	status   = regexp.MustCompile(`HTTP [1-5]\d\d`)
 	series   = regexp.MustCompile(`#(,? (and |or )?#)+`)
 )
 
-// plain returns a word as it is, or "#" for what looks like an id: a word with a digit, or one that ends in a single
-// letter behind a hyphen.
-func plain(w string) string {
-	if digit.MatchString(w) && !strings.HasPrefix(w, "HTTP_") || letter.MatchString(w) {
-		return "#"
+// plainWords replaces each word that looks like an id by "#": one with a digit, or one that ends in a single letter
+// behind a hyphen.
+func plainWords(text string) string {
+	var b strings.Builder
+	done, start := 0, -1
+	word := func(end int) {
+		if w := text[start:end]; isID(w) {
+			b.WriteString(text[done:start])
+			b.WriteByte('#')
+			done = end
+		}
+		start = -1
 	}
-	return w
+	for i, r := range text {
+		within := r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r)
+		switch {
+		case start < 0 && within:
+			start = i
+		case start >= 0 && !within && r != '-':
+			word(i)
+		}
+	}
+	if start >= 0 {
+		word(len(text))
+	}
+	return b.String() + text[done:]
+}
+
+// isID reports whether a word looks like an id. The status of an HTTP answer does not.
+func isID(w string) bool {
+	if strings.HasPrefix(w, "HTTP_") {
+		return false
+	}
+	n := len(w)
+	return strings.ContainsFunc(w, unicode.IsNumber) || n > 2 && w[n-2] == '-' && w[n-1] >= 'a' && w[n-1] <= 'z'
 }
 
 // withoutData replaces each object and list by braces with the codes inside. One that was shortened has no end.
@@ -63,8 +96,10 @@ func withoutData(text string) string {
 		b.WriteString(statusKept(text[:at]))
 		b.WriteByte('{')
 		var codes []string
-		for _, m := range code.FindAllStringSubmatch(text[at:at+end], -1) {
-			codes = append(codes, m[1]+" "+m[2])
+		if data := text[at : at+end]; strings.Contains(data, `ode":"`) {
+			for _, m := range code.FindAllStringSubmatch(data, -1) {
+				codes = append(codes, m[1]+" "+m[2])
+			}
 		}
 		slices.Sort(codes)
 		b.WriteString(strings.Join(slices.Compact(codes), " "))
@@ -76,6 +111,9 @@ func withoutData(text string) string {
 
 // statusKept protects the status of an HTTP answer from being taken for a number.
 func statusKept(text string) string {
+	if !strings.Contains(text, "HTTP ") {
+		return text
+	}
 	return status.ReplaceAllStringFunc(text, func(s string) string { return strings.Replace(s, " ", "_", 1) })
 }
 

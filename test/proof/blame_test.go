@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/diagnosis"
 	"parley/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
@@ -182,4 +183,31 @@ func byMonitor(res *reports.Results, id string) (*reports.Scenario, reports.Fail
 		}
 	}
 	return nil, reports.Failure{}
+}
+
+// TestFaultIsNamed checks that a run of a mutant looks like that mutant, and that the bundled server's looks like none.
+func TestFaultIsNamed(t *testing.T) {
+	suitetest.Works(t)
+	for _, fault := range []string{"own-text-for-empty", ""} {
+		res := suitetest.JudgeAgentSelect(t, "@AS-071 or @AS-080", func(o agentselect.Options) (launch.Handler, error) {
+			if fault == "" {
+				return agentselect.New(o)
+			}
+			return mutants.Handler(fault, o)
+		})
+		before := [3]any{res.Verdict, res.Exit, len(suitetest.Broken(res))}
+		diagnosis.Tell(res)
+		var names []string
+		for _, c := range res.Runs[0].Causes {
+			for _, l := range c.LooksLike {
+				names = append(names, l.Fault)
+			}
+		}
+		if fault == "" && len(names) > 0 || fault != "" && !slices.Contains(names, fault) {
+			t.Errorf("%q looks like %q\n%s", fault, names, suitetest.Console(t, res))
+		}
+		if after := [3]any{res.Verdict, res.Exit, len(suitetest.Broken(res))}; after != before {
+			t.Errorf("the verdict was %v and is %v", before, after)
+		}
+	}
 }
