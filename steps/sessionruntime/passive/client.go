@@ -55,7 +55,7 @@ type parties struct {
 
 // bus is a connection to an orchestrator.
 type bus struct {
-	published, older map[string]bool // keys of messages that the orchestrator has published, which the bus may hand back to it
+	published, older map[string]bool // keys of published messages, which the bus may hand back
 	turns            map[[2]string]*spoken
 	blind            bool // something cannot be read
 }

@@ -16,7 +16,7 @@ import (
 type party struct {
 	*probe.Line
 	limits  target.Limits
-	nonce   string // part of every value that the probe makes up
+	nonce   string // part of every value that the probe generates
 	fenced  bool   // fences are answered
 	lost    bool   // a frame could not be sent
 	n       int
