@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Owner identifies this process: the boot of the machine, the PID namespace, the id, and the start time, as ids are
@@ -119,16 +120,48 @@ func killOnce(ours map[int]bool, match func(mark string) bool) (found bool) {
 	return found
 }
 
+// execTime is how long a process that does not sleep may seem to have no environment, or a part of one, before that is
+// believed: while it is about to run another program.
+const execTime = time.Second
+
+// whole reports whether so many bytes are surely, or likely, the whole environment of a process. A thread of the kernel
+// and a zombie have none. That of a process that is about to run another program seems to be empty until it has been
+// loaded, and a reading of the former one may end early; but such a process hardly ever sleeps.
+func whole(pid, bytes int) (sure, likely bool) {
+	const vsize, envStart, envEnd = 20, 47, 48 // fields from the state on, proc_pid_stat(5)
+	fields := stat(pid)
+	if len(fields) <= envEnd || fields[vsize] == "0" || !mine(pid) {
+		return true, true
+	}
+	start, err := strconv.Atoi(fields[envStart])
+	end, err2 := strconv.Atoi(fields[envEnd])
+	sure = err == nil && err2 == nil && bytes > 0 && bytes == end-start
+	return sure, sure || bytes == 0 && fields[0] == "S"
+}
+
+// mine reports whether this user owns a process; the ends of others' environments cannot be read.
+func mine(pid int) bool {
+	var s syscall.Stat_t
+	return syscall.Stat(fmt.Sprintf("/proc/%d", pid), &s) == nil && int(s.Uid) == os.Geteuid()
+}
+
 // markOf returns the value of Variable in the environment with which a process was started; "" if there is none.
 func markOf(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return ""
-	}
-	for v := range bytes.SplitSeq(b, []byte{0}) {
-		if mark, ok := bytes.CutPrefix(v, []byte(Variable+"=")); ok {
-			return string(mark)
+	late, times := time.Now().Add(execTime), 0
+	for {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			return ""
 		}
+		for v := range bytes.SplitSeq(b, []byte{0}) {
+			if mark, ok := bytes.CutPrefix(v, []byte(Variable+"=")); ok {
+				return string(mark)
+			}
+		}
+		sure, likely := whole(pid, len(b))
+		if times++; sure || likely && times > 2 || time.Now().After(late) {
+			return ""
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
-	return ""
 }
