@@ -25,8 +25,8 @@ var (
 func WriteHTML(w io.Writer, r *Results) error { return WriteHTMLWith(w, r, PageOptions{}) }
 
 // WriteHTMLWith writes r as one self-contained page that needs no network, no script (which filters, and draws
-// recordings), and no colours (each outcome has its mark). Links to transcripts and pictures are relative to the results folder. Every text from
-// a target is escaped, and a content security policy blocks whatever would get through.
+// recordings), and no colours (each outcome has its mark). Links to transcripts and pictures are relative to the
+// results folder. Every text from a target is escaped, and a content security policy blocks whatever would get through.
 func WriteHTMLWith(w io.Writer, r *Results, o PageOptions) error {
 	return writePage(w, pageTemplate, newPage(presentable(r), o))
 }

@@ -77,7 +77,9 @@ func unpacked(t *testing.T, doc *html.Node) (out [][]string) {
 // TestHTMLPacksRecordings: the page has the recording of every scenario, and each scenario finds its own.
 func TestHTMLPacksRecordings(t *testing.T) {
 	r := thousand(250)
-	o := recorded(r, func(i int) string { return fmt.Sprintf("{\"parley\":\"recording\"}\n{\"n\":1,\"text\":\"%d\"}\n", i) })
+	o := recorded(r, func(i int) string {
+		return fmt.Sprintf("{\"parley\":\"recording\"}\n{\"n\":1,\"text\":\"%d\"}\n", i)
+	})
 	doc := pageWith(t, r, o)
 	packs := unpacked(t, doc)
 	if len(packs) != 3 {
@@ -125,13 +127,15 @@ func TestHTMLRefusesRecordings(t *testing.T) {
 		o := recorded(r, func(int) string { return "{\"n\":1}\n" })
 		c.alter(&r.Runs[0].Scenarios[0])
 		doc := pageWith(t, r, o)
-		if all, in := len(r.Runs[0].Scenarios), len(unpacked(t, doc)[0]); in != all-1 || !strings.Contains(text(doc), c.want) {
+		all, in := len(r.Runs[0].Scenarios), len(unpacked(t, doc)[0])
+		if in != all-1 || !strings.Contains(text(doc), c.want) {
 			t.Errorf("%s: %d of %d recordings, want %q", c.reason, in, all, c.want)
 		}
 	}
 	r := sample()
 	o := recorded(r, func(int) string { return strings.Repeat("x", maxPacked+1) })
-	if doc := pageWith(t, r, o); len(unpacked(t, doc)) != 0 || !strings.Contains(text(doc), "its recording has 1048577 bytes") {
+	doc := pageWith(t, r, o)
+	if len(unpacked(t, doc)) != 0 || !strings.Contains(text(doc), "its recording has 1048577 bytes") {
 		t.Error("a recording that is too long is in the page")
 	}
 	o.Read = func(string) ([]byte, error) { return nil, errors.New("broken") }
@@ -166,8 +170,8 @@ func TestHTMLOncePerDriver(t *testing.T) {
 		s.Driver = driver
 		return hit{&s, Failure{Clause: "AS-085", Expected: "an error", Observed: observed}}
 	}
-	got := oncePerDriver([]hit{of("sse", "ok  +1.5 ms, record 8"), of("ws", "ok  +22.5 ms, record 12"), of("stdio", "nothing"),
-		of("sse", "ok  +9 ms, record 20")})
+	got := oncePerDriver([]hit{of("sse", "ok  +1.5 ms, record 8"), of("ws", "ok  +22.5 ms, record 12"),
+		of("stdio", "nothing"), of("sse", "ok  +9 ms, record 20")})
 	var shown []string
 	for _, h := range got {
 		line := h.Scenario.Driver
@@ -190,8 +194,8 @@ func TestHTMLIsSmall(t *testing.T) {
 		for n := range 20 {
 			fmt.Fprintf(&b, `{"n":%d,"at_ms":%.3f,"party":"A","dir":"received","kind":"frame","label":"chunk","type":"text",`+
 				`"text":"{\"type\":\"chunk\",\"sessionId\":\"sess_%016x\",\"content\":\"a word of %d\",`+
-				`\"timestamp\":\"2026-11-24T17:30:%02d.%03dZ\"}","event":"chunk"}`+"\n", n+1, random.Float64()*100, random.Uint64(), i,
-				random.IntN(60), random.IntN(1000))
+				`\"timestamp\":\"2026-11-24T17:30:%02d.%03dZ\"}","event":"chunk"}`+"\n", n+1, random.Float64()*100,
+				random.Uint64(), i, random.IntN(60), random.IntN(1000))
 		}
 		return b.String()
 	})

@@ -152,7 +152,7 @@ func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
 		b.WriteByte('\n')
 	}
 	sum := sha256.Sum256([]byte(b.String()))
-	if err := os.WriteFile(filepath.Join(out, rel), []byte(b.String()), 0o600); err != nil {
+	if err := writeWhole(filepath.Join(out, rel), []byte(b.String())); err != nil {
 		return nil, err
 	}
 	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
@@ -200,12 +200,21 @@ func writeEvidence(out, prefix string, e steps.Evidence) (reports.Evidence, erro
 		return reports.Evidence{}, err
 	}
 	rel := filepath.Join("evidence", prefix+e.Name)
-	if err := os.WriteFile(filepath.Join(out, rel), e.Body, 0o600); err != nil {
+	if err := writeWhole(filepath.Join(out, rel), e.Body); err != nil {
 		return reports.Evidence{}, err
 	}
 	sum := sha256.Sum256(e.Body)
 	return reports.Evidence{Name: e.Name, Type: e.Type, Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])},
 		nil
+}
+
+// writeWhole writes a file that only its owner reads, or leaves none, as on a full disk.
+func writeWhole(path string, body []byte) error {
+	err := os.WriteFile(path, body, 0o600)
+	if err != nil {
+		_ = os.Remove(path)
+	}
+	return err
 }
 
 // notWritten notes that part of the results could not be written, which is a harness failure.

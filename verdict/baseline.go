@@ -3,6 +3,7 @@ package verdict
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -70,13 +71,16 @@ func ParseBaseline(b []byte) (*Baseline, error) {
 	return out, nil
 }
 
-// misshapen adds the place of a mistake and the example of a row.
+// misshapen adds the place of a mistake, and for an unknown key the example of a row.
 func misshapen(err error) error {
-	out := &BaselineError{Msg: err.Error() + " (a row: " + RowExample + ")"}
+	out := &BaselineError{Msg: err.Error()}
 	var at yaml.Error
 	if errors.As(err, &at) && at.GetToken() != nil {
 		p := at.GetToken().Position
-		out.Line, out.Column, out.Msg = p.Line, p.Column, at.GetMessage()+" (a row: "+RowExample+")"
+		out.Line, out.Column, out.Msg = p.Line, p.Column, at.GetMessage()
+	}
+	if strings.Contains(out.Msg, "unknown field") {
+		out.Msg += " (a row: " + RowExample + ")"
 	}
 	return out
 }

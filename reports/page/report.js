@@ -53,6 +53,7 @@ async function recordingOf(pack, index) {
     packs.set(pack, new Response(text).text());
   }
   const recording = (await packs.get(pack)).split("\n\n")[index];
+  if (!recording) throw new Error("it is not in the page");
   return recording.trim().split("\n").map((line) => JSON.parse(line)).filter((record) => record.n);
 }
 
@@ -93,11 +94,11 @@ function draw(scenario, records) {
   list.append(head);
   const broke = new Map(JSON.parse(scenario.dataset.broke || "[]").map((b) => [b.at, b.clause]));
   const gaps = JSON.parse(scenario.dataset.missed || "[]");
-  const gap = (text) => {
+  const gap = (text, lane) => {
     const item = part("li", "gap");
     const row = part("div", "row");
     const arrow = part("span", "arrow left", "awaited, and never came: " + text);
-    arrow.style.gridColumn = place(row, 0, lanes - 1);
+    arrow.style.gridColumn = place(row, lane, lanes - 1);
     row.append(arrow);
     item.append(row);
     list.append(item);
@@ -122,9 +123,9 @@ function draw(scenario, records) {
     else if (r.base64) message.append(part("pre", "", r.base64));
     item.append(message);
     list.append(item);
-    for (const g of gaps.filter((g) => g.at === r.n)) gap(g.text);
+    for (const g of gaps.filter((g) => g.at === r.n)) gap(g.text, lane);
   }
-  for (const g of gaps.filter((g) => !records.some((r) => r.n === g.at))) gap(g.text);
+  for (const g of gaps.filter((g) => !records.some((r) => r.n === g.at))) gap(g.text, 0);
   box.replaceChildren(list);
 }
 
