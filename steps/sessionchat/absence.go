@@ -19,6 +19,9 @@ func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
 // endOfFence is the kind of the wait for a fence's turn; its failure breaks no clause.
 const endOfFence = "the end of a fence's turn"
 
+// unfenced begins the reason of a fence that failed.
+const unfenced = "fence: a turn of a fresh agent_id did not end, so absence cannot be proved: "
+
 // fence proves that every reply to a client's earlier messages has arrived: it waits for a whole turn of a fresh
 // agent_id. A ping would not do, because it may overtake a chat.
 func (s *suite) fence(ctx context.Context, c *client) error {
@@ -30,7 +33,7 @@ func (s *suite) fence(ctx context.Context, c *client) error {
 	}
 	s.mark = mark
 	if miss := s.awaitEnd(ctx, t); miss != nil {
-		return steps.NotTestedf("fence: a turn of a fresh agent_id did not end, so absence cannot be proved: %s", miss.Reason)
+		return steps.NotTestedf("%s%s", unfenced, miss.Reason)
 	}
 	delete(s.sessions, name)
 	return nil

@@ -196,7 +196,8 @@ func (s *suite) reconnect(ctx context.Context, client string, by transcript.Reco
 	}
 	// A chat was answered before the message and none after it: the connection no longer works.
 	return s.fatal([]string{"SC-002", "SC-006", "SC-029", "SC-030", "SC-031", "SC-055"}, s.T.Len(),
-		"a connection that is closed, or one on which chats are still answered", err.Error())
+		"a connection that is closed, or one on which chats are still answered",
+		"a chat of a fresh agent_id is not answered: "+strings.TrimPrefix(err.Error(), "not tested: "+unfenced))
 }
 
 // dropEnded drops a connection that is known to have ended.

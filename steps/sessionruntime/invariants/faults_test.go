@@ -33,6 +33,17 @@ var faults = []row{
 	{reason: "A: no trace_id", in: abc +
 		"> user USER_INPUT #1\n< USER_INPUT @a t1 #1 trace_id=-\n< TURN_ACCEPTED t1 of=a trace_id=-\nfence\n",
 		broken: "053 072 075"},
+	{reason: "A: no turn_id, and accepted with one: nothing differs from an id that is not there", in: abc +
+		"> user USER_INPUT #1\n< USER_INPUT @a #1 trace_id=r1\n< TURN_ACCEPTED t1 of=a trace_id=r1\nfence\n",
+		broken: "053 072 075"},
+	{reason: "A: no turn_id, and accepted with another trace_id", in: abc +
+		"> user USER_INPUT #1\n< USER_INPUT @a #1 trace_id=r1\n< TURN_ACCEPTED t1 of=a trace_id=r2\nfence\n",
+		broken: "053 072 075 076"},
+	{reason: "A: no turn_id, and not accepted", in: abc + "> user USER_INPUT #1\n< USER_INPUT @a #1 trace_id=r1\nfence\n",
+		broken: "009 053 072 074 075 076"},
+	{reason: "A: no trace_id, and accepted with one", in: abc +
+		"> user USER_INPUT #1\n< USER_INPUT @a t1 #1 trace_id=-\n< TURN_ACCEPTED t1 of=a trace_id=r1\nfence\n",
+		broken: "053 072 075"},
 	{reason: "A: another turn_id than the user's", in: abc +
 		"> user USER_INPUT #1 t7\n< USER_INPUT @a t8 #1 trace_id=rt7\n< TURN_ACCEPTED t8 of=a trace_id=rt7\nfence\n",
 		broken: "072"},

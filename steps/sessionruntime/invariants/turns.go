@@ -214,8 +214,10 @@ func (m *Model) awaitAccepted(t *turn) {
 		amiss: m.elsewhere(in.said, []string{"RT-009", "RT-076"}, func(a Message) bool {
 			return a.Subtype == vocab.TurnAccepted
 		}),
-		match: kindOf(Accepted, func(a Message) bool { return a.Turn == t.id || a.Turn == "" }),
-		met:   func(a Message) { in.accepted = a; m.agree(in) },
+		match: kindOf(Accepted, func(a Message) bool {
+			return a.Turn == t.id || a.Turn == "" || t.id == "" && m.turns[a.Turn] == nil
+		}),
+		met: func(a Message) { in.accepted = a; m.agree(in) },
 		late: func(a Message) []string {
 			if a.Turn == t.id && t.answered == 0 { // before any acknowledgement: "at once" means no more
 				return nil
@@ -290,11 +292,15 @@ func (m *Model) ids(in *input, p Message) {
 	}
 }
 
-// agree checks that TURN_ACCEPTED names the routed turn (RT-076).
+// agree checks that TURN_ACCEPTED names the routed turn (RT-076). An id that was not routed is broken already, and
+// nothing can be told to differ from it.
 func (m *Model) agree(in *input) {
 	t, a := in.routed, in.accepted
-	m.member(a.Turn == t.id && a.Trace == t.trace, a, []string{"RT-076"},
-		fmt.Sprintf("turn_id %q and trace_id %q", t.id, t.trace), "%q and %q", a.Turn, a.Trace)
+	agrees := (t.id == "" || a.Turn == t.id) && (t.trace == "" || a.Trace == t.trace)
+	if !agrees || t.id != "" && t.trace != "" {
+		m.member(agrees, a, []string{"RT-076"}, fmt.Sprintf("turn_id %q and trace_id %q", t.id, t.trace), "%q and %q",
+			a.Turn, a.Trace)
+	}
 	m.member(a.TargetAgent == t.agent, a, []string{"RT-076", "RT-055"}, "target_agent "+t.agent, "%q", a.TargetAgent)
 }
 
