@@ -63,7 +63,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestMistakes: an impossible step returns an error that suggests an alternative, and the session goes on.
+// TestMistakes: an impossible step returns an error that suggests an alternative, and the session continues.
 func TestMistakes(t *testing.T) {
 	s := open(t, "agent-select")
 	text := "a text"

@@ -133,8 +133,8 @@ func (a *audit) wanted(clause string, missing []doctor.Item) (want string, all b
 	return strings.Join(least, " + "), least != nil
 }
 
-// tested returns the clauses that the suite tests. It leaves out informational clauses, which are at most observed,
-// and clauses judged by monitors unless they depend on a missing item.
+// tested returns the clauses that the suite tests. It omits informational clauses, which are at most observed, and
+// clauses judged by monitors unless they depend on a missing item.
 func (a *audit) tested(missing []doctor.Item) []verdict.Row {
 	var out []verdict.Row
 	for _, row := range a.ledger.Rows() {

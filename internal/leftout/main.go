@@ -1,4 +1,4 @@
-// Command leftout prints what `make test` leaves out and which command runs it.
+// Command leftout prints what `make test` omits and which command runs it.
 package main
 
 import (

@@ -19,12 +19,12 @@ type creation struct {
 	Kind     string `json:"kind"`
 	Protocol string `json:"protocol"`
 
-	Target string `json:"target"` // of a test, as Role, Driver and Strict
+	Target string `json:"target"` // of a test, like Role, Driver and Strict
 	Role   string `json:"role"`
 	Driver string `json:"driver"`
 	Strict bool   `json:"strict"`
 
-	As      string `json:"as"` // of a play, as what follows
+	As      string `json:"as"` // of a play, like the following members
 	Mind    string `json:"mind"`
 	Mutant  string `json:"mutant"`
 	Script  string `json:"script"`

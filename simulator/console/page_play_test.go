@@ -62,7 +62,7 @@ func TestPagePlay(t *testing.T) {
 	v.wait("document.querySelector('.heldbox') === null")
 	a.says(`{"type":"switch_agent","agentId":"no_such_agent"}`)
 	v.wait(heldOf + "error'))")
-	v.mind("auto") // which sends on what is held
+	v.mind("auto") // which sends on the held messages
 	if got := a.hears("error"); len(got) != 3 || !strings.Contains(got[0], `"currentAgentId":"general"`) ||
 		got[0] != got[1] {
 		t.Errorf("the program got %s", got)

@@ -21,9 +21,9 @@ type HeldMessage struct {
 	To     string    `json:"to"`
 	Text   *string   `json:"text,omitempty"`
 	Base64 *string   `json:"base64,omitempty"`
-	Cut    int       `json:"cut,omitempty"` // bytes that were left out of an event
+	Cut    int       `json:"cut,omitempty"` // bytes omitted from an event
 	Since  time.Time `json:"since"`
-	Until  time.Time `json:"until"` // when it is sent on if nobody decides
+	Until  time.Time `json:"until"` // when it is sent on without a decision
 }
 
 // heldInEvent bounds the body of a held message in an event, since each event has all held messages.

@@ -24,12 +24,12 @@ type Record struct {
 	Type    string   `json:"type"`            // of the message in the protocol; "" if it has none
 	Media   string   `json:"media,omitempty"` // media type, opcode, or event type of an event stream
 	Text    *string  `json:"text,omitempty"`
-	Base64  *string  `json:"base64,omitempty"` // in place of Text for bytes that are not UTF-8
-	Cut     int      `json:"cut,omitempty"`    // bytes that were left out
+	Base64  *string  `json:"base64,omitempty"` // instead of Text, for bytes that are not UTF-8
+	Cut     int      `json:"cut,omitempty"`    // number of omitted bytes
 	Status  int      `json:"status,omitempty"`
 	To      int      `json:"to,omitempty"` // number of the record that it answers
 	Late    bool     `json:"late,omitempty"`
-	Clauses []string `json:"clauses"` // that it breaks, as found so far
+	Clauses []string `json:"clauses"` // clauses that it breaks, as found so far
 }
 
 // source holds the records of a session: a transcript, or a recording.

@@ -21,8 +21,8 @@ type uploaded struct {
 	Recording  string           `json:"recording"`  // JSON Lines
 	Results    *json.RawMessage `json:"results"`    // the results.json of a run
 	Scenario   string           `json:"scenario"`   // id of one of its scenarios; "": the first that failed
-	Transcript string           `json:"transcript"` // its transcript as text; "": only the excerpts in Results
-	Steps      []string         `json:"steps"`      // to go on with; nil: those of the scenario
+	Transcript string           `json:"transcript"` // its transcript as text; "": only the excerpts in Results are used
+	Steps      []string         `json:"steps"`      // to continue with; nil: those of the scenario
 }
 
 // replay is the state of a replay other than its records.

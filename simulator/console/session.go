@@ -72,7 +72,7 @@ type Session struct {
 	Parties     []string          `json:"parties"` // with an open connection
 	Connections []Connection      `json:"connections"`
 	Records     int               `json:"records"`  // number of the latest
-	Overflow    int               `json:"overflow"` // records that were too many to keep
+	Overflow    int               `json:"overflow"` // number of records that exceeded the limit
 	Running     bool              `json:"running"`  // the suite runs
 	Busy        bool              `json:"busy"`     // a step runs
 	Mind        string            `json:"mind"`
@@ -81,10 +81,10 @@ type Session struct {
 	Script      string            `json:"script"`
 	Held        int               `json:"held"`     // messages that wait for a decision
 	Connects    bool              `json:"connects"` // of a play: the party connects to the program
-	Judges      int               `json:"judges"`   // of a play: clauses that can be judged by what the program sends
-	Unjudged    string            `json:"unjudged"` // of a play: why nothing that the program sends is judged; "" if it is
-	Doubt       string            `json:"doubt"`    // of a play: why some clauses are not tested; "" if nothing hinders it
-	Steps       []string          `json:"steps"`    // done, or of a replay: to go on with
+	Judges      int               `json:"judges"`   // of a play: clauses that can be judged by the program's messages
+	Unjudged    string            `json:"unjudged"` // of a play: why the program's messages are not judged; "" if they are
+	Doubt       string            `json:"doubt"`    // of a play: why some clauses are not tested; "" if all can be
+	Steps       []string          `json:"steps"`    // executed; of a replay: to continue with
 }
 
 // look returns the session in the form of the API.

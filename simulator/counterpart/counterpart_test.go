@@ -212,7 +212,7 @@ func TestAsk(t *testing.T) {
 			if err := p.Decide(h.N, counterpart.Decision{}); !errors.As(err, &gone) {
 				t.Errorf("decided twice: %v", err)
 			}
-			c.says(`{"type":"switch_agent","agentId":"nobody","sessionId":"` + session + `"}`) // an error is not asked about
+			c.says(`{"type":"switch_agent","agentId":"nobody","sessionId":"` + session + `"}`) // errors are not held
 			got := c.agentBefore("error")
 			if got != tt.want {
 				t.Errorf("heard of %q, want %q", got, tt.want)

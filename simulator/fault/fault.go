@@ -59,9 +59,9 @@ func (r *rule) due(n int) bool {
 // Fired says what a fault has done.
 type Fired struct {
 	Name  string `json:"name"`
-	Line  int    `json:"line"`  // where it stands in the file
-	Met   int    `json:"met"`   // messages that its on, connection and from mean
-	Fired int    `json:"fired"` // messages that it has changed, kept back or followed by an end
+	Line  int    `json:"line"`  // its line in the file
+	Met   int    `json:"met"`   // number of messages that match its on, connection and from
+	Fired int    `json:"fired"` // number of messages that it has changed, held back or followed by an end
 }
 
 // kind describes a kind of fault.

@@ -57,7 +57,7 @@ type Message struct {
 	Body []byte // content of a request or answer, data of an event, payload of a WebSocket message; not to be changed
 }
 
-// Decision says what becomes of a message. The zero value passes it on, byte for byte.
+// Decision says what happens to a message. The zero value passes it on, byte for byte.
 type Decision struct {
 	// Drop keeps the message from the other side. The client of a dropped Request or Response gets no answer, and its
 	// connection stays open until either end closes it.

@@ -169,7 +169,7 @@ func TestDoubt(t *testing.T) {
 	for fault, doubted := range map[string]bool{
 		"nth: 1, from: client, do: {pad: 3000}": true,
 		"nth: 1, from: client, do: {split: 3}":  false,
-		"nth: 1, from: server, do: {pad: 3000}": false, // what the party makes of it is not the program's
+		"nth: 1, from: server, do: {pad: 3000}": false, // the party's reaction is not the program's fault
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()

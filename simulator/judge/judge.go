@@ -323,7 +323,7 @@ func (j *Judge) take(r transcript.Record) {
 			j.asked[r.N] = r.Conn
 		}
 	}
-	if r.Conn == "" && !j.role.Together { // of nobody's connection
+	if r.Conn == "" && !j.role.Together { // without a connection
 		return
 	}
 	one := j.tapesOf(r.Conn)[0]

@@ -122,7 +122,7 @@ func TestClientKilled(t *testing.T) {
 	stays, dies := dial(t, s.URL()+socket), rawSocket(t, s.URL(), socket)
 	await(t, s.opens, "C2")
 	chat(t, stays, "one")
-	_, _ = dies.Write([]byte("\x01\x9f\x00\x00\x00\x00{\"type\":\"chat\"")) // a message that is not whole
+	_, _ = dies.Write([]byte("\x01\x9f\x00\x00\x00\x00{\"type\":\"chat\"")) // an incomplete message
 	_ = dies.(*net.TCPConn).SetLinger(0)
 	_ = dies.Close()
 	await(t, s.ends, "C2")

@@ -111,7 +111,7 @@ func TestMutant(t *testing.T) {
 // TestClientSide: a client that calls an unannounced tool is found, on its connection, and the host is not blamed.
 func TestClientSide(t *testing.T) {
 	s := open(t, options(t, "external-agent", bundle(t, "external-agent", "host", "")), "")
-	suite(t, "external-agent", "host", s.URL(), "@EA-093") // the harness calls tools that nobody knows
+	suite(t, "external-agent", "host", s.URL(), "@EA-093") // the harness calls unknown tools
 	res := s.close()
 	host, agent := outcomes(res, "host"), outcomes(res, "agent")
 	if len(host[verdict.Failed]) > 0 || len(host[verdict.Passed]) == 0 {

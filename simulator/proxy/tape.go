@@ -137,7 +137,7 @@ func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, who
 	records = understood(records)
 	records, filters := one.role.Observed(records)
 	monitors := one.role.Monitors
-	if one.partly() != "" { // so only what each record says by itself counts
+	if one.partly() != "" { // so only judgements on single records count
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}
 	out, failures = steps.JudgePassively(one.role.Env, monitors, records)

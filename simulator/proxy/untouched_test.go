@@ -51,7 +51,7 @@ func TestStreamUntouched(t *testing.T) {
 	if r.Header.Get("Last-Event-ID") != "6" || r.RequestURI != "/base/events?a=b" || res.Header.Get("X-Odd") != "kept" {
 		t.Errorf("%s %v, %v", r.RequestURI, r.Header, res.Header)
 	}
-	if r.Header.Get("Accept-Encoding") != "" { // what passes is to be judged, so nothing is compressed
+	if r.Header.Get("Accept-Encoding") != "" { // the traffic is judged, so nothing is compressed
 		t.Error("the server is asked to compress")
 	}
 	await(t, s.ends, "C1")
@@ -146,9 +146,9 @@ func readHead(in *bufio.Reader) string {
 	}
 }
 
-// TestPipeUntouched: bytes of any kind pass a command, lines or not, and its exit code is the proxy's.
+// TestPipeUntouched: any bytes, lines or not, pass to and from a command, and the exit code is the command's.
 func TestPipeUntouched(t *testing.T) {
-	long := strings.Repeat("x", 9<<20) // longer than what is kept
+	long := strings.Repeat("x", 9<<20) // longer than the part that is kept
 	in := "one\r\n\x00\xff\xfe\n\n" + long + "\nno end"
 	o := options(t, "session-runtime", "")
 	s := collecting(t, &o, "")
@@ -166,9 +166,9 @@ func TestPipeUntouched(t *testing.T) {
 	}
 }
 
-// TestPipeEnds: a command that reads no more, one that is killed, and one that does not exist.
+// TestPipeEnds: a command that stops reading, one that is killed, and one that does not exist.
 func TestPipeEnds(t *testing.T) {
-	endless, feed := io.Pipe() // nobody ever writes
+	endless, feed := io.Pipe() // nothing is ever written to it
 	defer feed.Close()
 	for _, one := range []struct {
 		name, script string
@@ -203,7 +203,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestPipeReaderGone: a command learns that nobody reads what it writes, as without the proxy.
+// TestPipeReaderGone: a command whose output has no reader any more gets the same error as without the proxy.
 func TestPipeReaderGone(t *testing.T) {
 	o := options(t, "session-runtime", "")
 	collecting(t, &o, "")

@@ -21,9 +21,9 @@ import (
 const (
 	Send    = "send"    // a message to the program
 	Respond = "respond" // the answer to an HTTP request
-	Accept  = "accept"  // accepts a connection; without it that is done first
+	Accept  = "accept"  // accepts a connection; without it, the connection is accepted before other actions
 	Refuse  = "refuse"  // refuses a connection with an HTTP status
-	Close   = "close"   // ends a connection in order
+	Close   = "close"   // ends a connection properly
 	Cut     = "cut"     // drops a connection
 	Connect = "connect" // opens a connection to the program
 	Request = "request" // sends an HTTP request to the program

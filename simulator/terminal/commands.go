@@ -88,7 +88,7 @@ func (t *Terminal) wait(ctx context.Context, args []string) error {
 	defer cancel()
 	records := t.o.Session.Transcript()
 	mark := records.Len()
-	if done := t.o.Session.Steps(); text != "" && len(done) > 0 { // it may have come already, in answer to the last line
+	if done := t.o.Session.Steps(); text != "" && len(done) > 0 { // it may already have come, in answer to it
 		mark = done[len(done)-1].From
 	}
 	_, err := records.Await(limited, mark, func(r *transcript.Record) bool {

@@ -155,7 +155,7 @@ func continues(pattern, line string) (rest, begun string, ok bool) {
 			return "", "", false
 		}
 		if typed == len(line) { // the place may continue
-			if fixed == "" { // any line begins so
+			if fixed == "" { // any line begins like that
 				return "", "", false
 			}
 			if len(line) > 1 && strings.HasPrefix(open, `"`) && strings.HasSuffix(line, `"`) {

@@ -17,7 +17,7 @@ const severedStream = ofRequests + " 1"
 // Courses implements steps.Severer. The server cuts the page's event stream. A page that loses it disables the selector
 // and shows that it is not connected (AC-105, AC-108), forgets the agents and the current one (AC-106), keeps what the
 // user has preselected (AC-107), waits for a new list once it is connected again (AC-109), and takes that (AC-111).
-// The source does not state what becomes of its session: a new session is requested, whose id its switches name
+// The source does not state what happens to its session: a new session is requested, whose id its switches name
 // (AC-051, AC-055). A page is not killed, since it would not come back.
 func (Protocol) Courses(string) []steps.Course {
 	only := []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin}

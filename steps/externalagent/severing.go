@@ -46,7 +46,7 @@ func callingCourse() steps.Course {
 		ID: "calls", Name: "an agent up to its fourth call", Party: judge.AgentParty + "1",
 		Tags: strings.Fields(`@EA-026 @EA-076 @EA-077`), Only: []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin},
 		Lines: []string{
-			`Given a host awaits the agent`, `And the state after call 4 is lost`, // the agent is to go no further
+			`Given a host awaits the agent`, `And the state after call 4 is lost`, // the agent must not continue
 			`When the agent is started`, `Then the agent makes 4 calls`,
 		},
 		Back: []string{

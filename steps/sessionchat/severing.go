@@ -11,7 +11,7 @@ import (
 )
 
 // Courses implements steps.Severer. The source promises that a session outlives its connection and the process (SC-059,
-// SC-023, SC-016), and that a turn of one session does not affect the others; it does not say what becomes of the
+// SC-023, SC-016), and that a turn of one session does not affect the others; it does not say what happens to the
 // running turn (SC-G06), so that is not judged.
 func (Protocol) Courses(string) []steps.Course {
 	return []steps.Course{{

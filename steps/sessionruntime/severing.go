@@ -13,7 +13,7 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// Courses implements steps.Severer. The source does not say what becomes of a session whose bus is lost. A bus that
+// Courses implements steps.Severer. The source does not say what happens to a session whose bus is lost. A bus that
 // reconnects sets up its session again, in its initial state (RT-014, RT-064): inputs are routed as usual, and further
 // output of the agents in old turns belongs to unknown turns, and is not forwarded (RT-141).
 func (Protocol) Courses(string) []steps.Course {

@@ -8,7 +8,7 @@ import (
 )
 
 // Everything reports whether the tests take all targets, scenarios and mutants (PARLEY_MUTANTS=all, as in `make
-// test-all`). By default they take samples, so that `make test` is quick; internal/leftout names what it leaves out.
+// test-all`). By default they take samples, so that `make test` is quick; internal/leftout names what it omits.
 func Everything() bool { return os.Getenv("PARLEY_MUTANTS") == "all" }
 
 // OneIn has a run take one of n scenarios, or all if Everything. The ids decide which, so the sample comes from all
