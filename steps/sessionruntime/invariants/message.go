@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/cut"
 	vocab "parley/protocol/sessionruntime"
 	"parley/transcript"
 	wjson "parley/wire/json"
@@ -228,4 +229,8 @@ func mentions(v any, text string) bool {
 		}
 	}
 	return false
+}
+
+func clip(v any) string {
+	return cut.Head(wjson.Compact(v), 200)
 }

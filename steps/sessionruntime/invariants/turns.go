@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"parley/internal/cut"
 	vocab "parley/protocol/sessionruntime"
 	wjson "parley/wire/json"
 )
@@ -446,8 +445,4 @@ func (m *Model) agentError(d Message) {
 		m.passOn(t)
 	}
 	m.mayStop(func(t *turn) bool { return t.agent == d.From })
-}
-
-func clip(v any) string {
-	return cut.Head(wjson.Compact(v), 200)
 }
