@@ -57,6 +57,9 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 	if err == nil {
 		err = o.checkDifferential(args)
 	}
+	if err == nil {
+		err = hasSuite(o.suite)
+	}
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,14 @@ func loadBaseline(path string) (knownFailures, error) {
 	return byProtocol(baseline)
 }
 
+// baselineOf returns the baseline of a protocol: an empty one if the file has no row for it, nil without a file.
+func (o runOptions) baselineOf(all knownFailures, protocol string) *verdict.Baseline {
+	if b := all[protocol]; b != nil || o.baseline == "" {
+		return b
+	}
+	return &verdict.Baseline{}
+}
+
 // parseBaseline parses the content of a baseline.
 func parseBaseline(path string, content []byte) (*verdict.Baseline, error) {
 	baseline, err := verdict.ParseBaseline(content)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/certificate"
+	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
 	"parley/verdict"
@@ -26,7 +28,8 @@ type mutantsOptions struct {
 	protocols, roles []string
 	only             []string
 	json             bool
-	out              string
+	whole, missing   bool
+	out, matrix      string
 	concurrency      int
 }
 
@@ -45,6 +48,9 @@ and several as an array.
 With --out FOLDER the results of each mutant are written, in the format of results.json, to
 FOLDER/PROTOCOL-ROLE/MUTANT.json. No scenario is then left out once the mutant's clauses are broken.
 
+With --whole each mutant runs through the whole suite, and what it breaks besides its own clauses is counted: the
+median, the 95th percentile, and the ten mutants that break most. This takes about ten times as long.
+
 Mutants of pages need Chromium or Chrome. Without --protocol they are left out if there is none, and a line says
 so.
 
@@ -59,7 +65,11 @@ Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clau
 		"run the mutants of targets in `ROLE`, or all; may be repeated (default all)")
 	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`; proves nothing about the whole suite")
 	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
+	f.BoolVar(&o.whole, "whole", false,
+		"run each mutant through the whole suite, and report how many clauses it breaks besides its own")
+	f.BoolVar(&o.missing, "missing", false, "run only the mutants whose results by this suite are not yet in --out")
 	f.StringVar(&o.out, "out", "", "write the results of each mutant into `FOLDER`")
+	f.StringVar(&o.matrix, "matrix", "", "write the kill matrices into `FILE`, in the form that certificates refer to")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
 	return c
 }
@@ -75,7 +85,13 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	if err == nil {
 		all, err = chooseMutants(all, o.only)
 	}
+	if err == nil && o.matrix != "" && len(o.only) > 0 {
+		err = usagef("--matrix: a matrix of some mutants proves nothing about the suite (leave out --only)")
+	}
 	var left []string
+	if err == nil && o.missing {
+		all, err = o.withoutResults(all)
+	}
 	if err == nil {
 		all, left, err = leaveOut(all, len(o.protocols) > 0,
 			func(c catalogue) error { return missingBrowser(suite.Kinds().New(c.protocol)) },
@@ -96,6 +112,9 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	case err != nil:
 		return err
 	}
+	if err := o.writeMatrix(matrices); err != nil {
+		return err
+	}
 	if err := printMatrices(s.Out, matrices, o.json); err != nil {
 		return err
 	}
@@ -108,6 +127,27 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	return nil
 }
 
+// writeMatrix writes the kill matrices into the file that was asked for.
+func (o mutantsOptions) writeMatrix(matrices []*runner.KillMatrix) error {
+	if o.matrix == "" {
+		return nil
+	}
+	k := certificate.Kills{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest}}
+	for _, m := range matrices {
+		clauses := map[string][]string{}
+		for id, by := range m.Clauses {
+			clauses[id] = slices.Sorted(slices.Values(by))
+		}
+		k.Roles = append(k.Roles, certificate.RoleKills{Protocol: m.Protocol, Role: m.Role, Mutants: len(m.Mutants),
+			Survived: m.Survived, Unproved: m.Unproved, Clauses: clauses})
+	}
+	b, err := certificate.WriteKills(&k)
+	if err != nil {
+		return err
+	}
+	return writeTogether(newFile{o.matrix, b, 0o644})
+}
+
 // kill runs the catalogues one after the other.
 func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBar) ([]*runner.KillMatrix, error) {
 	var out []*runner.KillMatrix
@@ -118,7 +158,7 @@ func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBa
 		w := &mutantWriter{folder: filepath.Join(o.out, c.protocol+"-"+c.role)}
 		options := runner.MutantOptions{Protocols: suite, Protocol: c.protocol, Role: c.role,
 			Profile: bundle.MutantProfile(suite.Kinds(), c.protocol, c.role), Mutants: c.mutants, Concurrency: o.concurrency,
-			Done: bar.done}
+			Whole: o.whole, Done: bar.done}
 		if o.out != "" {
 			options.Results = w.write
 		}
@@ -126,7 +166,7 @@ func (o mutantsOptions) kill(ctx context.Context, all []catalogue, bar *mutantBa
 		if err = errors.Join(err, w.err); err != nil {
 			return nil, err
 		}
-		if len(o.only) > 0 {
+		if len(o.only) > 0 || o.missing {
 			k.Unproved, k.OK = []string{}, len(k.Survived) == 0
 		}
 		out = append(out, k)
@@ -239,6 +279,36 @@ func chooseMutants(all []catalogue, only []string) ([]catalogue, error) {
 	return out, nil
 }
 
+// withoutResults keeps the mutants whose results are not in the folder, or are of another suite.
+func (o mutantsOptions) withoutResults(all []catalogue) ([]catalogue, error) {
+	if o.out == "" {
+		return nil, usagef("--missing: no folder (name one with --out)")
+	}
+	var out []catalogue
+	for _, c := range all {
+		rest := catalogue{protocol: c.protocol, role: c.role}
+		for _, m := range c.mutants {
+			if !judgedBefore(filepath.Join(o.out, c.protocol+"-"+c.role, m.ID+".json")) {
+				rest.mutants = append(rest.mutants, m)
+			}
+		}
+		if len(rest.mutants) > 0 {
+			out = append(out, rest)
+		}
+	}
+	return out, nil
+}
+
+// judgedBefore reports whether a file has results by this suite.
+func judgedBefore(name string) bool {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	res, err := reports.ReadJSON(bytes.NewReader(b))
+	return err == nil && res.Suite.Digest == suite.Digest
+}
+
 // mutantBar shows the progress of a run of mutants: one line that is redrawn on a terminal, else a line every
 // quarter.
 type mutantBar struct {
@@ -317,6 +387,20 @@ func printMatrix(w io.Writer, k *runner.KillMatrix) {
 	fmt.Fprintf(w, "%s: %d mutants, %d killed; %d clauses proved, %d unproved · %.1f s\n",
 		titled(k.Protocol, k.Role), len(k.Mutants), len(k.Mutants)-len(k.Survived), len(ids), len(k.Unproved),
 		k.Duration/1000)
+	printBlame(w, k)
+}
+
+// printBlame prints how many clauses the mutants break besides their own, and which break most.
+func printBlame(w io.Writer, k *runner.KillMatrix) {
+	if k.Blame == nil {
+		return
+	}
+	b := k.Blame
+	fmt.Fprintf(w, "%s: clauses broken besides a mutant's own: median %d, 95th percentile %d, at most %d, over %s\n",
+		titled(k.Protocol, k.Role), b.Median, b.P95, b.Most, words.Counted(b.Mutants, "mutant"))
+	for _, m := range b.Worst {
+		fmt.Fprintf(w, "  %3d  %s: %s\n", len(m.Besides), m.ID, firstOf(m.Besides, 8))
+	}
 }
 
 func firstOf(list []string, n int) string {

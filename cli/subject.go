@@ -64,7 +64,7 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
 	}
-	protocols = unique(protocols)
+	protocols, name = unique(protocols), asURL(name)
 	if kind, isPage := suite.Kinds().OfPage(name); isPage {
 		return pageSubject(kind, name, protocols, roles)
 	}
@@ -201,7 +201,9 @@ func selected(protocol string, sel tags.Expr) ([]string, error) {
 	}
 	var out []string
 	for _, role := range suite.Roles(protocol) {
-		if slices.ContainsFunc(all, func(p runner.Planned) bool { return inRole(protocol, role, p) && sel.Match(p.Tags) }) {
+		if slices.ContainsFunc(all, func(p runner.Planned) bool {
+			return inRole(protocol, role, p) && sel.Match(p.Marks())
+		}) {
 			out = append(out, role)
 		}
 	}

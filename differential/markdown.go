@@ -145,13 +145,13 @@ func (m *Message) whole() string {
 	return m.What + "\n" + m.Text
 }
 
-// cell makes a text of others safe in a paragraph and in a cell of a table.
+// cell makes foreign text safe in a paragraph and in a cell of a table.
 func cell(s string) string { return escape.Replace(line(s, 2*maxText)) }
 
 var escape = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`,
 	"_", `\_`, "[", `\[`, "]", `\]`)
 
-// code makes a code span of a text.
+// code formats a text as a code span.
 func code(s string) string { return "`" + strings.ReplaceAll(line(s, maxText), "`", "'") + "`" }
 
 // fence makes a code block of a text.

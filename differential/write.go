@@ -48,7 +48,7 @@ func line(s string, limit int) string {
 	return cut.Text(transcript.Printable(strings.Join(strings.Fields(s), " ")), limit)
 }
 
-// Title says what an entry is on one line.
+// Title describes an entry on one line.
 func (e Entry) Title() string {
 	message := line(e.Message, maxTitle)
 	switch e.Kind {
@@ -95,7 +95,7 @@ func orNothing(v string) string {
 	return line(v, maxTitle)
 }
 
-// says names a class for people.
+// says describes a class for people.
 func (c Class) says() string {
 	switch c {
 	case Decided:
@@ -106,7 +106,7 @@ func (c Class) says() string {
 	return "seen only behind another difference, and maybe because of it"
 }
 
-// says says which clause decides, and against whom.
+// says describes which clause decides, and against which target.
 func (d Decision) says() string {
 	who := strings.ToUpper(d.Breaks) + " breaks it"
 	if d.Breaks == "both" {
@@ -115,7 +115,7 @@ func (d Decision) says() string {
 	return fmt.Sprintf("%s %s (%s): %s", d.Clause, d.Level, who, line(d.Text, maxText))
 }
 
-// Summary says on one line what was found.
+// Summary describes on one line what was found.
 func (r *Report) Summary() string {
 	if r.Problem != "" {
 		return "not compared: " + line(r.Problem, maxText)

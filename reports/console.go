@@ -25,17 +25,30 @@ type ConsoleOptions struct {
 // console is one text report being written.
 type console struct {
 	printer
-	opts ConsoleOptions
+	opts   ConsoleOptions
+	broken int // runs with failures or warnings, which share the lines for causes
 }
 
-// WriteConsole writes the text report at the end of a run: for each run its tables, then every failure with its
-// evidence, warnings, what was not tested and why, and notes. The last line is the verdict in words.
+// WriteConsole writes the text report at the end of a run: for each run its tables, then the causes of its failures and
+// warnings with an example each, what was not tested and why, and notes. The last line is the verdict in words. Unless
+// it is verbose, the report of a broken target is short: the ten causes that explain most are told within 60 lines, and
+// lists are cut; the files of the run have all of it. A target that is not there takes five lines.
 func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 	if o.Width == 0 {
 		o.Width = 100
 	}
 	r = presentable(r)
 	c := &console{printer: printer{width: max(60, o.Width), paint: paint(o.Color)}, opts: o}
+	if len(r.Runs) == 1 && unjudged(&r.Runs[0]) && !o.Verbose {
+		c.absent(r, &r.Runs[0])
+		_, err := w.Write(c.Bytes())
+		return err
+	}
+	for i := range r.Runs {
+		if len(causesOf(&r.Runs[i], r.Strict, verdict.Failed, verdict.Warned)) > 0 {
+			c.broken++
+		}
+	}
 	c.hang("parley ", bold, aboutRun(r), dim)
 	for i := range r.Runs {
 		c.run(r, &r.Runs[i])
@@ -69,22 +82,26 @@ func (c *console) run(r *Results, run *Run) {
 		c.heading(magenta, "The target could not be judged")
 		c.hang("  ", "", run.Environment, "")
 	}
-	if !unjudged(run) {
-		c.tables(run)
-	}
 	found := findingsOf(run, r.Strict)
-	c.findings("Failures", red, found.Failed)
+	brief := len(found.Failed) > 0 && !c.opts.Verbose
+	if !unjudged(run) {
+		c.tables(run, brief)
+	}
+	c.causes(r, run)
+	if c.opts.Verbose {
+		c.findings("Every failure", red, found.Failed)
+		c.findings("Every warning", yellow, found.Warned)
+	}
 	c.brokenScenarios(run)
 	c.baseline(r, run)
-	c.findings("Warnings", yellow, found.Warned)
-	c.reasons("Not tested", yellow, "clause", reasonsFor(run, verdict.NotTested))
-	c.reasons("Not tested, but other scenarios judged their clauses", yellow, "scenario", leftOut(run))
+	c.reasons("Not tested", yellow, "clause", reasonsFor(run, verdict.NotTested), brief)
+	c.reasons("Not tested, but other scenarios judged their clauses", yellow, "scenario", leftOut(run), brief)
 	c.expected(found.Expected)
 	if c.opts.Verbose {
 		c.findings("Observations, which do not affect the verdict", cyan, found.Observed)
-		c.reasons("Not applicable", dim, "clause", reasonsFor(run, verdict.NotApplicable))
+		c.reasons("Not applicable", dim, "clause", reasonsFor(run, verdict.NotApplicable), false)
 	}
-	c.notes(run)
+	c.notes(run, brief)
 	c.stderr(run)
 }
 
@@ -124,6 +141,10 @@ func (c *console) verdict(r *Results) {
 			c.hang(pad(string(run.Verdict), 16), verdictColour(run.Verdict), runName(run)+" · "+run.Target.Name, "")
 		}
 	}
+	c.lastLine(r)
+}
+
+func (c *console) lastLine(r *Results) {
 	text := strings.Join(grounds(r), "; ") + fmt.Sprintf(" · exit %d", r.Exit)
 	if r.Verdict == verdict.Incomplete && r.Exit == verdict.ExitConformant && !r.Passive {
 		text += ", as incomplete runs are allowed"

@@ -8,6 +8,13 @@ import (
 	"parley/verdict"
 )
 
+// How much of each list a brief report of a broken target shows.
+const (
+	shownErrors  = 3 // scenarios without a judgement
+	shownReasons = 3
+	shownNotes   = 5
+)
+
 // brokenScenarios writes the scenarios that ended in an error not explained by any clause.
 func (c *console) brokenScenarios(run *Run) {
 	list := broken(run)
@@ -15,7 +22,12 @@ func (c *console) brokenScenarios(run *Run) {
 		return
 	}
 	c.heading(magenta, "Errors: %s without a judgement", count(len(list), "scenario"))
-	for _, s := range list {
+	for i, s := range list {
+		if i == shownErrors && !c.opts.Verbose {
+			c.WriteByte('\n')
+			c.hang("  ", "", "and "+count(len(list)-i, "more scenario")+": "+c.where(), dim)
+			return
+		}
 		c.WriteByte('\n')
 		c.hang(lookOf(s.Outcome).word+"  ", strong(magenta), s.Name+"   (driver "+s.Driver+")", "")
 		c.field("reason", dim, s.Reason)
@@ -67,8 +79,9 @@ func baselineText(row BaselineRow) string {
 	return rowScope(row) + text + ": " + row.Reason
 }
 
-// reasons writes why clauses or scenarios have no result: each reason once, with those that share it.
-func (c *console) reasons(title string, tint colour, noun string, groups []reasonGroup) {
+// reasons writes why clauses or scenarios have no result: each reason once, with those that share it. A brief list has
+// the most frequent reasons, each on a line.
+func (c *console) reasons(title string, tint colour, noun string, groups []reasonGroup, brief bool) {
 	if len(groups) == 0 {
 		return
 	}
@@ -77,8 +90,17 @@ func (c *console) reasons(title string, tint colour, noun string, groups []reaso
 		n += len(g.IDs)
 	}
 	c.heading(tint, "%s: %s", title, count(n, noun))
-	for _, g := range groups {
-		c.hang("  ", "", fmt.Sprintf("%s (%d)", g.Reason, len(g.IDs)), "")
+	for i, g := range groups {
+		text := fmt.Sprintf("%s (%d)", g.Reason, len(g.IDs))
+		if brief && i == shownReasons {
+			c.hang("  ", "", "and "+count(len(groups)-i, "more reason")+": "+c.where(), dim)
+			return
+		}
+		if brief {
+			c.line("  %s", c.oneLine(text, 2))
+			continue
+		}
+		c.hang("  ", "", text, "")
 		if g.Reason != verdict.NotRun { // whoever selects knows what was left out
 			c.hang("    ", "", strings.Join(g.IDs, " "), dim)
 		}
@@ -97,7 +119,7 @@ func (c *console) expected(list []finding) {
 }
 
 // notes writes remarks that fail nothing. The scenarios' own notes are only in the verbose report.
-func (c *console) notes(run *Run) {
+func (c *console) notes(run *Run, brief bool) {
 	notes := run.Notes
 	if c.opts.Verbose {
 		notes = slices.Concat(notes, scenarioNotes(run))
@@ -110,7 +132,11 @@ func (c *console) notes(run *Run) {
 	for _, n := range notes {
 		kinds = max(kinds, columns(n.Kind))
 	}
-	for _, n := range notes {
+	for i, n := range notes {
+		if brief && i == shownNotes {
+			c.hang("  ", "", "and "+count(len(notes)-i, "more note")+": "+c.where(), dim)
+			return
+		}
 		tint := bold
 		if n.Kind == "security" {
 			tint = red
@@ -134,16 +160,25 @@ func scenarioNotes(run *Run) []Note {
 	return out
 }
 
-// stderr shows the target's stderr, if the run ended in an error or the report is verbose.
+// shownStderr is how many lines of a target's stderr a report shows that is not verbose.
+const shownStderr = 10
+
+// stderr shows the end of the target's stderr, if the run ended in an error, if something did not come, or if the
+// report is verbose.
 func (c *console) stderr(run *Run) {
 	wanted := c.opts.Verbose || run.Environment != "" || slices.ContainsFunc(run.Scenarios, func(s Scenario) bool {
 		return s.Outcome == verdict.EnvError
 	})
-	if run.TargetStderr == "" || !wanted {
+	text := strings.TrimSpace(run.TargetStderr)
+	if text == "" || !wanted {
 		return
 	}
 	c.heading(dim, "The target's last output on stderr")
-	for _, line := range c.fit(run.TargetStderr, 4) {
+	lines := c.fit(text, 4)
+	if !c.opts.Verbose {
+		lines = lines[max(0, len(lines)-shownStderr):]
+	}
+	for _, line := range lines {
 		c.line("  %s %s", c.paint.text(dim, "│"), line)
 	}
 }

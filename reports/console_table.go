@@ -48,8 +48,8 @@ type grid struct {
 	gap     string
 }
 
-// tables writes the clauses of a run by level and by section of their source.
-func (c *console) tables(run *Run) {
+// tables writes the clauses of a run by level and, unless it is to be brief, by section of their source.
+func (c *console) tables(run *Run, brief bool) {
 	t := run.Totals
 	levels := levelRows(t.ByLevel)
 	levels = append(levels, row{"all clauses", t.Clauses}, row{"scenarios", t.Scenarios})
@@ -59,7 +59,7 @@ func (c *console) tables(run *Run) {
 	}
 	g := fitGrid(slices.Concat(levels, sections), c.width)
 	c.table(g, "level", levels)
-	if len(sections) > 0 {
+	if len(sections) > 0 && !brief {
 		c.table(g, "section", sections)
 	}
 	if t.Excluded > 0 {

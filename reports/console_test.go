@@ -59,16 +59,140 @@ func TestConsoleColor(t *testing.T) {
 	}
 }
 
-func TestConsoleCountsTheRest(t *testing.T) {
-	brief := consoleText(t, sample(), ConsoleOptions{})
-	if n := strings.Count(brief, "surrounding white space"); n != shownPerClause {
-		t.Errorf("%d scenarios of one clause are told, want %d", n, shownPerClause)
+// TestConsoleTellsCauses: a brief report has one example of each cause, and a verbose one every failure besides.
+func TestConsoleTellsCauses(t *testing.T) {
+	brief := consoleText(t, sample(), ConsoleOptions{Width: 120})
+	for _, want := range []string{"Failures: 2 clauses, found 16 times by 2 causes",
+		"1  AS-080 · 4 scenarios, found 15 times", "2  AS-085 · 1 scenario",
+		"looks like trims-ids: the id is trimmed as a form handler would do it (0.93)"} {
+		if !strings.Contains(brief, want) {
+			t.Errorf("no %q in:\n%s", want, brief)
+		}
 	}
-	if !strings.Contains(brief, "and 1 more failure of AS-080") {
-		t.Error("the rest is not counted")
+	if n := strings.Count(brief, "surrounding white space"); n != 1 {
+		t.Errorf("%d scenarios of one cause are told, want 1", n)
 	}
-	if n := strings.Count(consoleText(t, sample(), ConsoleOptions{Verbose: true}), "surrounding white space"); n != 4 {
-		t.Errorf("verbose tells %d scenarios, want all 4", n)
+	verbose := consoleText(t, sample(), ConsoleOptions{Verbose: true})
+	if n := strings.Count(verbose, "surrounding white space"); n != 5 {
+		t.Errorf("verbose tells %d scenarios, want one for the cause and all 4", n)
+	}
+}
+
+// TestConsoleStderr: what the target wrote last is told beside what did not come, however much else is told.
+func TestConsoleStderr(t *testing.T) {
+	for _, width := range []int{60, 100} {
+		for _, n := range []int{1, 12} {
+			run := brokenRun(n)
+			for i := range run.Scenarios {
+				run.Scenarios[i].Failures[0].Observed += "; on its stderr: no \x1b[31mlicence"
+			}
+			run.Causes = nil
+			text := consoleText(t, &Results{Runs: []Run{run}}, ConsoleOptions{Width: width})
+			if got := strings.Count(text, `no \x1b[31mlic`); got != min(n, causesShown) {
+				t.Errorf("width %d, %d causes: it is told %d times in\n%s", width, n, got, text)
+			}
+		}
+	}
+}
+
+// brokenRun returns a run with so many causes, all in other words, each in many scenarios over two drivers.
+func brokenRun(causes int) Run {
+	run := Run{Protocol: "agent-select", Role: "server", Verdict: verdict.NonConformant,
+		Target: Target{Name: "broken", Drivers: []string{"sse", "ws"}}}
+	for i := range causes {
+		id := fmt.Sprintf("X-%03d", i)
+		run.Clauses = append(run.Clauses, Clause{ID: id, Level: verdict.Must, Section: fmt.Sprint(i % 40),
+			Outcome: verdict.Failed, Text: strings.Repeat("A long sentence of the source. ", 9)})
+		what := strings.Repeat("word", i+1) + " "
+		for j := range 2 {
+			for _, d := range []string{"sse", "ws"} {
+				s := scenario(fmt.Sprintf("4.1-%d", 1000+i*2+j), "scenario "+strings.Repeat("long ", 30), verdict.Failed, id)
+				s.Driver = d
+				f := Failure{Clause: id, Level: verdict.Must, Expected: what + strings.Repeat("expected ", 40),
+					Observed: what + strings.Repeat("observed\n", 40), At: fmt.Sprintf("client A, record %d, +3.1 ms", i+1),
+					Diff: strings.Repeat("- \ta\n+ \tb\n", 50), Again: "parley run " + strings.Repeat("--tags @AS-080 ", 9)}
+				for range 3 {
+					f.Following = append(f.Following, Following{Clause: "X-999", Observed: strings.Repeat("next ", 50)})
+				}
+				s.Failures = []Failure{f}
+				run.Scenarios = append(run.Scenarios, s)
+			}
+		}
+	}
+	for i := range 50 {
+		run.Clauses = append(run.Clauses, Clause{ID: fmt.Sprintf("Y-%03d", i), Level: verdict.Must,
+			Outcome: verdict.NotTested, Reason: fmt.Sprintf("reason %d ", i) + strings.Repeat("why ", 60)})
+		run.Notes = append(run.Notes, Note{Kind: "driver-difference", Text: fmt.Sprint("note ", i)})
+	}
+	run.Causes = FindCauses(&run, false)
+	for i := range run.Causes {
+		run.Causes[i].LooksLike = sample().Runs[0].Causes[0].LooksLike
+	}
+	run.Totals = totalsOf(&run)
+	return run
+}
+
+// TestConsoleIsShort: however broken a target is, the first ten causes take 60 lines, and it is said where the rest is.
+func TestConsoleIsShort(t *testing.T) {
+	for _, tt := range []struct{ causes, runs, shown int }{{1, 1, 1}, {3, 1, 3}, {10, 1, 10}, {60, 1, 10}, {60, 5, 5}} {
+		for _, width := range []int{60, 100} {
+			r := &Results{Verdict: verdict.NonConformant, Exit: 1}
+			for range tt.runs {
+				r.Runs = append(r.Runs, brokenRun(tt.causes))
+			}
+			text := consoleText(t, r, ConsoleOptions{Width: width, Dir: "out"})
+			told, lines := 0, 0
+			for i, part := range strings.Split(text, "\nFailures: ") {
+				part, _, _ = strings.Cut(part, "\nNot tested: ")
+				if i > 0 {
+					lines += 1 + strings.Count(part, "\n")
+					told += strings.Count(part, "  again ")
+				}
+			}
+			if told != tt.shown || lines > causeLines {
+				t.Errorf("%d causes in each of %d runs, width %d: %d are told in %d lines", tt.causes, tt.runs, width, told,
+					lines)
+			}
+			rest := strings.Count(text, " more causes: out/report.html, or --verbose")
+			if (tt.causes > 10) != (rest == tt.runs) {
+				t.Errorf("%d causes in %d runs: the rest is told of %d times", tt.causes, tt.runs, rest)
+			}
+			if all := strings.Count(text, "\n"); all > tt.runs*40+causeLines {
+				t.Errorf("the report of %d causes in %d runs has %d lines", tt.causes, tt.runs, all)
+			}
+		}
+	}
+}
+
+// TestConsoleAbsent: a target that is not there takes five lines, with the reason and the last words of its process.
+func TestConsoleAbsent(t *testing.T) {
+	long := "target \"sh -c " + strings.Repeat("command ", 50) + "\" ended before it was ready: exit status 7"
+	for _, tt := range []struct {
+		env, stderr string
+		want        []string
+	}{
+		{"target http://127.0.0.1:1 cannot be reached: connection refused", "",
+			[]string{"  target http://127.0.0.1:1 cannot be reached: connection refused\n"}},
+		{long + "\nstderr:\nstarting up\nno \x1b[31mlicence\n\nstdout:\nhello", "",
+			[]string{long, "starting up / no ", "licence"}},
+		{long + "\nstdout:\nhello", "", []string{long, "stderr hello"}},
+		{"the target does not speak agent-select", "a\nb\x07\nc\nd\n", []string{`stderr b\x07 / c / d`}},
+		{"nothing came; on its stderr: b / c", "b\nc\n", []string{"nothing came; on its stderr: b / c"}},
+	} {
+		run := Run{Protocol: "agent-select", Role: "server", Environment: tt.env, TargetStderr: tt.stderr,
+			Target:  Target{Name: "broken", URL: "http://127.0.0.1:{port}", Drivers: []string{"sse"}, Profile: "broken.yaml"},
+			Clauses: []Clause{{ID: "X-1", Level: verdict.Must, Outcome: verdict.EnvError}}}
+		run.Totals = totalsOf(&run)
+		r := &Results{Verdict: verdict.Incomplete, Exit: verdict.ExitUnreachable, Runs: []Run{run}}
+		text := consoleText(t, r, ConsoleOptions{Dir: "parley-results"})
+		if n := strings.Count(text, "\n"); n > absentLines {
+			t.Errorf("%d lines:\n%s", n, text)
+		}
+		for _, want := range append(tt.want, "INCOMPLETE  a target could not be judged") {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in:\n%s", want, text)
+			}
+		}
 	}
 }
 

@@ -99,9 +99,9 @@ type found struct {
 
 var recordNumber = regexp.MustCompile(`\brecord ([0-9]+)`)
 
-// recordOf returns the number of the record that a failure names; 0 for none.
-func recordOf(f Failure) int {
-	m := recordNumber.FindStringSubmatch(f.At)
+// recordIn returns the number of the record that the place of a failure names; 0 for none.
+func recordIn(at string) int {
+	m := recordNumber.FindStringSubmatch(at)
 	if m == nil {
 		return 0
 	}
@@ -114,7 +114,7 @@ func missedBy(s Scenario) string {
 	var out []missed
 	seen := map[missed]bool{}
 	for _, f := range s.Failures {
-		m := missed{recordOf(f), shortened(oneLine(f.Expected), 200)}
+		m := missed{recordIn(f.At), shortened(oneLine(f.Expected), 200)}
 		if f.Missed && !seen[m] {
 			seen[m] = true
 			out = append(out, m)
@@ -127,7 +127,7 @@ func missedBy(s Scenario) string {
 func foundBy(s Scenario) string {
 	var out []found
 	for _, f := range s.Failures {
-		if n := recordOf(f); n > 0 && !f.Missed {
+		if n := recordIn(f.At); n > 0 && !f.Missed {
 			out = append(out, found{n, f.Clause})
 		}
 	}

@@ -39,6 +39,7 @@ type runView struct {
 	ScenarioOutcomes []outcomeCount
 	Heads            []column
 	Levels           []levelView
+	Reasons          []causeView
 	Groups           []findingGroup
 	NotTested        []reasonGroup
 	Idle             []reasonGroup // not applicable
@@ -48,6 +49,25 @@ type runView struct {
 	Features         []featureView
 	scenarios        map[string]string // id → the driver that first ran it
 	packed           map[*Scenario]packed
+}
+
+// causeView is a cause with the finding that stands for it.
+type causeView struct {
+	Cause
+	Title string
+	Hit   hit
+	Kinds []CauseKind // the further ones
+	More  int         // findings that follow beyond Following
+}
+
+// causeViews returns the causes of failures and warnings.
+func causeViews(run *Run, strict bool) []causeView {
+	var out []causeView
+	for _, c := range causesOf(run, strict, verdict.Failed, verdict.Warned) {
+		h := run.at(c.Example)
+		out = append(out, causeView{c, causeTitle(c, h.Failure), h, c.Kinds[1:], c.MoreFollowing})
+	}
+	return out
 }
 
 // sectionView is one section of the picture.
@@ -152,6 +172,7 @@ func newRunView(run *Run, anchor string, strict bool) *runView {
 		Run: run, Name: runName(run), Anchor: anchor, Facts: targetFacts(run), DriverList: driversOf(run),
 		Picture: picture(run), Outcomes: legend(run.Clauses, shownOutcome),
 		ScenarioOutcomes: legend(run.Scenarios, func(s Scenario) verdict.Outcome { return s.Outcome }),
+		Reasons:          causeViews(run, strict),
 		Groups: []findingGroup{
 			{"failures", "Failures", false, found.Failed},
 			{"warnings", "Warnings", false, found.Warned},

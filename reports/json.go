@@ -18,6 +18,7 @@ import (
 func WriteJSON(w io.Writer, r *Results) error {
 	c := *r
 	c.Schema = SchemaID
+	c.Seal = unsealed
 	var b bytes.Buffer
 	err := json.MarshalWrite(&b, &c, json.Deterministic(true), jsontext.WithIndent("  "),
 		legacy.OmitEmptyWithLegacySemantics(true), json.WithMarshalers(json.MarshalToFunc(marshalText)))
@@ -25,7 +26,7 @@ func WriteJSON(w io.Writer, r *Results) error {
 		return fmt.Errorf("write results.json: %w", err)
 	}
 	b.WriteByte('\n')
-	_, err = w.Write(b.Bytes())
+	_, err = w.Write(seal(b.Bytes()))
 	return err
 }
 

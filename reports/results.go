@@ -27,6 +27,23 @@ type Results struct {
 
 	// Passive reports that the harness only judged traffic between others. Such results never certify.
 	Passive bool `json:"passive,omitempty"`
+
+	// How the run was made, in what decides whether it certifies; nil for results of versions that did not record it.
+	Options *Options `json:"options,omitempty"`
+
+	// Seal is "sha256:<hex>" over the file with this digest left empty: it shows that a file was edited, not by whom.
+	// WriteJSON makes it. It is the last field.
+	Seal string `json:"seal,omitempty"`
+}
+
+// Options are the options of a run that decide whether it certifies, and those that repeat it.
+type Options struct {
+	AllowIncomplete bool     `json:"allow_incomplete,omitempty"`
+	Baseline        bool     `json:"baseline,omitempty"` // one was given, whether it had rows for the run or not
+	Features        []string `json:"features,omitempty"` // the user's
+	Faults          bool     `json:"faults,omitempty"`
+	Explore         int      `json:"explore,omitempty"` // number of random sequences
+	CutPoints       bool     `json:"cut_points,omitempty"`
 }
 
 // Suite identifies the suite that judged.
@@ -44,6 +61,8 @@ type Run struct {
 	Totals    Totals          `json:"totals"`
 	Clauses   []Clause        `json:"clauses"`
 	Scenarios []Scenario      `json:"scenarios"`
+	// what was found, grouped by cause, the most telling first; absent in older results
+	Causes []Cause `json:"causes,omitempty"`
 	// differences between drivers, interop notes, security observations
 	Notes []Note `json:"notes,omitempty"`
 	// faults injected between the client and the server: such results never certify
@@ -63,7 +82,21 @@ type Target struct {
 	Drivers      []string `json:"drivers"`
 	Capabilities []string `json:"capabilities"`
 	Profile      string   `json:"profile,omitempty"` // the profile's path as given; "" for a bare URL or a bundled target
+
+	Origin Origin `json:"origin,omitempty"` // "" for results of versions that did not record it
+	// "sha256:<hex>" of the profile as it is in the file, before values of ${NAME} are known; "" without a file
+	ProfileDigest string `json:"profile_digest,omitempty"`
 }
+
+// Origin says where a target comes from.
+type Origin string
+
+// Origins of targets.
+const (
+	FromBundle  Origin = "bundled" // the suite's own, or a mutant: such results never certify
+	FromProfile Origin = "profile" // described by a profile
+	FromAddress Origin = "address" // a bare URL or page
+)
 
 // Totals counts clauses and scenarios by outcome. The denominators are fixed before the first scenario runs.
 type Totals struct {

@@ -21,14 +21,18 @@ func sample() *Results {
 		Verdict:   verdict.NonConformant,
 		Exit:      verdict.ExitHarness,
 		Selection: "@agent-select and not @slow",
-		Seed:      42,
-		Started:   time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC),
-		Duration:  12345.678,
-		Runs:      []Run{sampleRun(), unreachableRun()},
+		Options:   &Options{Explore: 2, CutPoints: true}, Seed: 42,
+		Started:  time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC),
+		Duration: 12345.678,
+		Runs:     []Run{sampleRun(), unreachableRun()},
 	}
 	for i := range r.Runs {
 		r.Runs[i].Totals = totalsOf(&r.Runs[i])
+		r.Runs[i].Causes = FindCauses(&r.Runs[i], r.Strict)
 	}
+	r.Runs[0].Causes[0].LooksLike = []Likeness{
+		{Fault: "trims-ids", Why: "the id is trimmed as a form handler would do it", Likeness: 0.934},
+		{Fault: "folds-case", Why: "ids are compared without case " + nasty, Likeness: 0.5}}
 	return r
 }
 
@@ -40,6 +44,7 @@ func sampleRun() Run {
 		Target: Target{
 			Name: "Snow CLI", URL: "http://127.0.0.1:3000/", Drivers: []string{"sse", "ws"},
 			Capabilities: []string{"agent-list", "custom-agents"}, Profile: "my.yaml",
+			Origin: FromProfile, ProfileDigest: unsealed,
 		},
 		Clauses:   sampleClauses(),
 		Scenarios: sampleScenarios(),

@@ -87,7 +87,7 @@ func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 		return true
 	}
 	d.culprits++
-	r.blame(res, tellEnd(res))
+	r.blame(res, r.tellEnd(res))
 	return false
 }
 
@@ -101,10 +101,10 @@ func pageEnd(records []transcript.Record) string {
 	return ""
 }
 
-// tellEnd adds to a result how the target's process exited.
-func tellEnd(res *steps.Result) string {
+// tellEnd adds to a result how the target's process exited, and what it wrote last.
+func (r *run) tellEnd(res *steps.Result) string {
 	return tellOf(res, fmt.Sprintf("the target's process ended during this scenario: %v",
-		res.Run.(target.Exiter).ExitErr()))
+		res.Run.(target.Exiter).ExitErr())+steps.Cry(r.redact, res.Run.Stderr()))
 }
 
 // tellOf adds to a result how the target ended.
@@ -200,7 +200,7 @@ func (r *run) again(ctx context.Context, d *driverRun) {
 	}
 	blamed := false
 	for i := range first {
-		tellEnd(&first[i].res)
+		r.tellEnd(&first[i].res)
 		blamed = blamed || first[i].res.Outcome == verdict.Failed
 	}
 	if !blamed { // no step found a failure, so the scenario at fault is unknown

@@ -28,6 +28,9 @@ import (
 // exploring allows one exploration at a time, because rapid keeps its settings in global flags.
 var exploring sync.Mutex
 
+// exploredTag is on every random sequence.
+const exploredTag = "@explored"
+
 // shrinking is the default for Options.Shrinking, which bounds the search for a shorter failing sequence.
 const shrinking = 15 * time.Second
 
@@ -221,7 +224,7 @@ func explorations(p steps.Protocol, n int, sel tags.Expr) ([]Planned, error) {
 	if !ok {
 		return nil, &UsageError{Msg: fmt.Sprintf("%s cannot be explored by random sequences", steps.Name(p))}
 	}
-	marks := append([]string{"@" + steps.Name(p), "@explored"}, ex.Explored()...)
+	marks := append([]string{"@" + steps.Name(p), exploredTag}, ex.Explored()...)
 	if !sel.Match(marks) {
 		return nil, &UsageError{Msg: "tag expression leaves the random sequences out: add `or @explored`, or explore " +
 			"without it"}

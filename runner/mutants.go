@@ -40,6 +40,7 @@ type MutantOptions struct {
 	Mutants     []Mutant
 	Concurrency int          // mutants in parallel; 0: 24, or 8 for pages, which share one browser
 	OneControl  bool         // of each mutant's control scenarios only the first is run
+	Whole       bool         // each mutant runs through the whole suite, so that Killed.Besides is known
 	Done        func(Killed) // called for each mutant when done, concurrently; may be nil
 	// called with each mutant's results, concurrently, and once more if it is judged with longer limits; every selected
 	// scenario then runs, so that the results do not depend on which clause was broken first; may be nil
@@ -56,10 +57,12 @@ type Killed struct {
 	Clauses map[string]string `json:"clauses"`          // clause → how it was judged: "killed", or why not
 	Control []string          `json:"control_failures"` // control scenarios that did not pass
 	// clause → the scenario or monitor that killed it, and its driver
-	By       map[string]string `json:"killed_by"`
-	OK       bool              `json:"ok"`              // every clause killed, every control passed
-	Error    string            `json:"error,omitempty"` // the mutant could not be run
-	Duration float64           `json:"duration_ms"`
+	By map[string]string `json:"killed_by"`
+	// clauses that it breaks besides its own; only with MutantOptions.Whole
+	Besides  []string `json:"besides,omitempty"`
+	OK       bool     `json:"ok"`              // every clause killed, every control passed
+	Error    string   `json:"error,omitempty"` // the mutant could not be run
+	Duration float64  `json:"duration_ms"`
 }
 
 // KillMatrix shows that the tests of clauses detect faults.
@@ -72,6 +75,7 @@ type KillMatrix struct {
 	Unproved []string            `json:"unproved"` // binding tested clauses that no mutant proves
 	// mutants with a clause that was not killed, or with a failed control
 	Survived []string `json:"survived"`
+	Blame    *Blame   `json:"blame,omitempty"` // only with MutantOptions.Whole
 	OK       bool     `json:"ok"`
 	Duration float64  `json:"duration_ms"`
 }
@@ -148,6 +152,7 @@ func (m *KillMatrix) sum(ledger *verdict.Ledger, concerned map[string][]string) 
 		}
 	}
 	sort.Strings(m.Survived)
+	m.Blame = BlameOf(m.Mutants)
 	m.OK = len(m.Unproved) == 0 && len(m.Survived) == 0
 }
 
@@ -200,16 +205,19 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	if protocol, err := o.Protocols.Find(o.Protocol); err == nil {
 		seen.monitors = protocol.Monitors()
 	}
-	seen.whole, seen.oneControl = o.Results != nil, o.OneControl
+	seen.whole, seen.oneControl = o.Results != nil || o.Whole, o.OneControl
 	res, err := Run(ctx, Options{Protocols: o.Protocols, Profile: p, Launcher: mu.Launch(brain), Browser: o.browser,
 		known: true, unguarded: o.browser != nil, Role: o.Role, Observer: seen, Enough: seen.enough, Brain: brain,
-		Drivers: mu.Drivers, Concurrency: 1, Tags: selection(mu, seen.monitors), Again: "parley mutants"})
+		Drivers: mu.Drivers, Concurrency: 1, Tags: o.selection(mu, seen.monitors), Again: "parley mutants"})
 	if err != nil {
 		k.Error = err.Error()
 		return k
 	}
 	if o.Results != nil && ctx.Err() == nil {
 		o.Results(mu.ID, res)
+	}
+	if o.Whole {
+		k.Besides = besides(res.Runs[0], mu.Clauses)
 	}
 	res.Runs[0].Scenarios = slices.DeleteFunc(res.Runs[0].Scenarios, seen.spared)
 	judge(&k, mu, res.Runs[0], control)
@@ -282,7 +290,10 @@ func (m Mutant) proves() []string {
 
 // selection returns the tag expression for the clauses that a mutant proves, and for its control. A monitor may find a
 // clause broken in the scenarios of the mutant's other clauses, so these run too if a monitor judges what it proves.
-func selection(mu Mutant, monitors []monitor.Monitor) string {
+func (o MutantOptions) selection(mu Mutant, monitors []monitor.Monitor) string {
+	if o.Whole {
+		return ""
+	}
 	ids := mu.proves()
 	for _, m := range monitors {
 		if slices.ContainsFunc(m.Clauses, func(id string) bool { return slices.Contains(ids, id) }) {

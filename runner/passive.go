@@ -294,5 +294,6 @@ func (one *passiveRun) sum(o PassiveOptions) reports.Run {
 		}
 	}
 	out.Totals = totals(out.Clauses, out.Scenarios)
+	out.Causes = reports.FindCauses(&out, one.o.Strict)
 	return out
 }

@@ -86,10 +86,10 @@ func (r *run) commandLine() string {
 func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {
 	row, _ := r.ledger.Row(f.Clause)
 	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
-		Count:    f.Count, Missed: f.Miss != nil,
+		Count: f.Count, Missed: f.Miss != nil,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
-		Again: r.commandLine() + " --driver " + sc.Driver + " --tags @" + f.Clause}
+		Again: r.commandLine() + " --driver " + sc.Driver + " --tags " + selecting(sc, f)}
 	out.At = place(records, f.At)
 	if out.At != "" {
 		out.Excerpt = excerpt(records, f.At, r.redact)
@@ -100,6 +100,20 @@ func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript
 	}
 	out.MoreFollowing = f.MoreFollowing
 	return out
+}
+
+// selecting returns the tag that selects what found a failure. A monitor judges every scenario, whatever its tags, so
+// that only the scenario in which it found something finds it again.
+func selecting(sc reports.Scenario, f steps.Failure) string {
+	switch {
+	case f.Monitor == "", strings.ContainsAny(sc.ID, " ()'\"\\"): // a user's feature may have any name
+		return "@" + f.Clause
+	case slices.Contains(sc.Tags, exploredTag):
+		return exploredTag
+	case slices.Contains(sc.Tags, cutTag):
+		return cutTag
+	}
+	return "@" + sc.ID
 }
 
 // place describes the position of a record; "" for none.
@@ -242,6 +256,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	one.Baseline = r.applyBaseline(one.Clauses)
 	excuse(one.Scenarios, one.Clauses)
 	one.Totals = totals(one.Clauses, one.Scenarios)
+	one.Causes = reports.FindCauses(&one, r.o.Strict)
 	var counted []verdict.Judgement
 	for _, c := range one.Clauses {
 		if !c.Excluded && !c.OtherRole {
@@ -256,8 +271,8 @@ func (r *run) report(ctx context.Context) *reports.Results {
 		exit = verdict.ExitInterrupted
 	}
 	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
-		Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict, Seed: r.o.Seed,
-		Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
+		Options: r.options(), Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict,
+		Seed: r.o.Seed, Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
 }
 
 // filtered describes what narrowed the run or kept it from certifying.
@@ -303,7 +318,8 @@ func (r *run) certified() bool {
 
 func (r *run) describe() reports.Target {
 	t := reports.Target{Name: r.o.Profile.Name, URL: r.o.Profile.URL, Drivers: driverNames(r.o),
-		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path}
+		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path,
+		Origin: originOf(r.o.Profile), ProfileDigest: r.o.Profile.Digest}
 	if r.shared != nil {
 		t.URL = r.shared.BaseURL()
 	}
@@ -345,19 +361,10 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	monitors := r.monitorNames()
 	var out []reports.Clause
 	for _, row := range r.ledger.Rows() {
-		c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text, Source: row.Source,
-			ByDriver:  map[string]verdict.Outcome{},
-			Scenarios: append([]string{}, slices.Sorted(maps.Keys(judges[row.ID]))...),
-			Monitors:  append([]string{}, monitors[row.ID]...)}
-		if row.Cross { // its section belongs to another document
-			c.Section = r.o.Protocols.OfClause(row.ID) + " " + row.Section
-		}
-		if !row.Tested() {
-			c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
-		} else if !r.isJudged(row.ID) {
-			c.OtherRole, c.Outcome, c.Reason = true, verdict.NotApplicable,
-				"applies to another role: "+strings.Join(r.concerned[row.ID], ", ")
-		} else {
+		c := r.unjudged(row)
+		c.Scenarios = append(c.Scenarios, slices.Sorted(maps.Keys(judges[row.ID]))...)
+		c.Monitors = append(c.Monitors, monitors[row.ID]...)
+		if !c.Excluded && !c.OtherRole {
 			c.Outcome, c.Reason, c.ByDriver = verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
 			c.Reason = r.redact.String(c.Reason)
 		}

@@ -277,7 +277,7 @@ func (r *run) openDrivers(all, explored []Planned, sel tags.Expr) error {
 // selects rejects an empty selection: it would judge nothing and look successful.
 func selects(text string, sel tags.Expr, all []Planned) error {
 	for _, p := range all {
-		if sel.Match(p.Tags) {
+		if sel.Match(p.Marks()) {
 			return nil
 		}
 	}

@@ -86,10 +86,11 @@ func (r *run) settle(ctx context.Context, parallel int) {
 		}
 		why := ""
 		if d.name == stdio.Name {
-			why = explainProcess(steps.Name(r.protocol), first) + steps.Cry(r.redact, r.shared.Stderr())
+			why = explainProcess(steps.Name(r.protocol), first)
 		} else {
 			why = explain(ctx, r.o.Protocols, r.protocol, r.o.Profile, r.shared.BaseURL(), d.name, first)
 		}
+		why += steps.Cry(r.redact, r.shared.Stderr())
 		r.mu.Lock()
 		r.env = why
 		r.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"parley/internal/freeport"
+	"parley/transcript"
 )
 
 // launch starts the process. If another process took its port meanwhile, it tries once more with a new one.
@@ -69,7 +70,12 @@ func (in *Instance) spawn(ctx context.Context) error {
 	}
 	left := p.stop(context.Background(), 0)
 	if start, ok := err.(*StartError); ok {
-		start.Command, start.Stdout, start.Stderr = in.argv(), in.stdout.String(), in.stderr.String()
+		redact := transcript.NewRedactor(in.profile.Secrets...)
+		start.Command, start.Stdout, start.Stderr = in.argv(), redact.String(in.stdout.String()),
+			redact.String(in.stderr.String())
+		for i, word := range start.Command {
+			start.Command[i] = redact.String(word)
+		}
 	} else {
 		err = fmt.Errorf("start target: %w", err)
 	}

@@ -114,8 +114,8 @@ func (a *audit) losses(missing []doctor.Item) []lost {
 	return out
 }
 
-// wanted reports whether every scenario that judges a clause lacks items, and which items the one lacking fewest
-// lacks.
+// wanted reports whether every scenario that judges a clause lacks items, and which items are missing for the scenario
+// that lacks the fewest.
 func (a *audit) wanted(clause string, missing []doctor.Item) (want string, all bool) {
 	var least []string
 	for _, sc := range a.asked {

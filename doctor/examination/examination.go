@@ -4,6 +4,7 @@ package examination
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"parley/runner"
 	"parley/steps"
 	"parley/target"
+	"parley/transcript"
 )
 
 // Options configure an examination.
@@ -176,6 +178,10 @@ func (x *examination) launch(ctx context.Context) (func(), error) {
 	if err != nil {
 		stopModel()
 		first, _, _ := strings.Cut(err.Error(), "\n")
+		var start *target.StartError
+		if errors.As(err, &start) {
+			first += steps.Cry(transcript.NewRedactor(x.Profile.Secrets...), start.Stderr)
+		}
 		x.Tell(doctor.Failed, "target", "%s", first)
 		return nil, err
 	}

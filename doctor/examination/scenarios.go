@@ -44,7 +44,7 @@ func (x *examination) scenarios(ctx context.Context, driver string, first bool) 
 	case res.Exit == verdict.ExitHarness:
 		x.broken = true
 		return nil
-	case res.Exit == verdict.ExitUnreachable: // another driver may reach it
+	case res.Exit == verdict.ExitUnreachable: // another driver may reach the target
 		return nil
 	}
 	x.met = true
@@ -192,7 +192,7 @@ func (w *ward) preflight(p runner.Planned, sc reports.Scenario) {
 		w.Greeted = w.Greeted || w.first && p.Stage == 3
 	case gated(sc), sc.Outcome == verdict.EnvError && p.Stage > 1:
 		status, text = doctor.NotChecked, sc.Name
-	case sc.Outcome == verdict.EnvError && !w.Profile.Dials(): // whose reason says what to do
+	case sc.Outcome == verdict.EnvError && !w.Profile.Dials(): // the reason says what to do
 		text = sc.Reason
 	default:
 		text += " (look at " + w.Checkup.Advice[p.Stage] + ")"

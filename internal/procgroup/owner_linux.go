@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// Owner identifies this process: the boot of the machine, the name space of process ids, the id, and the time of its
-// start, as ids are used again.
+// Owner identifies this process: the boot of the machine, the PID namespace, the id, and the start time, as ids are
+// reused.
 var Owner = sync.OnceValue(func() string {
 	born, home := started(os.Getpid()), world()
 	if born == "" || home == "" {
@@ -22,7 +22,7 @@ var Owner = sync.OnceValue(func() string {
 	return fmt.Sprintf("%s-%d-%s", home, os.Getpid(), born)
 })
 
-// world is the part of Owner that all processes share that can see each other.
+// world is the part of Owner that is common to all processes that can see each other.
 var world = sync.OnceValue(func() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	var space syscall.Stat_t
@@ -52,7 +52,7 @@ func stat(pid int) []string {
 // stale matches an Owner in the value of Variable, and in the name of a folder.
 var stale = regexp.MustCompile(`^(?:parley-[a-z]+-)?([0-9a-f]{8}-[0-9]+)-([0-9]+)-([0-9]+)-[0-9]+$`)
 
-// orphaned reports whether a mark, or the name of a folder, is that of a process in our world that has ended.
+// orphaned reports whether a mark, or the name of a folder, belongs to a process of our world that has ended.
 func orphaned(name string) bool {
 	m := stale.FindStringSubmatch(name)
 	if m == nil || m[1] != world() {
@@ -69,8 +69,8 @@ func KillMarked(mark string) {
 	}
 }
 
-// Sweep ends what processes like this one have started and left behind when they were killed, and removes their
-// temporary folders. It touches nothing of processes that still run, of other users, or of other machines.
+// Sweep ends the processes that killed processes of this program have left behind, and removes their temporary folders.
+// It touches nothing that belongs to running processes, other users or other machines.
 func Sweep() {
 	killWhere(orphaned)
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-*"))
@@ -107,7 +107,7 @@ func killOnce(ours map[int]bool, match func(mark string) bool) (found bool) {
 		if err != nil || ours[pid] {
 			continue
 		}
-		p, err := os.FindProcess(pid) // a handle: its id may be used again
+		p, err := os.FindProcess(pid) // a handle, since the id may be reused
 		if err != nil {
 			continue
 		}

@@ -229,6 +229,7 @@ func (r *Role) profile(kinds target.Kinds, over ...string) *target.Profile {
 		panic(err)
 	}
 	Unhurry(&p.Limits)
+	p.Bundled = true
 	return p
 }
 

@@ -31,7 +31,7 @@ type session struct {
 	test    *simulator.Session // of a test
 	options TestOptions        // of a test
 	player  Player             // of a play
-	judge   Judge              // of a play; nil: nobody judges
+	judge   Judge              // of a play; nil: not judged
 	dials   bool               // of a play: the party connects to the program
 	replay  *replay            // of a replay
 
@@ -50,7 +50,7 @@ type session struct {
 	findings    []Failure             // of steps and monitors, the first ones; those of a play are its judge's
 }
 
-// Connection is what is known of a party's connection.
+// Connection describes a party's connection.
 type Connection struct {
 	Party string  `json:"party"`
 	State string  `json:"state"` // open or closed
@@ -87,7 +87,7 @@ type Session struct {
 	Steps       []string          `json:"steps"`    // done, or of a replay: to go on with
 }
 
-// look returns the session as the API shows it.
+// look returns the session in the form of the API.
 func (s *session) look() Session {
 	out := Session{ID: s.id, Kind: s.kind, Protocol: s.protocol, State: "open", Began: s.began, Records: s.records.Len(),
 		Overflow: s.records.Overflow(), Minds: map[string]string{}, Connections: []Connection{}, Parties: []string{},
@@ -130,7 +130,7 @@ func (s *session) look() Session {
 	return out
 }
 
-// observe takes notice of the connections in a record, and reports whether one has changed.
+// observe updates the connections from a record, and reports whether one has changed.
 func (s *session) observe(r transcript.Record) bool {
 	state := ""
 	switch {
@@ -157,7 +157,7 @@ func (s *session) observe(r transcript.Record) bool {
 	return changed
 }
 
-// Bounds of what is kept about a session apart from its records.
+// Bounds of what is kept about a session in addition to its records.
 const (
 	maxConnections = 1000
 	maxBreaks      = 10_000
@@ -179,13 +179,13 @@ func (s *session) broken(n int) []string {
 	return append([]string{}, s.breaks[n]...)
 }
 
-// over is the error for a session that has ended.
+// over returns the error for a session that has ended.
 func (s *session) over() error {
 	return fail(http.StatusConflict, "session "+s.id+" has ended (start another by POST "+prefix+"/sessions)")
 }
 
-// only refuses what a session of this kind cannot do.
-func (s *session) only(kind string) error {
+// requireKind returns an error if the session is of another kind, or has ended.
+func (s *session) requireKind(kind string) error {
 	if s.kind != kind {
 		return fail(http.StatusConflict, "session "+s.id+" is a "+s.kind+", and this is for a "+kind)
 	}

@@ -13,7 +13,7 @@ import (
 	"parley/simulator/proxy"
 )
 
-// oddStream is an event stream with all that a library would make uniform.
+// oddStream is an event stream with everything that a library would normalise.
 const oddStream = "\ufeff: a comment\r\rid: 7\revent: connected\rdata: {\"connectionId\":\"c-1\"}\r\rretry: 50\n\n" +
 	"data:no blank\r\ndata: two lines\r\n\r\n: heartbeat\n\nunknown: field\n\nevent: x\ndata: cut off"
 
@@ -61,15 +61,15 @@ func TestStreamUntouched(t *testing.T) {
 	}
 }
 
-// lone returns an HTTP client that keeps no connection.
+// lone returns an HTTP client without keep-alive connections.
 func lone(t *testing.T) *http.Client {
 	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 
-// clientFrames and serverFrames have what libraries do not show: fragments with a ping between them, an empty fragment,
-// lengths in more bytes than needed, a pong nobody asked for, and a close frame of their own.
+// clientFrames and serverFrames contain what libraries hide: fragments with a ping between them, an empty fragment,
+// lengths in more bytes than needed, an unsolicited pong, and their own close frame.
 var (
 	clientFrames = "\x01\x83\x01\x02\x03\x04abc" + "\x89\x82\x00\x00\x00\x00hi" + "\x00\x80\x09\x08\x07\x06" +
 		"\x80\xfe\x00\x01\x00\x00\x00\x00d" + "\x8a\x80\x00\x00\x00\x00" + "\x88\x85\x00\x00\x00\x00\x0f\xa1bye"

@@ -336,6 +336,9 @@ func (s *suite) inPlace(after int, miss *verdict.Miss) string {
 	cry := ""
 	if !strings.Contains(miss.Reason, "stderr") && s.endedAt() == 0 {
 		cry = s.Cry(strings.TrimPrefix(s.stderr(), s.cried))
+		if cry == "" && len(seen) == 0 {
+			cry = s.Cry(s.stderr())
+		}
 	}
 	if len(seen) == 0 {
 		return miss.Reason + "; nothing was published" + cry

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/diagnosis"
 	"parley/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
@@ -140,5 +141,73 @@ func TestChatRunsElsewhere(t *testing.T) {
 	}
 	if told < 3 {
 		t.Errorf("%d scenarios tell it\n%s", told, suitetest.Console(t, res))
+	}
+}
+
+// TestMonitorFindsAgain checks that the command beside a monitor's finding runs the scenario in which it was found,
+// whose tags do not name the clause.
+func TestMonitorFindsAgain(t *testing.T) {
+	suitetest.Works(t)
+	judged := func(tags string) *reports.Results {
+		return suitetest.JudgeAgentSelect(t, tags,
+			func(o agentselect.Options) (launch.Handler, error) { return mutants.Handler("null-names-in-list", o) })
+	}
+	first, failure := byMonitor(judged("@AS-080 or @AS-010"), "")
+	if first == nil {
+		t.Fatal("no monitor finds anything")
+	}
+	_, tag, _ := strings.Cut(failure.Again, " --tags ")
+	res := judged(tag)
+	again, second := byMonitor(res, first.ID)
+	if again == nil || second.Clause != failure.Clause || second.Monitor != failure.Monitor {
+		t.Errorf("%s found %s in %s, and not with %q\n%s", failure.Monitor, failure.Clause, first.ID, failure.Again,
+			suitetest.Console(t, res))
+	}
+	for _, sc := range res.Runs[0].Scenarios {
+		if sc.ID != first.ID && !slices.ContainsFunc(sc.Tags, func(tag string) bool {
+			return strings.HasPrefix(tag, "@preflight-")
+		}) {
+			t.Errorf("%s was run besides", sc.ID)
+		}
+	}
+}
+
+// byMonitor returns a scenario beyond preflight with a failure that a monitor found; with an id, that one.
+func byMonitor(res *reports.Results, id string) (*reports.Scenario, reports.Failure) {
+	for i, sc := range res.Runs[0].Scenarios {
+		for _, f := range sc.Failures {
+			if f.Monitor != "" && (sc.ID == id || id == "" && !slices.Contains(sc.Tags, "@"+f.Clause) &&
+				!slices.ContainsFunc(sc.Tags, func(tag string) bool { return strings.HasPrefix(tag, "@preflight-") })) {
+				return &res.Runs[0].Scenarios[i], f
+			}
+		}
+	}
+	return nil, reports.Failure{}
+}
+
+// TestFaultIsNamed checks that a run of a mutant looks like that mutant, and that the bundled server's looks like none.
+func TestFaultIsNamed(t *testing.T) {
+	suitetest.Works(t)
+	for _, fault := range []string{"own-text-for-empty", ""} {
+		res := suitetest.JudgeAgentSelect(t, "@AS-071 or @AS-080", func(o agentselect.Options) (launch.Handler, error) {
+			if fault == "" {
+				return agentselect.New(o)
+			}
+			return mutants.Handler(fault, o)
+		})
+		before := [3]any{res.Verdict, res.Exit, len(suitetest.Broken(res))}
+		diagnosis.Tell(res)
+		var names []string
+		for _, c := range res.Runs[0].Causes {
+			for _, l := range c.LooksLike {
+				names = append(names, l.Fault)
+			}
+		}
+		if fault == "" && len(names) > 0 || fault != "" && !slices.Contains(names, fault) {
+			t.Errorf("%q looks like %q\n%s", fault, names, suitetest.Console(t, res))
+		}
+		if after := [3]any{res.Verdict, res.Exit, len(suitetest.Broken(res))}; after != before {
+			t.Errorf("the verdict was %v and is %v", before, after)
+		}
 	}
 }

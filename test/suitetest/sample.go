@@ -33,7 +33,7 @@ func Some[T any](rows []T, n int) []T {
 	return Spread(rows, n)
 }
 
-// Spread returns about n of the elements, from all over the list: neighbours are alike.
+// Spread returns about n of the elements, evenly distributed over the list, because neighbours are alike.
 func Spread[T any](all []T, n int) (some []T) {
 	for i := 0; i < len(all); i += max(1, len(all)/n) {
 		some = append(some, all[i])

@@ -40,8 +40,16 @@ func (p *inquiry) socket(ctx context.Context) {
 func (p *inquiry) process(ctx context.Context) {
 	if !p.at(ctx, stdio.New(), "", "stdio") {
 		p.Unseen("no set-up frame was answered: see whether the command speaks one JSON message per line, each written at "+
-			"once%s", steps.Cry(transcript.NewRedactor(p.Profile.Secrets...), p.Target.Stderr()))
+			"once%s", p.cry())
 	}
+}
+
+// cry returns what the target has written to its stderr last.
+func (p *inquiry) cry() string {
+	if p.Target == nil {
+		return ""
+	}
+	return steps.Cry(transcript.NewRedactor(p.Profile.Secrets...), p.Target.Stderr())
 }
 
 // wire returns the profile's wire, as far as it is known.
@@ -110,7 +118,7 @@ func (p *inquiry) learn(c *party) {
 		}
 	}
 	if !ok {
-		p.Unseen("an input was not routed to the active agent: see fields, events and targets%s", heardInstead(published))
+		p.Unseen("an input was not routed to the active agent: see fields, events and targets%s", p.heardInstead(published))
 		return
 	}
 	h.wire.WS, h.wire.Fence = p.wire().WS, p.wire().Fence
@@ -137,10 +145,10 @@ func whereabouts(id string, at target.Pointers) string {
 	return "at " + string(at[0])
 }
 
-// heardInstead summarises what was published.
-func heardInstead(published []map[string]any) string {
+// heardInstead summarises what was published, or what the target wrote to its stderr instead.
+func (p *inquiry) heardInstead(published []map[string]any) string {
 	if len(published) == 0 {
-		return "; nothing was published"
+		return "; nothing was published" + p.cry()
 	}
 	return "; published was " + probe.Brief(published[0])
 }

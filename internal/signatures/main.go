@@ -1,0 +1,85 @@
+// Command signatures keeps what mutants broke in the whole suite, compactly, for package diagnosis:
+//
+//	parley mutants --whole --out FOLDER
+//	signatures FOLDER FILE
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"parley/diagnosis"
+	"parley/reference-server/bundled"
+	"parley/reports"
+	"parley/steps/protocols"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: signatures FOLDER FILE")
+		os.Exit(2)
+	}
+	if err := write(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "signatures:", err)
+		os.Exit(1)
+	}
+}
+
+// write collects the results of a folder in a file.
+func write(folder, name string) error {
+	file := &diagnosis.File{Suite: protocols.All.Digest}
+	for _, p := range bundled.All.Protocols() {
+		for _, role := range protocols.All.Roles(p) {
+			faults, missing, err := collect(folder, p, role)
+			if err != nil {
+				return err
+			}
+			if len(faults) > 0 {
+				file.Add(p, role, faults)
+			}
+			fmt.Printf("%s %s: %d mutants, %d not run\n", p, role, len(faults), missing)
+		}
+	}
+	out, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Write(out), out.Close())
+}
+
+// collect reads what the mutants of a protocol's targets in a role broke, and counts those without results.
+func collect(folder, protocol, role string) (faults []diagnosis.Fault, missing int, err error) {
+	for _, m := range bundled.All.Mutants(protocols.Kinds(), protocol, role) {
+		res, err := read(filepath.Join(folder, protocol+"-"+role, m.ID+".json"))
+		if errors.Is(err, fs.ErrNotExist) {
+			missing++
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if res.Suite.Digest != protocols.All.Digest {
+			return nil, 0, fmt.Errorf("%s of %s was run with another suite: run it again", m.ID, protocol)
+		}
+		if found := diagnosis.FindingsOf(&res.Runs[0]); len(found) > 0 {
+			faults = append(faults, diagnosis.Fault{ID: m.ID, Why: m.Why, Findings: found})
+		}
+	}
+	return faults, missing, nil
+}
+
+func read(name string) (*reports.Results, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	res, err := reports.ReadJSON(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return res, nil
+}

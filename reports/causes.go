@@ -1,0 +1,159 @@
+package reports
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+
+	"parley/reports/causes"
+	"parley/verdict"
+)
+
+// Cause is what several findings of a run have in common: package causes says when they do. It settles no clause.
+type Cause struct {
+	ID      string          `json:"id"`      // of its first kind: the same in every run that finds it
+	Outcome verdict.Outcome `json:"outcome"` // the worst of its clauses
+	Clauses []string        `json:"clauses"` // sorted
+	// expectation and deviation, without ids, numbers, times, quoted values and parameters; the most frequent first
+	Kinds     []CauseKind      `json:"kinds"`
+	Scenarios []string         `json:"scenarios"` // that it explains, each once whatever the driver
+	Drivers   []string         `json:"drivers"`
+	Findings  int              `json:"findings"`
+	Example   CauseExample     `json:"example"` // the smallest and clearest finding
+	Following []CauseFollowing `json:"following,omitempty"`
+	// findings that follow, beyond those
+	MoreFollowing int        `json:"more_following,omitempty"`
+	LooksLike     []Likeness `json:"looks_like,omitempty"` // at most three, the nearest first
+}
+
+// CauseKind is an expectation with the kind of deviation from it.
+type CauseKind struct {
+	Expected string `json:"expected"`
+	Observed string `json:"observed"`
+}
+
+// CauseExample locates a failure: its index among those of a scenario over a driver.
+type CauseExample struct {
+	Scenario string `json:"scenario"`
+	Driver   string `json:"driver"`
+	Failure  int    `json:"failure"`
+}
+
+// CauseFollowing is a finding of a model that a cause has proved wrong.
+type CauseFollowing struct {
+	Clause   string `json:"clause"`
+	Observed string `json:"observed"`
+}
+
+// Likeness is a known fault of a bundled target that breaks the like.
+type Likeness struct {
+	Fault    string  `json:"fault"`    // the name of the mutant
+	Why      string  `json:"why"`      // how a real implementation comes to have it
+	Likeness float64 `json:"likeness"` // from 0 to 1
+}
+
+// Classes of findings; only findings of the same class may have one cause.
+const (
+	classBroken   = iota // failed or warned
+	classExpected        // failed, as the baseline expects
+	classObserved        // only recorded
+)
+
+// FindCauses groups the failures of a run by their cause.
+func FindCauses(run *Run, strict bool) []Cause {
+	hits, list := causeFindings(run, strict)
+	var out []Cause
+	for _, g := range causes.Of(list) {
+		c := Cause{ID: g.ID, Clauses: g.Clauses, Scenarios: g.Scenarios, Drivers: g.Drivers, Findings: g.Findings,
+			Example: hits[g.Example], MoreFollowing: g.More, Outcome: causeOutcome(g)}
+		for _, k := range g.Kinds {
+			c.Kinds = append(c.Kinds, CauseKind(k))
+		}
+		for _, f := range g.Following {
+			c.Following = append(c.Following, CauseFollowing(f))
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func causeOutcome(g causes.Cause) verdict.Outcome {
+	switch {
+	case g.Class == classExpected:
+		return verdict.ExpectedFail
+	case g.Class == classObserved:
+		return verdict.NotApplicable
+	case g.Rank > 0:
+		return verdict.Warned
+	}
+	return verdict.Failed
+}
+
+// causeFindings returns the failures of a run for package causes, and where each stands.
+func causeFindings(run *Run, strict bool) (hits []CauseExample, list []causes.Finding) {
+	class := classesOf(run, strict)
+	for _, s := range run.Scenarios {
+		for n, f := range s.Failures {
+			at := class[f.Clause]
+			one := causes.Finding{Clause: f.Clause, Class: at[0], Rank: at[1], Scenario: s.ID, Driver: s.Driver,
+				Expected: f.Expected, Observed: f.Observed, Monitor: f.Monitor, Times: f.Count,
+				More: f.MoreFollowing, Index: len(hits)}
+			one.Record, one.N = recordOf(f.At)
+			for _, next := range f.Following {
+				one.Following = append(one.Following, causes.Following{Clause: next.Clause, Observed: next.Observed})
+			}
+			hits = append(hits, CauseExample{s.ID, s.Driver, n})
+			list = append(list, one)
+		}
+	}
+	return hits, list
+}
+
+// classesOf returns the class of the findings of each clause, and their rank within it.
+func classesOf(run *Run, strict bool) map[string][2]int {
+	found := findingsOf(run, strict)
+	out := map[string][2]int{}
+	for i, list := range [][]finding{found.Failed, found.Warned, found.Expected, found.Observed} {
+		for _, f := range list {
+			out[f.Clause.ID] = [][2]int{{classBroken, 0}, {classBroken, 1}, {classExpected, 0}, {classObserved, 0}}[i]
+		}
+	}
+	return out
+}
+
+var placed = regexp.MustCompile(`^(?:client|connection) (.*), record (\d+), `)
+
+// recordOf returns the record that a place names, and its number.
+func recordOf(at string) (string, int) {
+	m := placed.FindStringSubmatch(at)
+	if m == nil {
+		return "", 0
+	}
+	n, _ := strconv.Atoi(m[2])
+	return m[1] + " " + m[2], n
+}
+
+// causesOf returns the causes of a run with these outcomes. Results of older versions have none, and are grouped here.
+func causesOf(run *Run, strict bool, outcomes ...verdict.Outcome) (out []Cause) {
+	all := run.Causes
+	if len(all) == 0 {
+		all = FindCauses(run, strict)
+	}
+	for _, c := range all {
+		if slices.Contains(outcomes, c.Outcome) && run.at(c.Example).Scenario != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// at returns the failure that an example names; with a nil scenario if there is none.
+func (r *Run) at(e CauseExample) hit {
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		if s.ID == e.Scenario && s.Driver == e.Driver && e.Failure < len(s.Failures) {
+			return hit{s, s.Failures[e.Failure]}
+		}
+	}
+	return hit{}
+}

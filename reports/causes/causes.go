@@ -1,0 +1,192 @@
+// Package causes groups the findings of a run by their cause. A fault shows in many scenarios, over every driver, with
+// every tool and parameter, and in every clause that it concerns; a person wants to see it once.
+//
+// Two findings have the same cause
+//
+//  1. if they expect the same and saw the same kind of deviation (Kind), whichever clause, scenario or driver; or
+//  2. if their kinds were found at exactly the same records: one message was wrong, and several checks say so.
+//
+// What follows from the divergence of a model stands under the cause in which the divergence was found. Causes are
+// ordered: first those that fail a clause, then by the number of scenarios that they explain. The package is pure, and
+// nothing of it touches a verdict.
+package causes
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Finding is one failure of a run.
+type Finding struct {
+	Clause   string
+	Class    int // findings of different classes never have the same cause; lower classes come first
+	Rank     int // how bad it is within its class, 0 the worst; that of a cause is the lowest of its findings
+	Scenario string
+	Driver   string
+	Record   string // where it was found, unique within its scenario and driver; "" if nowhere
+	N        int    // the number of that record; 0 if unknown
+	Expected string
+	Observed string
+	Monitor  string
+	Times    int // how often it was found; at least 1
+	// of findings that follow from it: the clauses and what was observed
+	Following []Following
+	More      int // further ones
+	Index     int // the caller's; returned in Cause.Example
+}
+
+// Following is what was found after a model's divergence.
+type Following struct{ Clause, Observed string }
+
+// Cause is a group of findings with one cause.
+type Cause struct {
+	ID        string   // of its kind: the same in every run that finds it
+	Kinds     []Pair   // the most frequent first; more than one by rule 2
+	Clauses   []string // sorted
+	Class     int
+	Rank      int
+	Scenarios []string // sorted; over several drivers each once
+	Drivers   []string // sorted
+	Findings  int
+	Example   int // the index of the smallest and clearest finding
+	Following []Following
+	More      int // findings that follow, beyond those
+	Members   []int
+}
+
+// Pair is the kind of an expectation and of what was observed instead.
+type Pair struct{ Expected, Observed string }
+
+// maxFollowing bounds what a cause keeps of what follows from it.
+const maxFollowing = 5
+
+// group is a cause in the making.
+type group struct {
+	pair     Pair
+	class    int
+	findings []Finding
+	also     []Pair
+}
+
+// Of groups findings.
+func Of(findings []Finding) []Cause {
+	type key struct {
+		Pair
+		class int
+	}
+	at := map[key]*group{}
+	var order []*group
+	for _, f := range findings {
+		k := key{Pair{Kind(f.Expected), Kind(f.Observed)}, f.Class}
+		g := at[k]
+		if g == nil {
+			g = &group{pair: k.Pair, class: f.Class}
+			at[k] = g
+			order = append(order, g)
+		}
+		g.findings = append(g.findings, f)
+	}
+	var out []Cause
+	for _, g := range unite(order) {
+		out = append(out, g.cause())
+	}
+	slices.SortStableFunc(out, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Rank, b.Rank),
+			cmp.Compare(len(b.Scenarios), len(a.Scenarios)),
+			cmp.Compare(b.Findings, a.Findings), cmp.Compare(a.Clauses[0], b.Clauses[0]), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// unite makes one of the groups that were found at exactly the same records (rule 2).
+func unite(all []*group) []*group {
+	at := map[string]*group{}
+	var out []*group
+	for _, g := range all {
+		places := g.places()
+		first := at[places]
+		if places == "" || first == nil {
+			at[places] = g
+			out = append(out, g)
+			continue
+		}
+		first.also = append(first.also, g.pair)
+		first.findings = append(first.findings, g.findings...)
+	}
+	return out
+}
+
+// places lists where the findings of a group were found; "" if one of them has no place.
+func (g *group) places() string {
+	seen := map[string]bool{}
+	for _, f := range g.findings {
+		if f.Record == "" {
+			return ""
+		}
+		seen[f.Scenario+"\x00"+f.Driver+"\x00"+f.Record] = true
+	}
+	return string(rune('0'+g.class)) + strings.Join(slices.Sorted(maps.Keys(seen)), "\x01")
+}
+
+func (g *group) cause() Cause {
+	c := Cause{ID: ID(g.pair.Expected, g.pair.Observed), Kinds: append([]Pair{g.pair}, g.also...), Class: g.class,
+		Rank: g.findings[0].Rank}
+	clauses, scenarios, drivers := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	best := g.findings[0]
+	for _, f := range g.findings {
+		clauses[f.Clause], scenarios[f.Scenario], drivers[f.Driver] = true, true, true
+		c.Findings += max(f.Times, 1)
+		c.Rank = min(c.Rank, f.Rank)
+		c.Members = append(c.Members, f.Index)
+		for _, next := range f.Following {
+			c.follow(next)
+		}
+		c.More += f.More
+		if clearer(f, best) {
+			best = f
+		}
+	}
+	c.Clauses, c.Scenarios = slices.Sorted(maps.Keys(clauses)), slices.Sorted(maps.Keys(scenarios))
+	c.Drivers, c.Example = slices.Sorted(maps.Keys(drivers)), best.Index
+	return c
+}
+
+// follow keeps one of each clause that follows, and counts the rest.
+func (c *Cause) follow(next Following) {
+	known := slices.ContainsFunc(c.Following, func(f Following) bool { return f.Clause == next.Clause })
+	if known || len(c.Following) >= maxFollowing {
+		c.More++
+		return
+	}
+	c.Following = append(c.Following, next)
+}
+
+// clearer reports whether a finding explains a cause better than another: it was not shortened, a step found it, it
+// came after fewer records, and it says what happened in fewer words.
+func clearer(a, b Finding) bool {
+	return cmp.Or(truths(!cutOff(a), !cutOff(b)), truths(a.Monitor == "", b.Monitor == ""), cmp.Compare(a.N, b.N),
+		cmp.Compare(len(a.Observed)+len(a.Expected), len(b.Observed)+len(b.Expected))) < 0
+}
+
+func cutOff(f Finding) bool { return strings.Contains(f.Observed, "…") }
+
+// truths orders true before false.
+func truths(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// ID names a kind of deviation.
+func ID(expected, observed string) string {
+	sum := sha256.Sum256([]byte(expected + "\x00" + observed))
+	return hex.EncodeToString(sum[:5])
+}

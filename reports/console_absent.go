@@ -1,0 +1,70 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+)
+
+// absentLines is how many lines a target takes that is not there.
+const absentLines = 5
+
+// absent writes the whole report of a target that could not be judged: what was to be judged, the reason, the last
+// words of its process, and the verdict. The reason is not shortened: it is broken into lines as far as there are any.
+func (c *console) absent(r *Results, run *Run) {
+	reason, last := parted(run)
+	about := aboutTarget(run)
+	c.line("%s%s", c.paint.text(bold, "parley "), c.paint.text(dim, aboutRun(r)))
+	c.line("%s · %s", c.paint.text(bold, runName(run)), about)
+	left := absentLines - 3
+	if last != "" {
+		left--
+	}
+	if len(c.fit(reason, 2)) <= left {
+		c.hang("  ", "", reason, "")
+	} else {
+		c.line("  %s", strings.Join(strings.Fields(reason), " "))
+	}
+	if last != "" {
+		c.line("  %s %s", c.paint.text(dim, "stderr"), c.oneLine(last, 9))
+	}
+	c.width = 0
+	c.lastLine(r)
+}
+
+// parted returns the reason why a target could not be judged without the output that it quotes, and the last lines of
+// the target's stderr.
+func parted(run *Run) (reason, last string) {
+	reason, quoted, _ := strings.Cut(run.Environment, "\nstderr:\n")
+	reason, out, _ := strings.Cut(reason, "\nstdout:\n")
+	if quoted, _, _ = strings.Cut(quoted, "\nstdout:\n"); quoted == "" {
+		quoted = run.TargetStderr
+	}
+	if strings.TrimSpace(quoted) == "" {
+		quoted = out
+	}
+	lines := strings.Split(strings.TrimSpace(quoted), "\n")
+	lines = lines[max(0, len(lines)-3):]
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	last = strings.Join(lines, " / ")
+	if strings.Contains(reason, onStderr) { // it is quoted in a sentence
+		last = ""
+	}
+	return reason, last
+}
+
+// aboutTarget says what was to be judged.
+func aboutTarget(run *Run) string {
+	parts := []string{run.Target.Name}
+	if run.Target.URL != "" && !strings.Contains(run.Target.URL, run.Target.Name) {
+		parts = append(parts, run.Target.URL)
+	}
+	if n := len(run.Target.Drivers); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s", plural(n, "driver"), strings.Join(run.Target.Drivers, ", ")))
+	}
+	if run.Target.Profile != "" {
+		parts = append(parts, run.Target.Profile)
+	}
+	return strings.Join(parts, " · ")
+}

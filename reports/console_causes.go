@@ -1,0 +1,276 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/verdict"
+)
+
+// Bounds of the part of a brief report that tells the causes, whatever was found.
+const (
+	causesShown = 10 // at most, over all runs
+	causeLines  = 60 // at most, over all runs, with the headings
+)
+
+// detail is how much is told of a cause.
+type detail int
+
+const (
+	inShort detail = iota // a line each for what, expected and observed, and again
+	inFull                // with the place, the transcript, and what follows
+)
+
+// causeGroup is one list of causes with its title.
+type causeGroup struct {
+	title  string
+	tint   colour
+	causes []Cause
+	told   string // the clauses and findings, in words
+	bare   []finding
+}
+
+// causes writes what was found, grouped by cause. A brief report shows the first causes within a number of lines; a
+// verbose one shows all of them, and then every failure.
+func (c *console) causes(r *Results, run *Run) {
+	found := findingsOf(run, r.Strict)
+	groups := []causeGroup{
+		newCauseGroup("Failures", red, found.Failed, causesOf(run, r.Strict, verdict.Failed)),
+		newCauseGroup("Warnings", yellow, found.Warned, causesOf(run, r.Strict, verdict.Warned)),
+	}
+	lines, shown := causeLines/max(1, c.broken), max(2, causesShown/max(1, c.broken))
+	for _, g := range groups {
+		if len(g.causes)+len(g.bare) == 0 {
+			continue
+		}
+		head := fmt.Sprintf("%s: %s", g.title, g.told)
+		c.heading(g.tint, "%s", head)
+		lines -= 2
+		n := c.causeList(run, g, &shown, &lines)
+		if rest := len(g.causes) - n; rest > 0 {
+			c.hang("  ", "", "and "+count(rest, "more cause")+": "+c.where(), dim)
+		}
+		c.bareFindings(g)
+	}
+}
+
+func newCauseGroup(title string, tint colour, clauses []finding, list []Cause) causeGroup {
+	g := causeGroup{title: title, tint: tint, causes: list}
+	hits := 0
+	for _, f := range clauses {
+		hits += timesFound(f.Hits)
+		if len(f.Hits) == 0 {
+			g.bare = append(g.bare, f)
+		}
+	}
+	g.told = count(len(clauses), "clause") + ", found " + times(hits)
+	if len(list) > 0 {
+		g.told += " by " + count(len(list), "cause")
+	}
+	return g
+}
+
+// where says where the causes are that are not shown.
+func (c *console) where() string {
+	if c.opts.Dir == "" {
+		return "run it with --verbose"
+	}
+	return c.opts.Dir + "/report.html, or --verbose"
+}
+
+// causeList writes the first causes of a group, each with as much detail as the remaining lines allow, and returns how
+// many they are.
+func (c *console) causeList(run *Run, g causeGroup, shown, lines *int) int {
+	list := g.causes
+	if !c.opts.Verbose {
+		list = list[:min(len(list), *shown)]
+		*shown -= len(list)
+	}
+	short, full := c.render(run, list, g.tint, inShort), c.render(run, list, g.tint, inFull)
+	need := 1 // where the rest is
+	for _, text := range short {
+		need += strings.Count(text, "\n")
+	}
+	for !c.opts.Verbose && need > *lines && len(list) > 1 {
+		need -= strings.Count(short[len(list)-1], "\n")
+		list = list[:len(list)-1]
+	}
+	for i := range list {
+		more := strings.Count(full[i], "\n") - strings.Count(short[i], "\n")
+		if c.opts.Verbose || need+more <= *lines {
+			need += more
+			c.WriteString(full[i])
+			continue
+		}
+		c.WriteString(short[i])
+	}
+	*lines -= need
+	return len(list)
+}
+
+// render returns each cause as lines of text.
+func (c *console) render(run *Run, list []Cause, tint colour, d detail) []string {
+	var out []string
+	for i, cause := range list {
+		p := printer{width: c.width, paint: c.paint}
+		if d == inFull {
+			p.WriteByte('\n')
+		}
+		p.cause(run, i+1, cause, tint, d, c.opts)
+		out = append(out, p.String())
+	}
+	return out
+}
+
+// cause writes one cause.
+func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o ConsoleOptions) {
+	h := run.at(cause.Example)
+	f := h.Failure
+	label := fmt.Sprintf("%d  ", n)
+	p.hang(label, strong(tint), p.oneLine(causeTitle(cause, f), columns(label)), "")
+	if d == inShort {
+		p.field("expected", green, p.oneLine(f.Expected, 13))
+		p.field("observed", red, p.withLast(f.Observed))
+		p.likenesses(cause, 1)
+		p.uncut("again", f.Again)
+		return
+	}
+	clause := clauseOf(run, f)
+	clause.Text = p.few(clause.Text, 2, columns(clause.ID+string(clause.Level)+clause.Section)+5)
+	p.clauseLine(clause, tint)
+	over := "   (driver " + h.Scenario.Driver + ")"
+	p.field("scenario", dim, p.oneLine(h.Scenario.Name, 13+columns(over))+over)
+	p.field("expected", green, p.few(f.Expected, 3, 13))
+	observed, last, wrote := strings.Cut(f.Observed, onStderr)
+	p.field("observed", red, p.few(observed, 3, 13))
+	if wrote {
+		p.field("stderr", red, p.few(last, 2, 13))
+	}
+	p.also(cause)
+	p.diff(head(f.Diff, 8))
+	p.field("at", dim, f.At)
+	p.field("monitor", dim, f.Monitor)
+	p.causeFollows(cause)
+	p.likenesses(cause, 3)
+	p.kept(h.Scenario, o.Dir)
+	p.command("again", f.Again)
+}
+
+// onStderr begins what the target wrote last, at the end of an observation (steps.Cry).
+const onStderr = "; on its stderr: "
+
+// withLast shortens an observation to one line, but not the beginning of what the target wrote last.
+func (p *printer) withLast(text string) string {
+	observed, last, wrote := strings.Cut(text, onStderr)
+	if !wrote {
+		return p.oneLine(text, 13)
+	}
+	room := max(20, p.width-13-columns(onStderr))
+	last = shorten(strings.Join(strings.Fields(last), " "), room/2)
+	return shorten(strings.Join(strings.Fields(observed), " "), room-columns(last)) + onStderr + last
+}
+
+// causeTitle says what a cause explains: clauses, the one of the example first, and scenarios.
+func causeTitle(c Cause, f Failure) string {
+	others := slices.DeleteFunc(slices.Clone(c.Clauses), func(id string) bool { return id == f.Clause })
+	title := strings.Join(append([]string{f.Clause}, others[:min(len(others), titled)]...), " ")
+	if n := len(others) - titled; n > 0 {
+		title += fmt.Sprintf(" and %d more", n)
+	}
+	title += " · " + count(len(c.Scenarios), "scenario")
+	if len(c.Drivers) > 1 {
+		title += " over " + strings.Join(c.Drivers, ", ")
+	}
+	if c.Findings > len(c.Scenarios) {
+		title += ", found " + times(c.Findings)
+	}
+	return title
+}
+
+// titled is how many clauses a title names beside the first.
+const titled = 4
+
+// clauseOf returns the clause of a failure.
+func clauseOf(run *Run, f Failure) Clause {
+	for _, c := range run.Clauses {
+		if c.ID == f.Clause {
+			return c
+		}
+	}
+	return Clause{ID: f.Clause, Level: f.Level, Section: f.Section, Text: f.Text}
+}
+
+// also writes the other expectations that the same records broke.
+func (p *printer) also(c Cause) {
+	for i, k := range c.Kinds[1:] {
+		if i == 2 && len(c.Kinds) > 4 {
+			p.field("also", dim, count(len(c.Kinds)-3, "more expectation")+" of the same records")
+			return
+		}
+		p.field("also", dim, p.oneLine(k.Expected+"; observed "+k.Observed, 13))
+	}
+}
+
+// causeFollows writes what follows from a cause.
+func (p *printer) causeFollows(c Cause) {
+	label := pad("  following", 13)
+	more := c.MoreFollowing
+	for i, next := range c.Following {
+		if i == shownFollowing {
+			more += len(c.Following) - i
+			break
+		}
+		p.hang(label, dim, p.oneLine(next.Clause+": "+next.Observed, 13), dim)
+		label = strings.Repeat(" ", 13)
+	}
+	if more > 0 {
+		p.hang(label, dim, "and "+count(more, "more finding")+" of a model that had no further instructions", dim)
+	}
+}
+
+// likenesses writes the known faults that a cause looks like.
+func (p *printer) likenesses(c Cause, most int) {
+	for i, l := range c.LooksLike {
+		if i < most {
+			p.field("looks like", cyan, p.oneLine(fmt.Sprintf("%s: %s (%.2f)", l.Fault, l.Why, l.Likeness), 13))
+		}
+	}
+}
+
+// bareFindings writes clauses that failed without a failure record.
+func (c *console) bareFindings(g causeGroup) {
+	for i, f := range g.bare {
+		if i == shownPerClause && !c.opts.Verbose {
+			c.hang("  ", "", "and "+count(len(g.bare)-i, "more clause")+": "+c.where(), dim)
+			return
+		}
+		c.WriteByte('\n')
+		c.clauseLine(f.Clause, g.tint)
+		c.field("reason", dim, f.Clause.Reason)
+	}
+}
+
+// oneLine shortens a text to what fits on a line behind an indent.
+func (p *printer) oneLine(text string, indent int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return shorten(text, max(20, p.width-indent))
+}
+
+// few shortens a text to a number of lines behind an indent.
+func (p *printer) few(text string, most, indent int) string {
+	lines := p.fit(text, indent)
+	if len(lines) <= most {
+		return text
+	}
+	return strings.Join(lines[:most-1], "\n") + "\n" + shorten(lines[most-1]+" "+lines[most], max(20, p.width-indent))
+}
+
+// head returns the first lines of a text.
+func head(text string, most int) string {
+	lines := strings.Split(strings.Trim(text, "\n"), "\n")
+	if len(lines) <= most {
+		return text
+	}
+	return strings.Join(lines[:most], "\n") + "\n…"
+}
