@@ -33,7 +33,7 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	for _, e := range r.Entries {
 		if e.Class != class {
 			class = e.Class
-			fmt.Fprintf(&b, "\n## %s\n", strings.ToUpper(class.says()[:1])+class.says()[1:])
+			fmt.Fprintf(&b, "\n## %s\n", strings.ToUpper(class.describe()[:1])+class.describe()[1:])
 		}
 		e.markdown(&b)
 	}
@@ -58,7 +58,7 @@ func (e Entry) clauses() string {
 func (e Entry) markdown(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### Difference %d\n\n%s\n\n", e.Number, cell(e.Title()))
 	for _, d := range e.Decisions {
-		fmt.Fprintf(b, "- %s\n", cell(d.says()))
+		fmt.Fprintf(b, "- %s\n", cell(d.describe()))
 	}
 	switch e.Class {
 	case Open:

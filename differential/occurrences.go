@@ -31,12 +31,12 @@ func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
 		}
 		f.alone = append(f.alone, verdictOnly{place: at, decision: d, a: a, b: b})
 	}
-	share(mine)
+	shareDecisions(mine)
 }
 
-// share copies the decisions of a difference to the undecided differences of the same scenario that have the same two
-// values, such as one wrong id in several messages.
-func share(all []occurrence) {
+// shareDecisions gives the decisions of a difference to the undecided differences of its scenario that have the same
+// two values, such as one wrong id in several messages.
+func shareDecisions(all []occurrence) {
 	for k := range all {
 		for i := range all {
 			if len(all[k].decided) == 0 && len(all[i].decided) > 0 && all[k].value() != "" && all[k].value() == all[i].value() {
@@ -58,9 +58,9 @@ func (o occurrence) value() string {
 	return p.Recorded + "|" + p.Came
 }
 
-// order marks each difference that an earlier one in its scenario may have caused: one that a clause decides, or that
-// is structural and not a habit. A habit, a difference that many scenarios show, causes nothing.
-func (f *findings) order() {
+// markFollowers marks each difference that an earlier one in its scenario may have caused: one that a clause decides,
+// or that is structural and not a habit. A habit is a difference that many scenarios show; it causes nothing.
+func (f *findings) markFollowers() {
 	shown, decided := map[string]map[place]bool{}, map[string]bool{}
 	for _, o := range f.all {
 		decided[o.key] = decided[o.key] || len(o.decided) > 0
@@ -72,13 +72,13 @@ func (f *findings) order() {
 	for k := range f.all {
 		f.all[k].behind = slices.ContainsFunc(f.all[:k], func(o occurrence) bool {
 			return o.place == f.all[k].place && o.key != f.all[k].key && !same(o.dev, f.all[k].dev) &&
-				(decided[o.key] || len(shown[o.key])*habit <= f.scenarios && o.dev.Structural())
+				(decided[o.key] || len(shown[o.key])*habitShare <= f.scenarios && o.dev.Structural())
 		})
 	}
 }
 
-// habit is the share of the scenarios above which a difference is a habit of a target: one in five.
-const habit = 5
+// habitShare is the share of the scenarios above which a difference is a habit of a target: one in five.
+const habitShare = 5
 
 func same(x, y replay.Deviation) bool { return x.AtA == y.AtA && x.AtB == y.AtB && x.Kind == y.Kind }
 
@@ -143,7 +143,7 @@ func keyOf(d replay.Deviation, at int) string {
 	switch {
 	case presence(p) != "both":
 		return key + "|" + presence(p)
-	case token(p.Recorded) && token(p.Came):
+	case isFixedWord(p.Recorded) && isFixedWord(p.Came):
 		return key + "|" + p.Recorded + "|" + p.Came
 	}
 	return key
@@ -176,10 +176,10 @@ func general(at string) string {
 	return at
 }
 
-// plain matches a fixed word, such as an error code, but no prose and nothing generated.
-var plain = regexp.MustCompile(`^("[A-Za-z][A-Za-z_.:/-]{0,60}"|true|false|null|\d{1,4}|[a-z]+/[a-z+.-]+|none)$`)
+// fixedWord matches a fixed word, such as an error code, but no prose and nothing generated.
+var fixedWord = regexp.MustCompile(`^("[A-Za-z][A-Za-z_.:/-]{0,60}"|true|false|null|\d{1,4}|[a-z]+/[a-z+.-]+|none)$`)
 
-func token(value string) bool { return plain.MatchString(value) }
+func isFixedWord(value string) bool { return fixedWord.MatchString(value) }
 
 // doubt is a difference in a scenario that may not recur. key is the key of the difference, or the clause if only the
 // verdict differs.

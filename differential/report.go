@@ -149,12 +149,12 @@ func newReport(o Options, runs [2]oneRun) *Report {
 
 // group makes one entry of all findings of the same difference.
 func group(f *findings) []Entry {
-	f.order()
+	f.markFollowers()
 	groups := map[string][]occurrence{}
 	for _, o := range f.all {
 		groups[o.key] = append(groups[o.key], o)
 	}
-	settle(f, groups)
+	assignVerdicts(f, groups)
 	out := []Entry{}
 	done := map[string]int{} // signature → index in out
 	for _, key := range sortedKeys(groups) {
@@ -185,9 +185,9 @@ func group(f *findings) []Entry {
 	return out
 }
 
-// settle assigns a clause that only the verdict shows to a difference of its scenario that occurs only where one side
-// breaks a clause: the rarest such difference.
-func settle(f *findings, groups map[string][]occurrence) {
+// assignVerdicts assigns each clause that only the verdict shows to a difference of its scenario that occurs only if
+// one side breaks a clause: the rarest such difference.
+func assignVerdicts(f *findings, groups map[string][]occurrence) {
 	var left []verdictOnly
 	for _, v := range f.alone {
 		best := ""

@@ -29,16 +29,16 @@ type known struct {
 // ends with id, name, tool, agent or session, such as agentId or tool_name, and in lists of them. It keeps the most
 // recent thousand.
 func (s *Session) Known() []string {
-	return s.knows(func(k *known) map[string]int { return k.values })
+	return s.remembered(func(k *known) map[string]int { return k.values })
 }
 
 // Names returns the names of the parties that occurred in the transcript, sorted. Unlike Parties, it does not wait for
 // a running step.
 func (s *Session) Names() []string {
-	return s.knows(func(k *known) map[string]int { return k.parties })
+	return s.remembered(func(k *known) map[string]int { return k.parties })
 }
 
-func (s *Session) knows(what func(*known) map[string]int) []string {
+func (s *Session) remembered(what func(*known) map[string]int) []string {
 	s.learn()
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
@@ -72,7 +72,7 @@ func (k *known) look(name string, v any, n int, left *int) {
 	}
 	switch v := v.(type) {
 	case string:
-		if names(name) && sayable(v) {
+		if holdsNames(name) && sayable(v) {
 			remember(k.values, v, n)
 		}
 	case []any:
@@ -86,9 +86,9 @@ func (k *known) look(name string, v any, n int, left *int) {
 	}
 }
 
-// names reports whether the values of a member are names or ids that a step may contain.
-func names(member string) bool {
-	words := strings.FieldsFunc(apart(member), func(c rune) bool { return c == '_' || c == '-' || c == ' ' })
+// holdsNames reports whether the values of a member are names or ids that a step may contain.
+func holdsNames(member string) bool {
+	words := strings.FieldsFunc(splitWords(member), func(c rune) bool { return c == '_' || c == '-' || c == ' ' })
 	if len(words) == 0 || slices.Contains([]string{"connection", "request", "message", "event"}, words[0]) {
 		return false // each has a new one
 	}
@@ -99,8 +99,8 @@ func names(member string) bool {
 	return false
 }
 
-// apart separates the words of a member's name: agentId is agent id.
-func apart(member string) string {
+// splitWords separates the words of a member's name: agentId is agent id.
+func splitWords(member string) string {
 	var b strings.Builder
 	for i, c := range member {
 		if i > 0 && unicode.IsUpper(c) {

@@ -43,7 +43,7 @@ func (c *Console) OpenTest(ctx context.Context, o TestOptions) (Session, error) 
 	if err != nil {
 		return Session{}, err
 	}
-	return s.look(), nil
+	return s.view(), nil
 }
 
 // OpenPlay begins to play a party, as POST /sessions does.
@@ -54,7 +54,7 @@ func (c *Console) OpenPlay(ctx context.Context, o PlayOptions) (Session, error) 
 	if err != nil {
 		return Session{}, err
 	}
-	return s.look(), nil
+	return s.view(), nil
 }
 
 // create begins a session.
@@ -67,7 +67,7 @@ func (c *Console) create(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.look(), nil
+	return s.view(), nil
 }
 
 // open begins a session. The end of ctx interrupts the start of a target, but not the session itself.

@@ -193,7 +193,7 @@ func (st *stream) state() {
 	if st.s.kind != kindReplay {
 		tell("outcomes", st.s.worst())
 	}
-	tell("state", st.s.look())
+	tell("state", st.s.view())
 	if st.s.kind == kindPlay {
 		tell("held", st.s.held(heldInEvent))
 	}

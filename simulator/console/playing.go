@@ -169,7 +169,7 @@ func (s *session) change(r *http.Request, q any, do func() error) (any, error) {
 		return nil, err
 	}
 	s.log.changed()
-	return s.look(), nil
+	return s.view(), nil
 }
 
 // oneLine puts a text on one line.

@@ -17,7 +17,7 @@ func (s *session) script(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.kind == kindReplay {
 		return nil, s.requireKind(kindPlay)
 	}
-	head := script.Script{Name: oneLine(r.FormValue("name")), Protocol: s.protocol, As: s.look().As}
+	head := script.Script{Name: oneLine(r.FormValue("name")), Protocol: s.protocol, As: s.view().As}
 	if head.Name == "" {
 		head.Name = "session-" + s.id
 	}

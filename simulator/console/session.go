@@ -87,8 +87,8 @@ type Session struct {
 	Steps       []string          `json:"steps"`    // executed; of a replay: to continue with
 }
 
-// look returns the session in the form of the API.
-func (s *session) look() Session {
+// view returns the session in the form of the API.
+func (s *session) view() Session {
 	out := Session{ID: s.id, Kind: s.kind, Protocol: s.protocol, State: "open", Began: s.began, Records: s.records.Len(),
 		Overflow: s.records.Overflow(), Minds: map[string]string{}, Connections: []Connection{}, Parties: []string{},
 		Steps: []string{}}
@@ -209,7 +209,7 @@ func (s *session) close() {
 	s.work.Wait()
 }
 
-func (s *session) show(http.ResponseWriter, *http.Request) (any, error) { return s.look(), nil }
+func (s *session) show(http.ResponseWriter, *http.Request) (any, error) { return s.view(), nil }
 
 // session returns the session with an id.
 func (c *Console) session(id string) (*session, error) {
@@ -229,7 +229,7 @@ func (c *Console) list(http.ResponseWriter, *http.Request) (any, error) {
 	c.mu.Unlock()
 	out := make([]Session, len(all))
 	for i, s := range all {
-		out[i] = s.look()
+		out[i] = s.view()
 	}
 	return out, nil
 }

@@ -223,7 +223,7 @@ func (s *session) hang(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, s.partyError(err)
 	}
-	return s.look(), nil
+	return s.view(), nil
 }
 
 // requireLive returns an error if the session has no connections, or has ended.
@@ -365,7 +365,7 @@ func (s *session) recording(w http.ResponseWriter, _ *http.Request) (any, error)
 		_ = s.test.Record(w)
 		return nil, nil
 	}
-	shown := s.look()
+	shown := s.view()
 	rec, err := recording.NewWriter(w, recording.Header{Protocol: s.protocol, Role: shown.Role, Driver: shown.Driver,
 		URL: shown.URL, Began: s.began}, nil)
 	if err != nil {

@@ -140,7 +140,7 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 		_ = records.Close()
 		return nil, err
 	}
-	if err := p.judged(); err != nil {
+	if err := p.makeJudge(); err != nil {
 		p.discard()
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (p *Play) openGates(g gate.Options) (err error) {
 		p.gate, err = gate.New(g)
 		return err
 	}
-	front := gate.Options{Handle: p.fails, Program: p.program()}
+	front := gate.Options{Handle: p.applyFaults, Program: p.program()}
 	if p.own != nil {
 		front.Sink = p.into(p.own)
 	}

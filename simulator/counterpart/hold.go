@@ -68,12 +68,12 @@ func (p *Play) Decide(n int, d Decision) error {
 	if i < 0 {
 		return &NotHeldError{n}
 	}
-	p.let(i, d)
+	p.decideHeld(i, d)
 	return nil
 }
 
-// let releases the i-th held message with a decision. The caller holds p.mu.
-func (p *Play) let(i int, d Decision) {
+// decideHeld releases the i-th held message with a decision. The caller holds p.mu.
+func (p *Play) decideHeld(i int, d Decision) {
 	p.held[i].decided <- d
 	p.held = slices.Delete(p.held, i, i+1)
 	p.tell()
@@ -85,7 +85,7 @@ func (p *Play) settle() {
 	defer p.mu.Unlock()
 	for i := len(p.held) - 1; i >= 0; i-- {
 		if p.mindOf(p.held[i].Type) != Ask {
-			p.let(i, Decision{})
+			p.decideHeld(i, Decision{})
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (p *Play) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.held) > 0 {
-		p.let(0, Decision{Drop: true})
+		p.decideHeld(0, Decision{Drop: true})
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"parley/transcript"
 )
 
-// judged makes the judge of the program's messages, if the protocol has one.
-func (p *Play) judged() (err error) {
+// makeJudge makes the judge of the program's messages, if the protocol has one.
+func (p *Play) makeJudge() (err error) {
 	if p.o.Steps == nil {
 		return nil
 	}
@@ -38,8 +38,8 @@ func (p *Play) Unjudged() string {
 	return p.o.Protocol + " has no clauses that what your program sends can show"
 }
 
-// fails lets the faults decide on a message.
-func (p *Play) fails(ctx context.Context, m gate.Message) gate.Decision {
+// applyFaults lets the faults decide on a message.
+func (p *Play) applyFaults(ctx context.Context, m gate.Message) gate.Decision {
 	d, doubt := p.o.Faults(ctx, m)
 	if doubt != "" && m.From != p.program() && p.judge != nil {
 		p.judge.Doubt(m.Conn, doubt)

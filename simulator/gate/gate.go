@@ -246,14 +246,14 @@ func (g *Gate) take() {
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
-		if l := g.know(tcp); l != nil {
+		if l := g.register(tcp); l != nil {
 			g.work.Go(l.serve)
 		}
 	}
 }
 
-// know registers a connection; it returns nil after Close.
-func (g *Gate) know(tcp net.Conn) *link {
+// register adds a connection; it returns nil after Close.
+func (g *Gate) register(tcp net.Conn) *link {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -266,8 +266,8 @@ func (g *Gate) know(tcp net.Conn) *link {
 	return l
 }
 
-// forget is called when a link has ended.
-func (g *Gate) forget(l *link) {
+// unregister is called when a link has ended.
+func (g *Gate) unregister(l *link) {
 	g.mu.Lock()
 	delete(g.links, l)
 	g.mu.Unlock()

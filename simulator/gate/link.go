@@ -43,7 +43,7 @@ func newLink(g *Gate, tcp net.Conn) *link {
 
 // serve handles the requests of the connection one after the other.
 func (l *link) serve() {
-	defer l.g.forget(l)
+	defer l.g.unregister(l)
 	defer l.close()
 	if l.full {
 		l.refuse(http.StatusServiceUnavailable, "too many connections are open")
