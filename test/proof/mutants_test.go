@@ -80,7 +80,8 @@ func proves(t *testing.T, protocol, role string) {
 	t.Logf("%d of %d mutants, %d clauses proved, %.0f ms", len(k.Mutants), len(all), len(k.Clauses), k.Duration)
 }
 
-// hasScenarios reports whether a scenario judges what a mutant proves. Otherwise a monitor does, in its control scenarios.
+// hasScenarios reports whether a scenario judges what a mutant proves. Otherwise a monitor does, in its control
+// scenarios.
 func hasScenarios(t *testing.T, protocol string, m runner.Mutant) bool {
 	t.Helper()
 	p, err := protocols.All.Find(protocol)
