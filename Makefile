@@ -36,8 +36,8 @@ PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|^TestCutPoin
 	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
 BROWSERS_TOO = ./driver/browser ./simulator/console
 
-# What `make quick` leaves out beside the suites: whatever runs a program.
-LONG = ^Test(Script|Init.*)$$
+# What `make quick` leaves out beside the suites and all pages: what runs programs.
+LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeatures$$/^agent-client
 
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
 OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=400 $(GO) test ./...
@@ -82,7 +82,8 @@ test-all: tools vet ## at night: everything, every mutant, and the race detector
 	$(OWN)
 
 quick: ## while you work: most tests, without the race detector, or all of a package: make quick PKG=./wire/sse
-	GOGC=400 $(GO) test -p 4 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)' . ./cli $(OTHERS))
+	GOGC=400 $(GO) test -vet=off -p 4 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' . ./cli \
+		$$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(BROWSERS_TOO))"))
 
 vet: ## gofmt, go vet, staticcheck by staticcheck.conf
 	@unformatted=$$(gofmt -l .); \
