@@ -287,6 +287,12 @@ func (s *suite) comesFrom(ctx context.Context, c *client, to string, named bool)
 	return field(rec, "previousAgentId")
 }
 
+// namesAgent reports whether a value may be the id of an agent at all.
+func namesAgent(id any) bool {
+	text, ok := id.(string)
+	return ok && text != ""
+}
+
 // judgeSwitched checks the content of agent_switched.
 func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string, claims []string) error {
 	want := map[string]any{"currentAgentId": to}
@@ -310,7 +316,12 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 	if custom, err := s.custom(); err == nil && to == custom.ID {
 		about["agentName"] = append(about["agentName"], "AS-046")
 	}
-	checks := []verdict.Finding{{Clauses: slices.Concat(always, claims), OK: true}}
+	proved := slices.Concat(always, claims)
+	if _, asked := want["previousAgentId"]; asked && !namesAgent(got["previousAgentId"]) {
+		// It breaks its own clause, and tells nothing of where the session was: the claims stay open.
+		about["previousAgentId"], proved = []string{"AS-043"}, always
+	}
+	checks := []verdict.Finding{{Clauses: proved, OK: true}}
 	for key, w := range want {
 		check := steps.CheckOf(rec, wjson.Equal(w, got[key]), key+" "+quoted(w), about[key]...)
 		check.Diff = diff

@@ -211,3 +211,30 @@ func TestFaultIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestNoPreviousAgentTellsNothing checks that an agent_switched without a previous agent fails the clause about it, and
+// not what the switch was to show; one that names the wrong agent fails both, since the session may have been there.
+func TestNoPreviousAgentTellsNothing(t *testing.T) {
+	suitetest.Works(t)
+	for _, tt := range []struct {
+		fault         string
+		fails, spares []string
+	}{
+		{"previous-null", []string{"AS-043"}, []string{"AS-005", "AS-055"}},
+		{"previous-is-current", []string{"AS-043", "AS-005", "AS-055"}, nil},
+	} {
+		res := suitetest.JudgeAgentSelect(t, "@AS-005 or @AS-043 or @AS-055",
+			func(o agentselect.Options) (launch.Handler, error) { return mutants.Handler(tt.fault, o) })
+		broken := suitetest.Broken(res)
+		for _, id := range tt.fails {
+			if !slices.Contains(broken, id) {
+				t.Errorf("%s: %s is not broken", tt.fault, id)
+			}
+		}
+		for _, id := range tt.spares {
+			if slices.Contains(broken, id) {
+				t.Errorf("%s: %s is broken\n%s", tt.fault, id, suitetest.Console(t, res))
+			}
+		}
+	}
+}
