@@ -154,6 +154,8 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	switch {
 	case o.console != "":
 		code, err = o.watched(ctx, opts, bad, s, live)
+	case bad != nil && len(o.command) > 0:
+		code, err = o.faulty(ctx, opts, s, live)
 	case len(o.command) > 0:
 		code, err = o.pipe(ctx, opts, s)
 	default:
@@ -183,10 +185,16 @@ func (o proxyOptions) misbehave(opts *proxy.Options) (*faults, error) {
 		return nil, nil
 	}
 	f, err := readFaults(o.faults, o.protocol)
-	if err == nil {
-		opts.Handle = f.x.Handle
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	if len(o.command) > 0 {
+		if err := f.set.OverPipe(f.file); err != nil {
+			return nil, usagef("%v", err)
+		}
+	}
+	opts.Handle = f.x.Handle
+	return f, nil
 }
 
 // seen is traffic that has ended, for the results.
@@ -248,6 +256,24 @@ func tellUnjudged(stats proxy.Stats, s *streams) {
 func (o proxyOptions) pipe(ctx context.Context, opts proxy.Options, s *streams) (int, error) {
 	code, err := proxy.Pipe(ctx, opts, o.speaking(s))
 	return code, o.unfound(err)
+}
+
+// faulty is pipe with faults. The command is reached as a WebSocket server, so that what changes messages between sockets
+// stands before it. The exit code is that of the command.
+func (o proxyOptions) faulty(ctx context.Context, opts proxy.Options, s *streams, live *liveView) (code int, err error) {
+	command, end, err := o.wire(&opts, s)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	opts.Listen = "127.0.0.1:0"
+	p, err := proxy.Open(opts)
+	if err != nil {
+		return 0, o.unstarted(err)
+	}
+	live.follow(p.Stats)
+	code, err = command.Run(ctx, strings.Replace(p.URL(), "http", "ws", 1))
+	return code, errors.Join(err, p.Close())
 }
 
 // speaking says which command speaks, and to whom.
@@ -355,7 +381,7 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 		return usagef("--: %s is not spoken on stdin and stdout (give --to URL)", o.protocol)
 	case len(o.command) > 0:
 		for _, f := range []struct{ name, value string }{{"--cert", o.cert}, {"--key", o.key}, {"--ca", o.ca},
-			{"--token", o.token}, {"--faults", o.faults}} {
+			{"--token", o.token}} {
 			if f.value != "" {
 				return usagef("%s: before a command nobody listens (leave it out)", f.name)
 			}

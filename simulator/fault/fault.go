@@ -6,7 +6,9 @@ package fault
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/simulator/gate"
@@ -23,6 +25,23 @@ const (
 type Set struct {
 	seed  uint64
 	rules []rule
+}
+
+// overPipe are the kinds of faults that lines between two processes can have: a pipe has neither frames nor ends without a close.
+var overPipe = []string{"drop", "delay", "corrupt", "truncate", "bom", "silence", "duplicate", "reorder", "burst"}
+
+// OverPipe returns an error, which names the line, for the first fault that messages on stdin and stdout cannot have.
+func (s *Set) OverPipe(name string) error {
+	for _, r := range s.rules {
+		switch {
+		case !slices.Contains(overPipe, r.do):
+			return fmt.Errorf("%s:%d: %s is not for lines on stdin and stdout, which can have %s", name, r.line, r.do,
+				strings.Join(slices.Sorted(slices.Values(overPipe)), ", "))
+		case r.match.Kind() != "message":
+			return fmt.Errorf("%s:%d: stdin and stdout have messages only (on: {type: …})", name, r.line)
+		}
+	}
+	return nil
 }
 
 // rule is one fault.
