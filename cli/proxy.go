@@ -154,10 +154,8 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	switch {
 	case o.console != "":
 		code, err = o.watched(ctx, opts, bad, s, live)
-	case bad != nil && len(o.command) > 0:
-		code, err = o.faulty(ctx, opts, s, live)
 	case len(o.command) > 0:
-		code, err = o.pipe(ctx, opts, s)
+		code, err = o.pipe(ctx, opts, s, live)
 	default:
 		err = o.stand(ctx, opts, s, live)
 	}
@@ -177,24 +175,6 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		res.Exit = code
 	}
 	return o.report(asked, res, s)
-}
-
-// misbehave has the faults of --faults happen to what passes; nil if there are none.
-func (o proxyOptions) misbehave(opts *proxy.Options) (*faults, error) {
-	if o.faults == "" {
-		return nil, nil
-	}
-	f, err := readFaults(o.faults, o.protocol)
-	if err != nil {
-		return nil, err
-	}
-	if len(o.command) > 0 {
-		if err := f.set.OverPipe(f.file); err != nil {
-			return nil, usagef("%v", err)
-		}
-	}
-	opts.Handle = f.x.Handle
-	return f, nil
 }
 
 // seen is traffic that has ended, for the results.
@@ -253,27 +233,12 @@ func tellUnjudged(stats proxy.Stats, s *streams) {
 }
 
 // pipe stands before a command until it ends.
-func (o proxyOptions) pipe(ctx context.Context, opts proxy.Options, s *streams) (int, error) {
+func (o proxyOptions) pipe(ctx context.Context, opts proxy.Options, s *streams, live *liveView) (int, error) {
+	if opts.Handle != nil {
+		return o.faulty(ctx, opts, s, live)
+	}
 	code, err := proxy.Pipe(ctx, opts, o.speaking(s))
 	return code, o.unfound(err)
-}
-
-// faulty is pipe with faults. The command is reached as a WebSocket server, so that what changes messages between sockets
-// stands before it. The exit code is that of the command.
-func (o proxyOptions) faulty(ctx context.Context, opts proxy.Options, s *streams, live *liveView) (code int, err error) {
-	command, end, err := o.wire(&opts, s)
-	if err != nil {
-		return 0, err
-	}
-	defer end()
-	opts.Listen = "127.0.0.1:0"
-	p, err := proxy.Open(opts)
-	if err != nil {
-		return 0, o.unstarted(err)
-	}
-	live.follow(p.Stats)
-	code, err = command.Run(ctx, strings.Replace(p.URL(), "http", "ws", 1))
-	return code, errors.Join(err, p.Close())
 }
 
 // speaking says which command speaks, and to whom.

@@ -27,7 +27,8 @@ type Set struct {
 	rules []rule
 }
 
-// overPipe are the kinds of faults that lines between two processes can have: a pipe has neither frames nor ends without a close.
+// overPipe are the kinds of faults that lines between two processes can have: a pipe has neither frames nor ends
+// without a close.
 var overPipe = []string{"drop", "delay", "corrupt", "truncate", "bom", "silence", "duplicate", "reorder", "burst"}
 
 // OverPipe returns an error, which names the line, for the first fault that messages on stdin and stdout cannot have.
