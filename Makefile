@@ -16,35 +16,36 @@ OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/m
 CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT) $(BROWSERS_TOO))")
 
-# The suites that the race detector watches in `make test`, too.
-RACY = ^TestFeatures$$/^(agent-select|external-agent-host)$$
+# The suite that the race detector watches in `make test`, too.
+RACY = ^TestFeatures$$/^agent-select$$
 
 # What only `make test-all` runs: whole sets of which `make test` has a part, and what needs the most of the processor.
 # internal/leftout prints it in words.
 NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/of_more_than_40|^TestThirtyMinutes$$|$\
-	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|$\
-	^Test(Passive|Proxy)OnMutants$$/^agent-client
+	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|^TestCutPoints$$/^agent-client|$\
+	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
+	^TestScript$$/^(run_page|init_page|run_interrupt)$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
-PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|^TestCutPoints$$/^(agent-client|plain_page)|$\
+PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|^TestCutPoints$$/^plain_page|$\
 	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad)Pages$$|$\
-	^TestScript$$/^(init_page|run_page.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage)$$
+	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
 BROWSERS_TOO = ./driver/browser ./simulator/console
 
-# What `make quick` leaves out beside the suites: whatever runs a program.
-LONG = ^Test(Script|Init.*)$$
+# What `make quick` leaves out beside the suites and all pages: what runs programs.
+LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeatures$$/^agent-client
 
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
 OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=400 $(GO) test ./...
 
-.PHONY: help run test test-all quick vet mutants signatures bench fuzz build clean tools
+.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools
 
 help: ## list what there is
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone; pages need Chromium too)
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all
@@ -57,10 +58,13 @@ test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race det
 	@$(MAKE) --no-print-directory -k -j 4 vet raced unraced pages
 	@$(GO) run ./internal/leftout
 
+# What runs beside the pages gives way to them, where the machine has nice.
+WAY = $$(command -v nice > /dev/null && echo nice -n 5)
+
 .PHONY: raced unraced pages
 unraced:
-	GOGC=400 $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
-	GOGC=400 $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
+	GOGC=400 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
+	GOGC=400 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
 	$(OWN)
 
 pages:
@@ -69,8 +73,8 @@ pages:
 	GOGC=400 $(GO) test -vet=off -p 1 -parallel 4 -timeout 30m -skip '$(NIGHT)' $(BROWSERS_TOO)
 
 raced:
-	GOGC=400 $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
-	GOGC=400 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
+	GOGC=400 $(WAY) $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
+	GOGC=400 $(WAY) $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
 
 test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be
 	GOGC=400 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
@@ -78,7 +82,8 @@ test-all: tools vet ## at night: everything, every mutant, and the race detector
 	$(OWN)
 
 quick: ## while you work: most tests, without the race detector, or all of a package: make quick PKG=./wire/sse
-	GOGC=400 $(GO) test -p 4 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)' . ./cli $(OTHERS))
+	GOGC=400 $(GO) test -vet=off -p 4 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' . ./cli \
+		$$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(BROWSERS_TOO))"))
 
 vet: ## gofmt, go vet, staticcheck by staticcheck.conf
 	@unformatted=$$(gofmt -l .); \
@@ -88,6 +93,9 @@ vet: ## gofmt, go vet, staticcheck by staticcheck.conf
 
 mutants: ## the kill matrix: what proves that each clause bites
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants
+
+kill-matrix: ## the kill matrix that certificates refer to, for the suite as it is now
+	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants --matrix reference-server/bundled/kills.json
 
 # What each mutant breaks in the whole suite, for package diagnosis. An interrupted call continues; PROTOCOL chooses one.
 SIGNATURES = bin/signatures

@@ -31,7 +31,8 @@ func (o runOptions) checkDifferential(args []string) error {
 	for _, f := range []struct {
 		name  string
 		given bool
-	}{{"--target", o.target != ""}, {"--baseline", o.baseline != ""}, {"--cut-points", o.cutPoints},
+	}{{"--target", o.target != ""}, {"--baseline", o.baseline != ""}, {"--write-baseline", o.writeBaseline != ""},
+		{"--cut-points", o.cutPoints},
 		{"--allow-incomplete", o.allowIncomplete}} {
 		if f.given {
 			return usagef("--differential: %s applies to one target, but two are given (leave it out)", f.name)
@@ -55,6 +56,9 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 	asked, err := parseFormats(o.format)
 	if err == nil {
 		err = o.checkDifferential(args)
+	}
+	if err == nil {
+		err = hasSuite(o.suite)
 	}
 	if err != nil {
 		return err
@@ -83,7 +87,7 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 	}
 	rep, err := differential.Run(ctx, differential.Options{A: sides[0], B: sides[1], Out: o.out,
 		Save: func(dir string, r *reports.Results) error {
-			return writeFiles(dir, append([]string{jsonFormat}, asked...), r)
+			return writeFiles(dir, append([]string{jsonFormat}, asked...), r, dir)
 		},
 		Again: func(n int) {
 			f.bar.Note(fmt.Sprintf("the targets differ; %s run again to confirm it",

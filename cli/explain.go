@@ -16,13 +16,13 @@ import (
 
 func explainCommand(s *streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain CLAUSE…",
-		Short: "Show what a clause says, how it is read, and what judges it",
+		Use:   "explain ID…",
+		Short: "Show what a clause says, how it is read, and what judges it; or what a scenario is about",
 		Long: `Show everything about clauses: level and section, the statement in English, the words of the source, how the
 suite reads and observes it, for which roles it is judged, which scenarios, steps and monitors judge it, which
 mutants prove that they do, and how to run them alone. A clause that a page and its server share is shown for
-both.`,
-		Example: "  parley explain AS-080 as-053 EA-026",
+both. For a scenario, show its clauses, its place, and how to run it alone.`,
+		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06",
 		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
 	}
 }
@@ -37,6 +37,10 @@ func explain(_ context.Context, ids []string, s *streams) error {
 	}
 	var pages []string
 	for _, id := range ids {
+		if text, ok := scenarioPage(books, clauseID(id)); ok {
+			pages = append(pages, text)
+			continue
+		}
 		found, err := find(books, id)
 		if err != nil {
 			return err

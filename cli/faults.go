@@ -20,6 +20,7 @@ const maxFaults = 1 << 20
 // faults are the faults of a file, with counts of the messages that they matched.
 type faults struct {
 	file string
+	set  *fault.Set
 	x    *fault.Faults
 }
 
@@ -33,7 +34,7 @@ func readFaults(file, protocol string) (*faults, error) {
 	if err != nil {
 		return nil, usagef("%v", err)
 	}
-	return &faults{filepath.ToSlash(file), fault.New(set, typesOf(protocol))}, nil
+	return &faults{filepath.ToSlash(file), set, fault.New(set, typesOf(protocol))}, nil
 }
 
 // typesOf returns the function that determines the type of a protocol's message; nil if there is none.

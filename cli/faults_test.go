@@ -78,14 +78,18 @@ func TestProxyFaults(t *testing.T) {
 	}
 }
 
-// TestProxyFaultsRefused: a command has no gate, and clients are not judged with faults.
+// TestProxyFaultsRefused: a pipe has no fragments, and clients are not judged with faults.
 func TestProxyFaultsRefused(t *testing.T) {
-	file := faultFile(t, 1)
+	file := filepath.Join(t.TempDir(), "fragments.yaml")
+	if err := os.WriteFile(file, []byte("faults: [{on: PONG, do: {fragments: 3}}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, one := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"--protocol", "session-runtime", "--faults", file, "--", "true"}, "--faults: before a command"},
+		{[]string{"--protocol", "session-runtime", "--faults", file, "--", "true"},
+			"fragments.yaml:1: fragments is not for lines"},
 		{[]string{"--protocol", "session-chat", "--to", "http://127.0.0.1:1", "--faults", "none.yaml"}, "--faults: "},
 	} {
 		p := startProxy(t, append(one.args, "--out", t.TempDir())...)

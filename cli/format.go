@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/differential"
+	"parley/internal/input"
 	"parley/reports"
 )
 
@@ -16,18 +17,27 @@ import (
 const (
 	consoleFormat = "console"
 	jsonFormat    = "json"
+	githubFormat  = "github" // printed, because GitHub reads it from the output
 )
 
 var formats = []struct {
 	name, file string
-	mark       string // in the first 1 KiB of the file
-	write      func(io.Writer, *reports.Results) error
+	mark       string                                  // in the first 1 KiB of the file
+	write      func(io.Writer, *reports.Results) error // without what is beside the results
 }{
 	{name: consoleFormat},
 	{jsonFormat, "results.json", reports.SchemaID, reports.WriteJSON},
 	{"junit", "junit.xml", `<testsuites name="parley"`, reports.WriteJUnit},
 	{"html", "report.html", `content="default-src &#39;none&#39;; img-src &#39;self&#39; file:;`, reports.WriteHTML},
+	{"markdown", "report.md", reports.MarkdownMark, reports.WriteMarkdown},
+	{githubFormat, "", "", reports.WriteGitHub},
+	{"cucumber", "cucumber.ndjson", `"implementation":{"name":"parley"`, reports.WriteCucumber},
+	{"badge", "badge.svg", `aria-label="parley: `, reports.WriteBadge},
+	{"shields", "badge.json", `"label":"parley"`, reports.WriteShields},
 }
+
+// defaultFormats are the reports of a run that asks for none.
+const defaultFormats = "console,json,junit,html"
 
 // formatNames lists the values of --format.
 func formatNames() string {
@@ -52,13 +62,30 @@ func parseFormats(list string) ([]string, error) {
 	return unique(out), nil
 }
 
-// writeFiles writes results to a folder, in each of the named formats that has a file.
-func writeFiles(dir string, names []string, r *reports.Results) error {
+// writerOf returns the writer of a format for results whose recordings are in a folder; "" for none.
+func writerOf(name, dir string, plain func(io.Writer, *reports.Results) error) func(io.Writer, *reports.Results) error {
+	if name != "html" || dir == "" {
+		return plain
+	}
+	return func(w io.Writer, r *reports.Results) error {
+		return reports.WriteHTMLWith(w, r, reports.PageOptions{Read: func(path string) ([]byte, error) {
+			return input.Read(filepath.Join(dir, filepath.FromSlash(path)), maxRecording)
+		}})
+	}
+}
+
+// maxRecording bounds the bytes of a recording that is read for a report.
+const maxRecording = 64 << 20
+
+// writeFiles writes results, whose recordings are in the folder from, to a folder, in each of the named formats that
+// has a file.
+func writeFiles(dir string, names []string, r *reports.Results, from string) error {
 	for _, f := range formats {
 		if f.file == "" || !slices.Contains(names, f.name) {
 			continue
 		}
-		if err := writeFile(filepath.Join(dir, f.file), func(w io.Writer) error { return f.write(w, r) }); err != nil {
+		write := writerOf(f.name, from, f.write)
+		if err := writeFile(filepath.Join(dir, f.file), func(w io.Writer) error { return write(w, r) }); err != nil {
 			return fmt.Errorf("write %s: %w", f.file, err)
 		}
 	}
@@ -162,7 +189,7 @@ func (s *streams) writeOut(name string, r *reports.Results, o reports.ConsoleOpt
 	}
 	for _, f := range formats {
 		if f.name == name {
-			return f.write(s.Out, r)
+			return writerOf(name, o.Dir, f.write)(s.Out, r)
 		}
 	}
 	return fmt.Errorf("no writer for format %q", name)

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"parley/internal/input"
+	"parley/runner"
 	"parley/steps"
 	"parley/verdict"
 )
@@ -27,43 +27,64 @@ func loadBaseline(path string) (knownFailures, error) {
 	if err != nil {
 		return nil, usagef("--baseline: %v", err)
 	}
-	baseline, err := verdict.ParseBaseline(b)
-	var at yaml.Error
-	if errors.As(err, &at) && at.GetToken() != nil {
-		p := at.GetToken().Position
-		return nil, usagef("%s:%d:%d: %s", path, p.Line, p.Column, at.GetMessage())
-	}
+	baseline, err := parseBaseline(path, b)
 	if err != nil {
-		return nil, usagef("%s: %v", path, err)
+		return nil, err
 	}
 	return byProtocol(baseline)
 }
 
+// baselineOf returns the baseline of a protocol: an empty one if the file has no row for it, nil without a file.
+func (o runOptions) baselineOf(all knownFailures, protocol string) *verdict.Baseline {
+	if b := all[protocol]; b != nil || o.baseline == "" {
+		return b
+	}
+	return &verdict.Baseline{}
+}
+
+// parseBaseline parses the content of a baseline.
+func parseBaseline(path string, content []byte) (*verdict.Baseline, error) {
+	baseline, err := verdict.ParseBaseline(content)
+	var at *verdict.BaselineError
+	if errors.As(err, &at) && at.Line > 0 {
+		return nil, usagef("%s:%d:%d: %s", path, at.Line, at.Column, at.Msg)
+	}
+	if err != nil {
+		return nil, usagef("%s: %v", path, err)
+	}
+	return baseline, nil
+}
+
 func byProtocol(b *verdict.Baseline) (knownFailures, error) {
 	out := knownFailures{}
-	homeless := map[string]bool{}
-	for _, e := range b.Expected {
-		homeless[e.Clause] = true
-	}
+	homes, misfits := make([]bool, len(b.Expected)), make([]error, len(b.Expected))
 	for _, p := range suite.Sorted() {
 		protocol := steps.Name(p)
 		ledger, err := steps.LedgerOf(p)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range b.Expected {
+		for i, e := range b.Expected {
 			if _, ok := ledger.Row(e.Clause); !ok {
+				continue
+			}
+			if err := runner.CheckRow(e, ledger, p); err != nil {
+				misfits[i] = err
 				continue
 			}
 			if out[protocol] == nil {
 				out[protocol] = &verdict.Baseline{}
 			}
 			out[protocol].Expected = append(out[protocol].Expected, e)
-			delete(homeless, e.Clause)
+			homes[i] = true
 		}
 	}
-	for _, e := range b.Expected {
-		if homeless[e.Clause] {
+	for i, e := range b.Expected {
+		switch {
+		case homes[i]:
+		case misfits[i] != nil: // a clause of several protocols fits if it fits one
+			return nil, fmt.Errorf("--%w", misfits[i])
+		default:
 			return nil, usagef("--baseline: %s is not a clause of %s", e.Clause, strings.Join(suite.Names(), " or "))
 		}
 	}

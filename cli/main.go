@@ -26,6 +26,7 @@ import (
 func Main(parts Parts) {
 	parts.Targets.Child() // a scenario that restarts its target runs this program as the target
 	suite, bundle = parts.Protocols, parts.Targets
+	kills, released = parts.Kills, parts.Released
 	if parts.Name != "" {
 		program = parts.Name
 	}
@@ -102,7 +103,10 @@ func subcommands(s *streams) []*cobra.Command {
 		listCommand(s),
 		explainCommand(s),
 		reportCommand(s),
+		diffCommand(s),
+		baselineCommand(s),
 	}
+	all = append(all, keygenCommand(s), certifyCommand(s), verifyCommand(s), siteCommand(s))
 	if judge := logJudge(); judge != nil {
 		all = append(all, checkLogCommand(judge, s))
 	}
@@ -137,6 +141,9 @@ be started or reached, or does not speak the protocol · 4 harness error · 5 in
 			return exitError{verdict.ExitUsage} // no command given, nothing judged
 		},
 	}
+	root.Version = suite.Version
+	root.SetVersionTemplate("{{versionText}}")
+	cobra.AddTemplateFunc("versionText", versionText)
 	cobra.EnableCommandSorting = false
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetOut(s.Out)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/certificate"
 	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
@@ -28,7 +29,7 @@ type mutantsOptions struct {
 	only             []string
 	json             bool
 	whole, missing   bool
-	out              string
+	out, matrix      string
 	concurrency      int
 }
 
@@ -68,6 +69,7 @@ Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clau
 		"run each mutant through the whole suite, and report how many clauses it breaks besides its own")
 	f.BoolVar(&o.missing, "missing", false, "run only the mutants whose results by this suite are not yet in --out")
 	f.StringVar(&o.out, "out", "", "write the results of each mutant into `FOLDER`")
+	f.StringVar(&o.matrix, "matrix", "", "write the kill matrices into `FILE`, in the form that certificates refer to")
 	f.IntVar(&o.concurrency, "concurrency", 0, "mutants side by side (default 24)")
 	return c
 }
@@ -82,6 +84,9 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	all, err := catalogues(o.protocols, o.roles)
 	if err == nil {
 		all, err = chooseMutants(all, o.only)
+	}
+	if err == nil && o.matrix != "" && len(o.only) > 0 {
+		err = usagef("--matrix: a matrix of some mutants proves nothing about the suite (leave out --only)")
 	}
 	var left []string
 	if err == nil && o.missing {
@@ -107,6 +112,9 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	case err != nil:
 		return err
 	}
+	if err := o.writeMatrix(matrices); err != nil {
+		return err
+	}
 	if err := printMatrices(s.Out, matrices, o.json); err != nil {
 		return err
 	}
@@ -117,6 +125,27 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 		return exitError{verdict.ExitNonConformant}
 	}
 	return nil
+}
+
+// writeMatrix writes the kill matrices into the file that was asked for.
+func (o mutantsOptions) writeMatrix(matrices []*runner.KillMatrix) error {
+	if o.matrix == "" {
+		return nil
+	}
+	k := certificate.Kills{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest}}
+	for _, m := range matrices {
+		clauses := map[string][]string{}
+		for id, by := range m.Clauses {
+			clauses[id] = slices.Sorted(slices.Values(by))
+		}
+		k.Roles = append(k.Roles, certificate.RoleKills{Protocol: m.Protocol, Role: m.Role, Mutants: len(m.Mutants),
+			Survived: m.Survived, Unproved: m.Unproved, Clauses: clauses})
+	}
+	b, err := certificate.WriteKills(&k)
+	if err != nil {
+		return err
+	}
+	return writeTogether(newFile{o.matrix, b, 0o644})
 }
 
 // kill runs the catalogues one after the other.

@@ -55,7 +55,8 @@ and says before it starts which these are. A clause passes only if the traffic s
 need an act of the harness is not tested. Such results never certify.
 
 With --console it also serves the page of parley simulate, whose URL is the second line: it shows each message with
-its judgements, and holds those that you choose, to be edited, dropped, sent twice or later.
+its judgements, and holds those that you choose, to be edited, dropped, sent twice or later. With a command its URL is
+a line of its own on stderr.
 
 It ends with Ctrl-C, after --for, or with the command, and writes results.json, junit.xml, report.html and the
 transcripts to --out, as parley run does. Credentials in requests are redacted there.
@@ -106,7 +107,7 @@ func (o *proxyOptions) declare(c *cobra.Command) {
 	f.BoolVar(&o.insecure, "insecure", false, "do not check the server's certificate")
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
-	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
+	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.StringVar(&o.recording, "record", "", "write what passes to `FILE` as a recording, message by message")
 	f.StringVar(&o.faults, "faults", "", "let the faults of `FILE` happen to what passes; clients are not judged then")
 	f.StringVar(&o.console, "console", "", "show what passes on a page at `ADDR`, where messages can be held and edited")
@@ -150,11 +151,12 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		defer stop()
 	}
 	code := 0
-	if len(o.command) > 0 {
-		code, err = o.pipe(ctx, opts, s)
-	} else if o.console != "" {
-		err = o.watched(ctx, opts, bad, s, live)
-	} else {
+	switch {
+	case o.console != "":
+		code, err = o.watched(ctx, opts, bad, s, live)
+	case len(o.command) > 0:
+		code, err = o.pipe(ctx, opts, s, live)
+	default:
 		err = o.stand(ctx, opts, s, live)
 	}
 	live.stop()
@@ -173,18 +175,6 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		res.Exit = code
 	}
 	return o.report(asked, res, s)
-}
-
-// misbehave has the faults of --faults happen to what passes; nil if there are none.
-func (o proxyOptions) misbehave(opts *proxy.Options) (*faults, error) {
-	if o.faults == "" {
-		return nil, nil
-	}
-	f, err := readFaults(o.faults, o.protocol)
-	if err == nil {
-		opts.Handle = f.x.Handle
-	}
-	return f, err
 }
 
 // seen is traffic that has ended, for the results.
@@ -243,13 +233,26 @@ func tellUnjudged(stats proxy.Stats, s *streams) {
 }
 
 // pipe stands before a command until it ends.
-func (o proxyOptions) pipe(ctx context.Context, opts proxy.Options, s *streams) (int, error) {
-	code, err := proxy.Pipe(ctx, opts, proxy.PipeOptions{Command: o.command, In: s.In, Out: s.pipe, Err: s.Err})
+func (o proxyOptions) pipe(ctx context.Context, opts proxy.Options, s *streams, live *liveView) (int, error) {
+	if opts.Handle != nil {
+		return o.faulty(ctx, opts, s, live)
+	}
+	code, err := proxy.Pipe(ctx, opts, o.speaking(s))
+	return code, o.unfound(err)
+}
+
+// speaking says which command speaks, and to whom.
+func (o proxyOptions) speaking(s *streams) proxy.PipeOptions {
+	return proxy.PipeOptions{Command: o.command, In: s.In, Out: s.pipe, Err: s.Err}
+}
+
+// unfound is the error of a command, which may not be there.
+func (o proxyOptions) unfound(err error) error {
 	var missing *os.PathError
 	if errors.As(err, &missing) || isNotFound(err) {
-		err = &target.StartError{Command: o.command, Reason: "cannot be started", Err: err}
+		return &target.StartError{Command: o.command, Reason: "cannot be started", Err: err}
 	}
-	return code, err
+	return err
 }
 
 // options checks the flags, and returns what they ask for.
@@ -343,7 +346,7 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 		return usagef("--: %s is not spoken on stdin and stdout (give --to URL)", o.protocol)
 	case len(o.command) > 0:
 		for _, f := range []struct{ name, value string }{{"--cert", o.cert}, {"--key", o.key}, {"--ca", o.ca},
-			{"--token", o.token}, {"--faults", o.faults}, {"--console", o.console}} {
+			{"--token", o.token}} {
 			if f.value != "" {
 				return usagef("%s: before a command nobody listens (leave it out)", f.name)
 			}

@@ -11,6 +11,7 @@ import (
 	"parley/simulator/counterpart"
 	"parley/simulator/proxy"
 	"parley/steps"
+	"parley/transcript"
 )
 
 // consoleDoor checks the flags of the console, and returns what serves it; nil without one.
@@ -33,12 +34,19 @@ func (o *proxyOptions) consoleDoor() (*simulateOptions, error) {
 		insecure: o.open}}, nil
 }
 
-// watched is stand with a console, whose first session shows what passes. It goes the way of parley simulate --to.
-func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faults, s *streams, live *liveView) error {
+// watched is stand, or pipe, with a console, whose first session shows what passes. It goes the way of parley simulate
+// --to: a command is reached as a WebSocket server. The exit code is that of a command.
+func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faults, s *streams,
+	live *liveView) (code int, err error) {
 	door, err := o.consoleDoor()
 	if err != nil {
-		return err
+		return 0, err
 	}
+	command, end, err := o.wire(&opts, s)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
 	b := &between{o: opts}
 	b.o.Handle = nil
 	name := steps.Name(opts.Protocol)
@@ -59,25 +67,67 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 	}
 	shown, err := console.New(offers)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if _, err = shown.OpenPlay(ctx, console.PlayOptions{Protocol: name, As: c.As, To: o.to}); err != nil {
-		return o.unstarted(err)
+		return 0, o.unstarted(err)
 	}
 	defer passing.Close()
 	var certificate *tls.Certificate
 	if opts.TLS != nil {
 		certificate = &opts.TLS.Certificates[0]
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	page, served, err := door.raise(ctx, "proxy", shown, certificate, s)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	fmt.Fprintf(s.Out, "%s\n%s\n", passing.URL(), page)
 	live.follow(b.stats)
-	err = errors.Join(<-served, b.close())
+	if command == nil {
+		fmt.Fprintf(s.Out, "%s\n%s\n", passing.URL(), page)
+	} else {
+		fmt.Fprintln(s.Out, page)
+		code, err = command.Run(ctx, passing.URL())
+		stop()
+	}
+	err = errors.Join(err, <-served, b.close())
 	tellUnjudged(b.stats(), s)
-	return err
+	return code, err
+}
+
+// wire starts the command, if there is one, as the server to which the traffic goes; nil otherwise.
+func (o *proxyOptions) wire(opts *proxy.Options, s *streams) (w *proxy.Wired, end func(), err error) {
+	if len(o.command) == 0 {
+		return nil, func() {}, nil
+	}
+	if w, err = proxy.Wire(o.speaking(s)); err != nil {
+		return nil, nil, o.unfound(err)
+	}
+	o.to = w.URL()
+	opts.To, opts.Record = o.to, overPipe(w, opts.Record)
+	return w, w.Kill, nil
+}
+
+// overPipe has records kept as those of a command's stdin and stdout: the WebSocket is the proxy's own affair.
+func overPipe(w *proxy.Wired,
+	keep func(transcript.Record, *transcript.Redactor)) func(transcript.Record, *transcript.Redactor) {
+	if keep == nil {
+		return nil
+	}
+	return func(r transcript.Record, redact *transcript.Redactor) {
+		switch {
+		case r.Kind == transcript.Open && r.Dir == transcript.Sent:
+			r.Label, r.Bytes = overStdio, nil
+		case r.Kind == transcript.Open:
+			r.Label, r.Status, r.Bytes = "a new process", 0, nil
+		case r.Kind == transcript.Closed:
+			r.Status, r.Label = 0, w.Ended("the target ended")
+		}
+		if r.Kind != transcript.Comment { // pings
+			keep(r, redact)
+		}
+	}
 }
 
 // partyBefore is the party that stands before a server of the protocol.

@@ -138,8 +138,4 @@ func TestProxyConsoleDoor(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", one.o, err, one.want)
 		}
 	}
-	p := startProxy(t, "--protocol", "session-runtime", "--console", "127.0.0.1:0", "--", "cat")
-	if _, code := p.end(); code != 2 || !strings.Contains(p.errors(), "--console: before a command") {
-		t.Errorf("before a command: exit %d, %s", code, p.errors())
-	}
 }

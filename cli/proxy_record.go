@@ -24,8 +24,12 @@ func (o proxyOptions) record(opts *proxy.Options) (end func() error, err error) 
 	if err != nil {
 		return nil, usagef("--record: %v", err)
 	}
-	w, err := recording.NewWriter(f, recording.Header{Protocol: steps.Name(opts.Protocol), URL: o.to, Began: time.Now(),
-		By: program + " " + suite.Version, Redacted: true}, nil)
+	h := recording.Header{Protocol: steps.Name(opts.Protocol), URL: o.to, Began: time.Now(),
+		By: program + " " + suite.Version, Redacted: true}
+	if len(o.command) > 0 {
+		h.Driver = overStdio // which a replay starts a process for
+	}
+	w, err := recording.NewWriter(f, h, nil)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -32,12 +33,17 @@ type proxying struct {
 	lines  *bufio.Reader // of stdout
 	mu     sync.Mutex
 	stderr bytes.Buffer
+	news   chan struct{} // gets something when stderr has more
 }
 
 // Write takes what it prints on stderr.
 func (p *proxying) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
 	return p.stderr.Write(b)
 }
 
@@ -50,11 +56,18 @@ func (p *proxying) errors() string {
 // startProxy runs parley proxy until it ends, or until stop, which is Ctrl-C.
 func startProxy(t *testing.T, args ...string) *proxying {
 	t.Helper()
+	return startProxyReading(t, strings.NewReader(""), args...)
+}
+
+// startProxyReading is startProxy with something on stdin.
+func startProxyReading(t *testing.T, stdin io.Reader, args ...string) *proxying {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
-	p := &proxying{t: t, stop: cancel, done: make(chan int, 1), lines: bufio.NewReader(out)}
+	p := &proxying{t: t, stop: cancel, done: make(chan int, 1), lines: bufio.NewReader(out),
+		news: make(chan struct{}, 1)}
 	go func() {
-		s := &streams{In: strings.NewReader(""), Out: in, Err: p}
+		s := &streams{In: stdin, Out: in, Err: p}
 		root := rootCommand(s)
 		root.SetArgs(append([]string{"proxy"}, args...))
 		code := s.exit(root.ExecuteContext(ctx))
@@ -66,6 +79,21 @@ func startProxy(t *testing.T, args ...string) *proxying {
 		_, _ = io.Copy(io.Discard, p.lines)
 	})
 	return p
+}
+
+// told waits for something on stderr.
+func (p *proxying) told(what *regexp.Regexp) string {
+	p.t.Helper()
+	for {
+		if got := what.FindString(p.errors()); got != "" {
+			return got
+		}
+		select {
+		case code := <-p.done:
+			p.t.Fatalf("exit %d: %s", code, p.errors())
+		case <-p.news:
+		}
+	}
 }
 
 // url returns the first line of stdout.

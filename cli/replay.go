@@ -206,10 +206,22 @@ func (p piped) Start(ctx context.Context) (driver.Process, error) { return p.of.
 
 // playClient plays the client against --against.
 func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opts replay.Options,
-	s *streams) (replay.Result, error) {
-	sub, protocol, err := playedAgainst(o.against, in.Header())
+	s *streams) (result replay.Result, err error) {
+	err = dialling(ctx, o.against, in.Header(), s, func(to replay.Dial) (err error) {
+		opts.URL, opts.Header, opts.Subprotocols, opts.Process = to.URL, to.Header, to.Subprotocols, to.Process
+		result, err = replay.Against(ctx, in, opts)
+		return err
+	})
+	return result, err
+}
+
+// dialling starts the server that --against names, if it is started, and calls do with how it is reached. h is the
+// header of what is played against it.
+func dialling(ctx context.Context, against string, h recording.Header, s *streams,
+	do func(replay.Dial) error) error {
+	sub, protocol, err := playedAgainst(against, h)
 	if err != nil {
-		return replay.Result{}, err
+		return err
 	}
 	launcher := sub.launcher
 	if launcher == nil {
@@ -218,19 +230,19 @@ func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opt
 	running, err := launcher.Launch(ctx, target.LaunchOptions{})
 	if err != nil {
 		fmt.Fprintf(s.Err, "%s: %v\n", program, err)
-		return replay.Result{}, exitError{verdict.ExitUnreachable}
+		return exitError{verdict.ExitUnreachable}
 	}
 	defer func() { _ = running.Stop(context.WithoutCancel(ctx)) }()
-	opts.URL = running.BaseURL()
-	if p, ok := running.(target.Piper); ok && in.Header().Driver == overStdio {
-		opts.Process = piped{p}
+	to := replay.Dial{URL: running.BaseURL(), Header: sub.profile.Header(),
+		Subprotocols: protocol.Subprotocols(sub.profile)}
+	if p, ok := running.(target.Piper); ok && h.Driver == overStdio {
+		to.Process = piped{p}
 	}
-	if opts.URL == "" && opts.Process == nil {
-		return replay.Result{}, usagef("--against %s: it is not a server of the kind that was recorded: the recording's "+
-			"client connects to a URL", o.against)
+	if to.URL == "" && to.Process == nil {
+		return usagef("--against %s: it is not a server of the kind that was recorded: the recording's "+
+			"client connects to a URL", against)
 	}
-	opts.Header, opts.Subprotocols = sub.profile.Header(), protocol.Subprotocols(sub.profile)
-	return replay.Against(ctx, in, opts)
+	return do(to)
 }
 
 // playedAgainst returns the target, and the protocol of the recording.

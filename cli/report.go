@@ -20,18 +20,28 @@ type reportOptions struct {
 func reportCommand(s *streams) *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
-		Use:   "report --from results.json",
-		Short: "Write the reports of a run again, from its results.json",
+		Use:   "report --from results.json | report results.json...",
+		Short: "Write the reports of a run again, or compare implementations",
 		Long: `Write the reports of a run again, from its results.json. Nothing is run; the exit code says only whether the
 reports could be written.
 
 Without --out one format is printed. With --out the reports are written to files in that folder, except the
-console report, which is printed.`,
+console report and the annotations for GitHub, which are printed. --format markdown is also appended to the file
+that $GITHUB_STEP_SUMMARY names, if it is set.
+
+With the results of several runs as arguments, write one matrix instead: clauses by implementations and their
+versions (parley run --target-version), as --format markdown (the default) or html; --out writes matrix.md and
+matrix.html.`,
 		Example: `  parley report --from parley-results/results.json --verbose
   parley report --from parley-results/results.json --format html > report.html
-  parley report --from results.json --format junit,html --out public`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return report(c.Context(), o, s) },
+  parley report --from results.json --format junit,html --out public
+  parley report mine-1.0.json mine-1.1.json theirs.json --format html > matrix.html`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return matrix(c.Context(), args, o, c.Flags().Changed("format"), s)
+			}
+			return report(c.Context(), o, s)
+		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.from, "from", "", "the results.json `FILE` of a run (required)")
@@ -57,6 +67,9 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 		return err
 	}
 	shape := reports.ConsoleOptions{Dir: filepath.ToSlash(filepath.Dir(o.from)), Verbose: o.verbose, Color: !o.noColor}
+	if err := summarize(asked, res); err != nil {
+		return err
+	}
 	if o.out == "" {
 		return s.writeOut(asked[0], res, shape)
 	}
@@ -66,12 +79,14 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return usagef("--out: %v", err)
 	}
-	if err := writeFiles(o.out, asked, res); err != nil {
+	if err := writeFiles(o.out, asked, res, filepath.Dir(o.from)); err != nil {
 		return err
 	}
 	for _, name := range asked {
-		if name == consoleFormat {
-			return s.writeOut(name, res, shape)
+		if name == consoleFormat || name == githubFormat {
+			if err := s.writeOut(name, res, shape); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -26,6 +26,8 @@ import (
 type runOptions struct {
 	protocols, drivers, roles []string
 	target, tags, baseline    string
+	writeBaseline             string
+	targetVersion             string
 	features                  []string
 	faults                    string
 	out, format               string
@@ -35,6 +37,7 @@ type runOptions struct {
 	exploring                 bool // --explore was given
 	cutPoints                 bool
 	differential              bool
+	suite                     string // the version or digest that must judge
 	seed                      int64
 	deadline                  time.Duration
 }
@@ -42,11 +45,12 @@ type runOptions struct {
 func runCommand(s *streams) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
-		Use:   "run",
+		Use:   "run [TARGET] [ID…]",
 		Short: "Judge a target: the bundled ones, or yours",
-		Long: `Judge a target by the suite. Without --target, parley run judges the bundled targets, one per protocol and
-up to two at once; --protocol chooses among them. A profile names the protocol of its target; a URL is judged as ` +
-			suite.Kinds()[0].Protocol + ` unless --protocol says otherwise.
+		Long: `Judge a target by the suite: TARGET is what --target names. Without one, parley run judges the bundled targets,
+one per protocol and up to two at once; --protocol chooses among them. A profile names the protocol of its target; a
+URL is judged as ` + suite.Kinds()[0].Protocol + ` unless --protocol or an ID says otherwise. An ID is that of a
+clause or a scenario, and only these are run, as with --tags.
 
 ` + aboutKinds() + `
 --role chooses the roles in which bundled targets are judged, each in a run of its own; all means every role.
@@ -66,7 +70,8 @@ them.
 
 An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one exits at once.`,
 		Example: `  parley run
-  parley run --target http://localhost:3000
+  parley run localhost:3000
+  parley run my.yaml AS-080 AS-4.1-06
 ` + runExamples() + `
   parley run --target my.yaml --driver all --strict
   parley run --target my.yaml --explore 200 --seed 7
@@ -77,7 +82,7 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 			if o.differential {
 				return nil // compare counts them
 			}
-			return noArgs(c, args)
+			return o.plain(args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			o.exploring = c.Flags().Changed("explore")
@@ -118,6 +123,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 		"`PROTOCOL` to judge by; may be repeated (default that of the target; all without --target)")
 	f.StringVar(&o.target, "target", "",
 		"profile `FILE|URL` of the target, or the folder of a page (default the bundled targets)")
+	f.StringVar(&o.targetVersion, "target-version", "",
+		"`VERSION` of the target, for the reports that compare versions")
 	f.StringSliceVar(&o.drivers, "driver", nil,
 		"`DRIVER` to test over: sse, ws, stdio, browser, r3labs, or all; may be repeated "+
 			"(default those that the target declares; all adds r3labs to sse)")
@@ -130,13 +137,16 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.faults, "faults", "",
 		"inject the faults in `FILE` between the harness and the target; such a run never certifies")
 	f.StringVar(&o.tags, "tags", "",
-		"run only scenarios whose tags match `EXPR`, such as '@AS-042 and not @exclusive'; makes the run incomplete")
+		"run only scenarios whose tags match `EXPR`, such as 'AS-042 and not @exclusive', @MUST or @4.1; makes the run "+
+			"incomplete")
 	f.BoolVar(&o.strict, "strict", false,
 		"count a broken SHOULD as a failure, and read conflicting clauses strictly")
 	f.IntVar(&o.concurrency, "concurrency", 0, "run `N` scenarios in parallel (default what the profile allows)")
 	f.StringVar(&o.baseline, "baseline", "",
 		"`FILE` of clauses that are known to fail: if they fail and nothing else does, "+
 			"the verdict is as-expected, exit 0; rows of protocols that are not run are ignored")
+	f.StringVar(&o.writeBaseline, "write-baseline", "",
+		"write `FILE`, a baseline of all clauses that fail; it must not exist yet")
 	f.BoolVar(&o.allowIncomplete, "allow-incomplete", false, "exit 0 if nothing failed, even if not everything was tested")
 	f.IntVar(&o.explore, "explore", 0,
 		"run `N` random sequences after the scenarios, and shrink the first one that "+
@@ -147,13 +157,16 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.BoolVar(&o.differential, "differential", false,
 		"run two targets under the same scenarios and list where they differ: --differential A B, each a FILE|URL, "+
 			"bundled, or the name of a mutant")
+	f.StringVar(&o.suite, "suite", "",
+		"judge by the suite with this `VERSION` or digest, or not at all: refused unless this program has it")
 	f.DurationVar(&o.deadline, "deadline", 0,
 		"end the run after `TIME`, such as 5m, whatever the targets do; what is not judged by then is not tested "+
 			"(default 30m, or twice limits.scenario if that is longer)")
 	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
-	f.StringVar(&o.format, "format", formatNames(), "reports to write, a comma-separated `LIST`")
-	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
+	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
+	f.BoolVarP(&o.verbose, "verbose", "v", false,
+		"report every failure in full, observations, and clauses that do not apply")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }
 
@@ -169,6 +182,9 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	}
 	if o.deadline < 0 {
 		return flagged(&runner.UsageError{Msg: "--deadline must be more than 0"})
+	}
+	if err := o.checkWriteBaseline(); err != nil {
+		return err
 	}
 	total, err := runner.Count(runs...)
 	if err != nil {
@@ -191,8 +207,11 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 		return err
 	}
 	noteLeft(res, left)
+	for i := range res.Runs {
+		res.Runs[i].Target.Version = o.targetVersion
+	}
 	diagnosis.Tell(res)
-	if err := o.write(asked, res, s); err != nil {
+	if err := errors.Join(o.write(asked, res, s), o.keepKnown(res, s)); err != nil {
 		return err
 	}
 	for _, text := range left {
@@ -207,7 +226,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 // runs returns the runner's options for each target, and what is left out; the error says what is wrong with the
 // flags.
 func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
-	if err := o.checkExplore(); err != nil {
+	if err := errors.Join(o.checkExplore(), hasSuite(o.suite)); err != nil {
 		return nil, nil, err
 	}
 	subjects, err := subjectsOf(o.target, o.protocols, o.roles)
@@ -246,7 +265,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 			Role:    sub.profile.Role,
 			Drivers: drivers[i], Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency,
 			Seed: o.seed, Explore: o.explore, CutPoints: o.cutPoints,
-			Baseline: baselines[sub.profile.Protocol], Out: o.out, Again: o.again(sub.profile.Protocol)})
+			Baseline: o.baselineOf(baselines, sub.profile.Protocol), Out: o.out, Again: o.again(sub.profile.Protocol)})
 	}
 	if err := o.misbehave(runs); err != nil {
 		return nil, nil, err
@@ -400,8 +419,8 @@ func prepareOut(dir string) error {
 // write writes the results, and prints the report: on the console, or as JSON if only that is asked for. It prints the
 // report even if the files could not be written, as on a full disk.
 func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
-	unwritten := writeFiles(o.out, append([]string{jsonFormat}, asked...), r)
-	return errors.Join(o.print(asked, r, unwritten == nil, s), unwritten)
+	unwritten := errors.Join(writeFiles(o.out, append([]string{jsonFormat}, asked...), r, o.out), summarize(asked, r))
+	return errors.Join(o.print(asked, r, unwritten == nil, s), annotated(asked, r, s), unwritten)
 }
 
 // print prints the report, or only the verdict if the report is in files.

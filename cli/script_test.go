@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 //	serve NAME ARG…                parley serve runs in the background until the end; $NAME is its URL
 //	unserve NAME FILE              that server is interrupted, ends with 0, and its stderr is in FILE
 //	valid FILE                     FILE is a results.json
+//	kills FILE PROTOCOL ROLE       made kill matrices are in FILE
 //
 // $ROOT is the root of the module; $BIN is the folder that has parley and nothing else, which as the PATH is a machine
 // without a browser. The condition [browser] reports whether there is one, and [all] whether everything is tested
@@ -65,6 +66,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "freeze": freeze, "serve": serveCmd, "unserve": unserve, "valid": valid,
+			"kills": killsCmd,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -64,7 +64,7 @@ func subjectOf(name string, protocols, roles []string) (*subject, error) {
 	if err := knownProtocols(protocols); err != nil {
 		return nil, err
 	}
-	protocols = unique(protocols)
+	protocols, name = unique(protocols), asURL(name)
 	if kind, isPage := suite.Kinds().OfPage(name); isPage {
 		return pageSubject(kind, name, protocols, roles)
 	}

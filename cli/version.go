@@ -19,9 +19,14 @@ func versionCommand(s *streams) *cobra.Command {
 }
 
 func version(_ context.Context, s *streams) error {
-	_, err := fmt.Fprintf(s.Out, "%s %s%s\nsuite  %s\n%s %s/%s\n",
-		program, suite.Version, revision(), suite.Digest, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprint(s.Out, versionText())
 	return err
+}
+
+// versionText is what parley version and parley --version print.
+func versionText() string {
+	return fmt.Sprintf("%s %s%s\nsuite  %s\n%s %s/%s\n",
+		program, suite.Version, revision(), suite.Digest, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // revision returns the commit of the build, if known.

@@ -1,6 +1,6 @@
-// Package differential runs two targets under the same scenarios, and lists where they differ: as one entry for each
-// difference, however many scenarios show it, with the clauses that decide it, or none. What the authors of a document
-// want to know is where it leaves two implementations free to disagree.
+// Package differential runs two targets under the same scenarios, and lists where they differ. A difference is one
+// entry, however many scenarios show it, with the clauses that decide it, if any. The list shows the authors of a
+// document where it leaves two implementations free to disagree.
 package differential
 
 import (
@@ -24,25 +24,25 @@ import (
 // Side is one of the two targets.
 type Side struct {
 	Name string // as the user named it
-	// makes the options of one run of the target: a run uses up a launcher. Out, Salt and Enough are set by Run
+	// makes the options of one run of the target, since a launcher serves one run only. Run sets Out, Salt and Enough
 	Options func() runner.Options
-	Fresh   bool // each run starts the target anew
+	Fresh   bool // each run starts a new target
 }
 
-// Options say what to compare.
+// Options configure a comparison.
 type Options struct {
 	A, B Side
-	Out  string // folder: the runs have their results in its folders a and b
-	// writes the results of a run into a folder; the error ends everything
+	Out  string // folder: the results of the runs are in its folders a and b
+	// writes the results of a run to a folder; an error ends the comparison
 	Save func(dir string, r *reports.Results) error
 	Salt uint32 // of the runs; 0: drawn
-	// called before the scenarios that differ run again, with their number; may be nil
+	// called with the number of scenarios that differ, before they run again; may be nil
 	Again func(scenarios int)
 }
 
-// Run runs both targets, A first. Scenarios that differ run again, a few of each difference: what does not show
-// again, or shows between two runs of one target, is no difference between the two. Errors are those of runner.Run,
-// and of files.
+// Run runs both targets, A first. For each difference, a few of the scenarios that show it run again: a difference that
+// does not recur, or that occurs between two runs of one target, is dropped. Errors are those of runner.Run, and of
+// files.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	salt := cmp.Or(o.Salt, rand.Uint32N(0xffffff)+1)
 	first, err := o.both(ctx, filepath.Join(o.Out, "a"), filepath.Join(o.Out, "b"), salt, nil, 0)
@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	rep.Scenarios, rep.Compared, rep.NotCompared = found.scenarios, found.compared, found.notCompared
 	rep.Parted, rep.Mapped = found.parted, found.mapped
 	if found.scenarios == 0 {
-		rep.Exit, rep.Problem = verdict.ExitUnreachable, "no scenario can be compared: "+found.mostly()
+		rep.Exit, rep.Problem = verdict.ExitUnreachable, "no scenario can be compared: "+found.mainReason()
 		return rep, nil
 	}
 	if err := o.again(ctx, rep, first, found, salt); err != nil {
@@ -82,13 +82,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return rep, nil
 }
 
-// Scenarios that differ run again: first some of each difference, and then those that alone show one.
+// Scenarios that differ run again: first some for each difference, then all for the differences that few of them show.
 const (
 	againRounds = 3
-	rarely      = 3 // scenarios that show a difference, up to which it is looked at more than twice
+	rarely      = 3 // a difference in at most this many scenarios is checked in each round
 )
 
-// again runs the scenarios that differ again, and leaves out of found what is not steady.
+// again runs the scenarios that differ again, and removes differences that are not steady from found.
 func (o Options) again(ctx context.Context, rep *Report, first [2]oneRun, found *findings, salt uint32) error {
 	dir, err := os.MkdirTemp("", "parley-differential-")
 	if err != nil {
@@ -109,7 +109,7 @@ func (o Options) again(ctx context.Context, rep *Report, first [2]oneRun, found 
 			o.Again(len(ids))
 		}
 		if !o.A.Fresh || !o.B.Fresh {
-			salt++ // a target that lives on may remember the names
+			salt++ // a target that keeps running may remember the names
 		}
 		next, err := o.both(ctx, filepath.Join(dir, "a"), filepath.Join(dir, "b"), salt, ids, round)
 		if err != nil || ctx.Err() != nil {
@@ -129,7 +129,7 @@ func (o Options) again(ctx context.Context, rep *Report, first [2]oneRun, found 
 	return nil
 }
 
-// confirm leaves out what does not show between further runs, or shows between two runs of one target.
+// confirm removes the differences that do not recur between further runs, or that occur between two runs of one target.
 func (f *findings) confirm(first, next [2]oneRun, doubted map[doubt]bool) error {
 	cross, err := compare(next[0], next[1])
 	if err != nil {
@@ -140,9 +140,9 @@ func (f *findings) confirm(first, next [2]oneRun, doubted map[doubt]bool) error 
 		if err != nil {
 			return err
 		}
-		f.without(self)
+		f.dropNoise(self)
 	}
-	f.only(cross, doubted)
+	f.dropUnconfirmed(cross, doubted)
 	return nil
 }
 
@@ -152,8 +152,8 @@ type oneRun struct {
 	results *reports.Results
 }
 
-// both runs the targets one after the other, in odd rounds B first, and from the second on few scenarios at a time.
-// ids are the scenarios to run; nil for all.
+// both runs the targets one after the other. In odd rounds, B is first; after round 0, few scenarios run at a time. ids
+// are the scenarios to run; nil for all.
 func (o Options) both(ctx context.Context, a, b string, salt uint32, ids map[string]bool, round int) (out [2]oneRun,
 	_ error) {
 	sides, dirs := []Side{o.A, o.B}, []string{a, b}
@@ -198,12 +198,12 @@ type occurrence struct {
 	key  string // by which it is grouped
 	at   int    // index of the place of dev within a message that both sent
 	a, b *reports.Scenario
-	// failures of one side that it explains
+	// the failures of one side that this difference explains
 	decided []decision
-	behind  bool // another one may have caused it
+	behind  bool // an earlier difference may have caused it
 }
 
-// decision is a clause that one side breaks, and the other does not.
+// decision is a clause that one side breaks and the other does not.
 type decision struct {
 	failure reports.Failure
 	side    string // "a" or "b"
@@ -212,14 +212,14 @@ type decision struct {
 // findings are the differences between two runs.
 type findings struct {
 	scenarios, compared int
-	parted              int // scenarios in which the harness went different ways
+	parted              int // scenarios in which the harness acted differently towards the two
 	mapped              bool
 	notCompared         map[string]int // reason → scenarios
 	all                 []occurrence
 	alone               []verdictOnly
 }
 
-// verdictOnly is a clause that one side breaks without a difference in what it sent.
+// verdictOnly is a clause that one side breaks although both sent the same.
 type verdictOnly struct {
 	place
 	decision
@@ -261,15 +261,15 @@ func compare(a, b oneRun) (*findings, error) {
 	return out, nil
 }
 
-// mostly returns the most frequent reason for which scenarios are not compared.
-func (f *findings) mostly() string { return mostFrequent(f.notCompared) }
+// mainReason returns the most frequent reason why scenarios are not compared.
+func (f *findings) mainReason() string { return mostFrequent(f.notCompared) }
 
 // incomparable says why a scenario is not compared; "" if it is.
 func incomparable(a, b *reports.Scenario) string {
 	if b == nil {
 		return "it was planned for one target alone"
 	}
-	common := min(len(a.Steps), len(b.Steps)) // one that fails may end early
+	common := min(len(a.Steps), len(b.Steps)) // a scenario that fails may end early
 	switch {
 	case a.Recording == nil && b.Recording == nil:
 		return "it ran against neither"

@@ -14,8 +14,8 @@ const maxValues = 5
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// bestOf returns the occurrence that shows a difference best: one that a clause decides, that nothing else may have
-// caused, with little else in the message, and a short one.
+// bestOf returns the occurrence that shows a difference best. It prefers one that a clause decides, then one that no
+// other difference may have caused, then few other differences in the message, then short messages.
 func bestOf(all []occurrence) occurrence {
 	return slices.MinFunc(all, func(x, y occurrence) int {
 		return cmp.Or(cmp.Compare(btoi(len(x.decided) == 0), btoi(len(y.decided) == 0)),

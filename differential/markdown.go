@@ -33,7 +33,7 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	for _, e := range r.Entries {
 		if e.Class != class {
 			class = e.Class
-			fmt.Fprintf(&b, "\n## %s\n", strings.ToUpper(class.says()[:1])+class.says()[1:])
+			fmt.Fprintf(&b, "\n## %s\n", strings.ToUpper(class.describe()[:1])+class.describe()[1:])
 		}
 		e.markdown(&b)
 	}
@@ -58,7 +58,7 @@ func (e Entry) clauses() string {
 func (e Entry) markdown(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### Difference %d\n\n%s\n\n", e.Number, cell(e.Title()))
 	for _, d := range e.Decisions {
-		fmt.Fprintf(b, "- %s\n", cell(d.says()))
+		fmt.Fprintf(b, "- %s\n", cell(d.describe()))
 	}
 	switch e.Class {
 	case Open:
@@ -145,13 +145,13 @@ func (m *Message) whole() string {
 	return m.What + "\n" + m.Text
 }
 
-// cell makes a text of others safe in a paragraph and in a cell of a table.
+// cell makes foreign text safe in a paragraph and in a cell of a table.
 func cell(s string) string { return escape.Replace(line(s, 2*maxText)) }
 
 var escape = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`,
 	"_", `\_`, "[", `\[`, "]", `\]`)
 
-// code makes a code span of a text.
+// code formats a text as a code span.
 func code(s string) string { return "`" + strings.ReplaceAll(line(s, maxText), "`", "'") + "`" }
 
 // fence makes a code block of a text.

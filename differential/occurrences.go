@@ -31,12 +31,12 @@ func (f *findings) add(a, b *reports.Scenario, devs []replay.Deviation) {
 		}
 		f.alone = append(f.alone, verdictOnly{place: at, decision: d, a: a, b: b})
 	}
-	share(mine)
+	shareDecisions(mine)
 }
 
-// share gives what decides a difference to those in the same scenario that have the same two values, such as one wrong
-// id in several messages.
-func share(all []occurrence) {
+// shareDecisions gives the decisions of a difference to the undecided differences of its scenario that have the same
+// two values, such as one wrong id in several messages.
+func shareDecisions(all []occurrence) {
 	for k := range all {
 		for i := range all {
 			if len(all[k].decided) == 0 && len(all[i].decided) > 0 && all[k].value() != "" && all[k].value() == all[i].value() {
@@ -46,7 +46,7 @@ func share(all []occurrence) {
 	}
 }
 
-// value names the two values of a change; "" for short ones, which may be equal by chance, and for other differences.
+// value returns the two values of a change; "" for short ones, which may be equal by chance, and for other differences.
 func (o occurrence) value() string {
 	if o.at >= len(o.dev.Places) {
 		return ""
@@ -58,9 +58,9 @@ func (o occurrence) value() string {
 	return p.Recorded + "|" + p.Came
 }
 
-// order says of each difference whether another one before it in its scenario may have caused it: one that a clause
-// decides, or that lets the targets go different ways. What nearly all scenarios show is a habit, and causes nothing.
-func (f *findings) order() {
+// markFollowers marks each difference that an earlier one in its scenario may have caused: one that a clause decides,
+// or that is structural and not a habit. A habit is a difference that many scenarios show; it causes nothing.
+func (f *findings) markFollowers() {
 	shown, decided := map[string]map[place]bool{}, map[string]bool{}
 	for _, o := range f.all {
 		decided[o.key] = decided[o.key] || len(o.decided) > 0
@@ -72,17 +72,17 @@ func (f *findings) order() {
 	for k := range f.all {
 		f.all[k].behind = slices.ContainsFunc(f.all[:k], func(o occurrence) bool {
 			return o.place == f.all[k].place && o.key != f.all[k].key && !same(o.dev, f.all[k].dev) &&
-				(decided[o.key] || len(shown[o.key])*habit <= f.scenarios && o.dev.Structural())
+				(decided[o.key] || len(shown[o.key])*habitShare <= f.scenarios && o.dev.Structural())
 		})
 	}
 }
 
-// habit is the number of scenarios of which one shows a difference that is a habit of a target.
-const habit = 5
+// habitShare is the share of the scenarios above which a difference is a habit of a target: one in five.
+const habitShare = 5
 
 func same(x, y replay.Deviation) bool { return x.AtA == y.AtA && x.AtB == y.AtB && x.Kind == y.Kind }
 
-// oneSided returns the first failure of each clause that one side breaks, and the other does not.
+// oneSided returns the first failure of each clause that one side breaks and the other does not.
 func oneSided(a, b *reports.Scenario) (out []decision) {
 	for _, f := range a.Failures {
 		if !broken(b, f.Clause) && !known(out, f.Clause) {
@@ -107,8 +107,8 @@ func known(all []decision, clause string) bool {
 
 var atRecord = regexp.MustCompile(`record (\d+)`)
 
-// explains returns the index of the difference that a failure is about; -1 for none: one in the record at which the
-// failure was found, or else the last one before it that changes what follows.
+// explains returns the index of the difference that explains a failure; -1 for none. It is a difference in the record
+// at which the failure was found, or else the last structural one before it.
 func explains(all []occurrence, d decision) int {
 	record := 0
 	if m := atRecord.FindStringSubmatch(d.failure.At); m != nil {
@@ -130,7 +130,7 @@ func explains(all []occurrence, d decision) int {
 	return best
 }
 
-// keyOf names a difference, without what is different in each scenario.
+// keyOf returns the key of a difference. It omits everything that varies between scenarios.
 func keyOf(d replay.Deviation, at int) string {
 	if d.Kind != replay.Changed {
 		return strings.Join([]string{string(d.Kind), name(d.A), name(d.B)}, "|")
@@ -143,13 +143,13 @@ func keyOf(d replay.Deviation, at int) string {
 	switch {
 	case presence(p) != "both":
 		return key + "|" + presence(p)
-	case token(p.Recorded) && token(p.Came):
+	case isFixedWord(p.Recorded) && isFixedWord(p.Came):
 		return key + "|" + p.Recorded + "|" + p.Came
 	}
 	return key
 }
 
-// name names a message for a key: its type, or what it is and answers.
+// name names a message for a key: by its type, or by its kind and the request that it answers.
 func name(w *replay.Wire) string {
 	switch {
 	case w == nil:
@@ -158,7 +158,7 @@ func name(w *replay.Wire) string {
 		return w.Type
 	case w.What == "response":
 		method, rest, _ := strings.Cut(w.Act, " ")
-		path, _, _ := strings.Cut(rest, " ") // the type of what was asked would make an entry of each
+		path, _, _ := strings.Cut(rest, " ") // with the type of the request, each type would be an entry
 		return "answer to " + method + " " + path
 	case w.Status != 0:
 		return w.What + " " + strconv.Itoa(w.Status)
@@ -168,7 +168,7 @@ func name(w *replay.Wire) string {
 
 var index = regexp.MustCompile(`/\d+(/|$)`)
 
-// general replaces the indices of a pointer by *.
+// general replaces the indices in a pointer by *.
 func general(at string) string {
 	for index.MatchString(at) {
 		at = index.ReplaceAllString(at, "/*$1")
@@ -176,13 +176,13 @@ func general(at string) string {
 	return at
 }
 
-// plain is a word such as an error's code: no text, and nothing that was drawn.
-var plain = regexp.MustCompile(`^("[A-Za-z][A-Za-z_.:/-]{0,60}"|true|false|null|\d{1,4}|[a-z]+/[a-z+.-]+|none)$`)
+// fixedWord matches a fixed word, such as an error code, but no prose and nothing generated.
+var fixedWord = regexp.MustCompile(`^("[A-Za-z][A-Za-z_.:/-]{0,60}"|true|false|null|\d{1,4}|[a-z]+/[a-z+.-]+|none)$`)
 
-func token(value string) bool { return plain.MatchString(value) }
+func isFixedWord(value string) bool { return fixedWord.MatchString(value) }
 
-// doubt is what may not show again: a difference in a scenario, of which key is the key or, for one that the clause
-// alone shows, the clause.
+// doubt is a difference in a scenario that may not recur. key is the key of the difference, or the clause if only the
+// verdict differs.
 type doubt struct {
 	place
 	key string
@@ -194,11 +194,11 @@ func (v verdictOnly) doubt() doubt { return doubt{v.place, v.failure.Clause} }
 
 func (f *findings) size() int { return len(f.all) + len(f.alone) }
 
-// samples is how many scenarios of those that show a difference run again.
+// samples is the number of scenarios that run again for one difference.
 const samples = 5
 
-// doubted returns what is looked at again: of each difference the first scenarios that show it, or, if few, all of the
-// differences that few scenarios show.
+// doubted returns what is checked again: each difference in the first scenarios that show it; if few is set, only the
+// differences that few scenarios show, in all of these.
 func (f *findings) doubted(few bool) map[doubt]bool {
 	places := map[string]map[place]bool{}
 	out := map[doubt]bool{}
@@ -219,7 +219,7 @@ func (f *findings) doubted(few bool) map[doubt]bool {
 	return out
 }
 
-// doubts returns all that was found.
+// doubts returns all findings.
 func (f *findings) doubts() (out []doubt) {
 	for _, o := range f.all {
 		out = append(out, o.doubt())
@@ -230,7 +230,7 @@ func (f *findings) doubts() (out []doubt) {
 	return out
 }
 
-// traits are what two differences have in common if one may stand for the other: independent of which side is which.
+// traits are what two differences have in common if they may be the same. They do not depend on which side is which.
 func (o occurrence) traits() []string {
 	at := o.id + "|" + o.driver + "|"
 	if o.dev.Kind == replay.Changed {
@@ -238,7 +238,7 @@ func (o occurrence) traits() []string {
 		if len(o.dev.Places) > 0 {
 			p := o.dev.Places[o.at]
 			where = general(p.At)
-			if presence(p) != "both" { // that the value differs says nothing about whether it is there
+			if presence(p) != "both" { // a value that varies is no evidence that it is sometimes absent
 				where += "|alone"
 			}
 		}
@@ -255,8 +255,8 @@ func (o occurrence) traits() []string {
 
 func (v verdictOnly) trait() string { return v.id + "|" + v.driver + "|" + v.failure.Clause }
 
-// without leaves out what is also found between two runs of one target.
-func (f *findings) without(self *findings) {
+// dropNoise removes findings that are also found between two runs of one target.
+func (f *findings) dropNoise(self *findings) {
 	noise, flaky := map[string]bool{}, map[string]bool{}
 	for _, o := range self.all {
 		for _, t := range o.traits() {
@@ -272,9 +272,9 @@ func (f *findings) without(self *findings) {
 	f.alone = slices.DeleteFunc(f.alone, func(v verdictOnly) bool { return flaky[v.trait()] })
 }
 
-// only leaves out of what is doubted what is not found in other runs too, and with most of the scenarios of a
-// difference those that did not run again.
-func (f *findings) only(again *findings, doubted map[doubt]bool) {
+// dropUnconfirmed removes the doubted findings that are not found again. If fewer than half of a difference's doubted
+// scenarios confirm it, its scenarios that did not run again are removed too.
+func (f *findings) dropUnconfirmed(again *findings, doubted map[doubt]bool) {
 	there := map[doubt]bool{}
 	for _, o := range again.all {
 		there[o.doubt()] = true

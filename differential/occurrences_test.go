@@ -17,7 +17,7 @@ func scenario(id string, failures ...reports.Failure) *reports.Scenario {
 	return &reports.Scenario{ID: id, Driver: "ws", Feature: "4 Answers", Failures: failures}
 }
 
-// TestGroup checks what becomes one entry, and which clause decides it.
+// TestGroup checks which differences become one entry, and which clause decides it.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	failed := reports.Failure{Clause: "XX-001", Level: "MUST", At: "client A, record 7, +1.0 ms"}
@@ -51,7 +51,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestConfirm checks that what does not show again is left out, and what does stays.
+// TestConfirm checks that differences that do not recur are removed, and that the others stay.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	once := func(devs ...replay.Deviation) *findings {
@@ -61,12 +61,12 @@ func TestConfirm(t *testing.T) {
 	}
 	steady, flake := changed(3, "error", "/text", `"a b"`, `"c d"`), changed(4, "reply", "/n", "1", "2")
 	f := once(steady, flake)
-	f.only(once(steady), f.doubted(false))
+	f.dropUnconfirmed(once(steady), f.doubted(false))
 	if len(f.all) != 1 || f.all[0].dev.A.Type != "error" {
 		t.Errorf("kept %d", len(f.all))
 	}
 	f = once(steady, flake)
-	f.without(once(changed(3, "reply", "/n", "2", "3"))) // one target against itself
+	f.dropNoise(once(changed(3, "reply", "/n", "2", "3"))) // one target against itself
 	if len(f.all) != 1 || f.all[0].dev.A.Type != "error" {
 		t.Errorf("kept %d", len(f.all))
 	}

@@ -21,22 +21,22 @@ type Report struct {
 	Protocol  string        `json:"protocol"`
 	Role      string        `json:"role"`
 	Exit      int           `json:"exit"`              // 0 they agree, 1 they differ, 3 one could not be judged, 4, 130
-	Problem   string        `json:"problem,omitempty"` // why nothing is said about differences
+	Problem   string        `json:"problem,omitempty"` // why the report has no differences
 	A         Target        `json:"a"`
 	B         Target        `json:"b"`
 	Scenarios int           `json:"scenarios"` // compared, one per driver
-	// of these: in which the harness, which reacts to the targets, did something else from some point on
+	// of these: scenarios in which the harness, which reacts to the targets, acted differently from some point on
 	Parted      int            `json:"parted"`
 	Compared    int            `json:"compared"`     // pairs of messages
 	NotCompared map[string]int `json:"not_compared"` // why → number of scenarios
-	// the profiles name the members of messages differently: only which messages came, and their status, was compared
+	// the profiles name the members of messages differently: only the sequence and status of messages was compared
 	Mapped bool `json:"mapped"`
-	// differences in single scenarios that did not show again, or that a target also shows against itself
+	// differences in single scenarios that did not recur, or that also occur between two runs of one target
 	Unsteady int     `json:"unsteady"`
 	Entries  []Entry `json:"entries"`
 }
 
-// Target is one of the two.
+// Target is one of the two targets.
 type Target struct {
 	Name    string          `json:"name"` // as it was given
 	Verdict verdict.Verdict `json:"verdict"`
@@ -49,8 +49,8 @@ type Class string
 // The classes, in the order of a report.
 const (
 	Decided Class = "decided" // a clause says who is right
-	Open    Class = "open"    // no clause that was judged does
-	Follows Class = "follows" // it shows only behind another difference, and may come from that
+	Open    Class = "open"    // no clause that was judged says so
+	Follows Class = "follows" // it occurs only after another difference, which may have caused it
 )
 
 // Entry is one difference, in all scenarios that show it.
@@ -61,8 +61,8 @@ type Entry struct {
 	Message   string     `json:"message"`          // type of A's message, or else B's; or what it is
 	Other     string     `json:"other,omitempty"`  // of kind instead: that of B's
 	Places    []Place    `json:"places,omitempty"` // of kind changed
-	Count     int        `json:"count"`            // how often it shows
-	Values    []Value    `json:"values,omitempty"` // what stands at the first place, the most frequent first; at most 5
+	Count     int        `json:"count"`            // how often it occurs
+	Values    []Value    `json:"values,omitempty"` // at the first place, the most frequent first; at most 5
 	Decisions []Decision `json:"decisions"`        // the clauses that decide it; none if it is open
 	Section   string     `json:"section"`          // the nearest section of the document
 	Clauses   []string   `json:"clauses"`          // of the scenarios that show it, sorted
@@ -70,10 +70,10 @@ type Entry struct {
 	Example   Example    `json:"example"`
 }
 
-// Place is a place in a message at which the two differ.
+// Place is a place in a message at which the targets differ.
 type Place struct {
 	At string `json:"at"` // JSON Pointer into the message, * for any index; or "status", "content type", "query"
-	In string `json:"in"` // who has something there: "a", "b" or "both"
+	In string `json:"in"` // who has a value there: "a", "b" or "both"
 }
 
 // Value is a pair of values. "" stands for nothing.
@@ -83,13 +83,13 @@ type Value struct {
 	Count int    `json:"count"`
 }
 
-// Decision is a clause that one of the two breaks where the difference shows.
+// Decision is a clause that one of the targets breaks where the difference occurs.
 type Decision struct {
 	Clause   string        `json:"clause"`
 	Level    verdict.Level `json:"level"`
 	Section  string        `json:"section"`
 	Text     string        `json:"text"`
-	Breaks   string        `json:"breaks"` // "a", "b", or "both": one in this scenario, and one in that
+	Breaks   string        `json:"breaks"` // "a", "b", or "both": each in another scenario
 	Expected string        `json:"expected"`
 	Observed string        `json:"observed"`
 }
@@ -108,7 +108,7 @@ type Example struct {
 	Driver   string   `json:"driver"`
 	Conn     string   `json:"connection"`
 	Act      string   `json:"act"`  // what the harness had done before
-	Said     string   `json:"said"` // the payload of that
+	Said     string   `json:"said"` // the payload of that act
 	A        *Message `json:"a,omitempty"`
 	B        *Message `json:"b,omitempty"`
 	Diff     string   `json:"diff,omitempty"`
@@ -120,7 +120,7 @@ type Message struct {
 	Transcript string `json:"transcript"`
 	What       string `json:"what"`
 	Text       string `json:"text"`
-	After      string `json:"after,omitempty"` // the message of the target before it; of kind order
+	After      string `json:"after,omitempty"` // the target's message before it; of kind order
 }
 
 func newReport(o Options, runs [2]oneRun) *Report {
@@ -147,16 +147,16 @@ func newReport(o Options, runs [2]oneRun) *Report {
 	return rep
 }
 
-// group makes one entry of what is the same difference.
+// group makes one entry of all findings of the same difference.
 func group(f *findings) []Entry {
-	f.order()
+	f.markFollowers()
 	groups := map[string][]occurrence{}
 	for _, o := range f.all {
 		groups[o.key] = append(groups[o.key], o)
 	}
-	settle(f, groups)
+	assignVerdicts(f, groups)
 	out := []Entry{}
-	done := map[string]int{} // the messages in which it is → index in out
+	done := map[string]int{} // signature → index in out
 	for _, key := range sortedKeys(groups) {
 		all := groups[key]
 		sign := signature(all)
@@ -185,8 +185,9 @@ func group(f *findings) []Entry {
 	return out
 }
 
-// settle gives clauses that no message shows by itself to the difference that is always there when they break.
-func settle(f *findings, groups map[string][]occurrence) {
+// assignVerdicts assigns each clause that only the verdict shows to a difference of its scenario that occurs only if
+// one side breaks a clause: the rarest such difference.
+func assignVerdicts(f *findings, groups map[string][]occurrence) {
 	var left []verdictOnly
 	for _, v := range f.alone {
 		best := ""
@@ -228,7 +229,7 @@ func placesOf(o occurrence) []Place {
 	return []Place{{At: general(p.At), In: presence(p)}}
 }
 
-// presence says which side has something at a place.
+// presence returns the side that has a value at a place: "a", "b" or "both".
 func presence(p replay.Place) string {
 	switch {
 	case p.Recorded == "":

@@ -48,7 +48,7 @@ func line(s string, limit int) string {
 	return cut.Text(transcript.Printable(strings.Join(strings.Fields(s), " ")), limit)
 }
 
-// Title says what an entry is on one line.
+// Title describes an entry on one line.
 func (e Entry) Title() string {
 	message := line(e.Message, maxTitle)
 	switch e.Kind {
@@ -95,8 +95,8 @@ func orNothing(v string) string {
 	return line(v, maxTitle)
 }
 
-// says names a class for people.
-func (c Class) says() string {
+// describe formats a class for people.
+func (c Class) describe() string {
 	switch c {
 	case Decided:
 		return "decided by a clause"
@@ -106,8 +106,8 @@ func (c Class) says() string {
 	return "seen only behind another difference, and maybe because of it"
 }
 
-// says says which clause decides, and against whom.
-func (d Decision) says() string {
+// describe says which clause decides, and against which target.
+func (d Decision) describe() string {
 	who := strings.ToUpper(d.Breaks) + " breaks it"
 	if d.Breaks == "both" {
 		who = "each breaks it somewhere"
@@ -115,7 +115,7 @@ func (d Decision) says() string {
 	return fmt.Sprintf("%s %s (%s): %s", d.Clause, d.Level, who, line(d.Text, maxText))
 }
 
-// Summary says on one line what was found.
+// Summary describes on one line what was found.
 func (r *Report) Summary() string {
 	if r.Problem != "" {
 		return "not compared: " + line(r.Problem, maxText)
@@ -142,7 +142,7 @@ func WriteText(w io.Writer, r *Report) error {
 	for _, e := range r.Entries {
 		if e.Class != class {
 			class = e.Class
-			fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(class.says()))
+			fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(class.describe()))
 		}
 		e.text(&b)
 	}
@@ -171,7 +171,7 @@ func WriteText(w io.Writer, r *Report) error {
 func (e Entry) text(b *strings.Builder) {
 	fmt.Fprintf(b, "%3d  %s  (%d×)\n", e.Number, e.Title(), e.Count)
 	for _, d := range e.Decisions {
-		fmt.Fprintf(b, "     %s\n", d.says())
+		fmt.Fprintf(b, "     %s\n", d.describe())
 	}
 	if len(e.Decisions) == 0 {
 		fmt.Fprintf(b, "     nearest section: %s\n", line(e.Section, 100))

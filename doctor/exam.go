@@ -50,7 +50,7 @@ func NewExam(out io.Writer, c Checkup, p steps.Protocol, profile *target.Profile
 	return &Exam{Checkup: c, Protocol: p, Profile: profile, Launcher: launcher, out: out}
 }
 
-// Tell writes a line about an item or anything else.
+// Tell writes a line about an item or about anything else.
 func (e *Exam) Tell(s Status, what, format string, args ...any) {
 	e.failed = e.failed || s == Failed
 	wide := 23

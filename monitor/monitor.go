@@ -25,7 +25,7 @@ type Monitor struct {
 	PerRecord bool
 
 	// Passive reports whether the monitor can judge traffic that the harness did not cause: it relies on no note, nonce or
-	// no order that only the harness's own acts give.
+	// order that only the harness's own acts provide.
 	Passive bool
 
 	// Of names the model of a record, so that a deviation found there by a step ends the model for the monitor too; ""

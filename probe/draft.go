@@ -22,8 +22,8 @@ type Draft struct {
 	s *Session
 }
 
-// NewDraft begins the profile of a session with its name, protocol and URL. of says in the first comment what the
-// profile describes and where that was seen.
+// NewDraft begins the profile of a session with its name, protocol and URL. The text of goes into the first comment: it
+// says what the profile describes and where that was seen.
 func NewDraft(s *Session, of string) *Draft {
 	w := &Draft{s: s}
 	w.Line(0, "# A profile of %s.", of)

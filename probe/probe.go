@@ -7,7 +7,6 @@
 //
 // A probe should infer what would silently cause wrong verdicts if left at the default. What visibly fails at once
 // and takes one line to declare is better left as a comment in the draft.
-// once, and can say in one line, is better a comment in the draft.
 package probe
 
 import (

@@ -130,7 +130,7 @@ func (s *Session) launch(ctx context.Context) (end func(), err error) {
 	return func() { _ = s.Target.Stop(context.WithoutCancel(ctx)) }, nil
 }
 
-// FirstLook shortens the limits that are at their defaults. A probe tries many things one after the other that a
+// FirstLook shortens the limits that are at their defaults. A probe tries, one after the other, many things that a
 // target need not have, and no verdict depends on what it misses.
 func FirstLook(l *target.Limits) {
 	standard := target.DefaultLimits()

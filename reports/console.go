@@ -93,7 +93,7 @@ func (c *console) run(r *Results, run *Run) {
 		c.findings("Every warning", yellow, found.Warned)
 	}
 	c.brokenScenarios(run)
-	c.baseline(run)
+	c.baseline(r, run)
 	c.reasons("Not tested", yellow, "clause", reasonsFor(run, verdict.NotTested), brief)
 	c.reasons("Not tested, but other scenarios judged their clauses", yellow, "scenario", leftOut(run), brief)
 	c.expected(found.Expected)

@@ -66,7 +66,7 @@ func newCauseGroup(title string, tint colour, clauses []finding, list []Cause) c
 	}
 	g.told = count(len(clauses), "clause") + ", found " + times(hits)
 	if len(list) > 0 {
-		g.told += " by " + count(len(list), "cause")
+		g.told += ", from " + count(len(list), "cause")
 	}
 	return g
 }

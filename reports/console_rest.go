@@ -51,15 +51,19 @@ func failedStep(s *Scenario) string {
 	return ""
 }
 
-// baseline writes the rows that need to be fixed.
-func (c *console) baseline(run *Run) {
-	rows := troubledRows(run.Baseline)
-	if len(rows) == 0 {
-		return
+// baseline writes the rows that need to be fixed, and those that soon will.
+func (c *console) baseline(r *Results, run *Run) {
+	if rows := troubledRows(run.Baseline); len(rows) > 0 {
+		c.heading(red, "Baseline: %s to fix", count(len(rows), "row"))
+		for _, row := range rows {
+			c.hang("  "+pad(row.Clause, 10)+" ", bold, baselineText(row), "")
+		}
 	}
-	c.heading(red, "Baseline: %s to fix", count(len(rows), "row"))
-	for _, row := range rows {
-		c.hang("  "+pad(row.Clause, 10)+" ", bold, baselineText(row), "")
+	if rows := endingRows(r, run); len(rows) > 0 {
+		c.heading(yellow, "Baseline: %s soon", count(len(rows), "row")+" expire"+ending(len(rows)))
+		for _, row := range rows {
+			c.hang("  "+pad(row.Clause, 10)+" ", bold, endingText(r, row), "")
+		}
 	}
 }
 
@@ -67,12 +71,12 @@ func (c *console) baseline(run *Run) {
 func baselineText(row BaselineRow) string {
 	text := row.State
 	switch row.State {
-	case "stale":
+	case verdict.RowStale:
 		text = "stale, the clause passes now"
-	case "expired":
+	case verdict.RowExpired:
 		text = "expired " + row.Expires
 	}
-	return text + ": " + row.Reason
+	return rowScope(row) + text + ": " + row.Reason
 }
 
 // reasons writes why clauses or scenarios have no result: each reason once, with those that share it. A brief list has

@@ -62,7 +62,7 @@ func TestConsoleColor(t *testing.T) {
 // TestConsoleTellsCauses: a brief report has one example of each cause, and a verbose one every failure besides.
 func TestConsoleTellsCauses(t *testing.T) {
 	brief := consoleText(t, sample(), ConsoleOptions{Width: 120})
-	for _, want := range []string{"Failures: 2 clauses, found 16 times by 2 causes",
+	for _, want := range []string{"Failures: 2 clauses, found 16 times, from 2 causes",
 		"1  AS-080 · 4 scenarios, found 15 times", "2  AS-085 · 1 scenario",
 		"looks like trims-ids: the id is trimmed as a form handler would do it (0.93)"} {
 		if !strings.Contains(brief, want) {

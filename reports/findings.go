@@ -43,7 +43,7 @@ type findings struct {
 // no failure may be missing from a report.
 func findingsOf(run *Run, strict bool) findings {
 	var f findings
-	for _, c := range clausesWithHits(run) {
+	for _, c := range splitExcused(run, clausesWithHits(run)) {
 		if to := f.place(c.Clause, len(c.Hits) > 0, strict); to != nil {
 			*to = append(*to, c)
 		}
@@ -52,6 +52,34 @@ func findingsOf(run *Run, strict bool) findings {
 		slices.SortStableFunc(list, func(a, b finding) int { return levelRank(a.Clause.Level) - levelRank(b.Clause.Level) })
 	}
 	return f
+}
+
+// splitExcused separates the failures over drivers that the baseline excuses from those of a clause that counts as
+// failed over others.
+func splitExcused(run *Run, list []finding) []finding {
+	var out []finding
+	for _, f := range list {
+		excused := finding{Clause: f.Clause}
+		if f.Clause.Outcome != verdict.ExpectedFail {
+			var counted []hit
+			for _, h := range f.Hits {
+				if f.Clause.Excused(h.Scenario.Driver) {
+					excused.Hits = append(excused.Hits, h)
+				} else {
+					counted = append(counted, h)
+				}
+			}
+			f.Hits = counted
+		}
+		out = append(out, f)
+		if len(excused.Hits) > 0 {
+			driver := excused.Hits[0].Scenario.Driver
+			excused.Clause.Outcome = verdict.ExpectedFail
+			excused.Clause.Reason = baselineReason(run, f.Clause.ID, driver) + " (driver " + driver + ")"
+			out = append(out, excused)
+		}
+	}
+	return out
 }
 
 // clausesWithHits returns the clauses of the run in its order, then those that only a failure names.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 )
 
 //go:embed page
@@ -17,16 +18,24 @@ var pageFiles embed.FS
 var (
 	pageStyle    = pageFile("page/report.css")
 	pageScript   = pageFile("page/report.js")
-	pageTemplate = template.Must(template.New("report.gohtml").Funcs(pageFuncs).ParseFS(pageFiles, "page/*.gohtml"))
+	pageTemplate = template.Must(template.New("report.gohtml").Funcs(pageFuncs).ParseFS(pageFiles, "page/report.gohtml"))
 )
 
-// WriteHTML writes r as one self-contained page that needs no network, no script (which only filters), and no colours
-// (each outcome has its mark). Links to transcripts and pictures are relative to the results folder. Every text from
-// a target is escaped, and a content security policy blocks whatever would get through.
-func WriteHTML(w io.Writer, r *Results) error {
+// WriteHTML is WriteHTMLWith without options.
+func WriteHTML(w io.Writer, r *Results) error { return WriteHTMLWith(w, r, PageOptions{}) }
+
+// WriteHTMLWith writes r as one self-contained page that needs no network, no script (which filters, and draws
+// recordings), and no colours (each outcome has its mark). Links to transcripts and pictures are relative to the
+// results folder. Every text from a target is escaped, and a content security policy blocks whatever would get through.
+func WriteHTMLWith(w io.Writer, r *Results, o PageOptions) error {
+	return writePage(w, pageTemplate, newPage(presentable(r), o))
+}
+
+// writePage writes a page whole, or nothing.
+func writePage(w io.Writer, t *template.Template, data any) error {
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, newPage(presentable(r))); err != nil {
-		return fmt.Errorf("write report.html: %w", err)
+	if err := t.Execute(&b, data); err != nil {
+		return fmt.Errorf("write %s: %w", strings.TrimSuffix(t.Name(), ".gohtml")+".html", err)
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -43,6 +43,10 @@ var pageFuncs = template.FuncMap{
 	"label":     evidenceLabel,
 	"pictured":  pictured,
 	"linked":    linked,
+	"missed":    func(s *Scenario) string { return missedBy(*s) },
+	"broke":     func(s *Scenario) string { return foundBy(*s) },
+	"once":      oncePerDriver,
+	"rest":      restOf,
 }
 
 // inRun is a part of a run, together with the run, from which ids, links and columns are made.

@@ -113,7 +113,7 @@ func TestHTMLEscapesTheWire(t *testing.T) {
 	ours := strings.Fields("html head meta title style body header div p h1 span ul li dl dt dd main section h2 nav " +
 		"a b h3 h4 pre " +
 		"table thead tbody tr th td svg rect text path g article details summary form label select option input output ol " +
-		"code script img")
+		"code script img i")
 	for name, r := range map[string]*Results{"sample": sample(), "hostile": hostile()} {
 		doc := parseHTML(t, r)
 		for _, e := range elements(doc, "") {

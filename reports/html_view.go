@@ -20,6 +20,7 @@ type page struct {
 	Grounds []string
 	Facts   []fact
 	Runs    []*runView
+	Packs   []template.HTML // recordings: gzip, base64, which needs no escaping
 }
 
 // fact is one thing that identifies a run or its target.
@@ -44,8 +45,10 @@ type runView struct {
 	Idle             []reasonGroup // not applicable
 	Errors           []*Scenario
 	Mend             []BaselineRow
+	Ending           []endingRow // rows of the baseline that expire soon
 	Features         []featureView
 	scenarios        map[string]string // id → the driver that first ran it
+	packed           map[*Scenario]packed
 }
 
 // causeView is a cause with the finding that stands for it.
@@ -96,6 +99,9 @@ type barPart struct {
 // Length returns the length of the part, in percent.
 func (b barPart) Length() float64 { return b.To - b.From }
 
+// endingRow is a row of the baseline that expires soon.
+type endingRow struct{ Clause, Text string }
+
 // findingGroup is one list of findings with its title.
 type findingGroup struct {
 	Key, Title string
@@ -109,18 +115,40 @@ type featureView struct {
 	Scenarios []Scenario
 }
 
-func newPage(r *Results) page {
+// Each returns the scenarios by reference.
+func (f featureView) Each() []*Scenario {
+	out := make([]*Scenario, len(f.Scenarios))
+	for i := range f.Scenarios {
+		out[i] = &f.Scenarios[i]
+	}
+	return out
+}
+
+func newPage(r *Results, o PageOptions) page {
 	p := page{
 		Policy: pagePolicy(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Verdict: r.Verdict, Grounds: grounds(r), Facts: pageFacts(r),
 	}
 	var names []string
+	pack := &packer{read: o.Read}
 	for i := range r.Runs {
 		run := newRunView(&r.Runs[i], fmt.Sprintf("r%d", i+1), r.Strict)
 		run.Alone = len(r.Runs) == 1
+		for _, row := range endingRows(r, &r.Runs[i]) {
+			run.Ending = append(run.Ending, endingRow{row.Clause, endingText(r, row)})
+		}
+		run.packed = map[*Scenario]packed{}
+		for f := range run.Features {
+			for s := range run.Features[f].Scenarios {
+				of := &run.Features[f].Scenarios[s]
+				run.packed[of] = pack.add(of)
+			}
+		}
 		p.Runs = append(p.Runs, run)
 		names = append(names, run.Name+" · "+run.Target.Name)
 	}
+	pack.close()
+	p.Packs = pack.packs
 	p.Title = string(r.Verdict) + ": " + strings.Join(names, ", ")
 	return p
 }
@@ -161,6 +189,9 @@ func newRunView(run *Run, anchor string, strict bool) *runView {
 	}
 	return v
 }
+
+// Packed says where the recording of a scenario of a feature is.
+func (v *runView) Packed(s *Scenario) packed { return v.packed[s] }
 
 // ScenarioAnchor returns the anchor of a scenario; "" if it was not run.
 func (v *runView) ScenarioAnchor(id string) string {

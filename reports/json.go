@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,6 +18,7 @@ import (
 func WriteJSON(w io.Writer, r *Results) error {
 	c := *r
 	c.Schema = SchemaID
+	c.Seal = unsealed
 	var b bytes.Buffer
 	err := json.MarshalWrite(&b, &c, json.Deterministic(true), jsontext.WithIndent("  "),
 		legacy.OmitEmptyWithLegacySemantics(true), json.WithMarshalers(json.MarshalToFunc(marshalText)))
@@ -23,7 +26,7 @@ func WriteJSON(w io.Writer, r *Results) error {
 		return fmt.Errorf("write results.json: %w", err)
 	}
 	b.WriteByte('\n')
-	_, err = w.Write(b.Bytes())
+	_, err = w.Write(seal(b.Bytes()))
 	return err
 }
 
@@ -33,7 +36,7 @@ func marshalText(enc *jsontext.Encoder, s string) error {
 }
 
 // ReadJSON reads a results.json and rejects anything else: another version of the schema, an unknown or missing key,
-// a value out of range, a duplicate key, or trailing data.
+// a value out of range, a duplicate key, trailing data, or parts that contradict each other.
 func ReadJSON(r io.Reader) (*Results, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -49,8 +52,14 @@ func ReadJSON(r io.Reader) (*Results, error) {
 	if err := json.Unmarshal(b, &res, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
+	if err := consistent(&res); err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
 	return &res, nil
 }
+
+// newerSchema matches the schema ids of all versions.
+var newerSchema = regexp.MustCompile(`^https://parley\.dev/schema/results-([0-9]+)\.json$`)
 
 // checkSchemaID runs first: about a file in another format, no other error is useful.
 func checkSchemaID(b []byte) error {
@@ -59,6 +68,12 @@ func checkSchemaID(b []byte) error {
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
 		return fmt.Errorf("read results: %w", err)
+	}
+	if n := newerSchema.FindStringSubmatch(head.Schema); n != nil {
+		if version, err := strconv.Atoi(n[1]); err != nil || version > 1 {
+			return fmt.Errorf("read results: schema is %q, want %q: a newer version of parley wrote it (update parley)",
+				head.Schema, SchemaID)
+		}
 	}
 	if head.Schema != SchemaID {
 		return fmt.Errorf("read results: schema is %q, want %q", head.Schema, SchemaID)

@@ -40,6 +40,8 @@ type (
 		Class      string          `xml:"classname,attr"`
 		Name       string          `xml:"name,attr"`
 		Time       string          `xml:"time,attr"`
+		File       string          `xml:"file,attr,omitempty"` // GitLab links it
+		Line       int64           `xml:"line,attr,omitempty"`
 		Properties []junitProperty `xml:"properties>property,omitempty"`
 		Failure    *junitTrouble   `xml:"failure"`
 		Error      *junitTrouble   `xml:"error"`
@@ -154,12 +156,13 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 		Time:     seconds(s.Duration),
 		duration: s.Duration,
 	}
+	c.File, c.Line = located(s.Location)
 	for _, cl := range s.Clauses {
 		c.Properties = append(c.Properties, junitProperty{"clause", cl.Clause},
 			junitProperty{"clause." + cl.Clause, string(cl.Outcome)})
 	}
 	c.Properties = append(c.Properties, junitProperty{"outcome", string(s.Outcome)}, junitProperty{"location", s.Location})
-	c.judge(s, failedClauses(run))
+	c.judge(run, s)
 	if text := asideText(s, c.Failure != nil || c.Error != nil); text != "" {
 		c.Out = &junitText{text}
 	}
@@ -167,43 +170,44 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 }
 
 // judge maps the outcome of a scenario to its JUnit element.
-func (c *junitCase) judge(s *Scenario, failed map[string]bool) {
-	trouble := &junitTrouble{Message: headline(s), Type: string(s.Outcome), Text: failureText(s)}
+func (c *junitCase) judge(run *Run, s *Scenario) {
+	trouble := &junitTrouble{Message: headline(run, s), Type: string(s.Outcome), Text: failureText(s)}
 	switch s.Outcome {
 	case verdict.EnvError, verdict.HarnessError:
 		c.Error = trouble
 		return
 	}
-	if slices.ContainsFunc(s.Failures, func(f Failure) bool { return failed[f.Clause] }) { // monitors included
-		trouble.Type = string(verdict.Failed)
+	if slices.ContainsFunc(s.Failures, func(f Failure) bool { return countsAsFailed(run, f.Clause, s.Driver) }) {
+		trouble.Type = string(verdict.Failed) // monitors included
 		c.Failure = trouble
 		return
 	}
 	switch s.Outcome {
 	case verdict.Passed, verdict.Warned:
 	case verdict.NotApplicable, verdict.NotTested, verdict.ExpectedFail:
-		c.Skipped = &junitSkipped{headline(s)}
+		c.Skipped = &junitSkipped{headline(run, s)}
 	default:
 		c.Failure = trouble
 	}
 }
 
-// failedClauses returns the clauses of a run that count as failed.
-func failedClauses(run *Run) map[string]bool {
-	out := map[string]bool{}
-	for _, c := range run.Clauses {
-		out[c.ID] = c.Outcome == verdict.Failed
-	}
-	return out
+// countsAsFailed reports whether a clause counts as failed over a driver.
+func countsAsFailed(run *Run, id, driver string) bool {
+	i := slices.IndexFunc(run.Clauses, func(c Clause) bool { return c.ID == id })
+	return i >= 0 && run.Clauses[i].Outcome == verdict.Failed && !run.Clauses[i].Excused(driver)
 }
 
-// headline returns the outcome with the reason, or with the clauses that failed.
-func headline(s *Scenario) string {
+// headline returns the outcome with the reason, or with the clauses that failed, and why the baseline excuses them.
+func headline(run *Run, s *Scenario) string {
 	reason := s.Reason
-	if reason == "" {
+	if reason == "" || s.Outcome == verdict.ExpectedFail && len(s.Failures) > 0 {
 		var ids []string
 		for _, f := range s.Failures {
-			if id := f.Clause + " " + string(f.Level); !slices.Contains(ids, id) {
+			id := f.Clause + " " + string(f.Level)
+			if why := baselineReason(run, f.Clause, s.Driver); why != "" && s.Outcome == verdict.ExpectedFail {
+				id += " (" + why + ")"
+			}
+			if !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
@@ -247,9 +251,11 @@ func runCases(run *Run) []junitCase {
 				run.TargetStderr,
 		}})
 	}
-	failed := failedClauses(run)
+	failed := func(id string) bool {
+		return slices.ContainsFunc(run.Clauses, func(c Clause) bool { return c.ID == id && c.Outcome == verdict.Failed })
+	}
 	for _, row := range troubledRows(run.Baseline) {
-		if row.State == verdict.RowExpired && !failed[row.Clause] {
+		if row.State == verdict.RowExpired && !failed(row.Clause) {
 			continue // it needs fixing, but fails nothing
 		}
 		out = append(out, junitCase{Class: class, Name: "baseline " + row.Clause, Time: seconds(0), Failure: &junitTrouble{

@@ -132,7 +132,7 @@ func (p *Progress) tellFailure(s Scenario) {
 	default:
 		return
 	}
-	reason := strings.TrimPrefix(headline(&s), string(s.Outcome))
+	reason := strings.TrimPrefix(headline(&Run{}, &s), string(s.Outcome))
 	p.print(oneLine(fmt.Sprintf("%s  %s %s (%s)%s", s.Outcome, s.ID, s.Name, s.Driver, reason)) + "\n")
 }
 

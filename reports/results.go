@@ -27,6 +27,23 @@ type Results struct {
 
 	// Passive reports that the harness only judged traffic between others. Such results never certify.
 	Passive bool `json:"passive,omitempty"`
+
+	// How the run was made, in what decides whether it certifies; nil for results of versions that did not record it.
+	Options *Options `json:"options,omitempty"`
+
+	// Seal is "sha256:<hex>" over the file with this digest left empty: it shows that a file was edited, not by whom.
+	// WriteJSON makes it. It is the last field.
+	Seal string `json:"seal,omitempty"`
+}
+
+// Options are the options of a run that decide whether it certifies, and those that repeat it.
+type Options struct {
+	AllowIncomplete bool     `json:"allow_incomplete,omitempty"`
+	Baseline        bool     `json:"baseline,omitempty"` // one was given, whether it had rows for the run or not
+	Features        []string `json:"features,omitempty"` // the user's
+	Faults          bool     `json:"faults,omitempty"`
+	Explore         int      `json:"explore,omitempty"` // number of random sequences
+	CutPoints       bool     `json:"cut_points,omitempty"`
 }
 
 // Suite identifies the suite that judged.
@@ -60,11 +77,26 @@ type Run struct {
 // Target is what was judged.
 type Target struct {
 	Name         string   `json:"name"`
+	Version      string   `json:"version,omitempty"` // as --target-version gives it
 	URL          string   `json:"url"`
 	Drivers      []string `json:"drivers"`
 	Capabilities []string `json:"capabilities"`
 	Profile      string   `json:"profile,omitempty"` // the profile's path as given; "" for a bare URL or a bundled target
+
+	Origin Origin `json:"origin,omitempty"` // "" for results of versions that did not record it
+	// "sha256:<hex>" of the profile as it is in the file, before values of ${NAME} are known; "" without a file
+	ProfileDigest string `json:"profile_digest,omitempty"`
 }
+
+// Origin says where a target comes from.
+type Origin string
+
+// Origins of targets.
+const (
+	FromBundle  Origin = "bundled" // the suite's own, or a mutant: such results never certify
+	FromProfile Origin = "profile" // described by a profile
+	FromAddress Origin = "address" // a bare URL or page
+)
 
 // Totals counts clauses and scenarios by outcome. The denominators are fixed before the first scenario runs.
 type Totals struct {
@@ -89,6 +121,7 @@ type Clause struct {
 	Level     verdict.Level              `json:"level"`
 	Section   string                     `json:"section"`
 	Text      string                     `json:"text"`
+	Source    string                     `json:"source,omitempty"` // the words of the source document
 	Outcome   verdict.Outcome            `json:"outcome"`
 	ByDriver  map[string]verdict.Outcome `json:"by_driver"`
 	Scenarios []string                   `json:"scenarios"` // ids of the scenarios that may judge it
@@ -148,6 +181,7 @@ type Failure struct {
 	Diff     string        `json:"diff,omitempty"`    // a go-cmp diff, - expected + observed
 	At       string        `json:"at"`                // where: connection, record number, time since the scenario's start
 	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, if no step did
+	Missed   bool          `json:"missed,omitempty"`  // it was awaited, and never came
 	// how often the scenario found this kind, including this one; absent for once
 	Count   int      `json:"count,omitempty"`
 	Excerpt []string `json:"excerpt,omitempty"` // the surrounding transcript, one line each
@@ -190,10 +224,24 @@ type Note struct {
 	Scenario string `json:"scenario,omitempty"`
 }
 
-// BaselineRow is one row of an applied baseline.
+// BaselineRow is one row of an applied baseline. Role and Driver narrow it; "" means any.
 type BaselineRow struct {
 	Clause  string `json:"clause"`
 	Reason  string `json:"reason"`
+	Role    string `json:"role,omitempty"`
+	Driver  string `json:"driver,omitempty"`
+	Flaky   bool   `json:"flaky,omitempty"` // the clause fails only sometimes
 	Expires string `json:"expires,omitempty"`
-	State   string `json:"state"` // "applied", "stale" (the clause passes now), "expired", "unknown clause", "not tested"
+	// "applied", "passed this time" (of a flaky clause), "stale" (the clause passes now), "expired", "unknown clause",
+	// "not tested"
+	State string `json:"state"`
+}
+
+// Excused reports whether a baseline excuses the failures of the clause over a driver. A nil clause is not excused.
+func (c *Clause) Excused(driver string) bool {
+	if c == nil {
+		return false
+	}
+	o, known := c.ByDriver[driver]
+	return o == verdict.ExpectedFail || !known && c.Outcome == verdict.ExpectedFail
 }

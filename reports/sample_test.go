@@ -21,10 +21,10 @@ func sample() *Results {
 		Verdict:   verdict.NonConformant,
 		Exit:      verdict.ExitHarness,
 		Selection: "@agent-select and not @slow",
-		Seed:      42,
-		Started:   time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC),
-		Duration:  12345.678,
-		Runs:      []Run{sampleRun(), unreachableRun()},
+		Options:   &Options{Explore: 2, CutPoints: true}, Seed: 42,
+		Started:  time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC),
+		Duration: 12345.678,
+		Runs:     []Run{sampleRun(), unreachableRun()},
 	}
 	for i := range r.Runs {
 		r.Runs[i].Totals = totalsOf(&r.Runs[i])
@@ -44,6 +44,7 @@ func sampleRun() Run {
 		Target: Target{
 			Name: "Snow CLI", URL: "http://127.0.0.1:3000/", Drivers: []string{"sse", "ws"},
 			Capabilities: []string{"agent-list", "custom-agents"}, Profile: "my.yaml",
+			Origin: FromProfile, ProfileDigest: unsealed,
 		},
 		Clauses:   sampleClauses(),
 		Scenarios: sampleScenarios(),

@@ -57,6 +57,8 @@ func grounds(r *Results) []string {
 	add(t.untested > 0, "%s not tested", was(t.untested, "binding clause"))
 	add(r.Verdict == verdict.Conformant && len(out) == 0 && t.expected == 0, "every applicable binding clause holds")
 	add(t.expected > 0, "%s expected by the baseline", was(t.expected, "failure"))
+	add(t.spared > 0, "%s passed this time, and the baseline says that %s flaky", count(t.spared, "clause"),
+		areOf(t.spared))
 	add(t.warned > 0, "%s", count(t.warned, "warning"))
 	add(r.Selection != "", "only %s was run", r.Selection)
 	add(len(out) == 0, "no binding clause was tested")
@@ -65,7 +67,7 @@ func grounds(r *Results) []string {
 
 // sums are the counts over all runs that the grounds of a verdict are based on.
 type sums struct {
-	total, failed, warned, untested, expected, unexpected, badBaseline, harness int
+	total, failed, warned, untested, expected, spared, unexpected, badBaseline, harness int
 
 	unreachable bool
 }
@@ -82,6 +84,11 @@ func tally(r *Results) sums {
 			}
 		}
 		t.badBaseline += len(troubledRows(run.Baseline))
+		for _, row := range run.Baseline {
+			if row.State == verdict.RowSpared {
+				t.spared++
+			}
+		}
 		t.unreachable = t.unreachable || run.Environment != ""
 	}
 	return t
@@ -113,11 +120,56 @@ func (t *sums) addClause(c Clause) {
 func troubledRows(rows []BaselineRow) []BaselineRow {
 	var out []BaselineRow
 	for _, row := range rows {
-		if row.State != "applied" && row.State != "not tested" {
+		if !verdict.Forgives(row.State) && row.State != verdict.RowUnused {
 			out = append(out, row)
 		}
 	}
 	return out
+}
+
+// endingRows returns the rows that still apply, but whose last day is near, counted from the start of the run.
+func endingRows(r *Results, run *Run) []BaselineRow {
+	var out []BaselineRow
+	for _, row := range run.Baseline {
+		if _, soon := verdict.DaysLeft(row.Expires, r.Started); soon && row.State != verdict.RowExpired {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// endingText says when the last day of a row is.
+func endingText(r *Results, row BaselineRow) string {
+	when := "today"
+	if days, _ := verdict.DaysLeft(row.Expires, r.Started); days > 0 {
+		when = "in " + count(days, "day")
+	}
+	return rowScope(row) + "expires " + when + ", on " + row.Expires + ": " + row.Reason
+}
+
+// rowScope says what a row is narrowed to; "" for nothing.
+func rowScope(row BaselineRow) string {
+	var parts []string
+	if row.Role != "" {
+		parts = append(parts, "role "+row.Role)
+	}
+	if row.Driver != "" {
+		parts = append(parts, "driver "+row.Driver)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(parts, ", ") + ") "
+}
+
+// baselineReason returns the reason of the row that excuses a clause over a driver; "" if none does.
+func baselineReason(run *Run, clause, driver string) string {
+	for _, row := range run.Baseline {
+		if row.Clause == clause && row.State == verdict.RowApplied && (row.Driver == "" || row.Driver == driver) {
+			return "baseline: " + row.Reason
+		}
+	}
+	return ""
 }
 
 // evidenceLabel says what a piece of evidence is.
@@ -148,6 +200,14 @@ func was(n int, noun string) string {
 		return count(n, noun) + " was"
 	}
 	return count(n, noun) + " were"
+}
+
+// areOf is the pronoun of n things with its verb.
+func areOf(n int) string {
+	if n == 1 {
+		return "it is"
+	}
+	return "they are"
 }
 
 func ending(n int) string {

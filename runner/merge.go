@@ -81,6 +81,7 @@ func Merge(results ...*reports.Results) *reports.Results {
 		all.Exit = firstOf(exits, all.Exit, r.Exit)
 		all.Partial = all.Partial || r.Partial
 		all.Selection = both(all.Selection, r.Selection)
+		all.Options = eitherOptions(all.Options, r.Options)
 		if r.Started.Before(all.Started) {
 			all.Started = r.Started
 		}

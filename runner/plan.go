@@ -12,6 +12,7 @@ import (
 
 	"parley/runner/tags"
 	"parley/steps"
+	"parley/verdict"
 )
 
 // Planned is one scenario that a run will execute over one driver. The list is fixed before the first one starts.
@@ -24,6 +25,7 @@ type Planned struct {
 	Tags     []string
 	Clauses  []string
 	Stage    int // 1 to 3 for preflight, 0 for the rest
+	marks    []string
 	key      string
 	file     string // the feature file of a user's scenario; "": Location names the file
 }
@@ -31,8 +33,9 @@ type Planned struct {
 // Exclusive reports whether the scenario needs a target to itself.
 func (p Planned) Exclusive() bool { return p.has("@exclusive") }
 
-// Marks returns what a tag expression may name: the scenario's tags, and its id as a tag.
-func (p Planned) Marks() []string { return append(slices.Clone(p.Tags), "@"+p.ID) }
+// Marks returns what a tag expression may name: the scenario's tags; its id, the section that its feature file tests,
+// and the levels of its clauses, each as a tag (@AS-4.1-06, @4.1, @MUST).
+func (p Planned) Marks() []string { return slices.Concat(p.Tags, []string{"@" + p.ID}, p.marks) }
 
 func (p Planned) has(tag string) bool {
 	return slices.Contains(p.Tags, tag)
@@ -57,6 +60,10 @@ func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read features of %s: %w", protocol, err)
 	}
+	ledger, err := steps.LedgerOf(p)
+	if err != nil {
+		return nil, err
+	}
 	var out []Planned
 	known := map[string]string{}
 	for _, f := range features {
@@ -65,6 +72,7 @@ func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle)}
 			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, i+1)
 			pl.describe(f.doc, pickle)
+			pl.marks = append(levels(pl, ledger), "@"+section)
 			if first, twice := known[pl.key]; twice {
 				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s are identical: leave one out", protocol,
 					first, pl.Location)
@@ -74,6 +82,17 @@ func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 		}
 	}
 	return out, nil
+}
+
+// levels returns the levels of a scenario's clauses, as tags.
+func levels(pl Planned, ledger *verdict.Ledger) (all []string) {
+	for _, id := range pl.Clauses {
+		row, _ := ledger.Row(id)
+		if tag := "@" + string(row.Level); row.Level != "" && !slices.Contains(all, tag) {
+			all = append(all, tag)
+		}
+	}
+	return all
 }
 
 // feature is one parsed file; godog's own type is not exported.

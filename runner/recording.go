@@ -43,6 +43,7 @@ func writeRecording(out, rel string, h recording.Header, records []transcript.Re
 		err = w.Add(records...)
 	}
 	if err = errors.Join(err, buffered.Flush(), f.Close()); err != nil {
+		_ = os.Remove(f.Name())
 		return nil, err
 	}
 	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum.Sum(nil))}, nil

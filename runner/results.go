@@ -86,7 +86,7 @@ func (r *run) commandLine() string {
 func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {
 	row, _ := r.ledger.Row(f.Clause)
 	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
-		Count:    f.Count,
+		Count: f.Count, Missed: f.Miss != nil,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags " + selecting(sc, f)}
@@ -152,7 +152,7 @@ func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
 		b.WriteByte('\n')
 	}
 	sum := sha256.Sum256([]byte(b.String()))
-	if err := os.WriteFile(filepath.Join(out, rel), []byte(b.String()), 0o600); err != nil {
+	if err := writeWhole(filepath.Join(out, rel), []byte(b.String())); err != nil {
 		return nil, err
 	}
 	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
@@ -200,12 +200,21 @@ func writeEvidence(out, prefix string, e steps.Evidence) (reports.Evidence, erro
 		return reports.Evidence{}, err
 	}
 	rel := filepath.Join("evidence", prefix+e.Name)
-	if err := os.WriteFile(filepath.Join(out, rel), e.Body, 0o600); err != nil {
+	if err := writeWhole(filepath.Join(out, rel), e.Body); err != nil {
 		return reports.Evidence{}, err
 	}
 	sum := sha256.Sum256(e.Body)
 	return reports.Evidence{Name: e.Name, Type: e.Type, Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])},
 		nil
+}
+
+// writeWhole writes a file that only its owner reads, or leaves none, as on a full disk.
+func writeWhole(path string, body []byte) error {
+	err := os.WriteFile(path, body, 0o600)
+	if err != nil {
+		_ = os.Remove(path)
+	}
+	return err
 }
 
 // notWritten notes that part of the results could not be written, which is a harness failure.
@@ -254,14 +263,16 @@ func (r *run) report(ctx context.Context) *reports.Results {
 			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
 		}
 	}
-	v, exit := verdict.Decide(counted, r.ledger.Level, r.filtered() != "", r.broken, r.env != "", r.o.AllowIncomplete)
+	v, exit := verdict.Decide(counted, r.ledger.Level, verdict.Circumstances{Filtered: r.filtered() != "",
+		Harness: r.broken, Unreachable: r.env != "", Forgiven: forgiven(one.Baseline),
+		AllowIncomplete: r.o.AllowIncomplete})
 	one.Verdict = v
 	if interrupted {
 		exit = verdict.ExitInterrupted
 	}
 	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
-		Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict, Seed: r.o.Seed,
-		Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
+		Options: r.options(), Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict,
+		Seed: r.o.Seed, Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
 }
 
 // filtered describes what narrowed the run or kept it from certifying.
@@ -307,7 +318,8 @@ func (r *run) certified() bool {
 
 func (r *run) describe() reports.Target {
 	t := reports.Target{Name: r.o.Profile.Name, URL: r.o.Profile.URL, Drivers: driverNames(r.o),
-		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path}
+		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path,
+		Origin: originOf(r.o.Profile), ProfileDigest: r.o.Profile.Digest}
 	if r.shared != nil {
 		t.URL = r.shared.BaseURL()
 	}
@@ -349,19 +361,10 @@ func (r *run) clauses(scenarios []reports.Scenario) []reports.Clause {
 	monitors := r.monitorNames()
 	var out []reports.Clause
 	for _, row := range r.ledger.Rows() {
-		c := reports.Clause{ID: row.ID, Level: row.Level, Section: row.Section, Text: row.Text,
-			ByDriver:  map[string]verdict.Outcome{},
-			Scenarios: append([]string{}, slices.Sorted(maps.Keys(judges[row.ID]))...),
-			Monitors:  append([]string{}, monitors[row.ID]...)}
-		if row.Cross { // its section belongs to another document
-			c.Section = r.o.Protocols.OfClause(row.ID) + " " + row.Section
-		}
-		if !row.Tested() {
-			c.Excluded, c.Outcome, c.Reason = true, verdict.NotApplicable, "excluded: "+row.Reason
-		} else if !r.isJudged(row.ID) {
-			c.OtherRole, c.Outcome, c.Reason = true, verdict.NotApplicable,
-				"applies to another role: "+strings.Join(r.concerned[row.ID], ", ")
-		} else {
+		c := r.unjudged(row)
+		c.Scenarios = append(c.Scenarios, slices.Sorted(maps.Keys(judges[row.ID]))...)
+		c.Monitors = append(c.Monitors, monitors[row.ID]...)
+		if !c.Excluded && !c.OtherRole {
 			c.Outcome, c.Reason, c.ByDriver = verdict.Aggregate(byClause[row.ID], r.counts(byClause[row.ID]))
 			c.Reason = r.redact.String(c.Reason)
 		}

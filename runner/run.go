@@ -217,7 +217,7 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBaseline(o.Baseline, ledger); err != nil {
+	if err := checkBaseline(o.Baseline, ledger, p); err != nil {
 		return nil, err
 	}
 	sel, err := tags.Parse(o.Tags)

@@ -17,8 +17,8 @@ type Event struct {
 }
 
 // Follow reports each record after mark as it comes, and the first finding of each monitor on each clause, until ctx
-// ends or Close is called. What was there by then is reported. It returns the number of the last record. It calls tell
-// from one goroutine; records queue up meanwhile. Several can follow one session.
+// ends or Close is called. Everything that has come by then is reported. It returns the number of the last record. It
+// calls tell from one goroutine; records queue up meanwhile. Several goroutines can follow one session.
 func (s *Session) Follow(ctx context.Context, mark int, tell func(Event)) int {
 	t, told := s.Transcript(), 0
 	for last := false; ; {
@@ -30,7 +30,7 @@ func (s *Session) Follow(ctx context.Context, mark int, tell func(Event)) int {
 			mark = r.N
 			tell(Event{Record: &r})
 		}
-		for _, f := range news { // behind the records that they are about
+		for _, f := range news { // after the records that they are about
 			told++
 			tell(Event{Failure: f})
 		}
@@ -48,23 +48,23 @@ func (s *Session) Follow(ctx context.Context, mark int, tell func(Event)) int {
 	}
 }
 
-// When the monitors run. All of them together look at the whole transcript, as they do at the end, and their work
-// grows with it. They run whenever nothing has come for a while, longer after a run that took long, and in a stream
-// without pauses whenever the transcript has grown by a part of itself. What they do in a session is thus a small
-// multiple of its length. Monitors that need one record only judge each soon, whatever its number.
+// When the monitors run. Together they read the whole transcript, as they do at the end, so their work grows with it.
+// They run after a pause, which is longer if their last run took long, and in a stream without pauses whenever the
+// transcript has grown by a fraction of its length. Their total work in a session is thus a small multiple of its
+// length. Monitors of single records judge each record soon, however long the transcript is.
 const (
 	quiet = 30 * time.Millisecond  // without a record: an exchange may be over
 	soon  = 250 * time.Millisecond // since the first record: it is judged even if more come
 
-	few   = 500 // records: after each exchange, all monitors run
-	grown = 4   // a stream of more is judged again once it has grown by a fourth
-	idle  = 20  // times as long as the last run of all monitors, in which no record came: they run
+	few   = 500 // records: up to this number, all monitors run after each exchange
+	grown = 4   // a longer stream is judged again once it has grown by a fourth
+	idle  = 20  // all monitors run after a pause of this many times their last run
 )
 
 // judgeOn runs the monitors until ctx ends.
 func (s *Session) judgeOn(ctx context.Context) {
 	t := s.Transcript()
-	next := func(mark int, within time.Duration) bool { // reports whether a record came
+	next := func(mark int, within time.Duration) bool { // reports whether a record arrived
 		limited, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		_, err := t.Await(limited, mark, func(r *transcript.Record) bool { return r.N > mark })
@@ -103,8 +103,8 @@ func (s *Session) judgeDue(ctx context.Context) error {
 	return s.judgeNew(ctx)
 }
 
-// Check runs all monitors now, and returns after their findings have been passed on. It waits for a step that runs.
-// The error is steps.ErrLiveOver or the cause of ctx.
+// Check runs all monitors now, and returns after their findings have been passed on. It waits for a running step. The
+// error is steps.ErrLiveOver or the cause of ctx.
 func (s *Session) Check(ctx context.Context) error {
 	s.checking.Lock()
 	defer s.checking.Unlock()
@@ -124,7 +124,7 @@ func (s *Session) judgeAll(ctx context.Context) error {
 	}
 	s.cost = time.Since(began)
 	s.tell(said, failures)
-	if s.whole = n; !whole { // another run would say the same
+	if s.whole = n; !whole { // another run would have the same result
 		s.whole = -1
 		return s.judgeNew(ctx)
 	}
@@ -132,7 +132,7 @@ func (s *Session) judgeAll(ctx context.Context) error {
 	return nil
 }
 
-// judgeNew runs the monitors of single records on those that are new. The caller holds s.checking.
+// judgeNew runs the monitors of single records on the new records. The caller holds s.checking.
 func (s *Session) judgeNew(ctx context.Context) error {
 	said, failures, last, err := s.live.JudgeAfter(ctx, s.seen)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Session) judgeNew(ctx context.Context) error {
 	return nil
 }
 
-// tell passes on what monitors have found.
+// tell passes on the findings of monitors.
 func (s *Session) tell(said []verdict.Judgement, failures []steps.Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

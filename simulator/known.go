@@ -12,40 +12,40 @@ import (
 
 // Bounds of what is remembered.
 const (
-	maxKnown   = 1000 // values, and parties; the ones that were not seen for the longest time are forgotten
+	maxKnown   = 1000 // values, and parties; those not seen for the longest time are forgotten
 	maxWord    = 80   // bytes of a value
-	maxMembers = 2000 // of one event that are looked at
+	maxMembers = 2000 // of one event that are visited
 )
 
-// known is what a session has seen: names and ids that its next steps may need.
+// known holds the names and ids that a session has seen and that its next steps may need.
 type known struct {
 	mu      sync.Mutex
-	mark    int            // the last record that was looked at
+	mark    int            // the last record that was read
 	values  map[string]int // each with the last record that had it
 	parties map[string]int
 }
 
-// Known returns the names and ids that occurred in events of the session, sorted: strings in members that are called
-// id, name, or something that ends so, such as agentId or tool_name, and those in tool, agent and session, and in
-// lists of them. The most recent thousand are known.
+// Known returns the names and ids that occurred in events of the session, sorted: strings in members whose name is or
+// ends with id, name, tool, agent or session, such as agentId or tool_name, and in lists of them. It keeps the most
+// recent thousand.
 func (s *Session) Known() []string {
-	return s.knows(func(k *known) map[string]int { return k.values })
+	return s.remembered(func(k *known) map[string]int { return k.values })
 }
 
 // Names returns the names of the parties that occurred in the transcript, sorted. Unlike Parties, it does not wait for
-// a step that runs.
+// a running step.
 func (s *Session) Names() []string {
-	return s.knows(func(k *known) map[string]int { return k.parties })
+	return s.remembered(func(k *known) map[string]int { return k.parties })
 }
 
-func (s *Session) knows(what func(*known) map[string]int) []string {
+func (s *Session) remembered(what func(*known) map[string]int) []string {
 	s.learn()
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
 	return slices.Sorted(maps.Keys(what(&s.known)))
 }
 
-// learn looks at the records since the last call.
+// learn reads the records since the last call.
 func (s *Session) learn() {
 	k := &s.known
 	k.mu.Lock()
@@ -65,14 +65,14 @@ func (s *Session) learn() {
 	}
 }
 
-// look visits a value of an event, which is in a member of the given name.
+// look visits a value of an event in a member of the given name.
 func (k *known) look(name string, v any, n int, left *int) {
 	if *left--; *left < 0 {
 		return
 	}
 	switch v := v.(type) {
 	case string:
-		if names(name) && sayable(v) {
+		if holdsNames(name) && sayable(v) {
 			remember(k.values, v, n)
 		}
 	case []any:
@@ -86,11 +86,11 @@ func (k *known) look(name string, v any, n int, left *int) {
 	}
 }
 
-// names reports whether the values of a member are names or ids that a step may have.
-func names(member string) bool {
-	words := strings.FieldsFunc(apart(member), func(c rune) bool { return c == '_' || c == '-' || c == ' ' })
+// holdsNames reports whether the values of a member are names or ids that a step may contain.
+func holdsNames(member string) bool {
+	words := strings.FieldsFunc(splitWords(member), func(c rune) bool { return c == '_' || c == '-' || c == ' ' })
 	if len(words) == 0 || slices.Contains([]string{"connection", "request", "message", "event"}, words[0]) {
-		return false // drawn anew for each
+		return false // each has a new one
 	}
 	switch words[len(words)-1] {
 	case "id", "name", "tool", "agent", "session":
@@ -99,8 +99,8 @@ func names(member string) bool {
 	return false
 }
 
-// apart separates the words of a member's name: agentId is agent id.
-func apart(member string) string {
+// splitWords separates the words of a member's name: agentId is agent id.
+func splitWords(member string) string {
 	var b strings.Builder
 	for i, c := range member {
 		if i > 0 && unicode.IsUpper(c) {
@@ -117,7 +117,7 @@ func sayable(v string) bool {
 		!strings.ContainsFunc(v, func(c rune) bool { return c == '"' || !unicode.IsPrint(c) })
 }
 
-// remember notes that a value was in a record. Of too many it forgets the half that is older.
+// remember notes that a record contains a value. If there are too many values, it forgets the older half.
 func remember(in map[string]int, value string, n int) {
 	in[value] = n
 	if len(in) <= maxKnown {

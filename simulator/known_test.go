@@ -11,7 +11,7 @@ import (
 	"parley/transcript"
 )
 
-// TestKnown: a session knows the names and ids that it has seen, and not what no step can have.
+// TestKnown: a session knows the names and ids that it has seen, except those that no step can contain.
 func TestKnown(t *testing.T) {
 	s := open(t, "agent-select")
 	for _, text := range []string{"client A is connected", "client B is connected", "client A has a session"} {
@@ -50,7 +50,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// say has a message with some data come.
+// say makes a message with some data arrive.
 func say(s *simulator.Session, data string) {
 	s.Transcript().Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame, Type: "text",
 		Bytes: []byte(`{"type":"news","data":` + data + `}`)})

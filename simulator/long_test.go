@@ -18,7 +18,7 @@ import (
 	"parley/transcript"
 )
 
-// exchange does a switch, and returns its records without what makes them one of this session.
+// exchange performs a switch, and returns its records without the values specific to this session.
 func exchange(tb testing.TB, s *simulator.Session) []transcript.Record {
 	tb.Helper()
 	for _, text := range []string{"client A is connected", "client A has a session"} {
@@ -48,7 +48,7 @@ func stream(s *simulator.Session, of []transcript.Record, n int) {
 	}
 }
 
-// wrong is a message that breaks a clause, which a monitor of single records judges.
+// wrong is a message that breaks a clause judged by a monitor of single records.
 var wrong = transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame, Type: "text",
 	Bytes: []byte(`{"type":"agent_switched","data":{"currentAgentId":7}}`)}
 
@@ -106,7 +106,7 @@ func (f *follower) until(t *testing.T, holds func(*follower) bool) {
 	}
 }
 
-// TestMonitorsAtTheEnd: whatever was found on the way is what the session comes to, and that is what a run finds.
+// TestMonitorsAtTheEnd: the findings made during a session are those of its result, and those of a run.
 func TestMonitorsAtTheEnd(t *testing.T) {
 	s := open(t, "agent-select")
 	of := exchange(t, s)
@@ -139,8 +139,8 @@ func TestMonitorsAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestThirtyMinutes: as many records as come in 30 minutes at 200 a second leave the memory as it was, and a mistake
-// at their end is found. Under the race detector it is a sixth of them.
+// TestThirtyMinutes: the records of 30 minutes at 200 a second do not increase memory use, and a mistake at their end
+// is found. Under the race detector it is a sixth of them.
 func TestThirtyMinutes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("360,000 records")
@@ -183,7 +183,7 @@ func TestThirtyMinutes(t *testing.T) {
 	}
 }
 
-// TestNowhereToKeep: a session whose transcript has no place says so.
+// TestNowhereToKeep: a session that cannot store its transcript reports it.
 func TestNowhereToKeep(t *testing.T) {
 	b := bundled.All.For(protocols.Kinds(), "agent-select", "")
 	_, err := simulator.Open(t.Context(), runner.Options{Protocols: protocols.All, Profile: b.Profile,
@@ -193,7 +193,7 @@ func TestNowhereToKeep(t *testing.T) {
 	}
 }
 
-// thenNowhere launches a target, after which there is no folder for temporary files.
+// thenNowhere launches a target, and then makes the folder for temporary files unavailable.
 type thenNowhere struct {
 	target.Launcher
 	t *testing.T
@@ -206,7 +206,7 @@ func (n *thenNowhere) Launch(ctx context.Context, o target.LaunchOptions) (targe
 	return run, err
 }
 
-// heap is how many bytes are in use.
+// heap returns the number of bytes in use.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()
@@ -215,8 +215,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkFollow measures a record's way through a session: from its append, through decoding, to Follow, with the
-// monitors beside it.
+// BenchmarkFollow measures the path of a record through a session: from its append, through decoding, to Follow, while
+// the monitors run.
 func BenchmarkFollow(b *testing.B) {
 	s := open(b, "agent-select")
 	of := exchange(b, s)

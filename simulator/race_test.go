@@ -2,5 +2,6 @@
 
 package simulator_test
 
-// raced: the race detector watches, which makes each record several times slower.
+// raced says that the race detector is on, which makes each record several
+// times slower.
 const raced = true

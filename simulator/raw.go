@@ -8,8 +8,8 @@ import (
 	"parley/steps"
 )
 
-// Send writes bytes to the connection of a party as they are, whatever they mean, and returns the number of the record.
-// Where messages are HTTP requests, the method and the path come first: POST /message {"type":"abort"}. Scenario has a
+// Send writes bytes to the connection of a party unchanged, whatever they mean, and returns the number of the record.
+// If messages are HTTP requests, the method and the path come first: POST /message {"type":"abort"}. Scenario writes a
 // raw step for it. The error is a *steps.NoPartyError, that of the driver, or says what is missing.
 func (s *Session) Send(ctx context.Context, party string, body []byte) (mark int, err error) {
 	from := s.Transcript().Len()
@@ -25,8 +25,8 @@ func (s *Session) Send(ctx context.Context, party string, body []byte) (mark int
 	return mark, nil
 }
 
-// Hang ends the connection of a party: with a closing handshake where the transport has one, or by a reset. Scenario
-// has a raw step for it.
+// Hang ends the connection of a party: with a closing handshake if the transport has one, or by a reset. Scenario
+// writes a raw step for it.
 func (s *Session) Hang(ctx context.Context, party string, how driver.CloseMode) error {
 	from := s.Transcript().Len()
 	err := s.live.Hang(ctx, party, how)
@@ -53,5 +53,5 @@ func (s *Session) called(party string) string {
 	return party
 }
 
-// Parties are those that have been connected, sorted.
+// Parties returns the parties that have been connected, sorted.
 func (s *Session) Parties(ctx context.Context) ([]string, error) { return s.live.Parties(ctx) }

@@ -26,7 +26,7 @@ import (
 	"parley/transcript"
 )
 
-// heard stands before targets, and keeps what clients send to them. It is a target.Launcher.
+// heard is placed in front of targets, and keeps what clients send to them. It is a target.Launcher.
 type heard struct {
 	target.Launcher
 
@@ -67,7 +67,7 @@ func (h *heard) say(format string, args ...any) {
 	h.said = append(h.said, fmt.Sprintf(format, args...))
 }
 
-// socket passes the messages of a WebSocket on.
+// socket passes on the messages of a WebSocket.
 func (h *heard) socket(w http.ResponseWriter, r *http.Request, to string) {
 	up, _, err := websocket.Dial(r.Context(), to, nil)
 	if err != nil {
@@ -120,7 +120,7 @@ func (b *behind) Stop(ctx context.Context) error {
 	return err
 }
 
-// bodies are messages that a feature file could spoil.
+// bodies are messages that a feature file could corrupt.
 var bodies = []string{`{"type":"ping", "by":"hand"}`, "", "no JSON", " indented\n\ttab\n  \n\nend ",
 	"\"\"\"\nquotes \\\"\\\"\\\"", "cr\r\nlf\n", "zero\x00 bell\a", "汉字 \u202e", "| a | b \\n |",
 	"# comment", "@tag", "<name>", strings.Repeat("x", 100_000)}
@@ -180,8 +180,8 @@ func byHand(t *testing.T, s *simulator.Session, party, connects, message string)
 	if err != nil {
 		t.Fatalf("%q: %v", message, err)
 	}
-	how := driver.Graceful        // a reset may take along what a socket has not delivered
-	if s.Driver() == target.SSE { // so may the end of the connection a request that is not answered
+	how := driver.Graceful        // a reset may discard what a socket has not delivered
+	if s.Driver() == target.SSE { // the end of the connection may discard an unanswered request
 		how = driver.Reset
 		if _, err := s.Transcript().Await(t.Context(), mark,
 			func(r *transcript.Record) bool { return r.Reply == mark }); err != nil {
@@ -193,7 +193,7 @@ func byHand(t *testing.T, s *simulator.Session, party, connects, message string)
 	}
 }
 
-// with returns the bodies that were sent, among those that are wanted, in order.
+// with returns those of the wanted bodies that were sent, in order.
 func (h *heard) with(want []string) (out []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -207,7 +207,7 @@ func (h *heard) with(want []string) (out []string) {
 	return out
 }
 
-// TestRawSteps: what a raw step sends, and what it says where it cannot.
+// TestRawSteps: what a raw step sends, and what it reports if it cannot.
 func TestRawSteps(t *testing.T) {
 	s := open(t, "session-chat")
 	if got, err := s.Party("client A").Do(t.Context(), "connects"); err != nil || got.Err != nil {
@@ -233,7 +233,7 @@ func TestRawSteps(t *testing.T) {
 		if got.Err != nil {
 			t.Errorf("%s: %v", row.reason, got.Err)
 		}
-		sent := slices.DeleteFunc(s.Transcript().Page(mark, 10), // beside what comes meanwhile
+		sent := slices.DeleteFunc(s.Transcript().Page(mark, 10), // apart from what arrives meanwhile
 			func(r transcript.Record) bool { return r.Dir != transcript.Sent })
 		binary := strings.Contains(row.step, "binary")
 		if len(sent) != 1 || len(sent[0].Bytes) != 2 || (sent[0].Type == "binary") != binary {

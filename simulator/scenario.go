@@ -10,7 +10,7 @@ import (
 )
 
 // Scenario writes what was done as the only scenario of a feature, which `parley run --features` runs. It is tagged
-// with the clauses that its steps have judged. It has raw steps for what Send and Hang did.
+// with the clauses that its steps have judged. It contains raw steps for the effects of Send and Hang.
 func (s *Session) Scenario(name string) string {
 	var tags []string
 	var body strings.Builder
@@ -34,7 +34,7 @@ func (s *Session) Scenario(name string) string {
 	return b.String()
 }
 
-// keyword is that of a step: what judges is a Then, and what stands right before it a When.
+// keyword returns the keyword of a step: Then for a step that judges, When for the step right before it.
 func keyword(all []Did, i int) string {
 	judges := func(i int) bool { return i >= 0 && i < len(all) && len(all[i].Judged.Outcomes) > 0 }
 	switch {
@@ -53,7 +53,7 @@ func keyword(all []Did, i int) string {
 // inCell escapes what ends a cell of a table.
 var inCell = strings.NewReplacer(`\`, `\\`, "|", `\|`, "\n", `\n`)
 
-// writeArg writes what stands below a step.
+// writeArg writes the argument below a step.
 func writeArg(b *strings.Builder, arg steps.StepArg) {
 	if arg.Text != nil {
 		fmt.Fprintf(b, "      \"\"\"\n")

@@ -1,13 +1,13 @@
 // Package simulator holds live sessions: a person, a script or a test plays any party of a protocol, in the steps of
-// the features, and sees at once what each message is worth. A session never judges otherwise than a run: the same
-// step, the same monitors, the same judgement.
+// the features, and sees at once how each message is judged. A session judges exactly as a run does: with the same
+// steps and the same monitors.
 //
 //	s, err := simulator.Open(ctx, runner.Options{Protocols: protocols.All, Profile: profile})
 //	a := s.Party("client A")
 //	a.Do(ctx, `is connected`)
 //	judged, err := a.Do(ctx, `switches to "debugger"`)
 //
-// The doors to a session, such as the terminal, know this package and no protocol.
+// The front ends of a session, such as the terminal, use this package and know no protocol.
 package simulator
 
 import (
@@ -45,14 +45,14 @@ type Session struct {
 	done  []Did
 	worst verdict.Worst
 	found []steps.Failure // findings of monitors, the first of each monitor and clause
-	fresh chan struct{}   // closed and replaced with each of them
+	fresh chan struct{}   // closed and replaced with each finding
 	known known
 }
 
 // Did is a step that was executed, with its result, or what Send or Hang did.
 type Did struct {
 	Text   string
-	Raw    bool // it was done by Send or Hang; Text and Arg are the raw step that does the same
+	Raw    bool // done by Send or Hang; Text and Arg are the equivalent raw step
 	Arg    steps.StepArg
 	Judged steps.Judged
 	From   int // number of the last record before it
@@ -92,7 +92,7 @@ func (s *Session) URL() string { return s.live.URL }
 // Transcript returns the transcript of everything sent and received, which keeps growing.
 func (s *Session) Transcript() *transcript.Transcript { return s.live.Transcript() }
 
-// Nonce returns the part of the names that the harness gives in this session.
+// Nonce returns the part that the names given by the harness share in this session.
 func (s *Session) Nonce() string { return s.live.Nonce }
 
 // Redact removes the profile's secrets from a text that leaves the process.
@@ -103,7 +103,7 @@ func (s *Session) Ledger() *verdict.Ledger { return s.ledger }
 
 // Do executes a step with its argument. It ignores a keyword (Given, When, Then, And, But, *) before the step. The
 // error is a *steps.UndefinedError with similar steps, a *steps.ArgumentError, steps.ErrLiveOver or the cause of ctx.
-// Only in the last case was the step begun, and interrupted. The step's own result is in Judged.
+// Only in the last case had the step begun, and was interrupted. The step's own result is in Judged.
 func (s *Session) Do(ctx context.Context, text string, arg steps.StepArg) (steps.Judged, error) {
 	text = withoutKeyword(text)
 	from := s.Transcript().Len()
@@ -160,14 +160,14 @@ func (s *Session) Record(w io.Writer) error {
 	return errors.Join(err, buffered.Flush())
 }
 
-// Close ends the session like any scenario, stops the target if the session started it, and returns the result. What
-// its transcript holds in memory stays readable. It may be called again.
+// Close ends the session like any scenario, stops the target if the session started it, and returns the result. The
+// records that its transcript holds in memory stay readable. It may be called again.
 func (s *Session) Close() steps.Result {
 	s.judging()
 	s.judge.Wait()
 	s.checking.Lock()
 	defer s.checking.Unlock()
-	_ = s.judgeNew(context.Background()) // steps.ErrLiveOver: it is the second call
+	_ = s.judgeNew(context.Background()) // steps.ErrLiveOver on a second call
 	res := s.live.Close()
 	select {
 	case <-s.over:

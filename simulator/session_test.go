@@ -63,7 +63,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestMistakes: an impossible step returns an error that suggests an alternative, and the session goes on.
+// TestMistakes: an impossible step returns an error that suggests an alternative, and the session continues.
 func TestMistakes(t *testing.T) {
 	s := open(t, "agent-select")
 	text := "a text"
@@ -93,7 +93,7 @@ func TestMistakes(t *testing.T) {
 }
 
 // TestJudgesLikeARun: scenarios that pass in a run also pass step by step, each in its own session, for every clause.
-// Excluded are scenarios that restart the target or need a target of their own, and those with step arguments.
+// It excludes scenarios that restart the target or need a target of their own, and those with step arguments.
 func TestJudgesLikeARun(t *testing.T) {
 	for _, protocol := range []string{"agent-select", "session-chat", "session-runtime"} {
 		t.Run(protocol, func(t *testing.T) {

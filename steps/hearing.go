@@ -82,7 +82,7 @@ func sentBack(r transcript.Record, records []transcript.Record) bool {
 	return false
 }
 
-// Text returns a string member of a decoded object; "" if it is missing or no string.
+// Text returns a string member of a decoded object; "" if it is missing or not a string.
 func Text(v any, name string) string {
 	obj, _ := v.(map[string]any)
 	s, _ := obj[name].(string)

@@ -254,7 +254,7 @@ func (w *World) cutBy() string {
 	return "the scenario was cut off: interrupted, or out of time"
 }
 
-// skip records that a check of clauses was left out because the scenario was cut off. Earlier checks of these clauses
+// skip records that a check of clauses was skipped because the scenario was cut off. Earlier checks of these clauses
 // then do not count as passed.
 func (w *World) skip(ids []string) {
 	for _, id := range w.tagged(ids) {

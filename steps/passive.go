@@ -34,10 +34,10 @@ type Apart interface {
 }
 
 // Clients is an optional interface of protocols whose targets are all servers, for foreign traffic: its monitors judge
-// the client, which is no target of a run.
+// the client, which is not a target of a run.
 type Clients interface {
-	// Client returns what the client is called, and its monitors. These see records as the client's end has them, decoded
-	// by Bind: Sent is what the client has sent.
+	// Client returns the client's name, and its monitors. These see records as seen at the client's end, decoded by Bind:
+	// Sent is what the client has sent.
 	Client() (name string, monitors []monitor.Monitor)
 }
 
@@ -67,7 +67,7 @@ func PassiveMonitorsOf(p Protocol, role string) []monitor.Monitor {
 	return slices.DeleteFunc(PassiveMonitors(p), func(m monitor.Monitor) bool { return !m.For(role) })
 }
 
-// JudgePassively has monitors judge records of foreign traffic, and returns one judgement for each clause that they
+// JudgePassively judges records of foreign traffic with monitors, and returns one judgement for each clause that they
 // judged, and the first failure of each monitor and clause. It uses only Ledger and Strict of env. A clause without any
 // finding is not judged.
 func JudgePassively(env *Env, monitors []monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,

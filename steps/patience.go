@@ -11,7 +11,7 @@ import (
 	"parley/verdict"
 )
 
-// No document says how soon a message must come, so the limits are long. What is missing will mostly never come, so
+// No document says how soon a message must come, so the limits are long. A missing message will mostly never come, so
 // each of many misses would cost a whole limit. A wait is shortened only by these rules, in this order:
 //
 //  1. A scenario whose clauses have all failed before in this run gets a fifth of each limit: whatever it misses, its

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/target"
 	"parley/verdict"
@@ -120,12 +121,22 @@ func (ps *Protocols) Roles(name string) []string {
 	return slices.Clone(p.Kind().Roles)
 }
 
-// LedgerOf reads the ledger of a protocol.
+// LedgerOf reads the ledger of a protocol. It is shared: callers only read it.
 func LedgerOf(p Protocol) (*verdict.Ledger, error) {
 	name := p.Kind().Protocol
 	b, err := fs.ReadFile(p.Features(), name+"/clauses.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger of %s: %w", name, err)
 	}
-	return verdict.ParseLedger(b)
+	if known, ok := ledgers.Load(string(b)); ok {
+		return known.(*verdict.Ledger), nil
+	}
+	l, err := verdict.ParseLedger(b)
+	if err == nil {
+		ledgers.Store(string(b), l)
+	}
+	return l, err
 }
+
+// ledgers holds what was parsed, by its text. Nothing changes a ledger.
+var ledgers sync.Map

@@ -8,8 +8,8 @@ import (
 	"github.com/cucumber/godog"
 )
 
-// compiled caches step expressions: godog registers every step anew for each scenario, and compiling them took a
-// third of a run's work.
+// compiled caches step expressions: godog registers every step again for each scenario, and compiling them took a third
+// of a run's work.
 var compiled sync.Map // expression → *regexp.Regexp
 
 // Step registers a step under an expression anchored at both ends. It panics on a malformed expression, which is a

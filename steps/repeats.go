@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// heard counts events that a target sent without being asked and that break no clause.
+// heard counts unsolicited events of a target that break no clause.
 type heard struct {
 	mu    sync.Mutex
 	kinds []string

@@ -17,23 +17,24 @@ import (
 
 // Severer is an optional interface of protocols whose connections can be cut at every point of a course.
 type Severer interface {
-	// Courses returns the courses for targets of a role; none if the source promises nothing to a party that comes back.
+	// Courses returns the courses for targets of a role; none if the source promises nothing to a party that reconnects.
 	Courses(role string) []Course
 }
 
-// Counter is an optional interface of protocols in which more, or less, than the records of one connection counts as a
-// record of a course: the requests that belong to an event stream, say.
+// Counter is an optional interface of protocols in which the records of a course are not exactly those of one
+// connection: for instance, the requests that belong to an event stream count as well.
 type Counter interface {
-	// Counts reports whether a record, which may not have been decoded, counts as one of a party's connection.
+	// Counts reports whether a record, which may not have been decoded, counts as a record of a party's connection.
 	Counts(r *transcript.Record, party string) bool
 }
 
-// Course is what parties do until the connection of one of them is cut, and what is judged once that is back.
+// Course is a sequence of steps up to a cut of one party's connection, and the steps that judge once that party is
+// back.
 type Course struct {
 	ID    string   // short, in kebab case, unique within its protocol
 	Name  string   // for people
 	Party string   // whose connection is cut: its first one in the scenario
-	Lines []string // up to the cut, as Gherkin with keywords; none is judged once the connection is cut
+	Lines []string // up to the cut, as Gherkin with keywords; they judge nothing after the cut
 	Back  []string // after the cut, beginning with ComesBack
 	Tags  []string // the clauses that are judged, and what the course needs
 	Only  []Way    // the ways in which the connection is cut; nil: all
@@ -58,8 +59,8 @@ const (
 	ByKill  Way = "kill"  // the target's process is killed and started again
 )
 
-// ComesBack is the first line behind a cut. It waits until the connection is cut, so that a scenario whose course
-// ended before has not been tested.
+// ComesBack is the first line after a cut. It waits until the connection is cut; a scenario whose course ends before
+// the cut is not tested.
 const ComesBack = "When the cut has happened"
 
 const (
@@ -73,7 +74,7 @@ func Severs(c Course, record int, by Way) string {
 	return fmt.Sprintf("Given the connection of %s is cut after its record %d by %s", c.Party, record, by)
 }
 
-// Counts reports whether a record counts as one of a party's connection.
+// Counts reports whether a record counts as a record of a party's connection.
 func Counts(p Protocol, r *transcript.Record, party string) bool {
 	if c, ok := p.(Counter); ok {
 		return c.Counts(r, party)
@@ -84,7 +85,7 @@ func Counts(p Protocol, r *transcript.Record, party string) bool {
 // SeveredAt is the beginning of the remark that is recorded when a connection is cut.
 const SeveredAt = "cut after record "
 
-// NoCut is the beginning of the reason of a scenario whose connection was not cut, as its course ended before.
+// NoCut is the beginning of the reason of a scenario whose connection was not cut, because its course ended first.
 const NoCut = "the cut did not happen: "
 
 var errSevered = errors.New("the connection was cut on purpose")
@@ -100,17 +101,17 @@ type severing struct {
 	mu      sync.Mutex
 	conn    driver.Conn
 	seen    int  // records of the party's connection
-	busy    int  // sends and openings in progress: what was sent is known before the cut
+	busy    int  // sends and openings in progress: they end before the cut, so that what was sent is known
 	due     bool // the record has been seen
 	firedAt bool
 	fired   chan struct{} // closed when the connection is about to be cut
 	done    chan struct{} // closed when it has been cut, and err is set
 	err     error
-	back    bool // the party has come back: from now on everything counts again; for the steps' goroutine
+	back    bool // the party is back: everything counts again; used by the steps' goroutine
 }
 
 // Severed tells the steps of a protocol that the connection of a party was cut, and how. It is called once,
-// from the steps' goroutine, when nothing more can come over that connection.
+// from the steps' goroutine, when nothing more can arrive on that connection.
 type Severed func(party string, by Way) error
 
 // registerSevering registers the two steps of scenarios in which a connection is cut.
@@ -124,8 +125,8 @@ func registerSevering(sc *godog.ScenarioContext, p Protocol, world func() *World
 	Step(sc, comesBack, func(ctx context.Context) error { return world().comesBack(ctx) })
 }
 
-// IsSevered reports whether the connection has been cut, and the party is not back yet: a step that is running then
-// does nothing more.
+// IsSevered reports whether the connection has been cut and the party is not back yet: a running step then does nothing
+// more.
 func (w *World) IsSevered() bool { return w.severed() }
 
 // UntilSevered returns a context that also ends with the cut, for waits that World.Await does not do, and a function
@@ -134,7 +135,7 @@ func (w *World) UntilSevered(ctx context.Context) (context.Context, func()) {
 	return w.untilSevered(ctx)
 }
 
-// severed reports whether the connection has been cut, and the party is not back yet.
+// severed reports whether the connection has been cut and the party is not back yet.
 func (w *World) severed() bool {
 	c := w.severing
 	if c == nil || c.back {
@@ -183,7 +184,7 @@ func (c *severing) sink(r transcript.Record) int {
 	return n
 }
 
-// fire cuts the connection if that is due. The caller holds c.mu.
+// fire cuts the connection if the cut is due. The caller holds c.mu.
 func (c *severing) fire() {
 	if !c.due || c.busy > 0 || c.firedAt || c.conn == nil {
 		return
@@ -203,10 +204,10 @@ func (c *severing) cut(conn driver.Conn) {
 		defer cancel()
 		c.err = c.w.Target.Restart(ctx, true)
 	}
-	_ = conn.Close(how) // after a kill it has ended already
+	_ = conn.Close(how) // after a kill it has already ended
 }
 
-// enter notes that a send or an opening begins, unless the connection has been cut; leave, that it is over.
+// enter notes that a send or an opening begins, unless the connection has been cut; leave notes its end.
 func (c *severing) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,7 +256,7 @@ func (w *World) severable(party string) bool {
 	return c != nil && c.party == party && c.conn == nil && !c.back
 }
 
-// comesBack waits for the cut, and hands the connection over to the protocol as lost.
+// comesBack waits for the cut, and tells the protocol that the connection is lost.
 func (w *World) comesBack(ctx context.Context) error {
 	c := w.severing
 	c.mu.Lock()
@@ -263,7 +264,7 @@ func (w *World) comesBack(ctx context.Context) error {
 		c.due = true
 	}
 	c.fire()
-	if c.due && !c.firedAt && c.conn != nil { // something is being sent: the cut comes behind it
+	if c.due && !c.firedAt && c.conn != nil { // a send is in progress: the cut comes after it
 		c.mu.Unlock()
 		select {
 		case <-c.fired:
@@ -273,7 +274,7 @@ func (w *World) comesBack(ctx context.Context) error {
 	}
 	happened, seen := c.firedAt, c.seen
 	if !happened {
-		c.conn = nil // not later either
+		c.conn = nil // so that it is not cut later either
 	}
 	c.mu.Unlock()
 	if !happened {
@@ -299,7 +300,7 @@ func (w *World) comesBack(ctx context.Context) error {
 	return w.Severed(c.party, c.by)
 }
 
-// open opens a connection, the one to cut included.
+// open opens a connection, including the one to cut.
 func (w *World) open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
 	if !w.severable(o.Party) {
 		return w.Env.Driver.Open(ctx, o, w.T.Append)
@@ -311,8 +312,8 @@ func (w *World) open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	return c.wrap(conn), err
 }
 
-// Sink returns the sink for connections that parties open to the harness: that of a scenario in which one is cut counts
-// its records.
+// Sink returns the sink for connections that parties open to the harness. In a scenario with a cut, it counts the
+// records of the connection to cut.
 func (w *World) Sink() driver.Sink {
 	if w.severing != nil {
 		return w.severing.sink
@@ -320,8 +321,8 @@ func (w *World) Sink() driver.Sink {
 	return w.T.Append
 }
 
-// Accepted returns the connection that a party has opened to the harness, made so that it can be cut if it is the one
-// to cut. It may be called from any goroutine.
+// Accepted returns the connection that a party has opened to the harness, wrapped if it is the one to cut. It may be
+// called from any goroutine.
 func (w *World) Accepted(party string, conn driver.Conn) driver.Conn {
 	c := w.severing
 	if c == nil || c.party != party {

@@ -10,7 +10,7 @@ import (
 	"parley/verdict"
 )
 
-// cutWorld returns a world with a connected party A that is to be cut after a record.
+// cutWorld returns a world with a connected party A whose connection is cut after a record.
 func cutWorld(t *testing.T, at int) (*World, driver.Conn) {
 	w := world(t, false, "@AS-001")
 	w.severing = &severing{w: w, protocol: uncounted{}, party: "A", at: at, by: ByReset, fired: make(chan struct{}),
@@ -76,7 +76,7 @@ func TestCutDoesNotHappen(t *testing.T) {
 	}
 }
 
-// TestCutEndsWaits: a wait in progress ends with the cut, and is no late one.
+// TestCutEndsWaits: a wait in progress ends with the cut, and does not count as late.
 func TestCutEndsWaits(t *testing.T) {
 	w, c := cutWorld(t, 2)
 	go func() { _, _ = c.Send(context.Background(), driver.Message{Label: "hello"}) }()
@@ -91,10 +91,10 @@ func TestCutEndsWaits(t *testing.T) {
 
 func nothing(*transcript.Record) bool { return false }
 
-// uncounted is a protocol whose courses have no more to count than the connection.
+// uncounted is a protocol whose courses count only the records of the connection.
 type uncounted struct{ Protocol }
 
-// doubling is a protocol in whose courses the records of a second connection count too.
+// doubling is a protocol whose courses also count the records of a second connection.
 type doubling struct{ Protocol }
 
 func (doubling) Counts(r *transcript.Record, party string) bool {

@@ -90,7 +90,7 @@ type Slot struct {
 	Reason  string
 	Beside  bool   // others run at the same time
 	Lender  Lender // nil: the slot is never lent
-	Turns   Lender // of the target's workers that held turns occupy; nil: no such turns, or never lent
+	Turns   Lender // for the target's workers that held turns occupy; nil: no such turns, or never lent
 	Release func() // called once when the scenario is over; may be nil
 }
 
@@ -139,7 +139,7 @@ func Unreachable(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET)
 }
 
-// Is makes godog show as skipped what was not tested. godog counts skipped scenarios as passed; our verdict does not.
+// Is makes godog show untested scenarios as skipped. godog counts skipped scenarios as passed; our verdict does not.
 func (e *NotTestedError) Is(other error) bool     { return other == godog.ErrSkip }
 func (e *NotApplicableError) Is(other error) bool { return other == godog.ErrSkip }
 

@@ -231,7 +231,7 @@ type Wait struct {
 	Kind   string // short name of what is awaited; "": the text of the step
 	Proof  bool   // it only serves as proof: if it does not come, something is not tested, and nothing fails
 	Match  func(*transcript.Record) bool
-	// Hopeless returns the reason why the record can no longer come; "" to go on. The end of the connection always ends
+	// Hopeless returns the reason why the record can no longer come; "" to continue. The end of the connection always ends
 	// the wait.
 	Hopeless func(*transcript.Record) string
 	// Fence, if not nil, sends a request whose answer comes after the awaited record, and returns a matcher for that

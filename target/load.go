@@ -1,6 +1,8 @@
 package target
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +33,8 @@ func (ks Kinds) Load(path string) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Path = path
+	sum := sha256.Sum256(b)
+	p.Path, p.Digest = path, "sha256:"+hex.EncodeToString(sum[:])
 	return p, nil
 }
 

@@ -67,6 +67,8 @@ type Profile struct {
 
 	Path    string   `yaml:"-"` // the file it was read from; "" if none
 	Dir     string   `yaml:"-"` // absolute folder of the profile; its relative paths refer to it
+	Digest  string   `yaml:"-"` // "sha256:<hex>" of the bytes of that file; "" if there is none
+	Bundled bool     `yaml:"-"` // of one of the suite's own targets, or of a mutant
 	Secrets []string `yaml:"-"` // values that came from ${NAME}; writers of transcripts and reports redact them
 
 	Sections []Section `yaml:"-"` // the keys that the protocol adds; see SectionOf

@@ -25,7 +25,7 @@ type Kind string
 
 const (
 	Open     Kind = "open"     // a connection was requested (sent) or established (received)
-	Request  Kind = "request"  // an HTTP request apart from the stream
+	Request  Kind = "request"  // an HTTP request other than the stream
 	Response Kind = "response" // an HTTP answer
 	Stream   Kind = "event"    // a dispatched event of an event stream
 	Comment  Kind = "comment"  // a comment, retry or other line of an event stream that dispatches no event

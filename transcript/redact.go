@@ -71,7 +71,7 @@ func (r *Redactor) Bytes(p []byte) []byte {
 	}
 }
 
-// next finds the first stretch of p that is covered by one secret, or by several that overlap.
+// next finds the first part of p that is covered by one secret, or by several that overlap.
 func (r *Redactor) next(p []byte) (start, end int) {
 	start = -1
 	for _, s := range r.secrets {
@@ -82,7 +82,7 @@ func (r *Redactor) next(p []byte) (start, end int) {
 	for grown := start >= 0; grown; {
 		grown = false
 		for _, s := range r.secrets {
-			// A secret that starts within the stretch and ends beyond it extends it.
+			// A secret that starts within the part and ends beyond it extends it.
 			from := max(start+1, end-len(s)+1)
 			if from >= end {
 				continue

@@ -35,7 +35,7 @@ type spill struct {
 	closed bool
 }
 
-// block is a stretch of the file.
+// block is a part of the file.
 type block struct {
 	last   int // number of its last record
 	offset int64
@@ -237,7 +237,7 @@ func AppendRecord(b []byte, r *Record) []byte {
 	return appendRecord(b, &plain)
 }
 
-// ReadRecord reads a record that AppendRecord has written, and returns the bytes behind it.
+// ReadRecord reads a record that AppendRecord has written, and returns the bytes after it.
 func ReadRecord(b []byte) (r Record, rest []byte, ok bool) {
 	d := decoder{in: b}
 	r, _ = d.record()

@@ -19,8 +19,8 @@ const (
 	MaxPayload = 1 << 20 // of one record; Record.Cut counts the rest
 	MaxLabel   = 4 << 10 // of a label or a type, which the peer may choose; the rest is dropped
 
-	// The number of received records of Kind Comment with one label on a connection, such as pings, that are kept. Beyond
-	// them one is kept in each FloodGap, and the others are only counted.
+	// MaxFlood is the number of received records of Kind Comment with one label on a connection, such as pings, that are
+	// kept. Beyond it, one is kept in each FloodGap, and the others are only counted.
 	MaxFlood = 1000
 	FloodGap = 50 * time.Millisecond
 )
@@ -166,8 +166,8 @@ func (r *Record) weight() int {
 	return weight
 }
 
-// decoded returns the memory used by the decoded event of a long payload: many times its bytes, if the values are
-// small. For short payloads the limit on the number of records suffices.
+// decoded returns the memory used by the decoded event of a long payload: many times the payload's bytes, if the values
+// are small. For short payloads the limit on the number of records suffices.
 func (r *Record) decoded() int {
 	if r.Event == nil || len(r.Bytes)+r.Cut < 1<<10 {
 		return 0
@@ -258,12 +258,12 @@ func (t *Transcript) Excerpt(n, before, after, width int) []string {
 	return out
 }
 
-// recent bounds the records among which Like looks.
+// recent is the number of latest records that Like searches.
 const recent = 2000
 
 // Like returns the number of the latest record with the connection, kind, status and bytes of r, a record of another
-// transcript of the same traffic; 0 if there is none among the latest. A record without a connection is like those of
-// any.
+// transcript of the same traffic; 0 if there is none among the latest. A record without a connection matches records of
+// any connection.
 func (t *Transcript) Like(r Record) int {
 	for _, one := range slices.Backward(t.Page(max(0, t.Len()-recent), recent)) {
 		if one.Kind == r.Kind && one.Status == r.Status && bytes.Equal(one.Bytes, r.Bytes) &&

@@ -1,8 +1,12 @@
 package verdict
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/goccy/go-yaml"
 
 	"parley/internal/yamltext"
 )
@@ -12,36 +16,91 @@ type Baseline struct {
 	Expected []Expected `yaml:"expected"`
 }
 
-// Expected is one row of a baseline.
+// Expected is one row of a baseline. Role and Driver narrow it; "" means any.
 type Expected struct {
 	Clause  string `yaml:"clause"`
 	Reason  string `yaml:"reason"`
+	Role    string `yaml:"role"`
+	Driver  string `yaml:"driver"`
+	Flaky   bool   `yaml:"flaky"`   // the clause fails only sometimes: passing does not make the row stale
 	Expires string `yaml:"expires"` // YYYY-MM-DD, the last day on which the row applies; "" for no end
 }
 
-// ParseBaseline reads a baseline strictly.
+// RowExample is a row as errors show it.
+const RowExample = "" +
+	"- {clause: AS-080, reason: PROJ-1234, role: server, driver: sse, flaky: true, expires: 2027-06-30}; " +
+	"only clause and reason are required"
+
+// A BaselineError is a mistake in the text of a baseline. Line and Column are 0 if unknown.
+type BaselineError struct {
+	Line, Column int
+	Msg          string
+}
+
+func (e *BaselineError) Error() string {
+	if e.Line == 0 {
+		return "baseline: " + e.Msg
+	}
+	return fmt.Sprintf("baseline: [%d:%d] %s", e.Line, e.Column, e.Msg)
+}
+
+// ParseBaseline reads a baseline strictly. Errors are *BaselineError; those about the shape of a row show an example.
 func ParseBaseline(b []byte) (*Baseline, error) {
 	out := &Baseline{}
 	if err := yamltext.Strict(b, out); err != nil {
-		return nil, fmt.Errorf("baseline: %w", err)
+		return nil, misshapen(err)
 	}
-	seen := map[string]bool{}
-	for _, e := range out.Expected {
+	for i, e := range out.Expected {
 		switch {
+		case e == Expected{}:
+			return nil, &BaselineError{Msg: fmt.Sprintf("row %d is empty (a row: %s)", i+1, RowExample)}
 		case !clauseID.MatchString(e.Clause):
-			return nil, fmt.Errorf("baseline: clause %q is not a clause id (such as AS-042)", e.Clause)
+			return nil, &BaselineError{Msg: fmt.Sprintf("clause %q is not a clause id (such as AS-042)", e.Clause)}
 		case e.Reason == "":
-			return nil, fmt.Errorf("baseline: %s needs a reason", e.Clause)
-		case seen[e.Clause]:
-			return nil, fmt.Errorf("baseline: %s is listed twice", e.Clause)
+			return nil, &BaselineError{Msg: e.Clause + " needs a reason"}
+		}
+		for _, other := range out.Expected[:i] {
+			if e.Overlaps(other) {
+				return nil, &BaselineError{Msg: e.Clause + " is listed twice" + e.twice(other)}
+			}
 		}
 		if _, err := e.last(); err != nil {
-			return nil, fmt.Errorf("baseline: %s: expires %q is not a date (YYYY-MM-DD)", e.Clause, e.Expires)
+			return nil, &BaselineError{Msg: fmt.Sprintf("%s: expires %q is not a date (YYYY-MM-DD)", e.Clause, e.Expires)}
 		}
-		seen[e.Clause] = true
 	}
 	return out, nil
 }
+
+// misshapen adds the place of a mistake, and for an unknown key the example of a row.
+func misshapen(err error) error {
+	out := &BaselineError{Msg: err.Error()}
+	var at yaml.Error
+	if errors.As(err, &at) && at.GetToken() != nil {
+		p := at.GetToken().Position
+		out.Line, out.Column, out.Msg = p.Line, p.Column, at.GetMessage()
+	}
+	if strings.Contains(out.Msg, "unknown field") {
+		out.Msg += " (a row: " + RowExample + ")"
+	}
+	return out
+}
+
+// Overlaps reports whether two rows can be about the same outcome.
+func (e Expected) Overlaps(o Expected) bool {
+	meet := func(a, b string) bool { return a == "" || b == "" || a == b }
+	return e.Clause == o.Clause && meet(e.Role, o.Role) && meet(e.Driver, o.Driver)
+}
+
+// twice says why two rows that look different overlap; "" if they do not look different.
+func (e Expected) twice(o Expected) string {
+	if e.Role == o.Role && e.Driver == o.Driver {
+		return ""
+	}
+	return ": a row without role or driver is about all of them"
+}
+
+// About reports whether the row is about targets in a role.
+func (e Expected) About(role string) bool { return e.Role == "" || e.Role == role }
 
 // last returns the moment, in UTC, from which the row no longer applies; the zero time if it has no end.
 func (e Expected) last() (time.Time, error) {
@@ -52,14 +111,34 @@ func (e Expected) last() (time.Time, error) {
 	return t.AddDate(0, 0, 1), err
 }
 
+// SoonDays is how many days ahead of its last day a row is reported.
+const SoonDays = 14
+
+// DaysLeft returns how many days after now the last day of a row is, 0 on that day itself, and whether that is soon:
+// from 0 to SoonDays.
+func DaysLeft(expires string, now time.Time) (days int, soon bool) {
+	end, err := Expected{Expires: expires}.last()
+	if err != nil || end.IsZero() {
+		return 0, false
+	}
+	const day = 24 * time.Hour
+	days = int(end.Sub(now.UTC().Truncate(day))/day) - 1
+	return days, days >= 0 && days <= SoonDays
+}
+
 // States of a baseline row after it was applied.
 const (
-	RowApplied = "applied"        // the clause fails, as expected
-	RowStale   = "stale"          // the clause passes: remove the row
-	RowExpired = "expired"        // the row has expired: the failure counts
-	RowUnknown = "unknown clause" // this run has no such clause
-	RowUnused  = "not tested"     // the clause was not judged
+	RowApplied = "applied"          // the clause fails, as expected
+	RowSpared  = "passed this time" // the row is flaky, and the clause passes
+	RowStale   = "stale"            // the clause passes: remove the row
+	RowExpired = "expired"          // the row has expired: the failure counts
+	RowUnknown = "unknown clause"   // this run has no such clause
+	RowUnused  = "not tested"       // the clause was not judged
 )
+
+// Forgives reports whether a row in a state keeps a run from being conformant: it excused a failure, or says that the
+// clause fails at other times.
+func Forgives(state string) bool { return state == RowApplied || state == RowSpared }
 
 // Apply returns the outcome of a clause with the row applied, and the row's state.
 func (e Expected) Apply(o Outcome, known bool, now time.Time) (Outcome, string) {
@@ -71,8 +150,20 @@ func (e Expected) Apply(o Outcome, known bool, now time.Time) (Outcome, string) 
 		return o, RowExpired
 	case o == Failed || o == Warned:
 		return ExpectedFail, RowApplied
+	case o == Passed && e.Flaky:
+		return o, RowSpared
 	case o == Passed:
 		return UnexpectedPass, RowStale
 	}
 	return o, RowUnused
+}
+
+// Combine returns the worst of the outcomes over drivers; "" for none.
+func Combine(byDriver map[string]Outcome) (worst Outcome) {
+	for _, o := range byDriver {
+		if worst == "" || rank[o] > rank[worst] {
+			worst = o
+		}
+	}
+	return worst
 }

@@ -21,6 +21,50 @@ func TestParseBaseline(t *testing.T) {
 	}
 }
 
+func TestParseBaselineNarrowed(t *testing.T) {
+	b, err := ParseBaseline([]byte("expected:\n  - {clause: EA-001, reason: r, role: host, driver: ws}\n" +
+		"  - {clause: EA-001, reason: r, role: relay, flaky: true}\n" +
+		"  - {clause: EA-001, reason: r, role: host, driver: sse}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Expected{{Clause: "EA-001", Reason: "r", Role: "host", Driver: "ws"},
+		{Clause: "EA-001", Reason: "r", Role: "relay", Flaky: true},
+		{Clause: "EA-001", Reason: "r", Role: "host", Driver: "sse"}}
+	if diff := cmp.Diff(want, b.Expected); diff != "" {
+		t.Errorf("want(-) got(+):\n%s", diff)
+	}
+	if !b.Expected[0].About("host") || b.Expected[0].About("relay") || !(Expected{}).About("relay") {
+		t.Error("a row is about its role, and one without a role about every role")
+	}
+}
+
+func TestDaysLeft(t *testing.T) {
+	now := time.Date(2026, 6, 30, 15, 0, 0, 0, time.UTC)
+	for _, r := range []struct {
+		expires string
+		days    int
+		soon    bool
+	}{{"2026-06-29", -1, false}, {"2026-06-30", 0, true}, {"2026-07-01", 1, true}, {"2026-07-14", 14, true},
+		{"2026-07-15", 15, false}, {"", 0, false}, {"soon", 0, false}} {
+		if days, soon := DaysLeft(r.expires, now); days != r.days || soon != r.soon {
+			t.Errorf("DaysLeft(%q) = %d, %t; want %d, %t", r.expires, days, soon, r.days, r.soon)
+		}
+	}
+}
+
+func TestApplyFlaky(t *testing.T) {
+	e, now := Expected{Clause: "AS-042", Reason: "r", Flaky: true}, time.Date(2026, 6, 30, 0, 0, 0, 0, time.UTC)
+	for o, want := range map[Outcome]string{Failed: RowApplied, Passed: RowSpared, NotTested: RowUnused} {
+		if _, state := e.Apply(o, true, now); state != want {
+			t.Errorf("%s: the state is %q, want %q", o, state, want)
+		}
+	}
+	if o, _ := e.Apply(Passed, true, now); o != Passed {
+		t.Errorf("a flaky clause that passed is %s", o)
+	}
+}
+
 func TestParseBaselineRefuses(t *testing.T) {
 	rows := []struct{ reason, in, want string }{
 		{"invalid YAML", "expected: [", "baseline: "},
@@ -33,6 +77,12 @@ func TestParseBaselineRefuses(t *testing.T) {
 			"AS-042 is listed twice"},
 		{"no date", "expected: [{clause: AS-042, reason: r, expires: soon}]",
 			`AS-042: expires "soon" is not a date (YYYY-MM-DD)`},
+		{"an unknown key shows a row", "expected:\n  - clause: AS-042\n    until: never",
+			"[3:5] unknown field \"until\" (a row: - {clause: "},
+		{"a row for every driver beside one for a driver",
+			"expected: [{clause: AS-042, reason: r}, {clause: AS-042, reason: s, driver: ws}]",
+			"AS-042 is listed twice: a row without role or driver is about all of them"},
+		{"an empty row", "expected: [{}]", "row 1 is empty (a row: "},
 		{"an impossible date", "expected: [{clause: AS-042, reason: r, expires: \"2026-02-30\"}]", "is not a date"},
 	}
 	for _, r := range rows {

@@ -75,36 +75,43 @@ func ByLevel(l Level, strict bool) Outcome {
 	}
 }
 
+// Circumstances are what a verdict depends on besides the outcomes of clauses.
+type Circumstances struct {
+	Filtered        bool // a selection narrowed the run
+	Harness         bool // the harness failed
+	Unreachable     bool // the target could not be started or reached
+	Forgiven        bool // a row of the baseline applied, or is flaky and its clause passed this time
+	AllowIncomplete bool
+}
+
 // Decide returns the verdict and the exit code of one run. The precedence of exit codes is 4, 3, 1, 5, 0 (2 is
-// decided before anything runs). A run with failures excused by the baseline is never conformant. filtered says that
-// a selection narrowed the run.
-func Decide(clauses []Judgement, level func(clause string) Level, filtered, harness, unreachable,
-	allowIncomplete bool) (Verdict, int) {
-	failed, expected, untested := false, false, filtered
-	for _, c := range clauses {
-		switch c.Outcome {
+// decided before anything runs). A run with failures excused by the baseline is never conformant.
+func Decide(clauses []Judgement, level func(clause string) Level, c Circumstances) (Verdict, int) {
+	failed, untested := false, c.Filtered
+	for _, j := range clauses {
+		switch j.Outcome {
 		case Failed, UnexpectedPass:
 			failed = true
 		case ExpectedFail:
-			expected = true
+			c.Forgiven = true
 		case HarnessError:
-			harness = true
+			c.Harness = true
 		case NotTested, EnvError:
-			untested = untested || level(c.Clause).Binding()
+			untested = untested || level(j.Clause).Binding()
 		}
 	}
 	switch {
-	case harness:
+	case c.Harness:
 		return worst(failed), ExitHarness
-	case unreachable:
+	case c.Unreachable:
 		return worst(failed), ExitUnreachable
 	case failed:
 		return NonConformant, ExitNonConformant
-	case untested && allowIncomplete:
+	case untested && c.AllowIncomplete:
 		return Incomplete, ExitConformant
 	case untested:
 		return Incomplete, ExitIncomplete
-	case expected:
+	case c.Forgiven:
 		return AsExpected, ExitConformant
 	}
 	return Conformant, ExitConformant

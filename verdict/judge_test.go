@@ -123,7 +123,7 @@ func TestByLevel(t *testing.T) {
 func TestDecide(t *testing.T) {
 	// of a clause named like its level
 	of := func(l Level, o Outcome) Judgement { return Judgement{Clause: string(l), Outcome: o} }
-	type flags struct{ filtered, harness, unreachable, allow bool }
+	type flags = Circumstances
 	rows := []struct {
 		reason string
 		said   []Judgement
@@ -137,6 +137,8 @@ func TestDecide(t *testing.T) {
 		{"an expected failure is fine, and not conformant", []Judgement{of(Must, Passed), of(Must, ExpectedFail)}, flags{},
 			AsExpected, 0},
 		{"an expected warning too", []Judgement{of(Must, Passed), of(Should, ExpectedFail)}, flags{}, AsExpected, 0},
+		{"a flaky clause passed this time, which its row does not believe", []Judgement{of(Must, Passed)},
+			flags{Forgiven: true}, AsExpected, 0},
 		{"a failure beside it counts", []Judgement{of(Must, ExpectedFail), of(Must, Failed)}, flags{}, NonConformant, 1},
 		{"incomplete beats as-expected", []Judgement{of(Must, ExpectedFail), of(Must, NotTested)}, flags{}, Incomplete, 5},
 		{"an untested SHOULD is fine", []Judgement{of(Should, NotTested), of(Info, NotTested), of(May, EnvError)},
@@ -147,25 +149,25 @@ func TestDecide(t *testing.T) {
 		{"an untested MUST", []Judgement{of(Must, NotTested)}, flags{}, Incomplete, 5},
 		{"an untested CONFLICT", []Judgement{of(Conflict, NotTested)}, flags{}, Incomplete, 5},
 		{"a MUST untested because of the environment", []Judgement{of(Must, EnvError)}, flags{}, Incomplete, 5},
-		{"any selection makes a run incomplete", []Judgement{of(Must, Passed)}, flags{filtered: true}, Incomplete, 5},
-		{"which may be allowed", []Judgement{of(Must, NotTested)}, flags{filtered: true, allow: true}, Incomplete, 0},
-		{"a failure may not", []Judgement{of(Must, Failed)}, flags{filtered: true, allow: true}, NonConformant, 1},
-		{"failed beats incomplete", []Judgement{of(Must, NotTested), of(Must, Failed)}, flags{filtered: true}, NonConformant,
+		{"any selection makes a run incomplete", []Judgement{of(Must, Passed)}, flags{Filtered: true}, Incomplete, 5},
+		{"which may be allowed", []Judgement{of(Must, NotTested)}, flags{Filtered: true, AllowIncomplete: true},
+			Incomplete, 0},
+		{"a failure may not", []Judgement{of(Must, Failed)}, flags{Filtered: true, AllowIncomplete: true}, NonConformant, 1},
+		{"failed beats incomplete", []Judgement{of(Must, NotTested), of(Must, Failed)}, flags{Filtered: true}, NonConformant,
 			1},
-		{"unreachable beats incomplete", []Judgement{of(Must, EnvError)}, flags{unreachable: true}, Incomplete, 3},
-		{"unreachable beats failed; the verdict stays", []Judgement{of(Must, Failed)}, flags{unreachable: true},
+		{"unreachable beats incomplete", []Judgement{of(Must, EnvError)}, flags{Unreachable: true}, Incomplete, 3},
+		{"unreachable beats failed; the verdict stays", []Judgement{of(Must, Failed)}, flags{Unreachable: true},
 			NonConformant, 3},
-		{"a harness error beats unreachable", []Judgement{of(Must, Passed)}, flags{harness: true, unreachable: true},
+		{"a harness error beats unreachable", []Judgement{of(Must, Passed)}, flags{Harness: true, Unreachable: true},
 			Incomplete, 4},
 		{"and everything else", []Judgement{of(Must, Failed), of(Must, NotTested)},
-			flags{filtered: true, harness: true, unreachable: true, allow: true}, NonConformant, 4},
+			flags{Filtered: true, Harness: true, Unreachable: true, AllowIncomplete: true}, NonConformant, 4},
 		{"a clause that could not be judged is a harness error", []Judgement{of(Should, HarnessError)}, flags{}, Incomplete,
 			4},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			got, exit := Decide(r.said, func(clause string) Level { return Level(clause) }, r.flags.filtered, r.flags.harness,
-				r.flags.unreachable, r.flags.allow)
+			got, exit := Decide(r.said, func(clause string) Level { return Level(clause) }, r.flags)
 			if got != r.want || exit != r.exit {
 				t.Errorf("Decide = %s, %d; want %s, %d", got, exit, r.want, r.exit)
 			}

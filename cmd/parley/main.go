@@ -7,4 +7,6 @@ import (
 	"parley/steps/protocols"
 )
 
-func main() { cli.Main(cli.Parts{Protocols: protocols.All, Targets: bundled.All}) }
+func main() {
+	cli.Main(cli.Parts{Protocols: protocols.All, Targets: bundled.All, Kills: bundled.Kills, Released: protocols.Released})
+}

@@ -17,14 +17,14 @@ func provoked(it doctor.Item, p *target.Profile) bool { return it.Provoked != ni
 
 // audit compares the suite with what a profile declares.
 type audit struct {
-	profile  *target.Profile
-	ledger   *verdict.Ledger
-	asked    []asked
-	monitors []monitor.Monitor // those that judge targets of the profile's role
+	profile   *target.Profile
+	ledger    *verdict.Ledger
+	scenarios []suiteScenario
+	monitors  []monitor.Monitor // those that judge targets of the profile's role
 }
 
-// asked is a scenario of the suite as the doctor sees it.
-type asked struct {
+// suiteScenario is a scenario of the suite as the doctor sees it.
+type suiteScenario struct {
 	runner.Planned
 	doctor.Scenario
 }
@@ -50,7 +50,8 @@ func newAudit(profile *target.Profile, p steps.Protocol) (*audit, error) {
 		case sseOnly && !slices.Contains(profile.Drivers, target.SSE), wsOnly && !slices.Contains(profile.Drivers, target.WS):
 		case len(steps.Roles(p)) > 1 && !slices.Contains(pl.Tags, "@"+profile.Role):
 		default:
-			a.asked = append(a.asked, asked{pl, doctor.Scenario{Tags: pl.Tags, Steps: strings.Join(texts[pl.ID], "\n")}})
+			lines := strings.Join(texts[pl.ID], "\n")
+			a.scenarios = append(a.scenarios, suiteScenario{pl, doctor.Scenario{Tags: pl.Tags, Steps: lines}})
 		}
 	}
 	for _, m := range p.Monitors() {
@@ -67,7 +68,7 @@ func (a *audit) monitored(clause string) bool {
 }
 
 // lacks returns the keys of the missing items that a scenario needs.
-func (a *audit) lacks(sc asked, missing []doctor.Item) []string {
+func (a *audit) lacks(sc suiteScenario, missing []doctor.Item) []string {
 	var keys []string
 	for _, it := range missing {
 		if it.Needed(sc.Scenario, a.profile) {
@@ -80,7 +81,7 @@ func (a *audit) lacks(sc asked, missing []doctor.Item) []string {
 // scenariosWithout counts the scenarios that could not run without an item.
 func (a *audit) scenariosWithout(it doctor.Item) int {
 	n := 0
-	for _, sc := range a.asked {
+	for _, sc := range a.scenarios {
 		if it.Needed(sc.Scenario, a.profile) {
 			n++
 		}
@@ -114,11 +115,11 @@ func (a *audit) losses(missing []doctor.Item) []lost {
 	return out
 }
 
-// wanted reports whether every scenario that judges a clause lacks items, and which items the one lacking fewest
-// lacks.
+// wanted reports whether every scenario that judges a clause lacks items, and which items are missing for the scenario
+// that lacks the fewest.
 func (a *audit) wanted(clause string, missing []doctor.Item) (want string, all bool) {
 	var least []string
-	for _, sc := range a.asked {
+	for _, sc := range a.scenarios {
 		if !slices.Contains(sc.Clauses, clause) {
 			continue
 		}
@@ -133,8 +134,8 @@ func (a *audit) wanted(clause string, missing []doctor.Item) (want string, all b
 	return strings.Join(least, " + "), least != nil
 }
 
-// tested returns the clauses that the suite tests. It leaves out informational clauses, which are at most observed,
-// and clauses judged by monitors unless they depend on a missing item.
+// tested returns the clauses that the suite tests. It omits informational clauses, which are at most observed, and
+// clauses judged by monitors unless they depend on a missing item.
 func (a *audit) tested(missing []doctor.Item) []verdict.Row {
 	var out []verdict.Row
 	for _, row := range a.ledger.Rows() {

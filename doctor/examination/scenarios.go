@@ -23,7 +23,7 @@ func (x *examination) scenarios(ctx context.Context, driver string, first bool) 
 	if first {
 		selected = append(selected, x.selected()...)
 	}
-	w := &ward{examination: x, first: first, driver: driver, called: make(chan struct{})}
+	w := &observer{examination: x, first: first, driver: driver, called: make(chan struct{})}
 	if x.brain != nil {
 		stop := w.listen(ctx)
 		defer stop()
@@ -44,7 +44,7 @@ func (x *examination) scenarios(ctx context.Context, driver string, first bool) 
 	case res.Exit == verdict.ExitHarness:
 		x.broken = true
 		return nil
-	case res.Exit == verdict.ExitUnreachable: // another driver may reach it
+	case res.Exit == verdict.ExitUnreachable: // another driver may reach the target
 		return nil
 	}
 	x.met = true
@@ -106,8 +106,8 @@ func (x *examination) without(it doctor.Item) string {
 	return what + " without it: " + strings.Join(clauses, ", ")
 }
 
-// ward observes the scenarios and reports on each.
-type ward struct {
+// observer follows the scenarios and reports on each.
+type observer struct {
 	*examination
 	driver string
 	first  bool
@@ -116,10 +116,10 @@ type ward struct {
 }
 
 // Planned implements runner.Observer.
-func (w *ward) Planned(int) {}
+func (w *observer) Planned(int) {}
 
 // ScenarioDone implements runner.Observer.
-func (w *ward) ScenarioDone(sc reports.Scenario) {
+func (w *observer) ScenarioDone(sc reports.Scenario) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.plan[sc.ID]
@@ -155,7 +155,7 @@ func (w *ward) ScenarioDone(sc reports.Scenario) {
 }
 
 // missing returns the key of the first dependency of an item that does not work, or "".
-func (w *ward) missing(it doctor.Item) string {
+func (w *observer) missing(it doctor.Item) string {
 	if provoked(it, w.Profile) {
 		return ""
 	}
@@ -168,7 +168,7 @@ func (w *ward) missing(it doctor.Item) string {
 }
 
 // reached fails the item unless a chat called the model stub: the target may have used another model.
-func (w *ward) reached(status doctor.Status, text string) (doctor.Status, string) {
+func (w *observer) reached(status doctor.Status, text string) (doctor.Status, string) {
 	late, cancel := deadline.WithLimit(context.Background(), w.Profile.Limits.Event.Duration)
 	defer cancel()
 	select {
@@ -185,14 +185,14 @@ func (w *ward) reached(status doctor.Status, text string) (doctor.Status, string
 	}
 }
 
-func (w *ward) preflight(p runner.Planned, sc reports.Scenario) {
+func (w *observer) preflight(p runner.Planned, sc reports.Scenario) {
 	status, text := judged(sc)
 	switch {
 	case status == doctor.OK:
 		w.Greeted = w.Greeted || w.first && p.Stage == 3
 	case gated(sc), sc.Outcome == verdict.EnvError && p.Stage > 1:
 		status, text = doctor.NotChecked, sc.Name
-	case sc.Outcome == verdict.EnvError && !w.Profile.Dials(): // whose reason says what to do
+	case sc.Outcome == verdict.EnvError && !w.Profile.Dials(): // the reason says what to do
 		text = sc.Reason
 	default:
 		text += " (look at " + w.Checkup.Advice[p.Stage] + ")"
@@ -218,7 +218,7 @@ func judged(sc reports.Scenario) (status doctor.Status, text string) {
 func gated(sc reports.Scenario) bool { return strings.HasPrefix(sc.Reason, "preflight: ") }
 
 // listen closes called when the model stub is first called.
-func (w *ward) listen(ctx context.Context) (stop func()) {
+func (w *observer) listen(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -22,13 +22,14 @@ type watch struct{ killed atomic.Int64 } // when it last did so, in Unix nanosec
 func (w *watch) run(pid int, over <-chan struct{}) {
 	pace := time.NewTicker(watchPace)
 	defer pace.Stop()
+	g := &gauge{pid: pid}
 	for {
 		select {
 		case <-over:
 			return
 		case <-pace.C:
 		}
-		if hog := greediest(used(pid)); hog != 0 {
+		if hog := greediest(g.used()); hog != 0 {
 			w.killed.Store(time.Now().UnixNano())
 			kill(hog)
 		}

@@ -9,10 +9,23 @@ import (
 	"syscall"
 )
 
-// used returns the bytes of memory that a process and its descendants use each, not counting what they share.
-func used(pid int) map[int]int {
+// gauge reads the memory of a browser's processes.
+type gauge struct {
+	pid   int   // of the browser itself
+	own   []int // the processes that it has started itself
+	reads int
+}
+
+// used returns the bytes of memory that the browser and its descendants use each, not counting what they share. The
+// browser has dozens of threads, so that what it starts itself is looked for at every tenth reading only. A page's
+// process is started by another one, with its first thread.
+func (g *gauge) used() map[int]int {
+	if g.reads%10 == 0 {
+		g.own = children(g.pid, "*")
+	}
+	g.reads++
 	all := map[int]int{}
-	for next := []int{pid}; len(next) > 0; next = next[1:] {
+	for next := append([]int{g.pid}, g.own...); len(next) > 0; next = next[1:] {
 		id := next[0]
 		var size, resident, shared int
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", id))
@@ -22,14 +35,16 @@ func used(pid int) map[int]int {
 		if _, err := fmt.Sscan(string(b), &size, &resident, &shared); err == nil {
 			all[id] = (resident - shared) * os.Getpagesize()
 		}
-		next = append(next, children(id)...)
+		if id != g.pid {
+			next = append(next, children(id, strconv.Itoa(id))...)
+		}
 	}
 	return all
 }
 
-// children returns the processes that a process has started.
-func children(pid int) (all []int) {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+// children returns the processes that threads of a process have started.
+func children(pid int, threads string) (all []int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/%s/children", pid, threads))
 	for _, list := range lists {
 		b, _ := os.ReadFile(list)
 		for _, field := range strings.Fields(string(b)) {

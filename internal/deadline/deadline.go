@@ -111,7 +111,7 @@ func (d Deadline) AfterFunc(f func()) (stop func()) {
 	return t.stop
 }
 
-// timer rings at its deadline, however far stalls move it.
+// timer fires at its deadline, however far stalls move it.
 type timer struct {
 	d       Deadline
 	f       func()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// comparison is what two sides have in common, and what they do not.
+// comparison holds what two sides have in common, and what they do not.
 type comparison struct {
 	targets     int
 	groups      map[string]*tally // by the folder of the targets
@@ -37,8 +37,8 @@ type difference struct {
 	why           *explanation
 }
 
-// compare compares the targets of both sides. A target that is not found under its path is looked for by the last
-// element of that, its protocol and role, because tests move.
+// compare compares the targets of both sides. A target that is not found by its path is searched by the last element of
+// the path, its protocol and its role, because tests move.
 func compare(before, after outcomes, explained []*explanation) *comparison {
 	c := &comparison{groups: map[string]*tally{}, clausesOld: map[string]int{}, clausesNew: map[string]int{}}
 	moved := movedTargets(before, after)
@@ -63,8 +63,8 @@ func compare(before, after outcomes, explained []*explanation) *comparison {
 	return c
 }
 
-// movedTargets maps old targets to new ones of the same last path element, protocol and role, if only one on each side
-// has these.
+// movedTargets maps old targets to new ones with the same last path element, protocol and role, if these are unique on
+// each side.
 func movedTargets(before, after outcomes) map[string]string {
 	alone := func(side, other outcomes) map[string]string {
 		found, times := map[string]string{}, map[string]int{}

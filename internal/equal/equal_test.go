@@ -101,7 +101,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestUnsteady: a difference that a further run does not show on one side is unsteady; one that it shows stays.
+// TestUnsteady: a difference that does not recur in a further run of one side is unsteady; one that recurs stays.
 func TestUnsteady(t *testing.T) {
 	for _, r := range []struct {
 		reason               string
@@ -155,8 +155,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestSelection: what only one side has selected is no difference where scenarios were selected, and is one in a whole
-// run.
+// TestSelection: a clause that only one side has selected is not a difference where scenarios were selected, but is one
+// in a whole run.
 func TestSelection(t *testing.T) {
 	for _, selection := range []string{"", "@A-1"} {
 		before, after := t.TempDir(), t.TempDir()

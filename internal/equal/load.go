@@ -15,8 +15,8 @@ import (
 	"parley/verdict"
 )
 
-// notSelected is the outcome of a clause that no selected scenario judges. Which scenarios those of a mutant are, and
-// what preflight and the monitors judge beside, is no verdict, so that it is counted apart.
+// notSelected is the outcome of a clause that no selected scenario judges. Which scenarios a mutant selects, and what
+// preflight and the monitors judge in addition, is not a verdict, so it is counted separately.
 const notSelected = "not-selected"
 
 // verdictOf stands for the verdict of a whole run where a clause is named.
@@ -35,7 +35,7 @@ func (p place) String() string {
 	return p.clause + "/" + p.driver
 }
 
-// seen is what the runs of a target gave for a place.
+// seen holds what the runs of a target produced for a place.
 type seen struct {
 	outcomes []string // distinct
 	reason   string   // of the last
@@ -132,7 +132,7 @@ func judged(outcome string) bool {
 	return false
 }
 
-// explanation is a line of the file with differences that are meant.
+// explanation is a line of the file of intended differences.
 type explanation struct {
 	line   int
 	fields [4]*regexp.Regexp // target, clause, old and new outcome

@@ -4,8 +4,8 @@
 //	go run ./internal/equal [--explained FILE] OLD NEW [OLD NEW]...
 //
 // OLD and NEW are folders. Each results.json file below them, whatever its name, belongs to a target that is named by
-// its path. Further pairs of folders have other runs of the same targets: a clause with several outcomes on one side
-// is unsteady where both sides share one, and differs where they share none.
+// its path. Further pairs of folders hold other runs of the same targets: a clause with several outcomes on one side is
+// unsteady if both sides share an outcome, and differs if they share none.
 //
 // The exit code is 1 if there is a difference that is not explained, 2 on wrong usage.
 package main

@@ -1,4 +1,4 @@
-// Command leftout prints what `make test` leaves out and which command runs it.
+// Command leftout prints what `make test` omits and which command runs it.
 package main
 
 import (
@@ -19,12 +19,12 @@ func main() {
 		}
 	}
 	fmt.Printf("Left out: %d of %d mutants (%d have every tested clause once),\n", all-run, all, run)
-	fmt.Println("all control scenarios of a mutant but one,")
+	fmt.Println("all control scenarios of a mutant but one (of a page: all),")
 	fmt.Println("most scenarios of foreign targets, and the second one of three protocols,")
 	fmt.Println("more than half of the targets in ./test/bad and ./test/odd,")
 	fmt.Println("some scripts with pages and whole suites,")
 	fmt.Println("most scenarios behind a proxy, of recordings, of cut points and between two targets,")
 	fmt.Println("what NIGHT in the Makefile names,")
-	fmt.Println("and the race detector but for two suites and the packages in CONCURRENT.")
+	fmt.Println("and the race detector but for one suite and the packages in CONCURRENT.")
 	fmt.Println("All of it: make test-all")
 }

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Variable is the environment variable by which a process that this one started, and whatever that starts, can be
-// found after it has left its group: this process, by Owner, and a number.
+// Variable is the environment variable by which a process that this one started, and its descendants, can be found
+// after they have left their group. Its value is the Owner of this process and a number.
 const Variable = "PARLEY_OWNER"
 
 var marks atomic.Int64

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
-// Owner identifies this process: the boot of the machine, the name space of process ids, the id, and the time of its
-// start, as ids are used again.
+// Owner identifies this process: the boot of the machine, the PID namespace, the id, and the start time, as ids are
+// reused.
 var Owner = sync.OnceValue(func() string {
 	born, home := started(os.Getpid()), world()
 	if born == "" || home == "" {
@@ -22,7 +23,7 @@ var Owner = sync.OnceValue(func() string {
 	return fmt.Sprintf("%s-%d-%s", home, os.Getpid(), born)
 })
 
-// world is the part of Owner that all processes share that can see each other.
+// world is the part of Owner that is common to all processes that can see each other.
 var world = sync.OnceValue(func() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	var space syscall.Stat_t
@@ -52,7 +53,7 @@ func stat(pid int) []string {
 // stale matches an Owner in the value of Variable, and in the name of a folder.
 var stale = regexp.MustCompile(`^(?:parley-[a-z]+-)?([0-9a-f]{8}-[0-9]+)-([0-9]+)-([0-9]+)-[0-9]+$`)
 
-// orphaned reports whether a mark, or the name of a folder, is that of a process in our world that has ended.
+// orphaned reports whether a mark, or the name of a folder, belongs to a process of our world that has ended.
 func orphaned(name string) bool {
 	m := stale.FindStringSubmatch(name)
 	if m == nil || m[1] != world() {
@@ -69,8 +70,8 @@ func KillMarked(mark string) {
 	}
 }
 
-// Sweep ends what processes like this one have started and left behind when they were killed, and removes their
-// temporary folders. It touches nothing of processes that still run, of other users, or of other machines.
+// Sweep ends the processes that killed processes of this program have left behind, and removes their temporary folders.
+// It touches nothing that belongs to running processes, other users or other machines.
 func Sweep() {
 	killWhere(orphaned)
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), "parley-*"))
@@ -107,7 +108,7 @@ func killOnce(ours map[int]bool, match func(mark string) bool) (found bool) {
 		if err != nil || ours[pid] {
 			continue
 		}
-		p, err := os.FindProcess(pid) // a handle: its id may be used again
+		p, err := os.FindProcess(pid) // a handle, since the id may be reused
 		if err != nil {
 			continue
 		}
@@ -119,16 +120,48 @@ func killOnce(ours map[int]bool, match func(mark string) bool) (found bool) {
 	return found
 }
 
+// execTime is how long a process that does not sleep may seem to have no environment, or a part of one, before that is
+// believed: while it is about to run another program.
+const execTime = time.Second
+
+// whole reports whether so many bytes are surely, or likely, the whole environment of a process. A thread of the kernel
+// and a zombie have none. That of a process that is about to run another program seems to be empty until it has been
+// loaded, and a reading of the former one may end early; but such a process hardly ever sleeps.
+func whole(pid, bytes int) (sure, likely bool) {
+	const vsize, envStart, envEnd = 20, 47, 48 // fields from the state on, proc_pid_stat(5)
+	fields := stat(pid)
+	if len(fields) <= envEnd || fields[vsize] == "0" || !mine(pid) {
+		return true, true
+	}
+	start, err := strconv.Atoi(fields[envStart])
+	end, err2 := strconv.Atoi(fields[envEnd])
+	sure = err == nil && err2 == nil && bytes > 0 && bytes == end-start
+	return sure, sure || bytes == 0 && fields[0] == "S"
+}
+
+// mine reports whether this user owns a process; the ends of others' environments cannot be read.
+func mine(pid int) bool {
+	var s syscall.Stat_t
+	return syscall.Stat(fmt.Sprintf("/proc/%d", pid), &s) == nil && int(s.Uid) == os.Geteuid()
+}
+
 // markOf returns the value of Variable in the environment with which a process was started; "" if there is none.
 func markOf(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return ""
-	}
-	for v := range bytes.SplitSeq(b, []byte{0}) {
-		if mark, ok := bytes.CutPrefix(v, []byte(Variable+"=")); ok {
-			return string(mark)
+	late, times := time.Now().Add(execTime), 0
+	for {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			return ""
 		}
+		for v := range bytes.SplitSeq(b, []byte{0}) {
+			if mark, ok := bytes.CutPrefix(v, []byte(Variable+"=")); ok {
+				return string(mark)
+			}
+		}
+		sure, likely := whole(pid, len(b))
+		if times++; sure || likely && times > 2 || time.Now().After(late) {
+			return ""
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
-	return ""
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// daemon starts a process in a session of its own, and returns its id.
+// daemon starts a process in its own session, and returns its id.
 func daemon(t *testing.T, env ...string) int {
 	t.Helper()
 	cmd := exec.Command("sleep", "300")
@@ -27,7 +27,7 @@ func daemon(t *testing.T, env ...string) int {
 	return cmd.Process.Pid
 }
 
-// runs reports whether a process runs, zombies apart.
+// runs reports whether a process runs and is not a zombie.
 func runs(pid int) bool {
 	fields := stat(pid)
 	return len(fields) > 0 && fields[0] != "Z" && fields[0] != "X"
@@ -67,7 +67,7 @@ func killed(t *testing.T) string {
 	return owner
 }
 
-// TestSweep: what a killed process has left is gone, and what belongs to others stays.
+// TestSweep: what a killed process has left behind is removed, and what belongs to others stays.
 func TestSweep(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -105,7 +105,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestKillMarked: a process that has left its group ends with what started it, and another one does not.
+// TestKillMarked: a process that has left its group ends with the command that started it; others do not.
 func TestKillMarked(t *testing.T) {
 	one, two := exec.Command("true"), exec.Command("true")
 	mark, other := Mark(one), Mark(two)

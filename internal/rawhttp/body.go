@@ -37,7 +37,7 @@ type Body struct {
 	buf     []byte
 }
 
-// state is where a chunked body is.
+// state is the position in a chunked body.
 type state int
 
 const (

@@ -20,6 +20,7 @@ var nodes = []struct{ of, id, name string }{
 	{`probe`, "probe", "probe"},
 	{`runner.*`, "runner", "runner"},
 	{`reports`, "reports", "reports"},
+	{`certificate.*`, "certificate", "certificate"},
 	{`steps`, "steps", "steps"},
 	{`steps/.*`, "protocols", "steps/‹protocol›"},
 	{`features`, "features", "features"},

@@ -212,7 +212,7 @@ func sorted(figures map[key]int) []key {
 	})
 }
 
-// TestMeasure checks that a line, a function and a file are too long from one above the limit on.
+// TestMeasure checks that a line, a function and a file are too long if they exceed the limit by one.
 func TestMeasure(t *testing.T) {
 	source := func(columns, function, file int) []byte {
 		s := "package p\n\nfunc f() {" + strings.Repeat("\n", function-1) + "}\n"

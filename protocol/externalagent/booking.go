@@ -52,7 +52,7 @@ type UISpec struct {
 	Total       *float64       `json:"total,omitempty"`       // price in the catalogue's currency, from TicketStage on
 }
 
-// Item is one thing that can be chosen.
+// Item is one choice.
 type Item struct {
 	ID         string         `json:"id"`
 	Label      string         `json:"label"`

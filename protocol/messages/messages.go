@@ -119,7 +119,7 @@ func node(schema map[string]any) (*Node, error) {
 	for name, of := range properties {
 		inner, ok := of.(map[string]any)
 		if !ok {
-			return nil, errors.New(name + ": it is no schema")
+			return nil, errors.New(name + ": not a schema")
 		}
 		var err error
 		n.members[name], err = node(inner)

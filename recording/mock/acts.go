@@ -251,8 +251,15 @@ func (m *Mock) nearest(in gate.Message, a *act) string {
 		}
 	}
 	if best == nil {
-		return " (nothing of the kind was shown)"
+		return nothingAlike
 	}
+	return differing(best.asked.N, best.in, where)
+}
+
+const nothingAlike = " (nothing of the kind was shown)"
+
+// differing says where the record that is most like a message differs from it.
+func differing(n int, in string, where []replay.Place) string {
 	var names []string
 	for _, p := range where {
 		names = append(names, replay.Shown(cmp.Or(p.At, "its content")))
@@ -260,7 +267,7 @@ func (m *Mock) nearest(in gate.Message, a *act) string {
 	if len(names) > 3 {
 		names = append(names[:3], "…")
 	}
-	return fmt.Sprintf(" (record %d of %s differs at %s)", best.asked.N, best.in, strings.Join(names, ", "))
+	return fmt.Sprintf(" (record %d of %s differs at %s)", n, in, strings.Join(names, ", "))
 }
 
 // reply answers a request as it was recorded.

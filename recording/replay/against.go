@@ -1,25 +1,10 @@
 package replay
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"maps"
-	"net"
-	"net/http"
-	"net/url"
-	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"parley/driver"
-	"parley/driver/sse"
-	"parley/driver/stdio"
-	"parley/driver/ws"
-	"parley/internal/deadline"
 	"parley/protocol/messages"
 	"parley/recording"
 	"parley/transcript"
@@ -28,17 +13,8 @@ import (
 // client plays the client of a recording.
 type client struct {
 	*player
-	conns  map[string]driver.Conn
-	sse    *sse.Driver
-	ws     *ws.Driver
-	stdio  *stdio.Driver
-	http   *http.Client
-	live   context.Context // of requests
-	cancel context.CancelFunc
-	asks   sync.WaitGroup
-	marks  map[int]int // recorded number of a request → its number now; those that may still get an answer
-	open   bool        // a connection was made
-	alone  atomic.Bool // a request found nobody
+	*Caller
+	marks map[int]int // recorded number of a request → its number now; those that may still get an answer
 }
 
 // Against plays the client of a recording against the server at o.URL, or the process that o.Process starts. Memory
@@ -48,44 +24,33 @@ func Against(ctx context.Context, in *recording.Reader, o Options) (Result, erro
 	o.defaults()
 	p := &player{o: o, ids: newIDs(), rules: rules{set: o.Messages, from: messages.Server}}
 	p.came = newWaiting(transcript.Received, p.rules.read)
-	pool := &http.Transport{DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, DisableCompression: true,
-		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 64}
-	c := &client{player: p, conns: map[string]driver.Conn{}, sse: sse.New(), ws: ws.New(o.Subprotocols...),
-		stdio: stdio.New(), marks: map[int]int{}, http: &http.Client{Transport: pool,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	c := &client{player: p, marks: map[int]int{}}
+	c.Caller = NewCaller(ctx, Dial{URL: o.URL, Header: o.Header, Subprotocols: o.Subprotocols, Process: o.Process,
+		Within: o.Within}, p.came.sink)
 	p.side = c
-	c.live, c.cancel = context.WithCancel(ctx)
 	defer c.close()
 	err := p.run(ctx, recording.NewClientView(in))
-	if err == nil && c.unreached() {
+	if err == nil && c.Unreached() {
 		err = ErrUnreachable
 	}
 	return p.result, err
 }
-
-// unreached reports whether a request found nobody, and nobody was found before.
-func (c *client) unreached() bool { return !c.open && c.alone.Load() }
 
 func (c *client) early(context.Context) (bool, error) { return false, nil }
 
 func (c *client) skips(transcript.Record) bool { return false }
 
 func (c *client) paired(_, got message) {
-	c.open = c.open || got.Kind != transcript.Failure
+	if got.Kind != transcript.Failure {
+		c.Found()
+	}
 }
 
 func (c *client) surplus(message) {}
 
 func (c *client) close() {
 	c.came.close()
-	c.cancel()
-	for _, one := range c.conns {
-		_ = one.Close(driver.Graceful)
-	}
-	c.asks.Wait()
-	c.http.CloseIdleConnections()
-	_ = c.sse.Close()
-	_ = c.stdio.Close()
+	c.Close()
 }
 
 func (c *client) dir() transcript.Dir { return transcript.Received }
@@ -105,7 +70,7 @@ func (c *client) act(ctx context.Context, r transcript.Record) error {
 		c.hang(r.Conn)
 		return nil
 	}
-	if c.unreached() {
+	if c.Unreached() {
 		return ErrUnreachable
 	}
 	c.result.Sent++
@@ -116,14 +81,8 @@ func (c *client) act(ctx context.Context, r transcript.Record) error {
 	case transcript.Request:
 		return c.request(m)
 	}
-	conn := c.conns[r.Conn]
-	if conn == nil {
-		c.unsent(m, "its connection is not open")
-		return nil
-	}
-	_, err := conn.Send(ctx, driver.Message{Label: r.Label, Body: c.ids.outgoing(m), Binary: r.Type == "binary"})
-	if err != nil {
-		c.unsent(m, "the connection has ended")
+	if err := c.Send(ctx, r, c.ids.outgoing(m)); err != nil {
+		c.unsent(m, err.Error())
 	}
 	return nil
 }
@@ -135,8 +94,7 @@ func (p *player) unsent(m message, why string) {
 
 // hang closes a connection.
 func (c *client) hang(conn string) {
-	if open := c.conns[conn]; open != nil {
-		delete(c.conns, conn)
+	if open, is := c.Hang(conn); is {
 		c.came.leave(conn, true)
 		_ = open.Close(driver.Graceful)
 		c.came.leave(conn, false)
@@ -153,108 +111,21 @@ func (c *client) mark(recorded, now int) {
 	}
 }
 
-// address returns where a recorded path, or URL, is now.
-func (c *client) address(recorded string) (string, error) {
-	was, err := url.Parse(recorded)
-	if err != nil {
-		return "", fmt.Errorf("%q is no path", recorded)
-	}
-	return strings.TrimSuffix(c.o.URL, "/") + c.ids.path(was.RequestURI()), nil
-}
-
 // connect plays the opening of a stream or socket. That it is refused is recorded like any answer.
 func (c *client) connect(ctx context.Context, r transcript.Record) error {
 	c.hang(r.Conn) // it has ended, or the recorded client left it
 	c.drain(r.Conn, false)
-	path, upgrade := strings.CutSuffix(strings.TrimPrefix(r.Label, "GET "), " (upgrade)")
-	o := driver.OpenOptions{Party: r.Conn, Header: c.o.Header}
-	var d driver.Driver = c.sse
-	switch {
-	case r.Label == stdio.Name && c.o.Process == nil:
-		return fmt.Errorf("record %d: it was recorded over stdio, and the target is not started over stdio", r.N)
-	case r.Label == stdio.Name:
-		d, o.Process = c.stdio, c.o.Process
-	case c.o.URL == "":
-		return fmt.Errorf("record %d: it was not recorded over stdio, and the target has no URL", r.N)
-	default:
-		at, err := c.address(path)
-		if err != nil {
-			return fmt.Errorf("record %d: %w", r.N, err)
-		}
-		if o.URL = at; upgrade {
-			d = c.ws
-		}
-	}
-	limited, cancel := deadline.WithLimit(ctx, c.o.Within)
-	defer cancel()
-	first := 0 // the number of the record by which the driver begins
-	conn, err := d.Open(limited, o, func(one transcript.Record) int {
-		if one.Kind == transcript.Open && one.Dir == transcript.Sent {
-			first = c.came.number()
-			return first
-		}
-		return c.came.sink(one)
-	})
-	c.mark(r.N, first)
-	var refused *driver.OpenError
-	switch {
-	case err == nil:
-		c.conns[r.Conn], c.open = conn, true
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.As(err, &refused) && refused.Status != 0:
-		c.open = true
-	case !c.open:
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	return nil
+	n, err := c.Open(ctx, r, c.ids.path)
+	c.mark(r.N, n)
+	return err
 }
 
 // request plays an HTTP request, whose answer comes later.
 func (c *client) request(m message) error {
-	method, path, _ := strings.Cut(m.Label, " ")
-	path, _, _ = strings.Cut(path, " ") // what follows is for people
-	at, err := c.address(path)
-	if err != nil {
-		return fmt.Errorf("record %d: %w", m.N, err)
-	}
 	body := c.ids.outgoing(m)
-	req, err := http.NewRequestWithContext(c.live, method, at, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("record %d: %w", m.N, err)
-	}
-	for name, values := range c.o.Header {
-		req.Header[name] = values
-	}
-	if len(body) > 0 && req.Header.Get("Content-Type") == "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	req.Header["Idempotency-Key"] = nil // not sent: it may be repeated if a connection of the pool ended before it
-	n := c.came.number()
-	c.mark(m.N, n)
-	c.asks.Go(func() { c.answer(req, m.Conn, n) })
-	return nil
-}
-
-// maxAnswer bounds what is kept of an answer.
-const maxAnswer = 8 << 20
-
-func (c *client) answer(req *http.Request, conn string, n int) {
-	r := transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Failure, Reply: n}
-	resp, err := c.http.Do(req)
+	n, err := c.Ask(m.Record, body, c.ids.path)
 	if err == nil {
-		defer resp.Body.Close()
-		r.Status, r.Type = resp.StatusCode, resp.Header.Get("Content-Type")
-		r.Bytes, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		c.mark(m.N, n)
 	}
-	var op *net.OpError
-	switch {
-	case err == nil:
-		r.Kind = transcript.Response
-	case errors.As(err, &op) && op.Op == "dial":
-		c.alone.Store(true)
-	}
-	if c.live.Err() == nil {
-		c.came.sink(r)
-	}
+	return err
 }

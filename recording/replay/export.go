@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"maps"
 	"math/rand/v2"
+	"net/url"
 	"slices"
+	"strings"
 
 	"parley/protocol/messages"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
-// Message is a message of a client, read once to be compared many times.
+// Message is a message of either side, read once to be compared many times.
 type Message struct {
 	m message
 	b []byte
@@ -21,8 +24,39 @@ func Read(set *messages.Set, r transcript.Record) Message {
 	return Message{m: rules{set: set}.readFrom(r, messages.Client), b: r.Bytes}
 }
 
+// ReadServer reads a message that a server sends.
+func ReadServer(set *messages.Set, r transcript.Record) Message {
+	return Message{m: rules{set: set}.readFrom(r, messages.Server), b: r.Bytes}
+}
+
+// FromServer reports whether a record of a recording.ClientView is a message of the server that a client can notice.
+func FromServer(r transcript.Record) bool { return compared(r, transcript.Received) }
+
+// FromClient reports whether a record of a recording.ClientView is something that the client does.
+func FromClient(r transcript.Record) bool {
+	return !r.Late && !FromServer(r) && played(r, transcript.Received)
+}
+
 // Type returns the type of the message; "" if it has none.
 func (m Message) Type() string { return m.m.name }
+
+// Title names the message for people: its connection, kind or place, and type.
+func (m Message) Title() string { return m.m.title() }
+
+// Repeats reports whether the number of such messages depends on a model.
+func (m Message) Repeats() bool { return m.m.repeats() }
+
+// SameSort reports whether two messages are of one kind and type: only such ones are compared.
+func (m Message) SameSort(other Message) bool { return m.m.sort == other.m.sort }
+
+// Sort names the kind and the type of the message: only messages of one sort are compared.
+func (m Message) Sort() string { return string(m.m.kind) + " " + m.m.sort.name }
+
+// SamePlace reports whether two requests or openings go to one place, and have one type.
+func (m Message) SamePlace(other Message) bool {
+	upgrades := func(m Message) bool { return strings.HasSuffix(m.m.Label, " (upgrade)") }
+	return m.SameSort(other) && placeOf(m.m.Record) == placeOf(other.m.Record) && upgrades(m) == upgrades(other)
+}
 
 // IDs maps recorded ids to those that stand for them now. It is for one goroutine.
 type IDs struct{ known *ids }
@@ -43,6 +77,30 @@ func (r ring) clone() ring { return ring{keys: slices.Clone(r.keys), drop: r.dro
 // Renew replaces recorded ids in a message that the server sends by those that stand for them now.
 func (i *IDs) Renew(set *messages.Set, r transcript.Record) []byte {
 	return i.known.outgoing(rules{set: set}.readFrom(r, messages.Server))
+}
+
+// RenewClient is Renew for a message that the client sends.
+func (i *IDs) RenewClient(set *messages.Set, r transcript.Record) []byte {
+	return i.known.outgoing(rules{set: set}.readFrom(r, messages.Client))
+}
+
+// Path renews the ids in a path with its query.
+func (i *IDs) Path(recorded string) string { return i.known.path(recorded) }
+
+// Without returns a copy that does not know what stands for some recorded ids, which are given by their keys.
+func (i *IDs) Without(keys []string) *IDs {
+	c := i.Clone()
+	for _, was := range keys {
+		if now, known := c.known.now[was]; known {
+			scope, _, short := strings.Cut(was, "\x00")
+			if !short {
+				scope = ""
+			}
+			delete(c.known.now, was)
+			delete(c.known.then, key(scope, now))
+		}
+	}
+	return c
 }
 
 // Compare returns the places at which a message that came is not a recorded one, apart from what may differ: times,
@@ -71,6 +129,22 @@ func Like(recorded, came Message, known *IDs, ignore []Ignore) (places int) {
 	return places
 }
 
+// CompareServer is Compare for messages of a server, in which a model's words may differ.
+func CompareServer(recorded, came Message, known *IDs, ignore []Ignore) []Place {
+	c := comparison{ids: known.known, ignore: ignore, kind: recorded.m.name}
+	if !recorded.SameSort(came) {
+		c.differ(recorded.Title(), came.Title())
+		return c.found
+	}
+	return c.messages(recorded.m, came.m)
+}
+
+// LikeServer returns the number of places that CompareServer would return. It learns nothing.
+func LikeServer(recorded, came Message, known *IDs, ignore []Ignore) (places int) {
+	known.known.try(func() { places = len(CompareServer(recorded, came, known, ignore)) })
+	return places
+}
+
 // Knows reports whether a text has an id that the server has drawn for this client.
 func (i *IDs) Knows(b []byte) bool {
 	for at, end := nextWord(b, 0); at < end; at, end = nextWord(b, end) {
@@ -88,6 +162,44 @@ func EachID(b []byte, found func(id string)) {
 		if end-at <= maxID && unmistakable(string(b[at:end])) {
 			found(string(b[at:end]))
 		}
+	}
+}
+
+// EachKey calls found with the key of each id in a message: of those that a schema names, and of those that look like
+// ids that were drawn, also in the path of a request. A key may come more than once.
+func (m Message) EachKey(found func(key string)) {
+	EachID(m.b, found)
+	if m.m.json && m.m.rule != nil {
+		eachRuled(m.m.value, m.m.rule.Node(), "", found)
+	}
+	if m.m.Kind != transcript.Request && m.m.Kind != transcript.Open || m.m.Dir != transcript.Sent {
+		return
+	}
+	EachID([]byte(m.m.Label), found)
+	for one := range strings.SplitSeq(queryOf(m.m), "&") {
+		name, value, _ := strings.Cut(one, "=")
+		if plain, err := url.QueryUnescape(value); err == nil && plain != "" {
+			found(key(scopeOf(name), plain))
+		}
+	}
+}
+
+// eachRuled calls found with the key of each id that a schema names.
+func eachRuled(v any, n *messages.Node, name string, found func(key string)) {
+	switch v := v.(type) {
+	case wjson.Object:
+		for member, of := range v {
+			eachRuled(of, n.Member(member), member, found)
+		}
+		return
+	case []any:
+		for _, of := range v {
+			eachRuled(of, n.Item(), name, found)
+		}
+		return
+	}
+	if text, ok := idText(v); ok && n != nil && n.Varies == messages.ID {
+		found(key(scopeOf(name), text))
 	}
 }
 

@@ -21,7 +21,7 @@ func FuzzCompare(f *testing.F) {
 	f.Fuzz(func(t *testing.T, recorded, came string) {
 		for _, r := range []rules{{}, {set: set, from: messages.Server}} {
 			want, got := r.read(frame(recorded)), r.read(frame(came))
-			p := &player{ids: newIDs(), side: &client{}, rules: r}
+			p := &player{ids: newIDs(), side: &client{Caller: &Caller{}}, rules: r}
 			p.o.Differs = func(d Difference) {
 				for line := range strings.SplitSeq(d.Diff, "\n") {
 					if strings.ContainsAny(line, "\x00\r\x1b\u202e") || len(line) > 10*maxShown {

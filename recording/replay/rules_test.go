@@ -117,7 +117,7 @@ func TestShown(t *testing.T) {
 	var r rules
 	recorded := r.read(frame(`{"type":"list","of":{"red":{"id":"a","n":1},"a":1,"b":2,"c":3},"all":[1,2]}`))
 	came := r.read(frame(`{"type":"list","of":{"red":{"id":"b"},"a":1,"b":2,"c":3,"d":4},"all":[1,2,3]}`))
-	p := &player{ids: newIDs(), side: &client{}, rules: r}
+	p := &player{ids: newIDs(), side: &client{Caller: &Caller{}}, rules: r}
 	var all []string
 	p.o.Differs = func(d Difference) { all = append(all, d.String()) }
 	p.compare(recorded, came)

@@ -98,7 +98,7 @@ func TestNoOtherHost(t *testing.T) {
 	}
 }
 
-// The policy forbids what is inline, and would do so silently.
+// The policy forbids inline content, and browsers enforce it silently.
 func TestNothingInline(t *testing.T) {
 	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script[^>]*>\s*[^<\s]|javascript:|"style"|` +
 		`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(`)
@@ -125,7 +125,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// The texts that agent-client.zh.md gives.
+// The texts quoted in agent-client.zh.md.
 func TestTexts(t *testing.T) {
 	words := string(Files()["i18n.js"])
 	for _, text := range []string{
@@ -166,7 +166,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// Every text that a script asks for by a fixed key exists, and so do those of index.html.
+// Every text that a script requests by a fixed key exists, and so do those of index.html.
 func TestKeysExist(t *testing.T) {
 	files := Files()
 	words := string(files["i18n.js"])

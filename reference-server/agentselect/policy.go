@@ -166,7 +166,7 @@ var Correct = Policy{
 	// Both the turn and its pending requests (AS-068).
 	Abort: func() AbortEffect { return AbortEffect{Turn: true, Interactions: true} },
 
-	// Its sessions go on, and can be loaded by another connection (AS-099).
+	// Its sessions continue, and can be loaded by another connection (AS-099).
 	OnDisconnect: func(Manager, ConnInfo) {},
 }
 

@@ -171,7 +171,7 @@ func (b *Outbox) take() (*entry, error) {
 	return nil, nil
 }
 
-// AwaitRoom waits until at most so many bytes are waiting to be written, or the connection or ctx ends, so that a
+// AwaitRoom waits until at most the given number of bytes wait to be written, or the connection or ctx ends, so that a
 // fast writer does not overrun its reader.
 func (b *Outbox) AwaitRoom(ctx context.Context, bytes int) {
 	for {

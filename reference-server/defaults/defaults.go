@@ -1,4 +1,4 @@
-// Package defaults fills in what the options of a bundled server leave out.
+// Package defaults fills in the options of a bundled server that are not set.
 package defaults
 
 import "reflect"

@@ -11,14 +11,14 @@ import (
 	"parley/reference-server/web"
 )
 
-// What a tap keeps at most: the latest messages, and of each its beginning.
+// Bounds of a tap: it keeps the beginnings of the latest messages.
 const (
 	maxTapped     = 200
 	maxTappedText = 16 << 10
 	maxTappedAll  = 256 << 10
 )
 
-// tapped is a message between the relay and a host, as GET /wire has it.
+// tapped is a message between the relay and a host, as GET /wire returns it.
 type tapped struct {
 	N    int       `json:"n"`  // its number, from 1
 	At   time.Time `json:"at"` // when the host read or wrote it
@@ -49,7 +49,7 @@ func (t *tap) add(in bool, data []byte) {
 	}
 }
 
-// after returns what is kept of the messages with greater numbers, oldest first, and the number of the latest one.
+// after returns the kept messages with greater numbers, oldest first, and the number of the latest one.
 func (t *tap) after(n int) ([]tapped, int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

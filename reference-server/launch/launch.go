@@ -229,6 +229,7 @@ func (r *Role) profile(kinds target.Kinds, over ...string) *target.Profile {
 		panic(err)
 	}
 	Unhurry(&p.Limits)
+	p.Bundled = true
 	return p
 }
 
@@ -245,12 +246,12 @@ func (ts Targets) MutantProfile(kinds target.Kinds, protocol, role string) *targ
 }
 
 // Mutants returns the mutants of the bundled target of a protocol's role, ready to run; none if there is no such
-// target. Those that only a cut finds are left out: CutMutants has them.
+// target. It omits those that only a cut finds: CutMutants has them.
 func (ts Targets) Mutants(kinds target.Kinds, protocol, role string) []runner.Mutant {
 	return ts.mutants(kinds, protocol, role, false)
 }
 
-// CutMutants returns the mutants that only a connection cut at some point of a course finds.
+// CutMutants returns the mutants that are found only if a connection is cut at some point of a course.
 func (ts Targets) CutMutants(kinds target.Kinds, protocol, role string) []runner.Mutant {
 	return ts.mutants(kinds, protocol, role, true)
 }

@@ -109,7 +109,7 @@ func (b *bus) message(msg proto.Message) [][]byte {
 }
 
 // published encodes what a runtime published and updates its next timeout. A message that can't be encoded, which
-// only a faulty runtime makes, is reported and left out.
+// only a faulty runtime makes, is reported and omitted.
 func (b *bus) published(r *runtime, msgs []proto.Message) [][]byte {
 	b.schedule(r)
 	frames := make([][]byte, 0, len(msgs))

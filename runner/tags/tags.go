@@ -3,6 +3,7 @@ package tags
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -49,7 +50,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("tag expression %q, column %d: %s", e.Text, e.Column, e.Msg)
 }
 
-// Parse reads an expression: tags, and, or, not, parentheses; not binds closest, then and, then or. The empty text
+// Parse reads an expression: tags, ids, and, or, not, parentheses; not binds closest, then and, then or. The empty text
 // selects everything.
 func Parse(text string) (Expr, error) {
 	p := &parser{text: text, words: words(text)}
@@ -173,9 +174,17 @@ func (p *parser) not(depth int) (matcher, error) {
 			return nil, p.fail(w.at, "expected \")\"")
 		}
 		return m, nil
+	case IsID(w.text):
+		w.text = "@" + w.text
 	case !strings.HasPrefix(w.text, "@") || len(w.text) < 2:
 		return nil, p.fail(w.at, "expected a tag such as @AS-042, found %q", w.text)
 	}
 	p.next++
 	return func(s map[string]bool) bool { return s[w.text] }, nil
 }
+
+var id = regexp.MustCompile(`\A[A-Z]{2,3}-[A-Z]?\d[\w.]*(?:-[\w.]+)*\z`)
+
+// IsID reports whether a word is the id of a clause or of a scenario, such as AS-042 or AS-4.1-06. An expression may
+// name it without "@".
+func IsID(word string) bool { return id.MatchString(word) }

@@ -66,7 +66,7 @@ func TestSyntaxErrors(t *testing.T) {
 		column       int
 		msg          string
 	}{
-		{"no tag", "AS-042", 1, `expected a tag such as @AS-042, found "AS-042"`},
+		{"no tag", "exclusive", 1, `expected a tag such as @AS-042, found "exclusive"`},
 		{"an @ alone", "@a and @", 8, `expected a tag such as @AS-042, found "@"`},
 		{"two tags without an operator", "@a @b", 4, `expected "and", "or" or the end, found "@b"`},
 		{"a tag before a parenthesis", "@a (@b)", 4, `expected "and", "or" or the end, found "("`},
@@ -189,4 +189,21 @@ func build(program *[]byte, world uint8, depth int) (string, bool) {
 	}
 	n := op / 4 % 8
 	return fmt.Sprintf("@t%d", n), world>>n&1 != 0
+}
+
+func TestIDs(t *testing.T) {
+	for text, want := range map[string]bool{"AS-042": true, "AS-4.1-06": true, "not AS-042": false, "@x and AS-042": true,
+		"EA-G09": false, "AS-04": false} {
+		e, err := Parse(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if got := e.Match([]string{"@x", "@AS-042", "@AS-4.1-06"}); got != want {
+			t.Errorf("%q matches: %v", text, got)
+		}
+	}
+	for _, text := range []string{"AS042", "as-042", "042", "AS-", "MUST"} {
+		if _, err := Parse(text); err == nil {
+			t.Errorf("%q is taken for an id", text)
+		}
+	}
 }

@@ -1,7 +1,7 @@
-// Package console serves live sessions over HTTP: the API that openapi.yaml describes, and the page that uses it. A
-// session is one of three kinds: a test plays the parties that talk to a target (package simulator), a play is the
-// other side, for somebody's program (Player), and a replay shows a recording. The package knows no protocol and
-// starts nothing by itself: Options has the functions that do.
+// Package console serves live sessions over HTTP: the API that openapi.yaml describes, and the page that uses it. There
+// are three kinds of session: a test plays the parties that talk to a target (package simulator), a play plays the
+// other side for a user's program (Player), and a replay shows a recording. The package knows no protocol and starts
+// nothing by itself: it calls functions of Options for that.
 package console
 
 import (
@@ -32,23 +32,24 @@ const (
 	MaxBody     = 8 << 20 // bytes of a request
 )
 
-// Options configure a console. Functions are called concurrently. Their errors are answers with status 400, or with the
-// status of an *Error. A nil function means that the console does not offer what it is for.
+// Options configure a console. Functions are called concurrently. Their errors are answered with status 400, or with
+// the status of an *Error. If a function is nil, the console does not offer its feature.
 type Options struct {
 	// Hosts are the names by which the console may be called, besides localhost and IP addresses.
 	Hosts []string
-	// AnyHost admits every name, for a console that asks for a token: a page that rebinds a name cannot show it.
+	// AnyHost admits every name, for a console that requires a token: a page that rebinds a name does not have the token.
 	AnyHost bool
-	// Exposed admits a play that other machines can reach.
+	// Exposed allows plays that other machines can reach.
 	Exposed bool
 
 	// Open opens a session with a target. It lasts until ctx ends or it is closed.
 	Open func(ctx context.Context, o TestOptions) (*simulator.Session, error)
-	// Run runs the suite against a target, and tells the observer, which is never nil.
+	// Run runs the suite against a target, and reports to the observer, which is never nil.
 	Run func(ctx context.Context, o TestOptions, out string, tell runner.Observer) (*reports.Results, error)
 	// Play plays a party. It lasts until ctx ends or it is closed.
 	Play func(ctx context.Context, o PlayOptions) (Player, error)
-	// TypeOf returns the type of a message of a protocol; "" if it has none. It names messages that no binding has read.
+	// TypeOf returns the type of a message of a protocol; "" if it has none. It is used for messages that no binding has
+	// decoded.
 	TypeOf func(protocol string, body []byte) string
 
 	Protocols func() []Protocol
@@ -76,11 +77,11 @@ type PlayOptions struct {
 	Script   string // name of a ready script, or the text of one
 	Listen   string // address of a party that is a server; "": a free port of the loopback interface
 	Connect  string // base URL of the program, for a party that is a client
-	Faults   string // text of a file of faults, for what passes between the program and the party; "": none
-	To       string // base URL of somebody's server that answers in place of the bundled one; "": none
+	Faults   string // text of a file of faults, for the messages between the program and the party; "": none
+	To       string // base URL of a user's server that answers instead of the bundled one; "": none
 
-	// Found is called with what monitors find in what passes between the program and To, and with the record that shows
-	// it, from any goroutine.
+	// Found is called, from any goroutine, with each finding of monitors in the messages between the program and To, and
+	// with the record that shows it.
 	Found func(f steps.Failure, at transcript.Record)
 }
 

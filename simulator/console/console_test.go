@@ -122,7 +122,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestMistakes: each mistake is refused with one clear line, and the session goes on.
+// TestMistakes: each mistake is refused with one clear line, and the session continues.
 func TestMistakes(t *testing.T) {
 	c, _ := serve(t)
 	at := "/sessions/" + do[Session](c, 201, "POST", "/sessions", m{"kind": "test", "protocol": "agent-select"}).ID
@@ -174,7 +174,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestWait: a record that was there already or comes later is found; one that never comes ends with what came instead.
+// TestWait: a record that is already there or comes later is found; if it never comes, the wait ends with the records
+// that came instead.
 func TestWait(t *testing.T) {
 	c, _ := serve(t)
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "test", "protocol": "agent-select", "driver": "ws"})
@@ -212,7 +213,7 @@ func TestWait(t *testing.T) {
 	do[Record](c, 200, "POST", at+"/wait", m{"after": n, "dir": "", "text": "closed", "within": "1m"})
 }
 
-// TestLists: what Options offer is listed, and empty lists are not null.
+// TestLists: the offers of Options are listed, and empty lists are not null.
 func TestLists(t *testing.T) {
 	c, _ := serve(t)
 	lists := []string{"/protocols", "/clauses", "/mutants", "/scripts", "/schemas", "/sessions"}
@@ -239,7 +240,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestTypes: requests have the types of their messages, and raw ones none that could be confused with these.
+// TestTypes: requests have the types of their messages, and raw requests have no type that could be confused with
+// these.
 func TestTypes(t *testing.T) {
 	c, _ := serve(t)
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "test", "protocol": "agent-select", "driver": "sse"})

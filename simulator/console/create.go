@@ -19,12 +19,12 @@ type creation struct {
 	Kind     string `json:"kind"`
 	Protocol string `json:"protocol"`
 
-	Target string `json:"target"` // of a test, as Role, Driver and Strict
+	Target string `json:"target"` // of a test, like Role, Driver and Strict
 	Role   string `json:"role"`
 	Driver string `json:"driver"`
 	Strict bool   `json:"strict"`
 
-	As      string `json:"as"` // of a play, as what follows
+	As      string `json:"as"` // of a play, like the following members
 	Mind    string `json:"mind"`
 	Mutant  string `json:"mutant"`
 	Script  string `json:"script"`
@@ -43,7 +43,7 @@ func (c *Console) OpenTest(ctx context.Context, o TestOptions) (Session, error) 
 	if err != nil {
 		return Session{}, err
 	}
-	return s.look(), nil
+	return s.view(), nil
 }
 
 // OpenPlay begins to play a party, as POST /sessions does.
@@ -54,7 +54,7 @@ func (c *Console) OpenPlay(ctx context.Context, o PlayOptions) (Session, error) 
 	if err != nil {
 		return Session{}, err
 	}
-	return s.look(), nil
+	return s.view(), nil
 }
 
 // create begins a session.
@@ -67,10 +67,10 @@ func (c *Console) create(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.look(), nil
+	return s.view(), nil
 }
 
-// open begins a session. The end of ctx interrupts the start of a target, but not the session afterwards.
+// open begins a session. The end of ctx interrupts the start of a target, but not the session itself.
 func (c *Console) open(ctx context.Context, q creation) (*session, error) {
 	id, err := c.reserve()
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *Console) open(ctx context.Context, q creation) (*session, error) {
 	return s, c.add(s)
 }
 
-// reserve makes room for a session, and returns its id. What follows is add or release, and work.Done.
+// reserve makes room for a session, and returns its id. The caller must then call add or release, and work.Done.
 func (c *Console) reserve() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,13 +181,13 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// begin follows what happens in the session, until it ends.
+// begin follows the session until it ends.
 func (s *session) begin() {
 	close(s.ready)
 	switch s.kind {
 	case kindTest:
 		s.work.Go(s.follow)
-		s.work.Go(func() { // apart from follow: monitors wait while a step runs
+		s.work.Go(func() { // separate from follow: monitors wait while a step runs
 			s.test.Follow(s.ctx, 0, func(e simulator.Event) {
 				if e.Record == nil {
 					s.keep(s.found(e.Failure))
@@ -207,7 +207,7 @@ func (s *session) begin() {
 	}
 }
 
-// follow takes notice of the records.
+// follow processes the records.
 func (s *session) follow() {
 	for mark := 0; ; {
 		_, err := s.records.Await(s.ctx, mark, func(*transcript.Record) bool { return true })
@@ -227,7 +227,7 @@ func (s *session) follow() {
 	}
 }
 
-// judged tells what the judge of a play has found, or that an outcome has changed.
+// judged reports the findings of a play's judge, or that an outcome has changed.
 func (s *session) judged(all []steps.Failure) {
 	for _, f := range all {
 		s.found(f)
@@ -235,7 +235,7 @@ func (s *session) judged(all []steps.Failure) {
 	s.log.changed()
 }
 
-// watch takes notice of what a play holds.
+// watch reports changes in the messages that a play holds.
 func (s *session) watch() {
 	for {
 		changed := s.player.Changed()

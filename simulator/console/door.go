@@ -26,8 +26,8 @@ func secure(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// admit refuses requests that a page of another origin makes: those with its Origin, and those under a name of its own
-// that leads here (DNS rebinding).
+// admit refuses requests of pages of other origins: those with another Origin, and those to a host name that resolves
+// to the console but is not its own (DNS rebinding).
 func (c *Console) admit(r *http.Request) error {
 	if !c.o.AnyHost && !c.known(r.Host) {
 		return fail(http.StatusForbidden, "the console is not called "+r.Host+" (use localhost or an IP address)")
@@ -52,7 +52,7 @@ func scheme(r *http.Request) string {
 	return "http"
 }
 
-// known reports whether a Host header names the console. No page can make a name of its own look like an address.
+// known reports whether a Host header names the console. Addresses are admitted: a rebound name never looks like one.
 func (c *Console) known(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Console) known(host string) bool {
 		slices.ContainsFunc(c.o.Hosts, func(h string) bool { return strings.EqualFold(h, name) }))
 }
 
-// types are the media types of the page's files, whatever the system says.
+// types are the media types of the page's files, independent of the system's configuration.
 var types = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json", ".png": "image/png"}
 

@@ -38,7 +38,7 @@ func (c *client) get(path string, headers ...string) (*http.Response, string) {
 	return res, string(body)
 }
 
-// TestDoor: pages of other origins are kept out, by whatever name they come.
+// TestDoor: pages of other origins are refused, whatever host name they use.
 func TestDoor(t *testing.T) {
 	c, _ := serve(t, func(o *Options) { o.Hosts = []string{"", "my-machine"} })
 	own := strings.TrimPrefix(c.url, "http://")
@@ -83,7 +83,7 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// TestPage: files of the page are served under a policy that admits nothing else, and no other file is.
+// TestPage: the page's files are served under a policy that admits nothing else, and no other files are served.
 func TestPage(t *testing.T) {
 	c, console := serve(t)
 	console.page = fstest.MapFS{"index.html": {Data: []byte("<title>x")}, "lib/a.js": {Data: []byte("1")},
@@ -128,7 +128,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestEmbedded: the page that is built in has only files that it can serve.
+// TestEmbedded: the embedded page has only files that the console can serve.
 func TestEmbedded(t *testing.T) {
 	err := fs.WalkDir(page, "page", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
@@ -144,7 +144,7 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
-// TestBounds: how long a request may be, of what kind, and how many sessions there are.
+// TestBounds: the limits on the length of a request, its media type, and the number of sessions.
 func TestBounds(t *testing.T) {
 	c, _ := serve(t, newFake().offer)
 	c.refused(413, "POST", "/sessions", m{"kind": "replay", "recording": strings.Repeat("x", MaxBody)},
@@ -173,7 +173,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestClose: the end of the console ends sessions, streams and waits, and those that are being opened.
+// TestClose: closing the console ends sessions, streams and waits, including those that are being opened.
 func TestClose(t *testing.T) {
 	opening := make(chan struct{})
 	c, console := serve(t, newFake().offer, func(o *Options) {

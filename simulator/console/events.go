@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// notice is an event of a session apart from its records: a finding, or what a step has judged.
+// notice is an event of a session other than a record: a finding, or the judgement of a step.
 type notice struct {
 	mark  int // number of the latest record at that time
 	event string
 	data  []byte // JSON
 }
 
-// maxNotices bounds the notices that are kept for streams that come back.
+// maxNotices bounds the notices that are kept for streams that reconnect.
 const maxNotices = 10_000
 
-// notices are what streams of events tell apart from records. The zero value is ready.
+// notices hold what event streams report in addition to records. The zero value is ready.
 type notices struct {
 	mu      sync.Mutex
 	all     []notice
 	gone    int // notices before those of all
-	version int // of what state, held and run show
+	version int // of the contents of state, held and run
 	wake    chan struct{}
 }
 
@@ -73,7 +73,7 @@ const (
 	atOnce      = 512       // records in one write
 	atOnceBytes = 512 << 10 // of their payload
 	beat        = 15 * time.Second
-	patience    = time.Minute // for one write: a reader that takes longer comes back and goes on where it was
+	patience    = time.Minute // for one write: a slower reader reconnects and continues where it was
 )
 
 // stream is a client that reads events.
@@ -81,7 +81,7 @@ type stream struct {
 	s       *session
 	w       http.ResponseWriter
 	control *http.ResponseController
-	after   int // number of the last record that it had before
+	after   int // number of the last record that it already had
 	sent    int // number of the last record
 	seq     int // notices that were sent
 	version int // of the state that was sent
@@ -89,7 +89,7 @@ type stream struct {
 }
 
 // events streams records, findings and changes of state. It reads from the transcript by number: a slow reader misses
-// nothing, and delays nobody.
+// nothing, and does not delay others.
 func (s *session) events(w http.ResponseWriter, r *http.Request) (any, error) {
 	after, err := number(r, "after", 0, 1<<50)
 	if err != nil {
@@ -102,14 +102,14 @@ func (s *session) events(w http.ResponseWriter, r *http.Request) (any, error) {
 	w.Header().Set("X-Accel-Buffering", "no")
 	st := &stream{s: s, w: w, control: http.NewResponseController(w), after: after, sent: after, version: -1}
 	st.out.WriteString("retry: 1000\n\n")
-	// The server would apply the last deadline to what follows on the connection.
+	// Otherwise the server would apply the last deadline to later requests on the connection.
 	defer func() { _ = st.control.SetWriteDeadline(time.Time{}) }()
 	timer := time.NewTicker(beat)
 	defer timer.Stop()
 	for {
 		ended := s.ctx.Err() != nil
 		if ended {
-			st.version = -1 // the last state says so
+			st.version = -1 // so that a last state is sent
 		}
 		wake, more := st.fill()
 		if st.write() != nil || ended && !more {
@@ -129,11 +129,11 @@ func (s *session) events(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 }
 
-// fill writes what is new to the buffer: a part of it if it is much, and then more is true.
+// fill writes new events to the buffer. If there are many, it writes a part of them, and more is true.
 func (st *stream) fill() (wake <-chan struct{}, more bool) {
 	l := &st.s.log
 	l.mu.Lock()
-	// No notice to come has a mark below this number, so that a client which has seen a record misses no notice by it.
+	// No later notice has a mark below this number, so a client that continues after a record misses no notice.
 	upTo := st.s.records.Len()
 	wake, version := l.waker(), l.version
 	first := max(st.seq, l.gone)
@@ -141,7 +141,7 @@ func (st *stream) fill() (wake <-chan struct{}, more bool) {
 	l.mu.Unlock()
 
 	for _, n := range fresh {
-		if n.mark < st.after { // the client came back and has it
+		if n.mark < st.after { // the client has reconnected and already has it
 			first++
 			continue
 		}
@@ -163,7 +163,7 @@ func (st *stream) fill() (wake <-chan struct{}, more bool) {
 	return wake, false
 }
 
-// records writes the records up to a number; false if that is too much at once.
+// records writes the records up to a number; false if they are too many for one write.
 func (st *stream) records(upTo int) bool {
 	for _, r := range batch(st.s.records.Page(st.sent, atOnce), atOnce, atOnceBytes) {
 		if r.N > upTo {
@@ -183,7 +183,7 @@ func (st *stream) event(name string, data []byte) {
 	fmt.Fprintf(&st.out, "event: %s\ndata: %s\n\n", name, data)
 }
 
-// state writes what there is at present: it replaces what was sent before.
+// state writes the present state, which replaces the one sent before.
 func (st *stream) state() {
 	tell := func(name string, body any) {
 		if data, err := json.Marshal(body); err == nil {
@@ -193,7 +193,7 @@ func (st *stream) state() {
 	if st.s.kind != kindReplay {
 		tell("outcomes", st.s.worst())
 	}
-	tell("state", st.s.look())
+	tell("state", st.s.view())
 	if st.s.kind == kindPlay {
 		tell("held", st.s.held(heldInEvent))
 	}

@@ -72,7 +72,7 @@ var schemas = map[string]any{
 	"run":      m{"$ref": "#/components/schemas/Progress"},
 }
 
-// awaits reads events until one of a name matches; all are held against the document.
+// awaits reads events until one of a name matches; all are validated against the document.
 func (c *client) awaits(next func() (event, error), name string, match func(data []byte) bool) event {
 	c.t.Helper()
 	for {
@@ -89,8 +89,8 @@ func (c *client) awaits(next func() (event, error), name string, match func(data
 	}
 }
 
-// TestEvents: records come with their numbers, each once; judgements and findings behind the records that they are
-// about, and again for a client that comes back.
+// TestEvents: records come with their numbers, each once; judgements and findings come after the records that they are
+// about, and again for a client that reconnects.
 func TestEvents(t *testing.T) {
 	c, _ := serve(t)
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "test", "protocol": "agent-select", "driver": "ws"})
@@ -147,8 +147,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestFlood: records at any rate reach every reader, each once and in order, also one that reads only afterwards, and
-// nothing waits for it.
+// TestFlood: records at any rate reach every reader, each once and in order, even a reader that reads only afterwards,
+// and nothing waits for it.
 func TestFlood(t *testing.T) {
 	const many = 20_000
 	f := newFake()
@@ -180,7 +180,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestComesBack: a client that loses its connection again and again gets each record once.
+// TestComesBack: a client that loses its connection repeatedly gets each record once.
 func TestComesBack(t *testing.T) {
 	const many = 2000
 	f := newFake()
@@ -219,7 +219,7 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
-// TestNoticesAreBounded: of many notices the last are kept, and a stream that is behind them goes on.
+// TestNoticesAreBounded: only the last of many notices are kept, and a stream that has missed some continues.
 func TestNoticesAreBounded(t *testing.T) {
 	f := newFake()
 	c, console := serve(t, f.offer)

@@ -66,7 +66,7 @@ func valid(schema any, text []byte) error {
 	return compiled.Validate(v)
 }
 
-// client calls a console, and holds all that passes against the document.
+// client calls a console, and checks all requests and answers against the document.
 type client struct {
 	t    *testing.T
 	url  string
@@ -100,7 +100,7 @@ func serve(t *testing.T, change ...func(*Options)) (*client, *Console) {
 	return &client{t, server.URL, &http.Client{Transport: transport}}, c
 }
 
-// call makes a request with a JSON body, unless it is nil, and checks request and answer against the document.
+// call makes a request with a JSON body, or none if it is nil, and checks request and answer against the document.
 func (c *client) call(method, path string, body any) (int, []byte) {
 	c.t.Helper()
 	var text []byte
@@ -130,7 +130,7 @@ func (c *client) call(method, path string, body any) (int, []byte) {
 	return res.StatusCode, got
 }
 
-// check holds a request and its answer against the document.
+// check validates a request and its answer against the document.
 func (c *client) check(req *http.Request, res *http.Response, sent, got []byte) {
 	c.t.Helper()
 	path := pattern(strings.TrimPrefix(req.URL.Path, prefix))

@@ -24,7 +24,7 @@ import (
 // silent is a script that answers nothing.
 const silent = "script: silent\nprotocol: agent-select\nas: server\nrules:\n- on: {type: ping}\n"
 
-// opening is how many records come before the first message: the connection is asked for, and accepted.
+// opening is the number of records before the first message: the connection is requested, and accepted.
 const opening = 2
 
 // flow has a program send messages to a play whose session a page shows.
@@ -91,8 +91,8 @@ func (f *flow) shows(n int) {
 	}
 }
 
-// BenchmarkPageScreen reports how long a record takes to the screen at 1,000 messages a second: from the program's send
-// to the first frame in which the page has it. With -benchtime 30000x it lasts 30 seconds.
+// BenchmarkPageScreen reports how long a record takes to reach the screen at 1,000 messages a second: from the
+// program's send to the first frame in which the page shows it. With -benchtime 30000x it lasts 30 seconds.
 func BenchmarkPageScreen(b *testing.B) {
 	f := newFlow(b)
 	f.shows(opening)
@@ -172,8 +172,8 @@ func BenchmarkPageMemory(b *testing.B) {
 	}
 }
 
-// BenchmarkPageStart reports the time from the start of parley simulate to a page that can be used, in a browser that
-// runs already.
+// BenchmarkPageStart reports the time from the start of parley simulate to a usable page, in a browser that already
+// runs.
 func BenchmarkPageStart(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "parley")
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "parley/cmd/parley")

@@ -31,7 +31,7 @@ func (v *visitor) begin() {
 	}
 }
 
-// TestPageSession: a session is begun, its steps and messages are in the diagram, with their judgements.
+// TestPageSession: a session is begun, and its steps and messages are in the diagram, with their judgements.
 func TestPageSession(t *testing.T) {
 	v := visit(t, pageServer(t).URL, "en-US")
 	v.shot("empty")
@@ -59,7 +59,7 @@ func TestPageSession(t *testing.T) {
 	v.wait("[...document.querySelectorAll('.row')].some((r) => r.textContent.includes('{\"type\":\"swit'))")
 }
 
-// tested starts a test and executes the same steps by the API.
+// tested starts a test and executes the same steps through the API.
 func tested(t testing.TB, base string) (at string) {
 	t.Helper()
 	var s console.Session
@@ -96,7 +96,8 @@ func TestPageAxe(t *testing.T) {
 	}
 }
 
-// everywhere looks at each tab and each dialog. Colours are the same in all languages, and the rest in all colours.
+// everywhere visits each tab and each dialog. Colours are the same in all languages, and everything else is the same in
+// all colour schemes.
 func (v *visitor) everywhere(language, theme string) {
 	v.t.Helper()
 	var rules []string
@@ -126,7 +127,7 @@ func (v *visitor) everywhere(language, theme string) {
 	}
 }
 
-// pageFake is an API with one session whose records are given.
+// pageFake is an API with one session that has the given records.
 func pageFake(t testing.TB, records int, one func(n int) string) *httptest.Server {
 	t.Helper()
 	page := pageServer(t)
@@ -170,8 +171,8 @@ func pageRecord(n int, party, text string) string {
 	return string(b)
 }
 
-// TestPageMany: of 120,000 records the page keeps 100,000 at most, and a small document; the server has the others,
-// which are brought one after the other while the newest leave; back at the newest none is missing.
+// TestPageMany: of 120,000 records the page keeps at most 100,000, and a small document; the others stay on the server,
+// and are loaded in turn while the newest are dropped; back at the newest, none is missing.
 func TestPageMany(t *testing.T) {
 	const many = 120_000
 	v := visit(t, pageFake(t, many, func(n int) string {
@@ -236,7 +237,7 @@ func (v *visitor) brings(gone, many int) {
 	v.wait("!document.querySelector('#outside').innerText.includes('are not shown')")
 }
 
-// TestPageHostile: what comes from the wire is text, and its control and bidi characters are seen.
+// TestPageHostile: content from the wire is shown as text, with visible control and bidi characters.
 func TestPageHostile(t *testing.T) {
 	const evil = `<img src=x onerror="window.evil=1"><script>window.evil=1</script>`
 	v := visit(t, pageFake(t, 3, func(n int) string {

@@ -45,7 +45,7 @@ func broken(t *testing.T) map[string]string {
 }
 
 // TestPageGoOn: a scenario that failed in a run is opened, and stepped through to the message that broke the clause.
-// From there one goes on by hand: with the same target, by the same steps, and then by others.
+// From there the session continues by hand: with the same target, through the same steps, and then others.
 func TestPageGoOn(t *testing.T) {
 	v := visit(t, pageServer(t).URL, "en-US")
 	v.uploads(broken(t))
@@ -84,7 +84,7 @@ func quoted(text string) []byte {
 	return b
 }
 
-// TestPageHoldByKeys: the keyboard alone sets the mind, and sends on what is held.
+// TestPageHoldByKeys: with the keyboard alone, the mind is set and held messages are sent on.
 func TestPageHoldByKeys(t *testing.T) {
 	base := pageServer(t).URL
 	_, url := plays(t, base, nil)
@@ -101,7 +101,7 @@ func TestPageHoldByKeys(t *testing.T) {
 	v.wait("document.activeElement.id === 'messages'")
 	a.says(`{"type":"session_create","requestId":"r1"}`)
 	v.wait("document.querySelector('#compose-held .badge') !== null")
-	// a driver's key is a character too, which would be typed into the field that has the focus by then
+	// a key sent by the driver is also a character, which would be typed into the field that then has the focus
 	v.js(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "1", bubbles: true }))`)
 	v.wait("document.activeElement.matches('.heldbox textarea')")
 	v.key("\t")

@@ -10,7 +10,7 @@ import (
 	"parley/simulator/script"
 )
 
-// saves has the page keep in window.saved what it would save as a file.
+// saves makes the page keep in window.saved what it would save as a file.
 func (v *visitor) saves() {
 	v.t.Helper()
 	v.js(`window.saved = null; URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; });
@@ -27,7 +27,7 @@ func (v *visitor) mind(name string) {
 
 const heldOf = "[...document.querySelectorAll('.heldbox h3')].some((h) => h.textContent.startsWith('"
 
-// TestPagePlay: in a play messages are held, edited, dropped and sent on; a mutant and a script answer; the session is
+// TestPagePlay: in a play, messages are held, edited, dropped and sent on; a mutant and a script answer; the session is
 // saved as a script.
 func TestPagePlay(t *testing.T) {
 	base := pageServer(t).URL
@@ -62,7 +62,7 @@ func TestPagePlay(t *testing.T) {
 	v.wait("document.querySelector('.heldbox') === null")
 	a.says(`{"type":"switch_agent","agentId":"no_such_agent"}`)
 	v.wait(heldOf + "error'))")
-	v.mind("auto") // which sends on what is held
+	v.mind("auto") // which sends on the held messages
 	if got := a.hears("error"); len(got) != 3 || !strings.Contains(got[0], `"currentAgentId":"general"`) ||
 		got[0] != got[1] {
 		t.Errorf("the program got %s", got)
@@ -111,10 +111,10 @@ rules:
 	v.wait("document.querySelector('.minds summary').innerText.includes('mine')")
 	v.wait("document.querySelector('#alert').innerText === ''")
 	v.mind("script")
-	for err := error(nil); err == nil; { // the mutant goes, and its connections with it
+	for err := error(nil); err == nil; { // the mutant is replaced, which ends its connections
 		_, _, err = b.c.Read(b.ctx)
 	}
-	for range 100 { // until the mind has changed, too
+	for range 100 { // until the mind has changed as well
 		c := connects(t, url)
 		if got := c.hears("agent_list"); strings.Contains(got[0], "the script") {
 			return
@@ -163,7 +163,8 @@ func TestPageSuite(t *testing.T) {
 	}
 }
 
-// TestPageKeys: completion, filters, the list, the details and the sessions by the keyboard; what is done is saved.
+// TestPageKeys: completion, filters, the list, the details and the sessions are used with the keyboard; the actions are
+// saved.
 func TestPageKeys(t *testing.T) {
 	base := pageServer(t).URL
 	tested(t, base)
@@ -200,7 +201,7 @@ func TestPageKeys(t *testing.T) {
 	v.wait("window.saved?.includes('client A switches to')")
 }
 
-// TestPageUnjudgedPlay: where nobody judges the program, the page says so, and why.
+// TestPageUnjudgedPlay: if the program is not judged, the page says so, and why.
 func TestPageUnjudgedPlay(t *testing.T) {
 	base := pageServer(t).URL
 	at, _ := plays(t, base, map[string]string{"protocol": "session-chat", "as": "model"})
@@ -210,8 +211,8 @@ func TestPageUnjudgedPlay(t *testing.T) {
 	v.wait("document.querySelector('#left').innerText.includes('" + told + "')")
 }
 
-// TestPageJudgedPlay: what the program sends is judged while it plays, on the page and in the API; of a correct program
-// nothing is found.
+// TestPageJudgedPlay: the program's messages are judged during the play, on the page and in the API; a correct program
+// has no findings.
 func TestPageJudgedPlay(t *testing.T) {
 	base := pageServer(t).URL
 	for _, row := range []struct{ name, v, mark string }{{"correct", `"mvp-0.2"`, "good"}, {"faulty", `2`, "bad"}} {

@@ -8,7 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageSizes: at each size of a screen nothing of the page is wider than it, whatever it shows; axe finds nothing.
+// TestPageSizes: at each screen size no part of the page is wider than the screen, whatever it shows; axe finds
+// nothing.
 func TestPageSizes(t *testing.T) {
 	base := pageServer(t).URL
 	long := strings.Repeat("a long text without end ", 40)

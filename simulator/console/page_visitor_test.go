@@ -47,7 +47,7 @@ var axe string
 // pageWithin bounds each wait of a test; only a failing test uses it up.
 const pageWithin = 30 * time.Second
 
-// pageServer serves a console whose tests are of the bundled targets.
+// pageServer serves a console whose tests use the bundled targets.
 func pageServer(t testing.TB) *httptest.Server {
 	t.Helper()
 	ids := []console.Protocol{}
@@ -143,13 +143,13 @@ func play(ctx context.Context, o console.PlayOptions) (console.Player, error) {
 	return console.Counterpart(p, read), nil
 }
 
-// visitor is a page in a profile of its own.
+// visitor is a page in its own browser profile.
 type visitor struct {
 	t   testing.TB
 	ctx context.Context
 }
 
-// theBrowser is the browser of all tests, since one is slow to start. A test that needs it first starts it.
+// theBrowser is shared by all tests, since a browser is slow to start. The first test that needs it starts it.
 var theBrowser struct {
 	once sync.Once
 	ctx  context.Context
@@ -157,7 +157,7 @@ var theBrowser struct {
 	err  error
 }
 
-// shared returns the context of the browser, or skips the test where there is none.
+// shared returns the context of the browser, or skips the test if there is none.
 func shared(t testing.TB) context.Context {
 	t.Helper()
 	command, err := browser.Find("")
@@ -186,7 +186,7 @@ func closeBrowser() {
 	}
 }
 
-// visit opens a page in a profile of its own, for a person of that language.
+// visit opens a page in its own browser profile, for a user of that language.
 func visit(t testing.TB, url, language string) *visitor {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(shared(t), chromedp.WithNewBrowserContext())
@@ -198,7 +198,7 @@ func visit(t testing.TB, url, language string) *visitor {
 	v.do(chromedp.EmulateViewport(1280, 800))
 	v.speaks(language)
 	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{
-		Enabled: true}); err != nil { // as if its window were in front
+		Enabled: true}); err != nil { // as if its window had the focus
 		t.Fatal(err)
 	}
 	v.do(chromedp.Navigate(url))
@@ -206,7 +206,7 @@ func visit(t testing.TB, url, language string) *visitor {
 	return v
 }
 
-// speaks has the page see a person of that language.
+// speaks sets the language of the page's user.
 func (v *visitor) speaks(language string) {
 	v.t.Helper()
 	if _, err := chromedp.Call(v.ctx, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
@@ -252,7 +252,7 @@ func (v *visitor) value(expression string) string {
 
 func (v *visitor) key(keys string) { v.t.Helper(); v.do(chromedp.KeyEvent(keys)) }
 
-// shot keeps a picture of the page in the folder that PARLEY_PAGE_SHOTS names, if it does.
+// shot saves a screenshot of the page in the folder that PARLEY_PAGE_SHOTS names, if it is set.
 func (v *visitor) shot(name string) {
 	dir := os.Getenv("PARLEY_PAGE_SHOTS")
 	if dir == "" {
@@ -290,14 +290,14 @@ func (v *visitor) js(format string, args ...any) {
 	v.do(chromedp.Evaluate[chromedp.Void]("(() => { " + fmt.Sprintf(format, args...) + "; return 0; })()"))
 }
 
-// click clicks the first element that a selector finds, or the button with an id of its own in the left pane.
+// click clicks the first element that a selector finds, or the button with its own id in the left pane.
 func (v *visitor) click(selector string) {
 	v.t.Helper()
 	v.wait("document.querySelector(" + strconv.Quote(selector) + ") !== null")
 	v.js("document.querySelector(%q).click()", selector)
 }
 
-// types puts a text in the place of what a control has, as a person does who pastes it.
+// types replaces the value of a control by a text, as pasting does.
 func (v *visitor) types(selector, text string) {
 	v.t.Helper()
 	v.wait("document.querySelector(" + strconv.Quote(selector) + ") !== null")

@@ -40,7 +40,8 @@ func ask(t testing.TB, method, url string, body any) []byte {
 	return got
 }
 
-// plays starts a play of the bundled server of agent-select, and returns where it is in the API and for programs.
+// plays starts a play of the bundled server of agent-select, and returns its address in the API and its URL for
+// programs.
 func plays(t testing.TB, base string, more map[string]string) (at, url string) {
 	t.Helper()
 	body := map[string]string{"kind": "play", "protocol": "agent-select", "as": "server"}
@@ -54,7 +55,7 @@ func plays(t testing.TB, base string, more map[string]string) (at, url string) {
 	return base + "/api/v1/sessions/" + s.ID, s.URL
 }
 
-// program is a client as somebody would write it.
+// program is a client as a user would write it.
 type program struct {
 	t   testing.TB
 	c   *websocket.Conn
@@ -101,7 +102,7 @@ func (p *program) hears(typ string) (all []string) {
 
 var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 
-// talk has two programs overlap: what each hears, with its ids replaced by their places.
+// talk runs two programs that overlap, and returns what each receives, with ids replaced by their places.
 func talk(t *testing.T, url, id string) (heard []string) {
 	a, b := connects(t, url), (*program)(nil)
 	hear := func(who *program, typ string) {
@@ -127,8 +128,8 @@ func talk(t *testing.T, url, id string) (heard []string) {
 	return heard
 }
 
-// TestPlayback: the script that is saved of a session answers other programs, with other ids, as the target answered
-// the first ones; each of them hears what is for it.
+// TestPlayback: the script saved from a session answers other programs, with other ids, as the target answered the
+// first ones; each program receives only its own messages.
 func TestPlayback(t *testing.T) {
 	base := pageServer(t).URL
 	at, url := plays(t, base, nil)
@@ -144,7 +145,7 @@ func TestPlayback(t *testing.T) {
 	}
 }
 
-// TestPlaybackEnds: a connection that was cut is cut, and one that was closed is closed.
+// TestPlaybackEnds: the script cuts a connection that was cut, and closes one that was closed.
 func TestPlaybackEnds(t *testing.T) {
 	base := pageServer(t).URL
 	for how, want := range map[string]bool{"close": true, "cut": false} {

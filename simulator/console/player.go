@@ -10,18 +10,18 @@ import (
 	"parley/verdict"
 )
 
-// Player plays a party of a protocol for somebody's program. It is safe for concurrent use.
+// Player plays a party of a protocol for a user's program. It is safe for concurrent use.
 type Player interface {
 	Protocol() string
 	As() string
 	Driver() string // "" if it depends on the program
 	URL() string    // where the program reaches it, or the program's for a party that is a client
-	// Transcript has what the program sent (received) and got (sent).
+	// Transcript has the messages that the program sent (received) and got (sent).
 	Transcript() *transcript.Transcript
 	Redact(text string) string // removes secrets
 	Parties() []string         // names of the open connections
 	State() PlayState
-	// SetMind sets the mind for messages of some types; for none, for all that have none of their own.
+	// SetMind sets the mind for messages of some types; without types, for all that have no mind of their own.
 	SetMind(ctx context.Context, mind string, types ...string) error
 	// SetScript arms a script: the name of a ready one, or the text of one.
 	SetScript(ctx context.Context, script string) error
@@ -34,30 +34,30 @@ type Player interface {
 	// sent.
 	Send(ctx context.Context, party string, body []byte) (mark int, err error)
 	Hang(ctx context.Context, party string, how driver.CloseMode) error
-	// Changed returns a channel that closes when something is held or no longer held, or the mind changes.
+	// Changed returns a channel that closes when a message is held or no longer held, or the mind changes.
 	Changed() <-chan struct{}
 	Reset(ctx context.Context) error
-	// Judge returns who judges what the program sends; nil if nobody does, and Unjudged then says why. With
-	// PlayOptions.To it judges both sides, and its findings on the server come by PlayOptions.Found alone.
+	// Judge returns the judge of the program's messages; nil if they are not judged, and Unjudged then says why. With
+	// PlayOptions.To it judges both sides, and reports findings on the server only through PlayOptions.Found.
 	Judge() Judge
 	Unjudged() string
 	Close() // may be called again
 }
 
-// Judge judges what a program sends. It is safe for concurrent use.
+// Judge judges the messages of a program. It is safe for concurrent use.
 type Judge interface {
 	Role() string                         // in which the program is judged
-	Clauses() []string                    // that can be judged
+	Clauses() []string                    // those that can be judged
 	Outcomes() map[string]verdict.Outcome // the worst so far, by clause
-	Untested() (ids []string, why string) // clauses without an outcome that faults have kept from being judged
+	Untested() (ids []string, why string) // clauses without an outcome because of faults
 	Findings() []steps.Failure            // the first of each monitor and clause
-	Check() int                           // judges all that has come by now
-	// Follow judges until ctx ends, and calls tell, from one goroutine, with each finding, and without one when an outcome
-	// has changed.
+	Check() int                           // judges all records so far
+	// Follow judges until ctx ends, and calls tell, from one goroutine, with each finding, and without a finding when an
+	// outcome has changed.
 	Follow(ctx context.Context, tell func([]steps.Failure))
 }
 
-// PlayState is what a player has in mind.
+// PlayState is the state of a player.
 type PlayState struct {
 	Mind   string            // auto, ask, script or mutant
 	Types  map[string]string // minds for messages of some types
@@ -71,13 +71,13 @@ type Held struct {
 	Party        string // the connection it is for; "" for an HTTP answer
 	Type         string // in the protocol; "" if it has none
 	To           string // for people, what it answers, such as "POST /message"
-	Body         []byte // what is sent if nobody decides
+	Body         []byte // what is sent if no decision is made
 	Since, Until time.Time
 }
 
-// Decision is what becomes of a held message.
+// Decision says what happens to a held message.
 type Decision struct {
 	Drop    bool
 	After   time.Duration // how long it is delayed
-	Instead [][]byte      // sent in its place; nil: itself
+	Instead [][]byte      // sent instead of it; nil: itself
 }

@@ -21,15 +21,15 @@ type HeldMessage struct {
 	To     string    `json:"to"`
 	Text   *string   `json:"text,omitempty"`
 	Base64 *string   `json:"base64,omitempty"`
-	Cut    int       `json:"cut,omitempty"` // bytes that were left out of an event
+	Cut    int       `json:"cut,omitempty"` // bytes omitted from an event
 	Since  time.Time `json:"since"`
-	Until  time.Time `json:"until"` // when it is sent on if nobody decides
+	Until  time.Time `json:"until"` // when it is sent on without a decision
 }
 
-// heldInEvent bounds the body of a held message in an event, since each event has all that are held.
+// heldInEvent bounds the body of a held message in an event, since each event has all held messages.
 const heldInEvent = 16 << 10
 
-// held returns the messages that are held, with at most so many bytes of each; 0 for all.
+// held returns the held messages, each cut to the given number of bytes; 0 for all bytes.
 func (s *session) held(most int) []HeldMessage {
 	out := []HeldMessage{}
 	for _, h := range s.player.Held() {
@@ -51,7 +51,7 @@ func (s *session) held(most int) []HeldMessage {
 }
 
 func (s *session) showHeld(http.ResponseWriter, *http.Request) (any, error) {
-	if err := s.only(kindPlay); err != nil {
+	if err := s.requireKind(kindPlay); err != nil {
 		return nil, err
 	}
 	return s.held(0), nil
@@ -69,7 +69,7 @@ func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
 		After   string   `json:"after"`
 		Instead []string `json:"instead"`
 	}
-	if err := s.only(kindPlay); err != nil {
+	if err := s.requireKind(kindPlay); err != nil {
 		return nil, err
 	}
 	n, err := strconv.Atoi(r.PathValue("n"))
@@ -111,7 +111,7 @@ func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return s.held(0), nil
 }
 
-// minds are those of a player.
+// minds are the minds of a player.
 var minds = []string{"auto", "ask", "script", "mutant"}
 
 func (s *session) setMind(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -159,7 +159,7 @@ func (s *session) reset(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 // change changes a play, and answers with the session.
 func (s *session) change(r *http.Request, q any, do func() error) (any, error) {
-	if err := s.only(kindPlay); err != nil {
+	if err := s.requireKind(kindPlay); err != nil {
 		return nil, err
 	}
 	if err := read(r, q); err != nil {
@@ -169,7 +169,7 @@ func (s *session) change(r *http.Request, q any, do func() error) (any, error) {
 		return nil, err
 	}
 	s.log.changed()
-	return s.look(), nil
+	return s.view(), nil
 }
 
 // oneLine puts a text on one line.

@@ -16,7 +16,7 @@ import (
 	"parley/transcript"
 )
 
-// fake is a Player that remembers what it is told.
+// fake is a Player that records the calls to it.
 type fake struct {
 	t *transcript.Transcript
 
@@ -39,7 +39,7 @@ func newFake() *fake {
 		changed: make(chan struct{})}
 }
 
-// offer has a console play the fake.
+// offer makes a console play the fake.
 func (f *fake) offer(o *Options) {
 	o.TypeOf = func(_ string, body []byte) string {
 		if _, rest, ok := strings.Cut(string(body), `"type":"`); ok {
@@ -167,7 +167,7 @@ func (f *fake) has(text string) bool {
 	return slices.Contains(f.told, text)
 }
 
-// TestUnjudged: where nobody judges the program, the session and its findings say so, and why.
+// TestUnjudged: if the program is not judged, the session and its findings say so, and why.
 func TestUnjudged(t *testing.T) {
 	c, _ := serve(t, newFake().offer)
 	s := do[Session](c, 201, "POST", "/sessions", m{"kind": "play", "protocol": "p", "as": "server", "mind": "auto",
@@ -179,7 +179,7 @@ func TestUnjudged(t *testing.T) {
 	}
 }
 
-// TestPlay: all that can be done with a play reaches the player, and what it holds comes as events.
+// TestPlay: all operations on a play reach the player, and held messages are reported as events.
 func TestPlay(t *testing.T) {
 	f := newFake()
 	c, _ := serve(t, f.offer)
@@ -276,7 +276,7 @@ func TestPlayScript(t *testing.T) {
 	}
 }
 
-// TestPlayRefused: where a play may listen, and that its error is the answer.
+// TestPlayRefused: the addresses on which a play may listen; an error of the player is the answer.
 func TestPlayRefused(t *testing.T) {
 	c, _ := serve(t, newFake().offer)
 	for _, addr := range []string{"0.0.0.0:0", ":0", "example.org:80", "x"} {

@@ -24,15 +24,15 @@ type Record struct {
 	Type    string   `json:"type"`            // of the message in the protocol; "" if it has none
 	Media   string   `json:"media,omitempty"` // media type, opcode, or event type of an event stream
 	Text    *string  `json:"text,omitempty"`
-	Base64  *string  `json:"base64,omitempty"` // in place of Text for bytes that are not UTF-8
-	Cut     int      `json:"cut,omitempty"`    // bytes that were left out
+	Base64  *string  `json:"base64,omitempty"` // instead of Text, for bytes that are not UTF-8
+	Cut     int      `json:"cut,omitempty"`    // number of omitted bytes
 	Status  int      `json:"status,omitempty"`
 	To      int      `json:"to,omitempty"` // number of the record that it answers
 	Late    bool     `json:"late,omitempty"`
-	Clauses []string `json:"clauses"` // that it breaks, as found so far
+	Clauses []string `json:"clauses"` // clauses that it breaks, as found so far
 }
 
-// source is where the records of a session are: a transcript, or a recording.
+// source holds the records of a session: a transcript, or a recording.
 type source interface {
 	After(mark int) []transcript.Record
 	Page(mark, limit int) []transcript.Record // the first ones after mark
@@ -62,7 +62,8 @@ func (s still) Len() int {
 
 func (s still) Overflow() int { return 0 }
 
-// Await returns the first record above mark that matches. No other comes: then it waits for the end of ctx.
+// Await returns the first record above mark that matches. If there is none, it waits for the end of ctx, since no more
+// records come.
 func (s still) Await(ctx context.Context, mark int, match func(*transcript.Record) bool) (transcript.Record, error) {
 	for _, r := range s.After(mark) {
 		if match(&r) {
@@ -120,7 +121,7 @@ const (
 	mostBytes    = 16 << 20 // of payload, but at least one record
 )
 
-// batch returns up to n of the first records, fewer if their payloads are long.
+// batch returns the first n records, fewer if their payloads are long.
 func batch(records []transcript.Record, n, payload int) []transcript.Record {
 	n = min(n, len(records))
 	for i, size := 0, 0; i < n; i++ {
@@ -172,10 +173,10 @@ type wanted struct {
 const (
 	usualWait = 10 * time.Second
 	mostWait  = 10 * time.Minute
-	instead   = 20 // records that are shown in place of the awaited one
+	instead   = 20 // records that are shown instead of the awaited one
 )
 
-// wait answers with the first record that matches, which may be there already.
+// wait answers with the first record that matches, which may already be there.
 func (s *session) wait(_ http.ResponseWriter, r *http.Request) (any, error) {
 	q := wanted{Dir: string(transcript.Received)}
 	if err := read(r, &q); err != nil {

@@ -16,16 +16,16 @@ import (
 	"parley/verdict"
 )
 
-// uploaded is what a replay shows: a recording, or a scenario of a run. It is always the content, never a path.
+// uploaded is the content that a replay shows: a recording, or a scenario of a run. It is never a path.
 type uploaded struct {
 	Recording  string           `json:"recording"`  // JSON Lines
 	Results    *json.RawMessage `json:"results"`    // the results.json of a run
 	Scenario   string           `json:"scenario"`   // id of one of its scenarios; "": the first that failed
-	Transcript string           `json:"transcript"` // its transcript as text; "": only the excerpts in Results
-	Steps      []string         `json:"steps"`      // to go on with; nil: those of the scenario
+	Transcript string           `json:"transcript"` // its transcript as text; "": only the excerpts in Results are used
+	Steps      []string         `json:"steps"`      // to continue with; nil: those of the scenario
 }
 
-// replay is what is known of a replay apart from its records.
+// replay is the state of a replay other than its records.
 type replay struct {
 	header   recording.Header
 	steps    []string
@@ -80,7 +80,7 @@ func (s *session) openReplay(q uploaded) error {
 	return nil
 }
 
-// scenario takes a scenario out of results, and returns the excerpts of its transcript.
+// scenario selects a scenario from results, and returns the excerpts of its transcript.
 func (p *replay) scenario(text json.RawMessage, id string) (lines []string, err error) {
 	var results reports.Results
 	if err := json.Unmarshal(text, &results); err != nil {
@@ -110,7 +110,7 @@ func (p *replay) scenario(text json.RawMessage, id string) (lines []string, err 
 	return nil, fail(http.StatusBadRequest, fmt.Sprintf("results: there is no scenario %q", id))
 }
 
-// Lines of a transcript, as transcript.Record.Line writes them; those of excerpts have a mark in front.
+// Lines of a transcript, as transcript.Record.Line writes them; lines of excerpts begin with a mark.
 var (
 	lineOf = regexp.MustCompile(`^[> ▸]*(\d+) +(\d+)\.(\d{3}) ms  (\S*) +(->|<-|--) (\S+)(?: (.*))?$`)
 	replyT = regexp.MustCompile(` to (\d+)$`)
@@ -118,8 +118,7 @@ var (
 	codeT  = regexp.MustCompile(`(?:^| )(\d{3,4})$`)
 )
 
-// readLines reads the records in lines of a transcript, in the order of their numbers, each once. It passes over other
-// lines.
+// readLines reads the records in lines of a transcript, each once, in the order of their numbers. It skips other lines.
 func readLines(lines []string) []transcript.Record {
 	var out []transcript.Record
 	for _, line := range lines {
@@ -141,7 +140,7 @@ func readLines(lines []string) []transcript.Record {
 	return slices.CompactFunc(out, func(a, b transcript.Record) bool { return a.N == b.N })
 }
 
-// readRest reads what follows the kind of a record on its line.
+// readRest reads the rest of a record's line, after its kind.
 func readRest(r *transcript.Record, rest string) {
 	if r.Kind == transcript.Remark {
 		r.Label = rest

@@ -19,7 +19,7 @@ import (
 	"parley/verdict"
 )
 
-// lines are records as a run writes them, with what is read from them.
+// lines are records as a run writes them, and as they are read.
 func lines() (text string, want []transcript.Record) {
 	records := []transcript.Record{
 		{N: 1, Conn: "A", Dir: transcript.Sent, Kind: transcript.Open, Label: "GET /stream"},
@@ -38,7 +38,7 @@ func lines() (text string, want []transcript.Record) {
 	return text, records
 }
 
-// TestReadLines: a transcript of a run is read back, and an excerpt, in whatever order.
+// TestReadLines: a transcript of a run and an excerpt are read back, in any order.
 func TestReadLines(t *testing.T) {
 	text, want := lines()
 	if diff := cmp.Diff(want, readLines(strings.Split(text, "\n"))); diff != "" {
@@ -71,7 +71,7 @@ func results() *reports.Results {
 		}}}}
 }
 
-// TestReplay: what was uploaded is shown, with its steps and findings.
+// TestReplay: the uploaded content is shown, with its steps and findings.
 func TestReplay(t *testing.T) {
 	c, _ := serve(t)
 	text, want := lines()
@@ -132,7 +132,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayMistakes: what is not a recording is refused, with the line that is wrong.
+// TestReplayMistakes: a file that is not a recording is refused, with the wrong line.
 func TestReplayMistakes(t *testing.T) {
 	c, _ := serve(t)
 	good := results()
@@ -158,7 +158,7 @@ func TestReplayMistakes(t *testing.T) {
 	}
 }
 
-// pretend runs what results are about, up to an order.
+// pretend stands in for a run: it reports the results, and then waits for goOn.
 func pretend(ctx context.Context, out string, tell runner.Observer, goOn <-chan struct{}) error {
 	tell.Planned(2)
 	text, _ := lines()
@@ -177,7 +177,8 @@ func pretend(ctx context.Context, out string, tell runner.Observer, goOn <-chan 
 	}
 }
 
-// TestRun: the suite runs once at a time, tells its progress, and what failed can be replayed.
+// TestRun: only one run of the suite is active at a time; it reports its progress, and failed scenarios can be
+// replayed.
 func TestRun(t *testing.T) {
 	begun, goOn := make(chan TestOptions), make(chan struct{})
 	folder := ""
@@ -229,7 +230,7 @@ func TestRun(t *testing.T) {
 	<-ended
 }
 
-// TestRunKeepsSecrets: what a session calls a secret is in no answer of a run.
+// TestRunKeepsSecrets: no answer of a run contains a secret of the session.
 func TestRunKeepsSecrets(t *testing.T) {
 	s := &session{redact: func(text string) string { return strings.ReplaceAll(text, "says", "«redacted»") }}
 	r := results()

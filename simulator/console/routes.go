@@ -16,8 +16,8 @@ import (
 // prefix is the beginning of each path of the API.
 const prefix = "/api/v1"
 
-// route is an operation of the API. Its function returns what is answered as JSON, or answers by itself and returns a
-// nil body.
+// route is an operation of the API. Its function returns the value to answer as JSON, or answers by itself and returns
+// a nil body.
 type route struct {
 	method, path string
 	status       int // of success; 0: 200
@@ -92,9 +92,9 @@ func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Error is an error with the status of its answer.
 type Error struct {
 	Status  int
-	Text    string   // one sentence with the mend
-	Similar []string // what may be meant; may be nil
-	Instead []Record // what came in place of an awaited record; may be nil
+	Text    string   // one sentence, which says how to fix it
+	Similar []string // suggestions; may be nil
+	Instead []Record // the records that came instead of an awaited one; may be nil
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -164,7 +164,7 @@ func read(r *http.Request, into any) error {
 	return nil
 }
 
-// notFound answers for paths and methods that the API does not have.
+// notFound answers requests for paths and methods that the API does not have.
 func notFound(w http.ResponseWriter, r *http.Request) {
 	answerError(w, fail(http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+" (see "+prefix+"/openapi.yaml)"))
 }

@@ -12,7 +12,7 @@ import (
 	"parley/verdict"
 )
 
-// Progress is how far the suite has come.
+// Progress is the progress of a run.
 type Progress struct {
 	Running bool   `json:"running"`
 	Planned int    `json:"planned"`
@@ -21,7 +21,7 @@ type Progress struct {
 	Last    string `json:"last"` // name of the scenario that ended last
 }
 
-// RunResult is what a run of the suite came to.
+// RunResult is the result of a run of the suite.
 type RunResult struct {
 	Verdict     verdict.Verdict         `json:"verdict"`
 	Exit        int                     `json:"exit"` // exit code that parley run would have
@@ -59,9 +59,9 @@ const (
 	mostTranscript = 1 << 20
 )
 
-// run runs the suite against the target of a session. It ends early with the request.
+// run runs the suite against the target of a session. It ends early if the request ends.
 func (c *Console) run(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
-	if err := s.only(kindTest); err != nil {
+	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
 	if c.o.Run == nil {
@@ -173,7 +173,7 @@ func stepsOf(sc reports.Scenario) []string {
 	return out
 }
 
-// recordOf matches the record in the place of a failure.
+// recordOf matches the record number in the place of a failure.
 var recordOf = regexp.MustCompile(`\brecord (\d+)\b`)
 
 func failuresOf(sc reports.Scenario) []Failure {

@@ -12,12 +12,12 @@ import (
 	"parley/transcript"
 )
 
-// script answers with a script of what the program's peer did: of a test, the target.
+// script answers with a script of the actions of the program's peer; in a test, the peer is the target.
 func (s *session) script(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.kind == kindReplay {
-		return nil, s.only(kindPlay)
+		return nil, s.requireKind(kindPlay)
 	}
-	head := script.Script{Name: oneLine(r.FormValue("name")), Protocol: s.protocol, As: s.look().As}
+	head := script.Script{Name: oneLine(r.FormValue("name")), Protocol: s.protocol, As: s.view().As}
 	if head.Name == "" {
 		head.Name = "session-" + s.id
 	}
@@ -40,14 +40,14 @@ func (s *session) script(w http.ResponseWriter, r *http.Request) (any, error) {
 // recorded collects deeds.
 type recorded struct {
 	s       *session
-	program transcript.Dir    // of what the program did
+	program transcript.Dir    // of the program's messages
 	names   map[string]string // of connections, as a play calls them
 	all     []script.Deed
 	at      map[int]int // position of a request, from 1, by the number of its record
 	size    int         // bytes of the answers
 }
 
-// deeds returns what program and peer did, in the order of the records.
+// deeds returns the actions of program and peer, in the order of the records.
 func (s *session) deeds() ([]script.Deed, error) {
 	d := &recorded{s: s, program: transcript.Received, names: map[string]string{}, at: map[int]int{}}
 	if s.kind == kindTest {
@@ -68,7 +68,7 @@ func (s *session) deeds() ([]script.Deed, error) {
 	return d.all, nil
 }
 
-// add adds what a record says.
+// add adds the deed of a record.
 func (d *recorded) add(r transcript.Record, at time.Time) error {
 	refuse := func(text string) error { return fail(http.StatusConflict, text) }
 	if r.Cut > 0 {
@@ -90,7 +90,7 @@ func (d *recorded) add(r transcript.Record, at time.Time) error {
 	return nil
 }
 
-// did adds what the program did.
+// did adds an action of the program.
 func (d *recorded) did(r transcript.Record, at time.Time) {
 	m := script.Message{Body: r.Bytes}
 	switch r.Kind {
@@ -122,7 +122,7 @@ func (d *recorded) did(r transcript.Record, at time.Time) {
 	d.size += len("- on: {}\n  times: 1\n")
 }
 
-// answered adds what the peer did.
+// answered adds an action of the peer.
 func (d *recorded) answered(r transcript.Record, at time.Time) {
 	a := script.Action{Do: script.Send, Party: d.names[r.Conn], Body: r.Bytes, Binary: r.Type == "binary"}
 	answers := 0
@@ -149,15 +149,15 @@ func (d *recorded) answered(r transcript.Record, at time.Time) {
 	d.size += len(a.Body)
 }
 
-// ending returns how the program's peer has ended a connection, by the label of the record: "" if it has not. In a test
-// the peer is the target, and the program is played by the harness.
+// ending returns how the program's peer has ended a connection, from the label of the record; "" if it has not. In a
+// test the peer is the target, and the harness plays the program.
 func ending(label string, test bool) string {
 	by := map[bool][]string{true: {"the target"}, false: {"the peer", "closed by the harness", "cut off by the harness",
 		"ended by the harness"}}
 	peer := slices.ContainsFunc(by[test], func(who string) bool { return strings.HasPrefix(label, who) })
 	off := strings.Contains(label, "broke") || strings.HasPrefix(label, "cut off")
 	switch {
-	case test && off, peer && off: // of a connection that broke off a driver knows no more
+	case test && off, peer && off: // a driver knows nothing more about a connection that broke off
 		return script.Cut
 	case peer:
 		return script.Close

@@ -57,7 +57,8 @@ func TestSaveScript(t *testing.T) {
 	}
 }
 
-// TestSaveScriptPlay: of a play, an HTTP answer belongs to its request, and bytes that no script can say are refused.
+// TestSaveScriptPlay: in the script of a play, an HTTP answer belongs to its request; bytes that no script can send are
+// refused.
 func TestSaveScriptPlay(t *testing.T) {
 	f := newFake()
 	c, _ := serve(t, f.offer)

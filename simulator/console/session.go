@@ -31,7 +31,7 @@ type session struct {
 	test    *simulator.Session // of a test
 	options TestOptions        // of a test
 	player  Player             // of a play
-	judge   Judge              // of a play; nil: nobody judges
+	judge   Judge              // of a play; nil: not judged
 	dials   bool               // of a play: the party connects to the program
 	replay  *replay            // of a replay
 
@@ -50,7 +50,7 @@ type session struct {
 	findings    []Failure             // of steps and monitors, the first ones; those of a play are its judge's
 }
 
-// Connection is what is known of a party's connection.
+// Connection describes a party's connection.
 type Connection struct {
 	Party string  `json:"party"`
 	State string  `json:"state"` // open or closed
@@ -72,7 +72,7 @@ type Session struct {
 	Parties     []string          `json:"parties"` // with an open connection
 	Connections []Connection      `json:"connections"`
 	Records     int               `json:"records"`  // number of the latest
-	Overflow    int               `json:"overflow"` // records that were too many to keep
+	Overflow    int               `json:"overflow"` // number of records that exceeded the limit
 	Running     bool              `json:"running"`  // the suite runs
 	Busy        bool              `json:"busy"`     // a step runs
 	Mind        string            `json:"mind"`
@@ -81,14 +81,14 @@ type Session struct {
 	Script      string            `json:"script"`
 	Held        int               `json:"held"`     // messages that wait for a decision
 	Connects    bool              `json:"connects"` // of a play: the party connects to the program
-	Judges      int               `json:"judges"`   // of a play: clauses that can be judged by what the program sends
-	Unjudged    string            `json:"unjudged"` // of a play: why nothing that the program sends is judged; "" if it is
-	Doubt       string            `json:"doubt"`    // of a play: why some clauses are not tested; "" if nothing hinders it
-	Steps       []string          `json:"steps"`    // done, or of a replay: to go on with
+	Judges      int               `json:"judges"`   // of a play: clauses that can be judged by the program's messages
+	Unjudged    string            `json:"unjudged"` // of a play: why the program's messages are not judged; "" if they are
+	Doubt       string            `json:"doubt"`    // of a play: why some clauses are not tested; "" if all can be
+	Steps       []string          `json:"steps"`    // executed; of a replay: to continue with
 }
 
-// look returns the session as the API shows it.
-func (s *session) look() Session {
+// view returns the session in the form of the API.
+func (s *session) view() Session {
 	out := Session{ID: s.id, Kind: s.kind, Protocol: s.protocol, State: "open", Began: s.began, Records: s.records.Len(),
 		Overflow: s.records.Overflow(), Minds: map[string]string{}, Connections: []Connection{}, Parties: []string{},
 		Steps: []string{}}
@@ -130,7 +130,7 @@ func (s *session) look() Session {
 	return out
 }
 
-// observe takes notice of the connections in a record, and reports whether one has changed.
+// observe updates the connections from a record, and reports whether one has changed.
 func (s *session) observe(r transcript.Record) bool {
 	state := ""
 	switch {
@@ -157,7 +157,7 @@ func (s *session) observe(r transcript.Record) bool {
 	return changed
 }
 
-// Bounds of what is kept about a session apart from its records.
+// Bounds of what is kept about a session in addition to its records.
 const (
 	maxConnections = 1000
 	maxBreaks      = 10_000
@@ -179,13 +179,13 @@ func (s *session) broken(n int) []string {
 	return append([]string{}, s.breaks[n]...)
 }
 
-// over is the error for a session that has ended.
+// over returns the error for a session that has ended.
 func (s *session) over() error {
 	return fail(http.StatusConflict, "session "+s.id+" has ended (start another by POST "+prefix+"/sessions)")
 }
 
-// only refuses what a session of this kind cannot do.
-func (s *session) only(kind string) error {
+// requireKind returns an error if the session is of another kind, or has ended.
+func (s *session) requireKind(kind string) error {
 	if s.kind != kind {
 		return fail(http.StatusConflict, "session "+s.id+" is a "+s.kind+", and this is for a "+kind)
 	}
@@ -209,7 +209,7 @@ func (s *session) close() {
 	s.work.Wait()
 }
 
-func (s *session) show(http.ResponseWriter, *http.Request) (any, error) { return s.look(), nil }
+func (s *session) show(http.ResponseWriter, *http.Request) (any, error) { return s.view(), nil }
 
 // session returns the session with an id.
 func (c *Console) session(id string) (*session, error) {
@@ -229,7 +229,7 @@ func (c *Console) list(http.ResponseWriter, *http.Request) (any, error) {
 	c.mu.Unlock()
 	out := make([]Session, len(all))
 	for i, s := range all {
-		out[i] = s.look()
+		out[i] = s.view()
 	}
 	return out, nil
 }

@@ -18,7 +18,7 @@ import (
 	"parley/verdict"
 )
 
-// Outcome is what was judged about a clause.
+// Outcome is the judgement on a clause.
 type Outcome struct {
 	Clause  string          `json:"clause"`
 	Outcome verdict.Outcome `json:"outcome"`
@@ -49,7 +49,7 @@ type Judged struct {
 	Failures []Failure `json:"failures"`
 }
 
-// failure returns a finding as the API shows it, and remembers where it was.
+// failure returns a finding in the form of the API, and remembers its record.
 func (s *session) failure(f steps.Failure) Failure {
 	if f.Outcome == verdict.Failed {
 		s.breaksAt(f.At, f.Clause)
@@ -69,7 +69,7 @@ func (s *session) keep(all ...Failure) {
 	s.findings = append(s.findings, all[:min(len(all), max(0, maxNotices-len(s.findings)))]...)
 }
 
-// found tells a finding of a monitor.
+// found reports a finding of a monitor.
 func (s *session) found(f steps.Failure) Failure {
 	shown := s.failure(f)
 	s.note("finding", func(seq int) any {
@@ -81,9 +81,9 @@ func (s *session) found(f steps.Failure) Failure {
 	return shown
 }
 
-// foundBetween reports a finding in the traffic between a program and somebody's server. The judge has records of its
-// own: at is the one that shows the finding, and is looked up in the session by its content. It is not there while the
-// message is held, or if another one was sent in its place.
+// foundBetween reports a finding in the traffic between a program and a user's server. The judge has its own records:
+// at is the one that shows the finding, and is searched in the session by its content. It is not there while the
+// message is held, or if another one was sent instead.
 func (s *session) foundBetween(f steps.Failure, at transcript.Record) {
 	select {
 	case <-s.ready:
@@ -101,7 +101,7 @@ func (s *session) step(_ http.ResponseWriter, r *http.Request) (any, error) {
 		Doc   *string    `json:"doc"`
 		Table [][]string `json:"table"`
 	}
-	if err := s.only(kindTest); err != nil {
+	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
 	if err := read(r, &q); err != nil {
@@ -143,7 +143,7 @@ func (s *session) occupy(n int) {
 	s.log.changed()
 }
 
-// stepError gives an error of a step that was not begun its status.
+// stepError adds the status to the error of a step that was not begun.
 func (s *session) stepError(err error) error {
 	if errors.Is(err, steps.ErrLiveOver) || s.ctx.Err() != nil {
 		return s.over()
@@ -163,7 +163,7 @@ func (s *session) raw(_ http.ResponseWriter, r *http.Request) (any, error) {
 		Text   *string `json:"text"`
 		Base64 *string `json:"base64"`
 	}
-	if err := s.lives(); err != nil {
+	if err := s.requireLive(); err != nil {
 		return nil, err
 	}
 	if err := read(r, &q); err != nil {
@@ -203,7 +203,7 @@ func (s *session) hang(_ http.ResponseWriter, r *http.Request) (any, error) {
 		Party string `json:"party"`
 		How   string `json:"how"`
 	}
-	if err := s.lives(); err != nil {
+	if err := s.requireLive(); err != nil {
 		return nil, err
 	}
 	if err := read(r, &q); err != nil {
@@ -223,18 +223,18 @@ func (s *session) hang(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, s.partyError(err)
 	}
-	return s.look(), nil
+	return s.view(), nil
 }
 
-// lives refuses what needs connections.
-func (s *session) lives() error {
+// requireLive returns an error if the session has no connections, or has ended.
+func (s *session) requireLive() error {
 	if s.kind == kindReplay {
 		return fail(http.StatusConflict, "session "+s.id+" is a replay, which has no connections (start a test)")
 	}
-	return s.only(s.kind)
+	return s.requireKind(s.kind)
 }
 
-// partyError gives an error about a party its status.
+// partyError adds the status to an error about a party.
 func (s *session) partyError(err error) error {
 	if errors.Is(err, steps.ErrLiveOver) || s.ctx.Err() != nil {
 		return s.over()
@@ -245,9 +245,9 @@ func (s *session) partyError(err error) error {
 	return err
 }
 
-// undo leaves the last step out of the scenario.
+// undo removes the last step from the scenario.
 func (s *session) undo(http.ResponseWriter, *http.Request) (any, error) {
-	if err := s.only(kindTest); err != nil {
+	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
 	last, ok := s.test.Undo()
@@ -258,9 +258,9 @@ func (s *session) undo(http.ResponseWriter, *http.Request) (any, error) {
 	return map[string]string{"text": s.redact(last.Text)}, nil
 }
 
-// search answers with steps that have the words of a text.
+// search answers with steps that contain the words of a text.
 func (s *session) search(_ http.ResponseWriter, r *http.Request) (any, error) {
-	if err := s.only(kindTest); err != nil {
+	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
 	n, err := number(r, "n", 0, 10_000)
@@ -270,9 +270,9 @@ func (s *session) search(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return map[string][]string{"steps": append([]string{}, s.test.Search(r.FormValue("q"), n)...)}, nil
 }
 
-// complete continues a line.
+// complete completes a line.
 func (s *session) complete(_ http.ResponseWriter, r *http.Request) (any, error) {
-	if err := s.only(kindTest); err != nil {
+	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
 	line := r.FormValue("line")
@@ -300,7 +300,8 @@ func (s *session) outcomes(http.ResponseWriter, *http.Request) (any, error) {
 	return s.worst(), nil
 }
 
-// worst returns the worst outcome of each clause so far: of a test in the order of the ledger, of a play by their ids.
+// worst returns the worst outcome of each clause so far: for a test in the order of the ledger, for a play by clause
+// id.
 func (s *session) worst() []Outcome {
 	out := []Outcome{}
 	if s.kind == kindTest {
@@ -324,7 +325,7 @@ func (s *session) worst() []Outcome {
 	return out
 }
 
-// showFindings answers with what steps and monitors have found. Of a play that nobody judges the only entry says so,
+// showFindings answers with the findings of steps and monitors. For a play that is not judged, the only entry says so,
 // since an empty list means that nothing is wrong.
 func (s *session) showFindings(http.ResponseWriter, *http.Request) (any, error) {
 	out := []Failure{}
@@ -342,9 +343,9 @@ func (s *session) showFindings(http.ResponseWriter, *http.Request) (any, error) 
 	return append(out, s.findings...), nil
 }
 
-// scenario answers with a feature of what was done.
+// scenario answers with the session as a feature.
 func (s *session) scenario(w http.ResponseWriter, r *http.Request) (any, error) {
-	if err := s.only(kindTest); err != nil {
+	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
 	name := r.FormValue("name")
@@ -364,11 +365,11 @@ func (s *session) recording(w http.ResponseWriter, _ *http.Request) (any, error)
 		_ = s.test.Record(w)
 		return nil, nil
 	}
-	shown := s.look()
+	shown := s.view()
 	rec, err := recording.NewWriter(w, recording.Header{Protocol: s.protocol, Role: shown.Role, Driver: shown.Driver,
 		URL: shown.URL, Began: s.began}, nil)
 	if err != nil {
-		return nil, nil // the client has gone
+		return nil, nil // the client has disconnected
 	}
 	for after := 0; ; {
 		some := s.records.Page(after, usualRecords)

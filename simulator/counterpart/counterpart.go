@@ -1,18 +1,19 @@
-// Package counterpart plays a party of a protocol for a program that somebody writes: the server for a client, the
-// relay for an agent, an agent for a relay, the model for a server. A Play has one of four minds, for all messages or
-// for those of some types, and it may change its mind at any time:
+// Package counterpart plays a party of a protocol for a user's program: the server for a client, the relay for an
+// agent, an agent for a relay, the model for a server. A Play has one of four minds, for all messages or for those of
+// some types, which may change at any time:
 //
 //   - Auto: the bundled target answers.
-//   - Ask: the bundled target answers, but each message to the program is held until somebody decides on it.
-//   - Script: a script answers (package simulator/script). What no rule matches goes to the bundled target if there is
-//     one.
+//   - Ask: the bundled target answers, but each message to the program is held until a decision is made.
+//   - Script: a script answers (package simulator/script). Messages that no rule matches go to the bundled target if
+//     there is one.
 //   - Mutant: the bundled target answers with one of the faults of its catalogue.
 //
-// In place of the bundled target, a server of somebody else can answer (Options.Between): Ask then intercepts what
-// passes between the two.
+// Instead of the bundled target, a user's server can answer (Options.Between): Ask then intercepts the messages between
+// the two.
 //
-// It is a gate (package simulator/gate) between the program and the bundled target, whose Handler applies the mind. The
-// transcript has what the program sent and got. The package knows no protocol, and no bundled target: see Options.
+// A Play is a gate (package simulator/gate) between the program and the bundled target; the gate's Handler applies the
+// mind. The transcript has the messages that the program sent and got. The package knows no protocol, and no bundled
+// target: see Options.
 package counterpart
 
 import (
@@ -32,7 +33,7 @@ import (
 	"parley/transcript"
 )
 
-// Mind says who decides what the program gets.
+// Mind says who decides which messages the program gets.
 type Mind string
 
 // The minds.
@@ -49,7 +50,7 @@ func Minds() []Mind { return []Mind{Auto, Ask, Script, Mutant} }
 // HoldFor is the default of Options.HoldFor.
 const HoldFor = time.Minute
 
-// MaxHeld is how many messages may be held at once. The one beyond is sent on at once, with a remark.
+// MaxHeld is the maximum number of held messages. Further ones are sent on at once, with a remark.
 const MaxHeld = 1000
 
 // Peer is a bundled target that answers.
@@ -58,7 +59,7 @@ type Peer struct {
 	Stop func() // may be called once
 }
 
-// Options say whom to play.
+// Options configure a Play.
 type Options struct {
 	Protocol string // id of the protocol
 	As       string // the party, such as "server"
@@ -67,11 +68,11 @@ type Options struct {
 	Connect string // a party that is a client: the base URL of the program; "": the party is a server
 
 	// Start starts the bundled target that answers, correct for mutant "". A party that is a client connects to url, which
-	// leads to the program. nil: nobody answers but a script.
+	// leads to the program. nil: only a script can answer.
 	Start func(ctx context.Context, mutant, url string) (Peer, error)
 
-	// Between says that Start leads to somebody's own server, not to a bundled target: the mind Ask then holds what the
-	// program sends too.
+	// Between says that Start leads to a user's server, not to a bundled target: the mind Ask then also holds the
+	// program's messages.
 	Between bool
 
 	// TypeOf returns the type of a message in the protocol; "" if it has none. nil: no message has one.
@@ -81,15 +82,15 @@ type Options struct {
 	Script *script.Script // for the mind Script; may be set later
 	Mutant string         // for the mind Mutant: id of the fault; may be set later
 
-	// Steps, if not nil, is the protocol whose passive monitors judge what the program sends (package simulator/judge).
+	// Steps, if not nil, is the protocol whose passive monitors judge the program's messages (package simulator/judge).
 	Steps steps.Protocol
 
-	// Faults, if not nil, decides on what passes between the program and the party, whatever the mind. What the
-	// transcript has is what the party gets and sends; the program is judged by what it sends and gets itself. doubt says
-	// why nobody can tell from a record of it what the receiver makes of the message; "" if that is clear.
+	// Faults, if not nil, decides on the messages between the program and the party, whatever the mind. The transcript has
+	// the messages that the party gets and sends; the program is judged by those that it sends and gets itself. doubt says
+	// why the record of a message does not show how the receiver interprets it; "" if it does.
 	Faults func(ctx context.Context, m gate.Message) (d gate.Decision, doubt string)
 
-	HoldFor  time.Duration // a message that nobody has decided on is sent on after this time; default HoldFor
+	HoldFor  time.Duration // a message without a decision is sent on after this time; default HoldFor
 	Redactor *transcript.Redactor
 }
 
@@ -99,13 +100,13 @@ type Play struct {
 	t     *transcript.Transcript
 	gate  *gate.Gate
 	front *gate.Gate             // with Options.Faults: between the program and the gate; nil: none
-	own   *transcript.Transcript // with Options.Faults: what the program itself sent and got
+	own   *transcript.Transcript // with Options.Faults: the messages that the program itself sent and got
 	base  string                 // base URL of a program that is a server
-	path  string                 // what the URL of that program has beyond its base
+	path  string                 // the path of that program's URL after its base
 	ctx   context.Context        // ends with the play
 	end   context.CancelFunc
 	work  sync.WaitGroup // of scripts
-	judge *judge.Judge   // nil: nobody judges
+	judge *judge.Judge   // nil: not judged
 
 	relaunch sync.Mutex // held while the bundled target is replaced
 
@@ -116,15 +117,15 @@ type Play struct {
 	mutant  string          // that answers now
 	script  *script.Script
 	engine  *script.Engine
-	heard   map[string][]string // by stream: what the script has said on it, see streamOf
+	heard   map[string][]string // by stream: the texts in the script's messages on it, see streamOf
 	held    []*held
 	serial  int
 	changed chan struct{} // closed at the next change
 	closed  bool
 }
 
-// Open plays a party. It returns once the party listens or, as a client, has been started. The error says which option
-// is wrong, or is that of Start or of the address. The play ends with ctx or by Close.
+// Open plays a party. It returns once the party listens or, as a client, has been started. The error names a wrong
+// option, or is that of Start or of the address. The play ends with ctx or by Close.
 func Open(ctx context.Context, o Options) (*Play, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func Open(ctx context.Context, o Options) (*Play, error) {
 		_ = records.Close()
 		return nil, err
 	}
-	if err := p.judged(); err != nil {
+	if err := p.makeJudge(); err != nil {
 		p.discard()
 		return nil, err
 	}
@@ -173,13 +174,13 @@ func (p *Play) discard() {
 	}
 }
 
-// openGates opens the gate and, with faults, another one on the program's side of it.
+// openGates opens the gate and, with faults, another one between it and the program.
 func (p *Play) openGates(g gate.Options) (err error) {
 	if p.o.Faults == nil {
 		p.gate, err = gate.New(g)
 		return err
 	}
-	front := gate.Options{Handle: p.fails, Program: p.program()}
+	front := gate.Options{Handle: p.applyFaults, Program: p.program()}
 	if p.own != nil {
 		front.Sink = p.into(p.own)
 	}
@@ -235,7 +236,7 @@ func (o *Options) complete() error {
 	return o.possible(o.Mind, o.Script, o.Mutant)
 }
 
-// split takes the program's URL apart.
+// split splits the program's URL.
 func (p *Play) split() error {
 	if p.o.Connect == "" {
 		return nil
@@ -251,7 +252,7 @@ func (p *Play) split() error {
 	return nil
 }
 
-// possible reports what a mind lacks.
+// possible returns an error that says what a mind lacks.
 func (o *Options) possible(m Mind, s *script.Script, mutant string) error {
 	switch {
 	case !slices.Contains(Minds(), m):
@@ -314,8 +315,8 @@ func (p *Play) URL() string {
 	return p.gate.URL()
 }
 
-// Transcript returns the transcript of what the program sent and got, which keeps growing. Older records are in a
-// temporary file until Close, which keeps the newest only.
+// Transcript returns the transcript of the messages that the program sent and got, which keeps growing. Older records
+// are in a temporary file until Close, which keeps only the newest.
 func (p *Play) Transcript() *transcript.Transcript { return p.t }
 
 // Redact removes secrets from a text that leaves the process.
@@ -330,7 +331,7 @@ func (p *Play) Parties() []string {
 	return out
 }
 
-// Close ends all connections and the bundled target, and waits until nothing is left. It may be called again.
+// Close ends all connections and the bundled target, and waits for their end. It may be called again.
 func (p *Play) Close() {
 	p.mu.Lock()
 	if p.closed {
@@ -352,19 +353,19 @@ func (p *Play) Close() {
 		peer.Stop()
 	}
 	if p.judge != nil {
-		p.judge.Check() // while all records are there
+		p.judge.Check() // while all records are available
 	}
 	p.discard()
 }
 
-// Changed returns a channel that closes when something is held or no longer held, or the mind changes.
+// Changed returns a channel that closes when a message is held or no longer held, or the mind changes.
 func (p *Play) Changed() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.changed
 }
 
-// tell wakes those who wait for a change. The caller holds p.mu.
+// tell wakes the goroutines that wait for a change. The caller holds p.mu.
 func (p *Play) tell() {
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -378,7 +379,7 @@ func (p *Play) Send(ctx context.Context, party string, body []byte) error {
 // Hang ends an open connection.
 func (p *Play) Hang(party string, how driver.CloseMode) error { return p.gate.End(party, how) }
 
-// program is the side of the program.
+// program returns the side of the program.
 func (p *Play) program() gate.Side {
 	if p.o.Connect != "" {
 		return gate.Server
@@ -386,12 +387,12 @@ func (p *Play) program() gate.Side {
 	return gate.Client
 }
 
-// into puts a gate's records into a transcript, and names messages by their types.
+// into returns a sink that puts a gate's records into a transcript, and labels messages with their types.
 func (p *Play) into(t *transcript.Transcript) driver.Sink {
 	return func(r transcript.Record) int { return t.Append(p.named(r)) }
 }
 
-// named names a message by its type.
+// named labels a message with its type.
 func (p *Play) named(r transcript.Record) transcript.Record {
 	if typ := p.o.TypeOf(r.Bytes); typ != "" {
 		switch r.Kind {

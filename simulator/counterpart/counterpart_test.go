@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // within bounds each wait; only a failing test uses it up.
 const within = 5 * time.Second
 
-// options are those of a party that the bundled target plays.
+// options are the options of a party that the bundled target plays.
 func options(t *testing.T, protocol, as string) counterpart.Options {
 	t.Helper()
 	target := bundled.All.Find(protocol)
@@ -51,7 +51,7 @@ func open(t *testing.T, o counterpart.Options) *counterpart.Play {
 	return p
 }
 
-// client is a WebSocket client as somebody would write it.
+// client is a WebSocket client as a user would write it.
 type client struct {
 	*testing.T
 	c   *websocket.Conn
@@ -131,7 +131,7 @@ func (c *client) begins() string {
 
 const socket = "/agents/ws"
 
-// held waits until so many messages are held.
+// held waits until the given number of messages are held.
 func held(t *testing.T, p *counterpart.Play, n int) []counterpart.Held {
 	t.Helper()
 	timeout := time.After(within)
@@ -148,7 +148,7 @@ func held(t *testing.T, p *counterpart.Play, n int) []counterpart.Held {
 	}
 }
 
-// TestAuto checks that the bundled target answers, and that everything is in the transcript by its type.
+// TestAuto checks that the bundled target answers, and that all messages are in the transcript with their types.
 func TestAuto(t *testing.T) {
 	p := open(t, options(t, "agent-select", "server"))
 	c := dial(t, p, socket)
@@ -183,7 +183,7 @@ func TestAsk(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
 		decide counterpart.Decision
-		want   string // the agent that is reported; "": nothing is
+		want   string // the reported agent; "": none
 	}{
 		{"sent as it is", counterpart.Decision{}, "debugger"},
 		{"edited", counterpart.Decision{Instead: [][]byte{
@@ -212,7 +212,7 @@ func TestAsk(t *testing.T) {
 			if err := p.Decide(h.N, counterpart.Decision{}); !errors.As(err, &gone) {
 				t.Errorf("decided twice: %v", err)
 			}
-			c.says(`{"type":"switch_agent","agentId":"nobody","sessionId":"` + session + `"}`) // an error is not asked about
+			c.says(`{"type":"switch_agent","agentId":"nobody","sessionId":"` + session + `"}`) // errors are not held
 			got := c.agentBefore("error")
 			if got != tt.want {
 				t.Errorf("heard of %q, want %q", got, tt.want)
@@ -221,8 +221,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestHoldEnds checks that nothing is held for ever: after its time a message is sent on, and that is in the
-// transcript.
+// TestHoldEnds checks that no message is held forever: after its time it is sent on, and the transcript says so.
 func TestHoldEnds(t *testing.T) {
 	o := options(t, "agent-select", "server")
 	o.Mind, o.HoldFor = counterpart.Ask, 50*time.Millisecond
@@ -238,7 +237,7 @@ func TestHoldEnds(t *testing.T) {
 	c.begins()
 }
 
-// TestMutant checks that a fault answers, and that the correct target comes back.
+// TestMutant checks that a mutant answers, and that the correct target can be restored.
 func TestMutant(t *testing.T) {
 	p := open(t, options(t, "agent-select", "server"))
 	if err := p.SetMutant(t.Context(), "no-such-fault"); err == nil {
@@ -262,7 +261,7 @@ func TestMutant(t *testing.T) {
 	dial(t, p, socket).hears("agent_list")
 }
 
-// TestReset checks that everything begins anew: the mind as well as the connections.
+// TestReset checks that everything is reset: the mind and the connections.
 func TestReset(t *testing.T) {
 	p := open(t, options(t, "agent-select", "server"))
 	c := dial(t, p, socket)
@@ -326,7 +325,7 @@ func await(t *testing.T, p *counterpart.Play, dir transcript.Dir) transcript.Rec
 	return r
 }
 
-// TestMistakes checks that options that do not fit are refused in words that say what does.
+// TestMistakes checks that options that do not fit are refused, and that the error names options that do.
 func TestMistakes(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -355,7 +354,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestBetween: before somebody's own server, messages of both directions are held, edited, doubled and dropped.
+// TestBetween: in front of a user's server, messages of both directions are held, edited, doubled and dropped.
 func TestBetween(t *testing.T) {
 	got := make(chan string, 10)
 	up := httptest.NewServer(listens(got))
@@ -397,7 +396,7 @@ func TestBetween(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// listens tells what it is sent, and answers messages with themselves.
+// listens reports the messages that it receives, and echoes them.
 func listens(got chan<- string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {

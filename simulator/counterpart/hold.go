@@ -10,21 +10,21 @@ import (
 	"parley/transcript"
 )
 
-// Held is a message to the program that waits for a decision, or of the program (Options.Between).
+// Held is a message to the program, or from it (Options.Between), that waits for a decision.
 type Held struct {
 	N            int    // identifies it within the play, from 1
 	Party        string // the connection it is for; "" for an HTTP answer
 	Type         string // in the protocol; "" if it has none
 	What         string // for people: "message", "answer to POST /message", "message to the server", "POST /message"
-	Body         []byte // what the bundled target answers
+	Body         []byte // the answer of the bundled target
 	Since, Until time.Time
 }
 
-// Decision is what becomes of a held message. The zero value sends it as it is.
+// Decision says what happens to a held message. The zero value sends it as it is.
 type Decision struct {
 	Drop    bool
-	Instead [][]byte      // sent in its place, in order; nil: the message itself
-	After   time.Duration // how long it is delayed from now; what follows on its connection waits
+	Instead [][]byte      // sent instead of it, in order; nil: the message itself
+	After   time.Duration // how long it is delayed from now; later messages of its connection wait
 }
 
 // held is a Held with the channel of its decision.
@@ -36,7 +36,7 @@ type held struct {
 // maxDelay bounds Decision.After.
 const maxDelay = time.Hour
 
-// Held returns the messages that are held, oldest first.
+// Held returns the held messages, oldest first.
 func (p *Play) Held() []Held {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,7 +47,7 @@ func (p *Play) Held() []Held {
 	return out
 }
 
-// NotHeldError says that no message of a number is held: it was decided on, or its time or connection has ended.
+// NotHeldError says that no message with a number is held: it was decided on, or its time or connection has ended.
 type NotHeldError struct{ N int }
 
 func (e *NotHeldError) Error() string {
@@ -68,34 +68,34 @@ func (p *Play) Decide(n int, d Decision) error {
 	if i < 0 {
 		return &NotHeldError{n}
 	}
-	p.let(i, d)
+	p.decideHeld(i, d)
 	return nil
 }
 
-// let lets the i-th held message go. The caller holds p.mu.
-func (p *Play) let(i int, d Decision) {
+// decideHeld releases the i-th held message with a decision. The caller holds p.mu.
+func (p *Play) decideHeld(i int, d Decision) {
 	p.held[i].decided <- d
 	p.held = slices.Delete(p.held, i, i+1)
 	p.tell()
 }
 
-// settle sends on what is held but is not to be asked about any more.
+// settle sends on the held messages whose mind is no longer Ask.
 func (p *Play) settle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := len(p.held) - 1; i >= 0; i-- {
 		if p.mindOf(p.held[i].Type) != Ask {
-			p.let(i, Decision{})
+			p.decideHeld(i, Decision{})
 		}
 	}
 }
 
-// release drops all that is held.
+// release drops all held messages.
 func (p *Play) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.held) > 0 {
-		p.let(0, Decision{Drop: true})
+		p.decideHeld(0, Decision{Drop: true})
 	}
 }
 
@@ -142,7 +142,7 @@ func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decisi
 	}
 }
 
-// forget takes a message off the list; false if it was decided on meanwhile.
+// forget removes a message from the list; false if it was decided on meanwhile.
 func (p *Play) forget(h *held) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,7 +172,7 @@ func (p *Play) decided(ctx context.Context, m gate.Message, d Decision) gate.Dec
 	for _, body := range d.Instead {
 		with := m
 		with.Body = body
-		if m.Kind == transcript.Request { // its head stays as it came
+		if m.Kind == transcript.Request { // its head stays unchanged
 			with.Method, with.Path, with.Header = "", "", nil
 		}
 		out.With = append(out.With, with)

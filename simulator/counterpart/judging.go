@@ -8,8 +8,8 @@ import (
 	"parley/transcript"
 )
 
-// judged has somebody judge what the program sends, if anybody can.
-func (p *Play) judged() (err error) {
+// makeJudge makes the judge of the program's messages, if the protocol has one.
+func (p *Play) makeJudge() (err error) {
 	if p.o.Steps == nil {
 		return nil
 	}
@@ -24,10 +24,10 @@ func (p *Play) judged() (err error) {
 	return err
 }
 
-// Judge returns who judges what the program sends; nil if nobody does: see Unjudged.
+// Judge returns the judge of the program's messages; nil if they are not judged: see Unjudged.
 func (p *Play) Judge() *judge.Judge { return p.judge }
 
-// Unjudged says why nobody judges what the program sends; "" if somebody does.
+// Unjudged says why the program's messages are not judged; "" if they are.
 func (p *Play) Unjudged() string {
 	switch {
 	case p.judge != nil:
@@ -38,8 +38,8 @@ func (p *Play) Unjudged() string {
 	return p.o.Protocol + " has no clauses that what your program sends can show"
 }
 
-// fails has the faults decide on a message.
-func (p *Play) fails(ctx context.Context, m gate.Message) gate.Decision {
+// applyFaults lets the faults decide on a message.
+func (p *Play) applyFaults(ctx context.Context, m gate.Message) gate.Decision {
 	d, doubt := p.o.Faults(ctx, m)
 	if doubt != "" && m.From != p.program() && p.judge != nil {
 		p.judge.Doubt(m.Conn, doubt)

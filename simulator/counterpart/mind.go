@@ -39,7 +39,7 @@ func (p *Play) mindOf(typ string) Mind {
 	return p.mind
 }
 
-// holdable reports whether there is something in a message to decide on.
+// holdable reports whether a message can be decided on.
 func holdable(m gate.Message) bool {
 	switch m.Kind {
 	case transcript.Stream, transcript.Frame:
@@ -50,14 +50,14 @@ func holdable(m gate.Message) bool {
 	return false
 }
 
-// scripted has the script answer a message of the program.
+// scripted lets the script answer a message of the program.
 func (p *Play) scripted(ctx context.Context, m gate.Message, typ string) gate.Decision {
 	actions, matched := p.ask(m, typ)
 	peer := p.upstream() != ""
 	if m.Kind == transcript.Open {
 		return p.opened(ctx, m, actions, matched, peer)
 	}
-	if m.Kind == transcript.Response { // the program answers what the script has asked
+	if m.Kind == transcript.Response { // the program answers a request of the script
 		p.perform(m, actions)
 		return gate.Decision{}
 	}
@@ -76,10 +76,10 @@ func (p *Play) scripted(ctx context.Context, m gate.Message, typ string) gate.De
 	return p.answer(ctx, m, actions, matched)
 }
 
-// ours reports whether the script is a client, so that nobody else hears what the program says.
+// ours reports whether the script is a client, so that only the script receives the program's messages.
 func (p *Play) ours() bool { return p.o.Connect != "" }
 
-// name names what the program sent, for people.
+// name describes a message of the program for people.
 func name(m gate.Message, typ string) string {
 	switch {
 	case m.Kind == transcript.Request:
@@ -107,7 +107,7 @@ func (p *Play) ask(m gate.Message, typ string) (actions []script.Action, matched
 	return p.engine.On(script.Message{Party: m.Conn, Kind: kind, Method: m.Method, Path: m.Path, Type: typ, Body: m.Body})
 }
 
-// opened accepts a stream or socket, unless the script refuses it or the bundled target is asked.
+// opened accepts a stream or socket, unless the script refuses it or the bundled target answers.
 func (p *Play) opened(ctx context.Context, m gate.Message, actions []script.Action, matched, peer bool) gate.Decision {
 	reply := gate.Message{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}}
 	if strings.EqualFold(m.Header.Get("Upgrade"), "websocket") {
@@ -140,8 +140,8 @@ func (p *Play) opened(ctx context.Context, m gate.Message, actions []script.Acti
 	return gate.Decision{Reply: &reply}
 }
 
-// answer answers an HTTP request by a script: actions before the response come first. Without a response of the script
-// it is 200 and an empty object, or 404 if no rule has matched.
+// answer answers an HTTP request by a script: actions before the response are carried out first. Without a response of
+// the script, the answer is 200 and an empty object, or 404 if no rule has matched.
 func (p *Play) answer(ctx context.Context, m gate.Message, actions []script.Action, matched bool) gate.Decision {
 	for i, a := range actions {
 		if a.Do != script.Respond {

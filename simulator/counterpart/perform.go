@@ -19,7 +19,7 @@ import (
 	"parley/transcript"
 )
 
-// SetScript arms a script, with its variables as at its beginning. It answers where the mind is Script.
+// SetScript arms a script, with its initial variables. It answers messages whose mind is Script.
 func (p *Play) SetScript(s *script.Script) error {
 	if s == nil {
 		return errors.New("there is no script")
@@ -48,7 +48,7 @@ func (p *Play) arm(s *script.Script) {
 	}
 }
 
-// begin has the script do what it does first.
+// begin carries out the first actions of the script.
 func (p *Play) begin() {
 	p.mu.Lock()
 	var actions []script.Action
@@ -59,7 +59,7 @@ func (p *Play) begin() {
 	p.perform(gate.Message{}, actions)
 }
 
-// perform carries out actions of a script in order, each after its own delay, and closes the channel behind the last.
+// perform carries out actions of a script in order, each after its own delay, and closes the channel after the last.
 func (p *Play) perform(m gate.Message, actions []script.Action) <-chan struct{} {
 	done := make(chan struct{})
 	p.mu.Lock()
@@ -87,7 +87,7 @@ func (p *Play) perform(m gate.Message, actions []script.Action) <-chan struct{} 
 	return done
 }
 
-// wait waits, and reports whether ctx is still alive.
+// wait waits, and reports whether ctx has not ended.
 func wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -131,8 +131,8 @@ func (p *Play) act(m gate.Message, a script.Action) error {
 	return errors.New("it is not possible here")
 }
 
-// party is the connection that an action is about: the one it names, or that of the message, or the stream that an HTTP
-// request belongs to.
+// party returns the connection that an action is about: the one it names, or that of the message, or the stream to
+// which an HTTP request belongs.
 func (p *Play) party(m gate.Message, named string) (string, error) {
 	open := p.Parties()
 	switch {
@@ -148,7 +148,7 @@ func (p *Play) party(m gate.Message, named string) (string, error) {
 	return p.streamOf(m.Body, open), nil
 }
 
-// known bounds what is kept of what the script has said on a stream.
+// known bounds the texts that are kept of the script's messages on a stream.
 const known = 64
 
 // said remembers the texts in a message on a stream, such as the id of the connection.
@@ -160,7 +160,7 @@ func (p *Play) said(conn string, body []byte) {
 	}
 }
 
-// streamOf finds the stream that a request belongs to: the newest one on which the script has said one of the texts in
+// streamOf finds the stream to which a request belongs: the newest one on which the script has sent one of the texts in
 // the request, or else the newest.
 func (p *Play) streamOf(body []byte, open []string) string {
 	in := texts(body)
@@ -174,7 +174,7 @@ func (p *Play) streamOf(body []byte, open []string) string {
 	return open[len(open)-1]
 }
 
-// texts returns the strings in a JSON object that could be ids: those of its members and of the objects in them.
+// texts returns the strings in a JSON object that could be ids: those of its members and of nested objects.
 func texts(body []byte) (out []string) {
 	var object map[string]any
 	if json.Unmarshal(body, &object) != nil {
@@ -199,7 +199,7 @@ func texts(body []byte) (out []string) {
 	return out
 }
 
-// connect opens a connection to the program, through the gate: what the program says on it goes to the script.
+// connect opens a connection to the program, through the gate: the program's messages on it go to the script.
 func (p *Play) connect(ctx context.Context, a script.Action) error {
 	at := p.gate.URL() + a.Path
 	if a.Transport == "sse" {

@@ -26,9 +26,9 @@ func (p *Play) State() State {
 	return s
 }
 
-// SetMind sets the mind for messages of some types, in both directions; for none, for all that have none of their own.
-// Messages that are held are sent on unless the new mind is Ask. Auto after Mutant starts the correct target. The error
-// says what the mind lacks.
+// SetMind sets the mind for messages of some types, in both directions; without types, for all that have no mind of
+// their own. Held messages are sent on unless the new mind is Ask. Auto after Mutant starts the correct target. The
+// error says what the mind lacks.
 func (p *Play) SetMind(ctx context.Context, m Mind, types ...string) error {
 	p.mu.Lock()
 	s, mutant := p.script, p.mutant
@@ -60,8 +60,8 @@ func (p *Play) SetMind(ctx context.Context, m Mind, types ...string) error {
 	return nil
 }
 
-// SetMutant replaces the bundled target by one with a fault, and sets the mind Mutant; "" stands for the correct one
-// and Auto. Open connections end.
+// SetMutant replaces the bundled target by one with a fault, and sets the mind Mutant; "" restores the correct one and
+// sets Auto. Open connections end.
 func (p *Play) SetMutant(ctx context.Context, name string) error {
 	m := Mutant
 	if name == "" {
@@ -106,8 +106,8 @@ func (p *Play) replace(ctx context.Context, mutant string) error {
 	return nil
 }
 
-// Reset ends all connections, and has everything begin anew as at Open: the mind, the bundled target, and the script
-// with its variables. What is held is dropped. The transcript goes on.
+// Reset ends all connections, and restores the state after Open: the mind, the bundled target, and the script with its
+// variables. Held messages are dropped. The transcript continues.
 func (p *Play) Reset(ctx context.Context) error {
 	p.mu.Lock()
 	p.mind = p.o.Mind

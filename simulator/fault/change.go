@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// change is that of one member of a JSON message.
+// change is the change of one member of a JSON message.
 type change struct {
 	at   string // JSON Pointer
-	set  []byte // JSON; nil: the member is removed, or its value drawn
+	set  []byte // JSON; nil: the member is removed, or its value is drawn at random
 	draw bool
 }
 
-// drawable are the values that a member may get, as JSON.
+// drawable are the values that can be drawn for a member, as JSON.
 var drawable = []string{"null", "true", "-1", "1e300", `""`, `"\u0000"`, "[]", "{}", `[[[[{"a":null}]]]]`}
 
 // drawn returns the change with its value drawn.
@@ -27,7 +27,7 @@ func (c change) drawn(r *rand.Rand) change {
 }
 
 // apply returns the message with the member changed, its members in the order of their names; ok is false if the
-// message is no JSON, lacks the member or is the same afterwards, and then it is to pass as it is.
+// message is not JSON, lacks the member or does not change; then it passes unchanged.
 func (c change) apply(body []byte) (out []byte, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

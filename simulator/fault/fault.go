@@ -1,12 +1,14 @@
 // Package fault reads files of faults, and carries them out at a gate: which message of which connection is delayed,
-// lost, doubled, changed, cut off or sent in pieces. It knows no protocol. Nothing happens by chance: a fault is
-// addressed to messages and counts them, and what is drawn depends on the seed of the file, the fault, the connection
-// and the number of the message alone. The reference for users is docs/faults.md.
+// lost, doubled, changed, cut off or sent in pieces. It knows no protocol. Faults are deterministic: a fault is
+// addressed to messages and counts them, and drawn values depend only on the seed of the file, the fault, the
+// connection and the number of the message. The reference for users is docs/faults.md.
 package fault
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/simulator/gate"
@@ -15,7 +17,7 @@ import (
 
 // Bounds of a file of faults.
 const (
-	MaxRules = 1000             // faults of it
+	MaxRules = 1000             // faults in a file
 	MaxDelay = 10 * time.Minute // of one message
 )
 
@@ -23,6 +25,24 @@ const (
 type Set struct {
 	seed  uint64
 	rules []rule
+}
+
+// overPipe are the kinds of faults that lines between two processes can have: a pipe has neither frames nor ends
+// without a close.
+var overPipe = []string{"drop", "delay", "corrupt", "truncate", "bom", "silence", "duplicate", "reorder", "burst"}
+
+// OverPipe returns an error, which names the line, for the first fault that messages on stdin and stdout cannot have.
+func (s *Set) OverPipe(name string) error {
+	for _, r := range s.rules {
+		switch {
+		case !slices.Contains(overPipe, r.do):
+			return fmt.Errorf("%s:%d: %s is not for lines on stdin and stdout, which can have %s", name, r.line, r.do,
+				strings.Join(slices.Sorted(slices.Values(overPipe)), ", "))
+		case r.match.Kind() != "message":
+			return fmt.Errorf("%s:%d: stdin and stdout have messages only (on: {type: …})", name, r.line)
+		}
+	}
+	return nil
 }
 
 // rule is one fault.
@@ -33,17 +53,17 @@ type rule struct {
 	match             script.Match
 	connection        string
 	from              []gate.Side
-	nth, every, since int // 0: not asked
+	nth, every, since int // 0: no condition
 	chance            float64
 
 	do     string
-	n      int           // the number that do has
+	n      int           // the number given with do
 	delay  time.Duration // of delay
 	change change        // of corrupt
 	text   string        // of content-type
 }
 
-// due reports whether the n-th message that a fault is for may have it.
+// due reports whether a fault may apply to the n-th message that it is for.
 func (r *rule) due(n int) bool {
 	switch {
 	case r.nth > 0:
@@ -56,27 +76,27 @@ func (r *rule) due(n int) bool {
 	return true
 }
 
-// Fired says what became of a fault.
+// Fired says what a fault has done.
 type Fired struct {
 	Name  string `json:"name"`
-	Line  int    `json:"line"`  // where it stands in the file
-	Met   int    `json:"met"`   // messages that its on, connection and from mean
-	Fired int    `json:"fired"` // messages that it has changed, kept back or followed by an end
+	Line  int    `json:"line"`  // its line in the file
+	Met   int    `json:"met"`   // number of messages that match its on, connection and from
+	Fired int    `json:"fired"` // number of messages that it has changed, held back or followed by an end
 }
 
-// kind describes what a fault can do.
+// kind describes a kind of fault.
 type kind struct {
 	value       value
 	least, most int
 	places      string // what it is for: m messages, r requests and their answers, o opens
-	wire        bool   // it changes the bytes of a message and not what it says
+	wire        bool   // it changes the bytes of a message, not its content
 
-	// doubt says that records do not show what the receiver makes of the message: it may take it as it stands, refuse it,
-	// or get it much later. Lost, late, double and reordered messages, and ends of connections, leave no doubt.
+	// doubt says that records do not show how the receiver treats the message: it may accept it as it is, refuse it, or
+	// get it much later. Lost, late, double and reordered messages, and ends of connections, leave no doubt.
 	doubt bool
 }
 
-// value is what stands behind the name of a kind.
+// value is the type of the value after the name of a kind.
 type value int
 
 const (
@@ -87,10 +107,10 @@ const (
 	words
 )
 
-// maxPad bounds a huge frame.
+// maxPad bounds the size of a huge frame.
 const maxPad = 64 << 20
 
-// kinds are what a fault can do.
+// kinds are the kinds of faults.
 var kinds = map[string]kind{
 	"drop": {places: "mro"}, "delay": {value: duration, places: "mro"}, "reset": {places: "mr"},
 	"corrupt":  {value: member, places: "mr", doubt: true},
@@ -109,7 +129,7 @@ var kinds = map[string]kind{
 	"pad": {number, 1, maxPad, "m", true, true}, "fragments": {number, 2, 100_000, "m", true, false},
 }
 
-// Kinds lists what a fault can do, in the order of the names.
+// Kinds returns the names of the kinds, sorted.
 func Kinds() []string {
 	var out []string
 	for name := range kinds {

@@ -17,24 +17,24 @@ import (
 	"parley/transcript"
 )
 
-// Bounds of what faults keep and make.
+// Bounds of the memory that faults use.
 const (
-	maxHeld   = 64 << 20 // bytes that reorder and burst hold back, over all connections; further messages pass
+	maxHeld   = 64 << 20 // bytes that reorder and burst hold back in all connections; further messages pass
 	maxCopies = 64 << 20 // bytes of the copies of one message
 )
 
-// Faults carries out a file of faults at one or more gates. It is safe for concurrent use. What it keeps of a
-// connection is forgotten when that ends.
+// Faults carries out a file of faults at one or more gates. It is safe for concurrent use. The state of a connection is
+// discarded when the connection ends.
 type Faults struct {
 	set    *Set
 	typeOf func([]byte) string
 
 	mu    sync.Mutex
 	links map[context.Context]*link // by network connection, which has one stream or socket at a time
-	http  []int                     // requests, answers and opens that each fault is for
+	http  []int                     // the number of requests, answers and opens that each fault is for
 	fired []Fired
 	held  int
-	doubt string // that faults of the present message leave
+	doubt string // left by faults of the present message
 }
 
 // link is an open stream or socket.
@@ -43,24 +43,24 @@ type link struct {
 	to   [2]direction // by who sends
 }
 
-// direction is what is kept of a direction.
+// direction is the state of a direction.
 type direction struct {
-	met   map[int]int // messages, by the fault that is for them
+	met   map[int]int // the number of messages that each fault is for
 	mute  bool
 	slow  *rule
 	late  []late         // by reorder
 	burst []gate.Message // that are held
-	want  int            // of burst; 0: none is gathered
+	want  int            // of burst; 0: no burst is gathered
 }
 
-// late is a message that goes after as many others.
+// late is a message that is sent after a number of others.
 type late struct {
 	m    gate.Message
 	left int
 }
 
-// New returns the faults of a file, which have met nothing. typeOf returns the type of a message in the protocol, ""
-// if it has none: an event is then of the type that its event line says. nil: no message has one.
+// New returns the faults of a file, with all counts at zero. typeOf returns the type of a message in the protocol; ""
+// if it has none: an event then has the type of its event line. nil: no message has one.
 func New(s *Set, typeOf func(body []byte) string) *Faults {
 	if typeOf == nil {
 		typeOf = func([]byte) string { return "" }
@@ -72,7 +72,7 @@ func New(s *Set, typeOf func(body []byte) string) *Faults {
 	return x
 }
 
-// Fired tells what became of each fault, in the order of the file.
+// Fired reports what each fault has done, in the order of the file.
 func (x *Faults) Fired() []Fired {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -85,8 +85,8 @@ func (x *Faults) Handle(ctx context.Context, m gate.Message) gate.Decision {
 	return d
 }
 
-// Decide decides as Handle does. doubt says why the records of the receiver's end do not show what it makes of the
-// message; "" if they do, as they do when the message is lost, late or doubled.
+// Decide decides as Handle does. doubt says why the records of the receiver's end do not show how it treats the
+// message; "" if they do, for instance when the message is lost, late or doubled.
 func (x *Faults) Decide(ctx context.Context, m gate.Message) (d gate.Decision, doubt string) {
 	d, delay, doubt := x.decide(ctx, m)
 	if delay > 0 {
@@ -120,7 +120,7 @@ func (x *Faults) decide(ctx context.Context, m gate.Message) (d gate.Decision, d
 	return d, delay, x.doubt
 }
 
-// happens counts that a fault has changed something. The caller holds x.mu.
+// happens counts a change by a fault. The caller holds x.mu.
 func (x *Faults) happens(i int) {
 	x.fired[i].Fired++
 	x.doubts(i)
@@ -141,7 +141,7 @@ func (x *Faults) typed(in script.Message, m gate.Message) script.Message {
 	return in
 }
 
-// meets reports whether a fault is for a message and due; n counts the messages that it is for.
+// meets reports whether a fault is for a message and due; n counts the messages that the fault is for.
 func (x *Faults) meets(i int, in script.Message, m gate.Message, count func() int) (due bool, draw *rand.Rand) {
 	r := &x.set.rules[i]
 	if r.connection != "" && r.connection != m.Conn || !slices.Contains(r.from, m.From) || !r.match.Holds(in) {
@@ -214,7 +214,7 @@ func edited(r *rule, body []byte, draw *rand.Rand) (out []byte, ok bool) {
 	return body, false
 }
 
-// linkOf returns what is kept of a connection. The caller holds x.mu.
+// linkOf returns the state of a connection. The caller holds x.mu.
 func (x *Faults) linkOf(ctx context.Context, conn string) *link {
 	l := x.links[ctx]
 	if l == nil {
@@ -233,7 +233,7 @@ func (x *Faults) linkOf(ctx context.Context, conn string) *link {
 	return l
 }
 
-// forget gives back what is held of a connection.
+// forget releases what is held of a connection.
 func (x *Faults) forget(l *link) {
 	if l == nil {
 		return
@@ -296,7 +296,7 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 		d.With = []gate.Message{m}
 	}
 	waiting := len(to.late)
-	// the first one that can be carried out, and the first one of the bytes if there is something to be written
+	// the first fault that can be carried out, and the first one of the bytes if anything is written
 	first(fates, func(i int) bool { return x.carry(i, to, m, &d) })
 	if ended := len(d.With) > 0 && d.With[0].Kind == transcript.Closed; !d.Drop && !ended {
 		first(wires, func(i int) bool { return x.rewrite(i, to, m, &d) })
@@ -318,7 +318,7 @@ func first(all []int, do func(i int) bool) {
 	}
 }
 
-// gather holds a message of a burst, or lets all go at once.
+// gather holds a message of a burst, or sends the whole burst at once.
 func (x *Faults) gather(to *direction, m gate.Message) gate.Decision {
 	fits := x.hold(m)
 	if to.burst = append(to.burst, m); fits && len(to.burst) < to.want {
@@ -334,8 +334,8 @@ func (x *Faults) gather(to *direction, m gate.Message) gate.Decision {
 	return d
 }
 
-// overtaken lets those messages follow that have been overtaken by enough others; not behind a message that is written
-// in another way, which those would be too.
+// overtaken appends the late messages that enough others have overtaken. It does not append them to a message that is
+// rewritten, because they would be rewritten as well.
 func (x *Faults) overtaken(to *direction, m gate.Message, waiting int, d *gate.Decision) {
 	var rest []late
 	for i, w := range to.late {
@@ -359,7 +359,7 @@ func (x *Faults) overtaken(to *direction, m gate.Message, waiting int, d *gate.D
 	to.late = rest
 }
 
-// carry carries a fault out, and reports whether it can be. The caller holds x.mu.
+// carry carries out a fault, and reports whether that is possible. The caller holds x.mu.
 func (x *Faults) carry(i int, to *direction, m gate.Message, d *gate.Decision) bool {
 	r := &x.set.rules[i]
 	switch r.do {
@@ -395,8 +395,8 @@ func (x *Faults) carry(i int, to *direction, m gate.Message, d *gate.Decision) b
 	return true
 }
 
-// rewrite has a message written in another way, counts that once it is, and reports whether it can be. The caller holds
-// x.mu.
+// rewrite changes how a message is written, counts the fault when that happens, and reports whether it is possible. The
+// caller holds x.mu.
 func (x *Faults) rewrite(i int, to *direction, m gate.Message, d *gate.Decision) bool {
 	r := &x.set.rules[i]
 	how := wire(r, m)
@@ -406,7 +406,7 @@ func (x *Faults) rewrite(i int, to *direction, m gate.Message, d *gate.Decision)
 	if r.do == "slow" {
 		to.slow = r
 	}
-	x.doubts(i) // whether it changes anything shows when it is written
+	x.doubts(i) // whether it changes anything is known only when it is written
 	d.Cut = r.do == "cut" || r.do == "half-close"
 	var once sync.Once
 	d.Wire = func(raw []byte) iter.Seq[gate.Piece] {

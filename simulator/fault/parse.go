@@ -90,7 +90,7 @@ func (p *parsing) rule(v script.Value, i int) (r rule) {
 	return r
 }
 
-// direction reads who sends the messages: both for those of a connection, else the client if nothing is said.
+// direction reads the sender of the messages; the default is both for those of a connection, else the client.
 func (p *parsing) direction(v script.Value, r *rule) {
 	from := v.At("from")
 	switch text := p.Text(from, "from"); {
@@ -105,7 +105,7 @@ func (p *parsing) direction(v script.Value, r *rule) {
 	}
 }
 
-// do reads what goes wrong: a name alone, or a map of a name and a value.
+// do reads the kind of fault: a name alone, or a map of a name and a value.
 func (p *parsing) do(v script.Value, r *rule) {
 	if text, ok := v.Scalar().(string); ok {
 		k, known := kinds[text]
@@ -189,7 +189,7 @@ func (p *parsing) corrupt(v script.Value) (c change) {
 	return c
 }
 
-// suits fails for a fault that what it is for cannot have.
+// suits fails for a fault whose kind does not apply to the messages that it is for.
 func (p *parsing) suits(v script.Value, r *rule) {
 	places := kinds[r.do].places
 	if places == "" { // an error is noted

@@ -14,7 +14,7 @@ import (
 	"parley/simulator/fault"
 )
 
-// mistakes are files with a mistake, and their right twins.
+// mistakes are files with a mistake, and their correct twins.
 var mistakes = []struct{ wrong, right, want string }{
 	{"faults:\n  - do: dropp\n", "faults:\n  - do: drop\n", `f.yaml:2:9: "dropp" is not a fault (did you mean "drop"?)`},
 	{"faults:\n  - do: {split: 0}\n", "faults:\n  - do: {split: 1}\n", "f.yaml:2:17: split is a whole number from 1 to"},
@@ -66,7 +66,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestSchemaRejects: the schema finds mistakes that an editor is to show.
+// TestSchemaRejects: the schema finds the mistakes that an editor should show.
 func TestSchemaRejects(t *testing.T) {
 	valid := schema(t)
 	for _, text := range []string{"faults: [{do: dropp}]", "faults: [{do: {split: 0}}]", "faults: [{}]", "{}",
@@ -105,7 +105,7 @@ func schema(t *testing.T) func(text string) error {
 	}
 }
 
-// TestDocs: every example of the documentation is a file of faults, and the table has every kind.
+// TestDocs: every example in the documentation is a valid file of faults, and the table has every kind.
 func TestDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/faults.md")
 	if err != nil {
@@ -137,7 +137,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// FuzzParse: every text is a file or has mistakes.
+// FuzzParse: every text is a valid file or is reported with mistakes.
 func FuzzParse(f *testing.F) {
 	f.Add("seed: 3\nfaults:\n  - {on: {type: a}, chance: 0.5, do: {split: 3}}\n")
 	f.Fuzz(func(t *testing.T, text string) {

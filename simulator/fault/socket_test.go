@@ -17,7 +17,7 @@ import (
 	"parley/simulator/gate"
 )
 
-// socketGate is a gate with faults before a server that sends back what it gets. err is how its connection ended.
+// socketGate is a gate with faults in front of an echo server. err is how its connection ended.
 func socketGate(t *testing.T, x *fault.Faults) (url string, ended <-chan error) {
 	t.Helper()
 	done := make(chan error, 1)
@@ -48,7 +48,7 @@ func socketGate(t *testing.T, x *fault.Faults) (url string, ended <-chan error) 
 	return g.URL(), done
 }
 
-// echoed sends 1, 2, 3 and an end, and returns what comes back before the end, or how the connection ended.
+// echoed sends 1, 2, 3 and an end, and returns the messages that come back before the end, or how the connection ended.
 func echoed(t *testing.T, url string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -78,7 +78,8 @@ func echoed(t *testing.T, url string) string {
 	}
 }
 
-// TestSocket: faults of what a client sends, whose frames are masked, by what comes back; and of what a server sends.
+// TestSocket: faults of messages of a client, whose frames are masked, are seen in the echoes; and so are faults of
+// messages of a server.
 func TestSocket(t *testing.T) {
 	for do, want := range map[string]string{"drop": "1,3", "{delay: 1ms}": "1,2,3", "{duplicate: 1}": "1,2,2,3",
 		"{reorder: 1}": "1,3,2", "{burst: 2}": "1,2,3", "{truncate: 0}": "1,,3", "bom": "1,\uFEFF2,3",
@@ -120,7 +121,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestSilence: after a silence nothing comes, and the connection is open: the other direction goes on.
+// TestSilence: after a silence nothing arrives, but the connection stays open: the other direction continues.
 func TestSilence(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -184,7 +185,7 @@ func TestPerConnection(t *testing.T) {
 	}
 }
 
-// TestSeed: what is drawn is the same with the same seed, and another with another.
+// TestSeed: drawn values are equal for equal seeds, and differ for different ones.
 func TestSeed(t *testing.T) {
 	drawn := func(seed int) (out string) {
 		set, err := fault.Parse("f", []byte(fmt.Sprintf("seed: %d\nfaults:\n"+
@@ -268,7 +269,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestTogether: faults of the content add up in their order, and the first of the others is carried out.
+// TestTogether: faults of the content are applied in order, and of the others only the first is carried out.
 func TestTogether(t *testing.T) {
 	set, err := fault.Parse("f", []byte(`faults:
   - {from: server, nth: 2, do: {truncate: 1}}

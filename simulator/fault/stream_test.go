@@ -20,7 +20,7 @@ import (
 // block is an event of the stream that tests read.
 func block(n int) string { return fmt.Sprintf("data: {\"n\":%d,\"a\":9007199254740993}\n\n", n) }
 
-// stream is what an independent reader gets of events 1 to 4 behind a gate: the chunks, and how they end.
+// stream is what an independent reader receives of events 1 to 4 through a gate: the chunks, and how they end.
 type stream struct {
 	chunks []string
 	end    string // "ended", "FIN" or "RST"
@@ -40,7 +40,7 @@ func faults(t *testing.T, text string) *fault.Faults {
 	return fault.New(set, nil)
 }
 
-// heard reads a stream by a raw connection.
+// heard reads a stream over a raw connection.
 func heard(t *testing.T, text string) stream {
 	t.Helper()
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func (s *stream) read(in *bufio.Reader) string {
 
 var all = block(1) + block(2) + block(3) + block(4)
 
-// TestStream: a reader sees each fault of the second event, and nothing else changes.
+// TestStream: a reader sees each fault of the second event, and no other change.
 func TestStream(t *testing.T) {
 	rest := block(3) + block(4)
 	for do, want := range map[string]stream{
@@ -181,7 +181,7 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// TestUnchanged: a fault that changes nothing has not fired.
+// TestUnchanged: a fault that changes nothing does not count as fired.
 func TestUnchanged(t *testing.T) {
 	for _, do := range []string{"{truncate: 1000}", "{corrupt: {at: /none, draw: true}}", "{split: 1000}", "{pad: 3}",
 		"{fragments: 3}", "{corrupt: {at: /n, set: 2}}"} {

@@ -11,15 +11,15 @@ import (
 	"parley/transcript"
 )
 
-// pause is between two writes, so that they are not sent as one.
+// pause is the time between two writes, so that they are not sent as one.
 const pause = 5 * time.Millisecond
 
-// maxDribble is how many bytes of a message go one at a time; the rest goes in one write.
+// maxDribble is the number of bytes of a message that are sent one at a time; the rest is sent in one write.
 const maxDribble = 64 << 10
 
 const byteOrderMark = "\xEF\xBB\xBF"
 
-// writes makes the writes of a message; changed says that they are not the usual one.
+// writes makes the writes of a message; changed says that they differ from the usual single write.
 type writes func(raw []byte) (all iter.Seq[gate.Piece], changed bool)
 
 // of returns the pieces as a sequence.
@@ -33,7 +33,7 @@ func of(all ...gate.Piece) iter.Seq[gate.Piece] {
 	}
 }
 
-// wire returns how a fault of the bytes writes a message; nil if it has no meaning on this transport.
+// wire returns the function by which a fault of the bytes writes a message; nil if it does not apply to this transport.
 func wire(r *rule, m gate.Message) writes {
 	stream := m.Kind == transcript.Stream
 	switch r.do {
@@ -93,7 +93,7 @@ func dribble(raw []byte) iter.Seq[gate.Piece] {
 	}
 }
 
-// slowly writes as many bytes a second as a slow reader takes.
+// slowly writes at the rate of a slow reader.
 func slowly(raw []byte, rate int) iter.Seq[gate.Piece] {
 	size := max(1, rate/10)
 	after := time.Duration(float64(time.Second) * float64(size) / float64(rate))
@@ -121,7 +121,8 @@ func comments(raw []byte, n int) iter.Seq[gate.Piece] {
 	}
 }
 
-// pad writes white space before the content, so that this is size bytes long. It takes no memory for it.
+// pad writes white space before the content, so that the content becomes size bytes long. It allocates no memory for
+// it.
 func pad(raw []byte, m gate.Message, size int) (iter.Seq[gate.Piece], bool) {
 	room := size - len(m.Body)
 	head, rest := []byte(nil), raw
@@ -152,7 +153,7 @@ func pad(raw []byte, m gate.Message, size int) (iter.Seq[gate.Piece], bool) {
 	}, true
 }
 
-// dataAt is where the value of the first data line of a block begins; -1 if there is none.
+// dataAt returns where the value of the first data line of a block begins; -1 if there is none.
 func dataAt(raw []byte) int {
 	for at := 0; at < len(raw); {
 		line := raw[at:]
@@ -172,7 +173,7 @@ func dataAt(raw []byte) int {
 	return -1
 }
 
-// fragments writes a message in n frames; where there are more frames than bytes, some are empty.
+// fragments writes a message in n frames; if there are more frames than bytes, some are empty.
 func fragments(m gate.Message, n int) iter.Seq[gate.Piece] {
 	return func(yield func(gate.Piece) bool) {
 		for i := range n {

@@ -25,13 +25,13 @@ func plain(status int, body string) rawhttp.Head {
 	return h
 }
 
-// setBody makes a head that of a body.
+// setBody adapts a head to a body.
 func setBody(h *rawhttp.Head, body []byte) {
 	h.Del("Transfer-Encoding")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 }
 
-// reply answers in place of the upstream.
+// reply answers instead of the upstream.
 func (x *exchange) reply(m Message) bool {
 	if m.Status == 0 {
 		m.Status = http.StatusOK
@@ -46,7 +46,7 @@ func (x *exchange) reply(m Message) bool {
 	return x.respond(m)
 }
 
-// respond answers with a message of the gate's own.
+// respond answers with a message of the gate.
 func (x *exchange) respond(m Message) bool {
 	if x.long && relay(io.Discard, x.body) != nil {
 		return false
@@ -78,7 +78,7 @@ func (x *exchange) respond(m Message) bool {
 	return err == nil && !r.Close && (x.conn == nil || x.conn.kind != "ws")
 }
 
-// asked is the record of the request.
+// asked returns the record of the request.
 func (x *exchange) asked() transcript.Record {
 	r := transcript.Record{Conn: x.party, Dir: transcript.Sent, Kind: x.kind(), Bytes: x.content,
 		Label: x.req.Method + " " + x.req.RequestURI}
@@ -98,7 +98,7 @@ func (x *exchange) asked() transcript.Record {
 	return r
 }
 
-// answered is the record of an answer that opens nothing.
+// answered returns the record of an answer that opens nothing.
 func (x *exchange) answered(r *http.Response, body []byte) transcript.Record {
 	rec := transcript.Record{Conn: x.party, Dir: transcript.Received, Kind: transcript.Response, Label: r.Status,
 		Status: r.StatusCode, Type: r.Header.Get("Content-Type"), Bytes: body, Reply: x.sent}
@@ -114,7 +114,8 @@ func (x *exchange) answered(r *http.Response, body []byte) transcript.Record {
 	return rec
 }
 
-// tell records an answer that opens nothing. For a server, that to a stream begins like one.
+// tell records an answer that opens nothing. For a server, the record of a refused stream begins like that of an
+// accepted one.
 func (x *exchange) tell(rec transcript.Record) {
 	if x.g.o.Program == Server && x.conn != nil && x.conn.kind == "sse" {
 		x.g.record(x.accepted(rec.Status, rec.Type))
@@ -122,7 +123,7 @@ func (x *exchange) tell(rec transcript.Record) {
 	x.g.record(rec)
 }
 
-// accepted is the record of an answer that opens a stream or socket.
+// accepted returns the record of an answer that opens a stream or socket.
 func (x *exchange) accepted(status int, typ string) transcript.Record {
 	r := transcript.Record{Conn: x.conn.name, Dir: transcript.Received, Kind: transcript.Open, Label: "stream",
 		Status: status, Type: typ, Reply: x.sent}
@@ -135,10 +136,10 @@ func (x *exchange) accepted(status int, typ string) transcript.Record {
 	return r
 }
 
-// answer reads what the upstream answers, and passes it on.
+// answer reads the upstream's answer, and passes it on.
 func (x *exchange) answer(e *end) bool {
 	for {
-		if err := e.settle(); err != nil { // it is seen only once
+		if err := e.settle(); err != nil { // the error is seen only once
 			return x.noAnswer(e, nil, err)
 		}
 		head, err := rawhttp.ReadHead(e.in, maxHead)
@@ -182,8 +183,8 @@ func (x *exchange) mayStream() bool {
 	return x.req.Method != http.MethodHead && (x.conn == nil || x.conn.kind == "sse")
 }
 
-// noAnswer is for an upstream that ended the connection before its answer was whole. The client gets what there was,
-// and the same end.
+// noAnswer handles an upstream that ended the connection before its answer was complete. The client gets the bytes that
+// came, and the same end.
 func (x *exchange) noAnswer(e *end, head []byte, err error) bool {
 	if errors.Is(err, rawhttp.ErrTooLong) {
 		x.failed("the head of the peer's answer is longer than 64 KiB")
@@ -199,7 +200,7 @@ func (x *exchange) noAnswer(e *end, head []byte, err error) bool {
 	return false
 }
 
-// verbatim passes on everything that follows in both directions, unexamined.
+// verbatim passes on all further bytes in both directions, unexamined.
 func (x *exchange) verbatim(e *end, head []byte) bool {
 	if _, err := x.l.client.Write(head); err != nil {
 		return false
@@ -233,7 +234,7 @@ func (x *exchange) pass(e *end, h rawhttp.Head, r *http.Response) bool {
 }
 
 func (x *exchange) passBody(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bool {
-	if x.g.o.Handle == nil || isEventStreamType(r) { // what is encoded cannot be examined, and may not end
+	if x.g.o.Handle == nil || isEventStreamType(r) { // an encoded stream cannot be examined, and may not end
 		return x.tee(h, r, body)
 	}
 	raw, content, err := x.l.collect(body)
@@ -279,7 +280,7 @@ func (x *exchange) passBody(h *rawhttp.Head, r *http.Response, body *rawhttp.Bod
 	return err == nil && d.End == nil
 }
 
-// rewrite puts another answer in place of the upstream's.
+// rewrite replaces the upstream's answer.
 func (x *exchange) rewrite(h *rawhttp.Head, m Message) {
 	if m.Status != 0 {
 		h.First = rawhttp.ResponseHead(m.Status).First
@@ -309,8 +310,8 @@ func (x *exchange) cutOff(r *http.Response, content []byte, err error) {
 	}
 }
 
-// tee passes an answer on as it comes, and keeps what is to be recorded: before the last bytes are passed on, where
-// it is known that they are.
+// tee passes on an answer as it comes, and keeps a copy to record. If it knows which bytes are the last, it records
+// before it passes them on.
 func (x *exchange) tee(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bool {
 	var content []byte
 	more, told := 0, false

@@ -9,12 +9,12 @@ type blocks struct {
 	start   [4]byte // its first bytes
 	begun   bool    // past the stream's first line, which may begin with a byte order mark
 	field   bool    // the block has a field
-	afterCR bool    // the last line ended with a CR: a line feed that follows belongs to it
+	afterCR bool    // the last line ended with a CR: a following line feed belongs to it
 	ended   bool    // that line ended its unit
 }
 
-// next returns how many bytes of p, which is not empty, belong to the current unit, and whether that ends with them.
-// late: they are a line feed that belongs to the unit before.
+// next returns how many bytes of p, which is not empty, belong to the current unit, and whether the unit ends with
+// them. late: they are a line feed that belongs to the previous unit.
 func (b *blocks) next(p []byte) (n int, ends, late bool) {
 	if b.afterCR && p[0] == '\n' {
 		b.afterCR = false

@@ -29,7 +29,7 @@ func units(content string, size int) []string {
 	return out
 }
 
-// TestUnits: they depend on the bytes only, are all of them, and dispatch at most one event, at their end.
+// TestUnits: units depend only on the bytes, contain all of them, and dispatch at most one event, at their end.
 func TestUnits(t *testing.T) {
 	lines := []string{"data: x", "data", "event: e", ":", ": c", "id: 1", "", "", "\xEF\xBB\xBF", "\xEF\xBB", "retry: 5"}
 	ends := []string{"\n", "\r", "\r\n", "\r\n", "\n"}

@@ -15,7 +15,7 @@ import (
 	"parley/transcript"
 )
 
-// TestHandlerHearsOfEnds: of those by a side, once, with the close frame.
+// TestHandlerHearsOfEnds: the Handler is told once when a side ends a connection, with the close frame.
 func TestHandlerHearsOfEnds(t *testing.T) {
 	ends := make(chan string, 10)
 	listen := func(o *gate.Options) {
@@ -66,7 +66,7 @@ func TestHandlerHearsOfEnds(t *testing.T) {
 	}
 }
 
-// TestCloseWithStatus: by Send, and in place of a message.
+// TestCloseWithStatus: a connection is closed with a status by Send, and instead of a message.
 func TestCloseWithStatus(t *testing.T) {
 	bye := gate.Message{Kind: transcript.Closed, Status: 4005, Body: []byte("because")}
 	g := open(t, serve(t, echoes), func(o *gate.Options) {
@@ -136,7 +136,7 @@ func TestSendBeforeOpen(t *testing.T) {
 	}
 }
 
-// TestClientLeavesBeforeOpen: a stream without an upstream ends all the same.
+// TestClientLeavesBeforeOpen: a stream without an upstream ends as well.
 func TestClientLeavesBeforeOpen(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	g := open(t, nil, func(o *gate.Options) {
@@ -159,7 +159,8 @@ func TestClientLeavesBeforeOpen(t *testing.T) {
 	}
 }
 
-// TestEndStream: what the upstream sends then goes nowhere, and the client can ask again on its connection.
+// TestEndStream: further bytes of the upstream are discarded, and the client can make another request on its
+// connection.
 func TestEndStream(t *testing.T) {
 	g, accept := between(t, nil)
 	c := knock(t, g)

@@ -14,7 +14,7 @@ import (
 // endTime bounds the graceful end of a connection.
 const endTime = time.Second
 
-// outlet is the way to one side of a stream or socket. Whoever holds its turn writes.
+// outlet writes to one side of a stream or socket. Only the holder of its turn may write.
 type outlet struct {
 	e      *end
 	turn   chan struct{}
@@ -56,7 +56,7 @@ type conn struct {
 	path  string
 	kind  string // "sse" or "ws"
 	since time.Time
-	done  chan struct{} // closed when nothing more can come of it
+	done  chan struct{} // closed when nothing more can happen on it
 	ready chan struct{} // closed when it is open, or will not be
 	quit  chan struct{} // closed when the gate has ended it gracefully
 	tap   *driver.Tap   // of the program's side
@@ -124,7 +124,7 @@ func (c *conn) markEnding() {
 	c.ending = true
 }
 
-// finish waits for what is still being sent, records the end, and forgets the connection. The zero record: no end is
+// finish waits for pending writes, records the end, and forgets the connection. With the zero record, no end is
 // recorded.
 func (c *conn) finish(last transcript.Record) {
 	c.mu.Lock()
@@ -150,7 +150,7 @@ func (c *conn) finish(last transcript.Record) {
 	close(c.done)
 }
 
-// send sends a message of the gate's own.
+// send sends a message of the gate.
 func (c *conn) send(ctx context.Context, to Side, m Message) error {
 	select {
 	case <-c.ready:
@@ -179,7 +179,7 @@ func (c *conn) send(ctx context.Context, to Side, m Message) error {
 		return err
 	}
 	wrote := make(chan error, 1)
-	go func() { // a peer that has stopped reading holds the turn, and not the caller
+	go func() { // a peer that has stopped reading blocks the turn, but not the caller
 		defer c.sends.Done()
 		defer o.unlock()
 		wrote <- c.write(to, o, m)
@@ -208,7 +208,7 @@ func (c *conn) told(to Side, m Message) {
 	}
 }
 
-// ours names the end of a connection by the gate.
+// ours returns the label for the end of a connection by the gate.
 func (c *conn) ours(usual string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -265,7 +265,7 @@ func (c *conn) endBy(bye func(*outlet)) {
 	}
 }
 
-// tooMuch ends the connection whose message the gate has no room for.
+// tooMuch ends a connection because the gate has no room for its message.
 func (c *conn) tooMuch() error {
 	c.g.record(transcript.Record{Conn: c.name, Dir: transcript.Noted, Kind: transcript.Failure, Label: errTooMuch.Error()})
 	c.end(driver.Reset)
@@ -285,7 +285,7 @@ func (c *conn) dropAfter(limit time.Duration) {
 	c.timer = time.AfterFunc(limit, c.l.reset)
 }
 
-// bye writes what ends the connection towards a side; the caller has the turn.
+// bye writes the end of the connection towards a side; the caller has the turn.
 func (c *conn) bye(o *outlet, m Message) {
 	if c.kind == "ws" {
 		if m.Status == 0 {
@@ -297,10 +297,10 @@ func (c *conn) bye(o *outlet, m Message) {
 	}
 }
 
-// pass writes a message as it came, if whole; otherwise only what came between its parts and is none of it.
+// pass writes a message unchanged if whole is set; otherwise only the control frames between its parts.
 type pass func(o *outlet, whole bool) error
 
-// apply does as the Handler has decided. It reports whether the connection goes on.
+// apply carries out the decision of the Handler. It reports whether the connection continues.
 func (c *conn) apply(to Side, m Message, d Decision, p pass) bool {
 	c.mu.Lock()
 	o := c.out[to]
@@ -364,8 +364,8 @@ func (c *conn) ended(by Side, status int, reason string) {
 	}
 }
 
-// clientLeft notes that the client of a stream has left, and reports whether that ends the stream: it does where
-// there is no upstream to tell.
+// clientLeft notes that the client of a stream has left, and reports whether that ends the stream: it does if there is
+// no upstream to tell.
 func (c *conn) clientLeft() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

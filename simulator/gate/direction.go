@@ -12,7 +12,7 @@ import (
 // maxFaults bounds the recorded faults of one direction.
 const maxFaults = 100
 
-// direction is what one side of a WebSocket connection sends.
+// direction handles the frames that one side of a WebSocket connection sends.
 type direction struct {
 	s      *socket
 	from   Side
@@ -24,15 +24,15 @@ type direction struct {
 	open   bool   // within a message
 	free   bool   // the message passes as it comes, and the turn of out is held
 	binary bool   // of the message
-	data   []byte // of the message, as far as it is kept
-	cut    int    // the bytes beyond
+	data   []byte // of the message: the part that is kept
+	cut    int    // the number of bytes beyond data
 	parts  []part // of the message, which wait for a decision
 	faults int
 	held   int  // the size of parts
-	late   bool // something waits to be written
+	late   bool // bytes wait to be written
 }
 
-// part is a frame that waits: one of the message, or a control frame between its fragments.
+// part is a waiting frame: one of the message, or a control frame between its fragments.
 type part struct {
 	raw     []byte
 	control bool
@@ -44,7 +44,7 @@ func newDirection(s *socket, from Side) *direction {
 		parser: wire.NewParser(from == Server, wire.Limits{MaxPayload: max, MaxMessage: int64(max)})}
 }
 
-// run passes frames until the side ends, and returns how.
+// run passes frames until the side ends, and returns how it ended.
 func (d *direction) run() error {
 	defer d.reset()
 	if err := d.e.settle(); err != nil { // a reset is seen only once
@@ -68,14 +68,14 @@ func (d *direction) run() error {
 	}
 }
 
-// told records what the program has sent.
+// told records a message of the program.
 func (d *direction) told(r transcript.Record) {
 	if d.from == d.s.g.o.Program {
 		d.s.tap.Sink(r)
 	}
 }
 
-// heard records the control frames and faults among items, and returns the frame; nil if it has not come.
+// heard records the control frames and faults among items, and returns the frame; nil if it is not complete.
 func (d *direction) heard(items []wire.Item) *wire.Item {
 	for i, it := range items {
 		if it.Fault != "" {
@@ -96,7 +96,7 @@ func (d *direction) take(f rawFrame) error {
 		return d.control(f)
 	}
 	if f.op != wire.Continuation && f.op.Data() {
-		if d.open { // a fault: the first one is lost
+		if d.open { // a protocol fault: the first message is lost
 			if err := d.flush(); err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ func (d *direction) take(f rawFrame) error {
 	return d.decide()
 }
 
-// message returns the message that has come.
+// message returns the completed message.
 func (d *direction) message() Message {
 	return Message{Conn: d.s.name, From: d.from, Kind: transcript.Frame, Binary: d.binary, Body: d.data}
 }
@@ -172,7 +172,7 @@ func (d *direction) decide() error {
 	return nil
 }
 
-// errGone reports that the other side takes nothing any more.
+// errGone reports that the other side accepts nothing any more.
 var errGone = fmt.Errorf("the other side is gone: %w", io.ErrClosedPipe)
 
 // setFree lets the message pass as it comes.
@@ -189,7 +189,7 @@ func (d *direction) setFree() error {
 	return nil
 }
 
-// flush passes on what waits, undecided.
+// flush passes on the waiting frames without a decision.
 func (d *direction) flush() error {
 	if err := d.setFree(); err != nil {
 		return err
@@ -213,7 +213,7 @@ func (d *direction) put(raw []byte) error {
 	return err
 }
 
-// passFrame passes on a frame of a message that passes as it comes.
+// passFrame passes on a frame of a message that is not held.
 func (d *direction) passFrame(f rawFrame) error {
 	if f.fin {
 		d.told(d.record(transcript.Received))
@@ -232,7 +232,7 @@ func (d *direction) passFrame(f rawFrame) error {
 	return err
 }
 
-// catchUp writes what waits to be written.
+// catchUp writes the waiting bytes.
 func (d *direction) catchUp() error {
 	d.late = false
 	if !d.free {
@@ -306,7 +306,7 @@ func (d *direction) copy(left int64) (it *wire.Item, err error) {
 	return it, nil
 }
 
-// control passes on a control frame, or one that is not defined.
+// control passes on a control frame, or one with an undefined opcode.
 func (d *direction) control(f rawFrame) error {
 	it := d.heard(d.parser.Feed(f.raw))
 	if it != nil && f.op == wire.Close {
@@ -336,7 +336,7 @@ func (d *direction) control(f rawFrame) error {
 	return d.put(f.raw)
 }
 
-// answer answers a control frame in place of an upstream that is not there.
+// answer answers a control frame if there is no upstream.
 func (d *direction) answer(op wire.Opcode, it *wire.Item) error {
 	if it == nil || op != wire.Ping && op != wire.Close {
 		return nil
@@ -361,7 +361,7 @@ func (d *direction) answer(op wire.Opcode, it *wire.Item) error {
 	return io.EOF
 }
 
-// cutOff passes on the bytes after which the side ended.
+// cutOff passes on the last, incomplete bytes of a side that has ended.
 func (d *direction) cutOff(raw []byte) {
 	d.heard(d.parser.Feed(raw))
 	if !d.s.isEnding() {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// dialTime bounds how long an upstream may take to accept a connection, and for TLS.
+// dialTime bounds the time for an upstream to accept a connection, including TLS.
 const dialTime = 5 * time.Second
 
 // end is a network connection to one side. in is read by one goroutine at a time.
@@ -23,7 +23,7 @@ type end struct {
 	in   *bufio.Reader
 	seen *watch      // the latest; nil: none
 	over atomic.Bool // the watch has seen the end
-	wait []byte      // what is written with what comes next; guarded by the turn of the outlet
+	wait []byte      // bytes to write together with the next ones; guarded by the turn of the outlet
 }
 
 func newEnd(c net.Conn) *end { return &end{Conn: c, in: bufio.NewReaderSize(c, 32<<10)} }
@@ -31,7 +31,7 @@ func newEnd(c net.Conn) *end { return &end{Conn: c, in: bufio.NewReaderSize(c, 3
 // maxWait bounds the bytes that wait to be written.
 const maxWait = 16 << 10
 
-// Write writes bytes, and before them those that wait.
+// Write writes the waiting bytes, and then b.
 func (e *end) Write(b []byte) (int, error) {
 	if len(e.wait) == 0 {
 		return e.Conn.Write(b)
@@ -46,7 +46,7 @@ func (e *end) Write(b []byte) (int, error) {
 	return len(b), e.flush()
 }
 
-// later writes bytes together with those that follow at once. The caller must flush before it waits for anything.
+// later writes bytes together with the next ones. The caller must flush before it waits for anything.
 func (e *end) later(b []byte) error {
 	if len(b) > maxWait {
 		_, err := e.Write(b)
@@ -75,8 +75,8 @@ type watch struct {
 	err  error
 }
 
-// watch begins to wait for the next byte, unless that goes on already. The caller must call settle before it reads, and
-// after it has closed the connection. gone, if not nil, is called with the error.
+// watch begins to wait for the next byte, unless it is already waiting. The caller must call settle before it reads,
+// and after it has closed the connection. gone, if not nil, is called with the error.
 func (e *end) watch(gone func(error)) *watch {
 	if e.seen != nil {
 		return e.seen
@@ -98,7 +98,7 @@ func (e *end) watch(gone func(error)) *watch {
 // idle waits for the next request, or for the end of the connection, which it then closes.
 func (e *end) idle() { e.watch(func(error) { _ = e.Close() }) }
 
-// settle waits for the watch, so that the connection can be read. It returns the error that the watch has met.
+// settle waits for the watch, so that the connection can be read. It returns the error of the watch.
 func (e *end) settle() error {
 	if e.seen == nil {
 		return nil
@@ -109,7 +109,7 @@ func (e *end) settle() error {
 	return err
 }
 
-// stale reports whether the watch has seen the connection end, or bytes that nobody asked for.
+// stale reports whether the watch has seen the connection end, or unrequested bytes.
 func (e *end) stale() bool {
 	if e.seen == nil {
 		return e.in.Buffered() > 0
@@ -151,7 +151,7 @@ func wasReset(err error) bool {
 	return err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// base is where an upstream is.
+// base is the address of an upstream.
 type base struct {
 	url  string
 	addr string

@@ -13,7 +13,7 @@ import (
 	"parley/transcript"
 )
 
-// exchange is a request and what answers it.
+// exchange is a request and its answer.
 type exchange struct {
 	l    *link
 	g    *Gate
@@ -23,7 +23,7 @@ type exchange struct {
 
 	raw     []byte // of the body, as far as it is held
 	content []byte // the same without its framing
-	long    bool   // there is more of it
+	long    bool   // the body is longer
 
 	conn  *conn // of an Open; nil: a plain request
 	party string
@@ -45,7 +45,7 @@ func (x *exchange) serve() bool {
 		x.party = x.conn.name
 	}
 	goes := x.handle()
-	if x.conn != nil { // it was not opened, or nobody has ended it
+	if x.conn != nil { // it was not opened, or was not ended
 		select {
 		case <-x.conn.done:
 		default:
@@ -102,7 +102,7 @@ func (x *exchange) handle() bool {
 	if x.g.o.Program == Client {
 		x.sent = x.g.record(x.asked())
 	}
-	if !x.long { // otherwise the rest of the request is still to be read
+	if !x.long { // otherwise the rest of the request is still unread
 		x.l.client.watch(x.l.clientGone)
 	}
 	var d Decision
@@ -129,7 +129,7 @@ func (x *exchange) handle() bool {
 	return x.forward()
 }
 
-// header returns the fields of a request with those that net/http keeps apart.
+// header returns the fields of a request, including those that net/http stores separately.
 func header(r *http.Request) http.Header {
 	h := r.Header.Clone()
 	if h == nil {
@@ -141,7 +141,7 @@ func header(r *http.Request) http.Header {
 	return h
 }
 
-// wait waits until the client leaves: its request gets no answer.
+// wait waits until the client leaves, because its request gets no answer.
 func (x *exchange) wait() {
 	if !x.long {
 		select {
@@ -151,7 +151,7 @@ func (x *exchange) wait() {
 	}
 }
 
-// readBody reads the body, as much as may be held.
+// readBody reads the body, up to the amount that may be held.
 func (x *exchange) readBody() bool {
 	x.body = rawhttp.RequestBody(x.req, x.l.client.in)
 	if x.body.Framing != rawhttp.None && has(x.req.Header, "Expect", "100-continue") {
@@ -169,7 +169,8 @@ func (x *exchange) readBody() bool {
 	return false
 }
 
-// collect reads a body up to its end, or until it is longer than a message may be. What it returns is held.
+// collect reads a body up to its end, or until it exceeds the maximum length of a message. The returned bytes count as
+// held.
 func (l *link) collect(b *rawhttp.Body) (raw, content []byte, err error) {
 	for len(content) <= l.g.o.MaxMessage {
 		r, c, err := b.Next()
@@ -187,13 +188,13 @@ func (l *link) collect(b *rawhttp.Body) (raw, content []byte, err error) {
 	return raw, content, nil
 }
 
-// release gives back what readBody holds.
+// release releases what readBody holds.
 func (x *exchange) release() {
 	x.g.release(len(x.raw))
 	x.raw, x.content = nil, nil
 }
 
-// replace puts another request in place of the client's.
+// replace replaces the client's request.
 func (x *exchange) replace(m Message) {
 	if m.Method != "" || m.Path != "" {
 		method, path := x.req.Method, x.req.RequestURI
@@ -217,7 +218,7 @@ func (x *exchange) replace(m Message) {
 	}
 }
 
-// forward asks the upstream and passes on what it answers.
+// forward sends the request to the upstream and passes on its answer.
 func (x *exchange) forward() bool {
 	b, err := parseBase(x.g.o.Upstream())
 	var e *end
@@ -232,7 +233,7 @@ func (x *exchange) forward() bool {
 	if err != nil {
 		return x.unreachable(err)
 	}
-	// an upstream that does not take the whole request may have answered all the same
+	// an upstream that does not read the whole request may have answered nevertheless
 	_, _ = e.Write(append(x.head.Bytes(), x.raw...))
 	if !x.long {
 		return x.answer(e)
@@ -255,7 +256,7 @@ func (x *exchange) forwardLong(e *end) bool {
 		return ok
 	default:
 	}
-	x.l.client.closeWrite() // it was answered before all of it had come
+	x.l.client.closeWrite() // it was answered before it was complete
 	_ = x.l.client.SetDeadline(time.Now().Add(lingers))
 	_ = e.SetDeadline(time.Now().Add(lingers))
 	<-done
@@ -280,7 +281,7 @@ func relay(to io.Writer, b *rawhttp.Body) error {
 	}
 }
 
-// aim changes the head of the request so that it suits the upstream.
+// aim adapts the head of the request to the upstream.
 func (x *exchange) aim() {
 	target := x.req.RequestURI
 	if x.req.URL.IsAbs() {
@@ -296,7 +297,7 @@ func (x *exchange) aim() {
 	x.head.SetAll(x.g.o.Header)
 }
 
-// failed records that the upstream did not do its part.
+// failed records that the upstream failed to answer.
 func (x *exchange) failed(what string) {
 	if x.l.ctx.Err() != nil {
 		return

@@ -20,7 +20,8 @@ type rawFrame struct {
 	long   bool   // the payload is still to be read
 }
 
-// readFrame reads the next frame. A payload beyond max is left to be read. An error comes with the bytes before it.
+// readFrame reads the next frame. A payload longer than max is left unread. An error is returned with the bytes before
+// it.
 func readFrame(in *bufio.Reader, max int) (rawFrame, error) {
 	var f rawFrame
 	size := 2
@@ -97,7 +98,7 @@ func headerSize(b byte) int {
 // left returns the length of the payload of a long frame as a number of bytes to copy.
 func (f *rawFrame) left() int64 { return int64(min(f.length, math.MaxInt64)) }
 
-// encodeFrame makes a frame that is no fragment. The frames of a client are masked.
+// encodeFrame makes an unfragmented frame. The frames of a client are masked.
 func encodeFrame(op wire.Opcode, payload []byte, masked bool) []byte {
 	b := make([]byte, 0, len(payload)+14)
 	b = append(b, 0x80|byte(op))

@@ -59,7 +59,7 @@ func socketBetween(t *testing.T, change func(*gate.Options)) (g *stand, c, up *p
 
 const key = "\x01\x80\x7f\xfe"
 
-// framesOf is what passes unchanged from a side, faults included.
+// framesOf returns the frames that pass unchanged from a side, including faulty ones.
 func framesOf(key string) []string {
 	large := strings.Repeat("large", 30_000)
 	return []string{
@@ -142,7 +142,7 @@ func TestLongMessages(t *testing.T) {
 	})
 }
 
-// TestCutOffFrames: what a side has sent of a frame passes, and so does the way in which it ended.
+// TestCutOffFrames: the part of a frame that a side has sent passes, and so does the way in which it ended.
 func TestCutOffFrames(t *testing.T) {
 	both(t, func(t *testing.T, change func(*gate.Options)) {
 		for _, f := range []string{"\x81", "\x81\xfe\x01", frame(0x81, "half of it", key)[:9], frame(0x01, "no end", key)} {
@@ -182,7 +182,7 @@ func TestResetPasses(t *testing.T) {
 	}
 }
 
-// TestEnd: both sides learn of the end.
+// TestEnd: both sides are told of the end.
 func TestEnd(t *testing.T) {
 	g, c, up := socketBetween(t, nil)
 	ended := make(chan error, 1)

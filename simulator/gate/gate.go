@@ -17,7 +17,7 @@ import (
 	"parley/internal/rawhttp"
 )
 
-// Bounds of a Gate: how much a peer may use of its memory.
+// Bounds of a Gate, which limit the memory that a peer can use.
 const (
 	defaultMax = 8 << 20  // bytes of a message
 	maxLinks   = 256      // connections of clients by default; further ones are refused with 503
@@ -26,7 +26,7 @@ const (
 	maxFailures = 100 // recorded failures without a party
 )
 
-// maxHeld bounds the bytes of all messages that are held; the connection of the one beyond is ended. Tests change it.
+// maxHeld bounds the bytes of all held messages; the connection of a message that exceeds it is ended. Tests change it.
 var maxHeld int64 = 256 << 20
 
 // Options configure a Gate.
@@ -43,25 +43,25 @@ type Options struct {
 	// Program is the side under test. The records are those of the other end, as driver/ws and driver/sse would write
 	// them: Received is what the program sent, before the Handler decides; Sent what it gets.
 	Program Side
-	Sink    driver.Sink // receives the records; nil: nobody
+	Sink    driver.Sink // receives the records; nil: they are dropped
 	Handle  Handler     // nil: everything passes
 
 	// Party names the party of a request. n is the number of the stream or socket that it opens, from 1, or 0 for any
-	// other request. Default: C1, C2, …, and "" for 0. A name that an open stream or socket has gets a number: "A", "A
-	// 2", ….
+	// other request. Default: C1, C2, …, and "" for 0. A name that an open stream or socket already has gets a number:
+	// "A", "A 2", ….
 	Party func(r *http.Request, n int) string
 
-	// Streams, if not nil, reports whether a GET that does not ask for an event stream opens one all the same.
+	// Streams, if not nil, reports whether a GET that does not request an event stream opens one nevertheless.
 	Streams func(r *http.Request) bool
 
-	// Admit, if not nil, is asked about the head of each request before anything else happens to the request, and may
-	// change it. If it says why the request is refused, the answer is 401 with that text, and nothing is passed on.
+	// Admit, if not nil, is called with the head of each request before anything else happens to the request, and may
+	// change it. If it returns a reason, the request is refused with 401 and that text, and nothing is passed on.
 	Admit func(head *rawhttp.Head) (why string)
 
 	// MaxLinks is how many connections of clients may be open at once; further ones are refused with 503. Default 256.
 	MaxLinks int
 
-	// MaxMessage is the longest message in bytes that is examined; default 8 MiB. Longer ones pass unexamined, in
+	// MaxMessage is the maximum length in bytes of an examined message; default 8 MiB. Longer ones pass unexamined, in
 	// pieces, and are recorded cut.
 	MaxMessage int
 }
@@ -174,10 +174,11 @@ func (g *Gate) find(name string) (*conn, error) {
 	return nil, fmt.Errorf("%q: %w", name, ErrNoConnection)
 }
 
-// Send sends a message of its own on a stream or socket, between two messages of the peer: of m, Event, ID, Binary and
-// Body count. The Handler does not see it. If the connection is requested and not open yet, Send waits for that. It
-// returns when the message is passed to the network, or when ctx ends; the message may be sent after that. On a stream
-// it can be sent to the client only. The error is ErrNoConnection, or driver.ErrClosed once the connection is closing.
+// Send sends a message of the caller on a stream or socket, between two messages of the peer. It uses Event, ID, Binary
+// and Body of m. The Handler does not see it. If the connection is requested and not open yet, Send waits for that. It
+// returns when the message has been passed to the network, or when ctx ends; the message may still be sent after that.
+// On a stream it can be sent to the client only. The error is ErrNoConnection, or driver.ErrClosed once the connection
+// is closing.
 //
 // A message of Kind transcript.Closed begins to end the connection, as End does with driver.Graceful, by a close frame
 // with Status (0: 1000) and Body as its reason.
@@ -190,7 +191,7 @@ func (g *Gate) Send(ctx context.Context, name string, to Side, m Message) error 
 }
 
 // End ends an open stream or socket towards both sides, and waits until it has ended. Graceful: with a close frame
-// 1000, or the regular end of the stream; a second later at most the connection is dropped. The error is
+// 1000, or the regular end of the stream; the connection is dropped at most a second later. The error is
 // ErrNoConnection.
 func (g *Gate) End(name string, how driver.CloseMode) error {
 	c, err := g.find(name)
@@ -205,7 +206,8 @@ func (g *Gate) End(name string, how driver.CloseMode) error {
 	return nil
 }
 
-// Reset drops all connections, and waits until nothing more of them can reach the sink. It keeps listening.
+// Reset drops all connections, and waits until none of their records can reach the sink any more. The gate keeps
+// listening.
 func (g *Gate) Reset() {
 	g.mu.Lock()
 	all := make([]*link, 0, len(g.links))
@@ -244,14 +246,14 @@ func (g *Gate) take() {
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
-		if l := g.know(tcp); l != nil {
+		if l := g.register(tcp); l != nil {
 			g.work.Go(l.serve)
 		}
 	}
 }
 
-// know registers a connection; nil after Close.
-func (g *Gate) know(tcp net.Conn) *link {
+// register adds a connection; it returns nil after Close.
+func (g *Gate) register(tcp net.Conn) *link {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -264,13 +266,13 @@ func (g *Gate) know(tcp net.Conn) *link {
 	return l
 }
 
-// forget is called when a link has ended.
-func (g *Gate) forget(l *link) {
+// unregister is called when a link has ended.
+func (g *Gate) unregister(l *link) {
 	g.mu.Lock()
 	delete(g.links, l)
 	g.mu.Unlock()
 	close(l.done)
 }
 
-// hold counts bytes that are kept in memory, and reports whether that is within the bounds.
+// hold counts bytes that are kept in memory, and reports whether the total is within the bounds.
 func (g *Gate) hold(n int) bool { return g.held.Add(int64(n)) <= maxHeld }

@@ -15,7 +15,7 @@ import (
 	"parley/transcript"
 )
 
-// TestHeld: what follows a held message waits; the other direction, and other connections, do not.
+// TestHeld: later messages in the direction of a held message wait; the other direction, and other connections, do not.
 func TestHeld(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	g, c, up := socketBetween(t, func(o *gate.Options) {
@@ -42,7 +42,8 @@ func TestHeld(t *testing.T) {
 	up.gets(frame(0x81, "hold me", key) + frame(0x89, "later", key))
 }
 
-// TestResetEndsEverything: connections in each state, and Handlers that hold. The gate goes on listening.
+// TestResetEndsEverything: Reset ends connections in each state, and Handlers that hold messages. The gate keeps
+// listening.
 func TestResetEndsEverything(t *testing.T) {
 	for name, end := range map[string]func(g *stand){
 		"Reset": func(g *stand) { g.Reset() },
@@ -72,7 +73,7 @@ func TestResetEndsEverything(t *testing.T) {
 			}
 			held.Wait()
 			g.await("the dropped request", func(r transcript.Record) bool { return r.Label == "GET /drop" })
-			// they are accepted in order: what is accepted later is not ended by Reset
+			// connections are accepted in order, and Reset does not end those accepted later
 			g.await("the last one", func(r transcript.Record) bool { return strings.HasPrefix(r.Label, "GET /s") })
 			end(g)
 			n := g.log.Len()
@@ -107,7 +108,7 @@ func TestAfterReset(t *testing.T) {
 	}
 }
 
-// TestSlowSides: a side that does not read stalls nothing but its own connection.
+// TestSlowSides: a side that does not read stalls only its own connection.
 func TestSlowSides(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	up := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -158,7 +159,7 @@ func TestSendToSlowSide(t *testing.T) {
 	}
 }
 
-// TestTooManyConnections: those beyond the limit are refused, and again served when there is room.
+// TestTooManyConnections: connections beyond the limit are refused, and served again when there is room.
 func TestTooManyConnections(t *testing.T) {
 	g := open(t, serve(t, func(http.ResponseWriter, *http.Request) {}), nil)
 	var all []*peer
@@ -187,7 +188,7 @@ func TestTooManyConnections(t *testing.T) {
 	t.Error("no room was made")
 }
 
-// TestTooMuchHeld: what the gate holds in all is bounded.
+// TestTooMuchHeld: the total that the gate holds is bounded.
 func TestTooMuchHeld(t *testing.T) {
 	defer gate.SetMaxHeld(1 << 20)()
 	release := make(chan struct{})

@@ -13,7 +13,7 @@ import (
 	"parley/transcript"
 )
 
-// TestHTTPBytes: what is not the gate's to change passes as it was written.
+// TestHTTPBytes: everything that the gate does not have to change passes as it was written.
 func TestHTTPBytes(t *testing.T) {
 	both(t, func(t *testing.T, change func(*gate.Options)) {
 		g, accept := between(t, change)
@@ -172,7 +172,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestLongBodies: what is longer than a message may be passes whole, and is not held.
+// TestLongBodies: bodies longer than the maximum of a message pass completely, and are not held.
 func TestLongBodies(t *testing.T) {
 	both(t, func(t *testing.T, change func(*gate.Options)) {
 		up := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -196,7 +196,7 @@ func TestLongBodies(t *testing.T) {
 	})
 }
 
-// TestExpectContinue: the gate asks for the body itself.
+// TestExpectContinue: the gate itself requests the body.
 func TestExpectContinue(t *testing.T) {
 	g, accept := between(t, nil)
 	c := knock(t, g)

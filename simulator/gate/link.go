@@ -14,17 +14,17 @@ import (
 	"parley/transcript"
 )
 
-// headTime bounds how long a connection may take to begin its first request, and each to be whole.
+// headTime bounds the time until a connection begins its first request, and the time for each request to be complete.
 const headTime = 10 * time.Second
 
-// link is a connection of a client, and that to the upstream which belongs to it. One goroutine serves it; what others
-// may use is guarded by mu.
+// link is a connection of a client, and its connection to the upstream. One goroutine serves it; fields that others may
+// use are guarded by mu.
 type link struct {
 	g      *Gate
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan struct{} // closed when nothing more can come of it
-	full   bool          // it is one too many
+	done   chan struct{} // closed when nothing more can happen on it
+	full   bool          // it exceeds the limit of connections
 	client *end
 
 	mu     sync.Mutex
@@ -43,7 +43,7 @@ func newLink(g *Gate, tcp net.Conn) *link {
 
 // serve handles the requests of the connection one after the other.
 func (l *link) serve() {
-	defer l.g.forget(l)
+	defer l.g.unregister(l)
 	defer l.close()
 	if l.full {
 		l.refuse(http.StatusServiceUnavailable, "too many connections are open")
@@ -115,7 +115,7 @@ func (l *link) next(first bool) (*exchange, bool) {
 	return x, true
 }
 
-// fail records a failure without a party, as long as there are not too many.
+// fail records a failure without a party, unless there are too many.
 func (l *link) fail(what string) {
 	n := l.g.failures.Add(1)
 	if n > maxFailures {
@@ -128,10 +128,10 @@ func (l *link) fail(what string) {
 }
 
 // lingers is how long a refused client may keep sending: closing a connection with unread bytes resets it, and the
-// answer is lost.
+// answer would be lost.
 const lingers = time.Second
 
-// refuse answers a request that cannot be understood, and ends the connection.
+// refuse answers a malformed request, and ends the connection.
 func (l *link) refuse(status int, why string) {
 	l.fail(why)
 	_ = l.client.SetDeadline(time.Now().Add(lingers))
@@ -149,7 +149,7 @@ func (l *link) refuse(status int, why string) {
 	}
 }
 
-// upstream returns the connection to the upstream, which is dialled if there is none, or if it has ended.
+// upstream returns the connection to the upstream. It dials if there is none, or if it has ended.
 func (l *link) upstream(b base) (*end, error) {
 	l.mu.Lock()
 	was, at := l.server, l.base
@@ -186,15 +186,15 @@ func (l *link) leave() {
 	}
 }
 
-// clientGone passes on that the client has ended its side. A server that is under test shall see that a client has
-// ended one direction only; for a client under test it is the end of its stream.
+// clientGone passes on that the client has ended its side. A server under test must see that the client has ended only
+// one direction; for a client under test it is the end of its stream.
 func (l *link) clientGone(err error) {
 	l.mu.Lock()
 	l.gone = err
 	server, c := l.server, l.conn
 	l.mu.Unlock()
 	if c != nil && c.kind == "ws" && c.isOpen() {
-		return // whoever reads the socket meets it again
+		return // the reader of the socket will get the error again
 	}
 	over := c != nil && c.clientLeft()
 	if over || wasReset(err) {
@@ -211,7 +211,7 @@ func (l *link) clientGone(err error) {
 	}
 }
 
-// hasLeft passes on that the client has ended its side before the stream was open.
+// hasLeft passes on that the client ended its side before the stream was open.
 func (l *link) hasLeft() {
 	l.mu.Lock()
 	err := l.gone
@@ -247,7 +247,7 @@ func (l *link) reset() {
 	}
 }
 
-// close ends what is left of both connections.
+// close closes both connections if they are still open.
 func (l *link) close() {
 	l.mu.Lock()
 	l.dead = true

@@ -77,7 +77,8 @@ func (s *stand) await(what string, is func(r transcript.Record) bool) transcript
 	return r
 }
 
-// lines are the records in short: direction, kind, label, status and payload.
+// lines returns the records in a short form: direction, kind, label, status and
+// payload.
 func (s *stand) lines() []string {
 	var out []string
 	for _, r := range s.log.All() {

@@ -46,7 +46,7 @@ type Message struct {
 	Kind transcript.Kind
 
 	Method string      // of a Request or Open, and of the request that a Response answers
-	Path   string      // with the query: the same
+	Path   string      // with the query; of the same messages
 	Header http.Header // of an Open, Request or Response; not to be changed
 	Status int         // of a Response, of an Open from the server, of a close frame
 
@@ -57,42 +57,43 @@ type Message struct {
 	Body []byte // content of a request or answer, data of an event, payload of a WebSocket message; not to be changed
 }
 
-// Decision says what becomes of a message. The zero value passes it on, byte for byte.
+// Decision says what happens to a message. The zero value passes it on, byte for byte.
 type Decision struct {
 	// Drop keeps the message from the other side. The client of a dropped Request or Response gets no answer, and its
 	// connection stays open until either end closes it.
 	Drop bool
 
-	// With goes on in place of the message; nil: the message itself. Conn and From are ignored.
-	//   - For an event or WebSocket message: any number, also none. Of each, Event, ID and Body, or Binary and Body
-	//     count. One of Kind transcript.Closed ends the connection: see Gate.Send.
-	//   - For the others: the first one. Its Status, Method, Path and Header take the place of the message's where they
-	//     are set (a header field with no values is removed), and its Body always does.
+	// With is passed on instead of the message; nil: the message itself. Conn and From are ignored.
+	//   - For an event or WebSocket message: any number, even none. Of each, Event, ID and Body, or Binary and Body are
+	//     used. One of Kind transcript.Closed ends the connection: see Gate.Send.
+	//   - For the others: the first one. Its Status, Method, Path and Header replace those of the message if they are set
+	//     (a header field without values is removed), and its Body always does.
 	With []Message
 
 	// Reply answers a Request or Open without asking the upstream, with Status (0: 200), Header and Body. An Open is
-	// accepted with 101 (a socket) or 200 (a stream): what comes then is sent by Gate.Send, and what the client sends is
-	// given to the Handler and goes nowhere. Any other status refuses it.
+	// accepted with 101 (a socket) or 200 (a stream): messages to the client are then sent with Gate.Send, and the
+	// client's messages are given to the Handler and not passed on. Any other status refuses it.
 	Reply *Message
 
-	// Wire, if not nil, makes the writes of an event or WebSocket message, and of each one in With, from its bytes as they
-	// would go: an SSE block without chunks, or frames with their headers and masks. Each Piece is written by itself, in a
-	// chunk of its own where the stream is chunked. It must not keep or change its argument. Records do not show it.
+	// Wire, if not nil, makes the writes of an event or WebSocket message, and of each one in With, from the bytes that
+	// would be sent: an SSE block without chunks, or frames with their headers and masks. Each Piece is written
+	// separately, in its own chunk if the stream is chunked. Wire must not keep or change its argument. Records do not
+	// show its effect.
 	Wire func(raw []byte) iter.Seq[Piece]
 
-	// Cut says that Wire does not write the whole message: it is not recorded as sent.
+	// Cut says that Wire does not write the whole message, which is then not recorded as sent.
 	Cut bool
 
-	// Fin ends the stream or socket after that towards both sides by a FIN, without a close frame or the last chunk.
+	// Fin then ends the stream or socket towards both sides with a FIN, without a close frame or last chunk.
 	Fin bool
 
-	// End ends the connection after that towards both sides.
+	// End then ends the connection towards both sides.
 	End *driver.CloseMode
 }
 
-// Handler decides what becomes of a message. It is called in order for each direction of a connection, concurrently for
-// directions and connections, and may block: what follows in that direction waits, and nothing else does. ctx ends when
-// the network connection of the client does, and is the same for all that passes on it, which is one request, stream or
-// socket at a time. It must not call Gate.Close, Reset or End, which wait for it. Nor may
-// it call Gate.Send for the connection whose Open it decides on: that waits until the connection is open.
+// Handler decides what happens to a message. It is called in order for each direction of a connection, concurrently for
+// directions and connections, and may block: only later messages in that direction wait. ctx ends when the network
+// connection of the client ends, and is the same for everything on it, which is one request, stream or socket at a
+// time. A Handler must not call Gate.Close, Reset or End, which wait for it. It must not call Gate.Send for the
+// connection whose Open it decides on: Send waits until the connection is open.
 type Handler func(ctx context.Context, m Message) Decision

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Piece is one write towards a side, in place of the bytes of a message: see Decision.Wire.
+// Piece is one write towards a side, instead of the bytes of a message: see Decision.Wire.
 type Piece struct {
-	After time.Duration // waited before it; nothing else is sent to that side meanwhile
+	After time.Duration // pause before it, in which nothing else is sent to that side
 	Bytes []byte        // not kept
-	Half  bool          // then the gate ends this direction by a FIN, and sends nothing more in it
+	Half  bool          // after it, the gate ends this direction with a FIN
 }
 
-// pieces writes what Decision.Wire has made of the bytes of a message; the caller has the turn.
+// pieces writes the pieces that Decision.Wire makes of the bytes of a message; the caller has the turn.
 func (c *conn) pieces(o *outlet, all iter.Seq[Piece]) error {
 	for p := range all {
 		if p.After > 0 {

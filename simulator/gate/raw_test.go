@@ -72,7 +72,7 @@ func (p *peer) head() string {
 	return string(b)
 }
 
-// gets reads exactly what is expected.
+// gets reads exactly the expected bytes.
 func (p *peer) gets(want string) {
 	p.t.Helper()
 	b := make([]byte, len(want))
@@ -92,7 +92,7 @@ func (p *peer) rest() string {
 	return string(b)
 }
 
-// chunks reads the content of a chunked body until it is as expected.
+// chunks reads the content of a chunked body until it matches the expected content.
 func (p *peer) chunks(want string) {
 	p.t.Helper()
 	got := ""
@@ -115,10 +115,10 @@ func (p *peer) chunks(want string) {
 	}
 }
 
-// pass lets everything pass, after it has looked at it.
+// pass is a Handler that lets everything pass.
 func pass(context.Context, gate.Message) gate.Decision { return gate.Decision{} }
 
-// both runs a test without and with a Handler that lets everything pass.
+// both runs a test without a Handler and with one that lets everything pass.
 func both(t *testing.T, test func(t *testing.T, change func(*gate.Options))) {
 	t.Run("without a handler", func(t *testing.T) { test(t, func(*gate.Options) {}) })
 	t.Run("with a handler", func(t *testing.T) { test(t, func(o *gate.Options) { o.Handle = pass }) })

@@ -18,7 +18,7 @@ import (
 	"parley/transcript"
 )
 
-// short says what a record holds, apart from its number, its time and addresses.
+// short formats a record without its number, its time and addresses.
 func short(r transcript.Record) string {
 	s := fmt.Sprintf("%s %s %s", r.Conn, r.Dir, r.Kind)
 	if r.Kind != transcript.Open && r.Kind != transcript.Request {
@@ -41,7 +41,7 @@ func shorts(all []transcript.Record) []string {
 
 func closedRecord(r transcript.Record) bool { return r.Kind == transcript.Closed }
 
-// TestRecordsOfServers: what is recorded about a server behind the gate is what the driver records that talks to it.
+// TestRecordsOfServers: the gate records the same about a server as a driver that talks to it.
 func TestRecordsOfServers(t *testing.T) {
 	up := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -81,7 +81,7 @@ func TestRecordsOfServers(t *testing.T) {
 						g.await("the refusal", func(r transcript.Record) bool { return r.Kind == transcript.Response })
 					}
 					g.Close()
-					// the echo may come before or after what the client sends next
+					// the echo may come before or after the client's next message
 					want, got := shorts(own.All()), shorts(g.log.All())
 					if path == "/ws" {
 						slices.Sort(want)
@@ -96,7 +96,7 @@ func TestRecordsOfServers(t *testing.T) {
 	}
 }
 
-// TestRecordsShowWhatTheProgramGets: a client's peer said something else.
+// TestRecordsShowWhatTheProgramGets: the records of a client have the replaced message, not the one that the peer sent.
 func TestRecordsShowWhatTheProgramGets(t *testing.T) {
 	for program, want := range map[gate.Side][]string{
 		gate.Client: {"received one", "sent changed", "received bye"},
@@ -131,7 +131,7 @@ func TestRecordsShowWhatTheProgramGets(t *testing.T) {
 	}
 }
 
-// TestTLS: on both sides.
+// TestTLS uses TLS on both sides.
 func TestTLS(t *testing.T) {
 	up := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/ws" {

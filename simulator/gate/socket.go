@@ -14,7 +14,7 @@ import (
 	"parley/transcript"
 )
 
-// partedTime is how long a side may stay once the other has left.
+// partedTime is how long a side may stay after the other has left.
 const partedTime = 30 * time.Second
 
 // acceptSocket accepts a WebSocket for which there is no upstream.
@@ -53,7 +53,7 @@ func (x *exchange) socket(e *end, h rawhttp.Head) bool {
 	client.unlock()
 	s := &socket{conn: c, ends: [2]*end{l.client, e}}
 	l.mu.Lock()
-	s.state.any = l.gone != nil // before it was open: the client was first
+	s.state.any = l.gone != nil // the client ended before it was open
 	l.mu.Unlock()
 	if err == nil {
 		s.run()
@@ -71,13 +71,13 @@ type socket struct {
 	state struct {
 		sync.Mutex
 		closed [2]*closing // the close frame that a side has sent first
-		first  Side        // who has sent one, or ended, first
+		first  Side        // the first that sent a close frame or ended
 		any    bool
 		err    [2]error // how the bytes of a side ended
 	}
 }
 
-// closing is what a close frame says.
+// closing is the content of a close frame.
 type closing struct {
 	status int
 	reason string
@@ -140,7 +140,7 @@ func (s *socket) saysGoodbye(side Side, status int, reason string) {
 	}
 }
 
-// tell tells the Handler who has ended the connection.
+// tell tells the Handler which side has ended the connection.
 func (s *socket) tell() {
 	s.state.Lock()
 	by, bye := s.state.first, s.state.closed[s.state.first]
@@ -151,7 +151,7 @@ func (s *socket) tell() {
 	s.ended(by, bye.status, bye.reason)
 }
 
-// last is the record of the end, as the program's peer sees it.
+// last returns the record of the end, as the program's peer sees it.
 func (s *socket) last() transcript.Record {
 	r := transcript.Record{Dir: transcript.Received, Kind: transcript.Closed}
 	program := s.g.o.Program
@@ -179,7 +179,7 @@ func (s *socket) last() transcript.Record {
 	return r
 }
 
-// askAboutOpen shows the Handler that the upstream has accepted, and reports whether it is to be passed on.
+// askAboutOpen shows the acceptance by the upstream to the Handler, and reports whether to pass it on.
 func (x *exchange) askAboutOpen(h *rawhttp.Head, status int) bool {
 	if x.g.o.Handle == nil {
 		return true

@@ -13,7 +13,7 @@ import (
 	"parley/transcript"
 )
 
-// echoes answers each message with itself.
+// echoes sends each message back.
 func echoes(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"b", "a"}, InsecureSkipVerify: true})
 	if err != nil {

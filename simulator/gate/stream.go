@@ -24,10 +24,10 @@ type stream struct {
 	cut   blocks
 	dec   *wire.Decoder
 	items []wire.Item // of the current unit
-	unit  []byte      // what waits of it
+	unit  []byte      // its waiting bytes
 	held  int         // its size
-	free  bool        // it passes as it comes, and the turn of out is held
-	lost  bool        // the unit before was not passed on
+	free  bool        // the unit passes as it comes, and the turn of out is held
+	lost  bool        // the previous unit was not passed on
 }
 
 // encodeEvent makes a block of a message.
@@ -54,7 +54,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// newStreamOutlet returns the way to the client of a stream.
+// newStreamOutlet returns the outlet to the client of a stream.
 func newStreamOutlet(e *end, chunked bool) *outlet {
 	o := newOutlet(e, encodeEvent)
 	if chunked {
@@ -191,7 +191,7 @@ func (c *conn) streamEnd(err error) transcript.Record {
 	return r
 }
 
-// run passes units until the stream ends: nil if that is its regular end.
+// run passes units until the stream ends. It returns nil at a regular end.
 func (s *stream) run() error {
 	defer s.reset()
 	for {
@@ -217,8 +217,8 @@ func (s *stream) run() error {
 	}
 }
 
-// complete ends the stream towards the client. trailer is the end as the upstream has framed it; nil: it has come, or
-// there is none.
+// complete ends the stream towards the client. trailer is the end as framed by the upstream; nil: it was already passed
+// on, or there is none.
 func (s *stream) complete(trailer []byte) error {
 	s.rest()
 	if err := s.out.lock(s.l.ctx); err != nil {
@@ -236,7 +236,7 @@ func (s *stream) complete(trailer []byte) error {
 	return gone(err)
 }
 
-// rest passes on a block that the end of the stream has cut off.
+// rest passes on a block that was cut off by the end of the stream.
 func (s *stream) rest() {
 	s.items = append(s.items, s.dec.Close()...)
 	s.received()
@@ -284,7 +284,7 @@ func (s *stream) take(p []byte, ends, late bool) error {
 	return nil
 }
 
-// flush lets the unit pass unexamined.
+// flush passes on the unit unexamined.
 func (s *stream) flush() error {
 	if err := s.setFree(); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (s *stream) event() *wire.Item {
 	return nil
 }
 
-// message is an event for the Handler.
+// message returns an event for the Handler.
 func (s *stream) message(it *wire.Item) Message {
 	m := Message{Conn: s.name, From: Server, Kind: transcript.Stream, Method: s.x.req.Method, Path: s.path, Event: it.Type,
 		Body: []byte(it.Data)}
@@ -315,7 +315,7 @@ func (s *stream) message(it *wire.Item) Message {
 	return m
 }
 
-// received records what the program, a server, has sent.
+// received records an event sent by the program, a server.
 func (s *stream) received() {
 	if s.g.o.Program == Server {
 		for _, it := range s.items {
@@ -395,7 +395,7 @@ func (s *stream) put(p []byte) error {
 	return gone(s.out.write(p))
 }
 
-// gone says that a side takes nothing any more.
+// gone returns the error of a side that accepts nothing any more.
 func gone(err error) error {
 	if err != nil {
 		return errGone

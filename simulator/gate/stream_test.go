@@ -29,7 +29,7 @@ func hex(n int) string {
 	return hex(n/16) + digits[n%16:n%16+1]
 }
 
-// contents are event streams in which nothing may change.
+// contents are event streams that must pass unchanged.
 var contents = []string{
 	"data: x\n\n",
 	"\xEF\xBB\xBFdata: x\r\n\r\n",
@@ -86,7 +86,7 @@ func TestStreamsThatEndWithTheirConnection(t *testing.T) {
 	})
 }
 
-// TestStreamWithLength: nothing could be added to it, so it becomes a chunked one.
+// TestStreamWithLength: a stream with a Content-Length becomes chunked, because nothing could be added to it.
 func TestStreamWithLength(t *testing.T) {
 	g, accept := between(t, nil)
 	c := knock(t, g)
@@ -99,7 +99,7 @@ func TestStreamWithLength(t *testing.T) {
 	c.gets("0\r\n\r\n")
 }
 
-// TestStreamIsNotHeldBack: what has come passes before the next block comes.
+// TestStreamIsNotHeldBack: a block passes before the next one comes.
 func TestStreamIsNotHeldBack(t *testing.T) {
 	both(t, func(t *testing.T, change func(*gate.Options)) {
 		g, accept := between(t, change)
@@ -201,7 +201,7 @@ func TestStreamAcceptedHere(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestClientLeavesStream: the upstream hears of it.
+// TestClientLeavesStream: the upstream is told.
 func TestClientLeavesStream(t *testing.T) {
 	for _, program := range []gate.Side{gate.Client, gate.Server} {
 		t.Run(program.String(), func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestClientLeavesStream(t *testing.T) {
 			if rest := up.rest(); rest != "" {
 				t.Errorf("the upstream got %q", rest)
 			}
-			if program == gate.Server { // the other direction goes on
+			if program == gate.Server { // the other direction continues
 				up.send(chunk("data: last\n\n") + "0\r\n\r\n")
 				c.chunks("data: last\n\n")
 			}
@@ -249,7 +249,7 @@ func TestStreamThatAnswersPost(t *testing.T) {
 	}
 }
 
-// TestAcceptanceIsDecidedOn: what the upstream says to an Open can be changed or kept from the client.
+// TestAcceptanceIsDecidedOn: the upstream's answer to an Open can be changed or dropped.
 func TestAcceptanceIsDecidedOn(t *testing.T) {
 	g, accept := between(t, func(o *gate.Options) {
 		o.Handle = func(_ context.Context, m gate.Message) gate.Decision {

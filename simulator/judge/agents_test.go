@@ -11,8 +11,8 @@ import (
 	"parley/verdict"
 )
 
-// TestFaultsOnAgent: an agent, which connects to the host that is played, is not blamed for what happens between them.
-// doubted says that it need not go on.
+// TestFaultsOnAgent: an agent that connects to the played host is not blamed for faults between them. doubted says that
+// the agent need not continue.
 func TestFaultsOnAgent(t *testing.T) {
 	for rule, doubted := range map[string]bool{
 		"on: {type: none}, do: drop":                                  false,

@@ -13,7 +13,7 @@ import (
 	"parley/verdict"
 )
 
-// says dials a party that is played, sends messages, and reads until the fence: the answer to the last one.
+// says dials a played party, sends messages, and reads until the fence: the answer to the last one.
 func says(t *testing.T, p *counterpart.Play, path, fence string, all ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -47,7 +47,7 @@ func onBus(id, more string) string {
 	return `{"id":"` + id + `","session_id":"s","metadata":{},"timestamp":"2026-01-01T00:00:00Z",` + more + `}`
 }
 
-// clients are programs that are clients of a server that is played: what they send, right and wrong.
+// clients are programs that are clients of a played server: their correct and wrong messages.
 var clients = map[string]struct {
 	protocol, as, path, role, fence string
 	right, wrong                    []string
@@ -84,8 +84,8 @@ var clients = map[string]struct {
 		[]string{"RT-029", "RT-037", "RT-046", "RT-108", "RT-120", "RT-140"}, []string{"RT-041"}},
 }
 
-// TestClients: a client that is no target of its protocol is judged by the clauses that bind it: of one that keeps them
-// nothing is found, and each is shown to hold, and of one that breaks them all are found.
+// TestClients: a client that is not a target of its protocol is judged by the clauses that bind it. A client that keeps
+// them has no findings, and each clause is shown to hold; of a client that breaks them, all are found.
 func TestClients(t *testing.T) {
 	for name, row := range clients {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestEverybody: in no protocol does a server that is played leave its client unjudged.
+// TestEverybody: in every protocol, the client of a played server is judged.
 func TestEverybody(t *testing.T) {
 	for _, kind := range protocols.All.Kinds() {
 		as := map[string]string{"external-agent": "host", "session-runtime": "orchestrator"}[kind.Protocol]

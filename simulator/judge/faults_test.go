@@ -17,7 +17,7 @@ import (
 	"parley/verdict"
 )
 
-// fences are messages that every server answers, by protocol, and what only the answer contains.
+// fences are messages that every server answers, by protocol, and a text that only the answer contains.
 var fences = map[string][2]string{
 	"agent-select":    {`{"type":"switch_agent","agentId":"No such id!"}`, "invalid_agent_id_format"},
 	"session-chat":    {`{"type":"ping"}`, "pong"},
@@ -25,8 +25,8 @@ var fences = map[string][2]string{
 	"external-agent":  {`{"v":"mvp-0.2","type":"snapshot.get","id":"last-one","payload":{}}`, `"replyTo":"last-one"`},
 }
 
-// happens is what happens to the messages between a client and the program. ended says that the connection does not
-// outlive it, or that nothing comes through any more.
+// happens is a file of faults for the messages between a client and the program. ended says that the faults end the
+// connection, or let nothing through any more.
 var happens = map[string]struct {
 	fault string
 	ended bool
@@ -78,7 +78,7 @@ func withFaults(t *testing.T, protocol, mutant, rule string) *counterpart.Play {
 	})
 }
 
-// awaits waits for a record of the party, or for the end of its connection, which it reports.
+// awaits waits for a record of the party, or for the end of its connection, and reports which came.
 func awaits(t *testing.T, p *counterpart.Play, match func(r *transcript.Record) bool) (ended bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -92,7 +92,7 @@ func awaits(t *testing.T, p *counterpart.Play, match func(r *transcript.Record) 
 	return r.Kind != transcript.Frame
 }
 
-// plays lets the client send a message, and a fence twice that the program answers, unless faults end the connection.
+// plays makes the client send a message and, twice, a fence that the program answers, unless faults end the connection.
 func plays(t *testing.T, p *counterpart.Play, fence [2]string, ends bool) {
 	t.Helper()
 	ended := awaits(t, p, func(r *transcript.Record) bool {
@@ -108,7 +108,7 @@ func plays(t *testing.T, p *counterpart.Play, fence [2]string, ends bool) {
 	})
 }
 
-// TestFaultsOnCorrect: whatever happens between the two, of a correct program nothing is found.
+// TestFaultsOnCorrect: whatever happens between the two, a correct program has no findings.
 func TestFaultsOnCorrect(t *testing.T) {
 	for protocol, fence := range fences {
 		for name, one := range happens {
@@ -125,7 +125,7 @@ func TestFaultsOnCorrect(t *testing.T) {
 	}
 }
 
-// TestFaultsOnFaulty: what is wrong without the help of a fault is found, before and after what the faults happen to.
+// TestFaultsOnFaulty: the program's own mistakes are found, before and after the messages with faults.
 func TestFaultsOnFaulty(t *testing.T) {
 	for name, row := range map[string]struct{ protocol, fault, untested string }{
 		"lost":                    {"session-chat", "nth: 2, from: client, do: drop", ""},
@@ -163,12 +163,13 @@ func TestFaultsOnFaulty(t *testing.T) {
 	}
 }
 
-// TestDoubt: what a fault leaves in doubt is not tested, with the fault as the reason; without it, it is.
+// TestDoubt: a clause that a fault leaves in doubt is not tested, with the fault as the reason; without the fault, it
+// is tested.
 func TestDoubt(t *testing.T) {
 	for fault, doubted := range map[string]bool{
 		"nth: 1, from: client, do: {pad: 3000}": true,
 		"nth: 1, from: client, do: {split: 3}":  false,
-		"nth: 1, from: server, do: {pad: 3000}": false, // what the party makes of it is not the program's
+		"nth: 1, from: server, do: {pad: 3000}": false, // the party's reaction is not the program's fault
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()

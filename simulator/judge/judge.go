@@ -1,5 +1,5 @@
-// Package judge judges somebody's program while Parley plays the other side: the records of a play, as they come, by
-// the passive monitors of the protocol (docs/passive.md). It knows no protocol.
+// Package judge judges a user's program while Parley plays the other side. It applies the passive monitors of the
+// protocol (docs/passive.md) to the records of a play as they come. It knows no protocol.
 package judge
 
 import (
@@ -24,43 +24,45 @@ type Judge struct {
 	role   proxy.Role
 	codec  *proxy.Codec
 	decode func(*transcript.Record)
-	client bool // the program is a client that is no target of the protocol: records are turned round, see steps.Clients
+	client bool // the program is a client but not a target of the protocol: records are mirrored, see steps.Clients
 
 	mu     sync.Mutex
 	mark   int              // number of the last record that is on a tape
-	tapes  map[string]*tape // by connection; under "" all, if the role's connections are judged together
-	asked  map[int]string   // parties of requests without an answer, by number of their records
+	tapes  map[string]*tape // by connection; "" has all if the role's connections are judged together
+	asked  map[int]string   // parties of unanswered requests, by the number of the request's record
 	known  func(r *transcript.Record)
-	lost   bool    // the transcript was too long to be kept
-	doubts []doubt // that no record has come after
+	lost   bool    // the transcript was too long to keep
+	doubts []doubt // those after which no record has come
 	unsure string  // the first doubt; "" for none
 
 	worst verdict.Worst
 	found []steps.Failure // the first of each monitor and clause
-	fresh chan struct{}   // closed and replaced when there is something new
+	fresh chan struct{}   // closed and replaced at each change
 }
 
-// doubt says what nobody can know about a connection from a record on.
+// doubt says that from some record on, the records of a connection do not show what the program got.
 type doubt struct {
 	after int
 	conn  string
 	why   string
 }
 
-// Options say what to judge.
+// Options configure a Judge.
 type Options struct {
 	Protocol steps.Protocol
 	Side     gate.Side // of the program
 	Base     string    // the program's base URL if it is a server
 
-	// Records are those of a party that is played for the program: Received is what the program has sent.
+	// Records has the records of the party that is played for the program: Received is what the program has sent.
 	Records *transcript.Transcript
 
-	// Place returns the number by which people know a record of Records; 0 if they do not. nil: its own.
+	// Place returns the number under which a record of Records is shown to users; 0 if it is not shown. nil: its own
+	// number.
 	Place func(transcript.Record) int
 }
 
-// New makes a Judge. nil: the protocol has no clauses that what such a program sends can show.
+// New makes a Judge. It returns nil if the protocol has no clauses that can be judged by the messages of such a
+// program.
 func New(o Options) (*Judge, error) {
 	role, client, err := roleOf(o.Protocol, o.Side)
 	if err != nil || len(role.Monitors) == 0 {
@@ -68,7 +70,7 @@ func New(o Options) (*Judge, error) {
 	}
 	bound := role.Name
 	if client {
-		bound = o.Protocol.Kind().Roles[0] // the client of such a target: it has the names on the wire
+		bound = o.Protocol.Kind().Roles[0] // the client of such a target, whose profile has the wire names
 	}
 	c, err := proxy.NewCodec(o.Protocol, bound, o.Base)
 	if err != nil {
@@ -87,8 +89,8 @@ func New(o Options) (*Judge, error) {
 	return j, nil
 }
 
-// roleOf returns the role in which a program on a side is judged, without monitors if there is none. client says that
-// it is the client of steps.Clients.
+// roleOf returns the role in which a program on a side is judged; it has no monitors if there is none. client says that
+// the program is the client of steps.Clients.
 func roleOf(p steps.Protocol, side gate.Side) (role proxy.Role, client bool, err error) {
 	roles, err := proxy.RolesOf(p, nil)
 	if err != nil {
@@ -102,20 +104,20 @@ func roleOf(p steps.Protocol, side gate.Side) (role proxy.Role, client bool, err
 		return role, false, nil
 	}
 	name, monitors := c.Client()
-	_, together := p.(steps.Correlator) // its requests are not on the connections that they are about
+	_, together := p.(steps.Correlator) // requests do not use the connections that they are about
 	return proxy.Role{Name: name, Side: side, Together: together, Monitors: monitors}, true, nil
 }
 
-// Doubt says that from here on nobody can tell from the records of a connection what the program has got, and why. What
-// comes is judged by monitors of single records only; on all connections if they are judged together.
+// Doubt says that from now on the records of a connection do not show what the program got, and why. Later records are
+// judged only by monitors of single records, on all connections if they are judged together.
 func (j *Judge) Doubt(conn, why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.doubts = append(j.doubts, doubt{j.t.Len(), conn, why})
 }
 
-// Untested returns the clauses without an outcome that a doubt has kept from being judged, sorted, and the doubt; none
-// without a doubt.
+// Untested returns, sorted, the clauses that have no outcome because of a doubt, and the doubt; none if there is no
+// doubt.
 func (j *Judge) Untested() (clauses []string, why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -146,7 +148,7 @@ func (j *Judge) Outcomes() map[string]verdict.Outcome {
 	return maps.Clone(j.worst)
 }
 
-// Findings returns the first finding of each monitor on each clause, in the order in which they were made.
+// Findings returns the first finding of each monitor on each clause, in chronological order.
 func (j *Judge) Findings() []steps.Failure {
 	j.mu.Lock()
 	all := slices.Clone(j.found)
@@ -154,7 +156,7 @@ func (j *Judge) Findings() []steps.Failure {
 	return j.placed(all)
 }
 
-// placed gives findings the numbers by which people know their records. It changes them.
+// placed replaces the record numbers in findings by those that users see. It changes its argument.
 func (j *Judge) placed(all []steps.Failure) []steps.Failure {
 	if j.place == nil {
 		return all
@@ -170,7 +172,7 @@ func (j *Judge) placed(all []steps.Failure) []steps.Failure {
 	return all
 }
 
-// Pace of judging while records come: soon after an exchange, and for no more than a share of the time.
+// Pace of judging while records come: soon after an exchange, and for at most a share of the time.
 const (
 	quiet = 30 * time.Millisecond  // without a record: an exchange may be over
 	soon  = 250 * time.Millisecond // since the first record: it is judged even if more come
@@ -178,9 +180,10 @@ const (
 )
 
 // Follow judges records as they come, and calls tell, from one goroutine, with the first finding of each monitor on
-// each clause, and without one when only outcomes have changed. It returns once ctx has ended and all is judged.
+// each clause, and without findings when only outcomes have changed. It returns after ctx has ended and all records
+// have been judged.
 func (j *Judge) Follow(ctx context.Context, tell func([]steps.Failure)) {
-	next := func(mark int, within time.Duration) bool { // reports whether a record came
+	next := func(mark int, within time.Duration) bool { // reports whether a record arrived
 		limited, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		_, err := j.t.Await(limited, mark, func(r *transcript.Record) bool { return r.N > mark })
@@ -206,7 +209,7 @@ func (j *Judge) Follow(ctx context.Context, tell func([]steps.Failure)) {
 	<-watched
 }
 
-// watch calls tell with what is new until over is closed, and with the rest.
+// watch calls tell with new findings until over is closed, and then with the rest.
 func (j *Judge) watch(over <-chan struct{}, tell func([]steps.Failure)) {
 	for told, last := 0, false; ; {
 		j.mu.Lock()
@@ -272,7 +275,7 @@ func (j *Judge) doubted(before int) {
 	})
 }
 
-// tapesOf returns the tape of a connection; all for "". The caller holds j.mu.
+// tapesOf returns the tape of a connection, or all tapes for "". The caller holds j.mu.
 func (j *Judge) tapesOf(conn string) []*tape {
 	if conn == "" && !j.role.Together {
 		return slices.Collect(maps.Values(j.tapes))
@@ -296,7 +299,7 @@ func (j *Judge) observed(all []transcript.Record) []transcript.Record {
 	return out
 }
 
-// take puts a record on its tape. The caller holds j.mu.
+// take adds a record to its tape. The caller holds j.mu.
 func (j *Judge) take(r transcript.Record) {
 	switch {
 	case r.Dir == transcript.Noted:
@@ -320,21 +323,21 @@ func (j *Judge) take(r transcript.Record) {
 			j.asked[r.N] = r.Conn
 		}
 	}
-	if r.Conn == "" && !j.role.Together { // of nobody's connection
+	if r.Conn == "" && !j.role.Together { // without a connection
 		return
 	}
 	one := j.tapesOf(r.Conn)[0]
 	one.partly = one.partly || orphan || j.lost || r.Cut > 0
-	if r.Cut == 0 { // nobody knows what a message says that was too long to be kept whole
+	if r.Cut == 0 { // the content of a message that was not kept completely is unknown
 		one.add(r)
 	}
 	one.ended = !j.role.Together && r.Kind == transcript.Closed
 }
 
-// maxAsked bounds the requests that wait for an answer.
+// maxAsked bounds the unanswered requests that are kept.
 const maxAsked = 1000
 
-// settle keeps what is new. The caller holds j.mu.
+// settle stores new findings and outcomes. The caller holds j.mu.
 func (j *Judge) settle(judged []verdict.Judgement, failures []steps.Failure) {
 	changed := false
 	for _, one := range judged {

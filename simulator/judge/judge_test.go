@@ -53,7 +53,7 @@ func opens(t *testing.T, protocol, as string, change func(*counterpart.Options))
 	return play
 }
 
-// follows returns the findings as Follow tells them, until the play is closed.
+// follows returns the findings as Follow reports them, until the play is closed.
 func follows(t *testing.T, p *counterpart.Play) <-chan steps.Failure {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -85,7 +85,7 @@ func with(all map[string]verdict.Outcome, outcome verdict.Outcome) (out []string
 	return out
 }
 
-// serving are programs that are servers: a script plays the client, up to its last state.
+// serving are programs that are servers; a script plays the client, up to its last state.
 var serving = map[string]struct {
 	protocol, as, script string
 	mutant, breaks       string
@@ -98,8 +98,8 @@ var serving = map[string]struct {
 	"external-agent": {"external-agent", "agent", "agent", "update-source-server", "EA-056", "EA-056"},
 }
 
-// TestServers: of a correct server nothing is found, and some clauses hold; a fault is found while the play goes on, at
-// a message that the program has sent.
+// TestServers: a correct server has no findings, and some clauses hold; a fault is found during the play, at a message
+// that the program has sent.
 func TestServers(t *testing.T) {
 	for name, row := range serving {
 		for _, mutant := range []string{"", row.mutant} {
@@ -135,7 +135,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// conforms has the script end, and nothing be found.
+// conforms checks that the script ends, and that there are no findings.
 func conforms(t *testing.T, p *counterpart.Play, passes string) {
 	t.Helper()
 	timeout := time.After(within)
@@ -172,7 +172,7 @@ func finds(t *testing.T, p *counterpart.Play, told <-chan steps.Failure, clause 
 	}
 }
 
-// TestAgent: of an agent that connects to the host that is played, each connection is judged alone.
+// TestAgent: each connection of an agent to the played host is judged separately.
 func TestAgent(t *testing.T) {
 	for name, row := range map[string]struct {
 		start  string
@@ -212,7 +212,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// TestPage: a page is judged as what it is, although agent-select has a client of its own.
+// TestPage: a page is judged as a page, although agent-select has its own client.
 func TestPage(t *testing.T) {
 	p := opens(t, "agent-client", "server", nil)
 	if p.Judge() == nil || p.Judge().Role() != "client" || len(p.Judge().Clauses()) < 20 {
@@ -220,7 +220,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestLong: beyond what all monitors see, monitors of single records judge, and the judge keeps few records.
+// TestLong: records beyond those that all monitors see are judged by monitors of single records, and the judge keeps
+// few records.
 func TestLong(t *testing.T) {
 	p, err := protocols.All.Find("session-chat")
 	if err != nil {

@@ -9,22 +9,23 @@ import (
 	"parley/verdict"
 )
 
-// Bounds of what all monitors see of a tape: the beginning, as in a run.
+// Bounds of the part of a tape that all monitors see: its beginning, as in a
+// run.
 const (
 	maxBytes    = 64 << 20
-	shownBefore = 200 // records before new ones that monitors of single records see
+	shownBefore = 200 // records before the new ones that monitors of single records see
 )
 
 // tape has the records that are judged together.
 type tape struct {
-	of     func([]transcript.Record) []transcript.Record // those that a tester would have had
+	of     func([]transcript.Record) []transcript.Record // returns the records that a tester would have
 	first  []transcript.Record
 	bytes  int
 	later  []transcript.Record // beyond first: those not judged yet, and some before them
 	mark   int                 // number of the last record of later that was judged
 	full   bool                // further records go to later
 	judged int                 // records of first that were judged
-	partly bool                // something is not known, such as whose a request is: see judge
+	partly bool                // something is unknown, such as whose a request is: see judge
 	ended  bool                // no other record comes
 }
 
@@ -36,9 +37,10 @@ func (one *tape) add(r transcript.Record) {
 	one.first, one.bytes = append(one.first, r), one.bytes+len(r.Bytes)
 }
 
-// judge returns what monitors say of what is new, and of what was before it.
+// judge returns the judgements of monitors on the new records, together with
+// those before them.
 func (one *tape) judge(env *steps.Env, monitors []monitor.Monitor) (out []verdict.Judgement, found []steps.Failure) {
-	if one.partly { // what a record says by itself counts
+	if one.partly { // only judgements on single records count
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}
 	if one.judged < len(one.first) {

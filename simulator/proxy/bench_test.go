@@ -19,7 +19,7 @@ import (
 	"parley/steps/protocols"
 )
 
-// benched is a message as a server of session-chat would send it.
+// benched is a message such as a server of session-chat sends.
 var benched = []byte(`{"agent_id":"a1","session_id":"s-20261121-001","message_type":"stream_event",` +
 	`"message":{"delta":{"text":"a few words of an answer, as a model says them"}},` +
 	`"timestamp":"2026-11-21T10:00:00.000Z"}`)
@@ -40,7 +40,7 @@ func benchOptions(b *testing.B, protocol, to string) proxy.Options {
 	return o
 }
 
-// bothWays runs a benchmark against a server, and against a proxy before it.
+// bothWays runs a benchmark against a server, and against a proxy in front of it.
 func bothWays(b *testing.B, protocol string, h http.HandlerFunc, run func(b *testing.B, url string)) {
 	up := httptest.NewServer(h)
 	defer up.Close()
@@ -55,7 +55,7 @@ func bothWays(b *testing.B, protocol string, h http.HandlerFunc, run func(b *tes
 	})
 }
 
-// medians reports the median time of an iteration, which passes so many messages, for each of them.
+// medians reports the median time per message; an iteration passes the given number of messages.
 func medians(b *testing.B, messages int, one func()) {
 	var all []time.Duration
 	for b.Loop() {
@@ -67,8 +67,8 @@ func medians(b *testing.B, messages int, one func()) {
 	b.ReportMetric(float64(all[len(all)/2].Microseconds())/float64(messages), "median-µs/message")
 }
 
-// BenchmarkLatency measures the time that a message takes; that of the proxy without that of the direct way is what
-// the proxy adds.
+// BenchmarkLatency measures the latency of a message; the proxy adds the difference between its result and that of the
+// direct connection.
 func BenchmarkLatency(b *testing.B) {
 	b.Run("ws", func(b *testing.B) {
 		bothWays(b, "session-chat", echo, func(b *testing.B, url string) {
@@ -119,7 +119,7 @@ func BenchmarkLatency(b *testing.B) {
 	})
 }
 
-// BenchmarkThroughput measures messages that nobody waits for.
+// BenchmarkThroughput measures messages whose sender does not wait.
 func BenchmarkThroughput(b *testing.B) {
 	b.Run("ws", func(b *testing.B) {
 		bothWays(b, "session-chat", func(w http.ResponseWriter, r *http.Request) {

@@ -12,23 +12,23 @@ import (
 )
 
 // Codec decodes the records of a program that is only observed, in a role of its protocol. The protocol's binding
-// depends on the driver that would have recorded: frames are those of a WebSocket or of stdio, and everything else is
-// HTTP.
+// depends on the driver that would have made the records: frames are those of a WebSocket or of stdio, and everything
+// else is HTTP.
 type Codec struct {
-	Env *steps.Env // to judge with
+	Env *steps.Env // for judging
 
 	protocol steps.Protocol
 	base     string                // URL of the program, if it is a server
 	envs     map[string]*steps.Env // by driver
 }
 
-// NewCodec makes a codec for a program that uses the default names on the wire. base is its base URL if it is a server.
+// NewCodec makes a codec for a program that uses the default wire names. base is its base URL if it is a server.
 func NewCodec(p steps.Protocol, role, base string) (*Codec, error) {
 	kind := p.Kind()
 	profile := kind.New()
 	profile.Protocol, profile.Role, profile.Name, profile.URL = kind.Protocol, role, "your program", base
 	if base != "" && kind.Locate != nil {
-		kind.Locate(profile) // a URL may have the path of the socket
+		kind.Locate(profile) // a URL may contain the path of the socket
 	}
 	ledger, err := steps.LedgerOf(p)
 	if err != nil {
@@ -49,7 +49,7 @@ func newCodec(p steps.Protocol, profile *target.Profile, ledger *verdict.Ledger,
 	return c
 }
 
-// Decoder returns a decoder of records, which has a state of its own.
+// Decoder returns a decoder of records with its own state.
 func (c *Codec) Decoder() func(*transcript.Record) {
 	by := map[string]func(*transcript.Record){}
 	for name, env := range c.envs {
@@ -74,8 +74,8 @@ func (c *Codec) Decoder() func(*transcript.Record) {
 	}
 }
 
-// Observed returns the records that a tester of the role would have had: see steps.Witness. filters says that they are
-// not simply all.
+// Observed returns the records that a tester of the role would have: see steps.Witness. filters reports whether it may
+// omit records.
 func (c *Codec) Observed(records []transcript.Record) (out []transcript.Record, filters bool) {
 	if w, ok := c.protocol.(steps.Witness); ok {
 		return w.Observed(c.Env.Role, records), true
@@ -83,7 +83,7 @@ func (c *Codec) Observed(records []transcript.Record) (out []transcript.Record, 
 	return records, false
 }
 
-// unused is a driver of which only the name counts.
+// unused is a driver of which only the name is used.
 type unused string
 
 // Name implements driver.Driver.
@@ -94,7 +94,7 @@ func (u unused) Open(context.Context, driver.OpenOptions, driver.Sink) (driver.C
 	return nil, errors.New("who only observes opens no connection")
 }
 
-// observed is a target.Running that the harness leaves alone. It is the program's base URL.
+// observed is a target.Running that the harness does not control. Its value is the program's base URL.
 type observed string
 
 // BaseURL implements target.Running.

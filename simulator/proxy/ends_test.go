@@ -66,8 +66,8 @@ func chat(t *testing.T, c *websocket.Conn, agent string) {
 	until(t, c, `"result"`)
 }
 
-// TestServerKilled: a server in another language is killed in the middle of a connection; the client learns of it, and
-// what comes after its restart passes through the same proxy. Nothing of that is held against the server.
+// TestServerKilled: a server in another language is killed in the middle of a connection; the client sees it, and the
+// traffic after the restart passes through the same proxy. None of that counts against the server.
 func TestServerKilled(t *testing.T) {
 	profile, err := protocols.Kinds().Load("../../profiles/python-chat.yaml")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestServerKilled(t *testing.T) {
 	}
 }
 
-// model starts the HTTP API before a scripted model.
+// model starts the HTTP API in front of a scripted model.
 func model(t *testing.T) string {
 	t.Helper()
 	srv, err := stub.Start(llm.New())
@@ -122,7 +122,7 @@ func TestClientKilled(t *testing.T) {
 	stays, dies := dial(t, s.URL()+socket), rawSocket(t, s.URL(), socket)
 	await(t, s.opens, "C2")
 	chat(t, stays, "one")
-	_, _ = dies.Write([]byte("\x01\x9f\x00\x00\x00\x00{\"type\":\"chat\"")) // a message that is not whole
+	_, _ = dies.Write([]byte("\x01\x9f\x00\x00\x00\x00{\"type\":\"chat\"")) // an incomplete message
 	_ = dies.(*net.TCPConn).SetLinger(0)
 	_ = dies.Close()
 	await(t, s.ends, "C2")
@@ -148,8 +148,8 @@ func rawSocket(t *testing.T, url, path string) net.Conn {
 	return c
 }
 
-// TestStuck: a client that never reads, whose server writes for ever, stalls nobody else, neither while others speak
-// nor when the proxy ends.
+// TestStuck: a client that never reads, whose server writes without end, stalls neither other connections nor the end
+// of the proxy.
 func TestStuck(t *testing.T) {
 	full := make(chan struct{})
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +161,7 @@ func TestStuck(t *testing.T) {
 				if _, err := w.Write(line); err != nil {
 					return
 				}
-				if i == 200 { // far more than the buffers of a connection
+				if i == 200 { // far more than the buffers of a connection hold
 					close(full)
 				}
 			}
@@ -183,7 +183,7 @@ func TestStuck(t *testing.T) {
 		say(t, c, text)
 		until(t, c, text)
 	}
-	go func() { // it reads again, so that the endless server is seen to have written
+	go func() { // it reads again, which shows that the endless server has written
 		_, _ = io.Copy(io.Discard, stuck)
 	}()
 	select {
@@ -194,7 +194,7 @@ func TestStuck(t *testing.T) {
 	s.close()
 }
 
-// echo answers each message with itself.
+// echo sends each message back.
 func echo(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, nil)
 	if err != nil {
@@ -210,8 +210,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestBounded: what is kept in memory stays bounded whatever passes: many messages, messages that never end, and many
-// connections.
+// TestBounded: memory stays bounded for any traffic: many messages, messages that never end, and many connections.
 func TestBounded(t *testing.T) {
 	const most = 200 << 20
 	o := options(t, "session-chat", "")
@@ -260,11 +259,11 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// grown fails if more than so many bytes are in use.
+// grown fails if more than the given number of bytes are in use.
 func grown(t *testing.T, most uint64) {
 	t.Helper()
 	runtime.GC()
-	runtime.GC() // frees what pools still had the first time
+	runtime.GC() // frees what pools kept the first time
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	if m.HeapAlloc > most {
@@ -272,8 +271,8 @@ func grown(t *testing.T, most uint64) {
 	}
 }
 
-// TestManyConnections: connections that are judged one by one come faster than they are judged; all pass, and those
-// that nobody judged are counted.
+// TestManyConnections: connections that are judged separately come faster than they are judged; all pass, and the
+// unjudged ones are counted.
 func TestManyConnections(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(echo))
 	defer up.Close()

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// exitOf returns the exit code of a process as a shell has it.
+// exitOf returns the exit code of a process as a shell reports it.
 func exitOf(s *os.ProcessState) int {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return 128 + int(w.Signal())

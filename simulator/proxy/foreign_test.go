@@ -22,7 +22,7 @@ import (
 	"parley/verdict"
 )
 
-// page is a client in Python, written without any code of Parley.
+// page is a client in Python that uses no code of Parley.
 const page = `
 import sys
 sys.path.insert(0, "../../examples/fake-server")
@@ -33,7 +33,7 @@ print(c.switch("nobody"))
 c.close()
 `
 
-// TestForeignClient: a client in another language is judged, and nothing is held against it; one that would make an
+// TestForeignClient: a correct client in another language is judged, without findings; one that tries to create an
 // agent breaks the clause about that.
 func TestForeignClient(t *testing.T) {
 	for _, one := range []struct {
@@ -72,7 +72,8 @@ func TestForeignClient(t *testing.T) {
 	}
 }
 
-// TestTwoPages: with a second page at the same time nobody knows who asked, and nothing of that is judged.
+// TestTwoPages: with a second page at the same time, the sender of a request is unknown, and such requests are not
+// judged.
 func TestTwoPages(t *testing.T) {
 	s := open(t, options(t, "agent-client", bundle(t, "agent-select", "server", "")), "")
 	for n := range 2 {
@@ -98,10 +99,10 @@ func TestTwoPages(t *testing.T) {
 	}
 }
 
-// inPipe names the file that this program, run before a command, writes what it has judged to.
+// inPipe names the file to which this program, run in front of a command, writes its judgements.
 const inPipe = "PARLEY_TEST_PIPE"
 
-// piped is what was judged of a command.
+// piped holds the judgements on a command.
 type piped struct{ Passed, Broken []string }
 
 // standBefore runs a command between stdin and stdout, as parley proxy does.
@@ -144,15 +145,15 @@ func standBefore(out string) int {
 	return code
 }
 
-// renames is a filter that gives a member of every message another name.
+// renames is a filter that renames a member of every message.
 const renames = `
 import sys
 for line in iter(sys.stdin.readline, ""):
     print(line.replace("\"turn_id\"", "\"turnId\""), end="", flush=True)
 `
 
-// TestForeignCommand: an orchestrator in Python, spoken to on stdin and stdout, behind the proxy: the suite judges it
-// as without, and the proxy finds nothing. One whose messages name no turn is found.
+// TestForeignCommand: the suite judges an orchestrator in Python, on stdin and stdout behind the proxy, as it does
+// without the proxy, and the proxy finds nothing. An orchestrator whose messages name no turn is found.
 func TestForeignCommand(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

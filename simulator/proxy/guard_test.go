@@ -19,7 +19,7 @@ import (
 	"parley/simulator/proxy"
 )
 
-// secured are options of a proxy with TLS on both sides before a server, and a client that trusts it.
+// secured returns the options of a proxy in front of a server, with TLS on both sides, and a client that trusts it.
 func secured(t *testing.T, up *httptest.Server) (proxy.Options, *http.Client) {
 	t.Helper()
 	trust := x509.NewCertPool()
@@ -31,7 +31,7 @@ func secured(t *testing.T, up *httptest.Server) (proxy.Options, *http.Client) {
 	return o, &http.Client{Transport: transport}
 }
 
-// TestTLS: TLS on both sides, over HTTP and WebSocket; a certificate that nobody trusts is not accepted.
+// TestTLS: TLS on both sides, over HTTP and WebSocket; an untrusted certificate is not accepted.
 func TestTLS(t *testing.T) {
 	up := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/ws" {
@@ -85,7 +85,7 @@ func get(t *testing.T, client *http.Client, url string, h http.Header) (int, str
 	return res.StatusCode, string(text)
 }
 
-// TestToken: with a token nobody is let in without it, and the server does not see it.
+// TestToken: with a token configured, requests without it are refused, and the server does not see the token.
 func TestToken(t *testing.T) {
 	seen := make(chan *http.Request, 9)
 	up := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r }))
@@ -120,7 +120,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestSecrets: credentials pass, and stand in nothing that is kept: neither the transcript nor any report.
+// TestSecrets: credentials pass, but are kept neither in the transcript nor in any report.
 func TestSecrets(t *testing.T) {
 	secrets := []string{"bearer-secret-1", "cookie-secret-2", "query-secret-3", "api-secret-4", "body-secret-5",
 		"dXNlcjpwYXNz"}
@@ -145,7 +145,7 @@ func TestSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, secret := range secrets { // a shape that is broken, so that it stands in evidence
+		for _, secret := range secrets { // a malformed message, which appears in evidence
 			say(t, c, `{"type":"assistant","agent_id":7,"token":"body-secret-5","message":"`+secret+`"}`)
 			until(t, c, secret)
 		}

@@ -15,7 +15,8 @@ import (
 	"parley/verdict"
 )
 
-// TestHandle: somebody changes what passes; the server is judged by what it sent, and clients are not judged.
+// TestHandle: a handler changes messages; the server is judged by the messages that it sent, and clients are not
+// judged.
 func TestHandle(t *testing.T) {
 	o := options(t, "session-chat", bundle(t, "session-chat", "server", ""))
 	o.Handle = func(_ context.Context, m gate.Message) gate.Decision {

@@ -12,12 +12,12 @@ import (
 	"parley/verdict"
 )
 
-// Pace of judging while traffic passes: not before lull has passed, and not for more than a share of the time.
+// Pace of judging while traffic passes: after a lull, and for at most a share of the time.
 const (
 	lull  = 500 * time.Millisecond
 	share = 10
 
-	mostSkipped = 10 // lulls without judging while records rush in
+	mostSkipped = 10 // lulls that may be skipped while many records arrive
 )
 
 // judgeOn judges while traffic passes, and releases the tapes of connections that have ended.
@@ -43,7 +43,7 @@ func (p *Proxy) judgeOn() {
 	}
 }
 
-// look judges what is new.
+// look judges new records.
 func (p *Proxy) look() {
 	p.judging.Lock()
 	defer p.judging.Unlock()
@@ -63,7 +63,7 @@ func (p *Proxy) look() {
 		p.end(one)
 	}
 	for _, one := range all {
-		// monitors see no more of a tape that is longer than what a run keeps
+		// monitors see nothing new of a tape that is longer than what a run keeps
 		if n := one.t.Len(); n == one.judgedTo || one.judgedTo > transcript.MaxRecords {
 			continue
 		}
@@ -94,7 +94,7 @@ func (p *Proxy) tell(one *tape, failures []steps.Failure) {
 	}
 }
 
-// end judges a tape for good, and releases it. The caller holds p.judging.
+// end makes the final judgement on a tape, and releases it. The caller holds p.judging.
 func (p *Proxy) end(one *tape) {
 	judged, failures, whole := one.judge()
 	p.tell(one, failures)
@@ -133,7 +133,7 @@ func (p *Proxy) Outcomes() map[string]verdict.Outcome {
 	return maps.Clone(p.worst.of)
 }
 
-// Worst returns the worst outcome of each clause, as several proxies have it.
+// Worst merges the outcomes of several proxies: it returns the worst outcome of each clause.
 func Worst(all ...map[string]verdict.Outcome) map[string]verdict.Outcome {
 	out := verdict.Worst{}
 	for _, one := range all {
@@ -144,7 +144,7 @@ func Worst(all ...map[string]verdict.Outcome) map[string]verdict.Outcome {
 	return out
 }
 
-// Check judges all that has passed by now: Found and Judged have been called for it when it returns.
+// Check judges all traffic so far. When it returns, Found and Judged have been called for it.
 func (p *Proxy) Check() {
 	p.queue.settle()
 	p.look()

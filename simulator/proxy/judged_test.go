@@ -14,8 +14,7 @@ import (
 	"parley/verdict"
 )
 
-// TestConforming: of a correct target no clause is broken, and some have passed; those without a monitor are not
-// tested.
+// TestConforming: a correct target breaks no clause, and some clauses pass; those without a monitor are not tested.
 func TestConforming(t *testing.T) {
 	for protocol, one := range map[string]struct{ role, tags, passes string }{
 		"agent-select":   {"server", "@AS-059 or @AS-051 or @AS-084 or @AS-106", "AS-084"},
@@ -60,7 +59,7 @@ func TestConforming(t *testing.T) {
 	}
 }
 
-// TestNothingPassed: without traffic nothing has passed, and that is no success.
+// TestNothingPassed: without traffic no clause passes, and the result is not a success.
 func TestNothingPassed(t *testing.T) {
 	s := open(t, options(t, "session-chat", "http://127.0.0.1:1"), "")
 	res := s.close()
@@ -109,10 +108,10 @@ func TestMutant(t *testing.T) {
 	}
 }
 
-// TestClientSide: a client that calls what nobody announces is found, on its connection, and the host is not blamed.
+// TestClientSide: a client that calls an unannounced tool is found, on its connection, and the host is not blamed.
 func TestClientSide(t *testing.T) {
 	s := open(t, options(t, "external-agent", bundle(t, "external-agent", "host", "")), "")
-	suite(t, "external-agent", "host", s.URL(), "@EA-093") // the harness calls tools that nobody knows
+	suite(t, "external-agent", "host", s.URL(), "@EA-093") // the harness calls unknown tools
 	res := s.close()
 	host, agent := outcomes(res, "host"), outcomes(res, "agent")
 	if len(host[verdict.Failed]) > 0 || len(host[verdict.Passed]) == 0 {

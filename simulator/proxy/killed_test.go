@@ -14,8 +14,8 @@ import (
 	"parley/verdict"
 )
 
-// Clients in other languages that begin a turn, say so, and wait for what never comes; they say when they have lost the
-// server.
+// Clients in other languages that begin a turn, report that, and wait for an answer that never comes; they report when
+// they have lost the server.
 const (
 	pythonInTurn = `
 import sys
@@ -35,7 +35,7 @@ ws.onopen = () => {
 }
 ws.onclose = () => console.log("lost")
 `
-	// with the names that the server in Node has on the wire
+	// with the wire names of the server in Node
 	otherInTurn = `
 const ws = new WebSocket(process.argv[1].replace("http", "ws") + "/api/v1/conversations/socket", "conversations.v1")
 ws.onopen = () => {
@@ -46,11 +46,11 @@ ws.onclose = () => console.log("lost")
 `
 )
 
-// webSocket is what older versions of Node need for WebSocket.
+// webSocket is the option that older versions of Node need for WebSocket.
 const webSocket = "--experimental-websocket"
 
 // TestForeignKilled: a client is killed in the middle of a turn of a server, both in other languages, and then the
-// server in the middle of a turn of the next client, which learns of it. Nothing of that is held against either.
+// server in the middle of a turn of the next client, which sees it. None of that counts against either.
 func TestForeignKilled(t *testing.T) {
 	for _, one := range []struct {
 		name, profile, protocol string
@@ -97,7 +97,7 @@ func TestForeignKilled(t *testing.T) {
 	}
 }
 
-// mute starts the HTTP API before a model that never answers.
+// mute starts the HTTP API in front of a model that never answers.
 func mute(t *testing.T) string {
 	t.Helper()
 	over := make(chan struct{})
@@ -114,7 +114,7 @@ func mute(t *testing.T) string {
 	return srv.URL
 }
 
-// foreigner is a client in another language that runs.
+// foreigner is a running client in another language.
 type foreigner struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -148,7 +148,7 @@ func (f *foreigner) reads(want string) {
 	}
 }
 
-// kill kills the client, by SIGKILL where there is one, unless it has ended.
+// kill kills the client, with SIGKILL on systems that have it, unless it has ended.
 func (f *foreigner) kill() {
 	if f.cmd.ProcessState == nil {
 		_ = f.cmd.Process.Kill()

@@ -38,7 +38,7 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-// stand is a proxy with what it has judged.
+// stand is a proxy with its judgements.
 type stand struct {
 	*proxy.Proxy
 	t       *testing.T
@@ -50,7 +50,7 @@ type stand struct {
 	ends  chan string
 }
 
-// options are those of a proxy for a protocol.
+// options returns the options of a proxy for a protocol.
 func options(t *testing.T, protocol, to string, roles ...string) proxy.Options {
 	t.Helper()
 	p, err := protocols.All.Find(protocol)
@@ -65,7 +65,7 @@ func options(t *testing.T, protocol, to string, roles ...string) proxy.Options {
 	return o
 }
 
-// collecting adds to options what collects their results in a folder.
+// collecting changes options so that the results are collected in a folder.
 func collecting(t *testing.T, o *proxy.Options, out string) *stand {
 	t.Helper()
 	s := &stand{t: t, opens: make(chan string, 1000), ends: make(chan string, 1000)}
@@ -110,7 +110,7 @@ func open(t *testing.T, o proxy.Options, out string) *stand {
 	return s
 }
 
-// close ends the proxy, and returns its results, which keep to their schema.
+// close ends the proxy, and returns its results after checking them against their schema.
 func (s *stand) close() *reports.Results {
 	s.t.Helper()
 	if err := s.Close(); err != nil {
@@ -132,7 +132,7 @@ func (s *stand) sum() *reports.Results {
 	return res
 }
 
-// has reports whether a line of the transcripts has all the words.
+// has reports whether a line of the transcripts contains all the words.
 func (s *stand) has(words ...string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +181,7 @@ func bundle(t *testing.T, protocol, role, fault string) string {
 	return running.BaseURL()
 }
 
-// suite runs scenarios of the suite against a URL, as somebody's traffic.
+// suite runs scenarios of the suite against a URL, to cause traffic.
 func suite(t *testing.T, protocol, role, url, tags string) {
 	t.Helper()
 	p, err := protocols.All.Kinds().ForURL(protocol, url)

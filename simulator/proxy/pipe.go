@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/procgroup"
@@ -18,10 +19,10 @@ import (
 // pipeGrace is how long a command may take to end once its stdin is closed, and once more after SIGTERM.
 const pipeGrace = 5 * time.Second
 
-// maxLine is how much of a line is judged; longer ones pass all the same.
+// maxLine is the maximum length of a line that is judged; longer ones pass as well.
 const maxLine = 8 << 20
 
-// PipeOptions say which command speaks, and to whom.
+// PipeOptions configure Pipe.
 type PipeOptions struct {
 	Command []string
 	In      io.Reader // what its stdin gets
@@ -30,11 +31,12 @@ type PipeOptions struct {
 }
 
 // Pipe starts a command between In and Out, passes on every byte as it comes, and judges the lines. The command is the
-// server's side; its party is C1. Of o, what is about addresses is ignored.
+// server; its connection is named C1. Options of o that concern addresses are ignored.
 //
 // It returns when the command has ended, and everything has been judged. When ctx ends, the command's stdin is closed;
-// five seconds later it gets SIGTERM, and after five more it is killed. The exit code is that of the command, 128 and
-// the signal's number if one has ended it. The error is that of an option, of starting the command, or of the records.
+// five seconds later it gets SIGTERM, and after five more it is killed. The exit code is that of the command, or 128
+// plus the number of the signal that ended it. The error is that of an option, of starting the command, or of the
+// records.
 func Pipe(ctx context.Context, o Options, c PipeOptions) (exit int, err error) {
 	p, err := newProxy(o)
 	if err != nil {
@@ -50,9 +52,19 @@ type pipe struct {
 	p   *Proxy
 	o   PipeOptions
 	cmd *exec.Cmd
+
+	first atomic.Bool // In ended before the command did
 }
 
-// conn is the name of a command's connection.
+// ended is the label of the last record: who ended first.
+func (c *pipe) ended(how string) string {
+	if c.first.Load() {
+		return "the peer ended; " + how
+	}
+	return how
+}
+
+// pipeConn is the name of a command's connection.
 const pipeConn = "C1"
 
 func (c *pipe) record(dir transcript.Dir, kind transcript.Kind, label string) int {
@@ -62,7 +74,7 @@ func (c *pipe) record(dir transcript.Dir, kind transcript.Kind, label string) in
 // run starts the command and waits for its end.
 func (c *pipe) run(ctx context.Context) (int, error) {
 	c.cmd.Stderr = c.o.Err
-	c.cmd.WaitDelay = time.Second // for stderr, which a child may hold
+	c.cmd.WaitDelay = time.Second // for stderr, which a child may keep open
 	procgroup.Own(c.cmd)
 	in, err := c.cmd.StdinPipe()
 	if err != nil {
@@ -86,15 +98,15 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 		Reply: n})
 	var closing sync.Once
 	closeIn := func() { closing.Do(func() { _ = in.Close() }) }
-	go func() { // it may wait for In for ever; nobody waits for it
-		c.copy(in, c.o.In, transcript.Sent)
+	go func() { // it may wait for In forever, so it is not waited for
+		c.first.Store(c.copy(in, c.o.In, transcript.Sent))
 		closeIn()
 	}()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		c.copy(c.o.Out, r, transcript.Received)
-		_ = r.Close() // writers get an error, since nobody reads any more
+		_ = r.Close() // writers get an error, since there is no reader any more
 	}()
 	over := make(chan struct{})
 	ended := make(chan struct{})
@@ -103,17 +115,18 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 		c.endWith(ctx, closeIn, over)
 	}()
 	err = c.cmd.Wait()
+	label := c.ended("the target ended: " + c.cmd.ProcessState.String())
 	close(over)
 	<-ended
-	procgroup.Kill(c.cmd.Process.Pid) // its children, which may hold its stdout
+	procgroup.Kill(c.cmd.Process.Pid) // its children, which may keep its stdout open
 	c.drained(ctx, read)
 	c.p.queue.putLater(transcript.Record{Conn: pipeConn, Dir: transcript.Received, Kind: transcript.Closed,
-		Label: "the target ended: " + c.cmd.ProcessState.String()})
+		Label: label})
 	return exitOf(c.cmd.ProcessState), waited(err)
 }
 
-// drained waits until what the command has written is passed on. Once ctx has ended, a reader of Out that is stuck is
-// not waited for.
+// drained waits until the command's output has been passed on. After ctx has ended, it does not wait for a stuck reader
+// of Out.
 func (c *pipe) drained(ctx context.Context, read <-chan struct{}) {
 	select {
 	case <-read:
@@ -126,7 +139,7 @@ func (c *pipe) drained(ctx context.Context, read <-chan struct{}) {
 	}
 }
 
-// waited drops the errors of a command that say only how it ended.
+// waited drops errors that say only how a command ended.
 func waited(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
@@ -153,16 +166,18 @@ func (c *pipe) endWith(ctx context.Context, closeIn func(), over <-chan struct{}
 	}
 }
 
-// piece is the kind of what waits to be cut into lines: bytes as they came, or none for the end of a direction.
+// piece is the kind of a record that waits to be cut into lines: bytes as they came, or no bytes for the end of a
+// direction.
 const piece transcript.Kind = "piece"
 
-// copy passes bytes on as they come, each recorded before it is passed on, until either side ends. Whoever judges cuts
-// them into lines, so that this does not delay them.
-func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) {
+// copy passes on bytes as they come, each recorded before it is passed on, until either side ends. The goroutine that
+// judges cuts them into lines, so that this does not delay them. It reports whether there was nothing left to read.
+func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) (ended bool) {
 	buf := make([]byte, 32<<10)
 	one := transcript.Record{Conn: pipeConn, Dir: dir, Kind: piece}
 	for {
 		n, err := from.Read(buf)
+		ended = err != nil
 		if n > 0 {
 			one.Bytes = bytes.Clone(buf[:n])
 			c.p.queue.putLater(one)
@@ -173,12 +188,12 @@ func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) {
 		if err != nil {
 			one.Bytes = nil
 			c.p.queue.putLater(one)
-			return
+			return ended
 		}
 	}
 }
 
-// cut puts the lines of a piece on the tapes. open has what is left of each direction.
+// cut adds the lines of a piece to the tapes. open has the incomplete line of each direction.
 func (p *Proxy) cut(open map[transcript.Dir]*lines, w waiting) {
 	l := open[w.r.Dir]
 	if l == nil {
@@ -196,7 +211,7 @@ func (p *Proxy) cut(open map[transcript.Dir]*lines, w waiting) {
 	l.feed(w.r.Bytes)
 }
 
-// lines cuts bytes into lines, of which it keeps at most maxLine bytes each.
+// lines cuts bytes into lines, and keeps at most maxLine bytes of each.
 type lines struct {
 	tell func(line []byte, cut int)
 	part []byte

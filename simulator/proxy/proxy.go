@@ -19,37 +19,37 @@ import (
 	"parley/verdict"
 )
 
-// Options say between whom a Proxy stands, and what it judges.
+// Options configure a Proxy.
 type Options struct {
 	Protocol steps.Protocol
-	Profile  *target.Profile // of the target: names on the wire, limits, secrets. It is not changed
-	Roles    []Role          // see RolesOf; none: traffic is passed on and recorded, and nobody judges
+	Profile  *target.Profile // of the target: wire names, limits, secrets. It is not changed
+	Roles    []Role          // see RolesOf; none: traffic is passed on and recorded, but not judged
 	Strict   bool            // a broken SHOULD is a failure
 
 	Listen string      // host:port; default 127.0.0.1:0, a free port of loopback
 	TLS    *tls.Config // nil: without TLS
 	To     string      // base URL of the server: http, https, ws or wss
 	ToTLS  *tls.Config // nil: Go's defaults
-	Token  string      // that every request needs, as `Authorization: Bearer TOKEN` or ?token=TOKEN; "": none
+	Token  string      // required of every request, as `Authorization: Bearer TOKEN` or ?token=TOKEN; "": none
 
-	// Handle decides on each message before it passes. nil: all pass as they come. With one, roles whose targets are
-	// clients are not judged, since what they got is not what the server has sent. Pipe does not call it.
+	// Handle decides on each message before it passes. nil: all pass as they come. With a Handle, roles whose targets are
+	// clients are not judged, since they may not have received what the server sent. Pipe does not call it.
 	Handle gate.Handler
 
-	// Record is called with each record as the client's end has it, in order, from one goroutine. N counts from 1, At
-	// from the beginning of the proxy; Event is nil. What redact removes must not be kept. nil: no calls.
+	// Record is called with each record as seen at the client's end, in order, from one goroutine. N counts from 1, At
+	// from the beginning of the proxy; Event is nil. The caller must not keep what redact removes. nil: no calls.
 	Record func(r transcript.Record, redact *transcript.Redactor)
 
-	// Keep bounds the records in memory of a role whose targets listen; those of each connection of other roles have a
-	// tenth of that.
+	// Keep bounds the records in memory of a role whose targets listen; each connection of other roles has a tenth of
+	// that.
 	Keep transcript.Keep
 
-	// Ended is called with what was judged of each role and, for roles whose targets connect, of each of their
-	// connections. It may read Ended.T until it returns. It is called from one goroutine at a time.
+	// Ended is called with the judgements on each role and, for roles whose targets connect, on each of their connections.
+	// It may read Ended.T until it returns. It is called from one goroutine at a time.
 	Ended func(Ended)
 
-	// Found is called with the findings while traffic passes, once for each role, monitor and clause, from one
-	// goroutine. The findings of Ended are final. nil: no calls.
+	// Found is called with findings while traffic passes, once for each role, monitor and clause, from one goroutine. The
+	// findings of Ended are final. nil: no calls.
 	Found func(Found)
 
 	// Judged is called when an outcome of Outcomes has changed while traffic passes. It must not block, nor call the
@@ -61,7 +61,7 @@ type Options struct {
 	Event func(Event)
 }
 
-// Ended is the traffic of a role, or of one connection of it, which has ended.
+// Ended is the ended traffic of a role, or of one of its connections.
 type Ended struct {
 	Role     Role
 	Conn     string // of a role whose targets connect; "" for all connections
@@ -74,11 +74,11 @@ type Ended struct {
 	Redact   *transcript.Redactor
 }
 
-// Found is a finding. Its At is of no use outside of the proxy: see Record.
+// Found is a finding. Its At has no meaning outside the proxy: see Record.
 type Found struct {
 	Role string
 	steps.Failure
-	Record transcript.Record // that At numbers; the zero Record for none
+	Record transcript.Record // the record that At refers to; the zero Record for none
 }
 
 // Event is a connection that opens or ends.
@@ -88,21 +88,21 @@ type Event struct {
 	Text string // what is requested, or how it ended
 }
 
-// Stats count what has passed.
+// Stats count the traffic.
 type Stats struct {
 	Open     int   // open connections
 	Conns    int64 // connections so far
 	Messages int64 // requests, answers, events and frames so far
 	Broken   int   // findings so far
-	Unjudged int64 // connections that were passed on and not judged, because too many came at once
+	Unjudged int64 // connections that were passed on but not judged, because too many came at once
 }
 
 // maxLinks is how many connections of clients may be open at once; further ones are answered with 503.
 const maxLinks = 1024
 
-// maxTapes is how many connections are kept of roles whose connections are judged alone: the oldest is judged and
-// released soon after there is another. When they come faster than that, at most moreTapes are kept, and further ones
-// are not judged.
+// maxTapes is the number of connections that are kept for roles whose connections are judged separately; soon after it
+// is exceeded, the oldest is judged and released. If connections come faster than that, at most moreTapes are kept, and
+// further ones are not judged.
 const (
 	maxTapes  = 300
 	moreTapes = 500
@@ -126,7 +126,7 @@ type Proxy struct {
 	all     []*tape          // of roles that listen
 	single  []*role          // roles that connect
 	tapes   []*tape          // of their connections, oldest first
-	asked   map[string]asked // requests of unknown parties, by what Party returned
+	asked   map[string]asked // requests of unknown parties, by the name that Party returned
 	asks    int
 	err     error // why records were lost
 
@@ -134,7 +134,7 @@ type Proxy struct {
 	told    map[[3]string]bool
 	worst   worst
 	stop    chan struct{}
-	many    chan struct{} // there are more tapes than should be
+	many    chan struct{} // signals that there are more than maxTapes tapes
 	work    sync.WaitGroup
 	queue   *queue
 	writing sync.WaitGroup
@@ -147,10 +147,10 @@ type asked struct {
 	party  string
 }
 
-// maxAsked bounds requests without an answer whose parties are to be found.
+// maxAsked bounds the unanswered requests whose parties are not known yet.
 const maxAsked = 4096
 
-// Open begins to listen, to pass on and to judge. The error is that of an option or of the address.
+// Open starts a proxy: it listens, passes on traffic and judges it. The error is that of an option or of the address.
 func Open(o Options) (*Proxy, error) {
 	p, err := newProxy(o)
 	if err != nil {
@@ -220,7 +220,7 @@ func (p *Proxy) Stats() Stats {
 		Unjudged: p.unjudged.Load()}
 }
 
-// Redactor removes the secrets of the requests that have passed so far.
+// Redactor returns a redactor for the secrets of the requests that have passed so far.
 func (p *Proxy) Redactor() *transcript.Redactor { return p.secrets.redactor() }
 
 // Close ends all connections and judges the rest of the traffic. Options.Ended has been called for everything when it
@@ -259,10 +259,10 @@ func (p *Proxy) release() {
 	}
 }
 
-// record takes a record of the client's end, and returns its number.
+// record adds a record of the client's end, and returns its number.
 func (p *Proxy) record(r transcript.Record) int { return p.queue.put(r) }
 
-// write puts records on the tapes until the queue is closed and empty.
+// write adds records to the tapes until the queue is closed and empty.
 func (p *Proxy) write() {
 	pace := pace{q: p.queue, since: time.Now()}
 	cut := map[transcript.Dir]*lines{} // see Pipe
@@ -283,7 +283,7 @@ func (p *Proxy) write() {
 	}
 }
 
-// put puts a record on the tapes.
+// put adds a record to the tapes.
 func (p *Proxy) put(w waiting) {
 	if w.n == 0 {
 		w.n = p.queue.number()
@@ -340,7 +340,7 @@ func (p *Proxy) opening(r transcript.Record) (e Event) {
 	return Event{}
 }
 
-// alone gives a record to the tapes of its connection. The caller holds p.mu.
+// alone adds a record to the tapes of its connection. The caller holds p.mu.
 func (p *Proxy) alone(r transcript.Record, n int, at time.Time) {
 	for _, role := range p.single {
 		one := p.tapeOf(role, r.Conn)
@@ -351,7 +351,7 @@ func (p *Proxy) alone(r transcript.Record, n int, at time.Time) {
 	}
 }
 
-// tapeOf returns the tape of a connection, a new one if need be; nil if none can be made. The caller holds p.mu.
+// tapeOf returns the tape of a connection, a new one if necessary; nil if none can be made. The caller holds p.mu.
 func (p *Proxy) tapeOf(r *role, conn string) *tape {
 	for i := len(p.tapes) - 1; i >= 0; i-- {
 		if one := p.tapes[i]; one.role == r && one.name == conn {
@@ -385,8 +385,8 @@ func (p *Proxy) tapeOf(r *role, conn string) *tape {
 	return one
 }
 
-// party names the party of a request: C1, C2, … of streams and sockets. That of another request is found later, from
-// what it says, if the protocol can tell.
+// party names the party of a request: C1, C2, … for streams and sockets. The party of another request is found later
+// from its content, if the protocol allows that.
 func (p *Proxy) party(r *http.Request, n int) string {
 	p.secrets.of(r)
 	if n > 0 {
@@ -421,7 +421,7 @@ func (p *Proxy) known(r *transcript.Record) {
 	r.Conn = one.party
 }
 
-// named puts the party into a record, "" if it is not known. The first tape has found that of a request.
+// named sets the party of a record; "" if it is not known. For a request, the first tape has found it.
 func (p *Proxy) named(r transcript.Record, party string) transcript.Record {
 	if party != "" && party[0] == '#' {
 		r.Conn = p.asked[party].party
@@ -429,7 +429,7 @@ func (p *Proxy) named(r transcript.Record, party string) transcript.Record {
 	return r
 }
 
-// admit lets in who has the token, and takes it from the request.
+// admit admits requests with the token, and removes it from the request.
 func (p *Proxy) admit(h *rawhttp.Head) string {
 	r, err := h.Request()
 	if err != nil {

@@ -7,17 +7,18 @@ import (
 	"parley/transcript"
 )
 
-// Bounds of what waits to be judged: records in memory, and what a file takes beyond. Only when the file is full, too,
-// whoever passes messages on waits, so that traffic is slowed down rather than left unjudged. Tests change them.
+// Bounds of the records that wait to be judged: those in memory, and those in a file beyond that. Once the file is full
+// as well, the goroutines that pass on messages wait, so that traffic is slowed down rather than left unjudged. Tests
+// change them.
 var (
 	maxQueued        = 16 << 20
 	maxSpooled int64 = 2 << 30
 )
 
-// overhead is about how many bytes a record takes beside its payload.
+// overhead is the approximate size of a record without its payload, in bytes.
 const overhead = 256
 
-// atOnce is how many records are taken at once at most.
+// atOnce is the maximum number of records taken at once.
 const atOnce = 1024
 
 // waiting is a record that is not on the tapes yet.
@@ -27,16 +28,16 @@ type waiting struct {
 	at time.Time
 }
 
-// queue holds records between those who pass messages on and the one who puts them on the tapes, so that decoding a
-// message does not delay it. It is safe for concurrent use.
+// queue holds records between the goroutines that pass on messages and the one that adds them to the tapes, so that
+// decoding a message does not delay it. It is safe for concurrent use.
 type queue struct {
 	mu     sync.Mutex
 	change sync.Cond // signalled when there is room, or a record
 	all    []waiting
 	bytes  int
-	spool  spool // what is newer than all
-	sum    int64 // bytes that were put so far
-	taken  int64 // bytes that were taken last, and may be on their way to the tapes
+	spool  spool // the records newer than those in all
+	sum    int64 // bytes added so far
+	taken  int64 // bytes taken last, which may not be on the tapes yet
 	done   int64 // bytes that are on the tapes
 	n      int   // number of the latest record
 	closed bool
@@ -66,7 +67,7 @@ func (q *queue) putLater(r transcript.Record) {
 	q.add(waiting{r, 0, time.Now()})
 }
 
-// number returns the number of another record.
+// number returns the number for another record.
 func (q *queue) number() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,7 +122,7 @@ func (q *queue) take() []waiting {
 	return some
 }
 
-// settle waits until all that has been put by now is on the tapes.
+// settle waits until all records added so far are on the tapes.
 func (q *queue) settle() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -131,7 +132,7 @@ func (q *queue) settle() {
 	}
 }
 
-// backlog reports whether records rush in faster than they are taken.
+// backlog reports whether records arrive faster than they are taken.
 func (q *queue) backlog() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -146,7 +147,7 @@ func (q *queue) end() error {
 	return q.spool.lost
 }
 
-// close ends the queue. What is in it can still be taken.
+// close ends the queue. The records in it can still be taken.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -157,14 +158,14 @@ func (q *queue) close() {
 	q.change.Broadcast()
 }
 
-// Pace of taking while messages rush in: those who pass them on need the processor.
+// Pace of taking while many messages arrive: the goroutines that pass them on need the processor.
 const (
 	rush  = 8 << 20 // bytes a second
 	rests = 4       // times as long as it has worked
 	rest  = 100 * time.Millisecond
 )
 
-// pace lets whoever takes rest while messages rush in, as long as there is room for them.
+// pace makes the taker rest while many messages arrive, as long as there is room for them.
 type pace struct {
 	q     *queue
 	put   int64
@@ -184,7 +185,7 @@ func (p *pace) worked() {
 	p.since = time.Now()
 }
 
-// due returns how long to rest after work that took so long.
+// due returns how long to rest after work of the given duration.
 func (p *pace) due(took time.Duration) time.Duration {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"parley/transcript"
 )
 
-// waits returns a record with so many bytes.
+// waits returns a record with the given number of bytes.
 func waits(n, size int) transcript.Record {
 	return transcript.Record{Conn: "C1", Dir: transcript.Received, Kind: transcript.Frame, Type: "text", Cut: n,
 		Bytes: bytes.Repeat([]byte{byte(n)}, size)}
@@ -23,8 +23,8 @@ func bounds(t *testing.T, queued int, spooled int64) {
 	maxQueued, maxSpooled = queued, spooled
 }
 
-// TestQueueKeepsAll: records beyond what may be in memory wait in a file, while others take them. All come, once, in
-// order, with what they hold and when they passed.
+// TestQueueKeepsAll: records beyond the limit of memory wait in a file, while others are taken. All come, once, in
+// order, with their content and times.
 func TestQueueKeepsAll(t *testing.T) {
 	bounds(t, 64<<10, 1<<30)
 	q := newQueue()
@@ -69,7 +69,7 @@ func TestQueueKeepsAll(t *testing.T) {
 	}
 }
 
-// TestQueueBounded: once memory and file are full, whoever passes more waits until there is room.
+// TestQueueBounded: once memory and file are full, adding a record waits until there is room.
 func TestQueueBounded(t *testing.T) {
 	bounds(t, 10<<10, 4<<20)
 	q := newQueue()
@@ -96,7 +96,7 @@ func TestQueueBounded(t *testing.T) {
 	}
 }
 
-// TestQueueWithoutFile: if no file can be made, whoever passes more waits, and nothing is lost.
+// TestQueueWithoutFile: if no file can be made, adding a record waits, and nothing is lost.
 func TestQueueWithoutFile(t *testing.T) {
 	bounds(t, 10<<10, 1<<30)
 	q := newQueue()
@@ -119,8 +119,8 @@ func TestQueueWithoutFile(t *testing.T) {
 	}
 }
 
-// TestPace: the taker rests while records rush in, but not when few come, when there is little room, or once the queue
-// is closed.
+// TestPace: the taker rests while many records arrive, but not when few arrive, when there is little room, or once the
+// queue is closed.
 func TestPace(t *testing.T) {
 	q := newQueue()
 	p := pace{q: q}

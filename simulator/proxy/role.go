@@ -23,8 +23,8 @@ const (
 // Role is a role in which one side is judged.
 type Role struct {
 	Name     string            // of the protocol
-	Side     Side              // where its targets are
-	Together bool              // all connections are judged together, else each alone
+	Side     Side              // the side of its targets
+	Together bool              // all connections are judged together, else each separately
 	Monitors []monitor.Monitor // that judge it
 }
 
@@ -63,8 +63,8 @@ func RolesOf(p steps.Protocol, named []string) ([]Role, error) {
 	return out, nil
 }
 
-// sideOf returns the side of the targets of a role: a page, and whoever dials, is a client. Together: the connections
-// belong to one target. Those of a page do, because its requests and its streams are connections apart.
+// sideOf returns the side of the targets of a role: a page, like any target that dials, is a client. together: the
+// connections belong to one target. Those of a page do, because its requests and its streams are separate connections.
 func sideOf(kind target.Kind, role string) (side Side, together bool) {
 	p := kind.New()
 	p.Role = role
@@ -77,7 +77,7 @@ func sideOf(kind target.Kind, role string) (side Side, together bool) {
 	return Server, true
 }
 
-// role is a Role with what its tapes need.
+// role is a Role with the data that its tapes need.
 type role struct {
 	Role
 	*Codec

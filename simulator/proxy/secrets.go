@@ -15,11 +15,11 @@ import (
 	"parley/transcript"
 )
 
-// maxSecrets bounds the secrets that are collected from requests; what comes beyond is not redacted by itself, but
-// header fields are never kept.
+// maxSecrets bounds the secrets that are collected from requests; further ones are not redacted, but header fields are
+// never kept.
 const maxSecrets = 1000
 
-// secrets collects what must not be kept: credentials in the requests that pass. It is safe for concurrent use.
+// secrets collects the credentials in requests, which must not be kept. It is safe for concurrent use.
 type secrets struct {
 	mu    sync.Mutex
 	known []string
@@ -66,11 +66,11 @@ const maxSecret = 8 << 10
 var named = regexp.MustCompile(`(?i)"[\w-]*(?:token|api[_-]?key|password|secret|authorization)"\s*:\s*` +
 	`("(?:[^"\\]|\\.){8,}")`)
 
-// hints are parts of such names; looking for them is cheap.
+// hints are parts of such names; a search for them is cheap.
 var hints = [][]byte{[]byte("oken\""), []byte("OKEN\""), []byte("ey\""), []byte("EY\""), []byte("assword\""),
 	[]byte("ASSWORD\""), []byte("ecret\""), []byte("ECRET\""), []byte("uthorization\"")}
 
-// within collects what the members of a message call a secret.
+// within collects the secrets in a message, by the names of its members.
 func (s *secrets) within(p []byte) {
 	if !slices.ContainsFunc(hints, func(h []byte) bool { return bytes.Contains(p, h) }) {
 		return
@@ -113,7 +113,7 @@ func secretName(name string) bool {
 	return name == "key" || name == "auth" || name == "sig"
 }
 
-// redactor removes what has been collected so far.
+// redactor returns a redactor for the secrets collected so far.
 func (s *secrets) redactor() *transcript.Redactor {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,8 +123,8 @@ func (s *secrets) redactor() *transcript.Redactor {
 	return s.made
 }
 
-// admit checks that a request has a token, and takes the token from it. It says why a request is refused; "" if it is
-// not.
+// admit checks that a request has a token, and removes the token from it. It returns why a request is refused; "" if it
+// is not.
 func admit(h *rawhttp.Head, r *http.Request, token string) string {
 	want := sha256.Sum256([]byte(token))
 	is := func(given string) bool {

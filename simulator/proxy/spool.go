@@ -11,19 +11,19 @@ import (
 // spool is a file of records that wait, oldest first. The zero value is an empty one, and makes its file when it needs
 // one.
 type spool struct {
-	since time.Time // that of the oldest record ever; times are relative to it
+	since time.Time // time of the first record ever; times are relative to it
 	file  *os.File
 	parts []part // in the file
 	size  int64  // of the file
-	buf   []byte // what is newer
+	buf   []byte // newer records
 	err   error  // why nothing more can be written
 	lost  error  // why records could not be read again
 }
 
-// part is a stretch of the file.
+// part is a part of the file.
 type part struct{ offset, size int64 }
 
-// spoolPart is how many bytes are written at once.
+// spoolPart is the number of bytes written at once.
 const spoolPart = 1 << 20
 
 func (s *spool) empty() bool { return len(s.parts) == 0 && len(s.buf) == 0 }
@@ -41,7 +41,7 @@ func (s *spool) add(w waiting) bool {
 	return true
 }
 
-// flush writes what is newer than the file; false if there is no room.
+// flush writes the newer records to the file; false if there is no room.
 func (s *spool) flush() bool {
 	if s.err != nil || s.size+int64(len(s.buf)) > maxSpooled {
 		return false
@@ -50,7 +50,7 @@ func (s *spool) flush() bool {
 		if s.file, s.err = os.CreateTemp("", "parley-proxy-*"); s.err != nil {
 			return false
 		}
-		_ = os.Remove(s.file.Name()) // where an open file can be removed, nothing is left behind
+		_ = os.Remove(s.file.Name()) // if an open file can be removed, nothing is left behind
 	}
 	if _, s.err = s.file.WriteAt(s.buf, s.size); s.err != nil {
 		return false
@@ -61,7 +61,7 @@ func (s *spool) flush() bool {
 	return true
 }
 
-// take returns the oldest records. Once all have been taken, the file begins anew.
+// take returns the oldest records. Once all have been taken, the file is emptied.
 func (s *spool) take() (all []waiting) {
 	text := s.buf
 	if len(s.parts) > 0 {

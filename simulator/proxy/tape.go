@@ -11,23 +11,23 @@ import (
 	"parley/verdict"
 )
 
-// maxPending bounds the requests of a tape that wait for their answers.
+// maxPending bounds the unanswered requests of a tape.
 const maxPending = 1000
 
 // tape has the traffic as the tester of one role would have recorded it. Its methods are called by one goroutine at a
-// time, apart from those of t.
+// time, except those of t.
 type tape struct {
 	role     *role
 	name     string // of the connection, for a role that connects; "" for all connections
 	t        *transcript.Transcript
 	asked    map[int]pending // by the proxy's number of the record
 	last     int             // number of the latest record; guarded by t's lock
-	orphan   bool            // the last record is a request of the protocol, and nobody knows whose
+	orphan   bool            // the last record is a request of the protocol whose party is unknown
 	orphans  atomic.Int64    // such requests without an answer
 	unknown  atomic.Bool     // such a request was accepted
 	long     atomic.Bool     // a message was too long to be judged
-	judgedTo int             // how many records there were at the last judgement
-	cost     time.Duration   // of that
+	judgedTo int             // number of records at the last judgement
+	cost     time.Duration   // of the last judgement
 }
 
 // pending is a request, or the opening of a connection, that has not been answered.
@@ -43,7 +43,7 @@ func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcr
 	var err error
 	one.t, err = transcript.NewSpilling(func(rec *transcript.Record) {
 		decode(rec)
-		if rec.N <= one.last { // one that was moved to the file is decoded again
+		if rec.N <= one.last { // a record that was moved to the file is decoded again
 			return
 		}
 		one.last = rec.N
@@ -55,8 +55,7 @@ func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcr
 	return one, err
 }
 
-// take appends a record as the client's end has it. n is the proxy's number of it, and when is the time at which it
-// passed.
+// take appends a record of the client's end. n is its number in the proxy, and when is the time at which it passed.
 func (one *tape) take(r transcript.Record, n int, when time.Time) {
 	if one.role.Side == Client {
 		r = mirrored(r)
@@ -70,10 +69,10 @@ func (one *tape) take(r transcript.Record, n int, when time.Time) {
 	if was.orphan {
 		one.orphans.Add(-1)
 		if r.Kind != transcript.Response || r.Status < 400 {
-			one.unknown.Store(true) // a refused request has no effect on anybody's connection
+			one.unknown.Store(true) // a refused request has no effect on any connection
 		}
 	}
-	if r.Cut > 0 { // nobody knows what it says
+	if r.Cut > 0 { // its content is unknown
 		r.Label = tooLong
 		one.long.Store(true)
 	}
@@ -92,7 +91,7 @@ func (one *tape) take(r transcript.Record, n int, when time.Time) {
 	}
 }
 
-// mirrored returns a record of the client's end as the server's end has it.
+// mirrored returns a record of the client's end as seen at the server's end.
 func mirrored(r transcript.Record) transcript.Record {
 	switch {
 	case r.Kind == transcript.Closed && r.Label == "closed by the harness":
@@ -107,10 +106,10 @@ func mirrored(r transcript.Record) transcript.Record {
 	return r
 }
 
-// tooLong is the label of a message that was too long to be kept whole.
+// tooLong is the label of a message that was too long to be kept completely.
 const tooLong = "too long to be judged"
 
-// understood leaves out messages that were too long.
+// understood omits messages that were too long.
 func understood(records []transcript.Record) []transcript.Record {
 	long := func(r transcript.Record) bool { return r.Label == tooLong }
 	if !slices.ContainsFunc(records, long) {
@@ -119,14 +118,14 @@ func understood(records []transcript.Record) []transcript.Record {
 	return slices.DeleteFunc(slices.Clone(records), long)
 }
 
-// judge returns what the monitors say of all records so far.
+// judge returns the judgements of the monitors on all records so far.
 func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, whole bool) {
 	began := time.Now()
 	defer func() { one.cost = time.Since(began) }()
 	one.judgedTo = one.t.Len()
 	records, whole := one.t.First()
 	for i := range records {
-		if records[i].N != i+1 { // those between were lost, and what came of them breaks nothing
+		if records[i].N != i+1 { // the records between were lost, and their effects break no clause
 			records, whole = records[:i], false
 			break
 		}
@@ -138,7 +137,7 @@ func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, who
 	records = understood(records)
 	records, filters := one.role.Observed(records)
 	monitors := one.role.Monitors
-	if one.partly() != "" { // so only what each record says by itself counts
+	if one.partly() != "" { // so only judgements on single records count
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}
 	out, failures = steps.JudgePassively(one.role.Env, monitors, records)
@@ -166,7 +165,7 @@ const (
 	shownBefore = 200
 )
 
-// beyond judges the records after a mark by the monitors of single records. It keeps the first failures only.
+// beyond judges the records after a mark with the monitors of single records. It keeps only the first failures.
 func (one *tape) beyond(mark int) (out []verdict.Judgement, failures []steps.Failure) {
 	seen := map[[2]string]bool{}
 	for end := one.t.Len(); mark < end; mark = min(mark+pageRecords, end) {

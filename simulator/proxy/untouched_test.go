@@ -13,7 +13,7 @@ import (
 	"parley/simulator/proxy"
 )
 
-// oddStream is an event stream with all that a library would make uniform.
+// oddStream is an event stream with everything that a library would normalise.
 const oddStream = "\ufeff: a comment\r\rid: 7\revent: connected\rdata: {\"connectionId\":\"c-1\"}\r\rretry: 50\n\n" +
 	"data:no blank\r\ndata: two lines\r\n\r\n: heartbeat\n\nunknown: field\n\nevent: x\ndata: cut off"
 
@@ -51,7 +51,7 @@ func TestStreamUntouched(t *testing.T) {
 	if r.Header.Get("Last-Event-ID") != "6" || r.RequestURI != "/base/events?a=b" || res.Header.Get("X-Odd") != "kept" {
 		t.Errorf("%s %v, %v", r.RequestURI, r.Header, res.Header)
 	}
-	if r.Header.Get("Accept-Encoding") != "" { // what passes is to be judged, so nothing is compressed
+	if r.Header.Get("Accept-Encoding") != "" { // the traffic is judged, so nothing is compressed
 		t.Error("the server is asked to compress")
 	}
 	await(t, s.ends, "C1")
@@ -61,15 +61,15 @@ func TestStreamUntouched(t *testing.T) {
 	}
 }
 
-// lone returns an HTTP client that keeps no connection.
+// lone returns an HTTP client without keep-alive connections.
 func lone(t *testing.T) *http.Client {
 	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 
-// clientFrames and serverFrames have what libraries do not show: fragments with a ping between them, an empty fragment,
-// lengths in more bytes than needed, a pong nobody asked for, and a close frame of their own.
+// clientFrames and serverFrames contain what libraries hide: fragments with a ping between them, an empty fragment,
+// lengths in more bytes than needed, an unsolicited pong, and their own close frame.
 var (
 	clientFrames = "\x01\x83\x01\x02\x03\x04abc" + "\x89\x82\x00\x00\x00\x00hi" + "\x00\x80\x09\x08\x07\x06" +
 		"\x80\xfe\x00\x01\x00\x00\x00\x00d" + "\x8a\x80\x00\x00\x00\x00" + "\x88\x85\x00\x00\x00\x00\x0f\xa1bye"
@@ -146,9 +146,9 @@ func readHead(in *bufio.Reader) string {
 	}
 }
 
-// TestPipeUntouched: bytes of any kind pass a command, lines or not, and its exit code is the proxy's.
+// TestPipeUntouched: any bytes, lines or not, pass to and from a command, and the exit code is the command's.
 func TestPipeUntouched(t *testing.T) {
-	long := strings.Repeat("x", 9<<20) // longer than what is kept
+	long := strings.Repeat("x", 9<<20) // longer than the part that is kept
 	in := "one\r\n\x00\xff\xfe\n\n" + long + "\nno end"
 	o := options(t, "session-runtime", "")
 	s := collecting(t, &o, "")
@@ -166,9 +166,9 @@ func TestPipeUntouched(t *testing.T) {
 	}
 }
 
-// TestPipeEnds: a command that reads no more, one that is killed, and one that does not exist.
+// TestPipeEnds: a command that stops reading, one that is killed, and one that does not exist.
 func TestPipeEnds(t *testing.T) {
-	endless, feed := io.Pipe() // nobody ever writes
+	endless, feed := io.Pipe() // nothing is ever written to it
 	defer feed.Close()
 	for _, one := range []struct {
 		name, script string
@@ -203,7 +203,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestPipeReaderGone: a command learns that nobody reads what it writes, as without the proxy.
+// TestPipeReaderGone: a command whose output has no reader any more gets the same error as without the proxy.
 func TestPipeReaderGone(t *testing.T) {
 	o := options(t, "session-runtime", "")
 	collecting(t, &o, "")

@@ -1,5 +1,5 @@
-// Package schemas has JSON Schemas of messages that parties of the protocols send, for forms: what is usual and right,
-// not what a target may get.
+// Package schemas has JSON Schemas, for forms, of messages that parties of the protocols send: they describe usual,
+// correct messages, not everything that a target may get.
 package schemas
 
 import (
@@ -12,7 +12,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Schema is that of one message.
+// Schema is the schema of one message.
 type Schema struct {
 	Type         string         `yaml:"type"` // of the message
 	From         string         `yaml:"from"` // the party that sends it; "" for any
@@ -20,7 +20,7 @@ type Schema struct {
 	Schema       map[string]any `yaml:"schema"` // JSON Schema, draft 2020-12, with an example
 }
 
-// List returns the schemas of a protocol, in the order in which a conversation has them; none for an unknown one.
+// List returns the schemas of a protocol, in the order of a conversation; none for an unknown protocol.
 func List(protocol string) []Schema {
 	text, err := files.ReadFile(protocol + ".yaml")
 	if err != nil {

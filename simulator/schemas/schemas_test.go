@@ -12,8 +12,8 @@ import (
 	"parley/steps/protocols"
 )
 
-// TestSchemas checks that each schema is one, takes its own example and nothing without its members, and is for the
-// type that its example has.
+// TestSchemas checks that each schema is valid, accepts its own example, rejects an empty object, and is for the type
+// of its example.
 func TestSchemas(t *testing.T) {
 	for _, protocol := range protocols.All.Names() {
 		all := schemas.List(protocol)

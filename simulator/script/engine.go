@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Message is what a program did.
+// Message is an action of the program.
 type Message struct {
 	Party  string // the name of its connection; "" if it is unknown
 	Kind   string // "open", "request", "message" or "close"
@@ -20,11 +20,11 @@ type Message struct {
 	Body   []byte
 }
 
-// Action is what is to be done.
+// Action is an action to carry out.
 type Action struct {
 	Do    string        // Send, Respond, …
-	After time.Duration // how long after the action before it, or after the message
-	Party string        // the connection it is about; "": that of the message
+	After time.Duration // how long after the previous action, or after the message
+	Party string        // the connection; "": that of the message
 
 	Body         []byte
 	Event        string // of Send on an event stream: its type
@@ -38,7 +38,7 @@ type Action struct {
 	Line int // in the script
 }
 
-// EngineOptions are the inputs of an engine apart from messages.
+// EngineOptions are the inputs of an engine other than messages.
 type EngineOptions struct {
 	Now   func() time.Time // default time.Now
 	NewID func() string    // makes ids; default random texts
@@ -56,8 +56,8 @@ type Engine struct {
 
 // Trace says what became of the latest message.
 type Trace struct {
-	Rule   int      // line of the rule that matched; 0: none did
-	Missed []string // why each rule before it did not
+	Rule   int      // line of the rule that matched; 0: none
+	Missed []string // why each rule before it did not match
 	Failed []string // actions and variables that could not be filled in
 }
 
@@ -74,13 +74,13 @@ func (s *Script) Engine(o EngineOptions) *Engine {
 	return e
 }
 
-// Start returns what the script does first.
+// Start returns the first actions of the script.
 func (e *Engine) Start() []Action {
 	e.trace = Trace{}
 	return e.fill(e.s.start, e.filling(Message{}))
 }
 
-// On returns what is done about a message, in order, and whether a rule has matched.
+// On returns the actions that answer a message, in order, and whether a rule has matched.
 func (e *Engine) On(m Message) (actions []Action, matched bool) {
 	e.trace = Trace{}
 	f := e.filling(m)
@@ -164,7 +164,7 @@ func (e *Engine) set(all []assignment, f *filling) {
 	}
 }
 
-// fill fills actions in. One that cannot be filled in is left out.
+// fill fills in actions. One that cannot be filled in is omitted.
 func (e *Engine) fill(all []action, f *filling) (out []Action) {
 	for _, a := range all {
 		for n := range a.repeat {
@@ -208,7 +208,7 @@ func (a *action) filled(f *filling) (Action, error) {
 	return out, err
 }
 
-// plain fills in a text that stays a text.
+// plain fills in a text whose result is a text.
 func (f *filling) plain(text string) (string, error) {
 	v, err := f.text(text)
 	if err != nil {

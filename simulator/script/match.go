@@ -11,10 +11,10 @@ import (
 
 // test is a condition on a value.
 type test struct {
-	is     *node          // it equals this, variables filled in; nil: not asked
+	is     *node          // it equals this, with variables filled in; nil: no condition
 	in     []*node        // it equals one of these
 	match  *regexp.Regexp // it is a text, or a number, that matches
-	exists *bool          // it is there, or is not
+	exists *bool          // it is present, or absent
 	not    *test
 }
 
@@ -62,7 +62,7 @@ func (p *parsing) test(n *node) test {
 	return t
 }
 
-// holds reports whether a value meets a condition; there says that there is a value.
+// holds reports whether a value meets a condition; there says that the value is present.
 func (t test) holds(v any, there bool, f *filling) bool {
 	switch {
 	case t.exists != nil:

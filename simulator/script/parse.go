@@ -19,7 +19,7 @@ func (p *parsing) fail(at *node, format string, args ...any) {
 	p.errs = append(p.errs, &Error{Line: at.line, Column: at.column, Text: fmt.Sprintf(format, args...)})
 }
 
-// is reports whether a value has a kind, and fails if it has not.
+// is reports whether a value has a kind, and fails if it does not.
 func (p *parsing) is(n *node, k kind, what string) bool {
 	if n.kind != k {
 		p.fail(n, "%s is %s, and this is %s", what, kinds[k], kinds[n.kind])
@@ -27,7 +27,7 @@ func (p *parsing) is(n *node, k kind, what string) bool {
 	return n.kind == k
 }
 
-// keys fails for keys that are not known.
+// keys fails for unknown keys.
 func (p *parsing) keys(n *node, what string, known ...string) bool {
 	if !p.is(n, mapping, what) {
 		return false
@@ -278,7 +278,7 @@ func (p *parsing) action(n *node) action {
 	return a
 }
 
-// operand reads what an action is about.
+// operand reads the operand of an action.
 func (p *parsing) operand(a *action, n *node) {
 	v := n.at(a.do)
 	if body := n.at("body"); body != nil {
@@ -328,7 +328,7 @@ func (p *parsing) operand(a *action, n *node) {
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 	http.MethodHead, http.MethodOptions}
 
-// names fails for guards and templates that use variables which nothing sets.
+// names fails for guards and templates that use variables that are never set.
 func (p *parsing) names(s *Script) {
 	known := s.known()
 	names := append(slices.Clone(reserved), slices.Sorted(maps.Keys(known))...)

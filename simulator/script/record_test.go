@@ -16,7 +16,7 @@ func said(typ, body string) Deed {
 
 func sent(body string) Deed { return Deed{Action: Action{Do: Send, Body: []byte(body)}} }
 
-// recorded is a session in which values are made up, texts look like holes, and types come again.
+// recorded is a session with generated values, texts that look like holes, and repeated types.
 var recorded = []Deed{
 	{Program: true, Message: Message{Party: "C1", Kind: "open", Path: "/ws?key=1"}},
 	sent(`{"type":"welcome","text":"costs ${price}"}`),
@@ -31,7 +31,7 @@ var recorded = []Deed{
 	sent(`{"callId":7,"count":7}`),
 }
 
-// TestRecordPlays: a recorded session is a script by which the program gets equal answers, with its own ids.
+// TestRecordPlays: the script of a recorded session gives the program equal answers, with its own ids.
 func TestRecordPlays(t *testing.T) {
 	text, err := Record(Script{Name: "recorded", Protocol: "p", As: "server"}, recorded)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestRecordPlays(t *testing.T) {
 	}
 }
 
-// TestRecordValid: what is written is valid by the published schema; a session without messages has no script.
+// TestRecordValid: the written script is valid by the published schema; a session without messages has no script.
 func TestRecordValid(t *testing.T) {
 	text, err := Record(Script{Name: "recorded", Title: "a: b", Protocol: "p", As: "server"}, recorded)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestRecordValid(t *testing.T) {
 	}
 }
 
-// at is a deed at a time in milliseconds.
+// at returns a deed at a time in milliseconds.
 func (d Deed) at(ms int, party string) Deed {
 	d.Time = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond)
 	if d.Program {
@@ -108,7 +108,7 @@ func (d Deed) at(ms int, party string) Deed {
 	return d
 }
 
-// TestRecordRules: what the rules of a session say.
+// TestRecordRules checks the rules written for a session.
 func TestRecordRules(t *testing.T) {
 	open := func(ms int, party string) Deed {
 		return Deed{Program: true, Message: Message{Kind: "open", Path: "/" + party}}.at(ms, party)

@@ -11,7 +11,7 @@ import (
 
 var (
 	variable = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-	// holes matches what is filled in: ${name} and ${/pointer}.
+	// holes matches the places that are filled in: ${name} and ${/pointer}.
 	holes = regexp.MustCompile(`\$\{([^}]*)\}`)
 )
 
@@ -41,7 +41,7 @@ func (p *parsing) template(n *node) {
 // filling fills holes in.
 type filling struct {
 	vars    map[string]any
-	message any // decoded; nil if it is no JSON
+	message any // decoded; nil if it is not JSON
 	newID   func() string
 	now     string
 	party   string
@@ -56,7 +56,7 @@ func (e errNoMember) Error() string { return fmt.Sprintf("the message has no %s"
 
 var errLong = errors.New("with its variables filled in it is too long")
 
-// fill returns what a hole stands for.
+// fill returns the value of a hole.
 func (f *filling) fill(name string) (any, error) {
 	if strings.HasPrefix(name, "/") {
 		v, ok := at(f.message, name)
@@ -80,7 +80,7 @@ func (f *filling) fill(name string) (any, error) {
 	return f.vars[name], nil
 }
 
-// text fills in the holes of a text. A text that is one hole stands for the value itself.
+// text fills in the holes of a text. A text that consists of one hole becomes the value itself.
 func (f *filling) text(text string) (any, error) {
 	if whole := holes.FindStringSubmatch(text); whole != nil && whole[0] == text {
 		return f.fill(whole[1])
@@ -119,7 +119,7 @@ func (f *filling) value(n *node) (any, error) {
 	return decode(b), nil
 }
 
-// json writes a value as JSON, the members in their order.
+// json writes a value as JSON, with the members in their order.
 func (f *filling) json(n *node) ([]byte, error) {
 	var b bytes.Buffer
 	err := f.write(&b, n)
@@ -184,7 +184,7 @@ func put(b *bytes.Buffer, v any) error {
 	return nil
 }
 
-// message writes what is sent: a text as it is, anything else as JSON.
+// message writes the body of a message: a text as it is, anything else as JSON.
 func (f *filling) bytes(n *node) ([]byte, error) {
 	if n == nil {
 		return nil, nil

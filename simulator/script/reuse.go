@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Reader reads a YAML document of another language that shares the matching of scripts: with places, and each mistake
-// kept. It is not safe for concurrent use.
+// Reader reads YAML documents in another language that shares the matching of scripts. It knows the place of each
+// value, and collects mistakes. It is not safe for concurrent use.
 type Reader struct{ p parsing }
 
-// Value is a value of a document with its place. The zero value is one that is not there.
+// Value is a value of a document with its place. The zero value is an absent value.
 type Value struct{ n *node }
 
-// Read parses a document of at most MaxText bytes. The root is not there if it is no YAML; Err says why. what names the
-// kind of document in mistakes, such as "file of faults".
+// Read parses a document of at most MaxText bytes. If it is not YAML, the root is absent, and Err says why. what names
+// the kind of document in mistakes, such as "file of faults".
 func (r *Reader) Read(text []byte, what string) Value {
 	if len(text) > MaxText {
 		r.p.errs = append(r.p.errs, &Error{Line: 1, Column: 1, Text: "it is longer than 1 MiB (make it shorter)"})
@@ -47,10 +47,10 @@ func (r *Reader) Err(name string) error {
 	return errors.Join(all...)
 }
 
-// Fail notes a mistake at a value that is there.
+// Fail records a mistake at a value that is present.
 func (r *Reader) Fail(v Value, format string, args ...any) { r.p.fail(v.n, format, args...) }
 
-// Keys reports whether v is a map, and notes the keys of it that are not known.
+// Keys reports whether v is a map, and records a mistake for each unknown key.
 func (r *Reader) Keys(v Value, what string, known ...string) bool {
 	return r.p.keys(v.n, what, known...)
 }
@@ -65,19 +65,19 @@ func (r *Reader) List(v Value, what string) (out []Value) {
 	return out
 }
 
-// Text returns a text; "" if v is not there.
+// Text returns a text; "" if v is absent.
 func (r *Reader) Text(v Value, what string) string { return r.p.text(v.n, what) }
 
 // Count returns a number from 1 to most, and records a mistake if v is something else.
 func (r *Reader) Count(v Value, what string, most int) int { return r.p.count(v.n, what, most) }
 
-// Match reads which messages are meant: the "on" of a script, in which nothing is filled in.
+// Match reads a condition on messages: the "on" of a script, without holes.
 func (r *Reader) Match(v Value) Match {
 	r.NoHoles(v)
 	return Match{r.p.on(v.n)}
 }
 
-// NoHoles notes texts that would be filled in.
+// NoHoles records a mistake for each text with holes.
 func (r *Reader) NoHoles(v Value) {
 	if v.n == nil {
 		return
@@ -90,7 +90,7 @@ func (r *Reader) NoHoles(v Value) {
 	}
 }
 
-// There reports whether the value is there.
+// There reports whether the value is present.
 func (v Value) There() bool { return v.n != nil }
 
 // At returns the value of a key of a map.
@@ -101,7 +101,7 @@ func (v Value) At(key string) Value {
 	return Value{v.n.at(key)}
 }
 
-// Line is where the value stands, from 1.
+// Line returns the line of the value, from 1.
 func (v Value) Line() int { return v.n.line }
 
 // Keys returns the keys of a map, in their order; nil if the value is not a map.
@@ -140,16 +140,16 @@ func (v Value) Number() (n float64, ok bool) {
 // JSON returns the value as JSON; holes of templates stay as they are written.
 func (v Value) JSON() ([]byte, error) { return (&filling{}).json(v.n) }
 
-// Match says which messages are meant.
+// Match is a condition on messages.
 type Match struct{ on on }
 
-// Holds reports whether m is meant.
+// Holds reports whether m meets the condition.
 func (w Match) Holds(m Message) bool {
 	f := &filling{message: decode(m.Body), party: m.Party, body: string(m.Body), newID: func() string { return "" }}
 	return (&Engine{}).misses(0, &rule{on: w.on}, m, f) == ""
 }
 
-// Kind is the kind of the messages that are meant: see Message.Kind.
+// Kind returns the kind of the matching messages: see Message.Kind.
 func (w Match) Kind() string { return w.on.kind }
 
 // HasParty reports whether the name of the party matters.

@@ -1,10 +1,10 @@
 // Package script reads and runs scripts: short YAML files that answer the messages of a program, for the mind "script"
 // of a counterpart. The reference for users is docs/simulator-scripts.md.
 //
-// A script is a list of rules. The first rule whose message and guard match a message of the program is carried out:
+// A script is a list of rules. The first rule whose condition and guard match a message of the program is carried out:
 // it sets variables, answers, and goes to a state. Parse checks a script and reports each mistake with its line and
-// column. An Engine runs it: it is fed with messages and returns actions. It has no clock, no goroutine and no
-// connection, and knows neither protocol nor transport.
+// column. An Engine runs it: it takes messages and returns actions. It has no clock, no goroutine and no connection,
+// and knows neither protocol nor transport.
 package script
 
 import (
@@ -21,9 +21,9 @@ import (
 const (
 	Send    = "send"    // a message to the program
 	Respond = "respond" // the answer to an HTTP request
-	Accept  = "accept"  // accepts a connection; without it that is done first
+	Accept  = "accept"  // accepts a connection; without it, the connection is accepted before other actions
 	Refuse  = "refuse"  // refuses a connection with an HTTP status
-	Close   = "close"   // ends a connection in order
+	Close   = "close"   // ends a connection properly
 	Cut     = "cut"     // drops a connection
 	Connect = "connect" // opens a connection to the program
 	Request = "request" // sends an HTTP request to the program
@@ -39,7 +39,7 @@ const (
 
 // Script is a checked script. It does not change, and may be run by several engines.
 type Script struct {
-	Name     string // as it is called
+	Name     string // for people, and in errors
 	Title    string // what it does, as a short phrase
 	Protocol string // id of the protocol
 	As       string // the party that it plays
@@ -72,7 +72,7 @@ type on struct {
 	where  []condition
 }
 
-// condition is one on a member of the message.
+// condition is a condition on a member of the message.
 type condition struct {
 	pointer string
 	test    test
@@ -90,7 +90,7 @@ type assignment struct {
 	to   *node
 }
 
-// action is an action with its variables not filled in.
+// action is an action whose variables are not yet filled in.
 type action struct {
 	line   int
 	do     string
@@ -113,7 +113,7 @@ type action struct {
 type Error struct {
 	Name         string // of the script
 	Line, Column int    // from 1
-	Text         string // what is wrong, and how to mend it
+	Text         string // what is wrong, and how to fix it
 }
 
 func (e *Error) Error() string {
@@ -165,7 +165,7 @@ func (s *Script) Client() string {
 	return ""
 }
 
-// known has the variables that a script begins with or sets.
+// known returns the variables that a script begins with or sets.
 func (s *Script) known() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range s.vars {

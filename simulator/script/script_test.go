@@ -18,7 +18,7 @@ import (
 
 const head = "script: s\nprotocol: p\nas: server\n"
 
-// mistakes are scripts with a mistake, and their right twins.
+// mistakes are scripts with a mistake, and their correct twins.
 var mistakes = []struct {
 	reason, wrong, right string
 	line, column         int
@@ -66,7 +66,7 @@ var mistakes = []struct {
 	{"an address", head + "start: [{connect: 'ws://x/y'}]", head + "start: [{connect: /y}]", 4, 19, "connect is a path"},
 }
 
-// TestMistakes checks that each mistake is reported at its place with its mend; each row has a right twin.
+// TestMistakes checks that each mistake is reported at its place with its fix; each row has a correct twin.
 func TestMistakes(t *testing.T) {
 	for _, tt := range mistakes {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -223,7 +223,7 @@ rules:
 	}
 }
 
-// TestLacking checks that what a message lacks leaves an action out, and is reported.
+// TestLacking checks that an action that needs a missing member is omitted, and that this is reported.
 func TestLacking(t *testing.T) {
 	e := parse(t, "rules:\n- on: a\n  answer: [{send: '${/x/y}'}, {send: there}]").Engine(fixed())
 	actions, matched := e.On(message("a", `{"x":1}`))
@@ -251,7 +251,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that nothing makes Parse panic, and that its errors have places.
+// FuzzParse checks that no input makes Parse panic, and that its errors have places.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(head + "rules:\n- on: a\n  answer: [{send: {a: [1, '${id}']}}]"))
 	f.Add([]byte("a: &b [*b]"))

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// studied are deeds with what has been found out about them.
+// studied holds deeds, and the results of studying them.
 type studied struct {
 	deeds  []Deed
 	values []map[string]any // by deed: its texts and numbers, by their pointers
 	told   map[string]int   // values of the peer's answers: the first deed with each
 	alike  map[kindred]*alike
-	kept   map[string]source // values that answers to later messages have, by their keys
+	kept   map[string]source // values that answers to later messages contain, by their keys
 }
 
 // source is the variable that keeps a value of a message.
@@ -26,7 +26,7 @@ type source struct {
 	pointer string
 }
 
-// kindred are messages that only their members tell apart.
+// kindred are messages that differ only in their members.
 type kindred struct{ kind, typ, method string }
 
 // alike counts the values of kindred messages.
@@ -76,18 +76,18 @@ func key(pointer string, v any) string {
 	return text
 }
 
-// Values that look made up for a session: long, or with a digit, and no words.
+// Values that look generated for a session: long, or with a digit, and not words.
 var made = regexp.MustCompile(`^[A-Za-z0-9_.:+-]*(?:[0-9]|[A-Za-z0-9_.:+-]{16})[A-Za-z0-9_.:+-]*$`)
 
-// Members whose values tell one message from another, whatever these look like; and what a value must be to be found
-// again in an answer.
+// Members whose values distinguish messages, whatever they look like; and the pattern of values that are searched in
+// answers.
 var (
 	naming = regexp.MustCompile(`(?i)/(?:[^/]*(?:request|message|msg|correlation|call|trace|event)[_-]?)?` +
 		`(?:id|uuid|nonce)$`)
 	plainWord = regexp.MustCompile(`^[A-Za-z0-9_.:+-]+$`)
 )
 
-// looksMade reports whether a value looks made up: such a text, or one that a member such as requestId has, or the
+// looksMade reports whether a value looks generated: such a text, or the text of a member such as requestId, or the
 // number of a member whose name ends with "id".
 func looksMade(pointer string, v any) bool {
 	if text, is := v.(string); is {
@@ -96,7 +96,7 @@ func looksMade(pointer string, v any) bool {
 	return strings.HasSuffix(strings.ToLower(pointer), "id")
 }
 
-// own reports whether the program has made up a value of its message: the peer has not told it before.
+// own reports whether the program has generated a value of its message: the peer has not sent it before.
 func (s *studied) own(at int, pointer string) bool {
 	v := s.values[at][pointer]
 	first, told := s.told[key(pointer, v)]
@@ -144,7 +144,7 @@ func (s *studied) owners() []int {
 	return out
 }
 
-// shared reports whether another connection gets the same as an answer before the program's next message.
+// shared reports whether another connection gets the same answer before the program's next message.
 func (s *studied) shared(at, latest int) bool {
 	for i := max(latest+1, at-far); i < min(len(s.deeds), at+far) && !s.deeds[i].Program; i++ {
 		a, b := s.deeds[i], s.deeds[at]
@@ -155,11 +155,11 @@ func (s *studied) shared(at, latest int) bool {
 	return false
 }
 
-// far bounds how far away the message of an answer, and an answer with the same content, is looked for.
+// far bounds the distance at which the message of an answer, and an answer with the same content, is searched.
 const far = 256
 
-// named returns the message whose id an answer has: an earlier one than that which it seems to belong to, if both have
-// an id of their own in the same place.
+// named returns the message whose id an answer contains: a message earlier than the one that the answer seems to belong
+// to, if both have their own id in the same place.
 func (s *studied) named(at, mine int) int {
 	body := string(s.deeds[at].Action.Body)
 	has := func(i int) (pointers []string) {
@@ -186,7 +186,7 @@ func (s *studied) named(at, mine int) int {
 	return mine
 }
 
-// keep finds the values that the answers to later messages have, and returns their variables by message.
+// keep finds the values that the answers to later messages contain, and returns their variables by message.
 func (s *studied) keep(answers [][]int) map[int][]source {
 	sources, out := map[string]source{}, map[int][]source{}
 	s.kept = map[string]source{}
@@ -218,7 +218,7 @@ func (s *studied) keep(answers [][]int) map[int][]source {
 	return out
 }
 
-// holed writes the body of an answer with holes for values that the program made up, and for the present time.
+// holed writes the body of an answer with holes for values that the program generated, and for the current time.
 func (s *studied) holed(i, at int) string {
 	d := s.deeds[i]
 	body := strings.ReplaceAll(string(d.Action.Body), "${", "${dollar}{")
@@ -241,7 +241,7 @@ func (s *studied) holed(i, at int) string {
 	})
 }
 
-// hole puts a hole in the place of a value.
+// hole replaces a value by a hole.
 func hole(body, k, name string) string {
 	member, n, number := strings.Cut(k, " ")
 	if !number || !strings.HasPrefix(member, "/") {
@@ -254,10 +254,10 @@ func hole(body, k, name string) string {
 // times matches times as ${now} writes them.
 var times = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 
-// soon is how far a time may be from the present one: clocks differ, and machines are slow.
+// soon is how far a time may be from the current time: clocks differ, and machines are slow.
 const soon = 5 * time.Second
 
-// present reports whether a text is the present time, as ${now} writes it.
+// present reports whether a text is the current time, as ${now} writes it.
 func present(text string, now time.Time) bool {
 	if !times.MatchString(`"` + text + `"`) {
 		return false
@@ -266,5 +266,5 @@ func present(text string, now time.Time) bool {
 	return err == nil && !now.IsZero() && t.Sub(now).Abs() <= soon
 }
 
-// timeless returns what an answer says, without times.
+// timeless returns the content of an answer without times.
 func timeless(d Deed) string { return times.ReplaceAllString(string(d.Action.Body), "now") }

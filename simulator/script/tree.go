@@ -30,7 +30,7 @@ const (
 
 var kinds = map[kind]string{scalar: "a single value", list: "a list", mapping: "a map"}
 
-// maxDepth bounds how deep values may be nested.
+// maxDepth bounds the nesting of values.
 const maxDepth = 64
 
 // read parses a YAML document.

@@ -51,7 +51,7 @@ func Names(protocol string) []string {
 	return out
 }
 
-// Get returns a ready script. The error names those that there are.
+// Get returns a ready script. The error lists those that exist.
 func Get(protocol, name string) (*script.Script, error) {
 	for _, s := range List(protocol) {
 		if s.Name == name {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // within bounds each wait; only a failing test uses it up.
 const within = 20 * time.Second
 
-// TestReady checks that each script is called by the name of its file, and says what it does.
+// TestReady checks that each script has the name of its file, and a title.
 func TestReady(t *testing.T) {
 	all := scripts.List("")
 	for _, s := range all {
@@ -55,7 +55,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestDocumented checks that the example of the reference is a script, and that its mistakes are reported as it says.
+// TestDocumented checks that the example of the reference is a valid script, and that mistakes are reported as the
+// reference says.
 func TestDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/simulator-scripts.md")
 	if err != nil {
@@ -76,12 +77,12 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// tested says how a tester plays with a script that is a server.
+// tested says how a tester plays against a script that is a server.
 type tested struct {
 	as     string // the protocol of the steps; "": that of the script
 	driver string // "": the first
 	role   string // of the target; "": the default one
-	// steps; "!" and a step that must fail; "A>" and a raw message; "?" and words of what the script says then
+	// steps; "!" and a step that must fail; "A>" and a raw message; "?" and words of the script's next message
 	lines []string
 }
 
@@ -184,7 +185,7 @@ func play(t *testing.T, s *script.Script, at string) *counterpart.Play {
 	return p
 }
 
-// TestServers plays the scripts that are servers with the steps of a tester.
+// TestServers plays the scripts that are servers against the steps of a tester.
 func TestServers(t *testing.T) {
 	for name, how := range played {
 		t.Run(name, func(t *testing.T) {
@@ -210,7 +211,7 @@ func TestServers(t *testing.T) {
 					text, fails := strings.CutPrefix(line, "!")
 					before := live.Transcript().Len()
 					do(t, live, text, fails)
-					if sent(live.Transcript(), before) { // what an earlier step caused may have come by now
+					if sent(live.Transcript(), before) { // effects of an earlier step may have arrived by now
 						mark = before
 					}
 				}
@@ -239,7 +240,7 @@ func last(of *transcript.Transcript) string {
 	return strings.Join(of.Excerpt(of.Len(), 12, 0, 200), "\n")
 }
 
-// hears waits for a record that has all words, and returns its number.
+// hears waits for a record that contains all words, and returns its number.
 func hears(t *testing.T, live *simulator.Session, mark int, words string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -256,7 +257,7 @@ func hears(t *testing.T, live *simulator.Session, mark int, words string) int {
 	return r.N
 }
 
-// TestModels asks the scripts that are models as a bundled server does.
+// TestModels sends requests to the scripts that are models, as a bundled server does.
 func TestModels(t *testing.T) {
 	for _, s := range scripts.List("") {
 		if s.As != "model" {
@@ -287,7 +288,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestClients plays the scripts that are clients with the bundled servers, up to their last state.
+// TestClients plays the scripts that are clients against the bundled servers, up to their last state.
 func TestClients(t *testing.T) {
 	for _, s := range scripts.List("") {
 		if s.Client() == "" {

@@ -19,7 +19,7 @@ import (
 	"parley/verdict"
 )
 
-// command is one of those that begin with a dot.
+// command is a command that begins with a dot.
 type command struct {
 	name, args, about string
 	do                func(t *Terminal, ctx context.Context, args []string) error
@@ -46,7 +46,7 @@ func init() {
 	}
 }
 
-// command carries out a line that began with a dot.
+// command carries out a line that begins with a dot.
 func (t *Terminal) command(ctx context.Context, line string) error {
 	parts := strings.Fields(line)
 	name := ""
@@ -88,7 +88,7 @@ func (t *Terminal) wait(ctx context.Context, args []string) error {
 	defer cancel()
 	records := t.o.Session.Transcript()
 	mark := records.Len()
-	if done := t.o.Session.Steps(); text != "" && len(done) > 0 { // it may have come already, in answer to the last line
+	if done := t.o.Session.Steps(); text != "" && len(done) > 0 { // it may already have come, in answer to it
 		mark = done[len(done)-1].From
 	}
 	_, err := records.Await(limited, mark, func(r *transcript.Record) bool {
@@ -206,7 +206,7 @@ func (t *Terminal) list(_ context.Context, args []string) error {
 	return t.search(strings.Join(args, " "))
 }
 
-// search prints the steps that have some words.
+// search prints the steps that contain some words.
 func (t *Terminal) search(text string) error {
 	n := 12
 	if text == "" {

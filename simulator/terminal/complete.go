@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// slot matches what a pattern leaves open.
+// slot matches the open places of a pattern.
 var slot = regexp.MustCompile(`"…"|"X"|"N"|…|\bX\b|\bN\b`)
 
-// Complete continues a line as far as it is settled, and gives the patterns of all steps that begin like it. What a
-// pattern leaves open, such as a client's name, is settled by what was typed. Within quotes, and where a party is
+// Complete completes a line as far as it is unambiguous, and returns the patterns of all steps that begin like it. The
+// open places of a pattern, such as a client's name, are filled by the typed text. Within quotes, and where a party is
 // named, it offers what the session knows: names and ids from the events so far, and its parties.
 func (t *Terminal) Complete(line string) (longer string, all []string) {
 	if strings.HasPrefix(line, ".") {
@@ -47,7 +47,7 @@ func (t *Terminal) Complete(line string) (longer string, all []string) {
 	return common(line, next), all
 }
 
-// fillings are lines in which what is open, and begun at the end of the line, is one of the things that the session
+// fillings returns lines in which the open place begun at the end of the line is filled with names that the session
 // knows.
 func (t *Terminal) fillings(line, open string) (out []string) {
 	var known []string
@@ -66,7 +66,7 @@ func (t *Terminal) fillings(line, open string) (out []string) {
 	return out
 }
 
-// completeCommand continues a line that begins with a dot.
+// completeCommand completes a line that begins with a dot.
 func (t *Terminal) completeCommand(line string) (longer string, all []string) {
 	name, arg, args := strings.Cut(line, " ")
 	var known []string
@@ -98,7 +98,7 @@ func (t *Terminal) completeCommand(line string) (longer string, all []string) {
 // choice is the innermost choice of a pattern.
 var choice = regexp.MustCompile(`\(([^()\[\]]*)\)|\[([^()\[\]]*)\]`)
 
-// maxChoices bounds what one pattern is expanded to.
+// maxChoices bounds the number of expansions of a pattern.
 const maxChoices = 64
 
 // expand resolves the choices of a pattern.
@@ -124,8 +124,8 @@ func expand(pattern string) []string {
 	return append(out, todo...)
 }
 
-// continues reports whether a line begins like a pattern, and gives what follows up to the next thing that is open; or
-// else what is open where the line ends, having begun it.
+// continues reports whether a line begins like a pattern, and returns the text that follows up to the next open place,
+// or else the open place that the end of the line has begun.
 func continues(pattern, line string) (rest, begun string, ok bool) {
 	for {
 		at := slot.FindStringIndex(pattern)
@@ -154,8 +154,8 @@ func continues(pattern, line string) (rest, begun string, ok bool) {
 		if typed == 0 {
 			return "", "", false
 		}
-		if typed == len(line) { // it may go on
-			if fixed == "" { // any line begins so
+		if typed == len(line) { // the place may continue
+			if fixed == "" { // any line begins like that
 				return "", "", false
 			}
 			if len(line) > 1 && strings.HasPrefix(open, `"`) && strings.HasSuffix(line, `"`) {
@@ -167,7 +167,7 @@ func continues(pattern, line string) (rest, begun string, ok bool) {
 	}
 }
 
-// taken is how much of a line stands for what is open.
+// taken returns how much of a line fills an open place.
 func taken(open, line string) int {
 	if !strings.HasPrefix(open, `"`) {
 		if n := strings.IndexByte(line, ' '); n >= 0 {
@@ -184,7 +184,7 @@ func taken(open, line string) int {
 	return len(line)
 }
 
-// common is the longest text with which all begin; line where there are none.
+// common returns the longest common prefix of all; line if there are none.
 func common(line string, all []string) string {
 	if len(all) == 0 {
 		return line

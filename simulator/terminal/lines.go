@@ -13,25 +13,25 @@ import (
 
 // Line is one line to carry out.
 type Line struct {
-	Number int // in its file, from 1; 0 where it was typed
+	Number int // in its file, from 1; 0 if it was typed
 	Text   string
 	Arg    steps.StepArg
 }
 
-// Reader gives lines until io.EOF.
+// Reader returns lines until io.EOF.
 type Reader interface{ ReadLine() (string, error) }
 
-// Lines joins lines with what belongs below them: a text between lines of """, or the rows of a table. Of a feature
-// file, lines that are not steps are left out.
+// Lines joins lines with the arguments below them: a text between lines of """, or the rows of a table. It skips lines
+// of a feature file that are not steps.
 type Lines struct {
 	in      Reader
 	numbers bool
 	n       int
-	held    *string // read, and not used yet
+	held    *string // read, but not used yet
 	ahead   bool    // the next line may be read to see whether it belongs to this one
 }
 
-// NewLines reads lines that were typed: what belongs below a step is asked for where its text ends in a colon.
+// NewLines reads typed lines: an argument is read only after a step that ends in a colon.
 func NewLines(in Reader) *Lines { return &Lines{in: in} }
 
 // NewScript reads the lines of a file.
@@ -54,12 +54,12 @@ func (s scanner) ReadLine() (string, error) {
 	return "", io.EOF
 }
 
-// structure matches the lines of a feature file that say nothing to do.
+// structure matches the lines of a feature file that are not steps.
 var structure = regexp.MustCompile(`^(?:Feature|Rule|Background|Scenario|Example):|^[@#]`)
 
 var errOutline = errors.New("a scenario outline has no values here (write its steps out)")
 
-// Next gives the next line; the error is io.EOF, that of reading, or a *MistakeError.
+// Next returns the next line; the error is io.EOF, that of reading, or a *MistakeError.
 func (l *Lines) Next() (Line, error) {
 	for {
 		text, err := l.read()
@@ -95,7 +95,7 @@ func (l *Lines) read() (string, error) {
 	return l.in.ReadLine()
 }
 
-// below reads what belongs to a step.
+// below reads the argument of a step.
 func (l *Lines) below(step string) (arg steps.StepArg, err error) {
 	if !l.ahead && !strings.HasSuffix(step, ":") || strings.HasPrefix(step, ".") {
 		return arg, nil
@@ -125,7 +125,7 @@ func (l *Lines) below(step string) (arg steps.StepArg, err error) {
 	}
 }
 
-// docString reads a text up to its closing quotes, without the indent of the opening ones.
+// docString reads a text up to its closing quotes, without the indentation of the opening ones.
 func (l *Lines) docString(indent int) (string, error) {
 	var lines []string
 	for {
@@ -141,13 +141,13 @@ func (l *Lines) docString(indent int) (string, error) {
 	}
 }
 
-// hidden hides the escapes of a cell from what separates cells, and shown replaces them by what they mean.
+// hidden replaces the escapes of a cell before cells are separated, and shown replaces them by their meaning.
 var (
 	hidden = strings.NewReplacer(`\\`, "\x00", `\|`, "\x01", `\n`, "\x02")
 	shown  = strings.NewReplacer("\x00", `\`, "\x01", "|", "\x02", "\n")
 )
 
-// cells are those of a row of a table.
+// cells returns the cells of a row of a table.
 func cells(row string) ([]string, error) {
 	if !strings.HasSuffix(row, "|") || len(row) < 2 {
 		return nil, fmt.Errorf("a row of a table ends with |: %s", row)
@@ -159,10 +159,10 @@ func cells(row string) ([]string, error) {
 	return out, nil
 }
 
-// raw matches a message that is sent as it is: A> {"type":"ping"}.
+// raw matches a message that is sent unchanged: A> {"type":"ping"}.
 var raw = regexp.MustCompile(`^([\pL\d_-]+)>\s?(.*)$`)
 
-// rawMessage is the party and the bytes of a raw message.
+// rawMessage returns the party and the bytes of a raw message.
 func rawMessage(text string) (party string, body []byte, ok bool) {
 	m := raw.FindStringSubmatch(text)
 	if m == nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestLines: of a feature file the steps are left, each with what belongs below it.
+// TestLines: only the steps of a feature file are read, each with its argument.
 func TestLines(t *testing.T) {
 	text := "Feature: f\n\n  # remark\n  @tag\n  Scenario: s\n    Given a step\n" +
 		"      \"\"\"\n      one\n        two\n      \"\"\"\n" +

@@ -9,7 +9,7 @@ import (
 	"parley/transcript"
 )
 
-// paint colours text where it is true.
+// paint colours text if it is true.
 type paint bool
 
 func (p paint) in(code, text string) string {
@@ -43,11 +43,11 @@ func (t *Terminal) record(r transcript.Record) string {
 	return line
 }
 
-// steady names what differs from run to run, so that two outputs can be compared: ids by the order in which they come,
+// steady replaces what differs from run to run, so that two outputs can be compared: ids by their order of appearance,
 // times and ports.
 type steady struct {
 	nonce string
-	names map[string]string // what stands for an id
+	names map[string]string // the replacement of an id
 }
 
 var (
@@ -75,8 +75,7 @@ func (s *steady) text(line string) string {
 	})
 }
 
-// drawn reports whether a word looks like one that was drawn at random: a long part of it has letters and digits, or
-// capitals alone.
+// drawn reports whether a word looks random: a long part of it has letters and digits, or only capitals.
 func drawn(word string) bool {
 	for _, part := range strings.FieldsFunc(word, func(c rune) bool { return c == '-' || c == '_' }) {
 		digits := strings.ContainsAny(part, "0123456789")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSteady: what differs from run to run is named, and nothing else.
+// TestSteady: what differs from run to run is replaced, and nothing else.
 func TestSteady(t *testing.T) {
 	s := steady{nonce: "live-ws-1f2e3d", names: map[string]string{}}
 	for _, row := range []struct{ reason, in, want string }{
@@ -35,7 +35,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestContinues: a line is continued up to what its pattern leaves open.
+// TestContinues: a line is completed up to the next open place of its pattern.
 func TestContinues(t *testing.T) {
 	pattern := `client X switches to "…" at once`
 	for _, row := range []struct {

@@ -1,5 +1,5 @@
-// Package terminal is the door to a live session for people who type, and for scripts: a line is a step, a raw message
-// or a command, and every record and judgement is printed as it comes.
+// Package terminal is the front end of a live session for people who type, and for scripts: a line is a step, a raw
+// message or a command, and every record and judgement is printed as it comes.
 package terminal
 
 import (
@@ -18,14 +18,14 @@ import (
 	"parley/verdict"
 )
 
-// Options say how a session is shown.
+// Options configure how a session is shown.
 type Options struct {
 	Session *simulator.Session
 	Out     io.Writer
 	Color   bool
 	Width   int  // columns of a record; 0: 160
 	Times   bool // records are printed with their times and numbers; without, the output of two runs can be compared
-	Steady  bool // a script: it waits until nothing more comes before it goes on, and a mistake ends it
+	Steady  bool // a script: it waits until nothing more arrives before it continues, and a mistake ends it
 }
 
 // Terminal prints a session and carries out lines. Safe for concurrent use.
@@ -34,11 +34,11 @@ type Terminal struct {
 	paint  paint
 	steady steady
 
-	mu       sync.Mutex          // held while something is printed
+	mu       sync.Mutex          // held during printing
 	told     int                 // the last record that was printed, or is in batch
 	batch    []transcript.Record // of a script, not printed yet
 	came     chan struct{}
-	failed   bool // a clause that binds was broken
+	failed   bool // a binding clause was broken
 	untested bool // a step could not judge
 }
 
@@ -51,9 +51,9 @@ func New(o Options) *Terminal {
 		steady: steady{nonce: o.Session.Nonce(), names: map[string]string{}}}
 }
 
-// MistakeError is a line that cannot be carried out; the session goes on.
+// MistakeError is a line that cannot be carried out; the session continues.
 type MistakeError struct {
-	Line int // from 1; 0 where it was typed
+	Line int // from 1; 0 if it was typed
 	Err  error
 }
 
@@ -66,7 +66,7 @@ func (e *MistakeError) Error() string {
 
 func (e *MistakeError) Unwrap() error { return e.Err }
 
-// Follow prints what comes until ctx ends.
+// Follow prints records and findings until ctx ends.
 func (t *Terminal) Follow(ctx context.Context) {
 	t.o.Session.Follow(ctx, 0, func(e simulator.Event) {
 		t.mu.Lock()
@@ -88,10 +88,10 @@ func (t *Terminal) Follow(ctx context.Context) {
 	})
 }
 
-// Quiet is how long nothing may have come before a script goes on.
+// Quiet is the time without a record after which a script continues.
 const Quiet = 100 * time.Millisecond
 
-// settle waits until everything so far is printed and nothing has come for a while.
+// settle waits until everything so far is printed and nothing has arrived for a while.
 func (t *Terminal) settle(ctx context.Context) {
 	for {
 		timer := time.NewTimer(Quiet)
@@ -115,8 +115,8 @@ func (t *Terminal) settle(ctx context.Context) {
 	}
 }
 
-// flush prints what a script has held back. An HTTP answer stands behind its request: whether it or an event on another
-// connection comes first differs from run to run. mu is locked.
+// flush prints the records held back in a script. It prints an HTTP answer right after its request, because the order
+// of the answer and events on other connections differs from run to run. mu is locked.
 func (t *Terminal) flush() {
 	at := func(r transcript.Record) int {
 		if r.Kind == transcript.Response && r.Reply > 0 {
@@ -134,8 +134,8 @@ func (t *Terminal) flush() {
 // ErrQuit is returned for a line that ends the session.
 var ErrQuit = errors.New("quit")
 
-// Do carries out one line, with the lines below it that belong to a step. The error is ErrQuit, a *MistakeError, or
-// that of a session that has ended.
+// Do carries out one line, with the argument below it if it is a step. The error is ErrQuit, a *MistakeError, or that
+// of an ended session.
 func (t *Terminal) Do(ctx context.Context, l Line) error {
 	if t.o.Steady {
 		t.print("%s", t.paint.bold("> "+l.Text))
@@ -178,7 +178,7 @@ func (t *Terminal) carryOut(ctx context.Context, l Line) error {
 	return nil
 }
 
-// judged prints what a step came to.
+// judged prints the result of a step.
 func (t *Terminal) judged(j steps.Judged) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -204,7 +204,7 @@ func (t *Terminal) judged(j steps.Judged) {
 	}
 }
 
-// alike groups the failures that are one finding.
+// alike groups the failures that belong to one finding.
 func alike(all []steps.Failure) (groups [][]steps.Failure) {
 	type finding struct {
 		expected, observed string
@@ -265,8 +265,8 @@ func (t *Terminal) print(format string, args ...any) {
 	t.println(fmt.Sprintf(format, args...))
 }
 
-// Exit is the exit code of what was done so far: 1 where a clause that binds is broken, 5 where a step could not judge,
-// else 0.
+// Exit returns the exit code for the session so far: 1 if a binding clause is broken, 5 if a step could not judge, else
+// 0.
 func (t *Terminal) Exit() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

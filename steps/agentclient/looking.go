@@ -83,7 +83,7 @@ type instead func() (clauses []string, what string)
 // saw is sees for a sight that may be missing for another reason, and reports whether it was seen.
 func (s *suite) saw(ctx context.Context, want sight, other instead) (bool, error) {
 	mark := max(s.now.act, s.now.word)
-	if l, _ := s.before(mark); l != nil && want.why(l) == "" { // whether it stays so shows once everything is handled
+	if l, _ := s.before(mark); l != nil && want.why(l) == "" { // it must stay so until everything is handled
 		if err := s.fence(ctx); err != nil {
 			return false, err
 		}

@@ -25,12 +25,12 @@ type server struct {
 	party string // party of the requests in the transcript
 	nonce string
 	l     *sse.Listener
-	// makes the connection of a stream, under its name, one that can be cut; as steps.World.Accepted
+	// wraps the connection of a stream, under its name, so that it can be cut; see steps.World.Accepted
 	accepted func(party string, conn driver.Conn) driver.Conn
 	told     *driver.Tap // closed with the page: what the page sends while closing is not judged
 
 	mu       sync.Mutex
-	lines    map[*sse.Streamed]driver.Conn // what is sent on the streams goes over these
+	lines    map[*sse.Streamed]driver.Conn // messages on the streams are sent through these
 	sessions []string                      // sessions given, the latest last
 	refuse   bool                          // refuse sessions
 	hold     bool                          // do not answer the page's requests yet
@@ -67,7 +67,7 @@ func (v *server) opened(_ sse.Incoming, st *sse.Streamed) {
 func (v *server) send(ctx context.Context, st *sse.Streamed, label string, body []byte) (int, error) {
 	var to driver.Conn
 	v.set(func() { to = v.lines[st] })
-	if to == nil { // it is being opened
+	if to == nil { // the stream is being opened
 		return st.Emit(ctx, label, body)
 	}
 	return to.Send(ctx, driver.Message{Label: label, Body: body})

@@ -177,8 +177,8 @@ func (s *suite) beginsToAnswer(ctx context.Context, how string) error {
 	return s.quiet(ctx) // late rendering may move the element that the user clicks next
 }
 
-// aborts has the user abort. A page may allow this only after some sign of a turn: signs that the server has not sent
-// yet, it sends now.
+// aborts makes the user abort. A page may allow this only after some sign of a turn, so the server now sends the signs
+// that it has not sent yet.
 func (s *suite) aborts(ctx context.Context) error {
 	can := func(l *snapshot.Page) bool { return usable(l, abort) }
 	s.settle(ctx)
@@ -201,7 +201,7 @@ func (s *suite) aborts(ctx context.Context) error {
 	return s.does(ctx, "the user aborts", click(abort), "AC-079", "AC-124")
 }
 
-// endsTurn has the server end a turn. It may or may not report that the turn was aborted.
+// endsTurn makes the server end a turn. It may or may not report that the turn was aborted.
 func (s *suite) endsTurn(ctx context.Context, how string) error {
 	d := fields{"sessionId": s.now.session}
 	if how == "with" {

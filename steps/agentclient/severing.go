@@ -17,8 +17,8 @@ const severedStream = ofRequests + " 1"
 // Courses implements steps.Severer. The server cuts the page's event stream. A page that loses it disables the selector
 // and shows that it is not connected (AC-105, AC-108), forgets the agents and the current one (AC-106), keeps what the
 // user has preselected (AC-107), waits for a new list once it is connected again (AC-109), and takes that (AC-111).
-// What becomes of its session is not stated: a new session is asked for, whose id its switches name (AC-051, AC-055).
-// A page is not killed, since nothing of it would come back.
+// The source does not state what happens to its session: a new session is requested, whose id its switches name
+// (AC-051, AC-055). A page is not killed, since it would not come back.
 func (Protocol) Courses(string) []steps.Course {
 	only := []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin}
 	return []steps.Course{
@@ -38,7 +38,7 @@ func (Protocol) Courses(string) []steps.Course {
 // lost are the clauses about every page that has lost its connection.
 const lost = "@AC-105 @AC-106 @AC-108 @AC-109 @AC-111 "
 
-// arriving is how a page connects.
+// arriving are the steps by which a page connects.
 func arriving(then ...string) []string {
 	return append([]string{
 		`Given an open page`,
@@ -74,7 +74,7 @@ var preselectingLines = []string{
 	`When the server sends a heartbeat`, `And the user chooses "Debugger"`, `And the server sends a heartbeat`,
 }
 
-// backAgain is what a page does whose stream was cut.
+// backAgain are the steps of a page whose stream was cut.
 func backAgain(then ...string) []string {
 	return append([]string{
 		steps.ComesBack, `Then the selector is disabled`, `And the only option is "(未连接)", and it is disabled`,
@@ -96,7 +96,8 @@ func switchingAgain() []string {
 		`And the selector is enabled`, `And "Debugger" is selected`)
 }
 
-// preselectedStill judges that the choice is kept, and the current agent, which is not in the new list, is not.
+// preselectedStill judges that the choice is kept, and that the current agent, which is not in the new list, is not
+// kept.
 func preselectedStill() []string {
 	return backAgain(
 		`When the server lists "Debugger", "Code Reviewer" and "Planner", with none current`,
@@ -106,8 +107,8 @@ func preselectedStill() []string {
 		`Then the page requests a session with what the user had preselected`)
 }
 
-// Counts implements steps.Counter: of the stream what the server sends, without fences, whose number depends on how
-// fast the page is, and what the user has the page send.
+// Counts implements steps.Counter. It counts the server's messages on the stream, except fences, whose number depends
+// on the speed of the page, and the requests that the user causes.
 func (Protocol) Counts(r *transcript.Record, party string) bool {
 	switch r.Conn {
 	case party:
@@ -130,8 +131,8 @@ func (s *suite) registerSevering(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the page requests a session with what the user had preselected$`, s.sessionKeeps)
 }
 
-// severed takes the event stream for lost that was cut on purpose. The session that the page has, or had asked for, may
-// be loaded by it as it comes back.
+// severed marks the event stream that was cut on purpose as lost. When the page reconnects, it may load the session
+// that it has, or had requested.
 func (s *suite) severed(string, steps.Way) error {
 	p := s.now
 	if p == nil {
@@ -161,7 +162,7 @@ func (s *suite) waitsForSession(ctx context.Context) error {
 	return nil
 }
 
-// givesSession sends the held answer, and waits until the page has taken it.
+// givesSession sends the held answer, and waits until the page has handled it.
 func (s *suite) givesSession(ctx context.Context) error {
 	s.now.server.release()
 	_, err := s.requestsSession(ctx)
@@ -169,8 +170,8 @@ func (s *suite) givesSession(ctx context.Context) error {
 	return err
 }
 
-// sessionKeeps judges that the session is requested with what the user had preselected before the stream was cut
-// (AC-107). A choice that the cut came across is not judged.
+// sessionKeeps judges that the session is requested with the agent that the user had preselected before the stream was
+// cut (AC-107). A choice that the cut interrupted is not judged.
 func (s *suite) sessionKeeps(ctx context.Context) error {
 	if s.now.wished == nil {
 		_, err := s.requestsSession(ctx)

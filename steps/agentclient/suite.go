@@ -60,7 +60,7 @@ type page struct {
 	frozen    bool           // it has not responded to an act or a look within its limit
 	away      bool           // its server's port is closed
 	said      string         // the user's last message
-	wished    *agent         // the choice without a session, once the page has taken it
+	wished    *agent         // the choice without a session, once the page has handled it
 	returning bool           // its stream was cut, and the server has not greeted it again
 	unsent    []fields       // possible events of a turn that the scripted server has not sent
 }

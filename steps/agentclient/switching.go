@@ -31,7 +31,7 @@ func (s *suite) registerSwitching(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the selector no longer looks busy$`, s.looksIdle)
 }
 
-// chooses has the user choose an agent, with or without a session.
+// chooses makes the user choose an agent, with or without a session.
 func (s *suite) chooses(ctx context.Context, name string) error {
 	p, a := s.now, s.now.called(s.armed(name))
 	s.offers(ctx, a)

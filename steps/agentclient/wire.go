@@ -103,7 +103,7 @@ func encode(v any) []byte {
 	return bytes.TrimRight(buf.Bytes(), "\n")
 }
 
-// What a page asks, as Event.Type of its requests' records. The vocabulary names the messages.
+// The kinds of a page's requests, as Event.Type of their records. The vocabulary names the messages.
 const (
 	askStream = "stream"
 	askCreate = "session_create"

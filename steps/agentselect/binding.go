@@ -179,7 +179,7 @@ func (b *codec) decode(r *transcript.Record) {
 		name, _ := look(v, b.env.Type)
 		s, ok := name.(string)
 		if !ok {
-			return // no event of this protocol: it has no type
+			return // not an event of this protocol: it has no type
 		}
 		ev.Type = s
 	}

@@ -167,7 +167,7 @@ func (s *suite) learn(c *client, rec transcript.Record) {
 	}
 }
 
-// agentInfos reads a list of agents leniently: entries that are not objects are left out.
+// agentInfos reads a list of agents leniently: it omits entries that are not objects.
 func agentInfos(v any) []vocab.AgentInfo {
 	list, _ := v.([]any)
 	var out []vocab.AgentInfo

@@ -24,7 +24,7 @@ func (r registry) evidence() {
 }
 
 // calls returns the model requests of a turn. A target's side requests (a title, a summary) may carry the same text:
-// if some requests offer tools, those without tools are left out.
+// if some requests offer tools, those without tools are omitted.
 func (s *suite) calls(t *turn) []llm.Request {
 	all := s.Env.Brain.Requests(t.nonce)
 	var main []llm.Request

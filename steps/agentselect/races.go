@@ -61,8 +61,8 @@ func (s *suite) switchesChained(ctx context.Context, c *client) error {
 	return s.switchedTo(ctx, c, from, to)
 }
 
-// abortedAnswers lets the model go on with the aborted turn, and gives the target's reaction the quiet window:
-// nothing shows when an aborted turn has ended.
+// abortedAnswers lets the model continue the aborted turn, and gives the target's reaction the quiet window: nothing
+// shows when an aborted turn has ended.
 func (s *suite) abortedAnswers(ctx context.Context, c *client) error {
 	if len(c.turns) < 2 || c.turns[len(c.turns)-2].nonce == "" {
 		return steps.NotTestedf("without the model stub the aborted turn of client %s cannot be made to end late", c.name)

@@ -143,8 +143,8 @@ type stamped struct {
 	due  int // how many switches were not answered before
 }
 
-// apart is the least time from an event to a message whose answer can't have the event's timestamp: several times the
-// resolution of milliseconds.
+// apart is the minimum time from an event to a message whose answer cannot have the event's timestamp: several
+// milliseconds.
 const apart = 5 * time.Millisecond
 
 // copies reports whether an event has the timestamp of an equal one that answered the only open switch, and was
@@ -161,8 +161,8 @@ func (c *counted) copies(key uint64, r *transcript.Record) bool {
 // fraction matches the milliseconds of a time.
 var fraction = regexp.MustCompile(`:\d\d[.,](\d{3})`)
 
-// fine reports whether a timestamp tells milliseconds: as a fraction in a text, or since 1970 in a number. Three zeros
-// may stand for a time in seconds.
+// fine reports whether a timestamp has milliseconds: as a fraction in a text, or since 1970 in a number. A number with
+// three final zeros may be a time in seconds.
 func fine(timestamp any) bool {
 	if text, ok := timestamp.(string); ok {
 		found := fraction.FindStringSubmatch(text)
@@ -201,7 +201,7 @@ func (c *counted) canRefuse(ev *transcript.Event) int {
 	switch code := codeOf(transcript.Record{Event: ev}); code {
 	case vocab.InvalidAgentID:
 		return c.asked.count(blank)
-	case vocab.InvalidAgentIDFormat: // for white space, and for what is not a string, either code is right
+	case vocab.InvalidAgentIDFormat: // for white space and non-strings, either code is correct
 		return c.asked.count(func(id string) bool { return !vocab.IDPattern.MatchString(id) })
 	case vocab.AgentNotFound:
 		said, _ := wjson.Lookup(ev.Data, "/message")

@@ -37,13 +37,13 @@ var repeatRows = []struct {
 	{"two empty ids", []string{"> ", "1.101 " + blanks, ">  ", "1.140 " + blanks}, nil},
 }
 
-// TestRepeats checks which events are taken for repeats: only those that no message can have caused.
+// TestRepeats checks which events count as repeats: only those that no message can have caused.
 func TestRepeats(t *testing.T) {
 	for _, row := range repeatRows {
 		t.Run(row.reason, func(t *testing.T) {
 			s := repeats{env: &steps.Env{}, conns: map[string]*counted{}}
 			now := time.Second
-			// A time that differs, so that times are known to tell events apart.
+			// A different time, so that times are known to distinguish events.
 			if row.reason != "a time that never changes" {
 				hears(t, &s, now, `0.500 message {}`)
 			}
@@ -73,7 +73,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// hears notes an event, and reports whether it is taken for a repeat.
+// hears notes an event, and reports whether it counts as a repeat.
 func hears(t *testing.T, s *repeats, at time.Duration, line string) bool {
 	t.Helper()
 	words := strings.SplitN(line, " ", 3)

@@ -9,16 +9,16 @@ import (
 	"parley/transcript"
 )
 
-// Courses implements steps.Severer. A connection that comes back is new: it gets its own connected and agent_list
-// (AS-030, AS-033, AS-105), is bound to no session (AS-097, AS-104), and loads the session that the client had (AS-099,
-// AS-101). A task that was running when the connection was cut is ended by abort (AS-068). The sessions of other
-// clients are left alone (AS-007, AS-093). Which agent the loaded session has (AS-G07), and whether sessions outlive
-// the process, is left open.
+// Courses implements steps.Severer. A client that reconnects has a new connection: it gets its own connected and
+// agent_list (AS-030, AS-033, AS-105), is bound to no session (AS-097, AS-104), and loads the session that the client
+// had (AS-099, AS-101). A task that was running when the connection was cut is ended by abort (AS-068). The sessions of
+// other clients are unaffected (AS-007, AS-093). Which agent the loaded session has (AS-G07), and whether sessions
+// outlive the process, is left open.
 func (Protocol) Courses(string) []steps.Course {
 	return []steps.Course{switching(), chatting(), bystanding()}
 }
 
-// back is what a client does that was cut off, up to two switches in the session that it had.
+// back returns the steps of a client that was cut off, up to two switches in its earlier session.
 func back(more ...string) []string {
 	return append([]string{
 		steps.ComesBack, `When client A reconnects`,
@@ -30,7 +30,7 @@ func back(more ...string) []string {
 	}, more...)
 }
 
-// arriving is how client A connects, and creates a session.
+// arriving are the steps by which client A connects and creates a session.
 func arriving(then ...string) []string {
 	return append([]string{
 		`When client A connects`,
@@ -70,7 +70,8 @@ func chatting() steps.Course {
 	}
 }
 
-// bystanding has another client with a session of its own. It is not killed, since it would be cut off too.
+// bystanding is a course with another client that has its own session. The target is not killed, since that would cut
+// off the other client too.
 func bystanding() steps.Course {
 	return steps.Course{
 		ID: "bystander", Name: "a session beside that of another client", Party: "A",
@@ -95,14 +96,14 @@ func (r registry) severing() {
 	r.step(`^client (\w+) gets back its session, or a new one$`, r.getsBack)
 }
 
-// loss is what a client had when its connection was cut.
+// loss is the state of a client when its connection was cut.
 type loss struct {
 	session string
-	running bool // a turn of it had not ended
+	running bool // its turn had not ended
 	kill    bool // the process that held the session was killed
 }
 
-// severed takes connections for lost that were cut on purpose: with the target's process, all of them.
+// severed marks connections that were cut on purpose as lost: all of them if the target's process was killed.
 func (s *suite) severed(party string, by steps.Way) error {
 	for _, c := range s.clients {
 		if c.name != party && by != steps.ByKill {
@@ -118,14 +119,14 @@ func (s *suite) severed(party string, by steps.Way) error {
 	}
 	for _, r := range s.T.All() {
 		if r.Kind == transcript.Remark && r.Conn == party && strings.HasPrefix(r.Label, steps.SeveredAt) {
-			s.mark, s.actor = r.N, nil // what the cut itself brings about counts
+			s.mark, s.actor = r.N, nil // effects of the cut itself count
 		}
 	}
 	return nil
 }
 
-// isUnbound judges that a connection that came back has no session yet (AS-097, AS-104), provided that a legal switch
-// was accepted before the cut.
+// isUnbound judges that the new connection has no session yet (AS-097, AS-104), provided that a legal switch was
+// accepted before the cut.
 func (s *suite) isUnbound(ctx context.Context, c *client) error {
 	if s.accepted == 0 {
 		return nil
@@ -137,7 +138,7 @@ func (s *suite) isUnbound(ctx context.Context, c *client) error {
 }
 
 // getsBack loads the session that a client had when it was cut off, and ends the task that was running there. A client
-// that did not know its session creates one, as does one whose session was gone with the killed process.
+// that did not know its session creates one, and so does one whose session was lost with the killed process.
 func (s *suite) getsBack(ctx context.Context, c *client) error {
 	if was := c.lost; was.session != "" {
 		if err := s.loadsLost(ctx, c); err != nil {
@@ -157,8 +158,8 @@ func (s *suite) getsBack(ctx context.Context, c *client) error {
 	return s.hasItsSession(c)
 }
 
-// loadsLost asks for the session that a client had. A target may have to notice first that the connection was cut, but
-// a new process has nothing to notice.
+// loadsLost requests the session that a client had. A target may first have to notice that the connection was cut; a
+// new process has nothing to notice.
 func (s *suite) loadsLost(ctx context.Context, c *client) error {
 	from := &client{name: c.name, session: c.lost.session}
 	if !c.lost.kill {

@@ -126,7 +126,7 @@ func (s *suite) chatsAndFails(ctx context.Context, c *client) error {
 	return nil
 }
 
-// stillTried says why the end of a turn is unknown: its model fails, and the target keeps retrying.
+// stillTried returns why the end of a turn is unknown: its model fails, and the target keeps retrying.
 func (s *suite) stillTried(c *client) error {
 	return steps.NotTestedf("the turn of client %s still runs: its model fails each time, and the target has called it "+
 		"%d times within %v", c.name, len(s.Env.Brain.Requests(c.turn.nonce)), steps.Span(time.Since(c.turn.began)))

@@ -37,13 +37,13 @@ type callee struct {
 	back      int                      // the record of its join after a reconnect, or 0
 	resumed   int                      // the record of what it first asked for after that
 	attending bool                     // the play accepts connections
-	listed    atomic.Pointer[[]string] // the values that the flow's schemas list and that the host has left out
+	listed    atomic.Pointer[[]string] // the values that the flow's schemas list and that the host has omitted
 	accepted  accepting                // World.Accepted
 	name      func(n int) string       // the name of the n-th connection
 	came      atomic.Int64             // number of connections so far
 }
 
-// accepting makes a connection that a party has opened one that can be cut.
+// accepting wraps a connection that a party has opened, so that it can be cut.
 type accepting func(party string, conn driver.Conn) driver.Conn
 
 // awaitsAgent starts listening: from now on the harness is relay and host.
@@ -67,8 +67,8 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 	return nil
 }
 
-// attend plays relay and host for each connection, including those already made. What they are to do must be planned
-// by now.
+// attend plays relay and host for each connection, including those already made. Their departures must be planned by
+// now.
 func (c *callee) attend() {
 	c.work.Go(func() {
 		for n := 1; ; n++ {
@@ -82,10 +82,10 @@ func (c *callee) attend() {
 	})
 }
 
-// stop stops the target and what the harness played for it.
+// stop stops the target, and the play for it.
 func (c *callee) stop() {
 	c.cancel()
-	c.play.end() // stops answering what is left of a flood
+	c.play.end() // stops answering the rest of a flood
 	_ = c.listener.Close()
 	c.work.Wait()
 	c.play.stop()

@@ -20,8 +20,8 @@ import (
 	"parley/verdict"
 )
 
-// conform runs all scenarios of the suite for a role: no clause may be broken, and nothing may be left out except
-// what the target does not declare.
+// conform runs all scenarios of the suite for a role: no clause may be broken, and nothing may be skipped except what
+// the target does not declare.
 func conform(t *testing.T, env *steps.Env, run target.Running, least int) {
 	t.Helper()
 	names, err := fs.Glob(features.FS, vocab.Protocol+"/*.feature")

@@ -150,9 +150,9 @@ func saidBy(r *transcript.Record) string {
 // crossing is the time within which the agent's messages may cross those sent to it.
 const crossing = 250 * time.Millisecond
 
-// callBehind waits for the next call after what was planned. It skips a call that an agent with overlapping calls may
+// callAfter waits for the next call after what was planned. It skips a call that an agent with overlapping calls may
 // have sent before it was told.
-func (s *suite) callBehind(ctx context.Context, at int) (transcript.Record, error) {
+func (s *suite) callAfter(ctx context.Context, at int) (transcript.Record, error) {
 	crosses := s.crosses(at)
 	rec, miss := s.awaitAgent(ctx, at, s.pace(), func(r *transcript.Record) bool {
 		return received(vocab.ToolCall)(r) && !crosses(r)
@@ -202,7 +202,7 @@ func (s *suite) goesByState(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rec, err := s.callBehind(ctx, max(at, s.agent.back))
+	rec, err := s.callAfter(ctx, max(at, s.agent.back))
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (s *suite) waitsForState(ctx context.Context) error {
 		return err
 	}
 	at := s.begun(end)
-	rec, err := s.callBehind(ctx, at)
+	rec, err := s.callAfter(ctx, at)
 	if err != nil {
 		return err
 	}

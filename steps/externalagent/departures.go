@@ -203,9 +203,9 @@ func contradicts(t turn) []any {
 	return []any{quick, t.updated()}
 }
 
-// elsewhere moves the booking to the next stage, cyclically, that has tools the present one lacks, and announces only
-// those. If the flow has no such stage, it goes to another one and does not announce what leads on from there: a call
-// based on the earlier state is thus recognisable. The caller holds the lock.
+// elsewhere moves the booking to the next stage, cyclically, that has tools that the present one lacks, and announces
+// only those. If the flow has no such stage, it goes to another one and does not announce what leads on from there: a
+// call based on the earlier state is thus recognisable. The caller holds the lock.
 func (p *play) elsewhere() {
 	n := len(p.flow.Stages)
 	was := p.flow.Stages[min(p.at, n-1)]
@@ -238,7 +238,7 @@ func (p *play) move(to int, tools []any) {
 	}
 }
 
-// withdraw stops announcing at the present stage what a call has asked for: one of the values of a param if possible,
+// withdraw stops announcing at the present stage what a call has requested: one of the values of a param if possible,
 // otherwise the tool. The caller holds the lock.
 func (p *play) withdraw(call object) {
 	name, _ := call["toolName"].(string)
@@ -254,8 +254,8 @@ func (p *play) withdraw(call object) {
 	}
 }
 
-// fewer returns an announced tool that no longer allows all of the params, or nil if only the whole tool can be left
-// out.
+// fewer returns an announced tool that no longer allows all of the params, or nil if only the whole tool can be
+// omitted.
 func fewer(item any, params object) any {
 	out := copied(item).(object)
 	parameters, _ := out["parameters"].(object)

@@ -105,7 +105,7 @@ func TestElsewhereIsHere(t *testing.T) {
 	}
 }
 
-// TestWithdraw checks that what a call has asked for is no longer announced: the value of a param if others are left,
+// TestWithdraw checks that what a call has requested is no longer announced: the value of a param if others are left,
 // otherwise the tool.
 func TestWithdraw(t *testing.T) {
 	for _, r := range []struct{ reason, tools, call, want string }{

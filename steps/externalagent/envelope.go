@@ -40,7 +40,7 @@ func decode(r *transcript.Record) {
 	}
 }
 
-// envelope makes an envelope; an empty id or replyTo is left out.
+// envelope makes an envelope; an empty id or replyTo is omitted.
 func envelope(kind, id, replyTo string, payload any) object {
 	e := object{"v": vocab.Version, "type": kind, "payload": payload}
 	if id != "" {

@@ -29,7 +29,7 @@ func (s *suite) callsEverything(ctx context.Context, p *party) error {
 	stops, err := s.stopsOf(ctx, p)
 	var misfit *steps.NotTestedError
 	switch {
-	case errors.As(err, &misfit): // what is announced must be accepted even if the booking cannot go on
+	case errors.As(err, &misfit): // what is announced must be accepted even if the booking cannot continue
 		return cmp.Or(s.callsAsAnnounced(ctx, p), err)
 	case err != nil:
 		return err

@@ -29,7 +29,7 @@ func (s *suite) judgeMember(r *transcript.Record, clause, name string, ok bool, 
 		Observed: fmt.Sprintf("payload.%s is %s", name, wjson.Compact(payload(r)[name]))})
 }
 
-// member is judgeMember for scenarios that go on in any case.
+// member is judgeMember for scenarios that continue in any case.
 func (s *suite) member(r *transcript.Record, clause, name string, ok bool, want string) {
 	_ = s.judgeMember(r, clause, name, ok, want)
 }

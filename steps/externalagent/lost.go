@@ -71,7 +71,7 @@ func (s *suite) undone(p *party, now state) string {
 					there(now.member(name), strings.TrimPrefix(at, name)), now.at)
 			}
 		}
-		return "" // what earlier calls brought may have been removed on purpose
+		return "" // effects of earlier calls may have been removed on purpose
 	}
 	return ""
 }

@@ -339,7 +339,8 @@ func TestInvalidMessages(t *testing.T) {
 	})
 }
 
-// TestEveryFault checks that each spoilt message can be sent to a host, and that what is only noted does not fail.
+// TestEveryFault checks that each spoilt message can be sent to a host, and that behaviour that is only noted does not
+// fail.
 func TestEveryFault(t *testing.T) {
 	for fault := range faults {
 		kind := vocab.SnapshotGet

@@ -11,7 +11,7 @@ import (
 	"parley/transcript"
 )
 
-// TestRepeats checks that repeated members are left out of a record's bytes, and that its event is still complete.
+// TestRepeats checks that repeated members are omitted from a record's bytes, and that its event is still complete.
 func TestRepeats(t *testing.T) {
 	long := `[` + strings.TrimSuffix(strings.Repeat(`{"text":"ä long wörd","n":1.50},`, 500), ",") + `]`
 	other := strings.Replace(long, "1.50", "2", 1)

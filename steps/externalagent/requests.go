@@ -113,7 +113,7 @@ var answerOf = map[string]string{
 	vocab.ToolCall: vocab.ToolResult, vocab.SessionEnd: vocab.SessionEnded,
 }
 
-// needAnswer waits for an answer of a kind to a request, without which a scenario cannot go on. A miss breaks the
+// needAnswer waits for an answer of a kind to a request, without which a scenario cannot continue. A miss breaks the
 // clauses; an answer does not pass them.
 func (s *suite) needAnswer(ctx context.Context, q *request, kind string, clauses ...string) (transcript.Record, error) {
 	rec, miss := s.answer(ctx, q)

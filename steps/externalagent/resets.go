@@ -14,7 +14,7 @@ import (
 )
 
 // firstStateKnown learns how a session proceeds: its first state and those after the calls of the booking, without
-// the last call, which would book. What differs between two sessions, such as ids, is left out of comparisons.
+// the last call, which would book. What differs between two sessions, such as ids, is excluded from comparisons.
 func (s *suite) firstStateKnown(ctx context.Context) error {
 	p := s.party("A")
 	if err := s.hasSession(ctx, p); err != nil {

@@ -12,10 +12,10 @@ import (
 	"parley/transcript"
 )
 
-// Courses implements steps.Severer. An agent that comes back joins again and resynchronises with snapshot.get (EA-026,
-// EA-028, EA-076, EA-077a). Whether its session has outlived the connection is left open (EA-G09), so either is right.
-// For a target that is an agent, the harness cuts the connection; a killed agent knows nothing of its session, so it is
-// not killed.
+// Courses implements steps.Severer. An agent that reconnects joins again and resynchronises with snapshot.get (EA-026,
+// EA-028, EA-076, EA-077a). Whether its session has outlived the connection is left open (EA-G09), so either is
+// correct. For a target that is an agent, the harness cuts the connection; a killed agent knows nothing of its session,
+// so it is not killed.
 func (Protocol) Courses(role string) []steps.Course {
 	if role == vocab.Agent {
 		return []steps.Course{callingCourse()}
@@ -23,7 +23,7 @@ func (Protocol) Courses(role string) []steps.Course {
 	return []steps.Course{bookingCourse()}
 }
 
-// bookingCourse is that of an agent that the harness plays.
+// bookingCourse is the course of an agent that the harness plays.
 func bookingCourse() steps.Course {
 	return steps.Course{
 		ID: "booking", Name: "a session of an agent up to its first call", Party: "A",
@@ -40,13 +40,13 @@ func bookingCourse() steps.Course {
 	}
 }
 
-// callingCourse is that of a target that is an agent, up to its fourth call.
+// callingCourse is the course of a target that is an agent, up to its fourth call.
 func callingCourse() steps.Course {
 	return steps.Course{
 		ID: "calls", Name: "an agent up to its fourth call", Party: judge.AgentParty + "1",
 		Tags: strings.Fields(`@EA-026 @EA-076 @EA-077`), Only: []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin},
 		Lines: []string{
-			`Given a host awaits the agent`, `And the state after call 4 is lost`, // the agent is to go no further
+			`Given a host awaits the agent`, `And the state after call 4 is lost`, // the agent must not continue
 			`When the agent is started`, `Then the agent makes 4 calls`,
 		},
 		Back: []string{
@@ -57,7 +57,7 @@ func callingCourse() steps.Course {
 	}
 }
 
-// severed takes a connection for lost that was cut on purpose; with the target's process, all of them.
+// severed marks a connection that was cut on purpose as lost; all of them if the target's process was killed.
 func (s *suite) severed(party string, by steps.Way) error {
 	for _, r := range s.T.All() {
 		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, steps.SeveredAt) {
@@ -86,7 +86,8 @@ func (s *suite) severed(party string, by steps.Way) error {
 }
 
 // resyncs judges that snapshot.get is answered after a connection was lost: with a snapshot, or with the error that
-// there is no session, after which one can be started. A session whose start was not answered may run or not.
+// there is no session, after which one can be started. A session whose start was not answered may or may not be
+// running.
 func (s *suite) resyncs(ctx context.Context, p *party) error {
 	q, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *suite) resyncs(ctx context.Context, p *party) error {
 	return nil
 }
 
-// connectsAgain judges that an agent which is declared to reconnect does, and joins before anything else (EA-026,
+// connectsAgain judges that an agent that is declared to reconnect does so, and joins before anything else (EA-026,
 // EA-076).
 func (s *suite) connectsAgain(ctx context.Context) error {
 	if err := s.declared(binding.Reconnect); err != nil {
@@ -132,8 +133,8 @@ func (s *suite) connectsAgain(ctx context.Context) error {
 // severedParty is the connection of an agent that was cut.
 func (s *suite) severedParty() string { return s.agent.name(1) }
 
-// resumes judges what an agent asks for once it has joined again: a snapshot, before any call (EA-076, EA-077). An
-// agent that was not told that its session had started may start one.
+// resumes judges the requests of an agent once it has joined again: it requests a snapshot before any call (EA-076,
+// EA-077). An agent that was not told that its session had started may start one.
 func (s *suite) resumes(ctx context.Context) error {
 	rec, miss := s.awaitAgent(ctx, s.agent.back, s.pace(),
 		received(vocab.SnapshotGet, vocab.SessionStart, vocab.SessionEnd, vocab.ToolCall))
@@ -153,8 +154,8 @@ func (s *suite) resumes(ctx context.Context) error {
 		"snapshot.get before the next tool.call", "EA-076", "EA-077"))
 }
 
-// goesOnByState judges that the agent goes on by the state that it was given since: its next call is carried out, or
-// refused for another reason than that no such tool is announced (EA-077).
+// goesOnByState judges that the agent continues according to the state that it received since: its next call is carried
+// out, or refused for another reason than that no such tool is announced (EA-077).
 func (s *suite) goesOnByState(ctx context.Context) error {
 	at := s.agent.resumed
 	call, miss := s.awaitAgent(ctx, at-1, s.pace(), received(vocab.ToolCall))

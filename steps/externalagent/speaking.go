@@ -184,7 +184,7 @@ func (s *suite) participantSpeaksIf(ctx context.Context, p *party, optional stri
 	return err
 }
 
-// hearsParticipant judges that what the participant said reaches an agent as user.message (EA-009, EA-060).
+// hearsParticipant judges that the participant's words reach an agent as user.message (EA-009, EA-060).
 func (s *suite) hearsParticipant(ctx context.Context, p *party) error {
 	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Match: func(r *transcript.Record) bool {
 		return received(vocab.UserMessage)(r) && strings.Contains(wjson.Compact(r.Event.Data), s.word)

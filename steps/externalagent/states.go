@@ -220,8 +220,8 @@ func (s *suite) firstSnapshot(p *party, from int) state {
 	return state{}
 }
 
-// nothingDone reports whether, since a mark, nothing has been done in a party's relay session that a host must tell
-// of: neither agents nor the participant spoke, and every call was refused.
+// nothingDone reports whether, since a mark, nothing has been done in a party's relay session that a host must
+// announce: neither agents nor the participant spoke, and every call was refused.
 func (s *suite) nothingDone(p *party, from int) bool {
 	for _, other := range s.parties {
 		for _, q := range other.asked {

@@ -59,7 +59,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestSettled checks that what changes by itself is left out in any context, and that the recorded value is not
+// TestSettled checks that what changes by itself is omitted in any context, and that the recorded value is not
 // modified.
 func TestSettled(t *testing.T) {
 	for _, r := range []struct{ reason, drift, in, want string }{
@@ -92,7 +92,7 @@ func TestSettled(t *testing.T) {
 }
 
 // TestLearn checks that what changes twice between looks is known to change by itself, anywhere in a list. What
-// changed once may be late, and a whole member of a state is never left out.
+// changed once may be late, and a whole member of a state is never omitted.
 func TestLearn(t *testing.T) {
 	d := &drift{}
 	look := func(ui, history, tools string) state {

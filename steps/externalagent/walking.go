@@ -96,7 +96,7 @@ func (s *suite) fit(c binding.ToolCall, now state) (fitting, error) {
 	return fitting{params, sure}, nil
 }
 
-// ready waits until a call of the booking path fits what the host announces: a host may take a while to go on and
+// ready waits until a call of the booking path fits what the host announces: a host may take a while to proceed and
 // then send a state.updated.
 //
 // A misfit that outlasts the limit and never resolves is awaited once per run: the profile is at fault, and further
@@ -126,7 +126,7 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 		}
 		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Fence: s.fence(p),
 			Kind: "a state in which the booking path goes on", Match: received(vocab.StateUpdated)}); miss != nil {
-			if miss.At == 0 && s.undone(p, now) == "" && s.inVain(p) == nil { // what a host has lost says nothing about the path
+			if miss.At == 0 && s.undone(p, now) == "" && s.inVain(p) == nil { // lost effects say nothing about the path
 				s.Env.Learnt.LoadOrStore(misfits, neverFits)
 			}
 			if s.Env.Role == vocab.Relay { // the host is the harness, with its own path

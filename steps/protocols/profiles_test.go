@@ -24,7 +24,7 @@ import (
 
 var kinds = protocols.Kinds()
 
-// TestMistakes: every mistake is one error with a place, and a mend where one is known.
+// TestMistakes: every mistake is one error with a place, and with a fix if one is known.
 func TestMistakes(t *testing.T) {
 	for _, tt := range mistakesRows {
 		t.Run(tt.reason, func(t *testing.T) { profiletest.Mistaken(t, kinds, tt.yaml, tt.want) })
@@ -155,7 +155,7 @@ func TestForURL(t *testing.T) {
 	}
 }
 
-// disabled is a key that the example shows without giving it.
+// disabled is a key that the example has only as a comment.
 var disabled = regexp.MustCompile(`(?m)^(\s*)#(\S)`)
 
 var examplesRows = []struct {
@@ -187,8 +187,8 @@ var examplesRows = []struct {
 	}},
 }
 
-// TestExamples: each parses to the defaults, and with what it shows as comments has every key that is of use for its
-// protocol.
+// TestExamples: each example parses to the defaults and, together with its commented keys, has every key that its
+// protocol uses.
 func TestExamples(t *testing.T) {
 	for _, tt := range examplesRows {
 		t.Run(tt.protocol, func(t *testing.T) {
@@ -263,7 +263,7 @@ func given(t *testing.T, text string) map[string]bool {
 	return has
 }
 
-// keys lists every key below a type, those of a list's items for its first one.
+// keys lists every key below a type; for the items of a list, those of the first one.
 func keys(typ reflect.Type, path string) (all []string) {
 	switch typ.Kind() {
 	case reflect.Pointer:
@@ -280,7 +280,7 @@ func keys(typ reflect.Type, path string) (all []string) {
 	return all
 }
 
-// FuzzParse: whatever a file holds, it is a profile or one *target.ProfileError.
+// FuzzParse: any file is a profile or causes one *target.ProfileError.
 func FuzzParse(f *testing.F) {
 	for _, protocol := range protocols.All.Names() {
 		f.Add([]byte(kinds.Example(protocol)))
@@ -309,7 +309,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestNew: the profile of a protocol is its own, and has the default driver, role and wire.
+// TestNew: each call returns a separate profile, with the default driver, role and wire.
 func TestNew(t *testing.T) {
 	for _, tt := range []struct{ protocol, driver string }{
 		{"agent-select", target.SSE}, {"agent-client", target.Browser}, {"session-chat", target.WS},

@@ -22,10 +22,10 @@ var All = steps.NewProtocols(features.Version,
 	externalagent.Protocol{},
 )
 
-// Kinds are what they say of their targets: by them profiles are read.
+// Kinds are the kinds of their targets, by which profiles are read.
 func Kinds() target.Kinds { return All.Kinds() }
 
-// Get is the protocol of an id. One that is not in the list is a mistake of the caller's, and panics.
+// Get returns the protocol with an id. It panics if the id is not in the list, which is a mistake of the caller.
 func Get(name string) steps.Protocol {
 	p, err := All.Find(name)
 	if err != nil {

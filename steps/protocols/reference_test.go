@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of docs/steps.md")
 
-// TestStepReference: docs/steps.md has every step that is registered, and how the features use it.
+// TestStepReference: docs/steps.md has every registered step, and how the features use it.
 func TestStepReference(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "steps.md")
 	b, err := os.ReadFile(path)
@@ -68,7 +68,7 @@ func table(t *testing.T, p steps.Protocol) string {
 	return b.String()
 }
 
-// use is how the features use a step.
+// use describes how the features use a step.
 type use struct{ as, scenarios map[string]bool }
 
 func usage(t *testing.T, p steps.Protocol, expressions []string) map[string]use {
@@ -102,7 +102,7 @@ func usage(t *testing.T, p steps.Protocol, expressions []string) map[string]use 
 	return out
 }
 
-// spoken is an expression as a table of a page has it.
+// spoken returns an expression as a table of the page shows it.
 func spoken(expr string) string {
 	s := steps.StepWords(expr)
 	for _, r := range []struct{ expr, by string }{

@@ -61,7 +61,7 @@ var renamed = map[string][][2]string{
 	},
 }
 
-// TestRenamed: an earlier text of a step stands for the present one, in live sessions and in features.
+// TestRenamed: an earlier text of a step means the present one, in live sessions and in features.
 func TestRenamed(t *testing.T) {
 	for _, p := range protocols.All.All {
 		expressions := steps.Expressions(p)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// shared are the folders of what all protocols share, with the folders below that are a protocol's own.
+// shared are the folders of the code that all protocols share, each with the folders below it that belong to one
+// protocol.
 var shared = map[string][]string{
 	"cli": {}, "cmd": {}, "doctor": {}, "driver": {}, "internal": {}, "llm": {}, "monitor": {}, "probe": {}, "reports": {},
 	"runner": {}, "target": {}, "transcript": {}, "verdict": {}, "wire": {},
@@ -19,8 +20,8 @@ var shared = map[string][]string{
 
 var own = []string{"agentclient", "agentselect", "externalagent", "sessionchat", "sessionruntime"}
 
-// TestNoProtocolIsNamed: what all protocols share names none of them, so that it serves one that is not Parley's as
-// well. A protocol's name appears only in its own folders and in two lists.
+// TestNoProtocolIsNamed: code that all protocols share names none of them, so that it also serves protocols from
+// outside Parley. A protocol's name appears only in its own folders and in two lists.
 func TestNoProtocolIsNamed(t *testing.T) {
 	named := regexp.MustCompile(`(?i)agent-?select|agent-?client|session-?chat|session-?runtime|external-?agent`)
 	for folder, apart := range shared {

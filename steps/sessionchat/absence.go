@@ -64,7 +64,7 @@ func (s *suite) noSession(ctx context.Context, client string, meant func(*transc
 	clauses := []string{"SC-001", "SC-002", "SC-030", "SC-031", "SC-035", "SC-037", "SC-045", "SC-054", "SC-055"}
 	look := func() error {
 		for _, r := range s.Between(client, from, 0) {
-			if r.N <= from || !tellsOfSession(&r) || s.known(&r) || !meant(&r) {
+			if r.N <= from || !ofAnySession(&r) || s.known(&r) || !meant(&r) {
 				continue
 			}
 			return s.breach(clauses, r.N, "no session before the first chat", steps.Seen(r))
@@ -75,10 +75,9 @@ func (s *suite) noSession(ctx context.Context, client string, meant func(*transc
 	return look()
 }
 
-// tellsOfSession matches a message that only a session has: the model's words, and a message of a turn or without a
-// type that carries a session_id. It ignores the session_id of errors, pongs, greetings and other messages (ruling
-// 3).
-func tellsOfSession(r *transcript.Record) bool {
+// ofAnySession matches a message that only a session has: the model's words, and a message of a turn or without a type
+// that carries a session_id. It ignores the session_id of errors, pongs, greetings and other messages (ruling 3).
+func ofAnySession(r *transcript.Record) bool {
 	if r.Event == nil || r.Dir != transcript.Received {
 		return false
 	}

@@ -156,7 +156,7 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 	}
 	observed := miss.Reason
 	for _, r := range s.Between(client, q.mark, 0) {
-		if tellsOfSession(&r) {
+		if ofAnySession(&r) {
 			observed, miss.At = "it was accepted: "+steps.Seen(r), r.N
 			break
 		}
@@ -254,7 +254,7 @@ func (s *suite) noSessionOfIt(ctx context.Context) error {
 	look := func() error {
 		clauses := []string{"SC-002", "SC-029", "SC-030", "SC-031", "SC-055"}
 		for _, r := range s.Between(q.client, q.mark, 0) {
-			if tellsOfSession(&r) && (mentions(text(&r, inText), q.nonce) || !s.known(&r)) {
+			if ofAnySession(&r) && (mentions(text(&r, inText), q.nonce) || !s.known(&r)) {
 				return s.breach(clauses, r.N, "no session", steps.Seen(r))
 			}
 		}

@@ -67,7 +67,7 @@ func TestTellsOfSession(t *testing.T) {
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
 			bound(t, "").decode(&r.in)
-			if got := tellsOfSession(&r.in); got != r.want {
+			if got := ofAnySession(&r.in); got != r.want {
 				t.Errorf("it tells of a session: %v", got)
 			}
 		})

@@ -9,9 +9,9 @@ import (
 	wjson "parley/wire/json"
 )
 
-// repeats finds messages that a target sends a second time where the document leaves that open: it neither defines
-// pongs and errors (SC-G02, SC-G03) nor says how often the SDK tells the same. Copies of the model's words and of the
-// end of a turn break SC-020, which the monitors judge.
+// repeats finds duplicate messages whose legality the document leaves open: it neither defines pongs and errors
+// (SC-G02, SC-G03) nor says how often the SDK sends the same message. Copies of the model's words and of the end of a
+// turn break SC-020, which the monitors judge.
 type repeats struct {
 	env   *steps.Env
 	conns map[string]*counted
@@ -25,7 +25,7 @@ type counted struct {
 	streamed     map[string]bool              // whether pieces of the current turn came, by agent_id
 }
 
-// note looks at a record, and marks pongs without a ping. It must be called for all records in order.
+// note examines a record, and marks pongs without a ping. It must be called for all records in order.
 func (s *repeats) note(r *transcript.Record) {
 	c := s.conns[r.Conn]
 	if c == nil || r.Kind == transcript.Open && r.Dir == transcript.Sent {
@@ -56,8 +56,8 @@ func (c *counted) sent(r *transcript.Record) {
 	delete(c.last, "") // an error without an agent_id may answer any message
 }
 
-// repeats reports whether a message is a copy that breaks no clause: a pong behind another one if every ping has its
-// own, or a message that equals the one before of its session, if nothing was sent between the two.
+// repeats reports whether a message is a copy that breaks no clause: an extra pong if every ping has its own, or a
+// message that equals the previous one of its session, if nothing was sent between the two.
 func (c *counted) repeats(r *transcript.Record) bool {
 	agent := text(r, inAgent)
 	was, followed := c.last[agent]

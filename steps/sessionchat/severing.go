@@ -11,8 +11,8 @@ import (
 )
 
 // Courses implements steps.Severer. The source promises that a session outlives its connection and the process (SC-059,
-// SC-023, SC-016), and that a turn of one session leaves the others alone; it does not say what becomes of the turn
-// that was running (SC-G06), so that is not judged.
+// SC-023, SC-016), and that a turn of one session does not affect the others; it does not say what happens to the
+// running turn (SC-G06), so that is not judged.
 func (Protocol) Courses(string) []steps.Course {
 	return []steps.Course{{
 		ID: "chat", Name: "two sessions with whole, streamed and interrupted turns", Party: "A",
@@ -39,7 +39,7 @@ func (s *suite) registerSevering(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^every session that was known continues$`, s.everyKnownSessionGoesOn)
 }
 
-// severed takes a connection for lost that was cut on purpose.
+// severed marks a connection that was cut on purpose as lost.
 func (s *suite) severed(party string, by steps.Way) error {
 	s.disconnectAll()
 	if c := s.client(party); c.conn != nil {
@@ -59,8 +59,8 @@ func (s *suite) severed(party string, by steps.Way) error {
 	return nil
 }
 
-// everyKnownSessionGoesOn judges that each session continues in which a turn had ended before the cut. What else had
-// been said before the process was killed may not have been stored.
+// everyKnownSessionGoesOn judges that each session continues in which a turn had ended before the cut. Other messages
+// from before the process was killed may not have been stored.
 func (s *suite) everyKnownSessionGoesOn(ctx context.Context) error {
 	for name, ss := range s.sessions {
 		if len(ss.turns) == 0 || !ss.turns[0].over {

@@ -39,8 +39,8 @@ func (s *suite) acceptedLate(ctx context.Context, in *input, clauses []string, w
 	return s.Need(verdict.Finding{Clauses: clauses, Expected: what, Observed: s.inPlace(in.said, miss), At: miss.At})
 }
 
-// answeredFirst has the agent of a turn answer and end it if TURN_ACCEPTED does not come at once, and reports whether
-// it did.
+// answeredFirst makes the agent of a turn answer and end it if TURN_ACCEPTED does not come at once, and reports whether
+// the agent did.
 func (s *suite) answeredFirst(ctx context.Context, in *input) (bool, error) {
 	accepts := func(m judge.Message) bool { return m.Kind() == judge.Accepted }
 	if _, there := s.find(in.said, accepts); there || in.routed == 0 {

@@ -219,7 +219,7 @@ func (s *suite) unforwarded(in *input) []string {
 		clauses = append(clauses, "RT-141")
 	}
 	for _, other := range s.now.inputs {
-		if other != in && other.passed > 0 && other.ended == "" { // each turn has a speaker of its own
+		if other != in && other.passed > 0 && other.ended == "" { // each turn has its own speaker
 			return append(clauses, "RT-052", "RT-142")
 		}
 	}

@@ -48,8 +48,8 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// legal says what is wrong with a sequence: an agent may act on an input only after it was said, and hand it over at
-// most once.
+// legal describes what is wrong with a sequence: an agent may act on an input only after it was said, and hand it over
+// at most once.
 func legal(lines []string) string {
 	said, asked := map[string]bool{}, map[string]bool{}
 	for _, line := range lines {

@@ -138,7 +138,7 @@ func (s *suite) answersHandover(ctx context.Context, letter string) error {
 }
 
 // getsContext checks that the new agent gets the old one's output, as HANDOVER_CONTEXT or USER_INPUT (RT-135), and
-// has it acknowledge that.
+// makes it acknowledge that.
 func (s *suite) getsContext(ctx context.Context, letter, name string) error {
 	h, err := s.handover(name)
 	if err != nil {

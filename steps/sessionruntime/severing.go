@@ -13,10 +13,9 @@ import (
 	judge "parley/steps/sessionruntime/invariants"
 )
 
-// Courses implements steps.Severer. The source does not say what becomes of a session whose bus is lost. A bus that
-// comes back sets its session up anew, which then is in its initial state (RT-014, RT-064): inputs take their usual
-// ways, and what the agents had left to say of the old turns is output of unknown turns, which is not forwarded
-// (RT-141).
+// Courses implements steps.Severer. The source does not say what happens to a session whose bus is lost. A bus that
+// reconnects sets up its session again, in its initial state (RT-014, RT-064): inputs are routed as usual, and further
+// output of the agents in old turns belongs to unknown turns, and is not forwarded (RT-141).
 func (Protocol) Courses(string) []steps.Course {
 	return []steps.Course{{
 		ID: "turns", Name: "a session with a whole turn, a mention and a cancelled turn", Party: bus,
@@ -53,7 +52,7 @@ func (s *suite) registerSevering(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^none of that is forwarded$`, s.noneOfOld)
 }
 
-// severed takes the bus for lost that was cut on purpose. What it kept from coming is not due any more.
+// severed marks the bus that was cut on purpose as lost. Messages prevented by the cut are not due any more.
 func (s *suite) severed(string, steps.Way) error {
 	if s.conn != nil {
 		_ = s.conn.Close(driver.Reset)
@@ -68,13 +67,13 @@ func (s *suite) severed(string, steps.Way) error {
 	return nil
 }
 
-// setUpAgain sets a session up on the new bus under its old id, with the first agent active.
+// setUpAgain sets up a session on the new bus under its old id, with the first agent active.
 func (s *suite) setUpAgain(ctx context.Context, name, agents string) error {
 	first := letters.FindString(agents)
 	return s.setUp(ctx, name, agents, "agent "+first)
 }
 
-// goOnWithOld has the agents send a chunk of every turn that they had been given before the cut, and a final.
+// goOnWithOld makes the agents send a chunk and a final in every turn that was routed to them before the cut.
 func (s *suite) goOnWithOld(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(s.before)) {
 		in := s.before[name]
@@ -93,7 +92,7 @@ func (s *suite) goOnWithOld(ctx context.Context) error {
 	return nil
 }
 
-// noneOfOld judges that nothing of the old turns reaches the frontend.
+// noneOfOld judges that no output of the old turns reaches the frontend.
 func (s *suite) noneOfOld(ctx context.Context) error {
 	if len(s.late) == 0 {
 		return nil
@@ -105,7 +104,7 @@ func (s *suite) noneOfOld(ctx context.Context) error {
 		})
 }
 
-// letter returns by which letter a scenario calls an agent of the current session; "" if it does not.
+// letter returns the letter by which a scenario refers to an agent of the current session; "" if there is none.
 func (s *suite) letter(agent string) string {
 	i := slices.IndexFunc(s.now.agents, func(letter string) bool { return s.agent(letter) == agent })
 	if i < 0 {

@@ -317,7 +317,7 @@ func TestQuiet(t *testing.T) {
 }
 
 // TestBroadcast checks that steps on BROADCAST are not applicable to a target whose bus does not deliver it; explored
-// sequences leave them out.
+// sequences omit them.
 func TestBroadcast(t *testing.T) {
 	t.Parallel()
 	system := func(env *steps.Env) { binding.Of(env.Profile).Subscribes = target.Names{vocab.ToSystem} }

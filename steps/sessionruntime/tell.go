@@ -31,7 +31,7 @@ type tale struct {
 	now      *toldSession
 	last     string     // step
 	limits   [2]float64 // in ms, by inputAck and cancelAck; 0: not short
-	clock    string     // the limit that sessions named clock wait for; "": none is told
+	clock    string     // the limit that sessions named clock wait for; "": none has been converted
 	back     bool
 	turns    int
 }

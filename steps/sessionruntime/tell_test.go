@@ -9,7 +9,8 @@ import (
 )
 
 // TestToldWithoutRaces: where a short limit applies, the steps expect nothing that depends on whether an agent was in
-// time, since the machine that runs them may be slower than the one that recorded. Everything is handled instead.
+// time, since the machine that runs them may be slower than the one that recorded. A step that waits until everything
+// is handled takes their place.
 func TestToldWithoutRaces(t *testing.T) {
 	chunk := judge.Message{From: "agent-a", Turn: "turn", Event: vocab.AgentOutput, Chunk: true}
 	confirmed := judge.Message{From: "agent-a", Turn: "turn", Subtype: vocab.CancelAck}

@@ -153,7 +153,7 @@ func (s *suite) beganInTime(ctx context.Context, letter, name string) error {
 	})
 }
 
-// acknowledgedByAnother sends an input, or mentions an agent in it, and has another agent acknowledge it well within
+// acknowledgedByAnother sends an input, or mentions an agent in it, and makes another agent acknowledge it well within
 // the limit. Without that, a time-out could have come before the acknowledgement, and would prove nothing.
 func (s *suite) acknowledgedByAnother(ctx context.Context, sender, form, name, letter string) error {
 	say, active := func() error { return s.says(ctx, name, "") }, letter
@@ -165,9 +165,9 @@ func (s *suite) acknowledgedByAnother(ctx context.Context, sender, form, name, l
 	}, func() bool { return false })
 }
 
-// inTime says an input in a session with the shortest limit for acknowledgements, and has act done well within that.
-// If the harness is too slow, longer limits are tried; shown may prove from the orchestrator's behaviour that it was
-// not. The steps in first come earlier in the same session.
+// inTime says an input in a session with the shortest limit for acknowledgements, and makes sure that act is done well
+// within that. If the harness is too slow, longer limits are tried; shown may prove from the orchestrator's behaviour
+// that it was not too slow. The steps in first come earlier in the same session.
 func (s *suite) inTime(ctx context.Context, name, letter, what string, act func() error, shown func() bool,
 	first ...func() error) error {
 	say := func() error { return s.says(ctx, name, "") }

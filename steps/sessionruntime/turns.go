@@ -109,7 +109,7 @@ func (s *suite) find(after int, match func(judge.Message) bool) (found judge.Mes
 	return found, ok
 }
 
-// token returns a mark for a payload, by which it is recognised wherever it goes.
+// token returns a mark for a payload, by which it is recognised wherever it is forwarded.
 func (s *suite) token() string { return fmt.Sprintf("#%d-%s", s.Serial(), s.Nonce) }
 
 // says sends a plain input (4A).
@@ -236,7 +236,7 @@ func (s *suite) reachesSomebody(ctx context.Context, name string) error {
 		Expected: "a default agent of the orchestrator", Observed: m.Name(), At: m.N})
 }
 
-// turnsDiffer checks that each turn has a turn_id of its own (RT-052, RT-072).
+// turnsDiffer checks that each turn has its own turn_id (RT-052, RT-072).
 func (s *suite) turnsDiffer(ctx context.Context, turns int) error {
 	if err := s.fence(ctx); err != nil {
 		return err
@@ -317,7 +317,7 @@ func (s *suite) fromAgent(letter string, in *input, event, subtype string, paylo
 	return f
 }
 
-// runs has an input routed and acknowledged by its agent.
+// runs makes an input be routed and acknowledged by its agent.
 func (s *suite) runs(ctx context.Context, name, letter string) error {
 	return inOrder(
 		func() error { return s.reaches(ctx, name, letter) },
@@ -326,7 +326,7 @@ func (s *suite) runs(ctx context.Context, name, letter string) error {
 	)
 }
 
-// isSpeaking has a turn run until the frontend has got its first chunk.
+// isSpeaking makes a turn run until the frontend has received its first chunk.
 func (s *suite) isSpeaking(ctx context.Context, letter, name string) error {
 	if _, said := s.now.inputs[name]; !said {
 		if err := s.says(ctx, name, ""); err != nil {
@@ -365,7 +365,7 @@ func (s *suite) timesOut(ctx context.Context, name string) error {
 	return err
 }
 
-// timedOutWith checks that each of two turns gets a ROUTE_TIMEOUT of its own (RT-052, RT-053).
+// timedOutWith checks that each of two turns gets its own ROUTE_TIMEOUT (RT-052, RT-053).
 func (s *suite) timedOutWith(ctx context.Context, one, other string) error {
 	for _, name := range []string{one, other} {
 		in, err := s.input(name)

@@ -42,7 +42,8 @@ $("connectBtn").onclick = () => connect(show);
 // still are the clauses kept by a page that has its elements and never connects.
 var still = []string{"AC-011", "AC-028", "AC-029", "AC-092", "AC-093"}
 
-// badPages are pages that are not a client, each in another way. None may hang the suite, or pass by doing nothing.
+// badPages are pages that are not a client, each in another way. None may hang the suite, or pass although it does
+// nothing.
 var badPages = []struct {
 	name   string
 	exit   int
@@ -115,7 +116,7 @@ var badPages = []struct {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"hello":"world"}`)
 	}, reason: "is no page"},
-	// These get further, but nothing that they do not show may pass.
+	// These get further, but no clause may pass that they do not show.
 	{name: "lists alone", exit: verdict.ExitIncomplete, script: listing, reason: "shows agents, and asks for nothing",
 		may: append([]string{"AC-006", "AC-010", "AC-023", "AC-025", "AC-015"}, still...), answers: true},
 }

@@ -12,7 +12,7 @@ import (
 	"parley/verdict"
 )
 
-// badAgents are agents that do nothing, or nothing right: Python programs that speak WebSocket by hand.
+// badAgents are agents that do nothing, or nothing right: Python programs with their own WebSocket code.
 var badAgents = []struct {
 	name, script, reason string
 	exit                 int // 0: non-conformant
@@ -27,7 +27,7 @@ var badAgents = []struct {
 		reason: "speaks another language"},
 	{name: "junk", script: `connect(); text("hello?"); wait()`, reason: "says what is no envelope",
 		may: []string{"EA-016", "EA-106"}},
-	// No clause requires an agent to act: what it does not show is not tested.
+	// No clause requires an agent to act: a clause that it does not show is not tested.
 	{name: "joins and waits", script: `connect(); text(join); wait()`, reason: "joins, and sends nothing more",
 		exit: verdict.ExitIncomplete,
 		may: []string{"EA-016", "EA-106", "EA-018", "EA-019", "EA-021", "EA-022a", "EA-023a", "EA-024", "EA-026",

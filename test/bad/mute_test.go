@@ -58,8 +58,8 @@ func repliesTo(want, with string) func(context.Context, *websocket.Conn, string)
 	}
 }
 
-// TestMute checks that a silent target costs limits.event, not a turn, and that the suite waits for a slow one, however
-// it shows that it is alive.
+// TestMute checks that a silent target costs limits.event, not the limit of a turn, and that the suite waits for a slow
+// one, however it shows that it is alive.
 func TestMute(t *testing.T) {
 	t.Parallel()
 	nothing := func(context.Context, *websocket.Conn, string) {}
@@ -140,8 +140,8 @@ func textOf(doc, name string) string {
 	return text
 }
 
-// TestMuteRelaysAndOrchestrators checks that a silent relay costs limits.event, not the limit of a join, and that a
-// the suite waits for a slow one; likewise for orchestrators.
+// TestMuteRelaysAndOrchestrators checks that a silent relay costs limits.event, not the limit of a join, and that the
+// suite waits for a slow one; likewise for orchestrators.
 func TestMuteRelaysAndOrchestrators(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -48,7 +48,8 @@ var unaware = []mutants.Patch{
 	{File: "app.js", Old: "    setRunning(true);\n    options.action", New: "    options.action"},
 }
 
-// TestOddPages checks that a page does not fail for how it detects that a turn runs, or for other free choices.
+// TestOddPages checks that a page does not fail because of how it detects that a turn runs, or because of other free
+// choices.
 func TestOddPages(t *testing.T) {
 	t.Parallel()
 	shared := suitetest.Browser(t)

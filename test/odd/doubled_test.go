@@ -56,8 +56,9 @@ var doubledChats = []struct {
 	{name: "each error", kind: vocab.ErrorMessage, sends: copyOf, told: true},
 }
 
-// TestMessagesTwice checks what it means that a message comes twice: the model's words break SC-020, since a person
-// would read them twice; what the document leaves open is noted; two messages of the same text are right.
+// TestMessagesTwice checks the verdicts on duplicate messages: a duplicate of the model's words breaks SC-020, since a
+// person would read them twice; duplicates that the document leaves open are noted; two messages of the same text are
+// correct.
 func TestMessagesTwice(t *testing.T) {
 	t.Parallel()
 	for _, row := range doubledChats {
@@ -172,8 +173,8 @@ func (b *connections) remove(c *websocket.Conn) {
 	delete(b.open, c)
 }
 
-// publish writes to all. A write that is canceled closes its connection, so the end of one must not cancel those to
-// others.
+// publish writes to all. A cancelled write closes its connection, so the end of one connection must not cancel writes
+// to the others.
 func (b *connections) publish(data []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

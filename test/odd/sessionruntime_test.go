@@ -128,7 +128,7 @@ var oneSlot = []change{{"orchestrator.py", listed, `        if not turn.collecte
 func TestOddRuntimes(t *testing.T) {
 	t.Parallel()
 	suitetest.Needs(t, "python3")
-	for _, o := range suitetest.Some(oddRuntimes, 2) {
+	for _, o := range suitetest.Some(oddRuntimes, 1) {
 		t.Run(o.name, func(t *testing.T) {
 			suitetest.Works(t)
 			p := changed(t, o.changes...)
@@ -141,7 +141,7 @@ func TestOddRuntimes(t *testing.T) {
 	}
 }
 
-// TestSlowStart: a process that needs longer to load than limits.event gives an answer is judged all the same.
+// TestSlowStart: a process that takes longer to load than limits.event is judged nevertheless.
 func TestSlowStart(t *testing.T) {
 	suitetest.Needs(t, "python3")
 	suitetest.Works(t)

@@ -110,8 +110,8 @@ func passesCuts(t *testing.T, o runner.Options) {
 }
 
 // TestCutMutants shows that cuts find faults that the scenarios do not find. It tries one mutant of each role, or all
-// with PARLEY_MUTANTS=all. That scenarios do not find them takes as long as the suite for each, so only the latter
-// shows it.
+// with PARLEY_MUTANTS=all. Only the latter checks that the scenarios do not find them: that takes a run of the suite
+// for each.
 func TestCutMutants(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {

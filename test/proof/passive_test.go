@@ -135,7 +135,7 @@ func (a *alone) showsAll(t *testing.T) {
 	}
 }
 
-// exploring is such a protocol, of which random sequences are run.
+// exploring is such a protocol whose random sequences are run.
 type exploring struct {
 	*alone
 	steps.Explorer

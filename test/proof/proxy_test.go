@@ -33,8 +33,8 @@ var behind = []struct {
 // without one (TestPassiveOnConforming); PARLEY_MUTANTS=all does both with all.
 var proxied = []string{"profiles/node.yaml", "profiles/python-chat.yaml", "profiles/node-runtime.yaml"}
 
-// TestProxyOnConforming: with a proxy between, the suite judges as without it, and the proxy finds nothing in what the
-// suite causes. It takes a twelfth of the scenarios, or all with PARLEY_MUTANTS=all.
+// TestProxyOnConforming: the suite judges a target behind a proxy as it does without one, and the proxy finds nothing
+// in the traffic of the suite. It takes a twelfth of the scenarios, or all with PARLEY_MUTANTS=all.
 func TestProxyOnConforming(t *testing.T) {
 	t.Parallel()
 	for _, b := range behind {
@@ -77,8 +77,8 @@ func conforms(t *testing.T, o runner.Options) {
 	t.Logf("%d clauses passed on %d connections", len(seen.Kept), seen.Conns)
 }
 
-// TestProxyOnMutants: judging the traffic finds faults, though fewer than the suite, which acts. It runs a few mutants,
-// or all with PARLEY_MUTANTS=all, and logs how many each of the two finds.
+// TestProxyOnMutants: judging the traffic finds faults, though fewer than the suite finds by acting. It runs a few
+// mutants, or all with PARLEY_MUTANTS=all, and logs how many each of the two finds.
 func TestProxyOnMutants(t *testing.T) {
 	t.Parallel()
 	for _, b := range behind {

@@ -150,7 +150,7 @@ func TestRecordedMutants(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
 			var again atomic.Int32
-			places := make(chan struct{}, 2) // more would only try mutants beyond those that are enough
+			places := make(chan struct{}, 2) // more would only run mutants beyond the required number
 			t.Run("mutants", func(t *testing.T) {
 				for _, m := range sampled(protocol) {
 					t.Run(m.ID, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestRecordedMutants(t *testing.T) {
 	}
 }
 
-// sampled returns mutants from everywhere in the catalogues of a protocol's roles.
+// sampled returns mutants from all parts of the catalogues of a protocol's roles.
 func sampled(protocol string) (some []inRole) {
 	for _, role := range rolesOf(protocol) {
 		all := suitetest.Mutants(protocol, role)

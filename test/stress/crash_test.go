@@ -126,7 +126,7 @@ exec(compile(open("agent_select.py", encoding="utf-8").read(), "agent_select.py"
 `
 
 // TestCrashKeepsWhatWasWrong checks that a wrong event before a crash fails the scenario that received it, although
-// that scenario would receive nothing wrong alone.
+// that scenario would receive nothing wrong if it ran alone.
 func TestCrashKeepsWhatWasWrong(t *testing.T) {
 	suitetest.Works(t)
 	suitetest.Needs(t, "python3")
@@ -178,7 +178,7 @@ exec(compile(source, "agent_select.py", "exec"),
      {"__name__": "__main__", "__file__": "agent_select.py"})
 `
 
-// TestTargetGoesAway stops a target given by its URL in the middle of a run. What came after is not tested, and the
+// TestTargetGoesAway stops a target given by its URL in the middle of a run. Later scenarios are not tested, and the
 // run notes that failures at that moment may be related.
 func TestTargetGoesAway(t *testing.T) {
 	suitetest.Works(t)
@@ -216,7 +216,7 @@ func TestTargetGoesAway(t *testing.T) {
 	}
 }
 
-// TestInterrupted checks that an interrupted run keeps its findings, and that what it did not reach has not passed.
+// TestInterrupted checks that an interrupted run keeps its findings, and that no clause passes that it did not reach.
 func TestInterrupted(t *testing.T) {
 	suitetest.Works(t)
 	ctx, cancel := context.WithCancel(context.Background())

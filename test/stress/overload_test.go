@@ -108,9 +108,9 @@ func judgeSmall(t *testing.T, s *small) *reports.Results {
 	return res
 }
 
-// TestOverload checks that a correct server that is slow or full under concurrent scenarios is judged by what it does
-// in one alone, and that a note tells its author so. What it omits at any load fails it, and so does wrong output, even
-// if only under load.
+// TestOverload checks that a correct server that is slow or full under concurrent scenarios is judged by its behaviour
+// in scenarios that run alone, and that a note tells its author so. A message that it omits at any load fails it, and
+// so does wrong output, even if it occurs only under load.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

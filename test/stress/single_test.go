@@ -131,7 +131,7 @@ func judgeUncorrelated(t *testing.T, u *uncorrelated, make func(agentselect.Opti
 	selectwire.Of(p).Correlation = selectwire.Correlation{Single: true}
 	p.Capabilities = nil
 	if u.careless {
-		p.Limits.Event.Duration = time.Second // it leaves out many answers, and scenarios run one at a time
+		p.Limits.Event.Duration = time.Second // it omits many answers, and scenarios run one at a time
 	}
 	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
 		h, err := make(o)

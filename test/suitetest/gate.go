@@ -10,8 +10,8 @@ import (
 	"parley/driver/browser"
 )
 
-// Most tests wait for targets that leave out answers, which costs nothing: many of them run at once. Tests whose
-// targets keep the processor busy need one of a few places, so that none is late because of the others.
+// Most tests wait for targets that omit answers, which costs nothing: many of them run at once. Tests whose targets
+// keep the processor busy need one of a few places, so that none is late because of the others.
 const atOnce = 64
 
 var (

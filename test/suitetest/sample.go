@@ -8,7 +8,7 @@ import (
 )
 
 // Everything reports whether the tests take all targets, scenarios and mutants (PARLEY_MUTANTS=all, as in `make
-// test-all`). By default they take samples, so that `make test` is quick; internal/leftout names what it leaves out.
+// test-all`). By default they take samples, so that `make test` is quick; internal/leftout names what it omits.
 func Everything() bool { return os.Getenv("PARLEY_MUTANTS") == "all" }
 
 // OneIn has a run take one of n scenarios, or all if Everything. The ids decide which, so the sample comes from all
@@ -33,7 +33,7 @@ func Some[T any](rows []T, n int) []T {
 	return Spread(rows, n)
 }
 
-// Spread returns about n of the elements, from all over the list: neighbours are alike.
+// Spread returns about n of the elements, evenly distributed over the list, because neighbours are alike.
 func Spread[T any](all []T, n int) (some []T) {
 	for i := 0; i < len(all); i += max(1, len(all)/n) {
 		some = append(some, all[i])

@@ -172,7 +172,7 @@ func JudgeURL(t *testing.T, url string) *reports.Results {
 	return Judge(t, runner.Options{Profile: p, Again: "parley run --target " + url})
 }
 
-// Hurry shortens limits for a bad target, which leaves out one answer after another.
+// Hurry shortens limits for a bad target, which omits one answer after another.
 func Hurry(l *target.Limits) {
 	l.Open.Duration, l.Event.Duration = min(l.Open.Duration, 5*time.Second), min(l.Event.Duration, runner.MutantLimit)
 	l.HTTP.Duration, l.Turn.Duration = min(l.HTTP.Duration, 5*time.Second), min(l.Turn.Duration, 10*time.Second)

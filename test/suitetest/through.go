@@ -28,8 +28,8 @@ type Seen struct {
 	Broken map[string][]string // clause → findings
 }
 
-// Through puts a proxy before each target of a run. Those that connect are called by the proxy's address. Targets are
-// reached over sockets only.
+// Through puts a proxy in front of each target of a run. Targets that connect are called with the proxy's address. Only
+// targets reached over sockets are supported.
 func Through(t *testing.T, o runner.Options) (runner.Options, *Seen) {
 	t.Helper()
 	p, err := protocols.All.Find(o.Profile.Protocol)

@@ -100,8 +100,8 @@ func viewFloat(f float64, bits int) (any, error) {
 }
 
 func viewList(r reflect.Value) (any, error) {
-	// encoding/json writes bytes as base64, while a reader may expect text or
-	// numbers: reject them.
+	// Reject bytes: encoding/json writes them as base64, while a reader may
+	// expect text or numbers.
 	if r.Type().Elem().Kind() == reflect.Uint8 {
 		return nil, fmt.Errorf("%v is no JSON value", r.Type())
 	}

@@ -161,7 +161,7 @@ func (p *Parser) begin() {
 	}
 }
 
-// judgeHeader checks a header by itself. A length below least would fit into fewer bytes.
+// judgeHeader checks a header by itself. A length below least would have fitted into fewer bytes.
 func (p *Parser) judgeHeader(least uint64) {
 	f := p.frame
 	switch {

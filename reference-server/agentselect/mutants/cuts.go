@@ -7,7 +7,7 @@ import (
 	"parley/reference-server/agentselect"
 )
 
-// cutFaults show only if a connection ends at one point of a session, and the client then comes back.
+// cutFaults show only if a connection ends at a certain point of a session, and the client then reconnects.
 var cutFaults = map[string]fault{
 	"end-after-a-refusal-unbinds":        endAfterRefusalUnbinds,
 	"end-in-a-turn-stays-busy":           endInTurnStaysBusy,
@@ -15,7 +15,7 @@ var cutFaults = map[string]fault{
 	"end-after-an-abort-unbinds-another": endAfterAbortTakesOthers,
 }
 
-// endAfterRefusalUnbinds never binds the session again whose connection ended after a refused switch.
+// endAfterRefusalUnbinds never again binds a session whose connection ended after a refused switch.
 func endAfterRefusalUnbinds(o *options) {
 	refused, lost := map[string]bool{}, map[string]bool{}
 	o.Policy.Commit = func(sw agentselect.Switch, set func(string)) {
@@ -34,7 +34,7 @@ func endAfterRefusalUnbinds(o *options) {
 	}
 }
 
-// endInTurnStaysBusy takes a session for busy for ever whose connection ended during a turn.
+// endInTurnStaysBusy treats a session whose connection ended during a turn as busy forever.
 func endInTurnStaysBusy(o *options) {
 	stuck := map[string]bool{}
 	o.Policy.OnDisconnect = func(m manager, c connInfo) {
@@ -45,7 +45,8 @@ func endInTurnStaysBusy(o *options) {
 	o.Policy.Busy = func(m manager, session string) bool { return stuck[session] || correct.Busy(m, session) }
 }
 
-// endAfterSwitchesFreezes announces switches of a session and makes none, if its connection ended after the second.
+// endAfterSwitchesFreezes announces the switches of a session but does not make them, if its connection ended after the
+// second switch.
 func endAfterSwitchesFreezes(o *options) {
 	made, frozen := map[string]int{}, map[string]bool{}
 	o.Policy.Commit = func(sw agentselect.Switch, set func(string)) {
@@ -64,7 +65,7 @@ func endAfterSwitchesFreezes(o *options) {
 	}
 }
 
-// endAfterAbortTakesOthers unbinds the connection that is the youngest when one ends whose last message was an abort.
+// endAfterAbortTakesOthers unbinds the newest other connection when one ends whose last message was an abort.
 func endAfterAbortTakesOthers(o *options) {
 	last := map[string]any{}
 	o.Inbound = func(_ manager, from connInfo, msg message) bool {

@@ -55,7 +55,7 @@ func (m *Machine) joined() {
 	m.note("joined", "session", m.o.Session)
 }
 
-// disconnected prepares the next connection. The study session goes on meanwhile.
+// disconnected prepares the next connection. The study session continues meanwhile.
 func (m *Machine) disconnected(err error) {
 	c := &m.connection
 	if err == nil {

@@ -61,7 +61,7 @@ func problemOf(m Message) string {
 // brief formats a value for a log line.
 func brief(v any) string { return clip(canonical(v), 200) }
 
-// clip shortens a text to at most so many characters.
+// clip shortens a text to at most the given number of characters.
 func clip(text string, most int) string {
 	n := 0
 	for at := range text {

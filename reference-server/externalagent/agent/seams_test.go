@@ -91,7 +91,7 @@ func TestSeams(t *testing.T) {
 	}
 }
 
-// The correct agent gets through all of it without breaking a rule.
+// The correct agent handles all of it without breaking a rule.
 func TestBooksAnEventfulTicket(t *testing.T) {
 	w := eventful(t, Options{})
 	if o := w.booked(); o.Connections != 2 || o.Failed != 1 {

@@ -49,7 +49,7 @@ func newWorld(t testing.TB, h *host, o Options, with ...func(*world)) *world {
 	return w
 }
 
-// run advances the world by so much simulated time.
+// run advances the world by the given simulated time.
 func (w *world) run(long time.Duration) {
 	w.t.Helper()
 	until := w.now + long

@@ -72,7 +72,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crash runs a host in its own process and kills it after so many messages. It returns the types of what it sent.
+// crash runs a host in its own process and kills it after the given number of messages. It returns the types of what it
+// sent.
 func crash(t *testing.T, dir string, messages int) (told []string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

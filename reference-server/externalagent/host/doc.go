@@ -18,12 +18,12 @@
 //
 // A request is first checked by itself: a malformed envelope or payload gets INVALID_MESSAGE, with or without a
 // session. Then, without a session, every request but session.start gets SESSION_NOT_ACTIVE, including agent.message.
-// A session.start while one is active gets INVALID_MESSAGE, and the session goes on. A tool.call after the booking,
+// A session.start while one is active gets INVALID_MESSAGE, and the session continues. A tool.call after the booking,
 // when uiSpec is null and toolSchema empty, gets NO_ACTIVE_SPEC; a tool missing from the current toolSchema gets
 // UNKNOWN_TOOL; params that violate its schema get INVALID_PARAMS; and a valid call that can't be executed gets
-// TOOL_EXECUTION_FAILED: an item that is sold out, next without a choice or with unequal numbers of tickets and
-// seats, more tickets of a type than are sold, a ninth seat, a full history. A session whose log can't be written
-// also gets TOOL_EXECUTION_FAILED: it does not begin, or it ends.
+// TOOL_EXECUTION_FAILED: an item that is sold out, next without a choice or with unequal numbers of tickets and seats,
+// more tickets of a type than are sold, a ninth seat, a full history. A session whose log can't be written also gets
+// TOOL_EXECUTION_FAILED: it does not begin, or it ends.
 //
 // Requests without an id are handled; their replies have no replyTo. Relay messages (relay.joined, error) get no
 // reply.

@@ -148,7 +148,7 @@ func TestWithoutID(t *testing.T) {
 	p.silent()
 }
 
-// The history tells who said what; only the participant's words also get their own message, with the stage.
+// The history shows who said what; only the participant's words also get their own message, with the stage.
 func TestChat(t *testing.T) {
 	p := play(t, Options{})
 	p.start()

@@ -13,7 +13,7 @@ import (
 	"parley/reference-server/connection"
 )
 
-// sized returns a host's envelope of so many bytes.
+// sized returns a host's envelope of the given number of bytes.
 func sized(bytes int) string { return push(strings.Repeat("x", bytes-len(push("")))) }
 
 func TestFrameLimit(t *testing.T) {

@@ -57,7 +57,7 @@ func pingEnds(m manager, _ connInfo, msg message) []message {
 	return append(all, msg)
 }
 
-// pingForgets takes a ping as the sign of a new client, and clears the sessions of the connection.
+// pingForgets treats a ping as the sign of a new client, and clears the sessions of the connection.
 func pingForgets(o *options) {
 	lost, ids := losing(o), used{}
 	o.Inbound = noting(func(_ manager, from connInfo, msg message) {

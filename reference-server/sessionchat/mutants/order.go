@@ -18,8 +18,8 @@ var orderFaults = map[string]fault{
 	"last-piece-of-stream-lost": piecewise(func(ps []message) []message { return ps[:max(1, len(ps)-1)] }),
 	"last-piece-lost":           lastPieceLost,
 	"one-buffer-for-all":        oneBuffer,
-	"answer-behind-the-end":     answerBehindTheEnd,
-	"words-behind-the-end":      wordsBehindTheEnd,
+	"answer-behind-the-end":     answerAfterTheEnd,
+	"words-behind-the-end":      wordsAfterTheEnd,
 	"turn-told-at-its-end":      toldAtItsEnd,
 	"end-untold":                silent(ended()),
 	"end-told-twice":            twice(ended()),
@@ -146,8 +146,8 @@ func oneBuffer(o *options) {
 	}
 }
 
-// answerBehindTheEnd sends the whole answer after everything else.
-func answerBehindTheEnd(o *options) {
+// answerAfterTheEnd sends the whole answer after everything else.
+func answerAfterTheEnd(o *options) {
 	held := map[string]message{} // by agent_id
 	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
 		id := agentOf(msg)
@@ -163,8 +163,8 @@ func answerBehindTheEnd(o *options) {
 	}
 }
 
-// wordsBehindTheEnd flushes a buffer once more after the end.
-func wordsBehindTheEnd(o *options) {
+// wordsAfterTheEnd flushes a buffer once more after the end.
+func wordsAfterTheEnd(o *options) {
 	last := map[string]message{} // by agent_id
 	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
 		id := agentOf(msg)

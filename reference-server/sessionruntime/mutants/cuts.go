@@ -7,8 +7,8 @@ import (
 	"parley/reference-server/sessionruntime/orchestrator"
 )
 
-// cutFaults show only in a session that is set up on a bus after another bus with it ended at one point. Each call
-// makes the state of one server.
+// cutFaults show only in a session whose earlier bus ended at a certain point, and that is set up again on another bus.
+// Each call makes the state of one server.
 var cutFaults = map[string]func() fault{
 	"end-after-an-ack-keeps-turns": endedAfter(of(proto.InputAck), func(o *options) {
 		o.Policy = rules{Output: func(v view, t turn, msg message) []step {
@@ -39,13 +39,13 @@ func final(_ view, msg message) bool {
 	return kindOf(msg) == proto.AgentOutput && orchestrator.IsFinal(msg)
 }
 
-// last is the bus that a session was on last, and whether the last message to it there matched.
+// last is the latest bus of a session, and whether the last message to the session there matched.
 type last struct {
 	bus  *int
 	fits bool
 }
 
-// endedAfter puts a fault into a session whose former bus ended when the last message to it matched.
+// endedAfter puts a fault into a session whose previous bus ended right after a matching message to the session.
 func endedAfter(fits func(v view, msg message) bool, put func(o *options)) func() fault {
 	return func() fault {
 		var mu sync.Mutex

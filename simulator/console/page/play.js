@@ -51,7 +51,10 @@ export class Play {
       if (how === "twice") body.instead = [text.value, text.value];
       if (how === "send" && !coded && text.value !== m.text) body.body = text.value;
       if (how !== "drop" && Number(after.value) > 0) body.after = Math.round(Number(after.value)) + "ms";
-      try { this.update(await post(`${this.path}/held/${m.n}`, body)); } catch (e) { this.app.alert(e); }
+      try {
+        await post(`${this.path}/held/${m.n}`, body);
+        this.update(this.list.filter((one) => one.n !== m.n)); // others may have come since it was answered
+      } catch (e) { this.app.alert(e); }
     };
     const el = h("article", { class: "heldbox", "data-n": m.n }, head, text, h("p", { class: "row-of-buttons" },
       button("send", decide("send"), { class: "main" }), button("twice", decide("twice"), { disabled: coded }),

@@ -13,8 +13,8 @@ import (
 )
 
 // IsPage reports whether a path or URL can only name a page, for ForPage: a folder, a file with a name ending in
-// .html or .htm, whether or not it exists, or a file: URL. Any other file is a profile, for Load; for other URLs the
-// name does not tell.
+// .html or .htm, whether or not it exists, or a file: URL. Any other file is a profile, for Load; other URLs can name
+// either.
 func IsPage(pathOrURL string) bool {
 	if scheme, _, isURL := strings.Cut(pathOrURL, "://"); isURL {
 		return strings.EqualFold(scheme, "file")

@@ -58,7 +58,7 @@ type page struct {
 
 	first     string  // the agent that the first list of the stream names as the current one
 	current   belief  // the session's agent
-	said      set     // agents that answers have named since the latest switch was asked for
+	said      set     // agents that answers have named since the latest switch was requested
 	switching *asking // the switch in progress
 	ended     *asking // the latest switch, if an event has ended it
 	busy      *asking // the latest switch, if it was refused as busy

@@ -1,5 +1,5 @@
-// Package passive has the monitors of agent-client for foreign traffic, between a page and a server that are not the
-// harness's. They see the page's requests, the answers and the event stream, but not what a person does and sees.
+// Package passive has the monitors of agent-client for foreign traffic, between a foreign page and a foreign server.
+// They see the page's requests, the answers and the event stream, but not what a person does and sees.
 //
 // A message of the server may still be in flight when the page acts, and nothing shows that it has arrived. So a
 // request is judged by the page's own messages, by what no state of the page allows, or, once a switch was answered on

@@ -235,7 +235,7 @@ func (s *sim) acts() {
 	}
 }
 
-// aborts has the user abort the turn that kept a switch from being made; the next choice is often the same agent.
+// aborts makes the user abort the turn that prevented a switch; the next choice is often the same agent.
 func (s *sim) aborts() {
 	data := map[string]any{"sessionId": s.session}
 	if s.fault == "aborts no session" {

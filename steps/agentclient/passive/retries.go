@@ -6,8 +6,8 @@ import (
 	vocab "parley/protocol/agentselect"
 )
 
-// The way out of a refused switch (example 4 of the document): a switch is refused as busy, the page aborts the turn of
-// that session, and asks for the same switch again.
+// The retry of a refused switch (example 4 of the document): a switch is refused as busy, the page aborts the turn of
+// that session, and requests the same switch again.
 
 // refusedAsBusy notes that an error has ended a switch because a turn of its session was running.
 func (p *page) refusedAsBusy(code string) {
@@ -29,7 +29,7 @@ func (p *page) aborts(a *asking) {
 	}
 }
 
-// tries notes a switch that is asked for again after an abort.
+// tries notes a switch that is requested again after an abort.
 func (p *page) tries(a *asking) {
 	was := p.aborted
 	p.busy, p.aborted = nil, nil

@@ -25,7 +25,7 @@ buttons, and by words in ids and classes. It connects the page to a server of it
 // profile examines the target and returns the text of its profile. Without a browser the error is a
 // *browser.MissingError.
 func profile(ctx context.Context, s *probe.Session) (string, error) {
-	s.Welcome() // a page's responses do not tell what it is
+	s.Welcome() // a page's responses do not identify it
 	program, err := browser.Find(s.Profile.Reach().Browser)
 	if err != nil {
 		return "", err

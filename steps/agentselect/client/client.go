@@ -1,5 +1,5 @@
 // Package client is a client that judges nothing: it opens a connection and sends requests beside it, as a profile
-// says. It serves quick checks for which a scenario is too much.
+// says. It is for quick checks that do not need a scenario.
 package client
 
 import (
@@ -143,7 +143,7 @@ func (c *Client) Answers(ctx context.Context, e binding.Endpoint) error {
 	return nil
 }
 
-// Create creates a session by the profile, and reads its id from where the profile places it in the answer.
+// Create creates a session as the profile says, and reads its id at the profile's place in the answer.
 func (c *Client) Create(ctx context.Context) error {
 	wire := binding.Of(c.of.Profile)
 	answer, err := c.Accepted(ctx, wire.SSE.Create, wire.Correlation, map[string]any{})

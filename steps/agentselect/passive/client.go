@@ -9,8 +9,8 @@ import (
 	"parley/verdict"
 )
 
-// ClientMonitors lists the monitors that judge the client, which is no target of a run. That an agentId is well formed
-// is not judged: the source has clients send others, and says what they are answered (3.6).
+// ClientMonitors lists the monitors that judge the client, which is not a target of a run. They do not judge whether an
+// agentId is well formed: the source lets clients send others, and specifies the answers (3.6).
 func ClientMonitors() []monitor.Monitor {
 	return []monitor.Monitor{
 		{Name: "switches-formed", Text: "a switch_agent names an agent and, if it names a session, does so by a string",
@@ -20,8 +20,8 @@ func ClientMonitors() []monitor.Monitor {
 	}
 }
 
-// switchesFormed judges each switch by itself. A sessionId that is null is not judged: to many a serializer it is the
-// same as none.
+// switchesFormed judges each switch by itself. A null sessionId is not judged: many serializers write it for an absent
+// one.
 func switchesFormed(t []transcript.Record) (out []verdict.Finding) {
 	for _, r := range t {
 		if r.Dir != transcript.Sent || r.Event == nil || r.Event.Type != vocab.SwitchAgentType {
@@ -62,8 +62,8 @@ type refused struct {
 	abort bool          // it was followed by an abort
 }
 
-// aborts judges what follows on a connection after a switch was refused as busy. Any message in between that may have
-// ended the task, or shown that it ended, ends the judgement.
+// aborts judges a connection after a switch was refused as busy. Any message in between that may have ended the task,
+// or shown that it ended, ends the judgement.
 func aborts(t []transcript.Record) (out []verdict.Finding) {
 	conns := map[string]*refused{}
 	for _, r := range t {
@@ -92,7 +92,7 @@ func aborts(t []transcript.Record) (out []verdict.Finding) {
 	return out
 }
 
-// event handles what the client receives: the refusal, or something that may have ended the task.
+// event handles an event that the client receives: the refusal, or one that may have ended the task.
 func (c *refused) event(r transcript.Record) {
 	if c == nil || c.abort {
 		return
@@ -111,7 +111,7 @@ func (c *refused) event(r transcript.Record) {
 	}
 }
 
-// retried judges the second try.
+// retried judges the second attempt.
 func (c *refused) retried(r transcript.Record) []verdict.Finding {
 	switch {
 	case c.abort:

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestAborts: a second try is judged only where nothing but the client's impatience explains it.
+// TestAborts: a second attempt is judged only if nothing but the client's impatience explains it.
 func TestAborts(t *testing.T) {
 	const asked = "A open\nA > switch_agent {\"agentId\":\"debugger\"}\n"
 	const busy = asked + "A < error {\"errorCode\":\"agent_busy\"}\n"

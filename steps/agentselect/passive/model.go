@@ -93,7 +93,7 @@ func (m *model) take(r transcript.Record) {
 	}
 }
 
-// closed forgets the owner of a connection's session: its further fate is unspecified.
+// closed forgets the owner of a connection's session: what happens to the session is unspecified.
 func (m *model) closed(c *conn) {
 	if c != nil && c.bound != nil {
 		c.bound.owner, c.bound.agent, c.bound.refused = nil, "", ""
@@ -101,7 +101,7 @@ func (m *model) closed(c *conn) {
 	}
 }
 
-// bound forgets everything if too much is open.
+// bound forgets everything if the state is too large.
 func (m *model) bound() {
 	if len(m.conns)+len(m.sessions)+len(m.requests) > maxKept {
 		m.strange = true

@@ -76,7 +76,7 @@ func (m *model) says(r transcript.Record) {
 var codes = map[string]string{vocab.InvalidAgentID: "AS-087", vocab.InvalidAgentIDFormat: "AS-088",
 	vocab.AgentNotFound: "AS-089", vocab.AgentBusy: "AS-090", vocab.SessionNotFound: "AS-091"}
 
-// forCode leaves out the clauses of other codes.
+// forCode omits the clauses of other codes.
 func forCode(code string, ids []string) (out []string) {
 	for _, id := range ids {
 		mine := true

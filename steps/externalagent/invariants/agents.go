@@ -198,7 +198,7 @@ func judgeCall(m message, states []announced) []verdict.Finding {
 		fmt.Sprintf("params that match the schema of %s in record %d", name, last.n), observed))
 }
 
-// resynchronises judges that an agent that has come back requests a snapshot and gets it before it calls a tool
+// resynchronises judges that an agent that has reconnected requests a snapshot and gets it before it calls a tool
 // (EA-076). An agent that starts another session instead receives its state anyway.
 func resynchronises(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
@@ -231,9 +231,9 @@ func resynchronises(t []transcript.Record) []verdict.Finding {
 	return out
 }
 
-// oneConnection judges that an agent uses one connection at a time (EA-016, EA-106) and comes back to its relay
-// session (EA-103). The end of a connection and messages in transit may be recorded after the next connection has
-// begun, so only an agent that keeps talking on the older one is at fault.
+// oneConnection judges that an agent uses one connection at a time (EA-016, EA-106) and returns to its relay session
+// (EA-103). The end of a connection and messages in transit may be recorded after the next connection has begun, so
+// only an agent that keeps talking on the older one is at fault.
 func oneConnection(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	session := any(nil)
@@ -267,9 +267,9 @@ func oneConnection(t []transcript.Record) []verdict.Finding {
 	return out
 }
 
-// talk is what passes on a connection after another was opened.
+// talk is the traffic on a connection after another was opened.
 type talk struct {
-	told  bool // the harness has sent something since the agent last did
+	told  bool // the harness has sent something since the agent's last message
 	turns int  // how often the agent has sent something after that
 }
 

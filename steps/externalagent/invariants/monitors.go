@@ -22,7 +22,7 @@ const CodeAt = "errors have their code at "
 // AgentParty begins the connection names of a target that is an agent; the number of the connection follows.
 const AgentParty = "agent"
 
-// AnotherAgent is the remark that one agent has been stopped and another one is started, which knows nothing of the
+// AnotherAgent is the remark that one agent has been stopped and another one has started, which knows nothing of the
 // first.
 const AnotherAgent = "another agent is started"
 

@@ -110,15 +110,15 @@ func (m *logged) judge(b *book) {
 		want, m.typ, sender[want]), Observed: found})
 }
 
-// end judges what is left.
+// end judges the remaining lines.
 func (w *window) end(b *book) {
 	for _, sum := range w.ring {
 		w.seen[sum].judge(b)
 	}
 }
 
-// alone judges that not all lines of sent or received types are internal, which would tell no direction. No single
-// line is at fault, because a host may have internal events of such types.
+// alone judges that not all lines of sent or received types are internal, which would show no direction. No single line
+// is at fault, because a host may have internal events of such types.
 func (w *window) alone(b *book) {
 	if w.internal > 0 && !w.other {
 		b.breaks(Finding{Clause: "EA-091", Line: w.internal,

@@ -6,7 +6,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// owner says whose a line is. A file may hold several sessions, whether or not one is expected.
+// owner says to which session a line belongs. A file may hold several sessions, whether or not one is expected.
 type owner int
 
 const (
@@ -15,7 +15,7 @@ const (
 	others               // of another session, and not judged
 )
 
-// ownerOf returns whose an event is by its sessionId.
+// ownerOf returns the owner of an event by its sessionId.
 func (c *checker) ownerOf(event wjson.Object) owner {
 	id, named := event["sessionId"].(string)
 	switch {
@@ -44,8 +44,8 @@ func (c *checker) stranger(event wjson.Object) {
 	}
 }
 
-// settleOwners decides at the end whose the lines without a session are, and judges whether the expected session has
-// lines of its own (EA-086).
+// settleOwners decides at the end to which session the lines without one belong, and judges whether the expected
+// session has its own lines (EA-086).
 func (c *checker) settleOwners() {
 	if !c.shared() {
 		if len(c.last) <= 1 || c.o.Session != "" { // otherwise their order among several sessions is undefined

@@ -21,7 +21,7 @@ const (
 	maxOddBytes = 16 << 20
 )
 
-// Options are what is known of a log.
+// Options say what is known about a log.
 type Options struct {
 	// Session is the expected sessionId: lines with another one are not judged. With "" every line is.
 	Session string

@@ -41,6 +41,5 @@
 // The value of a param is the first available of: its const; a known value, if it is in the enum; the first of the
 // enum; a known value; its default; a value made up for its type, within the bounds of its own schema. A value is
 // settled unless it is made up, but a made-up boolean and a number at its minimum also count as settled. A default
-// that breaks the schema is left out.
-// is left out.
+// that breaks the schema is omitted.
 package toolschema

@@ -13,11 +13,11 @@ import (
 	wjson "parley/wire/json"
 )
 
-// oddities are what was left out of a schema, and why.
+// oddities hold what was ignored in a schema, and why.
 type oddities struct {
 	told  []string
 	loose bool // something is accepted that the author may have meant to forbid
-	plain bool // leave out not, oneOf and if: accepting more inside them would refuse more outside
+	plain bool // omit not, oneOf and if: accepting more inside them would refuse more outside
 	old   bool // draft 4, which has booleans for exclusiveMinimum and exclusiveMaximum
 	tuple bool // a draft that allows a list in items
 }
@@ -25,7 +25,7 @@ type oddities struct {
 // maxOdd is the maximum number of reported oddities per tool.
 const maxOdd = 8
 
-// leave notes that something restricts nothing.
+// leave notes a part of a schema that restricts nothing.
 func (o *oddities) leave(at, format string, args ...any) {
 	o.loose = true
 	if len(o.told) < maxOdd {
@@ -33,7 +33,7 @@ func (o *oddities) leave(at, format string, args ...any) {
 	}
 }
 
-// mended turns what an author wrote into a valid schema. It omits keywords whose value JSON Schema does not know, so
+// mended converts what an author wrote to a valid schema. It omits keywords whose value JSON Schema does not know, so
 // that anything is accepted there, and accepts obvious meanings. It keeps what it understands.
 func mended(params object) (object, oddities) {
 	o := draftOf(params)

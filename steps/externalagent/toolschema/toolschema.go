@@ -26,7 +26,7 @@ type Tool struct {
 type announcement struct {
 	schema object // JSON Schema of its params
 	odd    []string
-	loose  bool // something was ignored, so the schema does not settle that params are right
+	loose  bool // something was ignored, so the schema does not settle that params are valid
 }
 
 // Tools are the tools of one toolSchema, in order.

@@ -12,12 +12,13 @@ import (
 	wjson "parley/wire/json"
 )
 
-// saidOnce judges that each message with the model's words is forwarded once (SC-020), since a person would see the
-// words of a copy again. The model says the words of a chat, which contain its nonce, once. A second message of the
-// turn with the same body is therefore a copy; another message of the same text has an id or something else of its own.
+// saidOnce judges that each message with the model's words is forwarded once (SC-020), since a person would read the
+// words of a copy twice. The model says the words of a chat, which contain its nonce, once. A second message of the
+// turn with the same body is therefore a copy; a different message with the same text has its own id or differs
+// otherwise.
 //
 // Two kinds of message are not copies: those of a turn that sends the text so far, which a client replaces, and those
-// with a timestamp of their own in a turn that streams nothing, where the second may be the whole of a single piece.
+// with their own timestamps in a turn that streams nothing, where the second may be the whole of a single piece.
 func saidOnce(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	agents := asked(t)
@@ -49,14 +50,14 @@ func saidOnce(t []transcript.Record) []verdict.Finding {
 	return out
 }
 
-// said is what a connection receives of a session from one chat to the next.
+// said holds the messages of a session on a connection from one chat to the next.
 type said struct {
 	agent    string
 	whole    []transcript.Record // assistant messages
-	streamed bool                // words came in stream messages too
+	streamed bool                // words also came in stream messages
 }
 
-// saidIn returns what was said, by chats. A new connection may be sent again what an old one has had.
+// saidIn returns the messages of each chat. A new connection may receive messages again that an old one has received.
 func saidIn(t []transcript.Record) []*said {
 	var all []*said
 	now := map[[2]string]*said{}

@@ -11,11 +11,11 @@ import (
 	"parley/verdict"
 )
 
-// nothingBehind judges that a turn has one result, which is its last message (SC-020): once every chat of a session
-// has its result, no other result and no more of the model's words about its chats may follow. Results can be matched
-// to chats only if a single connection asks and no interrupt arrived while nothing ran, because such an interrupt may
-// get its own result.
-func nothingBehind(t []transcript.Record) []verdict.Finding {
+// nothingAfter judges that a turn has one result, which is its last message (SC-020): once every chat of a session has
+// its result, no other result and no more of the model's words about its chats may follow. Results can be matched to
+// chats only if a single connection asks and no interrupt arrived while nothing ran, because such an interrupt may get
+// its own result.
+func nothingAfter(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	agents := asked(t)
 	sessions := map[string]*endings{}
@@ -43,7 +43,7 @@ func nothingBehind(t []transcript.Record) []verdict.Finding {
 	return out
 }
 
-// endings is what is known about the turns of one agent_id.
+// endings is the state of the turns of one agent_id.
 type endings struct {
 	agent   string
 	conn    string            // the one that asks

@@ -38,7 +38,7 @@ func All() []monitor.Monitor {
 		{Name: "own-agent-id", Clauses: []string{"SC-021", "SC-041"},
 			Text: "the model's answer to a chat has the agent_id of that chat", Check: ownAgent},
 		{Name: "nothing-behind-the-end", Clauses: []string{"SC-020"},
-			Text: "a turn has one result, and no message follows it", Check: nothingBehind},
+			Text: "a turn has one result, and no message follows it", Check: nothingAfter},
 		{Name: "said-once", Clauses: []string{"SC-020"},
 			Text: "each message with the model's words is forwarded once", Check: saidOnce},
 	}

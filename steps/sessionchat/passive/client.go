@@ -6,8 +6,8 @@ import (
 	"parley/transcript"
 )
 
-// ClientMonitors lists the monitors that judge the client, which is no target of a run. Each judges single messages.
-// What a client may send besides the three documented messages is left open, and not judged.
+// ClientMonitors lists the monitors that judge the client, which is not a target of a run. Each judges single messages.
+// Other messages than the three documented ones are left open, and not judged.
 func ClientMonitors() []monitor.Monitor {
 	return []monitor.Monitor{
 		client("chats-formed", "a chat names its type, its agent_id and its content", chatFormed, "SC-029", "SC-030",
@@ -33,7 +33,7 @@ func client(name, text string, judge func(*traffic, transcript.Record, map[strin
 	return m
 }
 
-// text keeps or breaks a clause by whether a member is a string.
+// text records a clause as kept if a member is a string, else as broken.
 func (v *traffic) text(r transcript.Record, data map[string]any, name, clause string) {
 	if _, ok := data[name].(string); ok {
 		v.kept(r, clause)

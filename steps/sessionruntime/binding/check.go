@@ -86,7 +86,7 @@ func (c checker) oneSubtype() error {
 	return nil
 }
 
-// senders checks that every sender has a name of its own.
+// senders checks that every sender has a distinct name.
 func (c checker) senders() error {
 	s := c.b.Senders
 	names := []struct{ key, name string }{

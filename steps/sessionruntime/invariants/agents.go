@@ -81,7 +81,7 @@ func (m *Model) pending(mv *move) bool {
 	})
 }
 
-// after calls do once all of the turns have stopped.
+// after calls do once all turns have stopped.
 func (m *Model) after(turns []*turn, do func(cause Message, open bool)) {
 	left, doubt := len(turns), false
 	for _, t := range turns {

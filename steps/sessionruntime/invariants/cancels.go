@@ -105,8 +105,8 @@ func (m *Model) begins(t *turn) {
 	t.speaking, t.begun = true, true
 }
 
-// passOn records that a turn has ended or is about to. It is then open whether turns that spoke beside it still count
-// as speaking.
+// passOn records that a turn has ended or is about to end. It is then open whether turns that spoke at the same time
+// still count as speaking.
 func (m *Model) passOn(t *turn) {
 	for _, o := range m.order {
 		if t.shared && o.shared {

@@ -138,7 +138,7 @@ func (m *Model) decide(d Message) {
 	} else {
 		m.activate(h.to)
 	}
-	for _, t := range m.order { // the fate of the old agent's turn is left open
+	for _, t := range m.order { // what happens to the old agent's turn is left open
 		if t.agent == h.from && t.live() {
 			t.status = unclear
 		}

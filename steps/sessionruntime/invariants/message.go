@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/cut"
 	vocab "parley/protocol/sessionruntime"
 	"parley/transcript"
 	wjson "parley/wire/json"
@@ -58,7 +59,7 @@ const Back = "back: "
 // after which nothing was sent during the wait.
 const Quiet = "the quiet window after record "
 
-// Anew is the remark that the bus was cut on purpose and comes back: what was due is not due any more, and no
+// Anew is the remark that the bus was cut on purpose and reconnects: nothing from before is due any more, and no
 // session is known until it is set up again.
 const Anew = "the bus comes back after it was cut"
 
@@ -197,8 +198,8 @@ func (m Message) Kind() Kind {
 	return Other
 }
 
-// mark matches what the harness puts into the payload of every input and output, so that each is recognised wherever
-// it goes.
+// mark matches the mark that the harness puts into the payload of every input and output, so that each is recognised
+// wherever it is forwarded.
 var mark = regexp.MustCompile(`#[0-9]+-[a-z0-9-]+`)
 
 // Token returns the mark within a value; "" if there is none.
@@ -228,4 +229,8 @@ func mentions(v any, text string) bool {
 		}
 	}
 	return false
+}
+
+func clip(v any) string {
+	return cut.Head(wjson.Compact(v), 200)
 }

@@ -179,7 +179,7 @@ type ignored struct {
 	clauses []string
 }
 
-// consequences lists what requests of the frontend and receipts of SessionManager lead to.
+// consequences lists the consequences of requests of the frontend and receipts of SessionManager.
 var consequences = map[string][]Kind{
 	vocab.Cancel: {CancelSent}, vocab.Interrupt: {CancelSent}, vocab.RemoveAgent: {RequestRemove, CancelSent, Switch},
 	vocab.InviteAgent: {RequestAdd},

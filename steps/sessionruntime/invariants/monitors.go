@@ -118,7 +118,7 @@ func (j *judgement) take(r transcript.Record) {
 	}
 }
 
-// noted takes a record that the harness has noted.
+// noted takes a remark of the harness.
 func (j *judgement) noted(r transcript.Record) {
 	if n, ok := strings.CutPrefix(r.Label, Quiet); ok {
 		before, _ := strconv.Atoi(n)
@@ -159,7 +159,7 @@ func (j *judgement) frame(r transcript.Record) bool {
 	return true
 }
 
-// forget ends all models: what they have found stays, and nothing is due to them any more.
+// forget ends all models: their findings stay, and nothing is due any more.
 func (j *judgement) forget() {
 	j.models, j.coming, j.fences = map[string]*Model{}, map[string]*Model{}, nil
 	for _, m := range j.all {

@@ -356,7 +356,7 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// long returns a transcript of that many records, in which everything happens in turn.
+// long returns a transcript with the given number of records, in which everything happens in turn.
 func long(t testing.TB, records int) []transcript.Record {
 	var b strings.Builder
 	b.WriteString("set main a,b,c a\n")

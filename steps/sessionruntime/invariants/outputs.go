@@ -41,7 +41,7 @@ func (m *Model) output(d Message) {
 	switch {
 	case d.Final:
 		m.ends(t)
-		for _, goOn := range t.resume { // it has stopped by itself: waiting steps may go on
+		for _, goOn := range t.resume { // it has stopped by itself: waiting steps may continue
 			goOn(d, true)
 		}
 		if t.status == running && !t.asked {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"parley/internal/cut"
 	vocab "parley/protocol/sessionruntime"
 	wjson "parley/wire/json"
 )
@@ -26,7 +25,7 @@ const (
 	unclear // the source leaves open what became of it
 )
 
-// turn is one input's way through an agent.
+// turn is the handling of one input by an agent.
 type turn struct {
 	id, trace, agent string
 	in               *input
@@ -368,7 +367,7 @@ func (m *Model) repeated(d Message) {
 	m.hold(d, "RT-042")
 }
 
-// agentError handles an ERROR of any party: the frontend must be told (RT-011). The fate of its turn is left open
+// agentError handles an ERROR of any party: the frontend must be told (RT-011). What happens to its turn is left open
 // (RT-G06).
 func (m *Model) agentError(d Message) {
 	token := Token(d.Payload)
@@ -384,8 +383,4 @@ func (m *Model) agentError(d Message) {
 		m.passOn(t)
 	}
 	m.mayStop(func(t *turn) bool { return t.agent == d.From })
-}
-
-func clip(v any) string {
-	return cut.Head(wjson.Compact(v), 200)
 }

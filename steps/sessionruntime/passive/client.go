@@ -19,8 +19,8 @@ const (
 )
 
 // ClientMonitors lists the monitors that judge the parties on the other side of the bus: the frontend, the agents and
-// SessionManager, which are no targets of a run. Who has sent a message is told by its event and subtype, since the
-// source gives the parties no names.
+// SessionManager, which are not targets of a run. They identify the sender of a message by its event and subtype, since
+// the source gives the parties no names.
 func ClientMonitors() []monitor.Monitor {
 	var out []monitor.Monitor
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ type parties struct {
 
 // bus is a connection to an orchestrator.
 type bus struct {
-	published, older map[string]bool // keys of what the orchestrator has published, which the bus may hand back to it
+	published, older map[string]bool // keys of published messages, which the bus may hand back
 	turns            map[[2]string]*spoken
 	blind            bool // something cannot be read
 }
@@ -94,7 +94,7 @@ func (v *parties) take(r transcript.Record) {
 		b.blind = true
 		return
 	}
-	if r.Event.Type == judge.SetupFrame { // the session begins anew
+	if r.Event.Type == judge.SetupFrame { // the session begins again
 		clear(b.turns)
 	}
 	m, ok := judge.Read(r)
@@ -112,10 +112,10 @@ func (v *parties) take(r transcript.Record) {
 	}
 }
 
-// key identifies a message. An orchestrator that forwards one may leave it its id and its sender, but not its target.
+// key identifies a message. An orchestrator that forwards a message may keep its id and its sender, but not its target.
 func key(m judge.Message) string { return strings.Join([]string{m.ID, m.Name(), m.From}, "\x00") }
 
-// learn takes notice of what the orchestrator sends to agents.
+// learn notes the orchestrator's messages to agents.
 func (b *bus) learn(m judge.Message) {
 	if m.Target != vocab.ToAgent || m.Turn == "" {
 		return
@@ -132,7 +132,7 @@ func (b *bus) learn(m judge.Message) {
 	}
 }
 
-// Who sends what: the events and subtypes that only one kind of party has.
+// The events and subtypes that only one kind of party sends.
 var (
 	ofFrontend = []string{vocab.Cancel, vocab.Interrupt, vocab.InviteAgent, vocab.RemoveAgent, vocab.HandoverConfirm,
 		vocab.HandoverReject, vocab.SessionOpen, vocab.SessionClose}
@@ -141,7 +141,7 @@ var (
 		vocab.SessionOpened, vocab.SessionClosed, vocab.SessionFailed}
 )
 
-// addressed judges to whom a message is sent.
+// addressed judges the target of a message.
 func (v *parties) addressed(m judge.Message) {
 	to := func(clause, expected string, ok bool) {
 		if ok {
@@ -161,7 +161,7 @@ func (v *parties) addressed(m judge.Message) {
 	}
 }
 
-// formed judges what a message contains.
+// formed judges the content of a message.
 func (v *parties) formed(m judge.Message) {
 	payload, _ := m.Payload.(map[string]any)
 	has := func(clause, member string, ok bool) {
@@ -183,7 +183,7 @@ func (v *parties) formed(m judge.Message) {
 	}
 }
 
-// answered judges what an agent says in a turn that was routed to it.
+// answered judges an agent's messages in a turn that was routed to it.
 func (v *parties) answered(b *bus, m judge.Message) {
 	turn := b.turns[[2]string{m.Session, m.Turn}]
 	switch {

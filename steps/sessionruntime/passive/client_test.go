@@ -7,7 +7,7 @@ import (
 	"parley/transcript"
 )
 
-// TestClientMonitors: what agents say in their turns is judged, and nothing that the bus hands back.
+// TestClientMonitors: agents' messages in their turns are judged, but not messages that the bus hands back.
 func TestClientMonitors(t *testing.T) {
 	const routed = "set a,b a\n" +
 		`< USER_INPUT AGENT {"id":"o1","target_id":"a","turn_id":"t1"}` + "\n"
@@ -70,7 +70,7 @@ func TestClientMonitors(t *testing.T) {
 	}
 }
 
-// TestClientBounds: the judges of a bus keep a bounded state, and find what is wrong behind many messages.
+// TestClientBounds: the judges of a bus keep a bounded state, and find a mistake after many messages.
 func TestClientBounds(t *testing.T) {
 	v := &parties{subject: addresses, buses: map[string]*bus{}}
 	many := script(t, `< USER_INPUT AGENT {"target_id":"a"}`)[0]

@@ -98,7 +98,7 @@ func (s *session) notRemoved(p judge.Message) {
 		if c.told == judge.Removed && c.failed > 0 && !c.over && (c.who == p.AgentID || p.AgentID == "") {
 			s.kept(moves, p, 44, 46, 117, 164)
 			c.over = true
-			s.expect(p, "", false) // the agent's fate is unspecified
+			s.expect(p, "", false) // what happens to the agent is unspecified
 			s.unsure()
 			return
 		}

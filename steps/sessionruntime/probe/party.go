@@ -16,7 +16,7 @@ import (
 type party struct {
 	*probe.Line
 	limits  target.Limits
-	nonce   string // part of every value that the probe makes up
+	nonce   string // part of every value that the probe generates
 	fenced  bool   // fences are answered
 	lost    bool   // a frame could not be sent
 	n       int
@@ -55,7 +55,7 @@ func (c *party) write(doc map[string]any) int {
 	return mark
 }
 
-// await waits for a frame after a mark; see probe.Line. After a failed write there is none.
+// await waits for a frame after a mark; see probe.Line. After a failed write it returns none.
 func (c *party) await(mark int, limit time.Duration, match func(map[string]any) bool) (map[string]any, int) {
 	if mark == 0 {
 		return nil, 0
@@ -122,7 +122,7 @@ func (c *party) broadInput(token string) map[string]any {
 	return doc
 }
 
-// input returns a user input as this wire has it.
+// input returns a user input in the form of this wire.
 func (h *reading) input(c *party, token string) map[string]any {
 	f, doc := h.wire.Fields, map[string]any{}
 	put(doc, f.Payload, "what about "+token+"?")
@@ -136,5 +136,5 @@ func (h *reading) input(c *party, token string) map[string]any {
 	return doc
 }
 
-// put writes a field. A field that cannot be written is left out; its absence will show.
+// put writes a field. A field that cannot be written is omitted; its absence will be noticed.
 func put(doc map[string]any, at target.Pointer, v any) { _ = at.Set(doc, v) }

@@ -5,15 +5,16 @@ import (
 	"parley/reference-server/externalagent/agent"
 )
 
-// cutFaults show only if a connection ends at one point of a booking: directly after the agent has sent or received a
-// message of one kind, after a certain number of calls.
+// cutFaults show only if a connection ends at a certain point of a booking: directly after the agent has sent or
+// received a message of a certain kind, or after a certain number of calls.
 var cutFaults = map[string]fault{
 	"end-behind-a-first-result-trusts":  trusting(1, proto.ToolResult),
 	"end-behind-a-second-result-trusts": trusting(2, proto.ToolResult),
 	"end-behind-a-third-result-trusts":  trusting(3, proto.ToolResult),
 }
 
-// trusting asks for no snapshot on a new connection if the former one ended there: what it was told before counts.
+// trusting requests no snapshot on a new connection if the previous one ended at that point: it relies on what it knew
+// before.
 func trusting(made int, behind string) fault {
 	return func(o *options) {
 		last, trusted := "", 0

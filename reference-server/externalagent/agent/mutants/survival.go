@@ -32,7 +32,7 @@ var survivalFaults = map[string]fault{
 	"dies-of-members-in-a-state": strict(unknownInState),
 	"dies-of-long-messages":      diesOfLong,
 	"dies-of-what-the-user-says": diesOfUser,
-	"deaf-behind-junk":           deafBehindJunk,
+	"deaf-behind-junk":           deafAfterJunk,
 	"dies-of-invalid-message":    dyingOfCode(proto.InvalidMessage, 1),
 	"dies-of-unknown-tool":       dyingOfCode(proto.UnknownTool, 1),
 	"dies-of-invalid-params":     dyingOfCode(proto.InvalidParams, 1),
@@ -128,8 +128,8 @@ func diesOfUser(o *options) {
 	}
 }
 
-// deafBehindJunk reads nothing after an unreadable frame but keeps sending.
-func deafBehindJunk(o *options) {
+// deafAfterJunk reads nothing after an unreadable frame but keeps sending.
+func deafAfterJunk(o *options) {
 	deaf := false
 	o.Policy.Strange = func(_ view, odd agent.Oddity, right agent.Reaction) agent.Reaction {
 		deaf = deaf || odd.Kind == agent.NoObject

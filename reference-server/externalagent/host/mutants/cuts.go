@@ -1,6 +1,6 @@
 package mutants
 
-// cutFaults show only if the connection of an agent ends at one point, and the agent then comes back.
+// cutFaults show only if the connection of an agent ends at a certain point, and the agent then reconnects.
 var cutFaults = map[string]fault{
 	"end-after-a-message-loses-snapshots": likeRelay("end-after-a-message-loses-snapshots"),
 	"end-after-the-start-loses-snapshots": likeRelay("end-after-the-start-loses-snapshots"),

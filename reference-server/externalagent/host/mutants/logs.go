@@ -10,7 +10,7 @@ import (
 	"parley/reference-server/externalagent/wire"
 )
 
-// logFaults log wrong messages, or leave some out.
+// logFaults log wrong messages, or omit some.
 var logFaults = map[string]fault{
 	"log-without-talk":          unlogged(is("type", proto.AgentMessage)),
 	"log-without-errors":        unlogged(is("type", proto.ErrorMessage)),
@@ -93,7 +93,7 @@ func loggingPayload(kind string, f func(payload object)) fault {
 	})
 }
 
-// unlogged leaves lines out.
+// unlogged omits lines.
 func unlogged(which func(e entry) bool) fault {
 	return recording(func(_ view, e entry) []entry {
 		if which(e) {

@@ -162,12 +162,12 @@ func quickNextBefore(h *hostOptions) {
 var effectFaults = map[string]fault{
 	"no-updates":                 updating(func(_ view, msg message) bool { return msg.Type() == proto.SessionStart }),
 	"no-updates-at-all":          updating(func(view, message) bool { return false }),
-	"no-updates-behind-quick":    notBehind(hasQuickUI...),
-	"no-updates-behind-next":     notBehind(proto.Next),
-	"no-updates-behind-prev":     notBehind(proto.Prev),
-	"no-updates-behind-post":     notBehind(proto.PostMessage),
-	"no-updates-behind-quantity": notBehind(proto.SetQuantity),
-	"updates-behind-select-only": notBehind(proto.Next, proto.Prev, proto.PostMessage, proto.SetQuantity,
+	"no-updates-behind-quick":    notAfter(hasQuickUI...),
+	"no-updates-behind-next":     notAfter(proto.Next),
+	"no-updates-behind-prev":     notAfter(proto.Prev),
+	"no-updates-behind-post":     notAfter(proto.PostMessage),
+	"no-updates-behind-quantity": notAfter(proto.SetQuantity),
+	"updates-behind-select-only": notAfter(proto.Next, proto.Prev, proto.PostMessage, proto.SetQuantity,
 		proto.Filter, proto.Sort, proto.Highlight),
 	"no-updates-behind-users-words": updating(func(_ view, msg message) bool { return msg.Type() != proto.UserMessage }),
 	"no-updates-behind-talk":        updating(func(_ view, msg message) bool { return msg.Type() != proto.AgentMessage }),
@@ -199,8 +199,8 @@ func updating(which func(v view, msg message) bool) fault {
 	return deciding(policy{Updates: func(v view, msg message, _ bool) bool { return which(v, msg) }})
 }
 
-// notBehind sends no state after calls of some tools.
-func notBehind(tools ...string) fault {
+// notAfter sends no state after calls of some tools.
+func notAfter(tools ...string) fault {
 	return updating(func(_ view, msg message) bool { return !slices.Contains(tools, toolOf(msg)) })
 }
 

@@ -24,7 +24,7 @@ var sessionFaults = map[string]fault{
 	"closes-behind-results":     likeRelay("closes-behind-a-result"),
 	"closes-behind-snapshots":   likeRelay("closes-behind-a-snapshot"),
 	"closes-behind-errors":      inRelay(relaymutants.ClosingAfter(proto.ErrorMessage)),
-	"deaf-behind-errors":        inRelay(deafBehindErrors),
+	"deaf-behind-errors":        inRelay(deafAfterErrors),
 	"replies-name-latest-asked": inRelay(repliesToLatest),
 }
 
@@ -42,8 +42,8 @@ func byPrefix(o *relay.Options) {
 	}
 }
 
-// deafBehindErrors ignores an agent once it has refused a request of that agent.
-func deafBehindErrors(o *relay.Options) {
+// deafAfterErrors ignores an agent once it has refused a request of that agent.
+func deafAfterErrors(o *relay.Options) {
 	deaf := map[int]bool{}
 	o.Inbound = func(_ relayView, from party, in frame) []frame {
 		if deaf[from.Conn] {

@@ -6,15 +6,15 @@ import (
 	proto "parley/protocol/externalagent"
 )
 
-// cutFaults show only if the connection of an agent ends at one point, and the agent then comes back.
+// cutFaults show only if the connection of an agent ends at a certain point, and the agent then reconnects.
 var cutFaults = map[string]fault{
 	"end-after-a-message-loses-snapshots": returning(snapshotsLostAfter(proto.AgentMessage)),
 	"end-after-the-start-loses-snapshots": returning(snapshotsLostAfter(proto.SessionStart)),
 	"end-after-a-call-loses-snapshots":    returning(snapshotsLostAfter(proto.ToolCall)),
 }
 
-// haunts remembers how the connections of agents ended.
-type haunts struct {
+// endings records how the connections of agents ended.
+type endings struct {
 	trails map[string]*trail // by relay session
 	before map[int]*trail    // connection → the agent's earlier connection
 }
@@ -26,16 +26,16 @@ type trail struct {
 }
 
 // returning sets up a fault that depends on how an agent's earlier connection ended.
-func returning(put func(o *options, h *haunts)) fault {
+func returning(put func(o *options, h *endings)) fault {
 	return func(o *options) {
-		h := &haunts{trails: map[string]*trail{}, before: map[int]*trail{}}
+		h := &endings{trails: map[string]*trail{}, before: map[int]*trail{}}
 		o.Policy.Join = h.join
 		put(o, h)
 	}
 }
 
-// join notes that an agent joins, and which connection of the session was there before.
-func (h *haunts) join(_ view, from party, _ *envelope, j proto.Join, why *refusal) (proto.Join, *refusal) {
+// join notes that an agent joins, and which connection the session had before.
+func (h *endings) join(_ view, from party, _ *envelope, j proto.Join, why *refusal) (proto.Join, *refusal) {
 	if why != nil || j.Role != proto.AgentRole {
 		return j, why
 	}
@@ -47,9 +47,9 @@ func (h *haunts) join(_ view, from party, _ *envelope, j proto.Join, why *refusa
 	return j, nil
 }
 
-// route passes on all messages of agents but some, depending on how their earlier connection ended. Only the message
-// asks whether that has ended: a reset may be noticed after the agent has joined again.
-func (h *haunts) route(
+// route passes on all messages of agents except some, depending on how their earlier connection ended. It checks that
+// end only when a message comes, because a reset may be noticed after the agent has joined again.
+func (h *endings) route(
 	lost func(v view, before *trail, kind string) bool) func(view, party, *envelope, []party) []party {
 	return func(v view, from party, e *envelope, to []party) []party {
 		if !isAgent(from) {
@@ -65,18 +65,18 @@ func (h *haunts) route(
 	}
 }
 
-// snapshotsLostAfter loses what an agent asks whose earlier connection ended after a message of the type last.
-func snapshotsLostAfter(last string) func(o *options, h *haunts) {
-	return func(o *options, h *haunts) {
+// snapshotsLostAfter loses the requests of an agent whose earlier connection ended after a message of the type last.
+func snapshotsLostAfter(last string) func(o *options, h *endings) {
+	return func(o *options, h *endings) {
 		o.Policy.Recipients = h.route(func(v view, before *trail, kind string) bool {
 			return before.last == last && kind == proto.SnapshotGet &&
-				// a second agent of a session that has just started is not the first one come back
+				// a second agent of a session that has just started is not a reconnected first agent
 				(last != proto.SessionStart || !there(v, before))
 		})
 	}
 }
 
-// there reports whether the connection of a trail is still there.
+// there reports whether the connection of a trail is still open.
 func there(v view, t *trail) bool {
 	return slices.ContainsFunc(v.Agents(t.session), func(p party) bool { return p.Conn == t.conn })
 }

@@ -30,7 +30,7 @@ var lossFaults = map[string]fault{
 	"one-request-at-a-time":   oneRequest,
 }
 
-// sendNone passes some messages on to no party.
+// sendNone does not pass on some messages.
 func sendNone(which func(from party, e *envelope, to []party) bool) fault {
 	return routing(func(_ view, from party, e *envelope, to []party) []party {
 		if which(from, e, to) {

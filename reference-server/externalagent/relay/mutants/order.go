@@ -16,9 +16,9 @@ var orderFaults = map[string]fault{
 	"words-twice":              twice(isHost, proto.UserMessage),
 	"results-twice":            twice(isHost, proto.ToolResult),
 	"a-task-per-agent-message": overtaking,
-	"a-task-per-host-message":  everySecondBehind,
-	"answers-overtake-states":  behindTheNext(func(data []byte) bool { return typeOf(data) == proto.StateUpdated }),
-	"states-overtake-answers":  behindTheNext(func(data []byte) bool { return typeOf(data) == proto.ToolResult }),
+	"a-task-per-host-message":  everySecondDelayed,
+	"answers-overtake-states":  afterTheNext(func(data []byte) bool { return typeOf(data) == proto.StateUpdated }),
+	"states-overtake-answers":  afterTheNext(func(data []byte) bool { return typeOf(data) == proto.ToolResult }),
 }
 
 // twice sends some messages of one side twice.
@@ -47,14 +47,14 @@ func overtaking(o *options) {
 	}
 }
 
-// everySecondBehind delays every second message of a host.
-func everySecondBehind(o *options) {
+// everySecondDelayed delays every second message of a host.
+func everySecondDelayed(o *options) {
 	n := 0
-	behindTheNext(func([]byte) bool { n++; return n%2 == 0 })(o)
+	afterTheNext(func([]byte) bool { n++; return n%2 == 0 })(o)
 }
 
-// behindTheNext holds some messages of hosts back until another message has been sent.
-func behindTheNext(which func(data []byte) bool) fault {
+// afterTheNext holds some messages of hosts back until another message has been sent.
+func afterTheNext(which func(data []byte) bool) fault {
 	const atMost = 500 * time.Millisecond
 	return func(o *options) {
 		var mu sync.Mutex

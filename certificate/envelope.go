@@ -1,0 +1,161 @@
+package certificate
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/secure-systems-lab/go-securesystemslib/dsse"
+)
+
+// Certificate is a signed statement whose signature is good.
+type Certificate struct {
+	Statement
+	Public ed25519.PublicKey // of whoever signed
+	KeyID  string
+	Bytes  []byte // the file
+}
+
+// ID is the SHA-256 of the file, in hexadecimal.
+func (c *Certificate) ID() string {
+	sum := sha256.Sum256(c.Bytes)
+	return hex.EncodeToString(sum[:])
+}
+
+// Sign signs a statement, which gets the public key, and returns the certificate's bytes.
+func Sign(s *Statement, key ed25519.PrivateKey) ([]byte, error) {
+	pair := keyPair{key.Public().(ed25519.PublicKey), key}
+	signed := *s
+	signed.Predicate.Key = base64.StdEncoding.EncodeToString(spki(pair.public))
+	payload, err := canonical(&signed)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := dsse.NewEnvelopeSigner(pair)
+	if err != nil {
+		return nil, err
+	}
+	e, err := signer.SignPayload(context.Background(), PayloadType, payload)
+	if err != nil {
+		return nil, fmt.Errorf("sign: %w", err)
+	}
+	b, err := canonical(e)
+	return append(b, '\n'), err
+}
+
+// canonical writes a value in the only form that Open accepts, so that no byte of a certificate can be altered
+// unnoticed, not even outside of what is signed.
+func canonical(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
+
+// Open reads a certificate, and checks its form and its signature by the key that it contains. The error says what is
+// wrong. Verify checks the rest.
+func Open(b []byte) (*Certificate, error) {
+	if len(b) > MaxBytes {
+		return nil, fmt.Errorf("it is longer than %d bytes", MaxBytes)
+	}
+	body, ended := bytes.CutSuffix(b, []byte("\n"))
+	var e dsse.Envelope
+	if err := json.Unmarshal(body, &e, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("it is not a DSSE envelope: %w", err)
+	}
+	switch {
+	case e.PayloadType != PayloadType:
+		return nil, fmt.Errorf("its payload is %q, want %q", e.PayloadType, PayloadType)
+	case len(e.Signatures) != 1:
+		return nil, fmt.Errorf("it has %d signatures, want one", len(e.Signatures))
+	}
+	payload, err := base64.StdEncoding.DecodeString(e.Payload)
+	if err != nil {
+		return nil, errors.New("its payload is not base64")
+	}
+	c := &Certificate{Bytes: b}
+	if c.Public, err = keyIn(payload); err != nil {
+		return nil, err
+	}
+	c.KeyID = KeyID(c.Public)
+	if e.Signatures[0].KeyID != c.KeyID {
+		return nil, errors.New("the id of its key is not that of the key in it")
+	}
+	if err := verify(&e, c.Public); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(payload, &c.Statement, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("its statement cannot be read: %w", err)
+	}
+	if again, err := canonical(&e); err != nil || !ended || !bytes.Equal(again, body) {
+		return nil, errors.New("its bytes are not those that were written: it was edited, or another program wrote it")
+	}
+	if again, err := canonical(&c.Statement); err != nil || !bytes.Equal(again, payload) {
+		return nil, errors.New("its statement is not in the form in which statements are written")
+	}
+	return c, c.check()
+}
+
+// keyIn returns the public key in a statement whose signature is not known to be good yet.
+func keyIn(payload []byte) (ed25519.PublicKey, error) {
+	var s struct {
+		Type          string `json:"_type"`
+		PredicateType string `json:"predicateType"`
+		Predicate     struct {
+			Key string `json:"key"`
+		} `json:"predicate"`
+	}
+	if err := json.Unmarshal(payload, &s); err != nil {
+		return nil, fmt.Errorf("its statement is not JSON: %w", err)
+	}
+	switch {
+	case s.Type != StatementType:
+		return nil, fmt.Errorf("its statement is of the type %q, want %q", s.Type, StatementType)
+	case s.PredicateType != PredicateType:
+		return nil, fmt.Errorf("it states %q, want %q (is it the certificate of a newer version?)", s.PredicateType,
+			PredicateType)
+	}
+	der, err := base64.StdEncoding.DecodeString(s.Predicate.Key)
+	if err != nil {
+		return nil, errors.New("its key is not base64")
+	}
+	public, err := parseSPKI(der)
+	if err != nil {
+		return nil, fmt.Errorf("its key: %w", err)
+	}
+	return public, nil
+}
+
+// verify checks the signature of an envelope.
+func verify(e *dsse.Envelope, public ed25519.PublicKey) error {
+	v, err := dsse.NewEnvelopeVerifier(keyPair{public: public})
+	if err != nil {
+		return err
+	}
+	if _, err := v.Verify(context.Background(), e); err != nil {
+		return errors.New("its signature does not match its content: it was altered after it was signed")
+	}
+	return nil
+}
+
+// keyPair signs and verifies envelopes. It implements dsse.SignerVerifier.
+type keyPair struct {
+	public  ed25519.PublicKey
+	private ed25519.PrivateKey // nil: it only verifies
+}
+
+func (k keyPair) Sign(_ context.Context, data []byte) ([]byte, error) {
+	return ed25519.Sign(k.private, data), nil
+}
+
+func (k keyPair) Verify(_ context.Context, data, sig []byte) error {
+	if !ed25519.Verify(k.public, data, sig) {
+		return errors.New("the signature is wrong")
+	}
+	return nil
+}
+
+func (k keyPair) KeyID() (string, error)   { return KeyID(k.public), nil }
+func (k keyPair) Public() crypto.PublicKey { return k.public }

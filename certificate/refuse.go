@@ -1,0 +1,134 @@
+package certificate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/reports"
+	"parley/verdict"
+)
+
+// Refusals returns the reasons why results are not certified, each a sentence for people; none if they can be.
+func Refusals(r *reports.Results, now time.Time) []string {
+	var why []string
+	add := func(applies bool, format string, args ...any) {
+		if applies {
+			why = append(why, fmt.Sprintf(format, args...))
+		}
+	}
+	add(r.Passive, "observed traffic is not a run: the suite has to act itself")
+	add(!r.Passive && r.Options == nil, "the results do not record how the run was made: run again with this version")
+	if o := r.Options; o != nil {
+		add(o.Baseline, "a baseline excuses failures: run without --baseline")
+		add(o.AllowIncomplete, "--allow-incomplete accepts clauses that were not tested: run without it")
+		add(len(o.Features) > 0, "scenarios of your own are not the suite's: run without --features")
+		add(o.Faults, "faults were injected: run without --faults")
+	}
+	add(r.Selection != "", "a filter narrowed the run (%s): run the whole suite", r.Selection)
+	add(r.Partial, "the run was interrupted")
+	add(r.Started.After(now.Add(time.Hour)), "the run began in the future, at %s", r.Started.Format(time.RFC3339))
+	add(!r.Passive && len(r.Runs) != 1, "a certificate is about one run, and these results have %d", len(r.Runs))
+	for _, run := range r.Runs {
+		switch run.Target.Origin {
+		case reports.FromBundle:
+			add(true, "the target is bundled with the suite, which proves nothing about anybody's program: judge yours")
+		case "":
+			add(!r.Passive && r.Options != nil, "the results do not record where the target comes from: run again")
+		}
+		add(len(run.Faults) > 0 && (r.Options == nil || !r.Options.Faults), "faults were injected: run without --faults")
+		add(len(run.Baseline) > 0 && (r.Options == nil || !r.Options.Baseline), "a baseline was applied")
+		add(run.Environment != "", "the target could not be judged: %s", run.Environment)
+		add(r.Verdict == verdict.Conformant && run.Verdict != verdict.Conformant, "the verdict of %s is %s", run.Protocol,
+			run.Verdict)
+	}
+	add(r.Verdict != verdict.Conformant, "the verdict is %s, not conformant", r.Verdict)
+	return why
+}
+
+// Audit checks that results agree with themselves and with the clauses of the suite that judged, as Clauses of the
+// runner lists them. The error says where they do not, as after an edit.
+func Audit(r *reports.Results, known []reports.Clause) error {
+	run := &r.Runs[0]
+	if len(run.Clauses) != len(known) {
+		return fmt.Errorf("the results have %d clauses, and the suite has %d for this role", len(run.Clauses), len(known))
+	}
+	count := map[verdict.Outcome]int{}
+	var counted []verdict.Judgement
+	levels := map[string]verdict.Level{}
+	for i, c := range run.Clauses {
+		if err := sameClause(c, known[i]); err != nil {
+			return err
+		}
+		for driver, o := range c.ByDriver {
+			if c.Outcome == verdict.Passed && bad(o) {
+				return fmt.Errorf("the results say that %s passed, and that it is %s over %s", c.ID, o, driver)
+			}
+		}
+		levels[c.ID] = c.Level
+		if !c.Excluded && !c.OtherRole {
+			count[c.Outcome]++
+			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
+		}
+	}
+	if err := sameCount("clauses", run.Totals.Clauses, count); err != nil {
+		return err
+	}
+	v, _ := verdict.Decide(counted, func(id string) verdict.Level { return levels[id] }, verdict.Circumstances{})
+	if v != run.Verdict {
+		return fmt.Errorf("the results say that the verdict is %s, and their clauses that it is %s", run.Verdict, v)
+	}
+	return auditScenarios(run)
+}
+
+func sameClause(c, known reports.Clause) error {
+	switch {
+	case c.ID != known.ID, c.Level != known.Level, c.Section != known.Section, c.Text != known.Text,
+		c.Excluded != known.Excluded, c.OtherRole != known.OtherRole:
+		return fmt.Errorf("the clause %s of the results is not the suite's %s", c.ID, known.ID)
+	case (c.Excluded || c.OtherRole) && (c.Outcome != known.Outcome || c.Reason != known.Reason):
+		return fmt.Errorf("the results do not say of %s what the suite says: %s", c.ID, known.Reason)
+	}
+	return nil
+}
+
+func auditScenarios(run *reports.Run) error {
+	outcomes := map[string]verdict.Outcome{}
+	for _, c := range run.Clauses {
+		outcomes[c.ID] = c.Outcome
+	}
+	count := map[verdict.Outcome]int{}
+	for _, sc := range run.Scenarios {
+		count[sc.Outcome]++
+		for _, j := range sc.Clauses {
+			if bad(j.Outcome) && outcomes[j.Clause] == verdict.Passed {
+				return fmt.Errorf("the results say that %s passed, and that %s found it %s", j.Clause, sc.ID, j.Outcome)
+			}
+		}
+	}
+	return sameCount("scenarios", run.Totals.Scenarios, count)
+}
+
+func bad(o verdict.Outcome) bool {
+	return o == verdict.Failed || o == verdict.HarnessError || o == verdict.EnvError
+}
+
+func sameCount(what string, told reports.Count, count map[verdict.Outcome]int) error {
+	total := 0
+	var differ []string
+	for _, o := range slices.Concat(certifiable, []verdict.Outcome{verdict.Failed, verdict.ExpectedFail,
+		verdict.UnexpectedPass, verdict.HarnessError, verdict.EnvError}) {
+		total += count[o]
+		if told.ByOutcome[o] != count[o] {
+			differ = append(differ, fmt.Sprintf("%d %s instead of %d", count[o], o, told.ByOutcome[o]))
+		}
+	}
+	if told.Total != total {
+		differ = append(differ, fmt.Sprintf("%d in all instead of %d", total, told.Total))
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("the totals of the results do not match their %s: %s", what, strings.Join(differ, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+
+	"parley/reports"
+)
+
+// summaryFile names the file to which a step of GitHub Actions appends its summary.
+const summaryFile = "GITHUB_STEP_SUMMARY"
+
+// maxSummary is how many bytes of a summary GitHub shows; it shows nothing of a longer one.
+const maxSummary = 1 << 20
+
+// summarize appends the Markdown report, if asked for, to the summary of a step of GitHub Actions.
+func summarize(asked []string, r *reports.Results) (err error) {
+	path := os.Getenv(summaryFile)
+	if path == "" || !slices.Contains(asked, "markdown") {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := reports.WriteMarkdown(&b, r); err != nil {
+		return err
+	}
+	if b.Len() > maxSummary {
+		b.Reset()
+		fmt.Fprintf(&b, "## Parley: %s\n\nThe report is too long for a summary: see report.md.\n", r.Verdict)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	if _, err := f.Write(b.Bytes()); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return f.Close()
+}
+
+// annotated prints the annotations for GitHub, if asked for.
+func annotated(asked []string, r *reports.Results, s *streams) error {
+	if !slices.Contains(asked, githubFormat) {
+		return nil
+	}
+	return s.writeOut(githubFormat, r, reports.ConsoleOptions{})
+}

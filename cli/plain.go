@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"parley/runner/tags"
+)
+
+// plain takes the plain arguments of parley run: the target, and the ids of clauses and scenarios, in any order.
+func (o *runOptions) plain(args []string) error {
+	var ids []string
+	for _, arg := range args {
+		id := clauseID(arg)
+		switch {
+		case tags.IsID(id) && !exists(arg):
+			ids = append(ids, id)
+		case o.target != "":
+			return usagef("parley run judges one target, found %q beside %q (see parley run --help)", arg, o.target)
+		default:
+			o.target = arg
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := o.protocolOf(ids); err != nil {
+		return err
+	}
+	chosen := strings.Join(ids, " or ")
+	if o.tags != "" {
+		chosen = fmt.Sprintf("(%s) and (%s)", chosen, o.tags)
+	}
+	o.tags = chosen
+	return nil
+}
+
+// protocolOf has a URL without --protocol judged by the protocol that the ids belong to, and rejects an id that no
+// protocol has.
+func (o *runOptions) protocolOf(ids []string) error {
+	var found []string
+	for _, id := range ids {
+		prefix, _, _ := strings.Cut(id, "-")
+		var of []string
+		for _, kind := range suite.Kinds() {
+			if kind.Prefix == prefix {
+				of = append(of, kind.Protocol)
+			}
+		}
+		if len(of) == 0 {
+			return usagef("unknown clause or scenario %q (parley list shows all)", id)
+		}
+		found = append(found, of...)
+	}
+	if found = unique(found); len(found) == 1 && len(o.protocols) == 0 && isURL(o.target) {
+		o.protocols = found
+	}
+	return nil
+}
+
+// asURL completes the address of a target that has no scheme: localhost:3000 is http://localhost:3000. What names a
+// file, or is no address, stays as it is.
+func asURL(name string) string {
+	host, path, _ := strings.Cut(name, "/")
+	if strings.Contains(name, "://") || exists(name) {
+		return name
+	}
+	h, port, err := net.SplitHostPort(host)
+	if err != nil || h == "" || port == "" || strings.Trim(port, "0123456789") != "" {
+		return name
+	}
+	if path != "" {
+		path = "/" + path
+	}
+	return "http://" + host + path
+}
+
+func isURL(name string) bool { return strings.Contains(asURL(name), "://") }
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}

@@ -1,0 +1,266 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/verdict"
+)
+
+// A Comparison says what changed between two results.
+type Comparison struct {
+	Old, New Side
+	Runs     []RunChanges
+	// the clauses of the suite changed, or its digest did: outcomes may differ for that reason
+	SuiteChanged bool
+}
+
+// Side is one of two results.
+type Side struct {
+	Verdict verdict.Verdict
+	Targets string
+	Suite   string
+	When    string
+	Note    string // what narrowed the run
+}
+
+// RunChanges are the changes of one protocol in one role.
+type RunChanges struct {
+	Name     string
+	Broken   []Change // it failed now, and did not before
+	Fixed    []Change // it failed before, and passes now
+	Untested []Change // it was judged before, and is not now
+	Suite    []Change // clauses that only one of the suites has, or that it words differently
+	Slower   []Slowdown
+}
+
+// Change is one clause.
+type Change struct {
+	Clause   string
+	Level    verdict.Level
+	Text     string
+	Old, New verdict.Outcome // "" if the suite did not have it
+	Drivers  []string        // over which it broke; nil for each
+	Reason   string
+	Again    string // the command that runs it again; "" for none
+
+	Regression bool // a binding clause got worse, and no baseline excuses it
+}
+
+// Slowdown is a scenario that takes longer, in milliseconds.
+type Slowdown struct {
+	Scenario, Name, Driver string
+	Old, New               float64
+}
+
+// A scenario is slower if it takes at least slowFactor times as long, and at least slowBy milliseconds longer.
+const (
+	slowFactor = 2
+	slowBy     = 500
+)
+
+// Compare compares two results, by protocol and role.
+func Compare(before, after *Results) *Comparison {
+	before, after = presentable(before), presentable(after)
+	c := &Comparison{Old: sideOf(before), New: sideOf(after), SuiteChanged: before.Suite.Digest != after.Suite.Digest}
+	for i := range before.Runs {
+		old := &before.Runs[i]
+		c.Runs = append(c.Runs, compareRuns(old, runNamed(after, runName(old)), !c.SuiteChanged))
+	}
+	for i := range after.Runs {
+		if now := &after.Runs[i]; runNamed(before, runName(now)) == nil {
+			c.Runs = append(c.Runs, compareRuns(nil, now, false))
+		}
+	}
+	return c
+}
+
+// Regressions counts the changes that make a comparison fail.
+func (c *Comparison) Regressions() (n int) {
+	for _, run := range c.Runs {
+		for _, list := range [][]Change{run.Broken, run.Untested} {
+			for _, x := range list {
+				if x.Regression {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Empty reports whether nothing changed.
+func (r RunChanges) Empty() bool {
+	return len(r.Broken)+len(r.Fixed)+len(r.Untested)+len(r.Suite)+len(r.Slower) == 0
+}
+
+func sideOf(r *Results) Side {
+	s := Side{Verdict: r.Verdict,
+		Suite: r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", When: moment(r.Started)}
+	var names []string
+	for _, run := range r.Runs {
+		name := strings.TrimSpace(run.Target.Name + " " + run.Target.Version)
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	s.Targets = strings.Join(names, ", ")
+	switch {
+	case r.Selection != "":
+		s.Note = "only " + r.Selection + " was run"
+	case r.Partial:
+		s.Note = "interrupted before its end"
+	}
+	return s
+}
+
+func runNamed(r *Results, name string) *Run {
+	i := slices.IndexFunc(r.Runs, func(run Run) bool { return runName(&run) == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Runs[i]
+}
+
+// compareRuns compares the runs of one protocol and role, one of which may be missing. Only with the same suite are
+// scenarios the same.
+func compareRuns(old, now *Run, sameSuite bool) RunChanges {
+	switch {
+	case old == nil:
+		old = &Run{Protocol: now.Protocol, Role: now.Role}
+	case now == nil:
+		now = &Run{Protocol: old.Protocol, Role: old.Role, Clauses: unjudgedClauses(old)}
+	}
+	out := RunChanges{Name: runName(now)}
+	before := map[string]Clause{}
+	for _, c := range old.Clauses {
+		before[c.ID] = c
+	}
+	for _, c := range now.Clauses {
+		was, known := before[c.ID]
+		delete(before, c.ID)
+		if !known {
+			if len(old.Clauses) > 0 {
+				out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: c.Text,
+					New: shownOutcome(c), Reason: "new"})
+			} else if failing(c.Outcome) {
+				out.Broken = append(out.Broken, broke(now, was, c))
+			}
+			continue
+		}
+		out.add(now, was, c)
+	}
+	for _, c := range old.Clauses {
+		if _, gone := before[c.ID]; gone {
+			out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: c.Text, Old: shownOutcome(c),
+				Reason: "removed"})
+		}
+	}
+	if sameSuite {
+		out.Slower = slower(old, now)
+	}
+	return out
+}
+
+// unjudgedClauses returns the clauses of a run as if it had not been run.
+func unjudgedClauses(run *Run) []Clause {
+	var out []Clause
+	for _, c := range run.Clauses {
+		if !c.Excluded && !c.OtherRole {
+			c.Outcome, c.ByDriver, c.Reason = verdict.NotTested, nil, "the protocol was not run in this role"
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// add sorts the change of a clause under its kind.
+func (r *RunChanges) add(now *Run, was, is Clause) {
+	if was.Level != is.Level || was.Text != is.Text || was.Excluded != is.Excluded {
+		r.Suite = append(r.Suite, Change{Clause: is.ID, Level: is.Level, Text: is.Text, Old: shownOutcome(was),
+			New: shownOutcome(is), Reason: reworded(was, is)})
+	}
+	if was.Excluded || is.Excluded || was.OtherRole || is.OtherRole {
+		return
+	}
+	c := Change{Clause: is.ID, Level: is.Level, Text: is.Text, Old: was.Outcome, New: is.Outcome, Reason: is.Reason}
+	switch {
+	case failing(is.Outcome) && (!failing(was.Outcome) || len(newlyBroken(was, is)) > 0):
+		r.Broken = append(r.Broken, broke(now, was, is))
+	case is.Outcome == verdict.Warned && was.Outcome == verdict.Passed:
+		r.Broken = append(r.Broken, broke(now, was, is))
+	case (failing(was.Outcome) || was.Outcome == verdict.Warned) && settled(is.Outcome):
+		r.Fixed = append(r.Fixed, c)
+	case judged(was.Outcome) && !judged(is.Outcome):
+		c.Regression = is.Level.Binding() && is.Outcome != verdict.NotApplicable
+		r.Untested = append(r.Untested, c)
+	}
+}
+
+// broke is the change of a clause that broke.
+func broke(now *Run, was, is Clause) Change {
+	c := Change{Clause: is.ID, Level: is.Level, Text: is.Text, Old: was.Outcome, New: is.Outcome, Reason: is.Reason,
+		Regression: is.Outcome == verdict.Failed}
+	if failing(was.Outcome) {
+		c.Drivers = newlyBroken(was, is)
+	}
+	for i := range now.Scenarios {
+		for _, f := range now.Scenarios[i].Failures {
+			if f.Clause == is.ID && (c.Drivers == nil || slices.Contains(c.Drivers, now.Scenarios[i].Driver)) {
+				c.Reason, c.Again = "expected "+oneLine(f.Expected)+", observed "+oneLine(f.Observed), f.Again
+				return c
+			}
+		}
+	}
+	return c
+}
+
+// newlyBroken returns the drivers over which a clause fails now and passed before.
+func newlyBroken(was, is Clause) (out []string) {
+	for _, d := range sortedKeys(is.ByDriver) {
+		if failing(is.ByDriver[d]) && settled(was.ByDriver[d]) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func reworded(was, is Clause) string {
+	switch {
+	case was.Excluded != is.Excluded && is.Excluded:
+		return "excluded now"
+	case was.Excluded != is.Excluded:
+		return "tested now"
+	case was.Level != is.Level:
+		return fmt.Sprintf("%s before, %s now", was.Level, is.Level)
+	}
+	return "worded differently"
+}
+
+// failing reports whether an outcome says that a binding clause is broken, excused or not.
+func failing(o verdict.Outcome) bool { return o == verdict.Failed || o == verdict.ExpectedFail }
+
+// settled reports whether an outcome says that a clause holds.
+func settled(o verdict.Outcome) bool { return o == verdict.Passed || o == verdict.UnexpectedPass }
+
+// judged reports whether an outcome says anything about the target.
+func judged(o verdict.Outcome) bool { return failing(o) || settled(o) || o == verdict.Warned }
+
+// slower returns the scenarios that take longer, the worst first.
+func slower(old, now *Run) (out []Slowdown) {
+	type key struct{ id, name, driver string }
+	before := map[key]Scenario{}
+	for _, s := range old.Scenarios {
+		before[key{s.ID, s.Name, s.Driver}] = s
+	}
+	for _, s := range now.Scenarios {
+		was, known := before[key{s.ID, s.Name, s.Driver}]
+		if known && was.Outcome == s.Outcome && s.Duration >= slowFactor*was.Duration && s.Duration-was.Duration >= slowBy {
+			out = append(out, Slowdown{s.ID, s.Name, s.Driver, was.Duration, s.Duration})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Slowdown) int { return cmp.Compare(b.New-b.Old, a.New-a.Old) })
+	return out
+}

@@ -1,0 +1,229 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	messages "github.com/cucumber/messages/go/v21"
+
+	"parley/verdict"
+)
+
+// WriteCucumber writes r as Cucumber messages, a JSON object per line, which Cucumber's HTML formatter and other
+// readers accept. A feature is a document for each run and driver. What decides no step, as the findings of monitors,
+// is the result of a hook after the last step; it has the evidence attached. A scenario fails exactly if its JUnit test
+// case does; one that was not tested, does not apply or is expected to fail is skipped, with the reason.
+func WriteCucumber(w io.Writer, r *Results) error {
+	r = presentable(r)
+	c := &cucumber{start: r.Started}
+	c.put(&messages.Envelope{Meta: &messages.Meta{ProtocolVersion: "21.0.1",
+		Implementation: &messages.Product{Name: "parley", Version: r.Suite.Version}, Runtime: &messages.Product{Name: "go"},
+		Os: &messages.Product{Name: runtime.GOOS}, Cpu: &messages.Product{Name: runtime.GOARCH}}})
+	hook := c.id()
+	c.put(&messages.Envelope{Hook: &messages.Hook{Id: hook, Name: "judged at the end",
+		SourceReference: &messages.SourceReference{Uri: "parley"}}})
+	c.hook = hook
+	for i := range r.Runs {
+		c.documents(&r.Runs[i])
+	}
+	c.put(&messages.Envelope{TestRunStarted: &messages.TestRunStarted{Timestamp: stamp(r.Started)}})
+	success := true
+	for _, t := range c.cases {
+		success = c.result(t) && success
+	}
+	c.put(&messages.Envelope{TestRunFinished: &messages.TestRunFinished{
+		Success: success && r.Exit == verdict.ExitConformant, Message: strings.Join(grounds(r), "; "),
+		Timestamp: stamp(r.Started.Add(ofMillis(r.Duration)))}})
+	if c.err != nil {
+		return fmt.Errorf("write Cucumber messages: %w", c.err)
+	}
+	_, err := w.Write(c.Bytes())
+	return err
+}
+
+// cucumber is a stream of messages being written.
+type cucumber struct {
+	bytes.Buffer
+	start time.Time
+	last  int
+	hook  string
+	cases []cucumberCase
+	err   error
+}
+
+// cucumberCase is a scenario with the ids of its messages.
+type cucumberCase struct {
+	run   *Run
+	s     *Scenario
+	id    string
+	steps []string // of the test case; the last is the hook
+}
+
+func (c *cucumber) id() string { c.last++; return strconv.Itoa(c.last) }
+
+func (c *cucumber) put(e *messages.Envelope) {
+	b, err := json.Marshal(e)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	c.Write(append(b, '\n'))
+}
+
+// documents writes the features of a run with their pickles and test cases.
+func (c *cucumber) documents(run *Run) {
+	for _, d := range driversOf(run) {
+		mine := slices.DeleteFunc(slices.Clone(run.Scenarios), func(s Scenario) bool { return s.Driver != d })
+		for _, f := range byFeature(mine) {
+			c.document(run, d, f)
+		}
+	}
+}
+
+func (c *cucumber) document(run *Run, driver string, f featureView) {
+	file, _ := located(f.Scenarios[0].Location)
+	uri := strings.Join([]string{run.Protocol, run.Role, driver, file}, "/")
+	name := fmt.Sprintf("%s (%s, %s)", f.Name, runName(run), driver)
+	feature := &messages.Feature{Location: &messages.Location{Line: 1}, Tags: []*messages.Tag{}, Language: "en",
+		Keyword: "Feature", Name: name, Children: []*messages.FeatureChild{}}
+	var behind []*messages.Envelope
+	var rule *messages.Rule
+	for i := range f.Scenarios {
+		s := &f.Scenarios[i]
+		scenario, rest := c.scenario(run, uri, s)
+		behind = append(behind, rest...)
+		if s.Rule == "" {
+			rule = nil
+			feature.Children = append(feature.Children, &messages.FeatureChild{Scenario: scenario})
+			continue
+		}
+		if rule == nil || rule.Name != s.Rule {
+			rule = &messages.Rule{Id: c.id(), Location: scenario.Location, Tags: []*messages.Tag{}, Keyword: "Rule",
+				Name: s.Rule}
+			feature.Children = append(feature.Children, &messages.FeatureChild{Rule: rule})
+		}
+		rule.Children = append(rule.Children, &messages.RuleChild{Scenario: scenario})
+	}
+	c.put(&messages.Envelope{GherkinDocument: &messages.GherkinDocument{Uri: uri, Feature: feature,
+		Comments: []*messages.Comment{}}})
+	for _, e := range behind {
+		c.put(e)
+	}
+}
+
+// scenario returns a scenario as the document has it, and its pickle and test case.
+func (c *cucumber) scenario(run *Run, uri string, s *Scenario) (*messages.Scenario, []*messages.Envelope) {
+	_, line := located(s.Location)
+	at := &messages.Location{Line: line}
+	out := &messages.Scenario{Id: c.id(), Location: at, Tags: []*messages.Tag{}, Keyword: "Scenario",
+		Name: s.ID + " " + s.Name, Steps: []*messages.Step{}, Examples: []*messages.Examples{}}
+	pickle := &messages.Pickle{Id: c.id(), Uri: uri, Name: out.Name, Language: "en", Steps: []*messages.PickleStep{},
+		Tags: []*messages.PickleTag{}, AstNodeIds: []string{out.Id}}
+	test := &messages.TestCase{Id: c.id(), PickleId: pickle.Id, TestSteps: []*messages.TestStep{}}
+	for _, name := range s.Tags {
+		tag := &messages.Tag{Id: c.id(), Location: at, Name: name}
+		out.Tags = append(out.Tags, tag)
+		pickle.Tags = append(pickle.Tags, &messages.PickleTag{Name: name, AstNodeId: tag.Id})
+	}
+	found := cucumberCase{run: run, s: s, id: test.Id}
+	for i, st := range s.Steps {
+		step := &messages.Step{Id: c.id(), Location: &messages.Location{Line: line + int64(i) + 1}, Keyword: st.Keyword,
+			KeywordType: messages.StepKeywordType_UNKNOWN, Text: st.Text}
+		out.Steps = append(out.Steps, step)
+		of := &messages.PickleStep{Id: c.id(), Text: st.Text, Type: messages.PickleStepType_UNKNOWN,
+			AstNodeIds: []string{step.Id}}
+		pickle.Steps = append(pickle.Steps, of)
+		ts := &messages.TestStep{Id: c.id(), PickleStepId: of.Id, StepDefinitionIds: []string{},
+			StepMatchArgumentsLists: []*messages.StepMatchArgumentsList{}}
+		test.TestSteps = append(test.TestSteps, ts)
+		found.steps = append(found.steps, ts.Id)
+	}
+	last := &messages.TestStep{Id: c.id(), HookId: c.hook}
+	test.TestSteps = append(test.TestSteps, last)
+	found.steps = append(found.steps, last.Id)
+	c.cases = append(c.cases, found)
+	return out, []*messages.Envelope{{Pickle: pickle}, {TestCase: test}}
+}
+
+// result writes how a scenario went, and reports whether it did not fail.
+func (c *cucumber) result(t cucumberCase) bool {
+	var judged junitCase
+	judged.judge(t.run, t.s)
+	status, text := messages.TestStepResultStatus_PASSED, ""
+	switch {
+	case judged.Failure != nil:
+		status, text = messages.TestStepResultStatus_FAILED, judged.Failure.Message
+	case judged.Error != nil:
+		status, text = messages.TestStepResultStatus_FAILED, judged.Error.Message
+	case judged.Skipped != nil:
+		status, text = messages.TestStepResultStatus_SKIPPED, judged.Skipped.Message
+	}
+	failed := status == messages.TestStepResultStatus_FAILED
+	started := c.id()
+	at := c.start
+	c.put(&messages.Envelope{TestCaseStarted: &messages.TestCaseStarted{Id: started, TestCaseId: t.id,
+		Timestamp: stamp(at)}})
+	for i, st := range t.s.Steps {
+		at = c.step(started, t.steps[i], at, st.Duration, stepStatus(st, failed), st.Error)
+	}
+	last := t.steps[len(t.steps)-1]
+	if len(t.s.Failures) > 0 || judged.Error != nil {
+		c.put(&messages.Envelope{Attachment: &messages.Attachment{Body: strings.TrimSpace(failureText(t.s)),
+			ContentEncoding: messages.AttachmentContentEncoding_IDENTITY, MediaType: "text/plain", TestCaseStartedId: started,
+			TestStepId: last}})
+	}
+	at = c.step(started, last, at, 0, status, text)
+	c.put(&messages.Envelope{TestCaseFinished: &messages.TestCaseFinished{TestCaseStartedId: started,
+		Timestamp: stamp(at)}})
+	return !failed
+}
+
+// step writes the result of one step, and returns when it ended.
+func (c *cucumber) step(started, id string, at time.Time, ms float64, status messages.TestStepResultStatus,
+	text string) time.Time {
+	c.put(&messages.Envelope{TestStepStarted: &messages.TestStepStarted{TestCaseStartedId: started, TestStepId: id,
+		Timestamp: stamp(at)}})
+	took := ofMillis(ms)
+	at = at.Add(took)
+	c.put(&messages.Envelope{TestStepFinished: &messages.TestStepFinished{TestCaseStartedId: started, TestStepId: id,
+		TestStepResult: &messages.TestStepResult{Status: status, Message: text, Duration: &messages.Duration{
+			Seconds: int64(took / time.Second), Nanos: int64(took % time.Second)}}, Timestamp: stamp(at)}})
+	return at
+}
+
+// stepStatus returns the status of a step. A failed step of a scenario that did not fail is skipped.
+func stepStatus(st Step, failed bool) messages.TestStepResultStatus {
+	switch {
+	case st.Status == "passed":
+		return messages.TestStepResultStatus_PASSED
+	case st.Status == "skipped" || !failed:
+		return messages.TestStepResultStatus_SKIPPED
+	case st.Status == "failed":
+		return messages.TestStepResultStatus_FAILED
+	default:
+		return messages.TestStepResultStatus(strings.ToUpper(st.Status))
+	}
+}
+
+// located splits features/…:line.
+func located(location string) (file string, line int64) {
+	file = location
+	if i := strings.LastIndexByte(location, ':'); i >= 0 {
+		if n, err := strconv.ParseInt(location[i+1:], 10, 64); err == nil {
+			return location[:i], n
+		}
+	}
+	return file, 1
+}
+
+func stamp(t time.Time) *messages.Timestamp {
+	return &messages.Timestamp{Seconds: t.Unix(), Nanos: int64(t.Nanosecond())}
+}
+
+func ofMillis(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
