@@ -233,7 +233,8 @@ func (p *printer) causeFollows(c Cause) {
 func (p *printer) likenesses(c Cause, most int) {
 	for i, l := range c.LooksLike {
 		if i < most {
-			p.field("looks like", cyan, p.oneLine(fmt.Sprintf("%s: %s (%.2f)", l.Fault, l.Why, l.Likeness), 13))
+			figure := fmt.Sprintf(" (%.2f)", l.Likeness) // stays, however long the sentence is
+			p.field("looks like", cyan, p.oneLine(l.Fault+": "+l.Why, 13+len(figure))+figure)
 		}
 	}
 }
