@@ -177,6 +177,12 @@ func Read(b []byte) (*File, error) {
 	return &f, nil
 }
 
+// Has reports whether a fault of a protocol's target in a role is in the file.
+func (f *File) Has(protocol, role, id string) bool {
+	set := f.Sets[setName(protocol, role)]
+	return set != nil && slices.ContainsFunc(set.Faults, func(one storedFault) bool { return one.ID == id })
+}
+
 // Prepare returns the sets of a file for comparison, by protocol and role.
 func (f *File) prepare() (map[string]*Set, error) {
 	out := map[string]*Set{}
