@@ -9,8 +9,8 @@ import (
 	"parley/verdict"
 )
 
-// Scenario writes what was done as the only scenario of a feature, which `parley run --features` runs. It is tagged
-// with the clauses that its steps have judged. It contains raw steps for the effects of Send and Hang.
+// Scenario writes the steps of the session as the only scenario of a feature, which `parley run --features` runs. It is
+// tagged with the clauses that its steps have judged. It contains raw steps for the effects of Send and Hang.
 func (s *Session) Scenario(name string) string {
 	var tags []string
 	var body strings.Builder

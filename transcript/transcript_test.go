@@ -164,8 +164,8 @@ func TestBoundsOfATranscript(t *testing.T) {
 	}
 }
 
-// TestFlood: of a flood of pings the first are kept, and some of the later ones; other records and other connections
-// are not affected.
+// TestFlood: the first pings of a flood are kept, and some of the later ones; other records and other connections are
+// not affected.
 func TestFlood(t *testing.T) {
 	ping := Record{Conn: "A", Dir: Received, Kind: Comment, Label: "ping"}
 	tr := New(nil)

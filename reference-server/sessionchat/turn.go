@@ -145,7 +145,7 @@ func (t *turn) load() error {
 	return nil
 }
 
-// save stores a turn. An interrupt does not cancel that: what was said is history.
+// save stores a turn. An interrupt does not cancel that: the turn so far is part of the history.
 func (t *turn) save(what Saving, kept Turn) error {
 	if !what.Session {
 		return nil

@@ -27,7 +27,7 @@ const silent = "script: silent\nprotocol: agent-select\nas: server\nrules:\n- on
 // opening is the number of records before the first message: the connection is requested, and accepted.
 const opening = 2
 
-// flow has a program send messages to a play whose session a page shows.
+// flow makes a program send messages to a play whose session a page shows.
 type flow struct {
 	b    *testing.B
 	v    *visitor

@@ -85,7 +85,7 @@ var clients = map[string]struct {
 }
 
 // TestClients: a client that is not a target of its protocol is judged by the clauses that bind it. A client that keeps
-// them has no findings, and each clause is shown to hold; of a client that breaks them, all are found.
+// them has no findings, and each clause is shown to hold; if a client breaks them, all are found.
 func TestClients(t *testing.T) {
 	for name, row := range clients {
 		t.Run(name, func(t *testing.T) {

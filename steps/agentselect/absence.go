@@ -146,7 +146,8 @@ func (s *suite) receivesNone(ctx context.Context, c *client, u unwanted) error {
 	return nil
 }
 
-// nextOwn returns the number of the first record that a client sent after a mark; without one, of the last record.
+// nextOwn returns the number of the first record that a client sent after a mark, or of the last record if there is
+// none.
 func (s *suite) nextOwn(c *client, mark int) int {
 	for _, r := range s.T.After(mark) {
 		if r.Conn == c.name && r.Dir == transcript.Sent {

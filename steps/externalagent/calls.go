@@ -177,14 +177,14 @@ func (s *suite) effectOf(ctx context.Context, q *request, before state) error {
 		clauses = []string{"EA-054", "EA-072"}
 	}
 	kind := "a state.updated after " + q.tool
-	if s.behind[q.of.name+" "+kind] {
+	if s.missedUpdates[q.of.name+" "+kind] {
 		return nil // the earlier miss was judged already
 	}
 	rec, miss := s.awaitEffect(ctx, q, before, 0)
 	if miss == nil {
 		return s.Judge(steps.CheckOf(rec, true, "", clauses...))
 	}
-	s.behind[q.of.name+" "+kind] = true
+	s.missedUpdates[q.of.name+" "+kind] = true
 	check := miss.Check("a state.updated that shows the effect of "+q.tool, clauses...)
 	check.At, check.Observed = q.mark, "no state.updated after the call: "+miss.Reason
 	if all := s.updates(q.of, q.mark); len(all) > 0 {

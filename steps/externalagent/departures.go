@@ -88,7 +88,7 @@ func (s *suite) departureSteps() []step {
 		})},
 		{`^relay\.joined comes late$`, s.joinsLate},
 		{`^the host sends (.+) before the first state$`, func(what string) error {
-			return s.withJunk(what, func(p *play, junk func() []any) { p.first = junk; s.agent.planned++ })
+			return s.withJunk(what, func(p *play, junk func() []any) { p.beforeFirst = junk; s.agent.planned++ })
 		}},
 		{`^the host sends (.+) before the result of call (\d+)$`, func(what string, n int) error {
 			return s.withJunk(what, func(_ *play, junk func() []any) {
@@ -96,7 +96,7 @@ func (s *suite) departureSteps() []step {
 			})
 		}},
 		{`^the host sends (.+) after the first state$`, func(what string) error {
-			return s.withJunk(what, func(p *play, junk func() []any) { p.behind = junk })
+			return s.withJunk(what, func(p *play, junk func() []any) { p.afterFirst = junk })
 		}},
 	}
 }

@@ -202,7 +202,7 @@ func (s *suite) lies() laid {
 // which other events are logged; those that are must have the message's payload.
 var logged = []string{vocab.ToolCall, vocab.ToolResult}
 
-// messages returns what passed between a party and the host from session.start to session.end, as the host sees it,
+// messages returns the messages between a party and the host from session.start to session.end, as the host sees them,
 // of the kinds that may be logged.
 func (s *suite) messages(p *party, end *request) []studylog.Message {
 	from := 0

@@ -179,7 +179,7 @@ func TestSharedLogs(t *testing.T) {
 	const lines = session + firstCall + ending + look + session + firstCall + ending + look +
 		"And the logs read so far are unchanged\n"
 	const all = "logs/study/all.jsonl"
-	// Lines left by malformed messages: of another session, of none, and half a line.
+	// Lines left by malformed messages: one of another session, one without a session, and half a line.
 	const before = `{"sessionId":"s-0","eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in",` +
 		`"type":"snapshot.get","payload":[]}` + "\n" +
 		`{"sessionId":null,"eventIndex":9,"timestamp":"2026-02-13T10:22:17.123Z","direction":"in","type":"tool.call",` +
@@ -373,8 +373,8 @@ func TestRelaysLedAstray(t *testing.T) {
 	}
 }
 
-// TestMessages checks that messages returns what passed from the start of the session to its end, as the host sees
-// it, and that only calls and their results are required.
+// TestMessages checks that messages returns the messages from the start of the session to its end, as the host sees
+// them, and that only calls and their results are required.
 func TestMessages(t *testing.T) {
 	within(t, vocab.Host, "", func(s *suite) error {
 		a := s.party("A")

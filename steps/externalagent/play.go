@@ -25,25 +25,25 @@ type play struct {
 	relay bool // it answers relay.join
 	study string
 
-	mu      sync.Mutex
-	conn    driver.Conn
-	left    driver.Conn // the latest connection that the play has ended
-	active  bool
-	at      int // index of the stage; len(flow.Stages) once the booking is done
-	ui      any // the current uiSpec of the stage
-	history []any
-	narrow  []any  // announced instead of the stage's toolSchema, unless nil
-	went    int    // number of successful calls
-	result  object // of the latest successful call
-	latest  string // its tool
-	undo    func() // undoes the effect of the latest call
-	plans   []*plan
-	joined  bool                      // an agent has been told so
-	joins   func(answer object) []any // the messages sent instead of relay.joined
-	first   func() []any              // what is sent before the first state.updated
-	behind  func() []any              // what is sent after it
-	states  int
-	lost    bool // the state after the latest call is withheld until requested
+	mu          sync.Mutex
+	conn        driver.Conn
+	left        driver.Conn // the latest connection that the play has ended
+	active      bool
+	at          int // index of the stage; len(flow.Stages) once the booking is done
+	ui          any // the current uiSpec of the stage
+	history     []any
+	narrow      []any  // announced instead of the stage's toolSchema, unless nil
+	went        int    // number of successful calls
+	result      object // of the latest successful call
+	latest      string // its tool
+	undo        func() // undoes the effect of the latest call
+	plans       []*plan
+	joined      bool                      // an agent has been told so
+	joins       func(answer object) []any // the messages sent instead of relay.joined
+	beforeFirst func() []any              // what is sent before the first state.updated
+	afterFirst  func() []any              // what is sent after it
+	states      int
+	lost        bool // the state after the latest call is withheld until requested
 
 	over context.Context // until stop
 	end  context.CancelFunc
@@ -131,11 +131,11 @@ func (p *play) around(v any) []any {
 	if p.states++; p.states > 1 {
 		return out
 	}
-	if p.first != nil {
-		out = asPlanned(append(p.first(), v))
+	if p.beforeFirst != nil {
+		out = asPlanned(append(p.beforeFirst(), v))
 	}
-	if p.behind != nil {
-		out = append(out, p.behind()...)
+	if p.afterFirst != nil {
+		out = append(out, p.afterFirst()...)
 	}
 	return out
 }

@@ -264,10 +264,10 @@ func TestTwoConnections(t *testing.T) {
 	p.stop()
 }
 
-// TestBehindTheFirstState checks that what is sent after the first state comes right after it, and once.
-func TestBehindTheFirstState(t *testing.T) {
+// TestAfterTheFirstState checks that messages planned after the first state come right after it, and once.
+func TestAfterTheFirstState(t *testing.T) {
 	p := host(t, true)
-	p.behind = func() []any { return []any{driver.Message{Body: []byte("junk")}} }
+	p.afterFirst = func() []any { return []any{driver.Message{Body: []byte("junk")}} }
 	w := &wire{party: "agent1", t: p.t}
 	for _, in := range []string{`{"type":"session.start","payload":{}}`, `{"type":"snapshot.get","payload":{}}`,
 		`{"type":"agent.message","payload":{"text":"Hi"}}`} {

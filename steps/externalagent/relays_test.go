@@ -344,7 +344,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestSaid checks that said returns what passed on a party's present connection, without joining and unknown types.
+// TestSaid checks that said returns the messages on a party's present connection, without joining and unknown types.
 func TestSaid(t *testing.T) {
 	within(t, vocab.Relay, "", func(s *suite) error {
 		add := func(conn string, dir transcript.Dir, text string) int {

@@ -225,7 +225,7 @@ func (s *suite) startedAt(p *party, mark int) int {
 	return mark
 }
 
-// saidIn returns what a state still has of what was said in an earlier session, or "".
+// saidIn returns the text of an earlier session that a state still contains, or "".
 func (s *suite) saidIn(st state) string {
 	said := wjson.Compact(st.history) + wjson.Compact(st.ui)
 	for _, word := range s.traces {
@@ -236,7 +236,7 @@ func (s *suite) saidIn(st state) string {
 	return ""
 }
 
-// leftIn returns what the first states of a session still have of an earlier session, or "".
+// leftIn returns what the first states of a session still contain of an earlier session, or "".
 func (s *suite) leftIn(st state) string {
 	found := s.saidIn(st)
 	if found == "" && len(s.walked) > 0 {

@@ -9,7 +9,7 @@ import (
 	wjson "parley/wire/json"
 )
 
-// log records what passes, as a host does.
+// log records the messages, as a host does.
 func (c *peerConn) log(direction, kind string, body any) {
 	pl := c.of.sessions[c.session]
 	if c.of.logs == "" || pl == nil || strings.HasPrefix(kind, "relay.") {

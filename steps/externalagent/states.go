@@ -148,7 +148,7 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 	const kind = "a state.updated that agrees with the snapshot"
 	for range 20 {
 		snap, err := s.snapshot(ctx, p)
-		if err != nil || s.behind[p.name+" "+kind] {
+		if err != nil || s.missedUpdates[p.name+" "+kind] {
 			return snap, err
 		}
 		last := s.lastUpdate(p, from)
@@ -185,13 +185,13 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		check.Observed = fmt.Sprintf("the last state.updated, record %d, has %s", last.at, check.Observed)
 		if last.at == 0 {
 			if d = s.difference(first, again); d == "" {
-				return again, nil // what was done has changed nothing
+				return again, nil // the actions have changed nothing
 			}
 			check = unlike(snap.at, d, s.agreeing(snap), clauses...)
 			check.Observed = fmt.Sprintf("no state.updated since the session began, and %s than in its first snapshot, %d",
 				check.Observed, first.at)
 		}
-		s.behind[p.name+" "+kind] = true
+		s.missedUpdates[p.name+" "+kind] = true
 		return snap, s.Judge(check)
 	}
 	return state{}, steps.NotTestedf("the state changes faster than snapshots can be requested")

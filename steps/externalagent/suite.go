@@ -35,9 +35,9 @@ type suite struct {
 	reads    map[string]string // contents of logs that were read, by the target's names
 	oddities map[string]bool   // notes on announced schemas
 	// misses of state.updated, by party and kind, which are not awaited again in this scenario
-	behind     map[string]bool
-	carriedOut string   // the model ended by executing refused calls; "": none
-	read       struct { // the toolSchema that was read last
+	missedUpdates map[string]bool
+	carriedOut    string   // the model ended by executing refused calls; "": none
+	read          struct { // the toolSchema that was read last
 		list  []any
 		tools toolschema.Tools
 	}

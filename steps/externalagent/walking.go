@@ -188,11 +188,11 @@ func (s *suite) settle(ctx context.Context, q *request, before state) (state, er
 		return now, err
 	}
 	within, without := s.Env.Event(), q.of.name+" without a state.updated after "+q.tool
-	if !slices.Contains(okOnly, q.tool) || s.behind[without] {
+	if !slices.Contains(okOnly, q.tool) || s.missedUpdates[without] {
 		within = s.Env.Profile.Limits.Quiet.Duration // choosing what is already chosen has no effect
 	}
 	if _, miss := s.awaitEffect(ctx, q, before, within); miss != nil {
-		s.behind[without] = true
+		s.missedUpdates[without] = true
 		q.vain = slices.Contains(okOnly, q.tool)
 		return now, nil
 	}

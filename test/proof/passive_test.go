@@ -118,7 +118,8 @@ func TestPassiveOnConforming(t *testing.T) {
 	}
 }
 
-// showsAll checks that each clause that is judged passively was shown to hold; of a sample of scenarios, half of them.
+// showsAll checks that each clause that is judged passively was shown to hold, or half of them if only a sample of the
+// scenarios ran.
 func (a *alone) showsAll(t *testing.T) {
 	t.Helper()
 	of, missing := map[string]bool{}, map[string]bool{}

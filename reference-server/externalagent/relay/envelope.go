@@ -46,7 +46,8 @@ func (m Members) Text(name string) (string, bool) {
 	return string(s), err == nil
 }
 
-// Read decodes a frame. From a faulty text it keeps the members before the fault; of a repeated name, the last.
+// Read decodes a frame. From a faulty text it keeps the members before the fault, and the last member of a repeated
+// name.
 func Read(f Frame) *Envelope {
 	e := &Envelope{Raw: f.Data, Binary: f.Binary}
 	if e.members, e.Fault = readStrictly(f.Data); e.Fault != "" {

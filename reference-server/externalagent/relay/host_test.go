@@ -34,7 +34,7 @@ func TestHostReplaced(t *testing.T) {
 	})
 }
 
-// The first host still gets what was sent to it before it is closed.
+// The first host still gets the messages sent to it before it is closed.
 func TestHostReplacedBehindQueue(t *testing.T) {
 	both(t, func(_ *testing.T, _ *bench, join func(role, session string) *party) {
 		first, agent := join("host", "s"), join("agent", "s")

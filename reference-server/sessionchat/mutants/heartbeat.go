@@ -13,7 +13,7 @@ var heartbeatFaults = map[string]fault{
 	"ping-unanswered":    receiving(taking(proto.PingType, func(manager, connInfo, message) []message { return nil })),
 	"ping-answered-once": answeredOnce,
 
-	// It does not know the type, or requires of every message what it requires of a chat.
+	// It does not know the type, or applies the requirements of a chat to every message.
 	"ping-refused": pingRefused(proto.UnknownType, "unknown type ping", func(message) bool { return true }),
 	"ping-needs-agent-id": pingRefused(proto.MissingField, "agent_id is required",
 		func(msg message) bool { return agentOf(msg) == "" }),

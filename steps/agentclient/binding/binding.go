@@ -77,7 +77,7 @@ func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
 const anyServer = "{url}"
 
 // Binding describes the page of agent-client: where it is, and how to use it. Its messages to the server are the wire
-// of agent-select, of which only sse applies.
+// of agent-select; only sse applies.
 type Binding struct {
 	// Folder is the folder of a static page, relative to the profile, which the harness serves on a loopback port.
 	// Default "": the page is at Profile.URL. The function PageFolder resolves it.

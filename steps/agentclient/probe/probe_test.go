@@ -85,7 +85,7 @@ func TestLikelyPlaces(t *testing.T) {
 	}
 }
 
-// TestDraft checks that for any page the draft is a valid profile with what was found.
+// TestDraft checks that, for any page, the draft is a valid profile with the findings.
 func TestDraft(t *testing.T) {
 	nasty := "a\nurl: http://evil\x00\u2028"
 	seen := map[string][]string{"connect": {nasty}, "no abort": {nasty}, "unseen": {nasty}, "requests": {nasty}}

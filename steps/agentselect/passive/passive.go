@@ -1,6 +1,6 @@
-// Package passive has the monitor of agent-select for foreign traffic, between real clients and a real server, of which
-// it sees only the messages. It follows each connection, and the session bound to it, in one pass.
-// If an answer has several possible causes, it judges nothing.
+// Package passive has the monitor of agent-select for foreign traffic, between real clients and a real server. It sees
+// only their messages. It follows each connection, and the session bound to it, in one pass. If an answer has several
+// possible causes, it judges nothing.
 package passive
 
 import (

@@ -100,7 +100,7 @@ func TestFindSessionID(t *testing.T) {
 	}
 }
 
-// TestDraft checks that, whatever a server says, the draft is a valid profile with what was found out.
+// TestDraft checks that, whatever a server says, the draft is a valid profile with the findings.
 func TestDraft(t *testing.T) {
 	p, err := binding.Kind().ForURL("http://127.0.0.1:3000/base")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 var kinds = target.Kinds{binding.Kind()}
 
-// TestDraft checks that whatever a target says, the draft is a valid profile with what was found.
+// TestDraft checks that, whatever a target says, the draft is a valid profile with the findings.
 func TestDraft(t *testing.T) {
 	nasty := []string{"a\nurl: http://evil\x00\u2028"}
 	seen := map[string][]string{}

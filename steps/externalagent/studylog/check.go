@@ -227,7 +227,7 @@ func (c *checker) eventIndex(event wjson.Object, who owner) {
 	c.ordered(n, id, who)
 }
 
-// timestamp judges that there is one. A form other than the example's is only noted (EA-089a).
+// timestamp judges that a timestamp is present. A form other than the example's is only noted (EA-089a).
 func (c *checker) timestamp(event wjson.Object) {
 	const clause, other = "EA-089", "timestamp has another form than the source's example, which has milliseconds and Z"
 	v, there := event["timestamp"]

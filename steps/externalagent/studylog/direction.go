@@ -34,7 +34,7 @@ type window struct {
 	other    bool // there are such lines with in or out
 }
 
-// logged is what is known of the lines with one type and payload.
+// logged is the state of the lines with one type and payload.
 type logged struct {
 	typ   string
 	right bool // one of them has the right direction

@@ -10,7 +10,7 @@ import (
 type owner int
 
 const (
-	mine    owner = iota // of the expected session or, if none is expected, of the session it names
+	mine    owner = iota // of the expected session or, if none is expected, of the session that it names
 	nobodys              // without a session: the expected one's, unless the file has others
 	others               // of another session, and not judged
 )

@@ -103,7 +103,7 @@ func TestReadInput(t *testing.T) {
 	}
 }
 
-// TestDraft checks that, whatever an orchestrator says, the draft is a valid profile with what was found out.
+// TestDraft checks that, whatever an orchestrator says, the draft is a valid profile with the findings.
 func TestDraft(t *testing.T) {
 	nasty := []string{"a\nurl: http://evil\x00\u2028"}
 	seen := map[string][]string{}

@@ -98,7 +98,7 @@ func inPayload(f func(p members)) func(m members) {
 	return func(m members) { m["payload"] = edited(m["payload"], f) }
 }
 
-// passing changes passed-on envelopes of some types; of all types if none is named.
+// passing changes passed-on envelopes of some types, or of all types if none is named.
 func passing(f func(m members), types ...string) fault {
 	return func(o *options) {
 		o.Policy.Pass = func(_, _ party, e *envelope, data []byte) []byte {
