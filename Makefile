@@ -24,7 +24,7 @@ RACY = ^TestFeatures$$/^agent-select$$
 NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/of_more_than_40|^TestThirtyMinutes$$|$\
 	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|^TestCutPoints$$/^agent-client|$\
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
-	^TestScript$$/^(run_page|init_page|run_interrupt)$$
+	^TestScript$$/^(run_page|init_page|run_interrupt)$$|^TestStrangerPages$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
@@ -82,7 +82,7 @@ test-all: tools vet ## at night: everything, every mutant, and the race detector
 	$(OWN)
 
 quick: ## while you work: most tests, without the race detector, or all of a package: make quick PKG=./wire/sse
-	GOGC=400 $(GO) test -vet=off -p 4 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' . ./cli \
+	GOGC=400 $(GO) test -vet=off -p 8 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' . ./cli \
 		$$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(BROWSERS_TOO))"))
 
 vet: ## gofmt, go vet, staticcheck by staticcheck.conf
