@@ -92,7 +92,7 @@ func TestProxyFaultsRefused(t *testing.T) {
 			"fragments.yaml:1: fragments is not for lines"},
 		{[]string{"--protocol", "session-chat", "--to", "http://127.0.0.1:1", "--faults", "none.yaml"}, "--faults: "},
 	} {
-		p := startProxy(t, append(one.args, "--out", t.TempDir())...)
+		p := startProxy(t, append([]string{"--out", t.TempDir()}, one.args...)...) // after -- it would belong to the command
 		if _, code := p.end(); code != 2 || !strings.Contains(p.errors(), one.want) {
 			t.Errorf("%v: exit %d, %s", one.args, code, p.errors())
 		}
