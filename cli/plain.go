@@ -42,17 +42,11 @@ func (o *runOptions) plain(args []string) error {
 func (o *runOptions) protocolOf(ids []string) error {
 	var found []string
 	for _, id := range ids {
-		prefix, _, _ := strings.Cut(id, "-")
-		var of []string
-		for _, kind := range suite.Kinds() {
-			if kind.Prefix == prefix {
-				of = append(of, kind.Protocol)
-			}
-		}
-		if len(of) == 0 {
+		protocol := suite.OfClause(id)
+		if protocol == "" {
 			return usagef("unknown clause or scenario %q (parley list shows all)", id)
 		}
-		found = append(found, of...)
+		found = append(found, protocol)
 	}
 	if found = unique(found); len(found) == 1 && len(o.protocols) == 0 && isURL(o.target) {
 		o.protocols = found

@@ -16,7 +16,7 @@ import (
 func TestHTMLDraws(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("there is no node on the PATH")
+		t.Fatal("node is missing: make tools says how to install it")
 	}
 	r := sample()
 	r.Runs[0].Scenarios = r.Runs[0].Scenarios[8:9]
