@@ -100,21 +100,22 @@ func (e *UsageError) Error() string { return e.Msg }
 
 // run is the state of one run.
 type run struct {
-	o         Options
-	protocol  steps.Protocol
-	role      string
-	concerned map[string][]string // clause → the roles of targets that its scenarios and monitors judge
-	ledger    *verdict.Ledger
-	brain     *llm.Brain
-	modelURL  string
-	shared    target.Running // see alive
-	crashes   int            // how often its process has exited by itself
-	lastWords string         // its stderr before that
-	lock      sync.RWMutex   // exclusive scenarios take the write lock if they share the target
-	redact    *transcript.Redactor
-	drivers   []*driverRun
-	started   time.Time
-	salt      uint32 // for the run's nonces
+	o          Options
+	protocol   steps.Protocol
+	role       string
+	everything []Planned           // all scenarios of the suite, whatever the selection
+	concerned  map[string][]string // clause → the roles of targets that its scenarios and monitors judge
+	ledger     *verdict.Ledger
+	brain      *llm.Brain
+	modelURL   string
+	shared     target.Running // see alive
+	crashes    int            // how often its process has exited by itself
+	lastWords  string         // its stderr before that
+	lock       sync.RWMutex   // exclusive scenarios take the write lock if they share the target
+	redact     *transcript.Redactor
+	drivers    []*driverRun
+	started    time.Time
+	salt       uint32 // for the run's nonces
 
 	mu      sync.Mutex
 	results map[string]map[string]reports.Scenario // driver → scenario id
@@ -228,7 +229,7 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	concerned := concerned(p, all)
+	whole, concerned := all, concerned(p, all)
 	if all, err = withOwn(&o, p, role, all); err != nil {
 		return nil, err
 	}
@@ -243,7 +244,7 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger,
+	r := &run{o: o, protocol: p, role: role, everything: whole, concerned: concerned, ledger: ledger,
 		salt:   cmp.Or(o.Salt, mathrand.Uint32()&0xffffff),
 		racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
