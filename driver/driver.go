@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync/atomic"
 
@@ -139,6 +140,16 @@ const (
 	Fin
 	Abort // resets the transport, so that a TCP peer gets an RST; as Reset elsewhere
 )
+
+// Linger has a connection reset when it is closed, if it is a TCP connection, also below TLS.
+func Linger(c net.Conn) {
+	if below, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = below.NetConn()
+	}
+	if tcp, ok := c.(interface{ SetLinger(sec int) error }); ok {
+		_ = tcp.SetLinger(0)
+	}
+}
 
 // OpenError reports that a connection could not be opened.
 type OpenError struct {

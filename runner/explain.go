@@ -81,9 +81,9 @@ func visit(ctx context.Context, protocol steps.Protocol, p *target.Profile, base
 	ctx, cancel := deadline.WithLimit(ctx, limit)
 	defer cancel()
 	t := transcript.New(nil)
-	var d closingDriver = ws.New(protocol.Subprotocols(p)...)
+	var d closingDriver = overWS(protocol, p)
 	if place.Driver == sse.Name {
-		d = sse.New()
+		d = sse.NewTLS(p.TLSConfig())
 	}
 	defer d.Close()
 	h := http.Header{}
@@ -188,19 +188,21 @@ func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, 
 	at := "the target at " + base
 	switch {
 	case s.status == http.StatusUnauthorized || s.status == http.StatusForbidden:
-		mend := `give them in a profile: headers: {Authorization: "Bearer ${TOKEN}"}`
+		mend := `give them by -H 'Authorization: Bearer @env:TOKEN', or in a profile by headers:`
 		if len(p.Headers) > 0 {
-			mend = "those under headers: in the profile are not accepted"
+			mend = "those of -H, or under headers: in the profile, are not accepted"
 		}
 		return fmt.Sprintf("%s wants credentials: %s is answered by HTTP %d (%s)", at, s.asked, s.status, mend)
 	case s.plainToTLS(), s.status == 0 && s.says(`malformed HTTP response "\x15\x03`):
 		return fmt.Sprintf("%s speaks TLS (give an https URL)", at)
 	case s.says("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake"):
 		return fmt.Sprintf("%s does not speak TLS (give an http URL)", at)
+	case s.status == 0 && s.says("tls: certificate required", "remote error: tls: bad certificate"):
+		return fmt.Sprintf("%s wants a certificate of its clients: %s (give one by --cert and --key, or by tls: in a "+
+			"profile)", at, lastPart(s.fault))
 	case s.status == 0 && s.says("x509:", "certificate"):
 		return fmt.Sprintf("%s has a TLS certificate that is not trusted: %s (name the certificate, or that of its "+
-			"authority, by "+
-			"SSL_CERT_FILE=cert.pem in the environment)", at, lastPart(s.fault))
+			"authority, by --ca cert.pem, or by tls: in a profile)", at, lastPart(s.fault))
 	case s.status == 0 && s.says("tls:"):
 		return fmt.Sprintf("the TLS handshake with %s failed: %s (check its certificate and its TLS versions)", at,
 			lastPart(s.fault))
@@ -360,7 +362,7 @@ func servesPage(ctx context.Context, p *target.Profile, base string) bool {
 	for k, v := range p.Headers {
 		req.Header.Set(k, v)
 	}
-	res, err := httpclient.New(&http.Transport{DisableKeepAlives: true}).Do(req)
+	res, err := httpclient.New(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()}).Do(req)
 	if err != nil {
 		return false
 	}

@@ -102,7 +102,7 @@ func (in *Instance) probe(ctx context.Context, r Ready, matched <-chan struct{})
 			return fmt.Errorf("no line matched %q", r.Log)
 		}
 	case r.Path != "":
-		client := prober()
+		client := prober(in.profile)
 		defer client.CloseIdleConnections()
 		return await(ctx, func(ctx context.Context) error {
 			return answers(ctx, client, in.fill.url+r.Path, in.profile.Headers)
@@ -150,8 +150,8 @@ func setHeaders(req *http.Request, headers map[string]string) {
 }
 
 // prober returns a client without keep-alives and proxies that does not follow redirects.
-func prober() *http.Client {
-	return httpclient.New(&http.Transport{DisableKeepAlives: true})
+func prober(p *Profile) *http.Client {
+	return httpclient.New(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()})
 }
 
 // dial connects to an address. The limit excludes time in which this process could not run.

@@ -5,6 +5,7 @@ package sse
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -57,15 +58,20 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 const idleTime = 4 * time.Second
 
 // New makes a driver with its own connection pool. It does not follow redirects: they are responses like others.
-func New() *Driver {
+func New() *Driver { return NewTLS(nil) }
+
+// NewTLS is New with how to speak TLS with https URLs; nil means Go's defaults.
+func NewTLS(conf *tls.Config) *Driver {
 	pool := &http.Transport{
 		DialContext:         dial,
 		MaxIdleConnsPerHost: 256,
 		MaxIdleConns:        512,
 		IdleConnTimeout:     idleTime,
 		DisableCompression:  true,
+		TLSClientConfig:     conf.Clone(),
 	}
-	fresh := &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true}
+	fresh := &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true,
+		TLSClientConfig: conf.Clone()}
 	return &Driver{client: httpclient.New(pool), fresh: httpclient.New(fresh)}
 }
 
@@ -326,8 +332,8 @@ func (c *conn) Close(how driver.CloseMode) error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	if tcp, ok := c.line.(interface{ SetLinger(sec int) error }); ok && how == driver.Abort {
-		_ = tcp.SetLinger(0)
+	if how == driver.Abort {
+		driver.Linger(c.line)
 	}
 	if c.o.Alone || how == driver.Fin {
 		c.leave()

@@ -95,13 +95,11 @@ func (t *tap) halve() {
 	}
 }
 
-// abort has the connection reset when it is closed, if it is a TCP connection.
+// abort has the connection reset when it is closed, if it is a TCP connection, also below TLS.
 func (t *tap) abort() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if tcp, ok := t.conn.(interface{ SetLinger(sec int) error }); ok {
-		_ = tcp.SetLinger(0)
-	}
+	driver.Linger(t.conn)
 }
 
 // drop closes the connection directly: the library's closing handshake cannot be shortened.

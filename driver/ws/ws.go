@@ -36,7 +36,7 @@ const closeTime = time.Second
 type Driver struct {
 	Subprotocols []string
 
-	tls *tls.Config // nil: Go's defaults
+	TLS *tls.Config // of https and wss URLs; nil: Go's defaults
 }
 
 // finTime bounds how long a target may take to end a connection whose other side has been ended.
@@ -62,7 +62,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	}
 	tap := newTap(o.Party, max, sink)
 	s, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: tap.transport(d.tls), CheckRedirect: asAnswer}, HTTPHeader: o.Header,
+		HTTPClient: &http.Client{Transport: tap.transport(d.TLS), CheckRedirect: asAnswer}, HTTPHeader: o.Header,
 		Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
 	})
 	if err != nil {
