@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/unixurl"
 	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
@@ -362,6 +363,12 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 		return usagef("--to is missing: the URL of the server (or a command after --)")
 	case o.to == "":
 		return usagef("--to is missing: the URL of the server")
+	}
+	if unixurl.Is(o.to) {
+		if _, _, err := unixurl.Split(o.to); err != nil {
+			return usagef("--to: %q is not the URL of a unix socket (write it like unix:///run/server.sock)", o.to)
+		}
+		return nil
 	}
 	u, err := url.Parse(o.to)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {

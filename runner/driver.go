@@ -48,4 +48,3 @@ func overWS(protocol steps.Protocol, p *target.Profile) *ws.Driver {
 func browserOptions(p *target.Profile) browser.Options {
 	return browser.Options{Command: p.Reach().Browser, TLS: p.TLSConfig(), Header: p.Header()}
 }
-

@@ -18,6 +18,7 @@ import (
 	"parley/internal/cut"
 	"parley/internal/deadline"
 	"parley/internal/httpclient"
+	"parley/internal/unixurl"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
@@ -185,7 +186,7 @@ const unasked = "readLoopPeekFailLocked: %!w(<nil>)"
 func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, p *target.Profile, base, over string,
 	records []transcript.Record) string {
 	s, name := seenIn(records), steps.Name(protocol)
-	at := "the target at " + base
+	at := "the target at " + unixurl.Shown(base)
 	switch {
 	case s.status == http.StatusUnauthorized || s.status == http.StatusForbidden:
 		mend := `give them by -H 'Authorization: Bearer @env:TOKEN', or in a profile by headers:`
@@ -228,7 +229,7 @@ func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, 
 
 // socketToo explains how to name a WebSocket endpoint without a profile.
 func socketToo(over, base string, protocol steps.Protocol) string {
-	if over != ws.Name || protocol.Kind().Locate == nil {
+	if over != ws.Name || protocol.Kind().Locate == nil || unixurl.Is(base) {
 		return ""
 	}
 	return ", or a URL such as ws" + strings.TrimPrefix(base, "http") + "/path"
@@ -332,8 +333,8 @@ func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *
 		if !c.spoke {
 			continue
 		}
-		url := base
-		if c.place.Driver == ws.Name && !c.first {
+		url := unixurl.Shown(base)
+		if c.place.Driver == ws.Name && !c.first && !unixurl.Is(base) {
 			url = "ws" + strings.TrimPrefix(base, "http") + c.place.Path
 		}
 		isOwn := steps.Name(c.protocol) == steps.Name(own)
@@ -362,7 +363,7 @@ func servesPage(ctx context.Context, p *target.Profile, base string) bool {
 	for k, v := range p.Headers {
 		req.Header.Set(k, v)
 	}
-	res, err := httpclient.New(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()}).Do(req)
+	res, err := httpclient.New(unixurl.Teach(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()})).Do(req)
 	if err != nil {
 		return false
 	}

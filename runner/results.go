@@ -16,6 +16,7 @@ import (
 
 	"parley/driver/r3labs"
 	"parley/internal/cut"
+	"parley/internal/unixurl"
 	"parley/reports"
 	"parley/steps"
 	"parley/transcript"
@@ -326,7 +327,7 @@ func (r *run) describe() reports.Target {
 		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path,
 		Origin: originOf(r.o.Profile), ProfileDigest: r.o.Profile.Digest}
 	if r.shared != nil {
-		t.URL = r.shared.BaseURL()
+		t.URL = unixurl.Shown(r.shared.BaseURL())
 	}
 	return t
 }

@@ -37,7 +37,8 @@ type Profile struct {
 	Role string `yaml:"role"`
 
 	// URL is the http(s) base URL, without a trailing slash; a path prefix is kept. With a command it is where the
-	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A target that
+	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A unix socket is
+	// unix:///path.sock, or unix:///path.sock:/base, and may begin with unix://{dir} or unix://{profile}. A target that
 	// Dials, PipesOnly, or is served by the harness has none.
 	URL string `yaml:"url"`
 

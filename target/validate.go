@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"parley/internal/unixurl"
 )
 
 // Checker checks a profile as a whole, after decoding.
@@ -98,6 +100,9 @@ func (c *Checker) address() error {
 			return c.Fail("url", "nothing to test", c.something())
 		}
 		p.URL = "http://127.0.0.1:" + anyPort
+	}
+	if unixurl.Is(p.URL) {
+		return c.socket()
 	}
 	if strings.Contains(p.URL, anyPort) && p.Command == nil {
 		return c.Fail("url", "{port} stands for the port of a command, but there is no command", "give the port, or a "+
