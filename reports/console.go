@@ -121,6 +121,9 @@ func (c *console) title(run *Run) {
 	if run.Target.URL != "" {
 		about = append(about, run.Target.URL)
 	}
+	if run.Target.Insecure {
+		about = append(about, unchecked)
+	}
 	if n := len(run.Target.Drivers); n > 0 {
 		about = append(about, plural(n, "driver")+" "+strings.Join(run.Target.Drivers, ", "))
 	}

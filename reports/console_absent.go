@@ -60,6 +60,9 @@ func aboutTarget(run *Run) string {
 	if run.Target.URL != "" && !strings.Contains(run.Target.URL, run.Target.Name) {
 		parts = append(parts, run.Target.URL)
 	}
+	if run.Target.Insecure {
+		parts = append(parts, unchecked)
+	}
 	if n := len(run.Target.Drivers); n > 0 {
 		parts = append(parts, fmt.Sprintf("%s %s", plural(n, "driver"), strings.Join(run.Target.Drivers, ", ")))
 	}

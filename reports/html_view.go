@@ -202,11 +202,20 @@ func (v *runView) ScenarioAnchor(id string) string {
 	return anchor(v.Anchor, id, d)
 }
 
+// insecurity says that the certificate of the target was not checked; "" if it was, or there is none.
+func insecurity(run *Run) string {
+	if run.Target.Insecure {
+		return unchecked
+	}
+	return ""
+}
+
 func targetFacts(run *Run) []fact {
 	var out []fact
 	for _, f := range []fact{
 		{"Target", run.Target.Name},
 		{"Address", run.Target.URL},
+		{"TLS", insecurity(run)},
 		{"Profile", run.Target.Profile},
 		{"Drivers", strings.Join(run.Target.Drivers, ", ")},
 		{"Capabilities", strings.Join(run.Target.Capabilities, ", ")},

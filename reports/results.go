@@ -79,6 +79,7 @@ type Target struct {
 	Name         string   `json:"name"`
 	Version      string   `json:"version,omitempty"` // as --target-version gives it
 	URL          string   `json:"url"`
+	Insecure     bool     `json:"insecure,omitempty"` // its certificate was not checked: such results never certify
 	Drivers      []string `json:"drivers"`
 	Capabilities []string `json:"capabilities"`
 	Profile      string   `json:"profile,omitempty"` // the profile's path as given; "" for a bare URL or a bundled target
@@ -87,6 +88,9 @@ type Target struct {
 	// "sha256:<hex>" of the profile as it is in the file, before values of ${NAME} are known; "" without a file
 	ProfileDigest string `json:"profile_digest,omitempty"`
 }
+
+// unchecked is what reports say of a target whose certificate was not checked.
+const unchecked = "certificate not checked"
 
 // Origin says where a target comes from.
 type Origin string

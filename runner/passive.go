@@ -37,6 +37,7 @@ type PassiveOptions struct {
 	Profile   *target.Profile
 	URL       string   // of the target; "" if it has none
 	Roles     []string // that are judged
+	Insecure  bool     // the certificate of the target is not checked
 	Strict    bool
 	Out       string // folder for transcripts; "": they are not written
 	Explain   string // the command that explains a clause, such as "parley explain"
@@ -272,7 +273,7 @@ func (p *Passive) Results() *reports.Results {
 // sum makes the run of a role.
 func (one *passiveRun) sum(o PassiveOptions) reports.Run {
 	t := one.describe()
-	t.URL = o.URL
+	t.URL, t.Insecure = o.URL, o.Insecure
 	out := reports.Run{Protocol: steps.Name(one.protocol), Role: one.role, Verdict: verdict.Incomplete, Target: t,
 		Notes: one.notes, Scenarios: append([]reports.Scenario{}, one.scenarios...)}
 	if one.left > 0 {

@@ -296,30 +296,6 @@ func driverNames(o Options) []string {
 	return o.Profile.Drivers
 }
 
-// kept is a driver that stays open after the run.
-type kept struct{ driver.Driver }
-
-func (kept) Close() error { return nil }
-
-func newDriver(name string, protocol steps.Protocol, o Options) (closingDriver, error) {
-	switch name {
-	case sse.Name:
-		return sse.New(), nil
-	case ws.Name:
-		return ws.New(protocol.Subprotocols(o.Profile)...), nil
-	case stdio.Name:
-		return stdio.New(), nil
-	case browser.Name:
-		if o.Browser != nil {
-			return kept{o.Browser}, nil
-		}
-		return browser.New(browser.Options{Command: o.Profile.Reach().Browser}), nil
-	case r3labs.Name:
-		return r3labs.New(), nil
-	}
-	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, stdio, browser, r3labs, all", name)}
-}
-
 func (r *run) planned() int {
 	n := 0
 	for _, d := range r.drivers {
