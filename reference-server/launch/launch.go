@@ -104,6 +104,8 @@ type Options struct {
 	Dir      string     // its folder; "" unless Role.Files asks for one
 	Brain    *llm.Brain // answers its conversations within this process
 	ModelURL string     // base URL of the API that answers the conversations of a separate process; "" within this one
+
+	Connections int // open at once; 0: the server's default, and all its other limits too
 }
 
 // Service describes how `parley serve` serves a role.
@@ -277,6 +279,22 @@ func (ts Targets) mutants(kinds target.Kinds, protocol, role string, cut bool) [
 			}})
 	}
 	return out
+}
+
+// Separate makes the bundled target of a protocol in a role ("": the default one), correct or with a fault, as a process
+// of its own with its own model; nil if there is no such server. It admits that many connections at once.
+func (ts Targets) Separate(kinds target.Kinds, protocol, role, fault string, connections int) *Subject {
+	r := ts.Find(protocol).Role(role)
+	if r == nil || r.Make == nil {
+		return nil
+	}
+	s := &Subject{Profile: r.profile(kinds)}
+	if r.Models {
+		s.Brain = llm.New()
+	}
+	s.Launcher = separate{&launcher{role: r, kinds: kinds, protocol: protocol,
+		options: Options{Fault: fault, Connections: connections}}}
+	return s
 }
 
 // InProcess launches servers of a role within this process only, made by Make.

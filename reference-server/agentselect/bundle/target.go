@@ -37,7 +37,7 @@ func server(make func(fault string, o agentselect.Options) (launch.Handler, erro
 			if err := write(file, configured()); err != nil {
 				return nil, err
 			}
-			limits := agentselect.Limits{Write: launch.Unhurried}
+			limits := agentselect.Limits{Write: launch.Unhurried, Connections: o.Connections, Sessions: 2 * o.Connections}
 			return make(o.Fault, agentselect.Options{AgentsFile: file, Brain: o.Brain, Limits: limits})
 		},
 		Extend: func(s *launch.Server) target.Running {

@@ -33,6 +33,7 @@ var Target = launch.Target{
 			if err != nil {
 				return nil, err
 			}
+			so.Limits.Connections = o.Connections
 			return sessionruntime.NewServer(so)
 		},
 		Speak: func(ctx context.Context, o launch.Options, in io.Reader, out io.Writer) error {
