@@ -39,9 +39,12 @@ func (r *run) results(ctx context.Context) (*reports.Results, error) {
 			Whole: !v.cut, Redact: redact, Duration: r.now(),
 			Name: fmt.Sprintf("%s under load, such as connection %s", words.Counted(r.o.Sessions, "session"), v.name)})
 	}
-	out := collect.Results()
 	r.figures()
-	out.Load = &r.out
+	out := collect.Results()
+	out.Started, out.Duration, out.Load = r.began.UTC(), float64(r.now().Milliseconds()), &r.out
+	for _, text := range r.out.Said() {
+		out.Runs[0].Notes = append(out.Runs[0].Notes, reports.Note{Kind: "load", Text: text})
+	}
 	r.conclude(ctx, out)
 	return out, nil
 }

@@ -32,9 +32,9 @@ var loadClauses = []string{"AS-012", "AS-015", "AS-019", "AS-031", "AS-043", "AS
 
 // Load implements steps.Loadable.
 func (Protocol) Load(env *steps.Env, base string) steps.Load {
-	acts := []string{loadSwitch, loadRefused, steps.LoadReconnect}
+	acts := []string{loadSwitch, loadRefused, loadSwitch, steps.LoadReconnect}
 	if env.Brain != nil {
-		acts = []string{loadSwitch, loadChat, loadRefused, loadInterrupt, loadRecall, steps.LoadReconnect}
+		acts = []string{loadSwitch, loadChat, loadRefused, loadSwitch, loadInterrupt, loadRecall, steps.LoadReconnect}
 		if env.Profile.Tools.Confirm != nil {
 			acts = append([]string{loadSwitch, loadTool}, acts[1:]...)
 		}
@@ -265,6 +265,7 @@ func (l *loaded) switched(r *transcript.Record, out *steps.LoadStep) {
 		return
 	}
 	finding(out, r, current == l.wanted, "the agent that was asked for, "+l.wanted, "AS-044", "AS-012")
+	finding(out, r, true, "", "AS-095")
 	if l.agent != "" {
 		previous, _ := field(*r, "previousAgentId").(string)
 		finding(out, r, previous == l.agent, "the session's own agent before the switch, "+l.agent, "AS-043", "AS-093")
@@ -339,6 +340,7 @@ func (l *loaded) completes(r *transcript.Record, out *steps.LoadStep) {
 	default:
 		return
 	}
+	finding(out, r, true, "", "AS-094", "AS-015")
 	l.ends(out)
 }
 

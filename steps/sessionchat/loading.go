@@ -72,7 +72,6 @@ type loadedAgent struct {
 	id      string
 	session string   // its session_id; "" before it is known
 	turns   []string // nonces of the latest turns
-	count   int      // of all turns
 	cleared bool     // its history may have been shortened: a turn has failed
 }
 
@@ -238,7 +237,7 @@ func (l *loaded) results(r *transcript.Record, a *loadedAgent, out *steps.LoadSt
 	case l.act == loadChat || l.act == loadSwitch:
 		l.finding(out, r, l.said, "the whole answer, "+l.pieces.Expected()+" included, before the result", "SC-020")
 	}
-	a.count++
+	l.finding(out, r, true, "", "SC-021", "SC-027", "SC-041")
 	if a.turns = append(a.turns, l.nonce); len(a.turns) > loadKnown {
 		a.turns = a.turns[1:]
 	}

@@ -238,6 +238,7 @@ func (l *loaded) routed(r *transcript.Record, m judge.Message, out *steps.LoadSt
 	if l.act == loadMention {
 		clause = "RT-092"
 	}
+	l.finding(out, r, true, "", "RT-014", "RT-015")
 	l.finding(out, r, m.TargetID == l.to, "the input at agent "+l.to, clause, "RT-064")
 	l.finding(out, r, !slices.Contains(l.turnIDs, m.Turn), "a turn_id that no earlier turn had", "RT-052")
 	if l.turnIDs = append(l.turnIDs, m.Turn); len(l.turnIDs) > loadIDs {
