@@ -69,6 +69,9 @@ type Role struct {
 	// protocol's first.
 	Mutants func() []catalogue.Mutant
 
+	// LoadMutants returns the rows of the faults that only a load shows; nil: there are none.
+	LoadMutants func() []catalogue.Mutant
+
 	// Models reports whether a model answers its conversations.
 	Models bool
 
@@ -212,6 +215,11 @@ func (t *Target) Role(name string) *Role {
 // For makes the bundled target of a protocol in a role ("": the default one), with a new brain if it has a model; nil
 // if there is none. kinds are those of the protocols.
 func (ts Targets) For(kinds target.Kinds, protocol, role string) *Subject {
+	return ts.With(kinds, protocol, role, "")
+}
+
+// With is For with a fault.
+func (ts Targets) With(kinds target.Kinds, protocol, role, fault string) *Subject {
 	r := ts.Find(protocol).Role(role)
 	if r == nil {
 		return nil
@@ -220,7 +228,7 @@ func (ts Targets) For(kinds target.Kinds, protocol, role string) *Subject {
 	if r.Models {
 		s.Brain = llm.New()
 	}
-	s.Launcher = r.launcher(kinds, protocol, Options{Brain: s.Brain})
+	s.Launcher = r.launcher(kinds, protocol, Options{Fault: fault, Brain: s.Brain})
 	return s
 }
 
@@ -295,6 +303,15 @@ func (ts Targets) Separate(kinds target.Kinds, protocol, role, fault string, con
 	s.Launcher = separate{&launcher{role: r, kinds: kinds, protocol: protocol,
 		options: Options{Fault: fault, Connections: connections}}}
 	return s
+}
+
+// LoadMutants returns the rows of the faults that only `parley load` finds, of the bundled target of a protocol's role.
+func (ts Targets) LoadMutants(protocol, role string) []catalogue.Mutant {
+	r := ts.Find(protocol).Role(role)
+	if r == nil || r.LoadMutants == nil {
+		return nil
+	}
+	return r.LoadMutants()
 }
 
 // InProcess launches servers of a role within this process only, made by Make.

@@ -34,9 +34,9 @@ var loadClauses = []string{"AS-012", "AS-015", "AS-019", "AS-031", "AS-043", "AS
 func (Protocol) Load(env *steps.Env, base string) steps.Load {
 	acts := []string{loadSwitch, loadRefused, loadSwitch, steps.LoadReconnect}
 	if env.Brain != nil {
-		acts = []string{loadSwitch, loadChat, loadRefused, loadSwitch, loadInterrupt, loadRecall, steps.LoadReconnect}
+		acts = []string{loadSwitch, loadRefused, loadSwitch, loadChat, loadInterrupt, loadRecall, steps.LoadReconnect}
 		if env.Profile.Tools.Confirm != nil {
-			acts = append([]string{loadSwitch, loadTool}, acts[1:]...)
+			acts = append([]string{loadTool}, acts...)
 		}
 	}
 	b := newCodec(env.Profile, base, env.Driver.Name())

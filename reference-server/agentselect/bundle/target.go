@@ -26,12 +26,13 @@ var Target = launch.Target{
 // server is the only role. make makes the server with the fault; "" means none.
 func server(make func(fault string, o agentselect.Options) (launch.Handler, error)) launch.Role {
 	return launch.Role{
-		Name:    target.Server,
-		Profile: profile,
-		Mutants: mutants.All,
-		Models:  true,
-		Files:   true,
-		Renews:  true,
+		Name:        target.Server,
+		Profile:     profile,
+		Mutants:     mutants.All,
+		LoadMutants: mutants.Load,
+		Models:      true,
+		Files:       true,
+		Renews:      true,
 		Make: func(o launch.Options) (launch.Handler, error) {
 			file := agentsFile(o.Dir)
 			if err := write(file, configured()); err != nil {

@@ -33,14 +33,15 @@ var Target = launch.Target{
 	Short:    "the WebSocket /chat/ws",
 	Types:    []string{"/message_type", "/type"},
 	Roles: []launch.Role{{
-		Name:     target.Server,
-		Profile:  profile + resting(idle),
-		Faulty:   resting(mutantIdle),
-		Mutants:  mutants.All,
-		Models:   true,
-		Make:     made,
-		Restarts: true,
-		Serve:    service,
+		Name:        target.Server,
+		Profile:     profile + resting(idle),
+		Faulty:      resting(mutantIdle),
+		Mutants:     mutants.All,
+		LoadMutants: mutants.Load,
+		Models:      true,
+		Make:        made,
+		Restarts:    true,
+		Serve:       service,
 	}},
 }
 
