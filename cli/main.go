@@ -99,6 +99,7 @@ func subcommands(s *streams) []*cobra.Command {
 		replayCommand(s),
 		mockCommand(s),
 		proxyCommand(s),
+		loadCommand(s),
 		scenarioCommand(s),
 		listCommand(s),
 		explainCommand(s),

@@ -53,6 +53,7 @@ func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 	for i := range r.Runs {
 		c.run(r, &r.Runs[i])
 	}
+	c.load(r.Load)
 	c.verdict(r)
 	_, err := w.Write(c.Bytes())
 	return err

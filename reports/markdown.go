@@ -28,6 +28,7 @@ func WriteMarkdown(w io.Writer, r *Results) error {
 	for i := range r.Runs {
 		m.run(r, &r.Runs[i])
 	}
+	m.load(r.Load)
 	m.line("<sub>%s</sub>", md("parley "+aboutRun(r)))
 	_, err := w.Write(m.Bytes())
 	return err

@@ -28,6 +28,9 @@ type Results struct {
 	// Passive reports that the harness only judged traffic between others. Such results never certify.
 	Passive bool `json:"passive,omitempty"`
 
+	// the figures of a load, which is judged passively; nil for other results
+	Load *Load `json:"load,omitempty"`
+
 	// How the run was made, in what decides whether it certifies; nil for results of versions that did not record it.
 	Options *Options `json:"options,omitempty"`
 

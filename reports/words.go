@@ -53,7 +53,11 @@ func grounds(r *Results) []string {
 	add(t.badBaseline > 0, "%s of the baseline no longer hold%s", count(t.badBaseline, "row"), ending(t.badBaseline))
 	add(t.badBaseline == 0 && t.unexpected > 0, "%s passed that the baseline expects to fail",
 		count(t.unexpected, "clause"))
-	add(r.Passive, "only traffic between others was judged, which certifies nothing")
+	for _, t := range r.Load.exceeded() {
+		add(true, "%s", t.String())
+	}
+	add(r.Passive && r.Load == nil, "only traffic between others was judged, which certifies nothing")
+	add(r.Load != nil, "a load judges what traffic shows, which certifies nothing")
 	add(t.untested > 0, "%s not tested", was(t.untested, "binding clause"))
 	add(r.Verdict == verdict.Conformant && len(out) == 0 && t.expected == 0, "every applicable binding clause holds")
 	add(t.expected > 0, "%s expected by the baseline", was(t.expected, "failure"))

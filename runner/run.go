@@ -412,7 +412,7 @@ func PrepareOut(dir string) error {
 // leftovers returns the patterns of the files that runs write below the results folder, except reports.
 func leftovers() []string {
 	var out []string
-	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name, Through} {
+	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name, Through, "load"} {
 		for _, role := range []string{"", "[a-z]*-"} {
 			scenario := driver + "-" + role + "[A-Z][A-Z]-*"
 			out = append(out, filepath.Join("transcripts", scenario+".txt"),
