@@ -82,9 +82,12 @@ test-all: tools vet ## at night: everything, every mutant, and the race detector
 	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
 	$(OWN)
 
-quick: ## while you work: most tests, without the race detector, or all of a package: make quick PKG=./wire/sse
-	GOGC=1000 $(GO) test -vet=off -p 8 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' . ./cli \
-		$$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(BROWSERS_TOO))"))
+# The packages of `make quick`: those that judge.
+JUDGING = . $$($(GO) list ./... | grep -E '^parley/(transcript|wire|verdict|monitor|driver|protocol|target|runner|steps|probe|doctor|reports|internal)(/|$$)' | \
+	grep -vxF "$$($(GO) list $(BROWSERS_TOO))")
+
+quick: ## while you work: the suites but pages, and the packages that judge; or all of a package: make quick PKG=./wire/sse
+	GOGC=1000 $(GO) test -vet=off -p 8 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' $(JUDGING))
 
 vet: ## gofmt, go vet, staticcheck by staticcheck.conf
 	@unformatted=$$(gofmt -l .); \
