@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"parley/internal/words"
 	"parley/verdict"
 )
 
@@ -37,7 +38,7 @@ func badgeOf(r *Results) badge {
 	case r.Verdict == verdict.AsExpected, t.expected > 0, slices.ContainsFunc(r.Runs, leniently):
 		text := string(verdict.AsExpected)
 		if t.expected > 0 {
-			text += fmt.Sprintf(" (%s)", count(t.expected, "known failure"))
+			text += fmt.Sprintf(" (%s)", words.Counted(t.expected, "known failure"))
 		}
 		return badge{text, "#0550ae", "blue"}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/words"
 	"parley/verdict"
 )
 
@@ -52,16 +53,17 @@ func consistentRun(run *Run) error {
 	}
 	for _, o := range verdict.Outcomes {
 		if n := run.Totals.Clauses.ByOutcome[o]; n != listed[o] {
-			return fmt.Errorf("the totals count %s as %s, and %d are listed", count(n, "clause"),
+			return fmt.Errorf("the totals count %s as %s, and %d are listed", words.Counted(n, "clause"),
 				strings.ReplaceAll(string(o), "-", " "), listed[o])
 		}
 	}
 	bad := listed[verdict.Failed] + listed[verdict.UnexpectedPass]
 	switch {
 	case run.Verdict != verdict.NonConformant && bad > 0:
-		return fmt.Errorf("it is %s, and %s failed", run.Verdict, count(bad, "clause"))
+		return fmt.Errorf("it is %s, and %s failed", run.Verdict, words.Counted(bad, "clause"))
 	case run.Verdict == verdict.Conformant && (listed[verdict.ExpectedFail] > 0 || leniently(*run)):
-		return fmt.Errorf("it is conformant, and a baseline excused %s", count(listed[verdict.ExpectedFail], "clause"))
+		return fmt.Errorf("it is conformant, and a baseline excused %s",
+			words.Counted(listed[verdict.ExpectedFail], "clause"))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"parley/reports/lang"
 )
 
 //go:embed page
@@ -16,10 +18,20 @@ var pageFiles embed.FS
 
 // The style and the script are inline; the page's policy allows only these two, by their digests.
 var (
-	pageStyle    = pageFile("page/report.css")
-	pageScript   = pageFile("page/report.js")
-	pageTemplate = template.Must(template.New("report.gohtml").Funcs(pageFuncs).ParseFS(pageFiles, "page/report.gohtml"))
+	pageStyle   = pageFile("page/report.css")
+	pageScript  = pageFile("page/report.js")
+	reportPages = pagesOf("report.gohtml")
 )
+
+// pagesOf returns a page in each language.
+func pagesOf(name string) map[lang.Lang]*template.Template {
+	out := map[lang.Lang]*template.Template{}
+	for _, l := range lang.All {
+		out[l] = template.Must(template.New(name).Funcs(pageFuncs(l)).ParseFS(pageFiles, "page/"+name))
+	}
+	out[""] = out[lang.English]
+	return out
+}
 
 // WriteHTML is WriteHTMLWith without options.
 func WriteHTML(w io.Writer, r *Results) error { return WriteHTMLWith(w, r, PageOptions{}) }
@@ -28,7 +40,7 @@ func WriteHTML(w io.Writer, r *Results) error { return WriteHTMLWith(w, r, PageO
 // recordings), and no colours (each outcome has its mark). Links to transcripts and pictures are relative to the
 // results folder. Every text from a target is escaped, and a content security policy blocks whatever would get through.
 func WriteHTMLWith(w io.Writer, r *Results, o PageOptions) error {
-	return writePage(w, pageTemplate, newPage(presentable(r), o))
+	return writePage(w, reportPages[o.Lang], newPage(localized(r, o.Lang), o))
 }
 
 // writePage writes a page whole, or nothing.

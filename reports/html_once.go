@@ -3,6 +3,8 @@ package reports
 import (
 	"regexp"
 	"strings"
+
+	"parley/reports/lang"
 )
 
 // shownHit is a failure with the scenarios that found the same over other drivers.
@@ -37,10 +39,10 @@ func oncePerDriver(hits []hit) []shownHit {
 }
 
 // restOf counts the failures in a list that oncePerDriver has shortened.
-func restOf(list []shownHit) string {
+func restOf(list []shownHit, l lang.Lang) string {
 	n := 0
 	for _, h := range list {
 		n += h.times() * (1 + len(h.Also))
 	}
-	return count(n, "failure")
+	return l.Count(n, "failure")
 }
