@@ -76,7 +76,7 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 		return err
 	}
 	if o.out == "" {
-		return s.writeOut(asked[0], res, shape)
+		return s.printed(asked[0], asked, res, shape)
 	}
 	if err := ownFiles(o.out, asked); err != nil {
 		return err
@@ -89,12 +89,20 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 	}
 	for _, name := range asked {
 		if name == consoleFormat || name == githubFormat {
-			if err := s.writeOut(name, res, shape); err != nil {
+			if err := s.printed(name, asked, res, shape); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// printed prints one of the formats that are asked for.
+func (s *streams) printed(name string, asked []string, r *reports.Results, o reports.ConsoleOptions) error {
+	if name == consoleFormat {
+		s = s.forPeople(asked)
+	}
+	return s.writeOut(name, r, o)
 }
 
 // readResults reads the results of a run.

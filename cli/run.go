@@ -198,7 +198,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
-	f := follow(s, total, o.abouts(runs), !o.noColor, o.spoken)
+	f := follow(s.forPeople(asked), total, o.abouts(runs), !o.noColor, o.spoken)
 	for i := range runs {
 		runs[i].Observer = f
 	}
@@ -220,7 +220,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 		return err
 	}
 	for _, text := range left {
-		fmt.Fprintln(s.Err, text)
+		fmt.Fprintln(s.forPeople(asked).Err, text)
 	}
 	if res.Exit != verdict.ExitConformant {
 		return exitError{res.Exit}

@@ -32,11 +32,11 @@ func prepareOut(dir string) error {
 func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
 	unwritten := errors.Join(writeFiles(o.out, append([]string{jsonFormat}, asked...), r, o.out, o.spoken),
 		summarize(asked, r, o.spoken))
-	return errors.Join(o.print(asked, r, unwritten == nil, s), annotated(asked, r, s), unwritten)
+	return errors.Join(o.print(asked, r, unwritten == nil, s.forPeople(asked), s), annotated(asked, r, s), unwritten)
 }
 
-// print prints the report, or only the verdict if the report is in files.
-func (o runOptions) print(asked []string, r *reports.Results, written bool, s *streams) error {
+// print prints the report, or only the verdict if the report is in files. JSON goes to the raw streams, as it is.
+func (o runOptions) print(asked []string, r *reports.Results, written bool, s, raw *streams) error {
 	if !written {
 		o.out = "" // there is nothing to refer to
 	}
@@ -45,7 +45,7 @@ func (o runOptions) print(asked []string, r *reports.Results, written bool, s *s
 		return s.writeOut(consoleFormat, r, reports.ConsoleOptions{Dir: o.out, Verbose: o.verbose, Color: !o.noColor,
 			Lang: o.spoken})
 	case len(asked) == 1 && asked[0] == jsonFormat:
-		if err := s.writeOut(jsonFormat, r, reports.ConsoleOptions{}); err != nil {
+		if err := raw.writeOut(jsonFormat, r, reports.ConsoleOptions{}); err != nil {
 			return err
 		}
 	}
