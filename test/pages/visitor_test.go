@@ -127,8 +127,9 @@ func (v *visitor) check(where string, rules ...string) {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	v.run(`window.found = null; axe.run(document, ` + string(only) + ` ? {runOnly: ` + string(only) + `} : {}).then((r) => { window.found = r.violations.map((x) => x.id + ": " +
-		x.nodes.slice(0, 4).map((n) => n.target + " " + n.failureSummary).join(" | ")).join("\n"); })`)
+	v.run(`window.found = null; window.only = ` + string(only))
+	v.run(`axe.run(document, only ? {runOnly: only} : {}).then((r) => { window.found = r.violations.map((x) =>
+		x.id + ": " + x.nodes.slice(0, 4).map((n) => n.target + " " + n.failureSummary).join(" | ")).join("\n"); })`)
 	v.wait("window.found !== null")
 	if found := v.value("window.found"); found != "" {
 		v.t.Errorf("%s: %s", where, found)
