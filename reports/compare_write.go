@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
@@ -173,9 +172,7 @@ var comparePages = pagesOf("compare.gohtml")
 // WriteComparisonHTML writes c as one self-contained page.
 func WriteComparisonHTML(w io.Writer, c *Comparison) error {
 	return writePage(w, comparePages[lang.English], struct {
-		Policy string
-		Style  template.CSS
-		Script template.JS
+		frame
 		*Comparison
-	}{pagePolicy(), template.CSS(pageStyle), template.JS(pageScript), c})
+	}{newFrame("Parley: " + c.Answer()), c})
 }

@@ -27,7 +27,7 @@ var (
 func pagesOf(name string) map[lang.Lang]*template.Template {
 	out := map[lang.Lang]*template.Template{}
 	for _, l := range lang.All {
-		out[l] = template.Must(template.New(name).Funcs(pageFuncs(l)).ParseFS(pageFiles, "page/"+name))
+		out[l] = template.Must(template.New(name).Funcs(pageFuncs(l)).ParseFS(pageFiles, "page/"+name, "page/frame.gohtml"))
 	}
 	out[""] = out[lang.English]
 	return out
@@ -43,13 +43,25 @@ func WriteHTMLWith(w io.Writer, r *Results, o PageOptions) error {
 	return writePage(w, reportPages[o.Lang], newPage(localized(r, o.Lang), o))
 }
 
+// frame is what all pages share.
+type frame struct {
+	Title  string
+	Policy string
+	Style  template.CSS
+	Script template.JS
+}
+
+func newFrame(title string) frame {
+	return frame{title, pagePolicy(), template.CSS(pageStyle), template.JS(pageScript)}
+}
+
 // writePage writes a page whole, or nothing.
 func writePage(w io.Writer, t *template.Template, data any) error {
 	var b bytes.Buffer
 	if err := t.Execute(&b, data); err != nil {
 		return fmt.Errorf("write %s: %w", strings.TrimSuffix(t.Name(), ".gohtml")+".html", err)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(append(bytes.TrimSpace(b.Bytes()), '\n'))
 	return err
 }
 

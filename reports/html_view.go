@@ -13,10 +13,7 @@ import (
 
 // page is what the template shows.
 type page struct {
-	Title   string
-	Policy  string
-	Style   template.CSS
-	Script  template.JS
+	frame
 	Verdict verdict.Verdict
 	Grounds []string
 	Facts   []fact
@@ -127,8 +124,7 @@ func (f featureView) Each() []*Scenario {
 
 func newPage(r *Results, o PageOptions) page {
 	p := page{
-		Policy: pagePolicy(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Verdict: r.Verdict, Grounds: grounds(r, o.Lang), Facts: pageFacts(r, o.Lang),
+		frame: newFrame(""), Verdict: r.Verdict, Grounds: grounds(r, o.Lang), Facts: pageFacts(r, o.Lang),
 	}
 	var names []string
 	pack := &packer{read: o.Read, lang: o.Lang}

@@ -50,7 +50,7 @@ func said(t *testing.T) map[string]string {
 		}
 	}
 	text, noun := regexp.MustCompile(`\(?\bt "([^"]*)"`), regexp.MustCompile(`\bcount \S+ "([^"]*)"`)
-	for _, name := range []string{"page/report.gohtml", "page/matrix.gohtml"} {
+	for _, name := range []string{"page/frame.gohtml", "page/report.gohtml", "page/matrix.gohtml"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"html/template"
 	"io"
 	"slices"
 
@@ -190,9 +189,7 @@ var matrixPages = pagesOf("matrix.gohtml")
 // WriteMatrixHTML writes m as one self-contained page, with a filter by words.
 func WriteMatrixHTML(w io.Writer, m *Matrix) error {
 	return writePage(w, matrixPages[m.Lang], struct {
-		Policy string
-		Style  template.CSS
-		Script template.JS
+		frame
 		*Matrix
-	}{pagePolicy(), template.CSS(pageStyle), template.JS(pageScript), m})
+	}{newFrame(m.Lang.Say("Parley: clauses and implementations")), m})
 }
