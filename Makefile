@@ -32,7 +32,7 @@ SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
 PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|$\
-	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad|Stranger)Pages$$|$\
+	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad|Stranger)Pages$$|^TestReportPage|$\
 	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
 PAGED = ./test/bad ./test/odd ./test/proof ./cli
 BROWSERS_TOO = ./driver/browser ./simulator/console

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"parley/reports/lang"
 )
 
 // runOptions are the flags of parley run.
@@ -23,6 +25,8 @@ type runOptions struct {
 	differential              bool
 	link                      linkOptions
 	suite                     string // the version or digest that must judge
+	lang                      string
+	spoken                    lang.Lang // what lang names
 	seed                      int64
 	deadline                  time.Duration
 }
@@ -78,5 +82,6 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVarP(&o.verbose, "verbose", "v", false,
 		"report every failure in full, observations, and clauses that do not apply")
+	declareLang(f, &o.lang)
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }

@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"strings"
+
+	"parley/internal/words"
 )
 
 // Load has the figures of `parley load`. Times are milliseconds; an act's latency counts from the time at which it was
@@ -91,7 +93,7 @@ func (t LoadThreshold) String() string {
 	case percent:
 		return fmt.Sprintf("%.3g %% %s, and %.3g %% are allowed", t.Value, name, t.Limit)
 	case name == "errors":
-		return fmt.Sprintf("%s, and %.0f are allowed", count(int(t.Value), "error"), t.Limit)
+		return fmt.Sprintf("%s, and %.0f are allowed", words.Counted(int(t.Value), "error"), t.Limit)
 	}
 	return fmt.Sprintf("%s is %s, and %s is allowed", t.Name, latency(t.Value), latency(t.Limit))
 }
@@ -111,7 +113,7 @@ func latency(ms float64) string {
 func (l *Load) Said() []string {
 	out := []string{
 		fmt.Sprintf("%s over %s, %s: %.0f acts per second were due for %.0f s, and %.0f per second were done; "+
-			"p50 %s, p99 %s, p99.9 %s, at most %s", count(l.Sessions, "session"), l.Driver, l.Shape, l.Rate, l.Duration/1000,
+			"p50 %s, p99 %s, p99.9 %s, at most %s", words.Counted(l.Sessions, "session"), l.Driver, l.Shape, l.Rate, l.Duration/1000,
 			l.All.Rate, latency(l.All.P50), latency(l.All.P99), latency(l.All.P999), latency(l.All.Max)),
 		fmt.Sprintf("%d messages were sent and %d received; %d connections were judged, and a clause was broken on %d of them",
 			l.Sent, l.Received, l.Lives, l.BrokenLives),
@@ -119,14 +121,14 @@ func (l *Load) Said() []string {
 			ofTarget(l.Memory.TargetSession), kilobytes(l.Memory.Peak), ofTarget(l.Memory.TargetPeak)),
 	}
 	for _, e := range l.Errors {
-		out = append(out, fmt.Sprintf("%s: %s, such as: %s", count(int(e.Count), "error"), e.Kind, e.Example))
+		out = append(out, fmt.Sprintf("%s: %s, such as: %s", words.Counted(int(e.Count), "error"), e.Kind, e.Example))
 	}
 	if l.Unfinished > 0 {
-		out = append(out, fmt.Sprintf("%s without an answer at the end", count(int(l.Unfinished), "act")))
+		out = append(out, fmt.Sprintf("%s without an answer at the end", words.Counted(int(l.Unfinished), "act")))
 	}
 	if l.Unjudged > 0 {
-		out = append(out, fmt.Sprintf("%s not judged by the monitors, because they came faster than they can be judged",
-			was(int(l.Unjudged), "connection")))
+		out = append(out, fmt.Sprintf("%s not judged, as what they carried came faster than the monitors can judge",
+			words.Counted(int(l.Unjudged), "connection")))
 	}
 	if l.Lag > lateSchedule {
 		out = append(out, fmt.Sprintf("the schedule itself was up to %s late: this machine is too slow for this load, and "+
