@@ -125,7 +125,7 @@ func (c *console) title(run *Run) {
 		about = append(about, run.Target.URL)
 	}
 	if run.Target.Insecure {
-		about = append(about, c.lang.Say(unchecked))
+		about = append(about, unchecked(c.lang))
 	}
 	if len(run.Target.Drivers) > 0 {
 		about = append(about, driversText(run.Target.Drivers, c.lang))

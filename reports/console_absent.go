@@ -62,7 +62,7 @@ func aboutTarget(run *Run, l lang.Lang) string {
 		parts = append(parts, run.Target.URL)
 	}
 	if run.Target.Insecure {
-		parts = append(parts, l.Say(unchecked))
+		parts = append(parts, unchecked(l))
 	}
 	if len(run.Target.Drivers) > 0 {
 		parts = append(parts, driversText(run.Target.Drivers, l))

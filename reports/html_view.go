@@ -202,7 +202,7 @@ func (v *runView) ScenarioAnchor(id string) string {
 // insecurity says that the certificate of the target was not checked; "" if it was, or there is none.
 func insecurity(run *Run, l lang.Lang) string {
 	if run.Target.Insecure {
-		return l.Say(unchecked)
+		return unchecked(l)
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ package reports
 import (
 	"time"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -92,8 +93,8 @@ type Target struct {
 	ProfileDigest string `json:"profile_digest,omitempty"`
 }
 
-// unchecked is what reports say of a target whose certificate was not checked.
-const unchecked = "certificate not checked"
+// unchecked says in reports that a target's certificate was not checked.
+func unchecked(l lang.Lang) string { return l.Say("certificate not checked") }
 
 // Origin says where a target comes from.
 type Origin string
