@@ -103,6 +103,7 @@ func subcommands(s *streams) []*cobra.Command {
 		scenarioCommand(s),
 		listCommand(s),
 		explainCommand(s),
+		mergeCommand(s),
 		reportCommand(s),
 		diffCommand(s),
 		baselineCommand(s),

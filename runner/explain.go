@@ -363,7 +363,8 @@ func servesPage(ctx context.Context, p *target.Profile, base string) bool {
 	for k, v := range p.Headers {
 		req.Header.Set(k, v)
 	}
-	res, err := httpclient.New(unixurl.Teach(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()})).Do(req)
+	pool := unixurl.Teach(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()})
+	res, err := httpclient.New(pool).Do(req)
 	if err != nil {
 		return false
 	}

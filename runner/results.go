@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -262,22 +263,28 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	excuse(one.Scenarios, one.Clauses)
 	one.Totals = totals(one.Clauses, one.Scenarios)
 	one.Causes = reports.FindCauses(&one, r.o.Strict)
+	one.Judged = r.everyJudgement()
+	v, exit := r.decide(&one, r.filtered() != "")
+	one.Verdict = v
+	if interrupted {
+		exit = verdict.ExitInterrupted
+	}
+	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
+		Options: r.options(), Shard: r.o.Shard.report(), Verdict: v, Exit: exit, Partial: interrupted,
+		Selection: r.filtered(), Strict: r.o.Strict,
+		Seed: r.o.Seed, Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
+}
+
+// decide returns the verdict on what was found, and its exit code.
+func (r *run) decide(one *reports.Run, filtered bool) (verdict.Verdict, int) {
 	var counted []verdict.Judgement
 	for _, c := range one.Clauses {
 		if !c.Excluded && !c.OtherRole {
 			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
 		}
 	}
-	v, exit := verdict.Decide(counted, r.ledger.Level, verdict.Circumstances{Filtered: r.filtered() != "",
-		Harness: r.broken, Unreachable: r.env != "", Forgiven: forgiven(one.Baseline),
-		AllowIncomplete: r.o.AllowIncomplete})
-	one.Verdict = v
-	if interrupted {
-		exit = verdict.ExitInterrupted
-	}
-	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
-		Options: r.options(), Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict,
-		Seed: r.o.Seed, Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
+	return verdict.Decide(counted, r.ledger.Level, verdict.Circumstances{Filtered: filtered, Harness: r.broken,
+		Unreachable: one.Environment != "", Forgiven: forgiven(one.Baseline), AllowIncomplete: r.o.AllowIncomplete})
 }
 
 // filtered describes what narrowed the run or kept it from certifying.
@@ -294,6 +301,12 @@ func (r *run) filtered() string {
 	}
 	if r.o.Faults != nil {
 		why = append(why, "the suite with injected faults")
+	}
+	if r.o.Shard.Count > 0 {
+		why = append(why, r.o.Shard.String())
+	}
+	if r.o.FailFast.Why() != "" {
+		why = append(why, beforeFailure)
 	}
 	if !r.certified() {
 		why = append(why, fmt.Sprintf("drivers %s: %s is certified over %s only",
@@ -338,7 +351,7 @@ func (r *run) outcomeOf(d *driverRun, pl Planned) reports.Scenario {
 		return sc
 	}
 	sc := r.blank(d, pl)
-	sc.Outcome, sc.Reason = verdict.NotTested, "the run ended before it"
+	sc.Outcome, sc.Reason = verdict.NotTested, cmp.Or(r.o.FailFast.Why(), "the run ended before it")
 	if r.env != "" {
 		sc.Outcome, sc.Reason = verdict.EnvError, r.env
 	}
@@ -406,43 +419,4 @@ func (r *run) monitorNames() map[string][]string {
 		}
 	}
 	return out
-}
-
-// totals counts by outcome, level and section.
-func totals(clauses []reports.Clause, scenarios []reports.Scenario) reports.Totals {
-	t := reports.Totals{Clauses: count(), Scenarios: count(), ByLevel: map[string]reports.Count{},
-		BySection: map[string]reports.Count{}}
-	add := func(c *reports.Count, o verdict.Outcome) { c.Total++; c.ByOutcome[o]++ }
-	in := func(m map[string]reports.Count, key string, o verdict.Outcome) {
-		c, ok := m[key]
-		if !ok {
-			c = count()
-		}
-		add(&c, o)
-		m[key] = c
-	}
-	for _, c := range clauses {
-		if c.Excluded {
-			t.Excluded++
-			continue
-		}
-		if c.OtherRole {
-			t.OtherRole++
-			continue
-		}
-		add(&t.Clauses, c.Outcome)
-		in(t.ByLevel, string(c.Level), c.Outcome)
-		in(t.BySection, c.Section, c.Outcome)
-	}
-	for _, s := range scenarios {
-		add(&t.Scenarios, s.Outcome)
-	}
-	return t
-}
-
-func count() reports.Count { return reports.Count{ByOutcome: map[verdict.Outcome]int{}} }
-
-// suiteOf identifies the suite that judges.
-func suiteOf(ps *steps.Protocols) reports.Suite {
-	return reports.Suite{Version: ps.Version, Digest: ps.Digest}
 }

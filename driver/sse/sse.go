@@ -314,7 +314,8 @@ func (c *conn) answer(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Noted, Kind: transcript.Remark,
-		Label: driver.Repeated + req.Method + " " + unixurl.RequestURI(req.URL) + ", whose connection closed before any answer"})
+		Label: driver.Repeated + req.Method + " " + unixurl.RequestURI(req.URL) +
+			", whose connection closed before any answer"})
 	resp, err = c.d.fresh.Do(again)
 	if err != nil && isReset(err) {
 		err = fmt.Errorf(driver.ResetTwice+"%w", err)
