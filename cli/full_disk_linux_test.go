@@ -83,7 +83,7 @@ func conforming(t *testing.T) []byte {
 // leaves what was there, and nothing else. With room each succeeds.
 func TestCommandsOnAFullDisk(t *testing.T) {
 	put := map[string][]byte{"results.json": conforming(t),
-		"base.yaml": []byte("expected:\n  # why\n  - clause: AS-001\n    reason: issue 7\n"),
+		"base.yaml":    []byte("expected:\n  # why\n  - clause: AS-001\n    reason: issue 7\n"),
 		"changes.html": []byte("an earlier page"),
 		// a part of what is appended fits
 		"summary.md": bytes.Repeat([]byte("x"), 4000)}
