@@ -68,9 +68,12 @@ func parley(args []string, s *streams) int {
 	watching, unwatch := context.WithCancel(context.Background())
 	defer unwatch()
 	go deadline.Watch(watching)
-	root := rootCommand(s)
+	out := &sink{w: s.Out}
+	kept := *s
+	kept.Out = out
+	root := rootCommand(&kept)
 	root.SetArgs(args)
-	return s.exit(root.ExecuteContext(ctx))
+	return s.exit(out.lost(root.ExecuteContext(ctx)))
 }
 
 // interruptible returns a context that ends at the first SIGINT or SIGTERM. A second signal ends the process at once.
