@@ -34,7 +34,7 @@ SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor
 PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|$\
 	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad|Stranger)Pages$$|^TestReportPage|$\
 	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
-PAGED = ./test/bad ./test/odd ./test/proof ./cli
+PAGED = ./test/bad ./test/odd ./test/pages ./test/proof ./cli
 BROWSERS_TOO = ./driver/browser ./simulator/console
 
 # What `make quick` leaves out beside the suites and all pages: what runs programs.
