@@ -36,6 +36,7 @@ func TestRefusals(t *testing.T) {
 		"features":        {func(r *reports.Results) { r.Options.Features = []string{"my.feature"} }, "without --features"},
 		"faults":          {func(r *reports.Results) { r.Options.Faults = true }, "without --faults"},
 		"faults of a run": {func(r *reports.Results) { r.Runs[0].Faults = make([]reports.Fault, 1) }, "without --faults"},
+		"insecure":        {func(r *reports.Results) { r.Runs[0].Target.Insecure = true }, "was not checked"},
 		"filter":          {func(r *reports.Results) { r.Selection = "@AS-001" }, "a filter narrowed the run (@AS-001)"},
 		"bundled":         {func(r *reports.Results) { r.Runs[0].Target.Origin = reports.FromBundle }, "bundled with"},
 		"unknown origin":  {func(r *reports.Results) { r.Runs[0].Target.Origin = "" }, "where the target comes from"},

@@ -35,6 +35,8 @@ func Refusals(r *reports.Results, now time.Time) []string {
 		case "":
 			add(!r.Passive && r.Options != nil, "the results do not record where the target comes from: run again")
 		}
+		add(run.Target.Insecure, "the certificate of the target was not checked, so that anybody could have answered: run "+
+			"without --insecure and tls.insecure (--ca names an authority)")
 		add(len(run.Faults) > 0 && (r.Options == nil || !r.Options.Faults), "faults were injected: run without --faults")
 		add(len(run.Baseline) > 0 && (r.Options == nil || !r.Options.Baseline), "a baseline was applied")
 		add(run.Environment != "", "the target could not be judged: %s", run.Environment)

@@ -23,6 +23,7 @@ import (
 type connectOptions struct {
 	protocol, role, driver string
 	strict, noColor        bool
+	link                   linkOptions
 }
 
 func connectCommand(s *streams) *cobra.Command {
@@ -56,6 +57,7 @@ be started or reached · 5 a step could not judge · 130 interrupted.`,
 		"`PROTOCOL` of a URL or of the bundled target (default "+suite.Kinds()[0].Protocol+")")
 	f.StringVar(&o.role, "role", "", "`ROLE` of the target (default that of the profile, or the first of the protocol)")
 	f.StringVar(&o.driver, "driver", "", "`DRIVER` to connect over (default the first that the target declares)")
+	o.link.declare(f)
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure, and read conflicting clauses strictly")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 	return c
@@ -121,6 +123,9 @@ func (o connectOptions) session(name string) (runner.Options, error) {
 		protocols = []string{suite.Kinds()[0].Protocol}
 	}
 	subjects, err := subjectsOf(name, protocols, roles)
+	if err == nil {
+		err = o.link.applyAll(subjects)
+	}
 	if err != nil {
 		return runner.Options{}, err
 	}

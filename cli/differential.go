@@ -130,7 +130,10 @@ func (o runOptions) sides(names []string) ([]differential.Side, error) {
 	var err error
 	for i, name := range names { // first those that determine their own protocol
 		if !byName(name) {
-			if both[i], err = subjectOf(name, o.protocols, o.roles); err != nil {
+			if both[i], err = subjectOf(name, o.protocols, o.roles); err == nil {
+				err = o.link.apply(both[i].profile)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}

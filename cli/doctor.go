@@ -13,6 +13,7 @@ import (
 
 func doctorCommand(s *streams) *cobra.Command {
 	var name, protocol, role string
+	var link linkOptions
 	about, examples := doctorHelp()
 	c := &cobra.Command{
 		Use:   "doctor --target FILE|URL",
@@ -29,12 +30,13 @@ prints one line per item:
 ` + about,
 		Example: examples,
 		Args:    noArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return examine(c.Context(), name, protocol, role, s) },
+		RunE:    func(c *cobra.Command, _ []string) error { return examine(c.Context(), name, protocol, role, link, s) },
 	}
 	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target, or the folder of a page (required)")
 	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default "+suite.Kinds()[0].Protocol+")")
 	c.Flags().StringVar(&role, "role", "",
 		"`ROLE` of the target (default that of the profile; for a URL server, client or host)")
+	link.declare(c.Flags())
 	return c
 }
 
@@ -57,11 +59,14 @@ func doctorHelp() (about, examples string) {
 }
 
 // examine examines a target and reports what would not be tested.
-func examine(ctx context.Context, name, protocol, role string, s *streams) error {
+func examine(ctx context.Context, name, protocol, role string, link linkOptions, s *streams) error {
 	if name == "" {
 		return usagef("doctor: --target is missing (name a profile, or the URL of a running server)")
 	}
 	sub, err := subjectOf(name, given(protocol), given(role))
+	if err == nil {
+		err = link.apply(sub.profile)
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -71,6 +72,7 @@ func (f *faults) tell(res *reports.Results, w io.Writer) {
 // faultyLauncher launches targets behind gates with faults.
 type faultyLauncher struct {
 	target.Launcher
+	tls    *tls.Config // of the target; nil: Go's defaults
 	handle gate.Handler
 }
 
@@ -80,7 +82,7 @@ func (l faultyLauncher) Launch(ctx context.Context, o target.LaunchOptions) (tar
 	if err != nil {
 		return nil, err
 	}
-	g, err := gate.New(gate.Options{Upstream: in.BaseURL, Handle: l.handle, MaxLinks: 1024})
+	g, err := gate.New(gate.Options{Upstream: in.BaseURL, UpstreamTLS: l.tls, Handle: l.handle, MaxLinks: 1024})
 	if err != nil {
 		_ = in.Stop(ctx)
 		return nil, err

@@ -21,6 +21,7 @@ import (
 type initOptions struct {
 	protocol, role, out string
 	force               bool
+	link                linkOptions
 	command             bool // the arguments are a command, not a URL
 }
 
@@ -50,6 +51,7 @@ func initCommand(s *streams) *cobra.Command {
 	c.Flags().StringVar(&o.protocol, "protocol", suite.Kinds()[0].Protocol, protocols)
 	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target if it is an agent; that of a server is detected")
 	c.Flags().StringVar(&o.out, "out", "target.yaml", "`FILE` to write")
+	o.link.declare(c.Flags())
 	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
 	return c
 }
@@ -129,6 +131,7 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 	if _, err := os.Stat(o.out); err == nil && !o.force {
 		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
 	}
+	given.Prepare, given.Head = o.link.apply, o.link.lines(o.out)
 	given.Say = func(text string) { fmt.Fprintln(s.Err, printable(text)) }
 	given.Recognise = func(ctx context.Context, p *target.Profile, base string) error {
 		return runner.Recognise(ctx, suite, p, base)
@@ -166,6 +169,8 @@ func (o initOptions) given(protocol steps.Protocol, args []string) (probe.Option
 		return p, usagef("init: one server is probed, but %d arguments are given (%s)", len(args), wanted(kind))
 	case !probing:
 		return p, usagef("--protocol %s: init has no probe for it (write the profile by hand)", o.protocol)
+	case (role != "" || o.spoken(kind, args)) && o.link.given() != "":
+		return p, usagef("%s: init opens no connection to such a target (leave it out)", o.link.given())
 	case role != "" || o.spoken(kind, args):
 		p.Role, p.Command = role, args
 		if server := bundle.For(suite.Kinds(), o.protocol, ""); server != nil {
@@ -199,7 +204,8 @@ func (o initOptions) spoken(kind target.Kind, args []string) bool {
 
 // keep writes a profile after checking that it can be read.
 func keep(o initOptions, text string) error {
-	if _, err := suite.Kinds().Parse([]byte(text), o.out, nil); err != nil {
+	set := func(string) (string, bool) { return "set", true } // only the file is checked, not today's environment
+	if _, err := suite.Kinds().Parse([]byte(text), o.out, set); err != nil {
 		return fmt.Errorf("the findings do not make a valid profile: %v\n%s", err, text)
 	}
 	write := func(w io.Writer) error { _, err := io.WriteString(w, text); return err }

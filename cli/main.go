@@ -102,6 +102,7 @@ func subcommands(s *streams) []*cobra.Command {
 		replayCommand(s),
 		mockCommand(s),
 		proxyCommand(s),
+		loadCommand(s),
 		scenarioCommand(s),
 		listCommand(s),
 		explainCommand(s),

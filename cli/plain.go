@@ -57,6 +57,9 @@ func (o *runOptions) protocolOf(ids []string) error {
 // asURL completes the address of a target that has no scheme: localhost:3000 is http://localhost:3000. What names a
 // file, or is no address, stays as it is.
 func asURL(name string) string {
+	if rest, ok := strings.CutPrefix(name, "unix:/"); ok && !strings.HasPrefix(rest, "/") {
+		return "unix:///" + rest
+	}
 	host, path, _ := strings.Cut(name, "/")
 	if strings.Contains(name, "://") || exists(name) {
 		return name

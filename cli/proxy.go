@@ -3,10 +3,10 @@ package cli
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/unixurl"
 	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
@@ -27,18 +28,19 @@ import (
 
 // proxyOptions are the flags of parley proxy.
 type proxyOptions struct {
-	protocol, profile    string
-	listen, to           string
-	roles                []string
-	out, format          string
-	for_                 time.Duration
-	cert, key, ca, token string
-	insecure, open       bool
-	strict, verbose      bool
-	noColor              bool
-	recording, faults    string
-	console, consoleKey  string // address, and token
-	command              []string
+	protocol, profile   string
+	listen, to          string
+	roles               []string
+	out, format         string
+	for_                time.Duration
+	cert, key, token    string
+	open                bool
+	link                linkOptions // with the server
+	strict, verbose     bool
+	noColor             bool
+	recording, faults   string
+	console, consoleKey string // address, and token
+	command             []string
 }
 
 func proxyCommand(s *streams) *cobra.Command {
@@ -103,8 +105,12 @@ func (o *proxyOptions) declare(c *cobra.Command) {
 	f.StringVar(&o.key, "key", "", "PEM `FILE` of its key")
 	f.StringVar(&o.token, "token", "", "`TOKEN` that every client needs; the server does not see it")
 	f.BoolVar(&o.open, "open", false, "let other machines in without --token or TLS")
-	f.StringVar(&o.ca, "ca", "", "PEM `FILE` of the authority that has signed the server's certificate")
-	f.BoolVar(&o.insecure, "insecure", false, "do not check the server's certificate")
+	o.link.declareHeaders(f)
+	f.StringVar(&o.link.ca, "ca", "", "PEM `FILE` of the authority that has signed the server's certificate")
+	f.BoolVar(&o.link.insecure, "insecure", false, "do not check the server's certificate")
+	o.link.certFlag, o.link.keyFlag = "--client-cert", "--client-key"
+	f.StringVar(&o.link.cert, "client-cert", "", "PEM `FILE` of the certificate that is shown to the server")
+	f.StringVar(&o.link.key, "client-key", "", "PEM `FILE` of its key")
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
@@ -286,7 +292,8 @@ func (o *proxyOptions) options() (proxy.Options, *runner.Passive, error) {
 		names = append(names, r.Name)
 	}
 	collect, err := runner.NewPassive(runner.PassiveOptions{Protocols: suite, Profile: profile, URL: o.to, Roles: names,
-		Strict: o.strict, Out: o.out, Explain: program + " explain"})
+		Insecure: out.ToTLS != nil && out.ToTLS.InsecureSkipVerify, Strict: o.strict, Out: o.out,
+		Explain: program + " explain"})
 	if _, bad := o.consoleDoor(); bad != nil {
 		err = bad
 	}
@@ -345,8 +352,8 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 	case len(o.command) > 0 && !slices.Contains(kind.Drivers, target.Stdio):
 		return usagef("--: %s is not spoken on stdin and stdout (give --to URL)", o.protocol)
 	case len(o.command) > 0:
-		for _, f := range []struct{ name, value string }{{"--cert", o.cert}, {"--key", o.key}, {"--ca", o.ca},
-			{"--token", o.token}} {
+		for _, f := range []struct{ name, value string }{{"--cert", o.cert}, {"--key", o.key}, {"--token", o.token},
+			{o.link.given(), o.link.given()}} {
 			if f.value != "" {
 				return usagef("%s: before a command nobody listens (leave it out)", f.name)
 			}
@@ -356,6 +363,12 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 		return usagef("--to is missing: the URL of the server (or a command after --)")
 	case o.to == "":
 		return usagef("--to is missing: the URL of the server")
+	}
+	if unixurl.Is(o.to) {
+		if _, _, err := unixurl.Split(o.to); err != nil {
+			return usagef("--to: %q is not the URL of a unix socket (write it like unix:///run/server.sock)", o.to)
+		}
+		return nil
 	}
 	u, err := url.Parse(o.to)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
@@ -381,8 +394,6 @@ func (o *proxyOptions) door(out *proxy.Options) error {
 		return usagef("--cert: there is no --key")
 	case !loopback(host) && !o.open && (o.token == "" || !withTLS):
 		return usagef("--listen %s: other machines could reach it (give --token, --cert and --key, or say --open)", o.listen)
-	case o.ca != "" && o.insecure:
-		return usagef("--ca: with --insecure no certificate is checked (leave one out)")
 	}
 	if withTLS {
 		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
@@ -391,21 +402,28 @@ func (o *proxyOptions) door(out *proxy.Options) error {
 		}
 		out.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}
-	if o.insecure {
-		out.ToTLS = &tls.Config{InsecureSkipVerify: true}
+	return o.toServer(out)
+}
+
+// toServer puts the flags about the connections to the server into the options.
+func (o *proxyOptions) toServer(out *proxy.Options) error {
+	var err error
+	if out.ToTLS, err = o.link.config(); err != nil {
+		return err
 	}
-	if o.ca == "" {
-		return nil
+	if out.ToTLS == nil {
+		out.ToTLS = out.Profile.TLSConfig()
 	}
-	text, err := os.ReadFile(o.ca)
-	if err != nil {
-		return usagef("--ca: %v", err)
+	for _, text := range o.link.headers {
+		if err := addHeader(out.Profile, text); err != nil {
+			return err
+		}
+		name, _, _ := strings.Cut(text, ":")
+		if out.Header == nil {
+			out.Header = http.Header{}
+		}
+		out.Header.Set(strings.TrimSpace(name), out.Profile.Headers[strings.TrimSpace(name)])
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return usagef("--ca: %s has no certificate in PEM", o.ca)
-	}
-	out.ToTLS = &tls.Config{RootCAs: pool}
 	return nil
 }
 

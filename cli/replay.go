@@ -208,7 +208,8 @@ func (p piped) Start(ctx context.Context) (driver.Process, error) { return p.of.
 func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opts replay.Options,
 	s *streams) (result replay.Result, err error) {
 	err = dialling(ctx, o.against, in.Header(), s, func(to replay.Dial) (err error) {
-		opts.URL, opts.Header, opts.Subprotocols, opts.Process = to.URL, to.Header, to.Subprotocols, to.Process
+		opts.URL, opts.Header, opts.TLS = to.URL, to.Header, to.TLS
+		opts.Subprotocols, opts.Process = to.Subprotocols, to.Process
 		result, err = replay.Against(ctx, in, opts)
 		return err
 	})
@@ -233,7 +234,7 @@ func dialling(ctx context.Context, against string, h recording.Header, s *stream
 		return exitError{verdict.ExitUnreachable}
 	}
 	defer func() { _ = running.Stop(context.WithoutCancel(ctx)) }()
-	to := replay.Dial{URL: running.BaseURL(), Header: sub.profile.Header(),
+	to := replay.Dial{URL: running.BaseURL(), Header: sub.profile.Header(), TLS: sub.profile.TLSConfig(),
 		Subprotocols: protocol.Subprotocols(sub.profile)}
 	if p, ok := running.(target.Piper); ok && h.Driver == overStdio {
 		to.Process = piped{p}

@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"parley/driver/browser"
+	"parley/internal/certtest"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/bundled"
 	"parley/reports"
@@ -48,6 +49,7 @@ func TestMain(m *testing.M) {
 //	unserve NAME FILE              that server is interrupted, ends with 0, and its stderr is in FILE
 //	valid FILE                     FILE is a results.json
 //	kills FILE PROTOCOL ROLE       made kill matrices are in FILE
+//	certificates DIR               DIR has the files of certtest.Make
 //
 // $ROOT is the root of the module; $BIN is the folder that has parley and nothing else, which as the PATH is a machine
 // without a browser. The condition [browser] reports whether there is one, and [all] whether everything is tested
@@ -66,7 +68,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "interrupt": interrupt, "freeze": freeze, "serve": serveCmd, "unserve": unserve, "valid": valid,
-			"kills": killsCmd,
+			"kills": killsCmd, "certificates": certificates,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -270,6 +272,15 @@ func unserve(ts *testscript.TestScript, neg bool, args []string) {
 	b := ts.Value(servers{}).(map[string]*background)[args[0]]
 	b.stop(ts)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.stderr.Bytes(), 0o644))
+}
+
+func certificates(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: certificates DIR")
+	}
+	ts.Check(os.MkdirAll(ts.MkAbs(args[0]), 0o755))
+	_, err := certtest.Make(ts.MkAbs(args[0]))
+	ts.Check(err)
 }
 
 func valid(ts *testscript.TestScript, neg bool, args []string) {

@@ -111,7 +111,7 @@ func (b *between) behind() proxy.Options {
 // before are the options of the proxy next to the program.
 func (b *between) before() proxy.Options {
 	o := b.side(proxy.Client)
-	o.To, o.ToTLS = b.p.URL(), nil
+	o.To, o.ToTLS, o.Header = b.p.URL(), nil, nil
 	if b.behind().Record != nil {
 		o.Record = nil
 	}

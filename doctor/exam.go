@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
 	"strings"
 
 	"parley/driver/browser"
@@ -68,7 +66,7 @@ func (e *Exam) Failed() bool { return e.failed }
 func (e *Exam) Restart(ctx context.Context) (string, error) {
 	err := e.Running.Restart(ctx, false)
 	if err == nil {
-		err = reachable(ctx, e.Running.BaseURL(), e.Profile.Limits.Open)
+		err = reachable(ctx, e.Profile, e.Running.BaseURL())
 	}
 	return "the target is reachable again", err
 }
@@ -83,18 +81,9 @@ func (e *Exam) Configuration() (string, error) {
 }
 
 // reachable returns an error if no server listens at a URL.
-func reachable(ctx context.Context, base string, limit target.Duration) error {
-	u, err := url.Parse(base)
-	if err != nil {
-		return err
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	conn, err := (&net.Dialer{Timeout: limit.Duration}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
-	if err != nil {
+func reachable(ctx context.Context, p *target.Profile, base string) error {
+	if err := p.Listens(ctx, base); err != nil {
 		return fmt.Errorf("after the restart: %w", err)
 	}
-	return conn.Close()
+	return nil
 }

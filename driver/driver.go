@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync/atomic"
 
@@ -68,7 +69,7 @@ type Conn interface {
 // OpenOptions says where to connect.
 type OpenOptions struct {
 	Party    string      // name of the party in the transcript
-	URL      string      // of the stream or socket; http(s) for sse, http(s) or ws(s) for ws; unused for stdio
+	URL      string      // of the stream or socket; http(s) for sse, http(s) or ws(s) for ws, unix for both; unused for stdio
 	Header   http.Header // sent with the opening and with every message; unused for stdio
 	MaxEvent int         // bytes of one event, frame or line; 0: 8 MiB
 	// sse only: the target recognises a client by its being the only one, so Close waits until the target has noticed
@@ -139,6 +140,16 @@ const (
 	Fin
 	Abort // resets the transport, so that a TCP peer gets an RST; as Reset elsewhere
 )
+
+// Linger has a connection reset when it is closed, if it is a TCP connection, also below TLS.
+func Linger(c net.Conn) {
+	if below, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = below.NetConn()
+	}
+	if tcp, ok := c.(interface{ SetLinger(sec int) error }); ok {
+		_ = tcp.SetLinger(0)
+	}
+}
 
 // OpenError reports that a connection could not be opened.
 type OpenError struct {

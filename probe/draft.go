@@ -32,6 +32,9 @@ func NewDraft(s *Session, of string) *Draft {
 	w.Line(0, "name: %s", Quote(s.Profile.Name))
 	w.Line(0, "protocol: %s", s.Profile.Protocol)
 	w.Text(0, "url", s.Profile.URL)
+	for _, line := range s.head {
+		w.Line(0, "%s", line)
+	}
 	return w
 }
 

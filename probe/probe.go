@@ -65,6 +65,8 @@ type Session struct {
 	// File is the path of the profile to be written, and Dir the folder in which its command was given. Both are
 	// absolute, or "" if unknown.
 	File, Dir string
+
+	head []string // lines of the profile that say how the target is reached
 }
 
 // NewSession returns a session with a target, which may be nil, and an empty notebook that prints nothing.

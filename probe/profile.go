@@ -34,6 +34,11 @@ type Options struct {
 	// File is where the profile will be written. Profile does not write it.
 	File string
 
+	// Prepare, if not nil, completes the profile with which a running target is probed; Head are the lines of the written
+	// profile that say the same.
+	Prepare func(p *target.Profile) error
+	Head    []string
+
 	// Say is called with each progress line for the user. It may be nil.
 	Say func(text string)
 
@@ -71,6 +76,12 @@ func ofServer(ctx context.Context, s *Session, g Guide, o Options) (string, erro
 	var err error
 	if s.Profile, err = find(o.URL); err != nil {
 		return "", err
+	}
+	s.head = o.Head
+	if o.Prepare != nil {
+		if err := o.Prepare(s.Profile); err != nil {
+			return "", err
+		}
 	}
 	s.Exact = strings.HasPrefix(o.URL, "ws")
 	end, err := s.launch(ctx)

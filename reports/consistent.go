@@ -27,7 +27,7 @@ func consistent(r *Results) error {
 	case verdict.ExitConformant:
 		wrong = r.Verdict == verdict.NonConformant
 	case verdict.ExitNonConformant:
-		wrong = r.Verdict != verdict.NonConformant
+		wrong = r.Verdict != verdict.NonConformant && len(r.Load.exceeded()) == 0
 	case verdict.ExitIncomplete:
 		wrong = r.Verdict != verdict.Incomplete
 	}

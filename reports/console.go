@@ -54,6 +54,7 @@ func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 	for i := range r.Runs {
 		c.run(r, &r.Runs[i])
 	}
+	c.load(r.Load)
 	c.verdict(r)
 	_, err := w.Write(c.Bytes())
 	return err
@@ -122,6 +123,9 @@ func (c *console) title(run *Run) {
 	about := []string{run.Target.Name}
 	if run.Target.URL != "" {
 		about = append(about, run.Target.URL)
+	}
+	if run.Target.Insecure {
+		about = append(about, unchecked(c.lang))
 	}
 	if len(run.Target.Drivers) > 0 {
 		about = append(about, driversText(run.Target.Drivers, c.lang))

@@ -61,6 +61,9 @@ func aboutTarget(run *Run, l lang.Lang) string {
 	if run.Target.URL != "" && !strings.Contains(run.Target.URL, run.Target.Name) {
 		parts = append(parts, run.Target.URL)
 	}
+	if run.Target.Insecure {
+		parts = append(parts, unchecked(l))
+	}
 	if len(run.Target.Drivers) > 0 {
 		parts = append(parts, driversText(run.Target.Drivers, l))
 	}

@@ -199,11 +199,20 @@ func (v *runView) ScenarioAnchor(id string) string {
 	return anchor(v.Anchor, id, d)
 }
 
+// insecurity says that the certificate of the target was not checked; "" if it was, or there is none.
+func insecurity(run *Run, l lang.Lang) string {
+	if run.Target.Insecure {
+		return unchecked(l)
+	}
+	return ""
+}
+
 func targetFacts(run *Run, l lang.Lang) []fact {
 	var out []fact
 	for _, f := range []fact{
 		{l.Say("Target"), run.Target.Name},
 		{l.Say("Address"), run.Target.URL},
+		{"TLS", insecurity(run, l)},
 		{l.Say("Profile"), run.Target.Profile},
 		{l.Say("Drivers"), strings.Join(run.Target.Drivers, ", ")},
 		{l.Say("Capabilities"), strings.Join(run.Target.Capabilities, ", ")},

@@ -32,6 +32,7 @@ func WriteMarkdownIn(w io.Writer, r *Results, l lang.Lang) error {
 	for i := range r.Runs {
 		m.run(r, &r.Runs[i])
 	}
+	m.load(r.Load)
 	m.line("<sub>%s</sub>", md("parley "+aboutRun(r, l)))
 	_, err := w.Write(m.Bytes())
 	return err

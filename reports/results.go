@@ -5,6 +5,7 @@ package reports
 import (
 	"time"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -27,6 +28,9 @@ type Results struct {
 
 	// Passive reports that the harness only judged traffic between others. Such results never certify.
 	Passive bool `json:"passive,omitempty"`
+
+	// the figures of a load, which is judged passively; nil for other results
+	Load *Load `json:"load,omitempty"`
 
 	// How the run was made, in what decides whether it certifies; nil for results of versions that did not record it.
 	Options *Options `json:"options,omitempty"`
@@ -79,6 +83,7 @@ type Target struct {
 	Name         string   `json:"name"`
 	Version      string   `json:"version,omitempty"` // as --target-version gives it
 	URL          string   `json:"url"`
+	Insecure     bool     `json:"insecure,omitempty"` // its certificate was not checked: such results never certify
 	Drivers      []string `json:"drivers"`
 	Capabilities []string `json:"capabilities"`
 	Profile      string   `json:"profile,omitempty"` // the profile's path as given; "" for a bare URL or a bundled target
@@ -87,6 +92,9 @@ type Target struct {
 	// "sha256:<hex>" of the profile as it is in the file, before values of ${NAME} are known; "" without a file
 	ProfileDigest string `json:"profile_digest,omitempty"`
 }
+
+// unchecked says in reports that a target's certificate was not checked.
+func unchecked(l lang.Lang) string { return l.Say("certificate not checked") }
 
 // Origin says where a target comes from.
 type Origin string

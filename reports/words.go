@@ -57,7 +57,11 @@ func grounds(r *Results, l lang.Lang) []string {
 		"%s of the baseline no longer hold"), l.Count(t.badBaseline, "row"))
 	add(t.badBaseline == 0 && t.unexpected > 0, "%s passed that the baseline expects to fail",
 		l.Count(t.unexpected, "clause"))
-	add(r.Passive, "only traffic between others was judged, which certifies nothing")
+	for _, t := range r.Load.exceeded() {
+		add(true, "%s", t.String())
+	}
+	add(r.Passive && r.Load == nil, "only traffic between others was judged, which certifies nothing")
+	add(r.Load != nil, "a load judges what traffic shows, which certifies nothing")
 	add(t.untested > 0, oneOr(t.untested, "%s was not tested", "%s were not tested"),
 		l.Count(t.untested, "binding clause"))
 	add(r.Verdict == verdict.Conformant && len(out) == 0 && t.expected == 0, "every applicable binding clause holds")

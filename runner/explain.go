@@ -18,6 +18,7 @@ import (
 	"parley/internal/cut"
 	"parley/internal/deadline"
 	"parley/internal/httpclient"
+	"parley/internal/unixurl"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
@@ -81,9 +82,9 @@ func visit(ctx context.Context, protocol steps.Protocol, p *target.Profile, base
 	ctx, cancel := deadline.WithLimit(ctx, limit)
 	defer cancel()
 	t := transcript.New(nil)
-	var d closingDriver = ws.New(protocol.Subprotocols(p)...)
+	var d closingDriver = overWS(protocol, p)
 	if place.Driver == sse.Name {
-		d = sse.New()
+		d = sse.NewTLS(p.TLSConfig())
 	}
 	defer d.Close()
 	h := http.Header{}
@@ -185,22 +186,24 @@ const unasked = "readLoopPeekFailLocked: %!w(<nil>)"
 func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, p *target.Profile, base, over string,
 	records []transcript.Record) string {
 	s, name := seenIn(records), steps.Name(protocol)
-	at := "the target at " + base
+	at := "the target at " + unixurl.Shown(base)
 	switch {
 	case s.status == http.StatusUnauthorized || s.status == http.StatusForbidden:
-		mend := `give them in a profile: headers: {Authorization: "Bearer ${TOKEN}"}`
+		mend := `give them by -H 'Authorization: Bearer @env:TOKEN', or in a profile by headers:`
 		if len(p.Headers) > 0 {
-			mend = "those under headers: in the profile are not accepted"
+			mend = "those of -H, or under headers: in the profile, are not accepted"
 		}
 		return fmt.Sprintf("%s wants credentials: %s is answered by HTTP %d (%s)", at, s.asked, s.status, mend)
 	case s.plainToTLS(), s.status == 0 && s.says(`malformed HTTP response "\x15\x03`):
 		return fmt.Sprintf("%s speaks TLS (give an https URL)", at)
 	case s.says("server gave HTTP response to HTTPS client", "first record does not look like a TLS handshake"):
 		return fmt.Sprintf("%s does not speak TLS (give an http URL)", at)
+	case s.status == 0 && s.says("tls: certificate required", "remote error: tls: bad certificate"):
+		return fmt.Sprintf("%s wants a certificate of its clients: %s (give one by --cert and --key, or by tls: in a "+
+			"profile)", at, lastPart(s.fault))
 	case s.status == 0 && s.says("x509:", "certificate"):
 		return fmt.Sprintf("%s has a TLS certificate that is not trusted: %s (name the certificate, or that of its "+
-			"authority, by "+
-			"SSL_CERT_FILE=cert.pem in the environment)", at, lastPart(s.fault))
+			"authority, by --ca cert.pem, or by tls: in a profile)", at, lastPart(s.fault))
 	case s.status == 0 && s.says("tls:"):
 		return fmt.Sprintf("the TLS handshake with %s failed: %s (check its certificate and its TLS versions)", at,
 			lastPart(s.fault))
@@ -226,7 +229,7 @@ func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, 
 
 // socketToo explains how to name a WebSocket endpoint without a profile.
 func socketToo(over, base string, protocol steps.Protocol) string {
-	if over != ws.Name || protocol.Kind().Locate == nil {
+	if over != ws.Name || protocol.Kind().Locate == nil || unixurl.Is(base) {
 		return ""
 	}
 	return ", or a URL such as ws" + strings.TrimPrefix(base, "http") + "/path"
@@ -330,8 +333,8 @@ func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *
 		if !c.spoke {
 			continue
 		}
-		url := base
-		if c.place.Driver == ws.Name && !c.first {
+		url := unixurl.Shown(base)
+		if c.place.Driver == ws.Name && !c.first && !unixurl.Is(base) {
 			url = "ws" + strings.TrimPrefix(base, "http") + c.place.Path
 		}
 		isOwn := steps.Name(c.protocol) == steps.Name(own)
@@ -360,7 +363,7 @@ func servesPage(ctx context.Context, p *target.Profile, base string) bool {
 	for k, v := range p.Headers {
 		req.Header.Set(k, v)
 	}
-	res, err := httpclient.New(&http.Transport{DisableKeepAlives: true}).Do(req)
+	res, err := httpclient.New(unixurl.Teach(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()})).Do(req)
 	if err != nil {
 		return false
 	}

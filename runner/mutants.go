@@ -99,7 +99,7 @@ func Mutants(ctx context.Context, o MutantOptions) (*KillMatrix, error) {
 		}
 	}
 	if pages {
-		shared := browser.New(browser.Options{Command: o.Profile.Reach().Browser})
+		shared := browser.New(browserOptions(o.Profile))
 		defer shared.Close()
 		o.browser = shared
 	}

@@ -16,6 +16,7 @@ import (
 
 	"parley/driver/r3labs"
 	"parley/internal/cut"
+	"parley/internal/unixurl"
 	"parley/reports"
 	"parley/steps"
 	"parley/transcript"
@@ -245,6 +246,10 @@ func (r *run) report(ctx context.Context) *reports.Results {
 			"; failures of scenarios that ran at that moment may be each other's: run it again with --concurrency 1, or have " +
 			"a profile start it"})
 	}
+	if one.Target.Insecure {
+		one.Notes = append(one.Notes, reports.Note{Kind: "security", Text: "the certificate of the target was not checked " +
+			"(--insecure, or tls.insecure in the profile); such results never certify"})
+	}
 	if r.o.Faults != nil {
 		one.Faults = r.o.Faults()
 		for _, f := range one.Faults {
@@ -318,10 +323,11 @@ func (r *run) certified() bool {
 
 func (r *run) describe() reports.Target {
 	t := reports.Target{Name: r.o.Profile.Name, URL: r.o.Profile.URL, Drivers: driverNames(r.o),
+		Insecure:     r.o.Profile.Insecure(),
 		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path,
 		Origin: originOf(r.o.Profile), ProfileDigest: r.o.Profile.Digest}
 	if r.shared != nil {
-		t.URL = r.shared.BaseURL()
+		t.URL = unixurl.Shown(r.shared.BaseURL())
 	}
 	return t
 }

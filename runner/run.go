@@ -100,21 +100,22 @@ func (e *UsageError) Error() string { return e.Msg }
 
 // run is the state of one run.
 type run struct {
-	o         Options
-	protocol  steps.Protocol
-	role      string
-	concerned map[string][]string // clause → the roles of targets that its scenarios and monitors judge
-	ledger    *verdict.Ledger
-	brain     *llm.Brain
-	modelURL  string
-	shared    target.Running // see alive
-	crashes   int            // how often its process has exited by itself
-	lastWords string         // its stderr before that
-	lock      sync.RWMutex   // exclusive scenarios take the write lock if they share the target
-	redact    *transcript.Redactor
-	drivers   []*driverRun
-	started   time.Time
-	salt      uint32 // for the run's nonces
+	o          Options
+	protocol   steps.Protocol
+	role       string
+	everything []Planned           // all scenarios of the suite, whatever the selection
+	concerned  map[string][]string // clause → the roles of targets that its scenarios and monitors judge
+	ledger     *verdict.Ledger
+	brain      *llm.Brain
+	modelURL   string
+	shared     target.Running // see alive
+	crashes    int            // how often its process has exited by itself
+	lastWords  string         // its stderr before that
+	lock       sync.RWMutex   // exclusive scenarios take the write lock if they share the target
+	redact     *transcript.Redactor
+	drivers    []*driverRun
+	started    time.Time
+	salt       uint32 // for the run's nonces
 
 	mu      sync.Mutex
 	results map[string]map[string]reports.Scenario // driver → scenario id
@@ -228,7 +229,7 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	concerned := concerned(p, all)
+	whole, concerned := all, concerned(p, all)
 	if all, err = withOwn(&o, p, role, all); err != nil {
 		return nil, err
 	}
@@ -243,7 +244,7 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger,
+	r := &run{o: o, protocol: p, role: role, everything: whole, concerned: concerned, ledger: ledger,
 		salt:   cmp.Or(o.Salt, mathrand.Uint32()&0xffffff),
 		racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
@@ -293,30 +294,6 @@ func driverNames(o Options) []string {
 		return o.Drivers
 	}
 	return o.Profile.Drivers
-}
-
-// kept is a driver that stays open after the run.
-type kept struct{ driver.Driver }
-
-func (kept) Close() error { return nil }
-
-func newDriver(name string, protocol steps.Protocol, o Options) (closingDriver, error) {
-	switch name {
-	case sse.Name:
-		return sse.New(), nil
-	case ws.Name:
-		return ws.New(protocol.Subprotocols(o.Profile)...), nil
-	case stdio.Name:
-		return stdio.New(), nil
-	case browser.Name:
-		if o.Browser != nil {
-			return kept{o.Browser}, nil
-		}
-		return browser.New(browser.Options{Command: o.Profile.Reach().Browser}), nil
-	case r3labs.Name:
-		return r3labs.New(), nil
-	}
-	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, stdio, browser, r3labs, all", name)}
 }
 
 func (r *run) planned() int {
@@ -435,7 +412,7 @@ func PrepareOut(dir string) error {
 // leftovers returns the patterns of the files that runs write below the results folder, except reports.
 func leftovers() []string {
 	var out []string
-	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name, Through} {
+	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name, Through, "load"} {
 		for _, role := range []string{"", "[a-z]*-"} {
 			scenario := driver + "-" + role + "[A-Z][A-Z]-*"
 			out = append(out, filepath.Join("transcripts", scenario+".txt"),

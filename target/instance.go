@@ -12,6 +12,7 @@ import (
 	"parley/internal/deadline"
 	"parley/internal/freeport"
 	"parley/internal/input"
+	"parley/internal/unixurl"
 )
 
 // Instance is the Running of a profile: a process started by Start, or a target that was already running. It is an
@@ -30,6 +31,7 @@ type Instance struct {
 var (
 	_ Running   = (*Instance)(nil)
 	_ Exiter    = (*Instance)(nil)
+	_ Process   = (*Instance)(nil)
 	_ Piper     = (*Instance)(nil)
 	_ Speaker   = (*Instance)(nil)
 	_ LogKeeper = (*Instance)(nil)
@@ -80,11 +82,14 @@ func (in *Instance) begin(ctx context.Context) error {
 // locate sets URL and port; port 0 means the one in the profile.
 func (in *Instance) locate(port int) {
 	in.fill.url = strings.Replace(in.profile.URL, anyPort, fmt.Sprint(port), 1)
+	if unixurl.Is(in.fill.url) {
+		in.fill.url = strings.NewReplacer(anyDir, urlPath(in.fill.dir), anyProfile, urlPath(in.fill.profile)).Replace(in.fill.url)
+	}
 	_, in.fill.port = hostPort(in.fill.url)
 }
 
-// BaseURL returns where the target listens, without a trailing slash.
-func (in *Instance) BaseURL() string { return in.fill.url }
+// BaseURL returns where the target listens, without a trailing slash; that of a unix socket ends with a colon.
+func (in *Instance) BaseURL() string { return unixurl.Base(in.fill.url) }
 
 // Stderr returns the last 64 KiB that the target wrote to stderr, across restarts.
 func (in *Instance) Stderr() string { return in.stderr.String() }
@@ -96,6 +101,14 @@ func (in *Instance) Exited() <-chan struct{} {
 		return p.died
 	}
 	return nil
+}
+
+// PID implements Process.
+func (in *Instance) PID() int {
+	if p := in.process(); p != nil {
+		return p.group
+	}
+	return 0
 }
 
 // ExitErr says how the process exited ("exit status 3", "signal: killed"); nil while it runs.

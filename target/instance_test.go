@@ -60,7 +60,7 @@ func stopped(t *testing.T, in *Instance) {
 
 func get(t *testing.T, url string) string {
 	t.Helper()
-	client := prober()
+	client := prober(&Profile{})
 	defer client.CloseIdleConnections()
 	res, err := client.Get(url)
 	if err != nil {
@@ -260,7 +260,7 @@ func TestEnvironment(t *testing.T) {
 func TestCrash(t *testing.T) {
 	in := start(t, fake(t, "family"), LaunchOptions{})
 	first := in.process()
-	client := prober()
+	client := prober(&Profile{})
 	_, err := client.Get(in.BaseURL() + "/exit")
 	if err == nil {
 		t.Fatal("it answers its own end")

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"parley/internal/freeport"
+	"parley/internal/unixurl"
 	"parley/transcript"
 )
 
@@ -16,6 +17,10 @@ import (
 func (in *Instance) launch(ctx context.Context) error {
 	if !strings.Contains(in.profile.URL, anyPort) {
 		in.locate(0)
+		if socket, _, err := unixurl.Split(in.fill.url); err == nil && unixurl.TooLong(socket) != "" {
+			return &StartError{Command: in.argv(),
+				Reason: "is not started: " + unixurl.TooLong(socket) + " (set TMPDIR to a shorter folder): " + socket}
+		}
 		if listens(ctx, in.fill.url, probeWait) == nil { // it would be tested instead of ours
 			return &StartError{
 				Command: in.argv(), Reason: fmt.Sprintf("is not started: another process already listens at %s", in.fill.url),

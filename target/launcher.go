@@ -32,10 +32,11 @@ func (l launcher) Launch(ctx context.Context, o LaunchOptions) (Running, error) 
 	return in, nil
 }
 
-// Private reports whether there is a command on a port of its own and, if scenarios change the configuration, one
+// Private reports whether there is a command on a port or socket of its own and, if scenarios change the configuration, one
 // that instances do not share.
 func (l launcher) Private() bool {
 	file := l.p.Agents.File
 	shared := l.p.kind.Configures && file != "" && !strings.HasPrefix(file, "{dir}")
-	return l.p.Command != nil && strings.Contains(l.p.URL, anyPort) && !shared
+	own := strings.Contains(l.p.URL, anyPort) || strings.HasPrefix(l.p.URL, "unix://"+anyDir)
+	return l.p.Command != nil && own && !shared
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"parley/internal/input"
+	"parley/internal/unixurl"
 )
 
 // Load reads a profile from a file. Any mistake in it, or in reading it, is a *ProfileError.
@@ -168,8 +169,11 @@ func (d *Decoder) expand(p *Profile, env func(string) (string, bool)) error {
 // parseURL is url.Parse.
 func parseURL(s string) (*url.URL, error) { return url.Parse(s) }
 
-// hostOf returns the host of a valid URL.
+// hostOf returns the host of a valid URL, or the file of a unix socket.
 func hostOf(s string) string {
+	if unixurl.Is(s) {
+		return socketName(s)
+	}
 	u, err := url.Parse(s)
 	if err != nil {
 		return ""

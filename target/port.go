@@ -25,10 +25,10 @@ func portClash(port int, err *StartError) bool {
 	return false
 }
 
-// hostPort returns the host and port to dial for a base URL.
+// hostPort returns the host and port to dial for a base URL; none of a unix socket.
 func hostPort(base string) (host, port string) {
 	u, err := url.Parse(base)
-	if err != nil {
+	if err != nil || u.Scheme == "unix" {
 		return "", ""
 	}
 	port = u.Port()

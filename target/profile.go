@@ -1,6 +1,7 @@
 package target
 
 import (
+	"crypto/tls"
 	"net/http"
 	"slices"
 )
@@ -36,7 +37,8 @@ type Profile struct {
 	Role string `yaml:"role"`
 
 	// URL is the http(s) base URL, without a trailing slash; a path prefix is kept. With a command it is where the
-	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A target that
+	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A unix socket is
+	// unix:///path.sock, or unix:///path.sock:/base, and may begin with unix://{dir} or unix://{profile}. A target that
 	// Dials, PipesOnly, or is served by the harness has none.
 	URL string `yaml:"url"`
 
@@ -45,6 +47,9 @@ type Profile struct {
 
 	// Headers are sent with every request to the target. Values may use ${NAME} for an environment variable.
 	Headers map[string]string `yaml:"headers"`
+
+	// TLS says which certificates are accepted and presented at an https URL. Nil: Go's defaults. See TLSConfig.
+	TLS *TLS `yaml:"tls"`
 
 	// Drivers are the transports that the target offers, in order of preference. Default: the first of Kind.Drivers.
 	Drivers []string `yaml:"drivers"`
@@ -74,6 +79,7 @@ type Profile struct {
 	Sections []Section `yaml:"-"` // the keys that the protocol adds; see SectionOf
 
 	kind Kind
+	tls  *tls.Config // made from TLS; nil: Go's defaults
 }
 
 // Command starts and stops the target's process. In Run, Dir and Env these placeholders are replaced:
@@ -260,4 +266,21 @@ func (p *Profile) Header() http.Header {
 		h.Set(name, value)
 	}
 	return h
+}
+
+// SetHeader sends a header with every request, instead of the profile's own of that name. The error, a *ProfileError
+// without a position, does not show the value. Call it before the profile is used.
+func (p *Profile) SetHeader(name, value string) error {
+	all := map[string]string{}
+	for n, v := range p.Headers {
+		if http.CanonicalHeaderKey(n) != http.CanonicalHeaderKey(name) {
+			all[n] = v
+		}
+	}
+	all[name] = value
+	if why, mend := headerMistake(name, value); why != "" {
+		return &ProfileError{Msg: why, Mend: mend}
+	}
+	p.Headers = all
+	return nil
 }

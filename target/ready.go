@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/deadline"
 	"parley/internal/httpclient"
+	"parley/internal/unixurl"
 )
 
 // The pause between two checks of a target that is not ready is an eighth of the time spent so far, within these
@@ -102,10 +103,10 @@ func (in *Instance) probe(ctx context.Context, r Ready, matched <-chan struct{})
 			return fmt.Errorf("no line matched %q", r.Log)
 		}
 	case r.Path != "":
-		client := prober()
+		client := prober(in.profile)
 		defer client.CloseIdleConnections()
 		return await(ctx, func(ctx context.Context) error {
-			return answers(ctx, client, in.fill.url+r.Path, in.profile.Headers)
+			return answers(ctx, client, in.BaseURL()+r.Path, in.profile.Headers)
 		})
 	}
 	return await(ctx, func(ctx context.Context) error { return listens(ctx, in.fill.url, probeWait) })
@@ -150,8 +151,8 @@ func setHeaders(req *http.Request, headers map[string]string) {
 }
 
 // prober returns a client without keep-alives and proxies that does not follow redirects.
-func prober() *http.Client {
-	return httpclient.New(&http.Transport{DisableKeepAlives: true})
+func prober(p *Profile) *http.Client {
+	return httpclient.New(unixurl.Teach(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()}))
 }
 
 // dial connects to an address. The limit excludes time in which this process could not run.
@@ -169,9 +170,12 @@ func dial(ctx context.Context, at string, within time.Duration) (net.Conn, error
 // listens checks that a server accepts connections at a base URL; *UnreachableError if not. Every address of the host
 // gets an equal share of the time.
 func listens(ctx context.Context, base string, within time.Duration) error {
-	host, port := hostPort(base)
 	ctx, cancel := deadline.WithLimit(ctx, within)
 	defer cancel()
+	if unixurl.Is(base) {
+		return listensAt(ctx, base)
+	}
+	host, port := hostPort(base)
 	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
 		return &UnreachableError{base, []Attempt{{host, err}}}

@@ -2,6 +2,7 @@ package target
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"parley/internal/unixurl"
 )
 
 // Checker checks a profile as a whole, after decoding.
@@ -23,7 +26,8 @@ type Checker struct {
 
 // check returns the first mistake, and settles what depends on more than one key: the URL.
 func (c *Checker) check() error {
-	if err := c.first(c.protocol, c.address, c.command, c.headers, c.hooks, c.model, c.tools, c.sections); err != nil {
+	err := c.first(c.protocol, c.address, c.tls, c.command, c.headers, c.hooks, c.model, c.tools, c.sections)
+	if err != nil {
 		return err
 	}
 	c.Profile.URL = strings.TrimRight(c.Profile.URL, "/")
@@ -96,6 +100,9 @@ func (c *Checker) address() error {
 			return c.Fail("url", "nothing to test", c.something())
 		}
 		p.URL = "http://127.0.0.1:" + anyPort
+	}
+	if unixurl.Is(p.URL) {
+		return c.socket()
 	}
 	if strings.Contains(p.URL, anyPort) && p.Command == nil {
 		return c.Fail("url", "{port} stands for the port of a command, but there is no command", "give the port, or a "+
@@ -229,15 +236,39 @@ var httpToken = regexp.MustCompile("\\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\\z")
 
 func (c *Checker) headers() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Profile.Headers)) {
-		path, value := Within("headers", name), c.Profile.Headers[name]
-		switch {
-		case !httpToken.MatchString(name):
-			return c.Fail(path, fmt.Sprintf("%q is not the name of an HTTP header", name), "")
-		case strings.ContainsAny(value, "\r\n\x00"):
-			return c.Fail(path, "the value has a line break or a zero byte in it", "") // not shown: it may be a secret
+		if why, mend := headerMistake(name, c.Profile.Headers[name]); why != "" {
+			return c.Fail(Within("headers", name), why, mend)
 		}
 	}
 	return nil
+}
+
+// headerMistake says what is wrong with a header, and how to mend it.
+func headerMistake(name, value string) (why, mend string) {
+	switch {
+	case !httpToken.MatchString(name):
+		return fmt.Sprintf("%q is not the name of an HTTP header", name), ""
+	case strings.ContainsAny(value, "\r\n\x00"):
+		return "the value has a line break or a zero byte in it", "" // not shown: it may be a secret
+	}
+	return "", ""
+}
+
+// tls reads the certificates. It runs when the address is known to be valid.
+func (c *Checker) tls() error {
+	if c.Profile.TLS == nil {
+		return nil
+	}
+	err := c.Profile.settleTLS(*c.Profile.TLS)
+	var wrong *TLSError
+	if errors.As(err, &wrong) {
+		path := "tls"
+		if wrong.Key != "" {
+			path = Within("tls", wrong.Key)
+		}
+		return c.Fail(path, wrong.Msg, wrong.Mend)
+	}
+	return err
 }
 
 func (c *Checker) hooks() error {

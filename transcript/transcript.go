@@ -56,6 +56,13 @@ func New(decode func(*Record)) *Transcript {
 	return &Transcript{start: time.Now(), decode: decode, changed: make(chan struct{})}
 }
 
+// NewAt is New for records that were made before: their times count from began.
+func NewAt(began time.Time, decode func(*Record)) *Transcript {
+	t := New(decode)
+	t.start = began
+	return t
+}
+
 // Began returns the time from which the records' times count.
 func (t *Transcript) Began() time.Time { return t.start }
 

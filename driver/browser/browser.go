@@ -20,8 +20,10 @@ package browser
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
@@ -38,6 +40,14 @@ const Name = "browser"
 // Options say which browser is used.
 type Options struct {
 	Command string // program name or path; "": the first that [Find] finds
+
+	// TLS says which certificates pages at https URLs may have: with RootCAs what these authorities have signed, which is
+	// checked for the host of the page; with InsecureSkipVerify any, also of other hosts. Nil: the browser decides. The
+	// browser presents no certificate. One browser accepts only the keys of its first page's host.
+	TLS *tls.Config
+
+	// Header is sent with the requests of pages to their own origins, but not by their workers and WebSockets.
+	Header http.Header
 }
 
 // Driver opens pages in one browser. It is safe for concurrent use.
@@ -90,7 +100,11 @@ func (d *Driver) open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	if err != nil {
 		return nil, err
 	}
-	b, err := d.running(ctx)
+	pin, err := d.pin(ctx, o.URL)
+	if err != nil {
+		return nil, err
+	}
+	b, err := d.running(ctx, pin)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +117,7 @@ func (d *Driver) open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 		c.end("")
 		return nil, errEnded
 	}
+	c.trust(d.o)
 	if err := c.open(ctx, script, n); err != nil {
 		c.end("")
 		return nil, b.why(err)
@@ -111,8 +126,8 @@ func (d *Driver) open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	return c, nil
 }
 
-// running returns the browser, and starts one if none is running.
-func (d *Driver) running(ctx context.Context) (*browser, error) {
+// running returns the browser, and starts one, which accepts a key, if none is running.
+func (d *Driver) running(ctx context.Context, pin string) (*browser, error) {
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
@@ -125,6 +140,8 @@ func (d *Driver) running(ctx context.Context) (*browser, error) {
 	switch {
 	case closed:
 		return nil, driver.ErrClosed
+	case b != nil && !b.isLost() && pin != "" && pin != b.pin:
+		return nil, errors.New("the host has another key than the first page had, and the browser accepts no other")
 	case b != nil && !b.isLost():
 		return b, nil
 	case b != nil:
@@ -134,7 +151,7 @@ func (d *Driver) running(ctx context.Context) (*browser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b, err = startBrowser(ctx, path); err != nil {
+	if b, err = startBrowser(ctx, path, pin); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
@@ -166,6 +183,7 @@ type browser struct {
 	c     *client
 	fence *fence // for the browser's own requests, which are not needed
 	agent string // its user agent
+	pin   string // the key that it accepts besides those that the system trusts; "" for none
 
 	live context.Context // ends with the browser
 	stop func() error    // ends it; may be called again
@@ -179,17 +197,18 @@ type browser struct {
 	spare    *spare
 }
 
-func startBrowser(ctx context.Context, path string) (*browser, error) {
+func startBrowser(ctx context.Context, path, pin string) (*browser, error) {
 	f, err := newFence(nil)
 	if err != nil {
 		return nil, err
 	}
-	p, err := startProcess(path, f.address())
+	p, err := startProcess(path, f.address(), pin)
 	if err != nil {
 		f.close()
 		return nil, err
 	}
-	b := &browser{p: p, c: newClient(p.out, p.in), fence: f, conns: map[*Conn]bool{}, profiles: map[string]*profile{}}
+	b := &browser{p: p, c: newClient(p.out, p.in), fence: f, pin: pin, conns: map[*Conn]bool{},
+		profiles: map[string]*profile{}}
 	live, cancel := context.WithCancelCause(context.Background())
 	b.live = live
 	b.stop = sync.OnceValue(func() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -57,6 +58,8 @@ type Conn struct {
 	world string        // unique id of the reader's world in the document; "" between documents
 	moved chan struct{} // closed and replaced when world changes
 	load  *loading      // of a document on its way; nil if there is none
+
+	header http.Header // of requests to the page's own origin; nil for none
 
 	// Used only by the session's goroutine.
 	asks     map[network.RequestID]*asked

@@ -5,6 +5,7 @@ import (
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -60,6 +61,8 @@ func (c *Conn) heard(m *cdproto.Message) {
 		on(m, c.onConsole)
 	case runtime.ExceptionThrown.Method:
 		on(m, c.onException)
+	case fetch.RequestPaused.Method:
+		on(m, c.onPaused)
 	case inspector.TargetCrashed.Method:
 		c.crashed = true
 		c.s.c.end(c.s.id)

@@ -59,8 +59,8 @@ type process struct {
 	over   chan struct{} // closed when it has exited, first of all
 }
 
-// startProcess starts a browser that can reach the network only through proxy.
-func startProcess(path, proxy string) (*process, error) {
+// startProcess starts a browser that can reach the network only through proxy, and accepts a key, if there is one.
+func startProcess(path, proxy, pin string) (*process, error) {
 	folder, err := procgroup.Folder("browser")
 	if err != nil {
 		return nil, err
@@ -68,6 +68,9 @@ func startProcess(path, proxy string) (*process, error) {
 	p := &process{folder: folder, exited: make(chan struct{}), gone: make(chan struct{}), over: make(chan struct{})}
 	args := append([]string{"--user-data-dir=" + folder, "--proxy-server=" + proxy}, flags...)
 	args = append(args, memoryFlags()...)
+	if pin != "" {
+		args = append(args, pinFlag+pin)
+	}
 	if os.Geteuid() == 0 { // its sandbox does not support root
 		args = append(args, "--no-sandbox")
 	}

@@ -4,6 +4,7 @@
 package r3labs
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -39,8 +40,11 @@ var errEnough = errors.New("enough was compared")
 type Driver struct{ *sse.Driver }
 
 // New makes the interop driver.
-func New() *Driver {
-	d := &Driver{sse.New()}
+func New() *Driver { return NewTLS(nil) }
+
+// NewTLS is New with how to speak TLS with https URLs; nil means Go's defaults.
+func NewTLS(conf *tls.Config) *Driver {
+	d := &Driver{sse.NewTLS(conf)}
 	d.Tap = listen
 	return d
 }

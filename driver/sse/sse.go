@@ -5,6 +5,7 @@ package sse
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"parley/driver"
 	"parley/internal/deadline"
 	"parley/internal/httpclient"
+	"parley/internal/unixurl"
 	"parley/transcript"
 	wire "parley/wire/sse"
 )
@@ -57,15 +59,20 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 const idleTime = 4 * time.Second
 
 // New makes a driver with its own connection pool. It does not follow redirects: they are responses like others.
-func New() *Driver {
-	pool := &http.Transport{
+func New() *Driver { return NewTLS(nil) }
+
+// NewTLS is New with how to speak TLS with https URLs; nil means Go's defaults.
+func NewTLS(conf *tls.Config) *Driver {
+	pool := unixurl.Teach(&http.Transport{
 		DialContext:         dial,
 		MaxIdleConnsPerHost: 256,
 		MaxIdleConns:        512,
 		IdleConnTimeout:     idleTime,
 		DisableCompression:  true,
-	}
-	fresh := &http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true}
+		TLSClientConfig:     conf.Clone(),
+	})
+	fresh := unixurl.Teach(&http.Transport{DialContext: dial, DisableKeepAlives: true, DisableCompression: true,
+		TLSClientConfig: conf.Clone()})
 	return &Driver{client: httpclient.New(pool), fresh: httpclient.New(fresh)}
 }
 
@@ -93,7 +100,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("Cache-Control", "no-cache")
 	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " +
-		req.URL.RequestURI()})
+		unixurl.RequestURI(req.URL)})
 
 	req = req.WithContext(httptrace.WithClientTrace(live, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) { c.line = got.Conn },
@@ -258,7 +265,7 @@ func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
 	}
 	copyHeader(req.Header, m.Header)
 	n := c.sink(transcript.Record{
-		Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Request, Label: method + " " + req.URL.RequestURI(),
+		Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Request, Label: method + " " + unixurl.RequestURI(req.URL),
 		Type: m.Label, Bytes: m.Body,
 	})
 	c.reqs.Add(1)
@@ -307,7 +314,7 @@ func (c *conn) answer(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Noted, Kind: transcript.Remark,
-		Label: driver.Repeated + req.Method + " " + req.URL.RequestURI() + ", whose connection closed before any answer"})
+		Label: driver.Repeated + req.Method + " " + unixurl.RequestURI(req.URL) + ", whose connection closed before any answer"})
 	resp, err = c.d.fresh.Do(again)
 	if err != nil && isReset(err) {
 		err = fmt.Errorf(driver.ResetTwice+"%w", err)
@@ -326,8 +333,8 @@ func (c *conn) Close(how driver.CloseMode) error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	if tcp, ok := c.line.(interface{ SetLinger(sec int) error }); ok && how == driver.Abort {
-		_ = tcp.SetLinger(0)
+	if how == driver.Abort {
+		driver.Linger(c.line)
 	}
 	if c.o.Alone || how == driver.Fin {
 		c.leave()

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"parley/driver"
+	"parley/internal/unixurl"
 	"parley/transcript"
 	wire "parley/wire/ws"
 )
@@ -66,7 +67,7 @@ func (t *tap) transport(conf *tls.Config) *http.Transport {
 		DisableKeepAlives:      true, // nothing is pooled after the upgrade, and a refusal leaves nothing behind
 		MaxResponseHeaderBytes: 1 << 20,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			c, err := unixurl.Dial(nil)(ctx, network, addr)
 			return t.listen(c), err
 		},
 		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -95,13 +96,11 @@ func (t *tap) halve() {
 	}
 }
 
-// abort has the connection reset when it is closed, if it is a TCP connection.
+// abort has the connection reset when it is closed, if it is a TCP connection, also below TLS.
 func (t *tap) abort() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if tcp, ok := t.conn.(interface{ SetLinger(sec int) error }); ok {
-		_ = tcp.SetLinger(0)
-	}
+	driver.Linger(t.conn)
 }
 
 // drop closes the connection directly: the library's closing handshake cannot be shortened.

@@ -188,7 +188,7 @@ func TestTLS(t *testing.T) {
 	t.Cleanup(func() { srv.Close(); scripts.Wait() })
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
-	d := &Driver{tls: &tls.Config{RootCAs: roots}}
+	d := &Driver{TLS: &tls.Config{RootCAs: roots}}
 	p := &party{T: t, log: transcript.New(nil)}
 	c, err := d.Open(t.Context(), driver.OpenOptions{Party: "A", URL: srv.URL}, p.log.Append)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"parley/driver"
 	"parley/internal/deadline"
+	"parley/internal/unixurl"
 	"parley/transcript"
 )
 
@@ -36,7 +37,7 @@ const closeTime = time.Second
 type Driver struct {
 	Subprotocols []string
 
-	tls *tls.Config // nil: Go's defaults
+	TLS *tls.Config // of https and wss URLs; nil: Go's defaults
 }
 
 // finTime bounds how long a target may take to end a connection whose other side has been ended.
@@ -53,7 +54,14 @@ func (d *Driver) Close() error { return nil }
 
 // Open implements driver.Driver: the opening handshake of RFC 6455.
 func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
-	url := socketURL(o.URL)
+	url, host := socketURL(o.URL), ""
+	at, unix := unixurl.HTTP(o.URL)
+	if unix {
+		at, host = socketURL(at), unixurl.Host
+		url = unixurl.Plain(at)
+	} else {
+		at = url
+	}
 	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " + url +
 		" (upgrade)"})
 	max := o.MaxEvent
@@ -61,11 +69,15 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 		max = defaultMax
 	}
 	tap := newTap(o.Party, max, sink)
-	s, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: tap.transport(d.tls), CheckRedirect: asAnswer}, HTTPHeader: o.Header,
+	s, resp, err := websocket.Dial(ctx, at, &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: tap.transport(d.TLS), CheckRedirect: asAnswer}, HTTPHeader: o.Header,
+		Host:         host,
 		Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
 	})
 	if err != nil {
+		if unix {
+			err, url = &plainError{err}, o.URL
+		}
 		return nil, refused(o, url, resp, err, n, sink)
 	}
 	s.SetReadLimit(int64(max))
@@ -79,6 +91,12 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	}()
 	return c, nil
 }
+
+// plainError is an error about a unix socket, in which the host is what the request names.
+type plainError struct{ error }
+
+func (e *plainError) Error() string { return unixurl.Plain(e.error.Error()) }
+func (e *plainError) Unwrap() error { return e.error }
 
 // asAnswer prevents redirects from being followed: they are responses like others.
 func asAnswer(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -25,8 +25,8 @@ func Against(ctx context.Context, in *recording.Reader, o Options) (Result, erro
 	p := &player{o: o, ids: newIDs(), rules: rules{set: o.Messages, from: messages.Server}}
 	p.came = newWaiting(transcript.Received, p.rules.read)
 	c := &client{player: p, marks: map[int]int{}}
-	c.Caller = NewCaller(ctx, Dial{URL: o.URL, Header: o.Header, Subprotocols: o.Subprotocols, Process: o.Process,
-		Within: o.Within}, p.came.sink)
+	c.Caller = NewCaller(ctx, Dial{URL: o.URL, Header: o.Header, TLS: o.TLS, Subprotocols: o.Subprotocols,
+		Process: o.Process, Within: o.Within}, p.came.sink)
 	p.side = c
 	defer c.close()
 	err := p.run(ctx, recording.NewClientView(in))

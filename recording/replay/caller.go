@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"parley/driver/stdio"
 	"parley/driver/ws"
 	"parley/internal/deadline"
+	"parley/internal/unixurl"
 	"parley/transcript"
 )
 
@@ -26,6 +28,7 @@ import (
 type Dial struct {
 	URL          string         // base URL of the server, http or https
 	Header       http.Header    // sent with every request
+	TLS          *tls.Config    // nil: Go's defaults
 	Subprotocols []string       // offered by sockets
 	Process      driver.Starter // what a recording over stdio is played against
 	Within       time.Duration  // limit for the opening of a connection
@@ -50,9 +53,10 @@ type Caller struct {
 
 // NewCaller returns a Caller, which lives until Close, or until ctx ends.
 func NewCaller(ctx context.Context, w Dial, sink driver.Sink) *Caller {
-	pool := &http.Transport{DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, DisableCompression: true,
-		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 64}
-	c := &Caller{wire: w, sink: sink, conns: map[string]driver.Conn{}, sse: sse.New(), ws: ws.New(w.Subprotocols...),
+	pool := unixurl.Teach(&http.Transport{DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, DisableCompression: true,
+		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 64, TLSClientConfig: w.TLS.Clone()})
+	c := &Caller{wire: w, sink: sink, conns: map[string]driver.Conn{}, sse: sse.NewTLS(w.TLS),
+		ws:    &ws.Driver{Subprotocols: w.Subprotocols, TLS: w.TLS},
 		stdio: stdio.New(), http: &http.Client{Transport: pool,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	c.live, c.cancel = context.WithCancel(ctx)

@@ -5,6 +5,7 @@
 package replay
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"time"
@@ -28,6 +29,7 @@ type Options struct {
 	// Against only:
 	URL          string         // base URL of the server, http or https
 	Header       http.Header    // sent with every request
+	TLS          *tls.Config    // nil: Go's defaults
 	Subprotocols []string       // offered by sockets
 	Process      driver.Starter // what a recording over stdio is played against
 

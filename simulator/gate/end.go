@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"parley/internal/unixurl"
 )
 
 // dialTime bounds the time for an upstream to accept a connection, including TLS.
@@ -158,6 +160,8 @@ type base struct {
 	host string // for the field Host
 	path string // before the path of a request
 	tls  bool
+
+	socket string // of a unix socket, instead of addr; "": TCP
 }
 
 // errNoUpstream reports that a request had no Reply, and there is no upstream.
@@ -166,6 +170,13 @@ var errNoUpstream = errors.New("there is no peer behind this address, and nothin
 func parseBase(text string) (base, error) {
 	if text == "" {
 		return base{}, errNoUpstream
+	}
+	if unixurl.Is(text) {
+		socket, rest, err := unixurl.Split(text)
+		if err != nil {
+			return base{}, fmt.Errorf("the URL of the peer is invalid: %w", err)
+		}
+		return base{url: text, socket: socket, host: unixurl.Host, path: strings.TrimRight(rest, "/")}, nil
 	}
 	u, err := url.Parse(text)
 	if err != nil {
@@ -178,7 +189,7 @@ func parseBase(text string) (base, error) {
 	case "https", "wss":
 		b.tls, port = true, "443"
 	default:
-		return base{}, fmt.Errorf("the URL of the peer, %q, begins with none of http, https, ws and wss", text)
+		return base{}, fmt.Errorf("the URL of the peer, %q, begins with none of http, https, ws, wss and unix", text)
 	}
 	if u.Port() != "" {
 		port = u.Port()
@@ -196,14 +207,17 @@ func (b base) dial(ctx context.Context, conf *tls.Config) (*end, error) {
 	defer cancel()
 	var c net.Conn
 	var err error
-	if b.tls {
+	switch {
+	case b.socket != "":
+		c, err = unixurl.Connect(ctx, b.socket)
+	case b.tls:
 		if conf == nil {
 			conf = &tls.Config{}
 		}
 		conf = conf.Clone()
 		conf.NextProtos = []string{"http/1.1"}
 		c, err = (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", b.addr)
-	} else {
+	default:
 		c, err = new(net.Dialer).DialContext(ctx, "tcp", b.addr)
 	}
 	if err != nil {

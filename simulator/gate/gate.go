@@ -34,7 +34,7 @@ type Options struct {
 	Addr string      // host:port where it listens; default 127.0.0.1:0, a free port of loopback
 	TLS  *tls.Config // nil: without TLS
 
-	// Upstream returns the base URL of the peer (http, https, ws or wss), and is asked for each request. nil or "":
+	// Upstream returns the base URL of the peer (http, https, ws, wss or unix), and is asked for each request. nil or "":
 	// there is no peer, and every Open and Request needs a Reply; without one the answer is 502.
 	Upstream    func() string
 	UpstreamTLS *tls.Config // nil: Go's defaults

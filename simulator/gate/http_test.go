@@ -130,7 +130,7 @@ func TestUnreachable(t *testing.T) {
 	}{
 		"nothing listens": {down.URL, "the peer at " + down.URL + " cannot be reached: "},
 		"no upstream":     {"", "there is no peer behind this address"},
-		"not a URL":       {"ftp://x", `the URL of the peer, "ftp://x", begins with none of http, https, ws and wss`},
+		"not a URL":       {"ftp://x", `the URL of the peer, "ftp://x", begins with none of http, https, ws, wss and unix`},
 	} {
 		for _, head := range []string{"", "Accept: text/event-stream\r\n",
 			"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +

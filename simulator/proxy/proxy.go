@@ -30,6 +30,7 @@ type Options struct {
 	TLS    *tls.Config // nil: without TLS
 	To     string      // base URL of the server: http, https, ws or wss
 	ToTLS  *tls.Config // nil: Go's defaults
+	Header http.Header // set on requests to the server; Profile.Secrets has what is secret of it
 	Token  string      // required of every request, as `Authorization: Bearer TOKEN` or ?token=TOKEN; "": none
 
 	// Handle decides on each message before it passes. nil: all pass as they come. With a Handle, roles whose targets are
@@ -157,7 +158,7 @@ func Open(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	g := gate.Options{Addr: o.Listen, TLS: o.TLS, Upstream: func() string { return o.To }, UpstreamTLS: o.ToTLS,
-		Program: Server, Sink: p.record, Party: p.party, Handle: o.Handle, MaxLinks: maxLinks}
+		Header: o.Header, Program: Server, Sink: p.record, Party: p.party, Handle: o.Handle, MaxLinks: maxLinks}
 	if o.Token != "" {
 		g.Admit = p.admit
 	}

@@ -165,9 +165,10 @@ var examplesRows = []struct {
 	{"agent-select", []string{"role", "hooks.user-says", "agent-client", "session-chat", "external-agent",
 		"session-runtime"}},
 	{"agent-client", []string{
-		"role", "session-chat", "external-agent", "session-runtime", "agents", "model", "tools", "provoke", "headers",
+		"role", "session-chat", "external-agent", "session-runtime", "agents", "model", "tools", "provoke",
 		"hooks",
-		"limits.http", "limits.reload", "limits.turn", "limits.hook", "agent-select.ws",
+		"limits.http", "limits.reload", "limits.turn", "limits.hook", "agent-select.ws", "tls.cert", "tls.key",
+		"tls.server_name",
 	}},
 	{"session-chat", []string{
 		"role", "hooks.user-says", "agent-client", "agent-select", "external-agent", "session-runtime", "agents", "tools",
@@ -218,6 +219,14 @@ func TestExamples(t *testing.T) {
 			has["command.ready.log"] = strings.Contains(full, "\n    # log: ") // beside path it would be a mistake
 			if strings.Contains(full, "\n  # folder: ") {
 				has["agent-client.folder"] = true // beside url it would be one too
+			}
+			for _, key := range []string{"tls", "tls.ca", "tls.cert", "tls.key", "tls.server_name", "tls.insecure"} {
+				// needs an https URL, and files
+				line := "\n# " + key + ":"
+				if _, name, below := strings.Cut(key, "."); below {
+					line = "\n  # " + name + ":"
+				}
+				has[key] = strings.Contains(full, line)
 			}
 			kind, _ := kinds.Find(tt.protocol)
 			all := keys(reflect.TypeFor[target.Profile](), "")

@@ -31,7 +31,7 @@ func findBrowser(ctx context.Context, e *doctor.Exam) error {
 		return err
 	}
 	e.Tell(doctor.OK, "browser", "%s: %s", path, versionOf(ctx, path))
-	e.Browser = browser.New(browser.Options{Command: path})
+	e.Browser = browser.New(browser.Options{Command: path, TLS: e.Profile.TLSConfig(), Header: e.Profile.Header()})
 	return nil
 }
 

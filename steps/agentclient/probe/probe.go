@@ -30,7 +30,7 @@ func profile(ctx context.Context, s *probe.Session) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d := browser.New(browser.Options{Command: program})
+	d := browser.New(browser.Options{Command: program, TLS: s.Profile.TLSConfig(), Header: s.Profile.Header()})
 	defer d.Close()
 	p := &inquiry{Session: s, browser: d}
 	if err := p.all(ctx); err != nil {

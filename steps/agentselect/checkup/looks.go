@@ -15,7 +15,7 @@ import (
 
 // looks examines the optional endpoints over a connection of its own, the configuration and the restart.
 func looks(ctx context.Context, e *doctor.Exam) (map[string]doctor.Look, func()) {
-	driver := sse.New()
+	driver := sse.NewTLS(e.Profile.TLSConfig())
 	var c *client.Client
 	err := errors.New("there is none")
 	if slices.Contains(e.Profile.Drivers, target.SSE) && e.Greeted {

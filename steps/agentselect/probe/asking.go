@@ -31,10 +31,10 @@ func (p *inquiry) wire() *binding.Binding { return binding.Of(p.Profile) }
 // all probes everything.
 func (p *inquiry) all(ctx context.Context) {
 	var found []string
-	if p.greets(ctx, sse.New(), "GET "+p.wire().SSE.Stream.Path) {
+	if p.greets(ctx, sse.NewTLS(p.Profile.TLSConfig()), "GET "+p.wire().SSE.Stream.Path) {
 		found = append(found, target.SSE)
 	}
-	if p.greets(ctx, ws.New(), "WebSocket "+p.wire().WS.Path) {
+	if p.greets(ctx, &ws.Driver{TLS: p.Profile.TLSConfig()}, "WebSocket "+p.wire().WS.Path) {
 		found = append(found, target.WS)
 	}
 	if len(found) == 0 {

@@ -27,7 +27,7 @@ const quick = 300 * time.Millisecond
 // session and receive their own switch. Loading a session may identify the connection differently, which is probed
 // afterwards. If creating one does, no way is found, and the draft says how to write it.
 func (p *inquiry) correlation(ctx context.Context) {
-	d := sse.New()
+	d := sse.NewTLS(p.Profile.TLSConfig())
 	defer d.Close()
 	var why error
 	for _, how := range p.ways() {
@@ -209,7 +209,7 @@ func (p *inquiry) change(
 
 // socket tries a session and a switch over the socket.
 func (p *inquiry) socket(ctx context.Context) {
-	d := ws.New()
+	d := &ws.Driver{TLS: p.Profile.TLSConfig()}
 	c, err := client.Open(ctx, p.Session, d)
 	if err != nil {
 		p.Note("drivers", "WebSocket: %s", probe.Shorten(err.Error()))
@@ -245,7 +245,7 @@ func (p *inquiry) capabilities(ctx context.Context) {
 	if !slices.Contains(p.Profile.Drivers, target.SSE) {
 		return
 	}
-	d := sse.New()
+	d := sse.NewTLS(p.Profile.TLSConfig())
 	defer d.Close()
 	c, err := client.Open(ctx, p.Session, d)
 	if err != nil {

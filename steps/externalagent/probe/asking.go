@@ -229,7 +229,7 @@ func (p *inquiry) relays(ctx context.Context, agent *party, session string) {
 
 // open opens a connection.
 func (p *inquiry) open(ctx context.Context) (*party, error) {
-	d := ws.New()
+	d := &ws.Driver{TLS: p.Profile.TLSConfig()}
 	l, err := p.Open(ctx, d, p.wire().WS.Path, nil)
 	if err != nil {
 		_ = d.Close()

@@ -33,7 +33,7 @@ func (p *inquiry) all(ctx context.Context) answers {
 
 // at tries a path.
 func (p *inquiry) at(ctx context.Context, path string) (answers, bool) {
-	d := ws.New()
+	d := &ws.Driver{TLS: p.Profile.TLSConfig()}
 	defer d.Close()
 	l, err := p.Open(ctx, d, path, nil)
 	if err != nil {

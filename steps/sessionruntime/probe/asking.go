@@ -29,7 +29,7 @@ func (p *inquiry) socket(ctx context.Context) {
 	paths := p.Paths(wire.WS.Path, usual...)
 	for _, path := range paths {
 		wire.WS.Path = path
-		if p.at(ctx, ws.New(), path, "WebSocket "+path) || ctx.Err() != nil {
+		if p.at(ctx, &ws.Driver{TLS: p.Profile.TLSConfig()}, path, "WebSocket "+path) || ctx.Err() != nil {
 			return
 		}
 	}

@@ -1,0 +1,50 @@
+package runner
+
+import (
+	"fmt"
+
+	"parley/driver"
+	"parley/driver/browser"
+	"parley/driver/r3labs"
+	"parley/driver/sse"
+	"parley/driver/stdio"
+	"parley/driver/ws"
+	"parley/steps"
+	"parley/target"
+)
+
+// kept is a driver that stays open after the run.
+type kept struct{ driver.Driver }
+
+func (kept) Close() error { return nil }
+
+func newDriver(name string, protocol steps.Protocol, o Options) (closingDriver, error) {
+	switch name {
+	case sse.Name:
+		return sse.NewTLS(o.Profile.TLSConfig()), nil
+	case ws.Name:
+		return overWS(protocol, o.Profile), nil
+	case stdio.Name:
+		return stdio.New(), nil
+	case browser.Name:
+		if o.Browser != nil {
+			return kept{o.Browser}, nil
+		}
+		return browser.New(browserOptions(o.Profile)), nil
+	case r3labs.Name:
+		return r3labs.NewTLS(o.Profile.TLSConfig()), nil
+	}
+	return nil, &UsageError{Msg: fmt.Sprintf("driver %q is unknown; known: sse, ws, stdio, browser, r3labs, all", name)}
+}
+
+// overWS returns the WebSocket driver for the target of a profile.
+func overWS(protocol steps.Protocol, p *target.Profile) *ws.Driver {
+	d := ws.New(protocol.Subprotocols(p)...)
+	d.TLS = p.TLSConfig()
+	return d
+}
+
+// browserOptions returns the options of the browser for the page of a profile.
+func browserOptions(p *target.Profile) browser.Options {
+	return browser.Options{Command: p.Reach().Browser, TLS: p.TLSConfig(), Header: p.Header()}
+}
