@@ -50,6 +50,9 @@ func (f *follower) Shrinking(lines int) {
 // tellInterrupt prints a message as soon as an interrupt arrives. The returned function stops watching for it.
 func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
+		if context.Cause(ctx) == errChanged {
+			return
+		}
 		f.note("interrupted: ending the run; interrupt again to exit at once")
 	})
 }
