@@ -33,6 +33,7 @@ func (o runOptions) checkDifferential(args []string) error {
 		given bool
 	}{{"--target", o.target != ""}, {"--baseline", o.baseline != ""}, {"--write-baseline", o.writeBaseline != ""},
 		{"--cut-points", o.cutPoints}, {"--shard", o.shard != ""}, {"--fail-fast", o.failFast},
+		{"--watch", o.watch},
 		{"--allow-incomplete", o.allowIncomplete}} {
 		if f.given {
 			return usagef("--differential: %s applies to one target, but two are given (leave it out)", f.name)

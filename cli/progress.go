@@ -60,7 +60,9 @@ func (f *follower) Shrinking(lines int) {
 // tellInterrupt prints a message as soon as an interrupt arrives. The returned function stops watching for it.
 func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
-		f.note(f.lang.Say("interrupted: ending the run; interrupt again to exit at once"))
+		if context.Cause(ctx) != errChanged {
+			f.note(f.lang.Say("interrupted: ending the run; interrupt again to exit at once"))
+		}
 	})
 }
 

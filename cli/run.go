@@ -96,8 +96,16 @@ func runExamples() string {
 	return strings.Join(lines, "\n")
 }
 
-// run judges the selected targets, and writes the results.
+// run judges the selected targets once, or again and again.
 func run(ctx context.Context, o runOptions, s *streams) error {
+	if o.watch {
+		return o.watching(ctx, s)
+	}
+	return judge(ctx, o, s)
+}
+
+// judge judges the selected targets, and writes the results, unless errChanged ends ctx.
+func judge(ctx context.Context, o runOptions, s *streams) error {
 	asked, err := parseFormats(o.format)
 	if err != nil {
 		return err
@@ -129,7 +137,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	res, err := runner.RunAll(limited, runs...)
 	unhook()
 	f.stop()
-	if err != nil {
+	if err != nil || context.Cause(ctx) == errChanged {
 		return err
 	}
 	noteLeft(res, left)

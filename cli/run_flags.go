@@ -24,7 +24,7 @@ type runOptions struct {
 	cutPoints                 bool
 	differential              bool
 	link                      linkOptions
-	quiet, failFast           bool
+	quiet, failFast, watch    bool
 	shard                     string
 	suite                     string // the version or digest that must judge
 	lang                      string
@@ -84,6 +84,8 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVar(&o.failFast, "fail-fast", false,
 		"begin no more scenarios once a clause has failed; such a run is never conformant")
+	f.BoolVar(&o.watch, "watch", false,
+		"judge again whenever the profile, the folder of a page or the command's files change, until Ctrl-C")
 	f.StringVar(&o.shard, "shard", "",
 		"run the part `I/N` of the scenarios, such as 2/4; incomplete until parley merge puts all parts together")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only failures and the verdict")

@@ -97,6 +97,9 @@ type Reach struct {
 	Served    bool
 	ServedKey string
 
+	// Folder is the folder of the files that the harness then serves.
+	Folder string
+
 	// Shared names what the scenarios must share although each should have its own, so that they run one at a time; "":
 	// nothing. Apart says what to put in the profile to give each its own; "": impossible.
 	Shared, Apart string
