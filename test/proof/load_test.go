@@ -117,6 +117,24 @@ func TestLoadMutants(t *testing.T) {
 		if len(mutants) < 6 {
 			t.Errorf("only %d mutants that only a load finds", len(mutants))
 		}
+		p, err := protocols.All.Find(protocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ledger, err := steps.LedgerOf(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range mutants {
+			for _, id := range m.Clauses {
+				if c, known := ledger.Row(id); !known || !c.Tested() {
+					t.Errorf("%s breaks %s, which is not tested", m.ID, id)
+				}
+			}
+			if m.Why == "" || len(m.Clauses) == 0 || m.Shows != "" && m.Shows != "errors" {
+				t.Errorf("%s: clauses %v, shows %q, why %q", m.ID, m.Clauses, m.Shows, m.Why)
+			}
+		}
 		if !suitetest.Everything() {
 			mutants = mutants[:1]
 		}
