@@ -73,6 +73,11 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	if r.protocol, err = o.Protocols.Find(o.Profile.Protocol); err != nil {
 		return nil, err
 	}
+	if url := o.Profile.URL; url != "" {
+		if err := onLoopback(ctx, strings.Replace(url, "{port}", "1", 1)); err != nil {
+			return nil, err
+		}
+	}
 	stop, err := r.launch(ctx)
 	if err != nil {
 		return nil, err
@@ -189,9 +194,9 @@ func (r *run) carryOut(ctx context.Context) (*reports.Results, error) {
 	opened := r.opened()
 	r.out.Opened = opened
 	if opened > 0 && ctx.Err() == nil {
-		r.out.Memory.Session = (own() - rest) / int64(opened)
+		r.out.Memory.Session = max(own()-rest, 0) / int64(opened)
 		if targetRest > 0 {
-			r.out.Memory.TargetSession = (r.memory.ofTarget() - targetRest) / int64(opened)
+			r.out.Memory.TargetSession = max(r.memory.ofTarget()-targetRest, 0) / int64(opened)
 		}
 		r.phase.Store("acting")
 		r.act(ctx)
