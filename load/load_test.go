@@ -18,8 +18,8 @@ import (
 // options are those of a short load of a bundled server within this process.
 func options(protocol, driver string) Options {
 	sub := bundled.All.For(protocols.Kinds(), protocol, "")
-	return Options{Protocols: protocols.All, Profile: sub.Profile, Launcher: sub.Launcher, Brain: sub.Brain, Driver: driver,
-		Sessions: 6, Duration: 200 * time.Millisecond, Rate: 300}
+	return Options{Protocols: protocols.All, Profile: sub.Profile, Launcher: sub.Launcher, Brain: sub.Brain,
+		Driver: driver, Sessions: 6, Duration: 200 * time.Millisecond, Rate: 300}
 }
 
 // TestRun: each protocol over each of its drivers, without a violation; all acts are measured.

@@ -113,8 +113,8 @@ func (l *Load) Said() []string {
 		fmt.Sprintf("%s over %s, %s: %.4g acts per second were due for %.4g s, and %.4g per second were done; "+
 			"p50 %s, p99 %s, p99.9 %s, at most %s", count(l.Sessions, "session"), l.Driver, l.Shape, l.Rate, l.Duration/1000,
 			l.All.Rate, latency(l.All.P50), latency(l.All.P99), latency(l.All.P999), latency(l.All.Max)),
-		fmt.Sprintf("%d messages were sent and %d received; %d connections were judged, and a clause was broken on %d of them",
-			l.Sent, l.Received, l.Lives, l.BrokenLives),
+		fmt.Sprintf("%d messages were sent and %d received; %d connections were judged, and a clause was broken on %d of "+
+			"them", l.Sent, l.Received, l.Lives, l.BrokenLives),
 		fmt.Sprintf("memory of a session at rest: %s here%s; at most %s here%s", kilobytes(l.Memory.Session),
 			ofTarget(l.Memory.TargetSession), kilobytes(l.Memory.Peak), ofTarget(l.Memory.TargetPeak)),
 	}

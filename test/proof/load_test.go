@@ -99,8 +99,8 @@ func judges(t *testing.T, protocol string, res *reports.Results) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &steps.Env{Profile: bundled.All.For(protocols.Kinds(), protocol, "").Profile, Driver: named{name: res.Load.Driver},
-		Brain: llm.New()}
+	env := &steps.Env{Profile: bundled.All.For(protocols.Kinds(), protocol, "").Profile,
+		Driver: named{name: res.Load.Driver}, Brain: llm.New()}
 	for _, id := range p.(steps.Loadable).Load(env, "http://127.0.0.1:1").Judges.Clauses {
 		for _, c := range res.Runs[0].Clauses {
 			if c.ID == id && c.Outcome != verdict.Passed {
