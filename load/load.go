@@ -27,7 +27,8 @@ import (
 const (
 	watch    = 250 * time.Millisecond // between two looks for acts that are overdue
 	progress = time.Second
-	closing  = 64 // connections that end at once
+	opening  = 256 // connections that open at once: more than a system queues would be dropped, and tried again late
+	closing  = 64  // connections that end at once
 )
 
 // run is a load in progress.
@@ -233,12 +234,18 @@ func at(ctx context.Context, due time.Time) (late time.Duration, ok bool) {
 
 // open opens the sessions on a schedule, and waits until each is ready or has failed.
 func (r *run) open(ctx context.Context) {
+	slots := make(chan struct{}, opening)
 	for i, s := range r.sessions {
 		due := time.Duration(float64(i) / r.o.Opening * float64(time.Second))
 		if _, ok := at(ctx, r.began.Add(due)); !ok {
 			return
 		}
-		s.connect(due)
+		select {
+		case slots <- struct{}{}:
+			s.connect(due, func() { <-slots })
+		case <-ctx.Done():
+			return
+		}
 	}
 	r.settle(ctx, 2*r.o.Timeout)
 }
