@@ -99,8 +99,8 @@ func judges(t *testing.T, protocol string, res *reports.Results) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &steps.Env{Profile: bundled.All.For(protocols.Kinds(), protocol, "").Profile, Driver: named{name: res.Load.Driver},
-		Brain: llm.New()}
+	env := &steps.Env{Profile: bundled.All.For(protocols.Kinds(), protocol, "").Profile,
+		Driver: named{name: res.Load.Driver}, Brain: llm.New()}
 	for _, id := range p.(steps.Loadable).Load(env, "http://127.0.0.1:1").Judges.Clauses {
 		for _, c := range res.Runs[0].Clauses {
 			if c.ID == id && c.Outcome != verdict.Passed {
@@ -116,6 +116,24 @@ func TestLoadMutants(t *testing.T) {
 	loaded(t, func(t *testing.T, protocol string, mutants []catalogue.Mutant) {
 		if len(mutants) < 6 {
 			t.Errorf("only %d mutants that only a load finds", len(mutants))
+		}
+		p, err := protocols.All.Find(protocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ledger, err := steps.LedgerOf(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range mutants {
+			for _, id := range m.Clauses {
+				if c, known := ledger.Row(id); !known || !c.Tested() {
+					t.Errorf("%s breaks %s, which is not tested", m.ID, id)
+				}
+			}
+			if m.Why == "" || len(m.Clauses) == 0 || m.Shows != "" && m.Shows != "errors" {
+				t.Errorf("%s: clauses %v, shows %q, why %q", m.ID, m.Clauses, m.Shows, m.Why)
+			}
 		}
 		if !suitetest.Everything() {
 			mutants = mutants[:1]
