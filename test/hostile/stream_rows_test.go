@@ -134,7 +134,7 @@ var answerRows = []row{
 	{name: "101 to every POST", peer: "server", of: "agent-select", exit: 1, may: connecting, says: "101",
 		does: "wants to speak another protocol at the first message", serve: greets(switching)},
 	{name: "an endless answer", peer: "server", of: "agent-select", exit: 1, may: connecting, says: "AS-",
-		does:  "answers a POST with a body that never ends", serve: greets(endless)},
+		does: "answers a POST with a body that never ends", serve: greets(endless)},
 	{name: "an answer that drips", peer: "server", of: "agent-select", exit: 1, may: connecting, says: "within",
 		does: "answers a POST a byte at a time, for ever", serve: greets(dripping)},
 	{name: "an answer that is too short", peer: "server", of: "agent-select", exit: 1, may: connecting, says: "broke off|EOF",

@@ -1,0 +1,3 @@
+package hostile_test
+
+var rightRows, hookRows, fileRows, commandRows, clientRows, pageRows []row
