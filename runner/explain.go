@@ -46,6 +46,7 @@ func Recognise(ctx context.Context, ps *steps.Protocols, p *target.Profile, base
 	place := ownPlace(rec, p)
 	place.Say = nil
 	t := visit(ctx, protocol, p, base, place, nil, p.Limits.Open.Duration)
+	defer t.Release()
 	if s := seenIn(t.All()); s.decisive() {
 		return &ForeignError{explain(ctx, ps, protocol, p, base, place.Driver, t.All())}
 	}
@@ -62,6 +63,7 @@ func Explain(ctx context.Context, ps *steps.Protocols, p *target.Profile, base s
 	rec := protocol.(steps.Recognisable)
 	place := ownPlace(rec, p)
 	t := visit(ctx, protocol, p, base, place, rec, lookTime)
+	defer t.Release()
 	return &ForeignError{explain(ctx, ps, protocol, p, base, place.Driver, t.All())}
 }
 
@@ -320,7 +322,9 @@ func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *
 	var wg sync.WaitGroup
 	for _, c := range all {
 		wg.Go(func() {
-			c.spoke = steps.Heard(c.rec, visit(ctx, own, p, base, c.place, c.rec, lookTime).All())
+			t := visit(ctx, own, p, base, c.place, c.rec, lookTime)
+			defer t.Release()
+			c.spoke = steps.Heard(c.rec, t.All())
 		})
 	}
 	page := false
