@@ -20,6 +20,7 @@ import (
 
 	"parley/driver"
 	"parley/internal/deadline"
+	"parley/internal/httpclient"
 	"parley/transcript"
 )
 
@@ -61,7 +62,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 		max = defaultMax
 	}
 	tap := newTap(o.Party, max, sink)
-	s, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{
+	s, resp, err := websocket.Dial(httpclient.Bounded(ctx), url, &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: tap.transport(d.tls), CheckRedirect: asAnswer}, HTTPHeader: o.Header,
 		Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
 	})
