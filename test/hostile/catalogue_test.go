@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"parley/internal/freeport"
 	"parley/test/suitetest"
 	"parley/verdict"
 )
@@ -26,8 +28,9 @@ type row struct {
 	limits map[string]string         // in the fast form, besides those of fast
 	tags   string                    // in the fast form; "": those of the protocol in sample
 	flags  []string
-	args   []string // of parley, instead of a run; {url} is the peer's, and {dir} a folder with the files below
+	args   []string // of parley, instead of a run; {url} is the peer's, and {port} that of act
 	files  func(t *testing.T, dir string)
+	act    func(t *testing.T, addr string) // the peer is a client of parley, which serves there
 
 	exit  int      // or any of these
 	exits []int    //
@@ -107,11 +110,20 @@ func (r row) meets(t *testing.T) {
 	if args == nil {
 		args = r.run(t, dir, url)
 	}
+	port, addr := "", ""
+	if r.act != nil {
+		p, err := freeport.Lend()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Release()
+		port, addr = strconv.Itoa(p.Number), p.Addr()
+	}
 	args = slices.Clone(args)
 	for i, a := range args {
-		args[i] = strings.NewReplacer("{url}", url, "{dir}", dir).Replace(a)
+		args[i] = strings.NewReplacer("{url}", url, "{port}", port).Replace(a)
 	}
-	m := meet(t, dir, args...)
+	m := meet(t, dir, addr, r.act, args...)
 	t.Logf("exit %d after %.1f s, %.1f s of processor time, %d MiB", m.exit, m.wall.Seconds(), m.cpu.Seconds(),
 		m.memory>>20)
 	if m.wall > wallBound {

@@ -46,8 +46,9 @@ var (
 	rows   int
 )
 
-// meet runs the harness with arguments in a folder, and measures it. It ends the harness if it hangs.
-func meet(t *testing.T, dir string, args ...string) met {
+// meet runs the harness with arguments in a folder, and measures it. It ends the harness if it hangs. With act it is a
+// server at an address, which is interrupted once act is done.
+func meet(t *testing.T, dir, addr string, act func(*testing.T, string), args ...string) met {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -75,7 +76,17 @@ func meet(t *testing.T, dir string, args ...string) met {
 		t.Fatal(err)
 	}
 	memory := watchMemory(c.Process.Pid)
-	err = c.Wait()
+	gone := make(chan struct{})
+	if act != nil {
+		go func() { err = c.Wait(); close(gone) }()
+		listens(t, addr, gone)
+		act(t, addr)
+		lives(t, addr)
+		_ = c.Process.Signal(os.Interrupt)
+		<-gone
+	} else {
+		err = c.Wait()
+	}
 	m := met{wall: time.Since(began), memory: memory(), out: blanks.ReplaceAllString(out.String(), " ")}
 	if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) {
 		t.Fatal(err)

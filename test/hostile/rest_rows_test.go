@@ -1,3 +1,0 @@
-package hostile_test
-
-var rightRows, hookRows, fileRows, commandRows, clientRows, pageRows []row
