@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/input"
 	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
@@ -364,6 +365,9 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 	return nil
 }
 
+// maxCA is the size of the largest file of --ca that is read.
+const maxCA = 1 << 20
+
 // door checks the flags about addresses and TLS.
 func (o *proxyOptions) door(out *proxy.Options) error {
 	if len(o.command) > 0 {
@@ -397,7 +401,7 @@ func (o *proxyOptions) door(out *proxy.Options) error {
 	if o.ca == "" {
 		return nil
 	}
-	text, err := os.ReadFile(o.ca)
+	text, err := input.Read(o.ca, maxCA)
 	if err != nil {
 		return usagef("--ca: %v", err)
 	}

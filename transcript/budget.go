@@ -9,7 +9,7 @@ import (
 // Bounds of the memory that all transcripts of a process take together, whatever their targets send. A transcript may
 // always hold Share, so that no flood keeps the others from being judged.
 const (
-	Together = 48 << 20
+	Together = 32 << 20
 	Share    = 1 << 20
 )
 

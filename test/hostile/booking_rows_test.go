@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/coder/websocket"
@@ -27,12 +28,13 @@ func bookingRows() (all []row) {
 	for _, role := range []string{"host", "relay"} {
 		for _, b := range bookings {
 			r := row{name: b.name, peer: role, of: "external-agent/" + role, does: b.reason, serve: chat(b.talk), may: b.may,
-				keys: "external-agent: {session: 's-{nonce}'}\n", exit: 3, says: b.why}
+				keys: "external-agent: {session: 's-{nonce}'}\n", exit: 3, says: regexp.QuoteMeta(b.why)}
+			r.night = b.name == "says yes" // it is found out by the whole suite alone
 			switch b.why {
 			case "":
 				r.exit, r.says = 1, "EA-"
 			case lost:
-				r.exit, r.exits = 5, []int{1, 3}
+				r.exit, r.exits, r.says = 5, []int{1, 3}, lost
 			}
 			all = append(all, r)
 		}

@@ -1,6 +1,7 @@
 package hostile_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -32,12 +33,13 @@ type row struct {
 	files  func(t *testing.T, dir string)
 	act    func(t *testing.T, addr string) // the peer is a client of parley, which serves there
 
-	exit  int      // or any of these
-	exits []int    //
-	says  string   // a regular expression: the sentence that blames
-	may   []string // the binding clauses that may pass
-	right bool     // the peer keeps its protocol: whatever is not tested, no clause may fail
-	night bool     // only under default limits
+	exit   int      // or any of these
+	exits  []int    //
+	says   string   // a regular expression: the sentence that blames
+	may    []string // the binding clauses that may pass
+	right  bool     // the peer keeps its protocol: whatever is not tested, no clause may fail
+	breaks []string // but these
+	night  bool     // only under default limits
 }
 
 // peers are the kinds of peers.
@@ -58,21 +60,25 @@ var sample = map[string]string{
 	"agent-select":    "@AS-098 or @AS-053 or @AS-064 or @AS-095",
 	"session-chat":    "@SC-045 or @SC-020 or @SC-036",
 	"session-runtime": "@RT-052 or @RT-072 or @RT-140",
-	"external-agent":  "@EA-028 or @EA-038 or @EA-070",
+	"external-agent":  "@EA-028 or @EA-038 or @EA-070 or @EA-027 or @EA-031",
 	"agent-client":    "@AC-025 or @AC-010 or @AC-062",
 }
 
 // places bounds how many peers are met at once: each run needs a processor for a while.
 var places = make(chan struct{}, 6)
 
-// TestCatalogue meets every hostile peer: in `make test` for a few scenarios under short limits, in `make test-all` for
-// the whole suite under the default limits.
+// every makes the fast form meet every peer that it can.
+var every = flag.Bool("every", false, "meet every peer, and not a third of them")
+
+// TestCatalogue meets hostile peers: in `make test` a third of them, for a few scenarios under short limits, in
+// `make test-all` each for the whole suite under the default limits.
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
-	for _, r := range catalogue() {
-		if r.peer == "page" {
-			continue
-		}
+	all := slices.DeleteFunc(catalogue(), func(r row) bool { return r.peer == "page" })
+	if !*every {
+		all = suitetest.Some(all, 95)
+	}
+	for _, r := range all {
 		t.Run(r.peer+"/"+r.name, func(t *testing.T) {
 			t.Parallel()
 			places <- struct{}{}
@@ -204,7 +210,7 @@ func (r row) judged(t *testing.T, m met) {
 	}
 	for _, c := range m.results.Runs[0].Clauses {
 		switch {
-		case r.right && c.Outcome == verdict.Failed:
+		case r.right && c.Outcome == verdict.Failed && !slices.Contains(r.breaks, c.ID):
 			t.Errorf("%s failed, but the peer keeps its protocol: %s", c.ID, c.Text)
 		case r.right:
 		case m.exit == verdict.ExitUnreachable && (c.Outcome == verdict.Passed || c.Outcome == verdict.Failed):
