@@ -36,7 +36,7 @@ func Main(parts Parts) {
 
 // tuneGC makes garbage collection rarer, unless GOGC is set: a run allocates much and lives for about a second, of
 // which collection took a quarter. From gcLimit bytes on, the heap is collected as often as needed, but if more than
-// half of that is alive, only when the heap has doubled.
+// two thirds of that is alive, only when the heap has grown by half.
 func tuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
@@ -56,7 +56,7 @@ func (c *collected) tune() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	if live[0].Value.Kind() == metrics.KindUint64 {
-		debug.SetMemoryLimit(max(gcLimit, 2*int64(live[0].Value.Uint64())))
+		debug.SetMemoryLimit(max(gcLimit, 3*int64(live[0].Value.Uint64())/2))
 	}
 	c.watch()
 }

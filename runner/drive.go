@@ -311,6 +311,7 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 
 // keep stores a result in the run and reports it to the observer.
 func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
+	defer res.Release()
 	sc := r.scenario(d, pl, res)
 	r.mu.Lock()
 	r.results[d.name][pl.ID] = sc

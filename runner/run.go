@@ -383,20 +383,6 @@ func (r *run) all(ctx context.Context) {
 	r.settle(ctx, each)
 }
 
-// writeTranscript writes the transcript of a scenario, with secrets redacted.
-func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Record) *reports.Transcript {
-	if r.o.Out == "" || len(records) == 0 {
-		return nil
-	}
-	rel := filepath.Join("transcripts", d.name+"-"+r.roleName()+pl.ID+".txt")
-	t, err := writeTranscript(r.o.Out, rel, pl, records, r.redact)
-	if err != nil {
-		r.notWritten("transcript", err)
-		return nil
-	}
-	return t
-}
-
 var errNoOut = errors.New("no folder for results")
 
 // PrepareOut creates the results folder, and removes the transcripts and evidence of an earlier run, which it
