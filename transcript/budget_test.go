@@ -2,8 +2,22 @@ package transcript
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 )
+
+// alone settles the transcripts of earlier tests, so that a test has the memory of all to itself.
+func alone(t *testing.T) {
+	t.Helper()
+	for range 1000 {
+		if together.Load() == 0 {
+			return
+		}
+		runtime.GC() // their accounts are settled by cleanups, which run behind it
+		runtime.Gosched()
+	}
+	t.Fatalf("earlier transcripts still hold %d bytes", together.Load())
+}
 
 // fill appends received records until one is left out, and returns how many were kept.
 func fill(t *Transcript, payload []byte) (n int) {
@@ -16,6 +30,7 @@ func fill(t *Transcript, payload []byte) (n int) {
 // TestTogether: however many transcripts are flooded, they take a bounded amount of memory together, and each may hold
 // its share. What is released is there for others.
 func TestTogether(t *testing.T) {
+	alone(t)
 	all, sum := []*Transcript{}, int64(0)
 	payload := make([]byte, 100<<10)
 	for i := range 20 {
@@ -50,6 +65,7 @@ func TestTogether(t *testing.T) {
 // TestOwnIsKept: what the harness sends keeps its place among the records, also beyond the bounds, so that what came
 // before it is not taken for an answer to it. The last of what was left out is there for people.
 func TestOwnIsKept(t *testing.T) {
+	alone(t)
 	tr := New(nil)
 	defer tr.Release()
 	fill(tr, make([]byte, MaxPayload))

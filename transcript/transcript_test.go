@@ -144,6 +144,7 @@ func TestBoundsOfATranscript(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
+			alone(t)
 			tr := New(r.decode)
 			defer tr.Release()
 			r.in.Dir = Received

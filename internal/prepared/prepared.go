@@ -1,7 +1,7 @@
-// Package prepared holds what the suite's files say, read at build time: a program start would spend most of its time on
-// reading YAML and Gherkin. What is prepared counts only for the very bytes that it was read from; for others, such as
-// edited features or protocols of other modules, it is absent and the caller reads them itself. Its test compares it
-// with what the files say, and writes it anew:
+// Package prepared holds what the suite's files say, read at build time: a program start would spend most of its time
+// on reading YAML and Gherkin. What is prepared counts only for the very bytes that it was read from; for others, such
+// as edited features or protocols of other modules, it is absent and the caller reads them itself. Its test compares
+// it with what the files say, and writes it anew:
 //
 //	go test ./internal/prepared -update
 package prepared

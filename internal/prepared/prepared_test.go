@@ -62,7 +62,8 @@ func TestPrepared(t *testing.T) {
 			input []byte
 			value any
 		}{
-			"ledger": {file(t, p, "clauses.yaml"), want.Ledger}, "judges": {file(t, p, "judges.yaml"), want.Judges}, "scenarios": {from, plan},
+			"ledger": {file(t, p, "clauses.yaml"), want.Ledger}, "judges": {file(t, p, "judges.yaml"), want.Judges},
+			"scenarios": {from, plan},
 		} {
 			packed, err := prepared.Pack(row.input, row.value)
 			if err != nil {
