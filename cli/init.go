@@ -20,7 +20,7 @@ import (
 // initOptions are the flags of parley init.
 type initOptions struct {
 	protocol, role, out string
-	force               bool
+	force, schema       bool
 	link                linkOptions
 	command             bool // the arguments are a command, not a URL
 }
@@ -34,6 +34,9 @@ func initCommand(s *streams) *cobra.Command {
 		Example: initExamples(),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.command = c.ArgsLenAtDash() == 0
+			if o.schema {
+				return writeProfileSchema(args, s.Out)
+			}
 			if len(args) == 1 && !o.command {
 				args[0] = asURL(args[0])
 			}
@@ -56,6 +59,7 @@ func initCommand(s *streams) *cobra.Command {
 	c.Flags().StringVar(&o.out, "out", "target.yaml", "`FILE` to write")
 	o.link.declare(c.Flags())
 	c.Flags().BoolVar(&o.force, "force", false, "overwrite the file")
+	c.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of profiles, for editors, and probe nothing")
 	return c
 }
 

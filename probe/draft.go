@@ -27,6 +27,8 @@ type Draft struct {
 func NewDraft(s *Session, of string) *Draft {
 	w := &Draft{s: s}
 	w.Line(0, "# A profile of %s.", of)
+	w.Line(0, "# yaml-language-server: $schema=profile.schema.json")
+	w.Line(0, "# For editors that complete and check keys by it: parley init --schema > profile.schema.json")
 	w.Line(0, "# Keys that are left out have their defaults. parley doctor --target FILE checks what works.")
 	w.Line(0, "")
 	w.Line(0, "name: %s", Quote(s.Profile.Name))

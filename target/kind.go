@@ -25,6 +25,9 @@ type Kind struct {
 	// Capabilities are the optional features that a profile may declare.
 	Capabilities []string
 
+	// Renames are the names that a profile may remap, by the path of the mapping, such as "agent-select.events".
+	Renames map[string][]string
+
 	// Example is a commented profile with every key that applies to the protocol. Keys that are not commented out have
 	// their default values, apart from url; a line with a # right before its key shows one without a default.
 	Example string

@@ -33,6 +33,7 @@ func Kind() target.Kind {
 		Drivers:      []string{target.Browser},
 		Capabilities: []string{SessionList},
 		Example:      example,
+		Renames:      server.Renames,
 		Ignores:      []string{"model", "tools", "provoke", "agents", "hooks"},
 		About: `A folder with an index.html, a file that ends in .html, and a file: URL are pages, judged as agent-client.
 A page runs in Chromium or Chrome, found on the PATH unless the profile names the program. Without a browser,

@@ -33,6 +33,7 @@ func Kind() target.Kind {
 		Drivers:      []string{target.SSE, target.WS},
 		Capabilities: []string{InitialAgentID, SessionList, SessionDelete, Health},
 		Example:      example,
+		Renames:      Renames,
 		Ignores:      []string{"hooks.user-says"},
 		Sections:     func() []target.Section { return []target.Section{Section()} },
 		Settle:       func(p *target.Profile) { p.Agents.Default = agentselect.General },

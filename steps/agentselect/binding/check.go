@@ -25,6 +25,12 @@ var (
 	}
 )
 
+// Renames are these names, by the path of the mapping.
+var Renames = map[string][]string{
+	"agent-select.events":   eventNames,
+	"agent-select.messages": messageNames,
+}
+
 // checker checks the wire of a profile and the agents that it declares.
 type checker struct {
 	*target.Checker
@@ -48,8 +54,8 @@ func (c checker) wire() error {
 		c.envelope(),
 		c.Places("agent-select.fields.request", "request", a.Fields.Request),
 		c.correlation(),
-		c.Names("agent-select.events", "event", target.Single(a.Events), eventNames),
-		c.Names("agent-select.messages", "message", target.Single(a.Messages), messageNames),
+		c.Names("agent-select.events", "event", target.Single(a.Events), Renames["agent-select.events"]),
+		c.Names("agent-select.messages", "message", target.Single(a.Messages), Renames["agent-select.messages"]),
 	)
 }
 

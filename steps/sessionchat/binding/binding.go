@@ -23,6 +23,7 @@ func Kind() target.Kind {
 		Drivers:      []string{target.WS},
 		Capabilities: []string{OptionsModel},
 		Example:      example,
+		Renames:      renames,
 		Ignores: []string{"tools", "agents", "provoke.pending_confirmation", "provoke.pending_question",
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "hooks.user-says"},
 		Runs: []string{"--protocol session-chat", "--target http://localhost:3000 --protocol session-chat"},

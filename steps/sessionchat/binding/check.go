@@ -17,6 +17,13 @@ var (
 	messageNames = []string{sessionchat.ChatType, sessionchat.InterruptType, sessionchat.PingType}
 )
 
+// renames are these names, by the path of the mapping.
+var renames = map[string][]string{
+	"session-chat.types":    typeNames,
+	"session-chat.outcomes": outcomeNames,
+	"session-chat.messages": messageNames,
+}
+
 // check returns the first error in the wire.
 func check(c *target.Checker) error {
 	s := Of(c.Profile)
@@ -24,8 +31,8 @@ func check(c *target.Checker) error {
 		c.Socket("session-chat.ws", s.WS),
 		c.Places("session-chat.fields.message", "message", s.Fields.Message, "body"),
 		c.Places("session-chat.fields.request", "request", s.Fields.Request),
-		c.Names("session-chat.types", "type", s.Types, typeNames),
-		c.Names("session-chat.outcomes", "outcome", s.Outcomes, outcomeNames),
-		c.Names("session-chat.messages", "message", target.Single(s.Messages), messageNames),
+		c.Names("session-chat.types", "type", s.Types, renames["session-chat.types"]),
+		c.Names("session-chat.outcomes", "outcome", s.Outcomes, renames["session-chat.outcomes"]),
+		c.Names("session-chat.messages", "message", target.Single(s.Messages), renames["session-chat.messages"]),
 	)
 }

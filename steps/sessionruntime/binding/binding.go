@@ -21,6 +21,7 @@ func Kind() target.Kind {
 		Roles:    []string{target.Server},
 		Drivers:  []string{target.WS, target.Stdio},
 		Example:  example,
+		Renames:  renames,
 		Ignores:  []string{"model", "tools", "provoke", "agents", "hooks"},
 		About:    "The bundled orchestrator of session-runtime is judged over ws; add --driver all for stdio.",
 		Runs:     []string{"--protocol session-runtime --explore 200 --seed 1"},

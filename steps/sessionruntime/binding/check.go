@@ -41,6 +41,13 @@ var (
 	}
 )
 
+// renames are these names, by the path of the mapping.
+var renames = map[string][]string{
+	"session-runtime.events":   busEventNames,
+	"session-runtime.subtypes": subtypeNames,
+	"session-runtime.targets":  busTargetNames,
+}
+
 // checker checks the wire of a profile.
 type checker struct {
 	*target.Checker
@@ -59,10 +66,10 @@ func (c checker) binding() error {
 		c.cast(),
 		c.Places("session-runtime.fields", "frame", s.Fields),
 		c.apart("session-runtime.fields", s.Fields),
-		c.Names("session-runtime.events", "event", s.Events, busEventNames),
+		c.Names("session-runtime.events", "event", s.Events, renames["session-runtime.events"]),
 		c.oneSubtype(),
-		c.Names("session-runtime.subtypes", "subtype", s.Subtypes, subtypeNames),
-		c.Names("session-runtime.targets", "target", s.Targets, busTargetNames),
+		c.Names("session-runtime.subtypes", "subtype", s.Subtypes, renames["session-runtime.subtypes"]),
+		c.Names("session-runtime.targets", "target", s.Targets, renames["session-runtime.targets"]),
 	)
 }
 
