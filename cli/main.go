@@ -157,6 +157,7 @@ be started or reached, or does not speak the protocol · 4 harness error · 5 in
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(subcommands(s)...)
 	refusingEmpty(root)
+	completing(root)
 	tidy(root)
 	return root
 }
