@@ -41,7 +41,8 @@ func TestCompletion(t *testing.T) {
 		})
 	}
 	ids := mutantsOf(chosen{"session-chat"})
-	if len(ids) == 0 || !slices.Contains(completed(t, []string{"mutants", "--protocol", "session-chat", "--only", ids[0]}), ids[0]) {
+	if len(ids) == 0 ||
+		!slices.Contains(completed(t, []string{"mutants", "--protocol", "session-chat", "--only", ids[0]}), ids[0]) {
 		t.Errorf("the mutant %q is not offered", ids)
 	}
 	var out, err bytes.Buffer

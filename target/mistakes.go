@@ -49,8 +49,8 @@ func mistakesIn(err error) (Mistakes, bool) {
 	return nil, false
 }
 
-// together combines errors: nil for none, the error itself for one, Mistakes for several. An error that is no mistake of
-// the profile takes precedence.
+// together combines errors: nil for none, the error itself for one, Mistakes for several. An error that is no mistake
+// of the profile takes precedence.
 func together(errs ...error) error {
 	var all Mistakes
 	for _, err := range errs {
