@@ -13,7 +13,7 @@ OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/m
 
 # Of these, the packages in which connections, records and scenarios meet. In `make test` the race detector watches them and the
 # suites below; in `make test-all` it watches everything.
-CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
+CONCURRENT = ./load ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT) $(BROWSERS_TOO))")
 
 # The suite that the race detector watches in `make test`, too.
@@ -21,26 +21,27 @@ RACY = ^TestFeatures$$/^agent-select$$
 
 # What only `make test-all` runs: whole sets of which `make test` has a part, and what needs the most of the processor.
 # internal/leftout prints it in words.
-NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/of_more_than_40|^TestThirtyMinutes$$|$\
-	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|^TestCutPoints$$/^agent-client|$\
+NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/(of_more_than_40|^agent-select.*wrong_false)|^TestThirtyMinutes$$|$\
+	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|^TestCutPoints$$/^(agent-client|plain_page)|$\
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
 	^TestScript$$/^(run_page|init_page|run_interrupt)$$|^TestStrangerPages$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
-SLOW = ^(TestMutants|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
+SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
-PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|^TestCutPoints$$/^plain_page|$\
-	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad|Stranger)Pages$$|$\
+PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|$\
+	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad|Stranger)Pages$$|^TestReportPage|$\
 	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
+PAGED = ./test/bad ./test/odd ./test/pages ./test/proof ./cli
 BROWSERS_TOO = ./driver/browser ./simulator/console
 
 # What `make quick` leaves out beside the suites and all pages: what runs programs.
 LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeatures$$/^agent-client
 
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
-OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=400 $(GO) test ./...
+OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 
 # Files that have changed since bin/parley was built, the first one.
 NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
@@ -68,27 +69,30 @@ WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 
 .PHONY: raced unraced pages
 unraced:
-	GOGC=400 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
-	GOGC=400 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
+	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
+	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
 	$(OWN)
 
 pages:
-	GOGC=400 $(GO) test -vet=off -timeout 30m -run '^TestFeatures$$/^agent-client' .
-	GOGC=400 $(GO) test -vet=off -p 1 -parallel 1 -timeout 30m -run '$(PAGES)' -skip '$(NIGHT)' $(SUITES) ./cli
-	GOGC=400 $(GO) test -vet=off -p 1 -parallel 4 -timeout 30m -skip '$(NIGHT)' $(BROWSERS_TOO)
+	GOGC=1000 $(GO) test -vet=off -timeout 30m -run '^TestFeatures$$/^agent-client' .
+	GOGC=1000 $(GO) test -vet=off -p 1 -parallel 1 -timeout 30m -run '$(PAGES)' -skip '$(NIGHT)' $(PAGED)
+	GOGC=1000 $(GO) test -vet=off -p 1 -parallel 4 -timeout 30m -skip '$(NIGHT)' $(BROWSERS_TOO)
 
 raced:
-	GOGC=400 $(WAY) $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
-	GOGC=400 $(WAY) $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
+	GOGC=1000 $(WAY) $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
+	GOGC=1000 $(WAY) $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
 
 test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be
-	GOGC=400 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
-	GOGC=400 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
+	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
+	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
 	$(OWN)
 
-quick: ## while you work: most tests, without the race detector, or all of a package: make quick PKG=./wire/sse
-	GOGC=400 $(GO) test -vet=off -p 8 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' . ./cli \
-		$$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(BROWSERS_TOO))"))
+# The packages of `make quick`: those that judge.
+JUDGING = . $$($(GO) list ./... | grep -E '^parley/(transcript|wire|verdict|monitor|driver|protocol|target|runner|steps|probe|doctor|reports|internal)(/|$$)' | \
+	grep -vxF "$$($(GO) list $(BROWSERS_TOO))")
+
+quick: ## while you work: the suites but pages, and the packages that judge; or all of a package: make quick PKG=./wire/sse
+	GOGC=1000 $(GO) test -vet=off -p 8 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' $(JUDGING))
 
 vet: ## gofmt, go vet, staticcheck by staticcheck.conf
 	@unformatted=$$(gofmt -l .); \

@@ -55,7 +55,7 @@ func (c *Certificate) HTML(p Page) ([]byte, error) {
 		Mark    template.HTML
 		Expired bool
 		Counts  Counts
-	}{p, c, policy(Style, ""), template.CSS(Style), template.HTML(c.Badge(p.Now)), template.HTML(Mark),
+	}{p, c, policy(Style, ""), template.CSS(Style), template.HTML(c.Badge(p.Now).SVG()), template.HTML(Mark),
 		c.Predicate.Expired(p.Now), c.Predicate.Count()})
 	if err != nil {
 		return nil, fmt.Errorf("write the page of the certificate: %w", err)

@@ -2,8 +2,6 @@ package certificate
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"parley/reports"
@@ -56,7 +54,6 @@ func Audit(r *reports.Results, known []reports.Clause) error {
 	if len(run.Clauses) != len(known) {
 		return fmt.Errorf("the results have %d clauses, and the suite has %d for this role", len(run.Clauses), len(known))
 	}
-	count := map[verdict.Outcome]int{}
 	var counted []verdict.Judgement
 	levels := map[string]verdict.Level{}
 	for i, c := range run.Clauses {
@@ -70,11 +67,10 @@ func Audit(r *reports.Results, known []reports.Clause) error {
 		}
 		levels[c.ID] = c.Level
 		if !c.Excluded && !c.OtherRole {
-			count[c.Outcome]++
 			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
 		}
 	}
-	if err := sameCount("clauses", run.Totals.Clauses, count); err != nil {
+	if err := reports.CheckTotals(run); err != nil {
 		return err
 	}
 	v, _ := verdict.Decide(counted, func(id string) verdict.Level { return levels[id] }, verdict.Circumstances{})
@@ -100,37 +96,16 @@ func auditScenarios(run *reports.Run) error {
 	for _, c := range run.Clauses {
 		outcomes[c.ID] = c.Outcome
 	}
-	count := map[verdict.Outcome]int{}
 	for _, sc := range run.Scenarios {
-		count[sc.Outcome]++
 		for _, j := range sc.Clauses {
 			if bad(j.Outcome) && outcomes[j.Clause] == verdict.Passed {
 				return fmt.Errorf("the results say that %s passed, and that %s found it %s", j.Clause, sc.ID, j.Outcome)
 			}
 		}
 	}
-	return sameCount("scenarios", run.Totals.Scenarios, count)
+	return nil
 }
 
 func bad(o verdict.Outcome) bool {
 	return o == verdict.Failed || o == verdict.HarnessError || o == verdict.EnvError
-}
-
-func sameCount(what string, told reports.Count, count map[verdict.Outcome]int) error {
-	total := 0
-	var differ []string
-	for _, o := range slices.Concat(certifiable, []verdict.Outcome{verdict.Failed, verdict.ExpectedFail,
-		verdict.UnexpectedPass, verdict.HarnessError, verdict.EnvError}) {
-		total += count[o]
-		if told.ByOutcome[o] != count[o] {
-			differ = append(differ, fmt.Sprintf("%d %s instead of %d", count[o], o, told.ByOutcome[o]))
-		}
-	}
-	if told.Total != total {
-		differ = append(differ, fmt.Sprintf("%d in all instead of %d", total, told.Total))
-	}
-	if len(differ) > 0 {
-		return fmt.Errorf("the totals of the results do not match their %s: %s", what, strings.Join(differ, ", "))
-	}
-	return nil
 }

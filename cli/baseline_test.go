@@ -39,6 +39,7 @@ expected:
 		{ID: "AS-045", Level: verdict.Must, Outcome: verdict.ExpectedFail, ByDriver: over(p, verdict.ExpectedFail)},
 		{ID: "AS-046", Level: verdict.Must, Outcome: verdict.NotTested},
 	}}
+	run.Totals.Clauses.Total = len(run.Clauses)
 	run.Totals.Clauses.ByOutcome = map[verdict.Outcome]int{p: 1, f: 1, verdict.UnexpectedPass: 1, verdict.ExpectedFail: 2,
 		verdict.NotTested: 1}
 	write(t, file, text)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,8 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 	}
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "sign with the private key in `FILE`, which parley keygen wrote (required)")
-	f.StringVar(&o.version, "target-version", "", "`VERSION` of the target that was judged")
+	f.StringVar(&o.version, "target-version", "", "`VERSION` of the target that was judged "+
+		"(default that of parley run --target-version)")
 	f.StringVar(&o.artifact, "artifact", "",
 		"`FILE` that the target was built as, such as an archive; its digest is certified")
 	f.StringVar(&o.expires, "expires", "", "last `DAY` on which the certificate is valid, such as 2027-12-31 "+
@@ -181,6 +183,9 @@ func (o certifyOptions) statement(raw []byte, res *reports.Results) (*certificat
 	if err != nil {
 		return nil, nil, usagef("%s: %v: it was altered", o.results, err)
 	}
+	if told := run.Target.Version; o.version != "" && told != "" && told != o.version {
+		return nil, nil, usagef("--target-version: %s was judged, not %s (leave it out)", told, o.version)
+	}
 	files := certificate.Files(res)
 	if err := certificate.CheckFiles(filepath.Dir(o.results), files); err != nil {
 		return nil, nil, usagef("%s: %v", o.results, err)
@@ -197,7 +202,7 @@ func (o certifyOptions) statement(raw []byte, res *reports.Results) (*certificat
 	if err != nil {
 		return nil, nil, err
 	}
-	options := certificate.Options{Version: o.version, Issued: time.Now().UTC()}
+	options := certificate.Options{Version: cmp.Or(o.version, run.Target.Version), Issued: time.Now().UTC()}
 	if options.Expires, err = o.lastDay(res.Started); err != nil {
 		return nil, nil, err
 	}

@@ -76,7 +76,7 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
-	f := follow(s, total, abouts(plans), !o.noColor, o.quiet)
+	f := follow(s, total, o.abouts(plans), look{color: !o.noColor, quiet: o.quiet, lang: o.spoken})
 	unhook := f.tellInterrupt(ctx)
 	for i := range sides {
 		plain := sides[i].Options
@@ -88,7 +88,7 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 	}
 	rep, err := differential.Run(ctx, differential.Options{A: sides[0], B: sides[1], Out: o.out,
 		Save: func(dir string, r *reports.Results) error {
-			return writeFiles(dir, append([]string{jsonFormat}, asked...), r, dir)
+			return writeFiles(dir, append([]string{jsonFormat}, asked...), r, dir, o.spoken)
 		},
 		Again: func(n int) {
 			f.note(fmt.Sprintf("the targets differ; %s run again to confirm it", words.Counted(n, "scenario")))

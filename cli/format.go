@@ -8,9 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"parley/differential"
 	"parley/internal/input"
 	"parley/reports"
+	"parley/reports/lang"
 )
 
 // Formats of reports, and the files that hold them.
@@ -20,10 +23,13 @@ const (
 	githubFormat  = "github" // printed, because GitHub reads it from the output
 )
 
+// writer writes results in a format.
+type writer = func(io.Writer, *reports.Results) error
+
 var formats = []struct {
 	name, file string
-	mark       string                                  // in the first 1 KiB of the file
-	write      func(io.Writer, *reports.Results) error // without what is beside the results
+	mark       string // in the first 1 KiB of the file
+	write      writer // without what is beside the results
 }{
 	{name: consoleFormat},
 	{jsonFormat, "results.json", reports.SchemaID, reports.WriteJSON},
@@ -62,16 +68,37 @@ func parseFormats(list string) ([]string, error) {
 	return unique(out), nil
 }
 
-// writerOf returns the writer of a format for results whose recordings are in a folder; "" for none.
-func writerOf(name, dir string, plain func(io.Writer, *reports.Results) error) func(io.Writer, *reports.Results) error {
-	if name != "html" || dir == "" {
-		return plain
+// writerOf returns the writer of a format, in a language if it is for people, for results whose recordings are in a
+// folder; "" for none.
+func writerOf(name, dir string, l lang.Lang, plain writer) writer {
+	switch name {
+	case "markdown":
+		return func(w io.Writer, r *reports.Results) error { return reports.WriteMarkdownIn(w, r, l) }
+	case "html":
+		o := reports.PageOptions{Lang: l}
+		if dir != "" {
+			o.Read = func(path string) ([]byte, error) {
+				return input.Read(filepath.Join(dir, filepath.FromSlash(path)), maxRecording)
+			}
+		}
+		return func(w io.Writer, r *reports.Results) error { return reports.WriteHTMLWith(w, r, o) }
 	}
-	return func(w io.Writer, r *reports.Results) error {
-		return reports.WriteHTMLWith(w, r, reports.PageOptions{Read: func(path string) ([]byte, error) {
-			return input.Read(filepath.Join(dir, filepath.FromSlash(path)), maxRecording)
-		}})
+	return plain
+}
+
+// declareLang defines --lang.
+func declareLang(f *pflag.FlagSet, to *string) {
+	f.StringVar(to, "lang", string(lang.English), "`LANGUAGE` of the reports for people: en or zh; "+
+		"results.json, junit.xml and the like are the same in each")
+}
+
+// parseLang parses the value of --lang.
+func parseLang(name string) (lang.Lang, error) {
+	l := lang.Lang(name)
+	if !slices.Contains(lang.All, l) {
+		return "", usagef("--lang: unknown language %q (known: en, zh)", name)
 	}
+	return l, nil
 }
 
 // maxRecording bounds the bytes of a recording that is read for a report.
@@ -79,12 +106,12 @@ const maxRecording = 64 << 20
 
 // writeFiles writes results, whose recordings are in the folder from, to a folder, in each of the named formats that
 // has a file.
-func writeFiles(dir string, names []string, r *reports.Results, from string) error {
+func writeFiles(dir string, names []string, r *reports.Results, from string, l lang.Lang) error {
 	for _, f := range formats {
 		if f.file == "" || !slices.Contains(names, f.name) {
 			continue
 		}
-		write := writerOf(f.name, from, f.write)
+		write := writerOf(f.name, from, l, f.write)
 		if err := writeFile(filepath.Join(dir, f.file), func(w io.Writer) error { return write(w, r) }); err != nil {
 			return fmt.Errorf("write %s: %w", f.file, err)
 		}
@@ -192,7 +219,7 @@ func (s *streams) writeOut(name string, r *reports.Results, o reports.ConsoleOpt
 	}
 	for _, f := range formats {
 		if f.name == name {
-			return writerOf(name, o.Dir, f.write)(s.Out, r)
+			return writerOf(name, o.Dir, o.Lang, f.write)(s.Out, r)
 		}
 	}
 	return fmt.Errorf("no writer for format %q", name)

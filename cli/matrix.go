@@ -18,7 +18,7 @@ var matrixFormats = []struct {
 	write            func(io.Writer, *reports.Matrix) error
 }{
 	{"markdown", "matrix.md", reports.MarkdownMark, reports.WriteMatrixMarkdown},
-	{"html", "matrix.html", "<title>Parley: clauses and implementations", reports.WriteMatrixHTML},
+	{"html", "matrix.html", `content="default-src &#39;none&#39;; img-src &#39;self&#39; file:;`, reports.WriteMatrixHTML},
 }
 
 // matrix writes what several runs found, side by side.
@@ -32,7 +32,10 @@ func matrix(ctx context.Context, paths []string, o reportOptions, chosen bool, s
 			return usagef("--format: the matrix of several runs is written as markdown or html, not %q", name)
 		}
 	}
+	spoken, err := parseLang(o.lang)
 	switch {
+	case err != nil:
+		return err
 	case o.from != "":
 		return usagef("report: --from and arguments cannot be combined (name all results as arguments)")
 	case o.out == "" && len(asked) > 1:
@@ -46,7 +49,7 @@ func matrix(ctx context.Context, paths []string, o reportOptions, chosen bool, s
 		}
 		list = append(list, r)
 	}
-	m := reports.NewMatrix(list...)
+	m := reports.NewMatrixIn(spoken, list...)
 	if o.out != "" {
 		if err := os.MkdirAll(o.out, 0o755); err != nil {
 			return usagef("--out: %v", err)

@@ -21,7 +21,7 @@ func TestOutKeepsForeignFiles(t *testing.T) {
 			continue
 		}
 		dir := t.TempDir()
-		if err := writeFiles(dir, []string{f.name}, res, ""); err != nil {
+		if err := writeFiles(dir, []string{f.name}, res, "", ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := prepareOut(dir); err != nil {

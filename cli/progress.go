@@ -4,29 +4,39 @@ import (
 	"context"
 	"fmt"
 
-	"parley/internal/words"
 	"parley/reports"
+	"parley/reports/lang"
 )
 
 // follower shows the progress of runs on stderr: one live line on a terminal, plain lines elsewhere.
-type follower struct{ bar *reports.Progress }
+type follower struct {
+	bar  *reports.Progress
+	lang lang.Lang
+}
+
+// look is how progress is shown.
+type look struct {
+	color, quiet bool
+	lang         lang.Lang
+}
 
 // follow prints how many scenarios will run and what each run judges, and starts the progress display. If quiet, it
 // does neither, and the follower is silent.
-func follow(s *streams, total int, abouts []string, color, quiet bool) *follower {
-	if quiet {
-		return &follower{}
+func follow(s *streams, total int, abouts []string, as look) *follower {
+	l := as.lang
+	if as.quiet {
+		return &follower{lang: l}
 	}
 	if len(abouts) == 1 {
-		fmt.Fprintf(s.Err, "%s of %s\n", words.Counted(total, "scenario"), abouts[0])
+		fmt.Fprintln(s.Err, l.Say("%s of %s", l.Count(total, "scenario"), abouts[0]))
 	} else {
-		fmt.Fprintf(s.Err, "%s\n", words.Counted(total, "scenario"))
+		fmt.Fprintln(s.Err, l.Count(total, "scenario"))
 		for _, about := range abouts {
 			fmt.Fprintf(s.Err, "  %s\n", about)
 		}
 	}
-	o := reports.ProgressOptions{TTY: s.ErrTTY, Total: total, Color: color && s.Color, Width: s.ErrWidth}
-	f := &follower{reports.NewProgress(s.Err, o)}
+	o := reports.ProgressOptions{TTY: s.ErrTTY, Total: total, Color: as.color && s.Color, Width: s.ErrWidth, Lang: l}
+	f := &follower{reports.NewProgress(s.Err, o), l}
 	f.bar.Start()
 	return f
 }
@@ -43,17 +53,16 @@ func (f *follower) ScenarioDone(sc reports.Scenario) {
 
 // Shrinking implements runner.Shrinker.
 func (f *follower) Shrinking(lines int) {
-	f.note(fmt.Sprintf("a random sequence of %s breaks a clause; looking for a shorter one",
-		words.Counted(lines, "line")))
+	f.note(f.lang.Say("a random sequence of %s breaks a clause; looking for a shorter one",
+		f.lang.Count(lines, "line")))
 }
 
 // tellInterrupt prints a message as soon as an interrupt arrives. The returned function stops watching for it.
 func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
-		if context.Cause(ctx) == errChanged {
-			return
+		if context.Cause(ctx) != errChanged {
+			f.note(f.lang.Say("interrupted: ending the run; interrupt again to exit at once"))
 		}
-		f.note("interrupted: ending the run; interrupt again to exit at once")
 	})
 }
 

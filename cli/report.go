@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 type reportOptions struct {
 	from, format, out string
 	verbose, noColor  bool
+	lang              string
 }
 
 func reportCommand(s *streams) *cobra.Command {
@@ -48,15 +50,17 @@ matrix.html.`,
 	f.StringVar(&o.format, "format", consoleFormat, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.StringVar(&o.out, "out", "", "`DIR` to write them to; created if missing")
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
+	declareLang(f, &o.lang)
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 	return c
 }
 
 func report(ctx context.Context, o reportOptions, s *streams) error {
 	asked, err := parseFormats(o.format)
+	spoken, wrong := parseLang(o.lang)
 	switch {
-	case err != nil:
-		return err
+	case err != nil || wrong != nil:
+		return cmp.Or(err, wrong)
 	case o.from == "":
 		return usagef("report: --from is missing (name the results.json of a run)")
 	case o.out == "" && len(asked) > 1:
@@ -66,12 +70,13 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
-	shape := reports.ConsoleOptions{Dir: filepath.ToSlash(filepath.Dir(o.from)), Verbose: o.verbose, Color: !o.noColor}
-	if err := summarize(asked, res); err != nil {
+	shape := reports.ConsoleOptions{Dir: filepath.ToSlash(filepath.Dir(o.from)), Verbose: o.verbose, Color: !o.noColor,
+		Lang: spoken}
+	if err := summarize(asked, res, spoken); err != nil {
 		return err
 	}
 	if o.out == "" {
-		return s.writeOut(asked[0], res, shape)
+		return s.printed(asked[0], asked, res, shape)
 	}
 	if err := ownFiles(o.out, asked); err != nil {
 		return err
@@ -79,17 +84,25 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return usagef("--out: %v", err)
 	}
-	if err := writeFiles(o.out, asked, res, filepath.Dir(o.from)); err != nil {
+	if err := writeFiles(o.out, asked, res, filepath.Dir(o.from), spoken); err != nil {
 		return err
 	}
 	for _, name := range asked {
 		if name == consoleFormat || name == githubFormat {
-			if err := s.writeOut(name, res, shape); err != nil {
+			if err := s.printed(name, asked, res, shape); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// printed prints one of the formats that are asked for.
+func (s *streams) printed(name string, asked []string, r *reports.Results, o reports.ConsoleOptions) error {
+	if name == consoleFormat {
+		s = s.forPeople(asked)
+	}
+	return s.writeOut(name, r, o)
 }
 
 // readResults reads the results of a run.

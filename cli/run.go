@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 
 	"parley/diagnosis"
 	"parley/driver/browser"
-	"parley/reports"
 	"parley/runner"
 	"parley/target"
 	"parley/verdict"
@@ -62,7 +60,10 @@ An interrupt (Ctrl-C) ends the run and writes the findings so far; a second one 
 			}
 			return o.plain(args)
 		},
-		RunE: func(c *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if o.spoken, err = parseLang(o.lang); err != nil {
+				return err
+			}
 			o.exploring = c.Flags().Changed("explore")
 			if o.differential {
 				return compare(c.Context(), o, args, s)
@@ -126,7 +127,7 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
-	f := follow(s, total, abouts(runs), !o.noColor, o.quiet)
+	f := follow(s.forPeople(asked), total, o.abouts(runs), look{color: !o.noColor, quiet: o.quiet, lang: o.spoken})
 	for i := range runs {
 		runs[i].Observer = f
 	}
@@ -149,7 +150,7 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 	}
 	for _, text := range left {
 		if !o.quiet {
-			fmt.Fprintln(s.Err, text)
+			fmt.Fprintln(s.forPeople(asked).Err, text)
 		}
 	}
 	if res.Exit != verdict.ExitConformant {
@@ -295,11 +296,11 @@ func (o runOptions) checkExplore() error {
 }
 
 // abouts says for each run what is judged, and in which role if there are several.
-func abouts(runs []runner.Options) []string {
+func (o runOptions) abouts(runs []runner.Options) []string {
 	var out []string
-	for _, o := range runs {
-		out = append(out, fmt.Sprintf("%s against %s over %s", titled(o.Profile.Protocol, o.Profile.Role), o.Profile.Name,
-			strings.Join(o.Drivers, ", ")))
+	for _, r := range runs {
+		out = append(out, o.spoken.Say("%s against %s over %s", titled(r.Profile.Protocol, r.Profile.Role), r.Profile.Name,
+			strings.Join(r.Drivers, ", ")))
 	}
 	return out
 }
@@ -359,50 +360,4 @@ func flagged(err error) error {
 		return fmt.Errorf("--cut-points: %w", err)
 	}
 	return err
-}
-
-// prepareOut creates the results folder, and removes the reports of an earlier run.
-func prepareOut(dir string) error {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return usagef("--out: %s is a file (name a folder)", dir)
-	}
-	if err := ownFiles(dir, nil); err != nil {
-		return err
-	}
-	if err := runner.PrepareOut(dir); err != nil {
-		return usagef("--out: %v", err)
-	}
-	if err := removeFiles(dir); err != nil {
-		return usagef("--out: %v", err)
-	}
-	return nil
-}
-
-// write writes the results, and prints the report: on the console, or as JSON if only that is asked for. It prints the
-// report even if the files could not be written, as on a full disk.
-func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
-	unwritten := errors.Join(writeFiles(o.out, append([]string{jsonFormat}, asked...), r, o.out), summarize(asked, r))
-	return errors.Join(o.print(asked, r, unwritten == nil, s), annotated(asked, r, s), unwritten)
-}
-
-// print prints the report, or only the verdict if the report is in files.
-func (o runOptions) print(asked []string, r *reports.Results, written bool, s *streams) error {
-	if !written {
-		o.out = "" // there is nothing to refer to
-	}
-	switch {
-	case slices.Contains(asked, consoleFormat):
-		return s.writeOut(consoleFormat, r, reports.ConsoleOptions{Dir: o.out, Verbose: o.verbose, Quiet: o.quiet,
-			Color: !o.noColor})
-	case len(asked) == 1 && asked[0] == jsonFormat:
-		if err := s.writeOut(jsonFormat, r, reports.ConsoleOptions{}); err != nil {
-			return err
-		}
-	}
-	if written {
-		fmt.Fprintf(s.Err, "%s · exit %d · results in %s\n", r.Verdict, r.Exit, o.out)
-	} else {
-		fmt.Fprintf(s.Err, "%s · the results could not be written\n", r.Verdict)
-	}
-	return nil
 }

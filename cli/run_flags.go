@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"parley/reports/lang"
 )
 
 // runOptions are the flags of parley run.
@@ -25,6 +27,8 @@ type runOptions struct {
 	quiet, failFast, watch    bool
 	shard                     string
 	suite                     string // the version or digest that must judge
+	lang                      string
+	spoken                    lang.Lang // what lang names
 	seed                      int64
 	deadline                  time.Duration
 }
@@ -87,5 +91,6 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only failures and the verdict")
 	f.BoolVarP(&o.verbose, "verbose", "v", false,
 		"report every failure in full, observations, and clauses that do not apply")
+	declareLang(f, &o.lang)
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 }

@@ -39,7 +39,7 @@ func (o verifyOptions) again(ctx context.Context, cert *certificate.Certificate,
 	if err != nil {
 		return false, err
 	}
-	unwritten := writeFiles(o.out, []string{jsonFormat, "junit", "html"}, res, o.out)
+	unwritten := writeFiles(o.out, []string{jsonFormat, "junit", "html"}, res, o.out, "")
 	return tellRerun(s, cert, res, runs[0].Profile, o.out) && unwritten == nil, unwritten
 }
 

@@ -7,22 +7,34 @@ import (
 	"io"
 	"slices"
 
+	"parley/internal/words"
 	"parley/verdict"
 )
 
-// badge is what a badge says.
-type badge struct {
-	message    string
-	fill, name string // the colour as CSS, and as shields.io calls it
+// Badge is what a badge says: the name of the program, and a message on a colour. White text has a contrast of more
+// than 4.5 on each.
+type Badge struct {
+	Message string
+	Colour  Colour
 }
+
+// Colour is the colour of a badge.
+type Colour struct{ fill, name string } // as CSS, and as shields.io calls it
+
+// The colours of badges. Green is for a target that conforms, and for nothing else.
+var (
+	Green = Colour{"#1a7f37", "brightgreen"}
+	Blue  = Colour{"#0550ae", "blue"}
+	Red   = Colour{"#b31d28", "red"}
+	Grey  = Colour{"#5f6775", "lightgrey"}
+)
 
 // BadgeLabel is the left half of every badge.
 const BadgeLabel = "parley"
 
 // badgeOf returns the badge of r. It is green for conformant alone: a run that excused anything is blue, one that was
 // not complete is grey, whatever the rest of the file says.
-func badgeOf(r *Results) badge {
-	grey := func(text string) badge { return badge{text, "#6a737d", "lightgrey"} }
+func badgeOf(r *Results) Badge {
 	t := tally(r)
 	switch {
 	case r.Verdict == verdict.NonConformant:
@@ -30,18 +42,18 @@ func badgeOf(r *Results) badge {
 		if t.failed > 0 {
 			text += fmt.Sprintf(" (%d of %d)", t.failed, t.total)
 		}
-		return badge{text, "#b31d28", "red"}
+		return Badge{text, Red}
 	case r.Verdict != verdict.Conformant && r.Verdict != verdict.AsExpected, r.Exit != verdict.ExitConformant, r.Partial,
 		r.Passive, r.Selection != "", len(r.Runs) == 0:
-		return grey(string(verdict.Incomplete))
+		return Badge{string(verdict.Incomplete), Grey}
 	case r.Verdict == verdict.AsExpected, t.expected > 0, slices.ContainsFunc(r.Runs, leniently):
 		text := string(verdict.AsExpected)
 		if t.expected > 0 {
-			text += fmt.Sprintf(" (%s)", count(t.expected, "known failure"))
+			text += fmt.Sprintf(" (%s)", words.Counted(t.expected, "known failure"))
 		}
-		return badge{text, "#0550ae", "blue"}
+		return Badge{text, Blue}
 	}
-	return badge{string(verdict.Conformant), "#1a7f37", "brightgreen"}
+	return Badge{string(verdict.Conformant), Green}
 }
 
 // leniently reports whether a baseline forgave anything in a run.
@@ -51,20 +63,23 @@ func leniently(run Run) bool {
 
 // WriteBadge writes an SVG badge with the verdict.
 func WriteBadge(w io.Writer, r *Results) error {
-	b := badgeOf(r)
-	left, right := 10+textWidth(BadgeLabel), 10+textWidth(b.message)
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="20" role="img" `+
-		`aria-label="parley: %s"><title>parley: %[2]s</title>`+
-		`<clipPath id="r"><rect width="%[1]d" height="20" rx="3"/></clipPath><g clip-path="url(#r)">`+
-		`<rect width="%[3]d" height="20" fill="#24292f"/><rect x="%[3]d" width="%[4]d" height="20" fill="%[5]s"/></g>`+
-		`<g fill="#fff" text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11">`+
-		`<text x="%[6]d" y="14" textLength="%[7]d">parley</text><text x="%[8]d" y="14" textLength="%[9]d">%[2]s</text></g>`+
-		"</svg>"+
-		"\n", left+right, html.EscapeString(b.message), left, right, b.fill, left/2, left-10, left+right/2, right-10)
+	_, err := w.Write(badgeOf(r).SVG())
 	return err
 }
 
-// textWidth estimates the width of an ASCII text in pixels, at 11 pixels of Verdana.
+// SVG draws the badge: two texts side by side. It has no script and no reference, and its texts are escaped.
+func (b Badge) SVG() []byte {
+	left, right := 10+textWidth(BadgeLabel), 10+textWidth(b.Message)
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="20" role="img" `+
+		`aria-label="parley: %s"><title>parley: %[2]s</title><rect width="%[1]d" height="20" rx="3" fill="#24292f"/>`+
+		`<path d="M%[3]d 0h%[4]da3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H%[3]dz" fill="%[5]s"/>`+
+		`<g fill="#fff" text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11">`+
+		`<text x="%[6]d" y="14" textLength="%[7]d">parley</text><text x="%[8]d" y="14" textLength="%[9]d">%[2]s</text></g>`+
+		"</svg>\n", left+right, html.EscapeString(b.Message), left, right-3, b.Colour.fill, left/2, left-10, left+right/2,
+		right-10)
+}
+
+// textWidth estimates the width of a text in pixels, at 11 pixels of Verdana.
 func textWidth(s string) int {
 	n := 0.0
 	for _, r := range s {
@@ -83,17 +98,21 @@ func textWidth(s string) int {
 // WriteShields writes the JSON of an endpoint badge of shields.io. The page that shows it can override the colour of a
 // conformant run alone.
 func WriteShields(w io.Writer, r *Results) error {
-	b := badgeOf(r)
-	out, err := json.Marshal(struct {
-		Version int    `json:"schemaVersion"`
-		Label   string `json:"label"`
-		Message string `json:"message"`
-		Color   string `json:"color"`
-		IsError bool   `json:"isError,omitempty"`
-	}{1, BadgeLabel, b.message, b.name, b.name != "brightgreen"})
+	out, err := badgeOf(r).Shields()
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "%s\n", out)
 	return err
+}
+
+// Shields returns the badge as JSON for shields.io.
+func (b Badge) Shields() ([]byte, error) {
+	return json.Marshal(struct {
+		Version int    `json:"schemaVersion"`
+		Label   string `json:"label"`
+		Message string `json:"message"`
+		Color   string `json:"color"`
+		IsError bool   `json:"isError,omitempty"`
+	}{1, BadgeLabel, b.Message, b.Colour.name, b.Colour != Green})
 }

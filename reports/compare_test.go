@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -184,9 +185,9 @@ func TestMatrix(t *testing.T) {
 	}
 	var columns []string
 	for i, col := range m.Tables[0].Columns {
-		columns = append(columns, col.Target+" "+col.Version+" "+m.Tables[0].Count(i)+" "+col.Note)
+		columns = append(columns, col.Target+" "+col.Version+" "+fmt.Sprint(m.Tables[0].Counts(i))+" "+col.Note)
 	}
-	want := []string{shown + " 2026-03-01 09:30 1 of 2 only @x", "mine 1.0 2 of 2 ", "mine 1.1 1 of 2 "}
+	want := []string{shown + " 2026-03-01 09:30 {1 2} only @x", "mine 1.0 {2 2} ", "mine 1.1 {1 2} "}
 	if diff := cmp.Diff(want, columns); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}

@@ -2,10 +2,11 @@ package reports
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
+	"parley/internal/words"
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -42,7 +43,9 @@ func (c Change) How() string {
 }
 
 // How says how much longer a scenario takes.
-func (s Slowdown) How() string { return duration(s.Old) + " → " + duration(s.New) }
+func (s Slowdown) How() string {
+	return duration(s.Old, lang.English) + " → " + duration(s.New, lang.English)
+}
 
 // Answer sums a comparison up on one line.
 func (c *Comparison) Answer() string {
@@ -53,7 +56,7 @@ func (c *Comparison) Answer() string {
 	}
 	word := "no regression"
 	if n := c.Regressions(); n > 0 {
-		word = count(n, "regression")
+		word = words.Counted(n, "regression")
 	}
 	text := fmt.Sprintf("%s · %d newly broken, %d newly untested, %d fixed, %d slower", word, broken, untested, fixed,
 		slow)
@@ -81,7 +84,7 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 		}
 		p.heading("", "%s", run.Name)
 		for _, part := range run.Parts() {
-			p.heading(partColour(part.Title), "%s: %s", part.Title, count(len(part.Changes), "clause"))
+			p.heading(partColour(part.Title), "%s: %s", part.Title, words.Counted(len(part.Changes), "clause"))
 			for _, x := range part.Changes {
 				p.hang("  "+pad(x.Clause+" "+string(x.Level), 16)+" ", bold, x.How(), "")
 				p.hang("    ", "", x.Text, dim)
@@ -94,7 +97,7 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 			}
 		}
 		if len(run.Slower) > 0 {
-			p.heading(yellow, "Slower: %s", count(len(run.Slower), "scenario"))
+			p.heading(yellow, "Slower: %s", words.Counted(len(run.Slower), "scenario"))
 			for _, s := range run.Slower {
 				p.hang("  "+pad(s.Scenario, 12)+" ", bold, s.Name+" ("+s.Driver+"): "+s.How(), "")
 			}
@@ -145,7 +148,7 @@ func WriteComparisonMarkdown(w io.Writer, c *Comparison) error {
 			m.line("| clause | requirement | change | |\n|---|---|---|---|")
 			for i, x := range part.Changes {
 				if i == mdFindings {
-					m.line("\nand %s more", count(len(part.Changes)-i, "clause"))
+					m.line("\nand %s more", words.Counted(len(part.Changes)-i, "clause"))
 					break
 				}
 				m.line("| %s %s | %s | %s | %s |", md(x.Clause), x.Level, md(x.Text), md(x.How()), md(shortened(x.Reason, 300)))
@@ -164,15 +167,12 @@ func WriteComparisonMarkdown(w io.Writer, c *Comparison) error {
 	return err
 }
 
-var compareTemplate = template.Must(template.New("compare.gohtml").Funcs(pageFuncs).ParseFS(pageFiles,
-	"page/compare.gohtml"))
+var comparePages = pagesOf("compare.gohtml")
 
 // WriteComparisonHTML writes c as one self-contained page.
 func WriteComparisonHTML(w io.Writer, c *Comparison) error {
-	return writePage(w, compareTemplate, struct {
-		Policy string
-		Style  template.CSS
-		Script template.JS
+	return writePage(w, comparePages(lang.English), struct {
+		frame
 		*Comparison
-	}{pagePolicy(), template.CSS(pageStyle), template.JS(pageScript), c})
+	}{newFrame("Parley: " + c.Answer()), c})
 }

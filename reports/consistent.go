@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/words"
 	"parley/verdict"
 )
 
@@ -26,7 +27,7 @@ func consistent(r *Results) error {
 	case verdict.ExitConformant:
 		wrong = r.Verdict == verdict.NonConformant
 	case verdict.ExitNonConformant:
-		wrong = r.Verdict != verdict.NonConformant
+		wrong = r.Verdict != verdict.NonConformant && len(r.Load.exceeded()) == 0
 	case verdict.ExitIncomplete:
 		wrong = r.Verdict != verdict.Incomplete
 	}
@@ -43,25 +44,58 @@ func better(a, b verdict.Verdict) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-func consistentRun(run *Run) error {
+// CheckTotals returns an error if the totals of a run do not count the clauses and scenarios that it lists. ReadJSON
+// checks clauses alone: results of mutants leave out scenarios that tell nothing.
+func CheckTotals(run *Run) error {
+	if err := sameCount("clause", run.Totals.Clauses, listedClauses(run)); err != nil {
+		return err
+	}
+	listed := map[verdict.Outcome]int{}
+	for _, s := range run.Scenarios {
+		listed[s.Outcome]++
+	}
+	return sameCount("scenario", run.Totals.Scenarios, listed)
+}
+
+// sameCount compares a total with what is listed.
+func sameCount(noun string, told Count, listed map[verdict.Outcome]int) error {
+	total := 0
+	for _, o := range verdict.Outcomes {
+		total += listed[o]
+		if n := told.ByOutcome[o]; n != listed[o] {
+			return fmt.Errorf("the totals count %s as %s, and %d are listed", words.Counted(n, noun),
+				strings.ReplaceAll(string(o), "-", " "), listed[o])
+		}
+	}
+	if told.Total != total {
+		return fmt.Errorf("the totals count %s in all, and %d are listed", words.Counted(told.Total, noun), total)
+	}
+	return nil
+}
+
+// listedClauses counts the clauses that a run lists for its role.
+func listedClauses(run *Run) map[verdict.Outcome]int {
 	listed := map[verdict.Outcome]int{}
 	for _, c := range run.Clauses {
 		if !c.Excluded && !c.OtherRole {
 			listed[c.Outcome]++
 		}
 	}
-	for _, o := range verdict.Outcomes {
-		if n := run.Totals.Clauses.ByOutcome[o]; n != listed[o] {
-			return fmt.Errorf("the totals count %s as %s, and %d are listed", count(n, "clause"),
-				strings.ReplaceAll(string(o), "-", " "), listed[o])
-		}
+	return listed
+}
+
+func consistentRun(run *Run) error {
+	listed := listedClauses(run)
+	if err := sameCount("clause", run.Totals.Clauses, listed); err != nil {
+		return err
 	}
 	bad := listed[verdict.Failed] + listed[verdict.UnexpectedPass]
 	switch {
 	case run.Verdict != verdict.NonConformant && bad > 0:
-		return fmt.Errorf("it is %s, and %s failed", run.Verdict, count(bad, "clause"))
+		return fmt.Errorf("it is %s, and %s failed", run.Verdict, words.Counted(bad, "clause"))
 	case run.Verdict == verdict.Conformant && (listed[verdict.ExpectedFail] > 0 || leniently(*run)):
-		return fmt.Errorf("it is conformant, and a baseline excused %s", count(listed[verdict.ExpectedFail], "clause"))
+		return fmt.Errorf("it is conformant, and a baseline excused %s",
+			words.Counted(listed[verdict.ExpectedFail], "clause"))
 	}
 	return nil
 }

@@ -38,6 +38,8 @@ func TestReadAltered(t *testing.T) {
 	}{
 		{"the totals count 1 clause as passed, and 2 are listed", good(verdict.NonConformant, 1, p, f),
 			func(r *Results) { r.Runs[0].Clauses[1].Outcome = p }},
+		{"the totals count 3 clauses in all, and 2 are listed", good(verdict.NonConformant, 1, p, f),
+			func(r *Results) { r.Runs[0].Totals.Clauses.Total = 3 }},
 		{"agent-select server: it is conformant, and 1 clause failed", good(verdict.NonConformant, 1, p, f),
 			func(r *Results) { r.Verdict, r.Exit, r.Runs[0].Verdict = verdict.Conformant, 0, verdict.Conformant }},
 		{"the verdict is conformant, and that of agent-select server is non-conformant", good(verdict.NonConformant, 1, p, f),

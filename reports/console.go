@@ -1,12 +1,12 @@
 package reports
 
 import (
-	"fmt"
 	"io"
 	"path"
 	"slices"
 	"strings"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -22,6 +22,7 @@ type ConsoleOptions struct {
 	Verbose bool
 	Quiet   bool   // only failures and the verdict
 	Dir     string // the results folder, as the user would type it; "" if there is none
+	Lang    lang.Lang
 }
 
 // console is one text report being written.
@@ -39,8 +40,8 @@ func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 	if o.Width == 0 {
 		o.Width = 100
 	}
-	r = presentable(r)
-	c := &console{printer: printer{width: max(60, o.Width), paint: paint(o.Color)}, opts: o}
+	r = localized(r, o.Lang)
+	c := &console{printer: printer{width: max(60, o.Width), paint: paint(o.Color), lang: o.Lang}, opts: o}
 	if len(r.Runs) == 1 && unjudged(&r.Runs[0]) && !o.Verbose {
 		c.absent(r, &r.Runs[0])
 		_, err := w.Write(c.Bytes())
@@ -52,30 +53,32 @@ func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 		}
 	}
 	if !o.Quiet {
-		c.hang("parley ", bold, aboutRun(r), dim)
+		c.hang("parley ", bold, aboutRun(r, c.lang), dim)
 	}
 	for i := range r.Runs {
 		c.run(r, &r.Runs[i])
 	}
+	c.load(r.Load)
 	c.verdict(r)
 	_, err := w.Write(c.Bytes())
 	return err
 }
 
 // aboutRun returns the first line: which suite ran, when, for how long, and with which settings.
-func aboutRun(r *Results) string {
-	parts := []string{r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", moment(r.Started), duration(r.Duration)}
+func aboutRun(r *Results, l lang.Lang) string {
+	parts := []string{r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", moment(r.Started),
+		duration(r.Duration, l)}
 	if r.Seed != 0 {
-		parts = append(parts, fmt.Sprintf("seed %d", r.Seed))
+		parts = append(parts, l.Say("seed %d", r.Seed))
 	}
 	if r.Strict {
-		parts = append(parts, "strict")
+		parts = append(parts, l.Say("strict"))
 	}
 	if r.Passive {
-		parts = append(parts, "passive")
+		parts = append(parts, l.Say("passive"))
 	}
 	if r.Selection != "" {
-		parts = append(parts, "only "+r.Selection)
+		parts = append(parts, l.Say("only %s", r.Selection))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -143,15 +146,20 @@ func (c *console) title(run *Run) {
 		about = append(about, run.Target.URL)
 	}
 	if run.Target.Insecure {
-		about = append(about, unchecked)
+		about = append(about, unchecked(c.lang))
 	}
-	if n := len(run.Target.Drivers); n > 0 {
-		about = append(about, plural(n, "driver")+" "+strings.Join(run.Target.Drivers, ", "))
+	if len(run.Target.Drivers) > 0 {
+		about = append(about, driversText(run.Target.Drivers, c.lang))
 	}
 	if run.Target.Profile != "" {
 		about = append(about, run.Target.Profile)
 	}
 	c.hang("", "", strings.Join(about, " · "), "")
+}
+
+// driversText names drivers.
+func driversText(drivers []string, l lang.Lang) string {
+	return l.Say(oneOr(len(drivers), "driver %s", "drivers %s"), strings.Join(drivers, ", "))
 }
 
 func runName(run *Run) string { return run.Protocol + " " + run.Role }
@@ -164,21 +172,21 @@ func (c *console) verdict(r *Results) {
 	if len(r.Runs) > 1 {
 		for i := range r.Runs {
 			run := &r.Runs[i]
-			c.hang(pad(string(run.Verdict), 16), verdictColour(run.Verdict), runName(run)+" · "+run.Target.Name, "")
+			c.hang(pad(c.lang.Say(string(run.Verdict)), 16), verdictColour(run.Verdict), runName(run)+" · "+run.Target.Name, "")
 		}
 	}
 	c.lastLine(r)
 }
 
 func (c *console) lastLine(r *Results) {
-	text := strings.Join(grounds(r), "; ") + fmt.Sprintf(" · exit %d", r.Exit)
+	text := strings.Join(grounds(r, c.lang), c.lang.Say("; ")) + c.lang.Say(" · exit %d", r.Exit)
 	if r.Verdict == verdict.Incomplete && r.Exit == verdict.ExitConformant && !r.Passive {
-		text += ", as incomplete runs are allowed"
+		text += c.lang.Say(", as incomplete runs are allowed")
 	}
 	if c.opts.Dir != "" {
-		text += " · results in " + c.opts.Dir
+		text += c.lang.Say(" · results in %s", c.opts.Dir)
 	}
-	c.hang(strings.ToUpper(string(r.Verdict))+"  ", strong(verdictColour(r.Verdict)), text, "")
+	c.hang(strings.ToUpper(c.lang.Say(string(r.Verdict)))+"  ", strong(verdictColour(r.Verdict)), text, "")
 }
 
 func verdictColour(v verdict.Verdict) colour {

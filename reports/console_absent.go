@@ -1,8 +1,9 @@
 package reports
 
 import (
-	"fmt"
 	"strings"
+
+	"parley/reports/lang"
 )
 
 // absentLines is how many lines a target takes that is not there.
@@ -12,8 +13,8 @@ const absentLines = 5
 // words of its process, and the verdict. The reason is not shortened: it is broken into lines as far as there are any.
 func (c *console) absent(r *Results, run *Run) {
 	reason, last := parted(run)
-	about := aboutTarget(run)
-	c.line("%s%s", c.paint.text(bold, "parley "), c.paint.text(dim, aboutRun(r)))
+	about := aboutTarget(run, c.lang)
+	c.line("%s%s", c.paint.text(bold, "parley "), c.paint.text(dim, aboutRun(r, c.lang)))
 	c.line("%s · %s", c.paint.text(bold, runName(run)), about)
 	left := absentLines - 3
 	if last != "" {
@@ -55,16 +56,16 @@ func parted(run *Run) (reason, last string) {
 }
 
 // aboutTarget says what was to be judged.
-func aboutTarget(run *Run) string {
+func aboutTarget(run *Run, l lang.Lang) string {
 	parts := []string{run.Target.Name}
 	if run.Target.URL != "" && !strings.Contains(run.Target.URL, run.Target.Name) {
 		parts = append(parts, run.Target.URL)
 	}
 	if run.Target.Insecure {
-		parts = append(parts, unchecked)
+		parts = append(parts, unchecked(l))
 	}
-	if n := len(run.Target.Drivers); n > 0 {
-		parts = append(parts, fmt.Sprintf("%s %s", plural(n, "driver"), strings.Join(run.Target.Drivers, ", ")))
+	if len(run.Target.Drivers) > 0 {
+		parts = append(parts, driversText(run.Target.Drivers, l))
 	}
 	if run.Target.Profile != "" {
 		parts = append(parts, run.Target.Profile)

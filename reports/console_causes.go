@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -36,8 +37,8 @@ type causeGroup struct {
 func (c *console) causes(r *Results, run *Run) {
 	found := findingsOf(run, r.Strict)
 	groups := []causeGroup{
-		newCauseGroup("Failures", red, found.Failed, causesOf(run, r.Strict, verdict.Failed)),
-		newCauseGroup("Warnings", yellow, found.Warned, causesOf(run, r.Strict, verdict.Warned)),
+		c.causeGroup("Failures", red, found.Failed, causesOf(run, r.Strict, verdict.Failed)),
+		c.causeGroup("Warnings", yellow, found.Warned, causesOf(run, r.Strict, verdict.Warned)),
 	}
 	if c.opts.Quiet {
 		groups = groups[:1]
@@ -47,19 +48,18 @@ func (c *console) causes(r *Results, run *Run) {
 		if len(g.causes)+len(g.bare) == 0 {
 			continue
 		}
-		head := fmt.Sprintf("%s: %s", g.title, g.told)
-		c.heading(g.tint, "%s", head)
+		c.heading(g.tint, "%s: %s", g.title, g.told)
 		lines -= 2
 		n := c.causeList(run, g, &shown, &lines)
 		if rest := len(g.causes) - n; rest > 0 {
-			c.hang("  ", "", "and "+count(rest, "more cause")+": "+c.where(), dim)
+			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(rest, "more cause"), c.where()), dim)
 		}
 		c.bareFindings(g)
 	}
 }
 
-func newCauseGroup(title string, tint colour, clauses []finding, list []Cause) causeGroup {
-	g := causeGroup{title: title, tint: tint, causes: list}
+func (c *console) causeGroup(title string, tint colour, clauses []finding, list []Cause) causeGroup {
+	g := causeGroup{title: c.lang.Say(title), tint: tint, causes: list}
 	hits := 0
 	for _, f := range clauses {
 		hits += timesFound(f.Hits)
@@ -67,9 +67,9 @@ func newCauseGroup(title string, tint colour, clauses []finding, list []Cause) c
 			g.bare = append(g.bare, f)
 		}
 	}
-	g.told = count(len(clauses), "clause") + ", found " + times(hits)
+	g.told = c.lang.Say("%s, found %s", c.lang.Count(len(clauses), "clause"), times(hits, c.lang))
 	if len(list) > 0 {
-		g.told += ", from " + count(len(list), "cause")
+		g.told += c.lang.Say(", from %s", c.lang.Count(len(list), "cause"))
 	}
 	return g
 }
@@ -77,9 +77,9 @@ func newCauseGroup(title string, tint colour, clauses []finding, list []Cause) c
 // where says where the causes are that are not shown.
 func (c *console) where() string {
 	if c.opts.Dir == "" {
-		return "run it with --verbose"
+		return c.lang.Say("run it with --verbose")
 	}
-	return c.opts.Dir + "/report.html, or --verbose"
+	return c.lang.Say("%s/report.html, or --verbose", c.opts.Dir)
 }
 
 // causeList writes the first causes of a group, each with as much detail as the remaining lines allow, and returns how
@@ -116,7 +116,7 @@ func (c *console) causeList(run *Run, g causeGroup, shown, lines *int) int {
 func (c *console) render(run *Run, list []Cause, tint colour, d detail) []string {
 	var out []string
 	for i, cause := range list {
-		p := printer{width: c.width, paint: c.paint}
+		p := printer{width: c.width, paint: c.paint, lang: c.lang}
 		if d == inFull {
 			p.WriteByte('\n')
 		}
@@ -131,7 +131,7 @@ func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o C
 	h := run.at(cause.Example)
 	f := h.Failure
 	label := fmt.Sprintf("%d  ", n)
-	p.hang(label, strong(tint), p.oneLine(causeTitle(cause, f), columns(label)), "")
+	p.hang(label, strong(tint), p.oneLine(causeTitle(cause, f, p.lang), columns(label)), "")
 	if d == inShort {
 		p.field("expected", green, p.oneLine(f.Expected, 13))
 		p.field("observed", red, p.withLast(f.Observed))
@@ -142,7 +142,7 @@ func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o C
 	clause := clauseOf(run, f)
 	clause.Text = p.few(clause.Text, 2, columns(clause.ID+string(clause.Level)+clause.Section)+5)
 	p.clauseLine(clause, tint)
-	over := "   (driver " + h.Scenario.Driver + ")"
+	over := "   " + p.lang.Say("(driver %s)", h.Scenario.Driver)
 	p.field("scenario", dim, p.oneLine(h.Scenario.Name, 13+columns(over))+over)
 	p.field("expected", green, p.few(f.Expected, 3, 13))
 	observed, last, wrote := strings.Cut(f.Observed, onStderr)
@@ -169,24 +169,25 @@ func (p *printer) withLast(text string) string {
 	if !wrote {
 		return p.oneLine(text, 13)
 	}
-	room := max(20, p.width-13-columns(onStderr))
+	cry := p.lang.Say(onStderr)
+	room := max(20, p.width-13-columns(cry))
 	last = shorten(strings.Join(strings.Fields(last), " "), room/2)
-	return shorten(strings.Join(strings.Fields(observed), " "), room-columns(last)) + onStderr + last
+	return shorten(strings.Join(strings.Fields(observed), " "), room-columns(last)) + cry + last
 }
 
 // causeTitle says what a cause explains: clauses, the one of the example first, and scenarios.
-func causeTitle(c Cause, f Failure) string {
+func causeTitle(c Cause, f Failure, l lang.Lang) string {
 	others := slices.DeleteFunc(slices.Clone(c.Clauses), func(id string) bool { return id == f.Clause })
 	title := strings.Join(append([]string{f.Clause}, others[:min(len(others), titled)]...), " ")
 	if n := len(others) - titled; n > 0 {
-		title += fmt.Sprintf(" and %d more", n)
+		title += l.Say(" and %d more", n)
 	}
-	title += " · " + count(len(c.Scenarios), "scenario")
+	title += " · " + l.Count(len(c.Scenarios), "scenario")
 	if len(c.Drivers) > 1 {
-		title += " over " + strings.Join(c.Drivers, ", ")
+		title += l.Say(" over %s", strings.Join(c.Drivers, ", "))
 	}
 	if c.Findings > len(c.Scenarios) {
-		title += ", found " + times(c.Findings)
+		title += l.Say(", found %s", times(c.Findings, l))
 	}
 	return title
 }
@@ -208,27 +209,28 @@ func clauseOf(run *Run, f Failure) Clause {
 func (p *printer) also(c Cause) {
 	for i, k := range c.Kinds[1:] {
 		if i == 2 && len(c.Kinds) > 4 {
-			p.field("also", dim, count(len(c.Kinds)-3, "more expectation")+" of the same records")
+			p.field("also", dim, p.lang.Say("%s of the same records", p.lang.Count(len(c.Kinds)-3, "more expectation")))
 			return
 		}
-		p.field("also", dim, p.oneLine(k.Expected+"; observed "+k.Observed, 13))
+		p.field("also", dim, p.oneLine(p.lang.Say("%s; observed %s", k.Expected, k.Observed), 13))
 	}
 }
 
 // causeFollows writes what follows from a cause.
 func (p *printer) causeFollows(c Cause) {
-	label := pad("  following", 13)
+	label := pad("  "+p.lang.Say("following"), 13)
 	more := c.MoreFollowing
 	for i, next := range c.Following {
 		if i == shownFollowing {
 			more += len(c.Following) - i
 			break
 		}
-		p.hang(label, dim, p.oneLine(next.Clause+": "+next.Observed, 13), dim)
+		p.hang(label, dim, p.oneLine(p.lang.Say("%s: %s", next.Clause, next.Observed), 13), dim)
 		label = strings.Repeat(" ", 13)
 	}
 	if more > 0 {
-		p.hang(label, dim, "and "+count(more, "more finding")+" of a model that had no further instructions", dim)
+		p.hang(label, dim, p.lang.Say("and %s of a model that had no further instructions",
+			p.lang.Count(more, "more finding")), dim)
 	}
 }
 
@@ -237,7 +239,7 @@ func (p *printer) likenesses(c Cause, most int) {
 	for i, l := range c.LooksLike {
 		if i < most {
 			figure := fmt.Sprintf(" (%.2f)", l.Likeness) // stays, however long the sentence is
-			p.field("looks like", cyan, p.oneLine(l.Fault+": "+l.Why, 13+len(figure))+figure)
+			p.field("looks like", cyan, p.oneLine(p.lang.Say("%s: %s", l.Fault, l.Why), 13+len(figure))+figure)
 		}
 	}
 }
@@ -246,12 +248,12 @@ func (p *printer) likenesses(c Cause, most int) {
 func (c *console) bareFindings(g causeGroup) {
 	for i, f := range g.bare {
 		if i == shownPerClause && !c.opts.Verbose {
-			c.hang("  ", "", "and "+count(len(g.bare)-i, "more clause")+": "+c.where(), dim)
+			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(g.bare)-i, "more clause"), c.where()), dim)
 			return
 		}
 		c.WriteByte('\n')
 		c.clauseLine(f.Clause, g.tint)
-		c.field("reason", dim, f.Clause.Reason)
+		c.field("reason", dim, c.lang.Of(f.Clause.Reason))
 	}
 }
 

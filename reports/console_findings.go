@@ -1,6 +1,10 @@
 package reports
 
-import "strings"
+import (
+	"strings"
+
+	"parley/reports/lang"
+)
 
 // findings writes the clauses of a list with their evidence.
 func (c *console) findings(title string, tint colour, list []finding) {
@@ -11,7 +15,7 @@ func (c *console) findings(title string, tint colour, list []finding) {
 	for _, f := range list {
 		hits += timesFound(f.Hits)
 	}
-	c.heading(tint, "%s: %s, found %s", title, count(len(list), "clause"), times(hits))
+	c.heading(tint, "%s: %s, found %s", c.lang.Say(title), c.lang.Count(len(list), "clause"), times(hits, c.lang))
 	for _, f := range list {
 		c.finding(f, tint)
 	}
@@ -21,11 +25,11 @@ func (c *console) finding(f finding, tint colour) {
 	c.WriteByte('\n')
 	c.clauseLine(f.Clause, tint)
 	if len(f.Hits) == 0 {
-		c.field("reason", dim, f.Clause.Reason)
+		c.field("reason", dim, c.lang.Of(f.Clause.Reason))
 	}
 	for i, h := range f.Hits {
 		if i == shownPerClause && !c.opts.Verbose {
-			c.hang("  ", "", "and "+count(timesFound(f.Hits[i:]), "more failure")+" of "+f.Clause.ID, dim)
+			c.hang("  ", "", c.lang.Say("and %s of %s", c.lang.Count(timesFound(f.Hits[i:]), "more failure"), f.Clause.ID), dim)
 			return
 		}
 		if i > 0 {
@@ -56,7 +60,7 @@ func (p *printer) clauseLine(cl Clause, tint colour) {
 // hit writes one failure: where it occurred, what was expected and observed, and how to reproduce it.
 func (p *printer) hit(h hit, dir string, excerpt bool) {
 	f := h.Failure
-	p.field("scenario", dim, h.Scenario.Name+"   (driver "+h.Scenario.Driver+")")
+	p.field("scenario", dim, h.Scenario.Name+"   "+p.lang.Say("(driver %s)", h.Scenario.Driver))
 	if excerpt {
 		p.uncut("feature", h.Scenario.Location)
 	}
@@ -64,7 +68,7 @@ func (p *printer) hit(h hit, dir string, excerpt bool) {
 	p.field("observed", red, f.Observed)
 	p.diff(f.Diff)
 	p.field("at", dim, f.At)
-	p.field("alike", dim, alike(f))
+	p.field("alike", dim, alike(f, p.lang))
 	p.field("monitor", dim, f.Monitor)
 	p.following(f, excerpt)
 	if excerpt {
@@ -79,18 +83,18 @@ const shownFollowing = 2
 
 // following writes what follows from a failure.
 func (p *printer) following(f Failure, all bool) {
-	label := pad("  following", 13)
+	label := pad("  "+p.lang.Say("following"), 13)
 	for i, next := range f.Following {
 		if i == shownFollowing && !all {
-			p.hang(label, dim, "and "+count(len(f.Following)+f.MoreFollowing-i,
-				"more finding")+" of a model that had no further instructions", dim)
+			p.hang(label, dim, p.lang.Say("and %s of a model that had no further instructions",
+				p.lang.Count(len(f.Following)+f.MoreFollowing-i, "more finding")), dim)
 			return
 		}
-		p.hang(label, dim, next.Clause+": "+next.Observed, dim)
+		p.hang(label, dim, p.lang.Say("%s: %s", next.Clause, next.Observed), dim)
 		label = strings.Repeat(" ", 13)
 	}
 	if f.MoreFollowing > 0 {
-		p.hang(label, dim, "and "+count(f.MoreFollowing, "more finding"), dim)
+		p.hang(label, dim, p.lang.Say("and %s", p.lang.Count(f.MoreFollowing, "more finding")), dim)
 	}
 }
 
@@ -100,7 +104,7 @@ func (p *printer) diff(d string) {
 	if d == "" {
 		return
 	}
-	label := pad("  diff", 13)
+	label := pad("  "+p.lang.Say("diff"), 13)
 	for line := range strings.SplitSeq(strings.Trim(d, "\n"), "\n") {
 		line = strings.ReplaceAll(line, "\t", "    ")
 		tint, text := diffColour(line), strings.TrimLeft(line, "+- \u00a0")
@@ -121,7 +125,7 @@ func diffColour(line string) colour {
 }
 
 func (p *printer) excerpt(lines []string) {
-	label := pad("  wire", 13)
+	label := pad("  "+p.lang.Say("wire"), 13)
 	for _, line := range lines {
 		p.hang(label, dim, line, dim)
 		label = strings.Repeat(" ", 13)
@@ -137,13 +141,13 @@ func timesFound(hits []hit) int {
 	return n
 }
 
-func times(n int) string {
+func times(n int, l lang.Lang) string {
 	switch n {
 	case 1:
-		return "once"
+		return l.Say("once")
 	case 2:
-		return "twice"
+		return l.Say("twice")
 	default:
-		return count(n, "time")
+		return l.Count(n, "time")
 	}
 }

@@ -1,10 +1,10 @@
 package reports
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -21,15 +21,15 @@ func (c *console) brokenScenarios(run *Run) {
 	if len(list) == 0 {
 		return
 	}
-	c.heading(magenta, "Errors: %s without a judgement", count(len(list), "scenario"))
+	c.heading(magenta, "Errors: %s without a judgement", c.lang.Count(len(list), "scenario"))
 	for i, s := range list {
 		if i == shownErrors && !c.opts.Verbose {
 			c.WriteByte('\n')
-			c.hang("  ", "", "and "+count(len(list)-i, "more scenario")+": "+c.where(), dim)
+			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(list)-i, "more scenario"), c.where()), dim)
 			return
 		}
 		c.WriteByte('\n')
-		c.hang(lookOf(s.Outcome).word+"  ", strong(magenta), s.Name+"   (driver "+s.Driver+")", "")
+		c.hang(wordOf(s.Outcome, c.lang)+"  ", strong(magenta), s.Name+"   "+c.lang.Say("(driver %s)", s.Driver), "")
 		c.field("reason", dim, s.Reason)
 		c.field("step", dim, failedStep(s))
 		c.uncut("feature", s.Location)
@@ -54,29 +54,30 @@ func failedStep(s *Scenario) string {
 // baseline writes the rows that need to be fixed, and those that soon will.
 func (c *console) baseline(r *Results, run *Run) {
 	if rows := troubledRows(run.Baseline); len(rows) > 0 {
-		c.heading(red, "Baseline: %s to fix", count(len(rows), "row"))
+		c.heading(red, "Baseline: %s to fix", c.lang.Count(len(rows), "row"))
 		for _, row := range rows {
-			c.hang("  "+pad(row.Clause, 10)+" ", bold, baselineText(row), "")
+			c.hang("  "+pad(row.Clause, 10)+" ", bold, baselineText(row, c.lang), "")
 		}
 	}
 	if rows := endingRows(r, run); len(rows) > 0 {
-		c.heading(yellow, "Baseline: %s soon", count(len(rows), "row")+" expire"+ending(len(rows)))
+		c.heading(yellow, oneOr(len(rows), "Baseline: %s expires soon", "Baseline: %s expire soon"),
+			c.lang.Count(len(rows), "row"))
 		for _, row := range rows {
-			c.hang("  "+pad(row.Clause, 10)+" ", bold, endingText(r, row), "")
+			c.hang("  "+pad(row.Clause, 10)+" ", bold, endingText(r, row, c.lang), "")
 		}
 	}
 }
 
 // baselineText says what became of a baseline row.
-func baselineText(row BaselineRow) string {
-	text := row.State
+func baselineText(row BaselineRow, l lang.Lang) string {
+	text := l.Say(row.State)
 	switch row.State {
 	case verdict.RowStale:
-		text = "stale, the clause passes now"
+		text = l.Say("stale, the clause passes now")
 	case verdict.RowExpired:
-		text = "expired " + row.Expires
+		text = l.Say("expired %s", row.Expires)
 	}
-	return rowScope(row) + text + ": " + row.Reason
+	return rowScope(row, l) + l.Say("%s: %s", text, row.Reason)
 }
 
 // reasons writes why clauses or scenarios have no result: each reason once, with those that share it. A brief list has
@@ -89,11 +90,11 @@ func (c *console) reasons(title string, tint colour, noun string, groups []reaso
 	for _, g := range groups {
 		n += len(g.IDs)
 	}
-	c.heading(tint, "%s: %s", title, count(n, noun))
+	c.heading(tint, "%s: %s", c.lang.Say(title), c.lang.Count(n, noun))
 	for i, g := range groups {
-		text := fmt.Sprintf("%s (%d)", g.Reason, len(g.IDs))
+		text := c.lang.Say("%s (%d)", c.lang.Of(g.Reason), len(g.IDs))
 		if brief && i == shownReasons {
-			c.hang("  ", "", "and "+count(len(groups)-i, "more reason")+": "+c.where(), dim)
+			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(groups)-i, "more reason"), c.where()), dim)
 			return
 		}
 		if brief {
@@ -101,7 +102,7 @@ func (c *console) reasons(title string, tint colour, noun string, groups []reaso
 			continue
 		}
 		c.hang("  ", "", text, "")
-		if g.Reason != verdict.NotRun { // whoever selects knows what was left out
+		if g.Reason != c.lang.Of(verdict.NotRun) { // whoever selects knows what was left out
 			c.hang("    ", "", strings.Join(g.IDs, " "), dim)
 		}
 	}
@@ -112,9 +113,9 @@ func (c *console) expected(list []finding) {
 	if len(list) == 0 {
 		return
 	}
-	c.heading(dim, "Expected failures: %s", count(len(list), "clause"))
+	c.heading(dim, "Expected failures: %s", c.lang.Count(len(list), "clause"))
 	for _, f := range list {
-		c.hang("  "+pad(f.Clause.ID, 10)+" ", bold, f.Clause.Reason, "")
+		c.hang("  "+pad(f.Clause.ID, 10)+" ", bold, c.lang.Of(f.Clause.Reason), "")
 	}
 }
 
@@ -130,11 +131,11 @@ func (c *console) notes(run *Run, brief bool) {
 	c.heading(cyan, "Notes")
 	kinds := 0
 	for _, n := range notes {
-		kinds = max(kinds, columns(n.Kind))
+		kinds = max(kinds, columns(c.lang.Say(n.Kind)))
 	}
 	for i, n := range notes {
 		if brief && i == shownNotes {
-			c.hang("  ", "", "and "+count(len(notes)-i, "more note")+": "+c.where(), dim)
+			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(notes)-i, "more note"), c.where()), dim)
 			return
 		}
 		tint := bold
@@ -143,9 +144,9 @@ func (c *console) notes(run *Run, brief bool) {
 		}
 		text := n.Text
 		if n.Scenario != "" {
-			text += " (" + n.Scenario + ")"
+			text += c.lang.Say(" (%s)", n.Scenario)
 		}
-		c.hang("  "+pad(n.Kind, kinds)+"  ", tint, text, "")
+		c.hang("  "+pad(c.lang.Say(n.Kind), kinds)+"  ", tint, text, "")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -52,22 +53,22 @@ type grid struct {
 func (c *console) tables(run *Run, brief bool) {
 	t := run.Totals
 	levels := levelRows(t.ByLevel)
-	levels = append(levels, row{"all clauses", t.Clauses}, row{"scenarios", t.Scenarios})
+	levels = append(levels, row{c.lang.Say("all clauses"), t.Clauses}, row{c.lang.Say("scenarios"), t.Scenarios})
 	var sections []row
 	for _, s := range slices.SortedFunc(maps.Keys(t.BySection), compareSections) {
 		sections = append(sections, row{s, t.BySection[s]})
 	}
-	g := fitGrid(slices.Concat(levels, sections), c.width)
-	c.table(g, "level", levels)
+	g := fitGrid(slices.Concat(levels, sections), c.width, c.lang)
+	c.table(g, c.lang.Say("level"), levels)
 	if len(sections) > 0 && !brief {
-		c.table(g, "section", sections)
+		c.table(g, c.lang.Say("section"), sections)
 	}
 	if t.Excluded > 0 {
 		c.WriteByte('\n')
-		c.hang("", "", count(t.Excluded, "further clause")+" excluded by the ledger", dim)
+		c.hang("", "", c.lang.Say("%s excluded by the ledger", c.lang.Count(t.Excluded, "further clause")), dim)
 	}
 	if t.OtherRole > 0 {
-		c.hang("", "", count(t.OtherRole, "further clause")+" of targets of other roles", dim)
+		c.hang("", "", c.lang.Say("%s of targets of other roles", c.lang.Count(t.OtherRole, "further clause")), dim)
 	}
 }
 
@@ -82,12 +83,12 @@ func levelRows(by map[string]Count) []row {
 }
 
 // fitGrid chooses the widest layout that fits the terminal.
-func fitGrid(rows []row, width int) grid {
+func fitGrid(rows []row, width int, l lang.Lang) grid {
 	g := grid{gap: "  "}
 	for _, r := range rows {
 		g.label = max(g.label, columns(r.label))
 	}
-	g.columns = usedColumns(rows)
+	g.columns = usedColumns(rows, l)
 	if g.measure(rows); g.total() > width {
 		g.gap = " "
 	}
@@ -101,11 +102,11 @@ func fitGrid(rows []row, width int) grid {
 }
 
 // usedColumns drops the rarer columns that are empty.
-func usedColumns(rows []row) []column {
+func usedColumns(rows []row, l lang.Lang) []column {
 	var out []column
 	for _, col := range tableColumns {
 		if col.always || slices.ContainsFunc(rows, func(r row) bool { return col.value(r.count) > 0 }) {
-			out = append(out, col)
+			out = append(out, col.in(l))
 		}
 	}
 	return out
@@ -114,7 +115,7 @@ func usedColumns(rows []row) []column {
 func (g *grid) measure(rows []row) {
 	g.widths = g.widths[:0]
 	for _, col := range g.columns {
-		w := max(len(col.head[0]), len(col.head[1]))
+		w := max(columns(col.head[0]), columns(col.head[1]))
 		for _, r := range rows {
 			w = max(w, len(strconv.Itoa(col.value(r.count))))
 		}
@@ -128,6 +129,15 @@ func (g *grid) total() int {
 		n += len(g.gap) + w
 	}
 	return n
+}
+
+// in returns the column with its head in a language. Chinese heads are short enough for one line.
+func (col column) in(l lang.Lang) column {
+	if l == lang.Chinese {
+		col.head = [2]string{"", l.Say(col.Title())}
+		col.short = col.head
+	}
+	return col
 }
 
 // Title returns the head on one line.
@@ -147,7 +157,9 @@ func (c *console) table(g grid, label string, rows []row) {
 		for j, col := range g.columns {
 			line += g.gap + padLeft(col.head[i], g.widths[j])
 		}
-		c.line("%s", c.paint.text(dim, strings.TrimRight(line, " ")))
+		if line = strings.TrimRight(line, " "); line != "" { // heads of one line leave the first one empty
+			c.line("%s", c.paint.text(dim, line))
+		}
 	}
 	for _, r := range rows {
 		line := pad(r.label, g.label)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -288,7 +289,7 @@ func TestCompareSections(t *testing.T) {
 func TestDuration(t *testing.T) {
 	for ms, want := range map[float64]string{0: "0.0 ms", 3.25: "3.2 ms", 250: "250 ms", 12345: "12.3 s",
 		125000: "2 min 05 s"} {
-		if got := duration(ms); got != want {
+		if got := duration(ms, lang.English); got != want {
 			t.Errorf("duration(%v) = %s, want %s", ms, got, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	messages "github.com/cucumber/messages/go/v21"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -39,7 +40,7 @@ func WriteCucumber(w io.Writer, r *Results) error {
 		success = c.result(t) && success
 	}
 	c.put(&messages.Envelope{TestRunFinished: &messages.TestRunFinished{
-		Success: success && r.Exit == verdict.ExitConformant, Message: strings.Join(grounds(r), "; "),
+		Success: success && r.Exit == verdict.ExitConformant, Message: strings.Join(grounds(r, lang.English), "; "),
 		Timestamp: stamp(r.Started.Add(ofMillis(r.Duration)))}})
 	if c.err != nil {
 		return fmt.Errorf("write Cucumber messages: %w", c.err)

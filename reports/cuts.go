@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"strings"
+
+	"parley/reports/lang"
 )
 
 // Cuts sums up a course whose connection was cut after each of its records, in one way. Each point is a scenario too.
@@ -38,14 +40,16 @@ const (
 )
 
 // Mark is how a record ends in a picture of the course.
-func (r *CutRecord) Mark() string {
+func (r *CutRecord) Mark() string { return r.mark(lang.English) }
+
+func (r *CutRecord) mark(l lang.Lang) string {
 	switch r.How {
 	case CutPassed:
 		return "✓"
 	case CutBroke:
 		return "✗ " + strings.Join(r.Clauses, " ")
 	}
-	return "· " + r.How
+	return "· " + l.Say(r.How)
 }
 
 // Line is the record as a line of a picture in text.
@@ -75,6 +79,9 @@ func (c *Cuts) Count(reached, judged bool) {
 }
 
 // Text says in words what was found.
-func (c *Cuts) Text() string {
-	return fmt.Sprintf("%d of %d points broke; %d were reached, %d judged", len(c.Broke), c.Points, c.Reached, c.Judged)
+func (c *Cuts) Text() string { return c.TextIn(lang.English) }
+
+// TextIn is Text in a language.
+func (c *Cuts) TextIn(l lang.Lang) string {
+	return l.Say("%d of %d points broke; %d were reached, %d judged", len(c.Broke), c.Points, c.Reached, c.Judged)
 }

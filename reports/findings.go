@@ -1,10 +1,10 @@
 package reports
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -24,11 +24,11 @@ type hit struct {
 func (h hit) times() int { return max(h.Failure.Count, 1) }
 
 // alike says how many more failures of the same kind there were; "" if none.
-func alike(f Failure) string {
+func alike(f Failure, l lang.Lang) string {
 	if f.Count < 2 {
 		return ""
 	}
-	return fmt.Sprintf("and %d more of this kind", f.Count-1)
+	return l.Say("and %d more of this kind", f.Count-1)
 }
 
 // findings are the clauses of one run with failures, most binding level first.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"parley/internal/words"
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -29,7 +31,8 @@ func WriteGitHub(w io.Writer, r *Results) error {
 	if len(g.errors) == 0 && r.Exit != verdict.ExitConformant {
 		kind = "error"
 	}
-	write(&b, kind, []annotation{{title: "parley: " + string(r.Verdict), text: strings.Join(grounds(r), "; ")}})
+	write(&b, kind, []annotation{{title: "parley: " + string(r.Verdict),
+		text: strings.Join(grounds(r, lang.English), "; ")}})
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -53,11 +56,11 @@ func (g *annotations) run(r *Results, run *Run) {
 		g.warnings = append(g.warnings, annotate(run, f))
 	}
 	for _, row := range troubledRows(run.Baseline) {
-		at.title, at.text = "baseline "+row.Clause, baselineText(row)
+		at.title, at.text = "baseline "+row.Clause, baselineText(row, lang.English)
 		g.errors = append(g.errors, at)
 	}
 	for _, row := range endingRows(r, run) {
-		at.title, at.text = "baseline "+row.Clause, endingText(r, row)
+		at.title, at.text = "baseline "+row.Clause, endingText(r, row, lang.English)
 		g.warnings = append(g.warnings, at)
 	}
 }
@@ -86,7 +89,7 @@ func annotate(run *Run, f finding) annotation {
 func write(b *bytes.Buffer, kind string, list []annotation) {
 	for i, a := range list {
 		if i == ghMost-1 && len(list) > ghMost {
-			a = annotation{title: "parley", text: "and " + count(len(list)-i, kind) + " more: see the report"}
+			a = annotation{title: "parley", text: "and " + words.Counted(len(list)-i, kind) + " more: see the report"}
 		}
 		if i == ghMost {
 			return

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"parley/reports/lang"
 )
 
 // Measures of the picture of a course, in pixels.
@@ -47,7 +49,7 @@ func brokenCuts(run *Run) []*Cuts {
 }
 
 // Picture lays the records of the course out for the page.
-func (c *Cuts) Picture() cutPicture {
+func (c *Cuts) Picture(l lang.Lang) cutPicture {
 	p := cutPicture{Left: cutLeft, Right: cutRight, Life: cutRow*len(c.Records) + cutTop - 24,
 		Height: cutRow*len(c.Records) + cutTop + 8}
 	widest := 0
@@ -55,7 +57,7 @@ func (c *Cuts) Picture() cutPicture {
 		r := &c.Records[i]
 		top := cutTop + i*cutRow
 		row := cutPictured{N: i + 1, Top: top, Base: top + 15, LabelX: cutLabel, HowX: cutHow, Class: r.How, Label: r.Label,
-			Mark: r.Mark(), Arrow: cutArrow(r.Sent, top+cutRow/2)}
+			Mark: r.mark(l), Arrow: cutArrow(r.Sent, top+cutRow/2)}
 		if r.How != CutPassed && r.How != CutBroke {
 			row.Class = "unknown"
 		}
@@ -63,7 +65,7 @@ func (c *Cuts) Picture() cutPicture {
 		p.Rows = append(p.Rows, row)
 	}
 	p.Width = cutHow + int(cutChar*float64(widest)) + 16
-	p.Said = c.said()
+	p.Said = c.said(l)
 	return p
 }
 
@@ -77,13 +79,13 @@ func cutArrow(sent bool, y int) string {
 }
 
 // said tells the picture in words, for those who do not see it.
-func (c *Cuts) said() string {
-	parts := []string{fmt.Sprintf("%d records in order", len(c.Records))}
+func (c *Cuts) said(l lang.Lang) string {
+	parts := []string{l.Say("%d records in order", len(c.Records))}
 	for i := range c.Records {
 		if r := &c.Records[i]; r.How == CutBroke {
-			parts = append(parts, fmt.Sprintf("a cut after record %d, %s, breaks %s", i+1, r.Label,
+			parts = append(parts, l.Say("a cut after record %d, %s, breaks %s", i+1, r.Label,
 				strings.Join(slices.Clone(r.Clauses), ", ")))
 		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, l.Say("; "))
 }

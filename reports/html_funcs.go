@@ -3,50 +3,97 @@ package reports
 import (
 	"fmt"
 	"html/template"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
 // excluded is the outcome shown for a clause that the ledger excludes, whatever its real one.
 const excluded verdict.Outcome = "excluded"
 
-// pageFuncs are the template functions.
-var pageFuncs = template.FuncMap{
+// pageFuncs returns the template functions of pages in a language.
+func pageFuncs(l lang.Lang) template.FuncMap {
+	funcs := maps.Clone(plainFuncs)
+	maps.Copy(funcs, template.FuncMap{
+		"t":        l.Say,
+		"of":       l.Of,
+		"count":    l.Count,
+		"tag":      l.Tag,
+		"word":     func(o verdict.Outcome) string { return wordOf(o, l) },
+		"capital":  func(v any) string { return capital(l.Say(fmt.Sprint(v))) },
+		"duration": func(ms float64) string { return duration(ms, l) },
+		"baseline": func(row BaselineRow) string { return baselineText(row, l) },
+		"followed": func(f Failure) string { return l.Count(len(f.Following)+f.MoreFollowing, "finding") },
+		"alike":    func(f Failure) string { return alike(f, l) },
+		"rest":     func(list []shownHit) string { return restOf(list, l) },
+		"label":    func(e Evidence) string { return l.Say(evidenceLabel(e)) },
+		"title":    func(c column) string { return l.Say(c.Title()) },
+		"picture":  func(c *Cuts) cutPicture { return c.Picture(l) },
+		"cuts":     func(c *Cuts) string { return c.TextIn(l) },
+		"terms":    func() string { return scriptTerms(l) },
+		"written":  writtenIn,
+	})
+	return funcs
+}
+
+// scriptTerms returns, as JSON, what the script of the page says in another language than English; "" for English.
+func scriptTerms(l lang.Lang) string {
+	table := l.Table(scriptTexts()...)
+	return jsonText(table, len(table))
+}
+
+var scriptSays = regexp.MustCompile(`\bsay\("([^"]+)"`)
+
+// scriptTexts returns the texts that the script of the page says.
+var scriptTexts = sync.OnceValue(func() []string {
+	var out []string
+	for _, m := range scriptSays.FindAllStringSubmatch(pageScript, -1) {
+		out = append(out, m[1])
+	}
+	return out
+})
+
+// writtenIn returns the language of the text that stands beside a clause: the page quotes
+// the source document beside the text of the ledger, or the other way round.
+func writtenIn(text string) string {
+	if lang.Chinese.Native(text) {
+		return string(lang.Chinese)
+	}
+	return string(lang.English)
+}
+
+// plainFuncs are the template functions that say nothing.
+var plainFuncs = template.FuncMap{
 	"mark":      func(o verdict.Outcome) string { return shownLook(o).mark },
-	"word":      func(o verdict.Outcome) string { return shownLook(o).word },
 	"outcome":   shownOutcome,
 	"stepMark":  stepMark,
-	"duration":  duration,
 	"digest":    shortDigest,
 	"anchor":    anchor,
 	"bigMark":   verdictMark,
-	"capital":   capital,
 	"diffLines": diffLines,
-	"baseline":  baselineText,
 	"trim":      strings.TrimSpace,
 	"seen":      seenNotes,
 	"cut":       brokenCuts,
 	"limit":     func() int { return shownPerClause },
 	"minus":     func(a, b int) int { return a - b },
-	"followed":  func(f Failure) string { return count(len(f.Following)+f.MoreFollowing, "finding") },
-	"alike":     alike,
 	"found":     timesFound,
 	"join":      strings.Join,
-	"count":     count,
 	"step":      failedStep,
 	"levels":    func() []verdict.Level { return verdict.Levels },
 	"in":        within,
 	"prose":     prose,
-	"label":     evidenceLabel,
 	"pictured":  pictured,
 	"linked":    linked,
 	"missed":    func(s *Scenario) string { return missedBy(*s) },
 	"broke":     func(s *Scenario) string { return foundBy(*s) },
 	"once":      oncePerDriver,
-	"rest":      restOf,
 }
 
 // inRun is a part of a run, together with the run, from which ids, links and columns are made.
@@ -113,12 +160,12 @@ func verdictMark(v verdict.Verdict) string {
 	}
 }
 
-func capital(v any) string {
-	s := fmt.Sprint(v)
+func capital(s string) string {
 	if s == "" {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
 }
 
 // phrase is a part of a text: words, or code.

@@ -7,10 +7,11 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"regexp"
 	"strconv"
+
+	"parley/reports/lang"
 )
 
 // PageOptions shape the page.
@@ -18,6 +19,7 @@ type PageOptions struct {
 	// Read returns a file of the results folder by its path there. With it the recordings of all scenarios are in the
 	// page, compressed, and drawn when a scenario is opened. Nil: the page links to the files.
 	Read func(path string) ([]byte, error)
+	Lang lang.Lang
 }
 
 // Recordings are packed together, which compresses much better than each alone, but not all in one, because opening a
@@ -31,6 +33,7 @@ const (
 // packer packs recordings.
 type packer struct {
 	read  func(string) ([]byte, error)
+	lang  lang.Lang
 	packs []template.HTML // gzip, base64
 	open  bytes.Buffer
 	n     int // recordings in open
@@ -52,11 +55,11 @@ func (p *packer) add(s *Scenario) packed {
 	sum := sha256.Sum256(text)
 	switch {
 	case err != nil:
-		return packed{Why: "its recording is not in the results folder"}
+		return packed{Why: p.lang.Say("its recording is not in the results folder")}
 	case hex.EncodeToString(sum[:]) != s.Recording.SHA256:
-		return packed{Why: "its recording was altered after the run: its digest is another"}
+		return packed{Why: p.lang.Say("its recording was altered after the run: its digest is another")}
 	case len(text) > maxPacked:
-		return packed{Why: fmt.Sprintf("its recording has %d bytes: see %s", len(text), s.Recording.Path)}
+		return packed{Why: p.lang.Say("its recording has %d bytes: see %s", len(text), s.Recording.Path)}
 	}
 	if p.n == packScenarios || p.n > 0 && p.open.Len()+len(text) > packBytes {
 		p.close()

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -180,8 +181,9 @@ func TestHTMLOncePerDriver(t *testing.T) {
 		}
 		shown = append(shown, line)
 	}
-	if strings.Join(shown, " ") != "sse+ws stdio sse" || restOf(got[1:]) != "2 failures" || restOf(got) != "4 failures" {
-		t.Errorf("shown: %v; %s, %s", shown, restOf(got[1:]), restOf(got))
+	if strings.Join(shown, " ") != "sse+ws stdio sse" || restOf(got[1:], lang.English) != "2 failures" ||
+		restOf(got, lang.English) != "4 failures" {
+		t.Errorf("shown: %v; %s, %s", shown, restOf(got[1:], lang.English), restOf(got, lang.English))
 	}
 }
 

@@ -7,15 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
 // page is what the template shows.
 type page struct {
-	Title   string
-	Policy  string
-	Style   template.CSS
-	Script  template.JS
+	frame
 	Verdict verdict.Verdict
 	Grounds []string
 	Facts   []fact
@@ -61,11 +59,11 @@ type causeView struct {
 }
 
 // causeViews returns the causes of failures and warnings.
-func causeViews(run *Run, strict bool) []causeView {
+func causeViews(run *Run, strict bool, l lang.Lang) []causeView {
 	var out []causeView
 	for _, c := range causesOf(run, strict, verdict.Failed, verdict.Warned) {
 		h := run.at(c.Example)
-		out = append(out, causeView{c, causeTitle(c, h.Failure), h, c.Kinds[1:], c.MoreFollowing})
+		out = append(out, causeView{c, causeTitle(c, h.Failure, l), h, c.Kinds[1:], c.MoreFollowing})
 	}
 	return out
 }
@@ -126,16 +124,15 @@ func (f featureView) Each() []*Scenario {
 
 func newPage(r *Results, o PageOptions) page {
 	p := page{
-		Policy: pagePolicy(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
-		Verdict: r.Verdict, Grounds: grounds(r), Facts: pageFacts(r),
+		frame: newFrame(""), Verdict: r.Verdict, Grounds: grounds(r, o.Lang), Facts: pageFacts(r, o.Lang),
 	}
 	var names []string
-	pack := &packer{read: o.Read}
+	pack := &packer{read: o.Read, lang: o.Lang}
 	for i := range r.Runs {
-		run := newRunView(&r.Runs[i], fmt.Sprintf("r%d", i+1), r.Strict)
+		run := newRunView(&r.Runs[i], fmt.Sprintf("r%d", i+1), r.Strict, o.Lang)
 		run.Alone = len(r.Runs) == 1
 		for _, row := range endingRows(r, &r.Runs[i]) {
-			run.Ending = append(run.Ending, endingRow{row.Clause, endingText(r, row)})
+			run.Ending = append(run.Ending, endingRow{row.Clause, endingText(r, row, o.Lang)})
 		}
 		run.packed = map[*Scenario]packed{}
 		for f := range run.Features {
@@ -149,41 +146,41 @@ func newPage(r *Results, o PageOptions) page {
 	}
 	pack.close()
 	p.Packs = pack.packs
-	p.Title = string(r.Verdict) + ": " + strings.Join(names, ", ")
+	p.Title = o.Lang.Say("%s: %s", o.Lang.Say(string(r.Verdict)), strings.Join(names, ", "))
 	return p
 }
 
-func pageFacts(r *Results) []fact {
+func pageFacts(r *Results, l lang.Lang) []fact {
 	facts := []fact{
-		{"Started", moment(r.Started)},
-		{"Took", duration(r.Duration)},
-		{"Seed", fmt.Sprint(r.Seed)},
-		{"Exit code", fmt.Sprint(r.Exit)},
+		{l.Say("Started"), moment(r.Started)},
+		{l.Say("Took"), duration(r.Duration, l)},
+		{l.Say("Seed"), fmt.Sprint(r.Seed)},
+		{l.Say("Exit code"), fmt.Sprint(r.Exit)},
 	}
 	if r.Strict {
-		facts = append(facts, fact{"Strict", "warnings count as failures"})
+		facts = append(facts, fact{l.Say("Strict"), l.Say("warnings count as failures")})
 	}
-	return append(facts, fact{"Suite", r.Suite.Version + " " + r.Suite.Digest})
+	return append(facts, fact{l.Say("Suite"), r.Suite.Version + " " + r.Suite.Digest})
 }
 
-func newRunView(run *Run, anchor string, strict bool) *runView {
+func newRunView(run *Run, anchor string, strict bool, l lang.Lang) *runView {
 	found := findingsOf(run, strict)
 	v := &runView{
-		Run: run, Name: runName(run), Anchor: anchor, Facts: targetFacts(run), DriverList: driversOf(run),
+		Run: run, Name: runName(run), Anchor: anchor, Facts: targetFacts(run, l), DriverList: driversOf(run),
 		Picture: picture(run), Outcomes: legend(run.Clauses, shownOutcome),
 		ScenarioOutcomes: legend(run.Scenarios, func(s Scenario) verdict.Outcome { return s.Outcome }),
-		Reasons:          causeViews(run, strict),
+		Reasons:          causeViews(run, strict, l),
 		Groups: []findingGroup{
-			{"failures", "Failures", false, found.Failed},
-			{"warnings", "Warnings", false, found.Warned},
-			{"expected", "Expected failures", true, found.Expected},
-			{"observations", "Observations, which do not affect the verdict", true, found.Observed},
+			{"failures", l.Say("Failures"), false, found.Failed},
+			{"warnings", l.Say("Warnings"), false, found.Warned},
+			{"expected", l.Say("Expected failures"), true, found.Expected},
+			{"observations", l.Say("Observations, which do not affect the verdict"), true, found.Observed},
 		},
 		NotTested: reasonsFor(run, verdict.NotTested), Idle: reasonsFor(run, verdict.NotApplicable),
 		Errors: broken(run), Mend: troubledRows(run.Baseline), Features: byFeature(run.Scenarios),
 		scenarios: map[string]string{},
 	}
-	v.addLevels(run.Totals)
+	v.addLevels(run.Totals, l)
 	for _, s := range slices.Backward(run.Scenarios) {
 		v.scenarios[s.ID] = s.Driver
 	}
@@ -203,22 +200,22 @@ func (v *runView) ScenarioAnchor(id string) string {
 }
 
 // insecurity says that the certificate of the target was not checked; "" if it was, or there is none.
-func insecurity(run *Run) string {
+func insecurity(run *Run, l lang.Lang) string {
 	if run.Target.Insecure {
-		return unchecked
+		return unchecked(l)
 	}
 	return ""
 }
 
-func targetFacts(run *Run) []fact {
+func targetFacts(run *Run, l lang.Lang) []fact {
 	var out []fact
 	for _, f := range []fact{
-		{"Target", run.Target.Name},
-		{"Address", run.Target.URL},
-		{"TLS", insecurity(run)},
-		{"Profile", run.Target.Profile},
-		{"Drivers", strings.Join(run.Target.Drivers, ", ")},
-		{"Capabilities", strings.Join(run.Target.Capabilities, ", ")},
+		{l.Say("Target"), run.Target.Name},
+		{l.Say("Address"), run.Target.URL},
+		{"TLS", insecurity(run, l)},
+		{l.Say("Profile"), run.Target.Profile},
+		{l.Say("Drivers"), strings.Join(run.Target.Drivers, ", ")},
+		{l.Say("Capabilities"), strings.Join(run.Target.Capabilities, ", ")},
 	} {
 		if f.Text != "" {
 			out = append(out, f)
@@ -256,15 +253,15 @@ func legend[T any](list []T, outcome func(T) verdict.Outcome) []outcomeCount {
 }
 
 // addLevels makes the table of totals: the non-empty columns, and a row with a bar for each level.
-func (v *runView) addLevels(t Totals) {
-	rows := append(levelRows(t.ByLevel), row{"all clauses", t.Clauses}, row{"scenarios", t.Scenarios})
-	v.Heads = usedColumns(rows)
+func (v *runView) addLevels(t Totals, l lang.Lang) {
+	rows := append(levelRows(t.ByLevel), row{l.Say("all clauses"), t.Clauses}, row{l.Say("scenarios"), t.Scenarios})
+	v.Heads = usedColumns(rows, l)
 	for _, r := range rows {
-		l := levelView{Label: r.label, Count: r.count, Bar: bar(r.count)}
+		level := levelView{Label: r.label, Count: r.count, Bar: bar(r.count)}
 		for _, col := range v.Heads {
-			l.Cells = append(l.Cells, col.value(r.count))
+			level.Cells = append(level.Cells, col.value(r.count))
 		}
-		v.Levels = append(v.Levels, l)
+		v.Levels = append(v.Levels, level)
 	}
 }
 

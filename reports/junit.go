@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -259,7 +260,7 @@ func runCases(run *Run) []junitCase {
 			continue // it needs fixing, but fails nothing
 		}
 		out = append(out, junitCase{Class: class, Name: "baseline " + row.Clause, Time: seconds(0), Failure: &junitTrouble{
-			Message: row.State, Type: "baseline", Text: baselineText(row),
+			Message: row.State, Type: "baseline", Text: baselineText(row, lang.English),
 		}})
 	}
 	return out

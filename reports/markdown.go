@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -18,35 +19,47 @@ const mdFindings = 50
 // WriteMarkdown writes r as GitHub Flavored Markdown, for a job summary or a comment: the verdict and its grounds, a
 // line of counts for each run, what failed with its first evidence, and what was not tested. Texts from a target are
 // escaped: they make no links, no HTML and no mentions.
-func WriteMarkdown(w io.Writer, r *Results) error {
-	r = presentable(r)
-	m := &markdown{}
+func WriteMarkdown(w io.Writer, r *Results) error { return WriteMarkdownIn(w, r, lang.English) }
+
+// WriteMarkdownIn is WriteMarkdown in a language.
+func WriteMarkdownIn(w io.Writer, r *Results, l lang.Lang) error {
+	r = localized(r, l)
+	m := &markdown{lang: l}
 	m.line("%s", MarkdownMark)
-	m.line("## %s Parley: %s\n", verdictMark(r.Verdict), r.Verdict)
-	m.line("%s · exit %d\n", md(strings.Join(grounds(r), "; ")), r.Exit)
+	m.line("## %s Parley: %s\n", verdictMark(r.Verdict), l.Say(string(r.Verdict)))
+	m.line("%s%s\n", md(strings.Join(grounds(r, l), l.Say("; "))), l.Say(" · exit %d", r.Exit))
 	m.counts(r)
 	for i := range r.Runs {
 		m.run(r, &r.Runs[i])
 	}
-	m.line("<sub>%s</sub>", md("parley "+aboutRun(r)))
+	m.load(r.Load)
+	m.line("<sub>%s</sub>", md("parley "+aboutRun(r, l)))
 	_, err := w.Write(m.Bytes())
 	return err
 }
 
 // markdown is a Markdown report being written.
-type markdown struct{ bytes.Buffer }
+type markdown struct {
+	bytes.Buffer
+	lang lang.Lang
+}
 
 func (m *markdown) line(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
 
 // counts writes a table with a line for each run.
 func (m *markdown) counts(r *Results) {
-	m.line("| run | verdict | clauses | passed | failed | expected to fail | warned | not tested |")
+	head := "|"
+	for _, name := range []string{"run", "verdict", "clauses", "passed", "failed", "expected to fail", "warned",
+		"not tested"} {
+		head += " " + m.lang.Say(name) + " |"
+	}
+	m.line("%s", head)
 	m.line("|---|---|--:|--:|--:|--:|--:|--:|")
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		n := run.Totals.Clauses
 		m.line("| %s · %s | %s %s | %d | %d | %d | %d | %d | %d |", md(runName(run)), md(run.Target.Name),
-			verdictMark(run.Verdict), run.Verdict, n.Total, n.ByOutcome[verdict.Passed],
+			verdictMark(run.Verdict), m.lang.Say(string(run.Verdict)), n.Total, n.ByOutcome[verdict.Passed],
 			n.ByOutcome[verdict.Failed]+n.ByOutcome[verdict.UnexpectedPass], n.ByOutcome[verdict.ExpectedFail],
 			n.ByOutcome[verdict.Warned], n.ByOutcome[verdict.NotTested]+n.ByOutcome[verdict.EnvError])
 	}
@@ -58,27 +71,29 @@ func (m *markdown) run(r *Results, run *Run) {
 	found := findingsOf(run, r.Strict)
 	title := ""
 	if len(r.Runs) > 1 {
-		title = md(runName(run)) + ": "
+		title = m.lang.Say("%s: ", md(runName(run)))
 	}
 	if run.Environment != "" {
-		m.line("### %sthe target could not be judged\n\n%s\n", title, md(run.Environment))
+		m.line("### %s%s\n\n%s\n", title, m.lang.Say("the target could not be judged"), md(run.Environment))
 	}
-	m.findings(title+"failures", found.Failed)
-	m.rows(title+"rows of the baseline to fix", troubledRows(run.Baseline), baselineText)
-	m.rows(title+"rows of the baseline that expire soon", endingRows(r, run),
-		func(row BaselineRow) string { return endingText(r, row) })
-	m.findings(title+"warnings", found.Warned)
+	m.findings(title+m.lang.Say("failures"), found.Failed)
+	m.rows(title+m.lang.Say("rows of the baseline to fix"), troubledRows(run.Baseline),
+		func(row BaselineRow) string { return baselineText(row, m.lang) })
+	m.rows(title+m.lang.Say("rows of the baseline that expire soon"), endingRows(r, run),
+		func(row BaselineRow) string { return endingText(r, row, m.lang) })
+	m.findings(title+m.lang.Say("warnings"), found.Warned)
 	if groups := reasonsFor(run, verdict.NotTested); len(groups) > 0 {
-		m.line("### %snot tested\n", title)
+		m.line("### %s%s\n", title, m.lang.Say("not tested"))
 		for _, g := range groups {
-			m.line("- %s: %s", md(g.Reason), md(strings.Join(g.IDs, " ")))
+			m.line("- %s", m.lang.Say("%s: %s", md(m.lang.Of(g.Reason)), md(strings.Join(g.IDs, " "))))
 		}
 		m.line("")
 	}
 	if len(found.Expected) > 0 {
-		m.line("<details><summary>%s of the baseline</summary>\n", count(len(found.Expected), "expected failure"))
+		m.line("<details><summary>%s</summary>\n", m.lang.Say("%s of the baseline",
+			m.lang.Count(len(found.Expected), "expected failure")))
 		for _, f := range found.Expected {
-			m.line("- %s: %s", md(f.Clause.ID), md(f.Clause.Reason))
+			m.line("- %s", m.lang.Say("%s: %s", md(f.Clause.ID), md(m.lang.Of(f.Clause.Reason))))
 		}
 		m.line("\n</details>\n")
 	}
@@ -94,14 +109,15 @@ func (m *markdown) findings(title string, list []finding) {
 		return
 	}
 	m.line("### %s\n", title)
-	m.line("| clause | requirement | scenarios | expected | observed |")
+	m.line("| %s | %s | %s | %s | %s |", m.lang.Say("clause"), m.lang.Say("requirement"), m.lang.Say("scenarios"),
+		m.lang.Say("expected"), m.lang.Say("observed"))
 	m.line("|---|---|--:|---|---|")
 	for i, f := range list {
 		if i == mdFindings {
-			m.line("\nand %s more", count(len(list)-i, "clause"))
+			m.line("\n%s", m.lang.Say("and %s more", m.lang.Count(len(list)-i, "clause")))
 			break
 		}
-		expected, observed := "", md(f.Clause.Reason)
+		expected, observed := "", md(m.lang.Of(f.Clause.Reason))
 		if len(f.Hits) > 0 {
 			expected, observed = md(shortened(f.Hits[0].Failure.Expected, 300)), md(shortened(f.Hits[0].Failure.Observed, 300))
 		}
@@ -111,7 +127,8 @@ func (m *markdown) findings(title string, list []finding) {
 	m.line("")
 	for _, f := range list {
 		if len(f.Hits) > 0 && f.Hits[0].Failure.Again != "" {
-			m.line("<details><summary>run the first again</summary>\n\n%s\n\n</details>\n", fence(f.Hits[0].Failure.Again))
+			m.line("<details><summary>%s</summary>\n\n%s\n\n</details>\n", m.lang.Say("run the first again"),
+				fence(f.Hits[0].Failure.Again))
 			break
 		}
 	}

@@ -2,17 +2,19 @@ package reports
 
 import (
 	"cmp"
-	"fmt"
-	"html/template"
 	"io"
 	"slices"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
 // A Matrix shows what several runs found: a table for each protocol and role, a line for each clause, a column for each
 // implementation and version.
-type Matrix struct{ Tables []MatrixTable }
+type Matrix struct {
+	Lang   lang.Lang
+	Tables []MatrixTable
+}
 
 // MatrixTable is one protocol in one role.
 type MatrixTable struct {
@@ -38,7 +40,10 @@ type MatrixRow struct {
 }
 
 // NewMatrix puts results side by side, by implementation, then version, in the order in which they were started.
-func NewMatrix(list ...*Results) *Matrix {
+func NewMatrix(list ...*Results) *Matrix { return NewMatrixIn(lang.English, list...) }
+
+// NewMatrixIn is NewMatrix with the texts of a language.
+func NewMatrixIn(l lang.Lang, list ...*Results) *Matrix {
 	type entry struct {
 		r   *Results
 		run *Run
@@ -46,7 +51,7 @@ func NewMatrix(list ...*Results) *Matrix {
 	by := map[string][]entry{}
 	var names []string
 	for _, r := range list {
-		r = presentable(r)
+		r = localized(r, l)
 		for i := range r.Runs {
 			name := runName(&r.Runs[i])
 			if by[name] == nil {
@@ -55,7 +60,7 @@ func NewMatrix(list ...*Results) *Matrix {
 			by[name] = append(by[name], entry{r, &r.Runs[i]})
 		}
 	}
-	m := &Matrix{}
+	m := &Matrix{Lang: l}
 	for _, name := range names {
 		entries := by[name]
 		slices.SortStableFunc(entries, func(a, b entry) int {
@@ -64,9 +69,9 @@ func NewMatrix(list ...*Results) *Matrix {
 		t := MatrixTable{Name: name}
 		at := map[string]int{}
 		for n, e := range entries {
-			t.Columns = append(t.Columns, columnOf(e.r, e.run))
+			t.Columns = append(t.Columns, columnOf(e.r, e.run, l))
 			if e.r.Suite.Digest != entries[0].r.Suite.Digest {
-				t.Excuse = "The runs were judged by different suites: compare with care."
+				t.Excuse = l.Say("The runs were judged by different suites: compare with care.")
 			}
 			for _, c := range e.run.Clauses {
 				if c.Excluded || c.OtherRole {
@@ -87,7 +92,7 @@ func NewMatrix(list ...*Results) *Matrix {
 	return m
 }
 
-func columnOf(r *Results, run *Run) MatrixColumn {
+func columnOf(r *Results, run *Run, l lang.Lang) MatrixColumn {
 	c := MatrixColumn{Target: run.Target.Name, Version: run.Target.Version, Verdict: run.Verdict, Suite: r.Suite.Version,
 		Digest: shortDigest(r.Suite.Digest)}
 	if c.Version == "" {
@@ -95,28 +100,27 @@ func columnOf(r *Results, run *Run) MatrixColumn {
 	}
 	switch {
 	case r.Selection != "":
-		c.Note = "only " + r.Selection
+		c.Note = l.Say("only %s", r.Selection)
 	case r.Partial:
-		c.Note = "interrupted"
+		c.Note = l.Say("interrupted")
 	case r.Passive:
-		c.Note = "passive"
+		c.Note = l.Say("passive")
 	}
 	return c
 }
 
-// Count returns how many clauses of a column passed, and how many it was to keep.
-func (t MatrixTable) Count(column int) string {
-	passed, all := 0, 0
+// Counts returns how many clauses of a column passed, and how many it was to keep.
+func (t MatrixTable) Counts(column int) (counts struct{ Passed, All int }) {
 	for _, row := range t.Rows {
 		switch row.Outcomes[column] {
 		case "", verdict.NotApplicable:
 			continue
 		case verdict.Passed:
-			passed++
+			counts.Passed++
 		}
-		all++
+		counts.All++
 	}
-	return fmt.Sprintf("%d of %d", passed, all)
+	return counts
 }
 
 // Legend returns the outcomes of the table, in the order of verdict.Outcomes.
@@ -128,21 +132,24 @@ func (t MatrixTable) Legend() []verdict.Outcome {
 
 // WriteMatrixMarkdown writes m as Markdown: the clauses that do not pass everywhere, then the number of the others.
 func WriteMatrixMarkdown(w io.Writer, m *Matrix) error {
-	out := &markdown{}
+	l := m.Lang
+	out := &markdown{lang: l}
 	out.line("%s", MarkdownMark)
 	for _, t := range m.Tables {
 		out.line("## %s\n", md(t.Name))
 		if t.Excuse != "" {
 			out.line("%s\n", t.Excuse)
 		}
-		head, rule, verdicts, counts, notes := "| clause |", "|---|", "| verdict |", "| clauses passed |", ""
+		head, rule, notes := "| "+l.Say("clause")+" |", "|---|", ""
+		verdicts, counts := "| "+l.Say("verdict")+" |", "| "+l.Say("clauses passed")+" |"
 		for i, c := range t.Columns {
 			head += " " + md(c.Target+" "+c.Version) + " |"
 			rule += ":-:|"
-			verdicts += " " + verdictMark(c.Verdict) + " " + string(c.Verdict) + " |"
-			counts += " " + t.Count(i) + " |"
+			verdicts += " " + verdictMark(c.Verdict) + " " + l.Say(string(c.Verdict)) + " |"
+			n := t.Counts(i)
+			counts += " " + l.Say("%d of %d", n.Passed, n.All) + " |"
 			if c.Note != "" {
-				notes += fmt.Sprintf("- %s: %s\n", md(c.Target+" "+c.Version), md(c.Note))
+				notes += "- " + l.Say("%s: %s", md(c.Target+" "+c.Version), md(c.Note)) + "\n"
 			}
 		}
 		out.line("%s\n%s\n%s\n%s", head, rule, verdicts, counts)
@@ -154,13 +161,13 @@ func WriteMatrixMarkdown(w io.Writer, m *Matrix) error {
 			}
 			cells := ""
 			for _, o := range row.Outcomes {
-				cells += " " + cellText(o) + " |"
+				cells += " " + cellText(o, l) + " |"
 			}
 			out.line("| %s %s |%s", md(row.ID), row.Level, cells)
 		}
 		out.line("")
 		if alike > 0 {
-			out.line("%s passed everywhere.\n", count(alike, "further clause"))
+			out.line("%s\n", l.Say("%s passed everywhere.", l.Count(alike, "further clause")))
 		}
 		if notes != "" {
 			out.line("%s", notes)
@@ -170,22 +177,19 @@ func WriteMatrixMarkdown(w io.Writer, m *Matrix) error {
 	return err
 }
 
-func cellText(o verdict.Outcome) string {
+func cellText(o verdict.Outcome, l lang.Lang) string {
 	if o == "" {
 		return ""
 	}
-	return lookOf(o).mark + " " + lookOf(o).word
+	return lookOf(o).mark + " " + wordOf(o, l)
 }
 
-var matrixTemplate = template.Must(template.New("matrix.gohtml").Funcs(pageFuncs).ParseFS(pageFiles,
-	"page/matrix.gohtml"))
+var matrixPages = pagesOf("matrix.gohtml")
 
 // WriteMatrixHTML writes m as one self-contained page, with a filter by words.
 func WriteMatrixHTML(w io.Writer, m *Matrix) error {
-	return writePage(w, matrixTemplate, struct {
-		Policy string
-		Style  template.CSS
-		Script template.JS
+	return writePage(w, matrixPages(m.Lang), struct {
+		frame
 		*Matrix
-	}{pagePolicy(), template.CSS(pageStyle), template.JS(pageScript), m})
+	}{newFrame(m.Lang.Say("Parley: clauses and implementations")), m})
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"parley/reports/lang"
 )
 
 // printer lays out text for a terminal of a given width. Width 0 never wraps.
@@ -11,6 +13,7 @@ type printer struct {
 	bytes.Buffer
 	width int
 	paint paint
+	lang  lang.Lang // of headings and labels
 }
 
 // line writes one line without wrapping.
@@ -22,7 +25,7 @@ func (p *printer) line(format string, args ...any) {
 // heading starts a new part with an empty line and its title.
 func (p *printer) heading(c colour, format string, args ...any) {
 	p.WriteByte('\n')
-	p.hang("", "", fmt.Sprintf(format, args...), strong(c))
+	p.hang("", "", p.lang.Say(format, args...), strong(c))
 }
 
 // hang writes label and text; what does not fit on the line continues below, under the text.
@@ -50,14 +53,14 @@ func (p *printer) fit(text string, indent int) []string {
 // field writes one labelled line of a failure; nothing if text is empty.
 func (p *printer) field(label string, c colour, text string) {
 	if text != "" {
-		p.hang("  "+pad(label, 10)+" ", c, text, "")
+		p.hang("  "+pad(p.lang.Say(label), 10)+" ", c, text, "")
 	}
 }
 
 // uncut writes a labelled path on one line of any length, so that it can be copied.
 func (p *printer) uncut(label, path string) {
 	if path != "" {
-		p.line("%s%s", p.paint.text(dim, "  "+pad(label, 10)+" "), path)
+		p.line("%s%s", p.paint.text(dim, "  "+pad(p.lang.Say(label), 10)+" "), path)
 	}
 }
 
@@ -66,7 +69,7 @@ func (p *printer) command(label, text string) {
 	if text == "" {
 		return
 	}
-	lead := "  " + pad(label, 10) + " "
+	lead := "  " + pad(p.lang.Say(label), 10) + " "
 	indent := strings.Repeat(" ", columns(lead)+2)
 	lines := commandLines(text, p.width-columns(indent)-2)
 	for i, l := range lines {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -19,6 +20,7 @@ type ProgressOptions struct {
 	Total int  // expected scenarios, counted once per driver; 0 if unknown
 	Color bool // on a terminal only
 	Width int  // columns of the terminal; 0 means 80
+	Lang  lang.Lang
 }
 
 // Progress shows how far a run is. On a terminal it keeps one line up to date; piped, it writes a line for every
@@ -132,8 +134,12 @@ func (p *Progress) tellFailure(s Scenario) {
 	default:
 		return
 	}
+	l := p.opts.Lang
 	reason := strings.TrimPrefix(headline(&Run{}, &s), string(s.Outcome))
-	p.print(oneLine(fmt.Sprintf("%s  %s %s (%s)%s", s.Outcome, s.ID, s.Name, s.Driver, reason)) + "\n")
+	if why, ok := strings.CutPrefix(reason, ": "); ok {
+		reason = l.Say("%s: %s", "", l.Of(why))
+	}
+	p.print(oneLine(l.Say("%s  %s %s (%s)%s", l.Say(string(s.Outcome)), s.ID, s.Name, s.Driver, reason)) + "\n")
 }
 
 // tellQuarter writes a line when another quarter is completed.
@@ -146,15 +152,15 @@ func (p *Progress) tellQuarter() {
 		return
 	}
 	p.quarter = quarter
-	p.print(fmt.Sprintf("%3d %%  %d of %s  %s  %s\n",
-		25*quarter, p.done, count(p.opts.Total, "scenario"), p.tally(), p.elapsed()))
+	p.print(p.opts.Lang.Say("%3d %%  %d of %s  %s  %s\n",
+		25*quarter, p.done, p.opts.Lang.Count(p.opts.Total, "scenario"), p.tally(), p.elapsed()))
 }
 
 // print ignores errors: see Progress.
 func (p *Progress) print(s string) { _, _ = io.WriteString(p.w, s) }
 
 func (p *Progress) elapsed() string {
-	return duration(float64(time.Since(p.begun)) / float64(time.Millisecond))
+	return duration(float64(time.Since(p.begun))/float64(time.Millisecond), p.opts.Lang)
 }
 
 // tally lists every outcome seen so far.
@@ -162,7 +168,7 @@ func (p *Progress) tally() string {
 	var parts []string
 	for _, o := range verdict.Outcomes {
 		if n := p.counts[o]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, lookOf(o).word))
+			parts = append(parts, fmt.Sprintf("%d %s", n, wordOf(o, p.opts.Lang)))
 		}
 	}
 	return strings.Join(parts, " · ")

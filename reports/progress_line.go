@@ -28,7 +28,7 @@ func (p *Progress) draw() {
 	put("", p.clock()+"  ")
 	for _, o := range verdict.Outcomes {
 		if n := p.counts[o]; n > 0 {
-			put(lookOf(o).colour, fmt.Sprintf("%d %s  ", n, lookOf(o).word))
+			put(lookOf(o).colour, fmt.Sprintf("%d %s  ", n, wordOf(o, p.opts.Lang)))
 		}
 	}
 	put(dim, oneLine(p.last))

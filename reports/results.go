@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"time"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -32,6 +33,8 @@ type Results struct {
 	// Passive reports that the harness only judged traffic between others. Such results never certify.
 	Passive bool `json:"passive,omitempty"`
 
+	// the figures of a load, which is judged passively; nil for other results
+	Load *Load `json:"load,omitempty"`
 	// The part of the run that this is; nil for the whole. A part is never conformant, and never certifies.
 	Shard *Shard `json:"shard,omitempty"`
 
@@ -120,8 +123,8 @@ type Target struct {
 	ProfileDigest string `json:"profile_digest,omitempty"`
 }
 
-// unchecked is what reports say of a target whose certificate was not checked.
-const unchecked = "certificate not checked"
+// unchecked says in reports that a target's certificate was not checked.
+func unchecked(l lang.Lang) string { return l.Say("certificate not checked") }
 
 // Origin says where a target comes from.
 type Origin string

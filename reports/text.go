@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/reports/lang"
 )
 
 // validUTF8 replaces every byte that is not UTF-8 by \xNN.
@@ -76,6 +78,33 @@ func presentable(r *Results) *Results {
 	}
 	out := mapTexts(reflect.ValueOf(c), visible).Interface().(Results)
 	return &out
+}
+
+// localized is presentable for readers of a language: reasons of ours are in it, and a clause is told in the words of
+// the source document if they are in the language; Source then has the text of the ledger.
+func localized(r *Results, l lang.Lang) *Results {
+	r = presentable(r)
+	if l == "" || l == lang.English {
+		return r
+	}
+	for i := range r.Runs {
+		run := &r.Runs[i]
+		for j := range run.Clauses {
+			c := &run.Clauses[j]
+			c.Reason = l.Of(c.Reason)
+			if l.Native(c.Source) {
+				c.Text, c.Source = c.Source, c.Text
+			}
+		}
+		for j := range run.Scenarios {
+			s := &run.Scenarios[j]
+			s.Reason = l.Of(s.Reason)
+			for k := range s.Clauses {
+				s.Clauses[k].Reason = l.Of(s.Clauses[k].Reason)
+			}
+		}
+	}
+	return r
 }
 
 // mapTexts returns a deep copy of v with f applied to every string, including map keys.

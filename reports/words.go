@@ -2,11 +2,11 @@ package reports
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -36,30 +36,40 @@ func lookOf(o verdict.Outcome) look {
 	return look{"·", string(o), magenta}
 }
 
+// wordOf returns the word for an outcome.
+func wordOf(o verdict.Outcome, l lang.Lang) string { return l.Say(shownLook(o).word) }
+
 // grounds returns the reasons of the overall verdict, worst first, each a short phrase. There is always at least one.
-func grounds(r *Results) []string {
+func grounds(r *Results, l lang.Lang) []string {
 	t := tally(r)
 	var out []string
 	add := func(cond bool, format string, args ...any) {
 		if cond {
-			out = append(out, fmt.Sprintf(format, args...))
+			out = append(out, l.Say(format, args...))
 		}
 	}
 	add(r.Partial || r.Exit == verdict.ExitInterrupted, "interrupted before its end")
-	add(t.harness > 0, "the harness itself failed in %s", count(t.harness, "scenario"))
+	add(t.harness > 0, "the harness itself failed in %s", l.Count(t.harness, "scenario"))
 	add(t.harness == 0 && r.Exit == verdict.ExitHarness, "the harness itself failed")
 	add(t.unreachable || r.Exit == verdict.ExitUnreachable, "a target could not be judged")
-	add(t.failed > 0, "%d of %s failed", t.failed, count(t.total, "clause"))
-	add(t.badBaseline > 0, "%s of the baseline no longer hold%s", count(t.badBaseline, "row"), ending(t.badBaseline))
+	add(t.failed > 0, "%d of %s failed", t.failed, l.Count(t.total, "clause"))
+	add(t.badBaseline > 0, oneOr(t.badBaseline, "%s of the baseline no longer holds",
+		"%s of the baseline no longer hold"), l.Count(t.badBaseline, "row"))
 	add(t.badBaseline == 0 && t.unexpected > 0, "%s passed that the baseline expects to fail",
-		count(t.unexpected, "clause"))
-	add(r.Passive, "only traffic between others was judged, which certifies nothing")
-	add(t.untested > 0, "%s not tested", was(t.untested, "binding clause"))
+		l.Count(t.unexpected, "clause"))
+	for _, t := range r.Load.exceeded() {
+		add(true, "%s", t.String())
+	}
+	add(r.Passive && r.Load == nil, "only traffic between others was judged, which certifies nothing")
+	add(r.Load != nil, "a load judges what traffic shows, which certifies nothing")
+	add(t.untested > 0, oneOr(t.untested, "%s was not tested", "%s were not tested"),
+		l.Count(t.untested, "binding clause"))
 	add(r.Verdict == verdict.Conformant && len(out) == 0 && t.expected == 0, "every applicable binding clause holds")
-	add(t.expected > 0, "%s expected by the baseline", was(t.expected, "failure"))
-	add(t.spared > 0, "%s passed this time, and the baseline says that %s flaky", count(t.spared, "clause"),
-		areOf(t.spared))
-	add(t.warned > 0, "%s", count(t.warned, "warning"))
+	add(t.expected > 0, oneOr(t.expected, "%s was expected by the baseline", "%s were expected by the baseline"),
+		l.Count(t.expected, "failure"))
+	add(t.spared > 0, oneOr(t.spared, "%s passed this time, and the baseline says that it is flaky",
+		"%s passed this time, and the baseline says that they are flaky"), l.Count(t.spared, "clause"))
+	add(t.warned > 0, "%s", l.Count(t.warned, "warning"))
 	add(r.Selection != "", "only %s was run", r.Selection)
 	add(len(out) == 0, "no binding clause was tested")
 	return out
@@ -139,27 +149,27 @@ func endingRows(r *Results, run *Run) []BaselineRow {
 }
 
 // endingText says when the last day of a row is.
-func endingText(r *Results, row BaselineRow) string {
-	when := "today"
+func endingText(r *Results, row BaselineRow, l lang.Lang) string {
+	when := l.Say("today")
 	if days, _ := verdict.DaysLeft(row.Expires, r.Started); days > 0 {
-		when = "in " + count(days, "day")
+		when = l.Say("in %s", l.Count(days, "day"))
 	}
-	return rowScope(row) + "expires " + when + ", on " + row.Expires + ": " + row.Reason
+	return rowScope(row, l) + l.Say("expires %s, on %s: %s", when, row.Expires, row.Reason)
 }
 
 // rowScope says what a row is narrowed to; "" for nothing.
-func rowScope(row BaselineRow) string {
+func rowScope(row BaselineRow, l lang.Lang) string {
 	var parts []string
 	if row.Role != "" {
-		parts = append(parts, "role "+row.Role)
+		parts = append(parts, l.Say("role %s", row.Role))
 	}
 	if row.Driver != "" {
-		parts = append(parts, "driver "+row.Driver)
+		parts = append(parts, l.Say("driver %s", row.Driver))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "(" + strings.Join(parts, ", ") + ") "
+	return l.Say("(%s) ", strings.Join(parts, l.Say(", ")))
 }
 
 // baselineReason returns the reason of the row that excuses a clause over a driver; "" if none does.
@@ -184,51 +194,26 @@ func evidenceLabel(e Evidence) string {
 	}
 }
 
-// count returns a number with its noun: 1 clause, 2 clauses.
-func count(n int, noun string) string { return strconv.Itoa(n) + " " + plural(n, noun) }
-
-func plural(n int, noun string) string {
+// oneOr returns the phrase for one thing, or that for several.
+func oneOr(n int, one, several string) string {
 	if n == 1 {
-		return noun
+		return one
 	}
-	return noun + "s"
-}
-
-// was is count with its verb: 1 clause was, 2 clauses were.
-func was(n int, noun string) string {
-	if n == 1 {
-		return count(n, noun) + " was"
-	}
-	return count(n, noun) + " were"
-}
-
-// areOf is the pronoun of n things with its verb.
-func areOf(n int) string {
-	if n == 1 {
-		return "it is"
-	}
-	return "they are"
-}
-
-func ending(n int) string {
-	if n == 1 {
-		return "s"
-	}
-	return ""
+	return several
 }
 
 // duration formats fractional milliseconds for people.
-func duration(ms float64) string {
+func duration(ms float64, l lang.Lang) string {
 	switch {
 	case ms < 10:
-		return fmt.Sprintf("%.1f ms", ms)
+		return l.Say("%.1f ms", ms)
 	case ms < 1000:
-		return fmt.Sprintf("%.0f ms", ms)
+		return l.Say("%.0f ms", ms)
 	case ms < 60_000:
-		return fmt.Sprintf("%.1f s", ms/1000)
+		return l.Say("%.1f s", ms/1000)
 	default:
 		s := int(ms / 1000)
-		return fmt.Sprintf("%d min %02d s", s/60, s%60)
+		return l.Say("%d min %02d s", s/60, s%60)
 	}
 }
 

@@ -53,21 +53,26 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 const rest = 0
 
 // suite runs the scenarios of a stage in godog. Results come through done, not from godog's exit code, which counts
-// skipped scenarios as passed. Feature files without planned scenarios are not parsed, since that would take longer
-// than a short run itself.
+// skipped scenarios as passed. It parses what is due alone, since all of it would take longer than a short run itself.
 func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
 	tag := fmt.Sprintf("@preflight-%d", stage)
 	if stage == rest {
 		tag = "~@preflight-1 && ~@preflight-2 && ~@preflight-3"
 	}
-	files := d.files(stage)
-	if len(files) == 0 {
+	due := d.due(stage)
+	if len(due) == 0 {
 		return
+	}
+	var files []string
+	for _, pl := range due {
+		if file := pl.path(); !slices.Contains(files, file) {
+			files = append(files, file)
+		}
 	}
 	s := &steps.Suite{Protocol: r.protocol, Env: d.envs, Own: len(r.o.Own) > 0,
 		Begin: func(ctx context.Context, sc *godog.Scenario) steps.Slot { return r.begin(ctx, d, sc) },
 		Done:  func(res steps.Result) { r.done(d, res) }}
-	o := &godog.Options{FS: r.o.FS, Paths: files, Tags: tag, Concurrency: parallel,
+	o := &godog.Options{FS: excerpts(r.o.FS, r.everything, due), Paths: files, Tags: tag, Concurrency: parallel,
 		Strict: true, DefaultContext: ctx, Format: silent, Output: io.Discard, NoColors: true}
 	if r.o.Godog.Format != "" {
 		o.Format, o.Output, o.Concurrency = r.o.Godog.Format, r.o.Godog.Output, 1
@@ -75,17 +80,12 @@ func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
 	godog.TestSuite{Name: steps.Name(r.protocol) + "/" + d.name, ScenarioInitializer: s.Initialize, Options: o}.Run()
 }
 
-// files lists the feature files with planned scenarios of a stage, as paths within the features. Random sequences
-// have no file.
-func (d *driverRun) files(stage int) (out []string) {
+// due returns the planned scenarios of a stage; when doubtful ones run again, only these. Random sequences run by
+// themselves.
+func (d *driverRun) due(stage int) (out []Planned) {
 	for _, pl := range d.plan {
-		at, written := strings.CutPrefix(pl.Location, "features/")
-		file, _, _ := strings.Cut(at, ":")
-		if pl.file != "" {
-			file, written = pl.file, true
-		}
-		if written && pl.Stage == stage && !slices.Contains(out, file) {
-			out = append(out, file)
+		if pl.path() != "" && pl.Stage == stage && (d.suspects == nil || d.suspects[pl.key]) {
+			out = append(out, pl)
 		}
 	}
 	return out
@@ -311,6 +311,7 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 
 // keep stores a result in the run and reports it to the observer.
 func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
+	defer res.Release()
 	sc := r.scenario(d, pl, res)
 	r.mu.Lock()
 	r.results[d.name][pl.ID] = sc

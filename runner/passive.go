@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/monitor"
 	"parley/reports"
 	"parley/steps"
 	"parley/target"
@@ -41,6 +43,10 @@ type PassiveOptions struct {
 	Strict    bool
 	Out       string // folder for transcripts; "": they are not written
 	Explain   string // the command that explains a clause, such as "parley explain"
+
+	Through  string            // the driver in results; "": that of proxied traffic
+	By       string            // part of the ids of scenarios and of file names; "": "proxy"
+	Monitors []monitor.Monitor // that judge beside the protocol's passive ones
 }
 
 // Passive collects judgements of traffic that the harness did not cause, and makes results like those of a
@@ -63,6 +69,7 @@ type passiveRun struct {
 type Observed struct {
 	Role     string
 	Conn     string // "" for all connections
+	Name     string // of the scenario; "": that of proxied traffic
 	T        *transcript.Transcript
 	Judged   []verdict.Judgement
 	Failures []steps.Failure
@@ -86,16 +93,17 @@ func NewPassive(o PassiveOptions) (*Passive, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Through, o.By = cmp.Or(o.Through, Through), cmp.Or(o.By, Through)
 	out := &Passive{o: o, began: time.Now()}
 	for _, role := range o.Roles {
-		ro := Options{Protocols: o.Protocols, Profile: o.Profile, Strict: o.Strict, Out: o.Out, Drivers: []string{Through},
+		ro := Options{Protocols: o.Protocols, Profile: o.Profile, Strict: o.Strict, Out: o.Out, Drivers: []string{o.Through},
 			Role: role}
 		if _, err := roleOf(p, ro); err != nil {
 			return nil, err
 		}
 		one := &passiveRun{judging: map[string][]string{}, run: &run{o: ro, protocol: p, role: role, ledger: ledger,
 			concerned: concerned(p, all), redact: transcript.NewRedactor(o.Profile.Secrets...)}}
-		for _, m := range steps.PassiveMonitorsOf(p, role) {
+		for _, m := range append(steps.PassiveMonitorsOf(p, role), o.Monitors...) {
 			for _, id := range m.Clauses {
 				one.judging[id] = append(one.judging[id], m.Name)
 			}
@@ -138,16 +146,16 @@ func (p *Passive) Add(o Observed) {
 		o.Judged[j].Reason = one.redact.String(o.Judged[j].Reason)
 	}
 	n := len(one.scenarios) + 1
-	id := fmt.Sprintf("%s-proxy-%02d", one.protocol.Kind().Prefix, n)
+	id := fmt.Sprintf("%s-%s-%02d", one.protocol.Kind().Prefix, p.o.By, n)
 	for _, j := range o.Judged {
-		j.Driver, j.Scenario = Through, id
+		j.Driver, j.Scenario = p.o.Through, id
 		one.judged = worstOf(one.judged, j)
 	}
 	if n > maxConnections && len(o.Failures) == 0 || n > 2*maxConnections {
 		one.left++
 		return
 	}
-	one.scenarios = append(one.scenarios, one.observed(id, o, p.o.Explain))
+	one.scenarios = append(one.scenarios, one.observed(id, o, p.o))
 }
 
 // worstOf adds a judgement of a clause unless there is already one with the same outcome.
@@ -161,12 +169,13 @@ func worstOf(all []verdict.Judgement, j verdict.Judgement) []verdict.Judgement {
 }
 
 // observed represents observed traffic as a scenario.
-func (one *passiveRun) observed(id string, o Observed, explain string) reports.Scenario {
+func (one *passiveRun) observed(id string, o Observed, po PassiveOptions) reports.Scenario {
 	pl := Planned{ID: id, Name: "the traffic through the proxy", Location: "observed"}
 	if o.Conn != "" {
 		pl.Name = "the traffic of connection " + o.Conn
 	}
-	sc := one.blank(&driverRun{name: Through}, pl)
+	pl.Name = cmp.Or(o.Name, pl.Name)
+	sc := one.blank(&driverRun{name: po.Through}, pl)
 	sc.Outcome, sc.Reason, sc.Duration = verdict.NotTested, NeverShown, millis(o.Duration)
 	seen := map[string]bool{}
 	for _, j := range o.Judged {
@@ -185,7 +194,7 @@ func (one *passiveRun) observed(id string, o Observed, explain string) reports.S
 			continue
 		}
 		out := one.failure(sc, f, nil)
-		out.Again = explain + " " + f.Clause
+		out.Again = po.Explain + " " + f.Clause
 		near := o.T.Page(max(f.At-7, 0), 9)
 		if at := slices.IndexFunc(near, func(r transcript.Record) bool { return r.N == f.At }); at >= 0 {
 			r := near[at]
@@ -204,7 +213,7 @@ func (one *passiveRun) observed(id string, o Observed, explain string) reports.S
 	if lost := o.T.Overflow(); lost > 0 {
 		sc.Notes = append(sc.Notes, fmt.Sprintf("%d records were not stored", lost))
 	}
-	sc.Transcript = one.keepTranscript(pl, o)
+	sc.Transcript = one.keepTranscript(pl, o, po.By)
 	return sc
 }
 
@@ -215,11 +224,11 @@ func worse(a, b verdict.Outcome) bool {
 }
 
 // keepTranscript writes a transcript of any length.
-func (one *passiveRun) keepTranscript(pl Planned, o Observed) *reports.Transcript {
+func (one *passiveRun) keepTranscript(pl Planned, o Observed, by string) *reports.Transcript {
 	if one.o.Out == "" {
 		return nil
 	}
-	rel := filepath.Join("transcripts", Through+"-"+one.roleName()+pl.ID+".txt")
+	rel := filepath.Join("transcripts", by+"-"+one.roleName()+pl.ID+".txt")
 	f, err := os.Create(filepath.Join(one.o.Out, rel))
 	if err != nil {
 		one.notWritten("transcript", err)

@@ -1,15 +1,20 @@
 package runner
 
 import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
+	"parley/internal/prepared"
 	"parley/runner/tags"
 	"parley/steps"
 	"parley/verdict"
@@ -28,6 +33,20 @@ type Planned struct {
 	marks    []string
 	key      string
 	file     string // the feature file of a user's scenario; "": Location names the file
+	span     span   // of the suite's own scenarios
+}
+
+// path returns the scenario's file, within the features; "" for a random sequence.
+func (p Planned) path() string {
+	if p.file != "" {
+		return p.file
+	}
+	at, written := strings.CutPrefix(p.Location, "features/")
+	if !written {
+		return ""
+	}
+	file, _, _ := strings.Cut(at, ":")
+	return file
 }
 
 // Exclusive reports whether the scenario needs a target to itself.
@@ -55,6 +74,40 @@ func (p Planned) Needs() steps.Reach {
 // Scenarios lists every scenario of a protocol, in the order of its feature files. Two identical scenarios in one
 // file are an error, because they would count as one.
 func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
+	embedded, ok := fsys.(embed.FS)
+	if !ok {
+		return ReadScenarios(fsys, p)
+	}
+	key := embeddedSuite{embedded, steps.Name(p)}
+	if known, ok := suites.Load(key); ok {
+		return slices.Clone(known.([]Planned)), nil
+	}
+	all, err := ReadScenarios(fsys, p)
+	if err == nil {
+		suites.Store(key, slices.Clone(all))
+	}
+	return all, err
+}
+
+// embeddedSuite identifies features that cannot change.
+type embeddedSuite struct {
+	files    embed.FS
+	protocol string
+}
+
+// suites holds the scenarios of each embedded suite: parsing them takes longer than many a run.
+var suites sync.Map
+
+// ReadScenarios reads the scenarios of a protocol anew, as they are prepared if they are.
+func ReadScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
+	var known []preparedPlan
+	if input, err := PreparedFrom(fsys, p); err == nil && prepared.Get(steps.Name(p)+"/scenarios", input, &known) {
+		return unpack(known), nil
+	}
+	return parseScenarios(fsys, p)
+}
+
+func parseScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	protocol := steps.Name(p)
 	features, err := retrieve(fsys, "", protocol)
 	if err != nil {
@@ -68,8 +121,10 @@ func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	known := map[string]string{}
 	for _, f := range features {
 		section, _, _ := strings.Cut(path.Base(f.doc.Uri), "_")
+		within := spans(f.doc.Feature)
 		for i, pickle := range f.pickles {
-			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle)}
+			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle),
+				span: within[pickle.AstNodeIds[0]]}
 			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, i+1)
 			pl.describe(f.doc, pickle)
 			pl.marks = append(levels(pl, ledger), "@"+section)
@@ -176,7 +231,8 @@ func pickleKey(p *messages.Pickle) string {
 			}
 		}
 	}
-	return b.String()
+	sum := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(sum[:16])
 }
 
 func (p *Planned) describe(doc *messages.GherkinDocument, pickle *messages.Pickle) {

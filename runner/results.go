@@ -54,7 +54,7 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 		sc.Steps = append(sc.Steps, step)
 	}
 	sc.AtEnd = res.AtEnd
-	sc.Transcript = r.writeTranscript(d, pl, res.Records)
+	sc.Transcript = r.writeTranscript(d, pl, res)
 	sc.Recording = r.writeRecording(d, pl, res.Records)
 	sc.Evidence = r.writeEvidence(d, pl, res.Evidence)
 	for _, f := range res.Failures {
@@ -142,22 +142,6 @@ func excerpt(records []transcript.Record, at int, redact *transcript.Redactor) [
 		out = append(out, mark+rec.Line(240))
 	}
 	return out
-}
-
-// writeTranscript writes the transcript of a scenario to a file.
-func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
-	redact *transcript.Redactor) (*reports.Transcript, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n%s\n%s\n\n", pl.ID, pl.Name, pl.Location, strings.Join(pl.Tags, " "))
-	for _, rec := range records {
-		b.WriteString(redact.String(rec.Line(0)))
-		b.WriteByte('\n')
-	}
-	sum := sha256.Sum256([]byte(b.String()))
-	if err := writeWhole(filepath.Join(out, rel), []byte(b.String())); err != nil {
-		return nil, err
-	}
-	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
 // maxEvidence bounds each evidence file, since the target determines the size of a page.

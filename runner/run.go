@@ -104,21 +104,22 @@ func (e *UsageError) Error() string { return e.Msg }
 
 // run is the state of one run.
 type run struct {
-	o         Options
-	protocol  steps.Protocol
-	role      string
-	concerned map[string][]string // clause → the roles of targets that its scenarios and monitors judge
-	ledger    *verdict.Ledger
-	brain     *llm.Brain
-	modelURL  string
-	shared    target.Running // see alive
-	crashes   int            // how often its process has exited by itself
-	lastWords string         // its stderr before that
-	lock      sync.RWMutex   // exclusive scenarios take the write lock if they share the target
-	redact    *transcript.Redactor
-	drivers   []*driverRun
-	started   time.Time
-	salt      uint32 // for the run's nonces
+	o          Options
+	protocol   steps.Protocol
+	role       string
+	everything []Planned           // all scenarios of the suite, whatever the selection
+	concerned  map[string][]string // clause → the roles of targets that its scenarios and monitors judge
+	ledger     *verdict.Ledger
+	brain      *llm.Brain
+	modelURL   string
+	shared     target.Running // see alive
+	crashes    int            // how often its process has exited by itself
+	lastWords  string         // its stderr before that
+	lock       sync.RWMutex   // exclusive scenarios take the write lock if they share the target
+	redact     *transcript.Redactor
+	drivers    []*driverRun
+	started    time.Time
+	salt       uint32 // for the run's nonces
 
 	mu      sync.Mutex
 	results map[string]map[string]reports.Scenario // driver → scenario id
@@ -230,7 +231,7 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	concerned := concerned(p, all)
+	whole, concerned := all, concerned(p, all)
 	if all, err = withOwn(&o, p, role, all); err != nil {
 		return nil, err
 	}
@@ -245,7 +246,7 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: o, protocol: p, role: role, concerned: concerned, ledger: ledger,
+	r := &run{o: o, protocol: p, role: role, everything: whole, concerned: concerned, ledger: ledger,
 		salt:   cmp.Or(o.Salt, mathrand.Uint32()&0xffffff),
 		racing: map[string]bool{}, results: map[string]map[string]reports.Scenario{},
 		traces: map[string]map[string][]string{}, redact: transcript.NewRedactor(o.Profile.Secrets...)}
@@ -382,20 +383,6 @@ func (r *run) all(ctx context.Context) {
 	r.settle(ctx, each)
 }
 
-// writeTranscript writes the transcript of a scenario, with secrets redacted.
-func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Record) *reports.Transcript {
-	if r.o.Out == "" || len(records) == 0 {
-		return nil
-	}
-	rel := filepath.Join("transcripts", d.name+"-"+r.roleName()+pl.ID+".txt")
-	t, err := writeTranscript(r.o.Out, rel, pl, records, r.redact)
-	if err != nil {
-		r.notWritten("transcript", err)
-		return nil
-	}
-	return t
-}
-
 var errNoOut = errors.New("no folder for results")
 
 // PrepareOut creates the results folder, and removes the transcripts and evidence of an earlier run, which it
@@ -424,7 +411,7 @@ func PrepareOut(dir string) error {
 // leftovers returns the patterns of the files that runs write below the results folder, except reports.
 func leftovers() []string {
 	var out []string
-	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name, Through} {
+	for _, driver := range []string{sse.Name, ws.Name, stdio.Name, browser.Name, r3labs.Name, Through, "load"} {
 		for _, role := range []string{"", "[a-z]*-"} {
 			scenario := driver + "-" + role + "[A-Z][A-Z]-*"
 			out = append(out, filepath.Join("transcripts", scenario+".txt"),

@@ -284,6 +284,7 @@ func TestOpenFails(t *testing.T) {
 
 func TestLost(t *testing.T) {
 	w := world(t, false)
+	defer w.T.Release()
 	for range transcript.MaxRecords + 3 {
 		said(w, "A", transcript.Stream, "")
 	}

@@ -31,6 +31,7 @@ type Instance struct {
 var (
 	_ Running   = (*Instance)(nil)
 	_ Exiter    = (*Instance)(nil)
+	_ Process   = (*Instance)(nil)
 	_ Piper     = (*Instance)(nil)
 	_ Speaker   = (*Instance)(nil)
 	_ LogKeeper = (*Instance)(nil)
@@ -101,6 +102,14 @@ func (in *Instance) Exited() <-chan struct{} {
 		return p.died
 	}
 	return nil
+}
+
+// PID implements Process.
+func (in *Instance) PID() int {
+	if p := in.process(); p != nil {
+		return p.group
+	}
+	return 0
 }
 
 // ExitErr says how the process exited ("exit status 3", "signal: killed"); nil while it runs.

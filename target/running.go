@@ -40,6 +40,11 @@ type Exiter interface {
 	ExitErr() error
 }
 
+// Process is a Running that may be a process of this machine.
+type Process interface {
+	PID() int // 0 if it was not started by us, or does not run
+}
+
 // Speaker is a Running whose participant can be made to speak.
 type Speaker interface {
 	// Say makes the participant of a relay session say a text, as if typed. It returns once the text has been handed

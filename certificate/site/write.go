@@ -2,7 +2,6 @@ package site
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"parley/certificate"
 	"parley/reports"
-	"parley/transcript"
 )
 
 // mark is in the index of every site.
@@ -119,12 +117,13 @@ func write(o Options, in *os.Root, out string, list []*entry) error {
 		if err != nil {
 			return err
 		}
-		shield, err := e.shield()
+		badge := e.Badge(o.Now)
+		shield, err := badge.Shields()
 		if err != nil {
 			return err
 		}
 		err = errors.Join(put("certificates/"+e.ID+".json", e.Bytes), put("certificates/"+e.ID+".html", page),
-			put("badges/"+e.ID+".svg", e.Badge(o.Now)), put("badges/"+e.ID+".json", shield))
+			put("badges/"+e.ID+".svg", badge.SVG()), put("badges/"+e.ID+".json", shield))
 		if err != nil {
 			return err
 		}
@@ -134,20 +133,6 @@ func write(o Options, in *os.Root, out string, list []*entry) error {
 		return err
 	}
 	return put("index.html", index)
-}
-
-// shield returns the badge as JSON for badge services.
-func (e *entry) shield() ([]byte, error) {
-	message, colour := "conformant · "+transcript.Printable(e.Predicate.Target.Protocol), "brightgreen"
-	if e.Expired {
-		message, colour = "expired", "lightgrey"
-	}
-	return json.Marshal(struct {
-		Version int    `json:"schemaVersion"`
-		Label   string `json:"label"`
-		Message string `json:"message"`
-		Colour  string `json:"color"`
-	}{1, "parley", message, colour})
 }
 
 // texts are what the clauses say, if the suite is that of this program.

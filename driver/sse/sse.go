@@ -180,6 +180,9 @@ func (c *conn) refusal(resp *http.Response, n int) {
 	})
 }
 
+// readSize is the most that is read at once. Each stream has a buffer of that size, and a load has thousands of them.
+const readSize = 4 << 10
+
 // read feeds the codec until the stream ends.
 func (c *conn) read(body io.ReadCloser) {
 	defer close(c.done)
@@ -190,7 +193,7 @@ func (c *conn) read(body io.ReadCloser) {
 	if c.d.Tap != nil {
 		tap = c.d.Tap(c.o, c.sink)
 	}
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, readSize)
 	for {
 		n, err := body.Read(buf)
 		for _, it := range dec.Feed(buf[:n]) {

@@ -21,6 +21,7 @@ type Mutant struct {
 	Transports []string `yaml:"transports"` // where it shows; if empty, on all transports of its protocol
 	Cut        bool     `yaml:"cut"`        // found only by cuts (`parley run --cut-points`), not by scenarios
 	Greeting   string   `yaml:"greeting"`   // "broken": clients can't connect
+	Shows      string   `yaml:"shows"`      // "errors": a load finds it by acts that fail, and not by its clauses
 }
 
 // Reader returns a function that returns new copies of the rows of a catalogue, in order. The text is embedded in the

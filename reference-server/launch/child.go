@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 	childRole     = "PARLEY_BUNDLED_ROLE"
 	childFault    = "PARLEY_BUNDLED_FAULT" // id of a mutant
 	childDir      = "PARLEY_BUNDLED_DIR"   // its folder
+	childRoom     = "PARLEY_BUNDLED_CONNECTIONS"
 )
 
 // command returns the command that starts this program again.
@@ -32,6 +34,7 @@ func (l *launcher) command() (*target.Command, error) {
 	}
 	c := &target.Command{Run: []string{self}, Env: map[string]string{
 		childProtocol: l.protocol, childRole: l.role.Name, childFault: l.options.Fault, childDir: "{dir}",
+		childRoom: strconv.Itoa(l.options.Connections),
 	}}
 	c.Ready.Within.Duration, c.Stop.Duration = time.Minute, 10*time.Second
 	return c, nil
@@ -58,6 +61,20 @@ func (l *launcher) process(ctx context.Context, o target.LaunchOptions) (target.
 		return nil, errors.Join(err, srv.Close(context.WithoutCancel(ctx)))
 	}
 	return &modelled{Instance: running.(*target.Instance), stub: srv}, nil
+}
+
+// separate launches separate processes.
+type separate struct{ *launcher }
+
+// Launch implements target.Launcher.
+func (s separate) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	command, err := s.command()
+	if err != nil {
+		return nil, err
+	}
+	p := s.role.profile(s.kinds)
+	p.URL, p.Command = "http://127.0.0.1:{port}", command
+	return target.NewLauncher(p).Launch(ctx, o)
 }
 
 // modelled is a process with its own model stub.
@@ -120,6 +137,7 @@ func (ts Targets) Child() {
 // child serves on the port that the launcher picked, or speaks on stdio.
 func (r *Role) child() error {
 	o := Options{Fault: os.Getenv(childFault), Dir: os.Getenv(childDir), ModelURL: os.Getenv("PARLEY_MODEL_URL")}
+	o.Connections, _ = strconv.Atoi(os.Getenv(childRoom))
 	port := os.Getenv("PARLEY_PORT")
 	if r.Speak != nil && (port == "" || os.Getenv("PARLEY_DRIVER") == target.Stdio) {
 		return r.Speak(context.Background(), o, os.Stdin, os.Stdout)

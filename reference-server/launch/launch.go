@@ -69,6 +69,9 @@ type Role struct {
 	// protocol's first.
 	Mutants func() []catalogue.Mutant
 
+	// LoadMutants returns the rows of the faults that only a load shows; nil: there are none.
+	LoadMutants func() []catalogue.Mutant
+
 	// Models reports whether a model answers its conversations.
 	Models bool
 
@@ -104,6 +107,8 @@ type Options struct {
 	Dir      string     // its folder; "" unless Role.Files asks for one
 	Brain    *llm.Brain // answers its conversations within this process
 	ModelURL string     // base URL of the API that answers the conversations of a separate process; "" within this one
+
+	Connections int // open at once; 0: the server's default, and all its other limits too
 }
 
 // Service describes how `parley serve` serves a role.
@@ -210,6 +215,11 @@ func (t *Target) Role(name string) *Role {
 // For makes the bundled target of a protocol in a role ("": the default one), with a new brain if it has a model; nil
 // if there is none. kinds are those of the protocols.
 func (ts Targets) For(kinds target.Kinds, protocol, role string) *Subject {
+	return ts.With(kinds, protocol, role, "")
+}
+
+// With is For with a fault.
+func (ts Targets) With(kinds target.Kinds, protocol, role, fault string) *Subject {
 	r := ts.Find(protocol).Role(role)
 	if r == nil {
 		return nil
@@ -218,7 +228,7 @@ func (ts Targets) For(kinds target.Kinds, protocol, role string) *Subject {
 	if r.Models {
 		s.Brain = llm.New()
 	}
-	s.Launcher = r.launcher(kinds, protocol, Options{Brain: s.Brain})
+	s.Launcher = r.launcher(kinds, protocol, Options{Fault: fault, Brain: s.Brain})
 	return s
 }
 
@@ -277,6 +287,31 @@ func (ts Targets) mutants(kinds target.Kinds, protocol, role string, cut bool) [
 			}})
 	}
 	return out
+}
+
+// Separate makes the bundled target of a protocol in a role ("": the default one), correct or with a fault, as a
+// process of its own with its own model; nil if there is no such server. It admits that many connections at once.
+func (ts Targets) Separate(kinds target.Kinds, protocol, role, fault string, connections int) *Subject {
+	r := ts.Find(protocol).Role(role)
+	if r == nil || r.Make == nil {
+		return nil
+	}
+	s := &Subject{Profile: r.profile(kinds)}
+	if r.Models {
+		s.Brain = llm.New()
+	}
+	s.Launcher = separate{&launcher{role: r, kinds: kinds, protocol: protocol,
+		options: Options{Fault: fault, Connections: connections}}}
+	return s
+}
+
+// LoadMutants returns the rows of the faults that only `parley load` finds, of the bundled target of a protocol's role.
+func (ts Targets) LoadMutants(protocol, role string) []catalogue.Mutant {
+	r := ts.Find(protocol).Role(role)
+	if r == nil || r.LoadMutants == nil {
+		return nil
+	}
+	return r.LoadMutants()
 }
 
 // InProcess launches servers of a role within this process only, made by Make.

@@ -1,4 +1,10 @@
 "use strict";
+// A page in another language than English has its terms.
+const terms = JSON.parse(document.documentElement.dataset.terms || "{}");
+function say(text, ...args) {
+  return (terms[text] || text).replace(/%s/g, () => String(args.shift()));
+}
+
 // Filters the tables and opens what a link points into. Without it the page shows everything.
 for (const form of document.querySelectorAll("form.filter")) {
   const items = [...document.getElementById(form.dataset.for).querySelectorAll(".item")];
@@ -16,7 +22,7 @@ for (const form of document.querySelectorAll("form.filter")) {
     for (const feature of document.querySelectorAll("#" + form.dataset.for + " .feature")) {
       feature.hidden = !feature.querySelector(".item:not([hidden])");
     }
-    form.querySelector("output").textContent = shown === items.length ? "" : shown + " of " + items.length + " shown";
+    form.querySelector("output").textContent = shown === items.length ? "" : say("%s of %s shown", shown, items.length);
   };
   form.addEventListener("input", apply);
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -53,7 +59,7 @@ async function recordingOf(pack, index) {
     packs.set(pack, new Response(text).text());
   }
   const recording = (await packs.get(pack)).split("\n\n")[index];
-  if (!recording) throw new Error("it is not in the page");
+  if (!recording) throw new Error(say("it is not in the page"));
   return recording.trim().split("\n").map((line) => JSON.parse(line)).filter((record) => record.n);
 }
 
@@ -90,14 +96,14 @@ function draw(scenario, records) {
   };
   const head = part("li", "heads");
   head.style.gridTemplateColumns = "repeat(" + lanes + ", minmax(0, 1fr))";
-  for (const name of [...parties, "target"]) head.append(part("span", "", name));
+  for (const name of [...parties, say("target")]) head.append(part("span", "", name));
   list.append(head);
   const broke = new Map(JSON.parse(scenario.dataset.broke || "[]").map((b) => [b.at, b.clause]));
   const gaps = JSON.parse(scenario.dataset.missed || "[]");
   const gap = (text, lane) => {
     const item = part("li", "gap");
     const row = part("div", "row");
-    const arrow = part("span", "arrow left", "awaited, and never came: " + text);
+    const arrow = part("span", "arrow left", say("awaited, and never came: %s", text));
     arrow.style.gridColumn = place(row, lane, lanes - 1);
     row.append(arrow);
     item.append(row);
@@ -116,8 +122,9 @@ function draw(scenario, records) {
     const clause = broke.get(r.n);
     if (clause) arrow.append(part("b", "", " ✗ " + clause));
     row.append(arrow);
-    const about = "record " + r.n + " · +" + r.at_ms + " ms · " + (r.party || "") + " " + r.dir + " " + r.kind +
-      (r.status ? " " + r.status : "") + (r.to ? " · answers record " + r.to : "");
+    const how = { sent: say("sent"), received: say("received"), noted: say("noted") }[r.dir] || r.dir;
+    const about = say("record %s · +%s ms · ", r.n, r.at_ms) + (r.party || "") + " " + how + " " + r.kind +
+      (r.status ? " " + r.status : "") + (r.to ? say(" · answers record %s", r.to) : "");
     message.append(row, part("p", "soft", about));
     if (r.text) message.append(part("pre", "", pretty(r.text)));
     else if (r.base64) message.append(part("pre", "", r.base64));
@@ -136,6 +143,6 @@ document.addEventListener("toggle", async (event) => {
   try {
     draw(scenario, await recordingOf(scenario.dataset.pack, Number(scenario.dataset.index)));
   } catch (error) {
-    scenario.querySelector(".sequence").textContent = "The recording cannot be shown: " + error.message;
+    scenario.querySelector(".sequence").textContent = say("The recording cannot be shown: %s", error.message);
   }
 }, true);

@@ -16,6 +16,7 @@ class Element {
 const listeners = {};
 const packs = page.packs.map((text) => { const e = new Element("script"); e.textContent = text; return e; });
 global.document = {
+  documentElement: { dataset: {} },
   querySelectorAll: () => [],
   getElementById: (id) => packs[Number(id.replace("pack-", ""))] || null,
   createElement: (name) => new Element(name),

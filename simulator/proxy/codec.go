@@ -37,6 +37,15 @@ func NewCodec(p steps.Protocol, role, base string) (*Codec, error) {
 	return newCodec(p, profile, ledger, false, profile.URL), nil
 }
 
+// CodecOf makes a codec for a target with the wire names of its profile. base is its base URL.
+func CodecOf(p steps.Protocol, profile *target.Profile, strict bool, base string) (*Codec, error) {
+	ledger, err := steps.LedgerOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return newCodec(p, profile, ledger, strict, base), nil
+}
+
 func newCodec(p steps.Protocol, profile *target.Profile, ledger *verdict.Ledger, strict bool, base string) *Codec {
 	c := &Codec{protocol: p, base: base, envs: map[string]*steps.Env{}}
 	for _, name := range p.Kind().Drivers {

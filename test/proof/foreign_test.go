@@ -53,9 +53,9 @@ func TestForeignTargets(t *testing.T) {
 			launch.Unhurry(&p.Limits)
 			o := runner.Options{Profile: p, Again: "parley run --target " + f.profile}
 			if !suitetest.Everything() {
-				oneIn := uint32(3)
+				oneIn := uint32(5)
 				if f.tool == "" { // a page needs the processor
-					oneIn = 6
+					oneIn = 9
 				}
 				o = suitetest.OneIn(oneIn, o)
 			}

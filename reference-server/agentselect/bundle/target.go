@@ -26,18 +26,19 @@ var Target = launch.Target{
 // server is the only role. make makes the server with the fault; "" means none.
 func server(make func(fault string, o agentselect.Options) (launch.Handler, error)) launch.Role {
 	return launch.Role{
-		Name:    target.Server,
-		Profile: profile,
-		Mutants: mutants.All,
-		Models:  true,
-		Files:   true,
-		Renews:  true,
+		Name:        target.Server,
+		Profile:     profile,
+		Mutants:     mutants.All,
+		LoadMutants: mutants.Load,
+		Models:      true,
+		Files:       true,
+		Renews:      true,
 		Make: func(o launch.Options) (launch.Handler, error) {
 			file := agentsFile(o.Dir)
 			if err := write(file, configured()); err != nil {
 				return nil, err
 			}
-			limits := agentselect.Limits{Write: launch.Unhurried}
+			limits := agentselect.Limits{Write: launch.Unhurried, Connections: o.Connections, Sessions: 2 * o.Connections}
 			return make(o.Fault, agentselect.Options{AgentsFile: file, Brain: o.Brain, Limits: limits})
 		},
 		Extend: func(s *launch.Server) target.Running {

@@ -22,6 +22,14 @@ var rows = catalogue.Reader(catalogueYAML)
 // All returns the catalogue, in its order.
 func All() []Mutant { return rows() }
 
+//go:embed load.yaml
+var loadYAML []byte
+
+var underLoad = catalogue.New(loadYAML, loadFaults)
+
+// Load returns the catalogue of the faults that only a load shows, in its order.
+func Load() []Mutant { return underLoad.All() }
+
 // Server is a faulty server.
 type Server interface {
 	http.Handler
@@ -31,6 +39,9 @@ type Server interface {
 // Handler returns the mutant with that id. It replaces Policy, Inbound and Outbound of the options.
 func Handler(id string, o agentselect.Options) (Server, error) {
 	f, ok := faults()[id]
+	if one := loadFaults[id]; one != nil {
+		f, ok = one, true
+	}
 	if !ok {
 		return nil, fmt.Errorf("no mutant %q", id)
 	}

@@ -33,14 +33,15 @@ var Target = launch.Target{
 	Short:    "the WebSocket /chat/ws",
 	Types:    []string{"/message_type", "/type"},
 	Roles: []launch.Role{{
-		Name:     target.Server,
-		Profile:  profile + resting(idle),
-		Faulty:   resting(mutantIdle),
-		Mutants:  mutants.All,
-		Models:   true,
-		Make:     made,
-		Restarts: true,
-		Serve:    service,
+		Name:        target.Server,
+		Profile:     profile + resting(idle),
+		Faulty:      resting(mutantIdle),
+		Mutants:     mutants.All,
+		LoadMutants: mutants.Load,
+		Models:      true,
+		Make:        made,
+		Restarts:    true,
+		Serve:       service,
 	}},
 }
 
@@ -50,7 +51,11 @@ func resting(d time.Duration) string { return fmt.Sprintf("session-chat: {idle: 
 // made makes the correct server, or one with a fault.
 func made(o launch.Options) (launch.Handler, error) {
 	// Only the turn itself may take time.
-	so := sessionchat.Options{Idle: idle, Limits: sessionchat.Limits{Store: launch.Unhurried, Write: launch.Unhurried}}
+	so := sessionchat.Options{Idle: idle, Limits: sessionchat.Limits{Store: launch.Unhurried, Write: launch.Unhurried,
+		Connections: o.Connections, Sessions: 2 * o.Connections}}
+	if o.Connections > 0 { // under load, what the correct server forgets so early costs more than it shows
+		so.Idle = 0
+	}
 	if o.Brain != nil {
 		so.Backend = o.Brain
 	}

@@ -33,7 +33,11 @@ func Handler(id string, o sessionchat.Options) (*sessionchat.Server, error) {
 	if o.Backend == nil {
 		o.Backend = llm.New()
 	}
-	if err := set.Put(id, &o); err != nil {
+	put := set.Put
+	if loadFaults[id] != nil {
+		put = underLoad.Put
+	}
+	if err := put(id, &o); err != nil {
 		return nil, errors.Join(err, o.Store.Close())
 	}
 	return sessionchat.New(o)

@@ -23,16 +23,18 @@ var Target = launch.Target{
 	Short:    "an orchestrator at the WebSocket /bus/ws, or on stdin and stdout: the client is the message bus",
 	Types:    []string{"/subtype", "/metadata/subtype", "/event", "/parley"},
 	Roles: []launch.Role{{
-		Name:    target.Server,
-		As:      "orchestrator",
-		Profile: profile,
-		Mutants: mutants.All,
-		Renews:  true,
+		Name:        target.Server,
+		As:          "orchestrator",
+		Profile:     profile,
+		Mutants:     mutants.All,
+		LoadMutants: mutants.Load,
+		Renews:      true,
 		Make: func(o launch.Options) (launch.Handler, error) {
 			so, err := options(o.Fault)
 			if err != nil {
 				return nil, err
 			}
+			so.Limits.Connections = o.Connections
 			return sessionruntime.NewServer(so)
 		},
 		Speak: func(ctx context.Context, o launch.Options, in io.Reader, out io.Writer) error {

@@ -23,6 +23,9 @@ func Options(id string, o sessionruntime.Options) (sessionruntime.Options, error
 	if lasting, cut := cutFaults[id]; cut {
 		make, ok = lasting(), true
 	}
+	if shared, load := loadFaults[id]; load {
+		make, ok = shared(), true
+	}
 	if !ok {
 		return o, fmt.Errorf("no mutant %q", id)
 	}

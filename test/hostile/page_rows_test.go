@@ -1,16 +1,9 @@
-package bad_test
+package hostile_test
 
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"strings"
-	"testing"
-	"time"
 
-	"parley/runner"
-	"parley/steps/protocols"
-	"parley/test/suitetest"
 	"parley/verdict"
 )
 
@@ -42,9 +35,8 @@ $("connectBtn").onclick = () => connect(show);
 // still are the clauses kept by a page that has its elements and never connects.
 var still = []string{"AC-011", "AC-028", "AC-029", "AC-092", "AC-093"}
 
-// badPages are pages that are not a client, each in another way. None may hang the suite, or pass although it does
-// nothing.
-var badPages = []struct {
+// page is a page that is not a client.
+type page struct {
 	name   string
 	exit   int
 	serve  http.HandlerFunc // nil: serves page
@@ -55,7 +47,44 @@ var badPages = []struct {
 
 	says    string // part of what a failure reports; the page ends itself soon
 	answers bool   // it answers some requests, which a busy machine may delay
-}{
+}
+
+// pageRows are the rows of pages.
+var pageRows = rowsOfPages()
+
+func rowsOfPages() (all []row) {
+	for _, p := range pages {
+		text := p.page
+		if text == "" {
+			text = fmt.Sprintf(controls, p.script)
+		}
+		h := p.serve
+		if h == nil {
+			h = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html; charset=utf-8")
+				fmt.Fprint(w, text)
+			}
+		}
+		r := row{name: p.name, peer: "page", of: "agent-client", does: p.reason, serve: web(h), may: p.may, exit: p.exit,
+			says: p.says, limits: map[string]string{"open": "1m", "event": "300ms", "quiet": "50ms", "scenario": "10s"}}
+		if r.says == "" {
+			r.says = "AC-|cannot be opened|not loaded|the page"
+		}
+		switch {
+		case p.exit == verdict.ExitUnreachable:
+			r.limits["open"] = "5s"
+		case p.answers: // however long a busy machine takes
+			r.limits["event"], r.limits["scenario"] = "3s", "1m"
+		case p.says != "":
+			r.limits["event"], r.limits["scenario"] = "2s", "1m"
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// pages are not clients, each in another way. None may hang the suite, or pass although it does nothing.
+var pages = []page{
 	{name: "blank", exit: 1, page: "<!doctype html>", reason: "has nothing"},
 	{name: "text", exit: 1, page: "请先连接服务器 (未连接)", reason: "says what it should and has no elements",
 		may: []string{"AC-093"}},
@@ -119,56 +148,4 @@ var badPages = []struct {
 	// These get further, but no clause may pass that they do not show.
 	{name: "lists alone", exit: verdict.ExitIncomplete, script: listing, reason: "shows agents, and asks for nothing",
 		may: append([]string{"AC-006", "AC-010", "AC-023", "AC-025", "AC-015"}, still...), answers: true},
-}
-
-func TestBadPages(t *testing.T) {
-	t.Parallel()
-	for _, b := range suitetest.Some(badPages, 3) {
-		t.Run(b.name, func(t *testing.T) {
-			suitetest.InBrowser(t)
-			page := b.page
-			if page == "" {
-				page = fmt.Sprintf(controls, b.script)
-			}
-			serve := b.serve
-			if serve == nil {
-				serve = func(w http.ResponseWriter, _ *http.Request) {
-					w.Header().Set("Content-Type", "text/html; charset=utf-8")
-					fmt.Fprint(w, page)
-				}
-			}
-			s := httptest.NewServer(serve)
-			t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
-			p := protocols.Kinds().New("agent-client")
-			p.Name, p.URL = b.name, s.URL
-			p.Limits.Open.Duration, p.Limits.Event.Duration = 5*time.Second, 300*time.Millisecond
-			p.Limits.Quiet.Duration, p.Limits.Scenario.Duration = 50*time.Millisecond, 10*time.Second
-			if b.exit != verdict.ExitUnreachable { // it loads, however long a busy machine takes
-				p.Limits.Open.Duration = time.Minute
-			}
-			if b.answers {
-				p.Limits.Event.Duration, p.Limits.Scenario.Duration = 3*time.Second, time.Minute
-			}
-			if b.says != "" {
-				p.Limits.Event.Duration, p.Limits.Scenario.Duration = runner.MutantLimit, time.Minute
-			}
-			res := judgesBad(t, p, b.exit, b.may, b.reason)
-			if !strings.Contains(suitetest.Console(t, res), b.says) {
-				t.Errorf("no report that it %s:\n%s", b.says, suitetest.Console(t, res))
-			}
-		})
-	}
-}
-
-// TestNoBrowser checks that a page is not judged without a browser, and that the verdict says what is missing.
-func TestNoBrowser(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
-	p, err := protocols.Kinds().Load("profiles/plain-page.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	res := suitetest.Judge(t, runner.Options{Profile: p})
-	if why := res.Runs[0].Environment; res.Exit != verdict.ExitUnreachable || !strings.Contains(why, "chromium") {
-		t.Errorf("exit %d (%s)", res.Exit, why)
-	}
 }

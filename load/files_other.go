@@ -1,0 +1,5 @@
+//go:build !unix
+
+package load
+
+func openFiles() int { return unlimited }

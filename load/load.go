@@ -1,0 +1,382 @@
+package load
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"parley/driver"
+	"parley/driver/sse"
+	"parley/driver/ws"
+	"parley/internal/deadline"
+	"parley/llm"
+	"parley/llm/stub"
+	"parley/reports"
+	"parley/simulator/proxy"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+)
+
+// Paces of a load.
+const (
+	watch    = 250 * time.Millisecond // between two looks for acts that are overdue
+	progress = time.Second
+	opening  = 256 // connections that open at once: more than a system queues would be dropped, and tried again late
+	closing  = 64  // connections that end at once
+)
+
+// run is a load in progress.
+type run struct {
+	o        Options
+	protocol steps.Protocol
+	role     proxy.Role
+	plan     steps.Load
+	driver   driver.Driver
+	target   target.Running
+	brain    *llm.Brain
+	salt     string
+	schedule schedule
+	sessions []*session
+	meter    *meter
+	judge    *judge
+	memory   *memory
+
+	began          time.Time // of the first connection
+	acting         time.Time // of the schedule
+	over           atomic.Bool
+	ctx            context.Context // of everything that connects and sends
+	work           sync.WaitGroup  // goroutines of sessions
+	phase          atomic.Value    // string
+	sent, received atomic.Int64
+	unfinished     int64
+	lag            time.Duration
+	out            reports.Load
+}
+
+// Run carries out a load. Errors are *runner.UsageError, those of target.Launcher, and *steps.UnreachableError if no
+// session could be opened. If ctx ends, the load ends early, and the results say so.
+func Run(ctx context.Context, o Options) (*reports.Results, error) {
+	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	r := &run{o: o, salt: o.Salt, schedule: schedule{o.Rate, o.Duration, o.Shape}}
+	if r.salt == "" {
+		r.salt = strings.ToLower(rand.Text()[:5])
+	}
+	var err error
+	if r.protocol, err = o.Protocols.Find(o.Profile.Protocol); err != nil {
+		return nil, err
+	}
+	if url := o.Profile.URL; url != "" {
+		if err := onLoopback(ctx, strings.Replace(url, "{port}", "1", 1)); err != nil {
+			return nil, err
+		}
+	}
+	stop, err := r.launch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	defer r.judge.close(1)
+	return r.carryOut(ctx)
+}
+
+// launch starts the target, and the model if it needs one.
+func (r *run) launch(ctx context.Context) (stop func(), err error) {
+	stopModel, url := func() {}, ""
+	if r.brain = r.o.Brain; r.brain == nil && r.o.Profile.UsesModel() {
+		r.brain = llm.New()
+		srv, err := stub.Start(r.brain)
+		if err != nil {
+			return nil, fmt.Errorf("start the model stub: %w", err)
+		}
+		url, stopModel = srv.URL(), func() { within(5*time.Second, srv.Close) }
+	}
+	if err := room(r.o.Sessions, false); err != nil { // before the target starts, which inherits the limit
+		stopModel()
+		return nil, err
+	}
+	r.target, err = r.o.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: url})
+	if err != nil {
+		stopModel()
+		return nil, err
+	}
+	return func() {
+		within(15*time.Second, r.target.Stop)
+		stopModel()
+	}, nil
+}
+
+func within(d time.Duration, stop func(context.Context) error) {
+	ctx, cancel := deadline.WithLimit(context.Background(), d)
+	defer cancel()
+	_ = stop(ctx)
+}
+
+// prepare makes what the sessions share.
+func (r *run) prepare(ctx context.Context) error {
+	base := r.target.BaseURL()
+	name := steps.Name(r.protocol)
+	loadable, ok := r.protocol.(steps.Loadable)
+	if !ok || base == "" {
+		return usagef("--protocol %s: its targets cannot be put under load", name)
+	}
+	if err := onLoopback(ctx, base); err != nil {
+		return err
+	}
+	r.memory = newMemory(r.target)
+	if err := room(r.o.Sessions, r.memory.pid == 0 && r.o.Profile.Bundled); err != nil {
+		return err
+	}
+	switch r.o.Driver {
+	case target.SSE:
+		r.driver = sse.New()
+	case target.WS:
+		r.driver = ws.New(r.protocol.Subprotocols(r.o.Profile)...)
+	default:
+		return usagef("--driver %s: a load goes over sse or ws", r.o.Driver)
+	}
+	codec, err := proxy.CodecOf(r.protocol, r.o.Profile, r.o.Strict, base)
+	if err != nil {
+		return err
+	}
+	r.plan = loadable.Load(&steps.Env{Profile: r.o.Profile, Role: codec.Env.Role, Driver: r.driver, Brain: r.brain,
+		Ledger: codec.Env.Ledger, Strict: r.o.Strict}, base)
+	if r.plan.New == nil {
+		return usagef("--driver %s: no load of %s goes over it", r.o.Driver, name)
+	}
+	roles, err := proxy.RolesOf(r.protocol, nil)
+	if err != nil {
+		return err
+	}
+	r.role = roles[0]
+	tell := r.o.Found
+	if tell == nil {
+		tell = func(string, string) {}
+	}
+	stages := 0
+	if r.o.Shape == Step {
+		stages = steppings
+	}
+	r.meter, r.judge = newMeter(stages), newJudge(codec, r.role.Monitors, r.plan.Judges, tell)
+	return nil
+}
+
+// carryOut opens the sessions, lets them act, and ends them.
+func (r *run) carryOut(ctx context.Context) (*reports.Results, error) {
+	rest, targetRest := own(), r.memory.ofTarget()
+	claims := &steps.Claims{}
+	for i := range r.o.Sessions {
+		s := &session{l: r, n: i, by: r.plan.New(steps.Mark{Salt: r.salt, Session: i}, claims)}
+		r.sessions = append(r.sessions, s)
+	}
+	var drop context.CancelFunc
+	r.ctx, drop = context.WithCancel(context.WithoutCancel(ctx))
+	defer drop()
+	r.began = time.Now()
+	stop := make(chan struct{})
+	var beside sync.WaitGroup
+	beside.Go(func() { r.memory.each(progress, stop) })
+	beside.Go(func() { r.watch(stop) })
+	beside.Go(func() { r.report(stop) })
+
+	r.phase.Store("opening")
+	r.open(ctx)
+	opened := r.opened()
+	r.out.Opened = opened
+	if opened > 0 && ctx.Err() == nil {
+		r.out.Memory.Session = max(own()-rest, 0) / int64(opened)
+		if targetRest > 0 {
+			r.out.Memory.TargetSession = max(r.memory.ofTarget()-targetRest, 0) / int64(opened)
+		}
+		r.phase.Store("acting")
+		r.act(ctx)
+	}
+	r.phase.Store("ending")
+	r.end(ctx)
+	r.phase.Store("judging")
+	r.judge.close(runtime.GOMAXPROCS(0))
+	close(stop)
+	beside.Wait()
+	if c, ok := r.driver.(interface{ Close() error }); ok {
+		_ = c.Close()
+	}
+	if opened == 0 && ctx.Err() == nil {
+		return nil, &steps.UnreachableError{Err: fmt.Errorf("no session got ready: %s", r.meter.why())}
+	}
+	return r.results(ctx)
+}
+
+func (r *run) now() time.Duration { return time.Since(r.began) }
+
+// at sleeps until a time of the load; false if ctx has ended. It returns how late it is.
+func at(ctx context.Context, due time.Time) (late time.Duration, ok bool) {
+	if wait := time.Until(due); wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return time.Since(due), ctx.Err() == nil
+}
+
+// open opens the sessions on a schedule, and waits until each is ready or has failed.
+func (r *run) open(ctx context.Context) {
+	slots := make(chan struct{}, opening)
+	for i, s := range r.sessions {
+		due := time.Duration(float64(i) / r.o.Opening * float64(time.Second))
+		if _, ok := at(ctx, r.began.Add(due)); !ok {
+			return
+		}
+		select {
+		case slots <- struct{}{}:
+			s.connect(due, func() { <-slots })
+		case <-ctx.Done():
+			return
+		}
+	}
+	r.settle(ctx, 2*r.o.Timeout)
+}
+
+// act lets acts arrive by the schedule, at the sessions in turn, and waits for their answers.
+func (r *run) act(ctx context.Context) {
+	r.acting = time.Now()
+	from := r.now()
+	for n := range r.schedule.count() {
+		due := r.schedule.at(n)
+		late, ok := at(ctx, r.acting.Add(due))
+		if !ok {
+			return
+		}
+		r.lag = max(r.lag, late)
+		r.sessions[n%len(r.sessions)].arrive(from + due)
+	}
+	if _, ok := at(ctx, r.acting.Add(r.o.Duration)); ok {
+		r.settle(ctx, r.o.Timeout)
+	}
+}
+
+// settle waits until all sessions are idle, for a time at most.
+func (r *run) settle(ctx context.Context, most time.Duration) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(most)
+	for i := 0; i < len(r.sessions); {
+		if r.sessions[i].idle() {
+			i++
+			continue
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// end ends all sessions.
+func (r *run) end(ctx context.Context) {
+	r.over.Store(true)
+	r.out.Interrupted = ctx.Err() != nil
+	for _, s := range r.sessions {
+		if n := s.rest(); n > 0 && !r.out.Interrupted {
+			r.unfinished += int64(n)
+		}
+	}
+	slots := make(chan struct{}, closing)
+	var all sync.WaitGroup
+	for _, s := range r.sessions {
+		slots <- struct{}{}
+		all.Go(func() {
+			s.leave()
+			<-slots
+		})
+	}
+	all.Wait()
+	r.work.Wait()
+	for _, s := range r.sessions { // those that were connecting
+		s.leave()
+	}
+}
+
+// watch fails acts that are overdue.
+func (r *run) watch(stop <-chan struct{}) {
+	tick := time.NewTicker(watch)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		now := r.now()
+		for _, s := range r.sessions {
+			s.overdue(now)
+		}
+	}
+}
+
+// report tells the progress.
+func (r *run) report(stop <-chan struct{}) {
+	if r.o.Progress == nil {
+		return
+	}
+	tick := time.NewTicker(progress)
+	defer tick.Stop()
+	for before := int64(0); ; {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		p := Progress{Phase: r.phase.Load().(string), Elapsed: r.now(), Open: r.opened(), Violations: r.judge.violations()}
+		p.Acts, p.Errors, p.P50, p.P99 = r.meter.recent()
+		p.Rate, before = float64(p.Acts-before)/progress.Seconds(), p.Acts
+		r.o.Progress(p)
+	}
+}
+
+// opened returns how many sessions have a connection.
+func (r *run) opened() (n int) {
+	for _, s := range r.sessions {
+		if s.connected() {
+			n++
+		}
+	}
+	return n
+}
+
+// took measures an act that was due at a time of the load.
+func (r *run) took(name string, due time.Duration, kind, example string) {
+	stage := 0
+	if name != steps.LoadConnect {
+		stage = r.schedule.stage(due - r.acting.Sub(r.began))
+	}
+	r.meter.took(name, stage, r.now()-due, kind, example)
+}
+
+// count counts messages.
+func (r *run) count(rec transcript.Record) {
+	switch rec.Kind {
+	case transcript.Request, transcript.Response, transcript.Stream, transcript.Frame:
+		if rec.Dir == transcript.Sent {
+			r.sent.Add(1)
+		} else {
+			r.received.Add(1)
+		}
+	}
+}

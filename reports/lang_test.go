@@ -1,0 +1,177 @@
+package reports
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"parley/reports/lang"
+	"parley/verdict"
+)
+
+// saying are the functions that translate their literals, of these packages and the command line: the sentences
+// themselves, or nouns that are counted.
+var (
+	saying = []string{"Say", "say", "heading", "field", "uncut", "command", "add", "oneOr", "findings", "reasons",
+		"causeGroup"}
+	counting = []string{"Count", "reasons"}
+)
+
+// said returns the texts that Go sources and pages say, with their places.
+func said(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	sources, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range sources { // parley diff speaks English alone
+		if !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "compare") {
+			saidIn(t, name, saying, out)
+		}
+	}
+	more, err := filepath.Glob("../cli/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range more {
+		if !strings.HasSuffix(name, "_test.go") {
+			saidIn(t, name, saying[:1], out)
+		}
+	}
+	text, noun := regexp.MustCompile(`\(?\bt "([^"]*)"`), regexp.MustCompile(`\bcount \S+ "([^"]*)"`)
+	for _, name := range []string{"page/frame.gohtml", "page/report.gohtml", "page/matrix.gohtml"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range text.FindAllStringSubmatch(string(b), -1) {
+			out[m[1]] = name
+		}
+		for _, m := range noun.FindAllStringSubmatch(string(b), -1) {
+			out["%d "+m[1]] = name
+		}
+	}
+	for _, text := range scriptTexts() {
+		out[text] = "page/report.js"
+	}
+	return out
+}
+
+// saidIn adds what a Go source says by some functions.
+func saidIn(t *testing.T, name string, saying []string, out map[string]string) {
+	t.Helper()
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, name, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range ast.Preorder(f) {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		of := ""
+		switch fun := call.Fun.(type) {
+		case *ast.Ident:
+			of = fun.Name
+		case *ast.SelectorExpr:
+			of = fun.Sel.Name
+		}
+		for i, arg := range call.Args {
+			lit, ok := arg.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				continue
+			}
+			text, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := fmt.Sprint(files.Position(lit.Pos()))
+			switch {
+			case slices.Contains(counting, of) && i > 0:
+				out["%d "+text] = at
+			case slices.Contains(saying, of):
+				out[text] = at
+			}
+		}
+	}
+}
+
+// named are texts of ours that the code does not have as literals of a call.
+func named() (out []string) {
+	for _, o := range append(slices.Clone(verdict.Outcomes), excluded) {
+		out = append(out, shownLook(o).word, string(o))
+	}
+	for _, v := range []verdict.Verdict{verdict.Conformant, verdict.AsExpected, verdict.NonConformant,
+		verdict.Incomplete} {
+		out = append(out, string(v))
+	}
+	for _, c := range tableColumns {
+		out = append(out, c.Title())
+	}
+	for _, e := range []Evidence{{Type: "image/png"}, {Type: "text/html"}, {Type: "text/plain"}} {
+		out = append(out, evidenceLabel(e))
+	}
+	return append(out, verdict.RowApplied, verdict.RowSpared, verdict.RowStale, verdict.RowExpired, verdict.RowUnknown,
+		verdict.RowUnused, CutPassed, CutBroke, CutMissed, CutNotJudged, "passed", "failed", "skipped", "undefined",
+		"pending", "ambiguous", "driver-difference", "interop", "target", "harness", "security", "explored", "cut", "fault",
+		"scenario", onStderr, "expected to fail")
+}
+
+// TestEveryTextIsTranslated: each text that reports say has a translation, and each translation is of such a text.
+func TestEveryTextIsTranslated(t *testing.T) {
+	used := said(t)
+	for _, text := range named() {
+		used[text] = "named"
+	}
+	keys := lang.Keys()
+	for _, text := range sortedKeys(used) {
+		if strings.ContainsFunc(wordsOf(text), unicode.IsLetter) && !slices.Contains(keys, text) {
+			t.Errorf("%s: %q has no translation", used[text], text)
+		}
+	}
+	for _, k := range keys {
+		if used[k] == "" {
+			t.Errorf("%q is translated, and never said", k)
+		}
+	}
+}
+
+// TestReasonsAreOurs: each reason that has a translation is one that the program gives.
+func TestReasonsAreOurs(t *testing.T) {
+	var all strings.Builder
+	for _, dir := range []string{".", "../runner", "../steps", "../verdict"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			all.Write(b)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range lang.Reasons() {
+		if !strings.Contains(all.String(), `"`+text) {
+			t.Errorf("nothing gives the reason %q", text)
+		}
+	}
+}
+
+// wordsOf returns a format without its verbs.
+func wordsOf(format string) string {
+	return regexp.MustCompile(`%[\d.]*[a-z]`).ReplaceAllString(format, "")
+}

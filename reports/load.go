@@ -1,0 +1,196 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"parley/internal/words"
+)
+
+// Load has the figures of `parley load`. Times are milliseconds; an act's latency counts from the time at which it was
+// due, so that it includes the time for which it had to wait.
+type Load struct {
+	Driver   string  `json:"driver"`
+	Shape    string  `json:"shape"`
+	Sessions int     `json:"sessions"`
+	Rate     float64 `json:"rate"`        // acts per second that were due, of the whole shape
+	Duration float64 `json:"duration_ms"` // of the schedule
+
+	Opened      int   `json:"opened"`   // sessions that got ready
+	Sent        int64 `json:"sent"`     // messages
+	Received    int64 `json:"received"` // messages
+	Lives       int64 `json:"lives"`    // connections that were judged
+	Unjudged    int64 `json:"unjudged,omitempty"`
+	Violations  int64 `json:"violations"`   // findings on binding clauses, each message counted
+	BrokenLives int64 `json:"broken_lives"` // connections on which a clause was broken
+	Unfinished  int64 `json:"unfinished"`   // acts that were due and had no answer at the end
+	Lag         int64 `json:"lag_us"`       // the longest time by which the schedule itself was late, in microseconds
+	Interrupted bool  `json:"interrupted,omitempty"`
+
+	All    LoadAct     `json:"all"` // all acts but connecting
+	Acts   []LoadAct   `json:"acts"`
+	Steps  []LoadAct   `json:"steps,omitempty"` // of shape "step"
+	Errors []LoadError `json:"errors,omitempty"`
+
+	Memory     LoadMemory      `json:"memory"`
+	Thresholds []LoadThreshold `json:"thresholds"`
+}
+
+// LoadAct has the figures of one kind of act, or of a step.
+type LoadAct struct {
+	Name   string  `json:"name"`
+	Wanted float64 `json:"wanted,omitempty"` // of a step: acts per second that were due
+	Count  int64   `json:"count"`
+	Failed int64   `json:"failed"`
+	Rate   float64 `json:"rate"` // per second
+	P50    float64 `json:"p50_ms"`
+	P90    float64 `json:"p90_ms"`
+	P99    float64 `json:"p99_ms"`
+	P999   float64 `json:"p999_ms"`
+	Max    float64 `json:"max_ms"`
+}
+
+// LoadError is a kind of error.
+type LoadError struct {
+	Kind    string `json:"kind"`
+	Count   int64  `json:"count"`
+	Example string `json:"example,omitempty"`
+}
+
+// LoadMemory has the memory of both sides, in bytes. Those of the target are 0 if it was not started by Parley, or the
+// system does not tell.
+type LoadMemory struct {
+	Session       int64 `json:"session"`        // of this process for each session at rest, after all are open
+	Peak          int64 `json:"peak"`           // the most that this process had
+	TargetSession int64 `json:"target_session"` // of the target for each session at rest, after all are open
+	TargetPeak    int64 `json:"target_peak"`
+}
+
+// LoadThreshold is a threshold, and whether the load kept it. Latencies are milliseconds.
+type LoadThreshold struct {
+	Name  string  `json:"name"` // such as "p99"
+	Limit float64 `json:"limit"`
+	Value float64 `json:"value"`
+	OK    bool    `json:"ok"`
+}
+
+// exceeded returns the thresholds that the load did not keep; none without a load.
+func (l *Load) exceeded() (out []LoadThreshold) {
+	if l == nil {
+		return nil
+	}
+	for _, t := range l.Thresholds {
+		if !t.OK {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// String describes the threshold and the value.
+func (t LoadThreshold) String() string {
+	switch name, percent := strings.CutSuffix(t.Name, " %"); {
+	case percent:
+		return fmt.Sprintf("%.3g %% %s, and %.3g %% are allowed", t.Value, name, t.Limit)
+	case name == "errors":
+		return fmt.Sprintf("%s, and %.0f are allowed", words.Counted(int(t.Value), "error"), t.Limit)
+	}
+	return fmt.Sprintf("%s is %s, and %s is allowed", t.Name, latency(t.Value), latency(t.Limit))
+}
+
+// latency renders milliseconds.
+func latency(ms float64) string {
+	switch {
+	case ms >= 10_000:
+		return fmt.Sprintf("%.1f s", ms/1000)
+	case ms >= 100:
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.3g ms", ms)
+}
+
+// Said describes the load in sentences, for the notes of its run.
+func (l *Load) Said() []string {
+	out := []string{
+		fmt.Sprintf("%s over %s, %s: %.4g acts per second were due for %.4g s, and %.4g per second were done; "+
+			"p50 %s, p99 %s, p99.9 %s, at most %s", words.Counted(l.Sessions, "session"), l.Driver, l.Shape, l.Rate,
+			l.Duration/1000,
+			l.All.Rate, latency(l.All.P50), latency(l.All.P99), latency(l.All.P999), latency(l.All.Max)),
+		fmt.Sprintf("%d messages were sent and %d received; %d connections were judged, and a clause was broken on %d of "+
+			"them", l.Sent, l.Received, l.Lives, l.BrokenLives),
+		fmt.Sprintf("memory of a session at rest: %s here%s; at most %s here%s", kilobytes(l.Memory.Session),
+			ofTarget(l.Memory.TargetSession), kilobytes(l.Memory.Peak), ofTarget(l.Memory.TargetPeak)),
+	}
+	for _, e := range l.Errors {
+		out = append(out, fmt.Sprintf("%s: %s, such as: %s", words.Counted(int(e.Count), "error"), e.Kind, e.Example))
+	}
+	if l.Unfinished > 0 {
+		out = append(out, fmt.Sprintf("%s without an answer at the end", words.Counted(int(l.Unfinished), "act")))
+	}
+	if l.Unjudged > 0 {
+		out = append(out, fmt.Sprintf("%s not judged, as what they carried came faster than the monitors can judge",
+			words.Counted(int(l.Unjudged), "connection")))
+	}
+	if l.Lag > lateSchedule {
+		out = append(out, fmt.Sprintf("the schedule itself was up to %s late: this machine is too slow for this load, and "+
+			"the latencies include that", latency(float64(l.Lag)/1000)))
+	}
+	return out
+}
+
+// lateSchedule is how late a schedule may be without mention, in microseconds.
+const lateSchedule = 20_000
+
+func kilobytes(n int64) string {
+	if n <= 0 {
+		return "too little to be measured"
+	}
+	if n >= 10<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/1024)
+}
+
+func ofTarget(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return ", " + kilobytes(n) + " in the target"
+}
+
+// rows returns the lines of a table: each act, all of them, each step.
+func (l *Load) rows() (out []LoadAct) {
+	out = append(append(out, l.Acts...), l.All)
+	for _, s := range l.Steps {
+		s.Name = fmt.Sprintf("%.0f per second", s.Wanted)
+		out = append(out, s)
+	}
+	return out
+}
+
+// load writes the table of a load.
+func (c *console) load(l *Load) {
+	if l == nil {
+		return
+	}
+	c.heading(cyan, "Under load")
+	c.line("  %-20s %9s %8s %9s %9s %9s %9s", "act", "count", "failed", "p50", "p90", "p99", "max")
+	for _, a := range l.rows() {
+		c.line("  %-20s %9d %8d %9s %9s %9s %9s", a.Name, a.Count, a.Failed, latency(a.P50), latency(a.P90), latency(a.P99),
+			latency(a.Max))
+	}
+}
+
+// load writes the table of a load.
+func (m *markdown) load(l *Load) {
+	if l == nil {
+		return
+	}
+	m.line("| act | count | failed | p50 | p90 | p99 | max |")
+	m.line("|---|--:|--:|--:|--:|--:|--:|")
+	for _, a := range l.rows() {
+		m.line("| %s | %d | %d | %s | %s | %s | %s |", md(a.Name), a.Count, a.Failed, latency(a.P50), latency(a.P90),
+			latency(a.P99), latency(a.Max))
+	}
+	m.line("")
+}

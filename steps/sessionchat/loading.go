@@ -1,0 +1,264 @@
+package sessionchat
+
+import (
+	"fmt"
+	"strings"
+
+	"parley/driver"
+	"parley/monitor"
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
+	"parley/transcript"
+)
+
+// Acts of a session under load, beside those that every protocol has.
+const (
+	loadChat      = "chat"
+	loadSwitch    = "switch"
+	loadPing      = "ping"
+	loadInterrupt = "interrupt"
+	loadRecall    = "recall"
+)
+
+const (
+	loadPieces = 4 // of an answer under load
+	loadKnown  = 6 // latest turns of an agent_id that are known, to be compared with its history
+)
+
+// loadClauses are those that a session under load judges.
+var loadClauses = []string{"SC-006", "SC-009", "SC-012", "SC-016", "SC-020", "SC-021", "SC-027", "SC-036", "SC-037a",
+	"SC-041", "SC-042"}
+
+// Load implements steps.Loadable.
+func (Protocol) Load(env *steps.Env, base string) steps.Load {
+	acts := []string{loadPing, steps.LoadReconnect}
+	if env.Brain != nil {
+		acts = []string{loadChat, loadSwitch, loadRecall, loadInterrupt, loadPing, steps.LoadReconnect, loadRecall}
+	}
+	b := newCodec(env.Profile, base)
+	return steps.Load{Acts: acts, Decode: b.decode,
+		Judges: monitor.Monitor{Name: "load-sessions", Clauses: loadClauses, Passive: true,
+			Text: "what a session under load receives is its own, complete, in order and once"},
+		New: func(mark steps.Mark, claims *steps.Claims) steps.LoadSession {
+			l := &loaded{b: b, env: env, mark: mark, claims: claims}
+			for i := range l.agents {
+				l.agents[i].id = mark.Prefix() + string(rune('a'+i))
+			}
+			return l
+		}}
+}
+
+// loaded is a client with two agent_ids, and so two sessions, on one connection. It implements steps.LoadSession.
+type loaded struct {
+	b      *codec
+	env    *steps.Env
+	mark   steps.Mark
+	claims *steps.Claims
+
+	agents [2]loadedAgent
+	now    int // whose turn it is
+	serial int
+
+	act    string // in progress; "" for none
+	nonce  string // of the act
+	pieces *steps.Pieces
+	said   bool   // the whole answer has come
+	cut    bool   // the interrupt was sent
+	text   string // of the answer to a recall
+}
+
+// loadedAgent is an agent_id with its session.
+type loadedAgent struct {
+	id      string
+	session string   // its session_id; "" before it is known
+	turns   []string // nonces of the latest turns
+	cleared bool     // its history may have been shortened: a turn has failed
+}
+
+// Dial implements steps.LoadSession.
+func (l *loaded) Dial() driver.OpenOptions {
+	if l.act != "" && l.act != steps.LoadConnect { // its turn may be in the history or not
+		l.agents[l.now].cleared = true
+	}
+	l.act = steps.LoadConnect
+	return driver.OpenOptions{URL: l.b.url(), Header: l.env.Profile.Header()}
+}
+
+// Act implements steps.LoadSession.
+func (l *loaded) Act(name string) []driver.Message {
+	l.serial++
+	l.act, l.nonce, l.pieces, l.said, l.cut, l.text = name, l.mark.Nonce(l.serial), nil, false, false, ""
+	switch name {
+	case loadPing:
+		return l.message(vocab.PingType, nil)
+	case loadSwitch:
+		l.now = 1 - l.now
+		fallthrough
+	case loadChat:
+		l.pieces = &steps.Pieces{Nonce: l.nonce, Of: loadPieces}
+		return l.chat(fmt.Sprintf("[[stream %s %d]]", l.nonce, loadPieces))
+	case loadInterrupt:
+		l.pieces = &steps.Pieces{Nonce: l.nonce, Of: 1}
+		return l.chat(fmt.Sprintf("[[stream %[1]s 1]] [[hold %[1]s]]", l.nonce))
+	}
+	return l.chat(fmt.Sprintf("[[recall %s]]", l.nonce))
+}
+
+func (l *loaded) chat(content string) []driver.Message {
+	a := &l.agents[l.now]
+	return l.message(vocab.ChatType, fields{"agent_id": a.id, "content": content})
+}
+
+func (l *loaded) message(kind string, f fields) []driver.Message {
+	m, err := l.b.message(kind, f)
+	if err != nil { // the profile names places that exclude each other, which any run reports
+		return nil
+	}
+	return []driver.Message{m}
+}
+
+// Take implements steps.LoadSession.
+func (l *loaded) Take(r *transcript.Record) (out steps.LoadStep) {
+	if r.Dir != transcript.Received {
+		return out
+	}
+	if alien := l.mark.Foreign(string(r.Bytes)); alien != "" {
+		l.finding(&out, r, false, "nothing of another session, as "+alien+" is", "SC-027", "SC-021")
+		return out
+	}
+	switch {
+	case r.Kind == transcript.Open:
+		l.ends(&out)
+	case r.Event == nil:
+	case r.Event.Type == vocab.PongMessage:
+		if l.act == loadPing {
+			l.finding(&out, r, true, "", "SC-037a")
+			l.ends(&out)
+		}
+	case r.Event.Type == vocab.ErrorMessage:
+		out.Failed = "error " + text(r, inCode)
+	default:
+		l.ofTurn(r, &out)
+	}
+	return out
+}
+
+func (l *loaded) ends(out *steps.LoadStep) { l.act, out.Done = "", true }
+
+// finding adds a finding on a record.
+func (l *loaded) finding(out *steps.LoadStep, r *transcript.Record, ok bool, expected string, clauses ...string) {
+	out.Findings = append(out.Findings, steps.CheckOf(*r, ok, expected, clauses...))
+}
+
+// ofTurn judges a message of a turn.
+func (l *loaded) ofTurn(r *transcript.Record, out *steps.LoadStep) {
+	a := &l.agents[l.now]
+	switch r.Event.Type {
+	case vocab.SystemMessage, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage:
+	default:
+		return
+	}
+	if id := text(r, inAgent); id != a.id || l.nonce == "" {
+		l.finding(out, r, false, "the agent_id of the chat that caused it, "+a.id, "SC-021", "SC-041")
+		return
+	}
+	l.owns(r, a, out)
+	if l.act == "" {
+		l.finding(out, r, false, "nothing more of the turn of "+l.nonce+", which has its result", "SC-020")
+		return
+	}
+	switch r.Event.Type {
+	case vocab.StreamMessage:
+		l.piece(r, out)
+	case vocab.AssistantMessage:
+		l.text += text(r, inText)
+		l.whole(r, out)
+	case vocab.ResultMessage:
+		l.results(r, a, out)
+	}
+}
+
+// owns judges the session_id of a message.
+func (l *loaded) owns(r *transcript.Record, a *loadedAgent, out *steps.LoadStep) {
+	id := text(r, inSession)
+	switch {
+	case id == "":
+	case a.session == "":
+		l.finding(out, r, l.claims.Take("session", id, l.mark.Session*len(l.agents)+l.now),
+			"a session_id that no other session has", "SC-042", "SC-009")
+		a.session = id
+	case l.env.Profile.Bundled: // others may give a resumed session a new id (SC-016a)
+		l.finding(out, r, id == a.session, "session_id "+a.session+", as before", "SC-042", "SC-006")
+	}
+}
+
+func (l *loaded) piece(r *transcript.Record, out *steps.LoadStep) {
+	l.text += text(r, inText)
+	if l.pieces == nil {
+		return
+	}
+	want := l.pieces.Expected()
+	if wrong := l.pieces.Take(text(r, inText)); wrong != "" {
+		l.finding(out, r, false, want, "SC-012", "SC-020")
+	}
+	l.said = l.said || l.pieces.Whole()
+	if l.act == loadInterrupt && !l.cut && l.pieces.Any() {
+		l.cut = true
+		out.Send = l.message(vocab.InterruptType, fields{"agent_id": l.agents[l.now].id})
+	}
+}
+
+// whole judges an answer that came in one message.
+func (l *loaded) whole(r *transcript.Record, out *steps.LoadStep) {
+	if l.pieces == nil || l.act == loadInterrupt {
+		return
+	}
+	all := &steps.Pieces{Nonce: l.nonce, Of: l.pieces.Of}
+	if wrong := all.Take(text(r, inText)); wrong != "" {
+		l.finding(out, r, false, all.Expected(), "SC-020")
+	}
+	l.said = l.said || all.Whole()
+}
+
+// results ends the act whose turn has its result.
+func (l *loaded) results(r *transcript.Record, a *loadedAgent, out *steps.LoadStep) {
+	how := text(r, inSubtype)
+	switch {
+	case how == vocab.Failed:
+		a.cleared = true
+		out.Failed = "the turn has failed"
+		return
+	case l.act == loadInterrupt && how == vocab.Interrupted:
+		l.finding(out, r, l.cut, "no result before the interrupt", "SC-036")
+	case how == vocab.Interrupted:
+		l.finding(out, r, false, "the turn goes on, because nobody has interrupted it", "SC-036")
+	case l.act == loadRecall:
+		l.recalls(r, a, out)
+	case l.act == loadChat || l.act == loadSwitch:
+		l.finding(out, r, l.said, "the whole answer, "+l.pieces.Expected()+" included, before the result", "SC-020")
+	}
+	l.finding(out, r, true, "", "SC-021", "SC-027", "SC-041")
+	if a.turns = append(a.turns, l.nonce); len(a.turns) > loadKnown {
+		a.turns = a.turns[1:]
+	}
+	l.ends(out)
+}
+
+// recalls judges the history that the model was sent: it ends with the latest turns of the agent_id, in order.
+func (l *loaded) recalls(r *transcript.Record, a *loadedAgent, out *steps.LoadStep) {
+	if a.cleared {
+		return
+	}
+	want := strings.Join(a.turns, " ")
+	clause := []string{"SC-006"}
+	if want != "" {
+		clause = append(clause, "SC-016")
+	}
+	l.finding(out, r, strings.Contains(l.text, want+" (") || want == "" && strings.Contains(l.text, "(0)"),
+		"an answer from the history of the session, which ends with "+want+": the answer was "+l.text, clause...)
+}
+
+var (
+	_ steps.Loadable    = Protocol{}
+	_ steps.LoadSession = (*loaded)(nil)
+)
