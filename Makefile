@@ -44,13 +44,18 @@ LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeature
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
 OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 
+# Files that have changed since bin/parley was built, the first one.
+NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
+	-o -type f -newer bin/parley -print -quit
+
 .PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone; pages need Chromium too)
-	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all
+	@if [ -x bin/parley ] && [ -z "$$($(NEWER))" ]; then bin/parley run --driver all --role all; else \
+		CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all; fi
 
 build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -o bin/parley ./cmd/parley

@@ -150,12 +150,12 @@ be started or reached, or does not speak the protocol · 4 harness error · 5 in
 	root.SetVersionTemplate("{{versionText}}")
 	cobra.AddTemplateFunc("versionText", versionText)
 	cobra.EnableCommandSorting = false
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(subcommands(s)...)
+	root.InitDefaultCompletionCmd()
 	refusingEmpty(root)
 	tidy(root)
 	return root
