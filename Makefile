@@ -106,13 +106,15 @@ signatures: ## run every mutant through the whole suite, and keep what it breaks
 bench: ## benchmarks of the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-fuzz: ## fuzz the codecs, the log checker, the relay and the bus, 30 s each
-	$(GO) test ./wire/sse -run '^$$' -fuzz FuzzDecoder -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./wire/json -run '^$$' -fuzz FuzzDecode -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./steps/externalagent/studylog -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./steps/externalagent/studylog -run '^$$' -fuzz FuzzSum -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./reference-server/externalagent/relay -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./reference-server/sessionruntime -run '^$$' -fuzz FuzzFrame -fuzztime 30s -fuzzminimizetime 10x
+# Every fuzz test of the tree, one after the other. What one finds is written to its testdata/fuzz, to be committed with the fix.
+FUZZTIME = 60s
+fuzz: ## fuzz every parser, 60 s each (FUZZTIME): profiles, frames, logs, results, recordings, certificates, scripts
+	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		for name in $$($(GO) test $$dir -list '^Fuzz' | grep '^Fuzz'); do \
+			echo "$$dir $$name"; \
+			$(GO) test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
+		done; \
+	done
 
 clean: ## remove what was built and what runs have written
 	rm -rf bin parley-results
