@@ -52,6 +52,12 @@ var (
 // server at an address, which is interrupted once act is done.
 func meet(t *testing.T, dir, addr string, act func(*testing.T, string), args ...string) met {
 	t.Helper()
+	return meetFor(t, wallBound, dir, addr, act, args...)
+}
+
+// meetFor is meet with a bound of the wall time.
+func meetFor(t *testing.T, bound time.Duration, dir, addr string, act func(*testing.T, string), args ...string) met {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +71,7 @@ func meet(t *testing.T, dir, addr string, act func(*testing.T, string), args ...
 	var watch sync.WaitGroup
 	defer func() { unwatch(); watch.Wait() }()
 	watch.Go(func() { deadline.Watch(watching) })
-	limit := deadline.In(wallBound)
+	limit := deadline.In(bound)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer limit.AfterFunc(cancel)()
