@@ -9,8 +9,10 @@ import (
 
 // FuzzOpen: what is accepted as a certificate is one byte for byte, and nothing else ends the program.
 func FuzzOpen(f *testing.F) {
-	for _, text := range []string{"", "{}\n", "null\n", `{"payloadType":"application/vnd.in-toto+json","payload":"","signatures":[]}` + "\n",
-		`{"payload":"e30=","payloadType":"application/vnd.in-toto+json","signatures":[{"keyid":"","sig":""}]}` + "\n", "[[[["} {
+	for _, text := range []string{"", "{}\n", "null\n",
+		`{"payloadType":"application/vnd.in-toto+json","payload":"","signatures":[]}` + "\n",
+		`{"payload":"e30=","payloadType":"application/vnd.in-toto+json","signatures":[{"keyid":"","sig":""}]}` +
+			"\n", "[[[["} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -24,7 +26,8 @@ func FuzzOpen(f *testing.F) {
 // FuzzKeys: a key is private, public or refused.
 func FuzzKeys(f *testing.F) {
 	for _, text := range []string{"", "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n",
-		"-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n-----END PUBLIC KEY-----\n"} {
+		"-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n" +
+			"-----END PUBLIC KEY-----\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -13,7 +13,8 @@ func FuzzReadJSON(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(golden)
-	for _, text := range []string{"", "null", "{}", `{"$schema":"https://parley.dev/schema/results-9.json"}`, "[[[[", "{\"\xff\":1}",
+	for _, text := range []string{"", "null", "{}", `{"$schema":"https://parley.dev/schema/results-9.json"}`,
+		"[[[[", "{\"\xff\":1}",
 		`{"$schema":1}`, "\ufeff{}"} {
 		f.Add([]byte(text))
 	}

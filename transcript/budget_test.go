@@ -67,7 +67,8 @@ func TestOwnIsKept(t *testing.T) {
 		tr.Append(Record{Dir: Received, Kind: Frame, Bytes: bytes.Repeat([]byte{byte(i)}, MaxPayload)})
 	}
 	last := tr.Last()
-	if len(last) != MaxLast || last[MaxLast-1].Bytes[0] != 3*MaxLast-1 || last[0].Bytes[0] != 2*MaxLast || last[0].N != 0 ||
+	if len(last) != MaxLast || last[MaxLast-1].Bytes[0] != 3*MaxLast-1 || last[0].Bytes[0] != 2*MaxLast ||
+		last[0].N != 0 ||
 		len(last[0].Bytes)+last[0].Cut != MaxPayload || len(last[0].Bytes) != maxLastPart {
 		t.Errorf("the last are %d, from %v to %v", len(last), last[0].Bytes[0], last[len(last)-1].Bytes[0])
 	}

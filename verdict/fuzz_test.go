@@ -9,8 +9,10 @@ import (
 
 // FuzzParseBaseline: a baseline is read or refused with a place, and its rows are clauses with reasons.
 func FuzzParseBaseline(f *testing.F) {
-	for _, text := range []string{"", "expected:\n  - {clause: AS-042, reason: known}\n", "expected: !x", "expected: [{clause: !!binary x}]",
-		"expected:\n  - {clause: AS-042, reason: a, expires: 2026-13-45, role: server, driver: sse, flaky: true}\n", "- &a [*a]", "[[[["} {
+	for _, text := range []string{"", "expected:\n  - {clause: AS-042, reason: known}\n", "expected: !x",
+		"expected: [{clause: !!binary x}]",
+		"expected:\n  - {clause: AS-042, reason: a, expires: 2026-13-45, role: server, driver: sse, flaky: true}\n",
+		"- &a [*a]", "[[[["} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -8,7 +8,8 @@ import (
 
 // FuzzHead: a head is kept byte for byte, at most as much as is allowed, and changes leave the rest as it was.
 func FuzzHead(f *testing.F) {
-	for _, text := range []string{"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\nA: b\n c\n\n", "\r\n\r\n", "x", ": \r\n: \r\n\r\n",
+	for _, text := range []string{"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\nA: b\n c\n\n",
+		"\r\n\r\n", "x", ": \r\n: \r\n\r\n",
 		"HTTP/1.1 200 OK\r\n continued\r\nTransfer-Encoding: chunked\r\nContent-Length: -1\r\n\r\n"} {
 		f.Add([]byte(text))
 	}

@@ -4,7 +4,8 @@ import "testing"
 
 // FuzzDecode: any frame is an event or none, and the same each time.
 func FuzzDecode(f *testing.F) {
-	for _, text := range []string{`{"v":"mvp-0.2","type":"tool.result","id":"a","payload":{"ok":true}}`, `{}`, `[]`, "\xff", `{"type":7,"id":[[]]}`,
+	for _, text := range []string{`{"v":"mvp-0.2","type":"tool.result","id":"a","payload":{"ok":true}}`, `{}`,
+		`[]`, "\xff", `{"type":7,"id":[[]]}`,
 		`{"type":"a","type":"b","payload":"\ud800"}`} {
 		f.Add([]byte(text))
 	}

@@ -51,6 +51,14 @@ func catalogue() []row {
 		processRows, agentRows, hookRows, fileRows, commandRows, clientRows, pageRows)
 }
 
+// rowsOf sets the peer and the protocol of rows.
+func rowsOf(peer, of string, rows []row) []row {
+	for i := range rows {
+		rows[i].peer, rows[i].of = peer, of
+	}
+	return rows
+}
+
 // fast are the limits under which a peer is met in `make test`; by default they are those of the profile.
 var fast = map[string]string{"open": "3s", "event": "1s", "turn": "2s", "http": "2s", "quiet": "100ms",
 	"hook": "3s", "reload": "1s", "scenario": "20s"}

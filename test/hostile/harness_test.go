@@ -101,7 +101,8 @@ func meetFor(t *testing.T, bound time.Duration, dir, addr string, act func(*test
 	} else {
 		err = c.Wait()
 	}
-	m := met{wall: time.Since(began), late: limit.Over(), memory: memory(), out: blanks.ReplaceAllString(out.String(), " ")}
+	m := met{wall: time.Since(began), late: limit.Over(), memory: memory(),
+		out: blanks.ReplaceAllString(out.String(), " ")}
 	if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) {
 		t.Fatal(err)
 	}
