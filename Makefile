@@ -28,14 +28,14 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
-SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
+SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
 PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|$\
-	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad|Stranger)Pages$$|^TestReportPage|$\
+	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(OddPages|CatalogueOfPages|StrangerPages)$$|^TestReportPage|$\
 	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
-PAGED = ./test/bad ./test/odd ./test/pages ./test/proof ./cli
+PAGED = ./test/hostile ./test/odd ./test/pages ./test/proof ./cli
 BROWSERS_TOO = ./driver/browser ./simulator/console
 
 # What `make quick` leaves out beside the suites and all pages: what runs programs.
@@ -116,13 +116,15 @@ signatures: ## run every mutant through the whole suite, and keep what it breaks
 bench: ## benchmarks of the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-fuzz: ## fuzz the codecs, the log checker, the relay and the bus, 30 s each
-	$(GO) test ./wire/sse -run '^$$' -fuzz FuzzDecoder -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./wire/json -run '^$$' -fuzz FuzzDecode -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./steps/externalagent/studylog -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./steps/externalagent/studylog -run '^$$' -fuzz FuzzSum -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./reference-server/externalagent/relay -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./reference-server/sessionruntime -run '^$$' -fuzz FuzzFrame -fuzztime 30s -fuzzminimizetime 10x
+# Every fuzz test of the tree, one after the other. What one finds is written to its testdata/fuzz, to be committed with the fix.
+FUZZTIME = 60s
+fuzz: ## fuzz every parser, 60 s each (FUZZTIME): profiles, frames, logs, results, recordings, certificates, scripts
+	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		for name in $$($(GO) test $$dir -list '^Fuzz' | grep '^Fuzz'); do \
+			echo "$$dir $$name"; \
+			$(GO) test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
+		done; \
+	done
 
 clean: ## remove what was built and what runs have written
 	rm -rf bin parley-results

@@ -4,8 +4,9 @@ import "net/http"
 
 // hooked is a row of a right server with a hook that adds agents.
 func hooked(name, does, hook, says string) row {
-	return row{name: name, peer: "hook", of: "agent-select", does: does, says: says, right: true, exit: 5, exits: []int{0},
-		tags: "@AS-026 or @AS-027", keys: "hooks:\n  add-agent: |\n    " + hook + "\n  change-agent: |\n    " + hook +
+	return row{name: name, peer: "hook", of: "agent-select", does: does, says: says, right: true, exit: 5,
+		exits: []int{0},
+		tags:  "@AS-026 or @AS-027", keys: "hooks:\n  add-agent: |\n    " + hook + "\n  change-agent: |\n    " + hook +
 			"\n  remove-agent: |\n    " + hook + "\n  config-digest: |\n    " + hook + "\n",
 		serve: conforming(func(w http.ResponseWriter) http.ResponseWriter { return w })}
 }
