@@ -118,7 +118,7 @@ func subcommands(s *streams) []*cobra.Command {
 	if len(bundle) > 0 {
 		all = append(all, mutantsCommand(s), serveCommand(s))
 	}
-	return append(all, versionCommand(s))
+	return append(all, manCommand(s), versionCommand(s))
 }
 
 func rootCommand(s *streams) *cobra.Command {

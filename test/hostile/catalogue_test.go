@@ -76,15 +76,15 @@ var sample = map[string]string{
 var places = make(chan struct{}, 4)
 
 // every makes the fast form meet every peer that it can.
-var every = flag.Bool("every", false, "meet every peer, and not a third of them")
+var every = flag.Bool("every", false, "meet every peer, and not a tenth of them")
 
-// TestCatalogue meets hostile peers: in `make test` a third of them, for a few scenarios under short limits, in
+// TestCatalogue meets hostile peers: in `make test` a tenth of them, for a few scenarios under short limits, in
 // `make test-all` each for the whole suite under the default limits.
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
 	all := slices.DeleteFunc(catalogue(), func(r row) bool { return r.peer == "page" })
 	if !*every {
-		all = suitetest.Some(all, len(all)/3)
+		all = suitetest.Some(all, len(all)/10)
 	}
 	for _, r := range all {
 		t.Run(r.peer+"/"+r.name, func(t *testing.T) {
