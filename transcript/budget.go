@@ -9,7 +9,7 @@ import (
 // Bounds of the memory that all transcripts of a process take together, whatever their targets send. A transcript may
 // always hold Share, so that no flood keeps the others from being judged.
 const (
-	Together = 32 << 20
+	Together = 24 << 20
 	Share    = 1 << 20
 )
 
@@ -70,4 +70,4 @@ func (r *Record) memory() int {
 }
 
 // foreignSize is assumed of data whose type is not one of JSON's.
-const foreignSize = 512
+const foreignSize = 1200

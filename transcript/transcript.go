@@ -16,7 +16,7 @@ import (
 // others only counted, and the overflow is reported.
 const (
 	MaxRecords = 50_000
-	MaxBytes   = 24 << 20
+	MaxBytes   = 20 << 20
 	MaxPayload = 1 << 20 // of one record; Record.Cut counts the rest
 	MaxLabel   = 4 << 10 // of a label or a type, which the peer may choose; the rest is dropped
 

@@ -52,7 +52,8 @@ var fileRows = []row{
 		"x.yaml:", "run", "--target", "x.yaml"),
 	reads("a profile of aliases", "doubles itself by aliases", write("x.yaml",
 		"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n"+
-			"c: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e]\n"),
+			"c: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\n"+
+			"e: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e]\n"),
 		"x.yaml", "run", "--target", "x.yaml"),
 	reads("a profile in binary", "is a picture", write("x.yaml", "\x89PNG\r\n\x1a\n\x00\x00\xff\xfe"), "x.yaml",
 		"run", "--target", "x.yaml"),
