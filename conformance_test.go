@@ -59,9 +59,9 @@ func TestSubject(t *testing.T) {
 			opts = append(opts, parley.Baseline("testdata/known.yaml"))
 		}
 	}
-	target := parley.Handler(served(t, fault))
-	if fault == "unreachable" {
-		target = parley.URL("http://127.0.0.1:1")
+	target := parley.URL("http://127.0.0.1:1")
+	if fault != "unreachable" {
+		target = parley.Handler(served(t, fault))
 	}
 	parley.Test(t, target, opts...)
 }
@@ -143,26 +143,26 @@ func TestSelection(t *testing.T) {
 
 // TestFinding: the subtest of a scenario that a server fails shows the step, in its file, and the messages.
 func TestFinding(t *testing.T) {
-	out, ok := judged(t, "generic-not-found", "", "^TestSubject$")
+	out, ok := judged(t, "text-without-id", "", "^TestSubject$")
 	failed := ended(out, "FAIL")
 	if ok || len(failed) == 0 || len(ended(out, "PASS")) == 0 {
 		t.Fatalf("ok %t, failed: %q:\n%s", ok, failed, out)
 	}
-	found := regexp.MustCompile(`(\S*features/agent-select/3\.3_unknown_agent\.feature):(\d+): AS-049 MUST[^\n]*
- +step +(\w+) (client A is refused with "agent_not_found")
+	found := regexp.MustCompile(`(\S*features/agent-select/3\.3_unknown_agent\.feature):(\d+): AS-050 MUST[^\n]*
+ +step +(\w+) (the refusal of client A contains "hacker")
 `).FindStringSubmatch(out)
 	if found == nil {
-		t.Fatalf("no finding of AS-049 at a step:\n%s", out)
+		t.Fatalf("no finding of AS-050 at a step:\n%s", out)
 	}
 	text, err := os.ReadFile(strings.TrimPrefix(found[1], "parley/"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	line, _ := strconv.Atoi(found[2])
-	if is := strings.Split(string(text), "\n")[line-1]; strings.TrimSpace(is) != "Then "+found[4] {
+	if is := strings.Split(string(text), "\n")[line-1]; strings.TrimSpace(is) != "And "+found[4] {
 		t.Errorf("%s:%d is %q, and not the step", found[1], line, is)
 	}
-	for _, want := range []string{"expected  ", "observed  ", `wire      `, `"errorCode":"not_found"`,
+	for _, want := range []string{"expected  ", "observed  ", `wire      `, `"type":"error"`,
 		`again     go test -run '^TestSubject$/^AS-3\.3-01$' -v`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
@@ -173,10 +173,10 @@ func TestFinding(t *testing.T) {
 // TestKnownFailures: failures in the baseline do not fail a test, but outdated rows do; nor does an unreachable target
 // pass.
 func TestKnownFailures(t *testing.T) {
-	if out, ok := judged(t, "generic-not-found", "known", "^TestSubject$"); !ok || !strings.Contains(out, "expected-fail") {
+	if out, ok := judged(t, "text-without-id", "known", "^TestSubject$"); !ok || !strings.Contains(out, "expected-failure") {
 		t.Errorf("known failures:\n%s", out)
 	}
-	if out, ok := judged(t, "none", "known", "^TestSubject$"); ok || !strings.Contains(out, "row about AS-049 is stale") {
+	if out, ok := judged(t, "none", "known", "^TestSubject$"); ok || !strings.Contains(out, "row about AS-050 is stale") {
 		t.Errorf("an outdated row:\n%s", out)
 	}
 	if out, ok := judged(t, "unreachable", "", "^TestSubject$"); ok || !strings.Contains(out, "cannot be judged") {
