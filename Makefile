@@ -43,7 +43,10 @@ LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeature
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
 OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 
-.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools
+# A module of its own that tests its server with package parley.
+USER = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+
+.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools module
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +70,7 @@ unraced:
 	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
 	$(OWN)
+	$(USER)
 
 pages:
 	GOGC=1000 $(GO) test -vet=off -timeout 30m -run '^TestFeatures$$/^agent-client' .
@@ -81,6 +85,7 @@ test-all: tools vet ## at night: everything, every mutant, and the race detector
 	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
 	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
 	$(OWN)
+	$(USER)
 
 # The packages of `make quick`: those that judge.
 JUDGING = . $$($(GO) list ./... | grep -E '^parley/(transcript|wire|verdict|monitor|driver|protocol|target|runner|steps|probe|doctor|reports|internal)(/|$$)' | \
@@ -117,6 +122,10 @@ fuzz: ## fuzz the codecs, the log checker, the relay and the bus, 30 s each
 	$(GO) test ./steps/externalagent/studylog -run '^$$' -fuzz FuzzSum -fuzztime 30s -fuzzminimizetime 10x
 	$(GO) test ./reference-server/externalagent/relay -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
 	$(GO) test ./reference-server/sessionruntime -run '^$$' -fuzz FuzzFrame -fuzztime 30s -fuzzminimizetime 10x
+
+# Whoever publishes the module gives it a path of its own: in go.mod, imports, the modules below examples, and scripts.
+module: ## rename the module: make module MODULE=example.com/you/parley
+	@$(GO) run ./internal/rename "$(MODULE)"
 
 clean: ## remove what was built and what runs have written
 	rm -rf bin parley-results
