@@ -6,7 +6,6 @@ import (
 	"parley/reports"
 	"parley/runner"
 	"parley/steps/protocols"
-	"parley/verdict"
 )
 
 // Result is what a run has found.
@@ -30,14 +29,14 @@ type Result struct {
 
 // Outcomes of scenarios and clauses.
 const (
-	Passed        = string(verdict.Passed)
-	Failed        = string(verdict.Failed)
-	Warned        = string(verdict.Warned) // a SHOULD is broken
-	NotTested     = string(verdict.NotTested)
-	NotApplicable = string(verdict.NotApplicable)
-	ExpectedFail  = string(verdict.ExpectedFail) // failed, as the baseline says
-	EnvError      = string(verdict.EnvError)     // the target could not be reached
-	HarnessError  = string(verdict.HarnessError) // the harness failed, which says nothing of the target
+	Passed        = "passed"
+	Failed        = "failed"
+	Warned        = "warned" // a SHOULD is broken
+	NotTested     = "not-tested"
+	NotApplicable = "not-applicable"
+	ExpectedFail  = "expected-failure"  // failed, as the baseline says
+	EnvError      = "environment-error" // the target could not be reached
+	HarnessError  = "harness-error"     // the harness failed, which says nothing of the target
 )
 
 // Scenario is the result of a scenario over a driver.

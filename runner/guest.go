@@ -57,7 +57,18 @@ func OpenGuest(ctx context.Context, o Options) (*Guest, error) {
 }
 
 // Initialize registers the steps and their hooks for a scenario, like a godog.TestSuite's ScenarioInitializer.
-func (g *Guest) Initialize(sc *godog.ScenarioContext) { g.suite.Initialize(sc) }
+// A scenario with a tag that has the form of a clause's id, and names none of the protocol, fails.
+func (g *Guest) Initialize(sc *godog.ScenarioContext) {
+	sc.Before(func(ctx context.Context, sc *godog.Scenario) (context.Context, error) {
+		for _, id := range guestPlan(sc).Clauses {
+			if _, known := g.r.ledger.Row(id); !known {
+				return ctx, fmt.Errorf("%s has no clause %s", steps.Name(g.r.protocol), id)
+			}
+		}
+		return ctx, nil
+	})
+	g.suite.Initialize(sc)
+}
 
 // Scenarios returns the results of the scenarios that are over, in the order of their ends.
 func (g *Guest) Scenarios() []reports.Scenario {
@@ -72,12 +83,6 @@ func (g *Guest) Close() { g.once.Do(g.end) }
 // begin gives a scenario the target.
 func (g *Guest) begin(ctx context.Context, sc *godog.Scenario) steps.Slot {
 	pl := guestPlan(sc)
-	for _, id := range pl.Clauses {
-		if _, known := g.r.ledger.Row(id); !known {
-			return steps.Slot{Skip: verdict.HarnessError, Reason: fmt.Sprintf("%s: %s has no clause %s", pl.Location,
-				steps.Name(g.r.protocol), id)}
-		}
-	}
 	if why := g.r.protocol.NotRunnable(g.d.envs, pl.Tags); why != "" {
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
 	}
