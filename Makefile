@@ -24,12 +24,8 @@ RACY = ^TestFeatures$$/^agent-select$$
 NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/(of_more_than_40|^agent-select.*wrong_false)|^TestThirtyMinutes$$|$\
 	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|^TestCutPoints$$/^(agent-client|plain_page)|$\
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
-<<<<<<< HEAD
-	^TestScript$$/^(run_page|init_page|run_interrupt)$$|^TestStrangerPages$$|$\
+	^TestScript$$/^(run_page|init_page|run_interrupt)$$|^TestStrangerPages$$|^TestEveryRename$$|$\
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$
-=======
-	^TestScript$$/^(run_page|init_page|run_interrupt)$$|^TestStrangerPages$$|^TestEveryRename$$
->>>>>>> h-p12go
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
@@ -48,18 +44,14 @@ LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeature
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
 OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 
-<<<<<<< HEAD
+# A module of its own that tests its server with package parley.
+USER = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+
 # Files that have changed since bin/parley was built, the first one.
 NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
 	-o -type f -newer bin/parley -print -quit
 
-.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools
-=======
-# A module of its own that tests its server with package parley.
-USER = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
-
 .PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools module
->>>>>>> h-p12go
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
