@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -44,6 +45,19 @@ func (t *Transcript) Release() {
 		t.account.settle()
 	}
 }
+
+// guess is the least memory that a record is likely to take. It is exact enough to leave out long texts of many small
+// values before they are decoded, which takes 30 times their bytes.
+func (r *Record) guess(decoded bool) int {
+	n := min(len(r.Bytes), MaxPayload)
+	if decoded && len(r.Bytes) > 256<<10 {
+		n += smallValue * (bytes.Count(r.Bytes, []byte{','}) + bytes.Count(r.Bytes, []byte{'['}))
+	}
+	return n
+}
+
+// smallValue is the memory of a value such as {} in a list.
+const smallValue = 64
 
 const (
 	recordSize = int(unsafe.Sizeof(Record{}))

@@ -102,3 +102,23 @@ func TestBuffersAreLetGo(t *testing.T) {
 		t.Errorf("%d bytes are held", got)
 	}
 }
+
+// TestDecodedIsLetGo: a message that takes more than all transcripts may, once it is decoded, is left out.
+func TestDecodedIsLetGo(t *testing.T) {
+	many := make([]any, Together/64)
+	for i := range many {
+		many[i] = map[string]any{}
+	}
+	tr := New(func(r *Record) {
+		if len(r.Bytes) > 2 {
+			r.Event = &Event{Data: many}
+		}
+	})
+	defer tr.Release()
+	if tr.Append(Record{Dir: Received, Kind: Frame, Bytes: []byte("{},{}")}) != 0 || tr.Overflow() != 1 {
+		t.Error("it is kept")
+	}
+	if tr.Append(Record{Dir: Received, Kind: Frame, Bytes: []byte("{}")}) != 1 {
+		t.Error("a small one behind it is not kept")
+	}
+}

@@ -109,6 +109,9 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	weight := r.bound()
 	if t.spill != nil {
 		weight = r.weight()
+	} else if r.Dir == Received && t.account.exceeds(r.memory()) { // now that it is decoded
+		t.left.keeps(&r)
+		return 0
 	}
 	t.bytes += weight
 	if t.account != nil {
@@ -157,7 +160,7 @@ func (t *Transcript) full(r *Record) bool {
 	if t.spill != nil {
 		return t.spill.full()
 	}
-	return exceeds(len(t.records), t.bytes, r) || t.account.exceeds(min(len(r.Bytes), MaxPayload))
+	return exceeds(len(t.records), t.bytes, r) || t.account.exceeds(r.guess(t.decode != nil))
 }
 
 // exceeds reports whether a record exceeds the bounds of a transcript without Keep.
