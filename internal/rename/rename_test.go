@@ -55,8 +55,8 @@ func TestRename(t *testing.T) {
 func TestEveryRename(t *testing.T) {
 	dir := t.TempDir()
 	root := filepath.Join("..", "..")
-	if out, err := exec.Command("sh", "-c", `git -C "$1" ls-files -z | (cd "$1" && xargs -0 tar -cf - ) | tar -xf - -C "$2"`, "sh",
-		root, dir).CombinedOutput(); err != nil {
+	const copied = `cd "$1" && git ls-files -z | xargs -0 tar -cf - | tar -xf - -C "$2"`
+	if out, err := exec.Command("sh", "-c", copied, "sh", root, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if n, err := rename(dir, to); err != nil || n < 100 {
