@@ -71,7 +71,7 @@ func TestEveryRename(t *testing.T) {
 			t.Errorf("go %s: %v\n%s", args, err, out)
 		}
 	}
-	left, err := exec.Command("grep", "-rlE", "--include=*.go", `^\s*(import )?([a-z]+ )?"parley["/]`, dir).Output()
+	left, err := exec.Command("grep", "-rlE", "--include=*.go", `^\s*(import )?([a-z]+ )?"parley(/[^"]*)?"$`, dir).Output()
 	if err == nil {
 		t.Errorf("files that import the old path:\n%s", left)
 	}
