@@ -33,7 +33,8 @@ func settingsOf(opts []Option) (s settings) {
 	return s
 }
 
-// Tags selects scenarios by a tag expression, as `parley run --tags` does: "@AS-080", "@MUST and not @exclusive", "@4.1".
+// Tags selects scenarios by a tag expression, as `parley run --tags` does: "@AS-080", "@MUST and not @exclusive",
+// "@4.1".
 func Tags(expr string) Option { return func(s *settings) { s.tags = expr } }
 
 // Protocol names the protocol of a target that does not name its own, such as "session-chat".

@@ -34,12 +34,13 @@ func Open(ctx context.Context, t Target, opts ...Option) (*Steps, error) {
 	return &Steps{guest}, nil
 }
 
-// Register adds the steps of the protocol to a scenario: call it in the ScenarioInitializer of a godog.TestSuite, beside
-// the registration of your own steps. docs/steps.md lists the steps.
+// Register adds the steps of the protocol to a scenario: call it in the ScenarioInitializer of a godog.TestSuite,
+// beside the registration of your own steps. docs/steps.md lists the steps.
 //
 // A step judges only the clauses that are among the tags of its scenario, such as @AS-080; a broken one fails the
 // scenario in godog, too. Without such a tag the steps act and wait, and judge nothing. A scenario that could not be
-// judged is skipped in godog. [Steps.Scenarios] has what was found, with reasons. Scenarios may run at the same time; one tagged @exclusive has the target to itself.
+// judged is skipped in godog. [Steps.Scenarios] has what was found, with reasons. Scenarios may run at the same time;
+// one tagged @exclusive has the target to itself.
 func (s *Steps) Register(sc *godog.ScenarioContext) { s.guest.Initialize(sc) }
 
 // Scenarios returns the results of the scenarios that have ended, in the order of their ends. Beside what steps found,

@@ -15,8 +15,8 @@ import (
 	"parley/verdict"
 )
 
-// Test judges a target in a test, with a subtest for each scenario that the options select. The name of a subtest is the
-// id of its scenario, so that -run selects scenarios:
+// Test judges a target in a test, with a subtest for each scenario that the options select. The name of a subtest is
+// the id of its scenario, so that -run selects scenarios:
 //
 //	go test -run 'TestConformance/AS-4.1-06' -v
 //
@@ -137,7 +137,8 @@ func untested(res *Result, whole bool) string {
 	ids := map[string][]string{}
 	total := 0
 	for _, c := range res.all.Runs[0].Clauses {
-		if c.Outcome != verdict.NotTested || !c.Level.Binding() || c.Excluded || c.OtherRole || !whole && len(c.Scenarios) == 0 {
+		outside := c.Excluded || c.OtherRole || !whole && len(c.Scenarios) == 0
+		if outside || c.Outcome != verdict.NotTested || !c.Level.Binding() {
 			continue
 		}
 		reason, _, _ := strings.Cut(c.Reason, "\n")
@@ -228,8 +229,8 @@ func again(name string) string {
 	return "go test -run '" + strings.Join(parts, "/") + "' -v"
 }
 
-// located returns the absolute path of a place in the suite's features if the source of this package is at hand, so that
-// an editor finds it, and otherwise the place as it is.
+// located returns the absolute path of a place in the suite's features if the source of this package is at hand, so
+// that an editor finds it, and otherwise the place as it is.
 func located(place string) string {
 	_, self, _, _ := runtime.Caller(0)
 	file, line, _ := strings.Cut(place, ".feature:")

@@ -377,7 +377,6 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 	return nil
 }
 
-
 // door checks the flags about addresses and TLS.
 func (o *proxyOptions) door(out *proxy.Options) error {
 	if len(o.command) > 0 {

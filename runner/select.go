@@ -48,8 +48,8 @@ func Only(expr string, scenarios []Planned) string {
 	return "(" + expr + ") and (" + only + ")"
 }
 
-// Places returns where each step of a scenario of the suite is written, in order: features/<protocol>/<file>:<line>. The
-// steps of a Background come first.
+// Places returns where each step of a scenario of the suite is written, in order: features/<protocol>/<file>:<line>.
+// The steps of a Background come first.
 func Places(p steps.Protocol, pl Planned) ([]string, error) {
 	file := pl.path()
 	if file == "" {

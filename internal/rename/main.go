@@ -1,5 +1,5 @@
-// Command rename gives this module another path, as `make module` does: in go.mod, in imports and the names of packages in
-// tests, in the modules below examples that replace it, in the Makefile, and in the Go code of documents.
+// Command rename gives this module another path, as `make module` does: in go.mod, in imports and the names of
+// packages in tests, in the modules below examples that replace it, in the Makefile, and in the Go code of documents.
 package main
 
 import (
@@ -70,11 +70,17 @@ type renaming struct{ root, from, to string }
 
 // file changes a file, and reports whether there was something to change.
 func (r renaming) file(at string) (bool, error) {
-	change := map[string]func([]byte) ([]byte, error){".go": r.source, ".md": r.document, ".mod": r.requirements}[filepath.Ext(at)]
-	if filepath.Base(at) == "Makefile" {
+	var change func([]byte) ([]byte, error)
+	switch {
+	case filepath.Base(at) == "Makefile":
 		change = r.makefile
-	}
-	if change == nil {
+	case filepath.Base(at) == "go.mod":
+		change = r.requirements
+	case filepath.Ext(at) == ".go":
+		change = r.source
+	case filepath.Ext(at) == ".md":
+		change = r.document
+	default:
 		return false, nil
 	}
 	was, err := os.ReadFile(at)
@@ -139,7 +145,8 @@ func (r renaming) requirements(text []byte) ([]byte, error) {
 // document changes the lines of a document that import a package or replace the module.
 func (r renaming) document(text []byte) ([]byte, error) {
 	from := regexp.QuoteMeta(r.from)
-	text = regexp.MustCompile(`(?m)^(\s*(?:import )?)"`+from+`((?:/[\w/-]+)?)"$`).ReplaceAll(text, []byte(`${1}"`+r.to+`${2}"`))
+	imports := regexp.MustCompile(`(?m)^(\s*(?:import )?)"` + from + `((?:/[\w/-]+)?)"$`)
+	text = imports.ReplaceAll(text, []byte(`${1}"`+r.to+`${2}"`))
 	return regexp.MustCompile(`\breplace `+from+` =>`).ReplaceAll(text, []byte("replace "+r.to+" =>")), nil
 }
 
