@@ -61,8 +61,8 @@ func (o initOptions) find(ctx context.Context, given string, s *streams) (protoc
 	return steps.Name(found.Protocol), given, nil
 }
 
-// decide returns the protocol that a server speaks: the one that was heard, or, if none was, the one whose default place
-// opens; a page alone is not enough.
+// decide returns the protocol that a server speaks: the one that was heard, or, if none was, the one whose default
+// place opens; a page alone is not enough.
 func decide(all []runner.Suspect, given string) (runner.Suspect, error) {
 	var heard, open, page []runner.Suspect
 	for _, s := range all {
@@ -86,7 +86,8 @@ func decide(all []runner.Suspect, given string) (runner.Suspect, error) {
 		for _, s := range heard {
 			names = append(names, steps.Name(s.Protocol))
 		}
-		return runner.Suspect{}, usagef("init: %d protocols fit what is at %s (choose one: --protocol %s)", len(names), given,
+		return runner.Suspect{}, usagef("init: %d protocols fit what is at %s (choose one: --protocol %s)", len(names),
+			given,
 			words.Either(names))
 	case len(page) > 0:
 		return runner.Suspect{}, &runner.ForeignError{Msg: fmt.Sprintf(

@@ -28,8 +28,8 @@ type Suspect struct {
 // secondLook is how long a server that answers nothing at first is waited for.
 const secondLook = 5 * time.Second
 
-// Identify looks for every protocol of a suite at the server of a profile: side by side, at the usual places of each, or
-// at the path of the WebSocket if exact. The profile's protocol does not matter. A server that refuses everybody, does
+// Identify looks for every protocol of a suite at the server of a profile: side by side, at the usual places of each,
+// or at the path of the WebSocket if exact. The profile's protocol does not matter. A server that refuses everybody, does
 // not speak HTTP, or answers nothing is a *ForeignError with the reason, after lookTime and at most twice secondLook.
 func Identify(ctx context.Context, ps *steps.Protocols, p *target.Profile, base, exact string) ([]Suspect, error) {
 	owner, err := ps.Find(p.Protocol)
@@ -127,8 +127,8 @@ func unanswered(looks []*look) bool {
 	})
 }
 
-// refusing returns the first place whose answer tells why no protocol was found: it wants credentials, or TLS; or that of
-// a server none of whose places answers HTTP. Nil if there is none.
+// refusing returns the first place whose answer tells why no protocol was found: it wants credentials, or TLS; or
+// that of a server none of whose places answers HTTP. Nil if there is none.
 func refusing(looks []*look) *look {
 	answered := false
 	for _, l := range looks {
