@@ -29,8 +29,9 @@ type Suspect struct {
 const secondLook = 5 * time.Second
 
 // Identify looks for every protocol of a suite at the server of a profile: side by side, at the usual places of each,
-// or at the path of the WebSocket if exact. The profile's protocol does not matter. A server that refuses everybody, does
-// not speak HTTP, or answers nothing is a *ForeignError with the reason, after lookTime and at most twice secondLook.
+// or at the path of the WebSocket if exact. The profile's protocol does not matter. A server that refuses everybody,
+// does not speak HTTP, or answers nothing is a *ForeignError with the reason, after lookTime and at most twice
+// secondLook.
 func Identify(ctx context.Context, ps *steps.Protocols, p *target.Profile, base, exact string) ([]Suspect, error) {
 	owner, err := ps.Find(p.Protocol)
 	if err != nil {
