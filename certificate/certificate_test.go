@@ -65,16 +65,20 @@ func TestAudit(t *testing.T) {
 		t.Errorf("results of a run: %v", err)
 	}
 	for want, spoil := range map[string]func(*reports.Run){
-		"have 3 clauses, and the suite has 4":           func(r *reports.Run) { r.Clauses = r.Clauses[:3] },
-		"AS-009 of the results is not":                  func(r *reports.Run) { r.Clauses[0].ID = "AS-009" },
-		"AS-001 of the results is not":                  func(r *reports.Run) { r.Clauses[0].Level = verdict.May },
-		"AS-002 of the results is not":                  func(r *reports.Run) { r.Clauses[1].Excluded = true },
-		"what the suite says":                           func(r *reports.Run) { r.Clauses[3].Reason = "excluded: no" },
-		"AS-001 passed, and that it is failed":          func(r *reports.Run) { r.Clauses[0].ByDriver["sse"] = verdict.Failed },
-		"count 1 clause as passed, and 2 are listed":    func(r *reports.Run) { r.Clauses[2] = changed(r.Clauses[2], verdict.Passed) },
-		"count 4 clauses in all, and 3 are listed":      func(r *reports.Run) { r.Totals.Clauses.Total = 4 },
-		"the verdict is incomplete":                     func(r *reports.Run) { r.Verdict = verdict.Incomplete },
-		"that AS-1-0 found it failed":                   func(r *reports.Run) { r.Scenarios[0].Clauses[0].Outcome = verdict.Failed },
+		"have 3 clauses, and the suite has 4":  func(r *reports.Run) { r.Clauses = r.Clauses[:3] },
+		"AS-009 of the results is not":         func(r *reports.Run) { r.Clauses[0].ID = "AS-009" },
+		"AS-001 of the results is not":         func(r *reports.Run) { r.Clauses[0].Level = verdict.May },
+		"AS-002 of the results is not":         func(r *reports.Run) { r.Clauses[1].Excluded = true },
+		"what the suite says":                  func(r *reports.Run) { r.Clauses[3].Reason = "excluded: no" },
+		"AS-001 passed, and that it is failed": func(r *reports.Run) { r.Clauses[0].ByDriver["sse"] = verdict.Failed },
+		"count 1 clause as passed, and 2 are listed": func(r *reports.Run) {
+			r.Clauses[2] = changed(r.Clauses[2], verdict.Passed)
+		},
+		"count 4 clauses in all, and 3 are listed": func(r *reports.Run) { r.Totals.Clauses.Total = 4 },
+		"the verdict is incomplete":                func(r *reports.Run) { r.Verdict = verdict.Incomplete },
+		"that AS-1-0 found it failed": func(r *reports.Run) {
+			r.Scenarios[0].Clauses[0].Outcome = verdict.Failed
+		},
 		"count 2 scenarios as passed, and 1 are listed": func(r *reports.Run) { r.Scenarios = r.Scenarios[:1] },
 	} {
 		r := results(t, "", 2)

@@ -84,7 +84,7 @@ func logOf(t *testing.T, asked []string) string {
 	var log bytes.Buffer
 	s := &streams{Out: &log, Err: &log}
 	r := hostileResults()
-	f := follow(s.forPeople(asked), 1, []string{r.Runs[0].Target.Name}, false, "")
+	f := follow(s.forPeople(asked), 1, []string{r.Runs[0].Target.Name}, look{})
 	f.ScenarioDone(r.Runs[0].Scenarios[0])
 	f.bar.Note(commands)
 	f.stop()

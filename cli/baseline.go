@@ -80,24 +80,24 @@ func updateBaseline(ctx context.Context, path string, o baselineOptions, s *stre
 		return err
 	}
 	fixed := make([]bool, len(old.Expected))
-	gone := 0
+	var gone []string
 	for i, e := range old.Expected {
 		if fixed[i] = reports.Fixed(e, found...); fixed[i] {
-			gone++
-			fmt.Fprintf(s.Out, "dropped  %s%s  %s\n", e.Clause, scopeOf(e), e.Reason)
+			gone = append(gone, fmt.Sprintf("dropped  %s%s  %s\n", e.Clause, scopeOf(e), e.Reason))
 		}
 	}
 	text, err = verdict.DropRows(text, func(row int) bool { return fixed[row] })
 	if err != nil {
 		return usagef("%s: %v", path, err)
 	}
-	if gone > 0 && !o.dryRun {
+	if len(gone) > 0 && !o.dryRun {
 		if err := writeFile(path, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	fmt.Fprintf(s.Out, "%d of %d rows dropped, %d kept\n", gone, len(fixed), len(fixed)-gone)
-	return nil
+	_, err = fmt.Fprintf(s.Out, "%s%d of %d rows dropped, %d kept\n", strings.Join(gone, ""), len(gone), len(fixed),
+		len(fixed)-len(gone))
+	return err
 }
 
 // wholeRuns reads results, and refuses those that do not show that a clause is fixed.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -35,11 +36,21 @@ func summarize(asked []string, r *reports.Results, l lang.Lang) (err error) {
 	if err != nil {
 		return fmt.Errorf("write the summary: %w", err)
 	}
-	if _, err := f.Write(b.Bytes()); err != nil {
-		_ = f.Close()
+	if err := appendWhole(f, b.Bytes()); err != nil {
 		return fmt.Errorf("write the summary: %w", err)
 	}
-	return f.Close()
+	return nil
+}
+
+// appendWhole appends to a file all of a text or nothing, and closes it.
+func appendWhole(f *os.File, text []byte) error {
+	info, err := f.Stat()
+	if err == nil {
+		if _, err = f.Write(text); err != nil && info.Mode().IsRegular() {
+			err = errors.Join(err, f.Truncate(info.Size()))
+		}
+	}
+	return errors.Join(err, f.Close())
 }
 
 // annotated prints the annotations for GitHub, if asked for.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"parley/internal/input"
 	"parley/runner"
 	"parley/simulator"
 	door "parley/simulator/terminal"
@@ -75,7 +76,7 @@ func connect(ctx context.Context, args []string, o connectOptions, s *streams) e
 	}
 	in := s.In
 	if file != "" {
-		f, err := os.Open(file)
+		f, err := input.Open(ctx, file)
 		if err != nil {
 			return usagef("connect: %v", err)
 		}

@@ -32,7 +32,8 @@ func (o runOptions) checkDifferential(args []string) error {
 		name  string
 		given bool
 	}{{"--target", o.target != ""}, {"--baseline", o.baseline != ""}, {"--write-baseline", o.writeBaseline != ""},
-		{"--cut-points", o.cutPoints},
+		{"--cut-points", o.cutPoints}, {"--shard", o.shard != ""}, {"--fail-fast", o.failFast},
+		{"--watch", o.watch},
 		{"--allow-incomplete", o.allowIncomplete}} {
 		if f.given {
 			return usagef("--differential: %s applies to one target, but two are given (leave it out)", f.name)
@@ -75,7 +76,7 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
-	f := follow(s, total, o.abouts(plans), !o.noColor, o.spoken)
+	f := follow(s, total, o.abouts(plans), look{color: !o.noColor, quiet: o.quiet, lang: o.spoken})
 	unhook := f.tellInterrupt(ctx)
 	for i := range sides {
 		plain := sides[i].Options
@@ -90,8 +91,7 @@ func compare(ctx context.Context, o runOptions, args []string, s *streams) error
 			return writeFiles(dir, append([]string{jsonFormat}, asked...), r, dir, o.spoken)
 		},
 		Again: func(n int) {
-			f.bar.Note(fmt.Sprintf("the targets differ; %s run again to confirm it",
-				words.Counted(n, "scenario")))
+			f.note(fmt.Sprintf("the targets differ; %s run again to confirm it", words.Counted(n, "scenario")))
 		}})
 	unhook()
 	f.stop()

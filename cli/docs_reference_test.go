@@ -17,8 +17,9 @@ var update = flag.Bool("update", false, "write docs/cli.md")
 
 const referenceHead = `# Command reference
 
-Every command with its flags, generated from the program (` + "`go test ./cli -run TestReference -update`" + `). [Command line](command-line.md)
-says what the commands are for, and has the exit codes. The same as man pages: ` + "`parley man --out share/man/man1`" + `.
+Every command with its flags, generated from the program (` + "`go test ./cli -run TestReference -update`" + `).
+[Command line](command-line.md) says what the commands are for, and has the exit codes.
+The same as man pages: ` + "`parley man --out share/man/man1`" + `.
 `
 
 // TestReference: docs/cli.md is what the program says about itself.
@@ -69,7 +70,8 @@ func TestManPages(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if out, err := exec.Command(groff, "-man", "-Tutf8", "-wall", "-z", file).CombinedOutput(); err != nil || len(out) > 0 {
+		out, err := exec.Command(groff, "-man", "-Tutf8", "-wall", "-z", file).CombinedOutput()
+		if err != nil || len(out) > 0 {
 			t.Errorf("groff: %v\n%s", err, out)
 		}
 	}

@@ -34,7 +34,8 @@ func told(t *testing.T, page string) []string {
 	return all
 }
 
-// TestTroubleshootingWords: each message of the page consists of words of the program, and the translation has the same messages.
+// TestTroubleshootingWords: each message of the page consists of words of the program, and the translation has the same
+// messages.
 func TestTroubleshootingWords(t *testing.T) {
 	messages := told(t, troubleshooting)
 	if zh := told(t, strings.Replace(troubleshooting, ".md", ".zh.md", 1)); !slices.Equal(messages, zh) {
@@ -120,7 +121,8 @@ func joined(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// TestTroubleshootingShown produces messages of the page: they are what a user sees, with the exit code that the page states.
+// TestTroubleshootingShown produces messages of the page: they are what a user sees, with the exit code that the page
+// states.
 func TestTroubleshootingShown(t *testing.T) {
 	answering := func(status int, header ...string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -153,15 +155,18 @@ func TestTroubleshootingShown(t *testing.T) {
 		{"target … cannot be reached", 3, []string{"run", "--target", "http://127.0.0.1:1"}},
 		{"the target at … wants credentials", 3, []string{"run", "--target", answering(401)}},
 		{"the target at … speaks TLS", 3, []string{"run", "--target", strings.Replace(secure, "https", "http", 1)}},
-		{"the target at … does not speak TLS", 3, []string{"run", "--target", "https" + strings.TrimPrefix(taken.URL, "http")}},
+		{"the target at … does not speak TLS", 3,
+			[]string{"run", "--target", "https" + strings.TrimPrefix(taken.URL, "http")}},
 		{"the target at … has a TLS certificate", 3, []string{"run", "--target", secure}},
-		{"the target at … does not speak …: … is answered by HTTP 404", 3, []string{"run", "--target", answering(404)}},
+		{"the target at … does not speak …: … is answered by HTTP 404", 3,
+			[]string{"run", "--target", answering(404)}},
 		{"the target at … does not speak …: … is answered by a redirect", 3,
 			[]string{"run", "--target", answering(302, "Location=/login")}},
 		{"target … is not started: another process", 3, []string{"run", "--target",
 			profile("url: " + taken.URL + "\ncommand: {run: [sleep, '60']}\n")}},
 		{"… is in use", 3, []string{"serve", "--addr", strings.TrimPrefix(taken.URL, "http://")}},
-		{"target … ended before it was ready", 3, []string{"run", "--target", profile("command: {run: [sh, -c, exit 3]}\n")}},
+		{"target … ended before it was ready", 3,
+			[]string{"run", "--target", profile("command: {run: [sh, -c, exit 3]}\n")}},
 		{"… unknown key", 2, []string{"run", "--target", profile("url: http://127.0.0.1:1\nmodle: {}\n")}},
 		{"… the environment variable", 2, []string{"run", "--target",
 			profile("url: http://127.0.0.1:1\nheaders: {Authorization: 'Bearer ${PARLEY_NOT_SET}'}\n")}},
@@ -182,7 +187,8 @@ func TestTroubleshootingShown(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			exit := parley(c.args, &streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-			if all := strings.Join(strings.Fields(out.String()+errs.String()), " "); exit != c.exit || !regexp.MustCompile(pattern).MatchString(all) {
+			all := strings.Join(strings.Fields(out.String()+errs.String()), " ")
+			if exit != c.exit || !regexp.MustCompile(pattern).MatchString(all) {
 				t.Errorf("exit %d, want %d, and a line that matches\n  %s\nof\n%s", exit, c.exit, messages[i], all)
 			}
 		})

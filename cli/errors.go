@@ -69,13 +69,32 @@ func (s *streams) exit(err error) int {
 	switch {
 	case err == nil, errors.As(err, &said):
 	case code == verdict.ExitUsage:
-		fmt.Fprintln(s.Err, program+": "+printable(oneLine(err.Error())))
+		for _, line := range usageLines(err) {
+			fmt.Fprintln(s.Err, program+": "+printable(oneLine(line)))
+		}
 	case code == verdict.ExitInterrupted:
 		fmt.Fprintln(s.Err, program+": interrupted")
 	default:
 		fmt.Fprintln(s.Err, program+": "+printable(err.Error()))
 	}
 	return code
+}
+
+// usageLines returns an error in one line, and the mistakes of a profile in one each, with what the error says before.
+func usageLines(err error) []string {
+	var several target.Mistakes
+	if !errors.As(err, &several) {
+		return []string{err.Error()}
+	}
+	before, ok := strings.CutSuffix(err.Error(), several.Error())
+	if !ok {
+		return []string{err.Error()}
+	}
+	lines := strings.Split(several.Error(), "\n")
+	for i := range lines {
+		lines[i] = before + lines[i]
+	}
+	return lines
 }
 
 // printable escapes what would move the cursor or reorder a line of a text, which may quote a target.

@@ -34,7 +34,10 @@ func initCommand(s *streams) *cobra.Command {
 		Example: initExamples(),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.command = c.ArgsLenAtDash() == 0
-			if len(args) == 1 && !c.Flags().Changed("protocol") {
+			if len(args) == 1 && !o.command {
+				args[0] = asURL(args[0])
+			}
+			if len(args) == 1 && o.protocol == "" {
 				if kind, isPage := suite.Kinds().OfPage(args[0]); isPage {
 					o.protocol = kind.Protocol // a page's protocol is not that of servers
 				}
@@ -42,13 +45,13 @@ func initCommand(s *streams) *cobra.Command {
 			return initialise(c.Context(), args, o, s)
 		},
 	}
-	protocols := "`PROTOCOL` that the server speaks"
+	protocols := "`PROTOCOL` that the server speaks, instead of the one that is found"
 	for _, kind := range suite.Kinds() {
 		if kind.ForPage != nil {
 			protocols += "; of a folder or an .html file " + kind.Protocol
 		}
 	}
-	c.Flags().StringVar(&o.protocol, "protocol", suite.Kinds()[0].Protocol, protocols)
+	c.Flags().StringVar(&o.protocol, "protocol", "", protocols)
 	c.Flags().StringVar(&o.role, "role", "", "`ROLE` of the target if it is an agent; that of a server is detected")
 	c.Flags().StringVar(&o.out, "out", "target.yaml", "`FILE` to write")
 	o.link.declare(c.Flags())
@@ -79,10 +82,13 @@ func initUse() string {
 
 // initLong is the help of init: a general paragraph, and what each protocol says of its probe.
 func initLong() string {
-	parts := []string{`Probe a running server and write a profile of it. Each finding stands beside the
-observation that led to it;
-what cannot be observed from outside is written as comments to fill in. For a server that does not speak the
-protocol, wants credentials or does not answer, init prints one line, writes nothing, and exits with 3.`}
+	parts := []string{`Probe a running server and write a profile of it. Without --protocol, init looks at the usual places
+of every protocol, and prints a line about each. Each finding stands beside the observation that led to it;
+what cannot be observed from outside is written as comments to fill in.
+
+Exit codes: 0 the profile is written · 2 wrong usage, or several protocols fit (choose by --protocol) · 3 nothing is
+written, and one line says why: nobody listens, no protocol is recognised, the server wants credentials or another
+certificate, or it does not answer (known after 7 seconds).`}
 	for _, guide := range probeGuides() {
 		parts = append(parts, guide.Text)
 	}
@@ -120,6 +126,20 @@ func dials(kind target.Kind, role string) bool {
 
 // initialise probes a target and writes what it found.
 func initialise(ctx context.Context, args []string, o initOptions, s *streams) error {
+	seek := o.protocol == "" && o.role == "" && len(args) == 1 && (!o.command || strings.Contains(args[0], "://")) &&
+		len(suite.All) > 1
+	if o.protocol == "" {
+		o.protocol = o.usual()
+	}
+	if err := o.writable(); err != nil && seek {
+		return err
+	}
+	if seek {
+		var err error
+		if o.protocol, args[0], err = o.find(ctx, args[0], s); err != nil {
+			return interruptedOr(ctx, err)
+		}
+	}
 	protocol, err := suite.Find(o.protocol)
 	if err != nil {
 		return knownProtocols([]string{o.protocol})
@@ -128,8 +148,8 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(o.out); err == nil && !o.force {
-		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
+	if err := o.writable(); err != nil {
+		return err
 	}
 	given.Prepare, given.Head = o.link.apply, o.link.lines(o.out)
 	given.Say = func(text string) { fmt.Fprintln(s.Err, printable(text)) }
@@ -140,16 +160,29 @@ func initialise(ctx context.Context, args []string, o initOptions, s *streams) e
 		return runner.Explain(ctx, suite, p, base)
 	}
 	text, err := probe.Profile(ctx, given)
-	switch {
-	case ctx.Err() != nil:
-		return context.Canceled
-	case err != nil:
-		return err
+	if err != nil || ctx.Err() != nil {
+		return interruptedOr(ctx, err)
 	}
 	if err := keep(o, text); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Out, "%s is written; next: parley doctor --target %s\n", o.out, shellWord(o.out))
+	return err
+}
+
+// writable rejects a file that exists.
+func (o initOptions) writable() error {
+	if _, err := os.Stat(o.out); err == nil && !o.force {
+		return usagef("--out: %s exists (name another file, or overwrite it with --force)", o.out)
+	}
+	return nil
+}
+
+// interruptedOr returns an error, or that of an interrupt if there was one.
+func interruptedOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Canceled
+	}
 	return err
 }
 

@@ -34,9 +34,9 @@ func loadCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "load [TARGET]",
 		Short: "Put a server under the load of many sessions, and judge every message",
-		Long: `Put a server under the load of many sessions, and judge every message that arrives: that it belongs to its session,
-comes in order and once, and that nothing is lost, beside all that parley proxy judges. TARGET is what --target names;
-without one it is the bundled server of --protocol, started as a process of its own.
+		Long: `Put a server under the load of many sessions, and judge every message that arrives: that it belongs to its
+session, comes in order and once, and that nothing is lost, beside all that parley proxy judges. TARGET is what
+--target names; without one it is the bundled server of --protocol, started as a process of its own.
 
 --sessions connections are opened and held. Then acts arrive, --rate per second over all sessions, for --duration:
 switches, chats, interrupts, tool calls, reconnects. Their times are fixed in advance. An act that is due while its
@@ -51,7 +51,7 @@ certify.
 
 Exit codes: 0 nothing broken, and all thresholds kept · 1 a MUST is broken, or a threshold exceeded · 2 wrong usage ·
 3 no session could be opened · 5 not everything could be judged.`,
-		Example: `  parley load --protocol session-chat --sessions 1000 --duration 30s --rate 500
+		Example: `  parley load --protocol PROTOCOL --sessions 1000 --duration 30s --rate 500
   parley load --target my.yaml --sessions 200 --shape step --p99 50ms
   parley load localhost:3000 --driver ws --sessions 500 --errors 1%`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -79,7 +79,8 @@ func (o *loadOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.driver, "driver", "", "`DRIVER` of the sessions: sse or ws (default the first of the target)")
 	f.IntVar(&o.sessions, "sessions", 100, "hold `N` sessions")
 	f.DurationVar(&o.duration, "duration", 30*time.Second, "let acts arrive for `TIME`, after all sessions are open")
-	f.Float64Var(&o.rate, "rate", 0, "let `R` acts arrive per second, over all sessions (default one of each session in 5s)")
+	f.Float64Var(&o.rate, "rate", 0,
+		"let `R` acts arrive per second, over all sessions (default one of each session in 5s)")
 	f.Float64Var(&o.opening, "open-rate", 0, "open `R` sessions per second (default 1000)")
 	f.StringVar(&o.shape, "shape", string(load.Soak), "`SHAPE` of the rate: ramp, step or soak")
 	f.DurationVar(&o.timeout, "timeout", 0, "an act without an answer has failed after `TIME` (default 10s)")

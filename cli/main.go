@@ -36,7 +36,7 @@ func Main(parts Parts) {
 
 // tuneGC makes garbage collection rarer, unless GOGC is set: a run allocates much and lives for about a second, of
 // which collection took a quarter. From gcLimit bytes on, the heap is collected as often as needed, but if more than
-// half of that is alive, only when the heap has doubled.
+// two thirds of that is alive, only when the heap has grown by half.
 func tuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
@@ -56,7 +56,7 @@ func (c *collected) tune() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	if live[0].Value.Kind() == metrics.KindUint64 {
-		debug.SetMemoryLimit(max(gcLimit, 2*int64(live[0].Value.Uint64())))
+		debug.SetMemoryLimit(max(gcLimit, 3*int64(live[0].Value.Uint64())/2))
 	}
 	c.watch()
 }
@@ -68,9 +68,12 @@ func parley(args []string, s *streams) int {
 	watching, unwatch := context.WithCancel(context.Background())
 	defer unwatch()
 	go deadline.Watch(watching)
-	root := rootCommand(s)
+	out := &sink{w: s.Out}
+	kept := *s
+	kept.Out = out
+	root := rootCommand(&kept)
 	root.SetArgs(args)
-	return s.exit(root.ExecuteContext(ctx))
+	return s.exit(out.lost(root.ExecuteContext(ctx)))
 }
 
 // interruptible returns a context that ends at the first SIGINT or SIGTERM. A second signal ends the process at once.
@@ -103,6 +106,7 @@ func subcommands(s *streams) []*cobra.Command {
 		scenarioCommand(s),
 		listCommand(s),
 		explainCommand(s),
+		mergeCommand(s),
 		reportCommand(s),
 		diffCommand(s),
 		baselineCommand(s),
@@ -146,12 +150,12 @@ be started or reached, or does not speak the protocol · 4 harness error · 5 in
 	root.SetVersionTemplate("{{versionText}}")
 	cobra.AddTemplateFunc("versionText", versionText)
 	cobra.EnableCommandSorting = false
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(subcommands(s)...)
+	root.InitDefaultCompletionCmd()
 	refusingEmpty(root)
 	tidy(root)
 	return root

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/certificate"
+	"parley/internal/input"
 	"parley/internal/words"
 	"parley/reports"
 	"parley/runner"
@@ -301,7 +302,7 @@ func (o mutantsOptions) withoutResults(all []catalogue) ([]catalogue, error) {
 
 // judgedBefore reports whether a file has results by this suite.
 func judgedBefore(name string) bool {
-	b, err := os.ReadFile(name)
+	b, err := input.Read(name, reports.MaxJSON)
 	if err != nil {
 		return false
 	}

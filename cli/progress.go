@@ -14,8 +14,19 @@ type follower struct {
 	lang lang.Lang
 }
 
-// follow prints how many scenarios will run and what each run judges, and starts the progress display.
-func follow(s *streams, total int, abouts []string, color bool, l lang.Lang) *follower {
+// look is how progress is shown.
+type look struct {
+	color, quiet bool
+	lang         lang.Lang
+}
+
+// follow prints how many scenarios will run and what each run judges, and starts the progress display. If quiet, it
+// does neither, and the follower is silent.
+func follow(s *streams, total int, abouts []string, as look) *follower {
+	l := as.lang
+	if as.quiet {
+		return &follower{lang: l}
+	}
 	if len(abouts) == 1 {
 		fmt.Fprintln(s.Err, l.Say("%s of %s", l.Count(total, "scenario"), abouts[0]))
 	} else {
@@ -24,7 +35,7 @@ func follow(s *streams, total int, abouts []string, color bool, l lang.Lang) *fo
 			fmt.Fprintf(s.Err, "  %s\n", about)
 		}
 	}
-	o := reports.ProgressOptions{TTY: s.ErrTTY, Total: total, Color: color && s.Color, Width: s.ErrWidth, Lang: l}
+	o := reports.ProgressOptions{TTY: s.ErrTTY, Total: total, Color: as.color && s.Color, Width: s.ErrWidth, Lang: l}
 	f := &follower{reports.NewProgress(s.Err, o), l}
 	f.bar.Start()
 	return f
@@ -34,20 +45,37 @@ func follow(s *streams, total int, abouts []string, color bool, l lang.Lang) *fo
 func (f *follower) Planned(int) {}
 
 // ScenarioDone implements runner.Observer.
-func (f *follower) ScenarioDone(sc reports.Scenario) { f.bar.ScenarioDone(sc) }
+func (f *follower) ScenarioDone(sc reports.Scenario) {
+	if f.bar != nil {
+		f.bar.ScenarioDone(sc)
+	}
+}
 
 // Shrinking implements runner.Shrinker.
 func (f *follower) Shrinking(lines int) {
-	f.bar.Note(f.lang.Say("a random sequence of %s breaks a clause; looking for a shorter one",
+	f.note(f.lang.Say("a random sequence of %s breaks a clause; looking for a shorter one",
 		f.lang.Count(lines, "line")))
 }
 
 // tellInterrupt prints a message as soon as an interrupt arrives. The returned function stops watching for it.
 func (f *follower) tellInterrupt(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
-		f.bar.Note(f.lang.Say("interrupted: ending the run; interrupt again to exit at once"))
+		if context.Cause(ctx) != errChanged {
+			f.note(f.lang.Say("interrupted: ending the run; interrupt again to exit at once"))
+		}
 	})
 }
 
+// note prints a line.
+func (f *follower) note(text string) {
+	if f.bar != nil {
+		f.bar.Note(text)
+	}
+}
+
 // stop removes the live line.
-func (f *follower) stop() { f.bar.Stop() }
+func (f *follower) stop() {
+	if f.bar != nil {
+		f.bar.Stop()
+	}
+}

@@ -96,8 +96,16 @@ func runExamples() string {
 	return strings.Join(lines, "\n")
 }
 
-// run judges the selected targets, and writes the results.
+// run judges the selected targets once, or again and again.
 func run(ctx context.Context, o runOptions, s *streams) error {
+	if o.watch {
+		return o.watching(ctx, s)
+	}
+	return judge(ctx, o, s)
+}
+
+// judge judges the selected targets, and writes the results, unless errChanged ends ctx.
+func judge(ctx context.Context, o runOptions, s *streams) error {
 	asked, err := parseFormats(o.format)
 	if err != nil {
 		return err
@@ -119,7 +127,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	if err := prepareOut(o.out); err != nil {
 		return err
 	}
-	f := follow(s.forPeople(asked), total, o.abouts(runs), !o.noColor, o.spoken)
+	f := follow(s.forPeople(asked), total, o.abouts(runs), look{color: !o.noColor, quiet: o.quiet, lang: o.spoken})
 	for i := range runs {
 		runs[i].Observer = f
 	}
@@ -129,7 +137,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	res, err := runner.RunAll(limited, runs...)
 	unhook()
 	f.stop()
-	if err != nil {
+	if err != nil || context.Cause(ctx) == errChanged {
 		return err
 	}
 	noteLeft(res, left)
@@ -141,7 +149,9 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 		return err
 	}
 	for _, text := range left {
-		fmt.Fprintln(s.forPeople(asked).Err, text)
+		if !o.quiet {
+			fmt.Fprintln(s.forPeople(asked).Err, text)
+		}
 	}
 	if res.Exit != verdict.ExitConformant {
 		return exitError{res.Exit}
@@ -188,12 +198,16 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	shard, failFast, err := o.part()
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, sub := range subjects {
 		runs = append(runs, runner.Options{Own: own, Beside: beside,
 			Protocols: suite, Profile: sub.profile, Launcher: sub.launcher, Brain: sub.brain,
 			Role:    sub.profile.Role,
 			Drivers: drivers[i], Tags: o.tags, Strict: o.strict, AllowIncomplete: o.allowIncomplete, Concurrency: o.concurrency,
-			Seed: o.seed, Explore: o.explore, CutPoints: o.cutPoints,
+			Seed: o.seed, Explore: o.explore, CutPoints: o.cutPoints, Shard: shard, FailFast: failFast,
 			Baseline: o.baselineOf(baselines, sub.profile.Protocol), Out: o.out, Again: o.again(sub.profile.Protocol)})
 	}
 	if err := o.misbehave(runs); err != nil {
@@ -201,7 +215,23 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	}
 	runs, left, err = leaveOut(runs, named, func(r runner.Options) error { return missingBrowser(r.Profile) },
 		func(r runner.Options) string { return r.Profile.Protocol })
-	return runs, append(left, pages...), err
+	return runs, slices.Concat(left, pages, untried(subjects, o.drivers)), err
+}
+
+// part returns the shard that is run, and what ends the runs at their first failure; nil for nothing.
+func (o runOptions) part() (shard runner.Shard, failFast *runner.FailFast, err error) {
+	if o.quiet && o.verbose {
+		return shard, nil, usagef("--quiet: --verbose asks for the opposite (leave one out)")
+	}
+	if o.shard != "" {
+		if shard, err = runner.ParseShard(o.shard); err != nil {
+			return shard, nil, fmt.Errorf("--shard: %w", err)
+		}
+	}
+	if o.failFast {
+		failFast = &runner.FailFast{}
+	}
+	return shard, failFast, nil
 }
 
 // misbehave puts gates with the faults of --faults in front of the targets.
@@ -322,6 +352,9 @@ func flagged(err error) error {
 	}
 	if errors.As(err, &usage) && strings.Contains(usage.Msg, "cannot be explored") {
 		return fmt.Errorf("--explore: %w", err)
+	}
+	if errors.As(err, &usage) && strings.HasPrefix(usage.Msg, "a shard is") {
+		return fmt.Errorf("--shard: %w", err)
 	}
 	if errors.As(err, &usage) && strings.Contains(usage.Msg, "can be cut at every point") {
 		return fmt.Errorf("--cut-points: %w", err)

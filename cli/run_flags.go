@@ -24,6 +24,8 @@ type runOptions struct {
 	cutPoints                 bool
 	differential              bool
 	link                      linkOptions
+	quiet, failFast, watch    bool
+	shard                     string
 	suite                     string // the version or digest that must judge
 	lang                      string
 	spoken                    lang.Lang // what lang names
@@ -80,6 +82,13 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 	f.Int64Var(&o.seed, "seed", 0, "seed `NUMBER` of the random sequences")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
+	f.BoolVar(&o.failFast, "fail-fast", false,
+		"begin no more scenarios once a clause has failed; such a run is never conformant")
+	f.BoolVar(&o.watch, "watch", false,
+		"judge again whenever the profile, the folder of a page or the command's files change, until Ctrl-C")
+	f.StringVar(&o.shard, "shard", "",
+		"run the part `I/N` of the scenarios, such as 2/4; incomplete until parley merge puts all parts together")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only failures and the verdict")
 	f.BoolVarP(&o.verbose, "verbose", "v", false,
 		"report every failure in full, observations, and clauses that do not apply")
 	declareLang(f, &o.lang)

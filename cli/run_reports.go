@@ -42,8 +42,8 @@ func (o runOptions) print(asked []string, r *reports.Results, written bool, s, r
 	}
 	switch {
 	case slices.Contains(asked, consoleFormat):
-		return s.writeOut(consoleFormat, r, reports.ConsoleOptions{Dir: o.out, Verbose: o.verbose, Color: !o.noColor,
-			Lang: o.spoken})
+		return s.writeOut(consoleFormat, r, reports.ConsoleOptions{Dir: o.out, Verbose: o.verbose, Quiet: o.quiet,
+			Color: !o.noColor, Lang: o.spoken})
 	case len(asked) == 1 && asked[0] == jsonFormat:
 		if err := raw.writeOut(jsonFormat, r, reports.ConsoleOptions{}); err != nil {
 			return err

@@ -183,6 +183,9 @@ func (o *simulateOptions) vet() (*tls.Certificate, error) {
 	return o.check("", false)
 }
 
+// maxScript is the size of the largest script that is read.
+const maxScript = 1 << 20
+
 // begin begins the sessions that the flags ask for, and returns where the party is reached; "" for none.
 func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *streams) (at string, err error) {
 	if o.target != "" || o.protocol != "" && o.play.As == "" {
@@ -197,8 +200,14 @@ func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *strea
 	if o.play.Protocol == "" {
 		o.play.Protocol = suite.Kinds()[0].Protocol
 	}
-	if text, err := os.ReadFile(o.play.Script); o.play.Script != "" && err == nil {
-		o.play.Script = string(text)
+	if o.play.Script != "" {
+		if info, err := os.Stat(o.play.Script); err == nil && !info.IsDir() { // else it is the name of a ready script
+			text, err := input.Read(o.play.Script, maxScript)
+			if err != nil {
+				return "", usagef("--script: %v", err)
+			}
+			o.play.Script = string(text)
+		}
 	}
 	play, err := c.OpenPlay(ctx, o.play)
 	if err != nil {

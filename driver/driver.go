@@ -68,8 +68,9 @@ type Conn interface {
 
 // OpenOptions says where to connect.
 type OpenOptions struct {
-	Party    string      // name of the party in the transcript
-	URL      string      // of the stream or socket; http(s) for sse, http(s) or ws(s) for ws, unix for both; unused for stdio
+	Party string // name of the party in the transcript
+	// of the stream or socket; http(s) for sse, http(s) or ws(s) for ws, unix for both; unused for stdio
+	URL      string
 	Header   http.Header // sent with the opening and with every message; unused for stdio
 	MaxEvent int         // bytes of one event, frame or line; 0: 8 MiB
 	// sse only: the target recognises a client by its being the only one, so Close waits until the target has noticed

@@ -27,7 +27,8 @@ import (
 const (
 	watch    = 250 * time.Millisecond // between two looks for acts that are overdue
 	progress = time.Second
-	closing  = 64 // connections that end at once
+	opening  = 256 // connections that open at once: more than a system queues would be dropped, and tried again late
+	closing  = 64  // connections that end at once
 )
 
 // run is a load in progress.
@@ -72,6 +73,11 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	var err error
 	if r.protocol, err = o.Protocols.Find(o.Profile.Protocol); err != nil {
 		return nil, err
+	}
+	if url := o.Profile.URL; url != "" {
+		if err := onLoopback(ctx, strings.Replace(url, "{port}", "1", 1)); err != nil {
+			return nil, err
+		}
 	}
 	stop, err := r.launch(ctx)
 	if err != nil {
@@ -189,9 +195,9 @@ func (r *run) carryOut(ctx context.Context) (*reports.Results, error) {
 	opened := r.opened()
 	r.out.Opened = opened
 	if opened > 0 && ctx.Err() == nil {
-		r.out.Memory.Session = (own() - rest) / int64(opened)
+		r.out.Memory.Session = max(own()-rest, 0) / int64(opened)
 		if targetRest > 0 {
-			r.out.Memory.TargetSession = (r.memory.ofTarget() - targetRest) / int64(opened)
+			r.out.Memory.TargetSession = max(r.memory.ofTarget()-targetRest, 0) / int64(opened)
 		}
 		r.phase.Store("acting")
 		r.act(ctx)
@@ -228,12 +234,18 @@ func at(ctx context.Context, due time.Time) (late time.Duration, ok bool) {
 
 // open opens the sessions on a schedule, and waits until each is ready or has failed.
 func (r *run) open(ctx context.Context) {
+	slots := make(chan struct{}, opening)
 	for i, s := range r.sessions {
 		due := time.Duration(float64(i) / r.o.Opening * float64(time.Second))
 		if _, ok := at(ctx, r.began.Add(due)); !ok {
 			return
 		}
-		s.connect(due)
+		select {
+		case slots <- struct{}{}:
+			s.connect(due, func() { <-slots })
+		case <-ctx.Done():
+			return
+		}
 	}
 	r.settle(ctx, 2*r.o.Timeout)
 }

@@ -70,12 +70,15 @@ func (s *session) proceed() {
 	s.post(s.by.Act(name))
 }
 
-// connect begins the first act.
-func (s *session) connect(due time.Duration) {
+// connect begins the first act, and calls done once the connection is open or could not be opened.
+func (s *session) connect(due time.Duration, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.act, s.due, s.begun, s.dialing = steps.LoadConnect, due, s.l.now(), true
-	s.l.work.Go(s.dial)
+	s.l.work.Go(func() {
+		defer done()
+		s.dial()
+	})
 }
 
 // dial opens a connection, after the end of the earlier one.

@@ -109,7 +109,7 @@ func plays(t *testing.T) (*session, *played) {
 		r.judge.close(1)
 		cancel()
 	})
-	s.connect(0)
+	s.connect(0, func() {})
 	await(t, s)
 	return s, d
 }

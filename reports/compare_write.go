@@ -171,7 +171,7 @@ var comparePages = pagesOf("compare.gohtml")
 
 // WriteComparisonHTML writes c as one self-contained page.
 func WriteComparisonHTML(w io.Writer, c *Comparison) error {
-	return writePage(w, comparePages[lang.English], struct {
+	return writePage(w, comparePages(lang.English), struct {
 		frame
 		*Comparison
 	}{newFrame("Parley: " + c.Answer()), c})

@@ -3,6 +3,7 @@ package reports
 import (
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"parley/reports/lang"
@@ -19,6 +20,7 @@ type ConsoleOptions struct {
 	Width int  // columns of the terminal; 0 means 100; the minimum is 60
 	// every failure in full with its transcript, observations, what is not applicable, and the notes of all scenarios
 	Verbose bool
+	Quiet   bool   // only failures and the verdict
 	Dir     string // the results folder, as the user would type it; "" if there is none
 	Lang    lang.Lang
 }
@@ -50,7 +52,9 @@ func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 			c.broken++
 		}
 	}
-	c.hang("parley ", bold, aboutRun(r, c.lang), dim)
+	if !o.Quiet {
+		c.hang("parley ", bold, aboutRun(r, c.lang), dim)
+	}
 	for i := range r.Runs {
 		c.run(r, &r.Runs[i])
 	}
@@ -79,13 +83,30 @@ func aboutRun(r *Results, l lang.Lang) string {
 	return strings.Join(parts, " · ")
 }
 
+// troubled reports whether something besides what was not tested keeps a run from being conformant.
+func troubled(run *Run, strict bool) bool {
+	return run.Environment != "" || len(findingsOf(run, strict).Failed) > 0 || len(troubledRows(run.Baseline)) > 0 ||
+		slices.ContainsFunc(run.Scenarios, func(s Scenario) bool { return s.Outcome == verdict.HarnessError })
+}
+
 func (c *console) run(r *Results, run *Run) {
+	if c.opts.Quiet && !troubled(run, r.Strict) {
+		return
+	}
 	c.title(run)
 	if run.Environment != "" {
 		c.heading(magenta, "The target could not be judged")
 		c.hang("  ", "", run.Environment, "")
 	}
 	found := findingsOf(run, r.Strict)
+	if c.opts.Quiet {
+		c.causes(r, run)
+		c.brokenScenarios(run)
+		if len(troubledRows(run.Baseline)) > 0 {
+			c.baseline(r, run)
+		}
+		return
+	}
 	brief := len(found.Failed) > 0 && !c.opts.Verbose
 	if !unjudged(run) {
 		c.tables(run, brief)
@@ -145,7 +166,9 @@ func runName(run *Run) string { return run.Protocol + " " + run.Role }
 
 // verdict writes the last line, preceded by one line for each run if there are several.
 func (c *console) verdict(r *Results) {
-	c.WriteByte('\n')
+	if c.Len() > 0 {
+		c.WriteByte('\n')
+	}
 	if len(r.Runs) > 1 {
 		for i := range r.Runs {
 			run := &r.Runs[i]

@@ -40,6 +40,9 @@ func (c *console) causes(r *Results, run *Run) {
 		c.causeGroup("Failures", red, found.Failed, causesOf(run, r.Strict, verdict.Failed)),
 		c.causeGroup("Warnings", yellow, found.Warned, causesOf(run, r.Strict, verdict.Warned)),
 	}
+	if c.opts.Quiet {
+		groups = groups[:1]
+	}
 	lines, shown := causeLines/max(1, c.broken), max(2, causesShown/max(1, c.broken))
 	for _, g := range groups {
 		if len(g.causes)+len(g.bare) == 0 {

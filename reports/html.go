@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -9,6 +10,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"parley/reports/lang"
 )
@@ -23,14 +25,15 @@ var (
 	reportPages = pagesOf("report.gohtml")
 )
 
-// pagesOf returns a page in each language.
-func pagesOf(name string) map[lang.Lang]*template.Template {
-	out := map[lang.Lang]*template.Template{}
+// pagesOf returns a page in each language, which is parsed when it is first needed.
+func pagesOf(name string) func(lang.Lang) *template.Template {
+	parse := map[lang.Lang]func() *template.Template{}
 	for _, l := range lang.All {
-		out[l] = template.Must(template.New(name).Funcs(pageFuncs(l)).ParseFS(pageFiles, "page/"+name, "page/frame.gohtml"))
+		parse[l] = sync.OnceValue(func() *template.Template {
+			return template.Must(template.New(name).Funcs(pageFuncs(l)).ParseFS(pageFiles, "page/"+name, "page/frame.gohtml"))
+		})
 	}
-	out[""] = out[lang.English]
-	return out
+	return func(l lang.Lang) *template.Template { return parse[cmp.Or(l, lang.English)]() }
 }
 
 // WriteHTML is WriteHTMLWith without options.
@@ -40,7 +43,7 @@ func WriteHTML(w io.Writer, r *Results) error { return WriteHTMLWith(w, r, PageO
 // recordings), and no colours (each outcome has its mark). Links to transcripts and pictures are relative to the
 // results folder. Every text from a target is escaped, and a content security policy blocks whatever would get through.
 func WriteHTMLWith(w io.Writer, r *Results, o PageOptions) error {
-	return writePage(w, reportPages[o.Lang], newPage(localized(r, o.Lang), o))
+	return writePage(w, reportPages(o.Lang), newPage(localized(r, o.Lang), o))
 }
 
 // frame is what all pages share.

@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -36,9 +38,10 @@ func marshalText(enc *jsontext.Encoder, s string) error {
 }
 
 // ReadJSON reads a results.json and rejects anything else: another version of the schema, an unknown or missing key,
-// a value out of range, a duplicate key, trailing data, or parts that contradict each other.
+// a value out of range, a duplicate key, trailing data, or parts that contradict each other. What is longer than
+// MaxJSON is not read.
 func ReadJSON(r io.Reader) (*Results, error) {
-	b, err := io.ReadAll(r)
+	b, err := readObject(r, MaxJSON)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
@@ -55,11 +58,38 @@ func ReadJSON(r io.Reader) (*Results, error) {
 	if err := consistent(&res); err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
+	res.Schema = SchemaID
 	return &res, nil
 }
 
+// MaxJSON is the size of the largest results that are read.
+const MaxJSON = 64 << 20
+
+// readObject reads the text of a JSON object of at most max bytes.
+func readObject(r io.Reader, max int64) ([]byte, error) {
+	in := bufio.NewReader(io.LimitReader(r, max+1))
+	for {
+		c, err := in.ReadByte()
+		switch {
+		case err == nil && (c == ' ' || c == '\n' || c == '\r' || c == '\t'):
+			continue
+		case err == nil && c != '{':
+			return nil, errors.New("not a JSON object")
+		case err == nil:
+			_ = in.UnreadByte()
+		case !errors.Is(err, io.EOF):
+			return nil, err
+		}
+		b, err := io.ReadAll(in)
+		if int64(len(b)) > max {
+			return nil, fmt.Errorf("it is longer than %d bytes", max)
+		}
+		return b, err
+	}
+}
+
 // newerSchema matches the schema ids of all versions.
-var newerSchema = regexp.MustCompile(`^https://parley\.dev/schema/results-([0-9]+)\.json$`)
+var newerSchema = regexp.MustCompile(`^(?:urn:parley:results:|https://parley\.dev/schema/results-)([0-9]+)(?:\.json)?$`)
 
 // checkSchemaID runs first: about a file in another format, no other error is useful.
 func checkSchemaID(b []byte) error {
@@ -75,7 +105,7 @@ func checkSchemaID(b []byte) error {
 				head.Schema, SchemaID)
 		}
 	}
-	if head.Schema != SchemaID {
+	if head.Schema != SchemaID && head.Schema != FormerSchemaID {
 		return fmt.Errorf("read results: schema is %q, want %q", head.Schema, SchemaID)
 	}
 	return nil

@@ -112,11 +112,12 @@ func latency(ms float64) string {
 // Said describes the load in sentences, for the notes of its run.
 func (l *Load) Said() []string {
 	out := []string{
-		fmt.Sprintf("%s over %s, %s: %.0f acts per second were due for %.0f s, and %.0f per second were done; "+
-			"p50 %s, p99 %s, p99.9 %s, at most %s", words.Counted(l.Sessions, "session"), l.Driver, l.Shape, l.Rate, l.Duration/1000,
+		fmt.Sprintf("%s over %s, %s: %.4g acts per second were due for %.4g s, and %.4g per second were done; "+
+			"p50 %s, p99 %s, p99.9 %s, at most %s", words.Counted(l.Sessions, "session"), l.Driver, l.Shape, l.Rate,
+			l.Duration/1000,
 			l.All.Rate, latency(l.All.P50), latency(l.All.P99), latency(l.All.P999), latency(l.All.Max)),
-		fmt.Sprintf("%d messages were sent and %d received; %d connections were judged, and a clause was broken on %d of them",
-			l.Sent, l.Received, l.Lives, l.BrokenLives),
+		fmt.Sprintf("%d messages were sent and %d received; %d connections were judged, and a clause was broken on %d of "+
+			"them", l.Sent, l.Received, l.Lives, l.BrokenLives),
 		fmt.Sprintf("memory of a session at rest: %s here%s; at most %s here%s", kilobytes(l.Memory.Session),
 			ofTarget(l.Memory.TargetSession), kilobytes(l.Memory.Peak), ofTarget(l.Memory.TargetPeak)),
 	}
@@ -141,6 +142,9 @@ func (l *Load) Said() []string {
 const lateSchedule = 20_000
 
 func kilobytes(n int64) string {
+	if n <= 0 {
+		return "too little to be measured"
+	}
 	if n >= 10<<20 {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}

@@ -188,7 +188,7 @@ var matrixPages = pagesOf("matrix.gohtml")
 
 // WriteMatrixHTML writes m as one self-contained page, with a filter by words.
 func WriteMatrixHTML(w io.Writer, m *Matrix) error {
-	return writePage(w, matrixPages[m.Lang], struct {
+	return writePage(w, matrixPages(m.Lang), struct {
 		frame
 		*Matrix
 	}{newFrame(m.Lang.Say("Parley: clauses and implementations")), m})

@@ -3,6 +3,7 @@
 package reports
 
 import (
+	"cmp"
 	"time"
 
 	"parley/reports/lang"
@@ -10,7 +11,10 @@ import (
 )
 
 // SchemaID names the version of the results format; it is the $id of results.schema.json.
-const SchemaID = "https://parley.dev/schema/results-1.json"
+const SchemaID = "urn:parley:results:1"
+
+// FormerSchemaID is that of the same version in files of earlier programs; ReadJSON reads them too.
+const FormerSchemaID = "https://parley.dev/schema/results-1.json"
 
 // Results is the content of results.json. Durations are fractional milliseconds. Fields are only ever added.
 type Results struct {
@@ -31,6 +35,8 @@ type Results struct {
 
 	// the figures of a load, which is judged passively; nil for other results
 	Load *Load `json:"load,omitempty"`
+	// The part of the run that this is; nil for the whole. A part is never conformant, and never certifies.
+	Shard *Shard `json:"shard,omitempty"`
 
 	// How the run was made, in what decides whether it certifies; nil for results of versions that did not record it.
 	Options *Options `json:"options,omitempty"`
@@ -48,6 +54,29 @@ type Options struct {
 	Faults          bool     `json:"faults,omitempty"`
 	Explore         int      `json:"explore,omitempty"` // number of random sequences
 	CutPoints       bool     `json:"cut_points,omitempty"`
+	Shards          int      `json:"shards,omitempty"` // the run was put together from so many shards
+}
+
+// Shard is one of Count parts of a run; Index counts from 1.
+type Shard struct {
+	Index int `json:"index"`
+	Count int `json:"count"`
+}
+
+// Judged is what a scenario over a driver says about a clause; Monitor names the monitor that said it, "" for a step.
+type Judged struct {
+	Clause   string          `json:"clause"`
+	Driver   string          `json:"driver"`
+	Scenario string          `json:"scenario"`
+	Monitor  string          `json:"monitor,omitempty"`
+	Outcome  verdict.Outcome `json:"outcome"`
+	Reason   string          `json:"reason,omitempty"`
+}
+
+// CompareJudged orders judgements.
+func CompareJudged(a, b Judged) int {
+	return cmp.Or(cmp.Compare(a.Clause, b.Clause), cmp.Compare(a.Driver, b.Driver), cmp.Compare(a.Scenario, b.Scenario),
+		cmp.Compare(a.Monitor, b.Monitor), cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Reason, b.Reason))
 }
 
 // Suite identifies the suite that judged.
@@ -76,6 +105,7 @@ type Run struct {
 	Environment  string        `json:"environment,omitempty"`
 	TargetStderr string        `json:"target_stderr,omitempty"` // the end of the stderr of a target that was started
 	Baseline     []BaselineRow `json:"baseline,omitempty"`
+	Judged       []Judged      `json:"judged,omitempty"` // of a shard: every judgement, from which shards are merged
 }
 
 // Target is what was judged.

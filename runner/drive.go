@@ -113,6 +113,8 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 		return steps.Slot{Skip: verdict.NotTested, Reason: tooLate(ctx).Error()}
 	case ctx.Err() != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
+	case d.suspects == nil && r.o.FailFast.Why() != "":
+		return steps.Slot{Skip: verdict.NotTested, Reason: r.o.FailFast.Why()}
 	}
 	room, err := d.room(ctx, r.protocol, sc, pl)
 	if late := tooLate(ctx); err != nil && late != nil {
@@ -309,10 +311,13 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 
 // keep stores a result in the run and reports it to the observer.
 func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
+	defer res.Release()
 	sc := r.scenario(d, pl, res)
 	r.mu.Lock()
 	r.results[d.name][pl.ID] = sc
-	r.judged = append(r.judged, judgements(d.name, pl.ID, res)...)
+	judged := judgements(d.name, pl.ID, res)
+	r.judged = append(r.judged, judged...)
+	r.failFast(judged)
 	if res.Outcome == verdict.EnvError && r.env == "" {
 		r.env = res.Reason
 	}

@@ -47,6 +47,7 @@ func Recognise(ctx context.Context, ps *steps.Protocols, p *target.Profile, base
 	place := ownPlace(rec, p)
 	place.Say = nil
 	t := visit(ctx, protocol, p, base, place, nil, p.Limits.Open.Duration)
+	defer t.Release()
 	if s := seenIn(t.All()); s.decisive() {
 		return &ForeignError{explain(ctx, ps, protocol, p, base, place.Driver, t.All())}
 	}
@@ -63,6 +64,7 @@ func Explain(ctx context.Context, ps *steps.Protocols, p *target.Profile, base s
 	rec := protocol.(steps.Recognisable)
 	place := ownPlace(rec, p)
 	t := visit(ctx, protocol, p, base, place, rec, lookTime)
+	defer t.Release()
 	return &ForeignError{explain(ctx, ps, protocol, p, base, place.Driver, t.All())}
 }
 
@@ -118,7 +120,8 @@ type seen struct {
 	media  string // of its answer
 	body   string // of a refusal
 	fault  string // how the transport failed, or ended
-	said   string // the first message on an open connection
+	said   string // the first message on an open connection that is not empty
+	empty  bool   // there were messages
 	opened bool   // the connection is of the requested kind: an event stream or a WebSocket
 }
 
@@ -142,7 +145,7 @@ func seenIn(records []transcript.Record) seen {
 		case r.Kind == transcript.Failure, r.Kind == transcript.Closed && !strings.Contains(r.Label, "by the harness"):
 			s.fault = r.Label
 		case (r.Kind == transcript.Stream || r.Kind == transcript.Frame || r.Kind == transcript.Comment) && s.said == "":
-			s.said = string(r.Bytes)
+			s.said, s.empty = string(r.Bytes), s.empty || r.Kind != transcript.Comment
 		}
 	}
 	return s
@@ -212,7 +215,9 @@ func explain(ctx context.Context, ps *steps.Protocols, protocol steps.Protocol, 
 			"starting?)", at, s.asked)
 	case s.status == 0 && s.says(unasked):
 		return fmt.Sprintf("%s is not an HTTP server: it sends data before any request (is it the right port?)", at)
-	case s.status == 0 && s.says("malformed"):
+	case s.status == 0 && s.says("informational responses"):
+		return fmt.Sprintf("%s never answers: %s gets %s", at, s.asked, lastPart(s.fault))
+	case s.status == 0 && (s.says("malformed") || s.says("transport connection broken") && !s.says("EOF", "reset")):
 		return fmt.Sprintf("%s is not an HTTP server: %s (is it the right port?)", at, lastPart(s.fault))
 	case s.status == 0:
 		return fmt.Sprintf("%s closes the connection: %s is answered by %s (%s)", at, s.asked,
@@ -243,6 +248,8 @@ func (s seen) instead(protocol string) string {
 	case s.opened && s.said != "":
 		return fmt.Sprintf("%s opens, but nothing of %s came; it sends %s", s.asked, protocol,
 			cut.Text(strconv.QuoteToGraphic(cut.Line(s.said, 80)), 100))
+	case s.opened && s.empty:
+		return fmt.Sprintf("%s opens, but nothing of %s came; it sends empty messages", s.asked, protocol)
 	case s.opened && s.fault != "":
 		return fmt.Sprintf("%s opens, but ends without sending anything: %s", s.asked, lastPart(s.fault))
 	case s.opened:
@@ -323,7 +330,9 @@ func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *
 	var wg sync.WaitGroup
 	for _, c := range all {
 		wg.Go(func() {
-			c.spoke = steps.Heard(c.rec, visit(ctx, own, p, base, c.place, c.rec, lookTime).All())
+			t := visit(ctx, own, p, base, c.place, c.rec, lookTime)
+			defer t.Release()
+			c.spoke = steps.Heard(c.rec, t.All())
 		})
 	}
 	page := false
@@ -363,7 +372,8 @@ func servesPage(ctx context.Context, p *target.Profile, base string) bool {
 	for k, v := range p.Headers {
 		req.Header.Set(k, v)
 	}
-	res, err := httpclient.New(unixurl.Teach(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()})).Do(req)
+	pool := unixurl.Teach(&http.Transport{DisableKeepAlives: true, TLSClientConfig: p.TLSConfig()})
+	res, err := httpclient.New(pool).Do(req)
 	if err != nil {
 		return false
 	}

@@ -38,7 +38,7 @@ const shrinking = 15 * time.Second
 // which appears in the results as Gherkin; after that, no more sequences are drawn.
 func (r *run) explore(ctx context.Context, d *driverRun) {
 	ex, ok := r.protocol.(steps.Explorer)
-	if !ok || len(d.explored) == 0 || d.gate(d.explored[0]) != "" {
+	if !ok || len(d.explored) == 0 || r.o.FailFast.Why() != "" || d.gate(d.explored[0]) != "" {
 		return
 	}
 	exploring.Lock()

@@ -42,7 +42,7 @@ func RunAll(ctx context.Context, runs ...Options) (*reports.Results, error) {
 	for i, o := range runs {
 		g.Go(func() (err error) {
 			carryOut := Run
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || o.FailFast.Why() != "" {
 				carryOut = leaveOut
 			}
 			found[i], err = carryOut(ctx, o)

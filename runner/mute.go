@@ -124,6 +124,7 @@ func (r *run) probe(ctx context.Context, d *driverRun, p steps.Prober) *probe {
 // hearsNothing sends the remaining messages, reports whether nothing at all arrives within the limit, and closes the
 // connection.
 func (p *probe) hearsNothing(ctx context.Context, limit time.Duration) bool {
+	defer p.t.Release()
 	defer p.conn.Close(driver.Reset)
 	limited, cancel := deadline.WithLimit(ctx, limit)
 	defer cancel()

@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"path"
@@ -12,6 +14,7 @@ import (
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
+	"parley/internal/prepared"
 	"parley/runner/tags"
 	"parley/steps"
 	"parley/verdict"
@@ -73,13 +76,13 @@ func (p Planned) Needs() steps.Reach {
 func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	embedded, ok := fsys.(embed.FS)
 	if !ok {
-		return scenarios(fsys, p)
+		return ReadScenarios(fsys, p)
 	}
 	key := embeddedSuite{embedded, steps.Name(p)}
 	if known, ok := suites.Load(key); ok {
 		return slices.Clone(known.([]Planned)), nil
 	}
-	all, err := scenarios(fsys, p)
+	all, err := ReadScenarios(fsys, p)
 	if err == nil {
 		suites.Store(key, slices.Clone(all))
 	}
@@ -95,7 +98,16 @@ type embeddedSuite struct {
 // suites holds the scenarios of each embedded suite: parsing them takes longer than many a run.
 var suites sync.Map
 
-func scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
+// ReadScenarios reads the scenarios of a protocol anew, as they are prepared if they are.
+func ReadScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
+	var known []preparedPlan
+	if input, err := PreparedFrom(fsys, p); err == nil && prepared.Get(steps.Name(p)+"/scenarios", input, &known) {
+		return unpack(known), nil
+	}
+	return parseScenarios(fsys, p)
+}
+
+func parseScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	protocol := steps.Name(p)
 	features, err := retrieve(fsys, "", protocol)
 	if err != nil {
@@ -219,7 +231,8 @@ func pickleKey(p *messages.Pickle) string {
 			}
 		}
 	}
-	return b.String()
+	sum := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(sum[:16])
 }
 
 func (p *Planned) describe(doc *messages.GherkinDocument, pickle *messages.Pickle) {

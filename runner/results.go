@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -53,7 +54,7 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 		sc.Steps = append(sc.Steps, step)
 	}
 	sc.AtEnd = res.AtEnd
-	sc.Transcript = r.writeTranscript(d, pl, res.Records)
+	sc.Transcript = r.writeTranscript(d, pl, res)
 	sc.Recording = r.writeRecording(d, pl, res.Records)
 	sc.Evidence = r.writeEvidence(d, pl, res.Evidence)
 	for _, f := range res.Failures {
@@ -141,22 +142,6 @@ func excerpt(records []transcript.Record, at int, redact *transcript.Redactor) [
 		out = append(out, mark+rec.Line(240))
 	}
 	return out
-}
-
-// writeTranscript writes the transcript of a scenario to a file.
-func writeTranscript(out, rel string, pl Planned, records []transcript.Record,
-	redact *transcript.Redactor) (*reports.Transcript, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n%s\n%s\n\n", pl.ID, pl.Name, pl.Location, strings.Join(pl.Tags, " "))
-	for _, rec := range records {
-		b.WriteString(redact.String(rec.Line(0)))
-		b.WriteByte('\n')
-	}
-	sum := sha256.Sum256([]byte(b.String()))
-	if err := writeWhole(filepath.Join(out, rel), []byte(b.String())); err != nil {
-		return nil, err
-	}
-	return &reports.Transcript{Path: filepath.ToSlash(rel), SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
 // maxEvidence bounds each evidence file, since the target determines the size of a page.
@@ -262,22 +247,28 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	excuse(one.Scenarios, one.Clauses)
 	one.Totals = totals(one.Clauses, one.Scenarios)
 	one.Causes = reports.FindCauses(&one, r.o.Strict)
+	one.Judged = r.everyJudgement()
+	v, exit := r.decide(&one, r.filtered() != "")
+	one.Verdict = v
+	if interrupted {
+		exit = verdict.ExitInterrupted
+	}
+	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
+		Options: r.options(), Shard: r.o.Shard.report(), Verdict: v, Exit: exit, Partial: interrupted,
+		Selection: r.filtered(), Strict: r.o.Strict,
+		Seed: r.o.Seed, Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
+}
+
+// decide returns the verdict on what was found, and its exit code.
+func (r *run) decide(one *reports.Run, filtered bool) (verdict.Verdict, int) {
 	var counted []verdict.Judgement
 	for _, c := range one.Clauses {
 		if !c.Excluded && !c.OtherRole {
 			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
 		}
 	}
-	v, exit := verdict.Decide(counted, r.ledger.Level, verdict.Circumstances{Filtered: r.filtered() != "",
-		Harness: r.broken, Unreachable: r.env != "", Forgiven: forgiven(one.Baseline),
-		AllowIncomplete: r.o.AllowIncomplete})
-	one.Verdict = v
-	if interrupted {
-		exit = verdict.ExitInterrupted
-	}
-	return &reports.Results{Schema: reports.SchemaID, Suite: suiteOf(r.o.Protocols),
-		Options: r.options(), Verdict: v, Exit: exit, Partial: interrupted, Selection: r.filtered(), Strict: r.o.Strict,
-		Seed: r.o.Seed, Started: r.started.UTC(), Duration: millis(time.Since(r.started)), Runs: []reports.Run{one}}
+	return verdict.Decide(counted, r.ledger.Level, verdict.Circumstances{Filtered: filtered, Harness: r.broken,
+		Unreachable: one.Environment != "", Forgiven: forgiven(one.Baseline), AllowIncomplete: r.o.AllowIncomplete})
 }
 
 // filtered describes what narrowed the run or kept it from certifying.
@@ -294,6 +285,12 @@ func (r *run) filtered() string {
 	}
 	if r.o.Faults != nil {
 		why = append(why, "the suite with injected faults")
+	}
+	if r.o.Shard.Count > 0 {
+		why = append(why, r.o.Shard.String())
+	}
+	if r.o.FailFast.Why() != "" {
+		why = append(why, beforeFailure)
 	}
 	if !r.certified() {
 		why = append(why, fmt.Sprintf("drivers %s: %s is certified over %s only",
@@ -338,7 +335,7 @@ func (r *run) outcomeOf(d *driverRun, pl Planned) reports.Scenario {
 		return sc
 	}
 	sc := r.blank(d, pl)
-	sc.Outcome, sc.Reason = verdict.NotTested, "the run ended before it"
+	sc.Outcome, sc.Reason = verdict.NotTested, cmp.Or(r.o.FailFast.Why(), "the run ended before it")
 	if r.env != "" {
 		sc.Outcome, sc.Reason = verdict.EnvError, r.env
 	}
@@ -406,43 +403,4 @@ func (r *run) monitorNames() map[string][]string {
 		}
 	}
 	return out
-}
-
-// totals counts by outcome, level and section.
-func totals(clauses []reports.Clause, scenarios []reports.Scenario) reports.Totals {
-	t := reports.Totals{Clauses: count(), Scenarios: count(), ByLevel: map[string]reports.Count{},
-		BySection: map[string]reports.Count{}}
-	add := func(c *reports.Count, o verdict.Outcome) { c.Total++; c.ByOutcome[o]++ }
-	in := func(m map[string]reports.Count, key string, o verdict.Outcome) {
-		c, ok := m[key]
-		if !ok {
-			c = count()
-		}
-		add(&c, o)
-		m[key] = c
-	}
-	for _, c := range clauses {
-		if c.Excluded {
-			t.Excluded++
-			continue
-		}
-		if c.OtherRole {
-			t.OtherRole++
-			continue
-		}
-		add(&t.Clauses, c.Outcome)
-		in(t.ByLevel, string(c.Level), c.Outcome)
-		in(t.BySection, c.Section, c.Outcome)
-	}
-	for _, s := range scenarios {
-		add(&t.Scenarios, s.Outcome)
-	}
-	return t
-}
-
-func count() reports.Count { return reports.Count{ByOutcome: map[verdict.Outcome]int{}} }
-
-// suiteOf identifies the suite that judges.
-func suiteOf(ps *steps.Protocols) reports.Suite {
-	return reports.Suite{Version: ps.Version, Digest: ps.Digest}
 }

@@ -68,6 +68,10 @@ type Options struct {
 	Again    string   // command line of this run, for "again" in failures
 	Godog    GodogOptions
 
+	// ends the run, and the others that share it, at the first failed clause; nil: none
+	FailFast *FailFast
+	Shard    Shard // the part of the suite to run
+
 	known     bool // the target is known to speak its protocol: whatever it omits is judged
 	unguarded bool // no preflight: every selected scenario runs
 }
@@ -209,10 +213,8 @@ func newRun(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, ok := p.(steps.Vetter); ok {
-		if err := v.Vet(o.Profile); err != nil {
-			return nil, &UsageError{Msg: err.Error()}
-		}
+	if err := vet(p, o); err != nil {
+		return nil, err
 	}
 	ledger, err := steps.LedgerOf(p)
 	if err != nil {
@@ -255,6 +257,16 @@ func newRun(o Options) (*run, error) {
 	return r, r.openDrivers(all, explored, sel)
 }
 
+// vet rejects options that do not go together, and files of the profile that cannot be used.
+func vet(p steps.Protocol, o Options) error {
+	if v, ok := p.(steps.Vetter); ok {
+		if err := v.Vet(o.Profile); err != nil {
+			return &UsageError{Msg: err.Error()}
+		}
+	}
+	return checkShard(o)
+}
+
 // openDrivers creates the drivers of a run, each with its plan.
 func (r *run) openDrivers(all, explored []Planned, sel tags.Expr) error {
 	for _, name := range driverNames(r.o) {
@@ -272,6 +284,7 @@ func (r *run) openDrivers(all, explored []Planned, sel tags.Expr) error {
 		r.drivers = append(r.drivers, dr)
 		r.results[name] = map[string]reports.Scenario{}
 	}
+	r.o.Shard.part(r.drivers)
 	return nil
 }
 
@@ -368,20 +381,6 @@ func (r *run) all(ctx context.Context) {
 	}
 	wg.Wait()
 	r.settle(ctx, each)
-}
-
-// writeTranscript writes the transcript of a scenario, with secrets redacted.
-func (r *run) writeTranscript(d *driverRun, pl Planned, records []transcript.Record) *reports.Transcript {
-	if r.o.Out == "" || len(records) == 0 {
-		return nil
-	}
-	rel := filepath.Join("transcripts", d.name+"-"+r.roleName()+pl.ID+".txt")
-	t, err := writeTranscript(r.o.Out, rel, pl, records, r.redact)
-	if err != nil {
-		r.notWritten("transcript", err)
-		return nil
-	}
-	return t
 }
 
 var errNoOut = errors.New("no folder for results")

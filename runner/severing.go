@@ -74,7 +74,7 @@ func (r *run) cutPoints(ctx context.Context, d *driverRun, parallel int) {
 			if d.name == target.Stdio && by != steps.ByReset {
 				continue
 			}
-			if r.cutSel.Match(cutTags(r.protocol, c, by)) {
+			if r.o.FailFast.Why() == "" && r.cutSel.Match(cutTags(r.protocol, c, by)) {
 				r.cutCourse(ctx, d, c, by, parallel)
 			}
 		}

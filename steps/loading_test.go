@@ -49,8 +49,10 @@ func TestPieces(t *testing.T) {
 
 func TestClaims(t *testing.T) {
 	c := &Claims{}
-	if !c.Take("session", "a", 1) || !c.Take("session", "a", 1) || !c.Take("connection", "a", 2) {
-		t.Error("an id that nobody else has is refused")
+	for range 2 { // it may say so again
+		if !c.Take("session", "a", 1) || !c.Take("connection", "a", 2) {
+			t.Error("an id that nobody else has is refused")
+		}
 	}
 	if c.Take("session", "a", 2) {
 		t.Error("a second session may have the id")

@@ -20,6 +20,7 @@ func TestWhatWasNotKept(t *testing.T) {
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			w := world(t, false, "@AS-001")
+			defer w.T.Release()
 			if r.overflow {
 				for w.T.Overflow() == 0 {
 					w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame,
@@ -37,5 +38,21 @@ func TestWhatWasNotKept(t *testing.T) {
 				t.Errorf("what was kept is not found: %v", miss)
 			}
 		})
+	}
+}
+
+// TestAnActBeyondTheBounds: what came before an act is no answer to it, also if the transcript was full by then.
+func TestAnActBeyondTheBounds(t *testing.T) {
+	w := world(t, false, "@AS-001")
+	defer w.T.Release()
+	for w.T.Overflow() == 0 {
+		w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame,
+			Bytes: make([]byte, transcript.MaxPayload)})
+	}
+	act := w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Sent, Kind: transcript.Frame})
+	found, miss := w.Await(t.Context(), Wait{Conn: "A", Kind: "something", After: act, Within: time.Millisecond,
+		Match: func(r *transcript.Record) bool { return r.Dir == transcript.Received }})
+	if miss == nil || !w.cut {
+		t.Errorf("record %d, from before record %d, is the answer to it", found.N, act)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/internal/prepared"
 	"parley/target"
 	"parley/verdict"
 )
@@ -121,21 +122,42 @@ func (ps *Protocols) Roles(name string) []string {
 	return slices.Clone(p.Kind().Roles)
 }
 
-// LedgerOf reads the ledger of a protocol. It is shared: callers only read it.
+// LedgerOf returns the ledger of a protocol. It is shared: callers only read it.
 func LedgerOf(p Protocol) (*verdict.Ledger, error) {
-	name := p.Kind().Protocol
-	b, err := fs.ReadFile(p.Features(), name+"/clauses.yaml")
+	b, err := ledgerText(p)
 	if err != nil {
-		return nil, fmt.Errorf("read the ledger of %s: %w", name, err)
+		return nil, err
 	}
 	if known, ok := ledgers.Load(string(b)); ok {
 		return known.(*verdict.Ledger), nil
 	}
-	l, err := verdict.ParseLedger(b)
+	l, err := ReadLedger(p)
 	if err == nil {
 		ledgers.Store(string(b), l)
 	}
 	return l, err
+}
+
+// ReadLedger reads the ledger of a protocol anew, as it is prepared if it is.
+func ReadLedger(p Protocol) (*verdict.Ledger, error) {
+	b, err := ledgerText(p)
+	if err != nil {
+		return nil, err
+	}
+	l := &verdict.Ledger{}
+	if prepared.Get(Name(p)+"/ledger", b, l) {
+		l.Index()
+		return l, nil
+	}
+	return verdict.ParseLedger(b)
+}
+
+func ledgerText(p Protocol) ([]byte, error) {
+	b, err := fs.ReadFile(p.Features(), Name(p)+"/clauses.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger of %s: %w", Name(p), err)
+	}
+	return b, nil
 }
 
 // ledgers holds what was parsed, by its text. Nothing changes a ledger.

@@ -110,10 +110,20 @@ type Result struct {
 	Duration time.Duration
 	Records  []transcript.Record
 	Evidence []Evidence
-	Run      target.Running // the target it ran against; nil if it did not run
-	Lost     int            // records beyond the bounds of the transcript
+	Run      target.Running      // the target it ran against; nil if it did not run
+	Lost     int                 // records beyond the bounds of the transcript
+	Last     []transcript.Record // the last of these; see transcript.Last
 	Reached  Reach
 	Late     int // waits that reached their limit
+
+	t *transcript.Transcript // of Records
+}
+
+// Release says that the records are needed no more; see transcript.Release.
+func (r Result) Release() {
+	if r.t != nil {
+		r.t.Release()
+	}
 }
 
 // StepResult is the result of one step of a scenario.
@@ -315,7 +325,7 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	first, whole := w.T.First()
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),
 		Notes: w.notes, Security: w.warnings, Records: first, Evidence: w.evidence, Lost: w.T.Overflow(),
-		Reached: w.reached, Late: w.late}
+		Last: w.T.Last(), Reached: w.reached, Late: w.late, t: w.T}
 	if n := w.repeated(res.Records); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests failed because their connection closed before any answer, "+
 			"and were repeated on a new connection", n))

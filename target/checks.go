@@ -11,20 +11,22 @@ import (
 
 // Socket checks the WebSocket settings of a section at path.
 func (c *Checker) Socket(path string, ws WSWire) error {
+	n := len(c.found)
 	if !strings.HasPrefix(ws.Path, "/") {
-		return c.Fail(path+".path", fmt.Sprintf("%q does not start with a slash", ws.Path), "")
+		c.Fail(path+".path", fmt.Sprintf("%q does not start with a slash", ws.Path), "")
 	}
 	for i, name := range ws.Subprotocols {
 		if !httpToken.MatchString(name) {
-			return c.Fail(fmt.Sprintf("%s.subprotocols[%d]", path, i), fmt.Sprintf("%q is not a subprotocol", name), "")
+			c.Fail(fmt.Sprintf("%s.subprotocols[%d]", path, i), fmt.Sprintf("%q is not a subprotocol", name), "")
 		}
 	}
-	return nil
+	return c.since(n)
 }
 
 // Places checks that every field of a struct of pointers has a place within the whole. Only the keys in but may be
 // the whole itself.
 func (c *Checker) Places(path, whole string, fields any, but ...string) error {
+	n := len(c.found)
 	v := reflect.ValueOf(fields)
 	for i := range v.NumField() {
 		key := v.Type().Field(i).Tag.Get("yaml")
@@ -36,51 +38,56 @@ func (c *Checker) Places(path, whole string, fields any, but ...string) error {
 			list = f
 		}
 		if len(list) == 0 {
-			return c.Fail(at, "no place", "write a name or a pointer, or a list of them")
+			c.Fail(at, "no place", "write a name or a pointer, or a list of them")
 		}
 		for j, p := range list {
 			switch one := c.Item(at, j); {
 			case p == "" && !slices.Contains(but, key):
-				return c.Fail(one, fmt.Sprintf("the whole %s cannot be one field", whole), "write a name or a pointer")
+				c.Fail(one, fmt.Sprintf("the whole %s cannot be one field", whole), "write a name or a pointer")
 			case slices.Contains(list[:j], p):
-				return c.Fail(one, fmt.Sprintf("the place %q is given twice", p), "")
+				c.Fail(one, fmt.Sprintf("the place %q is given twice", p), "")
 			}
 		}
 	}
-	return nil
+	return c.since(n)
 }
 
 // Names checks that renames has only known names and that no two end up the same.
 func (c *Checker) Names(path, what string, renames map[string]Names, known []string) error {
+	n := len(c.found)
 	type home struct{ name, at string }
-	owner := map[string]home{}
+	owner, blamed := map[string]home{}, map[string]bool{}
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(renames)), known) {
 		at := Within(path, name)
 		if !slices.Contains(known, name) {
-			return c.Fail(at, fmt.Sprintf("unknown %s %q", what, name), suggest(name, known))
+			c.Fail(at, fmt.Sprintf("unknown %s %q", what, name), suggest(name, known))
+			continue
 		}
 		wire, given := renames[name]
 		switch {
 		case !given:
 			wire = Names{name}
 		case len(wire) == 0:
-			return c.Fail(at, "renamed to nothing", "")
+			c.Fail(at, "renamed to nothing", "")
 		}
 		for i, w := range wire {
 			one := c.Item(at, i)
 			other, taken := owner[w]
 			switch {
 			case w == "":
-				return c.Fail(one, "renamed to nothing", "")
+				c.Fail(one, "renamed to nothing", "")
 			case slices.Contains(wire[:i], w):
-				return c.Fail(one, fmt.Sprintf("the name %q is given twice", w), "")
+				c.Fail(one, fmt.Sprintf("the name %q is given twice", w), "")
 			case taken && other.name != name:
-				return c.Fail(other.at, fmt.Sprintf("%q is already the name of %q", w, name), "rename that one too")
+				if !blamed[name] && !blamed[other.name] { // one mistake of the two is enough
+					c.Fail(other.at, fmt.Sprintf("%q is already the name of %q", w, name), "rename that one too")
+				}
+				blamed[name], blamed[other.name] = true, true
 			}
 			owner[w] = home{name, one}
 		}
 	}
-	return nil
+	return c.since(n)
 }
 
 // Item returns the path of a list item, also for a list written as a single value.

@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"parley/internal/words"
 	"parley/internal/yamltext"
 )
 
@@ -26,6 +27,7 @@ const maxProfile = 64 << 10
 type Decoder struct {
 	file string
 	at   map[string]place // by path, such as "limits.open" or "drivers[1]"; "" is the document
+	skip map[string]bool  // sections that are reported already, or whose protocol is not known
 }
 
 // place is a line and a column, from 1.
@@ -82,6 +84,7 @@ func (d *Decoder) parse(b []byte) (body ast.Node, err error) {
 
 // Fail returns an error located at a path, or at what encloses it.
 func (d *Decoder) Fail(path, msg, mend string) error {
+	about, whole := path, path == "" && strings.HasPrefix(msg, "expected a mapping")
 	if path != "" {
 		msg = path + ": " + msg
 	}
@@ -90,7 +93,7 @@ func (d *Decoder) Fail(path, msg, mend string) error {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 		at, ok = d.at[path]
 	}
-	return &ProfileError{File: d.file, Line: at.line, Col: at.col, Msg: msg, Mend: mend}
+	return &ProfileError{File: d.file, Line: at.line, Col: at.col, Msg: msg, Mend: mend, about: about, whole: whole}
 }
 
 // decode decodes n into v.
@@ -184,7 +187,8 @@ type Member struct {
 	at place
 }
 
-// Members lists the entries of a mapping in order. It rejects duplicates and keys that are not text.
+// Members lists the entries of a mapping in order. Duplicates, and keys that are not text, are errors, and not in the
+// list.
 func (d *Decoder) Members(n ast.Node, path string) ([]Member, error) {
 	entries, ok := pairs(n)
 	if !ok {
@@ -192,14 +196,17 @@ func (d *Decoder) Members(n ast.Node, path string) ([]Member, error) {
 	}
 	seen := map[string]bool{}
 	var list []Member
+	var errs []error
 	for _, e := range entries {
 		at := placeOf(e.Key.GetToken())
 		key, ok := e.Key.(*ast.StringNode)
 		switch {
 		case !ok:
-			return nil, d.failAt(at, path, fmt.Sprintf("the key %s is not text", e.Key), "quote it")
+			errs = append(errs, d.failAt(at, path, fmt.Sprintf("the key %s is not text", e.Key), "quote it"))
+			continue
 		case seen[key.Value]:
-			return nil, d.failAt(at, path, fmt.Sprintf("the key %q is given twice", key.Value), "")
+			errs = append(errs, d.failAt(at, path, fmt.Sprintf("the key %q is given twice", key.Value), ""))
+			continue
 		}
 		seen[key.Value] = true
 		d.at[Within(path, key.Value)] = at
@@ -209,14 +216,12 @@ func (d *Decoder) Members(n ast.Node, path string) ([]Member, error) {
 		}
 		list = append(list, Member{key.Value, value, at})
 	}
-	return list, nil
+	return list, together(errs...)
 }
 
 func (d *Decoder) structure(n ast.Node, v reflect.Value, path string) error {
 	members, err := d.Members(n, path)
-	if err != nil {
-		return err
-	}
+	errs := []error{err}
 	fields := map[string]reflect.Value{}
 	for i := range v.NumField() {
 		if key := v.Type().Field(i).Tag.Get("yaml"); key != "-" && key != "" {
@@ -231,14 +236,24 @@ func (d *Decoder) structure(n ast.Node, v reflect.Value, path string) error {
 	known := slices.Sorted(maps.Keys(fields))
 	for _, m := range members {
 		field, ok := fields[m.Key]
-		if !ok {
-			return d.failAt(m.at, path, fmt.Sprintf("unknown key %q", m.Key), suggest(m.Key, known))
-		}
-		if err := d.decode(m.Value, field, Within(path, m.Key)); err != nil {
-			return err
+		switch {
+		case path == "" && d.skip[m.Key]:
+		case ok:
+			errs = append(errs, d.decode(m.Value, field, Within(path, m.Key)))
+		default:
+			errs = append(errs, d.unknown(m, path, known))
 		}
 	}
-	return nil
+	return together(errs...)
+}
+
+// unknown returns the error about a key that a mapping does not have. It is about the key that was probably meant.
+func (d *Decoder) unknown(m Member, path string, known []string) error {
+	err := d.failAt(m.at, path, fmt.Sprintf("unknown key %q", m.Key), suggest(m.Key, known))
+	if near := words.Near(m.Key, known, 1); len(near) > 0 {
+		err.about = Within(path, near[0])
+	}
+	return err
 }
 
 // Into decodes a mapping into the struct that v points to.
@@ -260,20 +275,16 @@ func NewDecoder() *Decoder { return &Decoder{at: map[string]place{"": {}}} }
 // mapping decodes into what v already holds, the defaults.
 func (d *Decoder) mapping(n ast.Node, v reflect.Value, path string) error {
 	members, err := d.Members(n, path)
-	if err != nil {
-		return err
-	}
+	errs := []error{err}
 	if v.IsNil() {
 		v.Set(reflect.MakeMapWithSize(v.Type(), len(members)))
 	}
 	for _, m := range members {
 		value := reflect.New(v.Type().Elem()).Elem()
-		if err := d.decode(m.Value, value, Within(path, m.Key)); err != nil {
-			return err
-		}
+		errs = append(errs, d.decode(m.Value, value, Within(path, m.Key)))
 		v.SetMapIndex(reflect.ValueOf(m.Key), value)
 	}
-	return nil
+	return together(errs...)
 }
 
 func (d *Decoder) list(n ast.Node, v reflect.Value, path string) error {
@@ -282,15 +293,14 @@ func (d *Decoder) list(n ast.Node, v reflect.Value, path string) error {
 		return d.wrong(n, path, "a list")
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values)))
+	var errs []error
 	for i, value := range seq.Values {
 		if value == nil {
 			value = ast.Null(seq.GetToken())
 		}
-		if err := d.decode(value, v.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
-			return err
-		}
+		errs = append(errs, d.decode(value, v.Index(i), fmt.Sprintf("%s[%d]", path, i)))
 	}
-	return nil
+	return together(errs...)
 }
 
 // Any returns a JSON value: nil, bool, int64, uint64, float64, string, []any or map[string]any.
@@ -363,11 +373,12 @@ func (d *Decoder) wrong(n ast.Node, path, want string) error {
 	return d.Fail(path, fmt.Sprintf("expected %s, found %s", want, found), mend)
 }
 
-func (d *Decoder) failAt(at place, path, msg, mend string) error {
+func (d *Decoder) failAt(at place, path, msg, mend string) *ProfileError {
+	about := path
 	if path != "" {
 		msg = path + ": " + msg
 	}
-	return &ProfileError{File: d.file, Line: at.line, Col: at.col, Msg: msg, Mend: mend}
+	return &ProfileError{File: d.file, Line: at.line, Col: at.col, Msg: msg, Mend: mend, about: about}
 }
 
 // placeAt returns where a node begins. A block mapping begins at its first key, as its own token is a colon.

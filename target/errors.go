@@ -11,6 +11,9 @@ type ProfileError struct {
 	Line, Col int
 	Msg       string // what is wrong
 	Mend      string // how to fix it; may be ""
+
+	about string // the path of the key
+	whole bool   // it is about the whole profile, of which nothing else can be said
 }
 
 // Error returns "profile.yaml:12:3: what is wrong (how to fix it)".

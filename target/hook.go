@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,6 +29,14 @@ type shell struct {
 	limit         time.Duration
 }
 
+// Bounds of what a hook prints. Of its stdout hookKept bytes are read, and the rest is dropped; a hook that prints more
+// than hookMost is ended.
+const (
+	hookKept = 1 << 20
+	hookMost = 16 << 20
+	hookLook = 20 * time.Millisecond // how often its outputs are measured
+)
+
 // run returns the hook's stdout. The outputs are files rather than pipes: run ends with the shell even if the hook
 // leaves a server running, and that server can keep writing. Whatever the hook leaves running is left alone, except
 // that its whole group is killed at the limit.
@@ -49,22 +56,58 @@ func (s shell) run(ctx context.Context) ([]byte, error) {
 	late := fmt.Errorf("took longer than %s", s.limit)
 	ctx, cancel := deadline.WithLimitCause(ctx, s.limit, late)
 	defer cancel()
+	ctx, over := context.WithCancelCause(ctx)
+	defer over(nil)
+	defer watchSize(over, stdout, stderr)()
 	cmd := exec.CommandContext(ctx, "sh", "-c", s.command)
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	procgroup.Own(cmd)
 	cmd.Cancel = func() error { procgroup.Kill(cmd.Process.Pid); return nil }
 	err = cmd.Run()
-	printed, readErr := content(stdout)
-	if err = errors.Join(err, readErr); err == nil {
-		return printed, nil
+	if err == nil {
+		if err = tooMuch(stdout, stderr); err == nil {
+			printed, err := content(stdout)
+			return printed, err
+		}
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	complaint, _ := content(stderr)
-	all := append(printed, complaint...)
+	all := append(ending(stdout), ending(stderr)...)
 	return nil, fail(err, all[max(0, len(all)-keptOutput):])
+}
+
+// watchSize ends a hook that prints too much. The returned function ends the watch.
+func watchSize(over context.CancelCauseFunc, files ...*os.File) (stop func()) {
+	done, quit := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(hookLook)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+			}
+			if err := tooMuch(files...); err != nil {
+				over(err)
+				return
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// tooMuch returns an error if one of a hook's outputs is too large.
+func tooMuch(files ...*os.File) error {
+	for _, f := range files {
+		if info, err := f.Stat(); err == nil && info.Size() > hookMost {
+			return fmt.Errorf("printed more than %d MiB", hookMost>>20)
+		}
+	}
+	return nil
 }
 
 // unnamedFile returns a file that disappears when it is closed.
@@ -80,10 +123,25 @@ func unnamedFile() (*os.File, error) {
 	return f, nil
 }
 
-// content returns all that was written to a file.
+// content returns the first part of what was written to a file, and says how much was dropped.
 func content(f *os.File) ([]byte, error) {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
+	all, err := io.ReadAll(io.NewSectionReader(f, 0, hookKept))
+	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(f)
+	info, err := f.Stat()
+	if err == nil && info.Size() > int64(len(all)) && len(all) == hookKept {
+		all = fmt.Appendf(all, "\n… %d more bytes were dropped\n", info.Size()-int64(len(all)))
+	}
+	return all, err
+}
+
+// ending returns the last part of what was written to a file.
+func ending(f *os.File) []byte {
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	all, _ := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-keptOutput), keptOutput))
+	return all
 }

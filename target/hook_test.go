@@ -231,3 +231,29 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("a context that has ended: got %v", err)
 	}
 }
+
+// TestHookPrintsMuch: of what a hook prints a part is read, and one that prints without end is ended and named.
+func TestHookPrintsMuch(t *testing.T) {
+	for _, row := range []struct{ hook, want string }{
+		{"yes", "printed more than 16 MiB"},
+		{"yes >&2", "printed more than 16 MiB"},
+		{"head -c 17000000 /dev/zero", "printed more than 16 MiB"},
+		{"head -c 2000000 /dev/zero | tr '\\0' x", ""},
+	} {
+		p := running(t)
+		p.Hooks.AddAgent, p.Hooks.ConfigDigest = row.hook, row.hook
+		in := start(t, p, LaunchOptions{})
+		var failed *HookError
+		err := in.Hook(t.Context(), HookAddAgent, CustomAgent{ID: "a"})
+		if row.want != "" {
+			if !errors.As(err, &failed) || !strings.Contains(err.Error(), row.want) || len(failed.Output) > keptOutput {
+				t.Errorf("%s: %v", row.hook, err)
+			}
+			continue
+		}
+		digest, err2 := in.ConfigBytes()
+		if err != nil || err2 != nil || !strings.HasSuffix(string(digest), "951424 more bytes were dropped\n") {
+			t.Errorf("%s: %v, %v, %d bytes", row.hook, err, err2, len(digest))
+		}
+	}
+}

@@ -83,7 +83,8 @@ func (in *Instance) begin(ctx context.Context) error {
 func (in *Instance) locate(port int) {
 	in.fill.url = strings.Replace(in.profile.URL, anyPort, fmt.Sprint(port), 1)
 	if unixurl.Is(in.fill.url) {
-		in.fill.url = strings.NewReplacer(anyDir, urlPath(in.fill.dir), anyProfile, urlPath(in.fill.profile)).Replace(in.fill.url)
+		folders := strings.NewReplacer(anyDir, urlPath(in.fill.dir), anyProfile, urlPath(in.fill.profile))
+		in.fill.url = folders.Replace(in.fill.url)
 	}
 	_, in.fill.port = hostPort(in.fill.url)
 }

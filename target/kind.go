@@ -44,8 +44,8 @@ type Kind struct {
 	// Settle sets those defaults of other keys that differ from DefaultLimits and the like. Nil: none.
 	Settle func(p *Profile)
 
-	// Check returns the first mistake in the sections, and settles values that depend on more than one key. It runs once
-	// the rest of the profile is valid. Nil: no checks.
+	// Check finds the mistakes in the sections, and settles values that depend on more than one key. What Checker.Fail
+	// makes counts, returned or not. The rest of the profile may have mistakes of its own. Nil: no checks.
 	Check func(c *Checker) error
 
 	// Reach returns how the target of a profile is reached. Nil: Reach{}.
@@ -96,6 +96,9 @@ type Reach struct {
 	// have them. ServedKey is the profile key that says so.
 	Served    bool
 	ServedKey string
+
+	// Folder is the folder of the files that the harness then serves.
+	Folder string
 
 	// Shared names what the scenarios must share although each should have its own, so that they run one at a time; "":
 	// nothing. Apart says what to put in the profile to give each its own; "": impossible.
@@ -179,7 +182,7 @@ func (k Kind) ForURL(base string) (*Profile, error) {
 		k.Locate(p)
 	}
 	d := &Decoder{at: map[string]place{"": {}}}
-	if err := (&Checker{d, p, Kinds{k}}).check(); err != nil {
+	if err := (&Checker{Decoder: d, Profile: p, kinds: Kinds{k}}).check(); err != nil {
 		return nil, err
 	}
 	p.Name = hostOf(p.URL)
@@ -328,10 +331,11 @@ func (p *Profile) Clone() *Profile {
 	return &out
 }
 
-// CheckSections returns the first mistake in the protocol's sections, for profiles changed after loading: a
-// *ProfileError without a line.
+// CheckSections returns the mistakes in the protocol's sections, for profiles changed after loading: a *ProfileError
+// without a line, or Mistakes.
 func (p *Profile) CheckSections() error {
 	d := NewDecoder()
 	d.file = p.Path
-	return (&Checker{d, p, Kinds{p.kind}}).sections()
+	c := &Checker{Decoder: d, Profile: p, kinds: Kinds{p.kind}}
+	return c.run(c.sections)
 }

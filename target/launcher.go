@@ -32,8 +32,8 @@ func (l launcher) Launch(ctx context.Context, o LaunchOptions) (Running, error) 
 	return in, nil
 }
 
-// Private reports whether there is a command on a port or socket of its own and, if scenarios change the configuration, one
-// that instances do not share.
+// Private reports whether there is a command on a port or socket of its own and, if scenarios change the configuration,
+// one that instances do not share.
 func (l launcher) Private() bool {
 	file := l.p.Agents.File
 	shared := l.p.kind.Configures && file != "" && !strings.HasPrefix(file, "{dir}")

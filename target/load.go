@@ -40,7 +40,7 @@ func (ks Kinds) Load(path string) (*Profile, error) {
 }
 
 // Parse reads a profile strictly: an unknown key, a wrong type, a duplicate or an invalid value is a *ProfileError.
-// It returns the first one. The name appears in errors, and names the target unless the profile does. Env looks up
+// Several are Mistakes. The name appears in errors, and names the target unless the profile does. Env looks up
 // ${NAME}; nil means that no variable is set. Path and Dir are left empty, so relative paths refer to the working
 // directory.
 func (ks Kinds) Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, error) {
@@ -58,21 +58,21 @@ func (ks Kinds) ForLauncher(name string, texts ...string) (*Profile, error) {
 			continue
 		}
 		body, err := d.document([]byte(text))
-		if err == nil && p == nil {
+		if err != nil {
+			return nil, err
+		}
+		if p == nil {
 			p, err = d.defaults(body, ks)
 		}
-		if err == nil {
-			err = d.decode(body, reflect.ValueOf(p).Elem(), "")
-		}
-		if err != nil {
+		if err := together(err, d.decode(body, reflect.ValueOf(p).Elem(), "")); err != nil {
 			return nil, err
 		}
 	}
 	if p == nil {
 		return nil, d.Fail("", "the profile is empty", "")
 	}
-	c := &Checker{d, p, ks}
-	return p, c.first(c.protocol, c.hooks, c.model, c.tools, c.sections)
+	c := &Checker{Decoder: d, Profile: p, kinds: ks}
+	return p, c.run(c.protocol, c.hooks, c.model, c.tools, c.sections)
 }
 
 // parseIn is Parse for a profile in a folder; "" is the working directory.
@@ -86,17 +86,12 @@ func (ks Kinds) parseIn(b []byte, name, dir string, env func(string) (string, bo
 		return nil, err
 	}
 	p, err := d.defaults(body, ks)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.decode(body, reflect.ValueOf(p).Elem(), ""); err != nil {
-		return nil, err
-	}
-	if err := d.expand(p, env); err != nil {
-		return nil, err
-	}
+	err = together(err, d.decode(body, reflect.ValueOf(p).Elem(), ""))
+	err = together(err, d.expand(p, env))
 	p.Dir = dir
-	if err := (&Checker{d, p, ks}).check(); err != nil {
+	c := &Checker{Decoder: d, Profile: p, kinds: ks}
+	c.known, _ = mistakesIn(err)
+	if err := together(err, c.check()); err != nil {
 		return nil, err
 	}
 	if p.Name == "" {
@@ -109,34 +104,41 @@ func (ks Kinds) parseIn(b []byte, name, dir string, env func(string) (string, bo
 // defaults returns the profile that a document starts from: that of the protocol it names. It rejects sections of
 // other protocols and leaves other mistakes to decode and check.
 func (d *Decoder) defaults(body ast.Node, ks Kinds) (*Profile, error) {
-	members, err := d.Members(body, "")
-	if err != nil {
-		return ks[0].New(), nil
-	}
-	protocol := ks[0].Protocol
+	d.skip = map[string]bool{}
+	members, _ := d.Members(body, "") // decode reports its errors
+	protocol, known := ks[0].Protocol, true
+	var errs []error
 	for _, m := range members {
-		if m.Key == "protocol" {
-			text, err := d.Text(m.Value, "")
-			if err != nil {
-				return ks[0].New(), nil
-			}
-			if _, known := ks.Find(text); !known {
-				return nil, d.failAt(d.placeAt(m.Value), "protocol", fmt.Sprintf("unknown protocol %q", text),
-					suggest(text, ks.Protocols()))
-			}
-			protocol = text
+		if m.Key != "protocol" {
+			continue
 		}
+		text, err := d.Text(m.Value, "")
+		if err != nil {
+			known = false
+			break
+		}
+		if _, known = ks.Find(text); known {
+			protocol = text
+			break
+		}
+		errs = append(errs, d.failAt(d.placeAt(m.Value), "protocol", fmt.Sprintf("unknown protocol %q", text),
+			suggest(text, ks.Protocols())))
 	}
 	kind, _ := ks.Find(protocol)
 	p := kind.New()
 	for _, m := range members {
 		_, own := p.section(m.Key)
-		if owner := ks.ownerOf(m.Key); owner != "" && !own {
-			return nil, d.failAt(m.at, m.Key, "the protocol of this profile is "+protocol,
-				fmt.Sprintf("delete this section, or write protocol: %s", owner))
+		owner := ks.ownerOf(m.Key)
+		if owner == "" || own && known {
+			continue
+		}
+		d.skip[m.Key] = true
+		if known {
+			errs = append(errs, d.failAt(m.at, m.Key, "the protocol of this profile is "+protocol,
+				fmt.Sprintf("delete this section, or write protocol: %s", owner)))
 		}
 	}
-	return p, nil
+	return p, together(errs...)
 }
 
 // expand replaces the environment variables in all values that may have them, and keeps their contents as secrets.
@@ -152,18 +154,19 @@ func (d *Decoder) expand(p *Profile, env func(string) (string, bool)) error {
 	if p.Model != nil {
 		all = append(all, values{"model.env", p.Model.Env})
 	}
+	var errs []error
 	for _, v := range all {
 		for _, key := range slices.Sorted(maps.Keys(v.m)) {
 			path := Within(v.path, key)
 			value, secrets, err := expandEnv(v.m[key], env)
 			if err != nil {
-				return d.Fail(path, err.Error(), "set it, or write $${ for a literal ${")
+				errs = append(errs, d.Fail(path, err.Error(), "set it, or write $${ for a literal ${"))
 			}
 			v.m[key] = value
 			p.Secrets = append(p.Secrets, secrets...)
 		}
 	}
-	return nil
+	return together(errs...)
 }
 
 // parseURL is url.Parse.

@@ -23,7 +23,8 @@ func TestSocketURL(t *testing.T) {
 		{"url: unix:///run/a.sock:/base/", "unix:///run/a.sock:/base", ""},
 		{"url: 'unix://{dir}/a.sock'" + command, "unix://{dir}/a.sock", ""},
 		{"url: 'unix://{profile}/a.sock:/base'", "unix://{profile}/a.sock:/base", ""},
-		{"url: 'unix://{dir}/a.sock'", "", "url: {dir} is the folder of a command, but there is no command (give the path, or a"},
+		{"url: 'unix://{dir}/a.sock'", "",
+			"url: {dir} is the folder of a command, but there is no command (give the path, or a"},
 		{"url: 'unix:///run/{port}'" + command, "", "url: a unix socket has no port (write it like unix:///run/server.sock"},
 		{"url: unix://run/a.sock", "", `url: "unix://run/a.sock" is not the URL of a unix socket (write it like unix:///run`},
 		{"url: unix:///run/", "", "is not the URL of a unix socket"},
@@ -100,7 +101,8 @@ func TestSocketTooLong(t *testing.T) {
 
 // TestSocketPrivate: each instance of a command has a socket of its own if it is in its folder.
 func TestSocketPrivate(t *testing.T) {
-	for url, want := range map[string]bool{"unix://{dir}/s": true, "unix:///run/s": false, "http://127.0.0.1:{port}": true} {
+	for url, want := range map[string]bool{"unix://{dir}/s": true, "unix:///run/s": false,
+		"http://127.0.0.1:{port}": true} {
 		p := toys.New("listening")
 		p.URL, p.Command = url, NewCommand("x")
 		if got := NewLauncher(p).Private(); got != want {

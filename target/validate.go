@@ -22,26 +22,68 @@ type Checker struct {
 	Profile *Profile
 
 	kinds Kinds
+	known Mistakes // found by decoding
+	found Mistakes // made by Fail
 }
 
-// check returns the first mistake, and settles what depends on more than one key: the URL.
+// Fail returns a mistake located at a path, or at what encloses it, and records it: a check may go on after it.
+func (c *Checker) Fail(path, msg, mend string) error {
+	err := c.Decoder.Fail(path, msg, mend)
+	if one, ok := err.(*ProfileError); ok {
+		c.found = append(c.found, one)
+	}
+	return err
+}
+
+// since returns the first mistake that was recorded after the first n; nil if there is none.
+func (c *Checker) since(n int) error {
+	if len(c.found) > n {
+		return c.found[n]
+	}
+	return nil
+}
+
+// check returns the mistakes, and settles what depends on more than one key: the URL.
 func (c *Checker) check() error {
-	err := c.first(c.protocol, c.address, c.tls, c.command, c.headers, c.hooks, c.model, c.tools, c.sections)
-	if err != nil {
+	if err := c.run(c.place, c.command, c.headers, c.hooks, c.model, c.tools, c.sections); err != nil {
 		return err
 	}
 	c.Profile.URL = strings.TrimRight(c.Profile.URL, "/")
 	return nil
 }
 
-// first returns the first mistake that one of the parts finds.
-func (c *Checker) first(parts ...func() error) error {
-	for _, part := range parts {
+// place checks what is to be tested and where it is. Each part needs those before it.
+func (c *Checker) place() error {
+	if c.Profile.Protocol != c.Profile.kind.Protocol {
+		return nil // unknown, and reported: what such targets have nobody can tell
+	}
+	for _, part := range []func() error{c.protocol, c.address, c.tls} {
 		if err := part(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// run returns the mistakes that all parts find: one of each key, and none that follows from what decoding found.
+func (c *Checker) run(parts ...func() error) error {
+	var returned []error
+	for _, part := range parts {
+		returned = append(returned, part())
+	}
+	others, ok := mistakesIn(together(returned...))
+	if err := together(returned...); err != nil && !ok {
+		return err
+	}
+	var all []error
+	about := map[string]bool{}
+	for _, e := range slices.Concat(c.found, others) {
+		if !about[e.about] && !c.known.follows(e) {
+			all = append(all, e)
+		}
+		about[e.about] = e.about != ""
+	}
+	return together(all...)
 }
 
 func (c *Checker) protocol() error {
@@ -50,31 +92,33 @@ func (c *Checker) protocol() error {
 	if !ok {
 		return c.Fail("protocol", fmt.Sprintf("unknown protocol %q", p.Protocol), suggest(p.Protocol, c.kinds.Protocols()))
 	}
+	n := len(c.found)
 	if !slices.Contains(k.Roles, p.Role) {
-		return c.Fail("role", fmt.Sprintf("unknown role %q of %s", p.Role, p.Protocol),
+		c.Fail("role", fmt.Sprintf("unknown role %q of %s", p.Role, p.Protocol),
 			"known here: "+strings.Join(k.Roles, ", "))
 	}
+	address := c.since(n) // depends on the role
 	if len(p.Drivers) == 0 {
-		return c.Fail("drivers", "no driver", suggest("", k.Drivers))
+		c.Fail("drivers", "no driver", suggest("", k.Drivers))
 	}
-	if err := c.Words("drivers", "driver", p.Drivers, k.Drivers); err != nil {
-		return err
-	}
-	return c.Words("capabilities", "capability", p.Capabilities, k.Capabilities)
+	c.Words("drivers", "driver", p.Drivers, k.Drivers)
+	c.Words("capabilities", "capability", p.Capabilities, k.Capabilities)
+	return address
 }
 
 // Words checks that every word of a list is known and occurs once.
 func (c *Checker) Words(path, what string, list, known []string) error {
+	n := len(c.found)
 	for i, w := range list {
 		at := c.Item(path, i)
 		switch {
 		case !slices.Contains(known, w):
-			return c.Fail(at, fmt.Sprintf("unknown %s %q", what, w), suggest(w, known))
+			c.Fail(at, fmt.Sprintf("unknown %s %q", what, w), suggest(w, known))
 		case slices.Contains(list[:i], w):
-			return c.Fail(at, fmt.Sprintf("the %s %q is given twice", what, w), "")
+			c.Fail(at, fmt.Sprintf("the %s %q is given twice", what, w), "")
 		}
 	}
-	return nil
+	return c.since(n)
 }
 
 const anyPort = "{port}"
@@ -96,6 +140,9 @@ func (c *Checker) address() error {
 		return c.served(reach)
 	}
 	if p.URL == "" {
+		if c.known.follows(&ProfileError{about: "command"}) && p.Command == nil {
+			return nil // it was misspelt
+		}
 		if p.Command == nil || c.Given("url") {
 			return c.Fail("url", "nothing to test", c.something())
 		}
@@ -199,48 +246,50 @@ func (c *Checker) command() error {
 	if cmd == nil {
 		return nil
 	}
+	n := len(c.found)
 	if len(cmd.Run) == 0 || cmd.Run[0] == "" {
-		return c.Fail("command.run", "no program to run", `write it like run: [./server, --port, "{port}"]`)
+		c.Fail("command.run", "no program to run", `write it like run: [./server, --port, "{port}"]`)
 	}
 	for _, name := range slices.Sorted(maps.Keys(cmd.Copy)) {
 		if !filepath.IsLocal(name) {
-			return c.Fail(Within("command.copy", name), fmt.Sprintf("%q lies outside of {dir}", name),
+			c.Fail(Within("command.copy", name), fmt.Sprintf("%q lies outside of {dir}", name),
 				"a relative path without ..")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cmd.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return c.Fail("command.env", fmt.Sprintf("%q is not the name of an environment variable", name), "")
+			c.Fail("command.env", fmt.Sprintf("%q is not the name of an environment variable", name), "")
 		}
 	}
 	ready := cmd.Ready
 	switch {
 	case c.Profile.Dials() && c.Given("command.ready"):
-		return c.Fail("command.ready", "an agent is ready once it has joined", c.Profile.Reach().ReadyMend)
+		c.Fail("command.ready", "an agent is ready once it has joined", c.Profile.Reach().ReadyMend)
 	case c.Profile.PipesOnly() && c.Given("command.ready"):
-		return c.Fail("command.ready", "over stdio a target is ready once it answers the set-up",
+		c.Fail("command.ready", "over stdio a target is ready once it answers the set-up",
 			"delete it; see limits.open")
 	case ready.Path != "" && ready.Log != "":
-		return c.Fail("command.ready", "both path and log", "choose one")
+		c.Fail("command.ready", "both path and log", "choose one")
 	case ready.Path != "" && ready.Path[0] != '/':
-		return c.Fail("command.ready.path", fmt.Sprintf("%q does not start with a slash", ready.Path), "")
+		c.Fail("command.ready.path", fmt.Sprintf("%q does not start with a slash", ready.Path), "")
 	}
 	if _, err := regexp.Compile(ready.Log); err != nil {
-		return c.Fail("command.ready.log", err.Error(), "Go's syntax: https://pkg.go.dev/regexp/syntax")
+		c.Fail("command.ready.log", err.Error(), "Go's syntax: https://pkg.go.dev/regexp/syntax")
 	}
-	return nil
+	return c.since(n)
 }
 
 // httpToken is the token of RFC 9110, section 5.6.2: the names of fields and methods.
 var httpToken = regexp.MustCompile("\\A[!#$%&'*+.^_`|~0-9A-Za-z-]+\\z")
 
 func (c *Checker) headers() error {
+	n := len(c.found)
 	for _, name := range slices.Sorted(maps.Keys(c.Profile.Headers)) {
 		if why, mend := headerMistake(name, c.Profile.Headers[name]); why != "" {
-			return c.Fail(Within("headers", name), why, mend)
+			c.Fail(Within("headers", name), why, mend)
 		}
 	}
-	return nil
+	return c.since(n)
 }
 
 // headerMistake says what is wrong with a header, and how to mend it.
@@ -272,22 +321,24 @@ func (c *Checker) tls() error {
 }
 
 func (c *Checker) hooks() error {
+	n := len(c.found)
 	v := reflect.ValueOf(c.Profile.Hooks)
 	for i := range v.NumField() {
 		path := "hooks." + v.Type().Field(i).Tag.Get("yaml")
 		if c.Given(path) && strings.TrimSpace(v.Field(i).String()) == "" {
-			return c.Fail(path, "no command", "delete the line, or write : for a command that does nothing")
+			c.Fail(path, "no command", "delete the line, or write : for a command that does nothing")
 		}
 	}
-	return nil
+	return c.since(n)
 }
 
 func (c *Checker) model() error {
 	m := c.Profile.Model
 	switch {
 	case m == nil:
-	case len(m.Env) == 0 && m.Hook == "":
-		return c.Fail("model", "says nothing", "give env, hook or both")
+	case len(m.Env) == 0 && m.Hook == "" && c.Profile.Command == nil:
+		return c.Fail("model", "nothing tells a running target where the model stub is",
+			"give model.hook, or a command, which has its URL as PARLEY_MODEL_URL")
 	case len(m.Env) > 0 && c.Profile.Command == nil:
 		return c.Fail("model.env", "the environment of a running target cannot be changed", "give a command, or model.hook")
 	}
@@ -295,11 +346,12 @@ func (c *Checker) model() error {
 }
 
 func (c *Checker) tools() error {
-	switch t := c.Profile.Tools; {
-	case t.Confirm != nil && t.Confirm.Name == "":
-		return c.Fail("tools.confirm", "has no name", "")
-	case t.Ask != nil && t.Ask.Name == "":
-		return c.Fail("tools.ask", "has no name", "")
+	n, t := len(c.found), c.Profile.Tools
+	if t.Confirm != nil && t.Confirm.Name == "" {
+		c.Fail("tools.confirm", "has no name", "")
 	}
-	return nil
+	if t.Ask != nil && t.Ask.Name == "" {
+		c.Fail("tools.ask", "has no name", "")
+	}
+	return c.since(n)
 }

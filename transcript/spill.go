@@ -54,7 +54,7 @@ func NewSpilling(decode func(*Record), k Keep) (*Transcript, error) {
 		return nil, fmt.Errorf("keep a transcript: %w", err)
 	}
 	_ = os.Remove(f.Name()) // if an open file can be removed, nothing remains even if the process is killed
-	t := New(decode)
+	t := newTranscript(decode)
 	t.spill = &spill{keep: k, file: f}
 	return t, nil
 }
@@ -94,7 +94,7 @@ func (t *Transcript) relieve() {
 			to++
 		}
 		if err := t.spill.write(t.records[from:to]); err != nil {
-			t.overflow += to - from
+			t.left.count += to - from
 		}
 		from = to
 	}

@@ -121,7 +121,7 @@ func TestSpilledForeign(t *testing.T) {
 func TestSpilledBounds(t *testing.T) {
 	full := spilling(t, nil, Keep{Records: 10, File: 1})
 	for range 20 {
-		full.Append(Record{Label: "x"})
+		full.Append(Record{Dir: Received, Label: "x"})
 	}
 	if len(full.All())+full.Overflow() != 20 || full.Overflow() == 0 {
 		t.Errorf("the file is full: %d records, %d lost", len(full.All()), full.Overflow())
@@ -149,9 +149,10 @@ func TestSpilledBounds(t *testing.T) {
 // TestFirst: the first records are those that a run would keep.
 func TestFirst(t *testing.T) {
 	plain, tr := New(nil), spilling(t, nil, Keep{Records: 100})
+	defer plain.Release()
 	payload := make([]byte, MaxPayload)
 	for i := range 80 {
-		r := Record{Bytes: payload[:MaxPayload-i]}
+		r := Record{Dir: Received, Bytes: payload[:MaxPayload-i]}
 		plain.Append(r)
 		tr.Append(r)
 	}

@@ -12,10 +12,11 @@ import (
 	"parley/internal/cut"
 )
 
-// Bounds of one scenario's transcript. Records beyond them are only counted, and the overflow is reported.
+// Bounds of one scenario's transcript; see also Together. Of the records beyond them MaxOwn and MaxLast are kept, the
+// others only counted, and the overflow is reported.
 const (
 	MaxRecords = 50_000
-	MaxBytes   = 64 << 20
+	MaxBytes   = 20 << 20
 	MaxPayload = 1 << 20 // of one record; Record.Cut counts the rest
 	MaxLabel   = 4 << 10 // of a label or a type, which the peer may choose; the rest is dropped
 
@@ -30,15 +31,16 @@ type Transcript struct {
 	start  time.Time
 	decode func(*Record) // fills Record.Event; called once per record, before the record is visible
 
-	mu       sync.Mutex
-	base     int // records before the first of records: in spill, or lost with it
-	records  []Record
-	bytes    int    // of records
-	spill    *spill // nil: the transcript is bounded, and all in memory
-	overflow int
-	floods   map[source]*flood
-	flooded  int
-	changed  chan struct{} // closed and replaced at each append
+	mu      sync.Mutex
+	base    int // records before the first of records: in spill, or lost with it
+	records []Record
+	bytes   int    // of records
+	spill   *spill // nil: the transcript is bounded, and all in memory
+	left    leftOut
+	account *account // nil: its memory is bounded by spill
+	floods  map[source]*flood
+	flooded int
+	changed chan struct{} // closed and replaced at each append
 }
 
 // source identifies the origin of records of Kind Comment.
@@ -53,6 +55,12 @@ type flood struct {
 // New starts a transcript at the current time. decode may be nil; it runs under the transcript's lock and must not
 // call back.
 func New(decode func(*Record)) *Transcript {
+	t := newTranscript(decode)
+	t.owned()
+	return t
+}
+
+func newTranscript(decode func(*Record)) *Transcript {
 	return &Transcript{start: time.Now(), decode: decode, changed: make(chan struct{})}
 }
 
@@ -67,7 +75,7 @@ func NewAt(began time.Time, decode func(*Record)) *Transcript {
 func (t *Transcript) Began() time.Time { return t.start }
 
 // Append numbers, timestamps and stores a record, and wakes waiters. It returns the record's number; 0 if the record
-// exceeds the bounds of the transcript, or belongs to a flood of comments, and was only counted.
+// was only counted, because it exceeds the bounds of the transcript or belongs to a flood of comments.
 func (t *Transcript) Append(r Record) int { return t.AppendAt(r, time.Time{}) }
 
 // AppendAt is Append with a given time; the zero time is now. Times must not decrease.
@@ -83,10 +91,15 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 		return 0
 	}
 	if t.full(&r) {
-		t.overflow++
-		return 0
+		r.At = at
+		if !t.left.keeps(&r) {
+			return 0
+		}
 	}
 	r.N, r.At = t.base+len(t.records)+1, at
+	if cap(r.Bytes) > 2*len(r.Bytes) { // readers have buffers, which would be kept with each of many short payloads
+		r.Bytes = bytes.Clone(r.Bytes)
+	}
 	if t.decode != nil {
 		t.decode(&r)
 	}
@@ -96,8 +109,14 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	weight := r.bound()
 	if t.spill != nil {
 		weight = r.weight()
+	} else if r.Dir == Received && t.account.exceeds(r.memory()) { // now that it is decoded
+		t.left.keeps(&r)
+		return 0
 	}
 	t.bytes += weight
+	if t.account != nil {
+		t.account.add(r.memory())
+	}
 	t.records = append(t.records, r)
 	if t.spill != nil {
 		t.relieve()
@@ -141,7 +160,7 @@ func (t *Transcript) full(r *Record) bool {
 	if t.spill != nil {
 		return t.spill.full()
 	}
-	return exceeds(len(t.records), t.bytes, r)
+	return exceeds(len(t.records), t.bytes, r) || t.account.exceeds(r.guess(t.decode != nil))
 }
 
 // exceeds reports whether a record exceeds the bounds of a transcript without Keep.
@@ -201,7 +220,7 @@ func (t *Transcript) Len() int {
 func (t *Transcript) Overflow() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.overflow
+	return t.left.count
 }
 
 // After returns the records with a number above mark, reading from the file if necessary; From and Page read

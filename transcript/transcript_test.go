@@ -144,7 +144,10 @@ func TestBoundsOfATranscript(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
+			alone(t)
 			tr := New(r.decode)
+			defer tr.Release()
+			r.in.Dir = Received
 			for i := range r.fit {
 				if n := tr.Append(r.in); n != i+1 {
 					t.Fatalf("record %d gets number %d", i+1, n)
@@ -206,8 +209,9 @@ func TestDecodedCounts(t *testing.T) {
 	}
 	tr := New(func(r *Record) { r.Event = &Event{Data: many, Envelope: map[string]any{"data": many}} })
 	text := bytes.Repeat([]byte("{},"), 100_000)
+	defer tr.Release()
 	n := 0
-	for tr.Append(Record{Kind: Frame, Bytes: text}) > 0 {
+	for tr.Append(Record{Dir: Received, Kind: Frame, Bytes: text}) > 0 {
 		n++
 	}
 	if each := size(many); n > MaxBytes/each+1 || n < MaxBytes/each/2 || each < 20*len(text) {

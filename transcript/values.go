@@ -145,11 +145,14 @@ func size(v any) int {
 		}
 		return n
 	case map[string]any:
-		n := 48
+		n := 48 + (len(v)+6)/7*mapGroup
 		for name, one := range v {
-			n += 48 + len(name) + size(one)
+			n += 16 + len(name) + size(one)
 		}
 		return n
 	}
 	return 0
 }
+
+// mapGroup is the memory of up to seven members of a map.
+const mapGroup = 288

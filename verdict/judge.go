@@ -44,6 +44,17 @@ var rank = map[Outcome]int{
 	NotApplicable: 0,
 }
 
+// Worse reports whether the outcome a of a scenario weighs more than b.
+func Worse(a, b Outcome) bool { return weight(a) > weight(b) }
+
+// weight is the rank of an outcome in which a pass does not make up for what was not tested.
+func weight(o Outcome) int {
+	if o == Passed {
+		return -1
+	}
+	return rank[o]
+}
+
 // NotRun is the reason of a clause if the selection excludes all that could judge it.
 const NotRun = "no scenario that judges it was run"
 

@@ -55,7 +55,7 @@ var clauseID = regexp.MustCompile(`\A[A-Z]{2}-\d{3}[a-z]?\z`)
 // ParseLedger reads a ledger strictly: unknown keys, levels or states, duplicate or malformed ids, excluded rows
 // without a reason, and a ledger without clauses are errors.
 func ParseLedger(b []byte) (*Ledger, error) {
-	l := &Ledger{byID: map[string]int{}}
+	l := &Ledger{}
 	if err := yaml.UnmarshalWithOptions(b, l, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -65,17 +65,24 @@ func ParseLedger(b []byte) (*Ledger, error) {
 	for i := range l.CrossRow {
 		l.CrossRow[i].Cross = true
 	}
-	l.rows = append(append(l.rows, l.Clauses...), l.CrossRow...)
+	l.Index()
 	for i, r := range l.rows {
 		if err := r.check(); err != nil {
 			return nil, fmt.Errorf("ledger %s: %s: %w", l.Protocol, r.ID, err)
 		}
-		if _, twice := l.byID[r.ID]; twice {
+		if l.byID[r.ID] != i {
 			return nil, fmt.Errorf("ledger %s: %s is listed twice", l.Protocol, r.ID)
 		}
-		l.byID[r.ID] = i
 	}
 	return l, nil
+}
+
+// Index prepares a ledger, of which only the exported fields are set, for use.
+func (l *Ledger) Index() {
+	l.byID, l.rows = map[string]int{}, slices.Concat(l.Clauses, l.CrossRow)
+	for i, r := range l.rows {
+		l.byID[r.ID] = i
+	}
 }
 
 func (r Row) check() error {

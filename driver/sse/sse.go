@@ -180,6 +180,9 @@ func (c *conn) refusal(resp *http.Response, n int) {
 	})
 }
 
+// readSize is the most that is read at once. Each stream has a buffer of that size, and a load has thousands of them.
+const readSize = 4 << 10
+
 // read feeds the codec until the stream ends.
 func (c *conn) read(body io.ReadCloser) {
 	defer close(c.done)
@@ -190,7 +193,7 @@ func (c *conn) read(body io.ReadCloser) {
 	if c.d.Tap != nil {
 		tap = c.d.Tap(c.o, c.sink)
 	}
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, readSize)
 	for {
 		n, err := body.Read(buf)
 		for _, it := range dec.Feed(buf[:n]) {
@@ -314,7 +317,8 @@ func (c *conn) answer(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Noted, Kind: transcript.Remark,
-		Label: driver.Repeated + req.Method + " " + unixurl.RequestURI(req.URL) + ", whose connection closed before any answer"})
+		Label: driver.Repeated + req.Method + " " + unixurl.RequestURI(req.URL) +
+			", whose connection closed before any answer"})
 	resp, err = c.d.fresh.Do(again)
 	if err != nil && isReset(err) {
 		err = fmt.Errorf(driver.ResetTwice+"%w", err)

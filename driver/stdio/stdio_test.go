@@ -303,7 +303,7 @@ func TestSendEndsWithItsContext(t *testing.T) {
 	sending.Go(func() {
 		defer close(full)
 		for range 2 * maxQueue {
-			if _, err := p.conn.Send(ctx, driver.Message{Body: make([]byte, 1<<16)}); err != nil {
+			if _, err := p.conn.Send(ctx, driver.Message{Body: make([]byte, 1<<14)}); err != nil {
 				t.Error(err)
 			}
 		}

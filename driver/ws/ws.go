@@ -20,6 +20,7 @@ import (
 
 	"parley/driver"
 	"parley/internal/deadline"
+	"parley/internal/httpclient"
 	"parley/internal/unixurl"
 	"parley/transcript"
 )
@@ -69,7 +70,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 		max = defaultMax
 	}
 	tap := newTap(o.Party, max, sink)
-	s, resp, err := websocket.Dial(ctx, at, &websocket.DialOptions{
+	s, resp, err := websocket.Dial(httpclient.Bounded(ctx), at, &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: tap.transport(d.TLS), CheckRedirect: asAnswer}, HTTPHeader: o.Header,
 		Host:         host,
 		Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames

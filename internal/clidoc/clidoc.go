@@ -28,7 +28,8 @@ func Page(root *cobra.Command, head string) string {
 	b.WriteString(head + "\n| command | |\n|---|---|\n")
 	all := Commands(root)[1:]
 	for _, c := range all {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), cell(c.Short))
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"),
+			cell(c.Short))
 	}
 	for _, c := range all {
 		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())

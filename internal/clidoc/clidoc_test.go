@@ -9,7 +9,8 @@ import (
 
 func tree() *cobra.Command {
 	root := &cobra.Command{Use: "tool", Short: "Do things"}
-	one := &cobra.Command{Use: "one FILE", Short: "Do one | two", Long: "Reads <file>.\n.so it is\n\n  tool one a\n  tool one b\n\nThe *end* …",
+	one := &cobra.Command{Use: "one FILE", Short: "Do one | two",
+		Long:    "Reads <file>.\n.so it is\n\n  tool one a\n  tool one b\n\nThe *end* …",
 		Example: "  tool one x \\\n    y", Run: func(*cobra.Command, []string) {}}
 	one.Flags().StringP("out", "o", "there", "write `DIR`")
 	one.Flags().Bool("dry", false, "do nothing")
@@ -61,7 +62,8 @@ func TestMan(t *testing.T) {
 			t.Errorf("the page lacks\n%s\nin\n%s", want, page)
 		}
 	}
-	if page := Man(root, "1.2"); !strings.Contains(page, ".SH SEE ALSO\ntool\\-one(1)\n") || strings.Contains(page, "hidden") {
+	page = Man(root, "1.2")
+	if !strings.Contains(page, ".SH SEE ALSO\ntool\\-one(1)\n") || strings.Contains(page, "hidden") {
 		t.Errorf("the page of the root:\n%s", page)
 	}
 }

@@ -1,7 +1,29 @@
 // Package httpclient has the HTTP client for requests to targets: it returns the server's response as it is.
 package httpclient
 
-import "net/http"
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+)
+
+// MaxInformational is the number of informational responses (1xx) after which a final one is no longer waited for.
+const MaxInformational = 100
+
+// Bounded makes a request with the context fail after MaxInformational informational responses. Clients of New do so
+// for every request.
+func Bounded(ctx context.Context) context.Context {
+	n := 0 // of one request, whose responses are read one after the other
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		Got1xxResponse: func(code int, _ textproto.MIMEHeader) error {
+			if n++; n > MaxInformational {
+				return fmt.Errorf("more than %d informational responses (HTTP %d), and no final one", MaxInformational, code)
+			}
+			return nil
+		}})
+}
 
 // New returns a client that does not follow redirects. A response with status 101 has no body, and its connection is
 // closed: the client requests no protocol upgrade, and net/http returns the connection as the body of such a response,
@@ -16,7 +38,7 @@ func New(t *http.Transport) *http.Client {
 type transport struct{ *http.Transport }
 
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.Transport.RoundTrip(req)
+	resp, err := t.Transport.RoundTrip(req.WithContext(Bounded(req.Context())))
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		_ = resp.Body.Close()
 		resp.Body = http.NoBody

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -76,5 +77,25 @@ func TestOthers(t *testing.T) {
 			t.Errorf("%d %q %v, before %q", resp.StatusCode, body, err, from)
 		}
 		from = string(body)
+	}
+}
+
+// TestInformational: a few informational responses are skipped, and without end they are an error.
+func TestInformational(t *testing.T) {
+	client := New(&http.Transport{DisableKeepAlives: true})
+	for _, row := range []struct {
+		n    int
+		fine bool
+	}{{MaxInformational, true}, {MaxInformational + 1, false}} {
+		for _, kind := range []string{"HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n"} {
+			url, _ := answering(t, strings.Repeat(kind, row.n)+"HTTP/1.1 204 No Content\r\n\r\n")
+			resp, err := client.Get(url)
+			if row.fine != (err == nil) || err != nil && !strings.Contains(err.Error(), "informational responses") {
+				t.Errorf("%d of %q: %v", row.n, kind, err)
+			}
+			if err == nil {
+				resp.Body.Close()
+			}
+		}
 	}
 }

@@ -10,18 +10,21 @@ import (
 )
 
 func main() {
-	run, all := 0, 0
+	run, all, load := 0, 0, 0
 	for _, protocol := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(protocol) {
 			mutants := bundled.All.Mutants(protocols.Kinds(), protocol, role)
 			run += len(runner.Cover(mutants))
 			all += len(mutants)
+			load += max(len(bundled.All.LoadMutants(protocol, role))-1, 0)
 		}
 	}
 	fmt.Printf("Left out: %d of %d mutants (%d have every tested clause once),\n", all-run, all, run)
+	fmt.Printf("%d mutants that only a load finds (one of each protocol is put under one),\n", load)
 	fmt.Println("all control scenarios of a mutant but one (of a page: all),")
 	fmt.Println("most scenarios of foreign targets, and the second one of three protocols,")
-	fmt.Println("more than half of the targets in ./test/bad and ./test/odd, and most in ./test/strangers,")
+	fmt.Println("two of three hostile peers in ./test/hostile, and of all the default limits and long floods,")
+	fmt.Println("more than half of the targets in ./test/odd, and most in ./test/strangers,")
 	fmt.Println("some scripts with pages and whole suites,")
 	fmt.Println("most scenarios behind a proxy, of recordings, of cut points and between two targets,")
 	fmt.Println("what NIGHT in the Makefile names,")

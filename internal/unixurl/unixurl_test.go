@@ -28,7 +28,8 @@ func TestSplit(t *testing.T) {
 			t.Errorf("Split(%q) is %q, %q, %v", tt.raw, socket, rest, err)
 		}
 	}
-	for _, raw := range []string{"unix://host/a.sock", "unix:a.sock", "unix:///", "unix:///run/", "unix:///a.sock#x", "unix:",
+	for _, raw := range []string{"unix://host/a.sock", "unix:a.sock", "unix:///", "unix:///run/", "unix:///a.sock#x",
+		"unix:",
 		"http://a", "unix:///%zz"} {
 		if socket, rest, err := Split(raw); err == nil {
 			t.Errorf("Split(%q) is %q, %q", raw, socket, rest)
@@ -60,7 +61,8 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// TestTeach: requests go to the socket that is named, each socket has connections of its own, and other URLs still work.
+// TestTeach: requests go to the socket that is named, each socket has connections of its own, and other URLs
+// still work.
 func TestTeach(t *testing.T) {
 	client := &http.Client{Transport: Teach(&http.Transport{})}
 	defer client.CloseIdleConnections()

@@ -53,8 +53,8 @@ type Caller struct {
 
 // NewCaller returns a Caller, which lives until Close, or until ctx ends.
 func NewCaller(ctx context.Context, w Dial, sink driver.Sink) *Caller {
-	pool := unixurl.Teach(&http.Transport{DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, DisableCompression: true,
-		IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 64, TLSClientConfig: w.TLS.Clone()})
+	pool := unixurl.Teach(&http.Transport{DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		DisableCompression: true, IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 64, TLSClientConfig: w.TLS.Clone()})
 	c := &Caller{wire: w, sink: sink, conns: map[string]driver.Conn{}, sse: sse.NewTLS(w.TLS),
 		ws:    &ws.Driver{Subprotocols: w.Subprotocols, TLS: w.TLS},
 		stdio: stdio.New(), http: &http.Client{Transport: pool,

@@ -1,9 +1,9 @@
 package connection
 
 import (
+	"container/list"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 )
 
@@ -20,14 +20,20 @@ type Registry[ID comparable, C any] struct {
 	open sync.WaitGroup
 
 	mu     sync.Mutex
-	byID   map[ID]*C
-	order  []ID
+	byID   map[ID]*list.Element // of order
+	order  list.List            // of *admitted
 	closed bool
+}
+
+// admitted is an open connection in the order of a registry.
+type admitted[ID comparable, C any] struct {
+	id   ID
+	conn *C
 }
 
 // NewRegistry returns a registry that admits at most max connections.
 func NewRegistry[ID comparable, C any](max int) *Registry[ID, C] {
-	return &Registry[ID, C]{max: max, byID: map[ID]*C{}}
+	return &Registry[ID, C]{max: max, byID: map[ID]*list.Element{}}
 }
 
 // Add admits a connection, which must later be removed. It fails with ErrMany, and after Close with ErrClosing.
@@ -37,11 +43,10 @@ func (r *Registry[ID, C]) Add(id ID, c *C) error {
 	switch {
 	case r.closed:
 		return ErrClosing
-	case len(r.order) >= r.max:
+	case r.order.Len() >= r.max:
 		return ErrMany
 	}
-	r.byID[id] = c
-	r.order = append(r.order, id)
+	r.byID[id] = r.order.PushBack(&admitted[ID, C]{id, c})
 	r.open.Add(1)
 	return nil
 }
@@ -50,8 +55,8 @@ func (r *Registry[ID, C]) Add(id ID, c *C) error {
 func (r *Registry[ID, C]) Remove(id ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.order.Remove(r.byID[id])
 	delete(r.byID, id)
-	r.order = slices.DeleteFunc(r.order, func(o ID) bool { return o == id })
 	r.open.Done()
 }
 
@@ -59,16 +64,19 @@ func (r *Registry[ID, C]) Remove(id ID) {
 func (r *Registry[ID, C]) Get(id ID) *C {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.byID[id]
+	if e := r.byID[id]; e != nil {
+		return e.Value.(*admitted[ID, C]).conn
+	}
+	return nil
 }
 
 // All lists the connections in the order in which they were admitted.
 func (r *Registry[ID, C]) All() []*C {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]*C, len(r.order))
-	for i, id := range r.order {
-		all[i] = r.byID[id]
+	all := make([]*C, 0, r.order.Len())
+	for e := r.order.Front(); e != nil; e = e.Next() {
+		all = append(all, e.Value.(*admitted[ID, C]).conn)
 	}
 	return all
 }

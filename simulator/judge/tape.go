@@ -12,7 +12,7 @@ import (
 // Bounds of the part of a tape that all monitors see: its beginning, as in a
 // run.
 const (
-	maxBytes    = 64 << 20
+	maxBytes    = transcript.MaxBytes
 	shownBefore = 200 // records before the new ones that monitors of single records see
 )
 

@@ -60,6 +60,7 @@ type loaded struct {
 	session string   // "" before it was created
 	agent   string   // of the last switch; "" if unknown
 	serial  int
+	unnamed bool // the last switch did not name the session, so that the next one does
 
 	act      string // in progress; "" for none
 	nonce    string // of the act
@@ -104,9 +105,9 @@ func (l *loaded) Act(name string) []driver.Message {
 	return l.chat(fmt.Sprintf("[[stream %%s %d]]", loadPieces))
 }
 
-// about names the session in every other message: without it, the bound session is meant.
+// about names the session in every other switch: without it, the bound session is meant.
 func (l *loaded) about(f fields) fields {
-	if l.serial%2 == 0 {
+	if l.unnamed = !l.unnamed; !l.unnamed {
 		f["sessionId"] = l.session
 	}
 	return f

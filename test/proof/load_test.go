@@ -47,9 +47,13 @@ func underLoad(t *testing.T, protocol, fault, driver string) *reports.Results {
 	t.Helper()
 	sub := bundled.All.Separate(protocols.Kinds(), protocol, "", fault, 2*crowd)
 	const acts = 3
+	timeout := time.Minute // passes only if something is broken
+	if fault != "" {
+		timeout = 20 * time.Second
+	}
 	o := load.Options{Protocols: protocols.All, Profile: sub.Profile, Launcher: sub.Launcher, Brain: sub.Brain,
 		Driver: driver, Sessions: crowd, Duration: 2 * time.Second, Rate: float64(acts*crowd) / 2, Opening: 800,
-		Timeout: 8 * time.Second, Salt: "test"}
+		Timeout: timeout, Salt: "test"}
 	res, err := load.Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -99,8 +103,8 @@ func judges(t *testing.T, protocol string, res *reports.Results) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &steps.Env{Profile: bundled.All.For(protocols.Kinds(), protocol, "").Profile, Driver: named{name: res.Load.Driver},
-		Brain: llm.New()}
+	env := &steps.Env{Profile: bundled.All.For(protocols.Kinds(), protocol, "").Profile,
+		Driver: named{name: res.Load.Driver}, Brain: llm.New()}
 	for _, id := range p.(steps.Loadable).Load(env, "http://127.0.0.1:1").Judges.Clauses {
 		for _, c := range res.Runs[0].Clauses {
 			if c.ID == id && c.Outcome != verdict.Passed {
@@ -116,6 +120,24 @@ func TestLoadMutants(t *testing.T) {
 	loaded(t, func(t *testing.T, protocol string, mutants []catalogue.Mutant) {
 		if len(mutants) < 6 {
 			t.Errorf("only %d mutants that only a load finds", len(mutants))
+		}
+		p, err := protocols.All.Find(protocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ledger, err := steps.LedgerOf(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range mutants {
+			for _, id := range m.Clauses {
+				if c, known := ledger.Row(id); !known || !c.Tested() {
+					t.Errorf("%s breaks %s, which is not tested", m.ID, id)
+				}
+			}
+			if m.Why == "" || len(m.Clauses) == 0 || m.Shows != "" && m.Shows != "errors" {
+				t.Errorf("%s: clauses %v, shows %q, why %q", m.ID, m.Clauses, m.Shows, m.Why)
+			}
 		}
 		if !suitetest.Everything() {
 			mutants = mutants[:1]

@@ -179,5 +179,10 @@ func judge(t *testing.T, f fault) (told []string, causes int) {
 	t.Helper()
 	res := suitetest.Judge(t, runner.Options{Profile: copyWith(t, f)})
 	diagnosis.Tell(res)
+	for _, c := range res.Runs[0].Causes {
+		for _, l := range c.LooksLike {
+			t.Logf("%.3f %s", l.Likeness, l.Fault)
+		}
+	}
 	return names(&res.Runs[0]), len(res.Runs[0].Causes)
 }

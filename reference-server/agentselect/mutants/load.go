@@ -117,7 +117,7 @@ func loadSessionsShared(o *options) {
 	o.Policy.Bind = func(m manager, how agentselect.Occasion, c connInfo, id string) agentselect.Binding {
 		if by := crowd.Over(id); how == agentselect.OnLoad && by != "" && m.Exists(by) {
 			m.SetDefault(c.ID, by)
-			return agentselect.Binding{}
+			return agentselect.Binding{Owner: true, Release: true}
 		}
 		return correct.Bind(m, how, c, id)
 	}

@@ -3,8 +3,8 @@ package mutants
 import (
 	_ "embed"
 	"fmt"
+	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"parley/llm"
@@ -112,33 +112,36 @@ func loadOrderLost(o *options) {
 	}
 }
 
-// loadIDsWrap numbers sessions in a counter that begins again.
+// loadIDsWrap numbers the sessions of a process in a counter that begins again.
 func loadIDsWrap(o *options) {
-	n := 0
+	n, process := 0, rand.Uint32()
 	o.Policy.SessionID = func(v turnView) string {
 		if v.SessionID != "" {
 			return v.SessionID
 		}
 		n++
-		return fmt.Sprintf("00000000-0000-4000-8000-%012d", n%catalogue.Places)
+		return fmt.Sprintf("%08x-0000-4000-8000-%012d", process, n%catalogue.Places)
 	}
 }
 
-// loadHistoryRead reads the history of a session from the place of the newest one.
+// loadHistoryRead reads the history of such a connection's sessions from the buffer that another one has filled.
 func loadHistoryRead(o *options) {
 	crowd := &catalogue.Crowd{}
-	var mu sync.Mutex
-	latest := map[string][]llm.Message{}
+	o.Policy.OnConnect = func(_ manager, c connInfo) []message {
+		crowd.Over(c.ID)
+		return nil
+	}
+	var buffer []llm.Message
 	o.Policy.History = func(v turnView, messages []llm.Message) []llm.Message {
-		mu.Lock()
-		defer mu.Unlock()
-		latest[v.Key] = slices.Clone(messages)
-		other := latest[crowd.Over(v.Key)]
-		if len(other) == 0 {
+		if crowd.Over(v.Conn) == "" {
+			buffer = slices.Clone(messages)
+			return messages
+		}
+		if len(buffer) == 0 {
 			return messages
 		}
 		// the answer of the other one is not known yet
-		return append(append(slices.Clone(other), llm.Message{Role: llm.RoleAssistant, Text: "ok"}),
+		return append(append(slices.Clone(buffer), llm.Message{Role: llm.RoleAssistant, Text: "ok"}),
 			messages[len(messages)-1])
 	}
 }

@@ -130,7 +130,8 @@ func loadOrderLost() fault {
 	})()
 }
 
-// loadTurnIDs counts turns in a table; of a bus whose place is taken the count stays at what the newest has found there.
+// loadTurnIDs counts turns in a table; of a bus whose place is taken the count stays at what the newest has found
+// there.
 func loadTurnIDs() fault {
 	return crowded(func(_ *crowd, _ string, over func() string, o *options) {
 		n := 0

@@ -61,6 +61,7 @@ a run without --protocol and --target leaves agent-client out, and a line says s
 
 func reach(p *target.Profile) target.Reach {
 	return target.Reach{
+		Folder: PageFolder(p),
 		Served: Of(p).Folder != "", ServedKey: "agent-client.folder", Parallel: Concurrency(),
 		Browser: BrowserProgram(p), BrowserKey: "agent-client.browser",
 	}

@@ -89,11 +89,11 @@ func (c checker) allow() error {
 		at, m := c.Item("agent-client.allow", i), hostName.FindStringSubmatch(host)
 		switch {
 		case m == nil:
-			return c.Fail(at, fmt.Sprintf("%q is not a host", host), "write it like fonts.example.org, or example.org:8443")
+			c.Fail(at, fmt.Sprintf("%q is not a host", host), "write it like fonts.example.org, or example.org:8443")
 		case m[2] != "" && !target.ValidPort(m[2]):
-			return c.Fail(at, fmt.Sprintf("%s is not a port", m[2]), "1 to 65535")
+			c.Fail(at, fmt.Sprintf("%s is not a port", m[2]), "1 to 65535")
 		case slices.Contains(list[:i], host):
-			return c.Fail(at, fmt.Sprintf("the host %q is given twice", host), "")
+			c.Fail(at, fmt.Sprintf("the host %q is given twice", host), "")
 		}
 	}
 	return nil
@@ -104,16 +104,16 @@ func (c checker) pageServer() error {
 	const value = "agent-client.server.value"
 	a := c.b
 	if a.Server.Parameter == "" && a.Hooks.ServerURL == "" {
-		return c.Fail("agent-client.hooks.server-url", "is empty, so the page cannot learn its server's address",
+		c.Fail("agent-client.hooks.server-url", "is empty, so the page cannot learn its server's address",
 			"name the field, or give agent-client.server.parameter")
 	}
 	for _, p := range target.Placeholders(a.Server.Value) {
 		if p != anyServer {
-			return c.Fail(value, p+" has no meaning here", "known here: "+anyServer)
+			c.Fail(value, p+" has no meaning here", "known here: "+anyServer)
 		}
 	}
 	if !strings.Contains(a.Server.Value, anyServer) {
-		return c.Fail(value, "it does not contain the server's address", "write {url} where its base URL belongs")
+		c.Fail(value, "it does not contain the server's address", "write {url} where its base URL belongs")
 	}
 	return nil
 }
@@ -134,17 +134,17 @@ func (c checker) pageHooks() error {
 		text, words := ByText(hook)
 		switch {
 		case hook == "" && key == "sessions" && c.Profile.Has(SessionList):
-			return c.Fail(at, "is empty, but the page has session-list", "name the list, or delete the capability")
+			c.Fail(at, "is empty, but the page has session-list", "name the list, or delete the capability")
 		case hook == "" && slices.Contains(optionalHooks, key):
 		case strings.TrimSpace(hook) == "":
-			return c.Fail(at, "is empty", "delete the line for the default")
+			c.Fail(at, "is empty", "delete the line for the default")
 		case words && slices.Contains(selectorHooks, key):
-			return c.Fail(at, fmt.Sprintf("%q names a control, but this hook is not one", hook), "write a CSS selector")
+			c.Fail(at, fmt.Sprintf("%q names a control, but this hook is not one", hook), "write a CSS selector")
 		case words && strings.TrimSpace(text) == "":
-			return c.Fail(at, "text= without a text", "write the visible text of the control, like text=Connect")
+			c.Fail(at, "text= without a text", "write the visible text of the control, like text=Connect")
 		case !words:
 			if wrong := selectorMistake(hook); wrong != "" {
-				return c.Fail(at, fmt.Sprintf("%q is not a CSS selector: %s", hook, wrong), "")
+				c.Fail(at, fmt.Sprintf("%q is not a CSS selector: %s", hook, wrong), "")
 			}
 		}
 	}

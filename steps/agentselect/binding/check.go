@@ -60,13 +60,13 @@ func (c checker) endpoints() error {
 		path, e := "agent-select.sse."+key, v.Field(i).Interface().(Endpoint)
 		switch {
 		case !strings.HasPrefix(e.Path, "/"):
-			return c.Fail(path, fmt.Sprintf("%q does not start with a slash", e.Path), "")
+			c.Fail(path, fmt.Sprintf("%q does not start with a slash", e.Path), "")
 		case !target.MethodName(e.Method):
-			return c.Fail(path, fmt.Sprintf("%q is not an HTTP method", e.Method), "")
+			c.Fail(path, fmt.Sprintf("%q is not an HTTP method", e.Method), "")
 		case key == "delete" && !strings.Contains(e.Path, "{id}"):
-			return c.Fail(path, "the path does not name the session", "write {id} where its id belongs")
+			c.Fail(path, "the path does not name the session", "write {id} where its id belongs")
 		case key != "delete" && key != "load" && strings.Contains(e.Path, "{id}"):
-			return c.Fail(path, "{id} stands for a session, but this endpoint has none", "only load and delete have")
+			c.Fail(path, "{id} stands for a session, but this endpoint has none", "only load and delete have")
 		}
 	}
 	return nil
@@ -75,10 +75,10 @@ func (c checker) endpoints() error {
 func (c checker) envelope() error {
 	e := c.b.Envelope
 	if e.Type == "" && !e.SSEEvent {
-		return c.Fail("agent-select.envelope.type", "the whole event cannot be its type", "write a pointer, or sse-event")
+		c.Fail("agent-select.envelope.type", "the whole event cannot be its type", "write a pointer, or sse-event")
 	}
 	if e.RequestID == "" {
-		return c.Fail("agent-select.envelope.request-id", "the whole event cannot be its id", "write a pointer")
+		c.Fail("agent-select.envelope.request-id", "the whole event cannot be its id", "write a pointer")
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (c checker) correlation() error {
 		{"header", how.Header}, {"create.header", how.OfCreate().Header}, {"load.header", how.OfLoad().Header},
 	} {
 		if h := place.header; h != "" && !target.HeaderName(h) {
-			return c.Fail("agent-select.correlation."+place.key, fmt.Sprintf("%q is not the name of an HTTP header", h), "")
+			c.Fail("agent-select.correlation."+place.key, fmt.Sprintf("%q is not the name of an HTTP header", h), "")
 		}
 	}
 	return nil
@@ -98,16 +98,16 @@ func (c checker) correlation() error {
 func (c checker) agents() error {
 	a := c.Profile.Agents
 	if !agentselect.IDPattern.MatchString(a.Default) {
-		return c.Fail("agents.default", fmt.Sprintf("%q is not an agent id", a.Default), "a-z, 0-9, _ and -")
+		c.Fail("agents.default", fmt.Sprintf("%q is not an agent id", a.Default), "a-z, 0-9, _ and -")
 	}
 	seen := map[string]bool{}
 	for i, agent := range a.Custom {
 		path := fmt.Sprintf("agents.custom[%d]", i)
 		switch {
 		case !agentselect.IDPattern.MatchString(agent.ID):
-			return c.Fail(path+".id", fmt.Sprintf("%q is not an agent id", agent.ID), "a-z, 0-9, _ and -")
+			c.Fail(path+".id", fmt.Sprintf("%q is not an agent id", agent.ID), "a-z, 0-9, _ and -")
 		case seen[agent.ID]:
-			return c.Fail(path+".id", fmt.Sprintf("the agent %q is given twice", agent.ID), "")
+			c.Fail(path+".id", fmt.Sprintf("the agent %q is given twice", agent.ID), "")
 		}
 		seen[agent.ID] = true
 	}
@@ -119,16 +119,16 @@ func (c checker) agentTools() error {
 	for _, id := range slices.Sorted(maps.Keys(a.Tools)) {
 		path := "agents.tools." + id
 		if !agentselect.IDPattern.MatchString(id) {
-			return c.Fail(path, fmt.Sprintf("%q is not an agent id", id), "a-z, 0-9, _ and -")
+			c.Fail(path, fmt.Sprintf("%q is not an agent id", id), "a-z, 0-9, _ and -")
 		}
 		seen := map[string]bool{}
 		for i, name := range a.Tools[id] {
 			at := fmt.Sprintf("%s[%d]", path, i)
 			switch {
 			case name == "":
-				return c.Fail(at, "has no name", "")
+				c.Fail(at, "has no name", "")
 			case seen[name]:
-				return c.Fail(at, fmt.Sprintf("the tool %q is given twice", name), "")
+				c.Fail(at, fmt.Sprintf("the tool %q is given twice", name), "")
 			}
 			seen[name] = true
 		}
@@ -137,7 +137,7 @@ func (c checker) agentTools() error {
 		all, whole := a.Tools[agent.ID]
 		for j, name := range agent.Tools {
 			if whole && !slices.Contains(all, name) {
-				return c.Fail(fmt.Sprintf("agents.custom[%d].tools[%d]", i, j),
+				c.Fail(fmt.Sprintf("agents.custom[%d].tools[%d]", i, j),
 					fmt.Sprintf("the tool %q is not among agents.tools.%s", name, agent.ID),
 					"that list contains every tool of the agent: add it there, or delete it here")
 			}

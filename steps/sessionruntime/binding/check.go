@@ -95,7 +95,7 @@ func (c checker) senders() error {
 	for i, n := range names {
 		at := target.Within("session-runtime.senders", n.key)
 		if n.name == "" {
-			return c.Fail(at, "is empty", "delete the line for the default")
+			c.Fail(at, "is empty", "delete the line for the default")
 		}
 		for j, other := range names {
 			if other.name == n.name && j != i && (j < i || c.Given(at)) {
@@ -118,15 +118,15 @@ func (c checker) cast() error {
 		at := c.Item(path, i)
 		switch {
 		case id == "":
-			return c.Fail(at, "is not an agent id", "")
+			c.Fail(at, "is not an agent id", "")
 		case slices.Contains(s.Agents[:i], id):
-			return c.Fail(at, fmt.Sprintf("the agent %q is given twice", id), "")
+			c.Fail(at, fmt.Sprintf("the agent %q is given twice", id), "")
 		case slices.Contains(others, id):
-			return c.Fail(at, fmt.Sprintf("%q is another sender's name", id), "see session-runtime.senders")
+			c.Fail(at, fmt.Sprintf("%q is another sender's name", id), "see session-runtime.senders")
 		}
 	}
 	if len(s.Agents) < enoughAgents {
-		return c.Fail(path, fmt.Sprintf("too few agents: %d", len(s.Agents)), fmt.Sprintf("name %d or more", enoughAgents))
+		c.Fail(path, fmt.Sprintf("too few agents: %d", len(s.Agents)), fmt.Sprintf("name %d or more", enoughAgents))
 	}
 	return nil
 }

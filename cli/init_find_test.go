@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/reference-server/agentselect"
+	"parley/reference-server/sessionchat"
+)
+
+// initAt runs parley init at a URL, and returns its exit code, what it printed to stderr, and what it wrote.
+func initAt(t *testing.T, url string, flags ...string) (code int, said, profile string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "target.yaml")
+	var stdout, stderr bytes.Buffer
+	code = parley(append([]string{"init", url, "--out", out}, flags...), &streams{Out: &stdout, Err: &stderr})
+	text, err := os.ReadFile(out)
+	if err == nil && len(text) == 0 {
+		t.Error("an empty profile was written")
+	}
+	return code, stderr.String(), string(text)
+}
+
+// TestInitWritesNothing: of a server at which no protocol, or more than one, can be found, init writes nothing and says
+// why.
+func TestInitWritesNothing(t *testing.T) {
+	chat, err := sessionchat.New(sessionchat.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = chat.Close(context.Background()) })
+	choose, err := agentselect.New(agentselect.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = choose.Close(context.Background()) })
+	both := http.NewServeMux()
+	both.Handle("/chat/ws", chat)
+	both.Handle("/", choose)
+	status := func(code int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+	}
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html>"))
+	})
+	for _, tt := range []struct {
+		name   string
+		server http.Handler
+		code   int
+		says   []string
+	}{
+		{"404 everywhere", status(404), 3, []string{"agent-select: no: GET /events is answered by HTTP 404",
+			"agent-client: no: GET / serves no page", "session-chat: no: ", "session-runtime: no: ", "external-agent: no: ",
+			"no protocol was recognised at http://"}},
+		{"401 everywhere", status(401), 3, []string{"wants credentials: GET /events is answered by HTTP 401"}},
+		{"two protocols", both, 2, []string{"agent-select: yes: ", "session-chat: yes: ",
+			"2 protocols fit what is at http://", "choose one: --protocol agent-select or session-chat"}},
+		{"a page alone", page, 3, []string{"agent-client: perhaps: GET / serves a page", "--protocol agent-client?"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			srv := httptest.NewServer(tt.server)
+			defer srv.Close()
+			code, said, profile := initAt(t, srv.URL)
+			if code != tt.code || profile != "" {
+				t.Errorf("exit code %d, want %d; it wrote %q", code, tt.code, profile)
+			}
+			for _, want := range tt.says {
+				if !strings.Contains(said, want) {
+					t.Errorf("it does not say %q:\n%s", want, said)
+				}
+			}
+		})
+	}
+	t.Run("two protocols, of which one is named", func(t *testing.T) {
+		srv := httptest.NewServer(both)
+		defer srv.Close()
+		defer srv.CloseClientConnections()
+		code, said, profile := initAt(t, srv.URL, "--protocol", "session-chat")
+		if code != 0 || !strings.Contains(profile, "\nprotocol: session-chat\n") {
+			t.Errorf("exit code %d\n%s\n%s", code, said, profile)
+		}
+	})
+}
+
+// TestInitOfASlowServer: a server that answers after the first look is still recognised.
+func TestInitOfASlowServer(t *testing.T) {
+	chat, err := sessionchat.New(sessionchat.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = chat.Close(context.Background()) })
+	ready := time.After(2500 * time.Millisecond) // more than the first look, less than the second
+	awake := make(chan struct{})
+	go func() { <-ready; close(awake) }()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-awake
+		chat.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	defer srv.CloseClientConnections()
+	if code, said, profile := initAt(t, srv.URL); code != 0 || !strings.Contains(profile, "\nprotocol: session-chat\n") {
+		t.Errorf("exit code %d\n%s\n%s", code, said, profile)
+	}
+}
+
+// TestInitOfASilentPort: a port that accepts connections and says nothing costs about 7 seconds.
+func TestInitOfASilentPort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	began := time.Now()
+	code, said, profile := initAt(t, "http://"+l.Addr().String())
+	if code != 3 || profile != "" || !strings.Contains(said, "accepts connections but sends nothing") ||
+		strings.Count(said, "\n") != 1 {
+		t.Errorf("exit code %d, wrote %q\n%s", code, profile, said)
+	}
+	if took := time.Since(began); took > 12*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,0 +1,199 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/driver/ws"
+	"parley/internal/unixurl"
+	"parley/steps"
+	"parley/target"
+	"parley/transcript"
+)
+
+// Suspect is a protocol that a server may speak, and what was seen at the usual places of its servers.
+type Suspect struct {
+	Protocol steps.Protocol
+	Speaks   bool   // one of its places sent a message that only this protocol has
+	Opens    bool   // none did, but its default place opens as that of its servers does
+	URL      string // the URL by which the protocol's profile reaches the place; "": the one that was given
+	Says     string // what was seen, in one line
+}
+
+// secondLook is how long a server that answers nothing at first is waited for.
+const secondLook = 5 * time.Second
+
+// Identify looks for every protocol of a suite at the server of a profile: side by side, at the usual places of each,
+// or at the path of the WebSocket if exact. The profile's protocol does not matter. A server that refuses everybody,
+// does not speak HTTP, or answers nothing is a *ForeignError with the reason, after lookTime and at most twice
+// secondLook.
+func Identify(ctx context.Context, ps *steps.Protocols, p *target.Profile, base, exact string) ([]Suspect, error) {
+	owner, err := ps.Find(p.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	looks := places(ps, owner, exact)
+	lookAt(ctx, looks, p, base, lookTime)
+	defer func() { release(looks) }()
+	if unanswered(looks) && ctx.Err() == nil {
+		first := *looks[0]
+		first.at(ctx, p, base, secondLook)
+		if seenIn(first.seen.All()).status != 0 { // a slow server
+			release(looks)
+			lookAt(ctx, looks, p, base, secondLook)
+		}
+		first.seen.Release()
+	}
+	all := suspects(ps, looks, base)
+	if slices.ContainsFunc(all, func(s Suspect) bool { return s.Speaks || s.Opens }) || ctx.Err() != nil {
+		return all, ctx.Err()
+	}
+	if l := refusing(looks); l != nil {
+		return all, &ForeignError{explain(ctx, ps, l.protocol, p, base, l.place.Driver, l.seen.All())}
+	}
+	for i, s := range all {
+		if _, hears := s.Protocol.(steps.Recognisable); !hears && slices.Contains(s.Protocol.Kind().Drivers, target.Browser) {
+			all[i].Says = "no: GET / serves no page"
+			if servesPage(ctx, p, base) {
+				all[i].Opens, all[i].Says = true, "perhaps: GET / serves a page, as every web server does"
+			}
+		}
+	}
+	return all, nil
+}
+
+// look is one place of one protocol, and what was seen there.
+type look struct {
+	owner    steps.Protocol // of the profile
+	protocol steps.Protocol
+	rec      steps.Recognisable
+	place    steps.Place
+	first    bool // the default place of the protocol, or the only one that is asked for
+	seen     *transcript.Transcript
+}
+
+// places lists where the protocols of a suite are looked for.
+func places(ps *steps.Protocols, owner steps.Protocol, exact string) []*look {
+	var all []*look
+	for _, p := range ps.All {
+		rec, ok := p.(steps.Recognisable)
+		if !ok {
+			continue
+		}
+		first := true
+		for _, place := range rec.Places() {
+			if exact != "" {
+				if place.Driver != ws.Name || !first {
+					continue
+				}
+				place.Path = exact
+			}
+			all = append(all, &look{owner: owner, protocol: p, rec: rec, place: place, first: first})
+			first = false
+		}
+	}
+	return all
+}
+
+// at visits the place.
+func (l *look) at(ctx context.Context, p *target.Profile, base string, limit time.Duration) {
+	l.seen = visit(ctx, l.owner, p, base, l.place, l.rec, limit)
+}
+
+// lookAt visits places side by side.
+func lookAt(ctx context.Context, looks []*look, p *target.Profile, base string, limit time.Duration) {
+	var wg sync.WaitGroup
+	for _, l := range looks {
+		wg.Go(func() { l.at(ctx, p, base, limit) })
+	}
+	wg.Wait()
+}
+
+func release(looks []*look) {
+	for _, l := range looks {
+		l.seen.Release()
+	}
+}
+
+// unanswered reports whether no place has answered, for want of time.
+func unanswered(looks []*look) bool {
+	return len(looks) > 0 && !slices.ContainsFunc(looks, func(l *look) bool {
+		s := seenIn(l.seen.All())
+		return s.status != 0 || !s.says("within the limit", "deadline exceeded", "Client.Timeout", "timed out")
+	})
+}
+
+// refusing returns the first place whose answer tells why no protocol was found: it wants credentials, or TLS; or
+// that of a server none of whose places answers HTTP. Nil if there is none.
+func refusing(looks []*look) *look {
+	answered := false
+	for _, l := range looks {
+		s := seenIn(l.seen.All())
+		if s.status != 0 && s.decisive() {
+			return l
+		}
+		answered = answered || s.status != 0
+	}
+	if answered || len(looks) == 0 {
+		return nil
+	}
+	return looks[0]
+}
+
+// suspects sums up what was seen, protocol by protocol.
+func suspects(ps *steps.Protocols, looks []*look, base string) []Suspect {
+	var all []Suspect
+	for _, protocol := range ps.All {
+		name := steps.Name(protocol)
+		s := Suspect{Protocol: protocol, Says: "not tried: what it is cannot be told from outside (name it by --protocol " +
+			name + ")"}
+		var elsewhere []string
+		for _, l := range looks {
+			if steps.Name(l.protocol) != name || s.Speaks {
+				continue
+			}
+			saw := seenIn(l.seen.All())
+			switch {
+			case steps.Heard(l.rec, l.seen.All()):
+				s.Speaks, s.Opens, s.Says = true, false, fmt.Sprintf("yes: %s answers as %s does", saw.asked, name)
+				s.URL = l.url(base)
+			case l.first:
+				s.Opens, s.Says = saw.opened, "no: "+saw.briefly(name)
+				if saw.opened {
+					s.Says = "perhaps: " + saw.briefly(name)
+				}
+			default:
+				elsewhere = append(elsewhere, l.place.Path)
+			}
+		}
+		if len(elsewhere) > 0 && !s.Speaks {
+			s.Says += "; nor is it at " + strings.Join(elsewhere, ", ")
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// url returns the URL by which a profile reaches the place.
+func (l *look) url(base string) string {
+	if l.first || l.place.Driver != ws.Name || l.protocol.Kind().Locate == nil || unixurl.Is(base) {
+		return ""
+	}
+	return "ws" + strings.TrimPrefix(base, "http") + l.place.Path
+}
+
+// briefly says what a server did at a place.
+func (s seen) briefly(protocol string) string {
+	if s.status == 0 {
+		return fmt.Sprintf("%s is answered by %s", s.asked, orNothing(lastPart(s.fault)))
+	}
+	if s.status == http.StatusOK && s.media == "" {
+		return fmt.Sprintf("%s is answered by HTTP 200", s.asked)
+	}
+	return s.instead(protocol)
+}

@@ -1,0 +1,54 @@
+package transcript
+
+import "parley/internal/cut"
+
+// What a transcript keeps beyond its bounds: the records that the harness has sent or noted, up to MaxOwn, because the
+// answers to a message are those behind its record; and, of the received ones, copies of the last MaxLast, for people.
+// These are not judged.
+const (
+	MaxOwn      = 10_000
+	MaxOwnBytes = 16 << 20
+	MaxLast     = 20
+	maxLastPart = 4 << 10 // of the payload of each
+)
+
+// leftOut counts the records that exceeded the bounds.
+type leftOut struct {
+	count    int
+	own      int // records kept nevertheless
+	ownBytes int
+	last     []Record // a ring once it is full
+	next     int
+}
+
+// keeps reports whether a record that exceeds the bounds is kept all the same, and if not, leaves it out.
+func (l *leftOut) keeps(r *Record) bool {
+	if r.Dir != Received && l.own < MaxOwn && l.ownBytes+len(r.Bytes) <= MaxOwnBytes {
+		l.own, l.ownBytes = l.own+1, l.ownBytes+min(len(r.Bytes), MaxPayload)
+		return true
+	}
+	l.count++
+	if r.Dir != Received {
+		return false
+	}
+	copied := *r
+	copied.Event = nil
+	copied.Label, copied.Type = cut.Head(r.Label, MaxLabel), cut.Head(r.Type, MaxLabel)
+	copied.Bytes = append([]byte(nil), cut.Bytes(r.Bytes, maxLastPart)...)
+	copied.Cut += len(r.Bytes) - len(copied.Bytes)
+	if len(l.last) < MaxLast {
+		l.last = append(l.last, copied)
+		return false
+	}
+	l.last[l.next] = copied
+	l.next = (l.next + 1) % MaxLast
+	return false
+}
+
+// Last returns copies of the last received records that exceeded the bounds, the oldest first. Their number is 0.
+func (t *Transcript) Last() []Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := &t.left
+	return append(append([]Record(nil), l.last[l.next:]...), l.last[:l.next]...)
+}
