@@ -18,7 +18,8 @@ func TestExamplesCI(t *testing.T) {
 		shows    []string
 	}{
 		{"python", []string{"python3", "-m", "unittest", "-v"}, []string{"Ran 4 tests", "OK"}},
-		{"node", []string{"node", "--test", "--test-timeout=120000", "--test-reporter=tap"}, []string{"# fail 0", "AS-042", "AS-080", "a refused switch keeps the agent"}},
+		{"node", []string{"node", "--test", "--test-timeout=120000", "--test-reporter=tap"},
+			[]string{"# fail 0", "AS-042", "AS-080", "a refused switch keeps the agent"}},
 		{"java", []string{"java", "ParleyTest.java"}, []string{"2 tests passed"}},
 	} {
 		t.Run(c.language, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 )
 
 // asyncAPI is where a server describes its messages. No bundled server has anything else there.
-var asyncAPI = launch.Endpoint{Method: http.MethodGet, Path: "/asyncapi.json", About: "its messages, as an AsyncAPI document"}
+var asyncAPI = launch.Endpoint{Method: http.MethodGet, Path: "/asyncapi.json",
+	About: "its messages, as an AsyncAPI document"}
 
 // described answers GET /asyncapi.json with the AsyncAPI document of the protocol, at the address that the client used;
 // next handles everything else, and that as well if the protocol has no document.

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAsyncAPIServed: every bundled server describes the messages of its protocol, at the address that was asked, and has
-// nothing of its own at that path; without the token there is no document.
+// TestAsyncAPIServed: every bundled server describes the messages of its protocol, at the address that was asked, and
+// has nothing of its own at that path; without the token there is no document.
 func TestAsyncAPIServed(t *testing.T) {
 	found := 0
 	for _, one := range offersOf(bundle...) {
@@ -35,7 +35,8 @@ func TestAsyncAPIServed(t *testing.T) {
 				Servers  map[string]struct{ Host, Protocol string }
 			}
 			err := json.Unmarshal([]byte(body), &doc)
-			if err != nil || res.StatusCode != 200 || doc.AsyncAPI != "3.0.0" || !strings.HasPrefix(doc.Info.Title, one.protocol+":") {
+			if err != nil || res.StatusCode != 200 || doc.AsyncAPI != "3.0.0" ||
+				!strings.HasPrefix(doc.Info.Title, one.protocol+":") {
 				t.Fatalf("%s, %v:\n%s", res.Status, err, body)
 			}
 			if at := doc.Servers["ws"]; at.Host != strings.TrimPrefix(url, "http://") || at.Protocol != "ws" {

@@ -65,9 +65,10 @@ func (r asyncRef) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"$ref": r.Ref})
 }
 
-// AsyncAPI returns an AsyncAPI 3.0.0 document of a protocol as JSON, under the names of the default binding: what the side that
-// implements the protocol sends and receives. host is HOST:PORT of the server; secure: it speaks TLS. The result is nil
-// for an unknown protocol, or one without channels. Members x-varies, x-repeats and x-aside are those of Node and Message.
+// AsyncAPI returns an AsyncAPI 3.0.0 document of a protocol as JSON, under the names of the default binding: what the
+// side that implements the protocol sends and receives. host is HOST:PORT of the server; secure: it speaks TLS. The
+// result is nil for an unknown protocol, or one without channels. Members x-varies, x-repeats and x-aside are those of
+// Node and Message.
 func AsyncAPI(protocol, host string, secure bool) []byte {
 	f := read(protocol)
 	if f == nil {
@@ -145,7 +146,8 @@ func (d *asyncDocument) add(c channel, scheme string, app Side, all []*Message) 
 	d.Channels[c.Name] = place
 }
 
-// keyOf is the name of a message among the components: its type, with the sender where both sides have one of that type.
+// keyOf is the name of a message among the components: its type, with the sender where both sides have one of that
+// type.
 func keyOf(m *Message, all []*Message) string {
 	key := strings.ReplaceAll(strings.TrimSuffix(m.Type, " *"), " ", ".")
 	for _, other := range all {

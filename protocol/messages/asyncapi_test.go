@@ -138,12 +138,14 @@ func mustJSON(v any) string {
 func TestAsyncAPIRefuses(t *testing.T) {
 	schema := official(t)
 	for what, change := range map[string]func(d map[string]any){
-		"no info":             func(d map[string]any) { delete(d, "info") },
-		"another version":     func(d map[string]any) { d["asyncapi"] = "2.6.0" },
-		"an unknown member":   func(d map[string]any) { d["chanels"] = map[string]any{} },
-		"an action of none":   func(d map[string]any) { inner(d, "operations", "sendChat")["action"] = "publish" },
-		"no server's host":    func(d map[string]any) { delete(inner(d, "servers", "ws"), "host") },
-		"a type that is none": func(d map[string]any) { inner(d, "components", "messages", "ping", "payload")["type"] = "thing" },
+		"no info":           func(d map[string]any) { delete(d, "info") },
+		"another version":   func(d map[string]any) { d["asyncapi"] = "2.6.0" },
+		"an unknown member": func(d map[string]any) { d["chanels"] = map[string]any{} },
+		"an action of none": func(d map[string]any) { inner(d, "operations", "sendChat")["action"] = "publish" },
+		"no server's host":  func(d map[string]any) { delete(inner(d, "servers", "ws"), "host") },
+		"a type that is none": func(d map[string]any) {
+			inner(d, "components", "messages", "ping", "payload")["type"] = "thing"
+		},
 	} {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(messages.AsyncAPI("session-chat", "127.0.0.1:8124", false)))
 		if err != nil {
