@@ -109,7 +109,8 @@ func rows(t *testing.T, pages bool) (list []fault, unknown int) {
 			t.Fatal(err)
 		}
 		switch {
-		case (p.Protocol == "agent-client") != pages, !suitetest.Everything() && (f.Unnamed != "" || !slices.Contains(quick, f.Profile)):
+		case (p.Protocol == "agent-client") != pages:
+		case !suitetest.Everything() && (f.Unnamed != "" || !slices.Contains(quick, f.Profile)):
 		case f.Mutant != "" && !signatures.Has(p.Protocol, p.Role, f.Mutant):
 			unknown++
 		default:
