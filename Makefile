@@ -45,7 +45,7 @@ LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeature
 OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 
 # A module of its own that tests its server with package parley.
-USER = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+FROM_GO = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 
 # Files that have changed since bin/parley was built, the first one.
 NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
@@ -76,7 +76,7 @@ unraced:
 	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
 	$(OWN)
-	$(USER)
+	$(FROM_GO)
 
 pages:
 	GOGC=1000 $(GO) test -vet=off -timeout 30m -run '^TestFeatures$$/^agent-client' .
@@ -91,7 +91,7 @@ test-all: tools vet ## at night: everything, every mutant, and the race detector
 	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
 	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
 	$(OWN)
-	$(USER)
+	$(FROM_GO)
 
 # The packages of `make quick`: those that judge.
 JUDGING = . $$($(GO) list ./... | grep -E '^parley/(transcript|wire|verdict|monitor|driver|protocol|target|runner|steps|probe|doctor|reports|internal)(/|$$)' | \
