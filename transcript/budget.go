@@ -22,6 +22,9 @@ type account struct{ bytes atomic.Int64 }
 
 // owned gives a transcript an account, which is settled at the latest when the transcript is garbage.
 func (t *Transcript) owned() {
+	if together.Load() > Together/2 { // some of it may be that of transcripts that nobody has any more
+		runtime.GC()
+	}
 	t.account = new(account)
 	runtime.AddCleanup(t, (*account).settle, t.account)
 }

@@ -13,8 +13,10 @@ func hooked(name, does, hook, says string) row {
 
 // hookRows are hooks that do not do what they are for.
 var hookRows = []row{
-	hooked("prints without end", "never stops to print", "yes", "printed more than 16 MiB"),
-	hooked("complains without end", "never stops to complain", "yes >&2", "printed more than 16 MiB"),
+	hooked("prints without end", "never stops to print", "while :; do printf %01000d 0; done",
+		"printed more than 16 MiB"),
+	hooked("complains without end", "never stops to complain",
+		"while :; do printf %01000d 0; done >&2", "printed more than 16 MiB"),
 	hooked("never ends", "takes for ever", "sleep 600", "hook [a-z-]+: took longer than"),
 	hooked("will not end", "takes for ever, and ignores signals", "trap '' TERM INT HUP; while :; do sleep 1; done",
 		"hook [a-z-]+: took longer than"),
