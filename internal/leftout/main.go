@@ -23,7 +23,7 @@ func main() {
 	fmt.Printf("%d mutants that only a load finds (one of each protocol is put under one),\n", load)
 	fmt.Println("all control scenarios of a mutant but one (of a page: all),")
 	fmt.Println("most scenarios of foreign targets, and the second one of three protocols,")
-	fmt.Println("two of three hostile peers in ./test/hostile, and of all the default limits and long floods,")
+	fmt.Println("nine of ten hostile peers in ./test/hostile, and of all the default limits and long floods,")
 	fmt.Println("more than half of the targets in ./test/odd, and most in ./test/strangers,")
 	fmt.Println("some scripts with pages and whole suites,")
 	fmt.Println("most scenarios behind a proxy, of recordings, of cut points and between two targets,")
