@@ -24,17 +24,18 @@ RACY = ^TestFeatures$$/^agent-select$$
 NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/(of_more_than_40|^agent-select.*wrong_false)|^TestThirtyMinutes$$|$\
 	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|^TestCutPoints$$/^(agent-client|plain_page)|$\
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
-	^TestScript$$/^(run_page|init_page|run_interrupt)$$|^TestStrangerPages$$|^TestCrossCompiles$$
+	^TestScript$$/^(run_page|init_page|run_interrupt)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
+	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
-SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestBad[A-Z].*)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
+SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
 PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|$\
-	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(Odd|Bad|Stranger)Pages$$|^TestReportPage|$\
+	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(OddPages|CatalogueOfPages|StrangerPages)$$|^TestReportPage|$\
 	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
-PAGED = ./test/bad ./test/odd ./test/pages ./test/proof ./cli
+PAGED = ./test/hostile ./test/odd ./test/pages ./test/proof ./cli
 BROWSERS_TOO = ./driver/browser ./simulator/console
 
 # What `make quick` leaves out beside the suites and all pages: what runs programs.
@@ -43,13 +44,21 @@ LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeature
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
 OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 
-.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools
+# A module of its own that tests its server with package parley.
+FROM_GO = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+
+# Files that have changed since bin/parley was built, the first one.
+NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
+	-o -type f -newer bin/parley -print -quit
+
+.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools module
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone; pages need Chromium too)
-	@CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all
+	@if [ -x bin/parley ] && [ -z "$$($(NEWER))" ]; then bin/parley run --driver all --role all; else \
+		CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all; fi
 
 build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -o bin/parley ./cmd/parley
@@ -67,6 +76,7 @@ unraced:
 	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
 	$(OWN)
+	$(FROM_GO)
 
 pages:
 	GOGC=1000 $(GO) test -vet=off -timeout 30m -run '^TestFeatures$$/^agent-client' .
@@ -81,6 +91,7 @@ test-all: tools vet ## at night: everything, every mutant, and the race detector
 	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
 	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
 	$(OWN)
+	$(FROM_GO)
 
 # The packages of `make quick`: those that judge.
 JUDGING = . $$($(GO) list ./... | grep -E '^parley/(transcript|wire|verdict|monitor|driver|protocol|target|runner|steps|probe|doctor|reports|internal)(/|$$)' | \
@@ -110,13 +121,19 @@ signatures: ## run every mutant through the whole suite, and keep what it breaks
 bench: ## benchmarks of the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-fuzz: ## fuzz the codecs, the log checker, the relay and the bus, 30 s each
-	$(GO) test ./wire/sse -run '^$$' -fuzz FuzzDecoder -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./wire/json -run '^$$' -fuzz FuzzDecode -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./steps/externalagent/studylog -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./steps/externalagent/studylog -run '^$$' -fuzz FuzzSum -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./reference-server/externalagent/relay -run '^$$' -fuzz FuzzCheck -fuzztime 30s -fuzzminimizetime 10x
-	$(GO) test ./reference-server/sessionruntime -run '^$$' -fuzz FuzzFrame -fuzztime 30s -fuzzminimizetime 10x
+# Every fuzz test of the tree, one after the other. What one finds is written to its testdata/fuzz, to be committed with the fix.
+FUZZTIME = 60s
+fuzz: ## fuzz every parser, 60 s each (FUZZTIME): profiles, frames, logs, results, recordings, certificates, scripts
+	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		for name in $$($(GO) test $$dir -list '^Fuzz' | grep '^Fuzz'); do \
+			echo "$$dir $$name"; \
+			$(GO) test $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
+		done; \
+	done
+
+# Whoever publishes the module gives it a path of its own: in go.mod, imports, the modules below examples, and scripts.
+module: ## rename the module: make module MODULE=example.com/you/parley
+	@$(GO) run ./internal/rename "$(MODULE)"
 
 clean: ## remove what was built and what runs have written
 	rm -rf bin parley-results

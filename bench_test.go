@@ -17,30 +17,30 @@ func BenchmarkSuite(b *testing.B) {
 	for _, protocol := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(protocol) {
 			o := suitetest.Bundled(protocol, role)
-			b.Run(suitetest.Name(o.Profile), func(b *testing.B) { judged(b, protocol, role, func(*runner.Options) {}) })
+			b.Run(suitetest.Name(o.Profile), func(b *testing.B) { bench(b, protocol, role, func(*runner.Options) {}) })
 		}
 	}
 }
 
 // BenchmarkWithoutRestarts runs the session-chat suite without the scenarios that restart their target.
 func BenchmarkWithoutRestarts(b *testing.B) {
-	judged(b, "session-chat", "", func(o *runner.Options) { o.Tags, o.AllowIncomplete = "not @restart", true })
+	bench(b, "session-chat", "", func(o *runner.Options) { o.Tags, o.AllowIncomplete = "not @restart", true })
 }
 
 // BenchmarkRestarts runs only those, sequentially. Each starts a process and restarts it once or twice.
 func BenchmarkRestarts(b *testing.B) {
-	judged(b, "session-chat", "", func(o *runner.Options) {
+	bench(b, "session-chat", "", func(o *runner.Options) {
 		o.Tags, o.AllowIncomplete, o.Concurrency = "@restart", true, 1
 	})
 }
 
 // BenchmarkExplore runs 100 random sequences.
 func BenchmarkExplore(b *testing.B) {
-	judged(b, "session-chat", "",
+	bench(b, "session-chat", "",
 		func(o *runner.Options) { o.Tags, o.AllowIncomplete, o.Explore = "@explored", true, 100 })
 }
 
-func judged(b *testing.B, protocol, role string, change func(*runner.Options)) {
+func bench(b *testing.B, protocol, role string, change func(*runner.Options)) {
 	scenarios := 0
 	for b.Loop() {
 		o := suitetest.Bundled(protocol, role)

@@ -16,7 +16,8 @@ import (
 )
 
 var update = flag.Bool("update", false,
-	"write which steps judge which clause, features/<protocol>/judges.yaml, as TestFeatures sees it")
+	"write which steps judge which clause, features/<protocol>/judges.yaml, as TestFeatures sees it,\n"+
+		"and "+apiFile+" as TestAPI sees it")
 
 // judging maps a protocol to which of its steps have judged which clause.
 type judging map[string]steps.Judges

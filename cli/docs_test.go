@@ -223,7 +223,8 @@ func shellWords(line string) []string {
 func TestDocumentedCommands(t *testing.T) {
 	inline := regexp.MustCompile("`(parley [a-z-]+ [^`]*)`")
 	others := []string{"CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
-		"docs/verdicts.md", "docs/reports.md", "docs/README.md"}
+		"docs/verdicts.md", "docs/reports.md", "docs/README.md", "docs/scale.md", "docs/asyncapi.md",
+		"docs/troubleshooting.md"}
 	for _, page := range append(pages(t), others...) {
 		for _, p := range readPage(t, page) {
 			for l := range strings.Lines(p.text) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -106,6 +107,27 @@ func someoneHas(subjects []*subject, d string) error {
 	}
 	return usagef("--driver: %s declares no driver %s (declared: %s)", strings.Join(sources, ", "), d,
 		strings.Join(unique(declared), ", "))
+}
+
+// untried says which drivers of bare URLs are not judged, because nobody has asked for them and a URL declares none.
+func untried(subjects []*subject, asked []string) (out []string) {
+	for _, s := range subjects {
+		if !s.bare || len(asked) > 0 {
+			continue
+		}
+		var more []string
+		for _, d := range bareDrivers(s.profile.Kind()) {
+			if d != r3labs.Name && !slices.Contains(s.profile.Drivers, d) {
+				more = append(more, d)
+			}
+		}
+		if len(more) > 0 {
+			all := strings.Join(append(slices.Clone(s.profile.Drivers), more...), ",")
+			out = append(out, fmt.Sprintf("%s was not tried: a URL alone is judged over %s (add --driver %s, or drivers to a "+
+				"profile)", strings.Join(more, ", "), strings.Join(s.profile.Drivers, ", "), all))
+		}
+	}
+	return out
 }
 
 // having returns the protocols of the subjects that have one of the drivers.

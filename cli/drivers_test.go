@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,5 +81,32 @@ func TestShare(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" || said != tt.err || err != nil && exitCode(err) != 2 {
 			t.Errorf("%s, --driver %v: %v, want %s\n%s", tt.s[0].profile.Name, tt.asked, err, tt.err, diff)
 		}
+	}
+}
+
+// TestUntried: of a URL alone, one line says which drivers were not tried; nothing is said if they were asked for, or
+// if a protocol has no other.
+func TestUntried(t *testing.T) {
+	for _, tt := range []struct {
+		protocol string
+		asked    []string
+		want     int
+	}{
+		{"agent-select", nil, 1}, {"agent-select", []string{"sse"}, 0}, {"session-chat", nil, 0},
+		{"session-runtime", nil, 0}, {"agent-client", nil, 0},
+	} {
+		subjects, err := subjectsOf("http://127.0.0.1:1", []string{tt.protocol}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := untried(subjects, tt.asked)
+		const said = "ws was not tried: a URL alone is judged over sse (add --driver sse,ws"
+		if len(got) != tt.want || tt.want == 1 && !strings.HasPrefix(got[0], said) {
+			t.Errorf("%s %q: %q", tt.protocol, tt.asked, got)
+		}
+	}
+	subjects, err := subjectsOf("", []string{"agent-select"}, nil)
+	if got := untried(subjects, nil); err != nil || len(got) > 0 {
+		t.Errorf("a bundled target: %q, %v", got, err)
 	}
 }

@@ -160,12 +160,15 @@ func ownFiles(dir string, names []string) error {
 	return ownFile(filepath.Join(dir, differentialPage), "# Where two implementations of ")
 }
 
+// formerIDs is in the first lines of what earlier programs wrote.
+const formerIDs = `"schema": "https://parley.dev/schema/`
+
 func ownFile(path, mark string) error {
 	head, err := headOf(path)
 	switch {
 	case err != nil && !os.IsNotExist(err):
 		return usagef("--out: %v", err)
-	case head != "" && !strings.Contains(head, mark):
+	case head != "" && !strings.Contains(head, mark) && !strings.Contains(head, formerIDs):
 		return usagef("--out: %s is not a report of %s, and would be overwritten (name another folder)", path, program)
 	}
 	return nil

@@ -86,7 +86,8 @@ func decide(all []runner.Suspect, given string) (runner.Suspect, error) {
 		for _, s := range heard {
 			names = append(names, steps.Name(s.Protocol))
 		}
-		return runner.Suspect{}, usagef("init: %d protocols fit what is at %s (choose one: --protocol %s)", len(names), given,
+		return runner.Suspect{}, usagef("init: %d protocols fit what is at %s (choose one: --protocol %s)", len(names),
+			given,
 			words.Either(names))
 	case len(page) > 0:
 		return runner.Suspect{}, &runner.ForeignError{Msg: fmt.Sprintf(

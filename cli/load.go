@@ -51,7 +51,7 @@ certify.
 
 Exit codes: 0 nothing broken, and all thresholds kept · 1 a MUST is broken, or a threshold exceeded · 2 wrong usage ·
 3 no session could be opened · 5 not everything could be judged.`,
-		Example: `  parley load --protocol session-chat --sessions 1000 --duration 30s --rate 500
+		Example: `  parley load --protocol PROTOCOL --sessions 1000 --duration 30s --rate 500
   parley load --target my.yaml --sessions 200 --shape step --p99 50ms
   parley load localhost:3000 --driver ws --sessions 500 --errors 1%`,
 		Args: func(c *cobra.Command, args []string) error {

@@ -118,7 +118,7 @@ func subcommands(s *streams) []*cobra.Command {
 	if len(bundle) > 0 {
 		all = append(all, mutantsCommand(s), serveCommand(s))
 	}
-	return append(all, versionCommand(s))
+	return append(all, manCommand(s), versionCommand(s))
 }
 
 func rootCommand(s *streams) *cobra.Command {
@@ -150,12 +150,12 @@ be started or reached, or does not speak the protocol · 4 harness error · 5 in
 	root.SetVersionTemplate("{{versionText}}")
 	cobra.AddTemplateFunc("versionText", versionText)
 	cobra.EnableCommandSorting = false
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(subcommands(s)...)
+	root.InitDefaultCompletionCmd()
 	refusingEmpty(root)
 	completing(root)
 	tidy(root)

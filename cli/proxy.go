@@ -377,9 +377,6 @@ func (o *proxyOptions) checkTo(kind target.Kind) error {
 	return nil
 }
 
-// maxCA is the size of the largest file of --ca that is read.
-const maxCA = 1 << 20
-
 // door checks the flags about addresses and TLS.
 func (o *proxyOptions) door(out *proxy.Options) error {
 	if len(o.command) > 0 {

@@ -149,7 +149,9 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 		return err
 	}
 	for _, text := range left {
-		fmt.Fprintln(s.forPeople(asked).Err, text)
+		if !o.quiet {
+			fmt.Fprintln(s.forPeople(asked).Err, text)
+		}
 	}
 	if res.Exit != verdict.ExitConformant {
 		return exitError{res.Exit}
@@ -213,7 +215,7 @@ func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
 	}
 	runs, left, err = leaveOut(runs, named, func(r runner.Options) error { return missingBrowser(r.Profile) },
 		func(r runner.Options) string { return r.Profile.Protocol })
-	return runs, append(left, pages...), err
+	return runs, slices.Concat(left, pages, untried(subjects, o.drivers)), err
 }
 
 // part returns the shard that is run, and what ends the runs at their first failure; nil for nothing.

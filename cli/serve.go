@@ -37,7 +37,9 @@ const aboutServing = `The built-in fake model answers conversations. It obeys di
 
 With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN if a client cannot
 set headers, as with EventSource and WebSocket in a browser. An address that other machines can reach requires
---token and TLS.`
+--token and TLS.
+
+GET /asyncapi.json describes the messages of the protocol, as an AsyncAPI document.`
 
 // serveCommand has a subcommand for each protocol. Used directly, it takes --protocol and the flags of all of them.
 func serveCommand(s *streams) *cobra.Command {
@@ -151,6 +153,7 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 	if !one.role.Serve.Page {
 		inside = one.welcome(scheme, listener.Addr(), o.token != "", handler)
 	}
+	inside = one.described(scheme, listener.Addr(), inside)
 	if host, _, _ := net.SplitHostPort(o.addr); o.token == "" && loopback(host) {
 		inside = calledLocally(inside)
 	}

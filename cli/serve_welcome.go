@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
+	"parley/protocol/messages"
 	"parley/reference-server/launch"
 )
 
@@ -94,7 +96,11 @@ func (one *offer) greet(scheme, host string, token bool) greeting {
 	g := greeting{Title: "Parley: " + one.protocol, About: s.About, Token: token, Style: template.CSS(welcomeStyle)}
 	g.Title += ", role " + one.role.Name
 	base := scheme + "://" + host
-	for _, e := range s.Endpoints {
+	endpoints := s.Endpoints
+	if messages.AsyncAPI(one.protocol, host, false) != nil {
+		endpoints = append(slices.Clone(endpoints), asyncAPI)
+	}
+	for _, e := range endpoints {
 		out := greetedEndpoint{Method: e.Method, URL: base + e.Path, About: e.About}
 		switch e.Method {
 		case launch.Socket:

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,10 +75,10 @@ func TestWatch(t *testing.T) {
 
 // TestWatchCancels: a change ends the run in progress, which says nothing of what it found.
 func TestWatchCancels(t *testing.T) {
-	profile := "protocol: session-chat\nurl: " + chatServer(t, "") + "\n"
-	w := startWatch(t, profile+"concurrency: 1\nlimits: {quiet: 3s}\n")
+	profile := "protocol: session-chat\nurl: "
+	w := startWatch(t, profile+silent(t)+"\n")
 	w.times(1, `scenarios of session-chat against my over ws`)
-	put(t, filepath.Join(w.folder, "my.yaml"), profile)
+	put(t, filepath.Join(w.folder, "my.yaml"), profile+chatServer(t, "")+"\n")
 	w.times(1, "watching 1 file")
 	text := w.errors()
 	if strings.Count(text, "judging again") != 1 || strings.Count(text, "INCOMPLETE  ") != 1 ||
@@ -90,9 +91,19 @@ func TestWatchCancels(t *testing.T) {
 	}
 }
 
+// silent is the URL of a server that never answers, so that a run against it waits.
+func silent(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return "http://" + l.Addr().String()
+}
+
 // TestWatchInterrupted: Ctrl-C during a run ends it as without --watch.
 func TestWatchInterrupted(t *testing.T) {
-	w := startWatch(t, "protocol: session-chat\nconcurrency: 1\nlimits: {quiet: 3s}\nurl: "+chatServer(t, "")+"\n")
+	w := startWatch(t, "protocol: session-chat\nurl: "+silent(t)+"\n")
 	w.times(1, `scenarios of session-chat against my over ws`)
 	w.stop()
 	if code := <-w.done; code != 130 || !strings.Contains(w.errors(), "interrupted before its end") {

@@ -27,7 +27,7 @@ const Named = 3
 
 // Threshold is the likeness below which a cause gets no name. A cause that shares no kind of deviation with a fault
 // stays below it even if it breaks the same clauses in the same scenarios.
-const Threshold = 0.55
+const Threshold = 0.66
 
 // leastShare is the share of which the harmonic mean with 1 is the threshold.
 const leastShare = Threshold / (2 - Threshold)

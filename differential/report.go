@@ -12,7 +12,7 @@ import (
 )
 
 // SchemaID names the version of the format of differential.json; it is the $id of differential.schema.json.
-const SchemaID = "https://parley.dev/schema/differential-1.json"
+const SchemaID = "urn:parley:differential:1"
 
 // Report is the content of differential.json. Fields are only ever added.
 type Report struct {

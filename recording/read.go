@@ -106,6 +106,9 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	var all []byte
 	for {
 		part, err := in.ReadSlice('\n')
+		if len(all) > 1<<20 && cap(all) < MaxLine { // once, and not again and again
+			all = slices.Grow(all, MaxLine+in.Size()-len(all))
+		}
 		all = append(all, part...)
 		switch {
 		case len(all) > MaxLine:

@@ -60,6 +60,8 @@ func TestReadAltered(t *testing.T) {
 
 func TestReadNewerSchema(t *testing.T) {
 	for id, want := range map[string]string{
+		"urn:parley:results:2":                      "a newer version of parley wrote it (update parley)",
+		"urn:parley:results:0":                      `schema is "urn:parley:results:0", want`,
 		"https://parley.dev/schema/results-2.json":  "a newer version of parley wrote it (update parley)",
 		"https://parley.dev/schema/results-10.json": "a newer version of parley wrote it (update parley)",
 		"https://parley.dev/schema/results-0.json":  `schema is "https://parley.dev/schema/results-0.json", want`,

@@ -58,6 +58,7 @@ func ReadJSON(r io.Reader) (*Results, error) {
 	if err := consistent(&res); err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
+	res.Schema = SchemaID
 	return &res, nil
 }
 
@@ -88,7 +89,7 @@ func readObject(r io.Reader, max int64) ([]byte, error) {
 }
 
 // newerSchema matches the schema ids of all versions.
-var newerSchema = regexp.MustCompile(`^https://parley\.dev/schema/results-([0-9]+)\.json$`)
+var newerSchema = regexp.MustCompile(`^(?:urn:parley:results:|https://parley\.dev/schema/results-)([0-9]+)(?:\.json)?$`)
 
 // checkSchemaID runs first: about a file in another format, no other error is useful.
 func checkSchemaID(b []byte) error {
@@ -104,7 +105,7 @@ func checkSchemaID(b []byte) error {
 				head.Schema, SchemaID)
 		}
 	}
-	if head.Schema != SchemaID {
+	if head.Schema != SchemaID && head.Schema != FormerSchemaID {
 		return fmt.Errorf("read results: schema is %q, want %q", head.Schema, SchemaID)
 	}
 	return nil

@@ -60,10 +60,19 @@ func TestJSONEmpty(t *testing.T) {
 	}
 }
 
+// TestFormerID: results with the id of earlier programs are read, and written with today's.
+func TestFormerID(t *testing.T) {
+	former := strings.Replace(string(written(t, sample())), SchemaID, FormerSchemaID, 1)
+	res, err := ReadJSON(strings.NewReader(former))
+	if err != nil || res.Schema != SchemaID || !strings.Contains(former, FormerSchemaID) {
+		t.Errorf("%v, %v", res, err)
+	}
+}
+
 func TestReadJSONIsStrict(t *testing.T) {
 	good := string(written(t, sample()))
 	for _, tt := range []struct{ reason, old, new, want string }{
-		{"another version", "results-1.json", "results-2.json", `schema is "https://parley.dev/schema/results-2.json", want`},
+		{"another version", "results:1", "results:2", `schema is "urn:parley:results:2", want`},
 		{"no schema id", `"schema": "` + SchemaID + `",`, ``, `schema is "", want`},
 		{"a key in another case", `"seed": 42`, `"Seed": 42`, "seed"},
 		{"an unknown key", `"seed": 42`, `"seed": 42, "speed": 1`, "speed"},

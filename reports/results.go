@@ -11,7 +11,10 @@ import (
 )
 
 // SchemaID names the version of the results format; it is the $id of results.schema.json.
-const SchemaID = "https://parley.dev/schema/results-1.json"
+const SchemaID = "urn:parley:results:1"
+
+// FormerSchemaID is that of the same version in files of earlier programs; ReadJSON reads them too.
+const FormerSchemaID = "https://parley.dev/schema/results-1.json"
 
 // Results is the content of results.json. Durations are fractional milliseconds. Fields are only ever added.
 type Results struct {

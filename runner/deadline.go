@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"parley/internal/deadline"
 	"parley/reports"
 )
 
@@ -20,7 +19,8 @@ func (e *errDeadline) Error() string {
 }
 
 // WithDeadline bounds runs, whatever their targets do. Scenarios that are running then are cut off, and those that have
-// not begun are not tested; the results say why. 0 means DefaultDeadline, or, if that is more, twice the longest
+// not begun are not tested; the results say why. Other than a limit it counts all time, also that in which this process
+// could not run: who sets it has no more. 0 means DefaultDeadline, or, if that is more, twice the longest
 // scenario that a profile allows.
 func WithDeadline(ctx context.Context, limit time.Duration, runs ...Options) (context.Context, context.CancelFunc) {
 	if limit == 0 {
@@ -29,7 +29,7 @@ func WithDeadline(ctx context.Context, limit time.Duration, runs ...Options) (co
 			limit = max(limit, 2*o.Profile.Limits.Scenario.Duration)
 		}
 	}
-	return deadline.WithLimitCause(ctx, limit, &errDeadline{limit})
+	return context.WithTimeoutCause(ctx, limit, &errDeadline{limit})
 }
 
 // tooLate returns why a run ended before its end, if its deadline is the reason; nil if not.

@@ -29,9 +29,9 @@ type Suspect struct {
 const secondLook = 5 * time.Second
 
 // Identify looks for every protocol of a suite at the server of a profile: side by side, at the usual places of each,
-// or at the path of the WebSocket if exact is not "". The profile's protocol does not matter. A server that refuses
-// everybody, does not speak HTTP, or answers nothing is a *ForeignError with the reason, after lookTime and at most
-// twice secondLook.
+// or at the path of the WebSocket if exact. The profile's protocol does not matter. A server that refuses everybody,
+// does not speak HTTP, or answers nothing is a *ForeignError with the reason, after lookTime and at most twice
+// secondLook.
 func Identify(ctx context.Context, ps *steps.Protocols, p *target.Profile, base, exact string) ([]Suspect, error) {
 	owner, err := ps.Find(p.Protocol)
 	if err != nil {
@@ -57,8 +57,7 @@ func Identify(ctx context.Context, ps *steps.Protocols, p *target.Profile, base,
 		return all, &ForeignError{explain(ctx, ps, l.protocol, p, base, l.place.Driver, l.seen.All())}
 	}
 	for i, s := range all {
-		_, hears := s.Protocol.(steps.Recognisable)
-		if !hears && slices.Contains(s.Protocol.Kind().Drivers, target.Browser) {
+		if _, hears := s.Protocol.(steps.Recognisable); !hears && slices.Contains(s.Protocol.Kind().Drivers, target.Browser) {
 			all[i].Says = "no: GET / serves no page"
 			if servesPage(ctx, p, base) {
 				all[i].Opens, all[i].Says = true, "perhaps: GET / serves a page, as every web server does"
@@ -129,8 +128,8 @@ func unanswered(looks []*look) bool {
 	})
 }
 
-// refusing returns the first place whose answer tells why no protocol was found: it wants credentials, or TLS; or that
-// of a server none of whose places answers HTTP. Nil if there is none.
+// refusing returns the first place whose answer tells why no protocol was found: it wants credentials, or TLS; or
+// that of a server none of whose places answers HTTP. Nil if there is none.
 func refusing(looks []*look) *look {
 	answered := false
 	for _, l := range looks {

@@ -14,7 +14,8 @@ import (
 func TestPrivate(t *testing.T) {
 	dir := t.TempDir()
 	records := []transcript.Record{{N: 1, Dir: transcript.Sent, Kind: transcript.Frame, Bytes: []byte("x")}}
-	if _, err := writeTranscript(dir, "a.txt", Planned{}, steps.Result{Records: records}, transcript.NewRedactor()); err != nil {
+	res := steps.Result{Records: records}
+	if _, err := writeTranscript(dir, "a.txt", Planned{}, res, transcript.NewRedactor()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := writeRecording(dir, "a.jsonl", recording.Header{}, records, nil); err != nil {

@@ -48,7 +48,8 @@ func writeTranscript(out, rel string, pl Planned, res steps.Result,
 	}
 	lines(res.Records)
 	if res.Lost > 0 {
-		fmt.Fprintf(b, "\nMore than a transcript holds: %d records were left out and not judged. The last of them:\n", res.Lost)
+		fmt.Fprintf(b, "\nMore than a transcript holds: %d records were left out and not judged. The last of them:\n",
+			res.Lost)
 		lines(res.Last)
 	}
 	if err = errors.Join(b.Flush(), f.Close()); err != nil {

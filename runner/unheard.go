@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"parley/driver/r3labs"
@@ -81,7 +82,7 @@ func (r *run) settle(ctx context.Context, parallel int) {
 		first := d.held[0].res.Records
 		for _, h := range d.held { // the last one says most: in the first, opening may not have been answered yet
 			if len(h.res.Records) > 0 {
-				first = h.res.Records
+				first = slices.Concat(h.res.Records, h.res.Last)
 			}
 		}
 		why := ""

@@ -84,16 +84,16 @@ func (d *Decoder) parse(b []byte) (body ast.Node, err error) {
 
 // Fail returns an error located at a path, or at what encloses it.
 func (d *Decoder) Fail(path, msg, mend string) error {
+	about, whole := path, path == "" && strings.HasPrefix(msg, "expected a mapping")
 	if path != "" {
 		msg = path + ": " + msg
 	}
-	about := path
 	at, ok := d.at[path]
 	for !ok {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 		at, ok = d.at[path]
 	}
-	return &ProfileError{File: d.file, Line: at.line, Col: at.col, Msg: msg, Mend: mend, about: about}
+	return &ProfileError{File: d.file, Line: at.line, Col: at.col, Msg: msg, Mend: mend, about: about, whole: whole}
 }
 
 // decode decodes n into v.

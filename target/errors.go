@@ -13,6 +13,7 @@ type ProfileError struct {
 	Mend      string // how to fix it; may be ""
 
 	about string // the path of the key
+	whole bool   // it is about the whole profile, of which nothing else can be said
 }
 
 // Error returns "profile.yaml:12:3: what is wrong (how to fix it)".

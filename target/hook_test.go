@@ -235,10 +235,10 @@ func TestUnreachable(t *testing.T) {
 // TestHookPrintsMuch: of what a hook prints a part is read, and one that prints without end is ended and named.
 func TestHookPrintsMuch(t *testing.T) {
 	for _, row := range []struct{ hook, want string }{
-		{"yes", "printed more than 16 MiB"},
-		{"yes >&2", "printed more than 16 MiB"},
-		{"head -c 17000000 /dev/zero", "printed more than 16 MiB"},
-		{"head -c 2000000 /dev/zero | tr '\\0' x", ""},
+		{`awk 'BEGIN {while (1) print "y"}'`, "printed more than 16 MiB"},
+		{`awk 'BEGIN {while (1) print "y"}' >&2`, "printed more than 16 MiB"},
+		{`awk 'BEGIN {for (i = 0; i < 170000; i++) printf "%0100d", 0}'`, "printed more than 16 MiB"},
+		{`awk 'BEGIN {for (i = 0; i < 20000; i++) printf "%0100d", 0}'`, ""},
 	} {
 		p := running(t)
 		p.Hooks.AddAgent, p.Hooks.ConfigDigest = row.hook, row.hook

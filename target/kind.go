@@ -25,7 +25,7 @@ type Kind struct {
 	// Capabilities are the optional features that a profile may declare.
 	Capabilities []string
 
-	// Renames are the names that a profile may remap, by the path of the mapping, such as "agent-select.events".
+	// Renames are the names that a profile may remap, by the path of the mapping, such as "toy.events".
 	Renames map[string][]string
 
 	// Example is a commented profile with every key that applies to the protocol. Keys that are not commented out have

@@ -80,10 +80,10 @@ func together(errs ...error) error {
 }
 
 // follows reports whether a mistake may be but the consequence of others: it is about the same key, or about one that
-// contains it or lies within it.
+// contains it or lies within it. From a profile that is no mapping all others follow.
 func (m Mistakes) follows(e *ProfileError) bool {
 	return slices.ContainsFunc(m, func(o *ProfileError) bool {
-		return o.about != "" && encloses(o.about, e.about) ||
+		return o.whole || o.about != "" && encloses(o.about, e.about) ||
 			e.about != "" && encloses(e.about, o.about)
 	})
 }

@@ -30,11 +30,11 @@ p.yaml:5:24: headers.T: the environment variable NOT_SET is not set (set it, or 
 p.yaml:6:14: concurrency: expected a whole number, found text
 p.yaml:7:16: command.run: no program to run (write it like run: [./server, --port, "{port}"])
 p.yaml:7:33: command.copy.../x: "../x" lies outside of {dir} (a relative path without ..)`},
-		{"a misspelt key is not missing too", "comand: {run: [x]}\nlimits: {open: }\n",
+		{"a misspelt key is not missing too", "comand: {run: [x]}\ntools: {ask: {name: }}\n",
 			`p.yaml:1:1: unknown key "comand" (did you mean "command"?)
-p.yaml:2:16: limits.open: has no value (give it one, or delete the line)`},
-		{"of an unknown protocol only what all have is checked",
-			"protocol: listenin\ntoy: {what: 1}\nhooks: {restart: ''}\n",
+p.yaml:2:15: tools.ask.name: has no value (give it one, or delete the line; a value that starts with # must be ` +
+				"quoted)"},
+		{"of an unknown protocol only what all have is checked", "protocol: listenin\ntoy: {what: 1}\nhooks: {restart: ''}\n",
 			`p.yaml:1:11: protocol: unknown protocol "listenin" (did you mean "listening"?)
 p.yaml:3:18: hooks.restart: no command (delete the line, or write : for a command that does nothing)`},
 		{"one alone", "url: http://a\nname: 7\n", `p.yaml:2:7: name: expected text, found the number 7 (quote it: "7")`},

@@ -155,7 +155,8 @@ const (
 	HookModel        = "model"
 )
 
-// Model says how the target learns the address of the model stub: by its environment, by a hook, or both. The hook
+// Model says how the target learns the address of the model stub: by its environment, by a hook, or both. An empty one
+// says that the command takes it from PARLEY_MODEL_URL by itself. The hook
 // runs once, before the process starts, with PARLEY_MODEL_URL and the environment of Hooks.
 type Model struct {
 	Env  map[string]string `yaml:"env"`  // added to Command.Env if there is a stub; may use the placeholders of Command

@@ -107,6 +107,16 @@ func TestUseTLS(t *testing.T) {
 	}
 }
 
+// TestEmptyModel: a command may take the address of the model stub from its environment by itself.
+func TestEmptyModel(t *testing.T) {
+	for text, want := range map[string]bool{"command: {run: [x]}\nmodel: {}\n": true, "command: {run: [x]}\n": false} {
+		p, err := toys.Parse([]byte(text), "t.yaml", nil)
+		if err != nil || p.UsesModel() != want {
+			t.Errorf("%q: %v, %v", text, p, err)
+		}
+	}
+}
+
 // TestSetHeader: a header replaces that of the same name, and a wrong one is refused without showing its value.
 func TestSetHeader(t *testing.T) {
 	p := &Profile{Headers: map[string]string{"x-one": "old", "Other": "kept"}}

@@ -336,8 +336,9 @@ func (c *Checker) model() error {
 	m := c.Profile.Model
 	switch {
 	case m == nil:
-	case len(m.Env) == 0 && m.Hook == "":
-		return c.Fail("model", "says nothing", "give env, hook or both")
+	case len(m.Env) == 0 && m.Hook == "" && c.Profile.Command == nil:
+		return c.Fail("model", "nothing tells a running target where the model stub is",
+			"give model.hook, or a command, which has its URL as PARLEY_MODEL_URL")
 	case len(m.Env) > 0 && c.Profile.Command == nil:
 		return c.Fail("model.env", "the environment of a running target cannot be changed", "give a command, or model.hook")
 	}

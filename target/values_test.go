@@ -173,3 +173,21 @@ func TestSuggest(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParsePointer: a text is a pointer, a name that becomes one, or refused; what it points to is found without end.
+func FuzzParsePointer(f *testing.F) {
+	for _, text := range []string{"", "/a/b", "/a~1b/~0/0", "a", "/~2", "//"} {
+		f.Add(text)
+	}
+	doc := map[string]any{"a": map[string]any{"b": []any{"c"}}, "": []any{map[string]any{"/": 1}}}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := ParsePointer(text)
+		if err != nil {
+			return
+		}
+		if string(p) != text && string(p) != "/"+text {
+			t.Errorf("%q becomes %q", text, p)
+		}
+		_, _ = p.Get(doc)
+	})
+}

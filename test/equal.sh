@@ -1,6 +1,6 @@
 #!/bin/bash
 # Shows whether what lies between two commits changed a verdict: the bundled targets, the foreign ones, every mutant and
-# the targets of test/bad and test/odd are judged by both commits, and the results compared clause by clause.
+# the peers of test/hostile and targets of test/odd are judged by both commits, and the results compared clause by clause.
 # CONTRIBUTING.md says when to use it; internal/equal compares.
 set -euo pipefail
 
@@ -21,7 +21,7 @@ END
 	exit 2
 }
 
-tests='^Test(Bad[A-Z].*|Odd[A-Z].*|TLS|DeadPort|NoBrowser|AgentConnectsByItself|LateEnds|Twice|SwitchesOfOthers'
+tests='^Test(Bad[A-Z].*|Catalogue|CatalogueOfPages|Odd[A-Z].*|TLS|DeadPort|NoBrowser|AgentConnectsByItself|LateEnds|Twice|SwitchesOfOthers'
 tests+='|ResetOnReuse|FirstChunkLate|PromptAsUserMessage)$'
 
 explained='' prepare='' keep='' parts='bundled foreign mutants tests' protocols='' again=2 nice=10
@@ -84,8 +84,9 @@ mutants() { # SIDE ROUND PROTOCOL [IDS]
 }
 
 judgetests() { # SIDE ROUND PATTERN
-	local packages=(./test/bad ./test/odd)
-	[[ -d $work/$1/test/bad ]] || packages=(.)
+	local packages=(./test/hostile ./test/odd)
+	[[ -d $work/$1/test/hostile ]] || packages=(./test/bad ./test/odd)
+	[[ -d $work/$1/test/odd ]] || packages=(.)
 	(cd "$work/$1" && PARLEY_KEEP="$kept/$1$2/tests" nice -n "$nice" \
 		go test -trimpath -count=1 -timeout 60m -run "$3" "${packages[@]}") >>"$kept/$1.log" 2>&1 ||
 		say "$1: tests failed; see $kept/$1.log"

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -9,7 +10,7 @@ import (
 // Bounds of the memory that all transcripts of a process take together, whatever their targets send. A transcript may
 // always hold Share, so that no flood keeps the others from being judged.
 const (
-	Together = 32 << 20
+	Together = 24 << 20
 	Share    = 1 << 20
 )
 
@@ -21,6 +22,9 @@ type account struct{ bytes atomic.Int64 }
 
 // owned gives a transcript an account, which is settled at the latest when the transcript is garbage.
 func (t *Transcript) owned() {
+	if together.Load() > Together/2 { // some of it may be that of transcripts that nobody has any more
+		runtime.GC()
+	}
 	t.account = new(account)
 	runtime.AddCleanup(t, (*account).settle, t.account)
 }
@@ -44,6 +48,19 @@ func (t *Transcript) Release() {
 		t.account.settle()
 	}
 }
+
+// guess is the least memory that a record is likely to take. It is exact enough to leave out long texts of many small
+// values before they are decoded, which takes 30 times their bytes.
+func (r *Record) guess(decoded bool) int {
+	n := min(len(r.Bytes), MaxPayload)
+	if decoded && len(r.Bytes) > 256<<10 {
+		n += smallValue * (bytes.Count(r.Bytes, []byte{','}) + bytes.Count(r.Bytes, []byte{'['}))
+	}
+	return n
+}
+
+// smallValue is the memory of a value such as {} in a list.
+const smallValue = 64
 
 const (
 	recordSize = int(unsafe.Sizeof(Record{}))
@@ -70,4 +87,4 @@ func (r *Record) memory() int {
 }
 
 // foreignSize is assumed of data whose type is not one of JSON's.
-const foreignSize = 512
+const foreignSize = 1200

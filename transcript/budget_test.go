@@ -83,8 +83,8 @@ func TestOwnIsKept(t *testing.T) {
 		tr.Append(Record{Dir: Received, Kind: Frame, Bytes: bytes.Repeat([]byte{byte(i)}, MaxPayload)})
 	}
 	last := tr.Last()
-	if len(last) != MaxLast || last[MaxLast-1].Bytes[0] != 3*MaxLast-1 || last[0].Bytes[0] != 2*MaxLast || last[0].N != 0 ||
-		len(last[0].Bytes)+last[0].Cut != MaxPayload || len(last[0].Bytes) != maxLastPart {
+	if len(last) != MaxLast || last[MaxLast-1].Bytes[0] != 3*MaxLast-1 || last[0].Bytes[0] != 2*MaxLast ||
+		last[0].N != 0 || len(last[0].Bytes)+last[0].Cut != MaxPayload || len(last[0].Bytes) != maxLastPart {
 		t.Errorf("the last are %d, from %v to %v", len(last), last[0].Bytes[0], last[len(last)-1].Bytes[0])
 	}
 	for tr.Append(Record{Dir: Noted, Kind: Remark}) > 0 {
@@ -100,5 +100,25 @@ func TestBuffersAreLetGo(t *testing.T) {
 	tr.Append(Record{Bytes: make([]byte, 3, 512)})
 	if got := cap(tr.All()[0].Bytes); got > 100 {
 		t.Errorf("%d bytes are held", got)
+	}
+}
+
+// TestDecodedIsLetGo: a message that takes more than all transcripts may, once it is decoded, is left out.
+func TestDecodedIsLetGo(t *testing.T) {
+	many := make([]any, Together/64)
+	for i := range many {
+		many[i] = map[string]any{}
+	}
+	tr := New(func(r *Record) {
+		if len(r.Bytes) > 2 {
+			r.Event = &Event{Data: many}
+		}
+	})
+	defer tr.Release()
+	if tr.Append(Record{Dir: Received, Kind: Frame, Bytes: []byte("{},{}")}) != 0 || tr.Overflow() != 1 {
+		t.Error("it is kept")
+	}
+	if tr.Append(Record{Dir: Received, Kind: Frame, Bytes: []byte("{}")}) != 1 {
+		t.Error("a small one behind it is not kept")
 	}
 }

@@ -16,7 +16,7 @@ import (
 // others only counted, and the overflow is reported.
 const (
 	MaxRecords = 50_000
-	MaxBytes   = 24 << 20
+	MaxBytes   = 20 << 20
 	MaxPayload = 1 << 20 // of one record; Record.Cut counts the rest
 	MaxLabel   = 4 << 10 // of a label or a type, which the peer may choose; the rest is dropped
 
@@ -109,6 +109,9 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	weight := r.bound()
 	if t.spill != nil {
 		weight = r.weight()
+	} else if r.Dir == Received && t.account.exceeds(r.memory()) { // now that it is decoded
+		t.left.keeps(&r)
+		return 0
 	}
 	t.bytes += weight
 	if t.account != nil {
@@ -157,7 +160,7 @@ func (t *Transcript) full(r *Record) bool {
 	if t.spill != nil {
 		return t.spill.full()
 	}
-	return exceeds(len(t.records), t.bytes, r) || t.account.exceeds(min(len(r.Bytes), MaxPayload))
+	return exceeds(len(t.records), t.bytes, r) || t.account.exceeds(r.guess(t.decode != nil))
 }
 
 // exceeds reports whether a record exceeds the bounds of a transcript without Keep.

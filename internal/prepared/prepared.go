@@ -32,7 +32,7 @@ func Ignore() (restore func()) {
 	return func() { ignored = false }
 }
 
-// Get decodes into out, a pointer, what was prepared under a key, such as "agent-select/ledger", from an input. It
+// Get decodes into out, a pointer, what was prepared under a key, such as "PROTOCOL/ledger", from an input. It
 // reports false, and leaves out as it is, unless it was prepared from the same input.
 func Get(key string, input []byte, out any) bool {
 	if ignored {

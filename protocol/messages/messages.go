@@ -68,9 +68,14 @@ type Node struct {
 
 // file is one of the embedded files.
 type file struct {
-	Same     string   `yaml:"same"` // the messages are those of another protocol
-	Type     []string `yaml:"type"`
-	Lane     string   `yaml:"lane"`
+	Title    string    `yaml:"title"`
+	Version  string    `yaml:"version"` // of the document; "" if it has none
+	About    string    `yaml:"about"`
+	App      Side      `yaml:"app"` // the side that implements the protocol
+	Channels []channel `yaml:"channels"`
+	Same     string    `yaml:"same"` // channels and messages are those of another protocol
+	Type     []string  `yaml:"type"`
+	Lane     string    `yaml:"lane"`
 	Messages []struct {
 		Type    string         `yaml:"type"`
 		From    Side           `yaml:"from"`
@@ -82,19 +87,16 @@ type file struct {
 
 // For returns the messages of a protocol; nil for an unknown one.
 func For(protocol string) *Set {
-	text, err := files.ReadFile(protocol + ".yaml")
-	if err != nil {
+	f := read(protocol)
+	if f == nil {
 		return nil
-	}
-	var f file
-	if err := yaml.UnmarshalWithOptions(text, &f, yaml.Strict()); err != nil {
-		panic(err) // they are embedded
 	}
 	if f.Same != "" {
 		return For(f.Same)
 	}
 	s := &Set{typed: f.Type, lane: f.Lane, kinds: map[string][]*Message{}}
 	for _, m := range f.Messages {
+		var err error
 		one := &Message{Type: m.Type, From: m.From, Repeats: m.Repeats, Aside: m.Aside, Schema: m.Schema}
 		if one.node, err = node(m.Schema); err != nil {
 			panic(fmt.Errorf("%s: %s: %w", protocol, m.Type, err))
@@ -103,6 +105,19 @@ func For(protocol string) *Set {
 		s.kinds[m.Type] = append(s.kinds[m.Type], one)
 	}
 	return s
+}
+
+// read returns the file of a protocol; nil for an unknown one.
+func read(protocol string) *file {
+	text, err := files.ReadFile(protocol + ".yaml")
+	if err != nil {
+		return nil
+	}
+	f := &file{}
+	if err := yaml.UnmarshalWithOptions(text, f, yaml.Strict()); err != nil {
+		panic(err) // they are embedded
+	}
+	return f
 }
 
 // node reads which values vary according to a schema.

@@ -120,8 +120,9 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 		`p.yaml:2:14: headers.a: the value has a line break or a zero byte in it`},
 	{"an empty hook", "url: http://x\nhooks: {restart: ''}\n",
 		`p.yaml:2:18: hooks.restart: no command (delete the line, or write : for a command that does nothing)`},
-	{"a model block that says nothing", "url: http://x\nmodel: {}\n",
-		`p.yaml:2:8: model: says nothing (give env, hook or both)`},
+	{"a model block that tells a running target nothing", "url: http://x\nmodel: {}\n",
+		`p.yaml:2:8: model: nothing tells a running target where the model stub is (give model.hook, or a command, which ` +
+			`has its URL as PARLEY_MODEL_URL)`},
 	{"an environment for a running process", "url: http://x\nmodel: {env: {A: b}}\n",
 		`p.yaml:2:14: model.env: the environment of a running target cannot be changed (give a command, or model.hook)`},
 	{"a tool without a name", "url: http://x\ntools: {confirm: {arguments: {}}}\n",

@@ -13,8 +13,9 @@ import (
 // shared are the folders of the code that all protocols share, each with the folders below it that belong to one
 // protocol.
 var shared = map[string][]string{
-	"cli": {}, "cmd": {}, "doctor": {}, "driver": {}, "internal": {}, "llm": {}, "monitor": {}, "probe": {}, "reports": {},
-	"runner": {}, "target": {}, "transcript": {}, "verdict": {}, "wire": {},
+	"cli": {}, "cmd": {}, "doctor": {}, "driver": {}, "internal": {}, "llm": {}, "monitor": {}, "probe": {},
+	"reports": {"lang"}, // it has the reasons that protocols give, too
+	"runner":  {}, "target": {}, "transcript": {}, "verdict": {}, "wire": {},
 	"reference-server/catalogue": {}, "reference-server/launch": {}, "steps": append([]string{"protocols"}, own...),
 }
 

@@ -27,7 +27,8 @@ const lost = "more than a transcript holds|within|nothing of external-agent came
 func bookingRows() (all []row) {
 	for _, role := range []string{"host", "relay"} {
 		for _, b := range bookings {
-			r := row{name: b.name, peer: role, of: "external-agent/" + role, does: b.reason, serve: chat(b.talk), may: b.may,
+			r := row{name: b.name, peer: role, of: "external-agent/" + role, does: b.reason, serve: chat(b.talk),
+				may:  b.may,
 				keys: "external-agent: {session: 's-{nonce}'}\n", exit: 3, says: regexp.QuoteMeta(b.why)}
 			r.night = b.name == "says yes" // it is found out by the whole suite alone
 			switch b.why {
@@ -60,7 +61,8 @@ func welcomes(rest func(kind, id string, got []byte) string) func(context.Contex
 		if kind != "relay.join" {
 			return rest(kind, id, got)
 		}
-		return string(bytes.Replace(bytes.Replace(got, []byte(`"relay.join"`), []byte(`"relay.joined"`), 1), []byte(`"id"`),
+		return string(bytes.Replace(bytes.Replace(got, []byte(`"relay.join"`), []byte(`"relay.joined"`), 1),
+			[]byte(`"id"`),
 			[]byte(`"replyTo"`), 1))
 	})
 }
@@ -132,7 +134,8 @@ var bookings = []booking{
 			case "session.start":
 				return envelopeText("session.started", id, `{"sessionId":"s-1"}`)
 			case "snapshot.get":
-				return envelopeText("snapshot.state", id, `{"sessionId":"s-1","uiSpec":{},"messageHistory":[],"toolSchema":[]}`)
+				return envelopeText("snapshot.state", id,
+					`{"sessionId":"s-1","uiSpec":{},"messageHistory":[],"toolSchema":[]}`)
 			case "tool.call":
 				return envelopeText("tool.result", id, `{"ok":true,"toolName":"select"}`)
 			case "session.end":

@@ -28,7 +28,8 @@ func pipe(name string) func(*testing.T, string) {
 
 // reads is a row of a command that reads a file.
 func reads(name, does string, files func(*testing.T, string), says string, args ...string) row {
-	return row{name: name, peer: "file", does: does, files: files, says: says, args: args, exit: 2, exits: []int{1, 3, 5}}
+	return row{name: name, peer: "file", does: does, files: files, says: says, args: args, exit: 2,
+		exits: []int{1, 3, 5}}
 }
 
 // tower is YAML of many levels.
@@ -46,10 +47,13 @@ var fileRows = []row{
 		"run", "--target", "."),
 	reads("a profile of many levels", "nests a profile 100,000 times", write("x.yaml", "name: "+tower(60_000)),
 		"nested|levels|deep", "run", "--target", "x.yaml"),
-	reads("a profile with a tag", "has a tag of YAML where a value should be", write("x.yaml", "name: !x\nprotocol: !!binary x\n"),
+	reads("a profile with a tag", "has a tag of YAML where a value should be", write("x.yaml",
+		"name: !x\nprotocol: !!binary x\n"),
 		"x.yaml:", "run", "--target", "x.yaml"),
-	reads("a profile of aliases", "doubles itself by aliases", write("x.yaml", "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n"+
-		"c: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e]\n"),
+	reads("a profile of aliases", "doubles itself by aliases", write("x.yaml",
+		"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\n"+
+			"c: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\n"+
+			"e: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e]\n"),
 		"x.yaml", "run", "--target", "x.yaml"),
 	reads("a profile in binary", "is a picture", write("x.yaml", "\x89PNG\r\n\x1a\n\x00\x00\xff\xfe"), "x.yaml",
 		"run", "--target", "x.yaml"),
@@ -59,17 +63,22 @@ var fileRows = []row{
 		"run", "--protocol", "agent-select", "--tags", few, "--baseline", "x"),
 	reads("a baseline without end", "never ends as a baseline", nil, "longer than",
 		"run", "--protocol", "agent-select", "--tags", few, "--baseline", "/dev/zero"),
-	reads("a baseline of many levels", "nests a baseline 100,000 times", write("x.yaml", tower(100_000)), "nested|levels|deep",
+	reads("a baseline of many levels", "nests a baseline 100,000 times", write("x.yaml", tower(100_000)),
+		"nested|levels|deep",
 		"run", "--protocol", "agent-select", "--tags", few, "--baseline", "x.yaml"),
-	reads("a baseline with a tag", "has a tag of YAML in a baseline", write("x.yaml", "- clause: AS-001\n  expected: !x\n"),
+	reads("a baseline with a tag", "has a tag of YAML in a baseline", write("x.yaml",
+		"- clause: AS-001\n  expected: !x\n"),
 		"x.yaml", "run", "--protocol", "agent-select", "--tags", few, "--baseline", "x.yaml"),
-	reads("faults of many levels", "nests a faults file 100,000 times", write("x.yaml", tower(100_000)), "nested|levels|deep",
+	reads("faults of many levels", "nests a faults file 100,000 times", write("x.yaml", tower(100_000)),
+		"nested|levels|deep",
 		"run", "--protocol", "agent-select", "--tags", few, "--faults", "x.yaml"),
 	reads("faults that are a pipe", "never gives a byte of faults", pipe("x"), "nothing was written to it|pipe",
 		"run", "--protocol", "agent-select", "--tags", few, "--faults", "x"),
-	reads("a study log that is a pipe", "never gives a byte of a study log", pipe("x"), "nothing was written to it|pipe",
+	reads("a study log that is a pipe", "never gives a byte of a study log", pipe("x"),
+		"nothing was written to it|pipe",
 		"check-log", "x"),
-	reads("a study log of one line", "never ends the line of a study log", write("x.jsonl", strings.Repeat("x", 80<<20)),
+	reads("a study log of one line", "never ends the line of a study log", write("x.jsonl", strings.Repeat("x",
+		80<<20)),
 		"x.jsonl|line", "check-log", "x.jsonl"),
 	reads("a study log of many levels", "nests a study log 100,000 times", write("x.jsonl", deep(100_000)+"\n"),
 		"x.jsonl|EA-", "check-log", "x.jsonl"),
@@ -81,9 +90,11 @@ var fileRows = []row{
 	reads("a recording of nothing", "is no recording", write("x.jsonl", "{}\n"), "x.jsonl", "recording", "x.jsonl"),
 	reads("a recording without end", "never ends the line of a recording", nil, "line|larger|/dev/zero",
 		"recording", "/dev/zero"),
-	reads("a recording of many levels", "nests a recording 100,000 times", write("x.jsonl", deep(100_000)+"\n"), "x.jsonl",
+	reads("a recording of many levels", "nests a recording 100,000 times", write("x.jsonl", deep(100_000)+"\n"),
+		"x.jsonl",
 		"mock", "x.jsonl"),
-	reads("a certificate of many levels", "nests a certificate 100,000 times", write("x.json", deep(100_000)), "not valid: ",
+	reads("a certificate of many levels", "nests a certificate 100,000 times", write("x.json", deep(100_000)),
+		"not valid: ",
 		"verify", "x.json"),
 	reads("a certificate without end", "never ends as a certificate", nil, "larger|more than|/dev/zero|certificate",
 		"verify", "/dev/zero"),

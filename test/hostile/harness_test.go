@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/deadline"
 	"parley/reports"
 )
 
@@ -35,8 +36,9 @@ type met struct {
 	out     string // what it printed, with blanks and line ends as one blank each
 	results *reports.Results
 	wall    time.Duration
+	late    bool // it took longer than wallBound, and was ended
 	cpu     time.Duration
-	memory  int64 // the most bytes that it had in memory; 0: unknown
+	memory  int64 // the most bytes that it had in memory, apart from the program itself; 0: unknown
 	left    []string
 }
 
@@ -50,6 +52,12 @@ var (
 // server at an address, which is interrupted once act is done.
 func meet(t *testing.T, dir, addr string, act func(*testing.T, string), args ...string) met {
 	t.Helper()
+	return meetFor(t, wallBound, dir, addr, act, args...)
+}
+
+// meetFor is meet with a bound of the wall time.
+func meetFor(t *testing.T, bound time.Duration, dir, addr string, act func(*testing.T, string), args ...string) met {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -59,8 +67,14 @@ func meet(t *testing.T, dir, addr string, act func(*testing.T, string), args ...
 	rows++
 	mark := fmt.Sprintf("PARLEY_HOSTILE_ROW=%d.%d", os.Getpid(), rows)
 	once.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), wallBound+10*time.Second)
+	watching, unwatch := context.WithCancel(context.Background()) // stalls of this machine do not count
+	var watch sync.WaitGroup
+	defer func() { unwatch(); watch.Wait() }()
+	watch.Go(func() { deadline.Watch(watching) })
+	limit := deadline.In(bound)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	defer limit.AfterFunc(cancel)()
 	c := exec.CommandContext(ctx, self, args...)
 	var out bytes.Buffer
 	c.Dir, c.Stdout, c.Stderr, c.WaitDelay = dir, &out, &out, time.Second
@@ -87,7 +101,8 @@ func meet(t *testing.T, dir, addr string, act func(*testing.T, string), args ...
 	} else {
 		err = c.Wait()
 	}
-	m := met{wall: time.Since(began), memory: memory(), out: blanks.ReplaceAllString(out.String(), " ")}
+	m := met{wall: time.Since(began), late: limit.Over(), memory: memory(),
+		out: blanks.ReplaceAllString(out.String(), " ")}
 	if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) && !errors.Is(err, exec.ErrWaitDelay) {
 		t.Fatal(err)
 	}
@@ -126,20 +141,22 @@ func watchMemory(pid int) func() int64 {
 	return func() int64 { close(stop); <-done; return most }
 }
 
-var hwm = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+var inMemory = regexp.MustCompile(`(VmHWM|RssFile):\s+(\d+) kB`)
 
-// peak reads the peak memory of a process so far.
-func peak(pid int) int64 {
+// peak reads the peak memory of a process so far, without the pages of its program.
+func peak(pid int) (n int64) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
-	m := hwm.FindSubmatch(status)
-	if m == nil {
-		return 0
+	for _, m := range inMemory.FindAllSubmatch(status, -1) {
+		kb, _ := strconv.ParseInt(string(m[2]), 10, 64)
+		if string(m[1]) == "RssFile" {
+			kb = -kb
+		}
+		n += kb << 10
 	}
-	kb, _ := strconv.ParseInt(string(m[1]), 10, 64)
-	return kb << 10
+	return n
 }
 
 // processesWith lists the processes with a variable in their environment that do not end within a limit.

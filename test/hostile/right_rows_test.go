@@ -138,7 +138,8 @@ func passFrames(c io.Writer, in *bufio.Reader, noise string) {
 
 // rightRows are servers that keep their protocol in the company of much else: no clause may fail.
 var rightRows = []row{
-	{name: "right, among comments", peer: "server", of: "agent-select", right: true, says: "counted but not stored|no clause failed|not tested",
+	{name: "right, among comments", peer: "server", of: "agent-select", right: true,
+		says: "counted but not stored|no clause failed|not tested",
 		does: "sends 60,000 comments behind its greeting", serve: withNoise(": noise\n", 60_000, 10)},
 	{name: "right, among retries", peer: "server", of: "agent-select", right: true, says: "exit 0",
 		does: "sends its time of reconnecting 100 times with each event", serve: withNoise("retry: 100\n", 100, 100)},
@@ -147,7 +148,8 @@ var rightRows = []row{
 	{name: "right, among empty events", peer: "server", of: "agent-select", right: true, says: "exit 0",
 		does: "sends 100 events without data with each event", serve: withNoise("event: x\n\n", 100, 100)},
 	{name: "right, among events", peer: "server", of: "agent-select", right: true, says: "exit 0",
-		does: "sends 10,000 events of noise behind its greeting", serve: withNoise("event: noise\ndata: {}\n\n", 10_000, 0)},
+		does: "sends 10,000 events of noise behind its greeting", serve: withNoise("event: noise\ndata: {}\n\n",
+			10_000, 0)},
 	{name: "right, among more events than are kept", peer: "server", of: "agent-select", right: true, exits: []int{5},
 		limits: map[string]string{"event": "10s"},
 		says:   "more than a transcript holds", does: "sends 60,000 events of noise behind its greeting",

@@ -117,10 +117,16 @@ func Judge(t *testing.T, o runner.Options) *reports.Results {
 	if err != nil {
 		t.Fatal(err)
 	}
+	Keep(t, res)
+	return res
+}
+
+// Keep keeps results as Judge does.
+func Keep(t *testing.T, res *reports.Results) {
+	t.Helper()
 	if folder := os.Getenv("PARLEY_KEEP"); folder != "" {
 		keep(t, folder, res)
 	}
-	return res
 }
 
 // keep writes results to a file of the test's name; a number follows from the second time on.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,6 +15,10 @@ import (
 // [MaxFaults]. The error is a [*SyntaxError]; the value is then nil, and the
 // faults are those before it. b is not retained.
 func Decode(b []byte) (any, []Fault, error) {
+	if len(b) > largeText {
+		large.Lock()
+		defer large.Unlock()
+	}
 	d := decoder{text: b, tokens: jsontext.NewDecoder(bytes.NewBuffer(b),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	v, err := d.value(0)
@@ -25,6 +30,11 @@ func Decode(b []byte) (any, []Fault, error) {
 	}
 	return v, d.faults, nil
 }
+
+// Long texts are decoded one at a time, because the value of one may take 30 times its bytes.
+const largeText = 256 << 10
+
+var large sync.Mutex
 
 type decoder struct {
 	text   []byte

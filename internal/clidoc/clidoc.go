@@ -1,0 +1,133 @@
+// Package clidoc renders a tree of cobra commands for people: as one Markdown page, and as man pages. Hidden commands
+// and flags are left out, and so is --help.
+package clidoc
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Commands returns root and its visible subcommands, each before its own subcommands.
+func Commands(root *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{root}
+	for _, sub := range root.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" {
+			all = append(all, Commands(sub)...)
+		}
+	}
+	return all
+}
+
+// Page returns the commands as Markdown: a table of all, then a section for each with its usage, description, flags and
+// examples. head comes first.
+func Page(root *cobra.Command, head string) string {
+	var b strings.Builder
+	b.WriteString(head + "\n| command | |\n|---|---|\n")
+	all := Commands(root)[1:]
+	for _, c := range all {
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"),
+			cell(c.Short))
+	}
+	for _, c := range all {
+		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
+		b.WriteString(prose(described(c)) + "\n")
+		fmt.Fprintf(&b, "\n```text\n%s\n```\n", usage(c))
+		if flags := Flags(c); len(flags) > 0 {
+			b.WriteString("\n| flag | |\n|---|---|\n")
+			for _, f := range flags {
+				name, about := Describe(f)
+				fmt.Fprintf(&b, "| `%s` | %s |\n", name, cell(about))
+			}
+		}
+		if c.Example != "" {
+			fmt.Fprintf(&b, "\n```text\n%s\n```\n", outdented(c.Example))
+		}
+	}
+	return b.String()
+}
+
+// Flags returns the visible flags of a command, sorted by name.
+func Flags(c *cobra.Command) []*pflag.Flag {
+	var all []*pflag.Flag
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" {
+			all = append(all, f)
+		}
+	})
+	return all
+}
+
+// Describe returns a flag as it is typed, and what it does, with its default.
+func Describe(f *pflag.Flag) (name, about string) {
+	value, about := pflag.UnquoteUsage(f)
+	name = "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	if value != "" {
+		name += " " + value
+	}
+	switch f.DefValue {
+	case "", "false", "0", "0s", "[]":
+	default:
+		if !strings.Contains(about, "(default") {
+			about += " (default " + f.DefValue + ")"
+		}
+	}
+	return name, about
+}
+
+func described(c *cobra.Command) string {
+	if c.Long != "" {
+		return c.Long
+	}
+	return c.Short + "."
+}
+
+// usage returns the lines of use.
+func usage(c *cobra.Command) string {
+	var lines []string
+	if c.Runnable() {
+		lines = append(lines, c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		lines = append(lines, c.CommandPath()+" COMMAND")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// prose returns the paragraphs of a help text as Markdown: those that begin with a space keep their lines.
+func prose(text string) string {
+	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
+	for i, p := range paragraphs {
+		if strings.HasPrefix(p, " ") {
+			paragraphs[i] = "```text\n" + outdented(p) + "\n```"
+		} else {
+			paragraphs[i] = marks.Replace(p)
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+var marks = strings.NewReplacer("<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`", "|", `\|`)
+
+// cell returns a text for a cell of a table.
+func cell(text string) string { return marks.Replace(strings.Join(strings.Fields(text), " ")) }
+
+// outdented removes the indentation that all lines share.
+func outdented(text string) string {
+	lines := strings.Split(strings.Trim(text, "\n"), "\n")
+	shared := -1
+	for _, l := range lines {
+		if n := len(l) - len(strings.TrimLeft(l, " ")); strings.TrimSpace(l) != "" && (shared < 0 || n < shared) {
+			shared = n
+		}
+	}
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l[min(max(shared, 0), len(l)):], " ")
+	}
+	return strings.Join(lines, "\n")
+}

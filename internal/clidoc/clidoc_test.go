@@ -1,0 +1,69 @@
+package clidoc
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+func tree() *cobra.Command {
+	root := &cobra.Command{Use: "tool", Short: "Do things"}
+	one := &cobra.Command{Use: "one FILE", Short: "Do one | two",
+		Long:    "Reads <file>.\n.so it is\n\n  tool one a\n  tool one b\n\nThe *end* …",
+		Example: "  tool one x \\\n    y", Run: func(*cobra.Command, []string) {}}
+	one.Flags().StringP("out", "o", "there", "write `DIR`")
+	one.Flags().Bool("dry", false, "do nothing")
+	one.Flags().Bool("secret", false, "not shown")
+	_ = one.Flags().MarkHidden("secret")
+	hidden := &cobra.Command{Use: "hidden", Hidden: true, Run: func(*cobra.Command, []string) {}}
+	root.AddCommand(one, hidden)
+	return root
+}
+
+// TestPage: what is visible is on the page, marks of Markdown are escaped, and indented paragraphs keep their lines.
+func TestPage(t *testing.T) {
+	page := Page(tree(), "# Tool\n")
+	for _, want := range []string{
+		"| [`tool one`](#tool-one) | Do one \\| two |",
+		"## tool one\n\nReads &lt;file>.\n.so it is\n\n```text\ntool one a\ntool one b\n```\n\nThe \\*end\\* …\n",
+		"```text\ntool one FILE [flags]\n```",
+		"| `-o, --out DIR` | write DIR (default there) |",
+		"| `--dry` | do nothing |",
+		"```text\ntool one x \\\n  y\n```",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks\n%s\nin\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "secret") || strings.Contains(page, "hidden") || strings.Contains(page, "--help") {
+		t.Errorf("the page shows what is hidden:\n%s", page)
+	}
+}
+
+// TestMan: no line of a text is taken for a request, and pages refer to each other.
+func TestMan(t *testing.T) {
+	root := tree()
+	one := Commands(root)[1]
+	if got := ManName(one); got != "tool-one.1" {
+		t.Errorf("file name %q", got)
+	}
+	page := Man(one, "1.2")
+	for _, want := range []string{
+		".TH \"TOOL-ONE\" 1 \"\" \"tool 1.2\"\n",
+		".SH NAME\ntool\\-one \\- Do one | two\n",
+		"Reads <file>.\n\\&.so it is\n.PP\n.nf\ntool one a\ntool one b\n.fi\n",
+		".TP\n\\fB\\-o, \\-\\-out DIR\\fR\nwrite DIR (default there)\n",
+		"tool one x \\e\n  y\n",
+		".PP\nThe *end* \\[u2026]\n",
+		".SH SEE ALSO\ntool(1)\n",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks\n%s\nin\n%s", want, page)
+		}
+	}
+	page = Man(root, "1.2")
+	if !strings.Contains(page, ".SH SEE ALSO\ntool\\-one(1)\n") || strings.Contains(page, "hidden") {
+		t.Errorf("the page of the root:\n%s", page)
+	}
+}
