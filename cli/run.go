@@ -206,6 +206,7 @@ func run(ctx context.Context, o runOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
+	makeRoom()
 	noteLeft(res, left)
 	for i := range res.Runs {
 		res.Runs[i].Target.Version = o.targetVersion

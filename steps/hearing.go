@@ -75,8 +75,8 @@ func ours(p Recognisable, r transcript.Record) bool {
 	return false
 }
 
-// mostHeard is the size of the largest message by which an unknown target is recognised: decoding takes many times that,
-// and what targets say first is short.
+// mostHeard is the size of the largest message by which an unknown target is recognised: decoding takes many times
+// that, and what targets say first is short.
 const mostHeard = 256 << 10
 
 // sentBack reports whether a record repeats what the harness sent before it.

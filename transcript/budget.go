@@ -38,6 +38,9 @@ func (a *account) exceeds(n int) bool {
 	return a.bytes.Load()+int64(n) > Share && together.Load()+int64(n) > Together
 }
 
+// Crowded reports whether transcripts take so much memory together that no more than necessary should begin.
+func Crowded() bool { return together.Load() > Together/2 }
+
 // Release says that the records of a transcript are needed no more: they count against Together no longer. It may be
 // called again.
 func (t *Transcript) Release() {

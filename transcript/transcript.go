@@ -93,6 +93,11 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	if cap(r.Bytes) > 2*len(r.Bytes) { // readers have buffers, which would be kept with each of many short payloads
 		r.Bytes = bytes.Clone(r.Bytes)
 	}
+	expected := 0
+	if t.account != nil { // so that other transcripts do not decode as much meanwhile
+		expected = r.guess(t.decode != nil)
+		t.account.add(expected)
+	}
 	if t.decode != nil {
 		t.decode(&r)
 	}
@@ -102,14 +107,14 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	weight := r.bound()
 	if t.spill != nil {
 		weight = r.weight()
-	} else if r.Dir == Received && t.account.exceeds(r.memory()) { // now that it is decoded
+	} else if more := r.memory() - expected; r.Dir == Received && t.account.exceeds(more) { // now that it is decoded
+		t.account.add(-expected)
 		t.left.keeps(&r)
 		return 0
+	} else {
+		t.account.add(more)
 	}
 	t.bytes += weight
-	if t.account != nil {
-		t.account.add(r.memory())
-	}
 	t.records = append(t.records, r)
 	if t.spill != nil {
 		t.relieve()
