@@ -85,7 +85,7 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	}
 	if t.full(&r) {
 		r.At = at
-		if !t.left.keeps(&r) {
+		if !t.leaves(&r) {
 			return 0
 		}
 	}
@@ -109,7 +109,7 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 		weight = r.weight()
 	} else if more := r.memory() - expected; r.Dir == Received && t.account.exceeds(more) { // now that it is decoded
 		t.account.add(-expected)
-		t.left.keeps(&r)
+		t.leaves(&r)
 		return 0
 	} else {
 		t.account.add(more)
@@ -248,7 +248,16 @@ func Judged(records []Record) []Record {
 // first, it returns the context's cause; a record that was there before is never missed. match sees each record once,
 // in order, and must not change it.
 func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
-	for over := false; ; {
+	return t.await(ctx, mark, match, func() bool { return false })
+}
+
+// AwaitKept is Await, but ends with ErrFull once so much is left out that a record is not likely to be kept.
+func (t *Transcript) AwaitKept(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
+	return t.await(ctx, mark, match, t.hopeless)
+}
+
+func (t *Transcript) await(ctx context.Context, mark int, match func(*Record) bool, ends func() bool) (Record, error) {
+	for over, full := false, false; ; {
 		fresh, next, changed := t.batch(mark)
 		for i := range fresh {
 			if match(&fresh[i]) {
@@ -258,8 +267,14 @@ func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bo
 		if mark = next; changed == nil {
 			continue
 		}
-		if over {
+		switch {
+		case full:
+			return Record{}, ErrFull
+		case over:
 			return Record{}, context.Cause(ctx)
+		case ends():
+			full = true // look once more
+			continue
 		}
 		select {
 		case <-changed:
