@@ -61,6 +61,15 @@ func (c *collected) tune() {
 	c.watch()
 }
 
+// makeRoom returns to the system what a run has left, if that is much, as behind a flood: the reports need memory, too.
+func makeRoom() {
+	used := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(used)
+	if used[0].Value.Kind() == metrics.KindUint64 && used[0].Value.Uint64() > gcLimit/2 {
+		debug.FreeOSMemory()
+	}
+}
+
 // parley runs a command line and returns its exit code.
 func parley(args []string, s *streams) int {
 	ctx, stop := interruptible()

@@ -140,6 +140,7 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 	if err != nil || context.Cause(ctx) == errChanged {
 		return err
 	}
+	makeRoom()
 	noteLeft(res, left)
 	for i := range res.Runs {
 		res.Runs[i].Target.Version = o.targetVersion

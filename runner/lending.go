@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"parley/driver/browser"
+	"parley/transcript"
 )
 
 // slots limits how many scenarios run at once. A scenario that waits in vain puts no load on the target, but would hold
@@ -15,8 +16,8 @@ import (
 // ends continues at once, because its limits are running. Until others have ended, more are then active than there are
 // slots, and none begins.
 //
-// Nothing is lent if the user has set the concurrency, which may be all the connections that the target takes, or if
-// each scenario starts a process.
+// Nothing is lent if the user has set the concurrency, which may be all the connections that the target takes, if each
+// scenario starts a process, or while a target floods what is open.
 type slots struct {
 	mu    sync.Mutex
 	total int
@@ -84,7 +85,7 @@ type lender struct {
 func (l lender) Lend() bool {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	if l.s.lent+l.n > l.s.most {
+	if l.s.lent+l.n > l.s.most || transcript.Crowded() {
 		return false
 	}
 	l.s.lent += l.n

@@ -25,6 +25,7 @@ const (
 	// scenarios to run again first: if none of them passes alone, the target is broken, and the other results stay
 	probes   = 2
 	patience = 60 * time.Second // for all reruns together
+	abridged = 500              // records of a flooded scenario that are kept until it runs again
 )
 
 // setAside holds back the result of a scenario that missed an answer while others ran, until it is known whether the
@@ -39,6 +40,7 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	if !d.crowded || !short || !one.missed && !one.unheard && !one.cut {
 		return false
 	}
+	one.res = res.Abridged(abridged)
 	d.aside = append(d.aside, one) // until then it fails no clause and shortens no waits
 	return true
 }

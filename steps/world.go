@@ -264,7 +264,8 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 		return transcript.Record{}, &verdict.Miss{Reason: errSevered.Error()}
 	case a.miss != nil:
 		return transcript.Record{}, a.miss
-	case (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0: // it may have come after the transcript was full
+	case errors.Is(err, transcript.ErrFull), (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0:
+		// it may have come after the transcript was full
 		w.cut, w.why = true, "the target sent more than a transcript holds: later records are unknown"
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
 	case a.closed:
@@ -356,7 +357,7 @@ func (a *awaiting) until(ctx context.Context, stage time.Duration,
 
 // look continues after the last record looked at.
 func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
-	return a.w.T.Await(ctx, a.seen, func(r *transcript.Record) bool {
+	return a.w.T.AwaitKept(ctx, a.seen, func(r *transcript.Record) bool {
 		a.seen = r.N
 		if a.w.Watch != nil && r.N > a.w.watched {
 			a.w.watched = r.N

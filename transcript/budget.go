@@ -41,11 +41,17 @@ func (a *account) exceeds(n int) bool {
 	return a.bytes.Load()+int64(n) > Share && together.Load()+int64(n) > Together
 }
 
-// Release says that the records of a transcript are needed no more: they count against Together no longer. It may be
-// called again.
+// Crowded reports whether transcripts take so much memory together that no more than necessary should begin.
+func Crowded() bool { return together.Load() > Together/2 }
+
+// Release lets the records of a transcript go, however long the transcript itself lives: they count against Together no
+// longer. Slices of records that were returned before stay. It may be called again.
 func (t *Transcript) Release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.account != nil {
 		t.account.settle()
+		t.base, t.records, t.bytes = t.base+len(t.records), nil, 0
 	}
 }
 

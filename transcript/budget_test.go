@@ -2,6 +2,8 @@ package transcript
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"runtime"
 	"testing"
 )
@@ -120,5 +122,30 @@ func TestDecodedIsLetGo(t *testing.T) {
 	}
 	if tr.Append(Record{Dir: Received, Kind: Frame, Bytes: []byte("{}")}) != 1 {
 		t.Error("a small one behind it is not kept")
+	}
+}
+
+// TestAwaitKept: a wait for what would not be kept ends, also if it has begun before, and one for what is there does
+// not; a few records that are too large end none.
+func TestAwaitKept(t *testing.T) {
+	tr := New(nil)
+	defer tr.Release()
+	n := fill(tr, make([]byte, MaxPayload))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	none := func(*Record) bool { return false }
+	if _, err := tr.AwaitKept(over, 0, none); !errors.Is(err, context.Canceled) {
+		t.Errorf("one is left out: %v", err)
+	}
+	ended := make(chan error)
+	go func() { _, err := tr.AwaitKept(t.Context(), 0, none); ended <- err }()
+	for range enough {
+		tr.Append(Record{Dir: Received, Kind: Frame, Bytes: make([]byte, MaxPayload)})
+	}
+	if err := <-ended; !errors.Is(err, ErrFull) {
+		t.Errorf("it ends by %v", err)
+	}
+	if r, err := tr.AwaitKept(t.Context(), 0, func(r *Record) bool { return r.N == n }); err != nil || r.N != n {
+		t.Errorf("what is there: %v", err)
 	}
 }

@@ -1,6 +1,10 @@
 package transcript
 
-import "parley/internal/cut"
+import (
+	"errors"
+
+	"parley/internal/cut"
+)
 
 // What a transcript keeps beyond its bounds: the records that the harness has sent or noted, up to MaxOwn, because the
 // answers to a message are those behind its record; and, of the received ones, copies of the last MaxLast, for people.
@@ -43,6 +47,30 @@ func (l *leftOut) keeps(r *Record) bool {
 	l.last[l.next] = copied
 	l.next = (l.next + 1) % MaxLast
 	return false
+}
+
+// enough is the number of records left out after which nobody waits for one any more.
+const enough = 1000
+
+// ErrFull ends a wait for a record that could not be kept if it came.
+var ErrFull = errors.New("the transcript is full")
+
+// leaves leaves a record out, or reports that it is kept nevertheless. It wakes those who wait in vain from now on.
+func (t *Transcript) leaves(r *Record) (kept bool) {
+	kept = t.left.keeps(r)
+	if t.left.count == enough {
+		close(t.changed)
+		t.changed = make(chan struct{})
+	}
+	return kept
+}
+
+// hopeless reports whether a record is not likely to be kept. A transcript that keeps older records in a file is never
+// full for long.
+func (t *Transcript) hopeless() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.spill == nil && t.left.count >= enough
 }
 
 // Last returns copies of the last received records that exceeded the bounds, the oldest first. Their number is 0.

@@ -128,6 +128,9 @@ func (s *spill) write(records []Record) error {
 func (t *Transcript) batch(mark int) (records []Record, next int, changed <-chan struct{}) {
 	mark = max(mark, 0)
 	t.mu.Lock()
+	if t.spill == nil { // those before were released
+		mark = max(mark, t.base)
+	}
 	if mark >= t.base {
 		defer t.mu.Unlock()
 		from := min(mark-t.base, len(t.records))

@@ -92,13 +92,18 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	}
 	if t.full(&r) {
 		r.At = at
-		if !t.left.keeps(&r) {
+		if !t.leaves(&r) {
 			return 0
 		}
 	}
 	r.N, r.At = t.base+len(t.records)+1, at
 	if cap(r.Bytes) > 2*len(r.Bytes) { // readers have buffers, which would be kept with each of many short payloads
 		r.Bytes = bytes.Clone(r.Bytes)
+	}
+	expected := 0
+	if t.account != nil { // so that other transcripts do not decode as much meanwhile
+		expected = r.guess(t.decode != nil)
+		t.account.add(expected)
 	}
 	if t.decode != nil {
 		t.decode(&r)
@@ -109,14 +114,14 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	weight := r.bound()
 	if t.spill != nil {
 		weight = r.weight()
-	} else if r.Dir == Received && t.account.exceeds(r.memory()) { // now that it is decoded
-		t.left.keeps(&r)
+	} else if more := r.memory() - expected; r.Dir == Received && t.account.exceeds(more) { // now that it is decoded
+		t.account.add(-expected)
+		t.leaves(&r)
 		return 0
+	} else {
+		t.account.add(more)
 	}
 	t.bytes += weight
-	if t.account != nil {
-		t.account.add(r.memory())
-	}
 	t.records = append(t.records, r)
 	if t.spill != nil {
 		t.relieve()
@@ -250,7 +255,16 @@ func Judged(records []Record) []Record {
 // first, it returns the context's cause; a record that was there before is never missed. match sees each record once,
 // in order, and must not change it.
 func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
-	for over := false; ; {
+	return t.await(ctx, mark, match, func() bool { return false })
+}
+
+// AwaitKept is Await, but ends with ErrFull once so much is left out that a record is not likely to be kept.
+func (t *Transcript) AwaitKept(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
+	return t.await(ctx, mark, match, t.hopeless)
+}
+
+func (t *Transcript) await(ctx context.Context, mark int, match func(*Record) bool, ends func() bool) (Record, error) {
+	for over, full := false, false; ; {
 		fresh, next, changed := t.batch(mark)
 		for i := range fresh {
 			if match(&fresh[i]) {
@@ -260,8 +274,14 @@ func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bo
 		if mark = next; changed == nil {
 			continue
 		}
-		if over {
+		switch {
+		case full:
+			return Record{}, ErrFull
+		case over:
 			return Record{}, context.Cause(ctx)
+		case ends():
+			full = true // look once more
+			continue
 		}
 		select {
 		case <-changed:

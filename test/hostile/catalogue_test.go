@@ -73,7 +73,7 @@ var sample = map[string]string{
 }
 
 // places bounds how many peers are met at once: each run needs a processor for a while.
-var places = make(chan struct{}, 4)
+var places = make(chan struct{}, 6)
 
 // every makes the fast form meet every peer that it can.
 var every = flag.Bool("every", false, "meet every peer, and not a tenth of them")

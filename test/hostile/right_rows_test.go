@@ -148,7 +148,7 @@ var rightRows = []row{
 	{name: "right, among empty events", peer: "server", of: "agent-select", right: true, says: "exit 0",
 		does: "sends 100 events without data with each event", serve: withNoise("event: x\n\n", 100, 100)},
 	{name: "right, among events", peer: "server", of: "agent-select", right: true, says: "exit 0",
-		does: "sends 10,000 events of noise behind its greeting", serve: withNoise("event: noise\ndata: {}\n\n",
+		does: "sends 2,000 events of noise behind its greeting", serve: withNoise("event: noise\ndata: {}\n\n",
 			10_000, 0)},
 	{name: "right, among more events than are kept", peer: "server", of: "agent-select", right: true, exits: []int{5},
 		limits: map[string]string{"event": "10s"},
@@ -158,8 +158,8 @@ var rightRows = []row{
 		says: "more than a transcript holds", does: "sends 100 events of a megabyte each behind its greeting",
 		serve: withNoise(`data: {"type":"noise","data":"`+strings.Repeat("x", 1<<20)+"\"}\n\n", 100, 0)},
 	{name: "right, among small objects", peer: "server", of: "agent-select", right: true, exits: []int{5},
-		says: "more than a transcript holds", does: "sends 100 events of 200,000 objects each behind its greeting",
-		serve: withNoise(`data: {"type":"noise","data":[`+strings.Repeat("{},", 200_000)+"{}]}\n\n", 100, 0)},
+		says: "more than a transcript holds", does: "sends 20 events of 200,000 objects each behind its greeting",
+		serve: withNoise(`data: {"type":"noise","data":[`+strings.Repeat("{},", 200_000)+"{}]}\n\n", 20, 0)},
 	{name: "right, a byte at a time", peer: "server", of: "agent-select", right: true, says: "exit 0",
 		does: "sends its stream in pieces of one byte", serve: changing(func(w http.ResponseWriter, said []byte) error {
 			for _, b := range said {
