@@ -268,6 +268,10 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 		// it may have come after the transcript was full
 		w.cut, w.why = true, "the target sent more than a transcript holds: later records are unknown"
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
+	case errors.Is(err, errLimit) && a.flooded():
+		w.cut, w.why = true, fmt.Sprintf("the target was still sending when the time was up, after %d messages: "+
+			"it may have sent this one as well", a.came)
+		return transcript.Record{}, &verdict.Miss{Reason: w.why}
 	case a.closed:
 		return transcript.Record{}, &verdict.Miss{Reason: fmt.Sprintf(
 			"no such message before the answer to a later request, in record %d", a.answered)}
@@ -295,6 +299,8 @@ type awaiting struct {
 	answer        func(*transcript.Record) bool // matches the fence's answer; nil before the fence is sent
 	answered      int                           // record of that answer
 	closed        bool                          // the fence has ended the wait
+	came          int                           // records received on the connection meanwhile
+	last          time.Time                     // when the last of them was looked at
 	miss          *verdict.Miss
 }
 
@@ -363,8 +369,23 @@ func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool
 			a.w.watched = r.N
 			a.w.Watch(r)
 		}
-		return r.Conn == a.Conn && !r.Late && match(r)
+		if r.Conn != a.Conn || r.Late {
+			return false
+		}
+		if r.Dir == transcript.Received {
+			a.came, a.last = a.came+1, time.Now()
+		}
+		return match(r)
 	})
+}
+
+// flood is the number of messages during a wait from which it is unknown, while more are coming, whether the target has
+// sent the awaited one: reading them takes time.
+const flood = 1000
+
+// flooded reports whether a wait has ended in the middle of a flood.
+func (a *awaiting) flooded() bool {
+	return a.came >= flood && time.Since(a.last) < a.within/10
 }
 
 // whole waits for the whole limit, unless other waits meanwhile learn that a shorter one will do.

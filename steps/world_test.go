@@ -123,6 +123,29 @@ func TestAwait(t *testing.T) {
 	}
 }
 
+// TestAwaitInFlood: a target that is still sending much when the time is up may have sent the awaited message; one that
+// has sent as much before, and then nothing, has not.
+func TestAwaitInFlood(t *testing.T) {
+	for _, goesOn := range []bool{true, false} {
+		w := world(t, false)
+		said(w, "A", transcript.Stream, "noise")
+		_, miss := w.Await(t.Context(), Wait{Conn: "A", Within: 100 * time.Millisecond, Match: func(r *transcript.Record) bool {
+			if r.N > flood {
+				if !goesOn {
+					return false
+				}
+				time.Sleep(time.Millisecond)
+			}
+			said(w, "A", transcript.Stream, "noise")
+			return false
+		}})
+		if miss == nil || miss.Late == goesOn || w.cut != goesOn ||
+			goesOn != strings.Contains(miss.Reason, "still sending when the time was up") {
+			t.Errorf("it goes on: %v; %+v, cut off: %v", goesOn, miss, w.cut)
+		}
+	}
+}
+
 func TestAwaitWakesUp(t *testing.T) {
 	w := world(t, false)
 	asked := make(chan struct{})

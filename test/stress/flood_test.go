@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,11 +59,11 @@ func TestFlood(t *testing.T) {
 	for _, row := range []struct {
 		reason, noise string
 		exit          int
-		said          string
+		said          []string // one of them
 	}{
-		{"comments", strings.Repeat(": noise\n", many), verdict.ExitConformant, "of many comments or pings"},
+		{"comments", strings.Repeat(": noise\n", many), verdict.ExitConformant, []string{"of many comments or pings"}},
 		{"events", strings.Repeat("event: noise\ndata: {}\n\n", many), verdict.ExitIncomplete,
-			"more than a transcript holds"},
+			[]string{"more than a transcript holds", "still sending when the time was up"}}, // if reading takes long
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			suitetest.Works(t)
@@ -86,7 +87,8 @@ func TestFlood(t *testing.T) {
 				if sc.Outcome == verdict.Failed {
 					t.Errorf("%s failed", sc.ID)
 				}
-				said = said || strings.Contains(strings.Join(append(sc.Notes, sc.Reason), "\n"), row.said)
+				notes := strings.Join(append(sc.Notes, sc.Reason), "\n")
+				said = said || slices.ContainsFunc(row.said, func(s string) bool { return strings.Contains(notes, s) })
 			}
 			if !said {
 				t.Errorf("nothing says %q\n%s", row.said, suitetest.Console(t, res))
