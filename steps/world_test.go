@@ -129,7 +129,7 @@ func TestAwaitInFlood(t *testing.T) {
 	for _, goesOn := range []bool{true, false} {
 		w := world(t, false)
 		said(w, "A", transcript.Stream, "noise")
-		_, miss := w.Await(t.Context(), Wait{Conn: "A", Within: 100 * time.Millisecond, Match: func(r *transcript.Record) bool {
+		next := func(r *transcript.Record) bool {
 			if r.N > flood {
 				if !goesOn {
 					return false
@@ -138,7 +138,8 @@ func TestAwaitInFlood(t *testing.T) {
 			}
 			said(w, "A", transcript.Stream, "noise")
 			return false
-		}})
+		}
+		_, miss := w.Await(t.Context(), Wait{Conn: "A", Within: 200 * time.Millisecond, Match: next})
 		if miss == nil || miss.Late == goesOn || w.cut != goesOn ||
 			goesOn != strings.Contains(miss.Reason, "still sending when the time was up") {
 			t.Errorf("it goes on: %v; %+v, cut off: %v", goesOn, miss, w.cut)
