@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 		return nil, err
 	}
 	if url := o.Profile.URL; url != "" {
-		if err := onLoopback(ctx, strings.Replace(url, "{port}", "1", 1)); err != nil {
+		if err := onLoopback(ctx, target.SampleURL(url)); err != nil {
 			return nil, err
 		}
 	}

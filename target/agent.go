@@ -20,7 +20,7 @@ func (l agentLauncher) Launch(ctx context.Context, o LaunchOptions) (Running, er
 		return nil, fmt.Errorf("start target: %w", err)
 	}
 	a := &agents{
-		setup:  setup{l.p, filling{profile: base, model: o.ModelURL}},
+		setup:  setup{profile: l.p, fill: filling{profile: base, model: o.ModelURL}},
 		stderr: &output{},
 	}
 	if l.p.Command != nil {
@@ -72,6 +72,7 @@ func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
 	tee := a.teeFor(o.Stderr)
 	c.stdout.tee, c.stderr.tee = tee, append(tees{a.stderr}, tee...)
 	if err := c.begin(ctx); err != nil {
+		c.second.Release()
 		return nil, errors.Join(err, os.RemoveAll(c.fill.dir))
 	}
 	a.calls.add(c)
@@ -126,6 +127,9 @@ func (c *agentCall) begin(ctx context.Context) (err error) {
 	if err := c.settle(); err != nil {
 		return fmt.Errorf("call agent: %w", err)
 	}
+	if err := c.lend(); err != nil {
+		return err
+	}
 	if err := c.prepare(ctx); err != nil {
 		return err
 	}
@@ -142,6 +146,7 @@ func (c *agentCall) Stop(ctx context.Context) error {
 	if err := c.proc.stop(ctx, c.profile.Command.Stop.Duration); err != nil {
 		return err
 	}
+	c.second.Release()
 	if err := os.RemoveAll(c.fill.dir); err != nil {
 		return fmt.Errorf("stop agent: %w", err)
 	}

@@ -76,23 +76,23 @@ func TestCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Command.Copy = callRows
-	p.Command.Run = append(p.Command.Run, "{url}", "{session}", "{port}", "{dir}")
+	p.Command.Run = append(p.Command.Run, "{url}", "{session}", "{port}", "{port2}", "{dir}")
 	p.Command.Env["ALL"] = "{profile} {session} {model} {other}"
 	p.Model = &Model{Hook: `echo "$PARLEY_SESSION $PARLEY_URL" > "$PARLEY_DIR/told"`}
 	var all strings.Builder // the agents write to it one after the other
 	a := launchAgents(t, p, LaunchOptions{ModelURL: "http://model", Stderr: &all})
 
-	dirs := map[string]bool{}
+	dirs, ports := map[string]bool{}, map[string]bool{}
 	var calls []*agentCall
 	for _, session := range []string{"s1", "s2", ""} {
 		c, said := call(t, a, session)
 		calls = append(calls, c)
-		dirs[c.fill.dir] = true
+		dirs[c.fill.dir], ports[c.fill.port2] = true, true
 		if session == "" {
 			session = "default"
 		}
 		want := strings.Join([]string{
-			"ws://127.0.0.1:4711/agent/ws", session, "4711", c.fill.dir, p.Dir, session, "http://model", "{other}",
+			"ws://127.0.0.1:4711/agent/ws", session, "4711", c.fill.port2, c.fill.dir, p.Dir, session, "http://model", "{other}",
 		}, " ") + "\n"
 		if diff := cmp.Diff(want, said); diff != "" {
 			t.Errorf("what it is told (-want +got):\n%s", diff)
@@ -109,8 +109,8 @@ func TestCall(t *testing.T) {
 			t.Errorf("it has ended: %v", c.ExitErr())
 		}
 	}
-	if len(dirs) != len(calls) {
-		t.Errorf("%d agents in %d folders", len(calls), len(dirs))
+	if len(dirs) != len(calls) || len(ports) != len(calls) {
+		t.Errorf("%d agents in %d folders, with %d second ports", len(calls), len(dirs), len(ports))
 	}
 
 	callsEnd(t, a, calls)

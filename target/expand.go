@@ -39,6 +39,7 @@ func expandEnv(s string, env func(string) (string, bool)) (out string, values []
 // filling holds the values of the placeholders for one process.
 type filling struct {
 	port, url, dir, profile, model string
+	port2                          string
 	session                        string // "": none, and {session} stays as it is
 	driver                         string // how the process is reached; "" if the protocol has only one way
 }
@@ -46,7 +47,7 @@ type filling struct {
 // fill replaces the placeholders in s. It does not expand the inserted text.
 func (f filling) fill(s string) string {
 	pairs := []string{
-		"{port}", f.port, "{url}", f.url, "{dir}", f.dir, "{profile}", f.profile, "{model}", f.model,
+		anyPort, f.port, anyPort2, f.port2, "{url}", f.url, "{dir}", f.dir, "{profile}", f.profile, "{model}", f.model,
 	}
 	if f.session != "" {
 		pairs = append(pairs, "{session}", f.session)
@@ -57,7 +58,7 @@ func (f filling) fill(s string) string {
 // env returns the environment variables for processes and hooks.
 func (f filling) env() []string {
 	env := []string{
-		"PARLEY_PORT=" + f.port, "PARLEY_URL=" + f.url, "PARLEY_DIR=" + f.dir,
+		"PARLEY_PORT=" + f.port, "PARLEY_PORT2=" + f.port2, "PARLEY_URL=" + f.url, "PARLEY_DIR=" + f.dir,
 		"PARLEY_PROFILE_DIR=" + f.profile, "PARLEY_MODEL_URL=" + f.model,
 	}
 	if f.session != "" {

@@ -50,6 +50,16 @@ func fakeTarget(mode string) {
 			fmt.Fprintln(os.Stderr, "listen tcp 127.0.0.1:1: bind: address already in use")
 			os.Exit(1)
 		}
+	case "twice": // listens at a second port too
+		go func() { must(http.ListenAndServe("127.0.0.1:"+os.Getenv("PARLEY_PORT2"), nil)) }()
+	case "clash2": // once, and without a word: something else took the second port
+		if mark := filepath.Join(os.Getenv("PARLEY_PROFILE_DIR"), "clashed"); !exists(mark) {
+			must(os.WriteFile(mark, []byte(os.Getenv("PARLEY_PORT2")), 0o600))
+			for !exists(mark + "-taken") {
+				time.Sleep(time.Millisecond)
+			}
+			os.Exit(1)
+		}
 	case "once", "once-ready": // and never again
 		once(filepath.Join(dir, "started"), mode == "once-ready")
 	default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -44,7 +45,8 @@ var errStopped = errors.New("the target is being stopped")
 // model.hook), or ctx's cause. Nothing is left running after an error. For a target that Dials or PipesOnly use
 // NewLauncher.
 func Start(ctx context.Context, p *Profile, o LaunchOptions) (*Instance, error) {
-	in := &Instance{setup: setup{p, filling{model: o.ModelURL, driver: p.told(WS)}}, stdout: &output{}, stderr: &output{}}
+	in := &Instance{stdout: &output{}, stderr: &output{},
+		setup: setup{profile: p, fill: filling{model: o.ModelURL, driver: p.told(WS)}}}
 	if o.Stderr != nil {
 		tee := &lockedWriter{w: o.Stderr}
 		in.stdout.tee, in.stderr.tee = tee, tee
@@ -69,7 +71,7 @@ func (in *Instance) begin(ctx context.Context) error {
 	if in.profile.Command != nil {
 		return in.launch(ctx)
 	}
-	in.locate(0)
+	in.locate()
 	if err := listens(ctx, in.fill.url, in.profile.Limits.Open.Duration); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("reach target: %w", context.Cause(ctx))
@@ -79,14 +81,20 @@ func (in *Instance) begin(ctx context.Context) error {
 	return in.tellModel(ctx)
 }
 
-// locate sets URL and port; port 0 means the one in the profile.
-func (in *Instance) locate(port int) {
-	in.fill.url = strings.Replace(in.profile.URL, anyPort, fmt.Sprint(port), 1)
+// locate sets URL and port, from the profile and the ports that were picked.
+func (in *Instance) locate() {
+	in.fill.port = ""
+	if in.picked != nil {
+		in.fill.port = strconv.Itoa(in.picked.Number)
+	}
+	in.fill.url = strings.NewReplacer(anyPort, in.fill.port, anyPort2, in.fill.port2).Replace(in.profile.URL)
 	if unixurl.Is(in.fill.url) {
 		folders := strings.NewReplacer(anyDir, urlPath(in.fill.dir), anyProfile, urlPath(in.fill.profile))
 		in.fill.url = folders.Replace(in.fill.url)
 	}
-	_, in.fill.port = hostPort(in.fill.url)
+	if in.picked == nil {
+		_, in.fill.port = hostPort(in.fill.url)
+	}
 }
 
 // BaseURL returns where the target listens, without a trailing slash; that of a unix socket ends with a colon.
@@ -206,7 +214,7 @@ func (in *Instance) Stop(ctx context.Context) error {
 	if p := in.process(); p != nil {
 		err = errors.Join(err, p.stop(ctx, in.profile.Command.Stop.Duration))
 	}
-	in.picked.Release()
+	in.release()
 	return errors.Join(err, os.RemoveAll(in.fill.dir))
 }
 

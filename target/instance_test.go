@@ -229,7 +229,7 @@ func TestEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Command.Copy = map[string]string{"sub/dst": "src"}
-	p.Command.Env["ALL"] = "{port} {url} {dir} {profile} {model} {other}"
+	p.Command.Env["ALL"] = "{port} {port2} {url} {dir} {profile} {model} {other}"
 	p.Model = &Model{Env: map[string]string{"MODEL": "{model}/v1"}, Hook: `echo "$PARLEY_MODEL_URL" > "$PARLEY_DIR/model"`}
 	in := start(t, p, LaunchOptions{ModelURL: "http://model"})
 
@@ -239,8 +239,10 @@ func TestEnvironment(t *testing.T) {
 	}
 	dir := get(t, root+"/env?PARLEY_DIR")
 	for name, want := range map[string]string{
-		"ALL":   strings.Join([]string{in.fill.port, root + "/base", dir, p.Dir, "http://model", "{other}"}, " "),
+		"ALL": strings.Join([]string{in.fill.port, in.fill.port2, root + "/base", dir, p.Dir, "http://model",
+			"{other}"}, " "),
 		"MODEL": "http://model/v1", "PARLEY_MODEL_URL": "http://model", "PARLEY_URL": root + "/base",
+		"PARLEY_PORT2": in.fill.port2,
 	} {
 		if got := get(t, root+"/env?"+name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 	"sync"
 
 	"parley/internal/freeport"
@@ -15,8 +14,8 @@ import (
 
 // launch starts the process. If another process took its port meanwhile, it tries once more with a new one.
 func (in *Instance) launch(ctx context.Context) error {
-	if !strings.Contains(in.profile.URL, anyPort) {
-		in.locate(0)
+	if portIn(in.profile.URL) == "" {
+		in.locate()
 		if socket, _, err := unixurl.Split(in.fill.url); err == nil && unixurl.TooLong(socket) != "" {
 			return &StartError{Command: in.argv(),
 				Reason: "is not started: " + unixurl.TooLong(socket) + " (set TMPDIR to a shorter folder): " + socket}
@@ -26,22 +25,40 @@ func (in *Instance) launch(ctx context.Context) error {
 				Command: in.argv(), Reason: fmt.Sprintf("is not started: another process already listens at %s", in.fill.url),
 			}
 		}
-		return in.prepareAndSpawn(ctx)
 	}
 	for try := 1; ; try++ {
-		port, err := freeport.Lend()
-		if err != nil {
-			return fmt.Errorf("pick a port for the target: %w", err)
-		}
-		in.picked = port
-		in.locate(port.Number)
-		err = in.prepareAndSpawn(ctx)
-		var start *StartError
-		if try == 2 || !errors.As(err, &start) || in.process() == nil || !portClash(port.Number, start) {
+		if err := in.lend(); err != nil {
 			return err
 		}
-		port.Release()
+		in.locate()
+		err := in.prepareAndSpawn(ctx)
+		var start *StartError
+		if try == 2 || !errors.As(err, &start) || in.process() == nil || !in.clashed(start) {
+			return err
+		}
+		in.release()
 	}
+}
+
+// lend picks the process's free ports: {port2}, and {port} unless the profile names the port.
+func (in *Instance) lend() (err error) {
+	if err = in.setup.lend(); err != nil || portIn(in.profile.URL) == "" {
+		return err
+	}
+	if in.picked, err = freeport.Lend(); err != nil {
+		return fmt.Errorf("pick a port for the target: %w", err)
+	}
+	return nil
+}
+
+func (in *Instance) release() {
+	in.picked.Release()
+	in.second.Release()
+}
+
+// clashed reports whether the process exited because another one had taken one of the ports picked for it.
+func (in *Instance) clashed(err *StartError) bool {
+	return in.picked != nil && portClash(in.picked.Number, err) || portTaken(in.second.Number)
 }
 
 func (in *Instance) prepareAndSpawn(ctx context.Context) error {

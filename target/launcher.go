@@ -37,6 +37,6 @@ func (l launcher) Launch(ctx context.Context, o LaunchOptions) (Running, error) 
 func (l launcher) Private() bool {
 	file := l.p.Agents.File
 	shared := l.p.kind.Configures && file != "" && !strings.HasPrefix(file, "{dir}")
-	own := strings.Contains(l.p.URL, anyPort) || strings.HasPrefix(l.p.URL, "unix://"+anyDir)
+	own := portIn(l.p.URL) != "" || strings.HasPrefix(l.p.URL, "unix://"+anyDir)
 	return l.p.Command != nil && own && !shared
 }

@@ -20,7 +20,7 @@ func (l pipeLauncher) Launch(_ context.Context, o LaunchOptions) (Running, error
 	if err != nil {
 		return nil, fmt.Errorf("start target: %w", err)
 	}
-	r := &pipes{setup: setup{l.p, filling{profile: base, model: o.ModelURL}}, stderr: &output{}}
+	r := &pipes{setup: setup{profile: l.p, fill: filling{profile: base, model: o.ModelURL}}, stderr: &output{}}
 	if err := r.find(); err != nil {
 		return nil, &StartError{Command: l.p.Command.Run, Reason: "cannot be started", Err: err}
 	}
@@ -86,9 +86,11 @@ func pipe(ctx context.Context, l *lifetime, s setup, among *started, stderr *out
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("start a process: %w", context.Cause(ctx))
 	}
-	s.fill.driver, s.fill.dir = s.profile.told(Stdio), "" // the folder belongs to the Running's own process
+	// the folder and the second port belong to the Running's own process
+	s.fill.driver, s.fill.dir, s.second = s.profile.told(Stdio), "", nil
 	c := &pipedProcess{among: among, setup: s, stderr: &output{tee: stderr}}
 	if err := c.begin(ctx); err != nil {
+		c.second.Release()
 		return nil, errors.Join(err, os.RemoveAll(c.fill.dir))
 	}
 	among.add(c)
@@ -106,6 +108,9 @@ type pipedProcess struct {
 func (c *pipedProcess) begin(ctx context.Context) (err error) {
 	if err := c.settle(); err != nil {
 		return fmt.Errorf("start a process: %w", err)
+	}
+	if err := c.lend(); err != nil {
+		return err
 	}
 	if err := c.prepare(ctx); err != nil {
 		return err
@@ -128,6 +133,7 @@ func (c *pipedProcess) Stop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.second.Release()
 	if err := os.RemoveAll(c.fill.dir); err != nil {
 		return fmt.Errorf("stop a process: %w", err)
 	}

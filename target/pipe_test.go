@@ -103,7 +103,7 @@ func TestPipe(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Command.Copy = map[string]string{"config": "src"}
-			p.Command.Run = append(p.Command.Run, "{dir}", "{port}")
+			p.Command.Run = append(p.Command.Run, "{dir}", "{port}", "{port2}")
 			p.Command.Env["ALL"] = "{profile} {model}"
 			p.Model = &Model{Hook: `echo "$PARLEY_DRIVER" >> "$PARLEY_PROFILE_DIR/drivers"`}
 			r := launchPiper(t, p, LaunchOptions{ModelURL: "http://model"})
@@ -119,7 +119,8 @@ func TestPipe(t *testing.T) {
 			}
 			a, b := pipeOf(t, r), pipeOf(t, r)
 			for _, s := range []speaker{a, b} {
-				want := strings.Join([]string{s.fill.dir, url[strings.LastIndexByte(url, ':')+1:], p.Dir, "http://model", url}, " ")
+				want := strings.Join([]string{s.fill.dir, url[strings.LastIndexByte(url, ':')+1:], s.fill.port2, p.Dir,
+					"http://model", url}, " ")
 				if diff := cmp.Diff(want, s.says()); diff != "" {
 					t.Errorf("what it is told (-want +got):\n%s", diff)
 				}
@@ -133,6 +134,9 @@ func TestPipe(t *testing.T) {
 			}
 			if a.fill.dir == b.fill.dir || url != "" && a.fill.dir == get(t, url+"/env?PARLEY_DIR") {
 				t.Error("two processes share a folder")
+			}
+			if a.fill.port2 == b.fill.port2 || url != "" && a.fill.port2 == get(t, url+"/env?PARLEY_PORT2") {
+				t.Error("two processes share a second port")
 			}
 			a.tell("to a")
 			b.tell("to b")

@@ -37,9 +37,9 @@ type Profile struct {
 	Role string `yaml:"role"`
 
 	// URL is the http(s) base URL, without a trailing slash; a path prefix is kept. With a command it is where the
-	// started process listens, and may contain {port}; its default is then "http://127.0.0.1:{port}". A unix socket is
-	// unix:///path.sock, or unix:///path.sock:/base, and may begin with unix://{dir} or unix://{profile}. A target that
-	// Dials, PipesOnly, or is served by the harness has none.
+	// started process listens, and may contain {port} or {port2}; its default is then "http://127.0.0.1:{port}". A unix
+	// socket is unix:///path.sock, or unix:///path.sock:/base, and may begin with unix://{dir} or unix://{profile}. A
+	// target that Dials, PipesOnly, or is served by the harness has none.
 	URL string `yaml:"url"`
 
 	// Command starts the target. Nil: the target is already running.
@@ -85,21 +85,22 @@ type Profile struct {
 // Command starts and stops the target's process. In Run, Dir and Env these placeholders are replaced:
 //
 //	{port}     the free loopback port that was picked for this process
+//	{port2}    a second one, for a program that listens twice
 //	{url}      the base URL, with that port
 //	{dir}      a private scratch folder of this process, removed when it is stopped
 //	{profile}  the folder of the profile
 //	{model}    the base URL of the model stub; empty when there is none
 //
-// The process also has them in its environment as PARLEY_PORT, PARLEY_URL, PARLEY_DIR, PARLEY_PROFILE_DIR and
-// PARLEY_MODEL_URL. For a target that Dials, {url} and {port} are those of the WebSocket to connect to, and there is
-// one more, PARLEY_SESSION:
+// The process also has them in its environment as PARLEY_PORT, PARLEY_PORT2, PARLEY_URL, PARLEY_DIR,
+// PARLEY_PROFILE_DIR and PARLEY_MODEL_URL. For a target that Dials, {url} and {port} are those of the WebSocket to
+// connect to, and there is one more, PARLEY_SESSION:
 //
 //	{session}  the relay session to join
 //
 // If the target may be reached over stdio, PARLEY_DRIVER tells it how: with "ws" it must listen; with "stdio" it must
 // read lines from stdin and write lines, and nothing else, to stdout. With both drivers the same command is started
-// either way, once to listen and at least once for stdio; {url} and {port} are then the same for all of them. Over
-// stdio alone both are empty.
+// either way, once to listen and at least once for stdio; {url} and {port} are then the same for all of them, while
+// each has a {port2} of its own. Over stdio alone {url} and {port} are empty.
 type Command struct {
 	Run []string          `yaml:"run"` // the program and its arguments; no shell
 	Dir string            `yaml:"dir"` // working directory, relative to the profile's folder; default that folder
@@ -132,9 +133,9 @@ type Limits struct {
 }
 
 // Hooks are shell commands (sh -c, in the profile's folder) for what no protocol offers. An empty one is not
-// declared, and whatever needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT and
-// PARLEY_PROFILE_DIR, and those for an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS (comma
-// separated). UserSays has PARLEY_TEXT and PARLEY_RELAY_SESSION. Exit status 0 means success.
+// declared, and whatever needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT,
+// PARLEY_PORT2 and PARLEY_PROFILE_DIR, and those for an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS
+// (comma separated). UserSays has PARLEY_TEXT and PARLEY_RELAY_SESSION. Exit status 0 means success.
 type Hooks struct {
 	AddAgent     string `yaml:"add-agent"`     // create a custom agent
 	ChangeAgent  string `yaml:"change-agent"`  // change the one with this id

@@ -115,11 +115,13 @@ func (in *Instance) probe(ctx context.Context, r Ready, matched <-chan struct{})
 // portHint explains the commonest mistake.
 func (in *Instance) portHint() string {
 	c := in.profile.Command
-	if in.picked == nil || c.mentions("{port}") || c.mentions("{url}") {
+	placeholder := portIn(in.profile.URL)
+	if placeholder == "" || c.mentions(placeholder) || c.mentions("{url}") {
 		return ""
 	}
-	return fmt.Sprintf(" on port %d, which neither command.run nor command.env passes to it ({port}, {url})",
-		in.picked.Number)
+	_, port := hostPort(in.fill.url)
+	return fmt.Sprintf(" on port %s, which neither command.run nor command.env passes to it (%s, {url})", port,
+		placeholder)
 }
 
 // answers checks that a GET returns a status below 500.

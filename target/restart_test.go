@@ -33,7 +33,7 @@ func TestRestart(t *testing.T) {
 			in := start(t, p, LaunchOptions{})
 			url, pid, exited := in.BaseURL(), get(t, in.BaseURL()+"/pid"), in.Exited()
 			seen := func() (env []string) {
-				for _, name := range []string{"PARLEY_PORT", "PARLEY_URL", "PARLEY_DIR"} {
+				for _, name := range []string{"PARLEY_PORT", "PARLEY_URL", "PARLEY_DIR", "PARLEY_PORT2"} {
 					env = append(env, get(t, url+"/env?"+name))
 				}
 				return env
@@ -57,7 +57,7 @@ func TestRestart(t *testing.T) {
 				t.Error("it is the same process")
 			}
 			if diff := cmp.Diff(before, seen()); diff != "" {
-				t.Errorf("its port, URL and folder (-before +after):\n%s", diff)
+				t.Errorf("its ports, URL and folder (-before +after):\n%s", diff)
 			}
 			for name, want := range files {
 				if b, err := os.ReadFile(filepath.Join(before[2], name)); err != nil || string(b) != want {

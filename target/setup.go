@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/internal/freeport"
 	"parley/internal/procgroup"
 )
 
@@ -20,6 +21,7 @@ import (
 type setup struct {
 	profile *Profile
 	fill    filling
+	second  *freeport.Port // the port of {port2}; nil: none
 }
 
 // settle creates the scratch folder.
@@ -55,7 +57,7 @@ func (s *setup) find() error {
 
 // settledLater reports whether a path is unknown until the process is started.
 func settledLater(path string) bool {
-	placeholders := []string{"{dir}", "{url}", "{port}", "{session}"}
+	placeholders := []string{"{dir}", "{url}", anyPort, anyPort2, "{session}"}
 	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(path, p) })
 }
 

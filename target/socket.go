@@ -27,7 +27,7 @@ func (c *Checker) socket() error {
 	if slices.Contains(p.Drivers, Browser) {
 		return c.Fail("url", "a browser opens no page at a unix socket", "let the server listen on a port")
 	}
-	if strings.Contains(p.URL, anyPort) {
+	if portIn(p.URL) != "" {
 		return c.Fail("url", "a unix socket has no port", mend)
 	}
 	if strings.Contains(p.URL, anyDir) && p.Command == nil {

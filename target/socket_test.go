@@ -26,6 +26,7 @@ func TestSocketURL(t *testing.T) {
 		{"url: 'unix://{dir}/a.sock'", "",
 			"url: {dir} is the folder of a command, but there is no command (give the path, or a"},
 		{"url: 'unix:///run/{port}'" + command, "", "url: a unix socket has no port (write it like unix:///run/server.sock"},
+		{"url: 'unix:///run/{port2}'" + command, "", "url: a unix socket has no port (write it like unix:///run/server.sock"},
 		{"url: unix://run/a.sock", "", `url: "unix://run/a.sock" is not the URL of a unix socket (write it like unix:///run`},
 		{"url: unix:///run/", "", "is not the URL of a unix socket"},
 		{"url: 'unix:///run/a.sock:/x?y'", "", "is more than a base URL (no query; see headers)"},

@@ -121,8 +121,6 @@ func (c *Checker) Words(path, what string, list, known []string) error {
 	return c.since(n)
 }
 
-const anyPort = "{port}"
-
 // address checks the URL, or the keys that replace it.
 func (c *Checker) address() error {
 	p := c.Profile
@@ -151,11 +149,12 @@ func (c *Checker) address() error {
 	if unixurl.Is(p.URL) {
 		return c.socket()
 	}
-	if strings.Contains(p.URL, anyPort) && p.Command == nil {
-		return c.Fail("url", "{port} stands for the port of a command, but there is no command", "give the port, or a "+
+	port := portIn(p.URL)
+	if port != "" && p.Command == nil {
+		return c.Fail("url", port+" stands for the port of a command, but there is no command", "give the port, or a "+
 			"command")
 	}
-	u, err := url.Parse(strings.Replace(p.URL, anyPort, "1", 1))
+	u, err := url.Parse(SampleURL(p.URL))
 	const mend = "write it like http://localhost:3000, or https://example.org/base"
 	switch {
 	case err != nil:
@@ -169,8 +168,10 @@ func (c *Checker) address() error {
 		return c.Fail("url", fmt.Sprintf("%q names no host", p.URL), mend)
 	case u.User != nil, u.RawQuery != "", u.Fragment != "", u.ForceQuery:
 		return c.Fail("url", fmt.Sprintf("%q is more than a base URL", p.URL), "no user, query or fragment; see "+c.rest())
-	case strings.Contains(p.URL, anyPort) && u.Port() != "1":
-		return c.Fail("url", "{port} is not in the place of the port", "write it like http://127.0.0.1:{port}/base")
+	case port != "" && u.Port() != "1":
+		return c.Fail("url", port+" is not in the place of the port", "write it like http://127.0.0.1:"+port+"/base")
+	case port == anyPort && strings.Contains(p.URL, anyPort2):
+		return c.Fail("url", "{port2} is not in the place of the port", "write it like http://127.0.0.1:{port}/base")
 	case u.Port() != "" && !ValidPort(u.Port()):
 		return c.Fail("url", fmt.Sprintf("%s is not a port", u.Port()), "1 to 65535")
 	}

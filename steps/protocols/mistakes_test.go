@@ -94,6 +94,10 @@ var mistakesRows = []struct{ reason, yaml, want string }{
 		`p.yaml:1:6: url: {port} stands for the port of a command, but there is no command (give the port, or a command)`},
 	{"{port} in the wrong place", "command: {run: [x]}\nurl: http://x/{port}\n",
 		`p.yaml:2:6: url: {port} is not in the place of the port (write it like http://127.0.0.1:{port}/base)`},
+	{"{port2} without a command", "url: http://x:{port2}\n",
+		`p.yaml:1:6: url: {port2} stands for the port of a command, but there is no command (give the port, or a command)`},
+	{"{port2} in the wrong place", "command: {run: [x]}\nurl: http://x:{port}/{port2}\n",
+		`p.yaml:2:6: url: {port2} is not in the place of the port (write it like http://127.0.0.1:{port}/base)`},
 
 	{"nothing to run", "command:\n  dir: x\n",
 		"p.yaml:2:3: command.run: no program to run (write it like run: [./server, --port, \"{port}\"])"},

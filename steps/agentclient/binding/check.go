@@ -41,7 +41,7 @@ func (c checker) binding() error {
 
 // wholePage sets the page if the URL is all of it.
 func (c checker) wholePage() {
-	u, err := url.Parse(strings.Replace(c.Profile.URL, "{port}", "1", 1))
+	u, err := url.Parse(target.SampleURL(c.Profile.URL))
 	if err == nil && u.Path != "" && !strings.HasSuffix(u.Path, "/") && !c.Given("agent-client.page") {
 		c.b.Page = ""
 	}
