@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,9 +32,18 @@ func explain(_ context.Context, ids []string, s *streams) error {
 	if len(ids) == 0 {
 		return usagef("explain: which clause? (such as parley explain AS-080; parley list shows all)")
 	}
-	books, err := openBooks(nil)
+	protocols, err := concerned(ids)
 	if err != nil {
 		return err
+	}
+	books, err := openBooks(protocols)
+	if err != nil {
+		return err
+	}
+	for _, b := range books {
+		if err := b.readSteps(); err != nil {
+			return err
+		}
 	}
 	var pages []string
 	for _, id := range ids {
@@ -49,6 +59,28 @@ func explain(_ context.Context, ids []string, s *streams) error {
 	}
 	_, err = fmt.Fprint(s.Out, strings.Join(pages, "\n"))
 	return err
+}
+
+// concerned returns the protocols whose ledgers have the clauses with the ids: only their scenarios need be read. It
+// returns nil, for all, if an id is in no ledger, such as that of a scenario.
+func concerned(ids []string) ([]string, error) {
+	have := map[string]bool{}
+	for _, id := range ids {
+		known := false
+		for _, p := range suite.All {
+			ledger, err := steps.LedgerOf(p)
+			if err != nil {
+				return nil, err
+			}
+			if _, ok := ledger.Row(clauseID(id)); ok {
+				known, have[ledger.Protocol] = true, true
+			}
+		}
+		if !known {
+			return nil, nil
+		}
+	}
+	return slices.Sorted(maps.Keys(have)), nil
 }
 
 // entry is a clause in one of the ledgers that contain it.
@@ -140,7 +172,7 @@ func page(b *book, r verdict.Row) string {
 		field("excluded", r.Reason)
 		return w.String()
 	}
-	if roled(b.ledger.Protocol) {
+	if b.roled() {
 		field("roles", strings.Join(b.rolesOf(r.ID), ", "))
 	}
 	judges(&w, b, r)
@@ -182,7 +214,7 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 	}
 	var scenarios, monitors, faults []string
 	of := func(roles ...string) string { // if the protocol has several roles, and not all of them are meant
-		if !roled(b.ledger.Protocol) || len(roles) == len(b.roles()) {
+		if !b.roled() || len(roles) == len(b.roles) {
 			return ""
 		}
 		return " (" + strings.Join(roles, ", ") + ")"
@@ -206,7 +238,7 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 func alone(b *book, r verdict.Row) string {
 	command := program + " run --protocol " + b.ledger.Protocol
 	var roles []string // of the scenarios to run
-	for _, role := range b.roles() {
+	for _, role := range b.roles {
 		if slices.ContainsFunc(b.scenariosOf(r.ID), func(p runner.Planned) bool { return b.judges(p, role) }) {
 			roles = append(roles, role)
 		}
@@ -214,7 +246,7 @@ func alone(b *book, r verdict.Row) string {
 	if len(roles) == 0 {
 		roles = b.rolesOf(r.ID)
 	}
-	if !slices.Equal(roles, b.roles()[:1]) {
+	if !slices.Equal(roles, b.roles[:1]) {
 		command += " --role " + strings.Join(roles, ",")
 	}
 	if len(b.scenariosOf(r.ID)) == 0 {

@@ -12,9 +12,10 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 )
 
 // One file per key: a line with the digest of the input, and the value as JSON, compressed.
@@ -50,12 +51,17 @@ func Get(key string, input []byte, out any) bool {
 	if err != nil {
 		return false
 	}
-	return json.NewDecoder(r).Decode(out) == nil
+	var text bytes.Buffer
+	text.Grow(8 * len(body))
+	if _, err := text.ReadFrom(r); err != nil {
+		return false
+	}
+	return json.Unmarshal(text.Bytes(), out) == nil
 }
 
 // Pack returns the content of a key's file.
 func Pack(input []byte, value any) ([]byte, error) {
-	text, err := json.Marshal(value)
+	text, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
