@@ -128,15 +128,15 @@ func TestFaultsOnCorrect(t *testing.T) {
 // TestFaultsOnFaulty: the program's own mistakes are found, before and after the messages with faults.
 func TestFaultsOnFaulty(t *testing.T) {
 	for name, row := range map[string]struct{ protocol, fault, untested string }{
-		"lost":                     {"session-chat", "nth: 2, from: client, do: drop", ""},
-		"double":                   {"session-chat", "nth: 1, from: server, do: {duplicate: 3}", ""},
-		"behind a doubt":           {"session-chat", "nth: 1, from: client, do: {corrupt: {at: /content, set: Hi}}", "SC-020"},
-		"in pieces":                {"agent-select", "every: 1, do: {split: 9}", ""},
-		"before a doubt":           {"agent-select", "nth: 4, from: client, do: {corrupt: {at: /agentId, set: general}}", ""},
-		"late, of a state":         {"session-runtime", "every: 1, do: {delay: 5ms}", ""},
-		"found before it is shown": {"agent-select", "every: 1, do: {delay: 300ms}", ""},
-		"what the agent is told":   {"external-agent", "nth: 3, from: server, do: {duplicate: 1}", ""},
-		"what the agent has sent":  {"external-agent", "every: 1, from: client, do: dribble", ""},
+		"lost":                    {"session-chat", "nth: 2, from: client, do: drop", ""},
+		"double":                  {"session-chat", "nth: 1, from: server, do: {duplicate: 3}", ""},
+		"behind a doubt":          {"session-chat", "nth: 1, from: client, do: {corrupt: {at: /content, set: Hi}}", "SC-020"},
+		"in pieces":               {"agent-select", "every: 1, do: {split: 9}", ""},
+		"before a doubt":          {"agent-select", "nth: 4, from: client, do: {corrupt: {at: /agentId, set: general}}", ""},
+		"late, of a state":        {"session-runtime", "every: 1, do: {delay: 5ms}", ""},
+		"shown late":              {"agent-select", "every: 1, do: {delay: 300ms}", ""},
+		"what the agent is told":  {"external-agent", "nth: 3, from: server, do: {duplicate: 1}", ""},
+		"what the agent has sent": {"external-agent", "every: 1, from: client, do: dribble", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
