@@ -269,8 +269,8 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 		w.cut, w.why = true, "the target sent more than a transcript holds: later records are unknown"
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
 	case errors.Is(err, errLimit) && a.flooded():
-		w.cut, w.why = true, fmt.Sprintf("the target was still sending when the time was up, after %d messages: "+
-			"it may have sent this one as well", a.came)
+		w.cut, w.why = true, fmt.Sprintf("the target was still sending when the time was up, after %d messages (%d kB): "+
+			"it may have sent this one as well", a.came, a.bytes/1000)
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
 	case a.closed:
 		return transcript.Record{}, &verdict.Miss{Reason: fmt.Sprintf(
@@ -299,7 +299,7 @@ type awaiting struct {
 	answer        func(*transcript.Record) bool // matches the fence's answer; nil before the fence is sent
 	answered      int                           // record of that answer
 	closed        bool                          // the fence has ended the wait
-	came          int                           // records received on the connection meanwhile
+	came, bytes   int                           // records received on the connection meanwhile
 	last          time.Time                     // when the last of them was looked at
 	miss          *verdict.Miss
 }
@@ -373,19 +373,22 @@ func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool
 			return false
 		}
 		if r.Dir == transcript.Received {
-			a.came, a.last = a.came+1, time.Now()
+			a.came, a.bytes, a.last = a.came+1, a.bytes+len(r.Bytes)+r.Cut, time.Now()
 		}
 		return match(r)
 	})
 }
 
-// flood is the number of messages during a wait from which it is unknown, while more are coming, whether the target has
+// From so many messages, or bytes of them, during a wait it is unknown, while more are coming, whether the target has
 // sent the awaited one: reading them takes time.
-const flood = 1000
+const (
+	flood      = 1000
+	floodBytes = 4 << 20
+)
 
 // flooded reports whether a wait has ended in the middle of a flood.
 func (a *awaiting) flooded() bool {
-	return a.came >= flood && time.Since(a.last) < a.within/10
+	return (a.came >= flood || a.bytes >= floodBytes) && time.Since(a.last) < a.within/4
 }
 
 // whole waits for the whole limit, unless other waits meanwhile learn that a shorter one will do.
