@@ -105,8 +105,10 @@ func TestProfileSchema(t *testing.T) {
 		"protocol: session-chat\nurl: http://a\nsession-chat: {types: {pnog: x}}\n",
 		"protocol: session-runtime\nurl: http://a\nsession-runtime: {fence: 'no'}\n",
 		"protocol: external-agent\nurl: http://a\nexternal-agent: {booking: [{params: {}}]}\n",
-		"protocol: external-agent\nurl: http://a\nexternal-agent: {booking: [{tool: a, params: {b: {pointer: '/*', or: 1}}}]}\n",
-		"protocol: external-agent\nurl: http://a\nexternal-agent: {booking: [{tool: a, params: {b: {pointer: '/*', where: {}}}}]}\n",
+		"protocol: external-agent\nurl: http://a\n" +
+			"external-agent: {booking: [{tool: a, params: {b: {pointer: '/*', or: 1}}}]}\n",
+		"protocol: external-agent\nurl: http://a\n" +
+			"external-agent: {booking: [{tool: a, params: {b: {pointer: '/*', where: {}}}}]}\n",
 	} {
 		if err := valid(text); err == nil {
 			t.Errorf("the schema takes %q", text)

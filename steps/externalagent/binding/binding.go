@@ -189,11 +189,15 @@ func (v Value) Resolve(uiSpec any) (any, bool) {
 func resolve(of, uiSpec any) (value any, missing string, ok bool) {
 	switch of := of.(type) {
 	case target.Pointer:
-		value, ok = of.Get(uiSpec)
+		if value, ok = of.Get(uiSpec); !ok && hasElement(of) {
+			return nil, string(of) + " (* stands for every element only with where)", false
+		}
 		return value, string(of), ok
 	case Choice:
-		value, ok = of.Get(uiSpec)
-		return value, of.String(), ok
+		if value, ok = of.Get(uiSpec); !ok {
+			missing = of.missing(uiSpec)
+		}
+		return value, missing, ok
 	case []any:
 		list := make([]any, len(of))
 		for i := range of {

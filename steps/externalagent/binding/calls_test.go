@@ -62,7 +62,7 @@ func TestChoice(t *testing.T) {
 			object{"seats": []any{object{"id": "B1", "free": false}, object{"id": "B2", "free": true}}},
 			object{"seats": []any{object{"id": "C1", "free": true}}},
 		},
-		"ids": []any{[]any{"a", 1.0}, []any{"b", 2.0}},
+		"ids": []any{[]any{"a", 1.0}, []any{"b", 2.0}}, "none": []any{},
 	}
 	for _, tt := range []struct {
 		reason string
@@ -89,11 +89,30 @@ func TestChoice(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", tt.reason, got, ok, tt.want)
 		}
 	}
-	call := ToolCall{"select", map[string]Value{"itemId": {Choice{"/items/*/id", where{"/free": true, "/a/b": nil}}}}}
-	_, err := call.ParamsFor(spec)
-	const want = "param itemId of select: the uiSpec has nothing at /items/*/id where /a/b is null and free is true"
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
+	for _, tt := range []struct {
+		reason string
+		of     any
+		want   string
+	}{
+		{"a member of another value", Choice{"/items/*/id", where{"/isDisabled": 0, "/a": nil}},
+			"/items/*/id where a is null and isDisabled is 0: it is so in none of 7 elements"},
+		{"a member that none has", Choice{"/items/*/id", where{"/isFree": true, "/id": "A1"}},
+			"/items/*/id where id is \"A1\" and isFree is true: none of 7 elements has isFree"},
+		{"a member of a member that none has", Choice{"/rows/*/seats/*/id", where{"/price/euro": uint64(7)}},
+			"/rows/*/seats/*/id where /price/euro is 7: none of 4 elements has /price/euro"},
+		{"no value in it", Choice{"/items/*/name", where{"/isDisabled": false}},
+			"/items/*/name where isDisabled is false: an element is so, but has nothing at /name"},
+		{"no element", Choice{"/none/*/id", where{"/free": true}},
+			"/none/*/id where free is true: no list there has an element"},
+		{"no list", Choice{"/rows/3/*/id", where{"/free": true}},
+			"/rows/3/*/id where free is true: no list there has an element"},
+		{"* without a filter", []any{target.Pointer("/items/*/id")},
+			"/items/*/id (* stands for every element only with where)"},
+	} {
+		_, err := ToolCall{"select", map[string]Value{"itemId": {tt.of}}}.ParamsFor(spec)
+		if want := "param itemId of select: the uiSpec has nothing at " + tt.want; err == nil || err.Error() != want {
+			t.Errorf("%s:\ngot  %v\nwant %s", tt.reason, err, want)
+		}
 	}
 }
 

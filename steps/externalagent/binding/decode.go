@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"parley/internal/words"
 	"parley/target"
 )
 
@@ -57,11 +58,18 @@ func pointers(d *target.Decoder, of any, path string) (any, error) {
 // pointer returns what a mapping with the key pointer stands for.
 func pointer(d *target.Decoder, of map[string]any, path string) (any, error) {
 	const mend = "write it like {pointer: /items/0/id}"
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		if key == "pointer" || key == "where" {
+			continue
+		}
+		if fix := words.Suggest(key, []string{"where"}, ""); fix != "" {
+			return nil, d.Fail(target.Within(path, key), fmt.Sprintf("unknown key %q", key), fix)
+		}
+		return nil, d.Fail(path, "pointer next to other keys", mend)
+	}
 	s, ok := of["pointer"].(string)
 	filter, filtered := of["where"]
 	switch {
-	case len(of) > 2, len(of) == 2 && !filtered:
-		return nil, d.Fail(path, "pointer next to other keys", mend)
 	case !ok:
 		return nil, d.Fail(target.Within(path, "pointer"), "a JSON Pointer is text", mend)
 	}
