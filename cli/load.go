@@ -27,6 +27,7 @@ type loadOptions struct {
 	errors                          string
 	out, format                     string
 	strict, verbose, noColor        bool
+	link                            linkOptions
 }
 
 func loadCommand(s *streams) *cobra.Command {
@@ -93,6 +94,7 @@ func (o *loadOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "a line for each second, and every failure in full")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
+	o.link.declare(f)
 }
 
 // run carries out the load, and writes the results.
@@ -142,9 +144,15 @@ func (o loadOptions) options() (load.Options, error) {
 		return out, err
 	}
 	if o.target == "" {
-		return out, o.bundled(&out)
+		if err := o.bundled(&out); err != nil {
+			return out, err
+		}
+		return out, o.link.applyAll([]*subject{{bundled: true}})
 	}
 	sub, err := subjectOf(o.target, given(o.protocol), nil)
+	if err == nil {
+		err = o.link.apply(sub.profile)
+	}
 	if err != nil {
 		return out, err
 	}

@@ -22,7 +22,7 @@ func (o verifyOptions) again(ctx context.Context, cert *certificate.Certificate,
 	}
 	again := runOptions{target: o.rerun, protocols: []string{p.Target.Protocol}, roles: []string{p.Target.Role},
 		drivers: p.Target.Drivers, strict: p.Run.Strict, seed: p.Run.Seed, explore: p.Run.Explored,
-		exploring: p.Run.Explored > 0, cutPoints: p.Run.CutPoints, out: o.out, format: formatNames()}
+		exploring: p.Run.Explored > 0, cutPoints: p.Run.CutPoints, out: o.out, format: formatNames(), link: o.link}
 	runs, left, err := again.runs()
 	if err == nil && len(runs) != 1 {
 		err = usagef("--rerun: the target was not run%s", words.Either(left))
