@@ -16,7 +16,7 @@ import (
 // are as good.
 func (o verifyOptions) again(ctx context.Context, cert *certificate.Certificate, s *streams) (bool, error) {
 	p := cert.Predicate
-	if p.Suite.Digest != suite.Digest {
+	if p.Suite.Digest != suite.Digest() {
 		return false, usagef("--rerun: suite %s judged, and this program has %s (use the version of %s that has it)",
 			p.Suite.Version, suite.Version, program)
 	}

@@ -1,7 +1,8 @@
 // Package first prepares the process before other packages are initialized. It imports so little, and its path sorts
 // so early, that the language initializes it before all that parley/internal/startup imports: packages are
 // initialized in the order of their paths, as soon as their imports are, and text/template, which godog needs, sorts
-// behind it.
+// behind it. In a module whose path sorts behind text/template, too, it comes too late for godog, and changes nothing
+// else.
 package first
 
 import (
