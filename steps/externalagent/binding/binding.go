@@ -105,8 +105,9 @@ type Binding struct {
 
 	Provoke Provocations `yaml:"provoke"`
 
-	// Logs is the folder relative to which the logFile of session.ended is resolved. It is relative to the profile; {dir}
-	// and {profile} are replaced. Default "": logs cannot be read. See LogKeeper.
+	// Logs is the folder relative to which the logFile of session.ended is resolved; of a relay, the folder or the file
+	// where it writes. It is relative to the profile; {dir} and {profile} are replaced. Default "": logs cannot be read.
+	// See LogKeeper.
 	Logs string `yaml:"logs"`
 
 	// Flow is the file with the script of the host for an agent or relay, relative to the profile. Default "": the
