@@ -13,7 +13,7 @@ OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/m
 
 # Of these, the packages in which connections, records and scenarios meet. In `make test` the race detector watches them and the
 # suites below; in `make test-all` it watches everything.
-CONCURRENT = ./load ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
+CONCURRENT = ./load ./load/spread ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT) $(BROWSERS_TOO))")
 
 # The suite that the race detector watches in `make test`, too.
@@ -52,7 +52,7 @@ FROM_GO = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
 	-o -type f -newer bin/parley -print -quit
 
-.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools module
+.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build build-load clean tools module
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ run: ## judge the bundled targets of every role over every driver, and print the
 
 build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -o bin/parley ./cmd/parley
+
+build-load: ## build bin/parley-load, which spreads a load over processes and machines (docs/load.md)
+	CGO_ENABLED=0 $(GO) build -o bin/parley-load ./cmd/parley-load
 
 # The suites wait for most of their time, so that the rest runs meanwhile.
 test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause
