@@ -82,6 +82,7 @@ parley-load, a program of its own, spreads a load over several processes.`,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	o.declare(c.Flags())
+	o.link.declare(c.Flags()) // workers read the profile alone
 	return c
 }
 
@@ -107,7 +108,6 @@ func (o *loadOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "a line for each second, and every failure in full")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
-	o.link.declare(f)
 }
 
 // run carries out the load, and writes the results.
@@ -172,9 +172,6 @@ func (o loadOptions) options() (load.Options, error) {
 			return out, err
 		}
 		return out, o.link.applyAll([]*subject{{bundled: true}})
-	}
-	if flag := o.link.given(); flag != "" && o.spread != nil {
-		return out, usagef("%s: workers read the profile, not the flags (write headers: and tls: in the profile)", flag)
 	}
 	sub, err := subjectOf(o.target, given(o.protocol), nil)
 	if err == nil {
