@@ -36,6 +36,7 @@ type loadOptions struct {
 func loadCommand(s *streams) *cobra.Command {
 	o := &loadOptions{}
 	c := loadCommandOf(o, s)
+	o.link.declare(c.Flags()) // workers of parley-load read the profile alone
 	c.Flags().IntVar(&o.workers, "workers", 0, "")
 	_ = c.Flags().MarkHidden("workers")
 	return c
@@ -82,7 +83,6 @@ parley-load, a program of its own, spreads a load over several processes.`,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	o.declare(c.Flags())
-	o.link.declare(c.Flags()) // workers read the profile alone
 	return c
 }
 
