@@ -109,6 +109,7 @@ type Play struct {
 	judge *judge.Judge   // nil: not judged
 
 	relaunch sync.Mutex // held while the bundled target is replaced
+	ending   sync.Once
 
 	mu      sync.Mutex
 	peer    Peer
@@ -332,12 +333,10 @@ func (p *Play) Parties() []string {
 }
 
 // Close ends all connections and the bundled target, and waits for their end. It may be called again.
-func (p *Play) Close() {
+func (p *Play) Close() { p.ending.Do(p.close) }
+
+func (p *Play) close() {
 	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return
-	}
 	p.closed = true
 	peer := p.peer
 	p.tell()

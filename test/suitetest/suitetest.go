@@ -157,13 +157,17 @@ func keep(t *testing.T, folder string, res *reports.Results) {
 	}
 }
 
-// JudgeAgentSelect judges a modified bundled server of agent-select over SSE, by the scenarios of some tags.
-func JudgeAgentSelect(t *testing.T, tags string,
-	make func(o agentselect.Options) (launch.Handler, error)) *reports.Results {
+// JudgeAgentSelect judges a modified bundled server of agent-select over SSE, by the scenarios of some tags, with
+// changes of its profile.
+func JudgeAgentSelect(t *testing.T, tags string, make func(o agentselect.Options) (launch.Handler, error),
+	changes ...func(*target.Profile)) *reports.Results {
 	t.Helper()
 	brain := llm.New()
 	p := Own("agent-select", "").Profile
 	p.Drivers = []string{target.SSE}
+	for _, change := range changes {
+		change(p)
+	}
 	return Judge(t, runner.Options{Profile: p, Brain: brain, Tags: tags, Launcher: bundle.Launcher(brain, make)})
 }
 
