@@ -24,28 +24,28 @@ type Protocols struct {
 
 	All []Protocol
 
-	digest func() string
+	once   sync.Once
+	digest string
 }
 
 // NewProtocols makes a suite of the given version from its protocols, in the order of the documentation. It reads
 // nothing.
-func NewProtocols(version string, all ...Protocol) *Protocols {
-	ps := &Protocols{Version: version, All: all}
-	ps.digest = sync.OnceValue(func() string {
+func NewProtocols(version string, all ...Protocol) *Protocols { return &Protocols{Version: version, All: all} }
+
+// Digest identifies the suite: "sha256:" over the names and bytes of its features and ledgers. It panics if features
+// cannot be read, which is a programming error.
+func (ps *Protocols) Digest() string {
+	ps.once.Do(func() {
 		h := sha256.New()
 		for _, p := range ps.Sorted() {
 			if err := digest(h, p.Features(), Name(p)); err != nil {
 				panic(fmt.Sprintf("the features of %s: %v", Name(p), err))
 			}
 		}
-		return "sha256:" + hex.EncodeToString(h.Sum(nil))
+		ps.digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
 	})
-	return ps
+	return ps.digest
 }
-
-// Digest identifies the suite: "sha256:" over the names and bytes of its features and ledgers. It panics if features
-// cannot be read, which is a programming error.
-func (ps *Protocols) Digest() string { return ps.digest() }
 
 // digest writes the names and bytes of all files in a folder.
 func digest(w io.Writer, fsys fs.FS, folder string) error {
