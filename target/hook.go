@@ -42,9 +42,6 @@ const (
 // that its whole group is killed at the limit.
 func (s shell) run(ctx context.Context) ([]byte, error) {
 	fail := func(err error, out []byte) error { return &HookError{s.name, err, string(out)} }
-	if ctx.Err() != nil { // a context with a limit learns that a little later
-		return nil, fail(context.Cause(ctx), nil)
-	}
 	stdout, err := unnamedFile()
 	if err != nil {
 		return nil, fail(err, nil)

@@ -156,6 +156,10 @@ func WithLimit(ctx context.Context, limit time.Duration) (context.Context, conte
 func WithLimitCause(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
 	l := &limited{Context: inner, done: make(chan struct{})}
+	if inner.Err() != nil {
+		close(l.done) // AfterFunc alone would be too late
+		return l, func() { cancel(context.Canceled) }
+	}
 	context.AfterFunc(inner, func() { close(l.done) })
 	stop := In(limit).AfterFunc(func() {
 		l.over.Store(inner.Err() == nil)

@@ -95,6 +95,19 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
+// TestAlreadyOver: a context made from one that has ended has ended at once, before any goroutine runs.
+func TestAlreadyOver(t *testing.T) {
+	parent, stop := context.WithCancel(t.Context())
+	stop()
+	for range 100 {
+		ctx, cancel := WithLimit(parent, time.Hour)
+		if ctx.Err() != context.Canceled {
+			t.Fatalf("it begins with %v", ctx.Err())
+		}
+		cancel()
+	}
+}
+
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := In(time.Second).AfterFunc(func() { t.Error("it was stopped, and rang") })
