@@ -133,7 +133,7 @@ func subcommands(s *streams) []*cobra.Command {
 		all = append(all, checkLogCommand(judge, s))
 	}
 	if len(bundle) > 0 {
-		all = append(all, mutantsCommand(s), serveCommand(s))
+		all = append(all, mutantsCommand(s), benchCommand(s), serveCommand(s))
 	}
 	return append(all, manCommand(s), versionCommand(s))
 }

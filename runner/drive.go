@@ -313,6 +313,9 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 // keep stores a result in the run and reports it to the observer.
 func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
 	defer res.Release()
+	if r.o.Finished != nil {
+		r.o.Finished(pl, res.Records)
+	}
 	sc := r.scenario(d, pl, res)
 	r.mu.Lock()
 	r.results[d.name][pl.ID] = sc

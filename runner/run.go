@@ -63,6 +63,8 @@ type Options struct {
 	Beside bool                   // with Own: run the suite's scenarios too, not only its preflight
 	// called before each scenario, concurrently; true skips it, since nothing depends on it any more; may be nil
 	Enough   func(Planned) bool
+	// is called with the records of each scenario once its result is final, concurrently; may be nil. They are not kept
+	Finished func(Planned, []transcript.Record)
 	Out      string   // folder for transcripts and other evidence; "" keeps none
 	Observer Observer // may be nil
 	Again    string   // command line of this run, for "again" in failures

@@ -1,0 +1,218 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/coder/websocket"
+)
+
+// site is an HTTP server on loopback whose paths have scripts, and a client for it.
+type site struct {
+	http.Server
+	url    string
+	client *http.Client
+	served chan error
+
+	mu      sync.Mutex
+	scripts []*script
+}
+
+// script is what the server does on a connection.
+type script struct {
+	acts []act
+	came chan struct{} // over HTTP: a request was read
+}
+
+// newSite starts a server whose handler gets the script of the request's path.
+func newSite(handle func(http.ResponseWriter, *http.Request, *script)) (*site, error) {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	s := &site{url: "http://" + l.Addr().String() + "/", served: make(chan error, 1),
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1 << 10}}}
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		n, err := strconv.Atoi(r.URL.Path[1:])
+		known := err == nil && n >= 0 && n < len(s.scripts)
+		var sc *script
+		if known {
+			sc = s.scripts[n]
+		}
+		s.mu.Unlock()
+		if !known {
+			http.NotFound(w, r)
+			return
+		}
+		handle(w, r, sc)
+	})
+	go func() { s.served <- s.Serve(l) }()
+	return s, nil
+}
+
+// add adds a script, and returns its URL.
+func (s *site) add(acts []act) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripts = append(s.scripts, &script{acts, make(chan struct{}, len(acts)+1)})
+	return s.url + strconv.Itoa(len(s.scripts)-1)
+}
+
+func (s *site) close() error {
+	s.client.CloseIdleConnections()
+	err := s.Close()
+	if end := <-s.served; !errors.Is(end, http.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
+	return err
+}
+
+// filler returns a message of n bytes, at least one.
+func filler(n int) []byte {
+	if n = max(n, 1); n <= len(filling) {
+		return filling[:n]
+	}
+	return bytes.Repeat([]byte{'x'}, n)
+}
+
+var filling = bytes.Repeat([]byte{'x'}, 1<<16)
+
+// sockets are WebSocket connections.
+type sockets struct{ *site }
+
+func newSockets() (transport, error) {
+	s, err := newSite(serveSocket)
+	return sockets{s}, err
+}
+
+func serveSocket(w http.ResponseWriter, r *http.Request, s *script) {
+	c, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer func() { _ = c.CloseNow() }()
+	c.SetReadLimit(-1)
+	for _, a := range s.acts {
+		if a.deed == sends {
+			_, _, err = c.Read(r.Context())
+		} else {
+			err = c.Write(r.Context(), websocket.MessageText, filler(a.size))
+		}
+		if err != nil {
+			return
+		}
+	}
+	_, _, _ = c.Read(r.Context()) // until the client closes
+}
+
+func (s sockets) open(ctx context.Context, acts []act) (link, error) {
+	c, _, err := websocket.Dial(ctx, s.add(acts), &websocket.DialOptions{HTTPClient: s.client})
+	if err != nil {
+		return nil, err
+	}
+	c.SetReadLimit(-1)
+	return socket{ctx, c}, nil
+}
+
+type socket struct {
+	ctx context.Context
+	c   *websocket.Conn
+}
+
+func (s socket) send(a act) error { return s.c.Write(s.ctx, websocket.MessageText, filler(a.size)) }
+
+func (s socket) receive(act) error {
+	_, _, err := s.c.Read(s.ctx)
+	return err
+}
+
+func (s socket) close() error { return s.c.Close(websocket.StatusNormalClosure, "") }
+
+// streams are held answers, each with the requests beside it.
+type streams struct{ *site }
+
+func newStreams() (transport, error) {
+	s, err := newSite(serveStream)
+	return streams{s}, err
+}
+
+func serveStream(w http.ResponseWriter, r *http.Request, s *script) {
+	if r.Method == http.MethodPost {
+		_, _ = io.Copy(io.Discard, r.Body)
+		s.came <- struct{}{}
+		size, _ := strconv.Atoi(r.URL.RawQuery)
+		_, _ = w.Write(filler(size))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	flush := http.NewResponseController(w).Flush
+	if flush() != nil {
+		return
+	}
+	for _, a := range s.acts {
+		if a.deed == sends {
+			select {
+			case <-s.came:
+			case <-r.Context().Done():
+				return
+			}
+			continue
+		}
+		if _, err := w.Write(filler(a.size)); err != nil || flush() != nil {
+			return
+		}
+	}
+	<-r.Context().Done() // until the client closes
+}
+
+func (s streams) open(ctx context.Context, acts []act) (link, error) {
+	at := s.add(acts)
+	res, err := s.do(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	return stream{s, ctx, at, res.Body}, nil
+}
+
+// do sends a request, and returns the answer, whose body is still to be read.
+func (s streams) do(ctx context.Context, method, at string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	return s.client.Do(req)
+}
+
+type stream struct {
+	streams
+	ctx  context.Context
+	at   string
+	body io.ReadCloser
+}
+
+func (s stream) send(a act) error {
+	res, err := s.do(s.ctx, http.MethodPost, s.at+"?"+strconv.Itoa(a.back), filler(a.size))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	return errors.Join(err, res.Body.Close())
+}
+
+func (s stream) receive(a act) error { return skip(s.body, a.size) }
+
+func (s stream) close() error { return s.body.Close() }
+
+// skip reads a message of n bytes, at least one.
+func skip(r io.Reader, n int) error {
+	_, err := io.CopyN(io.Discard, r, int64(max(n, 1)))
+	return err
+}
