@@ -13,7 +13,7 @@ OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/m
 
 # Of these, the packages in which connections, records and scenarios meet. In `make test` the race detector watches them and the
 # suites below; in `make test-all` it watches everything.
-CONCURRENT = ./load ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
+CONCURRENT = ./load ./load/spread ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT) $(BROWSERS_TOO))")
 
 # The suite that the race detector watches in `make test`, too.
@@ -24,17 +24,18 @@ RACY = ^TestFeatures$$/^agent-select$$
 NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/(of_more_than_40|^agent-select.*wrong_false)|^TestThirtyMinutes$$|$\
 	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|^TestCutPoints$$/^(agent-client|plain_page)|$\
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
-	^TestScript$$/^(run_page|init_page|run_interrupt)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
-	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$
+	^TestScript$$/^(run_page|init_page|run_interrupt|run_frozen)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
+	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
+	^TestCutMutants$$/^agent-client|^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
-PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|$\
+PAGES = ^Test(Mutants|ProxyOnConforming)$$/^agent-client|$\
 	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(OddPages|CatalogueOfPages|StrangerPages)$$|^TestReportPage|$\
-	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
+	^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
 PAGED = ./test/hostile ./test/odd ./test/pages ./test/proof ./cli
 BROWSERS_TOO = ./driver/browser ./simulator/console
 
@@ -51,7 +52,7 @@ FROM_GO = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
 	-o -type f -newer bin/parley -print -quit
 
-.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build clean tools module
+.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build build-load clean tools module
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +63,9 @@ run: ## judge the bundled targets of every role over every driver, and print the
 
 build: ## build bin/parley
 	CGO_ENABLED=0 $(GO) build -o bin/parley ./cmd/parley
+
+build-load: ## build bin/parley-load, which spreads a load over processes and machines (docs/load.md)
+	CGO_ENABLED=0 $(GO) build -o bin/parley-load ./cmd/parley-load
 
 # The suites wait for most of their time, so that the rest runs meanwhile.
 test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause

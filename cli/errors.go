@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func exitCode(err error) int {
 
 // exit prints an error that has not been printed yet, and returns the exit code.
 func (s *streams) exit(err error) int {
-	code := exitCode(err)
+	code, program := exitCode(err), cmp.Or(s.name, program)
 	var said exitError
 	switch {
 	case err == nil, errors.As(err, &said):

@@ -27,10 +27,22 @@ type loadOptions struct {
 	errors                          string
 	out, format                     string
 	strict, verbose, noColor        bool
+	link                            linkOptions
+
+	spread  func(o *load.Options, tell func(line string)) (end func(), err error) // over workers; nil: one process
+	workers int                                                                   // asked for in vain
 }
 
 func loadCommand(s *streams) *cobra.Command {
-	var o loadOptions
+	o := &loadOptions{}
+	c := loadCommandOf(o, s)
+	c.Flags().IntVar(&o.workers, "workers", 0, "")
+	_ = c.Flags().MarkHidden("workers")
+	return c
+}
+
+// loadCommandOf makes the command that reads o.
+func loadCommandOf(o *loadOptions, s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "load [TARGET]",
 		Short: "Put a server under the load of many sessions, and judge every message",
@@ -50,7 +62,9 @@ The target must be on this machine. results.json has the figures as "load", besi
 certify.
 
 Exit codes: 0 nothing broken, and all thresholds kept · 1 a MUST is broken, or a threshold exceeded · 2 wrong usage ·
-3 no session could be opened · 5 not everything could be judged.`,
+3 no session could be opened · 5 not everything could be judged.
+
+parley-load, a program of its own, spreads a load over several processes.`,
 		Example: `  parley load --protocol PROTOCOL --sessions 1000 --duration 30s --rate 500
   parley load --target my.yaml --sessions 200 --shape step --p99 50ms
   parley load localhost:3000 --driver ws --sessions 500 --errors 1%`,
@@ -93,10 +107,15 @@ func (o *loadOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "a line for each second, and every failure in full")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
+	o.link.declare(f)
 }
 
 // run carries out the load, and writes the results.
 func (o loadOptions) run(ctx context.Context, s *streams) error {
+	if o.workers > 0 {
+		return usagef("--workers: a load of several processes is that of parley-load, a program of its own (parley-load "+
+			"--workers %d, with the same flags)", o.workers)
+	}
 	asked, err := parseFormats(o.format)
 	if err != nil {
 		return err
@@ -113,6 +132,13 @@ func (o loadOptions) run(ctx context.Context, s *streams) error {
 	}
 	live := &loadView{s: s, each: o.verbose}
 	lo.Progress, lo.Found = live.progress, live.found
+	if o.spread != nil {
+		end, err := o.spread(&lo, live.tell)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	res, err := load.Run(ctx, lo)
 	live.stop()
 	var unreachable *steps.UnreachableError
@@ -142,14 +168,26 @@ func (o loadOptions) options() (load.Options, error) {
 		return out, err
 	}
 	if o.target == "" {
-		return out, o.bundled(&out)
+		if err := o.bundled(&out); err != nil {
+			return out, err
+		}
+		return out, o.link.applyAll([]*subject{{bundled: true}})
+	}
+	if flag := o.link.given(); flag != "" && o.spread != nil {
+		return out, usagef("%s: workers read the profile, not the flags (write headers: and tls: in the profile)", flag)
 	}
 	sub, err := subjectOf(o.target, given(o.protocol), nil)
+	if err == nil {
+		err = o.link.apply(sub.profile)
+	}
 	if err != nil {
 		return out, err
 	}
 	out.Profile, out.Launcher, out.Brain = sub.profile, sub.launcher, sub.brain
-	return out, nil
+	if o.spread != nil {
+		out.Source, err = sourceOf(sub, asURL(o.target))
+	}
+	return out, err
 }
 
 // bundled puts the bundled server under load, which has room for the sessions, and for those that reconnect.
@@ -166,6 +204,7 @@ func (o loadOptions) bundled(out *load.Options) error {
 		return usagef("--protocol %s: it has no bundled server (name yours with --target)", protocol)
 	}
 	out.Profile, out.Launcher, out.Brain = sub.Profile, sub.Launcher, sub.Brain
+	out.Source = load.Source{Protocol: protocol}
 	return nil
 }
 
@@ -201,6 +240,12 @@ func round(d time.Duration) time.Duration {
 		return d.Round(10 * time.Microsecond)
 	}
 	return d.Round(100 * time.Microsecond)
+}
+
+// tell prints a line.
+func (v *loadView) tell(line string) {
+	v.stop()
+	fmt.Fprintln(v.s.Err, printable(line))
 }
 
 // found prints the first finding on a clause.

@@ -24,14 +24,19 @@ import (
 
 // Main runs the command line of this process for the given protocols and targets, and exits with the exit code.
 func Main(parts Parts) {
-	parts.Targets.Child() // a scenario that restarts its target runs this program as the target
-	suite, bundle = parts.Protocols, parts.Targets
+	begin(parts)
 	kills, released = parts.Kills, parts.Released
 	if parts.Name != "" {
 		program = parts.Name
 	}
-	tuneGC()
 	os.Exit(parley(os.Args[1:], terminal()))
+}
+
+// begin makes this process what the command lines of its program need.
+func begin(parts Parts) {
+	parts.Targets.Child() // a scenario that restarts its target runs this program as the target
+	suite, bundle = parts.Protocols, parts.Targets
+	tuneGC()
 }
 
 // tuneGC makes garbage collection rarer, unless GOGC is set: a run allocates much and lives for about a second, of
@@ -71,7 +76,10 @@ func makeRoom() {
 }
 
 // parley runs a command line and returns its exit code.
-func parley(args []string, s *streams) int {
+func parley(args []string, s *streams) int { return execute(args, s, rootCommand) }
+
+// execute runs a command line of a root command.
+func execute(args []string, s *streams, rootOf func(*streams) *cobra.Command) int {
 	ctx, stop := interruptible()
 	defer stop()
 	watching, unwatch := context.WithCancel(context.Background())
@@ -80,7 +88,7 @@ func parley(args []string, s *streams) int {
 	out := &sink{w: s.Out}
 	kept := *s
 	kept.Out = out
-	root := rootCommand(&kept)
+	root := rootOf(&kept)
 	root.SetArgs(args)
 	return s.exit(out.lost(root.ExecuteContext(ctx)))
 }
@@ -159,11 +167,16 @@ be started or reached, or does not speak the protocol · 4 harness error · 5 in
 	root.SetVersionTemplate("{{versionText}}")
 	cobra.AddTemplateFunc("versionText", versionText)
 	cobra.EnableCommandSorting = false
+	root.AddCommand(subcommands(s)...)
+	return settled(root, s)
+}
+
+// settled completes a root command that has its subcommands.
+func settled(root *cobra.Command, s *streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(subcommands(s)...)
 	root.InitDefaultCompletionCmd()
 	refusingEmpty(root)
 	completing(root)

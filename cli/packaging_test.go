@@ -166,10 +166,15 @@ type release struct {
 func TestReleaseFiles(t *testing.T) {
 	var r release
 	text := packaging(t, ".goreleaser.yaml", &r)
-	if len(r.Builds) != 1 || !slices.Contains(r.Builds[0].Env, "CGO_ENABLED=0") {
-		t.Fatal("the release is not one static program")
+	var files []string
+	for _, b := range r.Builds {
+		if files = append(files, b.Main); !slices.Contains(b.Env, "CGO_ENABLED=0") {
+			t.Errorf("%s is not static", b.Main)
+		}
 	}
-	files := []string{r.Builds[0].Main}
+	if !slices.Equal(files, []string{"./cmd/parley", "./cmd/parley-load"}) {
+		t.Fatalf("the programs of the release are %q", files)
+	}
 	for _, a := range r.Archives {
 		files = append(files, a.Files...)
 	}
@@ -205,8 +210,11 @@ func TestCrossCompiles(t *testing.T) {
 	for _, system := range r.Builds[0].Goos {
 		for _, machine := range r.Builds[0].Goarch {
 			t.Run(system+"-"+machine, func(t *testing.T) {
-				args := append([]string{"build", "-o", filepath.Join(t.TempDir(), "parley")}, r.Builds[0].Flags...)
-				args = append(args, "-ldflags", strings.Join(r.Builds[0].Ldflags, " "), r.Builds[0].Main)
+				args := append([]string{"build", "-o", t.TempDir()}, r.Builds[0].Flags...)
+				args = append(args, "-ldflags", strings.Join(r.Builds[0].Ldflags, " "))
+				for _, b := range r.Builds {
+					args = append(args, b.Main)
+				}
 				cmd := exec.Command("go", args...)
 				cmd.Dir = ".."
 				cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)

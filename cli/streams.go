@@ -16,6 +16,7 @@ type streams struct {
 	OutTTY, ErrTTY     bool
 	OutWidth, ErrWidth int       // columns; 0 if unknown
 	Color              bool      // not disabled by NO_COLOR
+	name               string    // of the program in errors; "": that of all commands
 	pipe               io.Writer // stdout of parley proxy before a command, whose Out is stderr
 }
 

@@ -123,8 +123,8 @@ func (j *judge) judgeOn() {
 	}
 }
 
-// judge judges a life by all monitors, and by what its session has found.
-func (j *judge) judge(v *life) {
+// judgements judges a life by all monitors, and by what its session has found.
+func (j *judge) judgements(v *life) ([]verdict.Judgement, []steps.Failure) {
 	records, decode := slices.Clone(v.records), j.codec.Decoder()
 	for i := range records {
 		decode(&records[i])
@@ -132,7 +132,12 @@ func (j *judge) judge(v *life) {
 	seen, _ := j.codec.Observed(records)
 	own := j.own
 	own.Check = func([]transcript.Record) []verdict.Finding { return v.findings }
-	judged, failures := steps.JudgePassively(j.codec.Env, append(slices.Clone(j.monitors), own), seen)
+	return steps.JudgePassively(j.codec.Env, append(slices.Clone(j.monitors), own), seen)
+}
+
+// judge judges a life.
+func (j *judge) judge(v *life) {
+	judged, failures := j.judgements(v)
 	j.lives.Add(1)
 	if len(v.findings) == 0 {
 		j.found64.Add(int64(len(failures)))

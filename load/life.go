@@ -25,11 +25,15 @@ type life struct {
 	bytes    int
 	comments int
 	cut      bool // not all records were kept
+	over     bool // it is submitted: what still comes is not kept
 	findings []verdict.Finding
 }
 
 // add keeps a record and returns its number.
 func (v *life) add(r transcript.Record) int {
+	if v.over {
+		return len(v.records)
+	}
 	if r.Kind == transcript.Comment {
 		if v.comments++; v.comments > mostComments {
 			return len(v.records)

@@ -42,6 +42,7 @@ type run struct {
 	brain    *llm.Brain
 	salt     string
 	schedule schedule
+	part     Part
 	sessions []*session
 	meter    *meter
 	judge    *judge
@@ -54,9 +55,13 @@ type run struct {
 	work           sync.WaitGroup  // goroutines of sessions
 	phase          atomic.Value    // string
 	sent, received atomic.Int64
-	unfinished     int64
-	lag            time.Duration
+	ready          atomic.Int64 // sessions that were open before the first act
+	rested         atomic.Int64 // bytes of this process for the sessions at rest
+	unfinished     atomic.Int64
+	lag            atomic.Int64 // nanoseconds
 	out            reports.Load
+	state          func() Progress
+	also           func(stop <-chan struct{}) // beside the sessions; nil: nothing
 }
 
 // Run carries out a load. Errors are *runner.UsageError, those of target.Launcher, and *steps.UnreachableError if no
@@ -66,16 +71,12 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	r := &run{o: o, salt: o.Salt, schedule: schedule{o.Rate, o.Duration, o.Shape}}
-	if r.salt == "" {
-		r.salt = strings.ToLower(rand.Text()[:5])
-	}
-	var err error
-	if r.protocol, err = o.Protocols.Find(o.Profile.Protocol); err != nil {
+	r, err := newRun(o, Part{Of: 1})
+	if err != nil {
 		return nil, err
 	}
 	if url := o.Profile.URL; url != "" {
-		if err := onLoopback(ctx, target.SampleURL(url)); err != nil {
+		if err := admitted(ctx, target.SampleURL(url), o.Hosts); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +89,29 @@ func Run(ctx context.Context, o Options) (*reports.Results, error) {
 		return nil, err
 	}
 	defer r.judge.close(1)
-	return r.carryOut(ctx)
+	if o.Crew != nil {
+		return r.spread(ctx)
+	}
+	if r.drive(ctx, func(opened int) bool { return opened > 0 }); r.ready.Load() == 0 && ctx.Err() == nil {
+		return nil, r.unreachable()
+	}
+	return r.results(ctx)
+}
+
+// newRun makes a run of the sessions of a part.
+func newRun(o Options, part Part) (*run, error) {
+	r := &run{o: o, part: part, salt: o.Salt, schedule: schedule{o.Rate, o.Duration, o.Shape}}
+	if r.salt == "" {
+		r.salt = strings.ToLower(rand.Text()[:5])
+	}
+	r.state, r.also = r.progress, func(<-chan struct{}) {}
+	var err error
+	r.protocol, err = o.Protocols.Find(o.Profile.Protocol)
+	return r, err
+}
+
+func (r *run) unreachable() error {
+	return &steps.UnreachableError{Err: fmt.Errorf("no session got ready: %s", r.meter.why())}
 }
 
 // launch starts the target, and the model if it needs one.
@@ -102,7 +125,7 @@ func (r *run) launch(ctx context.Context) (stop func(), err error) {
 		}
 		url, stopModel = srv.URL(), func() { within(5*time.Second, srv.Close) }
 	}
-	if err := room(r.o.Sessions, false); err != nil { // before the target starts, which inherits the limit
+	if err := r.room(false); err != nil { // before the target starts, which inherits the limit
 		stopModel()
 		return nil, err
 	}
@@ -131,18 +154,21 @@ func (r *run) prepare(ctx context.Context) error {
 	if !ok || base == "" {
 		return usagef("--protocol %s: its targets cannot be put under load", name)
 	}
-	if err := onLoopback(ctx, base); err != nil {
+	if err := admitted(ctx, base, r.o.Hosts); err != nil {
 		return err
 	}
 	r.memory = newMemory(r.target)
-	if err := room(r.o.Sessions, r.memory.pid == 0 && r.o.Profile.Bundled); err != nil {
+	_, away := r.target.(elsewhere)
+	if err := r.room(r.memory.pid == 0 && r.o.Profile.Bundled && !away); err != nil {
 		return err
 	}
 	switch r.o.Driver {
 	case target.SSE:
-		r.driver = sse.New()
+		r.driver = sse.NewTLS(r.o.Profile.TLSConfig())
 	case target.WS:
-		r.driver = ws.New(r.protocol.Subprotocols(r.o.Profile)...)
+		over := ws.New(r.protocol.Subprotocols(r.o.Profile)...)
+		over.TLS = r.o.Profile.TLSConfig()
+		r.driver = over
 	default:
 		return usagef("--driver %s: a load goes over sse or ws", r.o.Driver)
 	}
@@ -172,33 +198,31 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// carryOut opens the sessions, lets them act, and ends them.
-func (r *run) carryOut(ctx context.Context) (*reports.Results, error) {
+// drive opens the sessions of the part, lets them act unless ready says no, and ends them.
+func (r *run) drive(ctx context.Context, ready func(opened int) bool) {
 	rest, targetRest := own(), r.memory.ofTarget()
-	claims := &steps.Claims{}
-	for i := range r.o.Sessions {
-		s := &session{l: r, n: i, by: r.plan.New(steps.Mark{Salt: r.salt, Session: i}, claims)}
+	claims := &steps.Claims{Elsewhere: r.o.claim}
+	for n := r.part.N; n < r.o.Sessions; n += r.part.Of {
+		s := &session{l: r, n: n, by: r.plan.New(steps.Mark{Salt: r.salt, Session: n}, claims)}
 		r.sessions = append(r.sessions, s)
 	}
 	var drop context.CancelFunc
 	r.ctx, drop = context.WithCancel(context.WithoutCancel(ctx))
 	defer drop()
 	r.began = time.Now()
-	stop := make(chan struct{})
-	var beside sync.WaitGroup
-	beside.Go(func() { r.memory.each(progress, stop) })
-	beside.Go(func() { r.watch(stop) })
-	beside.Go(func() { r.report(stop) })
-
 	r.phase.Store("opening")
+	end := r.beside(r.watch, r.also)
+
 	r.open(ctx)
 	opened := r.opened()
-	r.out.Opened = opened
+	r.ready.Store(int64(opened))
 	if opened > 0 && ctx.Err() == nil {
-		r.out.Memory.Session = max(own()-rest, 0) / int64(opened)
+		r.rested.Store(max(own()-rest, 0))
 		if targetRest > 0 {
 			r.out.Memory.TargetSession = max(r.memory.ofTarget()-targetRest, 0) / int64(opened)
 		}
+	}
+	if ready(opened) && ctx.Err() == nil {
 		r.phase.Store("acting")
 		r.act(ctx)
 	}
@@ -206,15 +230,23 @@ func (r *run) carryOut(ctx context.Context) (*reports.Results, error) {
 	r.end(ctx)
 	r.phase.Store("judging")
 	r.judge.close(runtime.GOMAXPROCS(0))
-	close(stop)
-	beside.Wait()
+	end()
 	if c, ok := r.driver.(interface{ Close() error }); ok {
 		_ = c.Close()
 	}
-	if opened == 0 && ctx.Err() == nil {
-		return nil, &steps.UnreachableError{Err: fmt.Errorf("no session got ready: %s", r.meter.why())}
+}
+
+// beside samples the memory and reports the progress, and does more, until end is called.
+func (r *run) beside(more ...func(stop <-chan struct{})) (end func()) {
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	for _, f := range append(more, func(stop <-chan struct{}) { r.memory.each(progress, stop) }, r.report) {
+		all.Go(func() { f(stop) })
 	}
-	return r.results(ctx)
+	return func() {
+		close(stop)
+		all.Wait()
+	}
 }
 
 func (r *run) now() time.Duration { return time.Since(r.began) }
@@ -235,8 +267,8 @@ func at(ctx context.Context, due time.Time) (late time.Duration, ok bool) {
 // open opens the sessions on a schedule, and waits until each is ready or has failed.
 func (r *run) open(ctx context.Context) {
 	slots := make(chan struct{}, opening)
-	for i, s := range r.sessions {
-		due := time.Duration(float64(i) / r.o.Opening * float64(time.Second))
+	for _, s := range r.sessions {
+		due := time.Duration(float64(s.n) / r.o.Opening * float64(time.Second))
 		if _, ok := at(ctx, r.began.Add(due)); !ok {
 			return
 		}
@@ -250,18 +282,24 @@ func (r *run) open(ctx context.Context) {
 	r.settle(ctx, 2*r.o.Timeout)
 }
 
-// act lets acts arrive by the schedule, at the sessions in turn, and waits for their answers.
+// act lets acts arrive by the schedule, at the sessions of the whole load in turn, of which the part takes its own. It
+// waits for their answers.
 func (r *run) act(ctx context.Context) {
 	r.acting = time.Now()
-	from := r.now()
-	for n := range r.schedule.count() {
-		due := r.schedule.at(n)
-		late, ok := at(ctx, r.acting.Add(due))
-		if !ok {
-			return
+	from, all := r.now(), r.schedule.count()
+	for round := 0; round < all; round += r.o.Sessions {
+		for _, s := range r.sessions {
+			if round+s.n >= all {
+				break
+			}
+			due := r.schedule.at(round + s.n)
+			late, ok := at(ctx, r.acting.Add(due))
+			if !ok {
+				return
+			}
+			r.lag.Store(max(r.lag.Load(), int64(late)))
+			s.arrive(from + due)
 		}
-		r.lag = max(r.lag, late)
-		r.sessions[n%len(r.sessions)].arrive(from + due)
 	}
 	if _, ok := at(ctx, r.acting.Add(r.o.Duration)); ok {
 		r.settle(ctx, r.o.Timeout)
@@ -294,7 +332,7 @@ func (r *run) end(ctx context.Context) {
 	r.out.Interrupted = ctx.Err() != nil
 	for _, s := range r.sessions {
 		if n := s.rest(); n > 0 && !r.out.Interrupted {
-			r.unfinished += int64(n)
+			r.unfinished.Add(int64(n))
 		}
 	}
 	slots := make(chan struct{}, closing)
@@ -343,11 +381,17 @@ func (r *run) report(stop <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		p := Progress{Phase: r.phase.Load().(string), Elapsed: r.now(), Open: r.opened(), Violations: r.judge.violations()}
-		p.Acts, p.Errors, p.P50, p.P99 = r.meter.recent()
+		p := r.state()
 		p.Rate, before = float64(p.Acts-before)/progress.Seconds(), p.Acts
 		r.o.Progress(p)
 	}
+}
+
+// progress returns the state of the load.
+func (r *run) progress() Progress {
+	p := Progress{Phase: r.phase.Load().(string), Elapsed: r.now(), Open: r.opened(), Violations: r.judge.violations()}
+	p.Acts, p.Errors, p.P50, p.P99 = r.meter.recent()
+	return p
 }
 
 // opened returns how many sessions have a connection.

@@ -105,7 +105,7 @@ func TestRefused(t *testing.T) {
 	}
 	for base, ok := range map[string]bool{"http://127.0.0.1:1": true, "http://[::1]:1": true, "http://localhost:1": true,
 		"http://192.0.2.1:1": false} {
-		if err := onLoopback(t.Context(), base); (err == nil) != ok {
+		if err := admitted(t.Context(), base, nil); (err == nil) != ok {
 			t.Errorf("%s: %v", base, err)
 		}
 	}

@@ -63,12 +63,7 @@ func (m *meter) took(name string, stage int, latency time.Duration, kind, exampl
 	us := min(max(int64(latency/time.Microsecond), lowest), highest)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	one := m.acts[name]
-	if one == nil {
-		one = &act{latency: histogram()}
-		m.acts[name] = one
-		m.names = append(m.names, name)
-	}
+	one := m.act(name)
 	m.done++
 	all := []*act{one}
 	if name != steps.LoadConnect && stage < len(m.stages) {
@@ -86,8 +81,17 @@ func (m *meter) took(name string, stage int, latency time.Duration, kind, exampl
 	_ = m.latest.RecordValue(us)
 	if kind != "" {
 		m.failed++
-		m.fails(kind, example)
+		m.fails(kind, example, 1)
 	}
+}
+
+// act returns the figures of an act. The caller holds the lock.
+func (m *meter) act(name string) *act {
+	if m.acts[name] == nil {
+		m.acts[name] = &act{latency: histogram()}
+		m.names = append(m.names, name)
+	}
+	return m.acts[name]
 }
 
 // lost counts an error outside of acts.
@@ -95,11 +99,11 @@ func (m *meter) lost(kind, example string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.failed++
-	m.fails(kind, example)
+	m.fails(kind, example, 1)
 }
 
-// fails counts an error. The caller holds the lock.
-func (m *meter) fails(kind, example string) {
+// fails counts an error n times. The caller holds the lock.
+func (m *meter) fails(kind, example string, n int64) {
 	if m.errors[kind] == nil && len(m.errors) >= maxKinds {
 		kind = "other"
 	}
@@ -109,7 +113,7 @@ func (m *meter) fails(kind, example string) {
 		m.errors[kind] = one
 		m.kinds = append(m.kinds, kind)
 	}
-	one.count++
+	one.count += n
 }
 
 // recent returns the figures so far, and the latencies since the last call.

@@ -49,6 +49,13 @@ func (m *memory) sample() {
 	m.peak, m.targetPeak = max(m.peak, ours), max(m.targetPeak, theirs)
 }
 
+// most returns the peak of this process.
+func (m *memory) most() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.peak
+}
+
 // each samples until stop closes.
 func (m *memory) each(every time.Duration, stop <-chan struct{}) {
 	tick := time.NewTicker(every)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"parley/llm"
@@ -57,6 +59,13 @@ type Options struct {
 
 	// Found is called with the first finding on each clause, soon after it was made. nil: no calls.
 	Found func(clause, observed string)
+
+	// Crew carries the load out with several workers. nil: this process does.
+	Crew   Crew
+	Source Source   // where a worker finds the profile
+	Hosts  []string // beyond loopback to which the load may go
+
+	claim func(steps.Claim) bool // see steps.Claims.Elsewhere
 }
 
 // Thresholds fail a load whose figures exceed them.
@@ -123,13 +132,16 @@ func (o Options) check() error {
 	return usagef("--shape %s: unknown (choose among ramp, step, soak)", o.Shape)
 }
 
-// onLoopback rejects a target beyond this machine.
-func onLoopback(ctx context.Context, base string) error {
+// admitted rejects a target beyond this machine, but for the given hosts.
+func admitted(ctx context.Context, base string, hosts []string) error {
 	u, err := url.Parse(base)
 	if err != nil {
 		return fmt.Errorf("the target's URL: %w", err)
 	}
 	host := u.Hostname()
+	if slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+		return nil
+	}
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
 		return usagef("%s: %v", base, err)
@@ -148,17 +160,19 @@ const (
 	unlimited  = 1 << 30
 )
 
-// room checks that as many files may be open as a load needs: one for each session, and two if the target is within
-// this process.
-func room(sessions int, within bool) error {
-	each := 1
-	if within {
+// room checks that as many files may be open as the sessions of the part need: one for each, and two if the target is
+// within this process. Workers have files of their own: for them only the target needs files, if it is started here.
+func (r *run) room(within bool) error {
+	sessions, each, most := r.part.share(r.o.Sessions), 1, openFiles()
+	switch {
+	case r.o.Crew != nil && r.o.Profile.URL != "" && r.o.Profile.Command == nil:
+		return nil
+	case within && r.o.Crew == nil:
 		each = 2
 	}
-	most := openFiles()
 	if free := max((most-otherFiles)/each, 0); sessions > free {
 		return usagef("--sessions %d: this process may have %d files open, which is enough for %d sessions "+
-			"(ask for fewer, or raise the limit, as with ulimit -Hn)", sessions, most, free)
+			"(ask for fewer, or raise the limit, as with ulimit -Hn)", r.o.Sessions, most, free)
 	}
 	return nil
 }

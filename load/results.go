@@ -57,7 +57,9 @@ func (r *run) figures() {
 	f.Sent, f.Received = r.sent.Load(), r.received.Load()
 	f.Lives, f.Unjudged = r.judge.lives.Load(), r.judge.unjudged.Load()
 	f.Violations, f.BrokenLives = r.judge.failures, r.judge.broken
-	f.Unfinished, f.Lag = r.unfinished, r.lag.Microseconds()
+	f.Unfinished, f.Lag = r.unfinished.Load(), time.Duration(r.lag.Load()).Microseconds()
+	f.Opened = int(r.ready.Load())
+	f.Memory.Session = r.rested.Load() / max(int64(f.Opened), 1)
 	f.Memory.Peak, f.Memory.TargetPeak = r.memory.peak, r.memory.targetPeak
 	r.meter.tell(f, r.schedule, r.o.Duration)
 	f.Thresholds = r.o.Thresholds.judge(f)
@@ -91,14 +93,15 @@ func (t Thresholds) judge(f *reports.Load) (out []reports.LoadThreshold) {
 	return out
 }
 
-// conclude sets the exit code: as that of a run, and 1 if a threshold was exceeded.
+// conclude sets the exit code: as that of a run, 1 if a threshold was exceeded, and 5 if a part of the load is missing.
 func (r *run) conclude(ctx context.Context, out *reports.Results) {
 	for _, t := range r.out.Thresholds {
 		if !t.OK && (out.Exit == verdict.ExitConformant || out.Exit == verdict.ExitIncomplete) {
 			out.Exit = verdict.ExitNonConformant
 		}
 	}
-	if r.out.Unjudged > 0 && out.Exit == verdict.ExitConformant {
+	missing := r.out.Unjudged > 0 || r.out.LostSessions > 0 || len(r.out.Unshown) > 0
+	if missing && out.Exit == verdict.ExitConformant {
 		out.Exit = verdict.ExitIncomplete
 	}
 	if ctx.Err() != nil {

@@ -99,7 +99,7 @@ func (s *session) dial() {
 	defer s.mu.Unlock()
 	s.dialing = false
 	if err != nil {
-		s.life = nil
+		s.life, v.over = nil, true
 		s.l.judge.submit(v)
 		s.finish("not connected", err.Error())
 		return
@@ -126,6 +126,9 @@ func (s *session) leave() {
 		_ = conn.Close(how)
 	}
 	if v != nil {
+		s.mu.Lock()
+		v.over = true
+		s.mu.Unlock()
 		s.l.judge.submit(v)
 	}
 }

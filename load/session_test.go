@@ -186,6 +186,18 @@ func TestSessionGoesOn(t *testing.T) {
 	}
 }
 
+// TestLateRecord: what comes after a life was submitted is not kept, as it is being judged.
+func TestLateRecord(t *testing.T) {
+	v := &life{}
+	if v.add(transcript.Record{}) != 1 || len(v.records) != 1 {
+		t.Error("a record is not kept")
+	}
+	v.over = true
+	if v.add(transcript.Record{}) != 1 || len(v.records) != 1 {
+		t.Error("a record is kept that came too late")
+	}
+}
+
 // TestFindingKept: a finding fails its clause, with the records of its connection as evidence.
 func TestFindingKept(t *testing.T) {
 	s, d := plays(t)

@@ -27,6 +27,11 @@ type Load struct {
 	Lag         int64 `json:"lag_us"`       // the longest time by which the schedule itself was late, in microseconds
 	Interrupted bool  `json:"interrupted,omitempty"`
 
+	// Of a load of several workers. What a lost worker had reported before is among the figures.
+	Workers      []LoadWorker `json:"workers,omitempty"`
+	LostSessions int          `json:"lost_sessions,omitempty"` // those of lost workers
+	Unshown      []string     `json:"unshown,omitempty"`       // clauses that a worker found broken, without its evidence
+
 	All    LoadAct     `json:"all"` // all acts but connecting
 	Acts   []LoadAct   `json:"acts"`
 	Steps  []LoadAct   `json:"steps,omitempty"` // of shape "step"
@@ -57,11 +62,33 @@ type LoadError struct {
 	Example string `json:"example,omitempty"`
 }
 
+// LoadWorker is one of the workers of a load, in the order of their numbers.
+type LoadWorker struct {
+	PID        int       `json:"pid"`
+	Host       string    `json:"host,omitempty"` // its machine, if that is not the one that has merged the load
+	Sessions   int       `json:"sessions"`
+	Opened     int       `json:"opened"` // sessions that got ready
+	Acts       int64     `json:"acts"`   // without connecting
+	Failed     int64     `json:"failed"`
+	Lives      int64     `json:"lives"` // connections that were judged
+	Violations int64     `json:"violations"`
+	Session    int64     `json:"session"` // its bytes for each session at rest
+	Peak       int64     `json:"peak"`    // the most bytes that it had
+	Lost       *LoadLoss `json:"lost,omitempty"`
+}
+
+// LoadLoss says that a worker did not end as it should.
+type LoadLoss struct {
+	Since float64 `json:"since_ms"` // of the load, when it reported last
+	Why   string  `json:"why"`
+	Acts  int64   `json:"acts"` // that were due at its sessions, and are not among the figures
+}
+
 // LoadMemory has the memory of both sides, in bytes. Those of the target are 0 if it was not started by Parley, or the
 // system does not tell.
 type LoadMemory struct {
-	Session       int64 `json:"session"`        // of this process for each session at rest, after all are open
-	Peak          int64 `json:"peak"`           // the most that this process had
+	Session       int64 `json:"session"`        // of this process, or of the workers, for each session at rest
+	Peak          int64 `json:"peak"`           // the most that this process had, or all workers together
 	TargetSession int64 `json:"target_session"` // of the target for each session at rest, after all are open
 	TargetPeak    int64 `json:"target_peak"`
 }
@@ -121,6 +148,7 @@ func (l *Load) Said() []string {
 		fmt.Sprintf("memory of a session at rest: %s here%s; at most %s here%s", kilobytes(l.Memory.Session),
 			ofTarget(l.Memory.TargetSession), kilobytes(l.Memory.Peak), ofTarget(l.Memory.TargetPeak)),
 	}
+	out = append(out, l.crew()...)
 	for _, e := range l.Errors {
 		out = append(out, fmt.Sprintf("%s: %s, such as: %s", words.Counted(int(e.Count), "error"), e.Kind, e.Example))
 	}
@@ -136,6 +164,34 @@ func (l *Load) Said() []string {
 			"the latencies include that", latency(float64(l.Lag)/1000)))
 	}
 	return out
+}
+
+// crew describes the workers in sentences; none if there was one process.
+func (l *Load) crew() (out []string) {
+	if len(l.Workers) == 0 {
+		return nil
+	}
+	out = append(out, fmt.Sprintf("%s carried out the load", words.Counted(len(l.Workers), "worker")))
+	for i, w := range l.Workers {
+		if w.Lost != nil {
+			out = append(out, fmt.Sprintf("worker %d (process %d) was lost with its %s, and reported last %s after the "+
+				"beginning: %s; of what was due at its sessions, %s not in the figures", i+1, w.PID,
+				words.Counted(w.Sessions, "session"),
+				latency(w.Lost.Since), w.Lost.Why, missing(w.Lost.Acts)))
+		}
+	}
+	if len(l.Unshown) > 0 {
+		out = append(out, fmt.Sprintf("workers found %s broken, and were lost before they could show it",
+			strings.Join(l.Unshown, ", ")))
+	}
+	return out
+}
+
+func missing(acts int64) string {
+	if acts == 1 {
+		return "1 act is"
+	}
+	return fmt.Sprintf("%d acts are", acts)
 }
 
 // lateSchedule is how late a schedule may be without mention, in microseconds.

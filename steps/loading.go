@@ -97,12 +97,35 @@ func (m Mark) Foreign(text string) string {
 
 // Claims holds which session has which id, over all sessions of a load. It is safe for concurrent use.
 type Claims struct {
+	// Elsewhere decides instead, for a worker that has only some of the sessions of a load. Nil: nobody.
+	Elsewhere func(c Claim) bool
+
 	mu    sync.Mutex
 	owner map[string]int
 }
 
+// Claim says that a session has got an id of a kind, or has given it up.
+type Claim struct {
+	Kind    string `json:"kind"`
+	ID      string `json:"id"`
+	Session int    `json:"session"`
+	Dropped bool   `json:"dropped,omitempty"`
+}
+
+// Decide carries out a claim, and reports whether no other session has the id.
+func (c *Claims) Decide(one Claim) bool {
+	if one.Dropped {
+		c.Drop(one.Kind, one.ID, one.Session)
+		return true
+	}
+	return c.Take(one.Kind, one.ID, one.Session)
+}
+
 // Take claims an id of a kind for a session, and reports whether no other session has it.
 func (c *Claims) Take(kind, id string, session int) bool {
+	if c.Elsewhere != nil {
+		return c.Elsewhere(Claim{Kind: kind, ID: id, Session: session})
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.owner == nil {
@@ -119,9 +142,16 @@ func (c *Claims) Take(kind, id string, session int) bool {
 
 // Drop gives up an id that the session has.
 func (c *Claims) Drop(kind, id string, session int) {
+	if id == "" {
+		return
+	}
+	if c.Elsewhere != nil {
+		c.Elsewhere(Claim{Kind: kind, ID: id, Session: session, Dropped: true})
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if key := kind + " " + id; id != "" && c.owner[key] == session {
+	if key := kind + " " + id; c.owner[key] == session {
 		delete(c.owner, key)
 	}
 }

@@ -30,7 +30,7 @@ func (ks Kinds) Load(path string) (*Profile, error) {
 	if err != nil {
 		return nil, &ProfileError{File: path, Msg: fmt.Sprintf("its folder cannot be determined: %v", err)}
 	}
-	p, err := ks.parseIn(b, path, filepath.Dir(abs), os.LookupEnv)
+	p, err := ks.ParseIn(b, path, filepath.Dir(abs), os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (ks Kinds) Load(path string) (*Profile, error) {
 // ${NAME}; nil means that no variable is set. Path and Dir are left empty, so relative paths refer to the working
 // directory.
 func (ks Kinds) Parse(b []byte, name string, env func(string) (string, bool)) (*Profile, error) {
-	return ks.parseIn(b, name, "", env)
+	return ks.ParseIn(b, name, "", env)
 }
 
 // ForLauncher reads the profile of a target for which a program supplies its own Launcher: it says neither where the
@@ -75,8 +75,8 @@ func (ks Kinds) ForLauncher(name string, texts ...string) (*Profile, error) {
 	return p, c.run(c.protocol, c.hooks, c.model, c.tools, c.sections)
 }
 
-// parseIn is Parse for a profile in a folder; "" is the working directory.
-func (ks Kinds) parseIn(b []byte, name, dir string, env func(string) (string, bool)) (*Profile, error) {
+// ParseIn is Parse for a profile in a folder, an absolute path or "", to which its relative paths refer.
+func (ks Kinds) ParseIn(b []byte, name, dir string, env func(string) (string, bool)) (*Profile, error) {
 	if env == nil {
 		env = func(string) (string, bool) { return "", false }
 	}

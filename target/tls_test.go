@@ -59,7 +59,7 @@ func TestTLS(t *testing.T) {
 			if !strings.Contains(tt.rest, "url:") && !strings.Contains(tt.rest, "protocol:") {
 				text += "url: https://localhost:1\n"
 			}
-			p, err := toys.parseIn([]byte(text), "t.yaml", dir, nil)
+			p, err := toys.ParseIn([]byte(text), "t.yaml", dir, nil)
 			var mistake *ProfileError
 			switch {
 			case tt.want == "" && (err != nil || p.TLSConfig() == nil):
@@ -79,7 +79,7 @@ func TestUseTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	load := func(tls string) *Profile {
-		p, err := toys.parseIn([]byte("url: https://localhost:1\ntls: "+tls+"\n"), "t.yaml", dir, nil)
+		p, err := toys.ParseIn([]byte("url: https://localhost:1\ntls: "+tls+"\n"), "t.yaml", dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

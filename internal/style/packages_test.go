@@ -14,7 +14,7 @@ import (
 
 // nodes are the nodes of the package diagram: a pattern of import paths, an id and a name. The first match counts.
 var nodes = []struct{ of, id, name string }{
-	{`cmd/.*`, "cmd", "cmd/parley"},
+	{`cmd/parley`, "cmd", "cmd/parley"},
 	{`cli`, "cli", "cli"},
 	{`doctor.*`, "doctor", "doctor"},
 	{`probe`, "probe", "probe"},
@@ -90,6 +90,19 @@ func TestPackagesInWords(t *testing.T) {
 			continue
 		}
 		t.Errorf("%s does not say what lives in %s", pictured, path)
+	}
+}
+
+// TestSmallProgram checks that NATS is in the program that spreads a load, and in no other.
+func TestSmallProgram(t *testing.T) {
+	for program, has := range map[string]bool{"parley": false, "parley-load": true} {
+		out, err := exec.Command("go", "list", "-deps", "../../cmd/"+program).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(out), "github.com/nats-io/") != has {
+			t.Errorf("cmd/%s imports NATS: want %v", program, has)
+		}
 	}
 }
 
