@@ -24,17 +24,18 @@ RACY = ^TestFeatures$$/^agent-select$$
 NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/(of_more_than_40|^agent-select.*wrong_false)|^TestThirtyMinutes$$|$\
 	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|^TestCutPoints$$/^(agent-client|plain_page)|$\
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
-	^TestScript$$/^(run_page|init_page|run_interrupt)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
-	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$
+	^TestScript$$/^(run_page|init_page|run_interrupt|run_frozen)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
+	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
+	^TestCutMutants$$/^agent-client|^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
-PAGES = ^Test(Mutants|CutMutants|ProxyOnConforming)$$/^agent-client|$\
+PAGES = ^Test(Mutants|ProxyOnConforming)$$/^agent-client|$\
 	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(OddPages|CatalogueOfPages|StrangerPages)$$|^TestReportPage|$\
-	^TestScript$$/^(run_page_.*|run_frozen)$$|^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
+	^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
 PAGED = ./test/hostile ./test/odd ./test/pages ./test/proof ./cli
 BROWSERS_TOO = ./driver/browser ./simulator/console
 

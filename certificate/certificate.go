@@ -18,8 +18,10 @@ import (
 // Types in the statement and the envelope.
 const (
 	StatementType = "https://in-toto.io/Statement/v1"
-	PredicateType = "https://parley.dev/certificate/v1"
+	PredicateType = "urn:parley:certificate:1"
 	PayloadType   = "application/vnd.in-toto+json"
+
+	formerPredicateType = "https://parley.dev/certificate/v1" // of earlier programs
 )
 
 // MaxBytes bounds a certificate, and MaxText each text in it.

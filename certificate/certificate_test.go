@@ -181,6 +181,15 @@ func TestFalseStatements(t *testing.T) {
 	}
 }
 
+// TestFormerType checks that a certificate of an earlier program, which had another predicate type, is read.
+func TestFormerType(t *testing.T) {
+	s := statement(t, results(t, "", 1))
+	s.PredicateType = "https://parley.dev/certificate/v1"
+	if _, err := certificate.Open(signed(t, s, "acme")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestKeys checks the form of keys, and that each other kind is named.
 func TestKeys(t *testing.T) {
 	private, pub, err := certificate.NewKey()

@@ -113,7 +113,7 @@ func keyIn(payload []byte) (ed25519.PublicKey, error) {
 	switch {
 	case s.Type != StatementType:
 		return nil, fmt.Errorf("its statement is of the type %q, want %q", s.Type, StatementType)
-	case s.PredicateType != PredicateType:
+	case s.PredicateType != PredicateType && s.PredicateType != formerPredicateType:
 		return nil, fmt.Errorf("it states %q, want %q (is it the certificate of a newer version?)", s.PredicateType,
 			PredicateType)
 	}

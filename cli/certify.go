@@ -172,7 +172,7 @@ func sealedResults(path string) ([]byte, *reports.Results, error) {
 // statement makes the statement, and returns the texts of the clauses. The error says what does not fit together.
 func (o certifyOptions) statement(raw []byte, res *reports.Results) (*certificate.Statement, map[string]string, error) {
 	run := res.Runs[0]
-	if mine := (reports.Suite{Version: suite.Version, Digest: suite.Digest}); res.Suite != mine {
+	if mine := (reports.Suite{Version: suite.Version, Digest: suite.Digest()}); res.Suite != mine {
 		return nil, nil, usagef("%s: suite %s (%s) judged, and this program has %s (%s): certify with the program that ran",
 			o.results, res.Suite.Version, res.Suite.Digest, mine.Version, mine.Digest)
 	}
@@ -274,7 +274,7 @@ func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFig
 	if all == nil {
 		return nil, usagef("certify: this program has no kill matrices (%s)", mend)
 	}
-	if all.Suite != (reports.Suite{Version: suite.Version, Digest: suite.Digest}) {
+	if all.Suite != (reports.Suite{Version: suite.Version, Digest: suite.Digest()}) {
 		return nil, usagef("certify: the kill matrices are of suite %s (%s), and not of the one that judged (%s)",
 			all.Suite.Version, all.Suite.Digest, mend)
 	}
@@ -300,7 +300,7 @@ func ownKills() (*certificate.Kills, error) {
 // knownSuite is what this program knows of suites.
 func knownSuite() (certificate.Suite, error) {
 	all, err := ownKills()
-	return certificate.Suite{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest}, Released: released,
+	return certificate.Suite{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest()}, Released: released,
 		Clauses: func(protocol, role string) ([]reports.Clause, error) { return runner.Clauses(suite, protocol, role) },
 		Kills:   all, Mutants: len(bundle) > 0}, err
 }

@@ -25,7 +25,7 @@ func killsCmd(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func madeKills(protocol, role string) *certificate.Kills {
-	return &certificate.Kills{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest},
+	return &certificate.Kills{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest()},
 		Roles: []certificate.RoleKills{{Protocol: protocol, Role: role, Mutants: 2, Survived: []string{},
 			Unproved: []string{}, Clauses: map[string][]string{"SC-001": {"a", "b"}}}}}
 }

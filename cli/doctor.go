@@ -42,7 +42,8 @@ prints one line per item:
 
 // doctorHelp returns what the protocols add to the help of the command.
 func doctorHelp() (about, examples string) {
-	sentences := []string{"If the profile allows it, the target is restarted."}
+	sentences := []string{"If the profile allows it, the target is restarted.",
+		"Its hooks.reset runs before each scenario of doctor."}
 	lines := []string{"  parley doctor --target my.yaml"}
 	for _, p := range suite.All {
 		guide, _ := doctor.Of(p)

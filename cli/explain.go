@@ -31,24 +31,36 @@ func explain(_ context.Context, ids []string, s *streams) error {
 	if len(ids) == 0 {
 		return usagef("explain: which clause? (such as parley explain AS-080; parley list shows all)")
 	}
-	books, err := openBooks(nil)
-	if err != nil {
-		return err
-	}
 	var pages []string
 	for _, id := range ids {
-		if text, ok := scenarioPage(books, clauseID(id)); ok {
-			pages = append(pages, text)
-			continue
-		}
-		found, err := find(books, id)
+		about, err := explained(clauseID(id))
 		if err != nil {
 			return err
 		}
-		pages = append(pages, pagesOf(found)...)
+		pages = append(pages, about...)
 	}
-	_, err = fmt.Fprint(s.Out, strings.Join(pages, "\n"))
+	_, err := fmt.Fprint(s.Out, strings.Join(pages, "\n"))
 	return err
+}
+
+// explained returns the pages about a clause or a scenario. Only the protocols that may know it are opened.
+func explained(id string) ([]string, error) {
+	protocols := suite.Naming(id)
+	if len(protocols) == 0 {
+		return nil, unknownClause(id)
+	}
+	books, err := openBooks(protocols)
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := scenarioPage(books, id); ok {
+		return []string{text}, nil
+	}
+	found := find(books, id)
+	if len(found) == 0 {
+		return nil, unknownClause(id)
+	}
+	return pagesOf(found)
 }
 
 // entry is a clause in one of the ledgers that contain it.
@@ -57,30 +69,38 @@ type entry struct {
 	verdict.Row
 }
 
-// find looks up a clause, ignoring the case of its id, in its own ledger and in those that refer to it.
-func find(books []*book, id string) ([]entry, error) {
+// find looks up a clause in its own ledger and in those that refer to it.
+func find(books []*book, id string) []entry {
 	var found []entry
-	var known []string
 	for _, b := range books {
-		if row, ok := b.ledger.Row(clauseID(id)); ok {
+		if row, ok := b.ledger.Row(id); ok {
 			found = append(found, entry{b, row})
 		}
-		for _, r := range b.ledger.Rows() {
+	}
+	return found
+}
+
+// unknownClause is the mistake to ask for a clause that is in no ledger.
+func unknownClause(id string) error {
+	var known []string
+	for _, p := range suite.All {
+		ledger, err := steps.LedgerOf(p)
+		if err != nil {
+			return err
+		}
+		for _, r := range ledger.Rows() {
 			known = append(known, r.ID)
 		}
 	}
-	switch near := words.Near(clauseID(id), known, 3); {
-	case len(found) > 0:
-		return found, nil
-	case len(near) > 0:
-		return nil, usagef("unknown clause %q (nearest: %s; parley list shows all)", id, strings.Join(unique(near), ", "))
+	if near := words.Near(id, known, 3); len(near) > 0 {
+		return usagef("unknown clause %q (nearest: %s; parley list shows all)", id, strings.Join(unique(near), ", "))
 	}
-	return nil, usagef("unknown clause %q (parley list shows all)", id)
+	return usagef("unknown clause %q (parley list shows all)", id)
 }
 
 // pagesOf returns the pages about a clause: one for each ledger in which it is tested, or one if it is tested in
 // none. The other ledgers are mentioned on the last page.
-func pagesOf(found []entry) []string {
+func pagesOf(found []entry) ([]string, error) {
 	var pages []string
 	var others strings.Builder
 	for i, e := range found {
@@ -89,10 +109,13 @@ func pagesOf(found []entry) []string {
 			fmt.Fprintf(&others, "  %-9s  %s: excluded, %s\n", "also", e.ledger.Protocol, e.Reason)
 			continue
 		}
+		if err := e.readSteps(); err != nil {
+			return nil, err
+		}
 		pages = append(pages, page(e.book, e.Row))
 	}
 	pages[len(pages)-1] += others.String()
-	return pages
+	return pages, nil
 }
 
 // clauseID normalises an id: "@as-042a" is AS-042a.
@@ -140,7 +163,7 @@ func page(b *book, r verdict.Row) string {
 		field("excluded", r.Reason)
 		return w.String()
 	}
-	if roled(b.ledger.Protocol) {
+	if b.roled() {
 		field("roles", strings.Join(b.rolesOf(r.ID), ", "))
 	}
 	judges(&w, b, r)
@@ -182,7 +205,7 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 	}
 	var scenarios, monitors, faults []string
 	of := func(roles ...string) string { // if the protocol has several roles, and not all of them are meant
-		if !roled(b.ledger.Protocol) || len(roles) == len(b.roles()) {
+		if !b.roled() || len(roles) == len(b.roles) {
 			return ""
 		}
 		return " (" + strings.Join(roles, ", ") + ")"
@@ -206,7 +229,7 @@ func judges(w *strings.Builder, b *book, r verdict.Row) {
 func alone(b *book, r verdict.Row) string {
 	command := program + " run --protocol " + b.ledger.Protocol
 	var roles []string // of the scenarios to run
-	for _, role := range b.roles() {
+	for _, role := range b.roles {
 		if slices.ContainsFunc(b.scenariosOf(r.ID), func(p runner.Planned) bool { return b.judges(p, role) }) {
 			roles = append(roles, role)
 		}
@@ -214,7 +237,7 @@ func alone(b *book, r verdict.Row) string {
 	if len(roles) == 0 {
 		roles = b.rolesOf(r.ID)
 	}
-	if !slices.Equal(roles, b.roles()[:1]) {
+	if !slices.Equal(roles, b.roles[:1]) {
 		command += " --role " + strings.Join(roles, ",")
 	}
 	if len(b.scenariosOf(r.ID)) == 0 {

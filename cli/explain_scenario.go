@@ -31,7 +31,7 @@ func aboutScenario(b *book, pl runner.Planned) string {
 	field("feature", pl.Feature)
 	field("rule", pl.Rule)
 	field("place", pl.Location)
-	if roled(b.ledger.Protocol) {
+	if b.roled() {
 		field("roles", strings.Join(b.scenarioRoles(pl), ", "))
 	}
 	name := "clauses"
@@ -45,7 +45,7 @@ func aboutScenario(b *book, pl runner.Planned) string {
 		return slices.Contains(pl.Clauses, strings.TrimPrefix(t, "@"))
 	}), " "))
 	command := fmt.Sprintf("%s run --protocol %s", program, b.ledger.Protocol)
-	if roles := b.scenarioRoles(pl); roled(b.ledger.Protocol) && !slices.Contains(roles, b.roles()[0]) {
+	if roles := b.scenarioRoles(pl); b.roled() && !slices.Contains(roles, b.roles[0]) {
 		command += " --role " + roles[0]
 	}
 	field("alone", command+" "+pl.ID)

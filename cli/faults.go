@@ -131,6 +131,14 @@ func (f *misled) Say(ctx context.Context, relaySession, text string) error {
 	return &target.NotDeclaredError{Key: "hooks.user-says"}
 }
 
+// Reset implements target.Resetter.
+func (f *misled) Reset(ctx context.Context) error {
+	if t, ok := f.Running.(target.Resetter); ok {
+		return t.Reset(ctx)
+	}
+	return &target.NotDeclaredError{Key: "hooks.reset"}
+}
+
 // LogFolder implements target.LogKeeper.
 func (f *misled) LogFolder() (string, error) {
 	if l, ok := f.Running.(target.LogKeeper); ok {

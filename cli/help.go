@@ -18,11 +18,16 @@ const (
 var flagUsages = regexp.MustCompile(`\bFlagUsages\b`)
 
 // tidy wraps the help texts of a command and its subcommands, and puts this program's name into them.
-func tidy(c *cobra.Command) {
+func tidy(root *cobra.Command) {
+	wide := fmt.Sprintf("FlagUsagesWrapped %d", flagColumns)
+	root.SetUsageTemplate(flagUsages.ReplaceAllString(root.UsageTemplate(), wide)) // subcommands inherit it
+	tidyTexts(root)
+}
+
+func tidyTexts(c *cobra.Command) {
 	c.Long, c.Example = wrapped(named(c.Long), helpColumns), named(c.Example)
-	c.SetUsageTemplate(flagUsages.ReplaceAllString(c.UsageTemplate(), fmt.Sprintf("FlagUsagesWrapped %d", flagColumns)))
 	for _, sub := range c.Commands() {
-		tidy(sub)
+		tidyTexts(sub)
 	}
 }
 

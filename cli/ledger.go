@@ -14,7 +14,28 @@ type book struct {
 	ledger    *verdict.Ledger
 	scenarios []runner.Planned
 	monitors  []monitor.Monitor
-	byStep    steps.Judges // nil if the features do not say which steps judge what
+	byStep    steps.Judges // by readSteps; nil if the features do not say which steps judge what
+	roles     []string     // that targets of the protocol can have, the default one first
+
+	scenariosBy map[string][]runner.Planned  // by clause
+	monitorsBy  map[string][]monitor.Monitor // by clause
+}
+
+// newBook makes a book of what judges the clauses of a ledger.
+func newBook(ledger *verdict.Ledger, scenarios []runner.Planned, monitors []monitor.Monitor) *book {
+	b := &book{ledger: ledger, scenarios: scenarios, monitors: monitors, roles: suite.Roles(ledger.Protocol),
+		scenariosBy: map[string][]runner.Planned{}, monitorsBy: map[string][]monitor.Monitor{}}
+	for _, p := range scenarios {
+		for _, c := range unique(p.Clauses) {
+			b.scenariosBy[c] = append(b.scenariosBy[c], p)
+		}
+	}
+	for _, m := range monitors {
+		for _, c := range unique(m.Clauses) {
+			b.monitorsBy[c] = append(b.monitorsBy[c], m)
+		}
+	}
+	return b
 }
 
 // openBook reads the suite's data on a protocol.
@@ -31,11 +52,7 @@ func openBook(protocol string) (*book, error) {
 	if err != nil {
 		return nil, err
 	}
-	byStep, err := steps.JudgesOf(p)
-	if err != nil {
-		return nil, err
-	}
-	return &book{ledger, scenarios, p.Monitors(), byStep}, nil
+	return newBook(ledger, scenarios, p.Monitors()), nil
 }
 
 // openBooks opens the books of the named protocols; without names, of all.
@@ -58,26 +75,10 @@ func openBooks(protocols []string) ([]*book, error) {
 }
 
 // scenariosOf lists the scenarios that may judge a clause.
-func (b *book) scenariosOf(clause string) []runner.Planned {
-	var out []runner.Planned
-	for _, p := range b.scenarios {
-		if slices.Contains(p.Clauses, clause) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
+func (b *book) scenariosOf(clause string) []runner.Planned { return b.scenariosBy[clause] }
 
 // monitorsOf lists the monitors that judge a clause.
-func (b *book) monitorsOf(clause string) []monitor.Monitor {
-	var out []monitor.Monitor
-	for _, m := range b.monitors {
-		if slices.Contains(m.Clauses, clause) {
-			out = append(out, m)
-		}
-	}
-	return out
-}
+func (b *book) monitorsOf(clause string) []monitor.Monitor { return b.monitorsBy[clause] }
 
 // faulty is a mutant and the role of its target.
 type faulty struct {
@@ -88,7 +89,7 @@ type faulty struct {
 // mutantsOf lists the faulty targets that break a clause.
 func (b *book) mutantsOf(clause string) []faulty {
 	var out []faulty
-	for _, role := range b.roles() {
+	for _, role := range b.roles {
 		for _, m := range bundle.Mutants(suite.Kinds(), b.ledger.Protocol, role) {
 			if slices.Contains(m.Clauses, clause) {
 				out = append(out, faulty{m, role})
@@ -98,29 +99,34 @@ func (b *book) mutantsOf(clause string) []faulty {
 	return out
 }
 
-// roles lists the roles that targets of the protocol can have, the default one first.
-func (b *book) roles() []string { return suite.Roles(b.ledger.Protocol) }
+// roled reports whether targets of the protocol can have several roles.
+func (b *book) roled() bool { return len(b.roles) > 1 }
+
+// those returns the roles for which a condition holds.
+func (b *book) those(holds func(role string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(b.roles), func(role string) bool { return !holds(role) })
+}
 
 // rolesOf lists the roles of targets to which a clause applies, by scenarios or by monitors.
 func (b *book) rolesOf(clause string) []string {
-	return slices.DeleteFunc(b.roles(), func(role string) bool {
-		return !slices.ContainsFunc(b.scenariosOf(clause), func(p runner.Planned) bool { return b.judges(p, role) }) &&
-			!slices.ContainsFunc(b.monitorsOf(clause), func(m monitor.Monitor) bool { return m.For(role) })
+	return b.those(func(role string) bool {
+		return slices.ContainsFunc(b.scenariosOf(clause), func(p runner.Planned) bool { return b.judges(p, role) }) ||
+			slices.ContainsFunc(b.monitorsOf(clause), func(m monitor.Monitor) bool { return m.For(role) })
 	})
 }
 
 // judges reports whether a scenario applies to targets of a role.
-func (b *book) judges(p runner.Planned, role string) bool { return inRole(b.ledger.Protocol, role, p) }
+func (b *book) judges(p runner.Planned, role string) bool {
+	return !b.roled() || slices.Contains(p.Tags, "@"+role)
+}
 
 // scenarioRoles lists the roles of targets to which a scenario applies.
 func (b *book) scenarioRoles(p runner.Planned) []string {
-	return slices.DeleteFunc(b.roles(), func(role string) bool { return !b.judges(p, role) })
+	return b.those(func(role string) bool { return b.judges(p, role) })
 }
 
 // monitorRoles lists the roles of targets to which a monitor applies.
-func (b *book) monitorRoles(m monitor.Monitor) []string {
-	return slices.DeleteFunc(b.roles(), func(role string) bool { return !m.For(role) })
-}
+func (b *book) monitorRoles(m monitor.Monitor) []string { return b.those(m.For) }
 
 // narrowed returns a book with only the scenarios and monitors that apply to one of the roles; nil if there are none.
 // Without roles it returns the whole book.
@@ -129,21 +135,22 @@ func (b *book) narrowed(roles []string) *book {
 		return b
 	}
 	mine := rolesAmong(b.ledger.Protocol, roles)
-	out := &book{ledger: b.ledger}
+	var scenarios []runner.Planned
 	for _, p := range b.scenarios {
 		if slices.ContainsFunc(mine, func(role string) bool { return b.judges(p, role) }) {
-			out.scenarios = append(out.scenarios, p)
+			scenarios = append(scenarios, p)
 		}
 	}
+	var monitors []monitor.Monitor
 	for _, m := range b.monitors {
 		if slices.ContainsFunc(mine, m.For) {
-			out.monitors = append(out.monitors, m)
+			monitors = append(monitors, m)
 		}
 	}
-	if len(out.scenarios)+len(out.monitors) == 0 {
+	if len(scenarios)+len(monitors) == 0 {
 		return nil
 	}
-	return out
+	return newBook(b.ledger, scenarios, monitors)
 }
 
 // scenariosOf returns the scenarios of a protocol.
@@ -153,6 +160,15 @@ func scenariosOf(protocol string) ([]runner.Planned, error) {
 		return nil, err
 	}
 	return runner.Scenarios(p.Features(), p)
+}
+
+// readSteps reads which steps judge which clause.
+func (b *book) readSteps() error {
+	p, err := suite.Find(b.ledger.Protocol)
+	if err == nil {
+		b.byStep, err = steps.JudgesOf(p)
+	}
+	return err
 }
 
 // stepsOf returns the steps that judge a clause, according to the features.

@@ -41,6 +41,16 @@ func (l *linkOptions) declareHeaders(f *pflag.FlagSet) {
 			"environment variable VAR, a secret")
 }
 
+// declareBeside defines the flags for a command that has --key of its own.
+func (l *linkOptions) declareBeside(f *pflag.FlagSet) {
+	l.declareHeaders(f)
+	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that has signed the certificate of the target")
+	f.BoolVar(&l.insecure, "insecure", false, "do not check the certificate of the target")
+	l.certFlag, l.keyFlag = "--client-cert", "--client-key"
+	f.StringVar(&l.cert, "client-cert", "", "PEM `FILE` of the certificate that is shown to the target")
+	f.StringVar(&l.key, "client-key", "", "PEM `FILE` of its key")
+}
+
 // words returns the flags as given, without secrets.
 func (l linkOptions) words() []string {
 	var out []string

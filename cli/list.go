@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"slices"
@@ -162,7 +163,8 @@ func (s *streams) writeJSON(v any) error {
 }
 
 func (s *streams) clauseTable(rows []listedClause) error {
-	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	out := bufio.NewWriter(s.Out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	roles, before := func(string) string { return "" }, 56
 	if slices.ContainsFunc(rows, func(r listedClause) bool { return roled(r.Protocol) }) {
 		roles, before = func(text string) string { return text + "\t" }, 75
@@ -174,7 +176,10 @@ func (s *streams) clauseTable(rows []listedClause) error {
 			len(r.Scenarios), len(r.Monitors), s.clip(r.Text, before))
 	}
 	fmt.Fprintln(w)
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 // clauseCount counts clauses by status. A clause in several ledgers counts once, and as tested if any of them tests
@@ -193,7 +198,8 @@ func (s *streams) clauseCount(of string, rows []listedClause) error {
 }
 
 func (s *streams) scenarioTable(rows []listedScenario) error {
-	w := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	out := bufio.NewWriter(s.Out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SCENARIO\tNAME\tTAGS")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.ID, r.Name, strings.Join(r.Tags, " "))
@@ -201,8 +207,8 @@ func (s *streams) scenarioTable(rows []listedScenario) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.Out, "\n%s\n", words.Counted(len(rows), "scenario"))
-	return err
+	fmt.Fprintf(out, "\n%s\n", words.Counted(len(rows), "scenario"))
+	return out.Flush()
 }
 
 // clip cuts the last column of a table to fit the terminal; before is the width of the columns to its left.

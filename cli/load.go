@@ -27,6 +27,7 @@ type loadOptions struct {
 	errors                          string
 	out, format                     string
 	strict, verbose, noColor        bool
+	link                            linkOptions
 
 	spread  func(o *load.Options, tell func(line string)) (end func(), err error) // over workers; nil: one process
 	workers int                                                                   // asked for in vain
@@ -106,6 +107,7 @@ func (o *loadOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "a line for each second, and every failure in full")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
+	o.link.declare(f)
 }
 
 // run carries out the load, and writes the results.
@@ -166,15 +168,21 @@ func (o loadOptions) options() (load.Options, error) {
 		return out, err
 	}
 	if o.target == "" {
-		return out, o.bundled(&out)
+		if err := o.bundled(&out); err != nil {
+			return out, err
+		}
+		return out, o.link.applyAll([]*subject{{bundled: true}})
 	}
 	sub, err := subjectOf(o.target, given(o.protocol), nil)
+	if err == nil {
+		err = o.link.apply(sub.profile)
+	}
 	if err != nil {
 		return out, err
 	}
 	out.Profile, out.Launcher, out.Brain = sub.profile, sub.launcher, sub.brain
 	if o.spread != nil {
-		out.Source, err = sourceOf(sub, asURL(o.target))
+		out.Source, err = sourceOf(sub, asURL(o.target), o.link)
 	}
 	return out, err
 }

@@ -133,7 +133,7 @@ func (o mutantsOptions) writeMatrix(matrices []*runner.KillMatrix) error {
 	if o.matrix == "" {
 		return nil
 	}
-	k := certificate.Kills{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest}}
+	k := certificate.Kills{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest()}}
 	for _, m := range matrices {
 		clauses := map[string][]string{}
 		for id, by := range m.Clauses {
@@ -307,7 +307,7 @@ func judgedBefore(name string) bool {
 		return false
 	}
 	res, err := reports.ReadJSON(bytes.NewReader(b))
-	return err == nil && res.Suite.Digest == suite.Digest
+	return err == nil && res.Suite.Digest == suite.Digest()
 }
 
 // mutantBar shows the progress of a run of mutants: one line that is redrawn on a terminal, else a line every

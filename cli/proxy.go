@@ -105,12 +105,7 @@ func (o *proxyOptions) declare(c *cobra.Command) {
 	f.StringVar(&o.key, "key", "", "PEM `FILE` of its key")
 	f.StringVar(&o.token, "token", "", "`TOKEN` that every client needs; the server does not see it")
 	f.BoolVar(&o.open, "open", false, "let other machines in without --token or TLS")
-	o.link.declareHeaders(f)
-	f.StringVar(&o.link.ca, "ca", "", "PEM `FILE` of the authority that has signed the server's certificate")
-	f.BoolVar(&o.link.insecure, "insecure", false, "do not check the server's certificate")
-	o.link.certFlag, o.link.keyFlag = "--client-cert", "--client-key"
-	f.StringVar(&o.link.cert, "client-cert", "", "PEM `FILE` of the certificate that is shown to the server")
-	f.StringVar(&o.link.key, "client-key", "", "PEM `FILE` of its key")
+	o.link.declareBeside(f)
 	f.BoolVar(&o.strict, "strict", false, "count a broken SHOULD as a failure")
 	f.StringVar(&o.out, "out", "parley-results", "`DIR` for the results; created if missing")
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 	suite, bundle = parts.Protocols, parts.Targets
 	testscript.Main(m, map[string]func(){
 		"parley":   func() { Main(parts) },
+		"opened":   showOpened,
 		"stubborn": stubborn,
 	})
 }
@@ -50,6 +51,9 @@ func TestMain(m *testing.M) {
 //	valid FILE                     FILE is a results.json
 //	kills FILE PROTOCOL ROLE       made kill matrices are in FILE
 //	certificates DIR               DIR has the files of certtest.Make
+//
+// The program opened runs parley with its arguments, and prints what that has read of what is prepared (see
+// parley/internal/prepared) instead of its output.
 //
 // $ROOT is the root of the module; $BIN is the folder that has parley and nothing else, which as the PATH is a machine
 // without a browser. The condition [browser] reports whether there is one, and [all] whether everything is tested

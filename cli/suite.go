@@ -22,13 +22,13 @@ type Parts struct {
 // hasSuite rejects the version or digest of a suite that this program does not have; "" is any.
 func hasSuite(name string) error {
 	switch {
-	case name == "" || name == suite.Version || name == suite.Digest:
+	case name == "" || name == suite.Version || name == suite.Digest():
 		return nil
-	case strings.HasPrefix(name, digestScheme) && len(name) >= minDigest && strings.HasPrefix(suite.Digest, name):
+	case strings.HasPrefix(name, digestScheme) && len(name) >= minDigest && strings.HasPrefix(suite.Digest(), name):
 		return nil
 	}
 	return usagef("--suite: this program has suite %s (%s), not %s (run the version of %s that has it)", suite.Version,
-		suite.Digest, name, program)
+		suite.Digest(), name, program)
 }
 
 const (

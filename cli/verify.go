@@ -20,6 +20,7 @@ type verifyOptions struct {
 	certificate, results, artifact string
 	keys                           []string
 	rerun, out                     string
+	link                           linkOptions // of rerun
 }
 
 func verifyCommand(s *streams) *cobra.Command {
@@ -51,10 +52,14 @@ Exit 0 if nothing is wrong, 1 if something is.`,
 	f.StringVar(&o.artifact, "artifact", "", "compare the artifact in `FILE`")
 	f.StringVar(&o.rerun, "rerun", "", "judge the target `FILE|URL` again, and compare")
 	f.StringVar(&o.out, "out", "parley-rerun", "`DIR` for the results of --rerun")
+	o.link.declareBeside(f)
 	return c
 }
 
 func verify(ctx context.Context, o verifyOptions, s *streams) error {
+	if flag := o.link.given(); flag != "" && o.rerun == "" {
+		return usagef("%s: nothing connects to a target without --rerun (name the target by it, or leave %[1]s out)", flag)
+	}
 	body, err := input.Read(o.certificate, certificate.MaxBytes)
 	if err != nil {
 		return usagef("%v", err)

@@ -16,13 +16,13 @@ import (
 // are as good.
 func (o verifyOptions) again(ctx context.Context, cert *certificate.Certificate, s *streams) (bool, error) {
 	p := cert.Predicate
-	if p.Suite.Digest != suite.Digest {
+	if p.Suite.Digest != suite.Digest() {
 		return false, usagef("--rerun: suite %s judged, and this program has %s (use the version of %s that has it)",
 			p.Suite.Version, suite.Version, program)
 	}
 	again := runOptions{target: o.rerun, protocols: []string{p.Target.Protocol}, roles: []string{p.Target.Role},
 		drivers: p.Target.Drivers, strict: p.Run.Strict, seed: p.Run.Seed, explore: p.Run.Explored,
-		exploring: p.Run.Explored > 0, cutPoints: p.Run.CutPoints, out: o.out, format: formatNames()}
+		exploring: p.Run.Explored > 0, cutPoints: p.Run.CutPoints, out: o.out, format: formatNames(), link: o.link}
 	runs, left, err := again.runs()
 	if err == nil && len(runs) != 1 {
 		err = usagef("--rerun: the target was not run%s", words.Either(left))

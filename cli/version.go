@@ -26,7 +26,7 @@ func version(_ context.Context, s *streams) error {
 // versionText is what parley version and parley --version print.
 func versionText() string {
 	return fmt.Sprintf("%s %s%s\nsuite  %s\n%s %s/%s\n",
-		program, suite.Version, revision(), suite.Digest, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		program, suite.Version, revision(), suite.Digest(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // revision returns the commit of the build, if known.

@@ -164,9 +164,11 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	switch r.o.Driver {
 	case target.SSE:
-		r.driver = sse.New()
+		r.driver = sse.NewTLS(r.o.Profile.TLSConfig())
 	case target.WS:
-		r.driver = ws.New(r.protocol.Subprotocols(r.o.Profile)...)
+		over := ws.New(r.protocol.Subprotocols(r.o.Profile)...)
+		over.TLS = r.o.Profile.TLSConfig()
+		r.driver = over
 	default:
 		return usagef("--driver %s: a load goes over sse or ws", r.o.Driver)
 	}

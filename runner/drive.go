@@ -196,15 +196,11 @@ func (r *run) slot(ctx context.Context, d *driverRun, pl *Planned, nonce string)
 	if why := r.protocol.NotRunnable(d.envs, pl.Tags); why != "" {
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
 	}
-	run, err := r.alive(ctx)
-	if err != nil {
-		return steps.Slot{Skip: verdict.NotTested, Reason: err.Error()}
-	}
+	s := r.share(ctx, nonce, false)
 	d.mu.Lock()
-	beside := d.crowded && pl.Stage == rest
+	s.Beside = d.crowded && pl.Stage == rest
 	d.mu.Unlock()
-	r.lock.RLock()
-	return steps.Slot{Run: run, Nonce: nonce, Beside: beside, Release: r.lock.RUnlock}
+	return s
 }
 
 // notPlanned marks a scenario outside the selection; it appears in no result.
@@ -213,19 +209,21 @@ const notPlanned verdict.Outcome = "not-planned"
 // exclusive gives a scenario a target of its own, or exclusive use of the shared one.
 func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
 	if !r.o.Launcher.Private() {
-		run, err := r.alive(ctx)
-		if err != nil {
-			return steps.Slot{Skip: verdict.NotTested, Reason: err.Error()}
-		}
+		return r.share(ctx, nonce, true)
+	}
+	unlock := func() {}
+	if r.o.Profile.Resets() {
 		r.lock.Lock()
-		return steps.Slot{Run: run, Nonce: nonce, Release: r.lock.Unlock}
+		unlock = r.lock.Unlock
 	}
 	own, err := r.o.Launcher.Launch(ctx, target.LaunchOptions{ModelURL: r.modelURL, Own: true})
 	if err != nil {
+		unlock()
 		return steps.Slot{Skip: verdict.NotTested,
 			Reason: "a separate target for this scenario could not be started: " + err.Error()}
 	}
-	return steps.Slot{Run: own, Nonce: nonce, Release: func() { stopWithin(15*time.Second, own.Stop) }}
+	return r.fresh(ctx, steps.Slot{Run: own, Nonce: nonce,
+		Release: func() { stopWithin(15*time.Second, own.Stop); unlock() }})
 }
 
 // gate names the preflight stage whose failure blocks the scenario; "" if none does.
@@ -247,8 +245,11 @@ func (r *run) passed(d *driverRun, pl Planned, res steps.Result) {
 	defer d.mu.Unlock()
 	d.reached = max(d.reached, res.Reached)
 	if d.reached <= steps.Reach(pl.Stage) && d.failed == "" {
-		what := r.protocol.Stages()[pl.Stage-1]
-		d.failed = fmt.Sprintf("preflight: %s did not work (%s %q): %s", what, pl.ID, pl.Name, firstLine(res.Reason))
+		what, how := r.protocol.Stages()[pl.Stage-1], "did not work"
+		if res.Run == nil && r.unfresh.Load() {
+			how = "was not tested"
+		}
+		d.failed = fmt.Sprintf("preflight: %s %s (%s %q): %s", what, how, pl.ID, pl.Name, firstLine(res.Reason))
 	}
 }
 

@@ -90,15 +90,13 @@ func (g *Guest) begin(ctx context.Context, sc *godog.Scenario) steps.Slot {
 	g.begun++
 	nonce := fmt.Sprintf("guest-%d-%s-%x", g.begun, g.d.name, g.r.salt)
 	g.mu.Unlock()
-	if pl.Exclusive() || g.r.o.Profile.Reach().Shared != "" {
+	resets := g.r.o.Profile.Resets()
+	if pl.Exclusive() || !resets && g.r.o.Profile.Reach().Shared != "" {
 		return g.r.exclusive(ctx, nonce)
 	}
-	run, err := g.r.alive(ctx)
-	if err != nil {
-		return steps.Slot{Skip: verdict.NotTested, Reason: err.Error()}
-	}
-	g.r.lock.RLock()
-	return steps.Slot{Run: run, Nonce: nonce, Beside: true, Release: g.r.lock.RUnlock}
+	s := g.r.share(ctx, nonce, false)
+	s.Beside = !resets
+	return s
 }
 
 // done keeps the result of a scenario.

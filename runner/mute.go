@@ -27,7 +27,7 @@ var errMute = errors.New("nothing whatever came from the target within limits.ev
 func (r *run) stage(ctx context.Context, d *driverRun, stage int) {
 	p, ok := r.protocol.(steps.Prober)
 	if !ok || stage == 1 || d.heard || d.mute.Load() || r.recognisable(d) == nil || d.reached != steps.Reach(stage) ||
-		!wordless(d.records()) {
+		!wordless(d.records()) || r.o.Profile.Resets() { // a probe would see a reset
 		r.suite(ctx, d, stage, 1)
 		return
 	}

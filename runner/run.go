@@ -115,7 +115,10 @@ type run struct {
 	shared     target.Running // see alive
 	crashes    int            // how often its process has exited by itself
 	lastWords  string         // its stderr before that
-	lock       sync.RWMutex   // exclusive scenarios take the write lock if they share the target
+	lock       sync.RWMutex   // exclusive scenarios take the write lock if they share the target; see also reset
+	resets     int            // times that hooks.reset has failed in a row; guarded by lock
+	stale      string         // why it is not run again
+	unfresh    atomic.Bool    // hooks.reset has failed
 	redact     *transcript.Redactor
 	drivers    []*driverRun
 	started    time.Time

@@ -24,6 +24,11 @@ func TestTellShared(t *testing.T) {
 		{host + "external-agent: {session: 's-{nonce}'}", 2 * time.Minute, ""},
 		{"protocol: agent-select\nurl: http://127.0.0.1:1\nagent-select: {correlation: single}", 2 * time.Minute,
 			"correlation: single"},
+		{"protocol: session-chat\nurl: http://127.0.0.1:1\nhooks: {reset: x}", 2 * time.Minute,
+			"they share the data that hooks.reset resets; to run them in parallel, leave out hooks.reset, if scenarios"},
+		{host + "hooks: {reset: x}", 2 * time.Minute, "(external-agent.session), and the data that hooks.reset resets; to " +
+			"run them in parallel, if the target has a host in every relay session, give external-agent.session: " +
+			"\"s-{nonce}\", and leave out hooks.reset"},
 	} {
 		path := filepath.Join(t.TempDir(), "p.yaml")
 		if err := os.WriteFile(path, []byte(tt.profile), 0o600); err != nil {

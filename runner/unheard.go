@@ -37,14 +37,15 @@ func (r *run) recognisable(d *driverRun) steps.Recognisable {
 }
 
 // hold holds back a preflight result until something of the protocol arrives, and reports whether it did so. The exit
-// of a process by itself is the target's fault, and is judged at once.
+// of a process by itself is the target's fault, and is judged at once. Without fresh data the target is not asked for
+// anything.
 func (r *run) hold(d *driverRun, pl Planned, res steps.Result) bool {
 	p := r.recognisable(d)
 	if d.heard || p == nil || pl.Stage == 0 {
 		return false
 	}
 	if !d.mute.Load() && steps.Heard(p, res.Records) || res.Outcome == verdict.EnvError || exited(res.Run, 0) ||
-		d.name == stdio.Name && brokenOff(res.Records) {
+		d.name == stdio.Name && brokenOff(res.Records) || res.Run == nil && r.unfresh.Load() {
 		d.heard = true
 		r.release(d, nil)
 		return false

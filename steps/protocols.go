@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -21,25 +22,30 @@ type Protocols struct {
 	// Version is the version of the suite. It changes whenever a verdict may.
 	Version string
 
-	// Digest identifies the suite: "sha256:" over the names and bytes of its features and ledgers.
-	Digest string
-
 	All []Protocol
+
+	digest func() string
 }
 
-// NewProtocols makes a suite of the given version from its protocols, in the order of the documentation, and computes
-// its digest. It panics if features cannot be read, which is a programming error.
+// NewProtocols makes a suite of the given version from its protocols, in the order of the documentation. It reads
+// nothing.
 func NewProtocols(version string, all ...Protocol) *Protocols {
 	ps := &Protocols{Version: version, All: all}
-	h := sha256.New()
-	for _, p := range ps.Sorted() {
-		if err := digest(h, p.Features(), Name(p)); err != nil {
-			panic(fmt.Sprintf("the features of %s: %v", Name(p), err))
+	ps.digest = sync.OnceValue(func() string {
+		h := sha256.New()
+		for _, p := range ps.Sorted() {
+			if err := digest(h, p.Features(), Name(p)); err != nil {
+				panic(fmt.Sprintf("the features of %s: %v", Name(p), err))
+			}
 		}
-	}
-	ps.Digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+		return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	})
 	return ps
 }
+
+// Digest identifies the suite: "sha256:" over the names and bytes of its features and ledgers. It panics if features
+// cannot be read, which is a programming error.
+func (ps *Protocols) Digest() string { return ps.digest() }
 
 // digest writes the names and bytes of all files in a folder.
 func digest(w io.Writer, fsys fs.FS, folder string) error {
@@ -102,6 +108,20 @@ func (ps *Protocols) OfClause(id string) string {
 		}
 	}
 	return ""
+}
+
+// Naming returns the ids of the protocols that may know the clause or scenario with an id, sorted: those whose ledgers
+// contain the id, wherever it is in the text, or whose scenarios start like it. It opens no ledger, and returns none if
+// no protocol knows the id.
+func (ps *Protocols) Naming(id string) []string {
+	var out []string
+	for _, p := range ps.Sorted() {
+		text, err := ledgerText(p)
+		if err != nil || strings.HasPrefix(id, p.Kind().Prefix+"-") || bytes.Contains(text, []byte(id)) {
+			out = append(out, Name(p))
+		}
+	}
+	return out
 }
 
 // Kinds returns what the protocols say of their targets.

@@ -216,7 +216,7 @@ func (d *Decoder) Members(n ast.Node, path string) ([]Member, error) {
 		}
 		list = append(list, Member{key.Value, value, at})
 	}
-	return list, together(errs...)
+	return list, Together(errs...)
 }
 
 func (d *Decoder) structure(n ast.Node, v reflect.Value, path string) error {
@@ -244,7 +244,7 @@ func (d *Decoder) structure(n ast.Node, v reflect.Value, path string) error {
 			errs = append(errs, d.unknown(m, path, known))
 		}
 	}
-	return together(errs...)
+	return Together(errs...)
 }
 
 // unknown returns the error about a key that a mapping does not have. It is about the key that was probably meant.
@@ -284,7 +284,7 @@ func (d *Decoder) mapping(n ast.Node, v reflect.Value, path string) error {
 		errs = append(errs, d.decode(m.Value, value, Within(path, m.Key)))
 		v.SetMapIndex(reflect.ValueOf(m.Key), value)
 	}
-	return together(errs...)
+	return Together(errs...)
 }
 
 func (d *Decoder) list(n ast.Node, v reflect.Value, path string) error {
@@ -300,7 +300,7 @@ func (d *Decoder) list(n ast.Node, v reflect.Value, path string) error {
 		}
 		errs = append(errs, d.decode(value, v.Index(i), fmt.Sprintf("%s[%d]", path, i)))
 	}
-	return together(errs...)
+	return Together(errs...)
 }
 
 // Any returns a JSON value: nil, bool, int64, uint64, float64, string, []any or map[string]any.

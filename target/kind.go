@@ -253,10 +253,22 @@ func (p *Profile) Kind() Kind { return p.kind }
 
 // Reach returns how the target is reached.
 func (p *Profile) Reach() Reach {
-	if p.kind.Reach == nil {
-		return Reach{}
+	var r Reach
+	if p.kind.Reach != nil {
+		r = p.kind.Reach(p)
 	}
-	return p.kind.Reach(p)
+	if p.Resets() {
+		const data, without = "the data that hooks.reset resets", "leave out hooks.reset, if scenarios can do without it"
+		if r.Shared == "" {
+			r.Shared, r.Apart = data, without
+		} else {
+			r.Shared += ", and " + data
+			if r.Apart != "" {
+				r.Apart += ", and " + without
+			}
+		}
+	}
+	return r
 }
 
 // section returns the value of a key that the protocol adds.

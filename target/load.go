@@ -64,7 +64,7 @@ func (ks Kinds) ForLauncher(name string, texts ...string) (*Profile, error) {
 		if p == nil {
 			p, err = d.defaults(body, ks)
 		}
-		if err := together(err, d.decode(body, reflect.ValueOf(p).Elem(), "")); err != nil {
+		if err := Together(err, d.decode(body, reflect.ValueOf(p).Elem(), "")); err != nil {
 			return nil, err
 		}
 	}
@@ -86,12 +86,12 @@ func (ks Kinds) ParseIn(b []byte, name, dir string, env func(string) (string, bo
 		return nil, err
 	}
 	p, err := d.defaults(body, ks)
-	err = together(err, d.decode(body, reflect.ValueOf(p).Elem(), ""))
-	err = together(err, d.expand(p, env))
+	err = Together(err, d.decode(body, reflect.ValueOf(p).Elem(), ""))
+	err = Together(err, d.expand(p, env))
 	p.Dir = dir
 	c := &Checker{Decoder: d, Profile: p, kinds: ks}
 	c.known, _ = mistakesIn(err)
-	if err := together(err, c.check()); err != nil {
+	if err := Together(err, c.check()); err != nil {
 		return nil, err
 	}
 	if p.Name == "" {
@@ -138,7 +138,7 @@ func (d *Decoder) defaults(body ast.Node, ks Kinds) (*Profile, error) {
 				fmt.Sprintf("delete this section, or write protocol: %s", owner)))
 		}
 	}
-	return p, together(errs...)
+	return p, Together(errs...)
 }
 
 // expand replaces the environment variables in all values that may have them, and keeps their contents as secrets.
@@ -166,7 +166,7 @@ func (d *Decoder) expand(p *Profile, env func(string) (string, bool)) error {
 			p.Secrets = append(p.Secrets, secrets...)
 		}
 	}
-	return together(errs...)
+	return Together(errs...)
 }
 
 // parseURL is url.Parse.

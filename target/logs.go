@@ -13,8 +13,8 @@ import (
 
 // LogKeeper is a Running whose logs can be read.
 type LogKeeper interface {
-	// LogFolder returns the absolute path of the log folder, which need not exist yet; see OpenLog. *NotDeclaredError:
-	// it is unknown.
+	// LogFolder returns the absolute path of the log folder, or of the only file, of targets that write to one file. It
+	// need not exist yet; see OpenLog for a folder. *NotDeclaredError: it is unknown.
 	LogFolder() (string, error)
 }
 

@@ -49,9 +49,9 @@ func mistakesIn(err error) (Mistakes, bool) {
 	return nil, false
 }
 
-// together combines errors: nil for none, the error itself for one, Mistakes for several. An error that is no mistake
+// Together combines errors: nil for none, the error itself for one, Mistakes for several. An error that is no mistake
 // of the profile takes precedence.
-func together(errs ...error) error {
+func Together(errs ...error) error {
 	var all Mistakes
 	for _, err := range errs {
 		if err == nil {

@@ -135,7 +135,8 @@ type Limits struct {
 // Hooks are shell commands (sh -c, in the profile's folder) for what no protocol offers. An empty one is not
 // declared, and whatever needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT,
 // PARLEY_PORT2 and PARLEY_PROFILE_DIR, and those for an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS
-// (comma separated). UserSays has PARLEY_TEXT and PARLEY_RELAY_SESSION. Exit status 0 means success.
+// (comma separated). UserSays has PARLEY_TEXT and PARLEY_RELAY_SESSION. Exit status 0 means success. See Resets for
+// Reset.
 type Hooks struct {
 	AddAgent     string `yaml:"add-agent"`     // create a custom agent
 	ChangeAgent  string `yaml:"change-agent"`  // change the one with this id
@@ -143,6 +144,7 @@ type Hooks struct {
 	ConfigDigest string `yaml:"config-digest"` // print a digest of the configuration; see Agents.File
 	Restart      string `yaml:"restart"`       // restart a target that has no command; PARLEY_KILL=1: without grace
 	UserSays     string `yaml:"user-says"`     // make the participant of a relay session say a text; see Speaker
+	Reset        string `yaml:"reset"`         // reset the target's data, before each scenario; see Resetter
 }
 
 // Names of the hooks, as in the profile. Running.Hook takes those for an agent.
@@ -153,6 +155,7 @@ const (
 	HookConfigDigest = "config-digest"
 	HookRestart      = "restart"
 	HookUserSays     = "user-says"
+	HookReset        = "reset"
 	HookModel        = "model"
 )
 
@@ -256,6 +259,13 @@ func (p *Profile) Parallel() int {
 		return CalledConcurrency
 	}
 	return DefaultConcurrency
+}
+
+// Resets reports whether Hooks.Reset is to be run before each scenario, unless the protocol ignores hooks. Scenarios
+// then run one at a time, since a reset must not change what another one sees.
+func (p *Profile) Resets() bool {
+	ignores := func(key string) bool { return slices.Contains(p.kind.Ignores, key) }
+	return p.Hooks.Reset != "" && !ignores("hooks") && !ignores("hooks."+HookReset)
 }
 
 // UsesModel reports whether the target can be told the model stub's address.

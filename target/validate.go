@@ -71,8 +71,8 @@ func (c *Checker) run(parts ...func() error) error {
 	for _, part := range parts {
 		returned = append(returned, part())
 	}
-	others, ok := mistakesIn(together(returned...))
-	if err := together(returned...); err != nil && !ok {
+	others, ok := mistakesIn(Together(returned...))
+	if err := Together(returned...); err != nil && !ok {
 		return err
 	}
 	var all []error
@@ -83,7 +83,7 @@ func (c *Checker) run(parts ...func() error) error {
 		}
 		about[e.about] = e.about != ""
 	}
-	return together(all...)
+	return Together(all...)
 }
 
 func (c *Checker) protocol() error {

@@ -3,6 +3,7 @@ package main
 
 import (
 	"parley/cli"
+	_ "parley/internal/startup"
 	"parley/reference-server/bundled"
 	"parley/steps/protocols"
 )

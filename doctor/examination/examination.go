@@ -140,6 +140,7 @@ func (x *examination) examine(ctx context.Context) error {
 		return err
 	}
 	defer stop()
+	x.reset(ctx)
 	if first := x.Checkup.First; first != nil {
 		if err := first(ctx, x.Exam); ctx.Err() != nil {
 			return context.Canceled
@@ -188,6 +189,25 @@ func (x *examination) launch(ctx context.Context) (func(), error) {
 	x.Running = running
 	x.Tell(doctor.OK, "target", "%s", x.launched(time.Since(began)))
 	return func() { within(15*time.Second, running.Stop); stopModel() }, nil
+}
+
+// reset tries hooks.reset. If it fails, the rest is examined without it.
+func (x *examination) reset(ctx context.Context) {
+	if !x.Profile.Resets() {
+		return
+	}
+	began, err := time.Now(), error(&target.NotDeclaredError{Key: "way to run it"})
+	if t, ok := x.Running.(target.Resetter); ok {
+		err = t.Reset(ctx)
+	}
+	if err == nil {
+		x.Tell(doctor.OK, "hooks.reset", "it took %v, and will run before each scenario",
+			time.Since(began).Round(time.Millisecond))
+		return
+	}
+	x.Profile.Hooks.Reset = ""
+	text := transcript.NewRedactor(x.Profile.Secrets...).String(err.Error())
+	x.Tell(doctor.Failed, "hooks.reset", "%s: a run would test nothing (the rest is examined without it)", text)
 }
 
 // launched describes how the target was launched.

@@ -38,6 +38,14 @@ func (k kept) Say(ctx context.Context, relaySession, text string) error {
 	return &target.NotDeclaredError{Key: "hooks.user-says"}
 }
 
+// Reset implements target.Resetter.
+func (k kept) Reset(ctx context.Context) error {
+	if t, ok := k.Running.(target.Resetter); ok {
+		return t.Reset(ctx)
+	}
+	return &target.NotDeclaredError{Key: "hooks.reset"}
+}
+
 // LogFolder implements target.LogKeeper.
 func (k kept) LogFolder() (string, error) {
 	if l, ok := k.Running.(target.LogKeeper); ok {

@@ -12,9 +12,13 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
 )
 
 // One file per key: a line with the digest of the input, and the value as JSON, compressed.
@@ -32,9 +36,26 @@ func Ignore() (restore func()) {
 	return func() { ignored = false }
 }
 
+// opened are the keys that were asked for.
+var opened = struct {
+	sync.Mutex
+	keys map[string]bool
+}{keys: map[string]bool{}}
+
+// Opened returns the keys that this process has asked Get for, sorted: what a start has read, for tests that it reads
+// no more than it needs.
+func Opened() []string {
+	opened.Lock()
+	defer opened.Unlock()
+	return slices.Sorted(maps.Keys(opened.keys))
+}
+
 // Get decodes into out, a pointer, what was prepared under a key, such as "PROTOCOL/ledger", from an input. It
 // reports false, and leaves out as it is, unless it was prepared from the same input.
 func Get(key string, input []byte, out any) bool {
+	opened.Lock()
+	opened.keys[key] = true
+	opened.Unlock()
 	if ignored {
 		return false
 	}
@@ -46,16 +67,25 @@ func Get(key string, input []byte, out any) bool {
 	if string(digest) != Digest(input) {
 		return false
 	}
-	r, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
+	r, _ := readers.Get().(*gzip.Reader)
+	defer readers.Put(r)
+	if err := r.Reset(bytes.NewReader(body)); err != nil {
 		return false
 	}
-	return json.NewDecoder(r).Decode(out) == nil
+	var text bytes.Buffer
+	text.Grow(8 * len(body))
+	if _, err := text.ReadFrom(r); err != nil {
+		return false
+	}
+	return json.Unmarshal(text.Bytes(), out) == nil
 }
+
+// readers are used again: each has a window, and a command reads up to a dozen keys.
+var readers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
 // Pack returns the content of a key's file.
 func Pack(input []byte, value any) ([]byte, error) {
-	text, err := json.Marshal(value)
+	text, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/internal/prepared"
+	"parley/reference-server/agentclient/mutants"
+	"parley/reference-server/catalogue"
 	"parley/runner"
 	"parley/steps"
 	"parley/steps/protocols"
@@ -65,22 +67,7 @@ func TestPrepared(t *testing.T) {
 			"ledger": {file(t, p, "clauses.yaml"), want.Ledger}, "judges": {file(t, p, "judges.yaml"), want.Judges},
 			"scenarios": {from, plan},
 		} {
-			packed, err := prepared.Pack(row.input, row.value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join("data", name+"."+key+".json.gz")
-			has, err := os.ReadFile(path)
-			digest := []byte(prepared.Digest(row.input) + "\n")
-			switch {
-			case err == nil && bytes.HasPrefix(has, digest) && !*update:
-			case *update:
-				if err := os.WriteFile(path, packed, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			default:
-				t.Errorf("%s is out of date: go test ./internal/prepared -update", path)
-			}
+			keep(t, name+"/"+key, row.input, row.value)
 		}
 		if *update {
 			continue
@@ -89,6 +76,66 @@ func TestPrepared(t *testing.T) {
 		if diff := cmp.Diff(want, read(t, p), private, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: what is prepared differs from the files (-files +prepared):\n%s", name, diff)
 		}
+	}
+}
+
+// keep checks that a value was prepared under a key from an input, or prepares it.
+func keep(t *testing.T, key string, input []byte, value any) {
+	t.Helper()
+	path := filepath.Join("data", strings.ReplaceAll(key, "/", ".")+".json.gz")
+	if *update {
+		packed, err := prepared.Pack(input, value)
+		if err == nil {
+			err = os.WriteFile(path, packed, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	has, err := os.ReadFile(path)
+	if err != nil || !bytes.HasPrefix(has, []byte(prepared.Digest(input)+"\n")) {
+		t.Errorf("%s is out of date: go test ./internal/prepared -update (%v)", path, err)
+	}
+}
+
+// catalogues are the catalogues of mutants by key.
+var catalogues = map[string]string{
+	"agent-select/mutants":         "agentselect",
+	"session-chat/mutants":         "sessionchat",
+	"session-runtime/mutants":      "sessionruntime",
+	"external-agent/host/mutants":  "externalagent/host",
+	"external-agent/relay/mutants": "externalagent/relay",
+	"external-agent/agent/mutants": "externalagent/agent",
+}
+
+// TestCatalogues checks that the prepared catalogues of mutants are what their files say.
+func TestCatalogues(t *testing.T) {
+	for key, folder := range catalogues {
+		text, err := os.ReadFile(filepath.Join("../../reference-server", folder, "mutants/catalogue.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := catalogue.Reader(text)()
+		keep(t, key, text, rows)
+		same(t, key, text, rows)
+	}
+	keep(t, mutants.PreparedKey, mutants.From(), mutants.Parse())
+	same(t, mutants.PreparedKey, mutants.From(), mutants.Parse())
+}
+
+// same checks that what was prepared is a value.
+func same[T any](t *testing.T, key string, input []byte, want T) {
+	t.Helper()
+	var have T
+	if *update {
+		return
+	}
+	if !prepared.Get(key, input, &have) {
+		t.Errorf("%s is not prepared", key)
+	}
+	if diff := cmp.Diff(want, have, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s: what is prepared differs from the file (-file +prepared):\n%s", key, diff)
 	}
 }
 

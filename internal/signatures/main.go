@@ -30,7 +30,7 @@ func main() {
 
 // write collects the results of a folder in a file.
 func write(folder, name string) error {
-	file := &diagnosis.File{Suite: protocols.All.Digest}
+	file := &diagnosis.File{Suite: protocols.All.Digest()}
 	for _, p := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(p) {
 			faults, missing, err := collect(folder, p, role)
@@ -61,7 +61,7 @@ func collect(folder, protocol, role string) (faults []diagnosis.Fault, missing i
 		if err != nil {
 			return nil, 0, err
 		}
-		if res.Suite.Digest != protocols.All.Digest {
+		if res.Suite.Digest != protocols.All.Digest() {
 			return nil, 0, fmt.Errorf("%s of %s was run with another suite: run it again", m.ID, protocol)
 		}
 		if found := diagnosis.FindingsOf(&res.Runs[0]); len(found) > 0 {

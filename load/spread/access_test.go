@@ -14,6 +14,7 @@ import (
 
 	"parley/load"
 	"parley/runner"
+	"parley/steps"
 	"parley/steps/protocols"
 	"parley/verdict"
 )
@@ -76,9 +77,6 @@ func TestJoining(t *testing.T) {
 	if err := Work(t.Context(), stranger); !errors.Is(err, nats.ErrAuthorization) {
 		t.Errorf("a worker with another token: %v", err)
 	}
-	old := *protocols.All
-	old.Digest = "sha256:0"
-
 	type end struct {
 		exit int
 		err  error
@@ -98,7 +96,7 @@ func TestJoining(t *testing.T) {
 		t.Errorf("told %q", line)
 	}
 	other := worker
-	other.Workshop.Protocols = &old
+	other.Workshop.Protocols = steps.NewProtocols("0", protocols.All.All[0])
 	if err := Work(t.Context(), other); err == nil || !strings.Contains(err.Error(), "another version") {
 		t.Errorf("a worker with another suite: %v", err)
 	}
@@ -118,7 +116,7 @@ func TestStrayMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.leave()
-	suite := protocols.All.Digest
+	suite := protocols.All.Digest()
 	if g.take(hello{Version: version, Suite: suite, ID: "second", Local: 2}).Error == "" ||
 		g.take(hello{Version: version, Suite: suite, ID: "first", Local: 1}).Error != "" {
 		t.Error("the crew has one worker, which is number 1")
@@ -132,18 +130,18 @@ func TestStrayMessages(t *testing.T) {
 	}
 	const first = `{"id":"first"`
 	for name, row := range map[string]struct{ what, body, want string }{
-		"not JSON":           {report, "{", "unexpected EOF"},
-		"unknown members":    {report, first + `,"more":1}`, "unknown field"},
-		"a stranger":         {report, `{"id":"third","report":{}}`, "no worker of the load"},
-		"no report":          {report, first + `}`, "no report"},
-		"nothing shown":      {show, first + `}`, "nothing shown"},
-		"no claim":           {claim, first + `}`, "no claim"},
-		"a stranger claims":  {claim, `{"id":"third","claim":{}}`, "no worker of the load"},
-		"a stranger's end":   {ended, `{"id":"third"}`, "no worker of the load"},
-		"twice":              {joining, joins(version, "again", 1), "there already"},
-		"another version":    {joining, joins(version+1, "again", 1), "another version"},
-		"a strange id":       {joining, joins(version, "*", 0), "no worker of the load"},
-		"one too many":       {joining, joins(version, "again", 0), "all its workers"},
+		"not JSON":          {report, "{", "unexpected EOF"},
+		"unknown members":   {report, first + `,"more":1}`, "unknown field"},
+		"a stranger":        {report, `{"id":"third","report":{}}`, "no worker of the load"},
+		"no report":         {report, first + `}`, "no report"},
+		"nothing shown":     {show, first + `}`, "nothing shown"},
+		"no claim":          {claim, first + `}`, "no claim"},
+		"a stranger claims": {claim, `{"id":"third","claim":{}}`, "no worker of the load"},
+		"a stranger's end":  {ended, `{"id":"third"}`, "no worker of the load"},
+		"twice":             {joining, joins(version, "again", 1), "there already"},
+		"another version":   {joining, joins(version+1, "again", 1), "another version"},
+		"a strange id":      {joining, joins(version, "*", 0), "no worker of the load"},
+		"one too many":      {joining, joins(version, "again", 0), "all its workers"},
 	} {
 		m, err := c.conn.Request(subject(c.o.Name, row.what), []byte(row.body), 10*time.Second)
 		if err != nil {

@@ -33,7 +33,7 @@ func crew(t *testing.T, o Options) *Crew {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Command, o.Suite = []string{self}, protocols.All.Digest
+	o.Command, o.Suite = []string{self}, protocols.All.Digest()
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)

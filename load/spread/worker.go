@@ -82,7 +82,7 @@ func Work(ctx context.Context, o WorkerOptions) error {
 
 // join asks to take part until a coordinator answers.
 func (w *worker) join(ctx context.Context) error {
-	b, err := encode(hello{Version: version, Suite: w.o.Workshop.Protocols.Digest, ID: w.id, Local: w.o.local,
+	b, err := encode(hello{Version: version, Suite: w.o.Workshop.Protocols.Digest(), ID: w.id, Local: w.o.local,
 		PID: os.Getpid(), Host: here()})
 	if err != nil {
 		return err

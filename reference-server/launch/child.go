@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -126,6 +127,9 @@ func (ts Targets) Child() {
 	if r == nil || r.Make == nil {
 		fmt.Fprintf(os.Stderr, "%s: no bundled server of %q\n", childProtocol, protocol)
 		os.Exit(2)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(100) // that of a server: a program may start with another
 	}
 	if err := r.child(); err != nil {
 		fmt.Fprintf(os.Stderr, "bundled %s: %v\n", protocol, err)

@@ -18,10 +18,24 @@ func (p *Play) makeJudge() (err error) {
 		if p.own, err = transcript.NewSpilling(nil, transcript.Keep{}); err != nil {
 			return err
 		}
-		o.Records, o.Place = p.own, func(r transcript.Record) int { return p.t.Like(r) }
+		o.Records, o.Place = p.own, p.place
 	}
 	p.judge, err = judge.New(o)
 	return err
+}
+
+// place returns the number in the transcript of a message that the program has sent or got itself. The transcript has
+// it later if a fault delays it, and never if a fault drops it: place waits for it until ctx ends, and then returns 0.
+func (p *Play) place(ctx context.Context, r transcript.Record) int {
+	for {
+		mark := p.t.Len()
+		if n := p.t.Like(r); n > 0 {
+			return n
+		}
+		if _, err := p.t.Await(ctx, mark, func(r *transcript.Record) bool { return r.N > mark }); err != nil {
+			return 0
+		}
+	}
 }
 
 // Judge returns the judge of the program's messages; nil if they are not judged: see Unjudged.

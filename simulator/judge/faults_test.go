@@ -134,6 +134,7 @@ func TestFaultsOnFaulty(t *testing.T) {
 		"in pieces":               {"agent-select", "every: 1, do: {split: 9}", ""},
 		"before a doubt":          {"agent-select", "nth: 4, from: client, do: {corrupt: {at: /agentId, set: general}}", ""},
 		"late, of a state":        {"session-runtime", "every: 1, do: {delay: 5ms}", ""},
+		"shown late":              {"agent-select", "every: 1, do: {delay: 300ms}", ""},
 		"what the agent is told":  {"external-agent", "nth: 3, from: server, do: {duplicate: 1}", ""},
 		"what the agent has sent": {"external-agent", "every: 1, from: client, do: dribble", ""},
 	} {

@@ -20,7 +20,7 @@ import (
 // Judge judges the records of one transcript. It is safe for concurrent use.
 type Judge struct {
 	t      *transcript.Transcript
-	place  func(transcript.Record) int
+	place  func(context.Context, transcript.Record) int
 	role   proxy.Role
 	codec  *proxy.Codec
 	decode func(*transcript.Record)
@@ -56,9 +56,9 @@ type Options struct {
 	// Records has the records of the party that is played for the program: Received is what the program has sent.
 	Records *transcript.Transcript
 
-	// Place returns the number under which a record of Records is shown to users; 0 if it is not shown. nil: its own
-	// number.
-	Place func(transcript.Record) int
+	// Place returns the number under which a record of Records is shown to users. It waits until it is shown, or until
+	// ctx ends, and then returns 0. nil: its own number.
+	Place func(ctx context.Context, r transcript.Record) int
 }
 
 // New makes a Judge. It returns nil if the protocol has no clauses that can be judged by the messages of such a
@@ -153,21 +153,24 @@ func (j *Judge) Findings() []steps.Failure {
 	j.mu.Lock()
 	all := slices.Clone(j.found)
 	j.mu.Unlock()
-	return j.placed(all)
+	return j.placed(all, 0)
 }
 
-// placed replaces the record numbers in findings by those that users see. It changes its argument.
-func (j *Judge) placed(all []steps.Failure) []steps.Failure {
+// placed replaces the record numbers in findings by those that users see. It waits at most the given time until the
+// records are shown. It changes its argument.
+func (j *Judge) placed(all []steps.Failure, within time.Duration) []steps.Failure {
 	if j.place == nil {
 		return all
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
 	for i := range all {
 		at := j.t.Page(all[i].At-1, 1)
 		if all[i].At == 0 || len(at) == 0 || at[0].N != all[i].At {
 			all[i].At = 0
 			continue
 		}
-		all[i].At = j.place(at[0])
+		all[i].At = j.place(ctx, at[0])
 	}
 	return all
 }
@@ -178,6 +181,9 @@ const (
 	soon  = 250 * time.Millisecond // since the first record: it is judged even if more come
 	share = 10
 )
+
+// shown is how long a finding waits for the record that it is about: a fault may delay what is shown, or drop it.
+const shown = 2 * time.Second
 
 // Follow judges records as they come, and calls tell, from one goroutine, with the first finding of each monitor on
 // each clause, and without findings when only outcomes have changed. It returns after ctx has ended and all records
@@ -216,7 +222,11 @@ func (j *Judge) watch(over <-chan struct{}, tell func([]steps.Failure)) {
 		news, fresh := slices.Clone(j.found[told:]), j.fresh
 		j.mu.Unlock()
 		told += len(news)
-		tell(j.placed(news))
+		within := shown
+		if last {
+			within = 0
+		}
+		tell(j.placed(news, within))
 		if last {
 			return
 		}

@@ -42,7 +42,7 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 	if rec == nil {
 		return steps.NotTestedf("no session of agent %s has ended", p.name)
 	}
-	folder, err := s.logFolder()
+	folder, err := s.logPlace()
 	if err != nil {
 		return steps.NotTestedf("the log cannot be read: %v", err)
 	}
@@ -93,7 +93,7 @@ func (s *suite) logsUnchanged() error {
 	if len(s.reads) == 0 {
 		return steps.NotTestedf("no log was read")
 	}
-	folder, err := s.logFolder()
+	folder, err := s.logPlace()
 	if err != nil {
 		return steps.NotTestedf("the log cannot be read: %v", err)
 	}
@@ -169,7 +169,7 @@ const (
 
 // lies records the existing logs if the scenario is about logs and they can be read.
 func (s *suite) lies() laid {
-	folder, err := s.logFolder()
+	folder, err := s.logPlace()
 	if err != nil || !s.HasTag("@log") {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (s *suite) logNoted(_ context.Context, p *party) error {
 	}
 	name, _ := payload(rec)["logFile"].(string)
 	at := ""
-	if folder, err := s.logFolder(); err == nil {
+	if folder, err := s.logPlace(); err == nil {
 		at = astray(folder, s.Nonce)
 		f, err := target.OpenLog(folder, name)
 		var outside *target.OutsideError
@@ -305,66 +305,4 @@ func (s *suite) worksAstray(ctx context.Context, p *party) error {
 	}
 	p.study = ""
 	return nil
-}
-
-// folderNoted records, as a security matter, whether anything with the scenario's nonce is found around the folder of
-// logs.
-func (s *suite) folderNoted() error {
-	folder, err := s.logFolder()
-	switch {
-	case err != nil && s.Env.Role == vocab.Relay: // relays need not keep logs
-		return &steps.NotApplicableError{Reason: "it is unknown whether the relay keeps logs: " + err.Error()}
-	case err != nil:
-		return steps.NotTestedf("it is unknown where the logs would be: %v", err)
-	}
-	if s.Env.Role == vocab.Relay {
-		s.Note("external-agent.logs: for a relay only the location of files is checked, not their content: the log " +
-			"belongs to the host, which the harness plays here")
-	}
-	at := astray(folder, s.Nonce)
-	s.Observe("EA-066", "a relay session whose id contains path traversal writes outside the log folder: "+
-		map[bool]string{true: "no", false: "yes"}[at == ""])
-	if at != "" {
-		s.Security("path traversal in the relay session's id puts a file outside the log folder: %s", at)
-	}
-	return nil
-}
-
-func (s *suite) logFolder() (string, error) {
-	keeper, ok := s.Target.(target.LogKeeper)
-	if !ok {
-		return "", &target.NotDeclaredError{Key: "external-agent.logs"}
-	}
-	return keeper.LogFolder()
-}
-
-// folderThere makes sure that external-agent.logs names a folder.
-func (s *suite) folderThere() error {
-	folder, err := s.logFolder()
-	if err != nil {
-		return steps.NotTestedf("%v", err)
-	}
-	info, err := os.Stat(folder)
-	check := verdict.Finding{OK: err == nil && info.IsDir(), Expected: "a folder at external-agent.logs, " + folder}
-	switch {
-	case err != nil:
-		check.Observed = err.Error()
-	case !info.IsDir():
-		check.Observed = "a file"
-	}
-	return s.Need(check)
-}
-
-// astray looks for an entry with a scenario's nonce in the folders around the folder of logs.
-func astray(folder, nonce string) string {
-	for range 3 {
-		folder = filepath.Dir(folder)
-		entries, _ := os.ReadDir(folder)
-		for _, e := range entries {
-			if strings.Contains(e.Name(), "parley-"+nonce) {
-				return filepath.Join(folder, e.Name())
-			}
-		}
-	}
-	return ""
 }

@@ -14,7 +14,9 @@ func TestIdle(t *testing.T) {
 	const keys = "name: x\nurl: http://localhost:1\n"
 	for _, tt := range []struct{ protocol, more, want string }{
 		{"session-runtime", "", ""},
-		{"session-runtime", "model: {hook: point}\nhooks: {restart: again}\n", "model hooks"},
+		{"session-runtime", "model: {hook: point}\nhooks: {restart: again}\n", "model hooks.restart"},
+		{"session-runtime", "hooks: {reset: empty}\n", ""},
+		{"agent-client", "hooks: {reset: empty}\n", "hooks"},
 		{"session-chat", "model: {hook: point}\nprovoke: {running_turn: count}\n", ""},
 		{"session-chat", "tools: {ask: {name: ask}}\nagents: {default: general}\nhooks: {user-says: say}\n",
 			"tools agents hooks.user-says"},

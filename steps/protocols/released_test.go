@@ -29,9 +29,9 @@ func TestReleased(t *testing.T) {
 		switch {
 		case (m[2] != "Unreleased") != frozen:
 			t.Errorf("%s is %s, and its digest is %q", m[1], m[2], digest)
-		case frozen && m[1] == protocols.All.Version && digest != protocols.All.Digest:
+		case frozen && m[1] == protocols.All.Version && digest != protocols.All.Digest():
 			t.Errorf("the suite of %s was frozen as %s, and is %s now: it needs a new version", m[1], digest,
-				protocols.All.Digest)
+				protocols.All.Digest())
 		}
 	}
 }

@@ -85,6 +85,8 @@ func TestProfileSchema(t *testing.T) {
 		"  correlation: {header: X, create: {body: /c}}\n  events: {error: failed}\n"
 	texts["a call"] = "url: http://a\nprotocol: external-agent\nexternal-agent: {provoke: {no-active-spec: " +
 		"[{booking: true}, {tool: next, params: {a: {pointer: /b}}}]}}\n"
+	texts["a filter"] = "url: http://a\nprotocol: external-agent\nexternal-agent: {booking: " +
+		"[{tool: next, params: {a: {pointer: '/b/*', where: {c: null}}, d: {e: 1}}}]}\n"
 	for name, text := range texts {
 		if err := valid(text); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -103,6 +105,10 @@ func TestProfileSchema(t *testing.T) {
 		"protocol: session-chat\nurl: http://a\nsession-chat: {types: {pnog: x}}\n",
 		"protocol: session-runtime\nurl: http://a\nsession-runtime: {fence: 'no'}\n",
 		"protocol: external-agent\nurl: http://a\nexternal-agent: {booking: [{params: {}}]}\n",
+		"protocol: external-agent\nurl: http://a\n" +
+			"external-agent: {booking: [{tool: a, params: {b: {pointer: '/*', or: 1}}}]}\n",
+		"protocol: external-agent\nurl: http://a\n" +
+			"external-agent: {booking: [{tool: a, params: {b: {pointer: '/*', where: {}}}}]}\n",
 	} {
 		if err := valid(text); err == nil {
 			t.Errorf("the schema takes %q", text)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A relay for the external agent protocol, mvp-0.2: host and agents of a relay session exchange envelopes.
 
-    python3 relay.py --port 8780
+    python3 relay.py --port 8780 [--log relay.log]
 
 Python 3.11, standard library only. The relay knows nothing of tools, bookings or study sessions. It checks envelopes,
 passes them on as they came, and remembers which agent waits for which answer.
@@ -16,8 +16,10 @@ import argparse
 import asyncio
 import contextlib
 import dataclasses
+import datetime
 import hashlib
 import hmac
+import json
 import logging
 import os
 import signal
@@ -196,11 +198,29 @@ class RelaySession:
                 waiter.set_result(None)
 
 
+class Log:
+    """A line of JSON for everybody who joins or leaves, in one file. What came in a message is never part of its name."""
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "a", encoding="utf-8")
+
+    def write(self, event: str, role: str, name: str) -> None:
+        """Append an event."""
+        at = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+        self._file.write(json.dumps({"at": at, "event": event, "role": role, "relaySession": name}) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Nothing follows."""
+        self._file.close()
+
+
 class Relay:
     """Listens, and passes envelopes on."""
 
-    def __init__(self, token: str | None = None) -> None:
+    def __init__(self, token: str | None = None, log: Log | None = None) -> None:
         self._token = token
+        self._log = log
         self._sessions: dict[str, RelaySession] = {}
         self._parties: set[Party] = set()
         self._control: Socket | None = None
@@ -219,6 +239,10 @@ class Relay:
         if self._control is not None:
             self._control.close(wire.CLOSE_GOING_AWAY, "the relay stops")
         await self._http.stop()
+
+    def _note(self, event: str, party: Party, name: str) -> None:
+        if self._log is not None:
+            self._log.write(event, party.role, name)
 
     # HTTP
 
@@ -364,6 +388,7 @@ class Relay:
             await self._join_as_agent(party, name)
         else:
             self._join_as_host(party, name)
+        self._note("joined", party, name)
         party.socket.send(envelope("relay.joined", {"role": role, "sessionId": name}, message.get("id")))
         if party.session is not None and party.role == "host":
             party.session.wake()
@@ -397,6 +422,7 @@ class Relay:
         session = party.session
         if session is None:
             return
+        self._note("left", party, session.name)
         party.session = None
         session.agents.pop(party, None)
         if session.host is party:
@@ -420,12 +446,12 @@ class Relay:
 # Command line
 
 
-async def run(port: int, token: str | None) -> int:
+async def run(port: int, token: str | None, log: Log | None) -> int:
     """Serve until a signal arrives; return the exit status."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    relay = Relay(token)
+    relay = Relay(token, log)
     try:
         bound = await relay.start(port)
     except OSError as error:
@@ -443,9 +469,19 @@ def main() -> int:
     parser.add_argument(
         "--port", type=wire.port_number, required=True, metavar="N", help="port on 127.0.0.1; 0: a free one"
     )
+    parser.add_argument("--log", metavar="FILE", help="append a line of JSON for everybody who joins or leaves")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
-    return asyncio.run(run(arguments.port, os.environ.get(TOKEN_VARIABLE) or None))
+    try:
+        log = Log(arguments.log) if arguments.log else None
+    except OSError as error:
+        print(f"can't start: {error}", file=sys.stderr)
+        return 1
+    try:
+        return asyncio.run(run(arguments.port, os.environ.get(TOKEN_VARIABLE) or None, log))
+    finally:
+        if log is not None:
+            log.close()
 
 
 if __name__ == "__main__":

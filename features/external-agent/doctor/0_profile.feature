@@ -90,7 +90,7 @@ Feature: 0 The target has what the profile declares
     Then agent B has a session
 
   @relay @doctor-folder
-  Scenario: the log folder of a relay exists
+  Scenario: the folder or file of the relay's logs exists
     Then the log folder exists
 
   @host @relay @doctor-two-agents

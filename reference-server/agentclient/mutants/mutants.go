@@ -16,6 +16,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"parley/internal/prepared"
 	"parley/reference-server/agentclient"
 	"parley/reference-server/catalogue"
 )
@@ -49,22 +50,46 @@ var subjects = []string{
 // OtherSelectorID is the selector's id in a page that does not follow the document.
 const OtherSelectorID = "agentSelector"
 
-// every returns the catalogue including the faults that no scenario finds. The texts are embedded: it panics if one
-// is malformed.
+// every returns the catalogue including the faults that no scenario finds, as it is prepared if it is.
 var every = sync.OnceValue(func() (all []Mutant) {
+	if prepared.Get(PreparedKey, From(), &all) {
+		return all
+	}
+	return Parse()
+})
+
+// PreparedKey is the key of the catalogue in package prepared.
+const PreparedKey = "agent-client/mutants"
+
+// From returns the texts of the catalogue, one after the other.
+func From() []byte {
+	var all []byte
 	for _, name := range subjects {
-		text, err := texts.ReadFile(name + ".yaml")
-		if err != nil {
-			panic(fmt.Errorf("catalogue of mutants: %w", err))
-		}
+		all = append(all, text(name)...)
+	}
+	return all
+}
+
+// Parse reads the catalogue, including the faults that no scenario finds, from its texts. They are embedded: it panics
+// if one is malformed.
+func Parse() (all []Mutant) {
+	for _, name := range subjects {
 		var rows []Mutant
-		if err := yaml.UnmarshalWithOptions(text, &rows, yaml.Strict()); err != nil {
+		if err := yaml.UnmarshalWithOptions(text(name), &rows, yaml.Strict()); err != nil {
 			panic(fmt.Errorf("catalogue of mutants: %s: %w", name, err))
 		}
 		all = append(all, rows...)
 	}
 	return all
-})
+}
+
+func text(name string) []byte {
+	text, err := texts.ReadFile(name + ".yaml")
+	if err != nil {
+		panic(fmt.Errorf("catalogue of mutants: %w", err))
+	}
+	return text
+}
 
 // All returns the catalogue in order. The caller owns the slice.
 func All() []Mutant {

@@ -105,8 +105,9 @@ type Binding struct {
 
 	Provoke Provocations `yaml:"provoke"`
 
-	// Logs is the folder relative to which the logFile of session.ended is resolved. It is relative to the profile; {dir}
-	// and {profile} are replaced. Default "": logs cannot be read. See LogKeeper.
+	// Logs is the folder relative to which the logFile of session.ended is resolved; of a relay, the folder or the file
+	// where it writes. It is relative to the profile; {dir} and {profile} are replaced. Default "": logs cannot be read.
+	// See LogKeeper.
 	Logs string `yaml:"logs"`
 
 	// Flow is the file with the script of the host for an agent or relay, relative to the profile. Default "": the
@@ -175,8 +176,8 @@ func (c ToolCall) ParamsFor(uiSpec any) (map[string]any, error) {
 	return params, nil
 }
 
-// Value is the value of a param: any JSON value, in which each Pointer stands for its target in the latest uiSpec. In
-// YAML a Pointer is written {pointer: /items/0/id}, as the whole value or within lists and mappings.
+// Value is the value of a param: any JSON value, in which each Pointer and Choice stands for its target in the latest
+// uiSpec. In YAML a Pointer is written {pointer: /items/0/id}, as the whole value or within lists and mappings.
 type Value struct{ Of any }
 
 // Resolve returns the value with values inserted from the uiSpec (a decoded JSON value), and reports whether the
@@ -186,11 +187,18 @@ func (v Value) Resolve(uiSpec any) (any, bool) {
 	return value, ok
 }
 
-func resolve(of, uiSpec any) (value any, missing target.Pointer, ok bool) {
+func resolve(of, uiSpec any) (value any, missing string, ok bool) {
 	switch of := of.(type) {
 	case target.Pointer:
-		value, ok = of.Get(uiSpec)
-		return value, of, ok
+		if value, ok = of.Get(uiSpec); !ok && hasElement(of) {
+			return nil, string(of) + " (* stands for every element only with where)", false
+		}
+		return value, string(of), ok
+	case Choice:
+		if value, ok = of.Get(uiSpec); !ok {
+			missing = of.missing(uiSpec)
+		}
+		return value, missing, ok
 	case []any:
 		list := make([]any, len(of))
 		for i := range of {

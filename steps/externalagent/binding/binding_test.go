@@ -19,6 +19,9 @@ const (
 	agentMistakesAgent = "protocol: external-agent\nrole: agent\n"
 )
 
+// mendWhere is how mistakes in a filter are mended.
+const mendWhere = ` (write it like {pointer: /items/*/id, where: {isDisabled: false}})`
+
 var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"an unknown role", agentMistakesHead, "role: hots",
 		`p.yaml:3:7: role: unknown role "hots" of external-agent (known here: host, relay, agent)`},
@@ -111,6 +114,29 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"a pointer beside something", agentMistakesHead,
 		"external-agent: {booking: [{tool: a, params: {x: {pointer: /a, or: b}}}]}",
 		`p.yaml:3:50: external-agent.booking[0].params.x: pointer next to other keys (write it like {pointer: /items/0/id})`},
+	{"a filter with a mistyped key", agentMistakesHead,
+		"external-agent: {booking: [{tool: a, params: {x: {pointer: /a/*, were: {b: 1}}}}]}",
+		`p.yaml:3:72: external-agent.booking[0].params.x.were: unknown key "were" (did you mean "where"?)`},
+	{"a filter beside something", agentMistakesHead,
+		"external-agent: {booking: [{tool: a, params: {x: {pointer: /a/*, where: {b: 1}, first: true}}}]}",
+		`p.yaml:3:50: external-agent.booking[0].params.x: pointer next to other keys (write it like {pointer: /items/0/id})`},
+	{"a filter with nothing to choose from", agentMistakesHead,
+		"external-agent: {booking: [{tool: a, params: {x: {pointer: /items/0/id, where: {a: 1}}}}]}",
+		`p.yaml:3:60: external-agent.booking[0].params.x.pointer: where chooses an element of a list, but "/items/0/id" ` +
+			`has no * in the place of one` + mendWhere},
+	{"a filter without members", agentMistakesHead,
+		"external-agent: {booking: [{tool: a, params: {x: {pointer: /items/*/id, where: {}}}}]}",
+		`p.yaml:3:80: external-agent.booking[0].params.x.where: names no member` + mendWhere},
+	{"several mistakes in filters", agentMistakesHead,
+		"external-agent: {booking: [{tool: a, params: {x: [{pointer: /items, where: free}, {pointer: /a/*, where: " +
+			"{b.c: 1, d: 2, /d: 2}}]}}]}",
+		`p.yaml:3:61: external-agent.booking[0].params.x[0].pointer: where chooses an element of a list, but "/items" ` +
+			`has no * in the place of one` + mendWhere + "\n" +
+			`p.yaml:3:76: external-agent.booking[0].params.x[0].where: expected a mapping of members to their values` +
+			mendWhere + "\n" +
+			`p.yaml:3:112: external-agent.booking[0].params.x[1].where.b.c: "b.c" is neither a name nor a JSON Pointer` +
+			mendWhere + "\n" +
+			`p.yaml:3:118: external-agent.booking[0].params.x[1].where.d: the member "/d" is given twice` + mendWhere},
 	{"a bad pointer within a list", agentMistakesHead,
 		"external-agent: {booking: [{tool: a, params: {x: [1, {pointer: a.b}]}}]}",
 		`p.yaml:3:64: external-agent.booking[0].params.x[1].pointer: "a.b" is neither a name nor a JSON Pointer (write ` +
@@ -244,6 +270,12 @@ var parseAgentRows = []struct {
 				"all": {target.Pointer("")},
 				"l":   {[]any{target.Pointer("/a/0"), "y"}}, "m": {map[string]any{"k": target.Pointer("/b"), "pointers": "z"}},
 			}}}
+		})},
+	{"a pointer with a filter", "url: http://x\nexternal-agent: {booking: [{tool: a, params: {seat: {pointer: " +
+		"/rows/*/seats/*/id, where: {isDisabled: false, /face/price: 9, note: null}}}}]}",
+		parseAgentWire(func(e *Binding) {
+			e.Booking = []ToolCall{{"a", map[string]Value{"seat": {Choice{"/rows/*/seats/*/id",
+				map[target.Pointer]any{"/isDisabled": false, "/face/price": uint64(9), "/note": nil}}}}}}
 		})},
 	{"other provocations", "url: http://x\nexternal-agent: {provoke: {no-active-spec: [], tool-failure: [{booking: " +
 		"true}, {tool: a}, {tool: b, params: {x: 1}}]}}",

@@ -46,6 +46,76 @@ func TestValue(t *testing.T) {
 	}
 }
 
+// TestChoice: the first element that has the members is chosen, in every list that the pointer leads to.
+func TestChoice(t *testing.T) {
+	type object = map[string]any
+	type where = map[target.Pointer]any
+	spec := object{
+		"items": []any{
+			"no object", object{"id": "A1", "isDisabled": true}, object{"isDisabled": false},
+			object{"id": "A2", "isDisabled": false, "price": object{"cents": 900.0}, "note": nil},
+			object{"id": "A3", "isDisabled": false, "price": object{"cents": 700.0}, "note": "aisle"},
+			object{"id": "A4", "isDisabled": "false"}, object{"id": "A5"},
+		},
+		"rows": []any{
+			object{"seats": []any{object{"id": "A1", "free": false}}}, object{}, object{"seats": object{"0": 1}},
+			object{"seats": []any{object{"id": "B1", "free": false}, object{"id": "B2", "free": true}}},
+			object{"seats": []any{object{"id": "C1", "free": true}}},
+		},
+		"ids": []any{[]any{"a", 1.0}, []any{"b", 2.0}}, "none": []any{},
+	}
+	for _, tt := range []struct {
+		reason string
+		at     target.Pointer
+		where  where
+		want   any
+		ok     bool
+	}{
+		{"the first that is free and has an id", "/items/*/id", where{"/isDisabled": false}, "A2", true},
+		{"a member of a member, equal as a number", "/items/*/id", where{"/price/cents": uint64(700)}, "A3", true},
+		{"two members", "/items/*/id", where{"/isDisabled": false, "/note": "aisle"}, "A3", true},
+		{"null, or no such member", "/items/*/id", where{"/isDisabled": false, "/note": nil}, "A2", true},
+		{"an element without the member", "/items/*/id", where{"/isDisabled": nil}, "A5", true},
+		{"the element itself", "/items/*", where{"/id": "A4"}, object{"id": "A4", "isDisabled": "false"}, true},
+		{"the first row that has one", "/rows/*/seats/*/id", where{"/free": true}, "B2", true},
+		{"a list in a list", "/ids/*/0", where{"/1": uint64(2)}, "b", true},
+		{"none fits", "/items/*/id", where{"/isDisabled": 0}, nil, false},
+		{"none of those that fit has it", "/items/*/name", where{"/isDisabled": false}, nil, false},
+		{"not a list", "/rows/3/*/id", where{"/free": true}, nil, false},
+		{"nothing there", "/films/*/id", where{"/free": nil}, nil, false},
+	} {
+		got, ok := Value{[]any{Choice{tt.at, tt.where}}}.Resolve(spec)
+		if want := any([]any{tt.want}); ok != tt.ok || ok && !cmp.Equal(want, got) {
+			t.Errorf("%s: %v, %v, want %v", tt.reason, got, ok, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		reason string
+		of     any
+		want   string
+	}{
+		{"a member of another value", Choice{"/items/*/id", where{"/isDisabled": 0, "/a": nil}},
+			"/items/*/id where a is null and isDisabled is 0: it is so in none of 7 elements"},
+		{"a member that none has", Choice{"/items/*/id", where{"/isFree": true, "/id": "A1"}},
+			"/items/*/id where id is \"A1\" and isFree is true: none of 7 elements has isFree"},
+		{"a member of a member that none has", Choice{"/rows/*/seats/*/id", where{"/price/euro": uint64(7)}},
+			"/rows/*/seats/*/id where /price/euro is 7: none of 4 elements has /price/euro"},
+		{"no value in it", Choice{"/items/*/name", where{"/isDisabled": false}},
+			"/items/*/name where isDisabled is false: an element is so, but has nothing at /name"},
+		{"no element", Choice{"/none/*/id", where{"/free": true}},
+			"/none/*/id where free is true: no list there has an element"},
+		{"no list", Choice{"/rows/3/*/id", where{"/free": true}},
+			"/rows/3/*/id where free is true: no list there has an element"},
+		{"* without a filter", []any{target.Pointer("/items/*/id")},
+			"/items/*/id (* stands for every element only with where)"},
+	} {
+		_, err := ToolCall{"select", map[string]Value{"itemId": {tt.of}}}.ParamsFor(spec)
+		if want := "param itemId of select: the uiSpec has nothing at " + tt.want; err == nil || err.Error() != want {
+			t.Errorf("%s:\ngot  %v\nwant %s", tt.reason, err, want)
+		}
+	}
+}
+
 // TestValueInAnotherFile checks that a call is parsed as in a profile.
 func TestValueInAnotherFile(t *testing.T) {
 	for _, tt := range []struct {
@@ -56,6 +126,9 @@ func TestValueInAnotherFile(t *testing.T) {
 		{"calls", "- {tool: a}\n- {tool: b, params: {x: {pointer: /items/0/id}, y: [{pointer: z}, 1, null]}}\n", []ToolCall{
 			{Tool: "a"}, {"b", map[string]Value{"x": {target.Pointer("/items/0/id")},
 				"y": {[]any{target.Pointer("/z"), uint64(1), nil}}}},
+		}, ""},
+		{"a filter", "- {tool: a, params: {x: {pointer: /seats/*/id, where: {free: true}}}}\n", []ToolCall{
+			{"a", map[string]Value{"x": {Choice{"/seats/*/id", map[target.Pointer]any{"/free": true}}}}},
 		}, ""},
 		{"a bad pointer", "- {tool: a, params: {x: [{pointer: a.b}]}}\n", nil,
 			`[0].pointer: "a.b" is neither a name nor a JSON Pointer (write it like {pointer: /items/0/id})`},

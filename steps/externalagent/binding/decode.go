@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"parley/internal/words"
 	"parley/target"
 )
 
@@ -32,42 +33,52 @@ func (v *Value) UnmarshalYAML(unmarshal func(any) error) error {
 	return err
 }
 
-// pointers replaces each {pointer: …} in a JSON value with a Pointer.
+// pointers replaces each {pointer: …} in a JSON value with a Pointer, or with a Choice if it has a filter.
 func pointers(d *target.Decoder, of any, path string) (any, error) {
+	var errs []error
 	var err error
 	switch of := of.(type) {
 	case []any:
 		for i := range of {
-			if of[i], err = pointers(d, of[i], fmt.Sprintf("%s[%d]", path, i)); err != nil {
-				return nil, err
-			}
+			of[i], err = pointers(d, of[i], fmt.Sprintf("%s[%d]", path, i))
+			errs = append(errs, err)
 		}
 	case map[string]any:
-		if p, is := of["pointer"]; is {
-			return pointer(d, p, len(of), path)
+		if _, is := of["pointer"]; is {
+			return pointer(d, of, path)
 		}
 		for _, key := range slices.Sorted(maps.Keys(of)) {
-			if of[key], err = pointers(d, of[key], target.Within(path, key)); err != nil {
-				return nil, err
-			}
+			of[key], err = pointers(d, of[key], target.Within(path, key))
+			errs = append(errs, err)
 		}
 	}
-	return of, nil
+	return of, target.Together(errs...)
 }
 
-// pointer returns the value of the key pointer in a mapping with the given number of keys.
-func pointer(d *target.Decoder, value any, keys int, path string) (any, error) {
+// pointer returns what a mapping with the key pointer stands for.
+func pointer(d *target.Decoder, of map[string]any, path string) (any, error) {
 	const mend = "write it like {pointer: /items/0/id}"
-	s, ok := value.(string)
-	switch {
-	case keys > 1:
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		if key == "pointer" || key == "where" {
+			continue
+		}
+		if fix := words.Suggest(key, []string{"where"}, ""); fix != "" {
+			return nil, d.Fail(target.Within(path, key), fmt.Sprintf("unknown key %q", key), fix)
+		}
 		return nil, d.Fail(path, "pointer next to other keys", mend)
+	}
+	s, ok := of["pointer"].(string)
+	filter, filtered := of["where"]
+	switch {
 	case !ok:
 		return nil, d.Fail(target.Within(path, "pointer"), "a JSON Pointer is text", mend)
 	}
 	p, err := target.ParsePointer(s)
 	if err != nil {
 		return nil, d.Fail(target.Within(path, "pointer"), err.Error(), mend)
+	}
+	if filtered {
+		return choice(d, p, filter, path)
 	}
 	return p, nil
 }

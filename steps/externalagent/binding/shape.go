@@ -2,8 +2,14 @@ package binding
 
 import "parley/target"
 
-// Shape implements target.Shaped: any JSON value.
-func (v *Value) Shape(*target.Shaper) target.Shape { return target.Shape{} }
+// Shape implements target.Shaped: any JSON value. Pointers within lists and mappings are not described.
+func (v *Value) Shape(*target.Shaper) target.Shape {
+	return target.Shape{
+		"if": target.Shape{"type": "object", "required": []any{"pointer"}},
+		"then": target.Shape{"additionalProperties": false, "properties": target.Shape{
+			"pointer": target.Shape{"type": "string"}, "where": target.Shape{"type": "object", "minProperties": 1}}},
+	}
+}
 
 // Shape implements target.Shaped.
 func (c *ToolCall) Shape(s *target.Shaper) target.Shape {

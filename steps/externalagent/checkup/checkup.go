@@ -65,9 +65,8 @@ var host = doctor.Checkup{
 var relay = doctor.Checkup{
 	Items: []doctor.Item{
 		{Key: "external-agent.logs", Tag: "@doctor-folder", Optional: true,
-			Advice: "external-agent.logs: whether it is the folder that the relay writes to; for a relay, only the location " +
-				"of files " +
-				"is checked",
+			Advice: "external-agent.logs: whether it is the folder or file that the relay writes to; for a relay, only the " +
+				"location of files is checked",
 			Declared: func(p *target.Profile) bool { return binding.Of(p).Logs != "" },
 			Needed:   doctor.Takes(`written outside the log folder`)},
 		twoAgents, restarted,

@@ -22,9 +22,11 @@ func Kind() target.Kind {
 		Drivers:  []string{target.WS, target.Stdio},
 		Example:  example,
 		Renames:  renames,
-		Ignores:  []string{"model", "tools", "provoke", "agents", "hooks"},
-		About:    "The bundled orchestrator of session-runtime is judged over ws; add --driver all for stdio.",
-		Runs:     []string{"--protocol session-runtime --explore 200 --seed 1"},
+		Ignores: []string{"model", "tools", "provoke", "agents",
+			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "hooks.restart",
+			"hooks.user-says"},
+		About: "The bundled orchestrator of session-runtime is judged over ws; add --driver all for stdio.",
+		Runs:  []string{"--protocol session-runtime --explore 200 --seed 1"},
 		Sections: func() []target.Section {
 			b := Default()
 			return []target.Section{{Key: sessionruntime.Protocol, Value: &b}}
