@@ -182,7 +182,7 @@ func (o loadOptions) options() (load.Options, error) {
 	}
 	out.Profile, out.Launcher, out.Brain = sub.profile, sub.launcher, sub.brain
 	if o.spread != nil {
-		out.Source, err = sourceOf(sub, asURL(o.target))
+		out.Source, err = sourceOf(sub, asURL(o.target), o.link)
 	}
 	return out, err
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -69,13 +70,27 @@ func (sp Spread) root(s *streams) *cobra.Command {
 	return settled(root, s)
 }
 
-// sourceOf returns where workers find the profile of a target.
-func sourceOf(sub *subject, name string) (load.Source, error) {
+// sourceOf returns where workers find the profile of a target, to which the flags of l have been applied.
+func sourceOf(sub *subject, name string, l linkOptions) (load.Source, error) {
 	p := sub.profile
-	if sub.bare {
-		return load.Source{Protocol: p.Protocol, URL: name}, nil
+	var out load.Source
+	if len(l.headers) > 0 {
+		out.Headers = p.Headers
 	}
-	out := load.Source{Name: p.Path, Dir: p.Dir, Env: map[string]string{}}
+	if l.tlsFlag() != "" {
+		t := l.tls()
+		for _, path := range []*string{&t.CA, &t.Cert, &t.Key} {
+			if abs, err := filepath.Abs(*path); err == nil && *path != "" {
+				*path = abs
+			}
+		}
+		out.TLS = &t
+	}
+	if sub.bare {
+		out.Protocol, out.URL = p.Protocol, name
+		return out, nil
+	}
+	out.Name, out.Dir, out.Env = p.Path, p.Dir, map[string]string{}
 	var err error
 	if out.YAML, err = input.Read(p.Path, load.MaxSource); err != nil {
 		return out, usagef("%s: %v (its workers get a copy of it)", p.Path, err)

@@ -266,7 +266,10 @@ func TestTasksRefused(t *testing.T) {
 			t.Source = Source{Name: "p.yaml", Env: map[string]string{"X": "y"},
 				YAML: []byte("protocol: session-chat\nurl: http://127.0.0.1:1\nheaders: {X: \"${X}\"}\n")}
 		}, nil, ""},
-		"an unknown shape": {func(t *Task) { t.Shape = "wave" }, nil, "--shape"},
+		"headers beside":       {func(t *Task) { t.Source.Headers = map[string]string{"X": "y"} }, nil, ""},
+		"wrong headers beside": {func(t *Task) { t.Source.Headers = map[string]string{"X Y": "y"} }, nil, "X Y"},
+		"no such authority":    {func(t *Task) { t.Source.TLS = &target.TLS{CA: "/no/such.pem"} }, nil, "such.pem"},
+		"an unknown shape":     {func(t *Task) { t.Shape = "wave" }, nil, "--shape"},
 	} {
 		task := good
 		row.change(&task)

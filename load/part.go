@@ -75,10 +75,32 @@ type Source struct {
 	Dir      string `json:"dir,omitempty"`      // its folder, to which the paths in it refer
 
 	Env map[string]string `json:"env,omitempty"` // the values of ${NAME} in the file
+
+	// What was said beside the file or the URL: headers, and keys of tls with absolute paths.
+	Headers map[string]string `json:"headers,omitempty"`
+	TLS     *target.TLS       `json:"tls,omitempty"`
 }
 
-// profile makes the profile. bundled returns that of the bundled server of a protocol; nil if there is none.
+// profile makes the profile, as plain does.
 func (s Source) profile(kinds target.Kinds, bundled func(protocol string) *target.Profile) (*target.Profile, error) {
+	p, err := s.plain(kinds, bundled)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range s.Headers {
+		if err := p.SetHeader(name, value); err != nil {
+			return nil, err
+		}
+	}
+	if s.TLS != nil {
+		err = p.UseTLS(*s.TLS)
+	}
+	return p, err
+}
+
+// plain makes the profile without what was said beside it. bundled returns that of the bundled server of a protocol;
+// nil if there is none.
+func (s Source) plain(kinds target.Kinds, bundled func(protocol string) *target.Profile) (*target.Profile, error) {
 	switch {
 	case len(s.YAML) > 0:
 		return kinds.ParseIn(s.YAML, s.Name, s.Dir, func(name string) (string, bool) {

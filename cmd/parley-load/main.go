@@ -29,7 +29,7 @@ one process with all sessions. Their latencies, errors, findings and memory are 
 
 They speak through NATS. Without --nats the server is part of this program, on loopback. --remote of the workers are
 not started here: they join by parley-load worker, with the same token in PARLEY_LOAD_TOKEN. A NATS server that other
-machines can reach needs TLS and credentials, unless --insecure is given.
+machines can reach needs TLS and credentials, unless --nats-insecure is given.
 
 A worker that ends before its time, or is not heard for 15 s, is lost: the result says with which sessions and since
 when, what it had reported counts, and the exit code is not 0.
@@ -56,7 +56,7 @@ A target beyond this machine is refused, unless you name its host with --allow-h
 func access(f *pflag.FlagSet, a *spread.Access, name *string, within *time.Duration, hosts *[]string) {
 	f.StringVar(&a.Creds, "nats-creds", "", "`FILE` of credentials for the NATS server")
 	f.StringVar(&a.CA, "nats-ca", "", "`FILE` of the authorities for the NATS server (default those of the system)")
-	f.BoolVar(&a.Insecure, "insecure", false, "let other machines read along, and take part: no TLS, or no credentials")
+	f.BoolVar(&a.Insecure, "nats-insecure", false, "let other machines read along and take part: no TLS or credentials")
 	f.StringVar(name, "name", "load", "`NAME` of the load, which tells loads of one NATS server apart")
 	f.DurationVar(within, "within", time.Minute, "`TIME` for the others to be there")
 	f.StringArrayVar(hosts, "allow-host", nil, "`HOST` beyond this machine that may be put under load (repeatable)")

@@ -94,7 +94,7 @@ func (o Options) check() error {
 		return usagef("--listen: %v (write it like %s)", err, own)
 	} else if !loopback(host) && (o.Token == "" || !o.Insecure) {
 		return usagef("--listen %s: other machines could reach it, and read along (use a NATS server of yours with TLS, "+
-			"with --nats; or set %s, and give --insecure)", o.Listen, EnvToken)
+			"with --nats; or set %s, and give --nats-insecure)", o.Listen, EnvToken)
 	}
 	return nil
 }

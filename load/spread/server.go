@@ -38,7 +38,7 @@ func (a Access) check() error {
 		known := a.Token != "" || a.Creds != "" || u.User != nil
 		if !loopback(u.Hostname()) && !a.Insecure && (u.Scheme != "tls" || !known) {
 			return usagef("--nats %s: other machines can read along (write tls:// and give a token, --nats-creds, or a user in "+
-				"the URL; or give --insecure)", u.Redacted())
+				"the URL; or give --nats-insecure)", u.Redacted())
 		}
 	}
 	return nil
