@@ -36,7 +36,6 @@ type loadOptions struct {
 func loadCommand(s *streams) *cobra.Command {
 	o := &loadOptions{}
 	c := loadCommandOf(o, s)
-	o.link.declare(c.Flags()) // workers of parley-load read the profile alone
 	c.Flags().IntVar(&o.workers, "workers", 0, "")
 	_ = c.Flags().MarkHidden("workers")
 	return c
@@ -108,6 +107,7 @@ func (o *loadOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.format, "format", defaultFormats, "reports to write, a comma-separated `LIST` of "+formatNames())
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "a line for each second, and every failure in full")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
+	o.link.declare(f)
 }
 
 // run carries out the load, and writes the results.

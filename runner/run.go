@@ -62,7 +62,7 @@ type Options struct {
 	Faults func() []reports.Fault // the effects of injected faults so far; such a run never certifies
 	Beside bool                   // with Own: run the suite's scenarios too, not only its preflight
 	// called before each scenario, concurrently; true skips it, since nothing depends on it any more; may be nil
-	Enough   func(Planned) bool
+	Enough func(Planned) bool
 	// is called with the records of each scenario once its result is final, concurrently; may be nil. They are not kept
 	Finished func(Planned, []transcript.Record)
 	Out      string   // folder for transcripts and other evidence; "" keeps none
