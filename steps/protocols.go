@@ -30,7 +30,9 @@ type Protocols struct {
 
 // NewProtocols makes a suite of the given version from its protocols, in the order of the documentation. It reads
 // nothing.
-func NewProtocols(version string, all ...Protocol) *Protocols { return &Protocols{Version: version, All: all} }
+func NewProtocols(version string, all ...Protocol) *Protocols {
+	return &Protocols{Version: version, All: all}
+}
 
 // Digest identifies the suite: "sha256:" over the names and bytes of its features and ledgers. It panics if features
 // cannot be read, which is a programming error.
