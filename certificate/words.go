@@ -59,8 +59,8 @@ func (c *Certificate) Claims(l lang.Lang) []string {
 			say(a.Name), a.Digest.SHA256))
 	}
 	if k := p.Kills; k != nil {
-		out = append(out, l.Say("The suite is proved for this role by %d targets with a known fault each, of which it detects "+
-			"%d; they prove %s.", k.Mutants, k.Killed, l.Count(k.Proved, "clause")))
+		out = append(out, l.Say("The suite is proved for this role by %d targets with a known fault each, of which it "+
+			"detects %d; they prove %s.", k.Mutants, k.Killed, l.Count(k.Proved, "clause")))
 	}
 	return out
 }

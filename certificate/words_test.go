@@ -46,8 +46,8 @@ func TestNoEnglishIsLeft(t *testing.T) {
 		s, other := sampleSuite(), sampleSuite()
 		other.Suite.Digest, other.Kills = "", nil
 		for _, check := range append(certificate.Verify(c, s, certificate.Facts{Now: now, Lang: l}),
-			certificate.Verify(c, other, certificate.Facts{Now: now, Lang: l, Results: []byte("{}"), Artifact: &certificate.Subject{},
-				Keys: facts().Keys})...) {
+			certificate.Verify(c, other, certificate.Facts{Now: now, Lang: l, Results: []byte("{}"),
+				Artifact: &certificate.Subject{}, Keys: facts().Keys})...) {
 			texts = append(texts, l.Say(check.Name), l.Say(string(check.State)), check.Text)
 		}
 		page, err := c.HTML(certificate.Page{Now: now, File: "certificate.json", Program: "parley", Lang: l,

@@ -71,7 +71,8 @@ func TestReadmeCommands(t *testing.T) {
 		t.Fatalf("TestReadme needs to know the exit code of each command:\n%s", diff)
 	}
 	zh := readmeCommands(t, "README.zh.md")
-	if !slices.EqualFunc(all, zh, func(a, b exchange) bool { return a.command == b.command && slices.Equal(a.shown, b.shown) }) {
+	same := func(a, b exchange) bool { return a.command == b.command && slices.Equal(a.shown, b.shown) }
+	if !slices.EqualFunc(all, zh, same) {
 		t.Errorf("README.zh.md has other commands or output: %q", zh)
 	}
 	program, err := exec.LookPath("parley")

@@ -85,7 +85,8 @@ func TestCompareDrivers(t *testing.T) {
 		return r
 	}
 	got := Compare(side(verdict.Failed, verdict.Passed), side(verdict.Failed, verdict.Failed))
-	if len(got.Runs[0].Broken) != 1 || got.Runs[0].Broken[0].How(lang.English) != "failed → failed over ws" || got.Regressions() != 1 {
+	if list := got.Runs[0].Broken; len(list) != 1 || list[0].How(lang.English) != "failed → failed over ws" ||
+		got.Regressions() != 1 {
 		t.Errorf("%+v", got.Runs[0].Broken)
 	}
 	got = Compare(side(verdict.Failed, verdict.NotTested), side(verdict.Failed, verdict.Failed))

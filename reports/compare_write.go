@@ -140,7 +140,8 @@ func WriteComparisonMarkdown(w io.Writer, c *Comparison) error {
 		mark = "✗"
 	}
 	m.line("%s\n## %s Parley: %s\n", MarkdownMark, mark, md(c.Answer()))
-	m.line("- %s\n- %s\n", md(l.Say("%s: %s", l.Say("old"), c.Old.text(l))), md(l.Say("%s: %s", l.Say("new"), c.New.text(l))))
+	m.line("- %s", md(l.Say("%s: %s", l.Say("old"), c.Old.text(l))))
+	m.line("- %s\n", md(l.Say("%s: %s", l.Say("new"), c.New.text(l))))
 	for _, run := range c.Runs {
 		for _, part := range run.Parts() {
 			m.line("### %s\n", md(l.Say("%s: %s", run.Name, strings.ToLower(l.Say(part.Title)))))
