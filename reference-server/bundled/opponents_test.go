@@ -109,7 +109,7 @@ func TestSlowReader(t *testing.T) {
 		if o.timed {
 			o.waitsForReader(t)
 		}
-		l := limits{write: time.Minute, door: web.Door{Answer: time.Minute}}
+		l := limits{write: time.Hour, door: web.Door{Answer: time.Hour}}
 		if o.timed {
 			l = limits{write: 200 * time.Millisecond, door: web.Door{Answer: 200 * time.Millisecond}}
 		}
@@ -153,6 +153,7 @@ func (o opponent) waitsForReader(t *testing.T) {
 	go func() { flooded <- slow.floods(ctx) }()
 	p := h.ln.to(slow.conn.LocalAddr())
 	p.stuck(t)
+	p.rests(t)
 	other.talks(20)
 	runtime.GC()
 	runtime.ReadMemStats(&after)

@@ -133,6 +133,24 @@ func (p *passage) stuck(t *testing.T) {
 	}
 }
 
+// rests waits until the server has read nothing for a while.
+func (p *passage) rests(t *testing.T) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(patience)
+	for before, same := int64(-1), 0; same < 10; {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatal("it reads on and on")
+		}
+		if same++; p.read.Load() != before {
+			before, same = p.read.Load(), 0
+		}
+	}
+}
+
 // open serves an opponent until the test ends.
 func (o opponent) open(t *testing.T, l limits) *house {
 	t.Helper()
