@@ -108,6 +108,9 @@ func (s *suite) joins(ctx context.Context, p *party) error {
 	if err := s.hostIsThere(ctx, p); err != nil {
 		return err
 	}
+	if err := s.opensPage(ctx, p.session); err != nil {
+		return err
+	}
 	_, err := s.ask(ctx, p, vocab.RelayJoin, object{"role": p.role, "sessionId": p.session})
 	return err
 }
@@ -223,6 +226,7 @@ func (s *suite) restart(ctx context.Context, how string) error {
 	for session := range s.plays {
 		s.stopPlay(session)
 	}
+	s.leavePages()
 	var missing *target.NotDeclaredError
 	switch {
 	case errors.As(err, &missing):
