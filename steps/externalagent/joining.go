@@ -56,6 +56,9 @@ func (s *suite) connect(ctx context.Context, p *party) error {
 		_ = p.conn.Close(driver.Reset)
 	}
 	p.conn, p.joined, p.last = nil, false, nil
+	if err := s.opensPage(ctx, p.session); err != nil {
+		return err
+	}
 	p.opened = s.T.Len() // after the old connection's end
 	p.looked, p.ended = p.opened, 0
 	conn, err := s.Open(ctx, driver.OpenOptions{Party: p.name, URL: s.url(), Header: s.header()})

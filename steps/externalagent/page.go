@@ -43,7 +43,8 @@ func (e *pageError) Error() string {
 }
 
 // opensPage makes sure that the host's page is open in a relay session, if the profile has one. The page may be the
-// host itself, so that this precedes the join of an agent.
+// host itself, so that this precedes the join of an agent, and its connection: what is wrong with the page shows in
+// the first stage of preflight.
 func (s *suite) opensPage(ctx context.Context, session string) error {
 	page := s.wire.Page
 	if page == nil || s.pages[session] != nil {
@@ -94,7 +95,8 @@ func (s *suite) pageNotOpened(ctx context.Context, p *hostPage, err error) error
 	if errors.As(err, &open) {
 		why = open.Err.Error()
 	}
-	return &steps.UnreachableError{Err: &pageError{url: p.url, why: "it cannot be opened (external-agent.page.url): " + why}}
+	why = "it cannot be opened (external-agent.page.url): " + why
+	return &steps.UnreachableError{Err: &pageError{url: p.url, why: why}}
 }
 
 // speaksAtPage types a text into the page of a relay session and sends it, as a person would.

@@ -130,7 +130,7 @@ type Binding struct {
 	Agent AgentSide `yaml:"agent"`
 }
 
-// HostPage is the page of a host. The harness opens it in a browser, one for each relay session that it joins, before it
+// HostPage is the page of a host. The harness opens it in a browser for each relay session that it joins, before it
 // joins; to let the participant speak, it types into it as a person would. Input, Send and Ready are CSS selectors, or
 // text= and the visible text of a control.
 type HostPage struct {
