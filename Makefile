@@ -11,13 +11,10 @@ SUITES = ./test/...
 PROGRAMS = ./cli $$($(GO) list ./... | grep '/mutants$$')
 OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/mutants$$' -e '^parley/test/')
 
-# Of these, the packages in which connections, records and scenarios meet. In `make test` the race detector watches them and the
-# suites below; in `make test-all` it watches everything.
-CONCURRENT = ./load ./load/spread ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
+# Of these, the packages in which connections and records meet, and which import little: in `make test` the race detector watches
+# them, without a second build of the rest. `make race` watches what runs their scenarios, too, and `make test-all` everything.
+CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./steps ./simulator/gate ./reference-server/connection
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT) $(BROWSERS_TOO))")
-
-# The suite that the race detector watches in `make test`, too.
-RACY = ^TestFeatures$$/^agent-select$$
 
 # What only `make test-all` runs: whole sets of which `make test` has a part, and what needs the most of the processor.
 # internal/leftout prints it in words.
@@ -52,7 +49,7 @@ FROM_GO = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
 	-o -type f -newer bin/parley -print -quit
 
-.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build build-load clean tools module
+.PHONY: help run test test-all race quick vet mutants kill-matrix signatures bench fuzz build build-load clean tools module
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,7 +75,7 @@ WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 .PHONY: raced unraced pages
 unraced:
 	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
-	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
+	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '^TestFeatures$$/^agent-client' .
 	$(OWN)
 	$(FROM_GO)
 
@@ -89,7 +86,10 @@ pages:
 
 raced:
 	GOGC=1000 $(WAY) $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
-	GOGC=1000 $(WAY) $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
+
+race: ## the race detector where connections, records and scenarios meet: before you send a change to how they do
+	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m $(CONCURRENT) ./runner ./load ./load/spread
+	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '^TestFeatures$$' -skip '/^agent-client' .
 
 test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be
 	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
