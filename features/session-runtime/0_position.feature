@@ -1,5 +1,5 @@
 @session-runtime @server
-Feature: 0 The place of the orchestrator
+Feature: 0 The role of the orchestrator
   SessionRuntime = 会话内编排器 (Orchestrator): it consumes what comes to SYSTEM, and decides who gets it.
 
   Rule: The orchestrator subscribes to messages and consumes them — 订阅并消费消息
@@ -22,7 +22,7 @@ Feature: 0 The place of the orchestrator
   Rule: The orchestrator routes and arbitrates — 做路由与仲裁
 
     @RT-002 @RT-014 @RT-015 @RT-139 @RT-140
-    Scenario: three turns in succession
+    Scenario: three successive turns are routed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -75,7 +75,7 @@ Feature: 0 The place of the orchestrator
       When agent "a" ends "t2"
 
     @RT-015
-    Scenario: a turn_id of one session is unknown in the other
+    Scenario: a cancel in one session does not stop a turn of the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
       When in session "one"
