@@ -31,7 +31,7 @@ SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
 PAGES = ^Test(Mutants|ProxyOnConforming)$$/^agent-client|$\
-	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(OddPages|CatalogueOfPages|StrangerPages)$$|^TestReportPage|$\
+	^TestForeignTargets$$/^profiles$$/^(plain-page|python-host-page)|^Test(HostPage.*|OddPages|CatalogueOfPages|StrangerPages)$$|^TestReportPage|$\
 	^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
 PAGED = ./test/hostile ./test/odd ./test/pages ./test/proof ./cli
 BROWSERS_TOO = ./driver/browser ./simulator/console
