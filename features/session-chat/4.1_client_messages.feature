@@ -9,7 +9,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends "blue" a chat without its agent_id
       Then client A is refused
-      And it starts no session
+      And that message starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
 
@@ -18,7 +18,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose agent_id is <value>
       Then client A is refused
-      And it starts no session
+      And that message starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
 
@@ -40,7 +40,7 @@ Feature: 4.1 Messages of the client
 
     @SC-060 @SC-041
     Scenario Outline: any string is accepted as an agent_id: <key>
-      When client A chats with "red" under the agent_id of <key>
+      When client A chats with "red" under an agent_id of <key>
       Then client A is answered by "red"
       When client A chats with "red"
       Then client A is answered by "red"
@@ -60,7 +60,7 @@ Feature: 4.1 Messages of the client
 
     @SC-060 @SC-027 @model
     Scenario Outline: similar agent_ids are different sessions: <one>, <other>
-      When client A chats with "red" under the agent_id of <one>
+      When client A chats with "red" under an agent_id of <one>
       Then client A is answered by "red"
       When client A chats with "blue" under the agent_id of "red" with <other>
       Then client A is answered by "blue"
@@ -87,7 +87,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends "blue" a chat without its content
       Then client A is refused
-      And it starts no session
+      And that message starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
       And "blue" is a new session
@@ -97,7 +97,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose content is <value>
       Then client A is refused
-      And it starts no session
+      And that message starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
       And "blue" is a new session
@@ -146,14 +146,14 @@ Feature: 4.1 Messages of the client
 
     @SC-033 @SC-033a @model
     Scenario: the model named in options reaches the backend
-      Given the target uses the model that options name
+      Given the target uses the model named in options
       When client A chats with "red" with the model "parley-model-one"
       Then client A is answered by "red"
       And the model of "red" was "parley-model-one"
 
     @SC-033 @SC-033a @model
     Scenario: each session uses the model named in its options
-      Given the target uses the model that options name
+      Given the target uses the model named in options
       When client A chats with "red" with the model "parley-model-one"
       Then client A is answered by "red"
       When client A chats with "blue" with the model "parley-model-two"
@@ -166,7 +166,7 @@ Feature: 4.1 Messages of the client
 
     @SC-033 @model
     Scenario: a later chat of a session may name another model
-      Given the target uses the model that options name
+      Given the target uses the model named in options
       When client A chats with "red" with the model "parley-model-one"
       Then client A is answered by "red"
       When client A chats with "red" with the model "parley-model-two"
@@ -199,7 +199,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends "blue" a message of <which> type
       Then the answer to client A is recorded
-      And it starts no session
+      And that message starts no session
       When client A chats with "red"
       Then client A is answered by "red"
 
@@ -213,7 +213,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends <junk>
       Then the answer to client A is recorded
-      And it starts no session
+      And that message starts no session
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before

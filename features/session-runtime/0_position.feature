@@ -36,17 +36,17 @@ Feature: 0 The role of the orchestrator
     Scenario: messages of two sessions do not mix
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "b" and "c" where agent "b" is active
-      When in session "one"
+      When the next steps are in session "one"
       And the user says "t1"
       Then "t1" reaches agent "a"
-      When in session "two"
+      When the next steps are in session "two"
       And agent "b" is speaking in "t2"
       And the user cancels
       Then agent "b" is asked to stop "t2"
-      When in session "one"
+      When the next steps are in session "one"
       And agent "a" acknowledges "t1"
       And agent "a" ends "t1"
-      And in session "two"
+      And the next steps are in session "two"
       And agent "b" confirms the cancel of "t2"
       Then the frontend is told that "t2" is cancelled
 
@@ -54,21 +54,21 @@ Feature: 0 The role of the orchestrator
     Scenario: a switch in one session does not affect the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
-      When in session "one"
+      When the next steps are in session "one"
       And the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
-      When in session "two"
+      When the next steps are in session "two"
       Then the next input reaches agent "a"
-      When in session "one"
+      When the next steps are in session "one"
       Then the next input reaches agent "b"
 
     @RT-015 @RT-052 @RT-141
     Scenario: output of one session is not forwarded in the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
-      When in session "one"
+      When the next steps are in session "one"
       Then agent "a" is speaking in "t1"
-      When in session "two"
+      When the next steps are in session "two"
       Then agent "a" is speaking in "t2"
       When agent "a" sends a chunk of "t1" of session "one"
       Then that output is not forwarded
@@ -78,12 +78,12 @@ Feature: 0 The role of the orchestrator
     Scenario: a cancel in one session does not stop a turn of the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
-      When in session "one"
+      When the next steps are in session "one"
       Then agent "a" is speaking in "t1"
-      When in session "two"
+      When the next steps are in session "two"
       And the user cancels
       Then no CANCEL is published
-      When in session "one"
+      When the next steps are in session "one"
       And agent "a" ends "t1"
 
     @RT-014 @RT-064
