@@ -122,6 +122,9 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 		t.account.add(more)
 	}
 	t.bytes += weight
+	if n := len(t.records); n == cap(t.records) { // append would copy a long transcript four times
+		t.records = slices.Grow(t.records, max(n/2, 4))
+	}
 	t.records = append(t.records, r)
 	if t.spill != nil {
 		t.relieve()
