@@ -18,9 +18,9 @@ type block struct {
 }
 
 // readBlock parses the lines of raw, which starts at the start of a line. A
-// last line without a line end is read as if it had one. If raw is UTF-8, names
-// and values share one string.
-func readBlock(raw []byte, slab *slab) block {
+// last line without a line end is read as if it had one. count is the most fields
+// that it has. If raw is UTF-8, names and values share one string.
+func readBlock(raw []byte, count int, slab *slab) block {
 	var (
 		b     block
 		few   [8]string
@@ -29,9 +29,9 @@ func readBlock(raw []byte, slab *slab) block {
 		whole string
 	)
 	if valid {
-		whole = slab.text(raw)
+		whole = slab.plain(raw)
 	}
-	b.fields = slab.fields(lines(raw))
+	b.fields = slab.fields(count)
 	for at, ends := 0, unknown; at < len(raw); {
 		end := ends.next(raw, at)
 		from := at

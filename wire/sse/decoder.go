@@ -41,8 +41,8 @@ type Decoder struct {
 
 	raw      []byte // the block so far
 	line     int    // where its current line starts
-	lead     int    // where its first field starts, if there is a field
-	field    bool   // there is a field
+	lead     int    // where its first field starts, if there is one
+	count    int    // of its fields
 	afterCR  bool   // an LF now belongs to the previous line end
 	skipping bool   // resynchronising after Oversize
 	blank    bool   // while skipping: the current line is empty so far
@@ -112,8 +112,8 @@ func (d *Decoder) Close() []Item {
 	if !d.started {
 		d.text([]byte(bom[:d.marked]), &items)
 	}
-	if d.field || d.line < len(d.raw) {
-		b := readBlock(d.raw, &d.slab)
+	if d.count > 0 || d.line < len(d.raw) {
+		b := readBlock(d.raw, d.count+1, &d.slab)
 		items = append(items, b.item(Incomplete, d.lastID, d.slab.bytes(d.raw)))
 	}
 	d.reset()
@@ -195,9 +195,10 @@ func (d *Decoder) read(raw, line []byte, items *[]Item) {
 		*items = append(*items, Item{Kind: Comment, Data: d.slab.text(line[1:]), Raw: d.slab.bytes(raw)})
 		return
 	}
-	if !d.field {
-		d.field, d.lead = true, d.line
+	if d.count == 0 {
+		d.lead = d.line
 	}
+	d.count++
 	if line[0] != 'r' || !bytes.HasPrefix(line, []byte("retry:")) {
 		return
 	}
@@ -209,8 +210,8 @@ func (d *Decoder) read(raw, line []byte, items *[]Item) {
 
 // dispatch ends the block.
 func (d *Decoder) dispatch(items *[]Item) {
-	if d.field {
-		b := readBlock(d.raw, &d.slab)
+	if d.count > 0 {
+		b := readBlock(d.raw, d.count, &d.slab)
 		if b.hasID {
 			d.lastID = b.id
 		}
@@ -227,7 +228,7 @@ func (d *Decoder) fit(items *[]Item) {
 	if len(d.raw) <= d.limits.MaxEvent {
 		return
 	}
-	if !d.field {
+	if d.count == 0 {
 		d.reset()
 		return
 	}
@@ -255,5 +256,5 @@ func (d *Decoder) reset() {
 	if cap(d.raw) > keep {
 		d.raw = nil
 	}
-	d.line, d.lead, d.field = 0, 0, false
+	d.line, d.lead, d.count = 0, 0, 0
 }

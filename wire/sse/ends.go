@@ -26,12 +26,3 @@ func indexFrom(p []byte, at int, c byte) int {
 	}
 	return len(p)
 }
-
-// lines returns the number of lines of p, or a little more.
-func lines(p []byte) int {
-	lf := bytes.Count(p, []byte{'\n'})
-	if lf > 0 && bytes.IndexByte(p, '\r') < 0 {
-		return lf
-	}
-	return max(lf, bytes.Count(p, []byte{'\r'})) + 1
-}

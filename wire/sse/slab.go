@@ -24,6 +24,11 @@ func (s *slab) text(b []byte) string {
 	if !utf8.Valid(b) {
 		return decodeUTF8(b)
 	}
+	return s.plain(b)
+}
+
+// plain returns b, which is UTF-8, as a string.
+func (s *slab) plain(b []byte) string {
 	if len(b) > slabSize/4 {
 		return string(b)
 	}
@@ -52,7 +57,7 @@ func (s *slab) bytes(b []byte) []byte {
 // room returns the size of a slab that begins with n bytes.
 func (s *slab) room(n int) int { return min(n+s.ahead, slabSize) }
 
-// fields returns a slice with room for about n fields, to be handed to took.
+// fields returns a slice with room for n fields, to be handed to took.
 func (s *slab) fields(n int) []Field {
 	if len(s.spare) < n {
 		s.spare = make([]Field, max(n, min(s.ahead/16, 64)))
@@ -62,6 +67,6 @@ func (s *slab) fields(n int) []Field {
 
 // took returns the fields that were appended to what fields returned.
 func (s *slab) took(f []Field) []Field {
-	s.spare = s.spare[min(len(f), len(s.spare)):]
+	s.spare = s.spare[len(f):]
 	return f[:len(f):len(f)]
 }
