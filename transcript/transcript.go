@@ -106,7 +106,9 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 		t.account.add(expected)
 	}
 	if t.decode != nil {
-		t.decode(&r)
+		decoded := r // so that r itself stays on the stack
+		t.decode(&decoded)
+		r = decoded
 	}
 	if r.Late { // it keeps its label, but is not judged
 		r.Event = nil
