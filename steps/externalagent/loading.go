@@ -292,7 +292,7 @@ func (l *loaded) course(r *transcript.Record, env object, out *steps.LoadStep) {
 			l.moves = []func() []driver.Message{l.starts, l.looks}
 		}
 	case vocab.SessionStarted:
-		l.study, l.fresh, l.called = id, true, 0
+		l.study, l.fresh, l.called, l.last = id, true, 0, nil
 		l.past, l.said = append(l.past, l.said...), nil
 		l.past = l.past[max(0, len(l.past)-loadKnown):]
 	case vocab.SnapshotState:
