@@ -68,7 +68,7 @@ parley-load, a program of its own, spreads a load over several processes.`,
 		Example: `  parley load --protocol PROTOCOL --sessions 1000 --duration 30s --rate 500
   parley load --target my.yaml --sessions 200 --shape step --p99 50ms
   parley load localhost:3000 --driver ws --sessions 500 --errors 1%
-  parley load --protocol external-agent --role relay --sessions 500`,
+  parley load --protocol PROTOCOL --role ROLE --sessions 500`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
@@ -204,7 +204,8 @@ func (o loadOptions) bundled(out *load.Options) error {
 	}
 	sub := bundle.Separate(suite.Kinds(), protocol, role, "", max(o.sessions, 1)*5/4+100)
 	if sub == nil {
-		return usagef("--protocol %s: it has no bundled server (name yours with --target)", strings.TrimSpace(protocol+" "+role))
+		return usagef("--protocol %s: it has no bundled server (name yours with --target)",
+			strings.TrimSpace(protocol+" "+role))
 	}
 	out.Profile, out.Launcher, out.Brain = sub.Profile, sub.Launcher, sub.Brain
 	out.Source = load.Source{Protocol: protocol}

@@ -161,7 +161,8 @@ const (
 )
 
 // room checks that as many files may be open as the sessions of the part need: one for each of its parties, and two if
-// the target is within this process. Workers have files of their own: for them only the target needs files, if it is started here.
+// the target is within this process. Workers have files of their own: for them only the target needs files, if it is
+// started here.
 func (r *run) room(within bool) error {
 	sessions, each, most := r.part.share(r.o.Sessions), 1, openFiles()
 	switch {

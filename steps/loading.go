@@ -41,8 +41,8 @@ type Load struct {
 	Paired bool
 }
 
-// LoadPaired is an optional interface of sessions of two parties, each with a connection of its own. The two are used by
-// one goroutine at a time together.
+// LoadPaired is an optional interface of sessions of two parties, each with a connection of its own. The two together
+// are used by one goroutine at a time.
 type LoadPaired interface {
 	// Peer returns the other party, which connects before the session does and has no acts of its own; nil if there is
 	// none.

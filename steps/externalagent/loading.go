@@ -181,7 +181,8 @@ func (l *loaded) calls() []driver.Message {
 		}
 		tool, params = next.Tool, fit
 	}
-	if l.host != nil || l.env.Profile.Bundled || slices.Contains([]string{vocab.Next, vocab.Prev, vocab.PostMessage}, tool) {
+	mute := []string{vocab.Next, vocab.Prev, vocab.PostMessage} // whose results may say ok only (EA-054)
+	if l.host != nil || l.env.Profile.Bundled || slices.Contains(mute, tool) {
 		l.updates = 1
 	}
 	return []driver.Message{l.ask(vocab.ToolCall, object{"toolName": tool, "params": params,
@@ -252,7 +253,7 @@ func (l *loaded) answered(r *transcript.Record, to string, out *steps.LoadStep) 
 	case !open && l.done[to] && kind == vocab.ToolResult:
 		l.finding(out, r, false, "one answer to each call: "+to+" has its result", "EA-074")
 		return
-	case !open && (l.done[to] || strings.HasPrefix(to, l.mark.Prefix())): // of an agent.message, or of an earlier connection
+	case !open && (l.done[to] || strings.HasPrefix(to, l.mark.Prefix())): // of a message, or an earlier connection
 		return
 	}
 	l.finding(out, r, open, "the id of a request that has no answer as replyTo", "EA-023a")

@@ -39,8 +39,13 @@ func (p *passage) add(env object) { p.due = append(p.due, env) }
 
 // take judges a message that was passed on: it is the oldest that is due, as it was sent.
 func (p *passage) take(r *transcript.Record, from string, out *steps.LoadStep) {
-	i := slices.IndexFunc(p.due, func(e object) bool { return e["type"] == kindOf(r) && wjson.Equal(e["payload"], r.Event.Data) })
+	i := slices.IndexFunc(p.due, func(e object) bool {
+		return e["type"] == kindOf(r) && wjson.Equal(e["payload"], r.Event.Data)
+	})
 	clauses := append([]string{"EA-025"}, passing[kindOf(r)]...)
+	for _, lost := range p.due[:max(i, 0)] {
+		clauses = append(clauses, passing[steps.Text(lost, "type")]...)
+	}
 	clauses = slices.DeleteFunc(clauses, func(c string) bool { return !slices.Contains(loadClauses[vocab.Relay], c) })
 	switch {
 	case i < 0 && (kindOf(r) == vocab.ErrorMessage || p.of.newest(string(r.Bytes)) <= p.early):
@@ -48,10 +53,6 @@ func (p *passage) take(r *transcript.Record, from string, out *steps.LoadStep) {
 	case i < 0:
 		p.of.finding(out, r, false, "nothing but what "+from+" has sent, each once and unchanged", clauses...)
 		return
-	case i > 0:
-		for _, lost := range p.due[:i] {
-			clauses = append(clauses, passing[steps.Text(lost, "type")]...)
-		}
 	}
 	expected := fmt.Sprintf("the next message of %s, in order: %s", from, cut.Head(wjson.Compact(p.due[0]), 300))
 	p.of.finding(out, r, i == 0, expected, clauses...)

@@ -180,7 +180,8 @@ func (c *cinema) answer(env object) []object {
 		c.stage++
 		return []object{envelope(vocab.ToolResult, "", id, object{"ok": true, "toolName": body["toolName"]}), c.updated()}
 	case vocab.SessionEnd:
-		return []object{envelope(vocab.SessionEnded, "", id, object{"sessionId": c.study, "logFile": "l", "stateReset": true})}
+		return []object{envelope(vocab.SessionEnded, "", id,
+			object{"sessionId": c.study, "logFile": "l", "stateReset": true})}
 	}
 	return nil
 }
