@@ -16,8 +16,8 @@ func New() *Brain {
 	return &Brain{journal: newJournal(MaxRequests, MaxBytes), gates: newGates(MaxRequests)}
 }
 
-// NewUnrecorded returns a brain that keeps no record: Requests and Find return nothing, and a wait for a request ends with
-// its context. It is for a server that nobody asks what its model was asked, and that may run for days.
+// NewUnrecorded returns a brain that keeps no record: Requests and Find return nothing, and a wait for a request ends
+// with its context. It is for a server that nobody asks what its model was asked, and that may run for days.
 func NewUnrecorded() *Brain {
 	return &Brain{journal: newJournal(0, 0), gates: newGates(MaxRequests)}
 }

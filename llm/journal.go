@@ -16,7 +16,8 @@ const (
 	MaxBytes    = 256 << 20 // estimated bytes of the whole record
 )
 
-// journal records requests, within bounds; none, if it may have none. A record never changes once it is added, so it is read without the lock.
+// journal records requests, within bounds; none, if it may have none. A record never changes once it is added, so it is
+// read without the lock.
 type journal struct {
 	maxRequests int
 	maxBytes    int
