@@ -97,7 +97,8 @@ func SwitchError(r transcript.Record) []verdict.Finding {
 	out := []verdict.Finding{
 		finding(r, hasCode && hasText && code != nil && text != nil, "error with errorCode and message", "AS-085"),
 		finding(r, knownCode(r), "errorCode as a string of section 4.2", "AS-120"),
-		finding(r, hasText && isString(text), "message as a string", "AS-121"),
+		finding(r, hasText && isString(text), "message as a string", "AS-121", "AS-087", "AS-088", "AS-089", "AS-090",
+			"AS-091"),
 	}
 	if _, has := member(r.Event.Data, "availableAgents"); has {
 		out = append(out, AvailableAgents(r)...)
