@@ -22,12 +22,12 @@ type explained struct {
 	first  string            // the first of these reasons
 }
 
-// ExplainedBy leaves the clauses of failed checks not tested, because a fault of another clause explains them: the checks read
-// what that fault has made unreadable, or the target does the same where the scenario's subject is absent. The named
-// monitor of the protocol reports the fault in this scenario, whatever the scenario's tags, so that a run in which a
-// check was explained is never without a failure. The fault must break a binding clause of the monitor; otherwise the
-// checks count. ExplainedBy returns the error that ends the scenario, or with which a step whose scenario can go on does
-// nothing.
+// ExplainedBy leaves the clauses of failed checks not tested, because a fault of another clause explains them: the
+// checks read what that fault has made unreadable, or the target does the same where the scenario's subject is absent.
+// The named monitor of the protocol reports the fault in this scenario, whatever the scenario's tags, so that a run in
+// which a check was explained is never without a failure. The fault must break a binding clause of the monitor;
+// otherwise the checks count. ExplainedBy returns the error that ends the scenario; a step whose scenario can go on
+// ignores it.
 //
 // A clause left not tested stays so in this scenario, even if other checks of it passed.
 func (w *World) ExplainedBy(monitor string, fault verdict.Finding, checks ...verdict.Finding) error {
@@ -78,8 +78,8 @@ func (e *explained) add(id, why string) {
 	}
 }
 
-// unexplained counts the failed checks of causes that no monitor reports, and returns the error that ended the scenario:
-// no check is explained by something that is nowhere a failure.
+// unexplained counts the failed checks of causes that no monitor reports, and returns the error that ended the
+// scenario: no check is explained by something that is nowhere a failure.
 func (w *World) unexplained(monitors []monitor.Monitor, err error) error {
 	for _, c := range w.besides.causes {
 		if slices.ContainsFunc(monitors, func(m monitor.Monitor) bool {

@@ -9,9 +9,9 @@ import (
 	"parley/verdict"
 )
 
-// TestExplainedBy checks that a check that a fault explains leaves its clause not tested and never passed, that the fault
-// is a failure whatever the scenario's tags, and that without one the check counts. AS-001 and AS-005 are binding,
-// AS-002 is a SHOULD.
+// TestExplainedBy checks that a check that a fault explains leaves its clause not tested and never passed, that the
+// fault is a failure whatever the scenario's tags, and that without one the check counts. AS-001 and AS-005 are
+// binding, AS-002 is a SHOULD.
 func TestExplainedBy(t *testing.T) {
 	shape := monitor.Monitor{Name: "shape", Clauses: []string{"AS-001", "AS-002"},
 		Check: func([]transcript.Record) []verdict.Finding { return nil }}

@@ -294,7 +294,8 @@ func namesAgent(id any) bool {
 }
 
 // judgeSwitched checks the content of agent_switched.
-func (s *suite) judgeSwitched(ctx context.Context, c *client, rec transcript.Record, from, to string, claims []string) error {
+func (s *suite) judgeSwitched(ctx context.Context, c *client, rec transcript.Record, from, to string,
+	claims []string) error {
 	want := map[string]any{"currentAgentId": to}
 	if from != "" {
 		want["previousAgentId"] = from

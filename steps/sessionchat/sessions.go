@@ -56,8 +56,8 @@ func (s *suite) told(ctx context.Context, ss *session, clauses ...string) error 
 		Expected: "a session_id, a string, in the messages of " + ss.name + " by the end of its first turn"})
 }
 
-// unnamed ends a scenario with a session that has no id by the end of a turn, which breaks SC-042. Clauses about what the
-// id shows are not tested beside that.
+// unnamed ends a scenario with a session that has no id by the end of a turn, which breaks SC-042. Clauses about what
+// the id shows are not tested beside that.
 func (s *suite) unnamed(clauses []string, what verdict.Finding) error {
 	own, rest := what, what
 	own.Clauses, rest.Clauses = []string{"SC-042"}, clauses
@@ -130,7 +130,8 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 		return steps.NotTestedf("a turn of %s did not end: %s", name, miss.Reason)
 	}
 	first, now := s.idIn(ss.turns[0]), s.idIn(t)
-	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-028", "SC-031", "SC-037", "SC-041", "SC-050", "SC-057"}
+	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-028", "SC-031", "SC-037", "SC-041", "SC-050",
+		"SC-057"}
 	if first == "" {
 		return s.unnamed(append(clauses, "SC-016a"), verdict.Finding{At: ss.turns[0].end.N,
 			Expected: "a session_id, a string, in the messages of " + ss.agentID + " by the end of a turn",

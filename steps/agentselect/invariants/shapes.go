@@ -42,7 +42,8 @@ func Agents(r transcript.Record) []verdict.Finding {
 	agents, has := member(r.Event.Data, "agents")
 	_, isList := agents.([]any)
 	return append([]verdict.Finding{finding(r, has && isList, "agents as an array", "AS-083", "AS-117"),
-		finding(r, allObjects(agents), "agents with objects {id, name, description}", "AS-083", "AS-117")}, entries(r, agents)...)
+		finding(r, allObjects(agents), "agents with objects {id, name, description}", "AS-083", "AS-117")},
+		entries(r, agents)...)
 }
 
 func allObjects(list any) bool {
