@@ -311,7 +311,7 @@ func (s *suite) judgeSwitched(ctx context.Context, c *client, rec transcript.Rec
 	}
 	diff := cmp.Diff(want, got)
 	about := map[string][]string{"currentAgentId": {"AS-044"}, "previousAgentId": {"AS-043"}, "agentName": {"AS-045"}}
-	if custom, err := s.custom(); err == nil && to == custom.ID && namesAgent(got["agentName"]) {
+	if custom, err := s.custom(); err == nil && to == custom.ID && namesAgent(got["currentAgentId"]) {
 		about["agentName"] = append(about["agentName"], "AS-046")
 	}
 	checks := []verdict.Finding{{Clauses: always, OK: true}}
