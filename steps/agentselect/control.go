@@ -156,7 +156,11 @@ func (s *suite) incommon(ctx context.Context, c *client, to string, rec transcri
 	}
 	another := s.control(ctx, a.named, other)
 	if another.ok() {
-		return []string{"AS-012"}, first.fault("AS-012"), hasAgent(c.offered, to)
+		keep = []string{"AS-012"}
+		if custom, err := s.custom(); err == nil && to == custom.ID {
+			keep = append(keep, "AS-046")
+		}
+		return keep, first.fault("AS-012"), hasAgent(c.offered, to)
 	}
 	if !a.named && s.control(ctx, true, to).ok() {
 		return unnamed, first.fault("AS-041"), true
