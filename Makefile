@@ -11,13 +11,10 @@ SUITES = ./test/...
 PROGRAMS = ./cli $$($(GO) list ./... | grep '/mutants$$')
 OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/mutants$$' -e '^parley/test/')
 
-# Of these, the packages in which connections, records and scenarios meet. In `make test` the race detector watches them and the
-# suites below; in `make test-all` it watches everything.
-CONCURRENT = ./load ./load/spread ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./runner ./steps ./simulator/gate ./reference-server/connection
+# Of these, the packages in which connections and records meet, and which import little: in `make test` the race detector watches
+# them, without a second build of the rest. `make race` watches what runs their scenarios, too, and `make test-all` everything.
+CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./steps ./simulator/gate ./reference-server/connection
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT) $(BROWSERS_TOO))")
-
-# The suite that the race detector watches in `make test`, too.
-RACY = ^TestFeatures$$/^agent-select$$
 
 # What only `make test-all` runs: whole sets of which `make test` has a part, and what needs the most of the processor.
 # internal/leftout prints it in words.
@@ -26,15 +23,15 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
 	^TestScript$$/^(run_page|init_page|run_interrupt|run_frozen)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
-	^TestCutMutants$$/^agent-client|^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$
+	^TestReadme$$|^TestCutMutants$$/^agent-client|^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
-SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
+SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat|TestReadme)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
 PAGES = ^Test(Mutants|ProxyOnConforming)$$/^agent-client|$\
-	^TestForeignTargets$$/^profiles$$/^plain-page|^Test(OddPages|CatalogueOfPages|StrangerPages)$$|^TestReportPage|$\
+	^TestForeignTargets$$/^profiles$$/^(plain-page|python-host-page)|^Test(HostPage.*|OddPages|CatalogueOfPages|StrangerPages)$$|^TestReportPage|$\
 	^TestClient|^TestBooking(Page|Cards)$$|^Test(WelcomeInBrowser|ServedPage|ProxyPage.*)$$
 PAGED = ./test/hostile ./test/odd ./test/pages ./test/proof ./cli
 BROWSERS_TOO = ./driver/browser ./simulator/console
@@ -52,20 +49,25 @@ FROM_GO = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
 	-o -type f -newer bin/parley -print -quit
 
-.PHONY: help run test test-all quick vet mutants kill-matrix signatures bench fuzz build build-load clean tools module
+# Go asks git for the commit that it builds, and fails if git refuses a checkout that belongs to somebody else, as in many containers.
+STAMP = $$(git rev-parse HEAD > /dev/null 2>&1 || echo -buildvcs=false)
+
+.PHONY: help run test test-all race quick vet mutants kill-matrix signatures bench fuzz build build-load clean tools module
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# In a checkout that can only be read the results go elsewhere.
 run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone; pages need Chromium too)
-	@if [ -x bin/parley ] && [ -z "$$($(NEWER))" ]; then bin/parley run --driver all --role all; else \
-		CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all; fi
+	@[ -w . ] || set -- --out "$$(mktemp -d)"; \
+	if [ -x bin/parley ] && [ -z "$$($(NEWER))" ]; then bin/parley run --driver all --role all "$$@"; else \
+		CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all "$$@"; fi
 
 build: ## build bin/parley
-	CGO_ENABLED=0 $(GO) build -o bin/parley ./cmd/parley
+	CGO_ENABLED=0 $(GO) build $(STAMP) -o bin/parley ./cmd/parley
 
 build-load: ## build bin/parley-load, which spreads a load over processes and machines (docs/load.md)
-	CGO_ENABLED=0 $(GO) build -o bin/parley-load ./cmd/parley-load
+	CGO_ENABLED=0 $(GO) build $(STAMP) -o bin/parley-load ./cmd/parley-load
 
 # The suites wait for most of their time, so that the rest runs meanwhile.
 test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause
@@ -78,7 +80,7 @@ WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 .PHONY: raced unraced pages
 unraced:
 	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
-	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '$(RACY)|^TestFeatures$$/^agent-client' .
+	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '^TestFeatures$$/^agent-client' .
 	$(OWN)
 	$(FROM_GO)
 
@@ -89,7 +91,10 @@ pages:
 
 raced:
 	GOGC=1000 $(WAY) $(GO) test -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
-	GOGC=1000 $(WAY) $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '$(RACY)' .
+
+race: ## the race detector where connections, records and scenarios meet: before you send a change to how they do
+	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m $(CONCURRENT) ./runner ./load ./load/spread
+	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '^TestFeatures$$' -skip '/^agent-client' .
 
 test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be
 	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...

@@ -14,10 +14,10 @@ func withoutBrowser(protocol string) string {
 	return protocol + " was not run: no Chromium found (Debian: apt-get install chromium)"
 }
 
-// missingBrowser returns an error if the target is a page and there is no browser to drive it. The error determines
-// the exit code.
+// missingBrowser returns an error if the target is or has a page and there is no browser to drive it. The error
+// determines the exit code.
 func missingBrowser(p *target.Profile) error {
-	if !slices.Contains(p.Drivers, browser.Name) {
+	if !slices.Contains(p.Drivers, browser.Name) && p.Reach().Page == "" {
 		return nil
 	}
 	_, err := browser.Find(p.Reach().Browser)

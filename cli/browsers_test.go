@@ -49,6 +49,14 @@ func TestMissingBrowser(t *testing.T) {
 	if err := missingBrowser(p); !errors.As(err, &missing) || missing.Command != "no-such-browser" {
 		t.Errorf("of a page: %v", err)
 	}
+	host, err := suite.Kinds().Parse([]byte("protocol: external-agent\nurl: http://x\nexternal-agent: {page: {url: /, "+
+		"input: a, browser: no-such-browser}}\n"), "host.yaml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := missingBrowser(host); !errors.As(err, &missing) || missing.Key != "external-agent.page.browser" {
+		t.Errorf("a host with a page: %v", err)
+	}
 	if err := missingBrowser(suite.Kinds().New("agent-select")); err != nil {
 		t.Errorf("of a server: %v", err)
 	}

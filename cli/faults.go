@@ -131,6 +131,14 @@ func (f *misled) Say(ctx context.Context, relaySession, text string) error {
 	return &target.NotDeclaredError{Key: "hooks.user-says"}
 }
 
+// PageURL implements target.Paged.
+func (f *misled) PageURL(relaySession string) (string, error) {
+	if p, ok := f.Running.(target.Paged); ok {
+		return p.PageURL(relaySession)
+	}
+	return "", &target.NotDeclaredError{Key: "page"}
+}
+
 // Reset implements target.Resetter.
 func (f *misled) Reset(ctx context.Context) error {
 	if t, ok := f.Running.(target.Resetter); ok {

@@ -153,7 +153,7 @@ func TestFile(t *testing.T) {
 	for _, row := range [][]int{{0}, {9, 0, 0}, {0, 9, 0}, {0, 0, 9}, {0, 0, -1}} {
 		f := file()
 		f.Sets["p r"].Faults[0].At = [][]int{row}
-		if _, err := f.prepare(); err == nil {
+		if _, err := f.set("p r"); err == nil {
 			t.Errorf("row %v is accepted", row)
 		}
 	}

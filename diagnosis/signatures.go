@@ -183,30 +183,50 @@ func (f *File) Has(protocol, role, id string) bool {
 	return set != nil && slices.ContainsFunc(set.Faults, func(one storedFault) bool { return one.ID == id })
 }
 
-// Prepare returns the sets of a file for comparison, by protocol and role.
-func (f *File) prepare() (map[string]*Set, error) {
-	out := map[string]*Set{}
-	for name, stored := range f.Sets {
-		faults, err := stored.faults()
-		if err != nil {
-			return nil, fmt.Errorf("signatures of %s: %w", name, err)
-		}
-		out[name] = NewSet(faults)
-	}
-	return out, nil
-}
-
 //go:embed signatures.json.gz
 var embedded []byte
 
 // Embedded returns the signatures of this binary: make signatures writes them.
 func Embedded() (*File, error) { return Read(embedded) }
 
-// known prepares the embedded signatures once.
-var known = sync.OnceValues(func() (map[string]*Set, error) {
-	f, err := Embedded()
-	if err != nil {
-		return nil, err
+// known are the sets of the embedded signatures that were needed until now. Reading and preparing all of them takes
+// longer than a small run.
+var known = struct {
+	sync.Mutex
+	file *File
+	sets map[string]*Set
+}{sets: map[string]*Set{}}
+
+// knownSet returns the embedded signatures of a protocol's targets in a role; nil if there are none.
+func knownSet(name string) (*Set, error) {
+	known.Lock()
+	defer known.Unlock()
+	if set, have := known.sets[name]; have {
+		return set, nil
 	}
-	return f.prepare()
-})
+	if known.file == nil {
+		f, err := Embedded()
+		if err != nil {
+			return nil, err
+		}
+		known.file = f
+	}
+	set, err := known.file.set(name)
+	if err == nil {
+		known.sets[name] = set
+	}
+	return set, err
+}
+
+// set prepares a set of the file for comparison; nil if the file does not have it.
+func (f *File) set(name string) (*Set, error) {
+	stored := f.Sets[name]
+	if stored == nil {
+		return nil, nil
+	}
+	faults, err := stored.faults()
+	if err != nil {
+		return nil, fmt.Errorf("signatures of %s: %w", name, err)
+	}
+	return NewSet(faults), nil
+}

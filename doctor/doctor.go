@@ -117,6 +117,10 @@ type Item struct {
 	// Instead says that the item stands in for another one, so its absence is not reported.
 	Instead bool
 
+	// Replaced reports whether another item stands in for this one in a profile, so that its absence is not reported.
+	// Needed must then find no scenario. Nil means never.
+	Replaced func(p *target.Profile) bool
+
 	// Advice says what to check when the item fails.
 	Advice string
 

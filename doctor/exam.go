@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"strings"
+	"time"
 
 	"parley/driver/browser"
+	"parley/internal/deadline"
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
@@ -57,6 +60,33 @@ func (e *Exam) Tell(s Status, what, format string, args ...any) {
 	}
 	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	fmt.Fprintf(e.out, "%-12s  %-*s  %s\n", s, wide, what, transcript.Printable(text)) // it may quote the target
+}
+
+// FindBrowser returns the path of the browser for the target's page, and tells which one it is. If there is none, it
+// tells that, and returns a *browser.MissingError.
+func (e *Exam) FindBrowser(ctx context.Context) (string, error) {
+	path, err := browser.Find(e.Profile.Reach().Browser)
+	var missing *browser.MissingError
+	if errors.As(err, &missing) {
+		missing.Key = e.Profile.Reach().BrowserKey
+	}
+	if err != nil {
+		e.Tell(Failed, "browser", "%v", err)
+		return "", err
+	}
+	e.Tell(OK, "browser", "%s: %s", path, versionOf(ctx, path))
+	return path, nil
+}
+
+// versionOf returns a browser's self-reported version.
+func versionOf(ctx context.Context, path string) string {
+	ctx, cancel := deadline.WithLimit(ctx, 10*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n"); err == nil && first != "" {
+		return first
+	}
+	return "it does not report its version"
 }
 
 // Failed reports whether a line had the status Failed.

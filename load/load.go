@@ -118,7 +118,7 @@ func (r *run) unreachable() error {
 func (r *run) launch(ctx context.Context) (stop func(), err error) {
 	stopModel, url := func() {}, ""
 	if r.brain = r.o.Brain; r.brain == nil && r.o.Profile.UsesModel() {
-		r.brain = llm.New()
+		r.brain = llm.NewUnrecorded()
 		srv, err := stub.Start(r.brain)
 		if err != nil {
 			return nil, fmt.Errorf("start the model stub: %w", err)

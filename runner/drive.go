@@ -20,8 +20,7 @@ import (
 
 // drive runs the plan of one driver: the three preflight stages one after the other, then the rest side by side.
 func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
-	d.envs = &steps.Env{Profile: r.o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain,
-		Strict: r.o.Strict, Redact: r.redact}
+	d.envs = r.environment(d)
 	if r.o.unguarded {
 		d.reached = steps.Answered
 	}

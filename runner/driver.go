@@ -48,3 +48,13 @@ func overWS(protocol steps.Protocol, p *target.Profile) *ws.Driver {
 func browserOptions(p *target.Profile) browser.Options {
 	return browser.Options{Command: p.Reach().Browser, TLS: p.TLSConfig(), Header: p.Header()}
 }
+
+// environment returns what the scenarios over a driver share.
+func (r *run) environment(d *driverRun) *steps.Env {
+	env := &steps.Env{Profile: r.o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain,
+		Strict: r.o.Strict, Redact: r.redact}
+	if r.pages != nil {
+		env.Pages = r.pages
+	}
+	return env
+}

@@ -49,8 +49,7 @@ func OpenGuest(ctx context.Context, o Options) (*Guest, error) {
 	var watch sync.WaitGroup
 	watch.Go(func() { deadline.Watch(watching) })
 	g := &Guest{r: r, d: r.drivers[0], end: func() { stop(); r.close(); unwatch(); watch.Wait() }}
-	env := &steps.Env{Profile: o.Profile, Role: r.role, Driver: g.d.d, Ledger: r.ledger, Brain: r.brain,
-		Strict: o.Strict, Redact: r.redact}
+	env := r.environment(g.d)
 	g.d.envs, g.d.reached = env, steps.Answered
 	g.suite = &steps.Suite{Protocol: r.protocol, Env: env, Own: true, Begin: g.begin, Done: g.done}
 	return g, nil

@@ -108,7 +108,7 @@ func (r *run) lendable(driver string, parallel int) int {
 	switch {
 	case r.o.Concurrency > 0, p.Concurrency > 0, r.o.Enough != nil, parallel == 1, p.StartsProcesses(driver):
 		return 0
-	case driver == browser.Name: // each scenario has a page
+	case driver == browser.Name || p.Reach().Page != "": // each scenario has a page
 		return parallel
 	}
 	return 3 * parallel

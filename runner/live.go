@@ -55,8 +55,8 @@ func OpenLive(ctx context.Context, o Options) (*Live, error) {
 	d := r.drivers[0]
 	l := &Live{Protocol: r.protocol, Role: r.role, Driver: d.name, URL: r.shared.BaseURL(), Redactor: r.redact,
 		Nonce: fmt.Sprintf("live-%s-%x", d.name, r.salt)}
-	env := &steps.Env{Profile: o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain,
-		Strict: o.Strict, Redact: r.redact, Keep: &transcript.Keep{}}
+	env := r.environment(d)
+	env.Keep = &transcript.Keep{}
 	l.Live, err = steps.OpenLive(ctx, &steps.Suite{Protocol: r.protocol, Env: env,
 		Begin: func(context.Context, *godog.Scenario) steps.Slot { return steps.Slot{Run: r.shared, Nonce: l.Nonce} }})
 	if err != nil {

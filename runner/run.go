@@ -123,6 +123,7 @@ type run struct {
 	unfresh    atomic.Bool    // hooks.reset has failed
 	redact     *transcript.Redactor
 	drivers    []*driverRun
+	pages      closingDriver // opens the target's page beside the drivers; nil: it has none
 	started    time.Time
 	salt       uint32 // for the run's nonces
 
@@ -290,7 +291,12 @@ func (r *run) openDrivers(all, explored []Planned, sel tags.Expr) error {
 		r.results[name] = map[string]reports.Scenario{}
 	}
 	r.o.Shard.part(r.drivers)
-	return nil
+	if r.o.Profile.Reach().Page == "" {
+		return nil
+	}
+	pages, err := newDriver(browser.Name, r.protocol, r.o)
+	r.pages = pages
+	return err
 }
 
 // selects rejects an empty selection: it would judge nothing and look successful.
@@ -325,6 +331,9 @@ func (r *run) planned() int {
 func (r *run) close() {
 	for _, d := range r.drivers {
 		_ = d.d.Close()
+	}
+	if r.pages != nil {
+		_ = r.pages.Close()
 	}
 }
 

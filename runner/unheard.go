@@ -83,7 +83,7 @@ func (r *run) settle(ctx context.Context, parallel int) {
 		first := d.held[0].res.Records
 		for _, h := range d.held { // the last one says most: in the first, opening may not have been answered yet
 			if len(h.res.Records) > 0 {
-				first = slices.Concat(h.res.Records, h.res.Last)
+				first = withoutPages(slices.Concat(h.res.Records, h.res.Last))
 			}
 		}
 		why := ""
@@ -107,6 +107,15 @@ func (r *run) settle(ctx context.Context, parallel int) {
 			r.driveRest(ctx, d, parallel)
 		}
 	}
+}
+
+// withoutPages leaves out the records of pages, which show nothing of the protocol.
+func withoutPages(records []transcript.Record) []transcript.Record {
+	pages := map[string]bool{}
+	for _, r := range records {
+		pages[r.Conn] = pages[r.Conn] || r.Kind == transcript.Snapshot
+	}
+	return slices.DeleteFunc(records, func(r transcript.Record) bool { return pages[r.Conn] })
 }
 
 // unspoken changes a result to that of a target that does not speak the protocol: no clause is judged.

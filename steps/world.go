@@ -29,6 +29,7 @@ type Env struct {
 	Profile *target.Profile
 	Role    string // the target's; see Roles
 	Driver  driver.Driver
+	Pages   driver.Driver // opens the target's page beside Driver; nil if it has none; see Reach.Page
 	Ledger  *verdict.Ledger
 	Brain   *llm.Brain // nil: we do not control the model behind the target
 	Strict  bool

@@ -50,7 +50,7 @@ func (f filling) fill(s string) string {
 		anyPort, f.port, anyPort2, f.port2, "{url}", f.url, "{dir}", f.dir, "{profile}", f.profile, "{model}", f.model,
 	}
 	if f.session != "" {
-		pairs = append(pairs, "{session}", f.session)
+		pairs = append(pairs, anySession, f.session)
 	}
 	return strings.NewReplacer(pairs...).Replace(s)
 }

@@ -117,6 +117,10 @@ type Reach struct {
 	// the profile.
 	Browser, BrowserKey string
 
+	// Page is the page that a person uses beside the target's connections: its URL, or its path below the base URL, with
+	// {session}, {port} and {port2}; "": none. See Paged.
+	Page string
+
 	// Logs is the folder of the target's logs, "" if unknown. LogsKey is its key in the profile.
 	Logs, LogsKey string
 

@@ -57,7 +57,7 @@ func (s *setup) find() error {
 
 // settledLater reports whether a path is unknown until the process is started.
 func settledLater(path string) bool {
-	placeholders := []string{"{dir}", "{url}", anyPort, anyPort2, "{session}"}
+	placeholders := []string{"{dir}", "{url}", anyPort, anyPort2, anySession}
 	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(path, p) })
 }
 

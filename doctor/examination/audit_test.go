@@ -12,6 +12,7 @@ import (
 	"parley/runner"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
+	host "parley/steps/externalagent/binding"
 	"parley/steps/protocols"
 	"parley/target"
 )
@@ -56,6 +57,7 @@ func eachCheckup(t *testing.T, test func(t *testing.T, p steps.Protocol, role st
 func TestItemsAreNeeded(t *testing.T) {
 	unused := []string{
 		"restart of agent-select", "provoke.running_turn", binding.SessionList + " of agent-select", binding.Health,
+		"external-agent.page", // see TestPageIsNeeded
 	}
 	eachCheckup(t, func(t *testing.T, p steps.Protocol, role string, c doctor.Checkup) {
 		a := auditOf(t, profileOf(t, steps.Name(p), role, unchanged))
@@ -72,6 +74,28 @@ func TestItemsAreNeeded(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPageIsNeeded checks that a host's page stands in for the hook that makes the participant speak.
+func TestPageIsNeeded(t *testing.T) {
+	page := profileOf(t, "external-agent", "host", func(p *target.Profile) {
+		host.Of(p).Page = &host.HostPage{URL: "/", Input: "#a"}
+	})
+	without := profileOf(t, "external-agent", "host", unchanged)
+	guide, _ := doctor.Of(protocols.Get("external-agent"))
+	for _, it := range guide.Checkups["host"].Items {
+		with, hook := auditOf(t, page).scenariosWithout(it), auditOf(t, without).scenariosWithout(it)
+		switch it.Key {
+		case "external-agent.page":
+			if with == 0 || hook != 0 || !it.Declared(page) || it.Declared(without) {
+				t.Errorf("%s: %d scenarios need it, and %d without it", it.Key, with, hook)
+			}
+		case "hooks.user-says":
+			if with != 0 || hook == 0 || !it.Replaced(page) || it.Replaced(without) {
+				t.Errorf("%s: %d scenarios need it beside a page, and %d without one", it.Key, with, hook)
+			}
+		}
+	}
 }
 
 // TestItemsHaveScenarios checks that every item tag is in the doctor's features, and vice versa.

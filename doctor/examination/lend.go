@@ -38,6 +38,14 @@ func (k kept) Say(ctx context.Context, relaySession, text string) error {
 	return &target.NotDeclaredError{Key: "hooks.user-says"}
 }
 
+// PageURL implements target.Paged.
+func (k kept) PageURL(relaySession string) (string, error) {
+	if p, ok := k.Running.(target.Paged); ok {
+		return p.PageURL(relaySession)
+	}
+	return "", &target.NotDeclaredError{Key: "page"}
+}
+
 // Reset implements target.Resetter.
 func (k kept) Reset(ctx context.Context) error {
 	if t, ok := k.Running.(target.Resetter); ok {

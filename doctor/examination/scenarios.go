@@ -239,7 +239,7 @@ func (x *examination) rest(ctx context.Context) {
 	}
 	for _, it := range x.Checkup.Items {
 		switch look := looks[it.Key]; {
-		case !it.Declared(x.Profile) && it.Instead:
+		case !it.Declared(x.Profile) && (it.Instead || it.Replaced != nil && it.Replaced(x.Profile)):
 			x.state[it.Key] = doctor.NotDeclared
 		case !it.Declared(x.Profile):
 			x.state[it.Key] = doctor.NotDeclared

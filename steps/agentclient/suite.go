@@ -5,7 +5,6 @@ package agentclient
 import (
 	"context"
 	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/cucumber/godog"
@@ -13,7 +12,6 @@ import (
 	"parley/driver"
 	"parley/driver/browser/snapshot"
 	"parley/features"
-	"parley/internal/deadline"
 	"parley/monitor"
 	vocab "parley/protocol/agentclient"
 	"parley/steps"
@@ -123,18 +121,16 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 type evident interface {
 	Profile() string
 	Settle(context.Context) error
-	Shot(context.Context) ([]byte, error)
-	DOM(context.Context) (string, error)
 }
 
 // end saves a picture of each page if something is wrong, and closes the servers.
 func (s *suite) end(ctx context.Context) {
 	for _, p := range s.pages {
 		if p.conn != nil && (s.Broken() || !s.Whole()) {
-			s.keepEvidence(context.WithoutCancel(ctx), p)
+			s.keepEvidence(ctx, p)
 		}
 	}
-	s.tellBlocked()
+	s.TellBlocked("agent-client.allow")
 	for _, p := range s.pages {
 		p.server.told.Close()
 		if p.conn != nil {
@@ -144,40 +140,12 @@ func (s *suite) end(ctx context.Context) {
 	}
 }
 
-// blocked is the prefix of the record of a blocked request.
-const blocked = "blocked "
-
-// tellBlocked reports each blocked request to another host once per run; it fails no clause.
-func (s *suite) tellBlocked() {
-	for _, r := range s.T.All() {
-		if what, ok := strings.CutPrefix(r.Label, blocked); ok && r.Kind == transcript.Ask {
-			if _, told := s.Env.Learnt.LoadOrStore(blocked+what, true); !told {
-				s.Note("the page asks another host, which was blocked: %s (agent-client.allow permits it)", what)
-			}
-		}
-	}
-}
-
-// evidenceTime bounds the wait for the evidence of a page, beyond the limits of its scenario.
-const evidenceTime = 5 * time.Second
-
 func (s *suite) keepEvidence(ctx context.Context, p *page) {
 	if p.frozen {
 		s.Note("there is no picture of the page, which no longer responds")
 		return
 	}
-	ctx, cancel := deadline.WithLimit(ctx, min(evidenceTime, s.Env.Profile.Limits.Open.Duration))
-	defer cancel()
-	e, ok := p.conn.(evident)
-	if !ok {
-		return
-	}
-	if png, err := e.Shot(ctx); err == nil {
-		s.Attach("page-"+p.name+".png", "image/png", png)
-	}
-	if dom, err := e.DOM(ctx); err == nil {
-		s.Attach("page-"+p.name+"-dom.txt", "text/html", []byte(dom)) // as text, so that it stays inert when opened
-	}
+	s.AttachPage(ctx, p.name, p.conn)
 }
 
 // open opens a page and starts its server.

@@ -56,6 +56,9 @@ func (s *suite) connect(ctx context.Context, p *party) error {
 		_ = p.conn.Close(driver.Reset)
 	}
 	p.conn, p.joined, p.last = nil, false, nil
+	if err := s.opensPage(ctx, p.session); err != nil {
+		return err
+	}
 	p.opened = s.T.Len() // after the old connection's end
 	p.looked, p.ended = p.opened, 0
 	conn, err := s.Open(ctx, driver.OpenOptions{Party: p.name, URL: s.url(), Header: s.header()})
@@ -106,6 +109,9 @@ func (s *suite) isConnected(_ context.Context, p *party) error {
 // joins sends relay.join.
 func (s *suite) joins(ctx context.Context, p *party) error {
 	if err := s.hostIsThere(ctx, p); err != nil {
+		return err
+	}
+	if err := s.opensPage(ctx, p.session); err != nil {
 		return err
 	}
 	_, err := s.ask(ctx, p, vocab.RelayJoin, object{"role": p.role, "sessionId": p.session})
@@ -223,6 +229,7 @@ func (s *suite) restart(ctx context.Context, how string) error {
 	for session := range s.plays {
 		s.stopPlay(session)
 	}
+	s.leavePages()
 	var missing *target.NotDeclaredError
 	switch {
 	case errors.As(err, &missing):

@@ -73,13 +73,14 @@ func (Protocol) Stages() [3]string { return [3]string{"connecting", "joining", "
 // Register implements steps.Protocol.
 func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{},
-		reads: map[string]string{}, oddities: map[string]bool{}, missedUpdates: map[string]bool{}}
+		pages: map[string]*hostPage{}, reads: map[string]string{}, oddities: map[string]bool{},
+		missedUpdates: map[string]bool{}}
 	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
 			s.World, s.wire = w, *binding.Of(w.Env.Profile)
 			w.T.Remark("", "%s%s", judge.CodeAt, s.wire.Fields.ErrorCode)
 			w.T.Remark("", "%s%s", judge.CodesAt, pointers(s.wire.Fields.ResultCode))
-			w.AtEnd(s.close)
+			w.AtEnd(func() { s.close(ctx) })
 			w.Severed = s.severed
 		}
 		return ctx, nil

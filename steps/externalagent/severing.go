@@ -80,6 +80,7 @@ func (s *suite) severed(party string, by steps.Way) error {
 		for session := range s.plays {
 			s.stopPlay(session)
 		}
+		s.leavePages()
 	}
 	s.mark = s.T.Len()
 	return nil

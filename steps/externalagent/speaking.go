@@ -153,7 +153,8 @@ func counted(was, is string) bool {
 	return errB == nil && (errA == nil && y == x+1 || was == "" && y == 1 && strings.HasPrefix(is, "1"))
 }
 
-// participantSpeaks lets the participant say something, through the profile's hook or the played host.
+// participantSpeaks lets the participant say something, through the profile's hook, at its page, or through the
+// played host.
 func (s *suite) participantSpeaks(ctx context.Context, p *party) error {
 	s.word = s.newWord("word")
 	text := "I prefer evening showtimes. " + s.word + " " + odd
@@ -162,11 +163,17 @@ func (s *suite) participantSpeaks(ctx context.Context, p *party) error {
 		return s.hostSays(ctx, p, func(*play) any { return userSays(text, "time") })
 	}
 	err := error(&target.NotDeclaredError{Key: "hooks.user-says"})
-	if speaker, ok := s.Target.(target.Speaker); ok {
+	if s.wire.Page != nil {
+		err = s.speaksAtPage(ctx, p.session, text)
+	} else if speaker, ok := s.Target.(target.Speaker); ok {
 		err = speaker.Say(ctx, p.session, text)
 	}
 	var missing *target.NotDeclaredError
+	var unreachable *steps.UnreachableError
+	var untested *steps.NotTestedError
 	switch {
+	case errors.As(err, &unreachable), errors.As(err, &untested):
+		return err
 	case errors.As(err, &missing):
 		return steps.NotTestedf("the participant cannot be made to speak: %v", err)
 	case err != nil:

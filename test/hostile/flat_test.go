@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +41,8 @@ func TestFlat(t *testing.T) {
 					t.Fatal(err)
 				}
 				m := meetFor(t, wallBound+2*lasts, dir, "", nil, "run", "--target", "target.yaml", "--tags", "@AS-053")
-				if m.late || m.results == nil || m.wall < lasts/2 {
+				full := strings.Contains(m.out, "more than a transcript holds") // ends a scenario before its limit
+				if m.late || m.results == nil || m.wall < lasts/2 && !full {
 					t.Fatalf("it took %v: %s", m.wall, m.out)
 				}
 				peaks = append(peaks, m.memory)

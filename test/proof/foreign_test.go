@@ -15,13 +15,14 @@ import (
 
 // foreign are targets in other languages, written only from the source document and the bindings. They share no code
 // with the harness, so a shared misunderstanding cannot go unnoticed. By default a third of the scenarios is run, of
-// the page a sixth, and of two targets of a protocol one; with PARLEY_MUTANTS=all everything is.
+// the page a sixth, and of two targets of a protocol or a role one; with PARLEY_MUTANTS=all everything is.
 var foreign = []struct{ profile, tool, install string }{
 	{"profiles/python.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 	{"profiles/python-chat.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node-chat.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 	{"profiles/python-host.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"profiles/python-host-page.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/python-relay.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node-agent.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 	{"profiles/python-runtime.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
@@ -29,7 +30,8 @@ var foreign = []struct{ profile, tool, install string }{
 	{"profiles/plain-page.yaml", "", ""}, // a browser: the product's own search reports what is missing
 }
 
-var second = []string{"profiles/python.yaml", "profiles/node-chat.yaml", "profiles/python-runtime.yaml"}
+var second = []string{"profiles/python.yaml", "profiles/python-host-page.yaml", "profiles/node-chat.yaml",
+	"profiles/python-runtime.yaml"}
 
 func TestForeignTargets(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import wire
+from page import PAGE
 from wire import HttpError, JsonObject, Request, Response, Socket
 
 VERSION = "mvp-0.2"
@@ -978,6 +979,9 @@ class Host:
     # The participant
 
     async def _on_request(self, request: Request) -> Response | None:
+        if request.path == "/":
+            request.allow("GET", "HEAD")
+            return Response("200 OK", PAGE)
         if request.path != SAY_PATH:
             raise HttpError("404 Not Found", "nothing here")
         request.allow("POST")

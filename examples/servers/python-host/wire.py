@@ -345,10 +345,10 @@ class HttpError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Response:
-    """A short answer in JSON."""
+    """A short answer: in JSON or, as text, a page."""
 
     status: str
-    body: JsonObject
+    body: JsonObject | str
 
 
 class Request:
@@ -473,8 +473,9 @@ class HttpServer:
                 return
         except HttpError as error:
             response, extra = Response(error.status, {"error": str(error)}), error.headers
-        data = write_json(response.body)
-        lines = [f"HTTP/1.1 {response.status}", "Content-Type: application/json", f"Content-Length: {len(data)}"]
+        body = response.body
+        kind, data = ("text/html", body.encode()) if isinstance(body, str) else ("application/json", write_json(body))
+        lines = [f"HTTP/1.1 {response.status}", f"Content-Type: {kind}", f"Content-Length: {len(data)}"]
         lines += ["Connection: close", *extra]
         sent = b"" if request is not None and request.method == "HEAD" else data
         writer.write("\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + sent)

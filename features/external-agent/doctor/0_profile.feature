@@ -62,6 +62,12 @@ Feature: 0 The target has what the profile declares
     When the participant speaks to agent A
     Then agent A receives the participant's message
 
+  @host @doctor-page
+  Scenario: what a person types at the host's page reaches the agent
+    Given agent A has a session
+    When the participant speaks to agent A
+    Then agent A receives the participant's message
+
   @host @doctor-logs
   Scenario: the log of a session can be read
     Given agent A has a session

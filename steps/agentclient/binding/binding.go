@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"net/url"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -68,9 +67,8 @@ func reach(p *target.Profile) target.Reach {
 	}
 }
 
-// Concurrency is the default number of concurrent scenarios. Each has a page, all in one browser: one more than there
-// are processors, and at most 8. More would only slow each other down.
-func Concurrency() int { return min(runtime.GOMAXPROCS(0)+1, 8) }
+// Concurrency is the default number of concurrent scenarios, each of which has a page.
+func Concurrency() int { return target.ParallelPages() }
 
 // Of returns the agent-client section of a profile.
 func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }
@@ -183,11 +181,7 @@ func PageFolder(p *target.Profile) string {
 // BrowserProgram returns the resolved browser executable: a path, or a name to find on the PATH; "" if any Chromium
 // will do.
 func BrowserProgram(p *target.Profile) string {
-	program := Of(p).Browser
-	if filepath.Base(program) == program || program == "" || filepath.IsAbs(program) {
-		return program
-	}
-	return filepath.Join(p.Dir, program)
+	return p.Program(Of(p).Browser)
 }
 
 // Default returns the default binding of agent-client.

@@ -80,22 +80,8 @@ func (c checker) language() error {
 	return nil
 }
 
-// hostName matches a name or an address, with or without a port.
-var hostName = regexp.MustCompile(`\A([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]+))?\z`)
-
 func (c checker) allow() error {
-	list := c.b.Allow
-	for i, host := range list {
-		at, m := c.Item("agent-client.allow", i), hostName.FindStringSubmatch(host)
-		switch {
-		case m == nil:
-			c.Fail(at, fmt.Sprintf("%q is not a host", host), "write it like fonts.example.org, or example.org:8443")
-		case m[2] != "" && !target.ValidPort(m[2]):
-			c.Fail(at, fmt.Sprintf("%s is not a port", m[2]), "1 to 65535")
-		case slices.Contains(list[:i], host):
-			c.Fail(at, fmt.Sprintf("the host %q is given twice", host), "")
-		}
-	}
+	_ = c.Hosts("agent-client.allow", c.b.Allow)
 	return nil
 }
 
@@ -131,63 +117,15 @@ func (c checker) pageHooks() error {
 	for i := range v.NumField() {
 		key, hook := v.Type().Field(i).Tag.Get("yaml"), v.Field(i).String()
 		at := target.Within("agent-client.hooks", key)
-		text, words := ByText(hook)
 		switch {
 		case hook == "" && key == "sessions" && c.Profile.Has(SessionList):
 			c.Fail(at, "is empty, but the page has session-list", "name the list, or delete the capability")
 		case hook == "" && slices.Contains(optionalHooks, key):
 		case strings.TrimSpace(hook) == "":
 			c.Fail(at, "is empty", "delete the line for the default")
-		case words && slices.Contains(selectorHooks, key):
-			c.Fail(at, fmt.Sprintf("%q names a control, but this hook is not one", hook), "write a CSS selector")
-		case words && strings.TrimSpace(text) == "":
-			c.Fail(at, "text= without a text", "write the visible text of the control, like text=Connect")
-		case !words:
-			if wrong := selectorMistake(hook); wrong != "" {
-				c.Fail(at, fmt.Sprintf("%q is not a CSS selector: %s", hook, wrong), "")
-			}
+		default:
+			_ = c.Hook(at, hook, !slices.Contains(selectorHooks, key))
 		}
 	}
 	return nil
-}
-
-// selectorMistake describes an error in the brackets and quotes of a CSS selector; "" if there is none. The browser
-// checks the rest.
-func selectorMistake(s string) string {
-	closing := map[rune]rune{'(': ')', '[': ']'}
-	var open []rune // expected closing characters, the next one last
-	var quote rune
-	escaped := false
-	for _, r := range s {
-		switch {
-		case escaped:
-			escaped = false
-		case r == '\\':
-			escaped = true
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			}
-		case r == '"' || r == '\'':
-			quote = r
-		case r == '{' || r == '}':
-			return fmt.Sprintf("%c cannot stand in a selector", r)
-		case closing[r] != 0:
-			open = append(open, closing[r])
-		case strings.ContainsRune(")]", r):
-			if len(open) == 0 || open[len(open)-1] != r {
-				return fmt.Sprintf("%c closes nothing", r)
-			}
-			open = open[:len(open)-1]
-		}
-	}
-	switch {
-	case escaped:
-		return `it ends in a \`
-	case quote != 0:
-		return fmt.Sprintf("%c is missing", quote)
-	case len(open) > 0:
-		return fmt.Sprintf("%c is missing", open[len(open)-1])
-	}
-	return ""
 }

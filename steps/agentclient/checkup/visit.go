@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
-	"time"
 
 	"parley/doctor"
 	"parley/driver/browser"
 	"parley/driver/browser/snapshot"
-	"parley/internal/deadline"
 	"parley/steps/agentclient/binding"
 	"parley/steps/agentclient/visit"
 	server "parley/steps/agentselect/binding"
@@ -21,29 +18,12 @@ import (
 
 // findBrowser reports whether there is a browser, where, and which version.
 func findBrowser(ctx context.Context, e *doctor.Exam) error {
-	path, err := browser.Find(e.Profile.Reach().Browser)
-	var missing *browser.MissingError
-	if errors.As(err, &missing) {
-		missing.Key = e.Profile.Reach().BrowserKey
-	}
+	path, err := e.FindBrowser(ctx)
 	if err != nil {
-		e.Tell(doctor.Failed, "browser", "%v", err)
 		return err
 	}
-	e.Tell(doctor.OK, "browser", "%s: %s", path, versionOf(ctx, path))
 	e.Browser = browser.New(browser.Options{Command: path, TLS: e.Profile.TLSConfig(), Header: e.Profile.Header()})
 	return nil
-}
-
-// versionOf returns a browser's self-reported version.
-func versionOf(ctx context.Context, path string) string {
-	ctx, cancel := deadline.WithLimit(ctx, 10*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	if first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n"); err == nil && first != "" {
-		return first
-	}
-	return "it does not report its version"
 }
 
 // visitPage opens the page and reports what each hook finds, before or after the page is connected, and what the page

@@ -59,6 +59,10 @@ func reach(p *target.Profile) target.Reach {
 		Logs:      b.Logs, LogsKey: "external-agent.logs",
 		Paths: map[string]string{target.WS: b.WS.Path},
 	}
+	if b.Page != nil {
+		r.Page, r.Parallel = b.Page.URL, target.ParallelPages()
+		r.Browser, r.BrowserKey = p.Program(b.Page.Browser), "external-agent.page.browser"
+	}
 	switch {
 	case r.Dials && b.Agent.Listen != "":
 		r.Shared = "one address (external-agent.agent.listen)"
@@ -66,6 +70,9 @@ func reach(p *target.Profile) target.Reach {
 	case !r.Dials && !strings.Contains(b.Session, anyNonce):
 		r.Shared = "one relay session (external-agent.session)"
 		r.Apart = `if the target has a host in every relay session, give external-agent.session: "s-` + anyNonce + `"`
+	case b.Page != nil && !strings.Contains(b.Page.URL, anySession):
+		r.Shared = "one page (external-agent.page.url)"
+		r.Apart = "if the page can be that of any relay session, name it in its url by " + anySession
 	}
 	return r
 }
@@ -84,6 +91,9 @@ func FlowFile(p *target.Profile) string {
 
 // anyNonce is the placeholder for what makes a scenario's names unique.
 const anyNonce = "{nonce}"
+
+// anySession is the placeholder for the relay session in the URL of a page.
+const anySession = "{session}"
 
 // Binding is the wire of external-agent, where it differs from the default binding, and what a target of each role is
 // tested with.
@@ -114,7 +124,25 @@ type Binding struct {
 	// built-in flow. FlowFile resolves it.
 	Flow string `yaml:"flow"`
 
+	// Page is where the participant of a host speaks, instead of hooks.user-says. Nil: no page.
+	Page *HostPage `yaml:"page"`
+
 	Agent AgentSide `yaml:"agent"`
+}
+
+// HostPage is the page of a host. The harness opens it in a browser for each relay session that it joins, before it
+// joins; to let the participant speak, it types into it as a person would. Input, Send and Ready are CSS selectors, or
+// text= and the visible text of a control.
+type HostPage struct {
+	URL   string `yaml:"url"`   // or a path below Profile.URL; {session} is the relay session; see target.Paged
+	Input string `yaml:"input"` // the field for the message
+	Send  string `yaml:"send"`  // what sends the message when it is clicked; default "": Enter is pressed in the field
+
+	// Ready is what can be used once the page takes part in the relay session. Default "": it does so once it has loaded.
+	Ready string `yaml:"ready"`
+
+	Allow   []string `yaml:"allow"`   // hosts that the page may request besides loopback and its own; default none
+	Browser string   `yaml:"browser"` // a name on the PATH, or a path relative to the profile; default: a Chromium found
 }
 
 // StudyStart is the payload of session.start. It may contain {nonce}; see For.

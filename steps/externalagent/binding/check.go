@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 
 	"parley/protocol/externalagent"
 	"parley/target"
@@ -32,6 +33,7 @@ func (c checker) binding() error {
 		c.booked("external-agent.provoke.no-active-spec", e.Provoke.NoActiveSpec),
 		c.booked("external-agent.provoke.tool-failure", e.Provoke.ToolFailure),
 		c.flow(),
+		c.page(),
 		c.listen(),
 	)
 }
@@ -84,6 +86,33 @@ func (c checker) flow() error {
 		return c.Fail(path, fmt.Sprintf("%q is not a file", c.b.Flow), "a path relative to this profile")
 	}
 	return nil
+}
+
+// page checks the page of a host.
+func (c checker) page() error {
+	const path = "external-agent.page"
+	page := c.b.Page
+	switch {
+	case page == nil:
+		return nil
+	case c.Profile.Role != externalagent.Host:
+		return c.Fail(path, "only a host has a page, and the role is "+c.Profile.Role, "delete it")
+	case c.Profile.Hooks.UserSays != "":
+		return c.Fail(path, "the participant already speaks by hooks.user-says", "choose one")
+	}
+	_ = c.PageAddress(path+".url", page.URL)
+	for _, hook := range []struct{ key, css string }{{"input", page.Input}, {"send", page.Send}, {"ready", page.Ready}} {
+		at := target.Within(path, hook.key)
+		switch {
+		case strings.TrimSpace(hook.css) != "":
+			_ = c.Hook(at, hook.css, true)
+		case hook.key == "input":
+			_ = c.Fail(at, "no field to type into", `write its CSS selector, like "#message"`)
+		case c.Given(at):
+			_ = c.Fail(at, "is empty", "delete the line for the default")
+		}
+	}
+	return c.Hosts(path+".allow", page.Allow)
 }
 
 // listen checks the address for agents that connect by themselves.

@@ -2,6 +2,8 @@
 package checkup
 
 import (
+	"context"
+
 	"parley/doctor"
 	"parley/features"
 	"parley/protocol/externalagent"
@@ -31,8 +33,12 @@ var host = doctor.Checkup{
 			Needed:   doctor.OfTag("@booking")},
 		{Key: "hooks.user-says", Tag: "@doctor-user-says",
 			Advice:   "the hook, and whether it speaks in the relay session PARLEY_RELAY_SESSION",
-			Declared: func(p *target.Profile) bool { return p.Hooks.UserSays != "" },
-			Needed:   doctor.Takes(`the participant speaks to agent \w+$`), Causes: []string{"EA-061", "EA-062"}},
+			Declared: func(p *target.Profile) bool { return p.Hooks.UserSays != "" }, Replaced: hasPage,
+			Needed: speaking(false), Causes: []string{"EA-061", "EA-062"}},
+		{Key: "external-agent.page", Tag: "@doctor-page", Instead: true,
+			Advice: "external-agent.page: url with {session}, input and send; and whether the page passes on what is " +
+				"typed there",
+			Declared: hasPage, Needed: speaking(true), Causes: []string{"EA-061", "EA-062"}},
 		{Key: "external-agent.logs", Tag: "@doctor-logs",
 			Advice:   "external-agent.logs: whether the logFile of session.ended is a file from there on",
 			Declared: func(p *target.Profile) bool { return binding.Of(p).Logs != "" },
@@ -54,11 +60,29 @@ var host = doctor.Checkup{
 			Declared: doctor.Has(binding.RelaySessions), Needed: doctor.Takes(`the target has a host in every relay session`)},
 		twoAgents, restarted,
 	},
+	Before: withBrowser,
 	Advice: map[int]string{
 		1: "url, headers, and under external-agent ws.path and ws.subprotocols",
 		2: "external-agent.session: whether it is a relay session that an agent may join",
 		3: "external-agent.session and external-agent.start: whether a host is present, or role: relay is meant",
 	},
+}
+
+func hasPage(p *target.Profile) bool { return binding.Of(p).Page != nil }
+
+// speaking is the need of what the participant says, in profiles with a page or in those without one.
+func speaking(atPage bool) doctor.Need {
+	takes := doctor.Takes(`the participant speaks to agent \w+$`)
+	return func(s doctor.Scenario, p *target.Profile) bool { return hasPage(p) == atPage && takes(s, p) }
+}
+
+// withBrowser checks that there is a browser for the page of a host.
+func withBrowser(ctx context.Context, e *doctor.Exam) error {
+	if !hasPage(e.Profile) {
+		return nil
+	}
+	_, err := e.FindBrowser(ctx)
+	return err
 }
 
 // relay is the checkup of a relay. Each item has a scenario.

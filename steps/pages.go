@@ -1,0 +1,75 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"parley/driver"
+	"parley/internal/deadline"
+	"parley/transcript"
+)
+
+// openPage is the least limit for opening a page beside the target's connections: the first one waits for the browser.
+const openPage = 20 * time.Second
+
+// OpenPage opens a page of the target in Env.Pages, beside the scenario's connections. Finish closes it. The limit is
+// that of the profile, or 20s if that is longer.
+func (w *World) OpenPage(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
+	if w.Env.Pages == nil {
+		return nil, errors.New("there is no browser to open a page")
+	}
+	limited, cancel := deadline.WithLimit(ctx, max(w.Env.Profile.Limits.Open.Duration, openPage))
+	defer cancel()
+	o.MaxEvent = int(w.Env.Profile.Limits.MaxEvent)
+	c, err := w.Env.Pages.Open(limited, o, w.T.Append)
+	if err != nil {
+		w.cut = w.cut || ctx.Err() != nil
+		return nil, err
+	}
+	if old := w.parties[o.Party]; old != nil {
+		_ = old.Close(driver.Reset)
+	}
+	w.parties[o.Party] = c
+	return c, nil
+}
+
+// evidenceTime bounds the wait for the evidence of a page, beyond the limits of its scenario.
+const evidenceTime = 5 * time.Second
+
+// AttachPage keeps a picture of a page and its DOM with the scenario's result, if its connection offers them and it
+// responds.
+func (w *World) AttachPage(ctx context.Context, name string, c driver.Conn) {
+	ctx, cancel := deadline.WithLimit(context.WithoutCancel(ctx),
+		min(evidenceTime, w.Env.Profile.Limits.Open.Duration))
+	defer cancel()
+	page, ok := c.(interface {
+		Shot(context.Context) ([]byte, error)
+		DOM(context.Context) (string, error)
+	})
+	if !ok {
+		return
+	}
+	if png, err := page.Shot(ctx); err == nil {
+		w.Attach("page-"+name+".png", "image/png", png)
+	}
+	if dom, err := page.DOM(ctx); err == nil {
+		w.Attach("page-"+name+"-dom.txt", "text/html", []byte(dom)) // as text, so that it stays inert when opened
+	}
+}
+
+// Blocked is the beginning of the label of a record of a page's request to another host, which was blocked.
+const Blocked = "blocked "
+
+// TellBlocked notes each blocked request of the scenario's pages to another host, once per run; it fails no clause. Key
+// is the profile key that permits such requests.
+func (w *World) TellBlocked(key string) {
+	for _, r := range w.T.All() {
+		if what, ok := strings.CutPrefix(r.Label, Blocked); ok && r.Kind == transcript.Ask {
+			if _, told := w.Env.Learnt.LoadOrStore(Blocked+what, true); !told {
+				w.Note("the page asks another host, which was blocked: %s (%s permits it)", what, key)
+			}
+		}
+	}
+}
