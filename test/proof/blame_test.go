@@ -213,8 +213,8 @@ func TestFaultIsNamed(t *testing.T) {
 }
 
 // TestNoPreviousAgentTellsNothing checks that an agent_switched without a previous agent fails the clause about it, and
-// not what the switch was to show; neither does one that names the wrong agent, if it is as wrong in the switch of a new
-// session. A session whose agent another client has changed fails what the switch was to show.
+// not what the switch was to show; neither does one that names the wrong agent, if it is as wrong in the switch of a
+// new session. A session whose agent another client has changed fails what the switch was to show.
 func TestNoPreviousAgentTellsNothing(t *testing.T) {
 	suitetest.Works(t)
 	for _, tt := range []struct {
