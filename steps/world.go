@@ -34,6 +34,7 @@ type Env struct {
 	Brain   *llm.Brain // nil: we do not control the model behind the target
 	Strict  bool
 	Redact  *transcript.Redactor
+	Person  *target.Lines // what a person types, for hooks that ask one; nil: nobody does
 
 	// RefusalIsAll is set once no event has followed an HTTP refusal for the whole event limit. From then on, waits for
 	// an event after a refusal last only the quiet window, unless the target has sent one before.
@@ -162,6 +163,9 @@ func (w *World) AtEnd(f func()) { w.atEnd = append(w.atEnd, f) }
 
 // CutOff marks the scenario as unable to say more: missing messages are not the target's fault from now on.
 func (w *World) CutOff() { w.cut = true }
+
+// CutOffBy is CutOff for a reason that is told instead of that the time was up.
+func (w *World) CutOffBy(why string) { w.cut, w.why = true, why }
 
 // Open connects a party. NotOpened turns its error into a Miss.
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
