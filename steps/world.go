@@ -164,9 +164,6 @@ func (w *World) AtEnd(f func()) { w.atEnd = append(w.atEnd, f) }
 // CutOff marks the scenario as unable to say more: missing messages are not the target's fault from now on.
 func (w *World) CutOff() { w.cut = true }
 
-// CutOffBy is CutOff for a reason that is told instead of that the time was up.
-func (w *World) CutOffBy(why string) { w.cut, w.why = true, why }
-
 // Open connects a party. NotOpened turns its error into a Miss.
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
 	limited, cancel := deadline.WithLimit(ctx, w.Env.Profile.Limits.Open.Duration)

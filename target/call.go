@@ -49,43 +49,63 @@ func (a *agents) ask(ctx context.Context, s *setup, o AskOptions) error {
 	return err
 }
 
-// Lines are the lines that a person types, for one hook at a time. Nothing is read before a hook runs. It is safe for
-// concurrent use.
+// Lines are the lines that a person types. A hook gets those that are typed while it runs, and one that was typed
+// before. Nothing is read before the first hook runs. It is safe for concurrent use.
 type Lines struct {
-	from  io.Reader
-	once  sync.Once
-	lines chan []byte // closed at the end of the input
+	in *bufio.Reader
+
+	mu    sync.Mutex
+	begun bool       // a line is being read, or waits in got
+	ended bool       // there are no more
+	got   chan typed // with room for one
 }
 
-// NewLines returns the lines of a reader. Reading ends with the reader's end.
-func NewLines(from io.Reader) *Lines { return &Lines{from: from, lines: make(chan []byte)} }
+// typed is a line, perhaps the last one.
+type typed struct {
+	text []byte
+	last bool
+}
 
-// read reads the lines. The latest one waits until a hook takes it.
-func (l *Lines) read() {
-	defer close(l.lines)
-	in := bufio.NewReader(l.from)
-	for {
-		line, err := in.ReadBytes('\n')
-		if len(line) > 0 {
-			l.lines <- line
-		}
-		if err != nil {
-			return
-		}
+// NewLines returns the lines of a reader. A read that has begun ends with the reader's input.
+func NewLines(from io.Reader) *Lines {
+	return &Lines{in: bufio.NewReader(from), got: make(chan typed, 1)}
+}
+
+// next returns where the next line comes, and begins to read it.
+func (l *Lines) next() <-chan typed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.begun && !l.ended {
+		l.begun = true
+		go func() {
+			text, err := l.in.ReadBytes('\n')
+			l.got <- typed{text, err != nil}
+		}()
+	}
+	return l.got
+}
+
+// taken records that a line was received from next.
+func (l *Lines) taken(line typed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.begun, l.ended = false, line.last
+	if line.last {
+		close(l.got) // for whoever waits, and all that will
 	}
 }
 
 // pass passes lines on until done is closed, or the input or its reader has ended.
 func (l *Lines) pass(to io.WriteCloser, done <-chan struct{}) {
 	defer to.Close()
-	l.once.Do(func() { go l.read() })
 	for {
 		select {
-		case line, ok := <-l.lines:
+		case line, ok := <-l.next():
 			if !ok {
 				return
 			}
-			if _, err := to.Write(line); err != nil {
+			l.taken(line)
+			if _, err := to.Write(line.text); err != nil || line.last {
 				return
 			}
 		case <-done:

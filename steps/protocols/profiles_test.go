@@ -171,7 +171,8 @@ var examplesRows = []struct {
 		"tls.server_name",
 	}},
 	{"session-chat", []string{
-		"role", "hooks.user-says", "hooks.call", "agent-client", "agent-select", "external-agent", "session-runtime", "agents", "tools",
+		"role", "hooks.user-says", "hooks.call", "agent-client", "agent-select", "external-agent",
+		"session-runtime", "agents", "tools",
 		"provoke.pending_confirmation", "provoke.pending_question",
 		"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest",
 		"limits.http", "limits.reload",

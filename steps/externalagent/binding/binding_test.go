@@ -390,7 +390,8 @@ func TestParallelAgents(t *testing.T) {
 		}
 	}
 	p := Kind().New()
-	if p.Role, p.Hooks.Call = externalagent.Agent, "./call"; p.Parallel() != 1 || p.Reach().Shared != "one agent (hooks.call)" {
+	p.Role, p.Hooks.Call = externalagent.Agent, "./call"
+	if p.Parallel() != 1 || p.Reach().Shared != "one agent (hooks.call)" {
 		t.Errorf("an agent that is asked to act: %d, %q", p.Parallel(), p.Reach().Shared)
 	}
 	p = agentselect.Kind().New()
