@@ -23,10 +23,10 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
 	^TestScript$$/^(run_page|init_page|run_interrupt|run_frozen)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
-	^TestCutMutants$$/^agent-client|^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$
+	^TestReadme$$|^TestCutMutants$$/^agent-client|^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
-SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
+SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat|TestReadme)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
 # takes the kernel ten times as long if another browser runs beside.
@@ -40,29 +40,40 @@ BROWSERS_TOO = ./driver/browser ./simulator/console
 LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeatures$$/^agent-client
 
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
-OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+OWN = cd examples/own-protocol && $(IN_WORKSPACE) && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 
 # A module of its own that tests its server with package parley.
-FROM_GO = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+FROM_GO = cd examples/go-module && $(IN_WORKSPACE) && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+
+# With its own go.mod such a module builds all of Parley a second time; in a workspace it takes what is built. That its go.mod is
+# complete is what go list shows.
+IN_WORKSPACE = $(GO) list -deps -test ./... > /dev/null && export GOWORK="$(CURDIR)/bin/go.work"
+bin/go.work: go.mod
+	@mkdir -p bin && { sed -n '/^go /p' go.mod; printf 'use ../%s\n' . examples/own-protocol examples/go-module; } > $@
 
 # Files that have changed since bin/parley was built, the first one.
 NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
 	-o -type f -newer bin/parley -print -quit
+
+# Go asks git for the commit that it builds, and fails if git refuses a checkout that belongs to somebody else, as in many containers.
+STAMP = $$(git rev-parse HEAD > /dev/null 2>&1 || echo -buildvcs=false)
 
 .PHONY: help run test test-all race quick vet mutants kill-matrix signatures bench fuzz build build-load clean tools module
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# In a checkout that can only be read the results go elsewhere.
 run: ## judge the bundled targets of every role over every driver, and print the verdict (needs Go alone; pages need Chromium too)
-	@if [ -x bin/parley ] && [ -z "$$($(NEWER))" ]; then bin/parley run --driver all --role all; else \
-		CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all; fi
+	@[ -w . ] || set -- --out "$$(mktemp -d)"; \
+	if [ -x bin/parley ] && [ -z "$$($(NEWER))" ]; then bin/parley run --driver all --role all "$$@"; else \
+		CGO_ENABLED=0 $(GO) run ./cmd/parley run --driver all --role all "$$@"; fi
 
 build: ## build bin/parley
-	CGO_ENABLED=0 $(GO) build -o bin/parley ./cmd/parley
+	CGO_ENABLED=0 $(GO) build $(STAMP) -o bin/parley ./cmd/parley
 
 build-load: ## build bin/parley-load, which spreads a load over processes and machines (docs/load.md)
-	CGO_ENABLED=0 $(GO) build -o bin/parley-load ./cmd/parley-load
+	CGO_ENABLED=0 $(GO) build $(STAMP) -o bin/parley-load ./cmd/parley-load
 
 # The suites wait for most of their time, so that the rest runs meanwhile.
 test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause
@@ -73,7 +84,7 @@ test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race det
 WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 
 .PHONY: raced unraced pages
-unraced:
+unraced: bin/go.work
 	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '^TestFeatures$$/^agent-client' .
 	$(OWN)
@@ -91,7 +102,7 @@ race: ## the race detector where connections, records and scenarios meet: before
 	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m $(CONCURRENT) ./runner ./load ./load/spread
 	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '^TestFeatures$$' -skip '/^agent-client' .
 
-test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be
+test-all: tools vet bin/go.work ## at night: everything, every mutant, and the race detector wherever it can be
 	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
 	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
 	$(OWN)

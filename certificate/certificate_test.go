@@ -18,6 +18,7 @@ import (
 
 	"parley/certificate"
 	"parley/reports"
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -307,7 +308,7 @@ func TestHostilePage(t *testing.T) {
 			t.Errorf("a text became markup:\n%s", text)
 		}
 	}
-	for _, line := range append(c.Claims(), c.NotClaimed("")...) {
+	for _, line := range append(c.Claims(lang.English), c.NotClaimed(lang.English, "")...) {
 		if strings.ContainsAny(line, "\u202e\n\x1b") {
 			t.Errorf("a line can be reordered: %q", line)
 		}

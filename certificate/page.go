@@ -10,7 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"parley/reports"
+	"parley/reports/lang"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // Style is the style sheet of the pages of certificates.
@@ -21,10 +24,17 @@ var Style string
 //go:embed page/page.gohtml
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"safe": transcript.Printable,
-	"join": func(texts []string) string { return transcript.Printable(strings.Join(texts, ", ")) },
-}).Parse(pageText))
+// pageIn returns the template of the page in a language.
+func pageIn(l lang.Lang) *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"safe": transcript.Printable,
+		"join": func(texts []string) string { return transcript.Printable(strings.Join(texts, l.Say(", "))) },
+		"t":    l.Say,
+		"of":   l.Of,
+		"tag":  l.Tag,
+		"word": func(o verdict.Outcome) string { return l.Say(string(o)) },
+	}).Parse(pageText))
+}
 
 // Mark is in the first 1 KiB of every page that WritePage writes.
 const Mark = `<meta name="generator" content="parley certify">`
@@ -37,16 +47,28 @@ type Page struct {
 	Holder  string            // of the key, if known
 	Links   []Link            // to evidence
 	Program string            // its name, for the commands
+	Lang    lang.Lang
 }
 
 // Link is a link to a file beside the page.
 type Link struct{ Text, To string }
 
+// Texts returns what clauses say, by id: in the words of the source document if they are in the language.
+func Texts(clauses []reports.Clause, l lang.Lang) map[string]string {
+	out := map[string]string{}
+	for _, c := range clauses {
+		if out[c.ID] = c.Text; l == lang.Chinese && l.Native(c.Source) {
+			out[c.ID] = c.Source
+		}
+	}
+	return out
+}
+
 // HTML returns the human form of a certificate: one page without script or anything from elsewhere. Every text is
 // escaped, and a content security policy blocks what would get through.
 func (c *Certificate) HTML(p Page) ([]byte, error) {
 	var b bytes.Buffer
-	err := pageTemplate.Execute(&b, struct {
+	err := pageIn(p.Lang).Execute(&b, struct {
 		Page
 		*Certificate
 		Policy  template.HTMLAttr

@@ -16,13 +16,14 @@ import (
 	"parley/certificate"
 	"parley/internal/input"
 	"parley/reports"
+	"parley/reports/lang"
 	"parley/runner"
 	"parley/verdict"
 )
 
 // certifyOptions are the flags of parley certify.
 type certifyOptions struct {
-	results, key, version, artifact, expires, kills, out string
+	results, key, version, artifact, expires, kills, out, lang string
 }
 
 // Bounds of the files that certificates are made of.
@@ -64,6 +65,7 @@ Only a conformant run of a whole suite is certified. A baseline, a filter, --all
 		"kill matrices `FILE` that parley mutants --matrix wrote (default those of this program)")
 	f.StringVar(&o.out, "out", "", "`FILE` for the certificate; the page has the ending .html "+
 		"(default certificate.json beside the results)")
+	declareLangOf(f, &o.lang, "the page and of what is printed: en or zh; the certificate is the same in each")
 	return c
 }
 
@@ -90,6 +92,10 @@ func oneArg(command, what string) cobra.PositionalArgs {
 }
 
 func certify(ctx context.Context, o certifyOptions, s *streams) error {
+	l, err := parseLang(o.lang)
+	if err != nil {
+		return err
+	}
 	if o.key == "" {
 		return usagef("certify: --key is missing (name a private key; parley keygen makes one)")
 	}
@@ -123,7 +129,7 @@ func certify(ctx context.Context, o certifyOptions, s *streams) error {
 		}
 		return exitError{verdict.ExitNonConformant}
 	}
-	st, texts, err := o.statement(raw, res)
+	st, texts, err := o.statement(raw, res, l)
 	if err != nil {
 		return err
 	}
@@ -135,22 +141,27 @@ func certify(ctx context.Context, o certifyOptions, s *streams) error {
 	if err != nil {
 		return fmt.Errorf("the certificate would not be valid: %w", err)
 	}
-	html, err := cert.HTML(certificate.Page{Now: time.Now(), File: filepath.Base(o.out), Texts: texts, Program: program})
+	html, err := cert.HTML(certificate.Page{Now: time.Now(), File: filepath.Base(o.out), Texts: texts, Program: program,
+		Lang: l})
 	if err != nil {
 		return err
 	}
 	if err := writeTogether(newFile{o.out, signed, 0o644}, newFile{page, html, 0o644}); err != nil {
 		return err
 	}
-	return tellCertificate(cert, o.out, page, s)
+	return tellCertificate(cert, o.out, page, l, s)
 }
 
-func tellCertificate(cert *certificate.Certificate, file, page string, s *streams) error {
+func tellCertificate(cert *certificate.Certificate, file, page string, l lang.Lang, s *streams) error {
 	p := cert.Predicate
-	_, err := fmt.Fprintf(s.Out, "certificate  %s\npage         %s\ncertified    %s: %s %s, suite %s\n"+
-		"valid until  %s\nkey id       %s\n",
-		file, page, printable(p.Target.Title()), p.Target.Protocol, p.Target.Role, p.Suite.Version, p.Expires, cert.KeyID)
-	return err
+	what := l.Say("%s: %s %s, suite %s", printable(p.Target.Title()), p.Target.Protocol, p.Target.Role, p.Suite.Version)
+	for _, line := range [][2]string{{l.Say("certificate"), file}, {l.Say("page"), page}, {l.Say("certified"), what},
+		{l.Say("valid until"), p.Expires}, {l.Say("key id"), cert.KeyID}} {
+		if _, err := fmt.Fprintf(s.Out, "%s %s\n", reports.Pad(line[0], 12), line[1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sealedResults reads results.json, which must be as it was written.
@@ -170,7 +181,8 @@ func sealedResults(path string) ([]byte, *reports.Results, error) {
 }
 
 // statement makes the statement, and returns the texts of the clauses. The error says what does not fit together.
-func (o certifyOptions) statement(raw []byte, res *reports.Results) (*certificate.Statement, map[string]string, error) {
+func (o certifyOptions) statement(raw []byte, res *reports.Results, l lang.Lang) (*certificate.Statement,
+	map[string]string, error) {
 	run := res.Runs[0]
 	if mine := (reports.Suite{Version: suite.Version, Digest: suite.Digest()}); res.Suite != mine {
 		return nil, nil, usagef("%s: suite %s (%s) judged, and this program has %s (%s): certify with the program that ran",
@@ -209,11 +221,7 @@ func (o certifyOptions) statement(raw []byte, res *reports.Results) (*certificat
 	if options.Artifact, err = artifact(o.artifact); err != nil {
 		return nil, nil, err
 	}
-	texts := map[string]string{}
-	for _, c := range known {
-		texts[c.ID] = c.Text
-	}
-	return certificate.New(res, sum, root, kills, options), texts, nil
+	return certificate.New(res, sum, root, kills, options), certificate.Texts(known, l), nil
 }
 
 // lastDay returns the last day on which the certificate is valid.

@@ -14,8 +14,8 @@ import (
 
 // diffOptions are the flags of parley diff.
 type diffOptions struct {
-	format, out string
-	noColor     bool
+	format, out, lang string
+	noColor           bool
 }
 
 // diffFormats are the values of parley diff --format.
@@ -45,6 +45,7 @@ a binding clause that was judged before is not tested now. A clause that only th
 	f := c.Flags()
 	f.StringVar(&o.format, "format", "text", "`FORMAT`: text, markdown or html")
 	f.StringVar(&o.out, "out", "", "write `FILE` instead of printing")
+	declareLangOf(f, &o.lang, "the comparison: en or zh")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
 	return c
 }
@@ -55,6 +56,10 @@ func diff(ctx context.Context, before, after string, o diffOptions, s *streams) 
 		return usagef("--format: unknown format %q%s", o.format, suggest(o.format, diffFormats,
 			"known: text, markdown, html"))
 	}
+	l, err := parseLang(o.lang)
+	if err != nil {
+		return err
+	}
 	old, err := readResults(ctx, before)
 	if err != nil {
 		return err
@@ -63,7 +68,7 @@ func diff(ctx context.Context, before, after string, o diffOptions, s *streams) 
 	if err != nil {
 		return err
 	}
-	c := reports.Compare(old, now)
+	c := reports.CompareIn(l, old, now)
 	write := func(w io.Writer) error {
 		switch o.format {
 		case "markdown":

@@ -88,8 +88,12 @@ func writerOf(name, dir string, l lang.Lang, plain writer) writer {
 
 // declareLang defines --lang.
 func declareLang(f *pflag.FlagSet, to *string) {
-	f.StringVar(to, "lang", string(lang.English), "`LANGUAGE` of the reports for people: en or zh; "+
-		"results.json, junit.xml and the like are the same in each")
+	declareLangOf(f, to, "the reports for people: en or zh; results.json, junit.xml and the like are the same in each")
+}
+
+// declareLangOf defines --lang for a command that reports something else; errors are in English in each.
+func declareLangOf(f *pflag.FlagSet, to *string, what string) {
+	f.StringVar(to, "lang", string(lang.English), "`LANGUAGE` of "+what)
 }
 
 // parseLang parses the value of --lang.

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/reference-server/launch"
+	"parley/reference-server/web"
 	"parley/target"
 	"parley/verdict"
 )
@@ -154,12 +155,11 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 		inside = one.welcome(scheme, listener.Addr(), o.token != "", handler)
 	}
 	inside = one.described(scheme, listener.Addr(), inside)
-	if host, _, _ := net.SplitHostPort(o.addr); o.token == "" && loopback(host) {
-		inside = calledLocally(inside)
-	}
-	door := remember(o.token, listener.Addr(), certificate != nil, guard(o.token, inside))
-	server := &http.Server{Handler: bodiesWithin(bodyTime, watch(log, one.role.Serve.Paths, door)),
-		ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	guarded := remember(o.token, listener.Addr(), certificate != nil, guard(o.token, inside))
+	host, _, _ := net.SplitHostPort(o.addr)
+	door := web.Door{AnyName: o.token != "" || !loopback(host)}
+	server := door.Server(watch(log, one.role.Serve.Paths, guarded))
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	return serveUntil(ctx, server, listener, handler)
 }
 

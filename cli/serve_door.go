@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -48,24 +46,6 @@ func guardWith(token string, next http.Handler, refuse func(w http.ResponseWrite
 			return
 		}
 		next.ServeHTTP(w, withoutToken(r))
-	})
-}
-
-// calledLocally rejects requests to any host name but localhost and IP addresses: a web page whose own name resolves to
-// this machine (DNS rebinding) would otherwise be accepted as the server's own origin.
-func calledLocally(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			name = strings.Trim(r.Host, "[]")
-		}
-		name = strings.ToLower(strings.TrimSuffix(name, "."))
-		if name != "" && name != "localhost" && !strings.HasSuffix(name, ".localhost") && net.ParseIP(name) == nil {
-			http.Error(w, "this server answers to the name localhost, not to "+strconv.Quote(name)+
-				" (use localhost or an IP address; with a token it answers to any name)", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
 	})
 }
 

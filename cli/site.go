@@ -11,12 +11,11 @@ import (
 
 	"parley/certificate"
 	"parley/certificate/site"
-	"parley/internal/words"
 	"parley/verdict"
 )
 
 // siteOptions are the flags of parley site.
-type siteOptions struct{ dir, out, keys string }
+type siteOptions struct{ dir, out, keys, lang string }
 
 func siteCommand(s *streams) *cobra.Command {
 	var o siteOptions
@@ -40,6 +39,7 @@ ones are listed as expired. With --keys only the certificates of these holders a
 	f := c.Flags()
 	f.StringVar(&o.out, "out", "",
 		"`DIR` for the site; an earlier site is replaced (default site, in the folder of the certificates)")
+	declareLangOf(f, &o.lang, "the site, and of what is printed: en or zh; certificates and badges are the same in each")
 	f.StringVar(&o.keys, "keys", "", "`DIR` of public keys, HOLDER.pub (default any key)")
 	return c
 }
@@ -53,6 +53,10 @@ func makeSite(o siteOptions, s *streams) error {
 	} else if !info.IsDir() {
 		return usagef("site: %s is not a folder", o.dir)
 	}
+	l, err := parseLang(o.lang)
+	if err != nil {
+		return err
+	}
 	holders, err := readHolders(o.keys)
 	if err != nil {
 		return err
@@ -62,7 +66,7 @@ func makeSite(o siteOptions, s *streams) error {
 		return err
 	}
 	n, refused, err := site.Build(site.Options{Dir: o.dir, Out: o.out, Suite: known, Keys: holders, Now: time.Now(),
-		Program: program})
+		Program: program, Lang: l})
 	var foreign *site.ForeignError
 	if errors.As(err, &foreign) {
 		return usagef("--out: %v (name another folder)", err)
@@ -71,9 +75,9 @@ func makeSite(o siteOptions, s *streams) error {
 		return err
 	}
 	for _, r := range refused {
-		fmt.Fprintf(s.Err, "not listed: %s: %s\n", printable(r.Path), printable(oneLine(r.Why)))
+		fmt.Fprintf(s.Err, "%s\n", l.Say("not listed: %s: %s", printable(r.Path), printable(oneLine(r.Why))))
 	}
-	fmt.Fprintf(s.Out, "%s in %s\n", words.Counted(n, "certificate"), filepath.Join(o.out, "index.html"))
+	fmt.Fprintln(s.Out, l.Say("%s in %s", l.Count(n, "certificate"), filepath.Join(o.out, "index.html")))
 	if len(refused) > 0 {
 		return exitError{verdict.ExitNonConformant}
 	}

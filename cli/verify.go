@@ -12,6 +12,8 @@ import (
 
 	"parley/certificate"
 	"parley/internal/input"
+	"parley/reports"
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -19,7 +21,7 @@ import (
 type verifyOptions struct {
 	certificate, results, artifact string
 	keys                           []string
-	rerun, out                     string
+	rerun, out, lang               string
 	link                           linkOptions // of rerun
 }
 
@@ -52,6 +54,7 @@ Exit 0 if nothing is wrong, 1 if something is.`,
 	f.StringVar(&o.artifact, "artifact", "", "compare the artifact in `FILE`")
 	f.StringVar(&o.rerun, "rerun", "", "judge the target `FILE|URL` again, and compare")
 	f.StringVar(&o.out, "out", "parley-rerun", "`DIR` for the results of --rerun")
+	declareLangOf(f, &o.lang, "what is found: en or zh; errors, and the report of --rerun, are in English")
 	o.link.declareBeside(f)
 	return c
 }
@@ -60,11 +63,15 @@ func verify(ctx context.Context, o verifyOptions, s *streams) error {
 	if flag := o.link.given(); flag != "" && o.rerun == "" {
 		return usagef("%s: nothing connects to a target without --rerun (name the target by it, or leave %[1]s out)", flag)
 	}
+	l, err := parseLang(o.lang)
+	if err != nil {
+		return err
+	}
 	body, err := input.Read(o.certificate, certificate.MaxBytes)
 	if err != nil {
 		return usagef("%v", err)
 	}
-	facts, err := o.facts()
+	facts, err := o.facts(l)
 	if err != nil {
 		return err
 	}
@@ -74,12 +81,12 @@ func verify(ctx context.Context, o verifyOptions, s *streams) error {
 	}
 	cert, err := certificate.Open(body)
 	if err != nil {
-		fmt.Fprintf(s.Out, "not valid: %s\n", printable(err.Error()))
+		fmt.Fprintln(s.Out, l.Say("%s: %s", l.Say("not valid"), printable(err.Error())))
 		return exitError{verdict.ExitNonConformant}
 	}
 	checks := certificate.Verify(cert, known, facts)
 	sound := certificate.Sound(checks)
-	tellChecks(s.Out, cert, checks, sound, certificate.HolderOf(cert, facts.Keys))
+	tellChecks(s.Out, cert, checks, sound, facts)
 	if o.rerun != "" && sound {
 		sound, err = o.again(ctx, cert, s)
 	}
@@ -90,8 +97,8 @@ func verify(ctx context.Context, o verifyOptions, s *streams) error {
 }
 
 // facts are what the flags name.
-func (o verifyOptions) facts() (certificate.Facts, error) {
-	f := certificate.Facts{Now: time.Now(), Dir: filepath.Dir(o.results)}
+func (o verifyOptions) facts(l lang.Lang) (certificate.Facts, error) {
+	f := certificate.Facts{Now: time.Now(), Dir: filepath.Dir(o.results), Lang: l}
 	for _, name := range o.keys {
 		h, err := readHolder(name)
 		if err != nil {
@@ -124,15 +131,17 @@ func readHolder(path string) (certificate.Holder, error) {
 }
 
 // tellChecks prints what was found, and what the certificate claims.
-func tellChecks(w io.Writer, cert *certificate.Certificate, checks []certificate.Check, sound bool, holder string) {
-	word := "valid"
+func tellChecks(w io.Writer, cert *certificate.Certificate, checks []certificate.Check, sound bool,
+	f certificate.Facts) {
+	l := f.Lang
+	word := l.Say("valid")
 	if !sound {
-		word = "not valid"
+		word = l.Say("not valid")
 	}
-	fmt.Fprintf(w, "%s: %s\n\n", word, printable(cert.Predicate.Target.Title()))
+	fmt.Fprintf(w, "%s\n\n", l.Say("%s: %s", word, printable(cert.Predicate.Target.Title())))
 	for _, c := range checks {
-		lines := strings.Split(wrapped(c.Text, textColumns), "\n")
-		fmt.Fprintf(w, "%-12s %-13s %s\n", c.Name, c.State, lines[0])
+		lines := reports.Wrap(c.Text, textColumns)
+		fmt.Fprintf(w, "%s %s %s\n", reports.Pad(l.Say(c.Name), 12), reports.Pad(l.Say(string(c.State)), 13), lines[0])
 		for _, line := range lines[1:] {
 			fmt.Fprintf(w, "%-26s %s\n", "", line)
 		}
@@ -140,8 +149,8 @@ func tellChecks(w io.Writer, cert *certificate.Certificate, checks []certificate
 	if !sound {
 		return // what it claims is worth nothing
 	}
-	tellList(w, "It claims:", cert.Claims())
-	tellList(w, "It does not claim:", cert.NotClaimed(holder))
+	tellList(w, l.Say("It claims:"), cert.Claims(l))
+	tellList(w, l.Say("It does not claim:"), cert.NotClaimed(l, certificate.HolderOf(cert, f.Keys)))
 }
 
 const textColumns = 90
@@ -149,6 +158,6 @@ const textColumns = 90
 func tellList(w io.Writer, head string, lines []string) {
 	fmt.Fprintf(w, "\n%s\n", head)
 	for _, text := range lines {
-		fmt.Fprintf(w, "  - %s\n", strings.ReplaceAll(wrapped(text, textColumns), "\n", "\n    "))
+		fmt.Fprintf(w, "  - %s\n", strings.Join(reports.Wrap(text, textColumns), "\n    "))
 	}
 }

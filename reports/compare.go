@@ -2,19 +2,21 @@ package reports
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
-// A Comparison says what changed between two results.
+// A Comparison says what changed between two results, in a language.
 type Comparison struct {
 	Old, New Side
 	Runs     []RunChanges
 	// the clauses of the suite changed, or its digest did: outcomes may differ for that reason
 	SuiteChanged bool
+
+	lang lang.Lang
 }
 
 // Side is one of two results.
@@ -61,17 +63,21 @@ const (
 	slowBy     = 500
 )
 
-// Compare compares two results, by protocol and role.
-func Compare(before, after *Results) *Comparison {
+// Compare is CompareIn in English.
+func Compare(before, after *Results) *Comparison { return CompareIn(lang.English, before, after) }
+
+// CompareIn compares two results, by protocol and role, for readers of a language. The language changes no finding.
+func CompareIn(l lang.Lang, before, after *Results) *Comparison {
 	before, after = presentable(before), presentable(after)
-	c := &Comparison{Old: sideOf(before), New: sideOf(after), SuiteChanged: before.Suite.Digest != after.Suite.Digest}
+	c := &Comparison{Old: sideOf(before, l), New: sideOf(after, l), lang: l,
+		SuiteChanged: before.Suite.Digest != after.Suite.Digest}
 	for i := range before.Runs {
 		old := &before.Runs[i]
-		c.Runs = append(c.Runs, compareRuns(old, runNamed(after, runName(old)), !c.SuiteChanged))
+		c.Runs = append(c.Runs, compareRuns(old, runNamed(after, runName(old)), !c.SuiteChanged, l))
 	}
 	for i := range after.Runs {
 		if now := &after.Runs[i]; runNamed(before, runName(now)) == nil {
-			c.Runs = append(c.Runs, compareRuns(nil, now, false))
+			c.Runs = append(c.Runs, compareRuns(nil, now, false, l))
 		}
 	}
 	return c
@@ -96,7 +102,7 @@ func (r RunChanges) Empty() bool {
 	return len(r.Broken)+len(r.Fixed)+len(r.Untested)+len(r.Suite)+len(r.Slower) == 0
 }
 
-func sideOf(r *Results) Side {
+func sideOf(r *Results, l lang.Lang) Side {
 	s := Side{Verdict: r.Verdict,
 		Suite: r.Suite.Version + " (" + shortDigest(r.Suite.Digest) + ")", When: moment(r.Started)}
 	var names []string
@@ -106,12 +112,12 @@ func sideOf(r *Results) Side {
 			names = append(names, name)
 		}
 	}
-	s.Targets = strings.Join(names, ", ")
+	s.Targets = strings.Join(names, l.Say(", "))
 	switch {
 	case r.Selection != "":
-		s.Note = "only " + r.Selection + " was run"
+		s.Note = l.Say("only %s was run", r.Selection)
 	case r.Partial:
-		s.Note = "interrupted before its end"
+		s.Note = l.Say("interrupted before its end")
 	}
 	return s
 }
@@ -126,12 +132,12 @@ func runNamed(r *Results, name string) *Run {
 
 // compareRuns compares the runs of one protocol and role, one of which may be missing. Only with the same suite are
 // scenarios the same.
-func compareRuns(old, now *Run, sameSuite bool) RunChanges {
+func compareRuns(old, now *Run, sameSuite bool, l lang.Lang) RunChanges {
 	switch {
 	case old == nil:
 		old = &Run{Protocol: now.Protocol, Role: now.Role}
 	case now == nil:
-		now = &Run{Protocol: old.Protocol, Role: old.Role, Clauses: unjudgedClauses(old)}
+		now = &Run{Protocol: old.Protocol, Role: old.Role, Clauses: unjudgedClauses(old, l)}
 	}
 	out := RunChanges{Name: runName(now)}
 	before := map[string]Clause{}
@@ -143,19 +149,19 @@ func compareRuns(old, now *Run, sameSuite bool) RunChanges {
 		delete(before, c.ID)
 		if !known {
 			if len(old.Clauses) > 0 {
-				out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: c.Text,
-					New: shownOutcome(c), Reason: "new"})
+				out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: toldIn(c, l),
+					New: shownOutcome(c), Reason: l.Say("new")})
 			} else if failing(c.Outcome) {
-				out.Broken = append(out.Broken, broke(now, was, c))
+				out.Broken = append(out.Broken, broke(now, was, c, l))
 			}
 			continue
 		}
-		out.add(now, was, c)
+		out.add(now, was, c, l)
 	}
 	for _, c := range old.Clauses {
 		if _, gone := before[c.ID]; gone {
-			out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: c.Text, Old: shownOutcome(c),
-				Reason: "removed"})
+			out.Suite = append(out.Suite, Change{Clause: c.ID, Level: c.Level, Text: toldIn(c, l), Old: shownOutcome(c),
+				Reason: l.Say("removed")})
 		}
 	}
 	if sameSuite {
@@ -165,11 +171,11 @@ func compareRuns(old, now *Run, sameSuite bool) RunChanges {
 }
 
 // unjudgedClauses returns the clauses of a run as if it had not been run.
-func unjudgedClauses(run *Run) []Clause {
+func unjudgedClauses(run *Run, l lang.Lang) []Clause {
 	var out []Clause
 	for _, c := range run.Clauses {
 		if !c.Excluded && !c.OtherRole {
-			c.Outcome, c.ByDriver, c.Reason = verdict.NotTested, nil, "the protocol was not run in this role"
+			c.Outcome, c.ByDriver, c.Reason = verdict.NotTested, nil, l.Say("the protocol was not run in this role")
 		}
 		out = append(out, c)
 	}
@@ -177,20 +183,21 @@ func unjudgedClauses(run *Run) []Clause {
 }
 
 // add sorts the change of a clause under its kind.
-func (r *RunChanges) add(now *Run, was, is Clause) {
+func (r *RunChanges) add(now *Run, was, is Clause, l lang.Lang) {
 	if was.Level != is.Level || was.Text != is.Text || was.Excluded != is.Excluded {
-		r.Suite = append(r.Suite, Change{Clause: is.ID, Level: is.Level, Text: is.Text, Old: shownOutcome(was),
-			New: shownOutcome(is), Reason: reworded(was, is)})
+		r.Suite = append(r.Suite, Change{Clause: is.ID, Level: is.Level, Text: toldIn(is, l), Old: shownOutcome(was),
+			New: shownOutcome(is), Reason: reworded(was, is, l)})
 	}
 	if was.Excluded || is.Excluded || was.OtherRole || is.OtherRole {
 		return
 	}
-	c := Change{Clause: is.ID, Level: is.Level, Text: is.Text, Old: was.Outcome, New: is.Outcome, Reason: is.Reason}
+	c := Change{Clause: is.ID, Level: is.Level, Text: toldIn(is, l), Old: was.Outcome, New: is.Outcome,
+		Reason: l.Of(is.Reason)}
 	switch {
 	case failing(is.Outcome) && (!failing(was.Outcome) || len(newlyBroken(was, is)) > 0):
-		r.Broken = append(r.Broken, broke(now, was, is))
+		r.Broken = append(r.Broken, broke(now, was, is, l))
 	case is.Outcome == verdict.Warned && was.Outcome == verdict.Passed:
-		r.Broken = append(r.Broken, broke(now, was, is))
+		r.Broken = append(r.Broken, broke(now, was, is, l))
 	case (failing(was.Outcome) || was.Outcome == verdict.Warned) && settled(is.Outcome):
 		r.Fixed = append(r.Fixed, c)
 	case judged(was.Outcome) && !judged(is.Outcome):
@@ -200,16 +207,17 @@ func (r *RunChanges) add(now *Run, was, is Clause) {
 }
 
 // broke is the change of a clause that broke.
-func broke(now *Run, was, is Clause) Change {
-	c := Change{Clause: is.ID, Level: is.Level, Text: is.Text, Old: was.Outcome, New: is.Outcome, Reason: is.Reason,
-		Regression: is.Outcome == verdict.Failed}
+func broke(now *Run, was, is Clause, l lang.Lang) Change {
+	c := Change{Clause: is.ID, Level: is.Level, Text: toldIn(is, l), Old: was.Outcome, New: is.Outcome,
+		Reason: l.Of(is.Reason), Regression: is.Outcome == verdict.Failed}
 	if failing(was.Outcome) {
 		c.Drivers = newlyBroken(was, is)
 	}
 	for i := range now.Scenarios {
 		for _, f := range now.Scenarios[i].Failures {
 			if f.Clause == is.ID && (c.Drivers == nil || slices.Contains(c.Drivers, now.Scenarios[i].Driver)) {
-				c.Reason, c.Again = "expected "+oneLine(f.Expected)+", observed "+oneLine(f.Observed), f.Again
+				c.Again = f.Again
+				c.Reason = l.Say("expected %s, observed %s", oneLine(f.Expected), oneLine(f.Observed))
 				return c
 			}
 		}
@@ -227,16 +235,24 @@ func newlyBroken(was, is Clause) (out []string) {
 	return out
 }
 
-func reworded(was, is Clause) string {
+func reworded(was, is Clause, l lang.Lang) string {
 	switch {
 	case was.Excluded != is.Excluded && is.Excluded:
-		return "excluded now"
+		return l.Say("excluded now")
 	case was.Excluded != is.Excluded:
-		return "tested now"
+		return l.Say("tested now")
 	case was.Level != is.Level:
-		return fmt.Sprintf("%s before, %s now", was.Level, is.Level)
+		return l.Say("%s before, %s now", was.Level, is.Level)
 	}
-	return "worded differently"
+	return l.Say("worded differently")
+}
+
+// toldIn returns what a clause says: in the words of the source document if they are in the language.
+func toldIn(c Clause, l lang.Lang) string {
+	if l == lang.Chinese && l.Native(c.Source) {
+		return c.Source
+	}
+	return c.Text
 }
 
 // failing reports whether an outcome says that a binding clause is broken, excused or not.

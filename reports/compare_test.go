@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/reports/lang"
 	"parley/verdict"
 )
 
@@ -84,7 +85,8 @@ func TestCompareDrivers(t *testing.T) {
 		return r
 	}
 	got := Compare(side(verdict.Failed, verdict.Passed), side(verdict.Failed, verdict.Failed))
-	if len(got.Runs[0].Broken) != 1 || got.Runs[0].Broken[0].How() != "failed → failed over ws" || got.Regressions() != 1 {
+	if list := got.Runs[0].Broken; len(list) != 1 || list[0].How(lang.English) != "failed → failed over ws" ||
+		got.Regressions() != 1 {
 		t.Errorf("%+v", got.Runs[0].Broken)
 	}
 	got = Compare(side(verdict.Failed, verdict.NotTested), side(verdict.Failed, verdict.Failed))
@@ -102,7 +104,7 @@ func TestCompareSuites(t *testing.T) {
 	got := Compare(old, now)
 	var suite []string
 	for _, c := range got.Runs[0].Suite {
-		suite = append(suite, c.Clause+" "+c.Reason+": "+c.How())
+		suite = append(suite, c.Clause+" "+c.Reason+": "+c.How(lang.English))
 	}
 	want := []string{"AS-001 MUST before, SHOULD now: passed → passed", "AS-009 new: absent → failed",
 		"AS-002 removed: passed → absent"}

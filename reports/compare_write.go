@@ -1,51 +1,49 @@
 package reports
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
-	"parley/internal/words"
 	"parley/reports/lang"
 	"parley/verdict"
 )
 
-// part is one kind of changes as reports show it.
+// part is one kind of changes as reports show it. Title is in English.
 type part struct {
 	Title   string
 	Changes []Change
 }
 
+// partTitles are the kinds of changes.
+var partTitles = []string{"Newly broken", "Newly untested", "Fixed", "Suite changed"}
+
 // Parts returns the changes of a run by kind, without empty ones.
 func (r RunChanges) Parts() (out []part) {
-	for _, p := range []part{{"Newly broken", r.Broken}, {"Newly untested", r.Untested}, {"Fixed", r.Fixed},
-		{"Suite changed", r.Suite}} {
-		if len(p.Changes) > 0 {
-			out = append(out, p)
+	for i, changes := range [][]Change{r.Broken, r.Untested, r.Fixed, r.Suite} {
+		if len(changes) > 0 {
+			out = append(out, part{partTitles[i], changes})
 		}
 	}
 	return out
 }
 
-// How says from which outcome to which a clause changed.
-func (c Change) How() string {
+// How says in a language from which outcome to which a clause changed.
+func (c Change) How(l lang.Lang) string {
 	word := func(o verdict.Outcome) string {
 		if o == "" {
-			return "absent"
+			return l.Say("absent")
 		}
-		return shownLook(o).word
+		return wordOf(o, l)
 	}
 	text := word(c.Old) + " → " + word(c.New)
 	if len(c.Drivers) > 0 {
-		text += " over " + strings.Join(c.Drivers, ", ")
+		text += l.Say(" over %s", strings.Join(c.Drivers, l.Say(", ")))
 	}
 	return text
 }
 
-// How says how much longer a scenario takes.
-func (s Slowdown) How() string {
-	return duration(s.Old, lang.English) + " → " + duration(s.New, lang.English)
-}
+// How says in a language how much longer a scenario takes.
+func (s Slowdown) How(l lang.Lang) string { return duration(s.Old, l) + " → " + duration(s.New, l) }
 
 // Answer sums a comparison up on one line.
 func (c *Comparison) Answer() string {
@@ -54,14 +52,14 @@ func (c *Comparison) Answer() string {
 		broken, fixed = broken+len(r.Broken), fixed+len(r.Fixed)
 		untested, slow = untested+len(r.Untested), slow+len(r.Slower)
 	}
-	word := "no regression"
+	word := c.lang.Say("no regression")
 	if n := c.Regressions(); n > 0 {
-		word = words.Counted(n, "regression")
+		word = c.lang.Count(n, "regression")
 	}
-	text := fmt.Sprintf("%s · %d newly broken, %d newly untested, %d fixed, %d slower", word, broken, untested, fixed,
+	text := c.lang.Say("%s · %d newly broken, %d newly untested, %d fixed, %d slower", word, broken, untested, fixed,
 		slow)
 	if c.SuiteChanged {
-		text += " · the suite changed"
+		text += c.lang.Say(" · the suite changed")
 	}
 	return text
 }
@@ -71,12 +69,12 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 	if width == 0 {
 		width = 100
 	}
-	p := &printer{width: max(60, width), paint: paint(colour)}
+	p := &printer{width: max(60, width), paint: paint(colour), lang: c.lang}
 	for _, side := range []struct {
 		name string
 		s    Side
-	}{{"old  ", c.Old}, {"new  ", c.New}} {
-		p.hang(side.name, dim, side.s.text(), "")
+	}{{c.lang.Say("old"), c.Old}, {c.lang.Say("new"), c.New}} {
+		p.hang(pad(side.name, 5), dim, side.s.text(c.lang), "")
 	}
 	for _, run := range c.Runs {
 		if run.Empty() {
@@ -84,9 +82,9 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 		}
 		p.heading("", "%s", run.Name)
 		for _, part := range run.Parts() {
-			p.heading(partColour(part.Title), "%s: %s", part.Title, words.Counted(len(part.Changes), "clause"))
+			p.heading(partColour(part.Title), "%s: %s", c.lang.Say(part.Title), c.lang.Count(len(part.Changes), "clause"))
 			for _, x := range part.Changes {
-				p.hang("  "+pad(x.Clause+" "+string(x.Level), 16)+" ", bold, x.How(), "")
+				p.hang("  "+pad(x.Clause+" "+string(x.Level), 16)+" ", bold, x.How(c.lang), "")
 				p.hang("    ", "", x.Text, dim)
 				if x.Reason != "" {
 					p.hang("    ", "", x.Reason, "")
@@ -97,9 +95,9 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 			}
 		}
 		if len(run.Slower) > 0 {
-			p.heading(yellow, "Slower: %s", words.Counted(len(run.Slower), "scenario"))
+			p.heading(yellow, "Slower: %s", c.lang.Count(len(run.Slower), "scenario"))
 			for _, s := range run.Slower {
-				p.hang("  "+pad(s.Scenario, 12)+" ", bold, s.Name+" ("+s.Driver+"): "+s.How(), "")
+				p.hang("  "+pad(s.Scenario, 12)+" ", bold, s.Name+" ("+s.Driver+"): "+s.How(c.lang), "")
 			}
 		}
 	}
@@ -113,8 +111,8 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 	return err
 }
 
-func (s Side) text() string {
-	parts := []string{s.Targets, string(s.Verdict), s.When, "suite " + s.Suite}
+func (s Side) text(l lang.Lang) string {
+	parts := []string{s.Targets, l.Say(string(s.Verdict)), s.When, l.Say("suite") + " " + s.Suite}
 	if s.Note != "" {
 		parts = append(parts, s.Note)
 	}
@@ -135,30 +133,33 @@ func partColour(title string) colour {
 
 // WriteComparisonMarkdown writes c as Markdown.
 func WriteComparisonMarkdown(w io.Writer, c *Comparison) error {
-	m := &markdown{}
+	m := &markdown{lang: c.lang}
+	l := c.lang
 	mark := "✓"
 	if c.Regressions() > 0 {
 		mark = "✗"
 	}
 	m.line("%s\n## %s Parley: %s\n", MarkdownMark, mark, md(c.Answer()))
-	m.line("- old: %s\n- new: %s\n", md(c.Old.text()), md(c.New.text()))
+	m.line("- %s", md(l.Say("%s: %s", l.Say("old"), c.Old.text(l))))
+	m.line("- %s\n", md(l.Say("%s: %s", l.Say("new"), c.New.text(l))))
 	for _, run := range c.Runs {
 		for _, part := range run.Parts() {
-			m.line("### %s: %s\n", md(run.Name), strings.ToLower(part.Title))
-			m.line("| clause | requirement | change | |\n|---|---|---|---|")
+			m.line("### %s\n", md(l.Say("%s: %s", run.Name, strings.ToLower(l.Say(part.Title)))))
+			m.line("| %s | %s | %s | |\n|---|---|---|---|", l.Say("clause"), l.Say("requirement"), l.Say("change"))
 			for i, x := range part.Changes {
 				if i == mdFindings {
-					m.line("\nand %s more", words.Counted(len(part.Changes)-i, "clause"))
+					m.line("\n%s", l.Say("and %s more", l.Count(len(part.Changes)-i, "clause")))
 					break
 				}
-				m.line("| %s %s | %s | %s | %s |", md(x.Clause), x.Level, md(x.Text), md(x.How()), md(shortened(x.Reason, 300)))
+				m.line("| %s %s | %s | %s | %s |", md(x.Clause), x.Level, md(x.Text), md(x.How(l)), md(shortened(x.Reason, 300)))
 			}
 			m.line("")
 		}
 		if len(run.Slower) > 0 {
-			m.line("### %s: slower\n\n| scenario | driver | time |\n|---|---|---|", md(run.Name))
+			m.line("### %s\n", md(l.Say("%s: %s", run.Name, l.Say("slower"))))
+			m.line("| %s | %s | %s |\n|---|---|---|", l.Say("scenario"), l.Say("driver"), l.Say("time"))
 			for _, s := range run.Slower {
-				m.line("| %s %s | %s | %s |", md(s.Scenario), md(s.Name), md(s.Driver), s.How())
+				m.line("| %s %s | %s | %s |", md(s.Scenario), md(s.Name), md(s.Driver), s.How(l))
 			}
 			m.line("")
 		}
@@ -171,7 +172,7 @@ var comparePages = pagesOf("compare.gohtml")
 
 // WriteComparisonHTML writes c as one self-contained page.
 func WriteComparisonHTML(w io.Writer, c *Comparison) error {
-	return writePage(w, comparePages(lang.English), struct {
+	return writePage(w, comparePages(c.lang), struct {
 		frame
 		*Comparison
 	}{newFrame("Parley: " + c.Answer()), c})

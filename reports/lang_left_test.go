@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"regexp"
 	"slices"
@@ -148,6 +149,30 @@ func TestNoEnglishIsLeft(t *testing.T) {
 			}
 			return regexp.MustCompile("<[^>]*>").ReplaceAllString(b.String(), "") + told(t, page.Bytes())
 		},
+		"comparison": func(l lang.Lang) string {
+			var b, md, page bytes.Buffer
+			c := CompareIn(l, earlier(), mixed())
+			if err := errors.Join(WriteComparisonText(&b, c, 100, false), WriteComparisonMarkdown(&md, c),
+				WriteComparisonHTML(&page, c)); err != nil {
+				t.Fatal(err)
+			}
+			return b.String() + regexp.MustCompile("<[^>]*>").ReplaceAllString(md.String(), "") + told(t, page.Bytes())
+		},
+		"same suite": func(l lang.Lang) string { // slowness is told of the same scenarios alone
+			var b, md bytes.Buffer
+			old, now := mixed(), mixed()
+			old.Partial, now.Selection = true, "¤"
+			now.Runs[0].Scenarios[0].Duration = 1000 + 3*old.Runs[0].Scenarios[0].Duration
+			now.Runs[0].Clauses[0].Outcome = verdict.NotTested
+			c := CompareIn(l, old, now)
+			if len(c.Runs[0].Slower) == 0 || len(c.Runs[0].Untested) == 0 {
+				t.Fatalf("nothing is slower or untested: %+v", c.Runs[0])
+			}
+			if err := errors.Join(WriteComparisonText(&b, c, 100, false), WriteComparisonMarkdown(&md, c)); err != nil {
+				t.Fatal(err)
+			}
+			return b.String() + regexp.MustCompile("<[^>]*>").ReplaceAllString(md.String(), "")
+		},
 		"progress": func(l lang.Lang) string {
 			var b bytes.Buffer
 			r := mixed()
@@ -170,6 +195,34 @@ func TestNoEnglishIsLeft(t *testing.T) {
 			}
 		})
 	}
+}
+
+// earlier is mixed with other outcomes and another suite: as many kinds of changes as one comparison has.
+func earlier() *Results {
+	r := mixed()
+	r.Suite.Digest = "¤:0"
+	other := r.Runs[0]
+	other.Role = "¤"
+	r.Runs = append(r.Runs, other)
+	clauses := r.Runs[0].Clauses
+	for i := range clauses {
+		c := &clauses[i]
+		switch {
+		case i == 0:
+			c.ID = "¤-999"
+		case i == 1:
+			c.Text = "!"
+		case i == 2:
+			c.Level = verdict.May
+		case i == 3:
+			c.Excluded = !c.Excluded
+		case c.Outcome == verdict.Passed:
+			c.Outcome = verdict.Failed
+		case c.Outcome == verdict.Failed:
+			c.Outcome = verdict.Passed
+		}
+	}
+	return r
 }
 
 // broken200 is a target so broken that its report is cut everywhere.

@@ -31,6 +31,12 @@ func runeColumns(r rune) int {
 	}
 }
 
+// Pad pads s on the right to n columns of a terminal, of which a Chinese character takes two.
+func Pad(s string, n int) string { return pad(s, n) }
+
+// Wrap breaks a line into lines of at most limit columns of a terminal, between words or Chinese characters.
+func Wrap(s string, limit int) []string { return wrap(s, limit) }
+
 // pad pads s on the right to n columns.
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-columns(s))) }
 

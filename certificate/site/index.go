@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"parley/certificate"
-	"parley/internal/words"
+	"parley/reports/lang"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -22,11 +22,16 @@ var indexText string
 //go:embed page/index.js
 var indexScript string
 
-var indexTemplate = template.Must(template.New("index").Funcs(template.FuncMap{
-	"safe":    transcript.Printable,
-	"counted": words.Counted,
-	"day":     func(t time.Time) string { return t.Format(time.DateOnly) },
-}).Parse(indexText))
+// indexIn returns the template of the index in a language.
+func indexIn(l lang.Lang) *template.Template {
+	return template.Must(template.New("index").Funcs(template.FuncMap{
+		"safe":  transcript.Printable,
+		"count": l.Count,
+		"t":     l.Say,
+		"tag":   l.Tag,
+		"day":   func(t time.Time) string { return t.Format(time.DateOnly) },
+	}).Parse(indexText))
+}
 
 // party is a protocol in one role.
 type party struct{ Protocol, Role string }
@@ -51,14 +56,14 @@ type clauseRow struct {
 	Cells           []cell // by column
 }
 
-// cell is the outcome of a clause.
+// cell is the outcome of a clause. Word is in English.
 type cell struct{ Mark, Word string }
 
 // indexPage returns the page that lists everything.
 func indexPage(o Options, list []*entry) ([]byte, error) {
 	parties := partiesOf(list)
 	var b bytes.Buffer
-	err := indexTemplate.Execute(&b, struct {
+	err := indexIn(o.Lang).Execute(&b, struct {
 		Mark    template.HTML
 		Policy  template.HTMLAttr
 		Style   template.CSS
@@ -71,7 +76,7 @@ func indexPage(o Options, list []*entry) ([]byte, error) {
 		Program string
 	}{template.HTML(mark), template.HTMLAttr(`content="` + certificate.Policy(certificate.Style, indexScript) + `"`),
 		template.CSS(certificate.Style), template.JS(indexScript), o.Now, parties, list, matrix(parties, list),
-		tables(o.Suite, parties, list), o.Program})
+		tables(o, parties, list), o.Program})
 	if err != nil {
 		return nil, fmt.Errorf("write index.html: %w", err)
 	}
@@ -114,7 +119,7 @@ func matrix(parties []party, list []*entry) (rows []implementation) {
 }
 
 // tables has a table of clauses for each party.
-func tables(s certificate.Suite, parties []party, list []*entry) (out []table) {
+func tables(o Options, parties []party, list []*entry) (out []table) {
 	for _, p := range parties {
 		t := table{Party: p}
 		at := map[string]int{}
@@ -125,7 +130,7 @@ func tables(s certificate.Suite, parties []party, list []*entry) (out []table) {
 			}
 		}
 		for _, e := range t.Columns {
-			for id, text := range texts(s, e) {
+			for id, text := range texts(o, e) {
 				say[id] = text
 			}
 			for _, c := range e.Predicate.Clauses {

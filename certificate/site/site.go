@@ -19,6 +19,7 @@ import (
 
 	"parley/certificate"
 	"parley/reports"
+	"parley/reports/lang"
 )
 
 // Options say what a site is made of.
@@ -29,6 +30,7 @@ type Options struct {
 	Keys    []certificate.Holder // whose certificates are listed; none: all
 	Now     time.Time
 	Program string // its name, for the commands
+	Lang    lang.Lang
 }
 
 // Refused is a certificate that is not listed.
@@ -103,10 +105,10 @@ func open(o Options, root *os.Root, name string, body []byte) (e *entry, why str
 	if err != nil {
 		return nil, err.Error()
 	}
-	checks := certificate.Verify(c, o.Suite, certificate.Facts{Now: o.Now, Keys: o.Keys})
+	checks := certificate.Verify(c, o.Suite, certificate.Facts{Now: o.Now, Keys: o.Keys, Lang: o.Lang})
 	for _, check := range checks {
 		if check.State == certificate.Bad && (check.Name != certificate.OfExpiry || !c.Predicate.Expired(o.Now)) {
-			return nil, check.Name + ": " + check.Text
+			return nil, o.Lang.Say("%s: %s", o.Lang.Say(check.Name), check.Text)
 		}
 	}
 	e = &entry{Certificate: c, ID: idOf(c), Expired: c.Predicate.Expired(o.Now), folder: path.Dir(name)}

@@ -12,6 +12,7 @@ import (
 
 	"parley/certificate"
 	"parley/reports"
+	"parley/reports/lang"
 )
 
 // mark is in the index of every site.
@@ -108,12 +109,12 @@ func write(o Options, in *os.Root, out string, list []*entry) error {
 		return os.WriteFile(filepath.Join(out, filepath.FromSlash(name)), body, 0o644)
 	}
 	for _, e := range list {
-		links, err := e.writeEvidence(in, out)
+		links, err := e.writeEvidence(in, out, o.Lang)
 		if err != nil {
 			return err
 		}
 		page, err := e.HTML(certificate.Page{Now: o.Now, File: e.ID + ".json", Holder: e.Holder, Links: links,
-			Texts: texts(o.Suite, e), Program: o.Program})
+			Texts: texts(o, e), Program: o.Program, Lang: o.Lang})
 		if err != nil {
 			return err
 		}
@@ -136,19 +137,15 @@ func write(o Options, in *os.Root, out string, list []*entry) error {
 }
 
 // texts are what the clauses say, if the suite is that of this program.
-func texts(s certificate.Suite, e *entry) map[string]string {
-	out := map[string]string{}
-	if e.Predicate.Suite != s.Suite {
-		return out
+func texts(o Options, e *entry) map[string]string {
+	if e.Predicate.Suite != o.Suite.Suite {
+		return nil
 	}
-	known, err := s.Clauses(e.Predicate.Target.Protocol, e.Predicate.Target.Role)
+	known, err := o.Suite.Clauses(e.Predicate.Target.Protocol, e.Predicate.Target.Role)
 	if err != nil {
-		return out
+		return nil
 	}
-	for _, c := range known {
-		out[c.ID] = c.Text
-	}
-	return out
+	return certificate.Texts(known, o.Lang)
 }
 
 // shown matches the evidence that is copied: beside the report, and of a kind that a browser shows but does not run.
@@ -156,7 +153,7 @@ var shown = regexp.MustCompile(`\A(?:transcripts|evidence)/[A-Za-z0-9_][\w.-]*\.
 
 // writeEvidence writes the results, their report, and those of the files that are what was certified. It returns the
 // links to them, relative to the page of the certificate.
-func (e *entry) writeEvidence(in *os.Root, out string) ([]certificate.Link, error) {
+func (e *entry) writeEvidence(in *os.Root, out string, l lang.Lang) ([]certificate.Link, error) {
 	if e.results == nil {
 		return nil, nil
 	}
@@ -182,12 +179,12 @@ func (e *entry) writeEvidence(in *os.Root, out string) ([]certificate.Link, erro
 		}
 	}
 	var report bytes.Buffer
-	if err := reports.WriteHTML(&report, e.results); err != nil {
+	if err := reports.WriteHTMLWith(&report, e.results, reports.PageOptions{Lang: l}); err != nil {
 		return nil, err
 	}
 	err := errors.Join(os.WriteFile(filepath.Join(dir, "report.html"), report.Bytes(), 0o644),
 		os.WriteFile(filepath.Join(dir, certificate.ResultsName), e.raw, 0o644))
 	base := "../evidence/" + e.ID + "/"
-	return []certificate.Link{{Text: "report", To: base + "report.html"}, {Text: certificate.ResultsName,
+	return []certificate.Link{{Text: l.Say("report"), To: base + "report.html"}, {Text: certificate.ResultsName,
 		To: base + certificate.ResultsName}}, err
 }

@@ -4,7 +4,7 @@ Feature: 2 Scope
   Rule: Sessions switch independently of each other (不涉及多会话同时切换的复杂场景)
 
     @AC-017 @AC-051 @AC-055
-    Scenario: two pages with a session each
+    Scenario: successive switches on two pages do not affect each other
       Given two pages with a session each
       When the user turns to the first page
       And the user chooses "Debugger"
@@ -21,7 +21,7 @@ Feature: 2 Scope
       Then "Debugger" is still selected
 
     @AC-017 @AC-034 @AC-036
-    Scenario: two pages switch at the same time
+    Scenario: concurrent switches on two pages do not affect each other
       Given two pages with a session each
       When the user chooses "Code Reviewer"
       Then the page requests a switch to "Code Reviewer"

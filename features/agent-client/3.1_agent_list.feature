@@ -39,14 +39,14 @@ Feature: 3.1 agent_list
       Then "Debugger" is selected
 
     @AC-020 @AC-023 @AC-103 @AC-104 @AC-119
-    Scenario: no agent is current
+    Scenario: a list without a current agent is not reported as an unknown agent
       Given a connected page without an agent list
       When the server lists the agents, with none current
       Then the options are the agents
       And the page reports no unknown agent
 
     @AC-006 @AC-019 @AC-023 @AC-030
-    Scenario: a list of 60 agents
+    Scenario: a list of 60 agents is shown in full
       Given a connected page without an agent list
       When the server lists 60 agents
       Then the options are the agents
@@ -74,7 +74,7 @@ Feature: 3.1 agent_list
   Rule: Example 1, the first list after connecting (例 1: 点击"连接"按钮, 收到connected事件, 收到agent_list事件)
 
     @AC-010 @AC-018 @AC-019 @AC-021 @AC-022 @AC-023 @AC-024 @AC-025 @AC-026
-    Scenario: the first list after connected
+    Scenario: the first list after connecting fills the selector
       Given an open page
       When the user connects
       Then the page requests the event stream

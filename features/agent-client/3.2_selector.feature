@@ -4,14 +4,14 @@ Feature: 3.2 The selector
   Rule: The selector is on the right of the chat header, next to the new-session button (UI 位置: 聊天面板头部的右侧,紧挨着"新建会话"按钮)
 
     @AC-027
-    Scenario: position of the selector
+    Scenario: the selector is next to the new-session button
       Given a connected page
       Then the selector is on the right of the chat header, next to the new-session button
 
   Rule: The selector is a select element (下拉选择框(select 元素))
 
     @AC-011 @AC-028 @AC-029 @connect
-    Scenario: element and id of the selector
+    Scenario: the selector is a select element with the id mainAgentSelect
       Given an open page
       Then the page has an agent selector
       And the selector is a select element
@@ -37,7 +37,7 @@ Feature: 3.2 The selector
       And the chat announces the switch from "General" to "Code Reviewer"
 
     @AC-034 @AC-036
-    Scenario: agent_switched arrives before the HTTP response
+    Scenario: agent_switched ends a switch even before the HTTP response
       Given a page with a session
       And the server holds its HTTP responses
       When the user chooses "Debugger"
@@ -62,7 +62,7 @@ Feature: 3.2 The selector
       And "Debugger" is selected
 
     @AC-037 @AC-038 @AC-035
-    Scenario Outline: an error ends the switch and restores the selection
+    Scenario Outline: an error ends the switch and restores the selection: <code>
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
@@ -81,7 +81,7 @@ Feature: 3.2 The selector
         | session_not_found       |
 
     @AC-037 @AC-038
-    Scenario: an error arrives before the HTTP response
+    Scenario: an error ends a switch even before the HTTP response
       Given a page with a session
       And the server holds its HTTP responses
       When the user chooses "Debugger"
@@ -93,7 +93,7 @@ Feature: 3.2 The selector
       Then "General" is still selected
 
     @AC-036 @AC-037 @AC-038
-    Scenario: several switches in a row
+    Scenario: the selector follows several switches in a row
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
@@ -147,7 +147,7 @@ Feature: 3.2 The selector
   Rule: Example 2, a successful switch (例 2 - 正常切换流程)
 
     @AC-008 @AC-009 @AC-013 @AC-045 @AC-046 @AC-047
-    Scenario: a switch from General to Code Reviewer
+    Scenario: a successful switch updates the selector and the chat
       Given a page with a session
       When the user chooses "Code Reviewer"
       Then the page requests a switch to "Code Reviewer"

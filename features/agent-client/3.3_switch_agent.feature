@@ -111,7 +111,7 @@ Feature: 3.3 Sending switch_agent
       And it has requested no switch
 
     @AC-117
-    Scenario: the server ignores the preselection
+    Scenario: the user can switch after the server has ignored the preselection
       Given a connected page
       When the user chooses "Debugger"
       And the user asks for a new session

@@ -17,7 +17,7 @@ Feature: 3.4 agent_switched
       And the selector is enabled
 
     @AC-058 @AC-059
-    Scenario: the server switches to another agent than requested
+    Scenario: the page shows the agent in agent_switched even if another was requested
       Given a page with a session
       When the user chooses "Code Reviewer"
       Then the page requests a switch to "Code Reviewer"
@@ -30,7 +30,7 @@ Feature: 3.4 agent_switched
       Then "Debugger" is selected
 
     @AC-057 @AC-059 @AC-060 @AC-119
-    Scenario: agent_switched with undocumented fields
+    Scenario: undocumented fields of agent_switched are ignored
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
@@ -69,7 +69,7 @@ Feature: 3.4 agent_switched
       Then the chat announces the switch from "General" to "<img src=x onerror=PARLEY>"
       And no script in the server's texts has run
 
-  Rule: The previous name is that in the latest list, or else previousAgentId (优先从本地 agents 缓存中根据 previousAgentId 查找 name 字段; 若找不到匹配项,使用 previousAgentId)
+  Rule: The previous agent's name comes from the latest list, and otherwise is previousAgentId (优先从本地 agents 缓存中根据 previousAgentId 查找 name 字段; 若找不到匹配项,使用 previousAgentId)
 
     @AC-063
     Scenario: the previous agent is taken from the event
@@ -80,7 +80,7 @@ Feature: 3.4 agent_switched
       Then the chat announces the switch from "Debugger" to "Code Reviewer"
 
     @AC-064
-    Scenario: the previous agent is in no list
+    Scenario: a previous agent that is in no list is announced by its id
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
@@ -99,7 +99,7 @@ Feature: 3.4 agent_switched
       When the server switches to "Debugger"
       Then the chat announces the switch from "Generalist" to "Debugger"
 
-  Rule: The log shows the time of the event, or else the local time (记录事件到事件日志(包含服务端返回的 timestamp,若缺失则使用本地接收时间))
+  Rule: The log shows the time of the event, or the local time if the event has none (记录事件到事件日志(包含服务端返回的 timestamp,若缺失则使用本地接收时间))
 
     @AC-062
     Scenario: an event without a timestamp is logged with the local time

@@ -33,7 +33,7 @@ Feature: 3.5 Errors
         | session_not_found | 会话不存在,请先创建或加载会话 | 新建会话   |
 
     @AC-014 @AC-070 @AC-115
-    Scenario Outline: agent_not_found shows the server's message
+    Scenario Outline: agent_not_found shows the server's message: <message>
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
@@ -61,7 +61,7 @@ Feature: 3.5 Errors
       And "General" is selected
 
     @AC-085
-    Scenario: the old names are forgotten
+    Scenario: the names in the old list are not used any more
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
@@ -73,7 +73,7 @@ Feature: 3.5 Errors
       Then the chat announces the switch from "code_reviewer" to "Planner"
 
     @AC-085 @AC-053
-    Scenario: a new agent can be chosen
+    Scenario: an agent in availableAgents can be chosen
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
@@ -86,7 +86,7 @@ Feature: 3.5 Errors
       And the chat announces the switch from "General" to "Planner"
 
     @AC-037 @AC-070 @AC-072 @AC-085 @AC-086
-    Scenario: no agent is available any more
+    Scenario: empty availableAgents leave no agent to choose
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
@@ -98,7 +98,7 @@ Feature: 3.5 Errors
       And the options are the agents
 
     @AC-037 @AC-070
-    Scenario: agent_not_found without availableAgents
+    Scenario: agent_not_found without availableAgents ends the switch
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
@@ -109,7 +109,7 @@ Feature: 3.5 Errors
   Rule: Example 4, agent_busy (例 4 - agent_busy 错误处理)
 
     @AC-079 @AC-124
-    Scenario Outline: abort and switch again, with the answer <how>
+    Scenario Outline: the user can switch after aborting an answer <how>
       Given a page with a session
       And the user has sent "帮我写个排序算法"
       And the server has begun to answer, <how>
@@ -133,7 +133,7 @@ Feature: 3.5 Errors
         | in one message, after an echo of the message | with    |
 
     @AC-079 @AC-124
-    Scenario: the session stays busy for a moment after the abort
+    Scenario: the user can switch once the session is no longer busy after an abort
       Given a page with a session
       And the user has sent "帮我写个排序算法"
       And the server has begun to answer, in pieces, after an echo of the message
@@ -152,7 +152,7 @@ Feature: 3.5 Errors
   Rule: Example 5, agent_not_found (例 5 - agent_not_found 错误处理)
 
     @AC-083 @AC-084 @AC-085 @AC-086
-    Scenario: a switch to a deleted agent
+    Scenario: a refused switch to a deleted agent refreshes the list
       Given a connected page without an agent list
       When the server lists "General", "Debugger" and "My Custom Agent", with "General" current
       And the page gets a session

@@ -3,7 +3,7 @@ Feature: 5.2 Without a session
   While no session is bound (未绑定会话时).
 
   @AC-094 @AC-096
-  Scenario: a preselection without a current agent
+  Scenario: an agent can be preselected while no agent is current
     Given a connected page without an agent list
     When the server lists the agents, with none current
     Then the selector is enabled

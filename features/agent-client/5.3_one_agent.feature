@@ -3,7 +3,7 @@ Feature: 5.3 One agent
   When there is only one agent (只有一个主代理时).
 
   @AC-098 @AC-099
-  Scenario: a list of one agent
+  Scenario: the only agent is an enabled option
     Given a connected page without an agent list
     When the server lists "General", with "General" current
     Then the only option is "General", and it is enabled

@@ -3,7 +3,7 @@ Feature: 5.4 No agents
   When the list is empty (接收到的 agent_list 为空).
 
   @AC-032 @AC-100 @AC-101 @AC-102 @AC-121
-  Scenario: an empty list
+  Scenario: an empty list disables the selector
     Given a connected page without an agent list
     When the server lists no agents
     Then the only option is "(暂无可用主代理)", and it is disabled
@@ -11,7 +11,7 @@ Feature: 5.4 No agents
     And the selector is still disabled
 
   @AC-100 @AC-101 @AC-102
-  Scenario: the list becomes empty
+  Scenario: a list that becomes empty disables the selector
     Given a connected page
     When the server lists no agents
     Then the selector is disabled
@@ -19,7 +19,7 @@ Feature: 5.4 No agents
     And the page shows the prompt "暂无可用的主代理,请检查服务端配置"
 
   @AC-101 @AC-121
-  Scenario: agents arrive after an empty list
+  Scenario: agents that arrive after an empty list enable the selector
     Given a connected page
     When the server lists no agents
     Then the selector is disabled

@@ -3,7 +3,7 @@ Feature: 5.5 An agent that is not in the list
   When currentAgentId is not in the list (currentAgentId 不在 agents 列表中).
 
   @AC-103 @AC-104 @AC-122
-  Scenario: the current agent is not in the list
+  Scenario: a current agent that is not in the list is shown as unknown
     Given a connected page without an agent list
     When the server lists the agents, with "my_old_agent" current
     Then the first option is "未知/已失效 (my_old_agent)"
@@ -11,7 +11,7 @@ Feature: 5.5 An agent that is not in the list
     And the options after it are the agents
 
   @AC-103 @AC-104 @AC-053
-  Scenario: another agent is chosen instead of the unknown one
+  Scenario: the user can choose another agent instead of the unknown one
     Given a page with a session
     When the server lists the agents, with "my_old_agent" current
     Then the first option is "未知/已失效 (my_old_agent)"

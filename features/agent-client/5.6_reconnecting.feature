@@ -3,7 +3,7 @@ Feature: 5.6 Losing the connection
   Losing the connection, and reconnecting (断线重连处理).
 
   @AC-105 @AC-106 @AC-108
-  Scenario Outline: the server <loses the connection>
+  Scenario Outline: the selector is disabled after the server <loses the connection>
     Given a page with a session
     When the server <loses the connection>
     Then the selector is disabled
@@ -16,7 +16,7 @@ Feature: 5.6 Losing the connection
       | goes away            |
 
   @AC-105 @AC-106 @AC-108
-  Scenario: the user disconnects
+  Scenario: the selector is disabled after the user disconnects
     Given a page with a session
     When the user disconnects
     Then the page closes the stream
@@ -24,7 +24,7 @@ Feature: 5.6 Losing the connection
     And the only option is "(未连接)", and it is disabled
 
   @AC-105 @AC-108 @AC-111
-  Scenario: the connection is lost during a switch
+  Scenario: the selector works after the connection is lost during a switch
     Given a page with a session
     When the user chooses "Debugger"
     Then the page requests a switch to "Debugger"
@@ -38,7 +38,7 @@ Feature: 5.6 Losing the connection
     And "General" is selected
 
   @AC-034 @AC-105 @AC-108 @AC-111
-  Scenario: the user disconnects during a switch
+  Scenario: the selector works after the user disconnects during a switch
     Given a page with a session
     And the server holds its HTTP responses
     When the user chooses "Debugger"
@@ -55,7 +55,7 @@ Feature: 5.6 Losing the connection
     And "General" is selected
 
   @AC-109 @AC-111
-  Scenario: the page waits for the new list
+  Scenario: the selector stays disabled until the new list arrives
     Given a connected page
     When the server ends the stream
     Then the only option is "(未连接)", and it is disabled
@@ -67,7 +67,7 @@ Feature: 5.6 Losing the connection
     And "Planner" is selected
 
   @AC-106
-  Scenario: the current agent is forgotten
+  Scenario: the current agent is forgotten when the connection is lost
     Given a connected page
     When the server ends the stream
     Then the only option is "(未连接)", and it is disabled
@@ -77,7 +77,7 @@ Feature: 5.6 Losing the connection
     And the page reports no unknown agent
 
   @AC-106 @AC-111
-  Scenario: the old agents are forgotten
+  Scenario: the old agents are forgotten when the connection is lost
     Given a page with a session
     When the server ends the stream
     Then the only option is "(未连接)", and it is disabled
@@ -156,7 +156,7 @@ Feature: 5.6 Losing the connection
     And it has requested no switch
 
   @AC-105 @AC-108 @AC-109 @AC-111
-  Scenario: the connection is lost twice
+  Scenario: the page recovers when the connection is lost twice
     Given a connected page
     When the server ends the stream
     Then the only option is "(未连接)", and it is disabled

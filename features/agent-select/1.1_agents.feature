@@ -4,12 +4,12 @@ Feature: 1.1 The agents of a server
   (本地已实现主代理系统，支持 `general`/`requirement_analyzer`/`debugger` 三种内置主代理).
 
   @AS-001 @connect
-  Scenario: three built-in agents
+  Scenario: the list has the three built-in agents
     When client A connects
     Then client A is offered the built-in agents
 
   @AS-002 @connect
-  Scenario: custom agents are in the list
+  Scenario: the list has the custom agents
     Given the target has a custom agent
     When client A connects
     Then client A is offered the custom agent

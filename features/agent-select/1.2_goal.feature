@@ -3,7 +3,7 @@ Feature: 1.2 Every session chooses its own agent
   Each session chooses and switches its agent independently of all others
   (使每个 SSE 会话（sessionId）可以独立选择和切换主代理，不同 sessionId 之间互不干扰).
 
-  Rule: A session can choose its agent independently of other sessions, and choose again (使每个 SSE 会话（sessionId）可以独立选择和切换主代理)
+  Rule: Each session can choose and switch its agent independently of other sessions (使每个 SSE 会话（sessionId）可以独立选择和切换主代理)
 
     @AS-005 @two-clients
     Scenario: two sessions choose different agents
@@ -25,7 +25,7 @@ Feature: 1.2 Every session chooses its own agent
       Then client B is switched from the default agent to "requirement_analyzer"
 
     @AS-006
-    Scenario: one session switches again and again
+    Scenario: a session can switch repeatedly
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"

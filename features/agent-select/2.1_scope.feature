@@ -20,7 +20,7 @@ Feature: 2.1 What the server offers
       When client A connects
       Then client A is offered the custom agent
 
-  Rule: A client switches the agent of its session by a message (支持客户端通过消息切换当前会话的主代理（可切换到任意可用主代理）)
+  Rule: A client switches the agent of its session with a message (支持客户端通过消息切换当前会话的主代理（可切换到任意可用主代理）)
 
     @AS-011 @AS-017 @AS-018
     Scenario: a message switches the agent
@@ -33,10 +33,10 @@ Feature: 2.1 What the server offers
       Given client A has a session
       Then client A can switch to every agent that it was offered
 
-  Rule: A failed switch is an error event with the list of agents (切换失败时返回错误事件，并附带合法主代理列表)
+  Rule: A failed switch causes an error event with the list of agents (切换失败时返回错误事件，并附带合法主代理列表)
 
     @AS-013 @AS-014
-    Scenario: a failed switch is an error event with the list
+    Scenario: a failed switch causes an error event with the list
       Given client A has switched to "debugger"
       When client A switches to "hacker"
       Then client A is refused with "agent_not_found"
@@ -45,7 +45,7 @@ Feature: 2.1 What the server offers
   Rule: Each session keeps its own agent (每个会话独立维护主代理状态，多客户端互不干扰)
 
     @AS-015 @two-clients
-    Scenario: several clients at once, each with its own agent
+    Scenario: concurrent clients each keep their own agent
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"
       And client C has a session
@@ -59,7 +59,7 @@ Feature: 2.1 What the server offers
       Then client C is switched from the default agent to "debugger"
 
     @AS-015
-    Scenario: several clients one after the other, each with its own agent
+    Scenario: successive clients each have their own agent
       Given client A has switched to "debugger"
       And client A has disconnected
       And client B has a session

@@ -2,10 +2,10 @@
 Feature: 2.2 What the server does not do
   The list of agents comes with the connection and with a failed switch only (主代理列表仅在连接时和切换失败时返回).
 
-  Rule: No parameter of the URL chooses the initial agent (不支持 URL 参数指定初始主代理（通过连接后的消息切换）)
+  Rule: No URL parameter sets the initial agent (不支持 URL 参数指定初始主代理（通过连接后的消息切换）)
 
     @AS-021 @AS-022
-    Scenario Outline: a parameter of the URL does not choose the agent: <query>
+    Scenario Outline: a URL parameter does not set the initial agent: <query>
       Given client A has connected with the query "<query>"
       Then the list of client A names the default agent as current, or none
       Given client A has a session
@@ -22,15 +22,15 @@ Feature: 2.2 What the server does not do
         | agent_id=debugger        |
 
     @AS-022
-    Scenario: a message chooses the agent
+    Scenario: a message sets the agent
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
 
-  Rule: No client message asks for the list (无专门的客户端查询消息类型，主代理列表仅在连接时和切换失败时返回)
+  Rule: No client message requests the list (无专门的客户端查询消息类型，主代理列表仅在连接时和切换失败时返回)
 
     @AS-023
-    Scenario Outline: a message does not request the list: <type>
+    Scenario Outline: a message of type <type> does not return the list
       Given client A has switched to "debugger"
       When client A sends a message of type "<type>"
       Then client A receives no "agent_list"
@@ -92,14 +92,14 @@ Feature: 2.2 What the server does not do
   Rule: A connected client learns of a configuration change only by reconnecting (服务端主代理配置热更新时，已连接的客户端不会自动收到更新通知（需重连获取最新列表）)
 
     @AS-026 @AS-027 @exclusive
-    Scenario: an agent is added
+    Scenario: the addition of an agent is not announced to connected clients
       Given client A has switched to "debugger"
       When the agent "parley_added" is added to the configuration
       Then a new client is offered "parley_added"
       And client A receives no "agent_list"
 
     @AS-026 @AS-027 @exclusive
-    Scenario: an agent is renamed
+    Scenario: the renaming of an agent is not announced to connected clients
       Given the agent "parley_renamed" has been added to the configuration
       And client A has switched to "debugger"
       When the agent "parley_renamed" is renamed in the configuration
@@ -107,7 +107,7 @@ Feature: 2.2 What the server does not do
       And client A receives no "agent_list"
 
     @AS-026 @AS-027 @exclusive
-    Scenario: an agent is removed
+    Scenario: the removal of an agent is not announced to connected clients
       Given the agent "parley_removed" has been added to the configuration
       And client A has switched to "debugger"
       When the agent "parley_removed" is removed from the configuration

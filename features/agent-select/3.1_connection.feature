@@ -12,7 +12,7 @@ Feature: 3.1 Connecting
       And the next event of client A is "agent_list"
 
     @AS-029 @sse
-    Scenario: the endpoint is an event stream
+    Scenario: the endpoint returns an event stream
       When client A connects
       Then client A receives an event stream
 
@@ -31,7 +31,7 @@ Feature: 3.1 Connecting
   Rule: The server sends connected, with the id of the connection (服务端推送 connected 事件: { connectionId: "conn_xxx" })
 
     @AS-031 @AS-032
-    Scenario: the connection has an id
+    Scenario: connected has the id of the connection
       When client A connects
       Then client A receives the id of its connection
 
@@ -59,7 +59,7 @@ Feature: 3.1 Connecting
       Then client A is offered the built-in agents
 
     @AS-035 @AS-036 @AS-037
-    Scenario: names and descriptions are compared with the example
+    Scenario: differences from the list of the example are recorded
       When client A connects
       Then the order and the example values of the list of client A are recorded
 

@@ -11,7 +11,7 @@ Feature: 3.2 Switching the agent
       Then client A is switched to "debugger"
 
     @interop @AS-041 @AS-042 @AS-043 @AS-044 @AS-045
-    Scenario: from one agent to another, and back
+    Scenario: a session switches to another agent and back
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
@@ -21,7 +21,7 @@ Feature: 3.2 Switching the agent
       Then client A is switched from "requirement_analyzer" to "debugger"
 
     @AS-042 @AS-043 @AS-044 @AS-045
-    Scenario: a switch that names the session
+    Scenario: a switch that names its session is confirmed
       Given client A has a session
       When client A switches its session to "debugger"
       Then client A is switched from the default agent to "debugger"
@@ -29,7 +29,7 @@ Feature: 3.2 Switching the agent
       Then client A is switched from "debugger" to "general"
 
     @AS-042
-    Scenario: a switch to the current agent
+    Scenario: a switch to the current agent leaves it unchanged
       Given client A has switched to "debugger"
       When client A switches to "debugger"
       Then the answer to client A is recorded
@@ -45,7 +45,7 @@ Feature: 3.2 Switching the agent
   Rule: A client switches to a custom agent (客户端想从 `general` 切换到用户自定义的 `code_reviewer` 主代理)
 
     @AS-046
-    Scenario: a switch to a custom agent and back
+    Scenario: a session switches to a custom agent and back
       Given the target has a custom agent
       And client A has a session
       When client A switches to the custom agent
@@ -71,7 +71,7 @@ Feature: 3.2 Switching the agent
       And the model of client A was given the tools of the custom agent
 
     @AS-047 @AS-048 @model
-    Scenario: after switching back the model no longer gets the prompt and the tools of the custom agent
+    Scenario: after a switch back, the model no longer gets the prompt and the tools of the custom agent
       Given the target has a custom agent
       And client A has a session
       And client A has chatted

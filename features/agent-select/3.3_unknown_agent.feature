@@ -9,7 +9,7 @@ Feature: 3.3 Switching to an agent that does not exist
   Rule: The refusal names the requested agent and lists the available agents (errorCode: "agent_not_found", message: "Invalid agent ID: hacker", availableAgents)
 
     @AS-049 @AS-050 @AS-051 @AS-052 @AS-129 @AC-081 @AC-083 @AC-115
-    Scenario: an unknown agent
+    Scenario: a switch to an unknown agent is refused
       When client A switches to "hacker"
       Then client A is refused with "agent_not_found"
       And the refusal of client A contains "hacker"
@@ -17,7 +17,7 @@ Feature: 3.3 Switching to an agent that does not exist
       And the time of the refusal of client A is recorded
 
     @AS-049 @AS-050
-    Scenario Outline: a legal id of an agent that does not exist: <id>
+    Scenario Outline: a legal id that names no agent is refused: <id>
       When client A switches to "<id>"
       Then client A is refused with "agent_not_found"
       And the refusal of client A contains "<id>"
@@ -44,7 +44,7 @@ Feature: 3.3 Switching to an agent that does not exist
       Then client A is switched from "debugger" to "general"
 
     @AS-053
-    Scenario: several refusals change nothing
+    Scenario: the session keeps its agent after several refusals
       When client A switches to "hacker"
       Then client A is refused
       When client A switches to the agent id ""
@@ -55,7 +55,7 @@ Feature: 3.3 Switching to an agent that does not exist
       Then client A is switched from "debugger" to "general"
 
     @AS-053
-    Scenario Outline: a session with <agent> keeps it after a switch to "<id>"
+    Scenario Outline: a session keeps <agent> after a refused switch to "<id>"
       Given client A has switched to "<agent>"
       When client A switches to the agent id "<id>"
       Then client A is refused
@@ -82,7 +82,7 @@ Feature: 3.3 Switching to an agent that does not exist
   Rule: The server uses its current configuration (可切换到任意可用主代理)
 
     @AC-080 @AC-082 @AS-052 @exclusive
-    Scenario: an agent is deleted after the client has connected
+    Scenario: a switch to an agent that was deleted after the client connected is refused
       Given the agent "parley_deleted" has been added to the configuration
       And client A has disconnected
       And client B has switched to "parley_deleted"

@@ -6,7 +6,7 @@ Feature: 3.4 Several clients switch independently
   Rule: Every session starts with the default agent (创建 session A，默认使用 general 主代理)
 
     @AS-055 @AS-056 @AS-128 @two-clients
-    Scenario: two new sessions
+    Scenario: two concurrent sessions both start with the default agent
       Given client A has a session
       And client B has a session
       When client A switches to "debugger"
@@ -15,7 +15,7 @@ Feature: 3.4 Several clients switch independently
       Then client B is switched from the default agent to "debugger"
 
     @AS-055 @AS-056 @AS-128
-    Scenario: two new sessions, one after the other
+    Scenario: two successive sessions both start with the default agent
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
@@ -27,7 +27,7 @@ Feature: 3.4 Several clients switch independently
   Rule: A switch of client A affects the session of client A only (客户端 A 切换到 debugger 主代理（仅影响 session A）)
 
     @AS-057 @AS-058 @AS-059 @two-clients
-    Scenario: client A switches, and client B is not affected
+    Scenario: a switch of client A does not affect client B
       Given client A has a session
       And client B has a session
       When client A switches to "debugger"
@@ -37,7 +37,7 @@ Feature: 3.4 Several clients switch independently
       Then client B is switched from the default agent to "requirement_analyzer"
 
     @AS-057 @AS-058 @AS-059 @two-clients
-    Scenario: client B switches, and client A is not affected
+    Scenario: a switch of client B does not affect client A
       Given client A has a session
       And client B has a session
       When client B switches to "debugger"
@@ -47,7 +47,7 @@ Feature: 3.4 Several clients switch independently
       Then client A is switched from the default agent to "requirement_analyzer"
 
     @AS-059
-    Scenario: client A names its session, and a client without a session receives nothing
+    Scenario: a switch that names its session is not announced to a client without a session
       Given client A has a session
       And client B is connected
       When client A switches its session to "debugger"
@@ -55,7 +55,7 @@ Feature: 3.4 Several clients switch independently
       And client B receives no "agent_switched"
 
     @AS-057 @AS-058
-    Scenario: two sessions one after the other
+    Scenario: a switch does not affect a later session
       Given client A has switched to "debugger"
       And client A has disconnected
       And client B has a session
@@ -63,7 +63,7 @@ Feature: 3.4 Several clients switch independently
       Then client B is switched from the default agent to "requirement_analyzer"
 
     @AS-058 @AS-059 @two-clients @exclusive
-    Scenario: client A is refused, and client B is not affected
+    Scenario: a refusal of client A does not affect client B
       Given client A has switched to "debugger"
       And client B has switched to "requirement_analyzer"
       When client A switches to "hacker"
@@ -75,7 +75,7 @@ Feature: 3.4 Several clients switch independently
   Rule: The turns of two clients each use the agent of their own session (两个客户端后续对话使用各自独立的主代理配置)
 
     @AS-060 @model @two-clients
-    Scenario: both chat, each with its own agent
+    Scenario: concurrent turns of two clients each use their own agent
       Given the target has a custom agent
       And client A has a session
       And client B has a session
@@ -88,7 +88,7 @@ Feature: 3.4 Several clients switch independently
       And the model of client B was not given the prompt of the custom agent
 
     @AS-060 @model
-    Scenario: both chat, one after the other
+    Scenario: successive turns of two clients each use their own agent
       Given the target has a custom agent
       And client A has switched to the custom agent
       When client A chats

@@ -6,7 +6,7 @@ Feature: 3.5 Switching during a conversation
   Rule: A running turn makes the session busy (如果 session 存在进行中的任务（如……API 调用中）)
 
     @AS-064 @AS-066 @AS-125 @AC-077 @AC-078 @model
-    Scenario: the model is being called
+    Scenario: a switch is refused while the model is being called
       Given client A has switched to "debugger"
       And client A has a turn running
       When client A switches to "general"
@@ -19,7 +19,7 @@ Feature: 3.5 Switching during a conversation
       Then client A is switched from "debugger" to "general"
 
     @AS-064 @AS-066 @AS-109 @model
-    Scenario: the model is being called again, after a tool
+    Scenario: a switch is refused while the model is being called again after a tool
       Given client A has switched to "debugger"
       And client A is asked to confirm a tool before the model waits
       When client A confirms
@@ -34,7 +34,7 @@ Feature: 3.5 Switching during a conversation
   Rule: Waiting for the user makes the session busy (如果 session 存在进行中的任务（如等待工具确认……）)
 
     @AS-064 @AS-065 @AS-125 @model
-    Scenario: a tool waits for confirmation
+    Scenario: a switch is refused while a tool waits for confirmation
       Given client A has switched to "debugger"
       And client A is asked to confirm a tool
       When client A switches to "general"
@@ -46,7 +46,7 @@ Feature: 3.5 Switching during a conversation
       Then client A is switched from "debugger" to "general"
 
     @AS-064 @model
-    Scenario: a question waits for its answer
+    Scenario: a switch is refused while a question waits for its answer
       Given client A has switched to "debugger"
       And client A is asked a question
       When client A switches to "general"
@@ -60,7 +60,7 @@ Feature: 3.5 Switching during a conversation
   Rule: A client that was refused with agent_busy aborts the task and switches again (客户端收到 `agent_busy` 错误后，应先发送 `abort` 消息中断当前任务，然后再尝试切换)
 
     @AS-064 @AS-068 @AC-079 @model
-    Scenario: abort ends a running turn
+    Scenario: a client can switch after it has aborted a running turn
       Given client A has switched to "debugger"
       And client A has a turn running
       When client A switches to "general"
@@ -70,7 +70,7 @@ Feature: 3.5 Switching during a conversation
       Then client A is switched from "debugger" to "general"
 
     @AS-064 @AS-068 @model
-    Scenario: abort ends the wait for a confirmation
+    Scenario: a client can switch after it has aborted a pending confirmation
       Given client A has switched to "debugger"
       And client A is asked to confirm a tool
       When client A switches to "general"
@@ -80,7 +80,7 @@ Feature: 3.5 Switching during a conversation
       Then client A is switched from "debugger" to "general"
 
     @AS-064 @AS-068 @model
-    Scenario: abort ends the wait for an answer
+    Scenario: a client can switch after it has aborted a pending question
       Given client A has switched to "debugger"
       And client A is asked a question
       When client A switches to "general"

@@ -9,7 +9,7 @@ Feature: 3.6 Switching to an empty or illegal id
   Rule: agentId cannot be empty
 
     @AS-070 @AS-071 @AS-072
-    Scenario: an empty id
+    Scenario: an empty id is refused
       When client A switches to the agent id ""
       Then client A is refused with "invalid_agent_id"
       And the refusal of client A says "agentId cannot be empty"
@@ -18,7 +18,7 @@ Feature: 3.6 Switching to an empty or illegal id
   Rule: agentId contains invalid characters. Allowed: [a-z0-9_-]
 
     @AS-073 @AS-074 @AS-075 @AS-076
-    Scenario: the id of the example
+    Scenario: the illegal id of the example is refused
       When client A switches to the agent id "Agent@123"
       Then client A is refused with "invalid_agent_id_format"
       And the refusal of client A says "agentId contains invalid characters. Allowed: [a-z0-9_-]"

@@ -6,7 +6,7 @@ Feature: 4.1 The message switch_agent
   Rule: The whole agentId matches [a-z0-9_-]+ (必须符合 `[a-z0-9_-]+` 格式)
 
     @AS-080
-    Scenario Outline: an id with a character that is not allowed: <kind>
+    Scenario Outline: an id with an illegal character is refused: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
       Then client A is refused with "invalid_agent_id_format"
@@ -50,7 +50,7 @@ Feature: 4.1 The message switch_agent
         | combining accent           | "general\u0301"                        |
 
     @AS-080
-    Scenario Outline: an id that contains only white space: <kind>
+    Scenario Outline: an id with only white space is refused: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
       Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
@@ -79,7 +79,7 @@ Feature: 4.1 The message switch_agent
         | a-very-long-id-that-is-legal-all-the-same-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa |
 
     @AS-080 @AS-049
-    Scenario: a legal id of 4000 characters
+    Scenario: a session works after a legal id of 4000 characters
       Given client A has switched to "debugger"
       When client A switches to a legal id of 4000 characters
       Then client A is refused with one of "agent_not_found, invalid_agent_id_format"
@@ -107,7 +107,7 @@ Feature: 4.1 The message switch_agent
   Rule: agentId is a string, and required (`agentId: string`)
 
     @AS-077 @AS-085 @AS-120
-    Scenario Outline: an agentId that is not a string: <kind>
+    Scenario Outline: an agentId that is not a string is refused: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
       Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
@@ -130,7 +130,7 @@ Feature: 4.1 The message switch_agent
         | empty object   | {}                  |
 
     @AS-077 @AS-085 @AS-120
-    Scenario: no agentId
+    Scenario: a missing agentId is refused
       Given client A has switched to "debugger"
       When client A sends switch_agent with the fields {}
       Then client A is refused with one of "invalid_agent_id, invalid_agent_id_format"
@@ -141,7 +141,7 @@ Feature: 4.1 The message switch_agent
   Rule: sessionId is optional (`sessionId?: string`)
 
     @AS-078 @AS-116 @AC-116
-    Scenario: a switch with sessionId, and a switch without
+    Scenario: a switch works with and without sessionId
       Given client A has a session
       When client A switches its session to "debugger"
       Then client A is switched from the default agent to "debugger"
@@ -161,7 +161,7 @@ Feature: 4.1 The message switch_agent
       Then client A is switched from the default agent to "debugger"
 
     @AS-082 @AS-097 @AS-104 @AS-127
-    Scenario: a switch without sessionId on a connection without a session
+    Scenario: a switch without sessionId is refused on a connection without a session
       Given client B has switched to "debugger"
       And client B has disconnected
       And client A is connected

@@ -32,33 +32,33 @@ Feature: 4.2 Server events and error codes
         | hacker | agent_not_found         |
 
     @AS-087 @AS-092
-    Scenario: invalid_agent_id
+    Scenario: an empty id is refused with invalid_agent_id
       Given client A has switched to "debugger"
       When client A switches to the agent id ""
       Then client A is refused with "invalid_agent_id"
 
     @AS-088 @AS-092
-    Scenario: invalid_agent_id_format
+    Scenario: an illegal id is refused with invalid_agent_id_format
       Given client A has switched to "debugger"
       When client A switches to the agent id "a b"
       Then client A is refused with "invalid_agent_id_format"
 
     @AS-089 @AS-092 @AS-124
-    Scenario: agent_not_found
+    Scenario: an unknown agent is refused with agent_not_found
       Given client A has switched to "debugger"
       When client A switches to "hacker"
       Then client A is refused with "agent_not_found"
       And the refusal of client A lists the agents that it was offered
 
     @AS-090 @AS-092 @model
-    Scenario: agent_busy
+    Scenario: a switch during a turn is refused with agent_busy
       Given client A has switched to "debugger"
       And client A has a turn running
       When client A switches to "general"
       Then client A is refused with "agent_busy"
 
     @AS-091 @AS-092 @AS-127
-    Scenario Outline: session_not_found: <session>
+    Scenario Outline: an unknown session is refused with session_not_found: <session>
       Given client A has switched to "debugger"
       When client A switches the session <session> to "general"
       Then client A is refused with "session_not_found"
@@ -73,7 +73,7 @@ Feature: 4.2 Server events and error codes
         | "../../etc/passwd"                   |
 
     @AS-091 @AS-092 @AS-127 @sse
-    Scenario: session_not_found: a session that was deleted
+    Scenario: a deleted session is refused with session_not_found
       Given the target declares "session-delete"
       And client A has switched to "debugger"
       When client A deletes its session
@@ -85,7 +85,7 @@ Feature: 4.2 Server events and error codes
       Then client A is switched from the default agent to "debugger"
 
     @AS-092
-    Scenario: two faults at once
+    Scenario: a switch with two faults is refused with the code of either fault
       Given client A has switched to "debugger"
       When client A switches the session "parley-no-such-session" to "A@"
       Then client A is refused with one of "invalid_agent_id_format, session_not_found"
@@ -93,7 +93,7 @@ Feature: 4.2 Server events and error codes
       Then client A is refused with one of "agent_not_found, session_not_found"
 
     @AS-092
-    Scenario: an illegal id without a session
+    Scenario: an illegal id on a connection without a session is refused with the code of either fault
       Given client B has switched to "debugger"
       And client B has disconnected
       And client A is connected
@@ -101,7 +101,7 @@ Feature: 4.2 Server events and error codes
       Then client A is refused with one of "invalid_agent_id_format, session_not_found"
 
     @AS-092 @model
-    Scenario: an unknown agent while busy
+    Scenario: an unknown agent while busy is refused with the code of either fault
       Given client A has switched to "debugger"
       And client A has a turn running
       When client A switches to "hacker"

@@ -5,7 +5,7 @@ Feature: 4.3 Sessions and connections
   Rule: Each sessionId has its own agent (每个 `sessionId` 拥有独立的主代理状态)
 
     @AS-093 @two-clients
-    Scenario: each session remembers its own agent
+    Scenario: each session keeps its own agent
       Given client A has switched to "debugger"
       And client B has a session
       When client B switches to "requirement_analyzer"
@@ -48,7 +48,7 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from "debugger" to "general"
 
     @AS-095 @AS-005 @AS-007 @AS-015 @AS-057 @AS-058 @exclusive @two-clients
-    Scenario: two sessions, alone on the server, each keep their connection and their agent
+    Scenario: two sessions on an otherwise idle server each keep their connection and their agent
       Given client A has a session
       And client B has a session
       When client A switches to "debugger"
@@ -124,7 +124,7 @@ Feature: 4.3 Sessions and connections
   Rule: A session that was created or loaded is bound to the connection (session 创建/加载成功后，自动绑定到当前连接)
 
     @AS-100 @AS-102 @AS-103
-    Scenario: a created session is bound
+    Scenario: a created session is bound to its connection
       Given client A is connected
       When client A creates a session
       Then client A has its session
@@ -142,7 +142,7 @@ Feature: 4.3 Sessions and connections
       Then client A is answered and its turn ends
 
     @AS-101 @AS-102 @AS-103
-    Scenario: a loaded session is bound
+    Scenario: a loaded session is bound to the connection that loads it
       Given client A has a session
       And client A has disconnected
       And client B is connected
@@ -154,7 +154,7 @@ Feature: 4.3 Sessions and connections
       Then client B is switched from "debugger" to "requirement_analyzer"
 
     @AS-101
-    Scenario: a loaded session replaces the one that the connection was bound to
+    Scenario: a loaded session replaces the session that was bound to the connection
       Given client A has switched to "debugger"
       And client A has disconnected
       And client B has switched to "requirement_analyzer"
@@ -166,14 +166,14 @@ Feature: 4.3 Sessions and connections
   Rule: A session belongs to one connection (一个 `sessionId` 只对应一个 SSE 连接)
 
     @AS-094 @AS-095 @AS-101
-    Scenario: a session that a second connection loads is still bound to only one
+    Scenario: a session that a second connection loads is bound to only one connection
       Given client A has switched to "debugger"
       And client B is connected
       When client B tries to load the session of client A
       Then the session of client A answers on one connection only
 
     @AC-117
-    Scenario: an initial agent at creation
+    Scenario: a session starts with the initial agent given at its creation
       Given the target declares "initial-agent-id"
       And client A is connected
       When client A creates a session with the initial agent "debugger"
@@ -193,7 +193,7 @@ Feature: 4.3 Sessions and connections
   Rule: A running turn or a pending request makes a session busy (以下任一条件成立即判定为"忙")
 
     @AS-109 @AS-111 @model
-    Scenario: a running turn alone
+    Scenario: a running turn alone makes a session busy
       Given client A has switched to "debugger"
       And client A has a turn running
       When client A switches to "general"
@@ -204,7 +204,7 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from "debugger" to "general"
 
     @AS-110 @AS-111 @model
-    Scenario: a pending confirmation alone
+    Scenario: a pending confirmation alone makes a session busy
       Given client A has switched to "debugger"
       And client A is asked to confirm a tool
       When client A switches to "general"
@@ -215,7 +215,7 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from "debugger" to "general"
 
     @AS-110 @AS-111 @model
-    Scenario: a pending question alone
+    Scenario: a pending question alone makes a session busy
       Given client A has switched to "debugger"
       And client A is asked a question
       When client A switches to "general"
@@ -271,7 +271,7 @@ Feature: 4.3 Sessions and connections
       Then client A is busy until its first turn ends
 
     @AS-112 @model @two-clients
-    Scenario: a busy session does not block another
+    Scenario: a busy session does not block a session on another connection
       Given client A has switched to "debugger"
       And client B has a session
       And client A has a turn running
@@ -281,7 +281,7 @@ Feature: 4.3 Sessions and connections
       Then client A is refused with "agent_busy"
 
     @AS-112 @model
-    Scenario: a busy session does not block another on its connection
+    Scenario: a busy session does not block another session on the same connection
       Given client A has switched to "debugger"
       And client A has a turn running
       And client A has another session
@@ -289,7 +289,7 @@ Feature: 4.3 Sessions and connections
       Then client A is switched from the default agent to "requirement_analyzer"
 
     @AS-112 @model @two-clients
-    Scenario: a session that waits for its user does not block another
+    Scenario: a session that waits for its user does not block another session
       Given client A has switched to "debugger"
       And client B has a session
       And client A is asked to confirm a tool

@@ -3,25 +3,25 @@ Feature: 4.4 Data structures
   Monitors judge the shapes in every transcript. The scenarios here make each of them occur.
 
   @AS-113 @AS-114 @AS-115 @AS-117 @AS-118 @connect
-  Scenario: agent_list and its entries
+  Scenario: agent_list and its entries have the documented shape
     Given the target has a custom agent
     When client A connects
     Then client A receives the list of agents
 
   @AS-116
-  Scenario: the message switch_agent
+  Scenario: switch_agent has the documented shape
     Given client A has a session
     When client A switches its session to "debugger"
     Then client A is switched from the default agent to "debugger"
 
   @AS-119
-  Scenario: agent_switched
+  Scenario: agent_switched has the documented shape
     Given client A has a session
     When client A switches to "debugger"
     Then client A is switched from the default agent to "debugger"
 
   @AS-120 @AS-121 @AS-122
-  Scenario Outline: error: <id>
+  Scenario Outline: error has the documented shape: <id>
     Given client A has switched to "debugger"
     When client A switches to the agent id "<id>"
     Then client A is refused with "<code>"
@@ -34,7 +34,7 @@ Feature: 4.4 Data structures
       | hacker  | agent_not_found         |
 
   @AS-120 @AS-121
-  Scenario: error for an unknown session
+  Scenario: error for an unknown session has the documented shape
     Given client A has switched to "debugger"
     When client A switches the session "parley-no-such-session" to "general"
     Then client A is refused with "session_not_found"

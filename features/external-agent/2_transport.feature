@@ -51,7 +51,7 @@ Feature: 2 Transport
       Then the agent makes 2 calls
 
     @agent @EA-018a
-    Scenario Outline: an agent ignores a message that it cannot understand
+    Scenario Outline: an agent continues after an unexpected message: <junk>
       Given a host awaits the agent
       And the host sends <junk> before the first state
       When the agent is started
@@ -76,7 +76,7 @@ Feature: 2 Transport
         | a long state                |
 
     @agent @EA-018a
-    Scenario Outline: an agent that waits for a result ignores a message that it cannot understand
+    Scenario Outline: an agent that waits for a result continues after an unexpected message: <junk>
       Given a host awaits the agent
       And the host sends <junk> before the result of call 1
       When the agent is started
@@ -93,7 +93,7 @@ Feature: 2 Transport
   Rule: A message that is not a JSON envelope is invalid (全部报文为 JSON envelope)
 
     @host @relay @EA-041 @EA-077a @EA-078
-    Scenario Outline: a message that is not a JSON object is refused
+    Scenario Outline: a message that is not a JSON object is refused: <junk>
       Given agent A has a session
       When agent A sends <junk>
       Then agent A's message is refused as invalid

@@ -6,7 +6,7 @@ Feature: 3 The envelope
   Rule: v, type, id, replyTo and payload have the documented form in every message
 
     @host @relay @EA-019 @EA-021 @EA-022a @EA-023a @EA-024 @booking
-    Scenario: the host's messages during a booking
+    Scenario: the host's messages during a booking have the documented form
       Given agent A has a session
       And agent A knows what the host changes on its own
       Then agent A books a ticket from the first movie to the confirmation
@@ -16,7 +16,7 @@ Feature: 3 The envelope
       Then agent A is told that the session has ended
 
     @agent @EA-019 @EA-021 @EA-022a @EA-022b @EA-023a @EA-024
-    Scenario: the agent's messages during a booking
+    Scenario: the agent's messages during a booking have the documented form
       Given a host awaits the agent
       When the agent is started
       Then the agent completes the booking
@@ -24,7 +24,7 @@ Feature: 3 The envelope
   Rule: v is the protocol version, always mvp-0.2 (`v`（string）：协议版本，固定 `mvp-0.2`)
 
     @host @EA-020 @EA-041 @EA-077a
-    Scenario Outline: another version is refused
+    Scenario Outline: a message without the right version is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
       Then agent A's message is refused as invalid, or its connection is closed
@@ -41,7 +41,7 @@ Feature: 3 The envelope
         | v under another name  |
 
     @host @relay @EA-020 @EA-041 @EA-077a
-    Scenario Outline: a join with another version is refused
+    Scenario Outline: a join without the right version is refused: <fault>
       Given agent A has joined
       And agent A loses its connection
       When agent A sends a relay.join with <fault>
@@ -57,7 +57,7 @@ Feature: 3 The envelope
   Rule: type is the message type, a string (`type`（string）：消息类型)
 
     @host @EA-041 @EA-068 @EA-077a @EA-078
-    Scenario Outline: a type that is missing or unknown is refused
+    Scenario Outline: a type that is missing or unknown is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
       Then agent A's message is refused as invalid
@@ -74,7 +74,7 @@ Feature: 3 The envelope
         | type in capitals      |
 
     @relay @EA-041 @EA-077a @EA-078
-    Scenario Outline: an envelope whose type is not a string is refused
+    Scenario Outline: an envelope whose type is not a string is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
       Then agent A's message is refused as invalid
@@ -90,7 +90,7 @@ Feature: 3 The envelope
   Rule: payload is an object with the content of the type (`payload`（object）：类型对应的内容)
 
     @host @EA-024a @EA-041 @EA-077a
-    Scenario Outline: a payload that is not an object is refused
+    Scenario Outline: a payload that is not an object is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
       Then agent A's message is refused as invalid, or its connection is closed
@@ -106,7 +106,7 @@ Feature: 3 The envelope
         | payload that is true     |
 
     @host @relay @EA-024a @EA-041 @EA-077a
-    Scenario Outline: a join without a payload object is refused
+    Scenario Outline: a join without a payload object is refused: <fault>
       Given agent A has joined
       And agent A loses its connection
       When agent A sends a relay.join with <fault>
@@ -122,7 +122,7 @@ Feature: 3 The envelope
   Rule: id and replyTo are optional strings (`id`（string，可选）；`replyTo`（string，可选）)
 
     @host @relay @EA-022 @EA-023 @EA-041 @EA-077a
-    Scenario Outline: optional members, and forms that the document does not mention
+    Scenario Outline: an agent is still served after a message with <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
       Then the answer to agent A's message is recorded
@@ -143,7 +143,7 @@ Feature: 3 The envelope
         | a type that hosts send         |
 
     @host @relay @EA-041 @EA-077a
-    Scenario: a call without reason, a member that only an example has
+    Scenario: an agent is still served after a call without reason
       Given agent A has a session
       When agent A sends a tool.call with no reason
       Then the answer to agent A's message is recorded

@@ -17,7 +17,7 @@ Feature: 4.0 The handshake
       Then the host is told that it has joined
 
     @relay @EA-025 @EA-028
-    Scenario: an agent joins before the host
+    Scenario: an agent can join before the host
       Given no host is present
       And agent A has joined
       When another host joins
@@ -25,7 +25,7 @@ Feature: 4.0 The handshake
       Then agent A is told that the session has started
 
     @host @relay @EA-025 @EA-028 @EA-029 @EA-030 @EA-103
-    Scenario Outline: an agent joins again after it has left
+    Scenario Outline: an agent that <leaves> can join again
       Given agent A has joined
       When agent A <leaves>
       And agent A has joined
@@ -38,7 +38,7 @@ Feature: 4.0 The handshake
         | loses its connection |
 
     @host @relay @EA-041 @EA-077a
-    Scenario Outline: a malformed join does not disturb the other parties
+    Scenario Outline: a join with <fault> does not disturb the other parties
       Given agent A has a session
       When agent B sends a relay.join with <fault>
       And the answer to agent B's message is recorded

@@ -2,7 +2,7 @@
 Feature: 4.2 Host to client
   session.started, snapshot.state, tool.result, state.updated, user.message, session.ended, error
 
-  Rule: session.started
+  Rule: session.started answers session.start
 
     @host @relay @EA-038 @preflight-3
     Scenario: a session is started
@@ -11,12 +11,12 @@ Feature: 4.2 Host to client
       Then agent A is told that the session has started
 
     @host @EA-039 @EA-040
-    Scenario: a session has an id
+    Scenario: session.started has the id of the session
       Given agent A has joined
       When agent A starts a session
       Then agent A is told that the session has started
 
-  Rule: snapshot.state
+  Rule: snapshot.state answers snapshot.get
 
     @host @relay @EA-041
     Scenario: a snapshot answers its request
@@ -57,7 +57,7 @@ Feature: 4.2 Host to client
       Then agent A calls every announced tool at every stage of the booking
 
     @host @EA-049 @EA-053 @EA-081 @EA-105 @booking
-    Scenario: a call that may be confirmed by ok alone
+    Scenario: a call of next may be confirmed by ok alone
       Given agent A has a session
       And agent A books up to the first call of "next"
       Then agent A is told that the call succeeded
@@ -65,7 +65,7 @@ Feature: 4.2 Host to client
   Rule: next, prev and postMessage may return ok without uiSpec; the agent should wait for the following state.updated (`next`、`prev`、`postMessage` 可能只返回 `ok`，不返回 `uiSpec`；应消费后续 `state.updated`)
 
     @host @EA-054 @booking
-    Scenario: next is followed by a state that shows it
+    Scenario: next is followed by a state that shows its effect
       Given agent A has a session
       And agent A knows what the host changes on its own
       When agent A books up to the first call of "next"
@@ -73,7 +73,7 @@ Feature: 4.2 Host to client
       And agent A sees the effect of the call in a later state
 
     @host @EA-054 @booking
-    Scenario: prev is followed by a state that shows it
+    Scenario: prev is followed by a state that shows its effect
       Given agent A has a session
       And agent A knows what the host changes on its own
       When agent A books up to the first call of "next"
@@ -83,7 +83,7 @@ Feature: 4.2 Host to client
       And agent A sees the effect of the call in a later state
 
     @host @EA-054
-    Scenario: postMessage is followed by a state that shows it
+    Scenario: postMessage is followed by a state that shows its effect
       Given agent A has a session
       And agent A knows what the host changes on its own
       When agent A calls "postMessage"
@@ -98,13 +98,13 @@ Feature: 4.2 Host to client
       Then the agent waits for the state
 
     @agent @EA-054a
-    Scenario: an agent acts on the state after a result, however late it comes
+    Scenario: an agent acts on the state after a result even if the state comes late
       Given a host awaits the agent
       And the state after call 2 comes late
       When the agent is started
       Then the agent acts on the latest state
 
-  Rule: state.updated
+  Rule: state.updated announces a new state
 
     @host @relay @EA-055 @booking
     Scenario: an agent receives a new state without asking
@@ -113,7 +113,7 @@ Feature: 4.2 Host to client
       Then agent A receives a new state
 
     @relay @EA-055
-    Scenario: a state that the host announces on its own
+    Scenario: an agent receives a state that the host announces on its own
       Given agent A has a session
       When the host announces a new state
       Then agent A receives a new state
@@ -129,14 +129,14 @@ Feature: 4.2 Host to client
       And agent A receives a new state
 
     @host @relay @EA-046 @EA-047 @booking
-    Scenario: another agent's call is answered, too
+    Scenario: a second agent's call is answered
       Given the target lets several agents join a relay session
       And agent A has a session
       And agent B has joined
       When agent B makes the first call of the booking
       Then agent B is told that the call succeeded
 
-  Rule: user.message
+  Rule: user.message forwards the participant's message
 
     @host @relay @EA-060
     Scenario: the participant's message comes without a request
@@ -145,7 +145,7 @@ Feature: 4.2 Host to client
       Then agent A receives the participant's message
 
     @host @relay @EA-009 @EA-060
-    Scenario: every message of the participant is forwarded, also after a reconnection
+    Scenario: every message of the participant is forwarded, even after a reconnection
       Given agent A has a session
       When the participant speaks to agent A
       Then agent A receives the participant's message
@@ -158,14 +158,14 @@ Feature: 4.2 Host to client
       Then agent A receives the participant's message
 
     @host @EA-060 @EA-061 @EA-062 @booking
-    Scenario: user.message has the text and the stage, also at a later stage
+    Scenario: user.message has the text and the stage, even at a later stage
       Given agent A has a session
       And agent A books up to the first call of "next"
       And agent A is told that the call succeeded
       When the participant speaks to agent A
       Then agent A receives the participant's message
 
-  Rule: session.ended
+  Rule: session.ended answers session.end
 
     @host @relay @EA-063
     Scenario: the end of a session is answered
@@ -192,7 +192,7 @@ Feature: 4.2 Host to client
       When agent A ends the session
       Then agent A is told that the session has ended
 
-  Rule: error
+  Rule: error names its request, a code and a message
 
     @host @relay @EA-068 @EA-069 @EA-070 @EA-084
     Scenario: an error names its request, a code and a message
@@ -213,7 +213,7 @@ Feature: 4.2 Host to client
   Rule: A relay passes on every message unchanged
 
     @relay @EA-004 @EA-005 @EA-006 @EA-007 @EA-008 @EA-009 @EA-038 @EA-041 @EA-046 @EA-047 @EA-055 @EA-060 @EA-063 @EA-068 @EA-069 @EA-070
-    Scenario: every message of a booking
+    Scenario: every message of a booking is passed on unchanged
       Given agent A has a session
       And agent A books a ticket from the first movie to the confirmation
       And the participant speaks to agent A
@@ -234,7 +234,7 @@ Feature: 4.2 Host to client
       Then the relay has passed on every message of agent A and its host unchanged
 
     @relay @EA-008 @EA-055
-    Scenario: a message of an agent after it has reconnected
+    Scenario: a message of a reconnected agent is passed on unchanged
       Given agent A has a session
       And agent A loses its connection
       And agent A has joined
@@ -243,26 +243,26 @@ Feature: 4.2 Host to client
       Then the relay has passed on every message of agent A and its host unchanged
 
     @relay @EA-008
-    Scenario: a message without an id
+    Scenario: a message without an id is passed on unchanged
       Given agent A has a session
       When agent A sends the participant a message without an id
       Then the relay has passed on every message of agent A and its host unchanged
 
     @relay @EA-055
-    Scenario: a long state
+    Scenario: a long state is passed on unchanged
       Given agent A has a session
       When the host announces a long state
       Then agent A receives a new state
       And the relay has passed on every message of agent A and its host unchanged
 
     @relay @EA-055
-    Scenario: content that decoding and encoding would change
+    Scenario: content that decoding and encoding would change is passed on unchanged
       Given agent A has a session
       When the host sends JSON that decoding and encoding would change
       Then the relay has passed on every message of agent A and its host unchanged
 
     @relay @EA-025 @EA-038 @EA-041
-    Scenario: another host takes the place of one that has left
+    Scenario: another host replaces one that has left
       Given agent A has a session
       When the host leaves
       And another host joins
@@ -272,7 +272,7 @@ Feature: 4.2 Host to client
       Then agent A gets a snapshot
 
     @relay @EA-025 @EA-038 @EA-041
-    Scenario: a second host joins, and the relay keeps either of the two
+    Scenario: an agent is served after a second host has joined
       Given agent A has a session
       When a second host joins
       And agent A has a session
@@ -280,7 +280,7 @@ Feature: 4.2 Host to client
       Then agent A gets a snapshot
 
     @relay @EA-038 @EA-041 @EA-077a
-    Scenario Outline: a host that sends invalid messages does not disturb the others
+    Scenario Outline: a host that sends an invalid message does not disturb the others: <junk>
       Given agent A has a session
       When the host sends the relay <junk>
       And agent A is still served
@@ -301,7 +301,7 @@ Feature: 4.2 Host to client
         | no payload             |
 
     @relay @EA-025 @EA-038
-    Scenario: another host takes the place of one that was lost
+    Scenario: another host replaces one that has lost its connection
       Given agent A has a session
       When the host loses its connection
       And another host joins
@@ -309,7 +309,7 @@ Feature: 4.2 Host to client
       Then agent A is told that the session has started
 
     @host @relay @exclusive @restart @EA-025 @EA-028 @EA-038 @EA-041
-    Scenario Outline: parties can join again after the target was restarted
+    Scenario Outline: parties can join again after the target is <ended>
       Given agent A has a session
       When the target is <ended>
       And agent A has joined

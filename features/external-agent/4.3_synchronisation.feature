@@ -14,13 +14,13 @@ Feature: 4.3 Synchronisation
       And agent A is in sync
 
     @host @EA-051 @EA-072 @EA-073 @EA-075 @booking
-    Scenario: an agent is in sync during a whole booking, and a quick uiSpec agrees with the following state
+    Scenario: an agent stays in sync during a booking, and a quick uiSpec agrees with the following state
       Given agent A has a session
       And agent A knows what the host changes on its own
       Then agent A books a ticket from the first movie to the confirmation
 
     @host @EA-072 @EA-073 @booking
-    Scenario: an agent that only receives states is in sync, too
+    Scenario: an agent that makes no calls is in sync
       Given the target lets several agents join a relay session
       And agent A has a session
       And agent B has joined
@@ -40,7 +40,7 @@ Feature: 4.3 Synchronisation
       Then agent A is in sync
 
     @agent @EA-051 @EA-072 @EA-077
-    Scenario Outline: an agent acts on the state, and not on a result that contradicts it
+    Scenario Outline: an agent acts on the state, not on a result that contradicts it
       Given a host awaits the agent
       And the state after call <n> contradicts its result
       When the agent is started
@@ -66,14 +66,14 @@ Feature: 4.3 Synchronisation
       Then the agent acts on the latest state
 
     @agent @EA-072
-    Scenario: an agent acts on the announced tools while uiSpec stays the same
+    Scenario: an agent acts on newly announced tools even if uiSpec is unchanged
       Given a host awaits the agent
       And call 1 is refused, and is no longer announced
       When the agent is started
       Then the agent acts on the latest state
 
     @agent @EA-051 @EA-072 @EA-077
-    Scenario Outline: an agent acts on a state without a uiSpec, whatever tools are announced
+    Scenario Outline: an agent acts on a state without a uiSpec even if tools are announced
       Given a host awaits the agent
       And no uiSpec is shown for a while after call <n>, while tools are announced
       When the agent is started
@@ -102,7 +102,7 @@ Feature: 4.3 Synchronisation
       Then agent A is refused with "UNKNOWN_TOOL"
 
     @agent @EA-074a
-    Scenario Outline: an agent continues after a refused call
+    Scenario Outline: an agent continues after call <n> is refused with <code>
       Given a host awaits the agent
       And call <n> is refused with "<code>"
       When the agent is started
@@ -143,7 +143,7 @@ Feature: 4.3 Synchronisation
   Rule: After a reconnection, or when the state may be stale, the agent resynchronises with snapshot.get and snapshot.state (在重连或状态疑似陈旧时，使用 `snapshot.get` / `snapshot.state` 显式重同步)
 
     @host @relay @EA-077a
-    Scenario: a snapshot can be asked for at any time
+    Scenario: an agent can request a snapshot at any time
       Given agent A has a session
       When agent A asks for a snapshot
       Then agent A gets a snapshot

@@ -2,15 +2,15 @@
 Feature: 5 Error codes
   INVALID_MESSAGE, SESSION_NOT_ACTIVE, UNKNOWN_TOOL, INVALID_PARAMS, NO_ACTIVE_SPEC, TOOL_EXECUTION_FAILED
 
-  Rule: INVALID_MESSAGE
+  Rule: INVALID_MESSAGE answers a message that is not a valid envelope
 
     @host @relay @EA-078 @EA-084
-    Scenario: the code for a message that cannot be parsed
+    Scenario: a message that cannot be parsed is refused with INVALID_MESSAGE
       Given agent A has a session
       When agent A sends malformed JSON
       Then agent A's message is refused as invalid
 
-  Rule: SESSION_NOT_ACTIVE
+  Rule: SESSION_NOT_ACTIVE answers a call outside an active session
 
     @host @EA-079 @booking
     Scenario: every call after the end of a session is refused
@@ -61,22 +61,22 @@ Feature: 5 Error codes
       When agent A makes a call
       Then agent A is refused with "SESSION_NOT_ACTIVE" or "INVALID_MESSAGE"
 
-  Rule: UNKNOWN_TOOL
+  Rule: UNKNOWN_TOOL answers a call of a tool that is not announced
 
     @host @EA-080
-    Scenario: a tool that does not exist
+    Scenario: a call of a tool that does not exist is refused
       Given agent A has a session
       When agent A calls a tool that does not exist
       Then agent A is refused with "UNKNOWN_TOOL"
 
     @host @EA-074 @EA-080 @EA-096 @booking
-    Scenario: tools that only other stages announce
+    Scenario: a call of a tool that only another stage announces is refused
       Given agent A has a session
       And agent A knows what the host changes on its own
       Then agent A calls the tools of other stages at every stage of the booking, and each call is refused
 
     @host @EA-080
-    Scenario Outline: a call that names no tool
+    Scenario Outline: a call with <fault> is refused
       Given agent A has a session
       When agent A sends a tool.call with <fault>
       Then agent A is refused with "INVALID_MESSAGE" or "INVALID_PARAMS" or "UNKNOWN_TOOL"
@@ -86,10 +86,10 @@ Feature: 5 Error codes
         | no toolName                 |
         | a toolName that is a number |
 
-  Rule: INVALID_PARAMS
+  Rule: INVALID_PARAMS answers a call whose params break the announced schema
 
     @host @EA-072 @EA-073 @EA-074 @EA-081 @booking
-    Scenario Outline: params that break the announced schema
+    Scenario Outline: params that break the announced schema are refused: <wrong>
       Given agent A has a session
       And agent A knows what the host changes on its own
       Then agent A calls every announced tool with a param <wrong>, and each call is refused
@@ -106,34 +106,34 @@ Feature: 5 Error codes
         | that is unknown         |
 
     @host @EA-071 @EA-074 @EA-081 @booking
-    Scenario: a negative quantity
+    Scenario: a negative quantity is refused
       Given agent A has a session
       And agent A knows what the host changes on its own
       Then agent A calls every announced tool with a param that is negative, and each call is refused
 
     @host @EA-081 @booking
-    Scenario: params that are not an object
+    Scenario: params that are not an object are refused
       Given agent A has a session
       Then agent A calls a tool with params that are missing, null, a list, a string and a number, and each call is refused
 
-  Rule: NO_ACTIVE_SPEC
+  Rule: NO_ACTIVE_SPEC answers a call while no uiSpec is active
 
     @host @EA-082 @booking
-    Scenario: a call while no uiSpec is active
+    Scenario: a call is refused while no uiSpec is active
       Given agent A has a session
       When agent A makes the calls after which no uiSpec is active
       Then agent A is refused with "NO_ACTIVE_SPEC"
       And agent A makes every call of the booking, and each is refused with "NO_ACTIVE_SPEC"
 
     @host @EA-082 @booking
-    Scenario: a call whenever no uiSpec is active, even for a moment
+    Scenario: a call is refused whenever no uiSpec is active, even briefly
       Given agent A has a session
       Then agent A calls a tool whenever no uiSpec is active during the booking, and each call is refused
 
-  Rule: TOOL_EXECUTION_FAILED
+  Rule: TOOL_EXECUTION_FAILED answers a call of a tool that fails at run time
 
     @host @EA-083
-    Scenario: a tool that fails while it runs
+    Scenario: a call of a tool that fails at run time is refused
       Given agent A has a session
       When agent A makes the calls that make a tool fail at run time
       Then agent A is refused with "TOOL_EXECUTION_FAILED"

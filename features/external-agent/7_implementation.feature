@@ -21,7 +21,7 @@ Feature: 7 The observable part of the implementation notes
   Rule: Each stage announces its own tools, and backendData never reaches an external agent (分阶段工具 schema 过滤；MVP 中 `backendData` 不得序列化到外部快照)
 
     @host @EA-015 @EA-095 @EA-102 @booking
-    Scenario: an agent receives no backendData, and different tools at different stages
+    Scenario: an agent receives different tools at different stages, and no backendData
       Given agent A has a session
       And agent A knows what the host changes on its own
       And agent A books a ticket from the first movie to the confirmation

@@ -5,7 +5,7 @@ Feature: 0 Principles
   Rule: Opening the WebSocket creates no session — [*] --> Idle: WebSocket连接建立
 
     @SC-045 @preflight-1
-    Scenario: a client connects
+    Scenario: a client can connect
       When client A connects
       Then client A is connected
 
@@ -21,7 +21,7 @@ Feature: 0 Principles
       When client B connects
       Then client B receives no message of any session
 
-  Rule: A chat triggers every session operation — 所有会话操作由 chat 消息触发
+  Rule: Every session operation is triggered by a chat — 所有会话操作由 chat 消息触发
 
     @SC-002 @SC-003 @SC-055 @model
     Scenario: the first chat creates the session, and the second continues it
@@ -51,7 +51,7 @@ Feature: 0 Principles
   Rule: One WebSocket connection serves several sessions — 单一WebSocket连接处理多个session
 
     @SC-004 @SC-057 @model
-    Scenario: three sessions on one connection
+    Scenario: one connection serves three sessions
       When client A chats with "red"
       Then client A is answered by "red"
       When client A chats with "blue"
@@ -63,7 +63,7 @@ Feature: 0 Principles
       And "blue" and "green" are different sessions
 
     @SC-004 @SC-021 @SC-024 @model
-    Scenario: two sessions stream at the same time
+    Scenario: one connection serves two turns at the same time
       Given client A starts a turn of "red" that is held
       And client A starts a turn of "blue" that is held
       Then the turns of "red" and "blue" run at the same time

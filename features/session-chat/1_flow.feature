@@ -62,7 +62,7 @@ Feature: 1 The flow of a chat
   Rule: The server streams the messages — 流式返回消息
 
     @SC-005 @SC-012 @preflight-3
-    Scenario: a turn ends
+    Scenario: the turn of a chat ends
       When client A chats with "red"
       Then client A is answered by "red"
 

@@ -80,7 +80,7 @@ Feature: 2 The sequence of a chat
       And the pieces of "green" come in order
 
     @SC-020 @model
-    Scenario: each of three turns ends once
+    Scenario: each of three turns ends exactly once
       Given client A has chatted with "red"
       And client A has chatted with "red"
       When client A chats with "red"
@@ -88,7 +88,7 @@ Feature: 2 The sequence of a chat
       And the target has handled every message of client A
 
     @SC-020 @model
-    Scenario: an interrupted turn ends once
+    Scenario: an interrupted turn ends exactly once
       Given client A chats with "red" in a turn that is held
       When client A interrupts "red"
       Then the turn of "red" is interrupted

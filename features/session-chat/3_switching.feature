@@ -5,7 +5,7 @@ Feature: 3 Switching between sessions
   Rule: Each chat is answered with its own agent_id — 返回响应（带agent_id: "B"）
 
     @SC-024 @SC-025 @SC-026 @SC-052
-    Scenario: one connection chats with one session and then with another
+    Scenario: one connection chats with two sessions in succession
       When client A chats with "red"
       Then client A is answered by "red"
       When client A chats with "blue"

@@ -45,7 +45,7 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "red"
 
     @SC-036 @model @race
-    Scenario: an interrupt immediately follows a later chat
+    Scenario: an interrupt immediately after a later chat ends its turn
       Given client A has chatted with "red"
       When client A starts a turn of "red" that is held
       And client A interrupts "red"
@@ -56,7 +56,7 @@ Feature: 4.1.1 Interrupting a turn
       And the model was sent the earlier turns of "red"
 
     @SC-036 @model @race
-    Scenario: an interrupt immediately follows the first chat
+    Scenario: an interrupt immediately after the first chat ends its turn
       When client A starts a turn of "red" that is held
       And client A interrupts "red"
       Then the turn of "red" has ended
@@ -81,7 +81,7 @@ Feature: 4.1.1 Interrupting a turn
   Rule: An interrupt ends no other turn — agent_id: string
 
     @SC-036 @model
-    Scenario: the turn of another session on the same connection continues
+    Scenario: an interrupt does not end the turn of another session on the same connection
       Given client A starts a turn of "red" that is held
       And client A starts a turn of "blue" that is held
       And the turns of "red" and "blue" run at the same time
@@ -92,7 +92,7 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "blue"
 
     @SC-036 @model
-    Scenario: the turn on another connection continues
+    Scenario: an interrupt does not end a turn on another connection
       Given client A chats with "red" in a turn that is held
       And client B chats with "blue" in a turn that is held
       When client B interrupts "blue"

@@ -9,7 +9,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends "blue" a chat without its agent_id
       Then client A is refused
-      And it starts no session
+      And that message starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
 
@@ -18,7 +18,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose agent_id is <value>
       Then client A is refused
-      And it starts no session
+      And that message starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
 
@@ -31,7 +31,7 @@ Feature: 4.1 Messages of the client
         | an object |
 
     @SC-030
-    Scenario: a chat with an empty agent_id is answered in any way
+    Scenario: a session works after a chat with an empty agent_id
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose agent_id is the empty text
       Then the answer to client A is recorded
@@ -39,8 +39,8 @@ Feature: 4.1 Messages of the client
       Then client A is answered by "red"
 
     @SC-060 @SC-041
-    Scenario Outline: any string is an agent_id: <key>
-      When client A chats with "red" under the agent_id of <key>
+    Scenario Outline: any string is accepted as an agent_id: <key>
+      When client A chats with "red" under an agent_id of <key>
       Then client A is answered by "red"
       When client A chats with "red"
       Then client A is answered by "red"
@@ -60,7 +60,7 @@ Feature: 4.1 Messages of the client
 
     @SC-060 @SC-027 @model
     Scenario Outline: similar agent_ids are different sessions: <one>, <other>
-      When client A chats with "red" under the agent_id of <one>
+      When client A chats with "red" under an agent_id of <one>
       Then client A is answered by "red"
       When client A chats with "blue" under the agent_id of "red" with <other>
       Then client A is answered by "blue"
@@ -87,7 +87,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends "blue" a chat without its content
       Then client A is refused
-      And it starts no session
+      And that message starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
       And "blue" is a new session
@@ -97,7 +97,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose content is <value>
       Then client A is refused
-      And it starts no session
+      And that message starts no session
       When client A chats with "blue"
       Then client A is answered by "blue"
       And "blue" is a new session
@@ -130,7 +130,7 @@ Feature: 4.1 Messages of the client
       And the model was sent the earlier turns of "red"
 
     @SC-031
-    Scenario: a chat with an empty content is answered in any way
+    Scenario: a session works after a chat with empty content
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose content is the empty text
       Then the answer to client A is recorded
@@ -145,15 +145,15 @@ Feature: 4.1 Messages of the client
       Then client A is answered by "red"
 
     @SC-033 @SC-033a @model
-    Scenario: the model that options name reaches the backend
-      Given the target uses the model that options name
+    Scenario: the model named in options reaches the backend
+      Given the target uses the model named in options
       When client A chats with "red" with the model "parley-model-one"
       Then client A is answered by "red"
       And the model of "red" was "parley-model-one"
 
     @SC-033 @SC-033a @model
-    Scenario: each session uses the model that its options name
-      Given the target uses the model that options name
+    Scenario: each session uses the model named in its options
+      Given the target uses the model named in options
       When client A chats with "red" with the model "parley-model-one"
       Then client A is answered by "red"
       When client A chats with "blue" with the model "parley-model-two"
@@ -165,8 +165,8 @@ Feature: 4.1 Messages of the client
       And the model of "green" was not "parley-model-two"
 
     @SC-033 @model
-    Scenario: a later chat of a session names another model
-      Given the target uses the model that options name
+    Scenario: a later chat of a session may name another model
+      Given the target uses the model named in options
       When client A chats with "red" with the model "parley-model-one"
       Then client A is answered by "red"
       When client A chats with "red" with the model "parley-model-two"
@@ -174,12 +174,12 @@ Feature: 4.1 Messages of the client
       And the model that was asked for "red" is recorded
 
     @SC-034
-    Scenario: a chat with unknown options
+    Scenario: a chat with unknown options may be answered
       When client A chats with "red" with unknown options
       Then whether client A is answered by "red" is recorded
 
     @SC-032
-    Scenario Outline: a chat whose options are <value> is answered in any way
+    Scenario Outline: a session works after a chat whose options are <value>
       Given client A has chatted with "red"
       When client A sends a chat whose options are <value>
       Then the answer to client A is recorded
@@ -195,11 +195,11 @@ Feature: 4.1 Messages of the client
   Rule: Only a message of the protocol starts a session — type: "chat"
 
     @SC-002 @SC-029
-    Scenario Outline: a chat of <which> type starts no session
+    Scenario Outline: a message of <which> type starts no session
       Given client A has chatted with "red"
       When client A sends "blue" a message of <which> type
       Then the answer to client A is recorded
-      And it starts no session
+      And that message starts no session
       When client A chats with "red"
       Then client A is answered by "red"
 
@@ -213,7 +213,7 @@ Feature: 4.1 Messages of the client
       Given client A has chatted with "red"
       When client A sends <junk>
       Then the answer to client A is recorded
-      And it starts no session
+      And that message starts no session
       When client A chats with "red"
       Then client A is answered by "red"
       And "red" is the same session as before
@@ -244,7 +244,7 @@ Feature: 4.1 Messages of the client
         | an empty object |
 
     @SC-029
-    Scenario: a binary frame is answered in any way
+    Scenario: a session works after a binary frame
       Given client A has chatted with "red"
       When client A sends a binary frame
       Then the answer to client A is recorded

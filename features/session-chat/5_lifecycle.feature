@@ -81,7 +81,7 @@ Feature: 5 The life cycle of a session
         | loses its connection |
 
     @SC-054 @SC-059 @SC-016a @model
-    Scenario: another session of a lost connection continues
+    Scenario: a session continues after a lost connection during a turn of another session
       Given client A has chatted with "blue"
       And client A chats with "red" in a turn that is held
       When client A loses its connection

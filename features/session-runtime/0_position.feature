@@ -1,5 +1,5 @@
 @session-runtime @server
-Feature: 0 The place of the orchestrator
+Feature: 0 The role of the orchestrator
   SessionRuntime = 会话内编排器 (Orchestrator): it consumes what comes to SYSTEM, and decides who gets it.
 
   Rule: The orchestrator subscribes to messages and consumes them — 订阅并消费消息
@@ -22,7 +22,7 @@ Feature: 0 The place of the orchestrator
   Rule: The orchestrator routes and arbitrates — 做路由与仲裁
 
     @RT-002 @RT-014 @RT-015 @RT-139 @RT-140
-    Scenario: three turns in succession
+    Scenario: three successive turns are routed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -36,17 +36,17 @@ Feature: 0 The place of the orchestrator
     Scenario: messages of two sessions do not mix
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "b" and "c" where agent "b" is active
-      When in session "one"
+      When the next steps are in session "one"
       And the user says "t1"
       Then "t1" reaches agent "a"
-      When in session "two"
+      When the next steps are in session "two"
       And agent "b" is speaking in "t2"
       And the user cancels
       Then agent "b" is asked to stop "t2"
-      When in session "one"
+      When the next steps are in session "one"
       And agent "a" acknowledges "t1"
       And agent "a" ends "t1"
-      And in session "two"
+      And the next steps are in session "two"
       And agent "b" confirms the cancel of "t2"
       Then the frontend is told that "t2" is cancelled
 
@@ -54,36 +54,36 @@ Feature: 0 The place of the orchestrator
     Scenario: a switch in one session does not affect the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
-      When in session "one"
+      When the next steps are in session "one"
       And the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
-      When in session "two"
+      When the next steps are in session "two"
       Then the next input reaches agent "a"
-      When in session "one"
+      When the next steps are in session "one"
       Then the next input reaches agent "b"
 
     @RT-015 @RT-052 @RT-141
     Scenario: output of one session is not forwarded in the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
-      When in session "one"
+      When the next steps are in session "one"
       Then agent "a" is speaking in "t1"
-      When in session "two"
+      When the next steps are in session "two"
       Then agent "a" is speaking in "t2"
       When agent "a" sends a chunk of "t1" of session "one"
       Then that output is not forwarded
       When agent "a" ends "t2"
 
     @RT-015
-    Scenario: a turn_id of one session is unknown in the other
+    Scenario: a cancel in one session does not stop a turn of the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
-      When in session "one"
+      When the next steps are in session "one"
       Then agent "a" is speaking in "t1"
-      When in session "two"
+      When the next steps are in session "two"
       And the user cancels
       Then no CANCEL is published
-      When in session "one"
+      When the next steps are in session "one"
       And agent "a" ends "t1"
 
     @RT-014 @RT-064

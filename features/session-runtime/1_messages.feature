@@ -5,7 +5,7 @@ Feature: 1 What the orchestrator consumes
   Rule: Broadcast is for observation, not for business decisions — broadcast 只用于观测, 不用于业务决策
 
     @RT-028 @RT-027 @RT-067
-    Scenario: an input on BROADCAST is not routed, and one on SYSTEM is
+    Scenario: an input on BROADCAST is ignored, and one on SYSTEM is routed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
@@ -15,7 +15,7 @@ Feature: 1 What the orchestrator consumes
       Then "t2" reaches no agent
 
     @RT-028
-    Scenario: a cancel on BROADCAST stops nobody, and one on SYSTEM does
+    Scenario: a cancel on BROADCAST is ignored, and one on SYSTEM is executed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels on BROADCAST
@@ -67,7 +67,7 @@ Feature: 1 What the orchestrator consumes
       Then a switch from agent "a" to agent "b" is announced
 
     @RT-028
-    Scenario: a request on BROADCAST to close the session is ignored
+    Scenario: a close of the session on BROADCAST is ignored
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session on BROADCAST
       Then no REQUEST_SESSION_CLOSE is published
@@ -92,7 +92,7 @@ Feature: 1 What the orchestrator consumes
       When the user switches to agent "b"
       Then a switch from agent "a" to agent "b" is announced
 
-  Rule: The orchestrator must be able to receive what agents send — SessionRuntime 必须能收到
+  Rule: The orchestrator must be able to receive agents' messages — SessionRuntime 必须能收到
 
     @RT-042 @RT-168 @RT-039
     Scenario: agents' acknowledgements and output on BROADCAST are handled
@@ -199,7 +199,7 @@ Feature: 1 What the orchestrator consumes
       Then the frontend is told that "t1" is cancelled
       And everything is handled
 
-  Rule: Messages from agents — 来自 agent 的消息
+  Rule: The orchestrator handles messages from agents — 来自 agent 的消息
 
     @RT-039 @RT-042
     Scenario: an acknowledgement that two subscriptions deliver is handled once
@@ -246,7 +246,7 @@ Feature: 1 What the orchestrator consumes
   Rule: The orchestrator does not handle its own messages — SYSTEM 入口: 自己发出的消息不再处理
 
     @RT-175 @RT-065
-    Scenario: the orchestrator's own switch comes back
+    Scenario: the orchestrator ignores its own SWITCH_AGENT
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user switches to agent "b"
@@ -255,7 +255,7 @@ Feature: 1 What the orchestrator consumes
       And the next input reaches agent "b"
 
     @RT-175 @RT-064
-    Scenario: the orchestrator's own switch comes back after a later one
+    Scenario: the orchestrator ignores its own SWITCH_AGENT that comes back after a later one
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user switches to agent "b"
@@ -265,7 +265,7 @@ Feature: 1 What the orchestrator consumes
       And the next input reaches agent "c"
 
     @RT-175 @RT-110
-    Scenario: the orchestrator's own REQUEST_REMOVE_AGENT comes back
+    Scenario: the orchestrator ignores its own REQUEST_REMOVE_AGENT
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user removes agent "a"
@@ -275,7 +275,7 @@ Feature: 1 What the orchestrator consumes
       And everything is handled
 
     @RT-175 @RT-121 @RT-127
-    Scenario: the orchestrator's own REQUEST_ADD_AGENT comes back
+    Scenario: the orchestrator ignores its own REQUEST_ADD_AGENT
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user invites agent "d"
@@ -286,7 +286,7 @@ Feature: 1 What the orchestrator consumes
       And everything is handled
 
     @RT-175 @RT-153
-    Scenario: the orchestrator's own REQUEST_SESSION_OPEN comes back
+    Scenario: the orchestrator ignores its own REQUEST_SESSION_OPEN
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       When the user opens the session
@@ -297,7 +297,7 @@ Feature: 1 What the orchestrator consumes
       And everything is handled
 
     @RT-175 @RT-061 @RT-134
-    Scenario: the orchestrator's own switch of a handover comes back
+    Scenario: the orchestrator ignores its own SWITCH_AGENT of a handover
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And the orchestrator receives what it publishes on SYSTEM and BROADCAST
       And agent "a" is speaking in "t1"

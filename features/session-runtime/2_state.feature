@@ -1,11 +1,11 @@
 @session-runtime @server
-Feature: 2 What the orchestrator keeps
+Feature: 2 The orchestrator's state
   必须有三类状态: 基本会话状态, inflight, 编排事务
 
   Rule: Turns are keyed by turn_id — 以 turn_id 为 key
 
     @RT-002 @RT-052 @RT-053 @RT-055 @RT-141 @RT-142
-    Scenario: chunks of two agents at once
+    Scenario: interleaved chunks of two agents are forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"
@@ -21,7 +21,7 @@ Feature: 2 What the orchestrator keeps
       And agent "a" ends "t1"
 
     @RT-052
-    Scenario: two turns are acknowledged in reverse order
+    Scenario: two turns that are acknowledged in reverse order are both forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"
@@ -49,7 +49,7 @@ Feature: 2 What the orchestrator keeps
       Then the agent of "t1" or of "t2" is asked to stop
 
     @RT-052 @RT-072
-    Scenario: five turns have five turn_ids
+    Scenario: five turns have five different turn_ids
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then the agent that gets "t1" answers it

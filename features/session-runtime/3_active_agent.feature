@@ -23,7 +23,7 @@ Feature: 3 The active agent
       And the next input reaches agent "a"
 
     @RT-064
-    Scenario: an input follows the switch immediately
+    Scenario: an input sent immediately after a switch reaches the new agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user switches to agent "b"
       And the user says "t1"

@@ -40,7 +40,7 @@ Feature: 4A A plain input
   Rule: Missing trace_id and turn_id are generated — 生成/补齐 trace_id/turn_id
 
     @RT-053 @RT-072 @RT-075 @RT-076
-    Scenario Outline: ids are preserved or generated
+    Scenario Outline: missing ids are generated for an input with <ids> of its own
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1" with <ids> of its own
       Then "t1" reaches agent "a"
@@ -74,7 +74,7 @@ Feature: 4A A plain input
       Then "t1" reaches agent "c"
       And "t1" is accepted
 
-  Rule: Without an active agent a default applies, or SessionManager is asked — 若为空: 走默认策略, 或向 SessionManager 请求分配
+  Rule: Without an active agent, the orchestrator uses a default or asks SessionManager — 若为空: 走默认策略, 或向 SessionManager 请求分配
 
     @RT-070 @RT-071
     Scenario: an input without an active agent is not dropped
@@ -85,7 +85,7 @@ Feature: 4A A plain input
   Rule: The orchestrator waits for the agent's INPUT_ACK — 等待 agent 的 CONTROL:INPUT_ACK
 
     @RT-059 @RT-073 @RT-077 @RT-078 @RT-082
-    Scenario: no agent acknowledges the input
+    Scenario: an input that no agent acknowledges times out
       Given a short limit for acknowledgements of inputs
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -125,19 +125,19 @@ Feature: 4A A plain input
       When agent "a" ends "t1"
 
     @RT-077 @RT-078
-    Scenario: an acknowledgement of another agent does not count
+    Scenario: another agent's acknowledgement does not prevent the time-out
       Given agent "b" acknowledges the input "t1" of agent "a" within the limit
       Then the frontend is told that "t1" has timed out
       And everything is handled
 
     @RT-077 @RT-078 @RT-141
-    Scenario: another agent's output does not count as an acknowledgement
+    Scenario: another agent's output does not prevent the time-out
       Given agent "b" sends a chunk of "t1" within the limit, and agent "a" does not acknowledge it
       Then the frontend is told that "t1" has timed out
       And the frontend does not receive the output of "t1"
 
     @RT-078
-    Scenario: two turns time out, each once
+    Scenario: each of two successive turns times out once
       Given a short limit for acknowledgements of inputs
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -173,7 +173,7 @@ Feature: 4A A plain input
       Then the frontend receives the output of "t1"
 
     @RT-143
-    Scenario: a first chunk comes without an acknowledgement
+    Scenario: a first chunk without an acknowledgement starts the turn or is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" reaches agent "a"
@@ -181,13 +181,13 @@ Feature: 4A A plain input
       Then everything is handled
 
     @RT-169
-    Scenario: no acknowledgement follows a first chunk within the limit
+    Scenario: a first chunk that was forwarded prevents the time-out
       Given agent "a" sends a first chunk of "t1" within the limit, and no acknowledgement
       When the limit for acknowledging an input expires
       Then everything is handled
 
     @RT-052 @RT-053 @RT-073 @RT-078
-    Scenario: two turns time out concurrently
+    Scenario: two concurrent turns both time out
       Given a short limit for acknowledgements of inputs
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -202,7 +202,7 @@ Feature: 4A A plain input
       Then the frontend is told that "t1" has timed out
 
     @RT-077 @RT-080
-    Scenario: an agent that is no longer active acknowledges its turn
+    Scenario: an acknowledgement of an agent that is no longer active prevents the time-out
       Given an input "t1" that agent "a" acknowledges within the limit after a switch to agent "b"
       When the limit for acknowledging an input expires
       Then no ROUTE_TIMEOUT is published

@@ -5,7 +5,7 @@ Feature: 4B A mention
   Rule: A mention switches the active agent and routes the input to it — 切 active (本地 + 总线), 路由输入给该 agent
 
     @RT-030 @RT-048 @RT-049 @RT-063 @RT-065 @RT-066 @RT-083 @RT-174 @RT-088 @RT-089 @RT-090 @RT-091 @RT-092 @RT-093
-    Scenario: a mention by its subtype
+    Scenario: a mention by subtype activates the agent and reaches it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its subtype
       Then a switch from agent "a" to agent "b" is announced
@@ -13,7 +13,7 @@ Feature: 4B A mention
       And "t1" is accepted
 
     @RT-030 @RT-063 @RT-084 @RT-088 @RT-089 @RT-090 @RT-092 @RT-093
-    Scenario: a mention by its payload
+    Scenario: a mention by payload activates the agent and reaches it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "c" in "t1" by its payload
       Then a switch from agent "a" to agent "c" is announced
@@ -21,7 +21,7 @@ Feature: 4B A mention
       And "t1" is accepted
 
     @RT-030 @RT-085 @RT-088 @RT-089 @RT-090 @RT-092 @RT-093
-    Scenario: a mention by a choice in the interface
+    Scenario: a mention by a choice in the interface activates the agent and reaches it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by a choice in the interface
       Then a switch from agent "a" to agent "b" is announced
@@ -44,14 +44,14 @@ Feature: 4B A mention
         | a choice in the interface |
 
     @RT-068 @RT-092
-    Scenario: a mention of the agent that is already active
+    Scenario: a mention of the active agent reaches it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "a" in "t1" by its payload
       Then "t1" reaches agent "a"
       And "t1" is accepted
 
     @RT-042 @RT-089
-    Scenario: a mention that two subscriptions deliver switches once
+    Scenario: a mention that two subscriptions deliver is executed once
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its payload
       And "t1" is delivered by a second subscription
@@ -61,7 +61,7 @@ Feature: 4B A mention
   Rule: A mention has the subtype MENTION, or mentioned_agent_id in its payload — metadata.subtype=MENTION, 或 payload 结构含 mentioned_agent_id
 
     @RT-030 @RT-084 @RT-088 @RT-092
-    Scenario Outline: a name only in the text does not break routing
+    Scenario Outline: a name that is only in the text does not break routing
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1" with @ and the name of agent "<agent>" only in the text
       Then the agent that gets "t1" answers it
@@ -77,7 +77,7 @@ Feature: 4B A mention
   Rule: The mentioned agent must be in the session — 校验 agent 是否在会话
 
     @RT-049 @RT-086 @RT-087
-    Scenario Outline: a mention of an agent outside the session
+    Scenario Outline: a mention of an agent outside the session reaches no agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "x" in "t1" by <form>
       Then SessionManager is asked for agent "x", or the frontend is told of an error
@@ -90,7 +90,7 @@ Feature: 4B A mention
         | a choice in the interface |
 
     @RT-049 @RT-086 @RT-064
-    Scenario: the next input after a refused mention goes to the active agent
+    Scenario: a mention after a refused one reaches its agent
       Given a session of agents "a" and "b" where agent "a" is active
       When the user mentions agent "c" in "t1" by its payload
       Then SessionManager is asked for agent "c", or the frontend is told of an error
@@ -113,7 +113,7 @@ Feature: 4B A mention
   Rule: INPUT_ACK is awaited as for a plain input — 等 INPUT_ACK (同 A)
 
     @RT-078 @RT-094
-    Scenario: no agent acknowledges the mention
+    Scenario: a mention that no agent acknowledges times out
       Given a short limit for acknowledgements of inputs
       And a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its payload
@@ -122,6 +122,6 @@ Feature: 4B A mention
       And everything is handled
 
     @RT-094 @RT-077
-    Scenario: an acknowledgement of the previously active agent does not count
+    Scenario: an acknowledgement of the previously active agent does not prevent the time-out
       Given agent "a" acknowledges the mention "t1" of agent "b" within the limit
       Then the frontend is told that "t1" has timed out

@@ -5,7 +5,7 @@ Feature: 4C A cancel
   Rule: The speaking agent gets a CANCEL, and its CANCEL_ACK is awaited — 向 speaking agent 发 CONTROL:CANCEL, 等待 CANCEL_ACK
 
     @RT-004 @RT-005 @RT-016 @RT-031 @RT-038 @RT-050 @RT-095 @RT-098 @RT-099 @RT-100 @RT-101 @RT-102 @RT-103 @RT-105
-    Scenario Outline: CANCEL and INTERRUPT, CANCEL_ACK and STREAM_STOPPED
+    Scenario Outline: the user <asks>, and the agent <confirms> its turn
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user <asks>
@@ -23,7 +23,7 @@ Feature: 4C A cancel
         | interrupts | has stopped the stream of |
 
     @RT-050 @RT-099
-    Scenario: the speaking agent is not the active one
+    Scenario: a cancel stops the speaking agent even if another agent is active
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t0"
       When the user cancels
@@ -39,7 +39,7 @@ Feature: 4C A cancel
       Then the frontend is told that "t1" is cancelled
 
     @RT-098 @RT-099
-    Scenario: the speaking turn is not the latest
+    Scenario: a cancel stops the speaking turn even if it is not the latest
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user mentions agent "b" in "t2" by its payload
@@ -61,7 +61,7 @@ Feature: 4C A cancel
       Then the frontend does not receive the output of "t1"
 
     @RT-103 @RT-104
-    Scenario: after a cancel no agent is speaking, and the next turn is routed
+    Scenario: after a cancel, no agent is speaking and the next turn is routed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
@@ -73,7 +73,7 @@ Feature: 4C A cancel
       And the next input reaches agent "a"
 
     @RT-100 @RT-105
-    Scenario: another agent's confirmation does not count
+    Scenario: another agent's confirmation does not complete the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
@@ -84,7 +84,7 @@ Feature: 4C A cancel
       Then the frontend is told that "t1" is cancelled
 
     @RT-100 @RT-105
-    Scenario: another turn's confirmation does not count
+    Scenario: another turn's confirmation does not complete the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -97,7 +97,7 @@ Feature: 4C A cancel
       Then the frontend is told that "t2" is cancelled
 
     @RT-100 @RT-105
-    Scenario: the confirmation never comes
+    Scenario: a cancel without a confirmation is never reported as completed
       Given a short limit for confirmations of cancels
       And a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -107,7 +107,7 @@ Feature: 4C A cancel
       Then no CANCELED is published
 
     @RT-050 @RT-099 @RT-105
-    Scenario: two turns are cancelled
+    Scenario: two successive turns are cancelled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
@@ -155,13 +155,13 @@ Feature: 4C A cancel
       And everything is handled
 
     @RT-105
-    Scenario: two requests to cancel end with one confirmation
+    Scenario: one confirmation completes two requests to cancel
       Given agent "a" confirms the cancel of "t1" within the limit, after two requests
       When the limit for confirming a cancel expires
       Then everything is handled
 
     @RT-097 @RT-145
-    Scenario: the final comes before the cancel
+    Scenario: a cancel immediately after the final stops no agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends the final of "t1"
@@ -173,7 +173,7 @@ Feature: 4C A cancel
       Then agent "a" is asked to stop "t2"
 
     @RT-105
-    Scenario: the final comes after the cancel
+    Scenario: a final after the cancel does not complete it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user cancels
@@ -184,10 +184,10 @@ Feature: 4C A cancel
       Then everything is handled
       And the next input reaches agent "a"
 
-  Rule: No agent is speaking — 如果没有 speaking_agent_id
+  Rule: If no agent is speaking, none is cancelled — 如果没有 speaking_agent_id
 
     @RT-096 @RT-097
-    Scenario Outline: no agent is speaking
+    Scenario Outline: if the user <asks> before any output, no agent is cancelled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user <asks>
       Then no CANCEL is published
@@ -201,7 +201,7 @@ Feature: 4C A cancel
         | interrupts |
 
     @RT-097 @RT-145
-    Scenario: no agent is speaking any more
+    Scenario: a cancel after the end of a turn stops no agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"

@@ -16,7 +16,7 @@ Feature: 4D A removal
       And the next input reaches agent "a"
 
     @RT-044 @RT-046 @RT-115 @RT-117 @RT-118 @RT-164
-    Scenario: a removal fails
+    Scenario: a failed removal is reported to the frontend
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
@@ -27,7 +27,7 @@ Feature: 4D A removal
   Rule: If the agent is active, the orchestrator switches to a fallback — 若 active 指向它: 切换到 fallback, 并 publish SWITCH_AGENT
 
     @RT-006 @RT-063 @RT-064 @RT-065 @RT-066 @RT-091 @RT-111 @RT-112 @RT-116
-    Scenario: the active agent is removed
+    Scenario: a fallback replaces an active agent that is removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "a"
       Then SessionManager is asked to remove agent "a"
@@ -37,7 +37,7 @@ Feature: 4D A removal
       And the next input reaches the fallback
 
     @RT-112 @RT-064
-    Scenario: two active agents are removed in succession
+    Scenario: the only other agent becomes the fallback
       Given a session of agents "a" and "b" where agent "b" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
@@ -67,7 +67,7 @@ Feature: 4D A removal
       And "t1" reaches no agent
 
     @RT-034
-    Scenario: a removal of an agent outside the session
+    Scenario: a removal of an agent outside the session does not block the next one
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "x"
       Then everything is handled
@@ -77,7 +77,7 @@ Feature: 4D A removal
   Rule: A speaking agent is cancelled before it is removed — 若在说话先打断，等打断成功再踢出
 
     @RT-004 @RT-050 @RT-060 @RT-100 @RT-105 @RT-106 @RT-109 @RT-116 @RT-160
-    Scenario: a speaking agent is removed
+    Scenario: a speaking agent is removed after it has confirmed its cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user removes agent "a"
@@ -91,7 +91,7 @@ Feature: 4D A removal
       And everything is handled
 
     @RT-060 @RT-102 @RT-106
-    Scenario: a speaking agent stops its stream and is removed
+    Scenario: a speaking agent is removed after it has stopped its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"
@@ -113,7 +113,7 @@ Feature: 4D A removal
       Then no REQUEST_REMOVE_AGENT is published
 
     @RT-106 @RT-109
-    Scenario: a speaking agent that is no longer active is removed
+    Scenario: a speaking agent that is no longer active is cancelled, then removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user switches to agent "b"
@@ -125,7 +125,7 @@ Feature: 4D A removal
       Then SessionManager is asked to remove agent "a"
 
     @RT-106 @RT-060
-    Scenario: an agent that the user has already cancelled is removed
+    Scenario: an agent that the user has already cancelled is removed after its confirmation
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
       Then SessionManager is asked to remove agent "b"

@@ -2,10 +2,10 @@
 Feature: 4E An invitation
   用户控制：邀请智能体进入 (INVITE_AGENT)
 
-  Rule: SessionManager is asked for the agent, which is registered once it confirms — 向 SessionManager 发创建/装配请求, 等回执成功后，注册进本地 agents
+  Rule: The agent is requested from SessionManager, and registered after the receipt — 向 SessionManager 发创建/装配请求, 等回执成功后，注册进本地 agents
 
     @RT-010 @RT-017 @RT-020 @RT-025 @RT-033 @RT-043 @RT-046 @RT-119 @RT-120 @RT-121 @RT-124 @RT-125 @RT-126 @RT-127 @RT-163 @RT-172
-    Scenario: an agent is added
+    Scenario: an invited agent is added
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"
@@ -58,7 +58,7 @@ Feature: 4E An invitation
       Then everything is handled
 
     @RT-043 @RT-046 @RT-126 @RT-127 @RT-163
-    Scenario: an agent cannot be added
+    Scenario: a failed invitation is reported to the frontend
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"

@@ -18,7 +18,7 @@ Feature: 4F A handover
       And everything is handled
 
     @RT-048 @RT-063 @RT-064 @RT-134
-    Scenario: the next input goes to the new agent
+    Scenario: a mention of the new agent after a handover is handled
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -49,7 +49,7 @@ Feature: 4F A handover
       Then a switch from agent "a" to agent "b" is announced
 
     @RT-061 @RT-128 @RT-133
-    Scenario: a handover waits for an answer
+    Scenario: a handover waits for the user's answer
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -114,7 +114,7 @@ Feature: 4F A handover
       And no HANDOVER_CONTEXT is published
 
     @RT-131
-    Scenario: a handover to an agent outside the session
+    Scenario: a handover to an agent outside the session does not stop the orchestrator
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"
@@ -124,7 +124,7 @@ Feature: 4F A handover
       Then everything is handled
 
     @RT-128 @RT-131 @RT-132
-    Scenario: a handover is requested while the agent is still speaking
+    Scenario: a handover that is requested while the agent is speaking waits for the user's answer
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" asks to hand "t1" over to agent "b"
@@ -133,7 +133,7 @@ Feature: 4F A handover
       When agent "a" ends "t1"
 
     @RT-048 @RT-064 @RT-134
-    Scenario: a plain input goes to the new agent
+    Scenario: a plain input after a handover reaches the new agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" ends "t1"

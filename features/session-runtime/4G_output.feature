@@ -28,7 +28,7 @@ Feature: 4G An agent's output
       And everything is handled
 
     @RT-002 @RT-082 @RT-150
-    Scenario: two chunks with the same text are both forwarded
+    Scenario: several chunks with the same text are all forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends a chunk of "t1"
@@ -60,7 +60,7 @@ Feature: 4G An agent's output
       Then the frontend receives the output of "t1"
 
     @RT-148
-    Scenario Outline: text is forwarded unchanged
+    Scenario Outline: text is forwarded unchanged: <text>
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When agent "a" sends <text> of "t1"
@@ -152,7 +152,7 @@ Feature: 4G An agent's output
       When the user cancels
       Then agent "a" is asked to stop "t1"
 
-  Rule: The first chunk and the final — chunk 首包, final
+  Rule: The first chunk makes its agent the speaker, and the final ends the turn — chunk 首包, final
 
     @RT-050 @RT-142
     Scenario: the first chunk makes its agent the speaker

@@ -23,7 +23,7 @@ Feature: 4H Opening and closing the session
       Then the frontend is told that the session is closed
 
     @RT-045 @RT-046 @RT-154 @RT-155 @RT-166
-    Scenario Outline: the session cannot be opened or closed
+    Scenario Outline: the frontend is told that the session <could not be opened>
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user <opens> the session
       Then SessionManager is asked to <open> the session
@@ -38,7 +38,7 @@ Feature: 4H Opening and closing the session
   Rule: A speaking agent is cancelled before the session is closed — CLOSE 前若在 speaking: 先 CANCEL 并等 ACK
 
     @RT-004 @RT-100 @RT-105 @RT-152 @RT-153 @RT-160
-    Scenario: the session is closed while an agent is speaking
+    Scenario: the session is closed after a speaking agent has confirmed its cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
       When the user closes the session
@@ -51,7 +51,7 @@ Feature: 4H Opening and closing the session
       Then the frontend is told that the session is closed
 
     @RT-102 @RT-152
-    Scenario: the session is closed while an agent is speaking, and the agent stops its stream
+    Scenario: the session is closed after a speaking agent has stopped its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session
       Then SessionManager is asked to close the session
@@ -98,7 +98,7 @@ Feature: 4H Opening and closing the session
       And the next input reaches agent "b"
 
     @RT-152
-    Scenario: the session is closed while two agents are speaking
+    Scenario: the session is closed after two speaking agents have confirmed their cancels
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
       Then "t1" runs at agent "a"

@@ -5,7 +5,7 @@ Feature: 6 The receipts
   Rule: Each receipt advances one step — 每个回执各推进一步
 
     @RT-163 @RT-165
-    Scenario: an invited agent hands over
+    Scenario: an invited agent speaks and hands its turn over
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
       Then SessionManager is asked to add agent "d"

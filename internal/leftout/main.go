@@ -20,14 +20,14 @@ func main() {
 		}
 	}
 	fmt.Printf("Left out: %d of %d mutants (%d have every tested clause once),\n", all-run, all, run)
-	fmt.Printf("%d mutants that only a load finds (one of each protocol is put under one),\n", load)
+	fmt.Printf("%d mutants that only a load finds (one of each role is put under one),\n", load)
 	fmt.Println("all control scenarios of a mutant but one (of a page: all),")
 	fmt.Println("most scenarios of foreign targets, and the second one of three protocols,")
 	fmt.Println("nine of ten hostile peers in ./test/hostile, and of all the default limits and long floods,")
 	fmt.Println("more than half of the targets in ./test/odd, and most in ./test/strangers,")
 	fmt.Println("some scripts with pages and whole suites,")
 	fmt.Println("most scenarios behind a proxy, of recordings, of cut points and between two targets,")
-	fmt.Println("the programs of a release for other systems,")
+	fmt.Println("the programs of a release for other systems, and the README in a fresh clone,")
 	fmt.Println("what NIGHT in the Makefile names,")
 	fmt.Println("and the race detector but for the packages in CONCURRENT (make race: what runs their scenarios, too).")
 	fmt.Println("All of it: make test-all")

@@ -26,6 +26,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"parley/reference-server/web"
 )
 
 //go:embed page
@@ -54,11 +56,14 @@ type Options struct {
 	// modify. New calls it once per file and panics if the modules no longer fit together. Nil serves all files as
 	// shipped.
 	Patch func(name string, body []byte) []byte
+
+	AllowOrigins []string // accepted Origin values besides loopback ones; "null" and "*" stand for themselves
 }
 
 // Page serves the page. It is safe for concurrent use.
 type Page struct {
-	files map[string]file
+	files   map[string]file
+	origins []string
 }
 
 type file struct {
@@ -79,7 +84,7 @@ func New(o Options) *Page {
 	if err != nil {
 		panic("page: " + err.Error())
 	}
-	p := &Page{files: map[string]file{}}
+	p := &Page{files: map[string]file{}, origins: o.AllowOrigins}
 	for name, body := range files {
 		switch {
 		case name == entry:
@@ -125,8 +130,11 @@ func (p *Page) Has(path string) bool {
 }
 
 // ServeHTTP answers GET and HEAD for the files: 404 for any other path, 405 for other methods, 304 for a file that
-// the browser has cached.
+// the browser has cached, 403 to pages of other origins.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !web.Admit(w, r, p.origins) {
+		return
+	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")

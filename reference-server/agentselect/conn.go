@@ -14,8 +14,9 @@ type conn struct {
 	ready chan struct{} // closed when agent_list has been written (AS-106)
 }
 
-func newConn(ctx context.Context, info ConnInfo, queue int) *conn {
-	return &conn{connection.New(ctx, connection.Limits{Frames: queue}), info, make(chan struct{})}
+func newConn(ctx context.Context, info ConnInfo, l Limits) *conn {
+	out := connection.New(ctx, connection.Limits{Frames: l.Queue, Bytes: l.QueueBytes})
+	return &conn{out, info, make(chan struct{})}
 }
 
 // awaitReady waits until the connection accepts messages; false if it never will.

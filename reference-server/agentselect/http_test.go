@@ -194,7 +194,7 @@ func TestCloseEndsStreamsAndTurns(t *testing.T) {
 // Messages that arrive before agent_list has been written wait for it (AS-106).
 func TestMessagesWaitForTheList(t *testing.T) {
 	b := start(t, Options{})
-	c := newConn(t.Context(), ConnInfo{ID: "conn_early"}, 8)
+	c := newConn(t.Context(), ConnInfo{ID: "conn_early"}, DefaultLimits)
 	if err := b.server.m.conns.Add("conn_early", c); err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,7 @@ type Limits struct {
 	Sessions    int           // sessions; beyond it the oldest idle one without a connection is evicted, else 503
 	History     int           // messages kept per session
 	Queue       int           // events waiting for a slow reader; one more ends its connection
+	QueueBytes  int           // total bytes of them, likewise; a single event may always wait
 	ModelCalls  int           // model calls of one turn
 	Turn        time.Duration // a whole turn, including waits for the user
 	Write       time.Duration // one write to a connection
@@ -55,6 +56,7 @@ var DefaultLimits = Limits{
 	Sessions:    16384,
 	History:     200,
 	Queue:       512,
+	QueueBytes:  32 << 20,
 	ModelCalls:  64,
 	Turn:        30 * time.Minute,
 	Write:       time.Minute,
@@ -65,7 +67,7 @@ func (o Options) withDefaults() Options {
 	defaults.Fill(&o.Limits, DefaultLimits)
 	defaults.Fill(&o.Policy, Correct)
 	if o.Brain == nil {
-		o.Brain = llm.New()
+		o.Brain = llm.NewUnrecorded()
 	}
 	if o.Inbound == nil {
 		o.Inbound = func(Manager, ConnInfo, Message) bool { return true }

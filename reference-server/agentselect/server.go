@@ -74,7 +74,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, transport strin
 	info := ConnInfo{ID: newID("conn"), Transport: transport, Query: r.URL.Query()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := newConn(r.Context(), info, s.o.Limits.Queue)
+	c := newConn(r.Context(), info, s.o.Limits)
 	if err := s.m.conns.Add(info.ID, c); err != nil {
 		c.End(err)
 		web.Refuse(w, http.StatusServiceUnavailable, err.Error())

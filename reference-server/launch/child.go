@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -161,7 +160,7 @@ func serve(handler Handler, port string) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: Unhurried}
+	server := door.Server(handler)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	select {

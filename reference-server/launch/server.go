@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"sync"
 
 	"parley/internal/procgroup"
+	"parley/reference-server/web"
 	"parley/target"
 )
 
@@ -88,10 +90,14 @@ func (s *Server) Restart(ctx context.Context, kill bool) error {
 	return nil
 }
 
+// door is what stands before a bundled server that the harness uses. How many connections there may be is up to the
+// server.
+var door = web.Door{Header: Unhurried, Body: Unhurried, Answer: Unhurried, Idle: Unhurried, Requests: math.MaxInt}
+
 // serve serves the handler in the background.
 func (s *Server) serve(ln net.Listener) {
 	served := s.served
-	s.http = &http.Server{Handler: s.handler, ReadHeaderTimeout: Unhurried}
+	s.http = door.Server(s.handler)
 	go func(serve *http.Server) { served <- serve.Serve(ln) }(s.http)
 }
 

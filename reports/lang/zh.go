@@ -137,6 +137,110 @@ var chinese = map[string]string{
 	"%s passed everywhere.": "%s在各处都通过。",
 	"The runs were judged by different suites: compare with care.": "这些运行由不同的测试集判定，比较时请留意。",
 
+	// what changed between two runs
+	"Newly broken": "新出现的失败", "Newly untested": "新出现的未测试", "Fixed": "已修复", "Suite changed": "测试集的变化",
+	"Slower": "变慢", "Slower: %s": "变慢：%s", "slower": "变慢", "old": "旧", "new": "新", "Old": "旧", "New": "新",
+	"absent": "没有", "change": "变化", "driver": "驱动", "time": "用时", "removed": "已删除",
+	"excluded now": "现在被排除", "tested now": "现在受测", "%s before, %s now": "原为 %s，现为 %s",
+	"worded differently": "文字有改动", "the protocol was not run in this role": "没有以这一角色运行该协议",
+	"expected %s, observed %s": "期望 %s，实际 %s", "no regression": "没有回归", "No regression": "没有回归",
+	"%d regression": "%d 处回归", "%s · %d newly broken, %d newly untested, %d fixed, %d slower": "%s · 新失败 %d 条，" +
+		"新未测试 %d 条，已修复 %d 条，变慢 %d 个",
+	" · the suite changed": " · 测试集有变化", "Parley comparison": "Parley 比较",
+
+	// certificates: what they claim
+	", strictly": "（严格）",
+	"On %s the suite %s judged %s as a target of %s in the role %s over %s%s, and found it conformant.": "%s，测试集 %s " +
+		"判定 %s（协议 %s，角色 %s，驱动 %s%s），结论为合规。",
+	"It declares no capability.":                        "目标没有声明任何能力。",
+	"It declares the capabilities %s.":                  "目标声明的能力：%s。",
+	"%s passed in %s.":                                  "%s在 %s中通过。",
+	"1 clause was broken that only should hold: %s.":    "有 1 条只是建议的条款没有成立：%s。",
+	"%d clauses were broken that only should hold: %s.": "有 %d 条只是建议的条款没有成立：%s。",
+	"The holder of the key says that the target was built from, or is, %s with the SHA-256 %s.": "密钥持有者声明：" +
+		"目标就是 %s，或由它构建，其 SHA-256 为 %s。",
+	"The suite is proved for this role by %d targets with a known fault each, of which it detects %d; they prove %s.": "" +
+		"测试集在这一角色上经过验证：%d 个各带一个已知缺陷的目标，它抓住 %d 个；由此证明 %s。",
+
+	// and what they do not
+	"Who holds the key: compare its id with one that the holder has published.": "密钥归谁所有：请把它的 id " +
+		"与持有者公布的相比较。",
+	"That anybody else watched the run: the holder of the key ran it. --rerun repeats it.": "有别人在场见证这次运行：" +
+		"运行者就是密钥持有者。--rerun 可以重做一遍。",
+	"Anything about %s, which did not apply: %s.":                         "关于 %s 的任何事：不适用（%s）。",
+	"Anything about %s, which does not bind and was not tested: %s.":      "关于 %s 的任何事：没有约束力，也未测试（%s）。",
+	"Anything about %s that no suite can test, or that bind other roles.": "关于另外 %s的任何事：任何测试集都测不到，或只约束其他角色。",
+	"Which version of the target was judged: the certificate names neither a version nor an artifact.": "判定的是哪个版本：" +
+		"证书既没有写版本，也没有写构建产物。",
+	"Which build it was: the version is a word of the holder, and no artifact is named.": "是哪一次构建：" +
+		"版本只是持有者的说法，没有写构建产物。",
+	"Anything about another configuration than that of the profile with the digest %s.": "关于其他配置的任何事：只涉及摘要为 %s " +
+		"的目标配置。",
+	"That the suite detects faults: it has no kill matrix.":           "测试集能发现缺陷：它没有 kill matrix。",
+	"That the suite detects a broken %s: no known fault proves that.": "测试集能发现 %s 被破坏：没有已知缺陷能证明。",
+	"That the target has no fault, is secure, fast, or holds under load: a finite number of scenarios ran.": "目标没有缺陷、" +
+		"安全、够快或经得起负载：运行的场景是有限的。",
+	"Anything after %s.": "%s 之后的任何事。",
+
+	// checks of certificates
+	"valid": "有效", "not valid": "无效", "good": "通过", "bad": "不符", "not compared": "未比较",
+	"signature": "签名", "results": "结果", "artifact": "构建产物", "kill matrix": "kill matrix", "expiry": "有效期",
+	"It claims:": "它声明：", "It does not claim:": "它不声明：",
+	"matches its content; made with the key %s, and nothing here says who holds it": "与内容一致；所用密钥为 %s，" +
+		"这里没有说明它归谁所有",
+	"matches its content; made with the key of %s":        "与内容一致；所用密钥属于 %s",
+	"made with the key %s, which is none of those given":  "所用密钥为 %s，不是给出的任何一把",
+	"no results.json was given":                           "没有给出 results.json",
+	"this results.json is not the one that was certified": "这份 results.json 不是被认证的那一份",
+	"the transcripts that results.json names are not those that were certified": "results.json 指明的报文记录" +
+		"不是被认证的那些",
+	"results.json and its %d files are those that were certified":         "results.json 及其 %d 个文件就是被认证的",
+	"the certificate names none":                                          "证书没有写",
+	"%s, sha256 %s":                                                       "%s，sha256 %s",
+	"the certificate names none, so that it says nothing about this file": "证书没有写，所以与这个文件无关",
+	"this file is not the one that was certified":                         "这个文件不是被认证的那一个",
+	"this file is the one that was certified":                             "这个文件就是被认证的那一个",
+	"%s, which this program has; the clauses are the suite's":             "%s，本程序带有它；条款与它的一致",
+	"%s, a released one; this program has %s, and did not compare the clauses": "%s，是发布过的；本程序带的是 %s，" +
+		"没有比较条款",
+	"%s is unknown: this program has %s (%s); verify with the version that has it": "%s 是未知的：本程序带的是 %s（%s）；" +
+		"请用带有它的版本验证",
+	"the suite judges no such target: %s":                      "测试集不判定这样的目标：%s",
+	"the certificate has %d clauses, and the suite has %d":     "证书有 %d 条条款，测试集有 %d 条",
+	"the clause %s of the certificate is not the suite's %s":   "证书的条款 %s 与测试集的 %s 不同",
+	"the certificate has none, although the suite has mutants": "证书没有，而测试集有变异体",
+	"none: nothing shows that the suite detects faults":        "没有：无从看出测试集能发现缺陷",
+	"this program has none of that suite":                      "本程序没有该测试集的",
+	"it is not the one that this program has for the suite":    "与本程序中该测试集的不同",
+	"the one that this program has for the suite":              "就是本程序中该测试集的",
+	"it was issued in the future, at %s":                       "签发时间 %s 在将来", "it expired after %s": "已过期，最后一天是 %s",
+	"valid until %s, for %d more days": "有效至 %s，还有 %d 天",
+
+	// pages of certificates
+	"%s: certificate of conformance": "%s：符合性证书", "conforms to %s": "符合 %s",
+	"As %s, over %s, judged by suite %s on %s.": "角色 %s，驱动 %s，由测试集 %s 于 %s 判定。",
+	"This certificate expired after %s.":        "此证书已过期，最后一天是 %s。", "Valid until %s.": "有效至 %s。",
+	"What it claims": "它声明什么", "What it does not claim": "它不声明什么", "How to check it": "怎样验证",
+	"This page is a rendering. What is signed is a DSSE envelope with an in-toto statement:": "本页只是展示。签名的对象是一个 " +
+		"DSSE 信封，内含 in-toto 声明：",
+	"Details": "详情", "Key": "密钥", "Issued": "签发", "Evidence": "证据", "Kill matrix": "kill matrix", "none": "无",
+	"%d files, Merkle root": "%d 个文件，Merkle 根", ", %d random sequences": "，%d 个随机序列",
+	", cut at every point":                                "，在每个点切断",
+	"%d of %d faulty targets detected, %d clauses proved": "%[2]d 个有缺陷的目标抓住 %[1]d 个，证明 %[3]d 条条款",
+	"Clauses: %d passed, %d warned, %d not applicable, %d not tested, %d outside of the role or the suite": "条款：" +
+		"通过 %d 条，警告 %d 条，不适用 %d 条，未测试 %d 条，不属于该角色或测试集 %d 条",
+	"Text, and why it did not pass": "文字，以及没有通过的原因", "outside": "不属于", "report": "报告", "Clause": "条款",
+
+	// the site, and what is printed
+	"Certified implementations": "已认证的实现", "Protocol": "协议", "Matrix": "矩阵", "Implementation": "实现",
+	"Certified by": "认证者", "key": "密钥", "No clause matches.": "没有匹配的条款。", "Badges": "徽章", "Badge": "徽章",
+	"Certificate": "证书", "Markdown, relative to this site": "Markdown，相对于本站", "id or words": "编号或文字",
+	"%s, made into a site on %s. Each opens with what it claims and what it does not, and is checked by:": "%s，于 %s 生成" +
+		"本站。每份证书先写明它声明什么、不声明什么；验证：",
+	"%s: %s, %s": "%s：%s，%s", "%d certificate": "%d 份证书", "not listed: %s: %s": "未列出：%s：%s",
+	"%s in %s": "%s，见 %s", "certificate": "证书", "certified": "已认证", "valid until": "有效至", "key id": "密钥 id",
+	"%s: %s %s, suite %s": "%s：%s %s，测试集 %s",
+
 	// progress and the end
 	"%s of %s": "%[2]s：%[1]s", "%s against %s over %s": "%s，目标 %s，驱动 %s",
 	"a random sequence of %s breaks a clause; looking for a shorter one": "一个 %s的随机序列破坏了条款，正在寻找更短的",

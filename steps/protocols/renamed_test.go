@@ -32,6 +32,9 @@ var renamed = map[string][][2]string{
 		{`client A receives the words of the model for "red" unchanged`,
 			`client A receives the text of the model for "red" unchanged`},
 		{`the model was sent the text of "red" as it was written`, `the model was sent the text of "red" unchanged`},
+		{`the target uses the model that options name`, `the target uses the model named in options`},
+		{`client A chats with "red" under the agent_id of a path`, `client A chats with "red" under an agent_id of a path`},
+		{`it starts no session`, `that message starts no session`},
 		{`the target has handled what client A sent`, `the target has handled every message of client A`},
 	},
 	"external-agent": {
@@ -41,6 +44,9 @@ var renamed = map[string][][2]string{
 		{`call 1 is refused, and what it asks for is no longer announced`, `call 1 is refused, and is no longer announced`},
 	},
 	"session-runtime": {
+		{`in session "one"`, `the next steps are in session "one"`},
+		{`the agents go on with the turns from before the cut`, `the agents continue the turns from before the cut`},
+		{`none of that is forwarded`, `none of that output is forwarded`},
 		{`the bus hands back what is published on SYSTEM and BROADCAST`,
 			`the orchestrator receives what it publishes on SYSTEM and BROADCAST`},
 		{`an input "t1" that nobody has said`, `an input "t1" that was never sent`},

@@ -73,7 +73,7 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) has chatted with "(\w+)"$`, s.hasChatted)
 	steps.Step(sc, `^client (\w+) says 你好 to "(\w+)"$`, s.saysHello)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" with a text of (.+)$`, s.chatsInText)
-	steps.Step(sc, `^client (\w+) chats with "(\w+)" under the agent_id of ([^"]+)$`, s.chatsUnder)
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" under an agent_id of ([^"]+)$`, s.chatsUnder)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" under the agent_id of "(\w+)" with (.+)$`, s.chatsNear)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" with the model "([^"]+)"$`, s.chatsWithModel)
 	steps.Step(sc, `^client (\w+) is answered by "(\w+)"$`, s.isAnswered)

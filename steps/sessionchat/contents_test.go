@@ -68,7 +68,7 @@ func TestAgentIDs(t *testing.T) {
 		"a path", "quotes and backslashes",
 		"digits and letters", "great length", "characters of an SQL pattern"} {
 		t.Run(kind, func(t *testing.T) {
-			line := fmt.Sprintf("When client A chats with \"red\" under the agent_id of %s\n", kind)
+			line := fmt.Sprintf("When client A chats with \"red\" under an agent_id of %s\n", kind)
 			ids, _ := chats(t, line+`When client A chats with "red"`)
 			if len(ids) != 2 || ids[0] != ids[1] || slices.Contains(seen, ids[0]) || !strings.Contains(ids[0], "n-red") ||
 				strings.Contains(ids[0], "%!") {
@@ -81,7 +81,7 @@ func TestAgentIDs(t *testing.T) {
 
 // TestDigits checks that a digits-only agent_id could be mistaken for a number.
 func TestDigits(t *testing.T) {
-	ids, _ := chats(t, "When client A chats with \"red\" under the agent_id of digits\n"+`When client A chats with "red"`)
+	ids, _ := chats(t, "When client A chats with \"red\" under an agent_id of digits\n"+`When client A chats with "red"`)
 	if len(ids) != 2 || ids[0] != ids[1] || !regexp.MustCompile(`\A[1-9][0-9]{10}\z`).MatchString(ids[0]) {
 		t.Errorf("sent under %q", ids)
 	}
@@ -97,7 +97,7 @@ func TestNearAgentIDs(t *testing.T) {
 		{"a combining accent", "its accent composed"},
 	} {
 		t.Run(r.how, func(t *testing.T) {
-			ids, _ := chats(t, fmt.Sprintf("When client A chats with \"red\" under the agent_id of %s\nAnd client A chats "+
+			ids, _ := chats(t, fmt.Sprintf("When client A chats with \"red\" under an agent_id of %s\nAnd client A chats "+
 				"with \"blue\" under the agent_id of \"red\" with %s", r.one, r.how))
 			if len(ids) != 2 || ids[0] == ids[1] {
 				t.Errorf("sent under %q", ids)
@@ -110,7 +110,7 @@ func TestNearAgentIDs(t *testing.T) {
 func TestUnknownWords(t *testing.T) {
 	for _, line := range []string{
 		`When client A chats with "red" with a text of nonsense`,
-		`When client A chats with "red" under the agent_id of nonsense`,
+		`When client A chats with "red" under an agent_id of nonsense`,
 		`When client A chats with "red" under the agent_id of "red" with nonsense`,
 		`When client A sends "red" a chat whose content is nonsense`,
 		`When client A sends a chat whose options are nonsense`,

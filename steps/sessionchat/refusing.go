@@ -31,7 +31,7 @@ func (s *suite) registerRefusing(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) sends "(\w+)" a message of (no|an unknown) type$`, s.sendsType)
 	steps.Step(sc, `^client (\w+) is refused$`, s.isRefused)
 	steps.Step(sc, `^the answer to client (\w+) is recorded$`, s.answerNoted)
-	steps.Step(sc, `^it starts no session$`, s.noSessionOfIt)
+	steps.Step(sc, `^that message starts no session$`, s.noSessionOfIt)
 }
 
 // oddValues are JSON values, by their names in features; %s is a directive with the nonce.

@@ -11,6 +11,9 @@ func (Protocol) Renamed() [][2]string {
 			`client $1 receives the text of the model for "$2" unchanged`},
 		{`^the model was sent the text of "([^"]*)" as it was written$`,
 			`the model was sent the text of "$1" unchanged`},
+		{`^the target uses the model that options name$`, `the target uses the model named in options`},
+		{`^(client \w+ chats with "\w+" under) the (agent_id of [^"]+)$`, `$1 an $2`},
+		{`^it starts no session$`, `that message starts no session`},
 		{`^the target has handled what client (\w+) sent$`, `the target has handled every message of client $1`},
 	}
 }

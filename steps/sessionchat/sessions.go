@@ -25,7 +25,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the model was sent the text of "(\w+)" unchanged$`, s.textSent)
 	steps.Step(sc, `^the model of "(\w+)" (was|was not) "([^"]+)"$`, s.modelNamed)
 	steps.Step(sc, `^the model that was asked for "(\w+)" is recorded$`, s.modelNoted)
-	steps.Step(sc, `^the target uses the model that options name$`, s.usesModelOption)
+	steps.Step(sc, `^the target uses the model named in options$`, s.usesModelOption)
 	steps.Step(sc, `^"(\w+)" is idle for longer than the target keeps idle sessions$`, s.rests)
 }
 

@@ -3,6 +3,9 @@ package sessionruntime
 // Renamed implements steps.Renamer.
 func (Protocol) Renamed() [][2]string {
 	return [][2]string{
+		{`^(in session "\w+")$`, `the next steps are $1`},
+		{`^the agents go on with (the turns from before the cut)$`, `the agents continue $1`},
+		{`^none of that is forwarded$`, `none of that output is forwarded`},
 		{`^the bus hands back what is published on SYSTEM and BROADCAST$`,
 			`the orchestrator receives what it publishes on SYSTEM and BROADCAST`},
 		{`^(an input "[^"]*") that nobody has said$`, `$1 that was never sent`},

@@ -25,7 +25,7 @@ func (s *suite) registerSessions(sc *godog.ScenarioContext) {
 		func(ctx context.Context, agents, active string) error { return s.setUp(ctx, "main", agents, active) })
 	steps.Step(sc, `^session "(\w+)" of (agents? .+) where (nobody|agent "\w") is active$`, s.setUp)
 	steps.Step(sc, `^the session is set up anew$`, s.setUpAnew)
-	steps.Step(sc, `^in session "(\w+)"$`, s.inSession)
+	steps.Step(sc, `^the next steps are in session "(\w+)"$`, s.inSession)
 	steps.Step(sc, `^a short limit for acknowledgements of inputs$`, s.hurried)
 	steps.Step(sc, `^a short limit for confirmations of cancels$`, func() {
 		s.limits.CancelAck = binding.Of(s.Env.Profile).Limits.CancelAck.Duration

@@ -35,7 +35,7 @@ func (Protocol) Courses(string) []steps.Course {
 		},
 		Back: []string{
 			steps.ComesBack, `When the bus is connected`, `And session "red" is set up anew with agents "a", "b" and "c"`,
-			`And the agents go on with the turns from before the cut`, `Then none of that is forwarded`,
+			`And the agents continue the turns from before the cut`, `Then none of that output is forwarded`,
 			`And the next input reaches agent "a"`,
 			`When the user says "t3"`, `Then "t3" reaches agent "a"`,
 			`When agent "a" acknowledges "t3"`, `Then "t3" is accepted`,
@@ -48,8 +48,8 @@ func (Protocol) Courses(string) []steps.Course {
 
 func (s *suite) registerSevering(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^session "(\w+)" is set up anew with (agents .+)$`, s.setUpAgain)
-	steps.Step(sc, `^the agents go on with the turns from before the cut$`, s.goOnWithOld)
-	steps.Step(sc, `^none of that is forwarded$`, s.noneOfOld)
+	steps.Step(sc, `^the agents continue the turns from before the cut$`, s.goOnWithOld)
+	steps.Step(sc, `^none of that output is forwarded$`, s.noneOfOld)
 }
 
 // severed marks the bus that was cut on purpose as lost. Messages prevented by the cut are not due any more.

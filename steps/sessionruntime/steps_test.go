@@ -385,7 +385,8 @@ func TestEarlyFence(t *testing.T) {
 func TestMistakesOfScenarios(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []string{
-		`When in session "main"`, `When the user cancels`, given + `When in session "other"`, given +
+		`When the next steps are in session "main"`, `When the user cancels`,
+		given + `When the next steps are in session "other"`, given +
 			`Then "t1" reaches agent "a"`, given + `Then "t1" is accepted`,
 		given + `When agent "a" acknowledges "t1"`, given + `When agent "a" sends a chunk of "t1"`, given +
 			`Then the frontend receives the output of "t1"`,

@@ -27,7 +27,7 @@ import (
 // reached the model in another turn.
 func TestWhatIsNeverGivenProvesNothing(t *testing.T) {
 	suitetest.Works(t)
-	const name = "after switching back the model no longer gets the prompt and the tools of the custom agent"
+	const name = "after a switch back, the model no longer gets the prompt and the tools of the custom agent"
 	res := suitetest.JudgeAgentSelect(t, "@AS-047",
 		func(o agentselect.Options) (launch.Handler, error) { return agentselect.New(o) })
 	if got := suitetest.OutcomesOf(res, name, "AS-047"); len(got) == 0 || slices.Contains(got, verdict.NotTested) ||
@@ -98,7 +98,7 @@ func TestNoAnswerIsNoRefusal(t *testing.T) {
 		want         verdict.Outcome
 	}{
 		{"a session that does not exist is not loaded", "AS-099", unknown, verdict.Failed},
-		{"a session that a second connection loads is still bound to only one", "AS-094", known, verdict.NotTested},
+		{"a session that a second connection loads is bound to only one connection", "AS-094", known, verdict.NotTested},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			suitetest.Works(t)

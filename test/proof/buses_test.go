@@ -32,7 +32,7 @@ func judgeBus(t *testing.T, examples, folder, profile, tags string) *reports.Res
 	launch.Unhurry(&p.Limits)
 	o := runner.Options{Profile: p, Tags: tags, AllowIncomplete: true, Again: "parley run --target " + name}
 	if tags == "" {
-		o = suitetest.OneIn(5, o)
+		o = suitetest.OneIn(12, o)
 	}
 	return suitetest.Judge(t, o)
 }

@@ -53,7 +53,7 @@ func TestCrashingTarget(t *testing.T) {
 	slices.Sort(failed)
 	var want []string
 	for _, number := range []string{"fraction", "large number", "number", "zero"} {
-		want = append(want, "an agentId that is not a string: "+number)
+		want = append(want, "an agentId that is not a string is refused: "+number)
 	}
 	if !slices.Equal(failed, want) {
 		t.Errorf("blamed %q, want %q", failed, want)

@@ -28,7 +28,7 @@ const today = new Date().toISOString().slice(0, 10);
 for (const mark of document.querySelectorAll('[data-expires]')) {
   if (mark.dataset.expires < today) {
     mark.className = 'soft';
-    mark.textContent = 'expired';
+    mark.textContent = mark.dataset.expired;
   }
 }
 for (const input of [protocol, clause]) {

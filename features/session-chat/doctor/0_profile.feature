@@ -36,8 +36,8 @@ Feature: 0 The target has what the profile declares
     Then the turn of "red" is interrupted
 
   @doctor-options-model @model @SC-033a
-  Scenario: the model that options name reaches the model stub
-    Given the target uses the model that options name
+  Scenario: the model named in options reaches the model stub
+    Given the target uses the model named in options
     When client A chats with "red" with the model "parley-model-one"
     Then client A is answered by "red"
     And the model of "red" was "parley-model-one"

@@ -23,7 +23,7 @@ is the first line on stdout. The flags of agent-select configure the server.`,
 			if err != nil {
 				return nil, err
 			}
-			return besidePage{h, agentclient.New(agentclient.Options{})}, nil
+			return besidePage{h, agentclient.New(agentclient.Options{AllowOrigins: at.AllowOrigins})}, nil
 		}}
 	},
 }

@@ -32,7 +32,7 @@ var server = doctor.Checkup{
 			Declared: doctor.Always, Needed: doctor.Takes(`interrupts "`)},
 		{Key: binding.OptionsModel, Tag: "@doctor-options-model", After: []string{"model"}, Optional: true,
 			Advice:   "session-chat.fields.request.model",
-			Declared: doctor.Has(binding.OptionsModel), Needed: doctor.Takes(`uses the model that options name`)},
+			Declared: doctor.Has(binding.OptionsModel), Needed: doctor.Takes(`uses the model named in options`)},
 		{Key: "session-chat.idle", Tag: "@doctor-idle", Optional: true,
 			Advice:   "session-chat.idle, and whether a session is found again by its agent_id",
 			Declared: func(p *target.Profile) bool { return binding.Of(p).Idle.Duration > 0 },

@@ -1,4 +1,4 @@
-package cli
+package web
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ func TestBodiesWithin(t *testing.T) {
 		gone bool  // the request was canceled before its answer
 	}
 	seen := make(chan outcome, 1)
-	s := httptest.NewServer(bodiesWithin(limit, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(BodiesWithin(limit, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := io.ReadAll(r.Body)
 		var gone bool
 		if err == nil {
@@ -57,5 +57,22 @@ func TestBodiesWithin(t *testing.T) {
 			t.Errorf("%s: %v", row.name, err)
 		}
 		c.Close()
+	}
+}
+
+// TestLocally: a page whose own name resolves to this machine is refused.
+func TestLocally(t *testing.T) {
+	h := Locally(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for host, want := range map[string]int{"localhost": 200, "LOCALHOST:3000": 200, "localhost.:3000": 200,
+		"app.localhost":  200,
+		"127.0.0.1:3000": 200, "[::1]:3000": 200, "[::1]": 200, "192.0.2.1": 200, "": 200,
+		"evil.example": 403, "evil.example:3000": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example:3000": 403,
+		"notlocalhost": 403} {
+		r := httptest.NewRequest("GET", "/events", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: HTTP %d, want %d", host, w.Code, want)
+		}
 	}
 }
