@@ -8,6 +8,7 @@ import (
 
 	"parley/doctor"
 	"parley/doctor/examination"
+	"parley/target"
 	"parley/verdict"
 )
 
@@ -73,6 +74,7 @@ func examine(ctx context.Context, name, protocol, role string, link linkOptions,
 	}
 	outcome, err := examination.Run(ctx, examination.Options{
 		Out: s.Out, Protocols: suite, Name: name, Profile: sub.profile, Launcher: sub.launcher,
+		Person: target.NewLines(s.In),
 	})
 	if err != nil {
 		return err

@@ -128,8 +128,9 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 		return err
 	}
 	f := follow(s.forPeople(asked), total, o.abouts(runs), look{color: !o.noColor, quiet: o.quiet, lang: o.spoken})
+	person := target.NewLines(s.In)
 	for i := range runs {
-		runs[i].Observer = f
+		runs[i].Observer, runs[i].Person = f, person
 	}
 	unhook := f.tellInterrupt(ctx)
 	limited, cancel := runner.WithDeadline(ctx, o.deadline, runs...)

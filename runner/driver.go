@@ -52,7 +52,7 @@ func browserOptions(p *target.Profile) browser.Options {
 // environment returns what the scenarios over a driver share.
 func (r *run) environment(d *driverRun) *steps.Env {
 	env := &steps.Env{Profile: r.o.Profile, Role: r.role, Driver: d.d, Ledger: r.ledger, Brain: r.brain,
-		Strict: r.o.Strict, Redact: r.redact}
+		Strict: r.o.Strict, Redact: r.redact, Person: r.o.Person}
 	if r.pages != nil {
 		env.Pages = r.pages
 	}

@@ -67,8 +67,11 @@ type Options struct {
 	Finished func(Planned, []transcript.Record)
 	Out      string   // folder for transcripts and other evidence; "" keeps none
 	Observer Observer // may be nil
-	Again    string   // command line of this run, for "again" in failures
-	Godog    GodogOptions
+	// Person is what a person types, for hooks that ask one. Nil: nobody does.
+	Person *target.Lines
+
+	Again string // command line of this run, for "again" in failures
+	Godog GodogOptions
 
 	// ends the run, and the others that share it, at the first failed clause; nil: none
 	FailFast *FailFast

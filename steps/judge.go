@@ -246,6 +246,9 @@ func (w *World) isCut() bool {
 	return w.cut
 }
 
+// CutOffBy is CutOff for a reason that is told instead of that the time was up.
+func (w *World) CutOffBy(why string) { w.cut, w.why = true, why }
+
 // cutBy returns the reason why the scenario was cut off.
 func (w *World) cutBy() string {
 	if w.why != "" {

@@ -34,6 +34,7 @@ type Env struct {
 	Brain   *llm.Brain // nil: we do not control the model behind the target
 	Strict  bool
 	Redact  *transcript.Redactor
+	Person  *target.Lines // what a person types, for hooks that ask one; nil: nobody does
 
 	// RefusalIsAll is set once no event has followed an HTTP refusal for the whole event limit. From then on, waits for
 	// an event after a refusal last only the quiet window, unless the target has sent one before.

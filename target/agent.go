@@ -63,12 +63,13 @@ func (a *agents) Call(ctx context.Context, o CallOptions) (Called, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("call agent: %w", context.Cause(ctx))
 	}
+	told := a.setup
+	told.fill.url, told.fill.session = o.URL, cmp.Or(o.Session, a.profile.Reach().Session)
+	_, told.fill.port = hostPort(o.URL)
 	if a.profile.Command == nil {
-		return selfDriven{}, nil
+		return &selfDriven{a, told}, nil
 	}
-	c := &agentCall{of: a, setup: a.setup, stdout: &output{}, stderr: &output{}}
-	c.fill.url, c.fill.session = o.URL, cmp.Or(o.Session, a.profile.Reach().Session)
-	_, c.fill.port = hostPort(o.URL)
+	c := &agentCall{of: a, setup: told, stdout: &output{}, stderr: &output{}}
 	tee := a.teeFor(o.Stderr)
 	c.stdout.tee, c.stderr.tee = tee, append(tees{a.stderr}, tee...)
 	if err := c.begin(ctx); err != nil {
@@ -154,10 +155,13 @@ func (c *agentCall) Stop(ctx context.Context) error {
 	return nil
 }
 
-// selfDriven is an agent that connects by itself.
-type selfDriven struct{}
+// selfDriven is an agent that runs already: it connects by itself, or when Ask says so.
+type selfDriven struct {
+	of *agents
+	setup
+}
 
-func (selfDriven) Exited() <-chan struct{}    { return nil }
-func (selfDriven) ExitErr() error             { return nil }
-func (selfDriven) Stderr() string             { return "" }
-func (selfDriven) Stop(context.Context) error { return nil }
+func (*selfDriven) Exited() <-chan struct{}    { return nil }
+func (*selfDriven) ExitErr() error             { return nil }
+func (*selfDriven) Stderr() string             { return "" }
+func (*selfDriven) Stop(context.Context) error { return nil }

@@ -10,7 +10,7 @@
 //
 // The shape of a profile, with every key and its default, is Kind.Example. A protocol brings a Kind, which adds
 // sections to a profile for its wire; SectionOf finds them. What only some targets can do is an interface beyond
-// Running: Exiter, Caller, Piper, Speaker, Paged, LogKeeper.
+// Running: Exiter, Caller, Piper, Speaker, Paged, Driven, LogKeeper.
 //
 // Errors that callers distinguish: *ProfileError (the profile is wrong), *UnreachableError and *StartError (the
 // target cannot be reached or started), *NotDeclaredError (the profile gives no way to do what was asked), *HookError

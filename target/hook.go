@@ -27,6 +27,7 @@ type shell struct {
 	dir           string
 	env           []string
 	limit         time.Duration
+	stdin         *Lines // nil: nothing
 }
 
 // Bounds of what a hook prints. Of its stdout hookKept bytes are read, and the rest is dropped; a hook that prints more
@@ -62,6 +63,14 @@ func (s shell) run(ctx context.Context) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", s.command)
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if s.stdin != nil {
+		in, end, err := s.stdin.feed()
+		if err != nil {
+			return nil, fail(err, nil)
+		}
+		defer end()
+		cmd.Stdin = in
+	}
 	procgroup.Own(cmd)
 	cmd.Cancel = func() error { procgroup.Kill(cmd.Process.Pid); return nil }
 	err = cmd.Run()

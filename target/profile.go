@@ -135,7 +135,8 @@ type Limits struct {
 // Hooks are shell commands (sh -c, in the profile's folder) for what no protocol offers. An empty one is not
 // declared, and whatever needs it is not tested. Their environment has PARLEY_DIR, PARLEY_URL, PARLEY_PORT,
 // PARLEY_PORT2 and PARLEY_PROFILE_DIR, and those for an agent PARLEY_AGENT_ID, _NAME, _DESCRIPTION, _PROMPT and _TOOLS
-// (comma separated). UserSays has PARLEY_TEXT and PARLEY_RELAY_SESSION. Exit status 0 means success. See Resets for
+// (comma separated). UserSays has PARLEY_TEXT and PARLEY_RELAY_SESSION; Call has PARLEY_ACT, PARLEY_SCENARIO
+// and PARLEY_SESSION, and what a person types as its stdin. Exit status 0 means success. See Resets for
 // Reset.
 type Hooks struct {
 	AddAgent     string `yaml:"add-agent"`     // create a custom agent
@@ -144,6 +145,7 @@ type Hooks struct {
 	ConfigDigest string `yaml:"config-digest"` // print a digest of the configuration; see Agents.File
 	Restart      string `yaml:"restart"`       // restart a target that has no command; PARLEY_KILL=1: without grace
 	UserSays     string `yaml:"user-says"`     // make the participant of a relay session say a text; see Speaker
+	Call         string `yaml:"call"`          // ask an agent to do something; see Driven
 	Reset        string `yaml:"reset"`         // reset the target's data, before each scenario; see Resetter
 }
 
@@ -155,6 +157,7 @@ const (
 	HookConfigDigest = "config-digest"
 	HookRestart      = "restart"
 	HookUserSays     = "user-says"
+	HookCall         = "call"
 	HookReset        = "reset"
 	HookModel        = "model"
 )

@@ -98,10 +98,15 @@ func (s *setup) tellModel(ctx context.Context) error {
 }
 
 func (s *setup) shell(ctx context.Context, name, command string, env []string) ([]byte, error) {
+	return s.hook(name, command, env).run(ctx)
+}
+
+// hook returns a hook to run.
+func (s *setup) hook(name, command string, env []string) shell {
 	return shell{
 		name: name, command: command, dir: s.fill.profile, env: append(s.fill.env(), env...),
 		limit: s.profile.Limits.Hook.Duration,
-	}.run(ctx)
+	}
 }
 
 // resolve returns a path of the profile with its placeholders replaced, relative to the profile's folder.

@@ -211,9 +211,10 @@ func (c *Checker) dialler() error {
 	case p.URL != "" || c.Given("url"):
 		return c.Fail("url", "an agent is not a server: it connects to the harness",
 			"delete the line; in command, {url} stands for the address to connect to")
-	case p.Command == nil && p.Reach().Listen == "":
+	case p.Command == nil && p.Reach().Listen == "" && p.Hooks.Call == "":
 		return c.Fail("role", "nothing to test",
-			"give a command that starts the agent, or "+p.Reach().ListenKey+", to which it connects by itself")
+			"give a command that starts the agent, or "+p.Reach().ListenKey+", to which it connects by itself, or hooks.call, "+
+				"which has it connect")
 	}
 	return nil
 }

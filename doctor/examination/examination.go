@@ -30,6 +30,7 @@ type Options struct {
 	Name      string           // of the profile, as the user gave it
 	Profile   *target.Profile  // is not modified
 	Launcher  target.Launcher  // nil: derived from the profile
+	Person    *target.Lines    // what a person types, for hooks that ask one; nil: nobody does
 }
 
 // Outcome is the result of an examination.

@@ -41,6 +41,8 @@ type callee struct {
 	accepted  accepting                // World.Accepted
 	name      func(n int) string       // the name of the n-th connection
 	came      atomic.Int64             // number of connections so far
+	needs     string                   // the act that hooks.call asks for; "": a call
+	askedAt   int                      // the mark when it was last asked
 }
 
 // accepting wraps a connection that a party has opened, so that it can be cut.
@@ -122,6 +124,11 @@ func (s *suite) startsAgent(ctx context.Context) error {
 		return steps.NotTestedf("the agent could not be started: %v", err)
 	}
 	s.agent.called = called
+	if d := s.driven(); d != nil {
+		if err := s.asks(ctx, d, connects); err != nil {
+			return steps.NotTestedf("%v", err)
+		}
+	}
 	if gone := called.Exited(); gone != nil {
 		s.agent.work.Go(func() {
 			select {
@@ -227,7 +234,9 @@ func (s *suite) agentBooks(ctx context.Context) error {
 // may waits for a message that an agent is free to send. An agent that works without sending it is not judged.
 func (s *suite) may(kind string) func(context.Context) error {
 	return func(ctx context.Context) error {
+		s.agent.needs = kind
 		_, miss := s.awaitAgent(ctx, s.agent.started, s.pace(), received(kind))
+		s.agent.needs = ""
 		if miss == nil {
 			return nil
 		}

@@ -109,10 +109,13 @@ func fromAgent(r *transcript.Record) bool {
 
 // awaitAgentOr waits for any record. The limit restarts with each act of the agent. If the agent is silent for a
 // quarter of the limit, the participant speaks, in case the agent waits for that. Once the agent's process has ended,
-// only what is still in transit is awaited. match sees each record once.
+// only what is still in transit is awaited. match sees each record once. See awaitDriven for an agent with hooks.call.
 func (s *suite) awaitAgentOr(
 	ctx context.Context, after int, within span, match func(*transcript.Record) bool,
 ) (transcript.Record, *verdict.Miss) {
+	if d := s.driven(); d != nil {
+		return s.awaitDriven(ctx, d, after, within, match)
+	}
 	first, gone, spoken := within.Duration/4, "", false
 	limited, cancel := deadline.WithLimit(ctx, first)
 	defer func() { cancel() }()

@@ -75,8 +75,9 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{},
 		pages: map[string]*hostPage{}, reads: map[string]string{}, oddities: map[string]bool{},
 		missedUpdates: map[string]bool{}}
-	sc.Before(func(ctx context.Context, _ *godog.Scenario) (context.Context, error) {
+	sc.Before(func(ctx context.Context, sc *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {
+			s.title = sc.Name
 			s.World, s.wire = w, *binding.Of(w.Env.Profile)
 			w.T.Remark("", "%s%s", judge.CodeAt, s.wire.Fields.ErrorCode)
 			w.T.Remark("", "%s%s", judge.CodesAt, pointers(s.wire.Fields.ResultCode))

@@ -14,6 +14,7 @@ import (
 // suite is the external-agent side of one scenario's world.
 type suite struct {
 	*steps.World
+	title    string // of the scenario
 	wire     binding.Binding
 	parties  map[string]*party
 	plays    map[string]*play     // the played hosts, by relay session

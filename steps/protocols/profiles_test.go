@@ -162,7 +162,7 @@ var examplesRows = []struct {
 	protocol string
 	without  []string // keys, with all keys below them
 }{
-	{"agent-select", []string{"role", "hooks.user-says", "agent-client", "session-chat", "external-agent",
+	{"agent-select", []string{"role", "hooks.user-says", "hooks.call", "agent-client", "session-chat", "external-agent",
 		"session-runtime"}},
 	{"agent-client", []string{
 		"role", "session-chat", "external-agent", "session-runtime", "agents", "model", "tools", "provoke",
@@ -171,7 +171,8 @@ var examplesRows = []struct {
 		"tls.server_name",
 	}},
 	{"session-chat", []string{
-		"role", "hooks.user-says", "agent-client", "agent-select", "external-agent", "session-runtime", "agents", "tools",
+		"role", "hooks.user-says", "hooks.call", "agent-client", "agent-select", "external-agent",
+		"session-runtime", "agents", "tools",
 		"provoke.pending_confirmation", "provoke.pending_question",
 		"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest",
 		"limits.http", "limits.reload",
@@ -184,7 +185,7 @@ var examplesRows = []struct {
 	{"session-runtime", []string{
 		"role", "agent-client", "agent-select", "session-chat", "external-agent", "agents", "model", "tools", "provoke",
 		"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "hooks.user-says",
-		"limits.http", "limits.reload", "limits.turn",
+		"hooks.call", "limits.http", "limits.reload", "limits.turn",
 	}},
 }
 
@@ -211,6 +212,7 @@ func TestExamples(t *testing.T) {
 			valid := full
 			if tt.protocol == "external-agent" { // beside external-agent.page it would be a mistake
 				valid = strings.Replace(full, "\n  user-says: ", "\n  # user-says: ", 1)
+				valid = strings.Replace(valid, "\n  call: ", "\n  # call: ", 1) // the role is host
 			}
 			whole, err := kinds.Parse([]byte(valid), "example.yaml", nil)
 			if err != nil {

@@ -25,13 +25,14 @@ var foreign = []struct{ profile, tool, install string }{
 	{"profiles/python-host-page.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/python-relay.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node-agent.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"profiles/python-agent.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/python-runtime.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node-runtime.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
 	{"profiles/plain-page.yaml", "", ""}, // a browser: the product's own search reports what is missing
 }
 
-var second = []string{"profiles/python.yaml", "profiles/python-host-page.yaml", "profiles/node-chat.yaml",
-	"profiles/python-runtime.yaml"}
+var second = []string{"profiles/python.yaml", "profiles/python-host-page.yaml", "profiles/python-agent.yaml",
+	"profiles/node-chat.yaml", "profiles/python-runtime.yaml"}
 
 func TestForeignTargets(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ func Kind() target.Kind {
 		Capabilities: []string{InitialAgentID, SessionList, SessionDelete, Health},
 		Example:      example,
 		Renames:      Renames,
-		Ignores:      []string{"hooks.user-says"},
+		Ignores:      []string{"hooks.user-says", "hooks.call"},
 		Sections:     func() []target.Section { return []target.Section{Section()} },
 		Settle:       func(p *target.Profile) { p.Agents.Default = agentselect.General },
 		Check:        Check,

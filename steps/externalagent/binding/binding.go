@@ -64,6 +64,8 @@ func reach(p *target.Profile) target.Reach {
 		r.Browser, r.BrowserKey = p.Program(b.Page.Browser), "external-agent.page.browser"
 	}
 	switch {
+	case r.Dials && p.Command == nil && b.Agent.Listen == "" && p.Hooks.Call != "":
+		r.Shared, r.Apart = "one agent (hooks.call)", "have a command start one for each scenario"
 	case r.Dials && b.Agent.Listen != "":
 		r.Shared = "one address (external-agent.agent.listen)"
 		r.Apart = "have its command take the address ({url}), and leave out external-agent.agent.listen"

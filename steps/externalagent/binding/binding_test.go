@@ -52,7 +52,7 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 			`stands for the address to connect to)`},
 	{"an agent that is neither started nor listened for", agentMistakesAgent, "",
 		`p.yaml:2:7: role: nothing to test (give a command that starts the agent, or external-agent.agent.listen, to ` +
-			`which it connects by itself)`},
+			`which it connects by itself, or hooks.call, which has it connect)`},
 	{"an agent with a readiness check", agentMistakesAgent, "command: {run: [x], ready: {path: /h}}",
 		`p.yaml:3:28: command.ready: an agent is ready once it has joined (delete it; see external-agent.agent.join)`},
 	{"an agent without a program", agentMistakesAgent, "command: {run: []}",
@@ -186,6 +186,8 @@ var agentMistakesRows = []struct{ reason, head, yaml, want string }{
 	{"no time at all", agentMistakesHead, "external-agent: {agent: {pace: 0s}}",
 		`p.yaml:3:32: external-agent.agent.pace: 0s is not positive (write a number with its unit, like 2s or ` +
 			`150ms)`},
+	{"a host that is asked to act", agentMistakesHead, "hooks: {call: ./call}",
+		`p.yaml:3:15: hooks.call: only an agent is asked to act, and the role is host (delete the line)`},
 	{"a port alone", agentMistakesAgent, "external-agent: {agent: {listen: '8080'}}",
 		`p.yaml:3:34: external-agent.agent.listen: "8080" is not an address (write it like 127.0.0.1:8080)`},
 	{"a port that is not known in advance", agentMistakesAgent, "external-agent: {agent: {listen: '127.0.0.1:0'}}",
@@ -387,7 +389,12 @@ func TestParallelAgents(t *testing.T) {
 			t.Errorf("%s: %d, want %d", tt.reason, got, tt.want)
 		}
 	}
-	p := agentselect.Kind().New()
+	p := Kind().New()
+	p.Role, p.Hooks.Call = externalagent.Agent, "./call"
+	if p.Parallel() != 1 || p.Reach().Shared != "one agent (hooks.call)" {
+		t.Errorf("an agent that is asked to act: %d, %q", p.Parallel(), p.Reach().Shared)
+	}
+	p = agentselect.Kind().New()
 	if p.Role = externalagent.Agent; p.Dials() {
 		t.Error("a target of another protocol connects to the harness")
 	}

@@ -34,6 +34,7 @@ func (c checker) binding() error {
 		c.booked("external-agent.provoke.tool-failure", e.Provoke.ToolFailure),
 		c.flow(),
 		c.page(),
+		c.call(),
 		c.listen(),
 	)
 }
@@ -113,6 +114,14 @@ func (c checker) page() error {
 		}
 	}
 	return c.Hosts(path+".allow", page.Allow)
+}
+
+// call checks that only an agent is called.
+func (c checker) call() error {
+	if c.Profile.Hooks.Call == "" || c.Profile.Role == externalagent.Agent {
+		return nil
+	}
+	return c.Fail("hooks.call", "only an agent is asked to act, and the role is "+c.Profile.Role, "delete the line")
 }
 
 // listen checks the address for agents that connect by themselves.

@@ -115,8 +115,8 @@ var agent = doctor.Checkup{
 			Declared: doctor.Has(binding.Reconnect), Needed: doctor.Takes(`the agent reconnects`)},
 	},
 	Advice: map[int]string{
-		1: "command: whether it starts the agent and passes it {url}; or external-agent.agent.listen; " +
-			"external-agent.agent.join",
+		1: "command: whether it starts the agent and passes it {url}; or external-agent.agent.listen; or hooks.call: " +
+			"whether it has the agent connect to PARLEY_URL; external-agent.agent.join",
 		2: "whether the agent sends relay.join first; external-agent.agent.join",
 		3: "whether the agent continues after relay.joined, and joins the relay session {session}; " +
 			"external-agent.agent.pace",

@@ -25,7 +25,8 @@ func Kind() target.Kind {
 		Example:      example,
 		Renames:      renames,
 		Ignores: []string{"tools", "agents", "provoke.pending_confirmation", "provoke.pending_question",
-			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "hooks.user-says"},
+			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "hooks.user-says",
+			"hooks.call"},
 		Runs: []string{"--protocol session-chat", "--target http://localhost:3000 --protocol session-chat"},
 		Sections: func() []target.Section {
 			b := Default()

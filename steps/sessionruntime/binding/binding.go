@@ -24,7 +24,7 @@ func Kind() target.Kind {
 		Renames:  renames,
 		Ignores: []string{"model", "tools", "provoke", "agents",
 			"hooks.add-agent", "hooks.change-agent", "hooks.remove-agent", "hooks.config-digest", "hooks.restart",
-			"hooks.user-says"},
+			"hooks.user-says", "hooks.call"},
 		About: "The bundled orchestrator of session-runtime is judged over ws; add --driver all for stdio.",
 		Runs:  []string{"--protocol session-runtime --explore 200 --seed 1"},
 		Sections: func() []target.Section {

@@ -1,0 +1,123 @@
+package proof_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/reference-server/launch"
+	"parley/runner"
+	"parley/steps/protocols"
+	"parley/target"
+	"parley/test/suitetest"
+	"parley/verdict"
+)
+
+// drivenAgents are agents in Python that act when a hook asks them to, and what is said of them.
+var drivenAgents = []struct {
+	reason   string
+	from, to string // a change in agent.py
+	hook     string // %s stands for the hook of the profile; "": as it is
+	person   bool   // presses Enter whenever the hook asks
+	broken   string
+	says     string
+	exit     int
+}{
+	{reason: "a control socket", exit: verdict.ExitConformant},
+	{reason: "a person who is asked", hook: `read -r _ && %s`, person: true, exit: verdict.ExitConformant},
+	{reason: "a fault", from: `"params": params, "reason": "I have been asked to go on."`, to: `"params": params`,
+		broken: "EA-035", says: "payload.reason is missing", exit: verdict.ExitNonConformant},
+	{reason: "a hook that fails", hook: "echo no socket >&2; exit 3",
+		says: "the agent could not be asked for connect: hook call: exit status 3", exit: verdict.ExitIncomplete},
+	{reason: "a hook that fails later", hook: `test "$PARLEY_ACT" = connect && %s`,
+		says: "the agent could not be asked for tool.call: hook call: exit status 1", exit: verdict.ExitIncomplete},
+	{reason: "a hook that hangs", hook: `exec sleep 600`,
+		says: "the agent could not be asked for connect: hook call: took longer than 5s", exit: verdict.ExitIncomplete},
+	{reason: "nobody is there to ask", hook: `read -r _ && %s`,
+		says: "the agent could not be asked for connect: hook call: exit status 1", exit: verdict.ExitIncomplete},
+}
+
+// TestDrivenAgent judges agents that act when a hook asks them to.
+func TestDrivenAgent(t *testing.T) {
+	t.Parallel()
+	rows := drivenAgents
+	if !suitetest.Everything() {
+		rows = slices.Concat(rows[:2], suitetest.Some(rows[2:], 2))
+	}
+	for _, r := range rows {
+		t.Run(r.reason, func(t *testing.T) {
+			suitetest.Works(t)
+			suitetest.Needs(t, "python3")
+			p := drivenWith(t, r.from, r.to)
+			launch.Unhurry(&p.Limits)
+			if r.hook != "" {
+				p.Hooks.Call = strings.ReplaceAll(r.hook, "%s", p.Hooks.Call)
+			}
+			if strings.Contains(r.says, "took longer") {
+				p.Limits.Hook.Duration = 5 * time.Second
+			}
+			o := runner.Options{Profile: p, Tags: "@EA-035 or @EA-036 or @EA-037", AllowIncomplete: r.says == "",
+				Concurrency: 2}
+			if r.person {
+				typed, person := io.Pipe()
+				o.Person = target.NewLines(typed)
+				defer person.Close()
+				go func() {
+					for {
+						if _, err := fmt.Fprintln(person); err != nil {
+							return
+						}
+					}
+				}()
+			}
+			res := suitetest.Judge(t, o)
+			console := suitetest.Console(t, res)
+			said, broken := strings.Join(strings.Fields(console), " "), strings.Join(suitetest.Broken(res), " ")
+			if res.Exit != r.exit || broken != r.broken || !strings.Contains(said, r.says) {
+				t.Errorf("exit %d, broken %q, want %d, %q and %q:\n%s", res.Exit, broken, r.exit, r.broken, r.says, console)
+			}
+			if passed := res.Runs[0].Totals.Scenarios.ByOutcome[verdict.Passed]; r.says == "" && passed != 6 {
+				t.Errorf("%d of 6 scenarios passed:\n%s", passed, console)
+			}
+		})
+	}
+}
+
+// drivenWith returns the profile of a copy of the agent with a change.
+func drivenWith(t *testing.T, from, to string) *target.Profile {
+	t.Helper()
+	dir := t.TempDir()
+	const example, profile = "examples/agents/python-control", "profiles/python-agent.yaml"
+	err := os.CopyFS(filepath.Join(dir, example), os.DirFS(example))
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "profiles"), 0o700)
+	}
+	for _, name := range []string{example + "/agent.py", profile} {
+		var data []byte
+		if err == nil {
+			data, err = os.ReadFile(name)
+		}
+		if from != "" && name != profile {
+			if strings.Count(string(data), from) != 1 {
+				t.Fatalf("%s does not have once: %s", name, from)
+			}
+			data = []byte(strings.Replace(string(data), from, to, 1))
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), data, 0o600)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := protocols.Kinds().Load(filepath.Join(dir, profile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
