@@ -1,5 +1,5 @@
-// Command signatures keeps what mutants broke in the whole suite, compactly, for package diagnosis. A protocol's role that
-// the folder does not have stays as it is in the file:
+// Command signatures keeps what mutants broke in the whole suite, compactly, for package diagnosis. A protocol's role
+// that the folder does not have stays as it is in the file:
 //
 //	parley mutants --whole --out FOLDER
 //	signatures FOLDER FILE
