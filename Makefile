@@ -40,10 +40,16 @@ BROWSERS_TOO = ./driver/browser ./simulator/console
 LONG = ^Test(Script|Init.*|Documents|Foreign.*|Python.*|.*Python)$$|^TestFeatures$$/^agent-client
 
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
-OWN = cd examples/own-protocol && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+OWN = cd examples/own-protocol && $(IN_WORKSPACE) && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
 
 # A module of its own that tests its server with package parley.
-FROM_GO = cd examples/go-module && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+FROM_GO = cd examples/go-module && $(IN_WORKSPACE) && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
+
+# With its own go.mod such a module builds all of Parley a second time; in a workspace it takes what is built. That its go.mod is
+# complete is what go list shows.
+IN_WORKSPACE = $(GO) list -deps -test ./... > /dev/null && export GOWORK="$(CURDIR)/bin/go.work"
+bin/go.work: go.mod
+	@mkdir -p bin && { sed -n '/^go /p' go.mod; printf 'use ../%s\n' . examples/own-protocol examples/go-module; } > $@
 
 # Files that have changed since bin/parley was built, the first one.
 NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results -prune -o -name node_modules -prune \
@@ -78,7 +84,7 @@ test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race det
 WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 
 .PHONY: raced unraced pages
-unraced:
+unraced: bin/go.work
 	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '^TestFeatures$$/^agent-client' .
 	$(OWN)
@@ -96,7 +102,7 @@ race: ## the race detector where connections, records and scenarios meet: before
 	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m $(CONCURRENT) ./runner ./load ./load/spread
 	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '^TestFeatures$$' -skip '/^agent-client' .
 
-test-all: tools vet ## at night: everything, every mutant, and the race detector wherever it can be
+test-all: tools vet bin/go.work ## at night: everything, every mutant, and the race detector wherever it can be
 	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
 	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
 	$(OWN)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/driver/browser"
+	"parley/internal/cputime"
 	"parley/reports"
 	"parley/runner"
 	"parley/transcript"
@@ -182,10 +183,10 @@ func (s Suite) run(ctx context.Context, o runner.Options) (*reports.Results, []c
 
 // take measures what do does, and adds its times.
 func (t *Times) take(do func() error) error {
-	began, used := time.Now(), processorTime()
+	began, used := time.Now(), cputime.Used()
 	err := do()
 	t.Wall = append(t.Wall, millis(time.Since(began)))
-	t.CPU = append(t.CPU, millis(processorTime()-used))
+	t.CPU = append(t.CPU, millis(cputime.Used()-used))
 	return err
 }
 

@@ -19,15 +19,15 @@ import (
 
 // loadOptions are the flags of parley load.
 type loadOptions struct {
-	target, protocol, driver, shape string
-	sessions                        int
-	duration, timeout               time.Duration
-	rate, opening                   float64
-	p50, p99, p999                  time.Duration
-	errors                          string
-	out, format                     string
-	strict, verbose, noColor        bool
-	link                            linkOptions
+	target, protocol, role, driver, shape string
+	sessions                              int
+	duration, timeout                     time.Duration
+	rate, opening                         float64
+	p50, p99, p999                        time.Duration
+	errors                                string
+	out, format                           string
+	strict, verbose, noColor              bool
+	link                                  linkOptions
 
 	spread  func(o *load.Options, tell func(line string)) (end func(), err error) // over workers; nil: one process
 	workers int                                                                   // asked for in vain
@@ -67,7 +67,8 @@ Exit codes: 0 nothing broken, and all thresholds kept · 1 a MUST is broken, or 
 parley-load, a program of its own, spreads a load over several processes.`,
 		Example: `  parley load --protocol PROTOCOL --sessions 1000 --duration 30s --rate 500
   parley load --target my.yaml --sessions 200 --shape step --p99 50ms
-  parley load localhost:3000 --driver ws --sessions 500 --errors 1%`,
+  parley load localhost:3000 --driver ws --sessions 500 --errors 1%
+  parley load --protocol PROTOCOL --role ROLE --sessions 500`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
@@ -90,6 +91,7 @@ func (o *loadOptions) declare(f *pflag.FlagSet) {
 	f.StringVar(&o.target, "target", "", "profile `FILE|URL` of the server (default the bundled one)")
 	f.StringVar(&o.protocol, "protocol", "",
 		"`PROTOCOL` to judge by (default that of the profile, else "+suite.Kinds()[0].Protocol+")")
+	f.StringVar(&o.role, "role", "", "`ROLE` of the target (default that of the profile, or the first of the protocol)")
 	f.StringVar(&o.driver, "driver", "", "`DRIVER` of the sessions: sse or ws (default the first of the target)")
 	f.IntVar(&o.sessions, "sessions", 100, "hold `N` sessions")
 	f.DurationVar(&o.duration, "duration", 30*time.Second, "let acts arrive for `TIME`, after all sessions are open")
@@ -173,7 +175,7 @@ func (o loadOptions) options() (load.Options, error) {
 		}
 		return out, o.link.applyAll([]*subject{{bundled: true}})
 	}
-	sub, err := subjectOf(o.target, given(o.protocol), nil)
+	sub, err := subjectOf(o.target, given(o.protocol), given(o.role))
 	if err == nil {
 		err = o.link.apply(sub.profile)
 	}
@@ -196,9 +198,14 @@ func (o loadOptions) bundled(out *load.Options) error {
 	if err := knownProtocols([]string{protocol}); err != nil {
 		return err
 	}
-	sub := bundle.Separate(suite.Kinds(), protocol, "", "", max(o.sessions, 1)*5/4+100)
+	role, err := oneRole(protocol, given(o.role))
+	if err != nil {
+		return err
+	}
+	sub := bundle.Separate(suite.Kinds(), protocol, role, "", max(o.sessions, 1)*5/4+100)
 	if sub == nil {
-		return usagef("--protocol %s: it has no bundled server (name yours with --target)", protocol)
+		return usagef("--protocol %s: it has no bundled server (name yours with --target)",
+			strings.TrimSpace(protocol+" "+role))
 	}
 	out.Profile, out.Launcher, out.Brain = sub.Profile, sub.Launcher, sub.Brain
 	out.Source = load.Source{Protocol: protocol}

@@ -16,6 +16,12 @@ func New() *Brain {
 	return &Brain{journal: newJournal(MaxRequests, MaxBytes), gates: newGates(MaxRequests)}
 }
 
+// NewUnrecorded returns a brain that keeps no record: Requests and Find return nothing, and a wait for a request ends
+// with its context. It is for a server that nobody asks what its model was asked, and that may run for days.
+func NewUnrecorded() *Brain {
+	return &Brain{journal: newJournal(0, 0), gates: newGates(MaxRequests)}
+}
+
 // Answer records the request, then answers it by sequential calls of emit from this goroutine. It returns nil at the
 // end of the answer, a *Failure if a directive asks for one, the context's error as soon as that ends, and otherwise
 // the first error of emit, unwrapped. Request fields that the brain sets are ignored.

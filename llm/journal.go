@@ -16,7 +16,8 @@ const (
 	MaxBytes    = 256 << 20 // estimated bytes of the whole record
 )
 
-// journal records requests, within bounds. A record never changes once it is added, so it is read without the lock.
+// journal records requests, within bounds; none, if it may have none. A record never changes once it is added, so it is
+// read without the lock.
 type journal struct {
 	maxRequests int
 	maxBytes    int
@@ -44,6 +45,9 @@ func newJournal(maxRequests, maxBytes int) *journal {
 
 // add records a request under the nonces of its last user text.
 func (j *journal) add(r Request, nonces []string) {
+	if j.maxRequests == 0 {
+		return
+	}
 	r = clipped(r)
 	e := &record{request: r, weight: weight(r, nonces), nonces: nonces}
 	j.mu.Lock()

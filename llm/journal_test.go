@@ -187,3 +187,16 @@ func TestTextsAreClipped(t *testing.T) {
 		t.Error("a text of MaxText bytes is clipped")
 	}
 }
+
+// A brain without a record answers, and holds, as any other.
+func TestUnrecorded(t *testing.T) {
+	b := NewUnrecorded()
+	got, err := ask(t.Context(), b, user("[[echo a]]"))
+	want, _ := ask(t.Context(), New(), user("[[echo a]]"))
+	if diff := cmp.Diff(want, got); err != nil || len(want) == 0 || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+	if all := b.Find(func(Request) bool { return true }); len(all) > 0 || b.journal.bytes > 0 {
+		t.Errorf("%d requests, %d bytes; want none", len(all), b.journal.bytes)
+	}
+}

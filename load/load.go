@@ -118,7 +118,7 @@ func (r *run) unreachable() error {
 func (r *run) launch(ctx context.Context) (stop func(), err error) {
 	stopModel, url := func() {}, ""
 	if r.brain = r.o.Brain; r.brain == nil && r.o.Profile.UsesModel() {
-		r.brain = llm.New()
+		r.brain = llm.NewUnrecorded()
 		srv, err := stub.Start(r.brain)
 		if err != nil {
 			return nil, fmt.Errorf("start the model stub: %w", err)
@@ -158,10 +158,6 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	r.memory = newMemory(r.target)
-	_, away := r.target.(elsewhere)
-	if err := r.room(r.memory.pid == 0 && r.o.Profile.Bundled && !away); err != nil {
-		return err
-	}
 	switch r.o.Driver {
 	case target.SSE:
 		r.driver = sse.NewTLS(r.o.Profile.TLSConfig())
@@ -178,10 +174,17 @@ func (r *run) prepare(ctx context.Context) error {
 	}
 	r.plan = loadable.Load(&steps.Env{Profile: r.o.Profile, Role: codec.Env.Role, Driver: r.driver, Brain: r.brain,
 		Ledger: codec.Env.Ledger, Strict: r.o.Strict}, base)
-	if r.plan.New == nil {
+	switch {
+	case r.plan.Unfit != "":
+		return usagef("--protocol %s: this target cannot be put under load: %s", name, r.plan.Unfit)
+	case r.plan.New == nil:
 		return usagef("--driver %s: no load of %s goes over it", r.o.Driver, name)
 	}
-	roles, err := proxy.RolesOf(r.protocol, nil)
+	_, away := r.target.(elsewhere)
+	if err := r.room(r.memory.pid == 0 && r.o.Profile.Bundled && !away); err != nil {
+		return err
+	}
+	roles, err := proxy.RolesOf(r.protocol, r.roles())
 	if err != nil {
 		return err
 	}
@@ -198,12 +201,21 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
+// roles names the role of the target; nil if the protocol has only one.
+func (r *run) roles() []string {
+	if r.o.Profile.Role == "" {
+		return nil
+	}
+	return []string{r.o.Profile.Role}
+}
+
 // drive opens the sessions of the part, lets them act unless ready says no, and ends them.
 func (r *run) drive(ctx context.Context, ready func(opened int) bool) {
 	rest, targetRest := own(), r.memory.ofTarget()
 	claims := &steps.Claims{Elsewhere: r.o.claim}
 	for n := r.part.N; n < r.o.Sessions; n += r.part.Of {
 		s := &session{l: r, n: n, by: r.plan.New(steps.Mark{Salt: r.salt, Session: n}, claims)}
+		s.pair()
 		r.sessions = append(r.sessions, s)
 	}
 	var drop context.CancelFunc
@@ -334,20 +346,27 @@ func (r *run) end(ctx context.Context) {
 		if n := s.rest(); n > 0 && !r.out.Interrupted {
 			r.unfinished.Add(int64(n))
 		}
+		if s.peer != nil {
+			s.peer.rest()
+		}
 	}
 	slots := make(chan struct{}, closing)
 	var all sync.WaitGroup
 	for _, s := range r.sessions {
 		slots <- struct{}{}
 		all.Go(func() {
-			s.leave()
+			for _, p := range s.parties() {
+				p.leave()
+			}
 			<-slots
 		})
 	}
 	all.Wait()
 	r.work.Wait()
 	for _, s := range r.sessions { // those that were connecting
-		s.leave()
+		for _, p := range s.parties() {
+			p.leave()
+		}
 	}
 }
 

@@ -160,8 +160,9 @@ const (
 	unlimited  = 1 << 30
 )
 
-// room checks that as many files may be open as the sessions of the part need: one for each, and two if the target is
-// within this process. Workers have files of their own: for them only the target needs files, if it is started here.
+// room checks that as many files may be open as the sessions of the part need: one for each of its parties, and two if
+// the target is within this process. Workers have files of their own: for them only the target needs files, if it is
+// started here.
 func (r *run) room(within bool) error {
 	sessions, each, most := r.part.share(r.o.Sessions), 1, openFiles()
 	switch {
@@ -169,6 +170,9 @@ func (r *run) room(within bool) error {
 		return nil
 	case within && r.o.Crew == nil:
 		each = 2
+	}
+	if r.plan.Paired {
+		each *= 2
 	}
 	if free := max((most-otherFiles)/each, 0); sessions > free {
 		return usagef("--sessions %d: this process may have %d files open, which is enough for %d sessions "+

@@ -58,7 +58,7 @@ func (t Task) options(protocols *steps.Protocols, p *target.Profile) Options {
 	o := Options{Protocols: protocols, Profile: p, Driver: t.Driver, Strict: t.Strict, Sessions: t.Sessions, Rate: t.Rate,
 		Opening: t.Opening, Duration: t.Duration, Timeout: t.Timeout, Shape: t.Shape, Salt: t.Salt}
 	if t.Known {
-		o.Brain = llm.New() // its answers are known; what it is asked is not of interest
+		o.Brain = llm.NewUnrecorded() // its answers are known; what it is asked is not of interest
 	}
 	return o.withDefaults()
 }

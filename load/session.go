@@ -2,8 +2,6 @@ package load
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"time"
 
 	"parley/driver"
@@ -15,17 +13,20 @@ import (
 // while it sends or connects.
 type session struct {
 	l    *run
-	n    int // from 0
-	next int // index of its next act
+	n    int      // from 0
+	next int      // index of its next act
+	peer *session // its other party, which has no acts; nil if there is none
+	main *session // the session whose peer it is; nil if it is none
 
-	mu      sync.Mutex
+	mu      mutex
 	by      steps.LoadSession
 	conn    driver.Conn // nil while it connects, and after a failure to do so
 	life    *life       // of the connection
 	lives   int
 	dialing bool
-	broken  bool // the last act has failed: the next one connects anew
-	early   bool // it was ready before the driver had said that the connection is open
+	broken  bool          // the last act has failed: the next one connects anew
+	early   bool          // it was ready before the driver had said that the connection is open
+	ready   chan struct{} // of a peer that connects: closed when it is ready, or cannot be
 
 	act     string // in progress; "" for none
 	due     time.Duration
@@ -56,7 +57,7 @@ func (s *session) proceed() {
 	}
 	acts := s.l.plan.Acts
 	name := acts[(s.n+s.next)%len(acts)]
-	if s.broken || s.conn == nil || s.life.tired() {
+	if s.worn() || s.peer != nil && s.peer.worn() {
 		name = steps.LoadReconnect
 	} else {
 		s.next++
@@ -69,6 +70,9 @@ func (s *session) proceed() {
 	}
 	s.post(s.by.Act(name))
 }
+
+// worn reports whether it is to connect anew. The caller holds the lock.
+func (s *session) worn() bool { return s.broken || s.conn == nil || s.life.tired() }
 
 // connect begins the first act, and calls done once the connection is open or could not be opened.
 func (s *session) connect(due time.Duration, done func()) {
@@ -85,9 +89,14 @@ func (s *session) connect(due time.Duration, done func()) {
 func (s *session) dial() {
 	s.leave()
 	s.mu.Lock()
+	if s.peer != nil && s.peer.worn() {
+		s.mu.Unlock()
+		s.peer.joins()
+		s.mu.Lock()
+	}
 	s.lives++
 	o := s.by.Dial()
-	o.Party, o.MaxEvent = fmt.Sprintf("S%d.%d", s.n+1, s.lives), int(s.l.o.Profile.Limits.MaxEvent)
+	o.Party, o.MaxEvent = s.party(), int(s.l.o.Profile.Limits.MaxEvent)
 	v := &life{name: o.Party, session: s.n}
 	s.life, s.broken, s.early, s.out = v, false, false, nil
 	s.mu.Unlock()
@@ -175,6 +184,9 @@ func (s *session) apply(v *life, step steps.LoadStep) {
 		s.l.judge.found(v, f)
 	}
 	s.post(step.Send)
+	if step.Other != nil && s.main != nil && s.main.life != nil {
+		s.main.apply(s.main.life, steps.LoadStep{Send: step.Other.Send, Done: step.Other.Done, Failed: step.Other.Failed})
+	}
 	switch {
 	case step.Failed != "":
 		s.lost(step.Failed, "act "+s.act+" of session "+v.name)
@@ -188,6 +200,10 @@ func (s *session) apply(v *life, step steps.LoadStep) {
 // finish ends the act in progress; kind says why it failed, "" that it did not. The caller holds the lock.
 func (s *session) finish(kind, example string) {
 	if s.act == "" {
+		return
+	}
+	if s.main != nil {
+		s.joined(kind, example)
 		return
 	}
 	s.l.took(s.act, s.due, kind, example)

@@ -83,6 +83,27 @@ func (e *echoes) Take(r *transcript.Record) (out steps.LoadStep) {
 // plays makes a session on a played driver.
 func plays(t *testing.T) (*session, *played) {
 	t.Helper()
+	d := &played{sent: make(chan string, 100)}
+	s := &session{l: runOver(t, d), by: &echoes{}}
+	t.Cleanup(func() { ends(s) })
+	s.connect(0, func() {})
+	await(t, s)
+	return s, d
+}
+
+// ends ends a session.
+func ends(s *session) {
+	s.l.over.Store(true)
+	for _, p := range s.parties() {
+		p.rest()
+		p.leave()
+	}
+	s.l.work.Wait()
+}
+
+// runOver makes a run over a driver, which ends with the test.
+func runOver(t *testing.T, d driver.Driver) *run {
+	t.Helper()
 	p, err := protocols.All.Find("session-chat")
 	if err != nil {
 		t.Fatal(err)
@@ -94,24 +115,16 @@ func plays(t *testing.T) (*session, *played) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &played{sent: make(chan string, 100)}
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &run{o: Options{Profile: profile, Timeout: time.Minute}, driver: d, ctx: ctx, began: time.Now(),
 		schedule: schedule{1, time.Second, Soak}, meter: newMeter(0),
 		plan:  steps.Load{Acts: []string{"act"}, Decode: func(*transcript.Record) {}},
 		judge: newJudge(codec, nil, monitor.Monitor{Name: "own", Clauses: []string{"SC-020"}}, func(string, string) {})}
-	s := &session{l: r, by: &echoes{}}
 	t.Cleanup(func() {
-		r.over.Store(true)
-		s.rest()
-		s.leave()
-		r.work.Wait()
 		r.judge.close(1)
 		cancel()
 	})
-	s.connect(0, func() {})
-	await(t, s)
-	return s, d
+	return r
 }
 
 // await waits until a session is idle.

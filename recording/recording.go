@@ -5,14 +5,11 @@ package recording
 
 import (
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"parley/transcript"
 )
@@ -75,7 +72,7 @@ type millis time.Duration
 
 // MarshalJSON implements json.Marshaler.
 func (m millis) MarshalJSON() ([]byte, error) {
-	return fmt.Appendf(nil, "%d.%03d", time.Duration(m).Milliseconds(), time.Duration(m).Microseconds()%1000), nil
+	return m.append(nil), nil
 }
 
 // Writer appends records to a recording. Safe for concurrent use: each line is one Write.
@@ -83,6 +80,7 @@ type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
 	redact *transcript.Redactor
+	buf    []byte // of the latest line
 	err    error
 }
 
@@ -103,28 +101,23 @@ func NewWriter(w io.Writer, h Header, redact *transcript.Redactor) (*Writer, err
 
 // Add appends records in their order. After a failed write it does nothing but return that error.
 func (w *Writer) Add(records ...transcript.Record) error {
-	for _, r := range records {
-		at := millis(r.At)
-		l := line{N: r.N, AtMS: &at, Party: r.Conn, Dir: string(r.Dir), Kind: string(r.Kind), Label: w.redact.String(r.Label),
-			Status: r.Status, Type: r.Type, Cut: r.Cut, To: r.Reply, Flushed: r.Flushed, Late: r.Late}
-		if r.Event != nil {
-			l.Event = r.Event.Type
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range records {
+		if w.err != nil {
+			return w.err
 		}
-		switch b := w.redact.Bytes(r.Bytes); {
-		case r.Bytes == nil:
-		case utf8.Valid(b):
-			text := string(b)
-			l.Text = &text
-		default:
-			text := base64.StdEncoding.EncodeToString(b)
-			l.Base64 = &text
-		}
-		if err := w.line(l); err != nil {
-			return err
+		w.buf = appendRecord(slices.Grow(w.buf[:0], len(records[i].Bytes)), &records[i], w.redact)
+		_, w.err = w.w.Write(w.buf)
+		if cap(w.buf) > mostKept {
+			w.buf = nil
 		}
 	}
-	return nil
+	return w.err
 }
+
+// mostKept is the largest buffer, in bytes, that a Writer keeps for its next line.
+const mostKept = 256 << 10
 
 func (w *Writer) line(l line) error {
 	b, err := json.Marshal(l)

@@ -190,18 +190,3 @@ func TestFull(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkAdd(b *testing.B) {
-	w, err := NewWriter(&bytes.Buffer{}, Header{}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	r := transcript.Record{N: 1, Conn: "A", Dir: transcript.Received, Kind: transcript.Frame,
-		Bytes: bytes.Repeat([]byte("ab"), 100)}
-	for b.Loop() {
-		w.w = &bytes.Buffer{}
-		if err := w.Add(r); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

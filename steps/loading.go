@@ -30,8 +30,23 @@ type Load struct {
 	// Decode adds the protocol's event to a record. It has no state, and is safe for concurrent use.
 	Decode func(r *transcript.Record)
 
-	// New makes a session that has no connection yet.
+	// New makes a session that has no connection yet. Nil: no load goes over the driver, or to this target.
 	New func(mark Mark, claims *Claims) LoadSession
+
+	// Unfit says why no load goes to this target, as a sentence without a full stop; "" if New is not nil, or the driver
+	// is at fault.
+	Unfit string
+
+	// Paired reports whether the sessions are LoadPaired.
+	Paired bool
+}
+
+// LoadPaired is an optional interface of sessions of two parties, each with a connection of its own. The two together
+// are used by one goroutine at a time.
+type LoadPaired interface {
+	// Peer returns the other party, which connects before the session does and has no acts of its own; nil if there is
+	// none.
+	Peer() LoadSession
 }
 
 // Names of acts that every protocol has. LoadConnect opens the first connection and awaits that the session is ready;
@@ -60,6 +75,9 @@ type LoadStep struct {
 	Done     bool              // the act is complete
 	Failed   string            // the act has failed: the kind of error, in a few words
 	Findings []verdict.Finding // on the record
+
+	// Other is what the record means to the session whose peer has received it; its Findings are not used. Nil: nothing.
+	Other *LoadStep
 }
 
 // Mark makes the texts by which a session recognises what is its own. Marks of the sessions of one load share a salt.

@@ -3,6 +3,8 @@ package transcript
 import (
 	"fmt"
 	"testing"
+
+	"parley/internal/cputime"
 )
 
 // BenchmarkAppendAwait measures an event's way through a transcript: a driver appends it, and a waiting step wakes up
@@ -47,11 +49,13 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(payload)))
 	tr := New(nil)
+	used := cputime.Used()
 	for b.Loop() {
 		if tr.Append(Record{Conn: "A", Dir: Received, Kind: Stream, Bytes: payload}) == 0 {
 			tr = New(nil)
 		}
 	}
+	b.ReportMetric(cputime.MBps(b.N*len(payload), used), "cpu-MB/s")
 }
 
 func BenchmarkRedactor(b *testing.B) {
@@ -59,7 +63,9 @@ func BenchmarkRedactor(b *testing.B) {
 	line := Record{Conn: "A", Dir: Received, Kind: Stream, Bytes: make([]byte, 500)}.Line(240)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(line)))
+	used := cputime.Used()
 	for b.Loop() {
 		r.String(line)
 	}
+	b.ReportMetric(cputime.MBps(b.N*len(line), used), "cpu-MB/s")
 }

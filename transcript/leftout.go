@@ -59,8 +59,7 @@ var ErrFull = errors.New("the transcript is full")
 func (t *Transcript) leaves(r *Record) (kept bool) {
 	kept = t.left.keeps(r)
 	if t.left.count == enough {
-		close(t.changed)
-		t.changed = make(chan struct{})
+		t.tell()
 	}
 	return kept
 }

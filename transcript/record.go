@@ -4,7 +4,7 @@ package transcript
 
 import (
 	"fmt"
-	"strings"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -74,56 +74,68 @@ type Event struct {
 
 // Line renders a record for people, on one line of at most width characters (0: unlimited).
 func (r Record) Line(width int) string {
-	arrow := map[Dir]string{Sent: "->", Received: "<-", Noted: "--"}[r.Dir]
-	var b strings.Builder
-	fmt.Fprintf(&b, "%4d %9.3f ms  %-3s %s %s", r.N, float64(r.At.Microseconds())/1000, r.Conn, arrow, r.Kind)
+	b := make([]byte, 0, 64+len(r.Label)+len(r.Type)+len(r.Bytes)+len(r.Bytes)/8)
+	b = fmt.Appendf(b, "%4d %9.3f ms  %-3s %s ", r.N, float64(r.At.Microseconds())/1000, r.Conn, arrows[r.Dir])
+	b = append(b, r.Kind...)
 	if r.Label != "" {
-		b.WriteString(" " + printable(r.Label))
+		b = appendPrintable(append(b, ' '), r.Label)
 	}
 	if r.Status != 0 {
-		fmt.Fprintf(&b, " %d", r.Status)
+		b = strconv.AppendInt(append(b, ' '), int64(r.Status), 10)
 	}
 	if r.Type != "" && r.Type != r.Label {
-		fmt.Fprintf(&b, " (%s)", printable(r.Type))
+		b = append(appendPrintable(append(b, " ("...), r.Type), ')')
 	}
 	if r.Reply != 0 {
-		fmt.Fprintf(&b, " to %d", r.Reply)
+		b = strconv.AppendInt(append(b, " to "...), int64(r.Reply), 10)
 	}
 	if len(r.Bytes) > 0 {
-		b.WriteString("  " + printable(string(r.Bytes)))
+		b = appendPrintable(append(b, "  "...), r.Bytes)
 	}
 	if r.Cut > 0 {
-		fmt.Fprintf(&b, " … %d bytes cut", r.Cut)
+		b = fmt.Appendf(b, " … %d bytes cut", r.Cut)
 	}
 	if r.Late {
-		b.WriteString("   (after the harness had closed the connection: not judged)")
+		b = append(b, "   (after the harness had closed the connection: not judged)"...)
 	}
-	return cut.Text(b.String(), width)
+	return cut.Text(string(b), width)
 }
+
+var arrows = map[Dir]string{Sent: "->", Received: "<-", Noted: "--"}
 
 // Printable escapes what would break or reorder a line of text.
 func Printable(s string) string { return printable(s) }
 
 // printable escapes what would break a line, and invalid UTF-8.
-func printable(s string) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
+func printable(s string) string { return string(appendPrintable(nil, s)) }
+
+// appendPrintable appends s as printable returns it.
+func appendPrintable[T string | []byte](b []byte, s T) []byte {
+	from := 0 // of what is not appended yet, and needs no escape
+	for i := 0; i < len(s); {
+		if c := s[i]; c >= ' ' && c < 0x7f {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+		escape := ""
 		switch {
 		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
+			escape = fmt.Sprintf(`\x%02x`, s[i])
 		case r == '\n':
-			b.WriteString(`\n`)
+			escape = `\n`
 		case r == '\r':
-			b.WriteString(`\r`)
+			escape = `\r`
 		case r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) || r == '\u2028' || r == '\u2029' || Reorders(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
+			escape = fmt.Sprintf(`\u%04x`, r)
 		}
-		s = s[n:]
+		if escape != "" {
+			b = append(append(b, s[from:i]...), escape...)
+			from = i + n
+		}
+		i += n
 	}
-	return b.String()
+	return append(b, s[from:]...)
 }
 
 // Reorders reports whether r is a control that reorders displayed text.

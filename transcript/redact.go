@@ -100,5 +100,10 @@ func (r *Redactor) String(s string) string {
 	if r == nil || len(r.secrets) == 0 {
 		return s
 	}
-	return string(r.Bytes([]byte(s)))
+	p := []byte(s)
+	out := r.Bytes(p)
+	if len(out) == len(p) && (len(p) == 0 || &out[0] == &p[0]) {
+		return s
+	}
+	return string(out)
 }

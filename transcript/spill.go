@@ -135,10 +135,10 @@ func (t *Transcript) batch(mark int) (records []Record, next int, changed <-chan
 		defer t.mu.Unlock()
 		from := min(mark-t.base, len(t.records))
 		if from == len(t.records) {
-			return nil, mark, t.changed
+			return nil, mark, t.next()
 		}
 		records = t.records[from:len(t.records):len(t.records)]
-		return records, mark + len(records), t.changed
+		return records, mark + len(records), t.next()
 	}
 	at, _ := slices.BinarySearchFunc(t.spill.blocks, mark+1, func(b block, n int) int { return b.last - n })
 	if at == len(t.spill.blocks) {
@@ -229,7 +229,7 @@ func (t *Transcript) First() (records []Record, whole bool) {
 func (t *Transcript) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.changed
+	return t.next()
 }
 
 // AppendRecord appends a record without its Event to b, as ReadRecord reads it, for records that wait in a file. The

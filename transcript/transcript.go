@@ -40,7 +40,7 @@ type Transcript struct {
 	account *account // nil: its memory is bounded by spill
 	floods  map[source]*flood
 	flooded int
-	changed chan struct{} // closed and replaced at each append
+	changed chan struct{} // the next append closes it; nil while nobody waits
 }
 
 // source identifies the origin of records of Kind Comment.
@@ -61,7 +61,7 @@ func New(decode func(*Record)) *Transcript {
 }
 
 func newTranscript(decode func(*Record)) *Transcript {
-	return &Transcript{start: time.Now(), decode: decode, changed: make(chan struct{})}
+	return &Transcript{start: time.Now(), decode: decode}
 }
 
 // NewAt is New for records that were made before: their times count from began.
@@ -106,7 +106,9 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 		t.account.add(expected)
 	}
 	if t.decode != nil {
-		t.decode(&r)
+		decoded := r // so that r itself stays on the stack
+		t.decode(&decoded)
+		r = decoded
 	}
 	if r.Late { // it keeps its label, but is not judged
 		r.Event = nil
@@ -122,13 +124,31 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 		t.account.add(more)
 	}
 	t.bytes += weight
+	if n := len(t.records); n == cap(t.records) { // append would copy a long transcript four times
+		t.records = slices.Grow(t.records, max(n/2, 4))
+	}
 	t.records = append(t.records, r)
 	if t.spill != nil {
 		t.relieve()
 	}
-	close(t.changed)
-	t.changed = make(chan struct{})
+	t.tell()
 	return r.N
+}
+
+// tell wakes waiters.
+func (t *Transcript) tell() {
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
+	}
+}
+
+// next returns the channel that the next append closes.
+func (t *Transcript) next() <-chan struct{} {
+	if t.changed == nil {
+		t.changed = make(chan struct{})
+	}
+	return t.changed
 }
 
 // flood reports whether a record belongs to a flood of comments.

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -235,7 +236,8 @@ func ItemRecord(party string, it wire.Item) transcript.Record {
 	r := transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Comment, Label: it.Kind.String()}
 	switch it.Kind {
 	case wire.Event:
-		r.Kind, r.Label, r.Type, r.Bytes = transcript.Stream, it.Type, it.Type, []byte(it.Data)
+		typ := strings.Clone(it.Type) // the record shall not keep the whole chunk
+		r.Kind, r.Label, r.Type, r.Bytes = transcript.Stream, typ, typ, []byte(it.Data)
 	case wire.Retry:
 		r.Label = fmt.Sprintf("retry %d ms", it.Retry)
 	case wire.Comment:

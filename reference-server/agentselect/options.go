@@ -67,7 +67,7 @@ func (o Options) withDefaults() Options {
 	defaults.Fill(&o.Limits, DefaultLimits)
 	defaults.Fill(&o.Policy, Correct)
 	if o.Brain == nil {
-		o.Brain = llm.New()
+		o.Brain = llm.NewUnrecorded()
 	}
 	if o.Inbound == nil {
 		o.Inbound = func(Manager, ConnInfo, Message) bool { return true }

@@ -108,7 +108,7 @@ func (o Options) withDefaults() Options {
 	defaults.Fill(&o.Policy, Correct)
 	o.Idle, o.Model = cmp.Or(o.Idle, defaultIdle), cmp.Or(o.Model, defaultModel)
 	if o.Backend == nil {
-		o.Backend = llm.New()
+		o.Backend = llm.NewUnrecorded()
 	}
 	if o.Inbound == nil {
 		o.Inbound = func(_ Manager, _ ConnInfo, msg Message) []Message { return []Message{msg} }

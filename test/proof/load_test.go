@@ -24,28 +24,32 @@ import (
 // crowd is a number of sessions that no table of catalogue.Places holds.
 const crowd = catalogue.Places + 32
 
-// loaded calls f with each protocol whose bundled server has faults that only a load shows.
-func loaded(t *testing.T, f func(t *testing.T, protocol string, mutants []catalogue.Mutant)) {
+// subject is a role of a protocol whose bundled server has faults that only a load shows.
+type subject struct{ protocol, role string }
+
+// loaded calls f with each subject.
+func loaded(t *testing.T, f func(t *testing.T, s subject, mutants []catalogue.Mutant)) {
 	found := 0
 	for _, protocol := range bundled.All.Protocols() {
-		if all := bundled.All.LoadMutants(protocol, ""); len(all) > 0 {
-			found++
-			t.Run(protocol, func(t *testing.T) {
-				suitetest.Works(t)
-				f(t, protocol, all)
-			})
+		for _, role := range protocols.All.Roles(protocol) {
+			if all := bundled.All.LoadMutants(protocol, role); len(all) > 0 {
+				found++
+				t.Run(protocol+" "+role, func(t *testing.T) {
+					suitetest.Works(t)
+					f(t, subject{protocol, role}, all)
+				})
+			}
 		}
 	}
-	if found < 3 {
-		t.Errorf("only %d protocols have such faults", found)
+	if found < 5 {
+		t.Errorf("only %d roles have such faults", found)
 	}
 }
 
-// underLoad puts the bundled server of a protocol, with a fault or "", under a load in which each session acts three
-// times.
-func underLoad(t *testing.T, protocol, fault, driver string) *reports.Results {
+// underLoad puts a bundled server, with a fault or "", under a load in which each session acts three times.
+func underLoad(t *testing.T, s subject, fault, driver string) *reports.Results {
 	t.Helper()
-	sub := bundled.All.Separate(protocols.Kinds(), protocol, "", fault, 2*crowd)
+	sub := bundled.All.Separate(protocols.Kinds(), s.protocol, s.role, fault, 2*crowd)
 	const acts = 3
 	timeout := time.Minute // passes only if something is broken
 	if fault != "" {
@@ -74,8 +78,8 @@ func brokenUnderLoad(res *reports.Results) (out []string) {
 // TestLoadConforms shows that the bundled servers break nothing under the load that finds their mutants, and that the
 // sessions have judged what they can judge.
 func TestLoadConforms(t *testing.T) {
-	loaded(t, func(t *testing.T, protocol string, _ []catalogue.Mutant) {
-		kind, _ := protocols.Kinds().Find(protocol)
+	loaded(t, func(t *testing.T, s subject, _ []catalogue.Mutant) {
+		kind, _ := protocols.Kinds().Find(s.protocol)
 		drivers := kind.Drivers[:1]
 		if suitetest.Everything() {
 			drivers = slices.DeleteFunc(slices.Clone(kind.Drivers), func(d string) bool {
@@ -83,7 +87,7 @@ func TestLoadConforms(t *testing.T) {
 			})
 		}
 		for _, driver := range drivers {
-			res := underLoad(t, protocol, "", driver)
+			res := underLoad(t, s, "", driver)
 			if l := res.Load; l.Opened != crowd || l.All.Failed > 0 || l.Unfinished > 0 || l.Unjudged > 0 ||
 				int(l.Lives) < crowd || res.Exit != verdict.ExitConformant {
 				t.Errorf("over %s, exit %d: %+v", driver, res.Exit, *l)
@@ -91,19 +95,19 @@ func TestLoadConforms(t *testing.T) {
 			if broken := brokenUnderLoad(res); len(broken) > 0 {
 				t.Errorf("over %s it breaks %v: %+v", driver, broken, res.Runs[0].Scenarios[0].Failures)
 			}
-			judges(t, protocol, res)
+			judges(t, s, res)
 		}
 	})
 }
 
 // judges checks that the sessions' own clauses were judged, but for those that only a finding shows.
-func judges(t *testing.T, protocol string, res *reports.Results) {
+func judges(t *testing.T, s subject, res *reports.Results) {
 	t.Helper()
-	p, err := protocols.All.Find(protocol)
+	p, err := protocols.All.Find(s.protocol)
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &steps.Env{Profile: bundled.All.For(protocols.Kinds(), protocol, "").Profile,
+	env := &steps.Env{Profile: bundled.All.For(protocols.Kinds(), s.protocol, s.role).Profile, Role: s.role,
 		Driver: named{name: res.Load.Driver}, Brain: llm.New()}
 	for _, id := range p.(steps.Loadable).Load(env, "http://127.0.0.1:1").Judges.Clauses {
 		for _, c := range res.Runs[0].Clauses {
@@ -114,14 +118,14 @@ func judges(t *testing.T, protocol string, res *reports.Results) {
 	}
 }
 
-// TestLoadMutants shows that a load finds faults that the suite does not find. It tries one mutant of each protocol, or
+// TestLoadMutants shows that a load finds faults that the suite does not find. It tries one mutant of each role, or
 // all with PARLEY_MUTANTS=all. Only the latter checks that the suite does not find them.
 func TestLoadMutants(t *testing.T) {
-	loaded(t, func(t *testing.T, protocol string, mutants []catalogue.Mutant) {
+	loaded(t, func(t *testing.T, s subject, mutants []catalogue.Mutant) {
 		if len(mutants) < 6 {
 			t.Errorf("only %d mutants that only a load finds", len(mutants))
 		}
-		p, err := protocols.All.Find(protocol)
+		p, err := protocols.All.Find(s.protocol)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,17 +147,17 @@ func TestLoadMutants(t *testing.T) {
 			mutants = mutants[:1]
 		}
 		for _, m := range mutants {
-			t.Run(m.ID, func(t *testing.T) { loadFinds(t, protocol, m) })
+			t.Run(m.ID, func(t *testing.T) { loadFinds(t, s, m) })
 		}
 	})
 }
 
-func loadFinds(t *testing.T, protocol string, m catalogue.Mutant) {
+func loadFinds(t *testing.T, s subject, m catalogue.Mutant) {
 	driver := ""
 	if len(m.Transports) > 0 {
 		driver = m.Transports[0]
 	}
-	res := underLoad(t, protocol, m.ID, driver)
+	res := underLoad(t, s, m.ID, driver)
 	broken := brokenUnderLoad(res)
 	if m.Shows == "errors" {
 		if res.Load.All.Failed+res.Load.Unfinished == 0 || res.Exit != verdict.ExitNonConformant {
@@ -163,15 +167,15 @@ func loadFinds(t *testing.T, protocol string, m catalogue.Mutant) {
 		t.Errorf("none of %v is broken, but %v; %+v", m.Clauses, broken, res.Load)
 	}
 	if suitetest.Everything() {
-		suiteMisses(t, protocol, m)
+		suiteMisses(t, s, m)
 	}
 }
 
 // suiteMisses runs the suite against a mutant, and fails if that finds anything.
-func suiteMisses(t *testing.T, protocol string, m catalogue.Mutant) {
+func suiteMisses(t *testing.T, s subject, m catalogue.Mutant) {
 	t.Helper()
-	sub := bundled.All.With(protocols.Kinds(), protocol, "", m.ID)
-	p := suitetest.MutantProfile(protocol, "")
+	sub := bundled.All.With(protocols.Kinds(), s.protocol, s.role, m.ID)
+	p := suitetest.MutantProfile(s.protocol, s.role)
 	run := cut(t, runner.Options{Profile: p, Launcher: sub.Launcher, Brain: sub.Brain, Drivers: p.Drivers[:1]})
 	var found []string
 	for _, sc := range run.Scenarios {

@@ -19,6 +19,14 @@ func Decode(b []byte) (any, []Fault, error) {
 		large.Lock()
 		defer large.Unlock()
 	}
+	if v, ok := decodeQuick(b); ok {
+		return v, nil, nil
+	}
+	return decode(b)
+}
+
+// decode is Decode for a text that may have any defect.
+func decode(b []byte) (any, []Fault, error) {
 	d := decoder{text: b, tokens: jsontext.NewDecoder(bytes.NewBuffer(b),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	v, err := d.value(0)

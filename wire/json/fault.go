@@ -112,12 +112,14 @@ func escaped(s []byte) int {
 	unit := 0
 	for _, c := range s[2:6] {
 		switch {
-		case c >= 'a':
+		case c >= 'a' && c <= 'f':
 			c -= 'a' - 10
-		case c >= 'A':
+		case c >= 'A' && c <= 'F':
 			c -= 'A' - 10
-		default:
+		case c >= '0' && c <= '9':
 			c -= '0'
+		default:
+			return -1
 		}
 		unit = unit<<4 | int(c)
 	}

@@ -3,6 +3,7 @@ package json
 import (
 	stdjson "encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -77,6 +78,33 @@ func FuzzPointer(f *testing.F) {
 		tokens, err := ParsePointer(pointer)
 		if back := FormatPointer(tokens...); err == nil && back != pointer {
 			t.Errorf("%q becomes %q", pointer, back)
+		}
+	})
+}
+
+// FuzzQuick compares the quick decoder, which knows no defects, with the one that says what they are.
+func FuzzQuick(f *testing.F) {
+	for _, tt := range decodable {
+		f.Add([]byte(tt.in))
+	}
+	for _, tt := range undecodable {
+		if len(tt.in) < 1<<10 {
+			f.Add([]byte(tt.in))
+		}
+	}
+	for _, text := range []string{`"\ud83d\ude00"`, `"\ud83d\u0041"`, `"\ud83d"`, `"\ud83d\n"`, `"\u00"`, `"\u00G0"`, `"\u00g0"`, `"\u:000"`, `"\ud83d\ude0x"`, `"\"`, `"\\"`,
+		`"12345678\u00e9 é主🙂 to the end"`, "\"1234567\x1f\"", "\"12345678\x7f\"", "\"1234567\xff\"", `"123456\`, `1.0E+09`,
+		`-`, `-0`, `01`, `1.`, `1e`, `{"a":1,"a":1}`, `[1,]`, `{"a"}`, ` [ ] `, `[[],{},[[null,true],false]]`, `nul`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		v, ok := decodeQuick(text)
+		want, faults, err := decode(text)
+		if sound := err == nil && len(faults) == 0; ok != sound {
+			t.Fatalf("%q: decoded quickly: %v; otherwise %v, %v", text, ok, faults, err)
+		}
+		if ok && !reflect.DeepEqual(v, want) {
+			t.Fatalf("%q: %#v, want %#v", text, v, want)
 		}
 	})
 }

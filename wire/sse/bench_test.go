@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"parley/internal/cputime"
 )
 
 // BenchmarkDecoder decodes events of a chat's size, one of a large line, and
@@ -23,6 +25,7 @@ func BenchmarkDecoder(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dKiB", s.name, chunk>>10), func(b *testing.B) {
 				b.SetBytes(int64(len(stream)))
 				b.ReportAllocs()
+				used := cputime.Used()
 				for b.Loop() {
 					d := NewDecoder(Limits{})
 					got := 0
@@ -35,6 +38,7 @@ func BenchmarkDecoder(b *testing.B) {
 						b.Fatalf("want %d items, got %d", count, got)
 					}
 				}
+				b.ReportMetric(cputime.MBps(b.N*len(stream), used), "cpu-MB/s")
 			})
 		}
 	}
@@ -44,8 +48,10 @@ func BenchmarkAppend(b *testing.B) {
 	it := Item{Kind: Event, Type: "message_delta", Data: `{"delta":"Hello"}`, ID: "1042", HasID: true}
 	b.ReportAllocs()
 	var buf []byte
+	used := cputime.Used()
 	for b.Loop() {
 		buf, _ = Append(buf[:0], it, LF)
 	}
+	b.ReportMetric(cputime.MBps(b.N*len(buf), used), "cpu-MB/s")
 	b.SetBytes(int64(len(buf)))
 }

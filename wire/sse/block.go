@@ -1,10 +1,10 @@
 package sse
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // block is the result of the fields of one block.
@@ -18,21 +18,34 @@ type block struct {
 }
 
 // readBlock parses the lines of raw, which starts at the start of a line. A
-// last line without a line end is read as if it had one. Decoding all of raw at
-// once lets names and values share one string.
-func readBlock(raw []byte) block {
+// last line without a line end is read as if it had one. count is the most fields
+// that it has. If raw is UTF-8, names and values share one string.
+func readBlock(raw []byte, count int, slab *slab) block {
 	var (
-		b    block
-		few  [8]string
-		data = few[:0]
-		text = decodeUTF8(raw)
+		b     block
+		few   [8]string
+		data  = few[:0]
+		valid = utf8.Valid(raw)
+		whole string
 	)
-	b.fields = make([]Field, 0, 4) // most blocks have no more
-	for text != "" {
-		var line string
-		line, text, _ = cutLine(text)
-		if line == "" || line[0] == ':' {
+	if valid {
+		whole = slab.plain(raw)
+	}
+	b.fields = slab.fields(count)
+	for at, ends := 0, unknown; at < len(raw); {
+		end := ends.next(raw, at)
+		from := at
+		if at = end + 1; at < len(raw) && raw[end] == '\r' && raw[at] == '\n' {
+			at++
+		}
+		if from == end || raw[from] == ':' {
 			continue
+		}
+		line := ""
+		if valid {
+			line = whole[from:end]
+		} else {
+			line = decodeUTF8(raw[from:end])
 		}
 		f := splitField(line)
 		b.fields = append(b.fields, f)
@@ -47,11 +60,13 @@ func readBlock(raw []byte) block {
 			}
 		}
 	}
+	b.fields = slab.took(b.fields)
 	b.data, b.hasData = strings.Join(data, "\n"), len(data) > 0
 	return b
 }
 
-// item returns b as an item of a kind; lastID was in force before it.
+// item returns b as an item of a kind; lastID was in force before it. It keeps
+// raw.
 func (b block) item(kind Kind, lastID string, raw []byte) Item {
 	it := Item{
 		Kind:   kind,
@@ -60,7 +75,7 @@ func (b block) item(kind Kind, lastID string, raw []byte) Item {
 		ID:     lastID,
 		HasID:  b.hasID,
 		Fields: b.fields,
-		Raw:    bytes.Clone(raw),
+		Raw:    raw,
 	}
 	if it.Type == "" {
 		it.Type = "message"
@@ -69,20 +84,6 @@ func (b block) item(kind Kind, lastID string, raw []byte) Item {
 		it.ID = b.id
 	}
 	return it
-}
-
-// cutLine returns the first line of s, the text after its line end, and whether
-// it has one.
-func cutLine(s string) (line, rest string, ended bool) {
-	end := strings.IndexAny(s, "\r\n")
-	if end < 0 {
-		return s, "", false
-	}
-	line, rest = s[:end], s[end+1:]
-	if s[end] == '\r' {
-		rest = strings.TrimPrefix(rest, "\n")
-	}
-	return line, rest, true
 }
 
 // splitField parses a line that is neither empty nor a comment.

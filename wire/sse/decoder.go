@@ -5,6 +5,10 @@ import (
 	"fmt"
 )
 
+// mostUsual is the largest number of items for which a call makes room before it
+// knows how many there are.
+const mostUsual = 256
+
 const bom = "\xEF\xBB\xBF"
 
 // Defaults of [Limits].
@@ -37,13 +41,15 @@ type Decoder struct {
 
 	raw      []byte // the block so far
 	line     int    // where its current line starts
-	lead     int    // where its first field starts, if there is a field
-	field    bool   // there is a field
+	lead     int    // where its first field starts, if there is one
+	count    int    // of its fields
 	afterCR  bool   // an LF now belongs to the previous line end
 	skipping bool   // resynchronising after Oversize
 	blank    bool   // while skipping: the current line is empty so far
 
 	lastID string
+	slab   slab // of the items that the current call returns
+	usual  int  // number of items for which the next call makes room
 }
 
 // NewDecoder returns a Decoder for a new stream.
@@ -59,31 +65,38 @@ func NewDecoder(limits Limits) *Decoder {
 
 // Feed takes the next chunk of the stream and returns the items that it
 // completed, nil if none. It does not retain p. After Close it does nothing.
+// The items of one call may share memory with each other, in parts of at most
+// 4 KiB: whoever keeps one of many keeps up to that.
 func (d *Decoder) Feed(p []byte) []Item {
 	if d.closed {
 		return nil
 	}
-	var items []Item
+	items := make([]Item, 0, d.usual)
 	if !d.started {
 		p = d.start(p, &items)
 	}
-	for len(p) > 0 {
+	for at, ends := 0, unknown; at < len(p); {
 		if d.afterCR {
 			d.afterCR = false
-			if p[0] == '\n' {
+			if p[at] == '\n' {
 				d.endCRLF()
-				p = p[1:]
+				at++
 				continue
 			}
 		}
-		end := bytes.IndexAny(p, "\r\n")
-		if end < 0 {
-			d.text(p, &items)
+		end := ends.next(p, at)
+		d.text(p[at:end], &items)
+		if end == len(p) {
 			break
 		}
-		d.text(p[:end], &items)
+		d.slab.ahead = len(p) - end
 		d.endLine(p[end], &items)
-		p = p[end+1:]
+		at = end + 1
+	}
+	d.slab = slab{}
+	d.usual = min(len(items)+len(items)/8, mostUsual) // the next chunk may hold a few more
+	if len(items) == 0 {
+		return nil
 	}
 	return items
 }
@@ -99,9 +112,9 @@ func (d *Decoder) Close() []Item {
 	if !d.started {
 		d.text([]byte(bom[:d.marked]), &items)
 	}
-	if d.field || d.line < len(d.raw) {
-		b := readBlock(d.raw)
-		items = append(items, b.item(Incomplete, d.lastID, d.raw))
+	if d.count > 0 || d.line < len(d.raw) {
+		b := readBlock(d.raw, d.count+1, &d.slab)
+		items = append(items, b.item(Incomplete, d.lastID, d.slab.bytes(d.raw)))
 	}
 	d.reset()
 	return items
@@ -179,13 +192,14 @@ func (d *Decoder) endCRLF() {
 // with its line end.
 func (d *Decoder) read(raw, line []byte, items *[]Item) {
 	if line[0] == ':' {
-		*items = append(*items, Item{Kind: Comment, Data: decodeUTF8(line[1:]), Raw: bytes.Clone(raw)})
+		*items = append(*items, Item{Kind: Comment, Data: d.slab.text(line[1:]), Raw: d.slab.bytes(raw)})
 		return
 	}
-	if !d.field {
-		d.field, d.lead = true, d.line
+	if d.count == 0 {
+		d.lead = d.line
 	}
-	if !bytes.HasPrefix(line, []byte("retry:")) {
+	d.count++
+	if line[0] != 'r' || !bytes.HasPrefix(line, []byte("retry:")) {
 		return
 	}
 	f := splitField(decodeUTF8(line))
@@ -196,13 +210,13 @@ func (d *Decoder) read(raw, line []byte, items *[]Item) {
 
 // dispatch ends the block.
 func (d *Decoder) dispatch(items *[]Item) {
-	if d.field {
-		b := readBlock(d.raw)
+	if d.count > 0 {
+		b := readBlock(d.raw, d.count, &d.slab)
 		if b.hasID {
 			d.lastID = b.id
 		}
 		if b.hasData {
-			*items = append(*items, b.item(Event, d.lastID, d.raw))
+			*items = append(*items, b.item(Event, d.lastID, d.slab.bytes(d.raw)))
 		}
 	}
 	d.reset()
@@ -214,7 +228,7 @@ func (d *Decoder) fit(items *[]Item) {
 	if len(d.raw) <= d.limits.MaxEvent {
 		return
 	}
-	if !d.field {
+	if d.count == 0 {
 		d.reset()
 		return
 	}
@@ -242,5 +256,5 @@ func (d *Decoder) reset() {
 	if cap(d.raw) > keep {
 		d.raw = nil
 	}
-	d.line, d.lead, d.field = 0, 0, false
+	d.line, d.lead, d.count = 0, 0, 0
 }

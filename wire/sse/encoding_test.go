@@ -101,3 +101,17 @@ func checkLine(what, s string) error {
 	}
 	return nil
 }
+
+// cutLine returns the first line of s, the text after its line end, and whether
+// it has one.
+func cutLine(s string) (line, rest string, ended bool) {
+	end := strings.IndexAny(s, "\r\n")
+	if end < 0 {
+		return s, "", false
+	}
+	line, rest = s[:end], s[end+1:]
+	if s[end] == '\r' {
+		rest = strings.TrimPrefix(rest, "\n")
+	}
+	return line, rest, true
+}

@@ -14,14 +14,22 @@ func decodeUTF8(b []byte) string {
 	}
 	var s strings.Builder
 	s.Grow(len(b) + len(b)/2)
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 {
-			n = subpart(b)
+	from := 0 // of the well-formed bytes before i that are not written yet
+	for i := 0; i < len(b); {
+		if b[i] < utf8.RuneSelf {
+			i++
+			continue
 		}
-		s.WriteRune(r)
-		b = b[n:]
+		if _, n := utf8.DecodeRune(b[i:]); n > 1 {
+			i += n
+			continue
+		}
+		s.Write(b[from:i])
+		s.WriteString("\uFFFD")
+		i += subpart(b[i:])
+		from = i
 	}
+	s.Write(b[from:])
 	return s.String()
 }
 

@@ -19,20 +19,20 @@ const (
 	Pong         Opcode = 0xA
 )
 
-var opcodeNames = map[Opcode]string{
+var opcodeNames = [16]string{
 	Continuation: "continuation", Text: "text", Binary: "binary", Close: "close", Ping: "ping", Pong: "pong",
 }
 
 // String returns the name in lower case, such as "ping", or "opcode 0x3".
 func (o Opcode) String() string {
-	if name, ok := opcodeNames[o]; ok {
-		return name
+	if o.Defined() {
+		return opcodeNames[o]
 	}
 	return fmt.Sprintf("opcode 0x%X", uint8(o))
 }
 
 // Defined reports whether RFC 6455 defines the opcode.
-func (o Opcode) Defined() bool { return opcodeNames[o] != "" }
+func (o Opcode) Defined() bool { return int(o) < len(opcodeNames) && opcodeNames[o] != "" }
 
 // Control reports whether the opcode is that of a control frame, even an undefined one.
 func (o Opcode) Control() bool { return o&8 != 0 }
@@ -40,7 +40,8 @@ func (o Opcode) Control() bool { return o&8 != 0 }
 // Data reports whether frames with this opcode form messages.
 func (o Opcode) Data() bool { return o <= Binary }
 
-// Item is one complete frame, or one fault of a frame. It shares no memory with the chunks it came from.
+// Item is one complete frame, or one fault of a frame. It shares no memory with the chunks it came from. The payloads of
+// one call may share memory with each other, in parts of at most 1 KiB: whoever keeps one of many keeps up to that.
 type Item struct {
 	Opcode  Opcode
 	Fin     bool

@@ -12,6 +12,9 @@ const (
 	DefaultMaxMessage = 8 << 20
 )
 
+// mostUsual is the largest number of items for which a call makes room before it knows how many there are.
+const mostUsual = 256
+
 // maxControl is the maximum length of a control frame's payload (5.5).
 const maxControl = 125
 
@@ -31,6 +34,8 @@ type Parser struct {
 	fromServer bool
 	limits     Limits
 	items      []Item
+	usual      int    // number of items for which the next call makes room
+	slab       []byte // of the payloads that complete in the current chunk
 
 	head [14]byte // of the frame being read
 	have int      // bytes received of it
@@ -70,10 +75,11 @@ func NewParser(fromServer bool, limits Limits) *Parser {
 // Feed takes the next chunk of the stream and returns the items that it completed, nil if none. It neither retains
 // nor changes b.
 func (p *Parser) Feed(b []byte) []Item {
+	p.items = make([]Item, 0, p.usual)
 	for len(b) > 0 && !p.lost {
 		if p.inside {
 			n := int(min(p.left, uint64(len(b))))
-			p.payload(b[:n])
+			p.payload(b[:n], len(b)-n)
 			b = b[n:]
 			continue
 		}
@@ -85,7 +91,11 @@ func (p *Parser) Feed(b []byte) []Item {
 		}
 	}
 	items := p.items
-	p.items = nil
+	p.items, p.slab = nil, nil
+	p.usual = min(len(items)+len(items)/8, mostUsual) // the next chunk may hold a few more
+	if len(items) == 0 {
+		return nil
+	}
 	return items
 }
 
@@ -228,23 +238,26 @@ func (p *Parser) join() {
 	}
 }
 
-// payload takes a part of the payload.
-func (p *Parser) payload(b []byte) {
+// payload takes a part of the payload; ahead is the number of bytes of the chunk behind it.
+func (p *Parser) payload(b []byte, ahead int) {
 	done := p.frame.Length - p.left
 	p.left -= uint64(len(b))
 	if p.frame.Masked {
 		p.scratch = append(p.scratch[:0], b...)
 		b = p.scratch
-		for i := range b {
-			b[i] ^= p.mask[(done+uint64(i))&3]
-		}
+		unmask(b, p.mask, done)
 	}
 	keep := p.limits.MaxPayload
 	if p.frame.Opcode.Control() {
 		keep = max(keep, maxControl)
 	}
 	if room := keep - len(p.frame.Payload); room > 0 {
-		p.frame.Payload = append(p.frame.Payload, b[:min(room, len(b))]...)
+		kept := b[:min(room, len(b))]
+		if uint64(len(b)) == p.frame.Length {
+			p.frame.Payload = p.copied(kept, ahead)
+		} else {
+			p.frame.Payload = append(p.frame.Payload, kept...)
+		}
 	}
 	if p.judge && !p.message.text.take(b) {
 		p.badText()
@@ -252,6 +265,39 @@ func (p *Parser) payload(b []byte) {
 	if p.left == 0 {
 		p.end()
 	}
+}
+
+// unmask unmasks a part of a payload, of which done bytes came before.
+func unmask(b []byte, mask [4]byte, done uint64) {
+	var turned [8]byte
+	for i := range turned {
+		turned[i] = mask[(done+uint64(i))&3]
+	}
+	word := binary.LittleEndian.Uint64(turned[:])
+	for len(b) >= 8 {
+		binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)^word)
+		b = b[8:]
+	}
+	for i := range b {
+		b[i] ^= turned[i]
+	}
+}
+
+// slabSize is the most memory, in bytes, that short payloads of messages share. It is small because a transcript may
+// keep one of them and drop the others.
+const slabSize = 1 << 10
+
+// copied returns a copy of a whole payload, or of what is kept of it.
+func (p *Parser) copied(b []byte, ahead int) []byte {
+	if len(b) > slabSize/4 || p.frame.Opcode.Control() {
+		return append([]byte(nil), b...)
+	}
+	if cap(p.slab)-len(p.slab) < len(b) {
+		p.slab = make([]byte, 0, min(len(b)+ahead, slabSize))
+	}
+	from := len(p.slab)
+	p.slab = append(p.slab, b...)
+	return p.slab[from:len(p.slab):len(p.slab)]
 }
 
 func (p *Parser) badText() {

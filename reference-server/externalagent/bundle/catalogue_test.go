@@ -21,7 +21,8 @@ func TestCatalogues(t *testing.T) {
 	}
 	for party, problems := range map[string]func(func(string) bool) []string{
 		"agent": agentmutants.Catalogue.Problems, "host": hostmutants.Catalogue.Problems,
-		"relay": relaymutants.Catalogue.Problems,
+		"relay": relaymutants.Catalogue.Problems, "host under load": hostmutants.UnderLoad.Problems,
+		"relay under load": relaymutants.UnderLoad.Problems,
 	} {
 		for _, problem := range problems(tested) {
 			t.Errorf("%s: %s", party, problem)

@@ -25,12 +25,14 @@ external-agent:
   logs: "{dir}/logs"
   provoke: {tool-failure: [{tool: next}]} # next with nothing chosen fails
 `,
-	Mutants:  mutants.Catalogue.All,
-	Files:    true,
-	Restarts: true,
+	Mutants:     mutants.Catalogue.All,
+	LoadMutants: mutants.UnderLoad.All,
+	Files:       true,
+	Restarts:    true,
 	Make: func(o launch.Options) (launch.Handler, error) {
-		ho := externalagent.Options{Logs: logsIn(o.Dir), Relay: relay.Options{Limits: unhurried}}
-		if err := mutants.Catalogue.Put(o.Fault, &ho); err != nil {
+		ho := externalagent.Options{Logs: logsIn(o.Dir), Relay: relay.Options{Limits: roomFor(o.Connections)},
+			MaxHosts: o.Connections}
+		if err := mutants.Put(o.Fault, &ho); err != nil {
 			return nil, err
 		}
 		return externalagent.New(ho)

@@ -22,12 +22,13 @@ name: bundled relay
 capabilities: [two-agents]
 external-agent: {session: "s-{nonce}"}
 `,
-	Mutants:  mutants.Catalogue.All,
-	Files:    true,
-	Restarts: true,
+	Mutants:     mutants.Catalogue.All,
+	LoadMutants: mutants.UnderLoad.All,
+	Files:       true,
+	Restarts:    true,
 	Make: func(o launch.Options) (launch.Handler, error) {
-		ro := relay.Options{Limits: unhurried}
-		if err := mutants.Catalogue.Put(o.Fault, &ro); err != nil {
+		ro := relay.Options{Limits: roomFor(o.Connections)}
+		if err := mutants.Put(o.Fault, &ro); err != nil {
 			return nil, err
 		}
 		return relay.New(ro)

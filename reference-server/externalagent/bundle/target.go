@@ -15,5 +15,8 @@ var Target = launch.Target{
 	Roles:    []launch.Role{host, relaying, agents},
 }
 
-// unhurried are the limits of a bundled relay.
-var unhurried = relay.Limits{Write: launch.Unhurried}
+// roomFor returns the limits of a bundled relay for that many agents, each with a host in a relay session of its own;
+// 0: the default ones.
+func roomFor(agents int) relay.Limits {
+	return relay.Limits{Write: launch.Unhurried, Connections: 2 * agents, Sessions: 2 * agents}
+}

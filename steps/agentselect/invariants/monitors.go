@@ -192,13 +192,24 @@ func askedElsewhere(asked map[string]map[any]bool, conn string, id any) bool {
 }
 
 func listBeforeAnswers(t []transcript.Record) []verdict.Finding {
-	seen := map[string]bool{}
-	var out []verdict.Finding
-	for _, r := range t {
-		if r.Kind == transcript.Open && r.Dir == transcript.Sent && !seen[r.Conn] {
-			seen[r.Conn] = true
-			out = append(out, ListBeforeAnswers(t, r.Conn)...)
+	of := map[string]*listing{}
+	var opened []string // parties in the order of their first connections
+	for i := range t {
+		r := &t[i]
+		l := of[r.Conn]
+		if l == nil {
+			l = &listing{}
+			of[r.Conn] = l
 		}
+		if r.Kind == transcript.Open && r.Dir == transcript.Sent && !l.opened {
+			l.opened = true
+			opened = append(opened, r.Conn)
+		}
+		l.take(r)
+	}
+	var out []verdict.Finding
+	for _, conn := range opened {
+		out = append(out, of[conn].out...)
 	}
 	return out
 }
@@ -206,21 +217,29 @@ func listBeforeAnswers(t []transcript.Record) []verdict.Finding {
 // ListBeforeAnswers judges each connection of a party: the first answer to any of its messages comes after agent_list
 // (AS-106). A connection without answers is not judged.
 func ListBeforeAnswers(t []transcript.Record, conn string) []verdict.Finding {
-	var out []verdict.Finding
-	listed, judged := false, false
-	for _, r := range t {
-		if r.Conn != conn {
-			continue
-		}
-		switch {
-		case r.Kind == transcript.Open && r.Dir == transcript.Sent:
-			listed, judged = false, false
-		case r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.AgentListEvent:
-			listed = true
-		case answersSwitch(r) && !judged:
-			judged = true
-			out = append(out, finding(r, listed, "agent_list before any answer", "AS-106"))
+	var l listing
+	for i := range t {
+		if t[i].Conn == conn {
+			l.take(&t[i])
 		}
 	}
-	return out
+	return l.out
+}
+
+// listing is what is known of a party's present connection, and what was found of all of them.
+type listing struct {
+	opened, listed, judged bool
+	out                    []verdict.Finding
+}
+
+func (l *listing) take(r *transcript.Record) {
+	switch {
+	case r.Kind == transcript.Open && r.Dir == transcript.Sent:
+		l.listed, l.judged = false, false
+	case r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.AgentListEvent:
+		l.listed = true
+	case answersSwitch(*r) && !l.judged:
+		l.judged = true
+		l.out = append(l.out, finding(*r, l.listed, "agent_list before any answer", "AS-106"))
+	}
 }

@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,11 +57,11 @@ var said = []string{
 
 // Every mutant serves two agents, whatever it does to them, and closes properly.
 func TestEveryMutantServes(t *testing.T) {
-	for _, id := range Catalogue.IDs() {
+	for _, id := range slices.Concat(Catalogue.IDs(), UnderLoad.IDs()) {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			o := externalagent.Options{Logs: t.TempDir()}
-			if err := Catalogue.Put(id, &o); err != nil {
+			if err := Put(id, &o); err != nil {
 				t.Fatal(err)
 			}
 			handler, err := externalagent.New(o)

@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,11 +59,11 @@ var said = []struct{ by, text string }{
 
 // Every mutant serves, whatever it does to the messages, and closes properly.
 func TestEveryMutantServes(t *testing.T) {
-	for _, id := range Catalogue.IDs() {
+	for _, id := range slices.Concat(Catalogue.IDs(), UnderLoad.IDs()) {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
 			o := relay.Options{}
-			if err := Catalogue.Put(id, &o); err != nil {
+			if err := Put(id, &o); err != nil {
 				t.Fatal(err)
 			}
 			handler, err := relay.New(o)

@@ -1,14 +1,14 @@
 //go:build unix
 
-package bench
+package cputime
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime is what this process has used, with those of its children that have ended.
-func processorTime() time.Duration {
+// Used returns what this process has used, with those of its children that have ended; 0 if that is not known.
+func Used() time.Duration {
 	var sum time.Duration
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage

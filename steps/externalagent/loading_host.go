@@ -1,0 +1,178 @@
+package externalagent
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/driver"
+	"parley/internal/cut"
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/transcript"
+	wjson "parley/wire/json"
+)
+
+// loadPushed are the state.updated that the host sends after each call, before the participant's words.
+const loadPushed = 2
+
+// loadedHost is the host of a relay session under load, which the harness plays. It shows little: what it sends
+// contains names that nothing else has, so that each message can be recognised. It implements steps.LoadSession.
+type loadedHost struct {
+	agent *loaded
+	in    passage // from the agent
+	out   passage // to the agent
+	study string
+	act   string
+}
+
+// passage has the messages that a relay must still pass on in one direction, oldest first.
+type passage struct {
+	due   []object
+	early int // messages with names up to this one may have been lost with a connection, or not
+	of    *loaded
+}
+
+// add notes a message that is about to be sent.
+func (p *passage) add(env object) { p.due = append(p.due, env) }
+
+// take judges a message that was passed on: it is the oldest that is due, as it was sent.
+func (p *passage) take(r *transcript.Record, from string, out *steps.LoadStep) {
+	i := slices.IndexFunc(p.due, func(e object) bool {
+		return e["type"] == kindOf(r) && wjson.Equal(e["payload"], r.Event.Data)
+	})
+	clauses := append([]string{"EA-025"}, passing[kindOf(r)]...)
+	for _, lost := range p.due[:max(i, 0)] {
+		clauses = append(clauses, passing[steps.Text(lost, "type")]...)
+	}
+	clauses = slices.DeleteFunc(clauses, func(c string) bool { return !slices.Contains(loadClauses[vocab.Relay], c) })
+	switch {
+	case i < 0 && (kindOf(r) == vocab.ErrorMessage || p.of.newest(string(r.Bytes)) <= p.early):
+		return
+	case i < 0:
+		p.of.finding(out, r, false, "nothing but what "+from+" has sent, each once and unchanged", clauses...)
+		return
+	}
+	expected := fmt.Sprintf("the next message of %s, in order: %s", from, cut.Head(wjson.Compact(p.due[0]), 300))
+	p.of.finding(out, r, i == 0, expected, clauses...)
+	p.due = p.due[i+1:]
+}
+
+// newest returns the number of the newest name of the session in a text; 0 if there is none.
+func (l *loaded) newest(text string) (most int) {
+	for {
+		_, rest, found := strings.Cut(text, l.mark.Prefix())
+		if !found {
+			return most
+		}
+		digits := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+		if digits < 0 {
+			digits = len(rest)
+		}
+		n, _ := strconv.Atoi(rest[:digits])
+		most, text = max(most, n), rest
+	}
+}
+
+// forgets notes that a connection is lost, with what was on its way.
+func (h *loadedHost) forgets() {
+	h.in = passage{of: h.agent, early: h.agent.serial}
+	h.out = h.in
+}
+
+// rests reports whether all that was sent has arrived.
+func (h *loadedHost) rests() bool { return len(h.in.due) == 0 && len(h.out.due) == 0 }
+
+// Dial implements steps.LoadSession. It forgets its session, like a host that has begun anew.
+func (h *loadedHost) Dial() driver.OpenOptions {
+	h.forgets()
+	h.act, h.agent.study, h.study = steps.LoadConnect, "", ""
+	return driver.OpenOptions{URL: h.agent.url, Header: h.agent.env.Profile.Header()}
+}
+
+// Act implements steps.LoadSession. A host has no acts of its own.
+func (h *loadedHost) Act(string) []driver.Message { return nil }
+
+// Take implements steps.LoadSession.
+func (h *loadedHost) Take(r *transcript.Record) (out steps.LoadStep) {
+	l := h.agent
+	switch {
+	case r.Dir != transcript.Received:
+		return out
+	case r.Kind == transcript.Open:
+		m, _ := message(envelope(vocab.RelayJoin, l.mark.Prefix()+"host", "",
+			object{"role": l.wire.HostRole, "sessionId": l.relay}))
+		out.Send = []driver.Message{m}
+		return out
+	}
+	if alien := l.mark.Foreign(string(r.Bytes)); alien != "" {
+		l.finding(&out, r, false, "nothing of another relay session, as "+alien+" is", "EA-025")
+		return out
+	}
+	switch {
+	case r.Event == nil:
+		return out
+	case kindOf(r) == vocab.RelayJoined:
+		out.Done, h.act = h.act == steps.LoadConnect, ""
+		return out
+	case kindOf(r) == vocab.ErrorMessage:
+		out.Failed = "the relay refuses its host"
+		return out
+	}
+	h.in.take(r, "the agent", &out)
+	for _, env := range h.answers(r) {
+		h.out.add(env)
+		m, _ := message(env)
+		out.Send = append(out.Send, m)
+	}
+	var other steps.LoadStep
+	if l.proceeds(&other); other.Done || len(other.Send) > 0 {
+		out.Other = &other
+	}
+	return out
+}
+
+// word returns a name that nothing else has.
+func (h *loadedHost) word() string {
+	h.agent.serial++
+	return h.agent.mark.Nonce(h.agent.serial)
+}
+
+// state returns a state that differs from all others.
+func (h *loadedHost) state() object {
+	return object{"uiSpec": object{"stage": vocab.MovieStage, "title": h.word()}, "messageHistory": []any{},
+		"toolSchema": []any{}}
+}
+
+// answers returns what the host sends after a message of the agent.
+func (h *loadedHost) answers(r *transcript.Record) []object {
+	id := field(r, "id")
+	switch kindOf(r) {
+	case vocab.SessionStart:
+		h.study = "s-" + h.word()
+		return []object{envelope(vocab.SessionStarted, "", id, object{"sessionId": h.study})}
+	case vocab.SnapshotGet:
+		if h.study == "" {
+			return []object{envelope(vocab.ErrorMessage, "", id, notActive)}
+		}
+		s := h.state()
+		s["sessionId"] = h.study
+		return []object{envelope(vocab.SnapshotState, "", id, s)}
+	case vocab.ToolCall:
+		out := []object{envelope(vocab.ToolResult, "", id, object{"ok": true, "toolName": payload(r)["toolName"],
+			"uiSpec": h.state()["uiSpec"]})}
+		for range loadPushed {
+			s := h.state()
+			s["source"] = vocab.SourceHost
+			out = append(out, envelope(vocab.StateUpdated, "", "", s))
+		}
+		return append(out, userSays("the participant says "+h.word(), vocab.MovieStage))
+	case vocab.SessionEnd:
+		study := h.study
+		h.study = ""
+		return []object{envelope(vocab.SessionEnded, "", id, object{"sessionId": study, "stateReset": true,
+			"logFile": "logs/" + h.word() + ".jsonl"})}
+	}
+	return nil
+}
