@@ -80,8 +80,8 @@ func BenchmarkSlopes(b *testing.B) {
 		all := everyRecord(b, "agent-select", "")
 		slopes(b, 3, []int{2000, 4000, 8000, 16_000, 32_000}, func(n int) error { return recorded(all, n) })
 	})
-	for _, of := range []struct{ protocol, role string }{{"agent-select", ""}, {"session-chat", ""}, {"session-runtime", ""},
-		{"external-agent", "host"}, {"external-agent", "relay"}, {"external-agent", "agent"}} {
+	for _, of := range []struct{ protocol, role string }{{"agent-select", ""}, {"session-chat", ""},
+		{"session-runtime", ""}, {"external-agent", "host"}, {"external-agent", "relay"}, {"external-agent", "agent"}} {
 		b.Run(strings.TrimSpace("monitors of "+of.protocol+" "+of.role), func(b *testing.B) {
 			all := everyRecord(b, of.protocol, of.role)
 			p, err := protocols.All.Find(of.protocol)
@@ -138,7 +138,8 @@ func reported(n int) error {
 		run.Scenarios = append(run.Scenarios, s)
 	}
 	r := &reports.Results{Schema: reports.SchemaID, Verdict: verdict.Conformant, Runs: []reports.Run{run}}
-	for _, write := range []func(io.Writer, *reports.Results) error{reports.WriteJSON, reports.WriteHTML, reports.WriteJUnit} {
+	for _, write := range []func(io.Writer, *reports.Results) error{reports.WriteJSON, reports.WriteHTML,
+		reports.WriteJUnit} {
 		if err := write(io.Discard, r); err != nil {
 			return err
 		}

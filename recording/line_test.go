@@ -12,14 +12,14 @@ import (
 
 // FuzzLine compares the line of a record with the one that encoding/json writes.
 func FuzzLine(f *testing.F) {
-	for _, s := range []string{"", "plain", "\"\\\b\f\n\r\t\x00\x1f\x7f", "<a href='x'>&amp;", "é主🙂\u2028\u2029\u2027", "\xff\xe4\xb8",
-		"a\xe2\x80", "\ufffd"} {
+	for _, s := range []string{"", "plain", "\"\\\b\f\n\r\t\x00\x1f\x7f", "<a href='x'>&amp;",
+		"é主🙂\u2028\u2029\u2027", "\xff\xe4\xb8", "a\xe2\x80", "\ufffd"} {
 		f.Add(s, []byte(s), int64(1_234_567), 7, true)
 		f.Add("x"+s+"y", []byte("x"+s+"y"), int64(0), 0, false)
 	}
 	f.Fuzz(func(t *testing.T, s string, p []byte, at int64, n int, yes bool) {
-		r := transcript.Record{N: n, At: time.Duration(at & (1<<62 - 1)), Conn: s, Dir: transcript.Received, Kind: transcript.Frame,
-			Label: s, Status: -n, Type: s, Bytes: p, Cut: n, Reply: n / 2, Flushed: yes, Late: !yes}
+		r := transcript.Record{N: n, At: time.Duration(at & (1<<62 - 1)), Conn: s, Dir: transcript.Received,
+			Kind: transcript.Frame, Label: s, Status: -n, Type: s, Bytes: p, Cut: n, Reply: n / 2, Flushed: yes, Late: !yes}
 		if yes {
 			r.Event = &transcript.Event{Type: s}
 		}

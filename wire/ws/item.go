@@ -40,8 +40,8 @@ func (o Opcode) Control() bool { return o&8 != 0 }
 // Data reports whether frames with this opcode form messages.
 func (o Opcode) Data() bool { return o <= Binary }
 
-// Item is one complete frame, or one fault of a frame. It shares no memory with the chunks it came from. The payloads of
-// one call may share memory with each other, in parts of at most 1 KiB: whoever keeps one of many keeps up to that.
+// Item is one complete frame, or one fault of a frame. It shares no memory with the chunks it came from. The payloads
+// of one call may share memory with each other, in parts of at most 1 KiB: whoever keeps one keeps up to that.
 type Item struct {
 	Opcode  Opcode
 	Fin     bool

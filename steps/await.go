@@ -1,0 +1,225 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/driver"
+	"parley/internal/deadline"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// Wait describes an awaited record.
+type Wait struct {
+	Conn  string // party on whose connection it is expected
+	After int    // number of the record that causes it
+	// Within is how long it may take; 0: Env.Event. The minimum is a millisecond. Limits that the profile does not set
+	// may be shortened (patience.go).
+	Within time.Duration
+	Kind   string // short name of what is awaited; "": the text of the step
+	Proof  bool   // it only serves as proof: if it does not come, something is not tested, and nothing fails
+	Match  func(*transcript.Record) bool
+	// Hopeless returns the reason why the record can no longer come; "" to continue. The end of the connection always ends
+	// the wait.
+	Hopeless func(*transcript.Record) string
+	// Fence, if not nil, sends a request whose answer comes after the awaited record, and returns a matcher for that
+	// answer; nil if it cannot. It is called once, after a short first wait. patience.go says when the answer ends the
+	// wait.
+	Fence func(context.Context) (answer func(*transcript.Record) bool)
+	// Sent, if not nil, returns when the request was sent that the matched record answers; zero: when the wait began.
+	Sent func() time.Time
+}
+
+var errLimit = errors.New("limit")
+
+// Await blocks until a record matches. A *Miss says why none came.
+func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.Miss) {
+	ctx, seen := w.untilSevered(ctx)
+	defer seen()
+	a := w.awaiting(ctx, e)
+	ctx, cancel := deadline.WithLimitCause(ctx, a.within, errLimit)
+	defer cancel()
+	goesOn := w.Idles()
+	rec, err := a.run(ctx)
+	goesOn()
+	took := a.took()
+	if a.miss == nil && (err == nil || errors.Is(err, errLimit)) && !w.disturbed() {
+		w.Env.patience.over(waited{kind: a.kind, limit: a.limit, took: took, whole: a.within == a.limit && !a.closed,
+			came: err == nil, fenced: a.answered > 0})
+	}
+	switch {
+	case err != nil && w.severed():
+		return transcript.Record{}, &verdict.Miss{Reason: errSevered.Error()}
+	case a.miss != nil:
+		return transcript.Record{}, a.miss
+	case errors.Is(err, transcript.ErrFull), (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0:
+		// it may have come after the transcript was full
+		w.cut, w.why = true, "the target sent more than a transcript holds: later records are unknown"
+		return transcript.Record{}, &verdict.Miss{Reason: w.why}
+	case errors.Is(err, errLimit) && a.flooded():
+		w.cut, w.why = true, fmt.Sprintf("the target was still sending when the time was up, after %d messages (%d kB): "+
+			"it may have sent this one as well", a.came, a.bytes/1000)
+		return transcript.Record{}, &verdict.Miss{Reason: w.why}
+	case a.closed:
+		return transcript.Record{}, &verdict.Miss{Reason: fmt.Sprintf(
+			"no such message before the answer to a later request, in record %d", a.answered)}
+	case errors.Is(err, errLimit):
+		w.late++
+		return transcript.Record{}, &verdict.Miss{Late: true, Reason: "no such message within " + Span(a.within) +
+			w.cry(e.Conn, e.After)}
+	case err != nil: // interrupted or out of time: from now on nothing is the target's fault
+		w.cut = true
+		return transcript.Record{}, &verdict.Miss{Reason: "the scenario was cut off: " + err.Error()}
+	}
+	w.Env.tookFor(took, a.limit)
+	return rec, nil
+}
+
+// awaiting is a wait in progress.
+type awaiting struct {
+	Wait
+	w             *World
+	kind          string
+	limit, within time.Duration // the profile's limit, and the one in effect
+	began         time.Time
+	clock         deadline.Deadline             // of limit, since began
+	seen          int                           // the last record looked at
+	answer        func(*transcript.Record) bool // matches the fence's answer; nil before the fence is sent
+	answered      int                           // record of that answer
+	closed        bool                          // the fence has ended the wait
+	came, bytes   int                           // records received on the connection meanwhile
+	last          time.Time                     // when the last of them was looked at
+	miss          *verdict.Miss
+}
+
+func (w *World) awaiting(ctx context.Context, e Wait) *awaiting {
+	if e.Within == 0 {
+		e.Within = w.Env.Event()
+	}
+	e.Within = max(e.Within, time.Millisecond) // the time may be up already
+	a := &awaiting{Wait: e, w: w, kind: kindOf(ctx, e), limit: e.Within, began: time.Now(), clock: deadline.In(e.Within),
+		seen: e.After}
+	a.within = min(w.Limit(a.limit), w.Env.within(a.kind, a.limit, a.Proof))
+	return a
+}
+
+// took returns how long the target has taken so far, without stalls of the harness, which do not count against
+// limits.
+func (a *awaiting) took() time.Duration {
+	if a.Sent != nil {
+		if at := a.Sent(); !at.IsZero() {
+			return time.Since(at)
+		}
+	}
+	return max(a.limit-a.clock.Left(), 0)
+}
+
+// run waits for the record, and sends the fence meanwhile.
+func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
+	if a.Fence == nil || a.within <= margin {
+		return a.whole(ctx, a.record)
+	}
+	rec, err := a.until(ctx, a.w.Env.patience.fences(), a.record)
+	if !errors.Is(err, errStage) {
+		return rec, err
+	}
+	if a.answer = a.Fence(ctx); a.answer == nil {
+		return a.whole(ctx, a.record)
+	}
+	rec, err = a.whole(ctx, func(r *transcript.Record) bool { return a.record(r) || a.isAnswer(r) })
+	if err != nil || rec.N != a.answered {
+		return rec, err
+	}
+	least, ok := a.w.Env.patience.closes(a.kind)
+	if !ok {
+		return a.whole(ctx, a.record)
+	}
+	rec, err = a.until(ctx, least-time.Since(a.began), a.record)
+	a.closed = errors.Is(err, errStage)
+	return rec, err
+}
+
+var errStage = errors.New("stage")
+
+// until waits for at most a stage of the wait, after which the error is errStage.
+func (a *awaiting) until(ctx context.Context, stage time.Duration,
+	match func(*transcript.Record) bool) (transcript.Record, error) {
+	ctx, cancel := deadline.WithLimitCause(ctx, stage, errStage)
+	defer cancel()
+	return a.look(ctx, match)
+}
+
+// look continues after the last record looked at.
+func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
+	return a.w.T.AwaitKept(ctx, a.seen, func(r *transcript.Record) bool {
+		a.seen = r.N
+		if a.w.Watch != nil && r.N > a.w.watched {
+			a.w.watched = r.N
+			a.w.Watch(r)
+		}
+		if r.Conn != a.Conn || r.Late {
+			return false
+		}
+		if r.Dir == transcript.Received {
+			a.came, a.bytes, a.last = a.came+1, a.bytes+len(r.Bytes)+r.Cut, time.Now()
+		}
+		return match(r)
+	})
+}
+
+// From so many messages, or bytes of them, during a wait it is unknown, while more are coming, whether the target has
+// sent the awaited one: reading them takes time.
+const (
+	flood      = 1000
+	floodBytes = 4 << 20
+)
+
+// flooded reports whether a wait has ended in the middle of a flood.
+func (a *awaiting) flooded() bool {
+	return (a.came >= flood || a.bytes >= floodBytes) && time.Since(a.last) < a.within/4
+}
+
+// whole waits for the whole limit, unless other waits meanwhile learn that a shorter one will do.
+func (a *awaiting) whole(ctx context.Context, match func(*transcript.Record) bool) (transcript.Record, error) {
+	for a.within == a.limit && a.limit >= shortest {
+		rec, err := a.until(ctx, a.limit/hurry, match)
+		if !errors.Is(err, errStage) {
+			return rec, err
+		}
+		if part, gone := min(a.w.Limit(a.limit), a.w.Env.within(a.kind, a.limit, a.Proof)),
+			time.Since(a.began); part < a.limit && part <= gone {
+			a.within = gone.Round(time.Millisecond)
+			return transcript.Record{}, errLimit
+		}
+	}
+	return a.look(ctx, match)
+}
+
+// record matches what ends the wait: the awaited record, or one that rules it out.
+func (a *awaiting) record(r *transcript.Record) bool {
+	if a.Match(r) {
+		return true
+	}
+	if r.Kind == transcript.Failure && strings.HasPrefix(r.Label, driver.ResetTwice) {
+		a.w.cut, a.w.why = true, r.Label // it is unknown whether the target received the request
+	}
+	if r.Dir == transcript.Received && r.Kind == transcript.Closed {
+		a.miss = &verdict.Miss{Reason: r.Label, At: r.N}
+	} else if a.Hopeless != nil {
+		if why := a.Hopeless(r); why != "" {
+			a.miss = &verdict.Miss{Reason: why, At: r.N}
+		}
+	}
+	return a.miss != nil
+}
+
+func (a *awaiting) isAnswer(r *transcript.Record) bool {
+	if a.answer(r) {
+		a.answered = r.N
+	}
+	return a.answered > 0
+}
