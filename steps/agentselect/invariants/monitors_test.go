@@ -151,9 +151,9 @@ var rows = []struct {
 		notFound(`,"availableAgents":[`+debugger+`]`),
 		"AS-083 AS-113 AS-114 AS-115 AS-117 AS-118 AS-085 AS-120 AS-121 AS-122 AS-051 AS-124", ""},
 
-	{"each hears of its own switch", "A " + ask + "\nB " + `> switch_agent {"agentId":"general"}` + "\nA " + switched,
+	{"each receives its own switch", "A " + ask + "\nB " + `> switch_agent {"agentId":"general"}` + "\nA " + switched,
 		"AS-059 AS-095 AS-084 AS-119", ""},
-	{"one hears of the other's", "A " + ask + "\nB " + `> switch_agent {"agentId":"general"}` + "\nB " + switched,
+	{"one receives the other's switch", "A " + ask + "\nB " + `> switch_agent {"agentId":"general"}` + "\nB " + switched,
 		"AS-084 AS-119", "AS-059 AS-095"},
 	{"both asked for the same", "A " + ask + "\nB " + ask + "\nB " + switched, "AS-059 AS-095 AS-084 AS-119", ""},
 	{"unrequested", "A " + `> switch_agent {"agentId":"general"}` + "\nB " + `> switch_agent {"agentId":"general"}` +
