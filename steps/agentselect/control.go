@@ -26,7 +26,6 @@ var (
 	ordinary = []string{"AS-011", "AS-018", "AS-041", "AS-042", "AS-116"}
 	silent   = []string{"AS-017", "AS-084"} // further ones where nothing comes
 	unnamed  = []string{"AS-041", "AS-081", "AS-096", "AS-100", "AS-102", "AS-103", "AC-116"}
-	atFirst  = []string{"AS-055", "AS-056", "AS-128"}
 )
 
 // Monitors that report the failures of controls.
@@ -147,6 +146,9 @@ func (s *suite) incommon(ctx context.Context, c *client, to string, rec transcri
 	if a.elsewhere || a.stranger || c.session == "" || other == "" || s.endedAt(c) > 0 {
 		return nil, fault, false
 	}
+	if miss == nil && codeOf(rec) == vocab.AgentBusy { // another session may be, while a control is made, too
+		return nil, fault, false
+	}
 	first := s.control(ctx, a.named, to)
 	switch {
 	case first.none, !first.ok() && !first.fails(rec, miss):
@@ -255,7 +257,7 @@ func (s *suite) misjudged(ctx context.Context, c *client, rec transcript.Record,
 // unrefused judges that no refusal came: what that tells of the situation, unless none comes for the switch of a new
 // session to an agent that does not exist.
 func (s *suite) unrefused(ctx context.Context, c *client, miss *verdict.Miss, check verdict.Finding) error {
-	general := []string{"AS-013", "AS-085"}
+	general := []string{"AS-013", "AS-049", "AS-085"} // what the control shows broken, too
 	if s.endedAt(c) > 0 || s.accepted == 0 {
 		return s.Need(check)
 	}
@@ -274,9 +276,8 @@ func (s *suite) unrefused(ctx context.Context, c *client, miss *verdict.Miss, ch
 }
 
 // situation judges what a wrong member of agent_switched tells of the client's situation: nothing, if it is no agent at
-// all, or if it is as wrong in the switch of a new session.
-func (s *suite) situation(ctx context.Context, c *client, rec transcript.Record, key, from, to string,
-	check verdict.Finding) error {
+// all. There is no control: what another session did may have changed it, and has also happened before a control.
+func (s *suite) situation(rec transcript.Record, key string, check verdict.Finding) error {
 	if !namesAgent(field(rec, key)) {
 		fault := steps.CheckOf(rec, false, "agent_switched with "+key, "AS-084")
 		if text, ok := field(rec, key).(string); ok && text == "" { // it has the right form
@@ -287,31 +288,7 @@ func (s *suite) situation(ctx context.Context, c *client, rec transcript.Record,
 		_ = s.ExplainedBy(switchedShape, fault, check)
 		return nil
 	}
-	other := s.otherThan(c, to, from)
-	if other == "" {
-		return s.Judge(check)
-	}
-	var t *trial
-	clause, keep, want := "AS-044", []string(nil), to
-	switch {
-	case key == "currentAgentId":
-		t = s.control(ctx, c.act.named, other, to)
-	case contains(check.Clauses, "AS-055"): // of a new session
-		clause, keep, want = "AS-055", atFirst, from
-		t = s.control(ctx, c.act.named, to)
-	default:
-		clause, want = "AS-043", other
-		t = s.control(ctx, c.act.named, other, to)
-	}
-	if !t.ok() || field(t.rec, key) == any(want) {
-		return s.Judge(check)
-	}
-	own, rest := check, check
-	own.Clauses = slices.DeleteFunc(slices.Clone(check.Clauses), func(id string) bool { return !contains(keep, id) })
-	rest.Clauses = without(check.Clauses, keep)
-	fault := steps.CheckOf(t.rec, false, fmt.Sprintf("%s %q for %s", key, want, t.what), clause)
-	_ = s.ExplainedBy(ordinarySwitch, fault, rest)
-	return s.Judge(own)
+	return s.Judge(check)
 }
 
 // unlisted returns the first finding that a client's agent_list breaks, if no agent can be told from it for certain.

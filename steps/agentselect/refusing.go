@@ -83,13 +83,7 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 func (s *suite) judgeRefusal(ctx context.Context, c *client, rec transcript.Record, codes, specific []string,
 	want string) error {
 	code := codeOf(rec)
-	formed := judge.SwitchError(rec)
-	for i, f := range formed {
-		if !f.OK && contains(f.Clauses, "AS-121") { // which the code is about, the text does not tell
-			formed[i].Clauses = []string{"AS-121"}
-		}
-	}
-	if err := s.judgeFindings(formed); err != nil {
+	if err := s.judgeFindings(judge.SwitchError(rec)); err != nil {
 		return err
 	}
 	about := append(specific, "AS-092", "AS-013")

@@ -237,7 +237,7 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 		return err
 	}
 	s.findsRepeats(ctx, c, rec)
-	return s.judgeSwitched(ctx, c, rec, from, to, claims)
+	return s.judgeSwitched(c, rec, from, to, claims)
 }
 
 // movedByRefusal records a confirmed switch. If it came from an unexpected agent, movedByRefusal checks whether one
@@ -294,8 +294,7 @@ func namesAgent(id any) bool {
 }
 
 // judgeSwitched checks the content of agent_switched.
-func (s *suite) judgeSwitched(ctx context.Context, c *client, rec transcript.Record, from, to string,
-	claims []string) error {
+func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string, claims []string) error {
 	want := map[string]any{"currentAgentId": to}
 	if from != "" {
 		want["previousAgentId"] = from
@@ -322,7 +321,7 @@ func (s *suite) judgeSwitched(ctx context.Context, c *client, rec transcript.Rec
 		checks = append(checks, check)
 		if !check.OK && key != "agentName" {
 			check.Clauses, told = claims, false
-			if err := s.situation(ctx, c, rec, key, from, to, check); err != nil {
+			if err := s.situation(rec, key, check); err != nil {
 				return err
 			}
 		}
