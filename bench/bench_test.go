@@ -38,7 +38,7 @@ func TestCourse(t *testing.T) {
 		want           []act
 		row            Row
 	}{
-		{"a socket, its messages, and what is none", ws.Name, []transcript.Record{
+		{"a socket, its messages, and records that are neither", ws.Name, []transcript.Record{
 			record("", transcript.Noted, transcript.Remark, 4),
 			record("A", sent, transcript.Open, 0), record("A", received, transcript.Open, 0),
 			record("A", sent, transcript.Frame, 10), record("A", received, transcript.Frame, 20),

@@ -64,7 +64,7 @@ func NewSet(faults []Fault) *Set {
 
 // File is the content of the signatures file: what each known fault breaks. Strings are stored once.
 type File struct {
-	Suite string                `json:"suite"` // the digest of the suite that was run
+	Suite string                `json:"suite"` // the digest of the suite when all were run last
 	Sets  map[string]*storedSet `json:"sets"`  // by protocol and role
 }
 

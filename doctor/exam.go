@@ -62,8 +62,8 @@ func (e *Exam) Tell(s Status, what, format string, args ...any) {
 	fmt.Fprintf(e.out, "%-12s  %-*s  %s\n", s, wide, what, transcript.Printable(text)) // it may quote the target
 }
 
-// FindBrowser returns the path of the browser for the target's page, and tells which one it is. If there is none, it
-// tells that, and returns a *browser.MissingError.
+// FindBrowser returns the path of the browser for the target's page, and prints which one it is. If there is none, it
+// prints that, and returns a *browser.MissingError.
 func (e *Exam) FindBrowser(ctx context.Context) (string, error) {
 	path, err := browser.Find(e.Profile.Reach().Browser)
 	var missing *browser.MissingError

@@ -34,7 +34,7 @@ var directivesRows = []struct {
 		},
 	},
 	{
-		"arguments may contain a directive, which is none", `[[tool a1 ls {"p":"[[echo b]]"}]]`,
+		"a directive within arguments is not a directive", `[[tool a1 ls {"p":"[[echo b]]"}]]`,
 		[]Directive{{Kind: KindTool, Nonce: "a1", Name: "ls", Args: `{"p":"[[echo b]]"}`}},
 	},
 	{

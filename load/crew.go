@@ -119,7 +119,7 @@ func (d *Desk) Opened() bool {
 	return open > 0
 }
 
-// Show takes a connection that a worker shows. It rejects what is none.
+// Show takes a connection that a worker shows. It rejects an invalid one.
 func (d *Desk) Show(s Shown) error {
 	if err := s.check(d.r.o.Sessions); err != nil {
 		return err

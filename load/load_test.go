@@ -88,7 +88,7 @@ func TestRefused(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		"no sessions":       {func(o *Options) { o.Sessions = 0 }, "--sessions: a load of 0 sessions"},
+		"no sessions":       {func(o *Options) { o.Sessions = 0 }, "--sessions: a load needs at least one session, not 0"},
 		"no time":           {func(o *Options) { o.Duration = 0 }, "--duration"},
 		"an unknown shape":  {func(o *Options) { o.Shape = "wave" }, "--shape wave"},
 		"too many sessions": {func(o *Options) { o.Sessions = unlimited }, "files open, which is enough for"},

@@ -116,7 +116,7 @@ func usagef(format string, args ...any) error {
 func (o Options) check() error {
 	switch {
 	case o.Sessions < 1:
-		return usagef("--sessions: a load of %d sessions is none (give 1 or more)", o.Sessions)
+		return usagef("--sessions: a load needs at least one session, not %d", o.Sessions)
 	case o.Duration <= 0:
 		return usagef("--duration: %v is no time (write it like 30s or 10m)", o.Duration)
 	case o.Rate <= 0 || o.Opening <= 0:

@@ -21,8 +21,8 @@ type Workshop struct {
 
 // Link is how a worker speaks with its coordinator.
 type Link struct {
-	// Opened tells that the sessions are open or have failed to, waits for all other workers, and reports whether acts
-	// are to arrive.
+	// Opened announces that the sessions are open or have failed to open, waits for all other workers, and reports
+	// whether acts are to arrive.
 	Opened func(ctx context.Context, r Report) bool
 
 	// Report and Show are called from one goroutine at a time. A report that gets lost does no harm: the next one has

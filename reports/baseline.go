@@ -10,7 +10,7 @@ import (
 )
 
 // KnownFailures returns a baseline of everything that makes r non-conformant, in the order of the clauses. A row names
-// the driver if the clause did not fail over each, and the role if several tells that the protocol has more than one.
+// the driver if the clause did not fail over each, and the role if several reports that the protocol has more than one.
 // Reasons say what was observed; people replace them.
 func KnownFailures(r *Results, several func(protocol string) bool) *verdict.Baseline {
 	out := &verdict.Baseline{Expected: []verdict.Expected{}}

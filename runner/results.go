@@ -384,7 +384,7 @@ func goneAway(scenarios []reports.Scenario) bool {
 // maxStderr bounds how much of the end of a target's stderr a report keeps, in bytes.
 const maxStderr = 64 << 10
 
-// counts tells which drivers' passes make a clause pass: only certifying ones if any of them judged it, else all.
+// counts reports which drivers' passes make a clause pass: only certifying ones if any of them judged it, else all.
 func (r *run) counts(js []verdict.Judgement) func(string) bool {
 	if slices.ContainsFunc(js, func(j verdict.Judgement) bool { return r.certifying(j.Driver) }) {
 		return r.certifying

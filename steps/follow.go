@@ -36,11 +36,12 @@ func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out [
 	failures []Failure) {
 	f := &following{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
 	f.stepsFound(records)
-	found := slices.Clone(m.Check(transcript.Judged(records)))
+	found := slices.Concat(m.Check(transcript.Judged(records)), w.causesOf(m.Name))
 	slices.SortStableFunc(found, func(a, b verdict.Finding) int { return a.At - b.At })
 	for _, one := range found {
 		f.take(one)
 	}
+	f.explain()
 	for _, id := range m.Clauses {
 		j := verdict.Judgement{Clause: id, Outcome: verdict.Passed, Monitor: m.Name}
 		switch broken, first := f.broken[id], f.follows[id]; {
@@ -101,7 +102,7 @@ func (f *following) take(one verdict.Finding) {
 	ended := false
 	for i, id := range one.Clauses {
 		fail := &Failure{Finding: one, Clause: id, Outcome: verdict.ByLevel(f.w.Env.Ledger.Level(id), f.w.Env.Strict),
-			Monitor: f.m.Name}
+			Monitor: f.m.Name, Missing: one.Miss != nil && one.Miss.Late}
 		switch {
 		case from != nil:
 			if f.follows[id] == nil {

@@ -315,6 +315,8 @@ func (w *World) outcome(err error) (verdict.Outcome, string) {
 		return worst, err.Error()
 	case err == nil && len(w.skipped) > 0:
 		return verdict.NotTested, w.cutBy()
+	case err == nil && len(w.besides.why) > 0:
+		return verdict.NotTested, w.besides.first
 	case err == nil:
 		return verdict.Passed, ""
 	case errors.As(err, &notTested):
@@ -336,6 +338,8 @@ func (w *World) clauseOutcomes(total verdict.Outcome, reason string) (out []verd
 		switch {
 		case ok && j.Outcome == verdict.Passed && w.voided(id):
 			j.Outcome, j.Reason = verdict.NotTested, w.cutBy()
+		case w.besides.why[id] != "" && (!ok || j.Outcome == verdict.Passed):
+			j = verdict.Judgement{Clause: id, Outcome: verdict.NotTested, Reason: w.besides.why[id]}
 		case !ok:
 			j = verdict.Judgement{Clause: id, Outcome: verdict.NotTested, Reason: "not reached"}
 			switch total {

@@ -74,7 +74,7 @@ func after(m monitor.Monitor, mark int) monitor.Monitor {
 func (l *Live) stopped(ctx context.Context, look func(*World)) (*World, error) {
 	w := &World{}
 	err := l.order(ctx, func(_ context.Context, r *scenario) {
-		w.Env, w.T = r.world.Env, r.world.T
+		w.Env, w.T, w.besides.causes = r.world.Env, r.world.T, slices.Clone(r.world.besides.causes)
 		w.failures = slices.Clone(r.world.failures)
 		for i := range w.failures {
 			w.failures[i].Following = slices.Clone(w.failures[i].Following)

@@ -333,6 +333,7 @@ func (w *World) repeated(records []transcript.Record) (n int) {
 
 // result sums up the scenario and runs the monitors on its transcript.
 func (w *World) result(monitors []monitor.Monitor, err error) Result {
+	err = w.unexplained(monitors, err)
 	outcome, reason := w.outcome(err)
 	first, whole := w.T.First()
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),

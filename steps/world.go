@@ -73,8 +73,7 @@ type World struct {
 
 	// Severed, if not nil, is called at the cut of a scenario in which a connection is cut on purpose.
 	Severed  Severed
-	severing *severing // nil: no connection is cut
-
+	severing *severing       // nil: no connection is cut
 	beside   bool            // other scenarios run at the same time
 	lender   Lender          // of its slot; nil: the slot is not lent
 	turns    Lender          // of its held turns; nil: it has none, or they are not lent
@@ -82,8 +81,8 @@ type World struct {
 	tags     map[string]bool // clauses that the scenario may judge
 	judged   map[string]verdict.Judgement
 	failures []Failure
-	fresh    []Failure // failures of the current step, one per group
-	judging  []string  // clauses that the current step has judged
+	fresh    []Failure // those of the current step, one per group
+	judging  []string  // clauses that it has judged
 	notes    []string
 	warnings []string // about security
 	evidence []Evidence
@@ -91,10 +90,11 @@ type World struct {
 	atEnd    []func()
 	serial   int
 	reached  Reach
-	late     int  // waits that reached their limit
-	whole    bool // every step was executed
-	cut      bool // the scenario was cut off: missing messages say nothing from then on
-	why      string
+	late     int             // waits that reached their limit
+	whole    bool            // every step was executed
+	besides  explained       // failed checks that a fault explains
+	cut      bool            // the scenario was cut off: missing messages say nothing from then on
+	why      string          // why it was
 	over     func() error    // returns an error once the scenario's time is up; may be nil
 	skipped  map[string]bool // clauses with a check that was skipped because the scenario was cut off
 }

@@ -14,7 +14,7 @@ const SchemaID = "urn:parley:profile:1"
 // Shape is a JSON Schema, ready to be encoded.
 type Shape map[string]any
 
-// Shaped is implemented by each Decodable: it tells which YAML FromYAML accepts.
+// Shaped is implemented by each Decodable: it describes the YAML that FromYAML accepts.
 type Shaped interface {
 	Shape(s *Shaper) Shape
 }

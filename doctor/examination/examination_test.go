@@ -54,7 +54,7 @@ Feature: 0 What is there
     Given client A has switched to "nobody"
 
   @hangs
-  Scenario: what hangs on that
+  Scenario: what depends on that
     Given client A is connected
 `
 

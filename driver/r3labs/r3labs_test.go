@@ -80,7 +80,7 @@ func TestDifferences(t *testing.T) {
 		{reason: "any content type is accepted, as by the codec; the record tells it", media: "text/plain", body: plain},
 		{reason: "an id cannot be taken back", body: "id: 7\n" + plain + "id\n" + plain,
 			want: []string{"- \t`message \"{\\\"a\\\":1}\"`", "+ \t`message \"{\\\"a\\\":1}\" id \"7\"`"}},
-		{reason: "an id with a NUL is none, and the library takes it", body: "id: 7\x00\n" + plain,
+		{reason: "an id with a NUL is invalid, and the library accepts it", body: "id: 7\x00\n" + plain,
 			want: []string{`id "7\x00"`}},
 		{reason: "a retry is delivered as an event", body: "retry: 1000\n\n" + plain, want: []string{"+ \t`message \"\"`"}},
 		{reason: "an id alone too", body: "id: 7\n\n", want: []string{"+ \t`message \"\" id \"7\"`"}},

@@ -48,7 +48,7 @@ func TestReuse(t *testing.T) {
 	}
 	n := first.log.Len()
 	if first.close(driver.Reset); first.log.Len() != n {
-		t.Error("the first connection hears of the others")
+		t.Error("the first connection receives messages of the others")
 	}
 }
 

@@ -291,6 +291,6 @@ func TestListenOptions(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Listen(ctx, ListenOptions{Addr: "no.such.host.invalid:1"}); err == nil {
-		t.Error("a listener of a host that is none")
+		t.Error("a listener at an invalid host")
 	}
 }

@@ -33,7 +33,7 @@ Feature: 3.5 Errors
         | session_not_found | 会话不存在,请先创建或加载会话 | 新建会话   |
 
     @AC-014 @AC-070 @AC-115
-    Scenario Outline: agent_not_found shows the server's message: <message>
+    Scenario Outline: agent_not_found shows the server's message
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"

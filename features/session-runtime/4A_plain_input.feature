@@ -40,7 +40,7 @@ Feature: 4A A plain input
   Rule: Missing trace_id and turn_id are generated — 生成/补齐 trace_id/turn_id
 
     @RT-053 @RT-072 @RT-075 @RT-076
-    Scenario Outline: missing ids are generated for an input with <ids> of its own
+    Scenario Outline: the ids of an input with <ids> of its own are preserved or generated
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1" with <ids> of its own
       Then "t1" reaches agent "a"

@@ -1,4 +1,5 @@
-// Command signatures keeps what mutants broke in the whole suite, compactly, for package diagnosis:
+// Command signatures keeps what mutants broke in the whole suite, compactly, for package diagnosis. A protocol's role
+// that the folder does not have stays as it is in the file:
 //
 //	parley mutants --whole --out FOLDER
 //	signatures FOLDER FILE
@@ -30,7 +31,13 @@ func main() {
 
 // write collects the results of a folder in a file.
 func write(folder, name string) error {
-	file := &diagnosis.File{Suite: protocols.All.Digest()}
+	file := &diagnosis.File{}
+	if b, err := os.ReadFile(name); err == nil {
+		if file, err = diagnosis.Read(b); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	whole := true
 	for _, p := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(p) {
 			faults, missing, err := collect(folder, p, role)
@@ -40,8 +47,12 @@ func write(folder, name string) error {
 			if len(faults) > 0 {
 				file.Add(p, role, faults)
 			}
+			whole = whole && missing == 0
 			fmt.Printf("%s %s: %d mutants, %d not run\n", p, role, len(faults), missing)
 		}
+	}
+	if whole {
+		file.Suite = protocols.All.Digest()
 	}
 	out, err := os.Create(name)
 	if err != nil {

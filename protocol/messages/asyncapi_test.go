@@ -143,7 +143,7 @@ func TestAsyncAPIRefuses(t *testing.T) {
 		"an unknown member": func(d map[string]any) { d["chanels"] = map[string]any{} },
 		"an action of none": func(d map[string]any) { inner(d, "operations", "sendChat")["action"] = "publish" },
 		"no server's host":  func(d map[string]any) { delete(inner(d, "servers", "ws"), "host") },
-		"a type that is none": func(d map[string]any) {
+		"an invalid type": func(d map[string]any) {
 			inner(d, "components", "messages", "ping", "payload")["type"] = "thing"
 		},
 	} {

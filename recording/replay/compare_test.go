@@ -41,7 +41,7 @@ func TestCompare(t *testing.T) {
 		{"milliseconds since 1970", `{"t":1763933570475}`, `{"t":1763999999999}`, "", ""},
 		{"a number", `{"n":1}`, `{"n":2}`, "", `/n 1 2`},
 		{"a duration", `{"duration_ms":1}`, `{"duration_ms":2}`, "", ""},
-		{"a duration that is none", `{"duration_ms":1}`, `{"duration_ms":"2"}`, "", `/duration_ms 1 "2"`},
+		{"a duration that is not a number", `{"duration_ms":1}`, `{"duration_ms":"2"}`, "", `/duration_ms 1 "2"`},
 		{"a kind", `{"n":1}`, `{"n":"1"}`, "", `/n 1 "1"`},
 		{"null and missing", `{"n":null}`, `{}`, "", `/n null `},
 		{"more", `[1]`, `[1,2]`, "", `/1  2`},

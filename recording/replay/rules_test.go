@@ -31,7 +31,7 @@ func TestRules(t *testing.T) {
 			`/agent_id "conn_SOP34PLKMHZIAVA3FDUZ" "conn_XEQX4VZDXVYLLTWHFMDF"`},
 		{"an id that is null", "session-chat", chat("1", "Hi"), strings.Replace(chat("1", "Hi"), `"1"`, "null", 1), false,
 			`/session_id "1" null`},
-		{"a time that is none", "session-chat", chat("1", "Hi"),
+		{"an invalid time", "session-chat", chat("1", "Hi"),
 			strings.Replace(chat("1", "Hi"), "2026-01-31T12:00:00Z", "noon", 1), false, `/timestamp "«time»" "noon"`},
 		{"a duration", "session-chat", `{"message_type":"result","message":{"subtype":"success","duration_ms":1}}`,
 			`{"message_type":"result","message":{"subtype":"success","duration_ms":2}}`, false, ""},

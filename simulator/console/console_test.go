@@ -146,7 +146,7 @@ func TestMistakes(t *testing.T) {
 		{"nobody is connected", 409, "POST", at + "/raw", m{"party": "Z", "text": "POST /message {}"}, "Z is not connected"},
 		{"neither text nor bytes", 400, "POST", at + "/raw", m{"party": "Z"}, "one of them"},
 		{"both", 400, "POST", at + "/raw", m{"party": "Z", "text": "", "base64": ""}, "one of them"},
-		{"bytes that are none", 400, "POST", at + "/raw", m{"party": "Z", "base64": "%"}, "base64: illegal"},
+		{"invalid bytes", 400, "POST", at + "/raw", m{"party": "Z", "base64": "%"}, "base64: illegal"},
 		{"nobody to hang up", 409, "POST", at + "/hang", m{"party": "Z"}, "Z is not connected"},
 		{"no such end", 400, "POST", at + "/hang", m{"party": "A", "how": "x"}, "close or cut"},
 		{"no number", 400, "GET", at + "/records?after=x", nil, "?after= is a number"},

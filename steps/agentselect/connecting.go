@@ -66,8 +66,14 @@ func (s *suite) notOpened(c *client, clauses ...string) error {
 	if c.openErr == nil {
 		return nil
 	}
-	return s.Need(verdict.Finding{Clauses: clauses, Expected: "a connection", Observed: c.openErr.Error(), At: s.T.Len(),
-		Miss: steps.NotOpened(c.openErr)})
+	check := verdict.Finding{Clauses: clauses, Expected: "a connection", Observed: c.openErr.Error(), At: s.T.Len(),
+		Miss: steps.NotOpened(c.openErr)}
+	if s.bind.ws || contains(clauses, "AS-029") {
+		return s.Need(check)
+	}
+	fault := check
+	fault.Clauses = []string{"AS-029"}
+	return s.ExplainedBy(ordinarySwitch, fault, check)
 }
 
 // isGivenStream judges the answer to GET /events (AS-029).
@@ -212,7 +218,8 @@ func (s *suite) offeredList(ctx context.Context, c *client, clauses ...string) (
 	}
 	rec, miss := s.greeting(ctx, c, vocab.AgentListEvent)
 	if miss != nil {
-		return rec, s.Need(miss.Check("agent_list", clauses...))
+		check := miss.Check("agent_list", clauses...)
+		return rec, s.ExplainedBy(listShape, miss.Check("agent_list without any message of the client", "AS-083"), check)
 	}
 	return rec, nil
 }
@@ -224,7 +231,7 @@ func (s *suite) isOfferedBuiltins(ctx context.Context, c *client) error {
 		return err
 	}
 	missing := without(vocab.BuiltinIDs, ids(c.offered))
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: len(missing) == 0, At: rec.N,
+	return s.judgeListed(c, verdict.Finding{Clauses: clauses, OK: len(missing) == 0, At: rec.N,
 		Expected: "a list with " + strings.Join(vocab.BuiltinIDs, ", "),
 		Observed: "no " + strings.Join(missing, ", ") + " in " + steps.Seen(rec)})
 }
@@ -240,7 +247,7 @@ func (s *suite) isOfferedCustom(ctx context.Context, c *client) error {
 		return err
 	}
 	got, found := find(c.offered, want.ID)
-	return s.Judge(steps.CheckOf(rec, found, "a list with the custom agent "+want.ID, clauses...),
+	return s.judgeListed(c, steps.CheckOf(rec, found, "a list with the custom agent "+want.ID, clauses...),
 		verdict.Finding{Clauses: clauses, OK: !found || sameAsConfigured(want, got), At: rec.N,
 			Expected: fmt.Sprintf("%s named %q, %q, as configured", want.ID, want.Name, want.Description),
 			Observed: fmt.Sprintf("named %q, %q", got.Name, got.Description)})
@@ -266,6 +273,9 @@ func (s *suite) namesCurrent(ctx context.Context, c *client) error {
 		checks = append(checks, verdict.Finding{Clauses: []string{"AS-123"}, OK: id == s.Env.Profile.Agents.Default,
 			At:       rec.N,
 			Expected: "strict: the default agent's id, " + s.Env.Profile.Agents.Default, Observed: quoted(v)})
+	}
+	if present && isString {
+		return s.judgeListed(c, checks...)
 	}
 	return s.Judge(checks...)
 }

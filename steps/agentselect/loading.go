@@ -71,10 +71,15 @@ type loaded struct {
 	past     string // nonce of the last answer that came to its end
 }
 
-// Dial implements steps.LoadSession.
+// Dial implements steps.LoadSession. Where an act has failed, it goes on with a new session: the turn may still run in
+// the former one, which is busy then, and may be told the rest of it.
 func (l *loaded) Dial() driver.OpenOptions {
 	l.claims.Drop("connection", l.conn, l.mark.Session)
+	if l.act != "" && l.act != steps.LoadConnect {
+		l.session = ""
+	}
 	l.conn, l.offered, l.agent, l.act = "", nil, "", steps.LoadConnect
+	l.pieces, l.whole, l.released = nil, false, false
 	return driver.OpenOptions{URL: l.b.streamURL(""), Header: l.env.Profile.Header()}
 }
 

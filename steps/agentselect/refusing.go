@@ -64,7 +64,7 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 	want := "an error event with errorCode " + strings.Join(codes, " or ")
 	rec, miss := s.outcome(ctx, c, rejection)
 	if miss != nil {
-		return s.Need(miss.Check(want, append(specific, general...)...))
+		return s.unrefused(ctx, c, miss, miss.Check(want, append(specific, general...)...))
 	}
 	s.Reached(steps.Answered)
 	if !isError(&rec) {
@@ -77,18 +77,34 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 	c.refusal = &rec
 	c.refusals++
 	c.wasBusy = c.wasBusy || codeOf(rec) == vocab.AgentBusy
-	return s.judgeRefusal(rec, codes, specific, general, want)
+	return s.judgeRefusal(ctx, c, rec, codes, specific, want)
 }
 
-func (s *suite) judgeRefusal(rec transcript.Record, codes, specific, general []string, want string) error {
+func (s *suite) judgeRefusal(ctx context.Context, c *client, rec transcript.Record, codes, specific []string,
+	want string) error {
 	code := codeOf(rec)
-	if err := s.judgeFindings(judge.SwitchError(rec)); err != nil {
+	formed := judge.SwitchError(rec)
+	for i, f := range formed {
+		if !f.OK && contains(f.Clauses, "AS-121") { // which the code is about, the text does not tell
+			formed[i].Clauses = []string{"AS-121"}
+		}
+	}
+	if err := s.judgeFindings(formed); err != nil {
 		return err
 	}
-	right := steps.CheckOf(rec, contains(codes, code), want, specific...)
-	right.Diff = cmp.Diff(strings.Join(codes, " | "), code)
-	return s.Judge(right, steps.CheckOf(rec, code != "", want, general...),
-		steps.CheckOf(rec, contains(vocab.ErrorCodes, code), "one of the five codes of section 4.2", "AS-092"))
+	about := append(specific, "AS-092", "AS-013")
+	if contains(codes, code) {
+		return s.Judge(steps.CheckOf(rec, true, want, append(about, "AS-085")...))
+	}
+	if contains(vocab.ErrorCodes, code) {
+		about = specific
+		if err := s.passed("AS-092", "AS-013", "AS-085"); err != nil {
+			return err
+		}
+	}
+	wrong := steps.CheckOf(rec, false, want, about...)
+	wrong.Diff = cmp.Diff(strings.Join(codes, " | "), code)
+	return s.misjudged(ctx, c, rec, wrong)
 }
 
 func contains(list []string, v string) bool { return slices.Contains(list, v) }
@@ -109,7 +125,7 @@ func (s *suite) refusalSays(c *client, want string) error {
 	}
 	check := steps.CheckOf(rec, text == want, fmt.Sprintf("message %q", want), "AS-071", "AS-074")
 	check.Diff = cmp.Diff(want, text)
-	return s.Judge(check)
+	return s.judgeText(rec, check)
 }
 
 func (s *suite) refusalContains(c *client, want string) error {
@@ -118,7 +134,16 @@ func (s *suite) refusalContains(c *client, want string) error {
 		return err
 	}
 	expected := fmt.Sprintf("a message that contains %q", want)
-	return s.Judge(steps.CheckOf(rec, strings.Contains(text, want), expected, "AS-050", "AC-115", "AC-081"))
+	return s.judgeText(rec, steps.CheckOf(rec, strings.Contains(text, want), expected, "AS-050", "AC-115", "AC-081"))
+}
+
+// judgeText judges a check of the text of a refusal: nothing, if its message is no string.
+func (s *suite) judgeText(rec transcript.Record, check verdict.Finding) error {
+	if fault, found := firstBreaking(judge.SwitchError(rec), "AS-121"); found && !check.OK {
+		_ = s.ExplainedBy(errorShape, fault, check)
+		return nil
+	}
+	return s.Judge(check)
 }
 
 // refusalLists compares the agents of a refusal with those offered to the client at connect: the configuration has
@@ -136,14 +161,21 @@ func (s *suite) refusalLists(c *client, required bool) error {
 		}
 		return s.passed("AS-124", "AS-122")
 	}
-	if err := s.judgeFindings(judge.AvailableAgents(rec)); err != nil {
+	formed := judge.AvailableAgents(rec)
+	if err := s.judgeFindings(formed); err != nil {
 		return err
 	}
 	got, want := ids(agentInfos(v)), ids(c.offered)
 	check := steps.CheckOf(rec, present && cmp.Equal(want, got), "availableAgents with the agents of agent_list",
 		clauses...)
 	check.Diff = cmp.Diff(want, got)
-	return s.Judge(check, verdict.Finding{Clauses: []string{"AS-086"}, OK: true})
+	for _, id := range []string{"AS-122", "AS-113"} {
+		if fault, found := firstBreaking(formed, id); found && !check.OK { // and its own clauses with it
+			_ = s.ExplainedBy(errorShape, fault, check)
+			return nil
+		}
+	}
+	return s.judgeListed(c, check, verdict.Finding{Clauses: []string{"AS-086"}, OK: true})
 }
 
 // ids lists agents by id, sorted: no clause states an order.
@@ -167,7 +199,12 @@ func (s *suite) refusalHas(c *client, how, id string) error {
 		want, expected = false, "availableAgents without "+id
 	}
 	ok := present && hasAgent(agentInfos(v), id) == want
-	return s.Judge(steps.CheckOf(rec, ok, expected, "AS-052", "AS-051", "AC-082"))
+	check := steps.CheckOf(rec, ok, expected, "AS-052", "AS-051", "AC-082")
+	if fault, found := firstBreaking(judge.AvailableAgents(rec), "AS-122"); found && !check.OK {
+		_ = s.ExplainedBy(errorShape, fault, check)
+		return nil
+	}
+	return s.Judge(check)
 }
 
 // busyTextObserved records the text of agent_busy; the documented one is only an example (AC-078).

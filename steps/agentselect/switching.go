@@ -221,10 +221,10 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 		s.Reached(steps.Answered) // the target has answered, rightly or wrongly
 	}
 	if miss != nil {
-		return s.Need(miss.Check(expected, arrival...))
+		return s.notSwitched(ctx, c, to, rec, miss, miss.Check(expected, arrival...))
 	}
 	if !isSwitch(&rec) {
-		return s.Need(steps.CheckOf(rec, false, expected, arrival...))
+		return s.notSwitched(ctx, c, to, rec, nil, steps.CheckOf(rec, false, expected, arrival...))
 	}
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 		return err
 	}
 	s.findsRepeats(ctx, c, rec)
-	return s.judgeSwitched(c, rec, from, to, claims)
+	return s.judgeSwitched(ctx, c, rec, from, to, claims)
 }
 
 // movedByRefusal records a confirmed switch. If it came from an unexpected agent, movedByRefusal checks whether one
@@ -294,7 +294,8 @@ func namesAgent(id any) bool {
 }
 
 // judgeSwitched checks the content of agent_switched.
-func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string, claims []string) error {
+func (s *suite) judgeSwitched(ctx context.Context, c *client, rec transcript.Record, from, to string,
+	claims []string) error {
 	want := map[string]any{"currentAgentId": to}
 	if from != "" {
 		want["previousAgentId"] = from
@@ -309,23 +310,25 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 		}
 	}
 	diff := cmp.Diff(want, got)
-	about := map[string][]string{
-		"currentAgentId": append([]string{"AS-044"}, claims...), "agentName": {"AS-045"},
-		"previousAgentId": append([]string{"AS-043"}, claims...),
-	}
-	if custom, err := s.custom(); err == nil && to == custom.ID {
+	about := map[string][]string{"currentAgentId": {"AS-044"}, "previousAgentId": {"AS-043"}, "agentName": {"AS-045"}}
+	if custom, err := s.custom(); err == nil && to == custom.ID && namesAgent(got["currentAgentId"]) {
 		about["agentName"] = append(about["agentName"], "AS-046")
 	}
-	proved := slices.Concat(always, claims)
-	if _, asked := want["previousAgentId"]; asked && !namesAgent(got["previousAgentId"]) {
-		// It breaks its own clause, and tells nothing of where the session was: the claims stay open.
-		about["previousAgentId"], proved = []string{"AS-043"}, always
-	}
-	checks := []verdict.Finding{{Clauses: proved, OK: true}}
+	checks := []verdict.Finding{{Clauses: always, OK: true}}
+	told := true // the message shows where the session was, and where it is
 	for key, w := range want {
 		check := steps.CheckOf(rec, wjson.Equal(w, got[key]), key+" "+quoted(w), about[key]...)
 		check.Diff = diff
 		checks = append(checks, check)
+		if !check.OK && key != "agentName" {
+			check.Clauses, told = claims, false
+			if err := s.situation(ctx, c, rec, key, from, to, check); err != nil {
+				return err
+			}
+		}
+	}
+	if told {
+		checks = append(checks, verdict.Finding{Clauses: claims, OK: true})
 	}
 	return s.Judge(checks...)
 }

@@ -49,13 +49,26 @@ func (s *suite) told(ctx context.Context, ss *session, clauses ...string) error 
 	if miss := s.awaitEnd(ctx, t); miss != nil {
 		return steps.NotTestedf("a turn of %s did not end: %s", ss.name, miss.Reason)
 	}
-	clauses = append(clauses, "SC-042")
 	if ss.id != "" {
-		return s.pass(clauses, t.end.N)
+		return s.pass(append(clauses, "SC-042"), t.end.N)
 	}
-	expected := "a session_id, a string, in the messages of " + ss.name + " by the end of its first turn"
-	return s.fatal(clauses, t.end.N, expected, "none")
+	return s.unnamed(clauses, verdict.Finding{At: t.end.N, Observed: "none",
+		Expected: "a session_id, a string, in the messages of " + ss.name + " by the end of its first turn"})
 }
+
+// unnamed ends a scenario with a session that has no id by the end of a turn, which breaks SC-042. Clauses about what
+// the id shows are not tested beside that.
+func (s *suite) unnamed(clauses []string, what verdict.Finding) error {
+	own, rest := what, what
+	own.Clauses, rest.Clauses = []string{"SC-042"}, clauses
+	if err := s.Judge(own); err != nil {
+		return err
+	}
+	return s.ExplainedBy(idStays, own, rest)
+}
+
+// idStays is the monitor of session_ids.
+const idStays = "session-id-stays"
 
 // isNew judges that a chat has created a session: it has its own id, and the model got nothing from before.
 func (s *suite) isNew(ctx context.Context, name string) error {
@@ -117,17 +130,48 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 		return steps.NotTestedf("a turn of %s did not end: %s", name, miss.Reason)
 	}
 	first, now := s.idIn(ss.turns[0]), s.idIn(t)
-	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-028", "SC-031", "SC-037", "SC-041", "SC-042", "SC-050",
+	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-028", "SC-031", "SC-037", "SC-041", "SC-050",
 		"SC-057"}
 	if first == "" {
-		expected := "a session_id, a string, in the messages of " + ss.agentID + " by the end of a turn"
-		return s.fatal(append(clauses, "SC-016a"), ss.turns[0].end.N, expected, "none in its first turn")
+		return s.unnamed(append(clauses, "SC-016a"), verdict.Finding{At: ss.turns[0].end.N,
+			Expected: "a session_id, a string, in the messages of " + ss.agentID + " by the end of a turn",
+			Observed: "none in its first turn"})
 	}
-	if life := judge.Lives(s.T.All()); life(ss.agentID, ss.turns[0].mark) != life(ss.agentID, t.end.N) {
-		clauses = []string{"SC-016a"}
+	life := judge.Lives(s.T.All())
+	same := life(ss.agentID, ss.turns[0].mark) == life(ss.agentID, t.end.N)
+	check := verdict.Finding{Clauses: append(clauses, "SC-042"), OK: first == now, At: t.end.N,
+		Expected: fmt.Sprintf("session_id %q, as before", first), Observed: fmt.Sprintf("session_id %q", now)}
+	if !same {
+		check.Clauses = []string{"SC-016a"}
 	}
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: first == now, At: t.end.N,
-		Expected: fmt.Sprintf("session_id %q, as before", first), Observed: fmt.Sprintf("session_id %q", now)})
+	fault := check
+	switch {
+	case check.OK:
+	case now == "" && same: // an id that is known becomes unknown again
+		fault.Clauses, fault.Observed = []string{"SC-056"}, "no session_id in a later turn"
+		return s.ExplainedBy(idStays, fault, check)
+	case s.renamed(ss.turns[0]) || s.renamed(t): // it means nothing
+		fault.Clauses, fault.Expected = []string{"SC-042"}, "one session_id in the messages of a turn"
+		own := check
+		own.Clauses = []string{"SC-042"}
+		if err := s.Judge(own); err != nil {
+			return err
+		}
+		check.Clauses = slices.DeleteFunc(slices.Clone(check.Clauses), func(id string) bool { return id == "SC-042" })
+		return s.ExplainedBy(idStays, fault, check)
+	}
+	return s.Judge(check)
+}
+
+// renamed reports whether the messages of a turn bear several session_ids.
+func (s *suite) renamed(t *turn) bool {
+	ids := map[string]bool{}
+	for _, r := range s.Between(t.client, t.mark, t.end.N+1) {
+		if id := text(&r, inSession); id != "" && ofSession(t.of)(&r) {
+			ids[id] = true
+		}
+	}
+	return len(ids) > 1
 }
 
 // idIn returns the session_id in the messages of a turn; the last if there are several.

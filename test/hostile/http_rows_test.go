@@ -47,7 +47,7 @@ var httpRows = rowsOf("server", "agent-select", []row{
 				n)
 		})},
 	{name: "a status of no number", exit: 3, says: "is not an HTTP server",
-		does: "answers with a status that is none", serve: breaks("HTTP/1.1 OK fine\r\n\r\n")},
+		does: "answers with an invalid status", serve: breaks("HTTP/1.1 OK fine\r\n\r\n")},
 	{name: "a status of 999", exit: 3, says: "HTTP 999",
 		does: "answers with a status of nobody's", serve: breaks("HTTP/1.1 999 Whatever\r\nContent-Length: 0\r\n\r\n")},
 	{name: "two lengths", exit: 3, says: "is not an HTTP server",

@@ -110,7 +110,7 @@ func TestMute(t *testing.T) {
 			if res.Exit == verdict.ExitUnreachable {
 				t.Errorf("not judged: %s", res.Runs[0].Environment)
 			}
-			if o := suitetest.Outcome(res, "a turn ends"); o != verdict.Passed {
+			if o := suitetest.Outcome(res, "the turn of a chat ends"); o != verdict.Passed {
 				t.Errorf("its slow turn is %s\n%s", o, suitetest.Console(t, res))
 			}
 		})

@@ -165,7 +165,7 @@ func TestSwitchesOfOthers(t *testing.T) {
 		make   func(o *agentselect.Options)
 		note   string
 	}{
-		{"the asker hears of it too", func(o *agentselect.Options) {
+		{"the asker receives it too", func(o *agentselect.Options) {
 			asker := ""
 			o.Inbound = func(_ agentselect.Manager, from agentselect.ConnInfo, _ agentselect.Message) bool {
 				asker = from.ID

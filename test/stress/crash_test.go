@@ -44,7 +44,7 @@ func TestCrashingTarget(t *testing.T) {
 		case sc.Outcome == verdict.Failed:
 			failed = append(failed, sc.Name)
 			if !strings.Contains(strings.Join(sc.Notes, "\n"), "the target's process ended during this scenario") {
-				t.Errorf("%s %q does not tell that the process ended: %q", sc.ID, sc.Name, sc.Notes)
+				t.Errorf("%s %q does not report that the process ended: %q", sc.ID, sc.Name, sc.Notes)
 			}
 		case sc.Outcome != verdict.Passed && sc.Outcome != verdict.NotApplicable:
 			t.Errorf("%s %q is %s: %s", sc.ID, sc.Name, sc.Outcome, sc.Reason)
@@ -104,7 +104,7 @@ func TestCrashUnderLoad(t *testing.T) {
 		}
 	}
 	if failed == 0 {
-		t.Error("no scenario tells that the process ended")
+		t.Error("no scenario reports that the process ended")
 	}
 }
 

@@ -11,7 +11,7 @@ import urllib.request
 
 
 def main() -> int:
-    """Post the text; the exit status tells whether the host has taken it."""
+    """Post the text; the exit status shows whether the host has accepted it."""
     address, session, text = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8").strip(), sys.argv[2], sys.argv[3]
     body = json.dumps({"sessionId": session, "text": text}).encode()
     request = urllib.request.Request(address, body, {"Content-Type": "application/json"})

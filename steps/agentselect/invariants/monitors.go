@@ -1,7 +1,9 @@
 package invariants
 
 import (
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,6 +13,10 @@ import (
 	"parley/verdict"
 	wjson "parley/wire/json"
 )
+
+// Control begins the names of clients that steps add where a switch fails, to try it again without the scenario's
+// situation: the agents for which they ask are those of the scenario's own clients.
+const Control = "control-"
 
 // All lists the monitors of agent-select.
 func All() []monitor.Monitor {
@@ -26,6 +32,10 @@ func All() []monitor.Monitor {
 			"AS-122", "AS-124"},
 			Text:  "every error that answers a switch has errorCode and message, and any list has the right form",
 			Check: switchErrors, Passive: true},
+		{Name: "ordinary-switch", Clauses: []string{"AS-006", "AS-012", "AS-029", "AS-041", "AS-042", "AS-043",
+			"AS-044", "AS-055", "AS-085"},
+			Text:  "a new client is answered where a client of the scenario was not, or was answered wrongly",
+			Check: bySteps},
 		{Name: "names-agree", Clauses: []string{"AS-045"},
 			Text: "agent_switched names the agent as the list of the same connection does", Check: namesAgree},
 		{Name: "lists-agree", Clauses: []string{"AS-052"},
@@ -37,6 +47,9 @@ func All() []monitor.Monitor {
 			Passive: true},
 	}
 }
+
+// bySteps finds nothing: steps know what a record answers, and hand over what they have found.
+func bySteps([]transcript.Record) []verdict.Finding { return nil }
 
 func each(kind string, judge func(transcript.Record) []verdict.Finding) func([]transcript.Record) []verdict.Finding {
 	return func(t []transcript.Record) []verdict.Finding {
@@ -70,10 +83,20 @@ func lists(t []transcript.Record, visit func(r transcript.Record, names map[stri
 		}
 		if r.Event.Type == vocab.AgentListEvent {
 			latest[r.Conn] = names(r, "agents")
+			if broken(Agents(r), "AS-083", "AS-113") { // what it lists is unknown
+				latest[r.Conn] = nil
+			}
 			continue
 		}
 		visit(r, latest[r.Conn])
 	}
+}
+
+// broken reports whether findings break one of the clauses.
+func broken(findings []verdict.Finding, clauses ...string) bool {
+	return slices.ContainsFunc(findings, func(f verdict.Finding) bool {
+		return !f.OK && slices.ContainsFunc(clauses, func(id string) bool { return slices.Contains(f.Clauses, id) })
+	})
 }
 
 // names maps the ids of a list in an event to their display names.
@@ -117,7 +140,8 @@ func listsAgree(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	lists(t, func(r transcript.Record, listed map[string]any) {
 		code, _ := member(r.Event.Data, "errorCode")
-		if r.Event.Type != vocab.ErrorEvent || code != any(vocab.AgentNotFound) || listed == nil {
+		if r.Event.Type != vocab.ErrorEvent || code != any(vocab.AgentNotFound) || listed == nil ||
+			broken(AvailableAgents(r), "AS-051", "AS-113") {
 			return
 		}
 		out = append(out, finding(r, cmp.Equal(keys(listed), keys(names(r, "availableAgents"))),
@@ -143,7 +167,7 @@ func ownConnection(t []transcript.Record) []verdict.Finding {
 	named := map[any]bool{}            // agents requested with a session named
 	var out []verdict.Finding
 	for _, r := range t {
-		if r.Event == nil {
+		if r.Event == nil || strings.HasPrefix(r.Conn, Control) {
 			continue
 		}
 		if r.Dir == transcript.Sent && r.Event.Type == vocab.SwitchAgentType {

@@ -32,16 +32,18 @@ func isString(v any) bool { _, ok := v.(string); return ok }
 
 // AgentList judges the shape of one agent_list event (AS-083, AS-113 to AS-118).
 func AgentList(r transcript.Record) []verdict.Finding {
+	current, told := member(r.Event.Data, "currentAgentId")
+	return append(Agents(r), finding(r, told, "the key currentAgentId", "AS-083", "AS-118", "AS-040"),
+		finding(r, !told || current == nil || isString(current), "currentAgentId as a string, or null", "AS-118"))
+}
+
+// Agents judges the agents of one agent_list event (AS-083, AS-113 to AS-115, AS-117).
+func Agents(r transcript.Record) []verdict.Finding {
 	agents, has := member(r.Event.Data, "agents")
 	_, isList := agents.([]any)
-	current, told := member(r.Event.Data, "currentAgentId")
-	out := []verdict.Finding{
-		finding(r, has && isList, "agents as an array", "AS-083", "AS-117"),
-		finding(r, allObjects(agents), "agents with objects {id, name, description}", "AS-083"),
-		finding(r, told, "the key currentAgentId", "AS-083", "AS-118", "AS-040"),
-		finding(r, !told || current == nil || isString(current), "currentAgentId as a string, or null", "AS-118"),
-	}
-	return append(out, entries(r, agents)...)
+	return append([]verdict.Finding{finding(r, has && isList, "agents as an array", "AS-083", "AS-117"),
+		finding(r, allObjects(agents), "agents with objects {id, name, description}", "AS-083", "AS-117")},
+		entries(r, agents)...)
 }
 
 func allObjects(list any) bool {
@@ -60,6 +62,9 @@ func entries(r transcript.Record, list any) []verdict.Finding {
 	seen := map[string]bool{}
 	all, _ := list.([]any)
 	for i, e := range all {
+		if wjson.Kind(e) != "object" { // the list breaks its own clause
+			continue
+		}
 		id, _ := member(e, "id")
 		text, ok := id.(string)
 		out = append(out, finding(r, ok && vocab.IDPattern.MatchString(text),

@@ -117,7 +117,7 @@ var rows = []struct{ reason, in, kept, broken string }{
 		`"id":"debugger"`, `"id":"other"`, 1), "AS-049", "AS-052"},
 	{"an unknown code", begun + asks(`"hacker"`) + refuse("oops", "m"), "", "AS-092"},
 	{"an unknown code, perhaps of a turn", begun + "A > chat {}\n" + asks(`"hacker"`) + refuse("oops", "m"), "", ""},
-	{"a message that is none", begun + asks(`""`) + `A < error {"errorCode":"invalid_agent_id"}`, "", "AS-087 AS-071"},
+	{"an error without a message", begun + asks(`""`) + `A < error {"errorCode":"invalid_agent_id"}`, "", "AS-087 AS-071"},
 
 	{"empty", begun + asks(`""`) + refuse("invalid_agent_id", "agentId cannot be empty"), "AS-070 AS-071 AS-087", ""},
 	{"empty, not found", begun + asks(`""`) + refuse("agent_not_found", "m"), "", "AS-070 AS-076"},

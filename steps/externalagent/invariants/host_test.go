@@ -218,7 +218,7 @@ var errorRows = []row{
 	// Known gap: as in envelopes, an error that the host sends later excuses an earlier one of the relay's own, as in "A
 	// < error {}\nhost > error {}".
 	{monitor: "errors", reason: "a result that is not ok is no error", in: `A < tool.result {"ok":false}`},
-	{monitor: "errors", reason: "types that are none", in: "A < errors\nA < hello\nA < {}"},
+	{monitor: "errors", reason: "unknown types", in: "A < errors\nA < hello\nA < {}"},
 
 	{monitor: "one-answer", reason: "a call that goes well says nothing of how one fails",
 		in: "A > tool.call #r1\nA < tool.result @r1"},
@@ -229,7 +229,7 @@ var errorRows = []row{
 		in: "A > tool.call #r1\nA > tool.call #r2\nA < tool.result @r2\nA < error @r1"},
 	{monitor: "one-answer", reason: "the same id over two connections", kept: "EA-104",
 		in: "A > tool.call #r1\nB > tool.call #r1\nA < error @r1\nB < error @r1"},
-	{monitor: "one-answer", reason: "another agent hears of it too", kept: "EA-104",
+	{monitor: "one-answer", reason: "another agent receives it too", kept: "EA-104",
 		in: "A > tool.call #r1\nA < error @r1\nB < error @r1"},
 	{monitor: "one-answer", reason: "a result and an error", kept: "EA-104", broken: "EA-104",
 		in: "A > tool.call #r1\nA < tool.result @r1 {\"ok\":false}\nA < error @r1"},
