@@ -50,7 +50,8 @@ func (a *agents) ask(ctx context.Context, s *setup, o AskOptions) error {
 }
 
 // Lines are the lines that a person types. A hook gets those that are typed while it runs, and one that was typed
-// before. Nothing is read before the first hook runs. It is safe for concurrent use.
+// before; if several run at once, any of them gets it. Nothing is read before the first hook runs. It is safe for
+// concurrent use.
 type Lines struct {
 	in *bufio.Reader
 

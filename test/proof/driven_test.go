@@ -1,12 +1,17 @@
+//go:build unix
+
 package proof_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,7 +34,8 @@ var drivenAgents = []struct {
 	exit     int
 }{
 	{reason: "a control socket", exit: verdict.ExitConformant},
-	{reason: "a person who is asked", hook: `read -r _ && %s`, person: true, exit: verdict.ExitConformant},
+	{reason: "a person who is asked", hook: `echo "$PARLEY_ACT" > terminal; read -r _ && %s`, person: true,
+		exit: verdict.ExitConformant},
 	{reason: "a fault", from: `"params": params, "reason": "I have been asked to go on."`, to: `"params": params`,
 		broken: "EA-035", says: "payload.reason is missing", exit: verdict.ExitNonConformant},
 	{reason: "a hook that fails", hook: "echo no socket >&2; exit 3",
@@ -64,16 +70,10 @@ func TestDrivenAgent(t *testing.T) {
 			o := runner.Options{Profile: p, Tags: "@EA-035 or @EA-036 or @EA-037", AllowIncomplete: r.says == "",
 				Concurrency: 2}
 			if r.person {
-				typed, person := io.Pipe()
-				o.Person = target.NewLines(typed)
-				defer person.Close()
-				go func() {
-					for {
-						if _, err := fmt.Fprintln(person); err != nil {
-							return
-						}
-					}
-				}()
+				var leaves func()
+				o.Person, leaves = personAt(t, filepath.Join(p.Dir, "terminal"))
+				defer leaves()
+				o.Concurrency = 1 // any hook that runs may get the line
 			}
 			res := suitetest.Judge(t, o)
 			console := suitetest.Console(t, res)
@@ -86,6 +86,28 @@ func TestDrivenAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// personAt is a person who presses Enter for each line that a terminal shows, which is a pipe with a name.
+func personAt(t *testing.T, terminal string) (lines *target.Lines, leaves func()) {
+	t.Helper()
+	if err := syscall.Mkfifo(terminal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := os.OpenFile(terminal, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed, person := io.Pipe()
+	var work sync.WaitGroup
+	work.Go(func() {
+		for in := bufio.NewScanner(shown); in.Scan(); {
+			if _, err := fmt.Fprintln(person); err != nil {
+				return
+			}
+		}
+	})
+	return target.NewLines(typed), func() { _ = person.Close(); _ = shown.Close(); work.Wait() }
 }
 
 // drivenWith returns the profile of a copy of the agent with a change.
