@@ -73,7 +73,7 @@ func (s *suite) notOpened(c *client, clauses ...string) error {
 	}
 	fault := check
 	fault.Clauses = []string{"AS-029"}
-	return s.ExplainedBy(ordinarySwitch, fault, check)
+	return s.ExplainedBy(foundBySteps, fault, check)
 }
 
 // isGivenStream judges the answer to GET /events (AS-029).

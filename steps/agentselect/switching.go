@@ -221,10 +221,10 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 		s.Reached(steps.Answered) // the target has answered, rightly or wrongly
 	}
 	if miss != nil {
-		return s.notSwitched(ctx, c, to, rec, miss, miss.Check(expected, arrival...))
+		return s.Need(miss.Check(expected, arrival...))
 	}
 	if !isSwitch(&rec) {
-		return s.notSwitched(ctx, c, to, rec, nil, steps.CheckOf(rec, false, expected, arrival...))
+		return s.Need(steps.CheckOf(rec, false, expected, arrival...))
 	}
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return err
