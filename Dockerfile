@@ -7,11 +7,15 @@ RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /parley ./cmd/parley && mkdir /empty
 
-FROM debian:stable-slim AS pages
+FROM debian:stable-slim AS chromium
+COPY internal/image/browser.sh /
 RUN apt-get update \
  && apt-get install -y --no-install-recommends chromium-headless-shell ca-certificates \
- && rm -rf /var/lib/apt/lists/* \
- && useradd --uid 65532 --create-home parley
+ && sh /browser.sh /browser
+
+FROM debian:stable-slim AS pages
+COPY --from=chromium /browser/ /
+RUN useradd --uid 65532 --create-home parley
 COPY --from=build /parley /usr/bin/parley
 USER 65532:65532
 WORKDIR /work

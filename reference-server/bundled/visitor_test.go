@@ -225,8 +225,8 @@ func (h *house) guest() *visitor {
 	return v
 }
 
-// dial opens a TCP connection. Its read buffer is left as it is: a kernel discards what a smaller one no longer has room
-// for, and with it the acknowledgements that the flood waits for.
+// dial opens a TCP connection. Its read buffer is left as it is: of a smaller one the kernel discards what no longer
+// fits, and with it the acknowledgements that the flood waits for.
 func (v *visitor) dial() net.Conn {
 	v.h.t.Helper()
 	c, err := net.Dial("tcp", v.h.ln.Addr().String())
