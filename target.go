@@ -44,13 +44,19 @@ func Handler(h http.Handler) Target {
 }
 
 // HandlerWithModel is a server in this process that is made by a function: once for the run, and again for each
-// scenario that needs a target of its own. modelURL is the base URL of a fake model, without a trailing slash, whose
-// answers the scenarios determine; it speaks the chat completions and the messages API, below /v1. A handler that has a
-// method Close() error is closed after use.
+// scenario that needs a target of its own; one call at a time. modelURL is the base URL of a fake model, without a
+// trailing slash, whose answers the scenarios determine; it speaks the chat completions and the messages API, below
+// /v1. A handler that has a method Close() error is closed after use.
 func HandlerWithModel(newHandler func(modelURL string) http.Handler) Target {
+	var mu sync.Mutex // scenarios with targets of their own start them side by side
+	one := func(modelURL string) http.Handler {
+		mu.Lock()
+		defer mu.Unlock()
+		return newHandler(modelURL)
+	}
 	return Target{name: "HandlerWithModel", models: true, fresh: true,
 		start: func(l net.Listener, modelURL string) func(context.Context) error {
-			h := newHandler(modelURL)
+			h := one(modelURL)
 			stop := serveHTTP(l, h)
 			return func(ctx context.Context) error {
 				err := stop(ctx)
