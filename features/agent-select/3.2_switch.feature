@@ -109,3 +109,10 @@ Feature: 3.2 Switching the agent
       When client A chats
       Then client A is answered and its turn ends
       And the model of client A was given the prompt of the custom agent
+
+  Rule: A client that has the server to itself is answered (客户端发送 switch_agent 消息，服务端校验后切换)
+
+    @preflight-3 @AS-006 @AS-011 @AS-012 @AS-013 @AS-041 @AS-042 @AS-043 @AS-044 @AS-084 @AS-085 @AS-119
+    Scenario: one client alone is switched and refused
+      Given client A has a session
+      Then client A, alone, is switched to each built-in agent and refused what it may not ask

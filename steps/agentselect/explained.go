@@ -1,8 +1,10 @@
 package agentselect
 
 import (
+	"errors"
 	"slices"
 
+	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	judge "parley/steps/agentselect/invariants"
 	"parley/transcript"
@@ -31,6 +33,18 @@ func firstBreaking(findings []verdict.Finding, clause string) (verdict.Finding, 
 // situation judges what a wrong member of agent_switched tells of the client's situation: nothing, if it is no agent at
 // all.
 func (s *suite) situation(rec transcript.Record, key string, check verdict.Finding) error {
+	if key == "currentAgentId" && namesAgent(field(rec, key)) {
+		fault := check
+		fault.Clauses = []string{"AS-044"}
+		_ = s.ExplainedBy(foundBySteps, fault, check)
+		return nil
+	}
+	if key == "previousAgentId" && s.previousAlone(rec) {
+		if err := s.needNarrow(check, "AS-043", "AS-006"); isBroken(err) {
+			return err
+		}
+		return nil
+	}
 	if !namesAgent(field(rec, key)) {
 		fault := steps.CheckOf(rec, false, "agent_switched with "+key, "AS-084")
 		if text, ok := field(rec, key).(string); ok && text == "" { // it has the right form
@@ -42,6 +56,103 @@ func (s *suite) situation(rec transcript.Record, key string, check verdict.Findi
 		return nil
 	}
 	return s.Judge(check)
+}
+
+// needNarrow is Need for a check of many clauses that fails for a reason which breaks only some of them. That explains
+// the rest, and breaks the first one of them in every scenario.
+func (s *suite) needNarrow(check verdict.Finding, breaks ...string) error {
+	direct, rest, fault := check, check, check
+	fault.Clauses = breaks
+	direct.Clauses = slices.DeleteFunc(slices.Clone(check.Clauses), func(id string) bool { return !contains(breaks, id) })
+	rest.Clauses = slices.DeleteFunc(slices.Clone(check.Clauses), func(id string) bool { return contains(breaks, id) })
+	err := s.Need(direct)
+	if explained := s.ExplainedBy(foundBySteps, fault, rest); !isBroken(err) {
+		return explained
+	}
+	return err
+}
+
+func isBroken(err error) bool {
+	_, broken := errors.AsType[*steps.BrokenError](err)
+	return broken
+}
+
+// notSwitched judges that a legal switch was not confirmed.
+func (s *suite) notSwitched(c *client, check verdict.Finding, rec *transcript.Record) error {
+	if breaks := s.whyNotSwitched(c, rec); len(breaks) > 0 {
+		return s.needNarrow(check, breaks...)
+	}
+	return s.Need(check)
+}
+
+// whyNotSwitched returns the clauses that the answer to a legal switch breaks, whatever the situation; none, if the
+// situation may have to do with it. rec is nil if there is no answer.
+func (s *suite) whyNotSwitched(c *client, rec *transcript.Record) []string {
+	id, _ := c.act.agent.(string)
+	answer := answerOf(rec)
+	always := s.shownAlone(switchTo(id, answer)) || c.switches > 0 && s.shownAlone(laterSwitch(answer))
+	if !always && s.involved(c) {
+		return nil
+	}
+	var breaks []string
+	switch answer {
+	case silence:
+		breaks = []string{"AS-011", "AS-017", "AS-018", "AS-041", "AS-042", "AS-081", "AS-084", "AS-116", "AC-116"}
+	case vocab.SessionNotFound:
+		if c.act.named {
+			return nil
+		}
+		breaks = []string{"AS-041", "AS-081", "AS-096", "AS-100", "AS-103", "AC-116"}
+	case vocab.InvalidAgentID:
+		breaks = []string{"AS-011", "AS-041", "AS-116"}
+	case vocab.InvalidAgentIDFormat:
+		return []string{"AS-012", "AS-080"}
+	case vocab.AgentNotFound:
+		if _, offered := find(c.offered, id); !offered {
+			return nil
+		}
+		return []string{"AS-012"}
+	case vocab.AgentBusy:
+		return []string{"AS-006"}
+	default:
+		breaks = []string{"AS-011", "AS-018", "AS-041", "AS-116"}
+	}
+	if c.switches > 0 {
+		breaks = append(breaks, "AS-006")
+	}
+	return breaks
+}
+
+// involved reports whether there is more to a client's switch than its own session, new and idle.
+func (s *suite) involved(c *client) bool {
+	if custom, err := s.custom(); err == nil && (c.act.agent == any(custom.ID) || c.agent == custom.ID) {
+		return true
+	}
+	return len(c.turns) > 0 || s.othersBusy(c) || s.withOthers(c) || c.loaded || len(c.earlier) > 0 || s.config != nil
+}
+
+// whyNotRefused returns the clauses that it breaks if nothing tells that a switch was refused with one of some codes.
+func (s *suite) whyNotRefused(c *client, codes []string) []string {
+	breaks := []string{"AS-013", "AS-085"}
+	if s.shownAlone(noRefusals) {
+		return breaks
+	}
+	known := len(codes) == 1 && s.shownAlone(refusing(codes[0]))
+	if !known && (s.withOthers(c) || s.othersBusy(c)) { // it may have gone to somebody else
+		return nil
+	}
+	breaks = append(breaks, "AS-077", "AS-104", "AS-127")
+	for _, code := range codes {
+		breaks = append(breaks, firstOf[code]...)
+	}
+	return breaks
+}
+
+// previousAlone reports whether a wrong previousAgentId is what a client alone was sent, too.
+func (s *suite) previousAlone(rec transcript.Record) bool {
+	previous := field(rec, "previousAgentId")
+	return s.shownAlone(previousIsCurrent) && previous == field(rec, "currentAgentId") ||
+		s.shownAlone(previousIsDefault) && previous == any(s.Env.Profile.Agents.Default)
 }
 
 // unlisted returns the first finding that a client's agent_list breaks, if no agent can be told from it for certain.

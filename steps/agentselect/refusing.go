@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,6 +37,15 @@ func (r registry) refusing() {
 	r.step(`^the time of the refusal of client (\w+) is recorded$`, r.refusalTimeObserved)
 }
 
+// firstOf are the clauses of codeClauses that ask for each code, and not for the situation in which it comes.
+var firstOf = map[string][]string{
+	vocab.InvalidAgentID:       {"AS-070"},
+	vocab.InvalidAgentIDFormat: {"AS-073"},
+	vocab.AgentNotFound:        {"AS-049"},
+	vocab.AgentBusy:            {"AS-064", "AS-090"},
+	vocab.SessionNotFound:      {"AS-091"},
+}
+
 // codeClauses maps each error code to its clauses.
 var codeClauses = map[string][]string{
 	vocab.InvalidAgentID:       {"AS-070", "AS-087"},
@@ -64,7 +74,11 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 	want := "an error event with errorCode " + strings.Join(codes, " or ")
 	rec, miss := s.outcome(ctx, c, rejection)
 	if miss != nil {
-		return s.Need(miss.Check(want, append(specific, general...)...))
+		check := miss.Check(want, append(specific, general...)...)
+		if breaks := s.whyNotRefused(c, codes); len(breaks) > 0 {
+			return s.needNarrow(check, breaks...)
+		}
+		return s.Need(check)
 	}
 	s.Reached(steps.Answered)
 	if !isError(&rec) {
@@ -82,13 +96,51 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 
 func (s *suite) judgeRefusal(rec transcript.Record, codes, specific, general []string, want string) error {
 	code := codeOf(rec)
-	if err := s.judgeFindings(judge.SwitchError(rec)); err != nil {
+	formed := judge.SwitchError(rec)
+	if code == "" { // which refusal it is remains unknown
+		for i := range formed {
+			formed[i].Clauses = formed[i].Clauses[:1]
+		}
+	}
+	if err := s.judgeFindings(formed); err != nil {
 		return err
 	}
 	right := steps.CheckOf(rec, contains(codes, code), want, specific...)
 	right.Diff = cmp.Diff(strings.Join(codes, " | "), code)
-	return s.Judge(right, steps.CheckOf(rec, code != "", want, general...),
-		steps.CheckOf(rec, contains(vocab.ErrorCodes, code), "one of the five codes of section 4.2", "AS-092"))
+	coded := steps.CheckOf(rec, code != "", want, general...)
+	known := steps.CheckOf(rec, contains(vocab.ErrorCodes, code), "one of the five codes of section 4.2", "AS-092")
+	fault, found := firstBreaking(formed, "AS-120")
+	if !found || code != "" && !spelt(code, codes) {
+		return s.Judge(right, coded, known)
+	}
+	_ = s.Judge(steps.CheckOf(rec, code != "", want, "AS-085"))
+	if len(codes) > 1 {
+		_ = s.Judge(steps.CheckOf(rec, false, want, "AS-077"))
+	}
+	if code == "" {
+		_ = s.ExplainedBy(errorShape, fault, right, coded, known)
+		return nil
+	}
+	asked := known
+	for _, one := range codes {
+		asked.Clauses = append(asked.Clauses, firstOf[one]...)
+	}
+	_ = s.Judge(asked, coded)
+	_ = s.ExplainedBy(errorShape, fault, right)
+	return nil
+}
+
+// spelt reports whether a code is one of some codes in another spelling.
+func spelt(code string, codes []string) bool {
+	letters := func(text string) string {
+		return strings.ToLower(strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) {
+				return r
+			}
+			return -1
+		}, text))
+	}
+	return slices.ContainsFunc(codes, func(one string) bool { return letters(one) == letters(code) })
 }
 
 func contains(list []string, v string) bool { return slices.Contains(list, v) }
@@ -145,6 +197,10 @@ func (s *suite) refusalLists(c *client, required bool) error {
 		}
 		return s.passed("AS-124", "AS-122")
 	}
+	if fault, found := firstBreaking(judge.SwitchError(rec), "AS-120"); found && !present {
+		_ = s.ExplainedBy(errorShape, fault, steps.CheckOf(rec, false, "availableAgents", clauses...))
+		return nil
+	}
 	formed := judge.AvailableAgents(rec)
 	if err := s.judgeFindings(formed); err != nil {
 		return err
@@ -184,6 +240,10 @@ func (s *suite) refusalHas(c *client, how, id string) error {
 	}
 	ok := present && hasAgent(agentInfos(v), id) == want
 	check := steps.CheckOf(rec, ok, expected, "AS-052", "AS-051", "AC-082")
+	if fault, found := firstBreaking(judge.SwitchError(rec), "AS-120"); found && !present {
+		_ = s.ExplainedBy(errorShape, fault, check)
+		return nil
+	}
 	if fault, found := firstBreaking(judge.AvailableAgents(rec), "AS-122"); found && !check.OK {
 		_ = s.ExplainedBy(errorShape, fault, check)
 		return nil

@@ -41,6 +41,7 @@ func (r registry) switching() {
 	r.step(`^client (\w+) is switched in the session of client (\w+)$`, r.isSwitchedInLoaded)
 	r.step(`^client (\w+) can switch to every agent that it was offered$`, r.canSwitchToAll)
 	r.step(`^the answer to client (\w+) is recorded$`, r.answerObserved)
+	r.step(`^client (\w+), alone, is switched to each built-in agent and refused what it may not ask$`, r.answersAlone)
 }
 
 // sendSwitch sends switch_agent as a client's act and moves the mark.
@@ -221,10 +222,10 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 		s.Reached(steps.Answered) // the target has answered, rightly or wrongly
 	}
 	if miss != nil {
-		return s.Need(miss.Check(expected, arrival...))
+		return s.notSwitched(c, miss.Check(expected, arrival...), nil)
 	}
 	if !isSwitch(&rec) {
-		return s.Need(steps.CheckOf(rec, false, expected, arrival...))
+		return s.notSwitched(c, steps.CheckOf(rec, false, expected, arrival...), &rec)
 	}
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return err

@@ -1,0 +1,168 @@
+package agentselect
+
+import (
+	"context"
+	"fmt"
+
+	vocab "parley/protocol/agentselect"
+	"parley/steps"
+	judge "parley/steps/agentselect/invariants"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// alone is the key in Env.Learnt of a deviation that the target showed to a client that had it to itself, before all
+// other scenarios: what another scenario's situation has nothing to do with.
+type alone string
+
+func (s *suite) shownAlone(what string) bool {
+	_, shown := s.Env.Learnt.Load(alone(what))
+	return shown
+}
+
+func (s *suite) showsAlone(what string) { s.Env.Learnt.Store(alone(what), true) }
+
+// How the answers to switches are told apart: by their code, or as one of these.
+const (
+	silence    = "no answer"
+	otherError = "another error"
+)
+
+// answerOf returns how a switch was answered that should have been confirmed, or refused; rec is nil if it was not
+// answered.
+func answerOf(rec *transcript.Record) string {
+	switch {
+	case rec == nil:
+		return silence
+	case isSwitch(rec):
+		return vocab.AgentSwitchedEvent
+	case contains(vocab.ErrorCodes, codeOf(*rec)):
+		return codeOf(*rec)
+	}
+	return otherError
+}
+
+// Names of deviations.
+func switchTo(id, answer string) string { return "a switch to " + id + ": " + answer }
+func laterSwitch(answer string) string  { return "a second switch: " + answer }
+func refusing(code string) string       { return "no refusal with " + code }
+
+const (
+	previousIsCurrent = "previousAgentId is the agent switched to"
+	previousIsDefault = "previousAgentId is the default agent after a switch"
+	noRefusals        = "no refusals at all"
+)
+
+// answersAlone takes a client through legal switches and refused ones, judges the answers, and keeps what deviates: it
+// explains the same deviations in scenarios with more in them.
+func (s *suite) answersAlone(ctx context.Context, c *client) error {
+	from, silent := s.Env.Profile.Agents.Default, 0
+	for _, name := range []string{"debugger", "requirement_analyzer", "general", "debugger"} {
+		to, err := s.agentID(name)
+		if err != nil {
+			return err
+		}
+		if to.id == from { // the effect of that is open (AS-G04)
+			continue
+		}
+		answer, err := s.switchAlone(ctx, c, from, to.id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case answer == vocab.AgentSwitchedEvent:
+			from = to.id
+		case answer == silence:
+			silent++
+		}
+		if silent > 1 || silent > 0 && s.accepted == 0 { // each takes the time of a limit
+			return nil
+		}
+	}
+	return s.refusalsAlone(ctx, c)
+}
+
+// switchAlone switches a client, and returns how it was answered.
+func (s *suite) switchAlone(ctx context.Context, c *client, from, to string) (string, error) {
+	later := c.switches > 0
+	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
+		return "", err
+	}
+	rec, miss := s.outcome(ctx, c, confirmation)
+	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s", to, c.name)
+	if miss != nil || !isSwitch(&rec) {
+		var given *transcript.Record
+		var check verdict.Finding
+		if miss == nil {
+			given = &rec
+			check = steps.CheckOf(rec, false, expected)
+		} else {
+			check = miss.Check(expected)
+		}
+		answer := answerOf(given)
+		s.showsAlone(switchTo(to, answer))
+		if later {
+			s.showsAlone(laterSwitch(answer))
+		}
+		check.Clauses = s.whyNotSwitched(c, given)
+		return answer, s.Judge(check)
+	}
+	s.Reached(steps.Answered)
+	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
+		return "", err
+	}
+	previous, current := field(rec, "previousAgentId"), field(rec, "currentAgentId")
+	proved := []string{"AS-011", "AS-012", "AS-041", "AS-042"}
+	if later {
+		proved = append(proved, "AS-006")
+	}
+	checks := []verdict.Finding{steps.CheckOf(rec, true, expected, proved...)}
+	if namesAgent(current) {
+		checks = append(checks, steps.CheckOf(rec, current == any(to), "currentAgentId "+quoted(to), "AS-044"))
+	}
+	if later && namesAgent(previous) { // what sessions begin with is no matter of one session
+		checks = append(checks, steps.CheckOf(rec, previous == any(from), "previousAgentId "+quoted(from), "AS-043"))
+	}
+	switch {
+	case !later || from == to || previous == any(from):
+	case previous == any(to):
+		s.showsAlone(previousIsCurrent)
+	case previous == any(s.Env.Profile.Agents.Default):
+		s.showsAlone(previousIsDefault)
+	}
+	s.confirmed(c, to)
+	return vocab.AgentSwitchedEvent, s.Judge(checks...)
+}
+
+// refusalsAlone sends switches that are to be refused, whatever the session.
+func (s *suite) refusalsAlone(ctx context.Context, c *client) error {
+	silent := 0
+	for _, bad := range []struct {
+		code   string
+		fields fields
+	}{
+		{vocab.AgentNotFound, fields{"agentId": "hacker"}},
+		{vocab.InvalidAgentIDFormat, fields{"agentId": "Agent@123"}},
+	} {
+		if _, err := s.sendSwitch(ctx, c, bad.fields, act{}); err != nil {
+			return err
+		}
+		rec, miss := s.outcome(ctx, c, rejection)
+		if miss != nil {
+			s.showsAlone(refusing(bad.code))
+			if err := s.Judge(miss.Check("an error event", "AS-013", "AS-085")); err != nil {
+				return err
+			}
+			silent++
+			continue
+		}
+		if isError(&rec) {
+			_ = s.Judge(steps.CheckOf(rec, true, "an error event", "AS-013"))
+			_ = s.judgeFindings(judge.SwitchError(rec))
+		}
+	}
+	if silent == 2 {
+		s.showsAlone(noRefusals)
+	}
+	return nil
+}
