@@ -3,6 +3,7 @@ package agentselect
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
@@ -40,10 +41,7 @@ func (s *suite) situation(rec transcript.Record, key string, check verdict.Findi
 		return nil
 	}
 	if key == "previousAgentId" && s.previousAlone(rec) {
-		if err := s.needNarrow(check, "AS-043", "AS-006"); isBroken(err) {
-			return err
-		}
-		return nil
+		return s.narrow(check, "AS-043", "AS-006")
 	}
 	if !namesAgent(field(rec, key)) {
 		fault := steps.CheckOf(rec, false, "agent_switched with "+key, "AS-084")
@@ -77,6 +75,14 @@ func isBroken(err error) bool {
 	return broken
 }
 
+// narrow is needNarrow in a scenario that goes on.
+func (s *suite) narrow(check verdict.Finding, breaks ...string) error {
+	if err := s.needNarrow(check, breaks...); isBroken(err) {
+		return err
+	}
+	return nil
+}
+
 // notSwitched judges that a legal switch was not confirmed.
 func (s *suite) notSwitched(c *client, check verdict.Finding, rec *transcript.Record) error {
 	if breaks := s.whyNotSwitched(c, rec); len(breaks) > 0 {
@@ -90,14 +96,17 @@ func (s *suite) notSwitched(c *client, check verdict.Finding, rec *transcript.Re
 func (s *suite) whyNotSwitched(c *client, rec *transcript.Record) []string {
 	id, _ := c.act.agent.(string)
 	answer := answerOf(rec)
-	always := s.shownAlone(switchTo(id, answer)) || c.switches > 0 && s.shownAlone(laterSwitch(answer))
+	always := s.shownAlone(switchTo(id, answer)) || s.shownAlone(switchAfter(c.switches, answer))
 	if !always && s.involved(c) {
 		return nil
 	}
 	var breaks []string
 	switch answer {
 	case silence:
-		breaks = []string{"AS-011", "AS-017", "AS-018", "AS-041", "AS-042", "AS-081", "AS-084", "AS-116", "AC-116"}
+		breaks = []string{"AS-011", "AS-017", "AS-042", "AS-084", "AS-116"}
+		if strings.HasPrefix(c.act.missed.Reason, "HTTP ") { // it was not understood
+			breaks = []string{"AS-011", "AS-018", "AS-041", "AS-081", "AS-116", "AC-116"}
+		}
 	case vocab.SessionNotFound:
 		if c.act.named {
 			return nil

@@ -91,10 +91,10 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 	c.refusal = &rec
 	c.refusals++
 	c.wasBusy = c.wasBusy || codeOf(rec) == vocab.AgentBusy
-	return s.judgeRefusal(rec, codes, specific, general, want)
+	return s.judgeRefusal(c, rec, codes, specific, general, want)
 }
 
-func (s *suite) judgeRefusal(rec transcript.Record, codes, specific, general []string, want string) error {
+func (s *suite) judgeRefusal(c *client, rec transcript.Record, codes, specific, general []string, want string) error {
 	code := codeOf(rec)
 	formed := judge.SwitchError(rec)
 	if code == "" { // which refusal it is remains unknown
@@ -107,8 +107,17 @@ func (s *suite) judgeRefusal(rec transcript.Record, codes, specific, general []s
 	}
 	right := steps.CheckOf(rec, contains(codes, code), want, specific...)
 	right.Diff = cmp.Diff(strings.Join(codes, " | "), code)
+	if !right.OK && s.shownAlone(switchAfter(c.switches, code)) {
+		if breaks := s.whyNotSwitched(c, &rec); len(breaks) > 0 {
+			return s.needNarrow(right, breaks...)
+		}
+	}
 	coded := steps.CheckOf(rec, code != "", want, general...)
 	known := steps.CheckOf(rec, contains(vocab.ErrorCodes, code), "one of the five codes of section 4.2", "AS-092")
+	if len(codes) == 1 && codes[0] == vocab.AgentBusy && code != "" && !right.OK && !spelt(code, codes) { // refused it is
+		_ = s.Judge(coded, known)
+		return s.narrow(right, "AS-064", "AS-090")
+	}
 	fault, found := firstBreaking(formed, "AS-120")
 	if !found || code != "" && !spelt(code, codes) {
 		return s.Judge(right, coded, known)
@@ -213,6 +222,12 @@ func (s *suite) refusalLists(c *client, required bool) error {
 		if fault, found := firstBreaking(formed, id); found && !check.OK { // and its own clauses with it
 			_ = s.ExplainedBy(errorShape, fault, check)
 			return nil
+		}
+	}
+	if present && !check.OK && len(got) > 0 { // a list it is, and one of the two is right
+		if _, found := s.unlisted(c); !found {
+			_ = s.Judge(verdict.Finding{Clauses: []string{"AS-086"}, OK: true})
+			return s.narrow(check, "AS-052", "AS-129")
 		}
 	}
 	return s.judgeListed(c, check, verdict.Finding{Clauses: []string{"AS-086"}, OK: true})

@@ -213,8 +213,8 @@ func TestFaultIsNamed(t *testing.T) {
 }
 
 // TestNoPreviousAgentTellsNothing checks that an agent_switched without a previous agent fails the clause about it, and
-// not what the switch was to show; one that names the wrong agent fails both, since the session may have been there. So
-// does a session whose agent another client has changed.
+// not what the switch was to show; likewise one that names a wrong agent to a client alone, too. A session whose agent
+// another client has changed fails what the switch was to show.
 func TestNoPreviousAgentTellsNothing(t *testing.T) {
 	suitetest.Works(t)
 	for _, tt := range []struct {
@@ -222,7 +222,7 @@ func TestNoPreviousAgentTellsNothing(t *testing.T) {
 		fails, spares []string
 	}{
 		{"previous-null", []string{"AS-043"}, []string{"AS-005", "AS-055"}},
-		{"previous-is-current", []string{"AS-043", "AS-005", "AS-055"}, nil},
+		{"previous-is-current", []string{"AS-043"}, []string{"AS-005", "AS-055"}},
 		{"shared-agent", []string{"AS-005"}, nil},
 	} {
 		res := suitetest.JudgeAgentSelect(t, "@AS-005 or @AS-043 or @AS-055",
@@ -238,5 +238,35 @@ func TestNoPreviousAgentTellsNothing(t *testing.T) {
 				t.Errorf("%s: %s is broken\n%s", tt.fault, id, suitetest.Console(t, res))
 			}
 		}
+	}
+}
+
+// TestOneFaultBreaksFew checks, over the whole suite, that a fault which shows in every scenario breaks its own clauses
+// and few others: what a client alone was answered explains the rest.
+func TestOneFaultBreaksFew(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fault string
+		own   []string
+		most  int // clauses besides
+	}{
+		{"agent-id-under-agent", []string{"AS-011", "AS-041", "AS-116"}, 6},
+		{"binding-is-used-up", []string{"AC-116", "AS-041"}, 6},
+		{"previous-is-current", []string{"AS-043"}, 6},
+	} {
+		t.Run(tt.fault, func(t *testing.T) {
+			res := suitetest.JudgeAgentSelect(t, "", func(o agentselect.Options) (launch.Handler, error) {
+				return mutants.Handler(tt.fault, o)
+			})
+			broken := suitetest.Broken(res)
+			for _, id := range tt.own {
+				if !slices.Contains(broken, id) {
+					t.Errorf("%s is not broken", id)
+				}
+			}
+			if len(broken) > len(tt.own)+tt.most {
+				t.Errorf("%d clauses are broken besides: %v", len(broken)-len(tt.own), broken)
+			}
+		})
 	}
 }
