@@ -33,8 +33,9 @@ func firstBreaking(findings []verdict.Finding, clause string) (verdict.Finding, 
 
 // situation judges what a wrong member of agent_switched tells of the client's situation: nothing, if it is no agent at
 // all.
-func (s *suite) situation(rec transcript.Record, key string, check verdict.Finding) error {
-	if key == "currentAgentId" && namesAgent(field(rec, key)) {
+func (s *suite) situation(c *client, rec transcript.Record, key string, check verdict.Finding) error {
+	if asked, ok := c.act.agent.(string); ok && key == "currentAgentId" && namesAgent(field(rec, key)) &&
+		field(rec, key) != any(asked) {
 		fault := check
 		fault.Clauses = []string{"AS-044"}
 		_ = s.ExplainedBy(foundBySteps, fault, check)
@@ -100,31 +101,33 @@ func (s *suite) whyNotSwitched(c *client, rec *transcript.Record) []string {
 	if !always && s.involved(c) {
 		return nil
 	}
+	_, offered := find(c.offered, id)
+	if !offered || c.session == "" || c.act.stranger || c.act.elsewhere {
+		return nil
+	}
+	return s.breaks(c, answer)
+}
+
+// breaks returns the clauses that an answer to a switch breaks which does not depend on the situation.
+func (s *suite) breaks(c *client, answer string) []string {
 	var breaks []string
-	switch answer {
-	case silence:
+	switch {
+	case answer == silence && strings.HasPrefix(c.act.missed.Reason, "HTTP "), answer == otherError: // not understood
+		breaks = []string{"AS-011", "AS-018", "AS-041", "AS-081", "AS-116", "AC-116"}
+	case answer == silence:
 		breaks = []string{"AS-011", "AS-017", "AS-042", "AS-084", "AS-116"}
-		if strings.HasPrefix(c.act.missed.Reason, "HTTP ") { // it was not understood
-			breaks = []string{"AS-011", "AS-018", "AS-041", "AS-081", "AS-116", "AC-116"}
-		}
-	case vocab.SessionNotFound:
-		if c.act.named {
-			return nil
-		}
+	case answer == vocab.SessionNotFound && c.act.named:
+		return nil
+	case answer == vocab.SessionNotFound:
 		breaks = []string{"AS-041", "AS-081", "AS-096", "AS-100", "AS-103", "AC-116"}
-	case vocab.InvalidAgentID:
+	case answer == vocab.InvalidAgentID:
 		breaks = []string{"AS-011", "AS-041", "AS-116"}
-	case vocab.InvalidAgentIDFormat:
+	case answer == vocab.InvalidAgentIDFormat:
 		return []string{"AS-012", "AS-080"}
-	case vocab.AgentNotFound:
-		if _, offered := find(c.offered, id); !offered {
-			return nil
-		}
+	case answer == vocab.AgentNotFound:
 		return []string{"AS-012"}
-	case vocab.AgentBusy:
+	default: // it is said to be busy, without a turn
 		return []string{"AS-006"}
-	default:
-		breaks = []string{"AS-011", "AS-018", "AS-041", "AS-116"}
 	}
 	if c.switches > 0 {
 		breaks = append(breaks, "AS-006")

@@ -108,7 +108,7 @@ func (s *suite) judgeRefusal(c *client, rec transcript.Record, codes, specific, 
 	right := steps.CheckOf(rec, contains(codes, code), want, specific...)
 	right.Diff = cmp.Diff(strings.Join(codes, " | "), code)
 	if !right.OK && s.shownAlone(switchAfter(c.switches, code)) {
-		if breaks := s.whyNotSwitched(c, &rec); len(breaks) > 0 {
+		if breaks := s.breaks(c, code); len(breaks) > 0 {
 			return s.needNarrow(right, breaks...)
 		}
 	}

@@ -322,7 +322,7 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 		checks = append(checks, check)
 		if !check.OK && key != "agentName" {
 			check.Clauses, told = claims, false
-			if err := s.situation(rec, key, check); err != nil {
+			if err := s.situation(c, rec, key, check); err != nil {
 				return err
 			}
 		}
