@@ -114,10 +114,6 @@ func (s *suite) judgeRefusal(c *client, rec transcript.Record, codes, specific, 
 	}
 	coded := steps.CheckOf(rec, code != "", want, general...)
 	known := steps.CheckOf(rec, contains(vocab.ErrorCodes, code), "one of the five codes of section 4.2", "AS-092")
-	if len(codes) == 1 && codes[0] == vocab.AgentBusy && code != "" && !right.OK && !spelt(code, codes) { // refused it is
-		_ = s.Judge(coded, known)
-		return s.narrow(right, "AS-064", "AS-090")
-	}
 	fault, found := firstBreaking(formed, "AS-120")
 	if !found || code != "" && !spelt(code, codes) {
 		return s.Judge(right, coded, known)
