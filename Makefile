@@ -23,7 +23,7 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
 	^TestScript$$/^(run_page|init_page|run_interrupt|run_frozen)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
-	^Test(Readme|BrowserCopied)$$|^TestCutMutants$$/^agent-client|^TestBusAdapters(Subscribe)?$$/^node-bus|^TestLoadMutants$$/^external-agent_host|$\
+	^Test(Readme|BrowserCopied)$$|^TestCutMutants$$/^agent-client|^TestBusAdapters$$/^node-bus|^TestBusAdaptersSubscribe$$|^TestLoadMutants$$/^external-agent_host|$\
 	^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.

@@ -135,7 +135,7 @@ func TestSelection(t *testing.T) {
 		runs := regexp.MustCompile(`over (\d+) scenarios`).FindStringSubmatch(out)
 		if (runs == nil) != (tt.want == "") {
 			t.Errorf("-run %s: whether anything ran:\n%s", tt.run, out)
-		} else if n := len(strings.Fields(tt.want)) + 3; runs != nil && runs[1] != strconv.Itoa(n) { // with preflight
+		} else if n := len(strings.Fields(tt.want)) + 4; runs != nil && runs[1] != strconv.Itoa(n) { // with preflight
 			t.Errorf("-run %s: %s scenarios, want %d", tt.run, runs[1], n)
 		}
 	}

@@ -20,7 +20,7 @@ func main() {
 		}
 	}
 	fmt.Printf("Left out: %d of %d mutants (%d have every tested clause once),\n", all-run, all, run)
-	fmt.Printf("%d mutants that only a load finds (one of each role is put under one),\n", load)
+	fmt.Printf("%d mutants that only a load finds (one of every other role is put under one),\n", load)
 	fmt.Println("all control scenarios of a mutant but one (of a page: all),")
 	fmt.Println("most scenarios of foreign targets, and the second one of three protocols,")
 	fmt.Println("nine of ten hostile peers in ./test/hostile, and of all the default limits and long floods,")

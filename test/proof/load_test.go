@@ -27,13 +27,16 @@ const crowd = catalogue.Places + 32
 // subject is a role of a protocol whose bundled server has faults that only a load shows.
 type subject struct{ protocol, role string }
 
-// loaded calls f with each subject.
+// loaded calls f with each subject, in `make test` with every other one.
 func loaded(t *testing.T, f func(t *testing.T, s subject, mutants []catalogue.Mutant)) {
 	found := 0
 	for _, protocol := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(protocol) {
 			if all := bundled.All.LoadMutants(protocol, role); len(all) > 0 {
 				found++
+				if found%2 == 0 && !suitetest.Everything() {
+					continue
+				}
 				t.Run(protocol+" "+role, func(t *testing.T) {
 					suitetest.Works(t)
 					f(t, subject{protocol, role}, all)
@@ -118,8 +121,8 @@ func judges(t *testing.T, s subject, res *reports.Results) {
 	}
 }
 
-// TestLoadMutants shows that a load finds faults that the suite does not find. It tries one mutant of each role, or
-// all with PARLEY_MUTANTS=all. Only the latter checks that the suite does not find them.
+// TestLoadMutants shows that a load finds faults that the suite does not find. It tries one mutant of every other
+// role, or all with PARLEY_MUTANTS=all. Only the latter checks that the suite does not find them.
 func TestLoadMutants(t *testing.T) {
 	loaded(t, func(t *testing.T, s subject, mutants []catalogue.Mutant) {
 		if len(mutants) < 6 {
