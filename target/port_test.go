@@ -26,15 +26,25 @@ func TestTwoPorts(t *testing.T) {
 				t.Errorf("it is at %s, want %s", in.BaseURL(), want)
 			}
 			for _, port := range []string{in.fill.port, in.fill.port2} {
-				if err := listens(t.Context(), "http://127.0.0.1:"+port, probeWait); err != nil {
-					t.Error(err)
-				}
+				awaitsPort(t, port)
 			}
 			if !NewLauncher(p).Private() {
 				t.Error("two instances cannot run side by side")
 			}
 		})
 	}
+}
+
+// awaitsPort waits until a program listens at a port: it opens its two one after the other.
+func awaitsPort(t *testing.T, port string) {
+	t.Helper()
+	var err error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if err = listens(t.Context(), "http://127.0.0.1:"+port, probeWait); err == nil {
+			return
+		}
+	}
+	t.Fatal(err)
 }
 
 // TestFixedPort: a command whose port the profile names has a second one all the same.
@@ -48,6 +58,7 @@ func TestFixedPort(t *testing.T) {
 	if in.fill.port != free.fill.port || in.fill.port2 == "" || in.fill.port2 == in.fill.port {
 		t.Errorf("its ports are %q and %q", in.fill.port, in.fill.port2)
 	}
+	awaitsPort(t, in.fill.port2)
 	if get(t, "http://127.0.0.1:"+in.fill.port2+"/env?PARLEY_PORT2") != in.fill.port2 {
 		t.Error("the second port is not its own")
 	}
