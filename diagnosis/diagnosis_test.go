@@ -138,7 +138,7 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := f.Sets["p r"].faults()
+	got, err := f.Faults("p", "r")
 	if err != nil {
 		t.Fatal(err)
 	}

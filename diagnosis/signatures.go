@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -118,6 +119,19 @@ func (f *File) Add(protocol, role string, faults []Fault) {
 	f.Sets[setName(protocol, role)] = set
 }
 
+// Faults returns the faults of a protocol's targets in a role.
+func (f *File) Faults(protocol, role string) ([]Fault, error) {
+	stored := f.Sets[setName(protocol, role)]
+	if stored == nil {
+		return nil, nil
+	}
+	faults, err := stored.faults()
+	if err != nil {
+		return nil, fmt.Errorf("signatures of %s: %w", setName(protocol, role), err)
+	}
+	return faults, nil
+}
+
 // numbered gives each of its strings a number, in their order.
 type numbered map[string]int
 
@@ -218,15 +232,15 @@ func knownSet(name string) (*Set, error) {
 	return set, err
 }
 
-// set prepares a set of the file for comparison; nil if the file does not have it.
+// set prepares a set of the file, by its name, for comparison; nil if the file does not have it.
 func (f *File) set(name string) (*Set, error) {
-	stored := f.Sets[name]
-	if stored == nil {
+	if f.Sets[name] == nil {
 		return nil, nil
 	}
-	faults, err := stored.faults()
+	protocol, role, _ := strings.Cut(name, " ")
+	faults, err := f.Faults(protocol, role)
 	if err != nil {
-		return nil, fmt.Errorf("signatures of %s: %w", name, err)
+		return nil, err
 	}
 	return NewSet(faults), nil
 }

@@ -1,5 +1,5 @@
-// Command signatures keeps what mutants broke in the whole suite, compactly, for package diagnosis. A protocol's role
-// that the folder does not have stays as it is in the file:
+// Command signatures keeps what mutants broke in the whole suite, compactly, for package diagnosis. What the folder does
+// not have stays as it is in the file:
 //
 //	parley mutants --whole --out FOLDER
 //	signatures FOLDER FILE
@@ -11,10 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"parley/diagnosis"
 	"parley/reference-server/bundled"
 	"parley/reports"
+	"parley/runner"
 	"parley/steps/protocols"
 )
 
@@ -44,6 +46,9 @@ func write(folder, name string) error {
 			if err != nil {
 				return err
 			}
+			if faults, err = kept(file, folder, p, role, faults); err != nil {
+				return err
+			}
 			if len(faults) > 0 {
 				file.Add(p, role, faults)
 			}
@@ -61,10 +66,26 @@ func write(folder, name string) error {
 	return errors.Join(file.Write(out), out.Close())
 }
 
+// kept returns the faults with those that the file has, of mutants without results in the folder.
+func kept(file *diagnosis.File, folder, protocol, role string, faults []diagnosis.Fault) ([]diagnosis.Fault, error) {
+	before, err := file.Faults(protocol, role)
+	if err != nil {
+		return nil, err
+	}
+	mutants := bundled.All.Mutants(protocols.Kinds(), protocol, role)
+	for _, one := range before {
+		_, err := os.Stat(result(folder, protocol, role, one.ID))
+		if errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(mutants, func(m runner.Mutant) bool { return m.ID == one.ID }) {
+			faults = append(faults, one)
+		}
+	}
+	return faults, nil
+}
+
 // collect reads what the mutants of a protocol's targets in a role broke, and counts those without results.
 func collect(folder, protocol, role string) (faults []diagnosis.Fault, missing int, err error) {
 	for _, m := range bundled.All.Mutants(protocols.Kinds(), protocol, role) {
-		res, err := read(filepath.Join(folder, protocol+"-"+role, m.ID+".json"))
+		res, err := read(result(folder, protocol, role, m.ID))
 		if errors.Is(err, fs.ErrNotExist) {
 			missing++
 			continue
@@ -80,6 +101,11 @@ func collect(folder, protocol, role string) (faults []diagnosis.Fault, missing i
 		}
 	}
 	return faults, missing, nil
+}
+
+// result is the file with the results of a mutant.
+func result(folder, protocol, role, id string) string {
+	return filepath.Join(folder, protocol+"-"+role, id+".json")
 }
 
 func read(name string) (*reports.Results, error) {
