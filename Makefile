@@ -116,11 +116,15 @@ JUDGING = . $$($(GO) list ./... | grep -E '^parley/(transcript|wire|verdict|moni
 quick: ## while you work: the suites but pages, and the packages that judge; or all of a package: make quick PKG=./wire/sse
 	GOGC=1000 $(GO) test -vet=off -p 8 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' $(JUDGING))
 
-vet: ## gofmt, go vet, staticcheck by staticcheck.conf
+# Packages with code of their own for Windows or macOS, which is checked for these too. `make test-all` builds whole programs.
+ELSEWHERE = ./driver/browser ./driver/stdio ./internal/cputime ./internal/freeport ./internal/input ./internal/procgroup ./simulator/proxy ./target
+
+vet: ## gofmt, go vet (also for other systems), staticcheck by staticcheck.conf
 	@unformatted=$$(gofmt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	@set -e; for os in windows darwin; do echo "GOOS=$$os $(GO) vet"; GOOS=$$os CGO_ENABLED=0 $(GO) vet $(ELSEWHERE); done
 
 mutants: ## the kill matrix: what proves that each clause bites
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/chromedp/cdproto/target"
@@ -174,7 +173,11 @@ func TestBrowserDies(t *testing.T) {
 	site := serve(t, "<p>hi</p>")
 	a, b := opens(t, d, site.URL+"/", driver.Page{}), opens(t, d, site.URL+"/", driver.Page{})
 	p := d.b.p
-	if err := syscall.Kill(p.pid, syscall.SIGKILL); err != nil {
+	process, err := os.FindProcess(p.pid)
+	if err == nil {
+		err = process.Kill()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, u := range []*tester{a, b} {

@@ -27,7 +27,7 @@ func main() {
 	fmt.Println("more than half of the targets in ./test/odd, and most in ./test/strangers,")
 	fmt.Println("some scripts with pages and whole suites,")
 	fmt.Println("most scenarios behind a proxy, of recordings, of cut points and between two targets,")
-	fmt.Println("the programs of a release for other systems, the browser of the image, and the README in a fresh clone,")
+	fmt.Println("whole programs for other systems, the browser of the image, and the README in a fresh clone,")
 	fmt.Println("what NIGHT in the Makefile names,")
 	fmt.Println("and the race detector but for the packages in CONCURRENT (make race: what runs their scenarios, too).")
 	fmt.Println("All of it: make test-all")

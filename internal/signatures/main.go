@@ -1,5 +1,5 @@
-// Command signatures keeps what mutants broke in the whole suite, compactly, for package diagnosis. What the folder does
-// not have stays as it is in the file:
+// Command signatures keeps what mutants broke in the whole suite, compactly, for package diagnosis. What the folder
+// does not have stays as it is in the file:
 //
 //	parley mutants --whole --out FOLDER
 //	signatures FOLDER FILE
@@ -75,7 +75,8 @@ func kept(file *diagnosis.File, folder, protocol, role string, faults []diagnosi
 	mutants := bundled.All.Mutants(protocols.Kinds(), protocol, role)
 	for _, one := range before {
 		_, err := os.Stat(result(folder, protocol, role, one.ID))
-		if errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(mutants, func(m runner.Mutant) bool { return m.ID == one.ID }) {
+		known := slices.ContainsFunc(mutants, func(m runner.Mutant) bool { return m.ID == one.ID })
+		if known && errors.Is(err, fs.ErrNotExist) {
 			faults = append(faults, one)
 		}
 	}
