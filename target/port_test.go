@@ -3,6 +3,7 @@
 package target
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -38,13 +39,13 @@ func TestTwoPorts(t *testing.T) {
 // awaitsPort waits until a program listens at a port: it opens its two one after the other.
 func awaitsPort(t *testing.T, port string) {
 	t.Helper()
-	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if err = listens(t.Context(), "http://127.0.0.1:"+port, probeWait); err == nil {
-			return
-		}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := await(ctx, func(ctx context.Context) error {
+		return listens(ctx, "http://127.0.0.1:"+port, probeWait)
+	}); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal(err)
 }
 
 // TestFixedPort: a command whose port the profile names has a second one all the same.

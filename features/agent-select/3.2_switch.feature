@@ -110,7 +110,7 @@ Feature: 3.2 Switching the agent
       Then client A is answered and its turn ends
       And the model of client A was given the prompt of the custom agent
 
-  Rule: A client that has the server to itself is answered (客户端发送 switch_agent 消息，服务端校验后切换)
+  Rule: A client that has the server to itself is answered (支持客户端通过消息切换当前会话的主代理)
 
     @preflight-3 @AS-006 @AS-011 @AS-012 @AS-013 @AS-041 @AS-042 @AS-043 @AS-044 @AS-084 @AS-085 @AS-119
     Scenario: one client alone is switched and refused
