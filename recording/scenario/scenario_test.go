@@ -1,7 +1,9 @@
 package scenario_test
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,6 +59,49 @@ func TestChat(t *testing.T) {
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestAbort: a switch after an abort waits for the end of the turn, whether the recorded client had received that end
+// when it sent the switch or not.
+func TestAbort(t *testing.T) {
+	const session = "sess_1"
+	sent := func(label, body string) string {
+		return `"dir":"sent","kind":"request","label":"POST ` + label + `","text":` + strconv.Quote(body) + `}`
+	}
+	received := func(body string) string {
+		return `"dir":"received","kind":"event","text":` + strconv.Quote(`{"type":`+body+`}`) + `}`
+	}
+	turn := []string{`"dir":"sent","kind":"open","label":"GET /events"}`,
+		received(`"connected","data":{"connectionId":"conn_1"}`),
+		received(`"agent_list","data":{"agents":[{"id":"general"},{"id":"debugger"}]}`),
+		sent("/session/create", `{"connectionId":"conn_1"}`),
+		`"dir":"received","kind":"response","label":"200","text":"{\"session\":{\"id\":\"` + session + `\"}}"}`,
+		sent("/message", `{"type":"chat","sessionId":"`+session+`","content":"[[hold x]]"}`),
+		sent("/message", `{"type":"abort","sessionId":"`+session+`"}`)}
+	ended := received(`"complete","data":{"sessionId":"` + session + `"}`)
+	switched := sent("/message", `{"type":"switch_agent","agentId":"debugger"}`)
+	for name, row := range map[string]struct {
+		rest []string
+		want []string
+	}{
+		"received before": {[]string{ended, switched}, []string{"client A aborts", "the turn of client A ends",
+			`client A switches to "debugger"`}},
+		"received after": {[]string{switched, ended, switched}, []string{"client A aborts",
+			`client A, once idle, switches to "debugger"`}},
+	} {
+		text := `{"parley":"recording","version":1,"protocol":"agent-select","driver":"sse"}`
+		for i, rest := range append(slices.Clone(turn), row.rest...) {
+			text += fmt.Sprintf("\n"+`{"n":%d,"at_ms":%d,"party":"A",%s`, i+1, i, rest)
+		}
+		var got []string
+		for _, l := range read(t, text+"\n") {
+			got = append(got, l.Text)
+		}
+		if from := slices.Index(got, row.want[0]); from < 0 || from+len(row.want) > len(got) ||
+			!slices.Equal(got[from:from+len(row.want)], row.want) {
+			t.Errorf("%s: got %q, want %q in it", name, got, row.want)
+		}
 	}
 }
 

@@ -149,7 +149,7 @@ func (c *toldClient) ends() []string {
 	switch c.turn {
 	case "held":
 		return []string{c.continues(), ends}
-	case "runs":
+	case "runs", "aborted":
 		return []string{ends}
 	}
 	return nil
