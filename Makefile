@@ -78,16 +78,18 @@ build-load: ## build bin/parley-load, which spreads a load over processes and ma
 
 # The suites wait for most of their time, so that the rest runs meanwhile.
 test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause
-	@$(MAKE) --no-print-directory -k -j 4 vet raced unraced pages
+	@$(MAKE) --no-print-directory -k -j 5 vet raced unraced modules pages
 	@$(GO) run ./internal/leftout
 
 # What runs beside the pages gives way to them, where the machine has nice.
 WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 
-.PHONY: raced unraced pages
-unraced: bin/go.work
+.PHONY: raced unraced modules pages
+unraced:
 	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
 	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '^TestFeatures$$/^agent-client' .
+
+modules: bin/go.work
 	$(OWN)
 	$(FROM_GO)
 

@@ -102,7 +102,7 @@ func (f *following) take(one verdict.Finding) {
 	ended := false
 	for i, id := range one.Clauses {
 		fail := &Failure{Finding: one, Clause: id, Outcome: verdict.ByLevel(f.w.Env.Ledger.Level(id), f.w.Env.Strict),
-			Monitor: f.m.Name, Missing: one.Miss != nil && f.w.missing(one), gone: f.w.ended(one)}
+			Monitor: f.m.Name, Missing: one.Miss != nil && f.w.missing(one), gone: f.w.BrokenOff(one.Miss)}
 		switch {
 		case from != nil:
 			if f.follows[id] == nil {

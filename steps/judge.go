@@ -108,7 +108,7 @@ func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
 				continue
 			}
 			f := Failure{Finding: c, Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
-				Missing: w.missing(c), since: w.T.Len(), gone: w.ended(c)}
+				Missing: w.missing(c), since: w.T.Len(), gone: w.BrokenOff(c.Miss)}
 			if first >= 0 {
 				w.failures[first].follow(f)
 				continue
@@ -185,12 +185,13 @@ func (w *World) missing(c verdict.Finding) bool {
 	return c.Miss != nil && c.Miss.Late
 }
 
-// ended reports whether a check failed because the connection ended before the awaited record came.
-func (w *World) ended(c verdict.Finding) bool {
-	if c.Miss == nil || c.Miss.At == 0 {
+// BrokenOff reports whether a record did not come because its connection ended before it, as when the target's process
+// does. It reports false for nil.
+func (w *World) BrokenOff(miss *verdict.Miss) bool {
+	if miss == nil || miss.At == 0 {
 		return false
 	}
-	at := w.T.Page(c.Miss.At-1, 1)
+	at := w.T.Page(miss.At-1, 1)
 	return len(at) > 0 && (at[0].Kind == transcript.Closed || at[0].Kind == transcript.Failure)
 }
 

@@ -112,7 +112,7 @@ Feature: 3.2 Switching the agent
 
   Rule: A client that has the server to itself is answered (支持客户端通过消息切换当前会话的主代理)
 
-    @preflight-3 @AS-006 @AS-011 @AS-012 @AS-013 @AS-041 @AS-042 @AS-043 @AS-044 @AS-084 @AS-085 @AS-119
+    @preflight-3 @AS-006 @AS-011 @AS-013 @AS-041 @AS-042 @AS-043 @AS-044 @AS-084 @AS-085 @AS-119
     Scenario: one client alone is switched and refused
       Given client A has a session
       Then client A, alone, is switched to each built-in agent and refused what it may not ask

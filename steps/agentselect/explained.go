@@ -95,7 +95,7 @@ func (s *suite) notSwitched(c *client, check verdict.Finding, rec *transcript.Re
 // whyNotSwitched returns the clauses that the answer to a legal switch breaks, whatever the situation; none, if the
 // situation may have to do with it. rec is nil if there is no answer.
 func (s *suite) whyNotSwitched(c *client, rec *transcript.Record) []string {
-	if rec == nil && s.brokenOff(c.act.missed) {
+	if rec == nil && s.BrokenOff(c.act.missed) {
 		return nil
 	}
 	id, _ := c.act.agent.(string)
@@ -138,15 +138,6 @@ func (s *suite) breaks(c *client, answer string) []string {
 	return breaks
 }
 
-// brokenOff reports whether an answer is missing because a connection ended, as when the target's process does.
-func (s *suite) brokenOff(miss *verdict.Miss) bool {
-	if miss == nil || miss.At == 0 {
-		return false
-	}
-	at := s.T.Page(miss.At-1, 1)
-	return len(at) > 0 && (at[0].Kind == transcript.Closed || at[0].Kind == transcript.Failure)
-}
-
 // involved reports whether there is more to a client's switch than its own session, new and idle.
 func (s *suite) involved(c *client) bool {
 	if custom, err := s.custom(); err == nil && (c.act.agent == any(custom.ID) || c.agent == custom.ID) {
@@ -157,7 +148,7 @@ func (s *suite) involved(c *client) bool {
 
 // whyNotRefused returns the clauses that it breaks if nothing tells that a switch was refused with one of some codes.
 func (s *suite) whyNotRefused(c *client, codes []string) []string {
-	if s.brokenOff(c.act.missed) {
+	if s.BrokenOff(c.act.missed) {
 		return nil
 	}
 	breaks := []string{"AS-013", "AS-085"}
