@@ -24,7 +24,11 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^TestScript$$/^(run_page|init_page|run_interrupt|run_frozen)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
 	^Test(Readme|BrowserCopied)$$|^TestCutMutants$$/^agent-client|^TestBusAdapters$$/^node-bus|^TestBusAdaptersSubscribe$$|^TestLoadMutants$$/^external-agent_host|$\
-	^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$
+	^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$|^TestExploreFinds$$|^TestExploreRuntime$$|$\
+	^TestCutPoints$$/^(agent-select|external-agent)|^TestLoad(Mutants|Conforms)$$/^(agent-select|session-runtime)|$\
+	^TestRoom$$/^session-chat.*wrong_false|^TestExamplesCI$$|^TestPlenty$$|$\
+	^TestScript$$/^(run_(bus|drivers|foreign|baseline|dead|differential)|init_(bus|booking|finds)|doctor_(bus_early|booking|chat))$$|$\
+	^TestScript$$/^(proxy_console_stdio|reset|bench|report_ci|mock)$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat|TestReadme)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
@@ -106,6 +110,7 @@ race: ## the race detector where connections, records and scenarios meet: before
 	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m -run '^TestFeatures$$' -skip '/^agent-client' .
 
 test-all: tools vet bin/go.work ## at night: everything, every mutant, and the race detector wherever it can be
+	$(GO) tool staticcheck ./...
 	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
 	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
 	$(OWN)
@@ -119,13 +124,14 @@ quick: ## while you work: the suites but pages, and the packages that judge; or 
 	GOGC=1000 $(GO) test -vet=off -p 8 -parallel 24 $(if $(PKG),$(PKG),-skip '$(LONG)|$(NIGHT)|$(PAGES)' $(JUDGING))
 
 # Packages with code of their own for Windows or macOS, which is checked for these too. `make test-all` builds whole programs.
-ELSEWHERE = ./driver/browser ./driver/stdio ./internal/cputime ./internal/freeport ./internal/input ./internal/procgroup ./simulator/proxy ./target
+ELSEWHERE = ./driver/browser ./driver/stdio ./internal/cputime ./internal/freeport ./internal/input ./internal/procgroup ./target
 
-vet: ## gofmt, go vet (also for other systems), staticcheck by staticcheck.conf
+# staticcheck of test code takes eight times as long as of the rest: `make test-all` checks it too.
+vet: ## gofmt, go vet (also for other systems), staticcheck by staticcheck.conf, but of tests
 	@unformatted=$$(gofmt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
+	GOGC=1000 $(GO) vet ./...
+	GOGC=1000 $(GO) tool staticcheck -tests=false ./...
 	@set -e; for os in windows darwin; do echo "GOOS=$$os $(GO) vet"; GOOS=$$os CGO_ENABLED=0 $(GO) vet $(ELSEWHERE); done
 
 mutants: ## the kill matrix: what proves that each clause bites

@@ -113,13 +113,6 @@ func (f *fence) refuse(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "pages may not send requests to this host", http.StatusForbidden)
 }
 
-// refused returns the refused requests.
-func (f *fence) refused() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append([]string(nil), f.attempts...)
-}
-
 // lets reports whether a page may request a URL.
 func (f *fence) lets(address string) bool {
 	at := place(address)

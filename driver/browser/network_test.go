@@ -211,3 +211,10 @@ document.getElementById('b').onclick=()=>{for(let i=0;i<300;i++)console.error('f
 		t.Errorf("%d messages are recorded", n)
 	}
 }
+
+// refused returns the refused requests.
+func (f *fence) refused() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.attempts...)
+}

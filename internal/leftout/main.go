@@ -14,12 +14,16 @@ func main() {
 	for _, protocol := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(protocol) {
 			mutants := bundled.All.Mutants(protocols.Kinds(), protocol, role)
-			run += len(runner.Cover(mutants))
+			cover := len(runner.Cover(mutants))
+			if protocol == "agent-client" { // a third, as TestMutants does
+				cover = (cover + 2) / 3
+			}
+			run += cover
 			all += len(mutants)
 			load += max(len(bundled.All.LoadMutants(protocol, role))-1, 0)
 		}
 	}
-	fmt.Printf("Left out: %d of %d mutants (%d have every tested clause once),\n", all-run, all, run)
+	fmt.Printf("Left out: %d of %d mutants (%d have every tested clause once; of pages, a third),\n", all-run, all, run)
 	fmt.Printf("%d mutants that only a load finds (one of every other role is put under one),\n", load)
 	fmt.Println("all control scenarios of a mutant but one (of a page: all),")
 	fmt.Println("most scenarios of foreign targets, and the second one of three protocols,")

@@ -20,3 +20,5 @@ func Kill(pid int) {
 }
 
 func Alive(int) bool { return false }
+
+func ExitCode(s *os.ProcessState) int { return s.ExitCode() }

@@ -5,6 +5,7 @@ package procgroup
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -21,4 +22,12 @@ func Kill(group int)      { _ = syscall.Kill(-group, syscall.SIGKILL) }
 // Alive reports whether a process of the group still runs.
 func Alive(group int) bool {
 	return !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) && !onlyZombies(group)
+}
+
+// ExitCode returns the exit code of a process that has ended as a shell reports it: 128 and its number after a signal.
+func ExitCode(s *os.ProcessState) int {
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return s.ExitCode()
 }

@@ -122,7 +122,7 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 	c.drained(ctx, read)
 	c.p.queue.putLater(transcript.Record{Conn: pipeConn, Dir: transcript.Received, Kind: transcript.Closed,
 		Label: label})
-	return exitOf(c.cmd.ProcessState), waited(err)
+	return procgroup.ExitCode(c.cmd.ProcessState), waited(err)
 }
 
 // drained waits until the command's output has been passed on. After ctx has ended, it does not wait for a stuck reader

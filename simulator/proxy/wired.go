@@ -110,7 +110,7 @@ func (w *Wired) Run(ctx context.Context, url string) (exit int, err error) {
 	<-w.over
 	<-ended
 	_ = w.server.Close()
-	return exitOf(w.cmd.ProcessState), errors.Join(err, w.err)
+	return procgroup.ExitCode(w.cmd.ProcessState), errors.Join(err, w.err)
 }
 
 // Ended returns the label of a record that says that the connection ended, in place of that of the socket.
