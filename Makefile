@@ -16,6 +16,9 @@ OTHERS = $$($(GO) list ./... | grep -vx -e parley -e parley/cli | grep -v -e '/m
 CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./steps ./simulator/gate ./reference-server/connection
 ALONE = $$($(GO) list $(OTHERS) | grep -vxF "$$($(GO) list $(CONCURRENT) $(BROWSERS_TOO))")
 
+# Of these, the packages whose tests wait for the most of their time: they begin first.
+WAITING = ./steps/externalagent ./recording/replay ./simulator/proxy
+
 # What only `make test-all` runs: whole sets of which `make test` has a part, and what needs the most of the processor.
 # internal/leftout prints it in words.
 NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/(of_more_than_40|^agent-select.*wrong_false)|^TestThirtyMinutes$$|$\
@@ -28,7 +31,7 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^TestCutPoints$$/^(agent-select|external-agent)|^TestLoad(Mutants|Conforms)$$/^(agent-select|session-runtime)|$\
 	^TestRoom$$/^session-chat.*wrong_false|^TestExamplesCI$$|^TestPlenty$$|$\
 	^TestScript$$/^(run_(bus|drivers|foreign|baseline|dead|differential)|init_(bus|booking|finds)|doctor_(bus_early|booking|chat))$$|$\
-	^TestScript$$/^(proxy_console_stdio|reset|bench|report_ci|mock)$$
+	^TestScript$$/^(proxy_console_stdio|reset|bench|report_ci|mock|tls_page)$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat|TestReadme)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
@@ -90,8 +93,8 @@ WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 
 .PHONY: raced unraced modules pages
 unraced:
-	GOGC=1000 $(WAY) $(GO) test -vet=off -p 3 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)' $(SUITES) $(PROGRAMS) $(ALONE)
-	GOGC=1000 $(WAY) $(GO) test -vet=off -parallel 8 -timeout 30m -skip '^TestFeatures$$/^agent-client' .
+	GOGC=1000 $(WAY) $(GO) test -vet=off -p 4 -parallel 6 -timeout 30m -skip '$(NIGHT)|$(PAGES)|^TestFeatures$$/^agent-client' \
+		$(WAITING) . $(SUITES) $(PROGRAMS) $(ALONE)
 
 modules: bin/go.work
 	$(OWN)

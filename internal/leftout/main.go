@@ -3,10 +3,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/steps/protocols"
+	"parley/target"
 )
 
 func main() {
@@ -15,7 +17,9 @@ func main() {
 		for _, role := range protocols.All.Roles(protocol) {
 			mutants := bundled.All.Mutants(protocols.Kinds(), protocol, role)
 			cover := len(runner.Cover(mutants))
-			if protocol == "agent-client" { // a third, as TestMutants does
+			if kinds := protocols.Kinds(); slices.ContainsFunc(kinds, func(k target.Kind) bool {
+				return k.Protocol == protocol && k.IsPage != nil
+			}) { // a third, as TestMutants does
 				cover = (cover + 2) / 3
 			}
 			run += cover

@@ -18,8 +18,8 @@ import (
 
 // TestMutants proves that the suite finds faults: every mutant is killed by its own clauses while its control
 // scenarios pass, and every tested binding clause has a mutant. It runs enough mutants to cover each clause once, each
-// with one of its control scenarios (pages: every third of them, with none), or all of both with PARLEY_MUTANTS=all.
-// Most mutants only cause waits, so the matrices run in parallel; pages need the processor, so fewer of them run at once.
+// with one of its control scenarios (of pages a third, with none), or all of both with PARLEY_MUTANTS=all. Most mutants
+// only cause waits, so the matrices run in parallel; pages need the processor, so fewer of them run at once.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range bundled.All.Protocols() {
