@@ -27,9 +27,9 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^TestScript$$/^(run_page|init_page|run_interrupt|run_frozen)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
 	^Test(Readme|BrowserCopied)$$|^TestCutMutants$$/^agent-client|^TestBusAdapters$$/^node-bus|^TestBusAdaptersSubscribe$$|^TestLoadMutants$$/^external-agent_host|$\
-	^TestCatalogueOfPages$$/^lists_alone$$|^TestFlat$$/^comments$$|^TestExploreFinds$$|^TestExploreRuntime$$|$\
+	^TestCatalogueOfPages$$/^(lists_alone|hangs_at_once)$$|^TestFlat$$/^comments$$|^TestExploreFinds$$|^TestExploreRuntime$$|$\
 	^TestCutPoints$$/^(agent-select|external-agent)|^TestLoad(Mutants|Conforms)$$/^(agent-select|session-runtime)|$\
-	^TestRoom$$/^session-chat.*wrong_false|^TestExamplesCI$$|^TestPlenty$$|$\
+	^TestRoom$$/^session-chat.*wrong_false|^TestExamplesCI$$|^Test(Plenty|PageAxe)$$|^TestMerge$$/^(conforming|a_selection|incomplete)$$|$\
 	^TestScript$$/^(run_(bus|drivers|foreign|baseline|dead|differential)|init_(bus|booking|finds)|doctor_(bus_early|booking|chat))$$|$\
 	^TestScript$$/^(proxy_console_stdio|reset|bench|report_ci|mock|tls_page)$$
 
