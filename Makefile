@@ -84,7 +84,7 @@ build-load: ## build bin/parley-load, which spreads a load over processes and ma
 	CGO_ENABLED=0 $(GO) build $(STAMP) -o bin/parley-load ./cmd/parley-load
 
 # The suites wait for most of their time, so that the rest runs meanwhile.
-test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause
+test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause (of pages, a third)
 	@$(MAKE) --no-print-directory -k -j 5 vet raced unraced modules pages
 	@$(GO) run ./internal/leftout
 
