@@ -29,9 +29,9 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^Test(Readme|BrowserCopied)$$|^TestCutMutants$$/^agent-client|^TestBusAdapters$$/^node-bus|^TestBusAdaptersSubscribe$$|^TestLoadMutants$$/^external-agent_host|$\
 	^TestCatalogueOfPages$$/^(lists_alone|hangs_at_once)$$|^TestFlat$$/^comments$$|^TestExploreFinds$$|^TestExploreRuntime$$|$\
 	^TestCutPoints$$/^(agent-select|external-agent)|^TestLoad(Mutants|Conforms)$$/^(agent-select|session-runtime)|$\
-	^TestRoom$$/^session-chat.*wrong_false|^TestExamplesCI$$|^Test(Plenty|PageAxe)$$|^TestMerge$$/^(conforming|a_selection|incomplete)$$|$\
-	^TestScript$$/^(run_(bus|drivers|foreign|baseline|dead|differential)|init_(bus|booking|finds)|doctor_(bus_early|booking|chat))$$|$\
-	^TestScript$$/^(proxy_console_stdio|reset|bench|report_ci|mock|tls_page)$$
+	^TestRoom$$/^session-chat.*wrong_false|^TestExamplesCI$$|^Test(Plenty|Page(Axe|Minds|Replay|Suite|Keys))$$|^TestMerge$$/^(conforming|a_selection|incomplete)$$|$\
+	^TestScript$$/^(run_(bus|drivers|foreign|baseline|dead|differential|protocols|roles|features)|init_(bus|booking|finds)|doctor_(bus_early|bus_fence|booking|chat))$$|$\
+	^TestHostPage$$/^(the_host_loses|Enter_sends|a_field_for)|^TestScript$$/^(proxy_console_stdio|reset|bench|report_ci|mock|tls_page)$$
 
 # What the race detector does not watch at night: what runs in other processes, or many times over.
 SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat|TestReadme)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
@@ -84,7 +84,7 @@ build-load: ## build bin/parley-load, which spreads a load over processes and ma
 	CGO_ENABLED=0 $(GO) build $(STAMP) -o bin/parley-load ./cmd/parley-load
 
 # The suites wait for most of their time, so that the rest runs meanwhile.
-test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause (of pages, a third)
+test: tools ## before you stop: vet, staticcheck, gofmt, all tests, the race detector where concurrency lives, a mutant for each clause
 	@$(MAKE) --no-print-directory -k -j 5 vet raced unraced modules pages
 	@$(GO) run ./internal/leftout
 
