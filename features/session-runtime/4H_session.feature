@@ -50,6 +50,18 @@ Feature: 4H Opening and closing the session
       When SessionManager says that the session is closed
       Then the frontend is told that the session is closed
 
+    @RT-100 @RT-152
+    Scenario: the session is closed after the confirmation of a cancel that the user sent before
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When the user closes the session
+      Then no REQUEST_SESSION_CLOSE is published
+      When agent "a" confirms the cancel of "t1"
+      Then the frontend is told that "t1" is cancelled
+      And SessionManager is asked to close the session
+
     @RT-102 @RT-152
     Scenario: the session is closed after a speaking agent has stopped its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active

@@ -248,7 +248,7 @@ func (s *suite) movedByRefusal(ctx context.Context, c *client, rec transcript.Re
 	refused := c.refusals + c.unjudged
 	s.confirmed(c, to)
 	previous := field(rec, "previousAgentId")
-	if from == "" || previous == any(from) || refused == 0 {
+	if from == "" || previous == any(from) || refused == 0 || s.previousAlone(rec) {
 		return nil
 	}
 	taken := func(id string) bool { return any(id) == previous || id == to }

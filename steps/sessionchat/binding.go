@@ -149,30 +149,13 @@ func (b *codec) received(ev *transcript.Event, v any) {
 		data[inText], _ = m.(string)
 		data[inPiece] = true
 	} else {
-		data[inText] = strings.Join(texts(data[inMessage], nil), "\n")
+		data[inText] = strings.Join(texts(data[inMessage]), "\n")
 	}
 	ev.Data, ev.Timestamp = data, data[inTime]
 }
 
 // foreign marks a name that the default binding uses for something that has another name on this wire.
 func foreign(name string) string { return "(" + name + ")" }
-
-// texts returns the strings within a value.
-func texts(v any, into []string) []string {
-	switch v := v.(type) {
-	case string:
-		return append(into, v)
-	case []any:
-		for _, e := range v {
-			into = texts(e, into)
-		}
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			into = texts(v[k], into)
-		}
-	}
-	return into
-}
 
 // sent decodes the harness's own messages into the same form, for the monitors.
 func (b *codec) sent(ev *transcript.Event, v any) {

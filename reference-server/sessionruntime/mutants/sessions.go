@@ -20,6 +20,7 @@ var sessionFaults = map[string]fault{
 	"close-cancels-behind":        begins(proto.SessionClose, orchestrator.Request, orchestrator.Interrupt),
 	"close-after-time-out":        ruling(rules{CancelTimeout: goesOn(proto.SessionClose)}),
 	"close-after-first-ack":       runtime(closesAfterFirst),
+	"close-behind-cancel":         ruling(rules{Begin: closesBehindCancel}),
 	"close-needs-cancel-ack":      deciding(needsCancelAck(proto.SessionClose)),
 	"close-cancels-idle":          beginning(proto.SessionClose, cancelsIdle),
 	"open-cancels":                beginning(proto.SessionOpen, cancelsIf(anybody)),
@@ -59,6 +60,15 @@ func closesAfterFirst(o *options) {
 		}
 		return correct.Stopped(v, t)
 	}}
+}
+
+// closesBehindCancel does not wait for the acks of cancels that were sent before.
+func closesBehindCancel(v view, tx transaction) []step {
+	untold := func(t turn) bool { return !t.CancelSent }
+	if tx.Kind == proto.SessionClose && v.Interruptible() && !slices.ContainsFunc(speakers(v), untold) {
+		return []step{orchestrator.Request}
+	}
+	return correct.Begin(v, tx)
 }
 
 // openAsClose opens nothing while an agent is speaking.
