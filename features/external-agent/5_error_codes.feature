@@ -137,3 +137,8 @@ Feature: 5 Error codes
       Given agent A has a session
       When agent A makes the calls that make a tool fail at run time
       Then agent A is refused with "TOOL_EXECUTION_FAILED"
+
+    @host @EA-083 @booking
+    Scenario: a call that fails at run time is refused under its own id, whatever succeeded before
+      Given agent A has a session
+      Then agent A makes 2 calls of the booking, and a call that fails at run time then is refused

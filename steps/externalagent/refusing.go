@@ -325,10 +325,13 @@ func (s *suite) callsShapeless(ctx context.Context, p *party) error {
 // missing stands for an omitted member.
 type missing struct{}
 
+// failing are calls that are announced and fail.
+const failing = "that make a tool fail at run time"
+
 // provokes makes the calls by which the profile provokes an error code. The last one is left to be judged.
 func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 	key, prov := "tool-failure", s.wire.Provoke.ToolFailure
-	fails := what == "that make a tool fail at run time"
+	fails := what == failing
 	if !fails {
 		key, prov = "no-active-spec", s.wire.Provoke.NoActiveSpec
 	}

@@ -130,6 +130,8 @@ func (s *suite) refusalSteps() []step {
 			s.by(s.callsAtNull)},
 		{`^agent (\w+) makes the calls (that make a tool fail at run time|after which no uiSpec is active)$`,
 			s.byWith(s.provokes)},
+		{`^agent (\w+) makes (\d+) calls of the booking, and a call that fails at run time then is refused$`,
+			func(ctx context.Context, name string, n int) error { return s.failsLater(ctx, s.party(name), n) }},
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 // maxForms bounds the members of an object that are compared with each other.
 const maxForms = 16
 
-// texts returns the strings within a value, those of an object by the names of its members. What two members of an object
-// say alike counts once: the same text as a string and as a list of blocks is shown once.
+// texts returns the strings within a value, those of an object by the names of its members. What two members of an
+// object say alike counts once: the same text as a string and as a list of blocks is shown once.
 func texts(v any) (all []string) {
 	switch v := v.(type) {
 	case string:

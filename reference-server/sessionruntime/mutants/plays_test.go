@@ -89,6 +89,7 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nopen\nmanager SESSION_OPENED open\nclose\nstopped a t1",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nclose\ntime 60ms",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nclose\nstop a t1",
+	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\ncancel\nclose\nstop a t1",
 	"setup s a a,b,c\nin t1 text\nack a t1\nmention t2 b payload\nack b t2\nchunk a t1\nchunk b t2\nclose\nstop b t2\n" +
 		"stop a t1",
 	// BROADCAST, second deliveries and echoes

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"strings"
+	"sync"
 
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/spoil"
@@ -144,20 +145,21 @@ func lateError(msg message) message {
 
 // failureFaults refuse a call in another way while no form is shown, or when its tool fails.
 var failureFaults = map[string]fault{
-	"no-spec-is-unknown-tool": recodingHost(proto.NoActiveSpec, proto.UnknownTool),
-	"no-spec-is-failure":      recodingHost(proto.NoActiveSpec, proto.ToolExecutionFailed),
-	"no-spec-is-inactive":     recodingHost(proto.NoActiveSpec, proto.SessionNotActive),
-	"no-spec-is-no-params":    recodingHost(proto.NoActiveSpec, proto.InvalidParams),
-	"no-spec-is-own-code":     recodingHost(proto.NoActiveSpec, "BOOKING_COMPLETE"),
-	"no-spec-is-ok":           whereRefused(proto.NoActiveSpec, okResult),
-	"no-spec-unanswered":      whereRefused(proto.NoActiveSpec, nil),
-	"failure-is-no-params":    recodingHost(proto.ToolExecutionFailed, proto.InvalidParams),
-	"failure-is-invalid":      recodingHost(proto.ToolExecutionFailed, proto.InvalidMessage),
-	"failure-is-unknown-tool": recodingHost(proto.ToolExecutionFailed, proto.UnknownTool),
-	"failure-is-own-code":     recodingHost(proto.ToolExecutionFailed, "SOLD_OUT"),
-	"failure-is-ok":           whereRefused(proto.ToolExecutionFailed, okResult),
-	"failure-unanswered":      whereRefused(proto.ToolExecutionFailed, nil),
-	"failure-has-no-code":     whereRefused(proto.ToolExecutionFailed, falseResult),
+	"no-spec-is-unknown-tool":      recodingHost(proto.NoActiveSpec, proto.UnknownTool),
+	"no-spec-is-failure":           recodingHost(proto.NoActiveSpec, proto.ToolExecutionFailed),
+	"no-spec-is-inactive":          recodingHost(proto.NoActiveSpec, proto.SessionNotActive),
+	"no-spec-is-no-params":         recodingHost(proto.NoActiveSpec, proto.InvalidParams),
+	"no-spec-is-own-code":          recodingHost(proto.NoActiveSpec, "BOOKING_COMPLETE"),
+	"no-spec-is-ok":                whereRefused(proto.NoActiveSpec, okResult),
+	"no-spec-unanswered":           whereRefused(proto.NoActiveSpec, nil),
+	"failure-is-no-params":         recodingHost(proto.ToolExecutionFailed, proto.InvalidParams),
+	"failure-is-invalid":           recodingHost(proto.ToolExecutionFailed, proto.InvalidMessage),
+	"failure-is-unknown-tool":      recodingHost(proto.ToolExecutionFailed, proto.UnknownTool),
+	"failure-is-own-code":          recodingHost(proto.ToolExecutionFailed, "SOLD_OUT"),
+	"failure-is-ok":                whereRefused(proto.ToolExecutionFailed, okResult),
+	"failure-unanswered":           whereRefused(proto.ToolExecutionFailed, nil),
+	"failure-answers-earlier-call": failuresAnswerEarlier,
+	"failure-has-no-code":          whereRefused(proto.ToolExecutionFailed, falseResult),
 }
 
 // whereRefused replaces the errors with a code by another reply; a nil f sends nothing.
@@ -170,4 +172,24 @@ func whereRefused(code string, f func(msg message) message) fault {
 			send(f(msg))
 		}
 	})
+}
+
+// failuresAnswerEarlier gives the error of a tool that fails the id of the latest call that succeeded.
+func failuresAnswerEarlier(o *options) {
+	var mu sync.Mutex
+	latest := map[int]any{} // by connection
+	o.Relay.Outbound = func(_ relayView, from, to party, data []byte, send func(int, []byte)) {
+		msg := message(wire.Read(data))
+		mu.Lock()
+		id, succeeded := latest[to.Conn]
+		switch {
+		case from.Role != proto.HostRole:
+		case msg.Type() == proto.ToolResult && msg.Payload()["ok"] == true:
+			latest[to.Conn] = msg["replyTo"]
+		case succeeded && msg.Type() == proto.ErrorMessage && msg.Payload()["code"] == proto.ToolExecutionFailed:
+			data = wire.Encode(msg.With("replyTo", id))
+		}
+		mu.Unlock()
+		send(to.Conn, data)
+	}
 }
