@@ -127,27 +127,27 @@ func TestAwait(t *testing.T) {
 // has sent as much before, and then nothing, has not.
 func TestAwaitInFlood(t *testing.T) {
 	for _, goesOn := range []bool{true, false} {
-		w := world(t, false)
-		said(w, "A", transcript.Stream, "noise")
-		next := func(r *transcript.Record) bool {
-			if r.N > flood {
-				if !goesOn {
-					return false
-				}
-				time.Sleep(time.Millisecond)
-			}
+		t.Run(fmt.Sprint("goes on ", goesOn), func(t *testing.T) {
+			t.Parallel()
+			w := world(t, false)
 			said(w, "A", transcript.Stream, "noise")
-			return false
-		}
-		within := 200 * time.Millisecond
-		if !goesOn { // the noise is read long before the end, however busy the machine is
-			within = 3 * time.Second
-		}
-		_, miss := w.Await(t.Context(), Wait{Conn: "A", Within: within, Match: next})
-		if miss == nil || miss.Late == goesOn || w.cut != goesOn ||
-			goesOn != strings.Contains(miss.Reason, "still sending when the time was up") {
-			t.Errorf("it goes on: %v; %+v, cut off: %v", goesOn, miss, w.cut)
-		}
+			next := func(r *transcript.Record) bool {
+				if r.N > flood {
+					if !goesOn {
+						return false
+					}
+					time.Sleep(time.Millisecond)
+				}
+				said(w, "A", transcript.Stream, "noise")
+				return false
+			}
+			// the noise is read long before the end, however busy the machine is
+			_, miss := w.Await(t.Context(), Wait{Conn: "A", Within: 3 * time.Second, Match: next})
+			if miss == nil || miss.Late == goesOn || w.cut != goesOn ||
+				goesOn != strings.Contains(miss.Reason, "still sending when the time was up") {
+				t.Errorf("%+v, cut off: %v", miss, w.cut)
+			}
+		})
 	}
 }
 
