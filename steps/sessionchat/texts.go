@@ -6,62 +6,67 @@ import (
 	"strings"
 )
 
-// maxForms bounds the members of an object that are compared with each other.
-const maxForms = 16
+// The text of a message may be in it twice, as a string and as a list of blocks. It is looked for only where a message
+// would have it, so that the work grows with the message and no faster.
+const (
+	maxForms = 16 // members of an object
+	maxTexts = 8  // texts of a member
+	maxDepth = 4  // objects within each other
+)
 
 // texts returns the strings within a value, those of an object by the names of its members. What two members of an
 // object say alike counts once: the same text as a string and as a list of blocks is shown once.
-func texts(v any) (all []string) {
+func texts(v any) []string { return gather(nil, v, maxDepth) }
+
+func gather(into []string, v any, depth int) []string {
 	switch v := v.(type) {
 	case string:
-		return []string{v}
+		return append(into, v)
 	case []any:
 		for _, e := range v {
-			all = append(all, texts(e)...)
+			into = gather(into, e, depth)
 		}
 	case map[string]any:
-		var members [][]string
+		if depth == 0 || len(v) > maxForms {
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				into = gather(into, v[k], depth)
+			}
+			return into
+		}
+		members := make([][]string, 0, len(v))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if said := texts(v[k]); len(said) > 0 {
-				members = append(members, said)
+			members = append(members, gather(nil, v[k], depth-1))
+		}
+		for i, said := range members {
+			if len(said) > maxTexts {
+				continue
+			}
+			for _, whole := range said {
+				for j := range members {
+					if j != i {
+						members[j] = without(members[j], whole)
+					}
+				}
 			}
 		}
-		for _, said := range distinct(members) {
-			all = append(all, said...)
-		}
+		return append(into, slices.Concat(members...)...)
 	}
-	return all
+	return into
 }
 
-// distinct leaves out members whose texts another one has, the longer list before the shorter one.
-func distinct(members [][]string) [][]string {
-	if len(members) > maxForms {
-		return members
-	}
-	var kept [][]string
-	for i, said := range members {
-		repeated := false
-		for j, other := range members {
-			first := len(other) > len(said) || len(other) == len(said) && j < i
-			repeated = repeated || first && covers(other, said)
-		}
-		if !repeated {
-			kept = append(kept, said)
+// without returns the parts but those of which, in their order, a whole consists; all of them if it does not.
+func without(parts []string, whole string) []string {
+	rest, taken := whole, 0
+	left := make([]string, 0, len(parts))
+	for _, part := range parts {
+		if after, found := strings.CutPrefix(rest, part); found && part != "" {
+			rest, taken = after, taken+1
+		} else {
+			left = append(left, part)
 		}
 	}
-	return kept
-}
-
-// covers reports whether each of some texts is one of others, or consists of others in their order.
-func covers(others, some []string) bool {
-	for _, text := range some {
-		rest := text
-		for _, part := range others {
-			rest = strings.TrimPrefix(rest, part)
-		}
-		if rest != "" && !slices.Contains(others, text) {
-			return false
-		}
+	if rest != "" || taken == 0 {
+		return parts
 	}
-	return true
+	return left
 }

@@ -3,6 +3,7 @@ package sessionchat
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -13,12 +14,12 @@ func TestRepeatedTexts(t *testing.T) {
 		`{"role":"assistant","text":"a b"}`: {"assistant", "a b"},
 		`{"text":"a","content":"a"}`:        {"a"},
 		`{"text":"a","content":[{"type":"text","text":"a"}]}`:                             {"a", "text"},
-		`{"text":"ab","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`: {"a", "text", "b", "text"},
+		`{"text":"ab","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`: {"text", "text", "ab"},
 		`{"text":"ba","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`: {"a", "text", "b", "text", "ba"},
 		`{"content":[{"type":"text","text":"a"},{"type":"text","text":"a"}]}`:             {"a", "text", "a", "text"},
 		`{"text":"a","content":[{"text":"a"},{"text":"a"}]}`:                              {"a", "a"},
 		`{"message":{"text":"a"},"copy":{"text":"a","more":"b"}}`:                         {"b", "a"},
-		`{"1":"a","2":"a","3":"a","4":"a","5":"","6":7,"7":null,"8":{},"9":[],"10":"a"}`:  {"a"},
+		`{"1":"a","2":"a","3":"a","4":"a","5":"","6":7,"7":null,"8":{},"9":[],"10":"a"}`:  {"a", ""},
 	} {
 		var v any
 		if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -27,5 +28,27 @@ func TestRepeatedTexts(t *testing.T) {
 		if got := texts(v); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
+	}
+}
+
+// BenchmarkTexts takes a message of 20,000 blocks that are said once more as one text, and one of objects within each
+// other.
+func BenchmarkTexts(b *testing.B) {
+	var blocks []any
+	for range 20_000 {
+		blocks = append(blocks, map[string]any{"type": "text", "text": "ab"})
+	}
+	deep := any("ab")
+	for range 20_000 {
+		deep = map[string]any{"text": "ab", "content": deep}
+	}
+	for name, v := range map[string]any{
+		"blocks": map[string]any{"text": strings.Repeat("ab", 20_000), "content": blocks}, "deep": deep,
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				texts(v)
+			}
+		})
 	}
 }
