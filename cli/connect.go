@@ -207,7 +207,8 @@ const maxOffered = 20
 const maxAhead = 1000
 
 // converse holds a session with a person: the lines typed on in are executed, and everything is printed to out above
-// the line being typed. Ctrl-C interrupts the running step, or else clears the line; Ctrl-D ends the session.
+// the line being typed. Ctrl-C interrupts the running step and those entered behind it, or else clears the line; Ctrl-D
+// ends the session.
 func converse(ctx context.Context, live *simulator.Session, in io.Reader, out io.Writer, size [2]int,
 	o door.Options) error {
 	keys := &keyboard{in: in}
@@ -233,16 +234,7 @@ func converse(ctx context.Context, live *simulator.Session, in io.Reader, out io
 		live.Protocol(), live.URL(), live.Driver())
 	return during(ctx, t, live, func() error {
 		lines := make(chan typed, maxAhead)
-		go func() {
-			from := door.NewLines(screen)
-			for {
-				line, err := from.Next()
-				lines <- typed{line, err}
-				if err != nil && !errors.As(err, new(*door.MistakeError)) {
-					return
-				}
-			}
-		}()
+		go keys.enters(door.NewLines(screen), lines)
 		for {
 			var next typed
 			select {
@@ -252,7 +244,7 @@ func converse(ctx context.Context, live *simulator.Session, in io.Reader, out io
 			}
 			err := next.err
 			if err == nil {
-				err = keys.during(ctx, func(one context.Context) error { return t.Do(one, next.line) })
+				err = keys.during(ctx, next.number, func(one context.Context) error { return t.Do(one, next.line) })
 			}
 			var mistake *door.MistakeError
 			switch {
@@ -271,8 +263,9 @@ func converse(ctx context.Context, live *simulator.Session, in io.Reader, out io
 
 // typed is a line, or the error of reading it.
 type typed struct {
-	line door.Line
-	err  error
+	line   door.Line
+	number int // counted from 1
+	err    error
 }
 
 // keyboard takes Ctrl-C out of the keys: x/term ends at it for good.
@@ -281,19 +274,26 @@ type keyboard struct {
 
 	mu        sync.Mutex
 	interrupt context.CancelFunc // of the running step; nil: none
+	lines     int                // lines entered
+	begun     int                // the number of the latest line that was executed, or left out
+	stopped   int                // Ctrl-C came behind this line
 }
 
 const ctrlC, ctrlU = 0x03, 0x15
 
-// Read implements io.Reader. While no step runs, Ctrl-C becomes Ctrl-U, which clears the line.
+// Read implements io.Reader. While no step runs or waits for its turn, Ctrl-C becomes Ctrl-U, which clears the line.
 func (k *keyboard) Read(p []byte) (int, error) {
 	for {
+		entered := k.read()
 		n, err := k.in.Read(p)
 		kept := p[:0]
 		for _, key := range p[:n] {
+			if key == '\r' {
+				entered++
+			}
 			if key != ctrlC {
 				kept = append(kept, key)
-			} else if !k.interrupted() {
+			} else if !k.interrupted(entered) {
 				kept = append(kept, ctrlU)
 			}
 		}
@@ -303,21 +303,61 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 }
 
-func (k *keyboard) interrupted() bool {
+// read returns the number of lines that were read: all, as x/term reads no more keys before it has returned every line.
+func (k *keyboard) read() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.interrupt == nil {
+	k.stopped = min(k.stopped, k.lines) // a step of several lines is one
+	return k.lines
+}
+
+// enters passes lines on, up to the first one that cannot be read.
+func (k *keyboard) enters(from *door.Lines, lines chan<- typed) {
+	for {
+		line, err := from.Next()
+		next := typed{line: line, err: err}
+		if err == nil {
+			next.number = k.entered()
+		}
+		lines <- next
+		if err != nil && !errors.As(err, new(*door.MistakeError)) {
+			return
+		}
+	}
+}
+
+// entered counts a line, and returns its number.
+func (k *keyboard) entered() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lines++
+	return k.lines
+}
+
+// interrupted interrupts what was entered up to a line, and reports whether there is any.
+func (k *keyboard) interrupted(line int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.interrupt == nil && line <= k.begun {
 		return false
 	}
-	k.interrupt()
+	k.stopped = line
+	if k.interrupt != nil {
+		k.interrupt()
+	}
 	return true
 }
 
-// during calls do with a context that Ctrl-C cancels.
-func (k *keyboard) during(ctx context.Context, do func(context.Context) error) error {
+// during calls do with a context that Ctrl-C cancels. If it was pressed behind the line before, during does nothing.
+func (k *keyboard) during(ctx context.Context, line int, do func(context.Context) error) error {
 	one, cancel := context.WithCancel(ctx)
 	defer cancel()
 	k.mu.Lock()
+	k.begun = line
+	if line <= k.stopped {
+		k.mu.Unlock()
+		return context.Canceled
+	}
 	k.interrupt = cancel
 	k.mu.Unlock()
 	defer func() {

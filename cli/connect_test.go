@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,13 +33,59 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// awaits waits until the screen shows a text.
-func (s *screen) awaits(t *testing.T, text string) {
+// awaits waits until the screen shows one of some texts.
+func (s *screen) awaits(t *testing.T, texts ...string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(s.String(), text); time.Sleep(time.Millisecond) {
+	shows := func(text string) bool { return strings.Contains(s.String(), text) }
+	for end := time.Now().Add(time.Minute); !slices.ContainsFunc(texts, shows); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the screen never shows %q:\n%s", text, s)
+			t.Fatalf("the screen never shows %q:\n%s", texts, s)
 		}
+	}
+}
+
+// TestKeyboard: Ctrl-C interrupts the lines entered before it, whether their steps have begun or not, and nothing that
+// is entered later; if none is left, it clears the line.
+func TestKeyboard(t *testing.T) {
+	in, keys := io.Pipe()
+	k := &keyboard{in: in}
+	types := func(text, want string) {
+		t.Helper()
+		go func() { _, _ = io.WriteString(keys, text) }()
+		p := make([]byte, 100)
+		if n, err := k.Read(p); err != nil || string(p[:n]) != want {
+			t.Fatalf("%q is read as %q, %v; want %q", text, p[:n], err, want)
+		}
+	}
+	does := func(line int) (done bool, err error) {
+		err = k.during(t.Context(), line, func(context.Context) error { done = true; return nil })
+		return done, err
+	}
+	types("first\r\x03", "first\r") // before the line has been read
+	if done, err := does(k.entered()); done || !errors.Is(err, context.Canceled) {
+		t.Errorf("the first step is done: %v, %v", done, err)
+	}
+	types("half\x03", "half\x15")
+	types("second\r", "second\r")
+	second := k.entered()
+	types("\x03third\r", "third\r") // before the step has begun
+	third := k.entered()
+	if done, err := does(second); done || !errors.Is(err, context.Canceled) {
+		t.Errorf("the second step is done: %v, %v", done, err)
+	}
+	if done, err := does(third); !done || err != nil {
+		t.Errorf("the third step is not done: %v", err)
+	}
+	err := k.during(t.Context(), k.entered(), func(ctx context.Context) error {
+		types("\x03fifth\r", "fifth\r") // while the step runs
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the fourth step ends with %v", err)
+	}
+	if done, err := does(k.entered()); !done || err != nil {
+		t.Errorf("the fifth step is not done: %v", err)
 	}
 }
 
@@ -82,7 +131,7 @@ func TestConverse(t *testing.T) {
 	types("\x03")
 	shown.awaits(t, "interrupted")
 	types("half a line\x03.parties\r")
-	shown.awaits(t, "\x1b[K  A\r")
+	shown.awaits(t, "\n  A\r", "\x1b[K  A\r") // behind a prompt that is cleared, if there is one yet
 	types(".quit\r")
 	if err := <-over; err != nil {
 		t.Errorf("it ends with %v", err)

@@ -20,7 +20,7 @@ func main() {
 		}
 	}
 	fmt.Printf("Left out: %d of %d mutants (%d have every tested clause once),\n", all-run, all, run)
-	fmt.Printf("%d of %d mutants that only a load finds (two roles are put under one, with a mutant each),\n", load-2, load)
+	fmt.Printf("%d of %d mutants that only a load finds (two roles are put under one),\n", load-2, load)
 	fmt.Println("all control scenarios of a mutant but one (of a page: all),")
 	fmt.Println("most scenarios of foreign targets, and the second one of three protocols,")
 	fmt.Println("nine of ten hostile peers in ./test/hostile, and of all the default limits and long floods,")
