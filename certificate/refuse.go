@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/reports"
@@ -73,7 +74,8 @@ func Audit(r *reports.Results, known []reports.Clause) error {
 	if err := reports.CheckTotals(run); err != nil {
 		return err
 	}
-	v, _ := verdict.Decide(counted, func(id string) verdict.Level { return levels[id] }, verdict.Circumstances{})
+	level := func(id string) verdict.Level { return levels[id] }
+	v, _ := verdict.Decide(counted, level, verdict.Circumstances{CutOff: cutOff(run, level)})
 	if v != run.Verdict {
 		return fmt.Errorf("the results say that the verdict is %s, and their clauses that it is %s", run.Verdict, v)
 	}
@@ -89,6 +91,15 @@ func sameClause(c, known reports.Clause) error {
 		return fmt.Errorf("the results do not say of %s what the suite says: %s", c.ID, known.Reason)
 	}
 	return nil
+}
+
+// cutOff reports whether a scenario was cut off that might have broken a binding clause.
+func cutOff(run *reports.Run, level func(clause string) verdict.Level) bool {
+	return slices.ContainsFunc(run.Scenarios, func(sc reports.Scenario) bool {
+		return slices.ContainsFunc(sc.Clauses, func(j verdict.Judgement) bool {
+			return j.Unfinished && level(j.Clause).Binding()
+		})
+	})
 }
 
 func auditScenarios(run *reports.Run) error {

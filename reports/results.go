@@ -71,6 +71,8 @@ type Judged struct {
 	Monitor  string          `json:"monitor,omitempty"`
 	Outcome  verdict.Outcome `json:"outcome"`
 	Reason   string          `json:"reason,omitempty"`
+
+	Unfinished bool `json:"unfinished,omitempty"` // see verdict.Judgement
 }
 
 // CompareJudged orders judgements.

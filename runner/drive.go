@@ -107,20 +107,20 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	case !ok, d.suspects != nil && !d.suspects[pl.key], r.o.Enough != nil && pl.Stage == 0 && r.o.Enough(pl):
 		return steps.Slot{Skip: notPlanned}
 	case errors.Is(context.Cause(ctx), errNoTime):
-		return steps.Slot{Skip: verdict.NotTested, Reason: errNoTime.Error()}
+		return steps.Slot{Skip: verdict.NotTested, Reason: errNoTime.Error(), CutOff: true}
 	case tooLate(ctx) != nil:
-		return steps.Slot{Skip: verdict.NotTested, Reason: tooLate(ctx).Error()}
+		return steps.Slot{Skip: verdict.NotTested, Reason: tooLate(ctx).Error(), CutOff: true}
 	case ctx.Err() != nil:
-		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
+		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted", CutOff: true}
 	case d.suspects == nil && r.o.FailFast.Why() != "":
 		return steps.Slot{Skip: verdict.NotTested, Reason: r.o.FailFast.Why()}
 	}
-	room, err := d.room(ctx, r.protocol, sc, pl)
+	room, err := r.room(ctx, d, sc, pl)
 	if late := tooLate(ctx); err != nil && late != nil {
-		return steps.Slot{Skip: verdict.NotTested, Reason: late.Error()}
+		return steps.Slot{Skip: verdict.NotTested, Reason: late.Error(), CutOff: true}
 	}
 	if err != nil {
-		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted"}
+		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted", CutOff: true}
 	}
 	var s steps.Slot
 	if pl.Exclusive() && d.gate(pl) == "" && r.protocol.NotRunnable(d.envs, pl.Tags) == "" {
@@ -136,6 +136,22 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	s.Release = func() { unlock(); room.leave() }
 	s.Lender, s.Turns = room.slot, room.turns
 	return s
+}
+
+// room blocks until the target and the memory of this process have room for the scenario.
+func (r *run) room(ctx context.Context, d *driverRun, sc *godog.Scenario, pl Planned) (room, error) {
+	out, err := d.room(ctx, r.protocol, sc, pl)
+	if err != nil {
+		return out, err
+	}
+	giveBack, err := memory.reserve(ctx, r.memoryName(pl))
+	if err != nil {
+		out.leave()
+		return out, err
+	}
+	leave := out.leave
+	out.leave = func() { giveBack(); leave() }
+	return out, nil
 }
 
 // room is a scenario's share of the target's capacity.
@@ -262,7 +278,11 @@ func (r *run) done(d *driverRun, res steps.Result) {
 	if res.Outcome == notPlanned {
 		return
 	}
-	r.finish(d, d.byKey[pickleKey(res.Scenario)], res)
+	pl := d.byKey[pickleKey(res.Scenario)]
+	if res.Run != nil {
+		memory.ended(r.memoryName(pl), res)
+	}
+	r.finish(d, pl, res)
 }
 
 func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {

@@ -100,7 +100,8 @@ func (j *Joined) run(parts []Part, at int, o JoinOptions) (*reports.Results, err
 		}
 		for _, judged := range from.Judged {
 			r.judged = append(r.judged, verdict.Judgement{Clause: judged.Clause, Driver: judged.Driver,
-				Scenario: judged.Scenario, Monitor: judged.Monitor, Outcome: judged.Outcome, Reason: judged.Reason})
+				Scenario: judged.Scenario, Monitor: judged.Monitor, Outcome: judged.Outcome, Reason: judged.Reason,
+				Unfinished: judged.Unfinished})
 		}
 		j.take(&one, from.Scenarios, part.Name, at)
 		if res.Started.Before(started) {

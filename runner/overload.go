@@ -18,8 +18,9 @@ import (
 
 // A target that is slow because many scenarios run at once is overloaded, not wrong. If answers were missing while
 // others came late, or connections were refused for lack of room, the affected scenarios run again alone and are
-// judged by that. A missing answer among quick ones is not a sign of overload: that scenario stays failed. A wrong
-// message always stands (standing), since it might be right by chance when the scenario runs alone.
+// judged by that. So do those that lost records because the transcripts of all had no more room. A missing answer
+// among quick ones is not a sign of overload: that scenario stays failed. A wrong message always stands (standing),
+// since it might be right by chance when the scenario runs alone.
 
 const (
 	// scenarios to run again first: if none of them passes alone, the target is broken, and the other results stay
@@ -36,8 +37,9 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	short := res.Outcome == verdict.Failed || res.Outcome == verdict.NotTested || res.Outcome == verdict.Warned
 	missed := (res.Late > 0 || refused(res.Records)) && res.Lacks()
 	unheard := wentAwayIn(res) || slices.ContainsFunc(res.Records, steps.Unheard)
-	one := aside{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res)}
-	if !d.crowded || !short || !one.missed && !one.unheard && !one.cut {
+	one := aside{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res),
+		squeezed: res.Outcome == verdict.NotTested && squeezed(res)}
+	if !d.crowded || !short || !one.missed && !one.unheard && !one.cut && !one.squeezed {
 		return false
 	}
 	one.res = res.Abridged(abridged)
@@ -53,10 +55,11 @@ type aside struct {
 	pl  Planned
 	res steps.Result
 
-	missed  bool // answers were late or refused
-	unheard bool // the target was unreachable
-	cut     bool // see cutOff
-	excused bool // it was cut off because the target had no more room
+	missed   bool // answers were late or refused
+	unheard  bool // the target was unreachable
+	cut      bool // see cutOff
+	squeezed bool // see squeezed
+	excused  bool // it was cut off because the target had no more room
 }
 
 // refused reports whether the target has reported that it has no room.
@@ -72,6 +75,7 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 	if len(kept) == 0 {
 		return
 	}
+	kept = r.roomier(ctx, d, kept)
 	slowest := d.envs.Sluggish()
 	if strays, _ := d.envs.Strays(); strays > 0 {
 		r.asTheyCame(d, kept) // the late answers belonged to other scenarios
@@ -92,24 +96,10 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 	for i := range kept {
 		kept[i].excused = kept[i].cut && room > 0
 	}
-	again := 0
-	d.envs.Forget() // answers missed alone have other causes; waits get their whole limits again
-	limited, cancel := deadline.WithLimitCause(ctx, patience, errNoTime)
-	defer cancel()
-	held := 0
-	for i := 0; held == 0 && len(kept) > 0; i++ {
-		if i == probes {
-			r.asTheyCame(d, kept)
-			return
-		}
-		n := len(kept) / 2
-		held += r.repeat(limited, d, kept[n:n+1])
-		again, kept = again+1, slices.Delete(kept, n, n+1)
-	}
+	held, again := r.retry(ctx, d, kept)
 	if held == 0 {
 		return
 	}
-	held, again = held+r.repeat(limited, d, kept), again+len(kept)
 	why := fmt.Sprintf("the slowest answer took %.1f s", slowest.Seconds())
 	if slowest == 0 {
 		why = "it refused some because it was full"
@@ -122,6 +112,41 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 			"answer pass in a run of their own and were judged by it. "+
 			"Give --concurrency %d, or concurrency: %d in the profile", parallel, why, held, again, max(parallel/8, 1),
 			max(parallel/8, 1))})
+}
+
+// retry runs scenarios again alone, all of them if one of the first passes. It returns how many pass, and how many were
+// run; the results of the others stay.
+func (r *run) retry(ctx context.Context, d *driverRun, kept []aside) (held, again int) {
+	d.envs.Forget() // answers missed alone have other causes; waits get their whole limits again
+	limited, cancel := deadline.WithLimitCause(ctx, patience, errNoTime)
+	defer cancel()
+	for i := 0; held == 0 && len(kept) > 0; i++ {
+		if i == probes {
+			r.asTheyCame(d, kept)
+			return 0, again
+		}
+		n := len(kept) / 2
+		held += r.repeat(limited, d, kept[n:n+1])
+		again, kept = again+1, slices.Delete(kept, n, n+1)
+	}
+	if held == 0 {
+		return 0, again
+	}
+	return held + r.repeat(limited, d, kept), again + len(kept)
+}
+
+// roomier runs the scenarios again that lost records for lack of memory beside others, and returns the rest.
+func (r *run) roomier(ctx context.Context, d *driverRun, kept []aside) (rest []aside) {
+	var again []aside
+	for _, a := range kept {
+		if a.squeezed && !a.unheard {
+			again = append(again, a)
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	r.retry(ctx, d, again)
+	return rest
 }
 
 var errNoTime = errors.New("the target was overloaded, and no time was left to judge this again in a run of its own: " +

@@ -243,6 +243,7 @@ func (r *run) report(ctx context.Context) *reports.Results {
 	}
 	one.Notes = append(append(one.Notes, deadlineNotes(ctx)...), r.differences()...)
 	one.Clauses = r.clauses(one.Scenarios)
+	one.Notes = append(one.Notes, r.cutOffNotes(one.Clauses)...)
 	one.Baseline = r.applyBaseline(one.Clauses)
 	excuse(one.Scenarios, one.Clauses)
 	one.Totals = totals(one.Clauses, one.Scenarios)
@@ -268,6 +269,7 @@ func (r *run) decide(one *reports.Run, filtered bool) (verdict.Verdict, int) {
 		}
 	}
 	return verdict.Decide(counted, r.ledger.Level, verdict.Circumstances{Filtered: filtered, Harness: r.broken,
+		CutOff:      len(r.unfinished(one.Clauses)) > 0,
 		Unreachable: one.Environment != "", Forgiven: forgiven(one.Baseline), AllowIncomplete: r.o.AllowIncomplete})
 }
 
@@ -340,7 +342,8 @@ func (r *run) outcomeOf(d *driverRun, pl Planned) reports.Scenario {
 		sc.Outcome, sc.Reason = verdict.EnvError, r.env
 	}
 	for _, id := range pl.Clauses {
-		j := verdict.Judgement{Clause: id, Driver: d.name, Scenario: pl.ID, Outcome: sc.Outcome, Reason: sc.Reason}
+		j := verdict.Judgement{Clause: id, Driver: d.name, Scenario: pl.ID, Outcome: sc.Outcome, Reason: sc.Reason,
+			Unfinished: r.env == "" && r.o.FailFast.Why() == ""}
 		sc.Clauses, r.judged = append(sc.Clauses, j), append(r.judged, j)
 	}
 	return sc

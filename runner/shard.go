@@ -92,7 +92,7 @@ func (r *run) everyJudgement() []reports.Judged {
 	out := []reports.Judged{}
 	for _, j := range r.judged {
 		out = append(out, reports.Judged{Clause: j.Clause, Driver: j.Driver, Scenario: j.Scenario, Monitor: j.Monitor,
-			Outcome: j.Outcome, Reason: r.redact.String(j.Reason)})
+			Outcome: j.Outcome, Reason: r.redact.String(j.Reason), Unfinished: j.Unfinished})
 	}
 	slices.SortFunc(out, reports.CompareJudged)
 	return out

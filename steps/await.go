@@ -58,7 +58,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 		return transcript.Record{}, a.miss
 	case errors.Is(err, transcript.ErrFull), (a.closed || errors.Is(err, errLimit)) && w.T.Overflow() > 0:
 		// it may have come after the transcript was full
-		w.cut, w.why = true, "the target sent more than a transcript holds: later records are unknown"
+		w.cut, w.why = true, moreThanHeld
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
 	case errors.Is(err, errLimit) && a.flooded():
 		w.cut, w.why = true, fmt.Sprintf("the target was still sending when the time was up, after %d messages (%d kB): "+
@@ -78,6 +78,8 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	w.Env.tookFor(took, a.limit)
 	return rec, nil
 }
+
+const moreThanHeld = "the target sent more than a transcript holds: later records are unknown"
 
 // awaiting is a wait in progress.
 type awaiting struct {

@@ -31,7 +31,7 @@ type following struct {
 }
 
 // monitored reduces a monitor's findings to one judgement per clause: the first failure; else passed, if a finding
-// shows that the clause was kept; else not tested, if every finding follows from a deviation.
+// shows that the clause was kept and no record was lost; else not tested, if every finding follows from a deviation.
 func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out []verdict.Judgement,
 	failures []Failure) {
 	f := &following{w: w, m: m, broken: map[string]*Failure{}, kept: map[string]bool{}, follows: map[string]*Failure{}}
@@ -48,6 +48,8 @@ func (w *World) monitored(m monitor.Monitor, records []transcript.Record) (out [
 		case broken != nil:
 			j.Outcome, j.Reason = broken.Outcome, broken.Observed
 			failures = append(failures, *broken)
+		case f.kept[id] && w.T != nil && w.T.Overflow() > 0: // nil: judged passively, which says itself what was lost
+			j.Outcome, j.Reason, j.Unfinished = verdict.NotTested, moreThanHeld, true
 		case f.kept[id]:
 		case first != nil:
 			j.Outcome, j.Reason = verdict.NotTested, fmt.Sprintf("the findings follow from %s: %s", first.Clause,

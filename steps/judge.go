@@ -350,6 +350,7 @@ func (w *World) clauseOutcomes(total verdict.Outcome, reason string) (out []verd
 				j.Reason = "not reached: " + reason
 			}
 		}
+		j.Unfinished = w.cut && j.Outcome == verdict.NotTested
 		out = append(out, j)
 	}
 	return out

@@ -88,6 +88,7 @@ type Slot struct {
 	Nonce   string
 	Skip    verdict.Outcome // "" to run
 	Reason  string
+	CutOff  bool   // it is skipped for lack of time, and might have broken a clause
 	Beside  bool   // others run at the same time
 	Lender  Lender // nil: the slot is never lent
 	Turns   Lender // for the target's workers that held turns occupy; nil: no such turns, or never lent
@@ -129,6 +130,14 @@ func (r Result) Abridged(n int) Result {
 	r.Records = slices.Clone(r.Records[:n])
 	r.Release()
 	return r
+}
+
+// Memory is the approximate number of bytes that the records take; see transcript.Memory.
+func (r Result) Memory() int {
+	if r.t == nil {
+		return 0
+	}
+	return r.t.Memory()
 }
 
 // Release says that the records are needed no more; see transcript.Release.
@@ -315,7 +324,8 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 func skipped(sc *godog.Scenario, slot Slot) (out []verdict.Judgement) {
 	for _, t := range sc.Tags {
 		if id := t.Name[1:]; IsClause(id) {
-			out = append(out, verdict.Judgement{Clause: id, Outcome: slot.Skip, Reason: slot.Reason})
+			out = append(out, verdict.Judgement{Clause: id, Outcome: slot.Skip, Reason: slot.Reason,
+				Unfinished: slot.CutOff})
 		}
 	}
 	return out

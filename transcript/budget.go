@@ -44,6 +44,16 @@ func (a *account) exceeds(n int) bool {
 // Crowded reports whether transcripts take so much memory together that no more than necessary should begin.
 func Crowded() bool { return together.Load() > Together/2 }
 
+// Memory returns the approximate number of bytes that the records take, 0 once they are released.
+func (t *Transcript) Memory() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.account == nil {
+		return t.bytes
+	}
+	return int(t.account.bytes.Load())
+}
+
 // Release lets the records of a transcript go, however long the transcript itself lives: they count against Together no
 // longer. Slices of records that were returned before stay. It may be called again.
 func (t *Transcript) Release() {

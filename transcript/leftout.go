@@ -58,10 +58,16 @@ var ErrFull = errors.New("the transcript is full")
 // leaves leaves a record out, or reports that it is kept nevertheless. It wakes those who wait in vain from now on.
 func (t *Transcript) leaves(r *Record) (kept bool) {
 	kept = t.left.keeps(r)
-	if t.left.count == enough {
+	if t.left.count == enough || t.left.count == 1 && t.squeezed() {
 		t.tell()
 	}
 	return kept
+}
+
+// squeezed reports whether records are left out for what other transcripts hold, so that it is better to begin again
+// once they are done than to wait for more.
+func (t *Transcript) squeezed() bool {
+	return t.account != nil && t.left.count > 0 && t.account.bytes.Load() < Together/2
 }
 
 // hopeless reports whether a record is not likely to be kept. A transcript that keeps older records in a file is never
@@ -69,7 +75,7 @@ func (t *Transcript) leaves(r *Record) (kept bool) {
 func (t *Transcript) hopeless() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.spill == nil && t.left.count >= enough
+	return t.spill == nil && (t.left.count >= enough || t.squeezed())
 }
 
 // Last returns copies of the last received records that exceeded the bounds, the oldest first. Their number is 0.

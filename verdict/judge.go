@@ -14,6 +14,9 @@ type Judgement struct {
 	Outcome  Outcome `json:"outcome"`
 	Reason   string  `json:"reason,omitempty"`
 	Monitor  string  `json:"-"`
+	// Unfinished marks a clause that is not tested because the scenario was cut off on its way, by a limit or because
+	// records were lost. It might have been broken: the clause may have passed elsewhere, but the run is incomplete.
+	Unfinished bool `json:"unfinished,omitempty"`
 }
 
 // Aggregate reduces the judgements of one clause: any failure, else any pass, else not applicable if all say so, else
@@ -89,6 +92,7 @@ func ByLevel(l Level, strict bool) Outcome {
 // Circumstances are what a verdict depends on besides the outcomes of clauses.
 type Circumstances struct {
 	Filtered        bool // a selection narrowed the run
+	CutOff          bool // a scenario was cut off that might have broken a binding clause (Judgement.Unfinished)
 	Harness         bool // the harness failed
 	Unreachable     bool // the target could not be started or reached
 	Forgiven        bool // a row of the baseline applied, or is flaky and its clause passed this time
@@ -98,7 +102,7 @@ type Circumstances struct {
 // Decide returns the verdict and the exit code of one run. The precedence of exit codes is 4, 3, 1, 5, 0 (2 is
 // decided before anything runs). A run with failures excused by the baseline is never conformant.
 func Decide(clauses []Judgement, level func(clause string) Level, c Circumstances) (Verdict, int) {
-	failed, untested := false, c.Filtered
+	failed, untested := false, c.Filtered || c.CutOff
 	for _, j := range clauses {
 		switch j.Outcome {
 		case Failed, UnexpectedPass:

@@ -133,6 +133,9 @@ func TestDecide(t *testing.T) {
 	}{
 		{"all passed", []Judgement{of(Must, Passed), of(Should, Passed)}, flags{}, Conformant, 0},
 		{"not applicable is fine", []Judgement{of(Must, NotApplicable), of(May, NotApplicable)}, flags{}, Conformant, 0},
+		{"what was cut off might have failed, although its clauses passed elsewhere", []Judgement{of(Must, Passed)},
+			flags{CutOff: true}, Incomplete, 5},
+		{"what was cut off does not hide a failure", []Judgement{of(Must, Failed)}, flags{CutOff: true}, NonConformant, 1},
 		{"a warning is fine", []Judgement{of(Should, Warned)}, flags{}, Conformant, 0},
 		{"an expected failure is fine, and not conformant", []Judgement{of(Must, Passed), of(Must, ExpectedFail)}, flags{},
 			AsExpected, 0},

@@ -1,0 +1,75 @@
+package stress_test
+
+import (
+	"strings"
+	"testing"
+
+	"parley/reports"
+	"parley/runner"
+	"parley/test/suitetest"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// hog holds the memory that all transcripts of the process have together, until some scenarios have been judged.
+type hog struct {
+	t     *transcript.Transcript
+	until int
+}
+
+func newHog(until int) *hog {
+	h := &hog{transcript.New(nil), until}
+	for h.t.Append(transcript.Record{Dir: transcript.Received, Kind: transcript.Frame, Bytes: make([]byte, 16<<10)}) > 0 {
+	}
+	return h
+}
+
+func (h *hog) Planned(int) {}
+
+func (h *hog) ScenarioDone(reports.Scenario) {
+	if h.until--; h.until == 0 {
+		h.t.Release()
+	}
+}
+
+// TestMemoryOfOthers: a right host whose scenarios lose records, because others take the memory of all transcripts, is
+// judged by scenarios that run again once there is memory. While there is none it is not conformant: what was lost
+// might have broken clauses that passed elsewhere.
+func TestMemoryOfOthers(t *testing.T) {
+	for _, row := range []struct {
+		reason string
+		until  int // scenarios
+		want   verdict.Verdict
+	}{
+		{"memory is free before the end", 100, verdict.Conformant},
+		{"memory is never free", 0, verdict.Incomplete},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			h := newHog(row.until)
+			defer h.t.Release()
+			o := suitetest.Bundled("external-agent", "host")
+			o.Observer = runner.Observer(h)
+			res := suitetest.Judge(t, o)
+			said := suitetest.Console(t, res)
+			if res.Verdict != row.want {
+				t.Fatalf("the verdict is %s, want %s\n%s", res.Verdict, row.want, said)
+			}
+			unfinished := map[string]bool{}
+			for _, sc := range res.Runs[0].Scenarios {
+				for _, c := range sc.Clauses {
+					if c.Unfinished {
+						unfinished[c.Clause] = true
+					}
+				}
+			}
+			passed := false
+			for _, c := range res.Runs[0].Clauses {
+				passed = passed || unfinished[c.ID] && c.Outcome == verdict.Passed
+			}
+			told := strings.Contains(said, "cut off on the way")
+			if unwanted := row.want == verdict.Conformant; passed == unwanted || told == unwanted {
+				t.Errorf("clauses %v are unfinished, and some passed elsewhere: %v; told: %v\n%s", unfinished, passed, told, said)
+			}
+		})
+	}
+}
