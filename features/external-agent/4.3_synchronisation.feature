@@ -199,3 +199,11 @@ Feature: 4.3 Synchronisation
       And the state after call 2 is lost
       When the agent is started
       Then the agent asks for a snapshot before its next call
+
+  Rule: A state.updated follows a change whatever the values of the call are (将 `state.updated` 作为权威外部同步事件)
+
+    @host @EA-046 @EA-047 @EA-051 @EA-072 @EA-073 @EA-075 @booking
+    Scenario: an agent is in sync after calls with other values than those of the booking
+      Given agent A has a session
+      And agent A knows what the host changes on its own
+      Then agent A calls the announced tools with other values at every stage of the booking

@@ -167,6 +167,7 @@ var effectFaults = map[string]fault{
 	"no-updates-behind-prev":     notAfter(proto.Prev),
 	"no-updates-behind-post":     notAfter(proto.PostMessage),
 	"no-updates-behind-quantity": notAfter(proto.SetQuantity),
+	"no-updates-behind-zero":     updating(func(_ view, msg message) bool { return !setsZero(msg) }),
 	"updates-behind-select-only": notAfter(proto.Next, proto.Prev, proto.PostMessage, proto.SetQuantity,
 		proto.Filter, proto.Sort, proto.Highlight),
 	"no-updates-behind-users-words": updating(func(_ view, msg message) bool { return msg.Type() != proto.UserMessage }),
@@ -202,6 +203,12 @@ func updating(which func(v view, msg message) bool) fault {
 // notAfter sends no state after calls of some tools.
 func notAfter(tools ...string) fault {
 	return updating(func(_ view, msg message) bool { return !slices.Contains(tools, toolOf(msg)) })
+}
+
+// setsZero reports whether a message sets a quantity to 0.
+func setsZero(msg message) bool {
+	params, _ := msg.Payload()["params"].(object)
+	return toolOf(msg) == proto.SetQuantity && params["quantity"] == host.Number("0")
 }
 
 // doingNothing confirms one tool without executing it.
