@@ -157,33 +157,52 @@ func (s *suite) showsText(ctx context.Context, text string) error {
 	}})
 }
 
-// announces judges the system message about a switch, and that there is only one (AC-060).
+// announces judges the system message about a switch, and that there is only one (AC-060). If the chat has a new line
+// that names the agent in other words, feedback was given, and only clauses that ask for these words or names are broken.
 func (s *suite) announces(ctx context.Context, from, to string) error {
 	p, before := s.now, s.now.idle
 	text := fmt.Sprintf(texts.Switched, from, s.armed(to))
-	found, err := s.saw(ctx, sight{fmt.Sprintf("%q in the chat", text), []string{
-		"AC-009", "AC-013", "AC-046", "AC-047", "AC-060", "AC-063", "AC-064", "AC-065", "AC-079", "AC-085", "AC-106",
-		"AC-119", "AC-120", "AC-057",
-	}, func(l *snapshot.Page) string {
-		if inChat(l, text) > inChat(before, text) {
-			return ""
+	feedback := []string{"AC-009", "AC-013", "AC-046", "AC-057", "AC-065", "AC-079", "AC-119"}
+	wording := []string{"AC-047", "AC-060", "AC-063", "AC-064", "AC-085", "AC-106", "AC-120"}
+	otherwise := false
+	found, err := s.saw(ctx, sight{fmt.Sprintf("%q in the chat", text), slices.Concat(feedback, wording),
+		func(l *snapshot.Page) string {
+			if inChat(l, text) > inChat(before, text) {
+				return ""
+			}
+			if len(l.Chat) == 0 {
+				return "the chat is empty"
+			}
+			said := l.Chat
+			if p.unfenced != nil {
+				said = p.unfenced.Chat
+			}
+			return fmt.Sprintf("the chat ends with %q", said[max(0, len(said)-3):])
+		}}, func() ([]string, string) {
+		l, n := s.latest()
+		if otherwise = l != nil && s.names(before, l, p.called(to)); !otherwise {
+			return nil, ""
 		}
-		if len(l.Chat) == 0 {
-			return "the chat is empty"
-		}
-		said := l.Chat
-		if p.unfenced != nil {
-			said = p.unfenced.Chat
-		}
-		return fmt.Sprintf("the chat ends with %q", said[max(0, len(said)-3):])
-	}}, nil)
-	if !found || err != nil || !s.Judges("AC-060") {
+		_ = s.Judge(verdict.Finding{Clauses: feedback, OK: true, At: n})
+		return wording, "a line of the chat names the agent in other words"
+	})
+	switch {
+	case otherwise && !slices.ContainsFunc(wording, s.Judges):
+		return nil
+	case !found || err != nil || !s.Judges("AC-060"):
 		return err
 	}
 	return s.keeps(ctx, sight{fmt.Sprintf("%q in the chat once", text), []string{"AC-060"}, func(l *snapshot.Page) string {
 		n := inChat(l, text) - inChat(before, text)
 		return unless(n <= 1, "it is there %d times", n)
 	}})
+}
+
+// names reports whether the chat has a new line with an agent's name or id.
+func (s *suite) names(before, now *snapshot.Page, a agent) bool {
+	return slices.ContainsFunc([]string{s.armed(a.name), a.id}, func(name string) bool {
+		return name != "" && inChat(now, name) > inChat(before, name)
+	})
 }
 
 func inChat(l *snapshot.Page, text string) int {
