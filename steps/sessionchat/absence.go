@@ -92,7 +92,7 @@ func ofAnySession(r *transcript.Record) bool {
 
 // known reports whether a message is about an agent_id with which the same connection has chatted before.
 func (s *suite) known(r *transcript.Record) bool {
-	id, chatted := text(r, inAgent), false
+	id, chatted := s.agentOf(r), false
 	for _, sent := range s.T.All() {
 		switch {
 		case sent.N >= r.N, sent.Conn != r.Conn, sent.Dir != transcript.Sent:
@@ -103,6 +103,23 @@ func (s *suite) known(r *transcript.Record) bool {
 		}
 	}
 	return chatted
+}
+
+// agentOf returns the agent_id of a message or, if it lacks one (SC-038), of another one of its session on the
+// connection; "" if none has it.
+func (s *suite) agentOf(r *transcript.Record) string {
+	id, session := text(r, inAgent), text(r, inSession)
+	if id != "" || session == "" {
+		return id
+	}
+	for _, other := range s.T.All() {
+		if other.Conn == r.Conn && other.Dir == transcript.Received && other.Event != nil && text(&other, inSession) == session {
+			if id := text(&other, inAgent); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
 }
 
 // legal reports whether a chat has the required content.
