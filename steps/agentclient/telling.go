@@ -158,14 +158,16 @@ func (s *suite) showsText(ctx context.Context, text string) error {
 }
 
 // announces judges the system message about a switch, and that there is only one (AC-060). If the chat has a new line
-// that names the agent in other words, feedback was given, and only clauses that ask for these words or names are broken.
+// that names the agent in other words, or the page shows the message elsewhere, feedback was given, and only clauses
+// that ask for these words, for the names or for the chat are broken.
 func (s *suite) announces(ctx context.Context, from, to string) error {
 	p, before := s.now, s.now.idle
 	text := fmt.Sprintf(texts.Switched, from, s.armed(to))
-	feedback := []string{"AC-009", "AC-013", "AC-046", "AC-057", "AC-065", "AC-079", "AC-119"}
+	feedback := []string{"AC-009", "AC-013", "AC-057", "AC-119"}
+	inChatAtAll := []string{"AC-046", "AC-065"}
 	wording := []string{"AC-047", "AC-060", "AC-063", "AC-064", "AC-085", "AC-106", "AC-120"}
 	otherwise := false
-	found, err := s.saw(ctx, sight{fmt.Sprintf("%q in the chat", text), slices.Concat(feedback, wording),
+	found, err := s.saw(ctx, sight{fmt.Sprintf("%q in the chat", text), slices.Concat(feedback, inChatAtAll, wording),
 		func(l *snapshot.Page) string {
 			if inChat(l, text) > inChat(before, text) {
 				return ""
@@ -180,11 +182,16 @@ func (s *suite) announces(ctx context.Context, from, to string) error {
 			return fmt.Sprintf("the chat ends with %q", said[max(0, len(said)-3):])
 		}}, func() ([]string, string) {
 		l, n := s.latest()
-		if otherwise = l != nil && s.names(before, l, p.called(to)); !otherwise {
-			return nil, ""
+		switch {
+		case l != nil && s.names(before, l, p.called(to)):
+			otherwise = true
+			_ = s.Judge(verdict.Finding{Clauses: slices.Concat(feedback, inChatAtAll), OK: true, At: n})
+			return wording, "a line of the chat names the agent in other words"
+		case l != nil && more(before, l, text):
+			_ = s.Judge(verdict.Finding{Clauses: feedback, OK: true, At: n})
+			return slices.Concat(inChatAtAll, wording), "the page shows it, but not in the chat"
 		}
-		_ = s.Judge(verdict.Finding{Clauses: feedback, OK: true, At: n})
-		return wording, "a line of the chat names the agent in other words"
+		return nil, ""
 	})
 	switch {
 	case otherwise && !slices.ContainsFunc(wording, s.Judges):

@@ -113,10 +113,11 @@ func (s *suite) agentOf(r *transcript.Record) string {
 		return id
 	}
 	for _, other := range s.T.All() {
-		if other.Conn == r.Conn && other.Dir == transcript.Received && other.Event != nil && text(&other, inSession) == session {
-			if id := text(&other, inAgent); id != "" {
-				return id
-			}
+		if other.Conn != r.Conn || other.Dir != transcript.Received || text(&other, inSession) != session {
+			continue
+		}
+		if id := text(&other, inAgent); id != "" {
+			return id
 		}
 	}
 	return ""

@@ -18,6 +18,7 @@ import (
 	"parley/reference-server/launch"
 	"parley/reports"
 	"parley/runner"
+	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
 	"parley/verdict"
@@ -266,6 +267,32 @@ func TestOneFaultBreaksFew(t *testing.T) {
 			}
 			if len(broken) > len(tt.own)+tt.most {
 				t.Errorf("%d clauses are broken besides: %v", len(broken)-len(tt.own), broken)
+			}
+		})
+	}
+}
+
+// TestFaultsOfOneMember checks the same of faults in one member of many messages.
+func TestFaultsOfOneMember(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		protocol, fault string
+		most            int // clauses besides
+	}{
+		{"session-chat", "no-agent-id-in-stream", 2},
+		{"session-chat", "no-agent-id-in-system", 0},
+		{"session-runtime", "cancel-broadcast", 0},
+	} {
+		t.Run(tt.fault, func(t *testing.T) {
+			suitetest.Works(t)
+			k, err := runner.Mutants(t.Context(), runner.MutantOptions{Protocols: protocols.All, Protocol: tt.protocol,
+				Profile: suitetest.MutantProfile(tt.protocol, ""), Whole: true,
+				Mutants: []runner.Mutant{suitetest.Mutant(t, tt.protocol, tt.fault)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := k.Mutants[0]; !m.OK || len(m.Besides) > tt.most {
+				t.Errorf("killed: %v; besides its own clauses %v are broken, want %d at most", m.OK, m.Besides, tt.most)
 			}
 		})
 	}

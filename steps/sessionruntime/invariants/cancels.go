@@ -67,15 +67,8 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		}
 		if byUser {
 			o.shown = append(o.shown, "RT-095")
-			o.amiss = func() ([]string, string) {
-				for _, h := range m.heard {
-					if h.N > d.N && h.Kind() == CancelSent && h.TargetID != "" {
-						return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", h.Name(), h.Turn, h.N)
-					}
-				}
-				return nil, ""
-			}
 		}
+		o.amiss = func() ([]string, string) { return m.otherCancel(d, byUser) }
 		if byUser && (speaks || t.status == unclear) || of == nil && t.shared && speaks {
 			o.choice = either
 		}
@@ -87,6 +80,21 @@ func (m *Model) stop(d Message, clauses []string, open bool, of func(*turn) bool
 		m.passOn(t)
 	}
 	return stopping
+}
+
+// otherCancel returns what a CANCEL that was published after d breaks if it is not the one that was due, and describes
+// it; no clauses if none was published.
+func (m *Model) otherCancel(d Message, byUser bool) (clauses []string, what string) {
+	for _, h := range m.heard {
+		switch {
+		case h.N <= d.N:
+		case byUser && h.Kind() == CancelSent && h.TargetID != "":
+			return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", h.Name(), h.Turn, h.N)
+		case h.Subtype == vocab.Cancel && h.Kind() != CancelSent && h.Target != vocab.ToFrontend :
+			return []string{"RT-004", "RT-099"}, fmt.Sprintf("%s (record %d)", h.Name(), h.N)
+		}
+	}
+	return nil, ""
 }
 
 // begins records that a turn is speaking. If another one speaks too, or may, the single speaking_agent_id is that of
