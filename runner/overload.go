@@ -75,8 +75,8 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 	if len(kept) == 0 {
 		return
 	}
-	kept = r.roomier(ctx, d, kept)
 	slowest := d.envs.Sluggish()
+	kept = r.roomier(ctx, d, kept)
 	if strays, _ := d.envs.Strays(); strays > 0 {
 		r.asTheyCame(d, kept) // the late answers belonged to other scenarios
 		return
@@ -145,7 +145,9 @@ func (r *run) roomier(ctx context.Context, d *driverRun, kept []aside) (rest []a
 			rest = append(rest, a)
 		}
 	}
-	r.retry(ctx, d, again)
+	if len(again) > 0 {
+		r.retry(ctx, d, again)
+	}
 	return rest
 }
 

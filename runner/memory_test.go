@@ -1,0 +1,51 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"parley/steps"
+)
+
+// TestRations: a scenario whose size is known begins once there is memory for it; others begin at once.
+func TestRations(t *testing.T) {
+	r := newRations(greedy + modest)
+	r.took["large"] = 10 * greedy
+	back, err := r.reserve(t.Context(), "large")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := r.reserve(t.Context(), "small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small()
+	granted := make(chan error)
+	go func() {
+		again, err := r.reserve(t.Context(), "large")
+		if err == nil {
+			again()
+		}
+		granted <- err
+	}()
+	gone, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errNoTime)
+	defer cancel()
+	if _, err := r.reserve(gone, "large"); !errors.Is(err, errNoTime) {
+		t.Errorf("there is memory for a second one: %v", err)
+	}
+	select {
+	case err := <-granted:
+		t.Fatalf("it began before there was memory: %v", err)
+	default:
+	}
+	back()
+	if err := <-granted; err != nil {
+		t.Error(err)
+	}
+	r.ended("large", steps.Result{}) // of another target
+	if took := r.took["large"]; took != 5*greedy {
+		t.Errorf("it is expected to take %d bytes", took)
+	}
+}
