@@ -90,7 +90,7 @@ func (m *Model) otherCancel(d Message, byUser bool) (clauses []string, what stri
 		case h.N <= d.N:
 		case byUser && h.Kind() == CancelSent && h.TargetID != "":
 			return []string{"RT-050", "RT-098", "RT-099"}, fmt.Sprintf("%s for turn %q (record %d)", h.Name(), h.Turn, h.N)
-		case h.Subtype == vocab.Cancel && h.Kind() != CancelSent && h.Target != vocab.ToFrontend :
+		case h.Subtype == vocab.Cancel && h.Kind() != CancelSent && h.Target != vocab.ToFrontend:
 			return []string{"RT-004", "RT-099"}, fmt.Sprintf("%s (record %d)", h.Name(), h.N)
 		}
 	}
