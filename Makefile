@@ -28,7 +28,7 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
 	^Test(Readme|BrowserCopied)$$|^TestCutMutants$$/^agent-client|^TestBusAdapters$$/^node-bus|^TestBusAdaptersSubscribe$$|^TestLoadMutants$$/^external-agent_host|$\
 	^TestCatalogueOfPages$$/^(lists_alone|hangs_at_once)$$|^TestFlat$$/^comments$$|^TestExploreFinds$$|^TestExploreRuntime$$|$\
-	^TestCutPoints$$/^(agent-select|external-agent)|^TestLoad(Mutants|Conforms)$$/^session-runtime|$\
+	^TestCutPoints$$/^(agent-select|external-agent)|^TestFaultsOfOneMember$$|^TestLoad(Mutants|Conforms)$$/^session-runtime|$\
 	^TestRoom$$/^session-chat.*wrong_false|^TestExamplesCI$$|^Test(Plenty|Page(Axe|Minds|Replay|Suite|Keys))$$|^TestMerge$$/^(conforming|a_selection|incomplete)$$|$\
 	^TestScript$$/^(run_(bus|drivers|foreign|baseline|dead|differential|protocols|roles|features)|init_(bus|booking|finds)|doctor_(bus_early|bus_fence|booking|chat))$$|$\
 	^TestHostPage$$/^(the_host_loses|Enter_sends|a_field_for)|^TestScript$$/^(proxy_console_stdio|reset|bench|report_ci|mock|tls_page)$$
