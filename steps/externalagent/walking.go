@@ -120,14 +120,22 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 			misfits = fmt.Sprintf("external-agent: %v; announced tools: %s", err, wjson.Compact(namesOf(now.list())))
 		}
 		known, _ := s.Env.Learnt.Load(misfits)
+		outlasts := func() {
+			if s.undone(p, now) == "" && s.inVain(p) == nil { // lost effects say nothing about the path
+				s.Env.Learnt.LoadOrStore(misfits, neverFits)
+			}
+		}
 		left := end.Left()
+		if left <= 0 { // the last state came too late to be waited for again
+			outlasts()
+		}
 		if left <= 0 || known == neverFits {
 			return now, fitting{}, err
 		}
 		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Fence: s.fence(p),
 			Kind: "a state in which the booking path goes on", Match: received(vocab.StateUpdated)}); miss != nil {
-			if miss.At == 0 && s.undone(p, now) == "" && s.inVain(p) == nil { // lost effects say nothing about the path
-				s.Env.Learnt.LoadOrStore(misfits, neverFits)
+			if miss.At == 0 {
+				outlasts()
 			}
 			if s.Env.Role == vocab.Relay { // the host is the harness, with its own path
 				err = s.Need(verdict.Finding{Clauses: []string{"EA-004", "EA-006", "EA-041", "EA-007"}, At: now.at,
