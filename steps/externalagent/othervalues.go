@@ -5,7 +5,6 @@ import (
 
 	"parley/steps"
 	"parley/steps/externalagent/toolschema"
-	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
@@ -98,7 +97,7 @@ func (s *suite) callsWith(ctx context.Context, p *party, tool string, params obj
 	if miss != nil {
 		return false, s.Need(q.unanswered(miss, "an answer to "+tool+", an announced tool", "EA-007", "EA-046", "EA-047"))
 	}
-	if refused(&rec) || !succeeded(&rec) {
+	if refused(&rec) || payload(&rec)["ok"] != true {
 		return false, nil
 	}
 	s.notesQuick(&rec, tool)
@@ -108,6 +107,3 @@ func (s *suite) callsWith(ctx context.Context, p *party, tool string, params obj
 	}
 	return true, s.agrees(&rec, after)
 }
-
-// succeeded reports whether a result says that its call succeeded.
-func succeeded(rec *transcript.Record) bool { return payload(rec)["ok"] == true }

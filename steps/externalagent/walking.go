@@ -126,10 +126,11 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 			}
 		}
 		left := end.Left()
-		if left <= 0 { // the last state came too late to be waited for again
+		switch {
+		case known == neverFits:
+			return now, fitting{}, err
+		case left <= 0: // the last state came too late to be waited for again
 			outlasts()
-		}
-		if left <= 0 || known == neverFits {
 			return now, fitting{}, err
 		}
 		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Fence: s.fence(p),
