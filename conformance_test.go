@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,6 +89,7 @@ func ended(out, how string) (ids []string) {
 	for _, m := range regexp.MustCompile(`--- `+how+`: TestSubject/(\S+)`).FindAllStringSubmatch(out, -1) {
 		ids = append(ids, m[1])
 	}
+	slices.Sort(ids) // parallel subtests end in any order
 	return ids
 }
 
