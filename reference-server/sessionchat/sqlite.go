@@ -61,6 +61,9 @@ type sqliteStore struct {
 	db           *sql.DB
 	history      int
 	historyBytes int
+
+	// prepared once, as parsing them took more time than what they do
+	selectSession, selectTurns, upsertSession, upsertTurn, deleteTurns *sql.Stmt
 }
 
 func openSQLite(file string, unsynced bool, l Limits) (Store, error) {
@@ -88,7 +91,24 @@ func openSQLite(file string, unsynced bool, l Limits) (Store, error) {
 	if err := retrySetUp(db); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", where, err), db.Close())
 	}
-	return &sqliteStore{db: db, history: l.History, historyBytes: l.HistoryBytes}, nil
+	s := &sqliteStore{db: db, history: l.History, historyBytes: l.HistoryBytes}
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", where, err), db.Close())
+	}
+	return s, nil
+}
+
+func (s *sqliteStore) prepare() error {
+	for query, stmt := range map[string]**sql.Stmt{
+		selectSession: &s.selectSession, selectTurns: &s.selectTurns, upsertSession: &s.upsertSession,
+		upsertTurn: &s.upsertTurn, deleteTurns: &s.deleteTurns,
+	} {
+		var err error
+		if *stmt, err = s.db.Prepare(query); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prepareFile returns the URI of a file that can be opened. Only the owner may read a new file and those that SQLite
@@ -182,10 +202,10 @@ func within(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 func (s *sqliteStore) Lookup(ctx context.Context, key string) (r Record, found bool, err error) {
 	err = within(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
-		if err := tx.QueryRowContext(ctx, selectSession, key).Scan(&id, &r.SessionID); err != nil {
+		if err := tx.StmtContext(ctx, s.selectSession).QueryRowContext(ctx, key).Scan(&id, &r.SessionID); err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx, selectTurns, id, s.history)
+		rows, err := tx.StmtContext(ctx, s.selectTurns).QueryContext(ctx, id, s.history)
 		if err != nil {
 			return err
 		}
@@ -224,16 +244,18 @@ func (s *sqliteStore) Save(ctx context.Context, key, sessionID string, t *Turn) 
 	err := within(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
 		now := time.Now().UTC().Format(rfc3339Millis)
-		if err := tx.QueryRowContext(ctx, upsertSession, key, sessionID, now).Scan(&id); err != nil || t == nil {
+		err := tx.StmtContext(ctx, s.upsertSession).QueryRowContext(ctx, key, sessionID, now).Scan(&id)
+		if err != nil || t == nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, upsertTurn, id, t.N, t.Content, t.Answer, t.Outcome); err != nil {
+		_, err = tx.StmtContext(ctx, s.upsertTurn).ExecContext(ctx, id, t.N, t.Content, t.Answer, t.Outcome)
+		if err != nil {
 			return err
 		}
 		if t.N <= s.history {
 			return nil
 		}
-		_, err := tx.ExecContext(ctx, deleteTurns, id, t.N-s.history)
+		_, err = tx.StmtContext(ctx, s.deleteTurns).ExecContext(ctx, id, t.N-s.history)
 		return err
 	})
 	if failedWith(err, sqlite3.SQLITE_FULL) {
