@@ -214,7 +214,7 @@ func caught(t *testing.T, protocol string) (found, of int) {
 		}
 	}
 	if !suitetest.Everything() {
-		mutants = suitetest.Spread(mutants, 3)
+		mutants = suitetest.Spread(mutants, 12)
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup

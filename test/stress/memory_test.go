@@ -2,6 +2,7 @@ package stress_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"parley/reports"
@@ -14,11 +15,12 @@ import (
 // hog holds the memory that all transcripts of the process have together, until some scenarios have been judged.
 type hog struct {
 	t     *transcript.Transcript
-	until int
+	until atomic.Int64
 }
 
-func newHog(until int) *hog {
-	h := &hog{transcript.New(nil), until}
+func newHog(until int64) *hog {
+	h := &hog{t: transcript.New(nil)}
+	h.until.Store(until)
 	for h.t.Append(transcript.Record{Dir: transcript.Received, Kind: transcript.Frame, Bytes: make([]byte, 16<<10)}) > 0 {
 	}
 	return h
@@ -27,7 +29,7 @@ func newHog(until int) *hog {
 func (h *hog) Planned(int) {}
 
 func (h *hog) ScenarioDone(reports.Scenario) {
-	if h.until--; h.until == 0 {
+	if h.until.Add(-1) == 0 {
 		h.t.Release()
 	}
 }
@@ -38,7 +40,7 @@ func (h *hog) ScenarioDone(reports.Scenario) {
 func TestMemoryOfOthers(t *testing.T) {
 	for _, row := range []struct {
 		reason string
-		until  int // scenarios
+		until  int64 // scenarios
 		want   verdict.Verdict
 	}{
 		{"memory is free before the end", 100, verdict.Conformant},
