@@ -106,9 +106,12 @@ func sent(kinds ...string) func(*transcript.Record) bool {
 	}
 }
 
-// answers matches the answer to a request: any envelope that names its id.
+// answers matches the answer to a request: an envelope of a type that answers requests, with its id. What else names
+// the id, such as the progress of a call or the state that it has led to, comes beside the answer.
 func answers(id string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
-		return r.Dir == transcript.Received && r.Event != nil && id != "" && field(r, "replyTo") == id
+		return id != "" && field(r, "replyTo") == id &&
+			received(vocab.RelayJoined, vocab.SessionStarted, vocab.SnapshotState, vocab.ToolResult, vocab.SessionEnded,
+				vocab.ErrorMessage)(r)
 	}
 }

@@ -132,6 +132,11 @@ func (s *suite) hostSendsJunk(ctx context.Context, what string) error {
 		return err
 	}
 	s.dealtWith(ctx, q, h)
+	if s.wasRefused(q) { // as if there were no host: the relay may be about to disconnect it
+		limited, cancel := deadline.WithLimit(ctx, s.Limit(s.window()))
+		_, _ = s.T.Await(limited, h.opened, func(r *transcript.Record) bool { return r.Conn == h.name && closed(r) })
+		cancel()
+	}
 	said := "nothing"
 	for _, r := range s.Between(h.name, h.opened, 0) {
 		if received(vocab.ErrorMessage)(&r) || closed(&r) {

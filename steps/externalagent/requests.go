@@ -98,8 +98,12 @@ func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcri
 // its author the cause.
 func (s *suite) instead(q *request, miss *verdict.Miss) (string, int) {
 	for _, r := range s.Between(q.of.name, q.mark, 0) {
-		if kind := kindOf(&r); kind == answerOf[q.kind] || kind == vocab.ErrorMessage {
-			if to := field(&r, "replyTo"); !slices.ContainsFunc(q.of.asked, func(o *request) bool { return o.id == to }) {
+		kind, to := kindOf(&r), field(&r, "replyTo")
+		if r.Dir == transcript.Received && to == q.id {
+			return fmt.Sprintf("%q, which is no answer to %s: %s", kind, q.kind, steps.Seen(r)), r.N
+		}
+		if kind == answerOf[q.kind] || kind == vocab.ErrorMessage {
+			if !slices.ContainsFunc(q.of.asked, func(o *request) bool { return o.id == to }) {
 				return fmt.Sprintf("%s, whose replyTo is not %q: %s", kind, q.id, steps.Seen(r)), r.N
 			}
 		}
@@ -218,7 +222,7 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 	switch {
 	case !refused(&rec):
 		outcome = "taken"
-	case outcome == vocab.NoActiveSpec && !slices.Contains(codes, outcome) && s.nothingShown(q):
+	case outcome == vocab.NoActiveSpec && !slices.Contains(codes, outcome) && s.nothingShown(q, rec.N):
 		return steps.NotTestedf("no uiSpec is active, so that every call is refused with %s", vocab.NoActiveSpec)
 	case slices.Contains(codes, outcome):
 		if kindOf(&rec) == vocab.ErrorMessage {
@@ -231,10 +235,10 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 	return s.Judge(check)
 }
 
-// nothingShown reports whether uiSpec was null in the last state before a request.
-func (s *suite) nothingShown(q *request) bool {
+// nothingShown reports whether uiSpec was null in the last state before the answer to a request.
+func (s *suite) nothingShown(q *request, answer int) bool {
 	null := false
-	for _, r := range s.Between(q.of.name, q.of.opened, q.mark) {
+	for _, r := range s.Between(q.of.name, q.of.opened, answer) {
 		if told(&r) {
 			v, there := payload(&r)["uiSpec"]
 			null = there && v == nil

@@ -130,6 +130,12 @@ func (s *suite) sendsOfAnother(ctx context.Context, letter, name, session string
 		return fmt.Errorf("there is no input %q in session %q", name, session)
 	}
 	in := *of.inputs[name]
+	for own, turn := range s.now.inputs {
+		if in.turn != "" && turn.turn == in.turn {
+			return steps.NotTestedf("%q has the same turn_id as %q of session %q, %s, so that its output belongs to both",
+				own, name, session, in.turn)
+		}
+	}
 	s.stray = &piece{token: s.token()}
 	f := s.fromAgent(letter, &in, vocab.AgentOutput, "", s.bind.output(pieceOf("", s.stray.token)), "")
 	f.stream = &stream{chunk: true}
