@@ -123,3 +123,15 @@ Feature: 4.0 The handshake
       Given a host awaits the agent
       When the agent is started
       Then the agent sends the host a message
+
+  Rule: An answer names the id of its request as it is, a string
+
+    @host @relay @EA-028 @EA-038 @EA-041
+    Scenario: ids that look like numbers are answered as strings
+      Given agent A numbers its requests from 1
+      When agent A joins
+      Then agent A is told that it has joined
+      When agent A starts a session
+      Then agent A is told that the session has started
+      When agent A asks for a snapshot
+      Then agent A gets a snapshot

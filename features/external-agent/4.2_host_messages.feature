@@ -322,3 +322,35 @@ Feature: 4.2 Host to client
         | ended                    |
         | restarted                |
         | killed and started again |
+
+  Rule: A relay forwards what its parties send, whatever it has forwarded before
+
+    @relay @EA-009 @EA-060
+    Scenario: a participant who says the same twice is heard twice
+      Given agent A has a session
+      When the participant speaks to agent A
+      Then agent A receives the participant's message
+      When the participant says the same to agent A again
+      Then agent A receives the participant's message
+
+    @relay @EA-041
+    Scenario: the host is asked for each of two snapshots
+      Given agent A has a session
+      When agent A asks for a snapshot
+      Then agent A gets a snapshot
+      When agent A asks for a snapshot
+      Then agent A gets a snapshot
+      And the relay has passed on every message of agent A and its host unchanged
+
+    @relay @EA-055
+    Scenario: an agent receives a new state after another agent has left
+      Given the target lets several agents join a relay session
+      And agent A has a session
+      And agent B has joined
+      When the host announces a new state
+      Then agent B receives a new state
+      When agent B disconnects
+      And agent A asks for a snapshot
+      Then agent A gets a snapshot
+      When the host announces a new state
+      Then agent A receives a new state

@@ -30,6 +30,7 @@ type party struct {
 	asked    []*request
 	study    string          // the study session given to it
 	counting int             // the number of its next request; 0: its ids are unique in the run
+	numbers  bool            // its ids are that number alone
 	returned bool            // it has reconnected after losing its connection
 	before   state           // the state before its latest call
 	laid     laid            // the logs that existed when its latest session started

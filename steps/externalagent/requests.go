@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	vocab "parley/protocol/externalagent"
@@ -37,12 +38,16 @@ func (s *suite) newWord(kind string) string {
 // newID returns an id that is unique in the run.
 func (s *suite) newID() string { return s.newWord("req") }
 
-// idFor returns an id for a request of a party. A party that counts from 1 reuses ids after each reconnect.
+// idFor returns an id for a request of a party. A party that counts from 1 reuses ids after each reconnect. One that
+// numbers its requests has ids that look like numbers, and are strings.
 func (s *suite) idFor(p *party) string {
 	if p.counting == 0 {
 		return s.newID()
 	}
 	p.counting++
+	if p.numbers {
+		return strconv.Itoa(p.counting - 1)
+	}
 	return fmt.Sprintf("req-%03d", p.counting-1)
 }
 

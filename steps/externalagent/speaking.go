@@ -157,7 +157,15 @@ func counted(was, is string) bool {
 // played host.
 func (s *suite) participantSpeaks(ctx context.Context, p *party) error {
 	s.word = s.newWord("word")
-	text := "I prefer evening showtimes. " + s.word + " " + odd
+	return s.participantSays(ctx, p, "I prefer evening showtimes. "+s.word+" "+odd)
+}
+
+// participantRepeats lets the participant say once more what was said last.
+func (s *suite) participantRepeats(ctx context.Context, p *party) error {
+	return s.participantSays(ctx, p, s.spoken)
+}
+
+func (s *suite) participantSays(ctx context.Context, p *party, text string) error {
 	s.spoken, s.mark, s.spokenAt = text, s.T.Len(), s.T.Len()
 	if s.Env.Role == vocab.Relay {
 		return s.hostSays(ctx, p, func(*play) any { return userSays(text, "time") })

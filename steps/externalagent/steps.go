@@ -58,7 +58,9 @@ func (s *suite) joiningSteps() []step {
 			return s.disconnect(s.party(name), modeOf(how))
 		}},
 		{`^the target is (restarted|killed and started again)$`, s.restart},
-		{`^agent (\w+) counts its requests from 1$`, func(name string) { s.party(name).counting = 1 }},
+		{`^agent (\w+) (counts|numbers) its requests from 1$`, func(name, how string) {
+			s.party(name).counting, s.party(name).numbers = 1, how == "numbers"
+		}},
 	}
 }
 
@@ -151,6 +153,7 @@ func (s *suite) speakingSteps() []step {
 		{`^agent (\w+)'s message is not refused$`, s.by(s.isNotRefused)},
 		{`^the booking flow has not changed for agent (\w+)$`, s.by(s.flowUnchanged)},
 		{`^the participant speaks to agent (\w+)(, if the target supports it)?$`, s.byWith(s.participantSpeaksIf)},
+		{`^the participant says the same to agent (\w+) again$`, s.by(s.participantRepeats)},
 		{`^agent (\w+) receives the participant's message$`, s.by(s.hearsParticipant)},
 	}
 }

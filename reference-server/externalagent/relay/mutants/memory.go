@@ -1,0 +1,84 @@
+package mutants
+
+import (
+	"slices"
+	"strconv"
+
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
+)
+
+// memoryFaults remember, or forget, what they should not.
+var memoryFaults = map[string]fault{
+	"words-said-again-lost":   repeatedWordsLost,
+	"snapshots-from-memory":   snapshotsFromMemory,
+	"agents-leave-together":   agentsLeaveTogether,
+	"joined-reply-to-numbers": joinedAs(replyToNumber),
+}
+
+// repeatedWordsLost takes a user.message for a duplicate if its payload is that of the previous one.
+func repeatedWordsLost(o *options) {
+	latest := map[string]string{}
+	sendNone(func(from party, e *envelope, _ []party) bool {
+		if !isHost(from) || e.Type() != proto.UserMessage {
+			return false
+		}
+		said := string(wire.Encode(e.Payload()))
+		again := latest[from.Session] == said
+		latest[from.Session] = said
+		return again
+	})(o)
+}
+
+// snapshotsFromMemory answers snapshot.get with the last snapshot.state, unless something else has been sent since.
+func snapshotsFromMemory(o *options) {
+	kept := map[string][]byte{}
+	o.Policy.Recipients = func(v view, from party, e *envelope, to []party) []party {
+		id, identified := e.ID()
+		data := kept[from.Session]
+		switch {
+		case isAgent(from) && e.Type() == proto.SnapshotGet && identified && data != nil:
+			v.Send(from.Conn, replyingTo(id, data))
+			return nil
+		case e.Type() != proto.SnapshotGet && e.Type() != proto.SnapshotState:
+			delete(kept, from.Session)
+		}
+		return to
+	}
+	o.Policy.Pass = func(from, _ party, e *envelope, data []byte) []byte {
+		if isHost(from) && e.Type() == proto.SnapshotState {
+			kept[from.Session] = slices.Clone(data)
+		}
+		return data
+	}
+}
+
+// agentsLeaveTogether empties the list of those who hear of new states when one of them leaves.
+func agentsLeaveTogether(o *options) {
+	known := map[string][]party{}
+	deaf := map[int]bool{}
+	o.Policy.Recipients = func(v view, from party, e *envelope, to []party) []party {
+		now := v.Agents(from.Session)
+		for _, p := range known[from.Session] {
+			if !slices.Contains(now, p) {
+				for _, left := range now {
+					deaf[left.Conn] = true
+				}
+			}
+		}
+		known[from.Session] = now
+		if !isHost(from) || isAnswer(from, e) {
+			return to
+		}
+		return slices.DeleteFunc(slices.Clone(to), func(p party) bool { return deaf[p.Conn] })
+	}
+}
+
+// replyToNumber turns an id that looks like a number into one.
+func replyToNumber(msg message) message {
+	id, _ := msg["replyTo"].(string)
+	if n, err := strconv.Atoi(id); err == nil {
+		return msg.With("replyTo", n)
+	}
+	return msg
+}
