@@ -215,3 +215,15 @@ Feature: 4A A plain input
       And agent "a" ends "t1"
       And the user says "t2"
       Then "t2" reaches agent "b"
+
+    @RT-077 @RT-078
+    Scenario: two inputs that wait for the same agent at once both time out
+      Given a short limit for acknowledgements of inputs
+      And a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" reaches agent "a"
+      When the user says "t2"
+      Then "t2" reaches agent "a"
+      And the frontend is told that "t1" has timed out
+      And the frontend is told that "t2" has timed out
+      And everything is handled

@@ -211,3 +211,16 @@ Feature: 4C A cancel
       Given agent "a" is speaking in "t2"
       When the user cancels
       Then agent "a" is asked to stop "t2"
+
+    @RT-105
+    Scenario: a second cancel without a confirmation is not reported as completed either
+      Given a short limit for confirmations of cancels
+      And a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When the limit for confirming a cancel expires
+      Then no CANCELED is published
+      When the user cancels
+      And the limit for confirming a cancel expires
+      Then no CANCELED is published

@@ -180,3 +180,17 @@ Feature: 4D A removal
       And the user removes agent "a"
       Then SessionManager is asked to remove agent "a"
       And no CANCEL is published
+
+    @RT-064 @RT-112
+    Scenario: an agent that was removed earlier is not the fallback
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      When SessionManager says that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
+      When the user removes agent "a"
+      Then SessionManager is asked to remove agent "a"
+      When SessionManager says that agent "a" is removed
+      Then the frontend is told that agent "a" is removed
+      And a switch from agent "a" to one of the others is announced
+      And the next input reaches agent "c"

@@ -94,6 +94,19 @@ var timeoutFaults = map[string]fault{
 	"late-ack-starts":           ruling(rules{Acks: lateAck}),
 	"unacked-chunk-swallowed":   outputs(firstChunk, orchestrator.Start, orchestrator.TellStarted, orchestrator.Speak),
 	"timed-out-agent-shunned":   deciding(shunned),
+	"one-timer-per-agent":       ruling(rules{RouteTimeout: oneTimer}),
+}
+
+// oneTimer has a timer for each agent, which the next input starts anew for its own turn.
+func oneTimer(v view, t turn) []step {
+	later := false
+	for _, other := range v.Turns() {
+		if later && other.Agent == t.Agent {
+			return nil
+		}
+		later = later || other.ID == t.ID
+	}
+	return correct.RouteTimeout(v, t)
 }
 
 // routesAgain tries once more before it gives up.

@@ -199,6 +199,7 @@ func cancelAfterFinal() rules {
 var canceledFaults = map[string]fault{
 	"canceled-at-once": ruling(rules{Canceling: turned(orchestrator.Interrupt, orchestrator.Cancel,
 		orchestrator.TellCanceled, orchestrator.Resume)}),
+	"canceled-at-second-time-out": deciding(secondTimeoutStops),
 	"canceled-at-time-out": ruling(rules{CancelTimeout: turned(orchestrator.Cancel, orchestrator.TellCanceled,
 		orchestrator.Abandon)}),
 	"canceled-by-second":     ruling(rules{Canceling: canceledBySecond}),
@@ -288,4 +289,16 @@ func inputAckStops(v view, msg message) []message {
 		msg.Subtype = proto.CancelAck
 	}
 	return []message{msg}
+}
+
+// secondTimeoutStops takes a turn for stopped whose CANCEL goes unacknowledged for the second time.
+func secondTimeoutStops() rules {
+	before := map[string]bool{}
+	return rules{CancelTimeout: func(v view, t turn) []step {
+		if before[t.ID] {
+			return correct.Stopped(v, t)
+		}
+		before[t.ID] = true
+		return correct.CancelTimeout(v, t)
+	}}
 }

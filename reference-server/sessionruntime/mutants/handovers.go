@@ -38,6 +38,16 @@ var handoverFaults = map[string]fault{
 	"confirm-trusted":          taking(confirmTrusted),
 	"confirm-of-any-handover":  taking(confirmOfAny),
 	"reject-switches-silently": upon(proto.HandoverReject, orchestrator.Activate),
+	"confirm-of-the-latest":    ruling(rules{Correlate: confirmOfLatest}),
+}
+
+// confirmOfLatest keeps one prompt: the confirmation of an earlier one is taken for that of the latest.
+func confirmOfLatest(v view, msg message, open []transaction) string {
+	id := correct.Correlate(v, msg, open)
+	if id != "" && kindOf(msg) == proto.HandoverConfirm {
+		return open[len(open)-1].ID
+	}
+	return id
 }
 
 // confirmTrusted executes any confirmation, whether or not it is expected.

@@ -32,6 +32,7 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nack a t1\nmention t2 b payload\nack b t2\nchunk a t1\nchunk b t2\n" +
 		"mention t3 a payload\nchunk b t2",
 	"setup s a a,b,c\nin t1 text\ntime 1ms\nack a t1\ntime 60ms",
+	"setup s a a,b,c\nin t1 text\nin t2 text\ntime 60ms\ntime 60ms",
 	"setup s a a,b,c\nin t1 text\ntime 60ms\nchunk a t1",
 	// mentions
 	"setup s a a,b,c\nmention t1 b subtype\nack b t1\nfin b t1\nin t2 text\nmention t3 c payload\nmention t4 b pick\n" +
@@ -54,6 +55,7 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nack a t1\nfin a t1\nin t2 text\nack a t2\nchunk a t2\nmention t3 b payload\ncancel\n" +
 		"stop a t1\nstop a t2",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nswitch b\nchunk a t1\ncancel\nstop a t1",
+	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\ncancel\ntime 60ms\ncancel\ntime 60ms",
 	// removals
 	"setup s a a,b,c\nremove b\nremove c\nmanager REMOVE_AGENT_DONE b\nmanager REMOVE_AGENT_FAILED c\n" +
 		"mention t1 b payload\nremove a\nmanager REMOVE_AGENT_DONE a",
@@ -64,6 +66,7 @@ var plays = []string{
 	"setup s b a,b,c\nin t1 text\nack b t1\nchunk b t1\nremove b\ntime 60ms",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nswitch b\nremove a\nstop a t1",
 	"setup s a a,b,c\nremove b\nmanager REMOVE_AGENT_DONE b\ninvite b\nmanager ADD_AGENT_DONE b\nmention t1 b payload",
+	"setup s a a,b,c\nremove b\nmanager REMOVE_AGENT_DONE b\nremove a\nmanager REMOVE_AGENT_DONE a",
 	// invitations
 	"setup s a a,b,c\ninvite d\nmention t1 d payload\nmanager ADD_AGENT_DONE d\nmention t2 d payload\ninvite e\n" +
 		"invite f\nmanager ADD_AGENT_DONE f\nmanager ADD_AGENT_FAILED e\nmention t3 e payload",
@@ -76,6 +79,8 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nfin a t1\nhandover a t1 b\nreject t1\nin t2 text\nconfirm t1",
 	"setup s a a,b,c\nin t1 text\nack a t1\nfin a t1\nconfirm t1 b\nin t2 text",
 	"setup s a a,b,c\nin t1 text\nack a t1\nfin a t1\nhandover a t1 b\nconfirm t9 c\nin t2 text",
+	"setup s a a,b,c\nin t1 text\nack a t1\nfin a t1\nhandover a t1 b\nin t2 text\nack a t2\nfin a t2\nhandover a t2 c\n" +
+		"confirm t1",
 	// text
 	"setup s a a,b,c\nin t1 text\nack a t1\nsays a t1 \" piece\\n\"\nsays a t1 \"two\\x20\\x20blanks\"\n" +
 		"says a t1 \"a\\r\\nb\"\nsays a t1 \"好\"\nsays a t1 \"{\\\"n\\\":1}\"\nlong a t1\nfin a t1",

@@ -231,6 +231,7 @@ var fallbackFaults = map[string]fault{
 		orchestrator.Request, orchestrator.Unbind),
 	"fallback-not-told":      telling(func() outbound { return fallbackNotTold }),
 	"fallback-only-told":     deciding(fallbackOnlyTold),
+	"fallback-of-the-set-up": deciding(fallbackOfSetUp),
 	"fallback-to-nobody":     ruling(rules{Fallback: func(view, string) string { return "" }}),
 	"fallback-to-removed":    telling(func() outbound { return fallbackToRemoved }),
 	"fallback-told-of-other": telling(func() outbound { return fallbackToOther }),
@@ -287,5 +288,26 @@ func fallbackToOther(v view, msg message, send sender) {
 func fallbackForAny(v view, tx transaction) {
 	if all := v.Agents(); tx.Agent != v.Active() && len(all) > 0 {
 		v.Send(switchOf(v, tx.Agent, all[0]))
+	}
+}
+
+// fallbackOfSetUp chooses among all agents that the session has had.
+func fallbackOfSetUp() rules {
+	var all []string
+	return rules{
+		Begin: func(v view, tx transaction) []step {
+			for _, agent := range v.Agents() {
+				if !slices.Contains(all, agent) {
+					all = append(all, agent)
+				}
+			}
+			return correct.Begin(v, tx)
+		},
+		Fallback: func(v view, removed string) string {
+			if len(v.Agents()) == 0 {
+				return ""
+			}
+			return all[slices.IndexFunc(all, func(agent string) bool { return agent != removed })]
+		},
 	}
 }
