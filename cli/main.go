@@ -41,7 +41,7 @@ func begin(parts Parts) {
 
 // tuneGC makes garbage collection rarer, unless GOGC is set: a run allocates much and lives for about a second, of
 // which collection took a quarter. From gcLimit bytes on, the heap is collected as often as needed, but if more than
-// two thirds of that is alive, only when the heap has grown by half.
+// three quarters of that is alive, only when the heap has grown by a third.
 func tuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
@@ -61,7 +61,7 @@ func (c *collected) tune() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	if live[0].Value.Kind() == metrics.KindUint64 {
-		debug.SetMemoryLimit(max(gcLimit, 3*int64(live[0].Value.Uint64())/2))
+		debug.SetMemoryLimit(max(gcLimit, 4*int64(live[0].Value.Uint64())/3))
 	}
 	c.watch()
 }

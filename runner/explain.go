@@ -144,6 +144,7 @@ func seenIn(records []transcript.Record) seen {
 			}
 		case r.Kind == transcript.Failure, r.Kind == transcript.Closed && !strings.Contains(r.Label, "by the harness"):
 			s.fault = r.Label
+		case r.Kind == transcript.Comment && s.empty: // part of a message, at the end
 		case (r.Kind == transcript.Stream || r.Kind == transcript.Frame || r.Kind == transcript.Comment) && s.said == "":
 			s.said, s.empty = string(r.Bytes), s.empty || r.Kind != transcript.Comment
 		}

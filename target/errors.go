@@ -3,6 +3,8 @@ package target
 import (
 	"fmt"
 	"strings"
+
+	"parley/internal/cut"
 )
 
 // ProfileError is one mistake in a profile. Line and Col count from 1; 0 if the position is unknown.
@@ -123,7 +125,10 @@ func (e *OutsideError) Error() string {
 	return fmt.Sprintf("the log file %q lies outside of %s: %s", e.Name, e.Folder, e.Reason)
 }
 
+// lastLines returns the last n lines, at most lastWords bytes of them: every scenario repeats why it did not run.
 func lastLines(s string, n int) string {
 	lines := strings.Split(s, "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+	return cut.Tail(strings.Join(lines[max(0, len(lines)-n):], "\n"), lastWords)
 }
+
+const lastWords = 4 << 10

@@ -138,7 +138,8 @@ var pages = []page{
 		script: `if (location.search) setTimeout(() => { location.href = "?" + Math.random() }, 0);
 			$("connectBtn").onclick = () => { location.href = "?x" }`,
 		reason: "loads itself again and again", may: still},
-	{name: "cannot be found", exit: 3, serve: http.NotFound, reason: "is not there", says: "cannot be reached: open .* HTTP status 404"},
+	{name: "cannot be found", exit: 3, serve: http.NotFound, reason: "is not there",
+		says: "cannot be reached: open .* HTTP status 404"},
 	{name: "never answers", exit: 3, serve: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		reason: "never answers"},
 	{name: "is no page", exit: 1, serve: func(w http.ResponseWriter, _ *http.Request) {
