@@ -33,7 +33,8 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^TestScript$$/^(run_(bus|drivers|foreign|baseline|dead|differential|protocols|roles|features)|init_(bus|booking|finds)|doctor_(bus_early|bus_fence|booking|chat))$$|$\
 	^TestHostPage$$/^(the_host_loses|Enter_sends|a_field_for)|^TestScript$$/^(proxy_console_stdio|reset|bench|report_ci|mock|tls_page)$$
 
-# What the race detector does not watch at night: what runs in other processes, or many times over.
+# What the race detector does not watch at night: what runs in other processes, or many times over. Hostile peers come last and
+# alone, as the time that each may take is bounded.
 SLOW = ^(TestMutants|TestLoad(Mutants|Conforms)|TestForeignTargets|TestCatalogue.*|TestFlat|TestReadme)$$|^TestScript$$/^(doctor_page|init_page|run_page.*|serve_agentclient)$$
 
 # Tests of pages, and the packages that test little else. In `make test` one of them runs at a time: the end of each page's process
@@ -115,7 +116,9 @@ race: ## the race detector where connections, records and scenarios meet: before
 test-all: tools vet bin/go.work ## at night: everything, every mutant, and the race detector wherever it can be
 	$(GO) tool staticcheck ./...
 	GOGC=1000 $(GO) test -race -parallel 8 -timeout 60m -skip '$(SLOW)' ./...
-	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' $(SUITES) ./cli
+	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 24 -timeout 60m -run '$(SLOW)' \
+		$$($(GO) list $(SUITES) | grep -v '/hostile$$') ./cli
+	GOGC=1000 PARLEY_MUTANTS=all $(GO) test -parallel 8 -timeout 60m -run '$(SLOW)' ./test/hostile
 	$(OWN)
 	$(FROM_GO)
 

@@ -34,6 +34,9 @@ var foreign = []struct{ profile, tool, install string }{
 var second = []string{"profiles/python.yaml", "profiles/python-host-page.yaml", "profiles/python-agent.yaml",
 	"profiles/node-chat.yaml", "profiles/python-runtime.yaml"}
 
+// warned lists the clauses that a target is warned of: they recommend what it does otherwise on purpose.
+var warned = map[string][]string{"profiles/plain-page.yaml": {"AC-029"}}
+
 func TestForeignTargets(t *testing.T) {
 	t.Parallel()
 	for _, f := range foreign {
@@ -66,7 +69,8 @@ func TestForeignTargets(t *testing.T) {
 			passed := res.Runs[0].Totals.Scenarios.ByOutcome[verdict.Passed]
 			conforms := res.Verdict == verdict.Conformant ||
 				!suitetest.Everything() && res.Verdict == verdict.Incomplete // clauses outside the sample are not tested
-			if !conforms || passed < 10 || len(suitetest.Broken(res)) > 0 {
+			broken := slices.DeleteFunc(suitetest.Broken(res), func(id string) bool { return slices.Contains(warned[f.profile], id) })
+			if !conforms || passed < 10 || len(broken) > 0 {
 				t.Errorf("%s\n%s", suitetest.Console(t, res), res.Runs[0].TargetStderr)
 			}
 		})
