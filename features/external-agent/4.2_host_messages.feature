@@ -354,3 +354,18 @@ Feature: 4.2 Host to client
       Then agent A gets a snapshot
       When the host announces a new state
       Then agent A receives a new state
+
+  Rule: next is followed by a state wherever it is called
+
+    @host @EA-054 @booking
+    Scenario: next behind prev is followed by a state that shows its effect
+      Given agent A has a session
+      And agent A knows what the host changes on its own
+      When agent A books up to the first call of "next"
+      Then agent A is told that the call succeeded
+      When agent A calls "prev"
+      Then agent A is told that the call succeeded
+      And agent A sees the effect of the call in a later state
+      When agent A calls "next"
+      Then agent A is told that the call succeeded
+      And agent A sees the effect of the call in a later state

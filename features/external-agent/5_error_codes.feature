@@ -142,3 +142,15 @@ Feature: 5 Error codes
     Scenario: a call that fails at run time is refused under its own id, whatever succeeded before
       Given agent A has a session
       Then agent A makes 2 calls of the booking, and a call that fails at run time then is refused
+
+  Rule: A tool that an earlier toolSchema announced is not defined once it is no longer announced
+
+    @host @EA-080 @EA-096 @booking
+    Scenario: a call of a tool of the screen that was left is refused
+      Given agent A has a session
+      When agent A books up to the first call of "next"
+      Then agent A is told that the call succeeded
+      When agent A calls "prev"
+      Then agent A is told that the call succeeded
+      When agent A calls a tool that is no longer announced
+      Then agent A is refused with "UNKNOWN_TOOL"

@@ -9,6 +9,7 @@ import (
 	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/externalagent/toolschema"
 	"parley/transcript"
 	"parley/verdict"
 	wjson "parley/wire/json"
@@ -32,6 +33,38 @@ const noSuchTool = "parley_no_such_tool"
 func (s *suite) callsUnknown(ctx context.Context, p *party) error {
 	_, err := s.call(ctx, p, noSuchTool, object{})
 	return err
+}
+
+// callsGone calls a tool that an earlier state of the session has announced, and the latest one does not.
+func (s *suite) callsGone(ctx context.Context, p *party) error {
+	now, err := s.snapshot(ctx, p)
+	if err != nil {
+		return err
+	}
+	announced, err := s.announced(now)
+	if err != nil {
+		return err
+	}
+	for _, r := range s.Between(p.name, p.opened, 0) {
+		if !told(&r) {
+			continue
+		}
+		list, _ := payload(&r)["toolSchema"].([]any)
+		before, err := learnt[toolschema.Memory](s).Parse(list)
+		if err != nil {
+			continue
+		}
+		for _, t := range before {
+			if announced.Find(t.Name) != nil {
+				continue
+			}
+			if params, _ := t.Example(s.known(t.Name, payload(&r)["uiSpec"])); params != nil {
+				_, err := s.call(ctx, p, t.Name, params)
+				return err
+			}
+		}
+	}
+	return &steps.NotApplicableError{Reason: "each tool that was announced before still is"}
 }
 
 // callsAnnounced calls a currently announced tool with params that keep to its schema.

@@ -120,6 +120,7 @@ func (s *suite) refusalSteps() []step {
 		{`^the answer to agent (\w+)'s message is recorded$`, s.by(s.answerNoted)},
 		{`^agent (\w+) is still served$`, s.by(s.goesOn)},
 		{`^agent (\w+) calls a tool that does not exist$`, s.by(s.callsUnknown)},
+		{`^agent (\w+) calls a tool that is no longer announced$`, s.by(s.callsGone)},
 		{`^agent (\w+) makes a call$`, s.by(s.callsAnyhow)},
 		{`^agent (\w+) is refused with "(.+)"$`, s.byWith(refused)},
 		{`^agent (\w+) makes every call of the booking, and each is refused with "(\w+)"$`, s.byWith(s.callsAllRefused)},

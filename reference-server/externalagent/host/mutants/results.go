@@ -160,14 +160,15 @@ func quickNextBefore(h *hostOptions) {
 
 // effectFaults do not announce the effect of a call, announce it incorrectly, or have no effect.
 var effectFaults = map[string]fault{
-	"no-updates":                 updating(func(_ view, msg message) bool { return msg.Type() == proto.SessionStart }),
-	"no-updates-at-all":          updating(func(view, message) bool { return false }),
-	"no-updates-behind-quick":    notAfter(hasQuickUI...),
-	"no-updates-behind-next":     notAfter(proto.Next),
-	"no-updates-behind-prev":     notAfter(proto.Prev),
-	"no-updates-behind-post":     notAfter(proto.PostMessage),
-	"no-updates-behind-quantity": notAfter(proto.SetQuantity),
-	"no-updates-behind-zero":     updating(func(_ view, msg message) bool { return !setsZero(msg) }),
+	"no-updates":                    updating(func(_ view, msg message) bool { return msg.Type() == proto.SessionStart }),
+	"no-updates-at-all":             updating(func(view, message) bool { return false }),
+	"no-updates-behind-quick":       notAfter(hasQuickUI...),
+	"no-updates-behind-next":        notAfter(proto.Next),
+	"no-updates-behind-prev":        notAfter(proto.Prev),
+	"no-updates-behind-post":        notAfter(proto.PostMessage),
+	"no-updates-behind-quantity":    notAfter(proto.SetQuantity),
+	"no-update-of-next-behind-prev": hosting(nextBehindPrevSilent),
+	"no-updates-behind-zero":        updating(func(_ view, msg message) bool { return !setsZero(msg) }),
 	"updates-behind-select-only": notAfter(proto.Next, proto.Prev, proto.PostMessage, proto.SetQuantity,
 		proto.Filter, proto.Sort, proto.Highlight),
 	"no-updates-behind-users-words": updating(func(_ view, msg message) bool { return msg.Type() != proto.UserMessage }),
@@ -203,6 +204,19 @@ func updating(which func(v view, msg message) bool) fault {
 // notAfter sends no state after calls of some tools.
 func notAfter(tools ...string) fault {
 	return updating(func(_ view, msg message) bool { return !slices.Contains(tools, toolOf(msg)) })
+}
+
+// nextBehindPrevSilent sends no state after a call of next that follows one of prev.
+func nextBehindPrevSilent(h *hostOptions) {
+	before := ""
+	h.Policy.Updates = func(_ view, msg message, follows bool) bool {
+		if !isCall(msg) {
+			return follows
+		}
+		silent := before == proto.Prev && toolOf(msg) == proto.Next
+		before = toolOf(msg)
+		return follows && !silent
+	}
 }
 
 // setsZero reports whether a message sets a quantity to 0.

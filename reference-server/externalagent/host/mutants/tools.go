@@ -23,6 +23,7 @@ var toolFaults = map[string]fault{
 	"other-stages-tools-fail":   deciding(policy{Announced: ofAnyStage, Params: anyParams}),
 	"other-stages-no-params":    deciding(policy{Announced: ofAnyStage, Params: noParams}),
 	"tools-of-stage-before":     deciding(policy{Announced: ofStageBefore}),
+	"tools-of-stage-left":       hosting(toolsOfStageLeft),
 	"highlight-not-implemented": without(proto.Highlight),
 	"sort-not-implemented":      without(proto.Sort),
 	"prev-not-implemented":      without(proto.Prev),
@@ -53,6 +54,23 @@ func anyTool(_ view, _ []tool, name string, found *tool) *tool {
 		found = &tool{Name: name}
 	}
 	return found
+}
+
+// toolsOfStageLeft executes the tools of the stage that prev has left, until the next call of next.
+func toolsOfStageLeft(h *hostOptions) {
+	var left []tool
+	h.Policy.Announced = func(_ view, announced []tool, name string, found *tool) *tool {
+		if found == nil {
+			found = host.Find(left, name)
+		}
+		switch name {
+		case proto.Prev:
+			left = announced
+		case proto.Next:
+			left = nil
+		}
+		return found
+	}
 }
 
 // ofAnyStage finds a tool of any stage.
