@@ -265,7 +265,12 @@ type Try struct {
 
 // Try begins a wait of at most within that stands for a wait of the longer limit. Its kind is that of the step.
 func (w *World) Try(ctx context.Context, limit, within time.Duration) *Try {
-	t := &Try{Within: within, env: w.Env, kind: kindOf(ctx, Wait{}), limit: limit, whole: true, clock: deadline.In(limit),
+	return w.TryFor(kindOf(ctx, Wait{}), limit, within)
+}
+
+// TryFor is Try with a kind, for a wait that several steps share.
+func (w *World) TryFor(kind string, limit, within time.Duration) *Try {
+	t := &Try{Within: within, env: w.Env, kind: kind, limit: limit, whole: true, clock: deadline.In(limit),
 		off: w.disturbed}
 	if !w.Env.ours(limit) {
 		return t

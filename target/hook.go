@@ -38,6 +38,11 @@ const (
 	hookLook = 20 * time.Millisecond // how often its outputs are measured
 )
 
+// lateError is why a hook was ended.
+type lateError struct{ limit time.Duration }
+
+func (e *lateError) Error() string { return fmt.Sprintf("took longer than %s", e.limit) }
+
 // run returns the hook's stdout. The outputs are files rather than pipes: run ends with the shell even if the hook
 // leaves a server running, and that server can keep writing. Whatever the hook leaves running is left alone, except
 // that its whole group is killed at the limit.
@@ -54,7 +59,7 @@ func (s shell) run(ctx context.Context) ([]byte, error) {
 	}
 	defer stderr.Close()
 
-	late := fmt.Errorf("took longer than %s", s.limit)
+	late := &lateError{s.limit}
 	ctx, cancel := deadline.WithLimitCause(ctx, s.limit, late)
 	defer cancel()
 	ctx, over := context.WithCancelCause(ctx)

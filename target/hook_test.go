@@ -98,9 +98,9 @@ func TestSay(t *testing.T) {
 func TestHookLate(t *testing.T) {
 	p := running(t)
 	p.Hooks.AddAgent = `echo $$ > group; sleep 600 & sleep 600`
-	in := start(t, p, LaunchOptions{})
 	for limit := 200 * time.Millisecond; limit < time.Minute; limit *= 3 {
 		p.Limits.Hook = Duration{limit}
+		in := start(t, p, LaunchOptions{}) // one that has taken too long does not run again
 		err := in.Hook(t.Context(), HookAddAgent, CustomAgent{})
 		var failed *HookError
 		if !errors.As(err, &failed) || err.Error() != "hook add-agent: took longer than "+limit.String() {
@@ -112,6 +112,29 @@ func TestHookLate(t *testing.T) {
 		}
 	}
 	t.Error("within a minute the hook has done nothing")
+}
+
+// TestHookLateOnce: a hook that has taken too long does not run again, and others have less time from then on.
+func TestHookLateOnce(t *testing.T) {
+	p := running(t)
+	p.Hooks.AddAgent, p.Hooks.RemoveAgent, p.Hooks.ChangeAgent = `echo >> runs; sleep 600`, `sleep 600`, `:`
+	p.Limits.Hook = Duration{6 * time.Second}
+	in := start(t, p, LaunchOptions{})
+	for _, row := range []struct{ hook, want string }{
+		{HookAddAgent, "hook add-agent: took longer than 6s"},
+		{HookAddAgent, "hook add-agent: took longer than 6s"},
+		{HookRemoveAgent, "hook remove-agent: took longer than 1s"},
+	} {
+		if err := in.Hook(t.Context(), row.hook, CustomAgent{}); err == nil || err.Error() != row.want {
+			t.Errorf("%v, want %s", err, row.want)
+		}
+	}
+	if runs, _ := os.ReadFile(filepath.Join(p.Dir, "runs")); len(runs) > 1 {
+		t.Errorf("it has run %d times", len(runs))
+	}
+	if err := in.Hook(t.Context(), HookChangeAgent, CustomAgent{}); err != nil {
+		t.Errorf("a hook that takes no time: %v", err)
+	}
 }
 
 // ended checks that the process group whose id a file holds ends soon.

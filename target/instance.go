@@ -26,7 +26,8 @@ type Instance struct {
 	piped          started // the piped processes
 
 	mu   sync.Mutex
-	proc *process // nil: not started by us
+	proc *process         // nil: not started by us
+	late map[string]error // of hooks that took too long, which do not run again
 }
 
 var (
@@ -230,5 +231,28 @@ func (in *Instance) readerShell(ctx context.Context, name, command string, env [
 	defer in.life.RUnlock()
 	ctx, cancel := in.bound(ctx)
 	defer cancel()
-	return in.shell(ctx, name, command, env)
+	in.mu.Lock()
+	late, others := in.late[name], len(in.late)
+	in.mu.Unlock()
+	if late != nil {
+		return nil, late
+	}
+	if limit := in.profile.Limits.Hook.Duration / hurriedHook; others > 0 {
+		var over context.CancelFunc
+		ctx, over = deadline.WithLimitCause(ctx, limit, &lateError{limit})
+		defer over()
+	}
+	out, err := in.shell(ctx, name, command, env)
+	if _, slow := errors.AsType[*lateError](err); slow {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if in.late == nil {
+			in.late = map[string]error{}
+		}
+		in.late[name] = err
+	}
+	return out, err
 }
+
+// hurriedHook shortens the limit of hooks once another one has taken too long, so that a run does not wait for each.
+const hurriedHook = 6
