@@ -366,6 +366,6 @@ Feature: 4.2 Host to client
       When agent A calls "prev"
       Then agent A is told that the call succeeded
       And agent A sees the effect of the call in a later state
-      When agent A calls "next"
+      When agent A calls "next", and chooses again if it has to
       Then agent A is told that the call succeeded
       And agent A sees the effect of the call in a later state

@@ -90,6 +90,18 @@ func (s *suite) callsAnnounced(ctx context.Context, p *party, tool string) error
 	return err
 }
 
+// callsOrChooses is callsAnnounced of a tool of the booking. A host that has forgotten what was chosen before prev
+// refuses it, and then the calls before it are made again.
+func (s *suite) callsOrChooses(ctx context.Context, p *party, tool string) error {
+	if err := s.callsAnnounced(ctx, p, tool); err != nil {
+		return err
+	}
+	if rec, miss := s.answer(ctx, p.last); miss == nil && s.codeOf(&rec) == vocab.ToolExecutionFailed {
+		return s.upTo(ctx, p, tool)
+	}
+	return nil
+}
+
 // known returns values for a tool's params from the booking path, as far as it has them or takes them from a uiSpec.
 func (s *suite) known(tool string, ui any) object {
 	for _, c := range s.path() {

@@ -98,6 +98,7 @@ func (s *suite) callSteps() []step {
 		{`^agent (\w+) books up to the first call of "(\w+)"$`, s.byWith(s.upTo)},
 		{`^agent (\w+) is told that the call succeeded$`, s.by(s.lastWentWell)},
 		{`^agent (\w+) calls "(\w+)"$`, s.byWith(s.callsAnnounced)},
+		{`^agent (\w+) calls "(\w+)", and chooses again if it has to$`, s.byWith(s.callsOrChooses)},
 		{`^agent (\w+) books a ticket from the first movie to the confirmation$`, s.by(s.books)},
 		{`^agent (\w+) calls every announced tool at every stage of the booking$`, s.by(s.callsEverything)},
 		{`^agent (\w+) calls the announced tools with other values at every stage of the booking$`, s.by(s.callsOtherwise)},
