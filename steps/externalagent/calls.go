@@ -37,7 +37,7 @@ func (s *suite) callsUnknown(ctx context.Context, p *party) error {
 
 // callsGone calls a tool that an earlier state of the session has announced, and the latest one does not.
 func (s *suite) callsGone(ctx context.Context, p *party) error {
-	now, err := s.snapshot(ctx, p)
+	now, err := s.still(ctx, p) // what it shows on the way may announce less
 	if err != nil {
 		return err
 	}
@@ -69,15 +69,11 @@ func (s *suite) callsGone(ctx context.Context, p *party) error {
 
 // callsAnnounced calls a currently announced tool with params that keep to its schema.
 func (s *suite) callsAnnounced(ctx context.Context, p *party, tool string) error {
-	now, err := s.snapshot(ctx, p)
+	now, announced, err := s.announcedNow(ctx, p)
 	if err != nil {
 		return err
 	}
 	p.before = now
-	announced, err := s.announced(now)
-	if err != nil {
-		return err
-	}
 	t := announced.Find(tool)
 	if t == nil {
 		return &steps.NotApplicableError{Reason: fmt.Sprintf("the host does not announce %q at this stage", tool)}

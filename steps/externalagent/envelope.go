@@ -110,8 +110,6 @@ func sent(kinds ...string) func(*transcript.Record) bool {
 // the id, such as the progress of a call or the state that it has led to, comes beside the answer.
 func answers(id string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
-		return id != "" && field(r, "replyTo") == id &&
-			received(vocab.RelayJoined, vocab.SessionStarted, vocab.SnapshotState, vocab.ToolResult, vocab.SessionEnded,
-				vocab.ErrorMessage)(r)
+		return r.Dir == transcript.Received && id != "" && field(r, "replyTo") == id && isAnswer(kindOf(r))
 	}
 }

@@ -126,11 +126,7 @@ func (s *suite) callsAt(ctx context.Context, p *party, one stop, now state) (sta
 // callsAsAnnounced calls the tools of a party's state, with params that match their schemas, for as long as the
 // toolSchema stays the same. Once a call is refused, what the others show follows from that.
 func (s *suite) callsAsAnnounced(ctx context.Context, p *party) error {
-	now, err := s.snapshot(ctx, p)
-	if err != nil {
-		return err
-	}
-	announced, err := s.announced(now)
+	now, announced, err := s.announcedNow(ctx, p)
 	if err != nil {
 		return err
 	}

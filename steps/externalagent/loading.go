@@ -238,17 +238,13 @@ func (l *loaded) finding(out *steps.LoadStep, r *transcript.Record, ok bool, exp
 	out.Findings = append(out.Findings, steps.CheckOf(*r, ok, expected, clauses...))
 }
 
-// proper are the answers to requests.
-var proper = map[string]string{vocab.RelayJoin: vocab.RelayJoined, vocab.SessionStart: vocab.SessionStarted,
-	vocab.SnapshotGet: vocab.SnapshotState, vocab.ToolCall: vocab.ToolResult, vocab.SessionEnd: vocab.SessionEnded}
-
 // answered judges an answer.
 func (l *loaded) answered(r *transcript.Record, to string, out *steps.LoadStep) {
 	kind := kindOf(r)
 	env, open := l.asked[to]
 	asked, _ := env["type"].(string)
 	switch {
-	case kind == vocab.StateUpdated || kind == vocab.UserMessage: // it may name its cause
+	case !isAnswer(kind): // it may name its cause
 		return
 	case !open && l.done[to] && kind == vocab.ToolResult:
 		l.finding(out, r, false, "one answer to each call: "+to+" has its result", "EA-074")
@@ -263,7 +259,7 @@ func (l *loaded) answered(r *transcript.Record, to string, out *steps.LoadStep) 
 	switch {
 	case kind == vocab.ErrorMessage:
 		l.refused(r, to, asked, out)
-	case kind == proper[asked]:
+	case kind == answerOf[asked]:
 		delete(l.asked, to)
 		l.done[to] = true
 		l.course(r, env, out)

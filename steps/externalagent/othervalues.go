@@ -78,11 +78,7 @@ func (s *suite) otherCalls(ctx context.Context, p *party) (out []otherwise, err 
 // callsWith makes a call if the tool is still announced so, and judges the state after it. ok reports whether it
 // succeeded.
 func (s *suite) callsWith(ctx context.Context, p *party, tool string, params object) (ok bool, err error) {
-	now, err := s.snapshot(ctx, p)
-	if err != nil {
-		return false, err
-	}
-	announced, err := s.announced(now)
+	_, announced, err := s.announcedNow(ctx, p)
 	if err != nil {
 		return false, err
 	}

@@ -122,6 +122,16 @@ var answerOf = map[string]string{
 	vocab.ToolCall: vocab.ToolResult, vocab.SessionEnd: vocab.SessionEnded,
 }
 
+// isAnswer reports whether envelopes of a type answer requests.
+func isAnswer(kind string) bool {
+	for _, answer := range answerOf {
+		if kind == answer {
+			return true
+		}
+	}
+	return kind == vocab.ErrorMessage
+}
+
 // needAnswer waits for an answer of a kind to a request, without which a scenario cannot continue. A miss breaks the
 // clauses; an answer does not pass them.
 func (s *suite) needAnswer(ctx context.Context, q *request, kind string, clauses ...string) (transcript.Record, error) {

@@ -100,11 +100,7 @@ func (s *suite) leavesTraces(ctx context.Context, p *party) error {
 	if s.participantSpeaks(ctx, p) == nil {
 		s.traces = append(s.traces, s.word)
 	}
-	now, err := s.snapshot(ctx, p)
-	if err != nil {
-		return err
-	}
-	announced, err := s.announced(now)
+	now, announced, err := s.announcedNow(ctx, p)
 	if err != nil {
 		return err
 	}

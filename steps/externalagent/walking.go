@@ -69,6 +69,14 @@ func (s *suite) announced(now state) (toolschema.Tools, error) {
 	return tools, nil
 }
 
+// announcedNow asks for the state of a party, and returns it with its tools.
+func (s *suite) announcedNow(ctx context.Context, p *party) (now state, tools toolschema.Tools, err error) {
+	if now, err = s.snapshot(ctx, p); err == nil {
+		tools, err = s.announced(now)
+	}
+	return now, tools, err
+}
+
 // fitting is how a call of the booking path can be made.
 type fitting struct {
 	params object

@@ -1,6 +1,8 @@
 package mutants
 
 import (
+	"strconv"
+
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/spoil"
 	"parley/reference-server/externalagent/wire"
@@ -23,6 +25,7 @@ var joinedFaults = map[string]fault{
 		return msg.Without("replyTo").With("id", msg["replyTo"])
 	}),
 	"joined-reply-to-the-example": joinedAs(spoil.With("replyTo", "join-001")),
+	"joined-reply-to-numbers":     joinedAs(replyToNumber),
 	"joined-reply-to-in-payload": joinedAs(func(msg message) message {
 		msg.Payload()["replyTo"] = msg["replyTo"]
 		return msg.Without("replyTo")
@@ -52,6 +55,15 @@ func unsaidToHosts(msg message) message {
 		return msg
 	}
 	return nil
+}
+
+// replyToNumber turns an id that looks like a number into one.
+func replyToNumber(msg message) message {
+	id, _ := msg["replyTo"].(string)
+	if n, err := strconv.Atoi(id); err == nil {
+		return msg.With("replyTo", n)
+	}
+	return msg
 }
 
 // joinedToTheHost sends the reply to an agent's join to the host.

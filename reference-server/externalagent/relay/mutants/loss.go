@@ -5,6 +5,7 @@ import (
 
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/relay"
+	"parley/reference-server/externalagent/wire"
 )
 
 // lossFaults lose messages.
@@ -28,6 +29,7 @@ var lossFaults = map[string]fault{
 	"snapshots-throttled":     throttled(proto.SnapshotGet, 2*time.Millisecond),
 	"states-wait-for-a-frame": statesWait,
 	"one-request-at-a-time":   oneRequest,
+	"words-said-again-lost":   repeatedWordsLost,
 }
 
 // sendNone does not pass on some messages.
@@ -62,6 +64,20 @@ func throttled(kind string, every time.Duration) fault {
 			return soon
 		})(o)
 	}
+}
+
+// repeatedWordsLost takes a user.message for a duplicate if its payload is that of the previous one.
+func repeatedWordsLost(o *options) {
+	latest := map[string]string{}
+	sendNone(func(from party, e *envelope, _ []party) bool {
+		if !isHost(from) || e.Type() != proto.UserMessage {
+			return false
+		}
+		said := string(wire.Encode(e.Payload()))
+		again := latest[from.Session] == said
+		latest[from.Session] = said
+		return again
+	})(o)
 }
 
 // oneRequest remembers only an agent's last request and drops the replies to earlier ones.

@@ -2,32 +2,14 @@ package mutants
 
 import (
 	"slices"
-	"strconv"
 
 	proto "parley/protocol/externalagent"
-	"parley/reference-server/externalagent/wire"
 )
 
 // memoryFaults remember, or forget, what they should not.
 var memoryFaults = map[string]fault{
-	"words-said-again-lost":   repeatedWordsLost,
-	"snapshots-from-memory":   snapshotsFromMemory,
-	"agents-leave-together":   agentsLeaveTogether,
-	"joined-reply-to-numbers": joinedAs(replyToNumber),
-}
-
-// repeatedWordsLost takes a user.message for a duplicate if its payload is that of the previous one.
-func repeatedWordsLost(o *options) {
-	latest := map[string]string{}
-	sendNone(func(from party, e *envelope, _ []party) bool {
-		if !isHost(from) || e.Type() != proto.UserMessage {
-			return false
-		}
-		said := string(wire.Encode(e.Payload()))
-		again := latest[from.Session] == said
-		latest[from.Session] = said
-		return again
-	})(o)
+	"snapshots-from-memory": snapshotsFromMemory,
+	"agents-leave-together": agentsLeaveTogether,
 }
 
 // snapshotsFromMemory answers snapshot.get with the last snapshot.state, unless something else has been sent since.
@@ -72,13 +54,4 @@ func agentsLeaveTogether(o *options) {
 		}
 		return slices.DeleteFunc(slices.Clone(to), func(p party) bool { return deaf[p.Conn] })
 	}
-}
-
-// replyToNumber turns an id that looks like a number into one.
-func replyToNumber(msg message) message {
-	id, _ := msg["replyTo"].(string)
-	if n, err := strconv.Atoi(id); err == nil {
-		return msg.With("replyTo", n)
-	}
-	return msg
 }
