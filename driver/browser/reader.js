@@ -13,23 +13,58 @@
 
   // ---- finding
 
+  // listen notes in a window, the page's or a frame's, what the mouse reaches (see aimed).
+  const listen = (view) => {
+    view.addEventListener('mousedown', (ev) => { if (aimed && reaches(ev)) aimed.down = ev.composedPath()[0]; }, true);
+    view.addEventListener('click', (ev) => { if (aimed && reaches(ev)) aimed.hit = true; }, true);
+  };
+
   const roots = new Set();
   const watch = (root) => {
     if (roots.has(root)) return;
     roots.add(root);
     observer.observe(root, { attributes: true, characterData: true, childList: true, subtree: true });
     for (const type of events) root.addEventListener(type, touched, { capture: true, passive: true });
+    if (root.defaultView) listen(root.defaultView);
   };
 
-  // everyRoot lists the document and the open shadow roots in it.
+  // frameOf returns the document in an <iframe>; null if it is of another origin.
+  const frameOf = (e) => {
+    try {
+      return e.localName === 'iframe' ? e.contentDocument : null;
+    } catch {
+      return null;
+    }
+  };
+
+  // everyRoot lists the document, and the open shadow roots and the frames of its origin in it.
   const everyRoot = () => {
     const out = [document];
     for (let i = 0; i < out.length; i++) {
       const walk = document.createTreeWalker(out[i], NodeFilter.SHOW_ELEMENT);
-      for (let n = walk.nextNode(); n; n = walk.nextNode()) if (n.shadowRoot) out.push(n.shadowRoot);
+      for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+        const inner = n.shadowRoot ?? frameOf(n);
+        if (inner) out.push(inner);
+      }
     }
+    for (const root of roots) if (root.nodeType === Node.DOCUMENT_NODE && !root.defaultView) roots.delete(root); // a frame that has gone
     return out;
   };
+
+  // holder returns the <iframe> that an element is in; null in the page itself.
+  const holder = (e) => e.ownerDocument === document ? null : e.ownerDocument.defaultView?.frameElement ?? null;
+
+  // placed moves a rectangle of an element's frame to where it is on the page.
+  const placed = (e, r) => {
+    let x = 0, y = 0;
+    for (let f = holder(e); f; f = holder(f)) {
+      const at = f.getBoundingClientRect();
+      x += at.left + f.clientLeft;
+      y += at.top + f.clientTop;
+    }
+    return x || y ? new DOMRect(r.x + x, r.y + y, r.width, r.height) : r;
+  };
+  const rectOf = (e) => placed(e, e.getBoundingClientRect());
 
   const select = (css, known) => {
     const out = [];
@@ -71,11 +106,11 @@
 
   const visible = (e) => {
     if (!e || !e.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true })) return false;
-    const r = e.getBoundingClientRect();
-    return r.width > 0 && r.height > 0;
+    const r = e.getBoundingClientRect(), frame = holder(e);
+    return r.width > 0 && r.height > 0 && (!frame || visible(frame));
   };
 
-  const skipped = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'NOSCRIPT', 'HEAD', 'IFRAME', 'OBJECT', 'DATALIST', 'AUDIO', 'VIDEO']);
+  const skipped = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'NOSCRIPT', 'HEAD', 'OBJECT', 'DATALIST', 'AUDIO', 'VIDEO']);
 
   // drawing is how an element is drawn: gone with all that is in it, or in lines of its own (gap), and whether it is seen
   // (undefined: as what it is in).
@@ -93,7 +128,7 @@
     if (display === 'none' || style.opacity === '0' || style.contentVisibility === 'hidden') return { gone: true };
     if (display === 'contents') return {};
     const r = e.getBoundingClientRect();
-    if ((r.width <= 1 || r.height <= 1) && style.overflow !== 'visible' && e !== document.body) return { gone: true }; // clipped away
+    if ((r.width <= 1 || r.height <= 1) && style.overflow !== 'visible' && e !== e.ownerDocument.body) return { gone: true }; // clipped away
     return { gap: display !== 'inline' || e.nodeName === 'BR', seen: style.visibility === 'visible' && (r.width > 0 && r.height > 0 || display.startsWith('inline')) };
   };
 
@@ -136,6 +171,11 @@
         for (const n of given.length ? given : node.childNodes) write(n, out, shown, without);
         break;
       }
+      case 'iframe': {
+        const body = shown && frameOf(node)?.body;
+        if (body) write(body, out, shown, without);
+        break;
+      }
       case 'details':
         for (const n of node.childNodes) if (node.open || n.localName === 'summary') write(n, out, shown, without);
         break;
@@ -162,7 +202,7 @@
 
   const control = (e) => {
     if (!e) return { found: false, visible: false, disabled: false, tag: '', id: '', text: '', value: '', title: '', rect: { left: 0, top: 0, width: 0, height: 0 } };
-    const r = e.getBoundingClientRect();
+    const r = rectOf(e);
     const seen = visible(e);
     let text = '';
     if (e.localName === 'select') text = tidy([...e.selectedOptions].map((o) => o.label || o.text).join(' '));
@@ -178,7 +218,7 @@
     const out = { ...control(e), busy: false, classes: [], cursor: '', options: [], index: -1, multiple: false };
     if (!e) return out;
     const classes = new Set();
-    for (let p = e, i = 0; p && p !== document.body && p !== document.documentElement && i < 4; p = p.parentElement ?? p.getRootNode().host, i++) {
+    for (let p = e, i = 0; p && p !== p.ownerDocument.body && p !== p.ownerDocument.documentElement && i < 4; p = p.parentElement ?? p.getRootNode().host, i++) {
       for (const c of p.classList) classes.add(c);
       if (p.getAttribute('aria-busy') === 'true') out.busy = true;
     }
@@ -252,14 +292,14 @@
 
   const between = (a, b, rootsNow) => {
     if (!a || !b || !visible(a) || !visible(b)) return -1;
-    let l = a.getBoundingClientRect(), r = b.getBoundingClientRect();
+    let l = rectOf(a), r = rectOf(b);
     const overlap = (p, q) => Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 0;
     if (!overlap(l, r)) return -1;
     if (l.left > r.left) [l, r] = [r, l];
     let n = 0;
     for (const e of select('button,a,input,select,textarea,[role=button],[role=link]', rootsNow)) {
       if (e === a || e === b || e.contains(a) || e.contains(b) || a.contains(e) || b.contains(e)) continue;
-      const box = e.getBoundingClientRect(), x = box.left + box.width / 2;
+      const box = rectOf(e), x = box.left + box.width / 2;
       if (x > l.left + l.width / 2 && x < r.left + r.width / 2 && overlap(box, l) && overlap(box, r) && visible(e)) n++;
     }
     return n;
@@ -406,12 +446,13 @@
 
   const deepest = (x, y) => {
     let e = document.elementFromPoint(x, y);
-    while (e?.shadowRoot) {
-      const inner = e.shadowRoot.elementFromPoint(x, y);
-      if (!inner || inner === e) break;
+    for (;;) {
+      const root = e?.shadowRoot ?? (e && frameOf(e));
+      const at = root && !e.shadowRoot ? placed(root.documentElement, new DOMRect()) : { x: 0, y: 0 };
+      const inner = root?.elementFromPoint(x - at.x, y - at.y);
+      if (!inner || inner === e) return e;
       e = inner;
     }
-    return e;
   };
   const inside = (e, n) => {
     for (; n; n = n.assignedSlot ?? n.parentNode ?? n.host) if (n === e) return true;
@@ -421,14 +462,13 @@
   let held = null; // what the act is about
   let aimed = null; // at what the mouse is aimed: its hook, what was pressed, and whether a click has reached it
   const reaches = (ev) => ev.composedPath().includes(held) || ev.composedPath().includes(pick(aimed.hook, aimed.text));
-  window.addEventListener('mousedown', (ev) => { if (aimed && reaches(ev)) aimed.down = ev.composedPath()[0]; }, true);
-  window.addEventListener('click', (ev) => { if (aimed && reaches(ev)) aimed.hit = true; }, true);
 
   const spot = (e) => {
-    const r = e.getBoundingClientRect();
+    const r = rectOf(e);
     if (r.top < 0 || r.left < 0 || r.bottom > innerHeight || r.right > innerWidth) e.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
     let at = null;
-    for (const box of [e.getBoundingClientRect(), ...e.getClientRects()]) {
+    for (const rect of [e.getBoundingClientRect(), ...e.getClientRects()]) {
+      const box = placed(e, rect);
       const x = Math.min(Math.max(box.left + box.width / 2, 0), innerWidth - 1), y = Math.min(Math.max(box.top + box.height / 2, 0), innerHeight - 1);
       at ??= { x, y, covered: true };
       const hit = deepest(x, y);
@@ -500,13 +540,15 @@
     e.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' });
     e.focus({ preventScroll: true });
     if (!all) return {};
-    if (e.isContentEditable) getSelection().selectAllChildren(e);
+    typed = e.ownerDocument;
+    if (e.isContentEditable) typed.getSelection().selectAllChildren(e);
     else e.select();
     return {};
   };
 
+  let typed = document; // that of the field that has the focus
   const erase = () => {
-    document.execCommand('delete');
+    typed.execCommand('delete');
     return {};
   };
 
