@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -333,8 +335,19 @@ func (o runOptions) again(protocol string) string {
 	if o.seed != 0 {
 		words = append(words, "--seed", strconv.FormatInt(o.seed, 10))
 	}
-	return strings.Join(words, " ")
+	return strings.Join(append(words, "--out", shellWord(beside(o.out))), " ")
 }
+
+// beside returns where a part of a run is repeated, so that its results do not replace those of the whole run.
+func beside(out string) string {
+	if out == "" || filepath.Base(out) == repeated {
+		return cmp.Or(out, repeated)
+	}
+	return filepath.Join(out, repeated)
+}
+
+// repeated is the folder of repeated parts within that of the results.
+const repeated = "again"
 
 var plainWord = regexp.MustCompile(`\A[\w@%+=:,./-]+\z`)
 
