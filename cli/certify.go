@@ -283,8 +283,12 @@ func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFig
 		return nil, usagef("certify: this program has no kill matrices (%s)", mend)
 	}
 	if all.Suite != (reports.Suite{Version: suite.Version, Digest: suite.Digest()}) {
-		return nil, usagef("certify: the kill matrices are of suite %s (%s), and not of the one that judged (%s)",
-			all.Suite.Version, all.Suite.Digest, mend)
+		if o.kills == "" {
+			return nil, usagef("certify: this build of %s is incomplete, and your run is not to blame: its proofs of the suite "+
+				"are of %s, and not of %s, which judged (%s)", program, all.Suite.Digest, suite.Digest(), mend)
+		}
+		return nil, usagef("--kills: %s has the proofs of suite %s (%s), and not of the one that judged, %s (%s)", o.kills,
+			all.Suite.Version, all.Suite.Digest, suite.Digest(), mend)
 	}
 	figures, ok := all.Figures(protocol, role)
 	if !ok {
