@@ -48,6 +48,7 @@ Feature: 3.2 The selector
       And "Debugger" is selected
       When the server sends the held responses
       Then "Debugger" is still selected
+      And the selector is still enabled
 
     @AC-034 @AC-036
     Scenario: other events do not end a switch
@@ -91,6 +92,7 @@ Feature: 3.2 The selector
       And "General" is selected
       When the server sends the held responses
       Then "General" is still selected
+      And the selector is still enabled
 
     @AC-036 @AC-037 @AC-038
     Scenario: the selector follows several switches in a row
