@@ -120,3 +120,26 @@ Feature: 3.4 agent_switched
       Then "Code Reviewer" is selected
       And the chat announces the switch from "General" to "Code Reviewer"
       And the log shows an entry "agent_switched"
+
+  Rule: Every agent_switched is announced (在聊天框添加一条系统消息)
+
+    @AC-059 @AC-060 @AC-063
+    Scenario: two switches in a row are both announced
+      Given a page with a session
+      When the user chooses "Debugger"
+      Then the page requests a switch to "Debugger"
+      When the server switches to "Debugger" and at once to "Code Reviewer"
+      Then the chat announces the switch from "General" to "Debugger"
+      And the chat announces the switch from "Debugger" to "Code Reviewer"
+      And "Code Reviewer" is selected
+
+    @AC-057 @AC-058 @AC-059 @AC-060
+    Scenario: agent_switched counts even if the page has requested no switch
+      Given a page with a session
+      When the server switches to "Debugger"
+      Then "Debugger" is selected
+      And the chat announces the switch from "General" to "Debugger"
+      When the user chooses "Code Reviewer"
+      Then the page requests a switch to "Code Reviewer"
+      When the server refuses with "agent_busy"
+      Then "Debugger" is selected

@@ -23,6 +23,7 @@ func (s *suite) registerSwitching(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^it has requested no switch$`, s.noSwitch)
 	steps.Step(sc, `^it has requested no other switch$`, s.noOtherSwitch)
 	steps.Step(sc, `^the server switches to "([^"]*)"(?: under the name "(.*)")?(`+oddly+`)?$`, s.switchesTo)
+	steps.Step(sc, `^the server switches to "([^"]*)" and at once to "([^"]*)"$`, s.switchesOn)
 	steps.Step(sc, `^the server switches from (the id )?"([^"]*)" to "([^"]*)"$`, s.switchesFrom)
 	steps.Step(sc, `^the server refuses with "([^"]*)"(?: and the message "(.*)")?$`, s.refuses)
 	steps.Step(sc, `^the server refuses with "agent_not_found" and ((?:no|empty) availableAgents|availableAgents `+
@@ -156,14 +157,30 @@ func (s *suite) switchesFrom(ctx context.Context, byID, from, to string) error {
 	return s.switches(ctx, from, a, a.name, "")
 }
 
+// switchesOn sends two agent_switched without waiting for what the page makes of the first.
+func (s *suite) switchesOn(ctx context.Context, first, second string) error {
+	if err := s.switchesTo(ctx, first, "", ""); err != nil {
+		return err
+	}
+	before := s.now.idle // the page before both
+	from, to := s.now.current, s.now.called(second)
+	err := s.confirms(ctx, from, to, to.name, "")
+	s.now.idle = before
+	return err
+}
+
 // switches sends an agent_switched.
 func (s *suite) switches(ctx context.Context, from string, to agent, name, odd string) error {
+	s.settle(ctx) // so that effects of the page's own request are not attributed to the event
+	return s.confirms(ctx, from, to, name, odd)
+}
+
+func (s *suite) confirms(ctx context.Context, from string, to agent, name, odd string) error {
 	s.clock(odd)
 	d := fields{"previousAgentId": from, "currentAgentId": to.id, "agentName": name}
 	if odd == undocumented {
 		d["reason"], d["session"], d["seq"] = "user", fields{"id": "x"}, 7
 	}
-	s.settle(ctx) // so that effects of the page's own request are not attributed to the event
 	if err := s.emit(ctx, vocab.AgentSwitchedEvent, d); err != nil {
 		return err
 	}
