@@ -45,7 +45,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(suite{m}) }
 var axe string
 
 // pageWithin bounds each wait of a test; only a failing test uses it up.
-const pageWithin = 30 * time.Second
+const pageWithin = 2 * time.Minute
 
 // pageServer serves a console whose tests use the bundled targets.
 func pageServer(t testing.TB) *httptest.Server {
@@ -192,9 +192,11 @@ func visit(t testing.TB, url, language string) *visitor {
 	ctx, cancel := chromedp.NewContext(shared(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	v := &visitor{t, ctx}
+	late := time.AfterFunc(pageWithin, cancel) // chromedp waits for the new tab without a limit
 	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
+		t.Fatalf("the browser opens no tab: %v", err)
 	}
+	late.Stop()
 	v.do(chromedp.EmulateViewport(1280, 800))
 	v.speaks(language)
 	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{
