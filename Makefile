@@ -24,9 +24,10 @@ WAITING = ./steps/externalagent ./recording/replay ./simulator/proxy
 NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPageMany$$|^TestRoom$$/(of_more_than_40|^agent-select.*wrong_false)|^TestThirtyMinutes$$|$\
 	^TestPassiveOnConforming$$/^(agent-client|profiles)$$|^TestRecordedConform$$/^agent-client|^TestCutPoints$$/^(agent-client|plain_page)|$\
 	^Test(Passive|Proxy)OnMutants$$|^TestDifferentialListsWhatIsOpen$$|^TestExcess$$/^(windows|workers|requests|documents)$$|$\
-	^TestScript$$/^(run_page|init_page|run_interrupt|run_frozen)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
+	^TestScript$$/^(run_page|run_page_file|init_page|run_interrupt|run_frozen|doctor_bus_raises)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
-	^Test(Readme|BrowserCopied)$$|^TestCutMutants$$/^agent-client|^TestBusAdapters$$/^node-bus|^TestBusAdaptersSubscribe$$|^TestLoadMutants$$/^external-agent_host|$\
+	^Test(Readme|BrowserCopied)$$|^TestReplayFindsMutants$$/^agent-select_over_ws|^TestBaseline$$/^(a_baseline|what_is|what_fails_is_not)|$\
+	^TestCutMutants$$/^agent-client|^TestBusAdapters$$/^node-bus|^TestBusAdaptersSubscribe$$|^TestLoadMutants$$/^external-agent_host|$\
 	^TestCatalogueOfPages$$/^(lists_alone|hangs_at_once)$$|^TestFlat$$/^comments$$|^TestExploreFinds$$|^TestExploreRuntime$$|$\
 	^TestCutPoints$$/^(agent-select|external-agent)|^TestFaultsOfOneMember$$|^TestLoad(Mutants|Conforms)$$/^session-runtime|$\
 	^TestRoom$$/^session-chat.*wrong_false|^TestExamplesCI$$|^Test(Plenty|Page(Axe|Minds|Replay|Suite|Keys))$$|^TestMerge$$/^(conforming|a_selection|incomplete)$$|$\
