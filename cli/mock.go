@@ -155,7 +155,8 @@ func (o mockOptions) call(c *cobra.Command, names []string, s *streams) error {
 	}
 	opts.Messages = messages.For(header.Protocol)
 	var result mock.ClientResult
-	err = dialling(ctx, o.against, header, s, func(to replay.Dial) (err error) {
+	err = dialling(ctx, o.against, header, s, func(to replay.Dial, ids map[string]string) (err error) {
+		opts.Messages = opts.Messages.WithIDs(ids)
 		opts.To, opts.Within = to, o.within
 		result, err = mock.Call(ctx, opts, all...)
 		return err

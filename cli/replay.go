@@ -129,7 +129,13 @@ func (o replayOptions) replay(ctx context.Context, name string, s *streams) erro
 	}
 	opts.Messages = messages.For(in.Header().Protocol)
 	color := s.Color && s.OutTTY && !o.noColor && o.serve != overStdio
-	opts.Differs = func(d replay.Difference) { fmt.Fprintln(out, colored(d.Diff, color)) }
+	var maybe []string
+	opts.Differs = func(d replay.Difference) {
+		fmt.Fprintln(out, colored(d.Diff, color))
+		for _, one := range d.Maybe {
+			maybe = append(maybe, one.String())
+		}
+	}
 	var result replay.Result
 	switch {
 	case o.against != "":
@@ -149,7 +155,24 @@ func (o replayOptions) replay(ctx context.Context, name string, s *streams) erro
 	if in.Torn() {
 		fmt.Fprintf(s.Err, "%s: %s: the last line is truncated, and left out\n", program, name)
 	}
-	return replayed(ctx, name, result, err, out, s.Err)
+	err = replayed(ctx, name, result, err, out, s.Err)
+	hintIgnore(unique(maybe), s)
+	return err
+}
+
+// maxHinted bounds the places that a hint names.
+const maxHinted = 3
+
+// hintIgnore says how to ignore the differences that may be none.
+func hintIgnore(places []string, s *streams) {
+	if len(places) == 0 {
+		return
+	}
+	more := ""
+	if n := len(places) - maxHinted; n > 0 {
+		places, more = places[:maxHinted], fmt.Sprintf(" (and %d more)", n)
+	}
+	fmt.Fprintf(s.Err, "%s: if it may differ: --ignore %s%s\n", program, strings.Join(places, " --ignore "), more)
 }
 
 // replayed prints the result, and gives it its exit code.
@@ -207,7 +230,8 @@ func (p piped) Start(ctx context.Context) (driver.Process, error) { return p.of.
 // playClient plays the client against --against.
 func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opts replay.Options,
 	s *streams) (result replay.Result, err error) {
-	err = dialling(ctx, o.against, in.Header(), s, func(to replay.Dial) (err error) {
+	err = dialling(ctx, o.against, in.Header(), s, func(to replay.Dial, ids map[string]string) (err error) {
+		opts.Messages = opts.Messages.WithIDs(ids)
 		opts.URL, opts.Header, opts.TLS = to.URL, to.Header, to.TLS
 		opts.Subprotocols, opts.Process = to.Subprotocols, to.Process
 		result, err = replay.Against(ctx, in, opts)
@@ -216,10 +240,10 @@ func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opt
 	return result, err
 }
 
-// dialling starts the server that --against names, if it is started, and calls do with how it is reached. h is the
-// header of what is played against it.
+// dialling starts the server that --against names, if it is started, and calls do with how it is reached, and where its
+// profile has ids. h is the header of what is played against it.
 func dialling(ctx context.Context, against string, h recording.Header, s *streams,
-	do func(replay.Dial) error) error {
+	do func(to replay.Dial, ids map[string]string) error) error {
 	sub, protocol, err := playedAgainst(against, h)
 	if err != nil {
 		return err
@@ -243,7 +267,7 @@ func dialling(ctx context.Context, against string, h recording.Header, s *stream
 		return usagef("--against %s: it is not a server of the kind that was recorded: the recording's "+
 			"client connects to a URL", against)
 	}
-	return do(to)
+	return do(to, sub.profile.Reach().IDs)
 }
 
 // playedAgainst returns the target, and the protocol of the recording.

@@ -118,3 +118,21 @@ func TestReplayFindsMutants(t *testing.T) {
 		})
 	}
 }
+
+// TestHintIgnore checks what is said of differences that may be none.
+func TestHintIgnore(t *testing.T) {
+	for _, row := range []struct {
+		places []string
+		want   string
+	}{
+		{nil, ""},
+		{[]string{"/load", "a:/n"}, "parley: if it may differ: --ignore /load --ignore a:/n\n"},
+		{[]string{"/a", "/b", "/c", "/d"}, "parley: if it may differ: --ignore /a --ignore /b --ignore /c (and 1 more)\n"},
+	} {
+		var said bytes.Buffer
+		hintIgnore(row.places, &streams{Err: &said})
+		if said.String() != row.want {
+			t.Errorf("%q", said.String())
+		}
+	}
+}

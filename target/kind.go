@@ -113,6 +113,10 @@ type Reach struct {
 	// Paths are the paths of the target's stream or socket, by driver.
 	Paths map[string]string
 
+	// IDs are the members that hold ids under other names than those of the protocol's messages: JSON Pointers, of
+	// which the last name counts, with the usual names. See messages.Set.WithIDs.
+	IDs map[string]string
+
 	// Browser is the program that opens the target's page; "": the first Chromium on the PATH. BrowserKey is its key in
 	// the profile.
 	Browser, BrowserKey string

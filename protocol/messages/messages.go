@@ -45,6 +45,7 @@ type Set struct {
 	lane  string   // the member that identifies a conversation on a connection; "" if a connection has only one
 	list  []*Message
 	kinds map[string][]*Message
+	ids   map[string]string // see IDAt: plain name of a member → that of the schemas
 }
 
 // Message is one message of a protocol.
@@ -94,13 +95,14 @@ func For(protocol string) *Set {
 	if f.Same != "" {
 		return For(f.Same)
 	}
-	s := &Set{typed: f.Type, lane: f.Lane, kinds: map[string][]*Message{}}
+	s := &Set{typed: f.Type, lane: f.Lane, kinds: map[string][]*Message{}, ids: map[string]string{}}
 	for _, m := range f.Messages {
 		var err error
 		one := &Message{Type: m.Type, From: m.From, Repeats: m.Repeats, Aside: m.Aside, Schema: m.Schema}
 		if one.node, err = node(m.Schema); err != nil {
 			panic(fmt.Errorf("%s: %s: %w", protocol, m.Type, err))
 		}
+		one.node.names(s.ids)
 		s.list = append(s.list, one)
 		s.kinds[m.Type] = append(s.kinds[m.Type], one)
 	}

@@ -67,8 +67,8 @@ func NewIDs() *IDs { return &IDs{newIDs()} }
 // Clone returns an independent copy.
 func (i *IDs) Clone() *IDs {
 	k := i.known
-	return &IDs{&ids{now: maps.Clone(k.now), then: maps.Clone(k.then),
-		sent: maps.Clone(k.sent), said: maps.Clone(k.said),
+	return &IDs{&ids{now: maps.Clone(k.now), then: maps.Clone(k.then), pair: maps.Clone(k.pair),
+		scopes: maps.Clone(k.scopes), sent: maps.Clone(k.sent), said: maps.Clone(k.said),
 		oldest: k.oldest.clone(), mine: k.mine.clone(), spoken: k.spoken.clone()}}
 }
 
@@ -91,14 +91,7 @@ func (i *IDs) Path(recorded string) string { return i.known.path(recorded) }
 func (i *IDs) Without(keys []string) *IDs {
 	c := i.Clone()
 	for _, was := range keys {
-		if now, known := c.known.now[was]; known {
-			scope, _, short := strings.Cut(was, "\x00")
-			if !short {
-				scope = ""
-			}
-			delete(c.known.now, was)
-			delete(c.known.then, key(scope, now))
-		}
+		c.known.forget(was)
 	}
 	return c
 }
@@ -107,7 +100,7 @@ func (i *IDs) Without(keys []string) *IDs {
 // ids, and what is ignored. The ids that it learns are added to known, also if there are such places. A model's words
 // may not differ.
 func Compare(recorded, came Message, known *IDs, ignore []Ignore) []Place {
-	c := comparison{ids: known.known, ignore: ignore, exact: true, kind: recorded.m.name}
+	c := comparison{ids: known.known, set: recorded.m.set, ignore: ignore, exact: true, kind: recorded.m.name}
 	if w, g := queryOf(recorded.m), queryOf(came.m); !known.known.queries(w, g) {
 		c.found = append(c.found, Place{At: "query", Recorded: w, Came: g})
 	}
@@ -169,8 +162,8 @@ func EachID(b []byte, found func(id string)) {
 // ids that were drawn, also in the path of a request. A key may come more than once.
 func (m Message) EachKey(found func(key string)) {
 	EachID(m.b, found)
-	if m.m.json && m.m.rule != nil {
-		eachRuled(m.m.value, m.m.rule.Node(), "", found)
+	if m.m.json {
+		eachRuled(m.m.set, m.m.value, m.m.rule.Node(), nil, found)
 	}
 	if m.m.Kind != transcript.Request && m.m.Kind != transcript.Open || m.m.Dir != transcript.Sent {
 		return
@@ -185,21 +178,23 @@ func (m Message) EachKey(found func(key string)) {
 }
 
 // eachRuled calls found with the key of each id that a schema names.
-func eachRuled(v any, n *messages.Node, name string, found func(key string)) {
+func eachRuled(set *messages.Set, v any, n *messages.Node, path []string, found func(key string)) {
 	switch v := v.(type) {
 	case wjson.Object:
 		for member, of := range v {
-			eachRuled(of, n.Member(member), member, found)
+			eachRuled(set, of, n.Member(member), append(path, member), found)
 		}
 		return
 	case []any:
 		for _, of := range v {
-			eachRuled(of, n.Item(), name, found)
+			eachRuled(set, of, n.Item(), path, found)
 		}
 		return
 	}
-	if text, ok := idText(v); ok && n != nil && n.Varies == messages.ID {
-		found(key(scopeOf(name), text))
+	if scope, is := ruledScope(set, n, path); is {
+		if text, ok := idText(v); ok {
+			found(key(scope, text))
+		}
 	}
 }
 

@@ -16,12 +16,14 @@ const maxIDs = 20_000
 type ids struct {
 	now    map[string]string // key of a recorded id → the id now
 	then   map[string]string // key of an id now → the recorded id
+	pair   map[string]string // key of a recorded id → key of the id now
+	scopes map[string]bool   // of the keys of now
 	sent   map[string]bool   // keys of ids that are ours: the other side repeats them
 	said   map[string]bool   // texts that this side has sent as members: nobody draws those
 	oldest ring              // keys of now
 	mine   ring              // keys of sent
 	spoken ring              // of said
-	tried  [][2]string       // what was learnt on trial: keys of now and of then
+	tried  []string          // what was learnt on trial: keys of now
 	trial  bool
 	loose  bool // two ids that were drawn by different rules may stand for each other
 }
@@ -46,7 +48,8 @@ func (r *ring) add(key string) (old string, full bool) {
 }
 
 func newIDs() *ids {
-	return &ids{now: map[string]string{}, then: map[string]string{}, sent: map[string]bool{}, said: map[string]bool{}}
+	return &ids{now: map[string]string{}, then: map[string]string{}, pair: map[string]string{},
+		scopes: map[string]bool{}, sent: map[string]bool{}, said: map[string]bool{}}
 }
 
 // key is what an id is known by.
@@ -96,18 +99,23 @@ func (i *ids) akin(a, b string) bool {
 }
 
 func (i *ids) learn(was, recorded, is, got string) {
-	i.now[was], i.then[is] = got, recorded
+	i.now[was], i.then[is], i.pair[was] = got, recorded, is
+	if scope, _, scoped := strings.Cut(was, "\x00"); scoped {
+		i.scopes[scope] = true
+	}
 	if i.trial {
-		i.tried = append(i.tried, [2]string{was, is})
+		i.tried = append(i.tried, was)
 	}
 	if old, full := i.oldest.add(was); full {
-		scope, _, short := strings.Cut(old, "\x00")
-		if !short {
-			scope = ""
-		}
-		delete(i.then, key(scope, i.now[old]))
-		delete(i.now, old)
+		i.forget(old)
 	}
+}
+
+// forget forgets a recorded id, given by its key.
+func (i *ids) forget(was string) {
+	delete(i.then, i.pair[was])
+	delete(i.now, was)
+	delete(i.pair, was)
 }
 
 // try calls do, and forgets what was learnt meanwhile.
@@ -115,9 +123,8 @@ func (i *ids) try(do func()) {
 	i.trial = true
 	do()
 	i.trial = false
-	for _, two := range i.tried {
-		delete(i.now, two[0])
-		delete(i.then, two[1])
+	for _, was := range i.tried {
+		i.forget(was)
 	}
 	i.oldest.keys = i.oldest.keys[:max(i.oldest.drop, len(i.oldest.keys)-len(i.tried))]
 	i.tried = nil
@@ -256,7 +263,20 @@ func (i *ids) words(want, got string) bool {
 	if want == got && !unmistakable(want) {
 		return true
 	}
-	return len(want) <= maxID && i.same("", want, got, false)
+	return len(want) <= maxID && (i.same("", want, got, false) || i.stands(want, got))
+}
+
+// stands reports whether a word stands for a recorded one as an id of some scope. A word without a digit is a word.
+func (i *ids) stands(want, got string) bool {
+	if unmistakable(want) || !strings.ContainsAny(want, digits) {
+		return false
+	}
+	for scope := range i.scopes {
+		if now, known := i.now[scope+"\x00"+want]; known && now == got {
+			return true
+		}
+	}
+	return false
 }
 
 // lastPart returns what stands behind the last redacted place of a text.

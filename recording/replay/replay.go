@@ -232,7 +232,7 @@ func (p *player) missing(m message) {
 func (p *player) differs(d Difference) {
 	p.result.Differences++
 	d.ids = p.ids
-	d.Diff = d.render()
+	d.Diff, d.Maybe = d.render(), d.maybe()
 	d.recorded, d.came, d.ids = nil, nil, nil
 	p.o.Differs(d)
 }

@@ -22,6 +22,7 @@ type message struct {
 	value any  // its content, decoded; nil if it is not JSON
 	json  bool // it is JSON
 	rule  *messages.Message
+	set   *messages.Set // the protocol's
 }
 
 // rules know the messages of a protocol. A nil Set knows none.
@@ -34,7 +35,7 @@ type rules struct {
 func (r rules) read(one transcript.Record) message { return r.readFrom(one, r.from) }
 
 func (r rules) readFrom(one transcript.Record, from messages.Side) message {
-	m := message{Record: one, sort: sort{kind: one.Kind}}
+	m := message{Record: one, sort: sort{kind: one.Kind}, set: r.set}
 	if one.Kind == transcript.Request && len(one.Bytes) == 0 && strings.HasPrefix(one.Label, "GET ") {
 		m.sort.kind = transcript.Open // it may be answered by a stream without asking for one
 	}
@@ -82,52 +83,65 @@ func placeOf(r transcript.Record) string {
 // outgoing returns what this side sends in place of a recorded message: ids that the other side has drawn are renewed.
 // It notes the ids that this side has drawn.
 func (i *ids) outgoing(m message) []byte {
-	b := m.Bytes
-	if m.json && m.rule != nil {
-		v, changed := i.renewed(m.value, m.rule.Node(), "")
+	b, sent := m.Bytes, m.value
+	if m.json {
+		v, changed := i.renewed(m.set, m.value, m.rule.Node(), nil)
 		if changed {
 			if again, err := wjson.Encode(v); err == nil {
-				b = again
+				b, sent = again, v
 			}
 		}
 	}
 	b = i.renew(b)
 	if m.json {
 		i.oursIn(b)
-		i.says(m.value)
+		i.says(sent)
 	}
 	return b
 }
 
+// ruledScope returns the scope of the id in a place; false if neither its schema nor its name says that it has one.
+func ruledScope(set *messages.Set, n *messages.Node, path []string) (scope string, is bool) {
+	name, named := set.IDAt(path)
+	switch {
+	case n != nil && n.Varies != messages.ID, n == nil && !named:
+		return "", false
+	case !named && len(path) > 0:
+		name = path[len(path)-1]
+	}
+	return scopeOf(name), true
+}
+
 // renewed renews the ids that only a schema shows, and notes those of this side.
-func (i *ids) renewed(v any, n *messages.Node, name string) (_ any, changed bool) {
+func (i *ids) renewed(set *messages.Set, v any, n *messages.Node, path []string) (_ any, changed bool) {
 	switch v := v.(type) {
 	case wjson.Object:
 		out := wjson.Object{}
 		for member, of := range v {
-			again, did := i.renewed(of, n.Member(member), member)
+			again, did := i.renewed(set, of, n.Member(member), append(path, member))
 			out[member], changed = again, changed || did
 		}
 		return out, changed
 	case []any:
 		out := make([]any, len(v))
 		for at, of := range v {
-			again, did := i.renewed(of, n.Item(), name)
+			again, did := i.renewed(set, of, n.Item(), path)
 			out[at], changed = again, changed || did
 		}
 		return out, changed
 	}
+	scope, is := ruledScope(set, n, path)
 	text, ok := idText(v)
-	if n == nil || n.Varies != messages.ID || !ok || unmistakable(text) {
+	if !is || !ok || unmistakable(text) {
 		return v, false
 	}
-	if now, known := i.now[key(scopeOf(name), text)]; known && name != "id" {
+	if now, known := i.now[key(scope, text)]; known && (scope != "message" || path[len(path)-1] != "id") {
 		if _, number := v.(wjson.Number); number {
 			return wjson.Number(now), now != text
 		}
 		return now, now != text
 	}
-	i.ours(scopeOf(name), text)
+	i.ours(scope, text)
 	return v, false
 }
 
@@ -142,18 +156,27 @@ func idText(v any) (string, bool) {
 	return "", false
 }
 
-// path renews the ids in a path with its query: words that are ids, and whole values of the query.
+// path renews the ids in a path with its query: words that are ids, whole values of the query, and what stands behind
+// the name of its kind, as in /session/1.
 func (i *ids) path(recorded string) string {
-	recorded = string(i.renew([]byte(recorded)))
-	at, query, _ := strings.Cut(recorded, "?")
-	if query == "" {
-		return recorded
+	at, query, asks := strings.Cut(recorded, "?")
+	places := strings.Split(at, "/")
+	for n, place := range places[1:] {
+		if plain, err := url.PathUnescape(place); err == nil && !unmistakable(plain) {
+			if now, known := i.now[key(scopeOf(strings.TrimSuffix(places[n], "s")+"id"), plain)]; known {
+				places[n+1] = url.PathEscape(now)
+			}
+		}
 	}
-	all := strings.Split(query, "&")
+	at = string(i.renew([]byte(strings.Join(places, "/"))))
+	if !asks {
+		return at
+	}
+	all := strings.Split(string(i.renew([]byte(query))), "&")
 	for n, one := range all {
 		name, value, _ := strings.Cut(one, "=")
 		if plain, err := url.QueryUnescape(value); err == nil {
-			if now, known := i.now[key(scopeOf(name), plain)]; known {
+			if now, known := i.now[key(scopeOf(name), plain)]; known && !unmistakable(plain) {
 				all[n] = name + "=" + url.QueryEscape(now)
 			}
 		}

@@ -19,7 +19,8 @@ type Difference struct {
 	Missing bool   // it did not come, or could not be sent
 	Extra   bool   // it was not recorded
 	Places  []Place
-	Diff    string // all of that for people, on several lines, without a line end
+	Maybe   []Ignore // what to ignore if the places that look as if they may differ do
+	Diff    string   // all of that for people, on several lines, without a line end
 
 	recorded, came *message
 	ids            *ids
@@ -31,6 +32,7 @@ type Place struct {
 	At       string // JSON Pointer into the message; "" for the whole of it, "status", "content type"
 	Recorded string // on one line, bounded; "" if it was not recorded
 	Came     string // "" if it did not come
+	Maybe    bool   // nothing says that it may differ, but it looks as if: see Ignore
 }
 
 // String returns Diff. It has no ids and times that are drawn anew.
@@ -94,6 +96,26 @@ func (d Difference) named() string {
 		names = append(names[:maxNamed:maxNamed], fmt.Sprintf("and %d more", n))
 	}
 	return " at " + strings.Join(names, ", ")
+}
+
+// maybe names the places that look as if they may differ.
+func (d Difference) maybe() (out []Ignore) {
+	for _, p := range d.Places {
+		if !p.Maybe {
+			continue
+		}
+		path, _ := wjson.ParsePointer(p.At)
+		for n, token := range path {
+			if _, err := strconv.Atoi(token); err == nil {
+				path[n] = "*"
+			}
+		}
+		one := Ignore{Type: d.recorded.name, Pointer: wjson.FormatPointer(path...)}
+		if !slices.Contains(out, one) {
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 // treeLine is a line of a message.

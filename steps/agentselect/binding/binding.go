@@ -41,7 +41,8 @@ func Kind() target.Kind {
 		Configures:   true,
 		Reach: func(p *target.Profile) target.Reach {
 			b := Of(p)
-			r := target.Reach{Paths: map[string]string{target.SSE: b.SSE.Stream.Path, target.WS: b.WS.Path}}
+			r := target.Reach{Paths: map[string]string{target.SSE: b.SSE.Stream.Path, target.WS: b.WS.Path},
+				IDs: b.IDs()}
 			if b.Correlation.Single {
 				r.Shared = "one connection (correlation: single)"
 			}
@@ -175,6 +176,24 @@ type RequestFields struct {
 	RequestID      target.Pointer `yaml:"request-id"`       // default /requestId
 	Response       target.Pointer `yaml:"response"`         // default /response
 	InitialAgentID target.Pointer `yaml:"initial-agent-id"` // default /initialAgentId
+}
+
+// IDs returns where this wire has ids: pointers, with the names of the default binding.
+func (b Binding) IDs() map[string]string {
+	ids := map[string]string{}
+	for name, all := range map[string][]target.Pointer{
+		"connectionId": {b.Fields.Event.ConnectionID, b.Correlation.Body, b.Correlation.OfCreate().Body,
+			b.Correlation.OfLoad().Body},
+		"sessionId": {b.Fields.Event.SessionID, b.Fields.Answer.SessionID, b.Fields.Request.SessionID},
+		"requestId": {b.Envelope.RequestID, b.Fields.Request.RequestID},
+	} {
+		for _, p := range all {
+			if p != "" {
+				ids[string(p)] = name
+			}
+		}
+	}
+	return ids
 }
 
 // EventName returns this wire's name for a server event of the default binding.
