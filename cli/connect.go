@@ -96,9 +96,9 @@ func connect(ctx context.Context, args []string, o connectOptions, s *streams) e
 	defer live.Close()
 	typed, _ := in.(*os.File)
 	if file == "" && typed != nil && term.IsTerminal(int(typed.Fd())) && s.OutTTY {
-		return o.talk(ctx, live, typed, s)
+		return o.talk(ctx, live, o.again(name, live.Protocol()), typed, s)
 	}
-	t := door.New(door.Options{Session: live, Out: s.Out, Steady: true})
+	t := door.New(door.Options{Session: live, Out: s.Out, Again: o.again(name, live.Protocol()), Steady: true})
 	return during(ctx, t, live, func() error { return script(ctx, t, door.NewScript(in), file) })
 }
 
@@ -141,6 +141,24 @@ func (o connectOptions) session(name string) (runner.Options, error) {
 	}
 	return runner.Options{Protocols: suite, Profile: sub.profile, Launcher: launcher, Brain: sub.brain,
 		Role: sub.profile.Role, Drivers: drivers[0][:1], Strict: o.strict, Again: program + " connect"}, nil
+}
+
+// again returns the command line that runs saved scenarios against the target of the session.
+func (o connectOptions) again(name, protocol string) string {
+	words := []string{program, "run"}
+	if name == "" || o.protocol != "" || isURL(name) {
+		words = append(words, "--protocol", protocol)
+	}
+	for _, f := range []struct{ flag, value string }{{"--target", name}, {"--role", o.role}, {"--driver", o.driver}} {
+		if f.value != "" {
+			words = append(words, f.flag, shellWord(f.value))
+		}
+	}
+	words = append(words, o.link.words()...)
+	if o.strict {
+		words = append(words, "--strict")
+	}
+	return strings.Join(words, " ")
 }
 
 // during prints what comes while do works, and ends with the exit code of what was judged.
@@ -186,7 +204,8 @@ func script(ctx context.Context, t *door.Terminal, lines *door.Lines, file strin
 }
 
 // talk carries out the lines that a person types.
-func (o connectOptions) talk(ctx context.Context, live *simulator.Session, in *os.File, s *streams) error {
+func (o connectOptions) talk(ctx context.Context, live *simulator.Session, again string, in *os.File,
+	s *streams) error {
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return fmt.Errorf("read from the terminal: %w", err)
@@ -197,7 +216,7 @@ func (o connectOptions) talk(ctx context.Context, live *simulator.Session, in *o
 		width, height = 80, 24
 	}
 	return converse(ctx, live, in, s.Out, [2]int{width, height}, door.Options{Session: live,
-		Color: s.Color && !o.noColor, Width: s.OutWidth, Times: true})
+		Color: s.Color && !o.noColor, Width: s.OutWidth, Times: true, Again: again})
 }
 
 // maxOffered bounds what Tab lists.

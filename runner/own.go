@@ -81,7 +81,7 @@ func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role
 			for _, st := range pickle.Steps {
 				if steps.ExpressionOf(expressions, st.Text) == "" {
 					return nil, &UsageError{Msg: fmt.Sprintf("%s:%d: %v", f.Path, lines[st.AstNodeIds[0]],
-						&steps.UndefinedError{Text: st.Text, Alike: steps.Alike(expressions, st.Text, 3)})}
+						&steps.UndefinedError{Text: st.Text, Alike: steps.Closest(expressions, st.Text, 3)})}
 				}
 			}
 			out = append(out, pl)

@@ -212,7 +212,7 @@ func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judg
 	text = Current(r.s.Protocol, text)
 	at := slices.IndexFunc(r.handlers.exprs, func(expr string) bool { return expression(expr).MatchString(text) })
 	if at < 0 {
-		return Judged{}, &UndefinedError{text, Alike(r.handlers.exprs, text, 3)}
+		return Judged{}, &UndefinedError{text, Closest(r.handlers.exprs, text, 3)}
 	}
 	do, groups := r.handlers.do[at], expression(r.handlers.exprs[at]).FindStringSubmatch(text)[1:]
 	args, err := arguments(withKind(ctx, text), do.Type(), groups, arg)

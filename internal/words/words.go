@@ -24,7 +24,7 @@ func Near(word string, known []string, n int) []string {
 	cost := map[string]int{}
 	var near []string
 	for _, k := range known {
-		cost[k] = distance(plain(word), plain(k))
+		cost[k] = Distance(plain(word), plain(k))
 		if cost[k] <= max(1, len(k)/3) && cost[k] < len(k) {
 			near = append(near, k)
 		}
@@ -51,8 +51,8 @@ func Either(all []string) string {
 
 func plain(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "-")) }
 
-// distance is the optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
-func distance(a, b string) int {
+// Distance is the optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
+func Distance(a, b string) int {
 	var before, last []int
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -153,7 +153,8 @@ func (t *Terminal) save(_ context.Context, args []string) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	t.print("  saved: parley run --protocol %s --features %s", t.o.Session.Protocol(), file)
+	again := cmp.Or(t.o.Again, "parley run --protocol "+t.o.Session.Protocol())
+	t.print("  saved: %s --features %s", again, file)
 	return nil
 }
 

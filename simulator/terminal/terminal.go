@@ -25,7 +25,8 @@ type Options struct {
 	Color   bool
 	Width   int  // columns of a record; 0: 160
 	Times   bool // records are printed with their times and numbers; without, the output of two runs can be compared
-	Steady  bool // a script: it waits until nothing more arrives before it continues, and a mistake ends it
+	Again   string // the command that runs saved scenarios, without --features; "": against the bundled target
+	Steady  bool   // a script: it waits until nothing more arrives before it continues, and a mistake ends it
 }
 
 // Terminal prints a session and carries out lines. Safe for concurrent use.

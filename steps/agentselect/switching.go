@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -230,6 +231,9 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return err
 	}
+	if previous := field(rec, "previousAgentId"); from != "" && previous != any(from) && s.agentIsOpen(c) {
+		return s.switchedFromOther(c, rec, from, to, claims)
+	}
 	// Check the client's own refused switches first: their effect looks like that of another session.
 	if err := s.movedByRefusal(ctx, c, rec, from, to); err != nil {
 		return err
@@ -239,6 +243,24 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	}
 	s.findsRepeats(ctx, c, rec)
 	return s.judgeSwitched(c, rec, from, to, claims)
+}
+
+// agentIsOpen reports whether no switch since the client loaded its session shows which agent that has: AS-G07 leaves
+// open whether it is the one from before.
+func (s *suite) agentIsOpen(c *client) bool {
+	return c.loaded && c.switches == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(s.clients)),
+		func(o *client) bool { return o != c && o.session == c.session && o.switches > 0 && o.act.mark > c.given })
+}
+
+// switchedFromOther judges a switch that did not start where the step says, in a session whose agent was open. Only
+// the step is not met, and no clause broken: the suite has no such step, but users do.
+func (s *suite) switchedFromOther(c *client, rec transcript.Record, from, to string, claims []string) error {
+	s.confirmed(c, to)
+	if err := s.judgeSwitched(c, rec, "", to, claims); err != nil {
+		return err
+	}
+	return steps.NotTestedf("client %s was switched from %s, and this step says %q; which agent a session has after it "+
+		"was loaded is open (AS-G07), so that no clause is broken", c.name, quoted(field(rec, "previousAgentId")), from)
 }
 
 // movedByRefusal records a confirmed switch. If it came from an unexpected agent, movedByRefusal checks whether one
