@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/words"
 	"parley/runner"
+	"parley/runner/tags"
 	"parley/steps"
 	"parley/verdict"
 )
@@ -17,12 +18,14 @@ import (
 func explainCommand(s *streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ID…",
-		Short: "Show what a clause says, how it is read, and what judges it; or what a scenario is about",
+		Short: "Show what a clause says, how it is read, and what judges it; or what a scenario or a mutant is about",
 		Long: `Show everything about clauses: level and section, the statement in English, the words of the source, how the
 suite reads and observes it, for which roles it is judged, which scenarios, steps and monitors judge it, which
 mutants prove that they do, and how to run them alone. A clause that a page and its server share is shown for
-both. For a scenario, show its clauses, its place, and how to run it alone.`,
-		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06",
+both. For a scenario, show its clauses, its place, and how to run it alone. For a mutant, whose name a report gives
+behind "looks like", show why real servers have its fault, which clauses it breaks, what finds it, and how to serve
+it.`,
+		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06\n  parley explain trims-ids",
 		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
 	}
 }
@@ -33,7 +36,7 @@ func explain(_ context.Context, ids []string, s *streams) error {
 	}
 	var pages []string
 	for _, id := range ids {
-		about, err := explained(clauseID(id))
+		about, err := explained(id)
 		if err != nil {
 			return err
 		}
@@ -43,11 +46,19 @@ func explain(_ context.Context, ids []string, s *streams) error {
 	return err
 }
 
-// explained returns the pages about a clause or a scenario. Only the protocols that may know it are opened.
-func explained(id string) ([]string, error) {
+// explained returns the pages about a clause, a scenario or a mutant. Only the protocols that may know it are opened.
+func explained(typed string) ([]string, error) {
+	const what = "clause, scenario or mutant"
+	id := clauseID(typed)
+	if !tags.IsID(id) {
+		if pages, err := mutantPages(strings.ToLower(typed)); err != nil || len(pages) > 0 {
+			return pages, err
+		}
+		return nil, unknownID(what, typed, typed, mutantNames())
+	}
 	protocols := suite.Naming(id)
 	if len(protocols) == 0 {
-		return nil, unknownClause(id)
+		return nil, unknownID(what, typed, id, nil)
 	}
 	books, err := openBooks(protocols)
 	if err != nil {
@@ -58,7 +69,7 @@ func explained(id string) ([]string, error) {
 	}
 	found := find(books, id)
 	if len(found) == 0 {
-		return nil, unknownClause(id)
+		return nil, unknownID(what, typed, id, nil)
 	}
 	return pagesOf(found)
 }
@@ -80,9 +91,10 @@ func find(books []*book, id string) []entry {
 	return found
 }
 
-// unknownClause is the mistake to ask for a clause that is in no ledger.
-func unknownClause(id string) error {
-	var known []string
+// unknownID is the mistake to name a clause, or what else there is, that does not exist. Besides the clauses, others are
+// known.
+func unknownID(what, typed, id string, others []string) error {
+	known := others
 	for _, p := range suite.All {
 		ledger, err := steps.LedgerOf(p)
 		if err != nil {
@@ -93,9 +105,9 @@ func unknownClause(id string) error {
 		}
 	}
 	if near := words.Near(id, known, 3); len(near) > 0 {
-		return usagef("unknown clause %q (nearest: %s; parley list shows all)", id, strings.Join(unique(near), ", "))
+		return usagef("unknown %s %q (nearest: %s; parley list shows all)", what, typed, strings.Join(unique(near), ", "))
 	}
-	return usagef("unknown clause %q (parley list shows all)", id)
+	return usagef("unknown %s %q (parley list shows all)", what, typed)
 }
 
 // pagesOf returns the pages about a clause: one for each ledger in which it is tested, or one if it is tested in

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
+	"parley/runner"
 	"parley/runner/tags"
 )
 
@@ -29,6 +32,7 @@ func (o *runOptions) plain(args []string) error {
 	if err := o.protocolOf(ids); err != nil {
 		return err
 	}
+	o.ids, o.besides = ids, o.tags
 	chosen := strings.Join(ids, " or ")
 	if o.tags != "" {
 		chosen = fmt.Sprintf("(%s) and (%s)", chosen, o.tags)
@@ -44,7 +48,7 @@ func (o *runOptions) protocolOf(ids []string) error {
 	for _, id := range ids {
 		protocol := suite.OfClause(id)
 		if protocol == "" {
-			return usagef("unknown clause or scenario %q (parley list shows all)", id)
+			return unknownID("clause or scenario", id, id, nil)
 		}
 		found = append(found, protocol)
 	}
@@ -52,6 +56,47 @@ func (o *runOptions) protocolOf(ids []string) error {
 		o.protocols = found
 	}
 	return nil
+}
+
+// knownIDs rejects a plain id that no clause and no scenario has. Random sequences and cuts have ids of their own.
+func (o runOptions) knownIDs() error {
+	if o.exploring || o.cutPoints {
+		return nil
+	}
+	for _, id := range o.ids {
+		books, err := openBooks(suite.Naming(id))
+		if err != nil {
+			return err
+		}
+		var others []string
+		found := len(find(books, id)) > 0
+		for _, b := range books {
+			for _, p := range b.scenarios {
+				found = found || slices.Contains(p.Marks(), "@"+id)
+				others = append(others, p.ID)
+			}
+		}
+		if !found {
+			return unknownID("clause or scenario", id, id, others)
+		}
+	}
+	return nil
+}
+
+// nothingSelected says of an error that nothing is selected what was given: plain ids, and --tags.
+func (o runOptions) nothingSelected(err error) error {
+	var usage *runner.UsageError
+	if len(o.ids) == 0 || !errors.As(err, &usage) || !strings.Contains(usage.Msg, "selects no scenario") {
+		return err
+	}
+	if _, elsewhere, is := strings.Cut(usage.Msg, "selects no scenario "); is && strings.HasPrefix(elsewhere, "of ") {
+		return usagef("%s", strings.Join(o.ids, " ")+" selects no scenario "+elsewhere)
+	}
+	if o.besides != "" {
+		return usagef("%s with --tags %q selects no scenario (leave one out; parley list --scenarios shows the tags)",
+			strings.Join(o.ids, " "), o.besides)
+	}
+	return usagef("%s: no scenario judges it here (parley explain %[1]s shows what does)", strings.Join(o.ids, " "))
 }
 
 // asURL completes the address of a target that has no scheme: localhost:3000 is http://localhost:3000. What names a

@@ -114,7 +114,7 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 	}
 	runs, left, err := o.runs()
 	if err != nil {
-		return err
+		return o.nothingSelected(err)
 	}
 	if o.deadline < 0 {
 		return flagged(&runner.UsageError{Msg: "--deadline must be more than 0"})
@@ -124,7 +124,7 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 	}
 	total, err := runner.Count(runs...)
 	if err != nil {
-		return flagged(err)
+		return flagged(o.nothingSelected(err))
 	}
 	if err := prepareOut(o.out); err != nil {
 		return err
@@ -166,7 +166,7 @@ func judge(ctx context.Context, o runOptions, s *streams) error {
 // runs returns the runner's options for each target, and what is left out; the error says what is wrong with the
 // flags.
 func (o runOptions) runs() (runs []runner.Options, left []string, err error) {
-	if err := errors.Join(o.checkExplore(), hasSuite(o.suite)); err != nil {
+	if err := errors.Join(o.checkExplore(), hasSuite(o.suite), o.knownIDs()); err != nil {
 		return nil, nil, err
 	}
 	subjects, err := subjectsOf(o.target, o.protocols, o.roles)

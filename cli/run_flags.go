@@ -14,6 +14,8 @@ type runOptions struct {
 	target, tags, baseline    string
 	writeBaseline             string
 	targetVersion             string
+	ids                       []string // plain arguments, which tags contains
+	besides                   string   // --tags, where there are ids
 	features                  []string
 	faults                    string
 	out, format               string
