@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"parley/internal/changes"
 	"parley/internal/words"
+	"parley/reports"
 	"parley/target"
 	"parley/verdict"
 )
@@ -32,6 +35,9 @@ func (o runOptions) watching(ctx context.Context, s *streams) error {
 		return err
 	}
 	w, err := o.watched()
+	if err == nil {
+		err = errors.Join(o.knownIDs(), o.present())
+	}
 	if err != nil {
 		return err
 	}
@@ -152,6 +158,16 @@ func (o runOptions) checkWatch() error {
 	return nil
 }
 
+// present rejects a profile that is not there: one with a mistake is probably being written, but this one's name is
+// probably mistyped.
+func (o runOptions) present() error {
+	if _, isPage := suite.Kinds().OfPage(o.target); isPage || isURL(o.target) || exists(o.target) {
+		return nil
+	}
+	_, err := subjectOf(o.target, o.protocols, o.roles)
+	return err
+}
+
 // watched returns what is watched: the files of the target, and those that flags name.
 func (o runOptions) watched() (*changes.Watch, error) {
 	files := []string{}
@@ -180,7 +196,21 @@ func (o runOptions) watched() (*changes.Watch, error) {
 	if err != nil && isPage {
 		return nil, err
 	}
-	return changes.New(files, folders, []string{o.out}), nil // a profile with a mistake is watched until it has none
+	w := changes.New(files, folders, []string{o.out}) // a profile with a mistake is watched until it has none
+	w.Skip(holdsResults)
+	w.Outputs(os.Stdout, os.Stderr)
+	return w, nil
+}
+
+// holdsResults reports whether a folder has the results of a run: nobody edits those.
+func holdsResults(folder string) bool {
+	f, err := os.Open(filepath.Join(folder, "results.json"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, _ := io.ReadAll(io.LimitReader(f, 1<<10))
+	return bytes.Contains(head, []byte(reports.SchemaID))
 }
 
 // filesOf returns the files and folders of a target: those that its command names, the folder in which it runs if the

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/reports"
 )
 
 // watchedRun is a parley run --watch with its output.
@@ -187,5 +189,30 @@ func TestRestless(t *testing.T) {
 	}
 	if got := restlessOf(often, []string{"made", "now and then"}, time.Second, s); len(got) != 1 || got[0] != "made" {
 		t.Errorf("restless are %q", got)
+	}
+}
+
+// TestWatchMissing: a profile that is not there at first is a mistake, and is not waited for.
+func TestWatchMissing(t *testing.T) {
+	var said strings.Builder
+	s := &streams{In: strings.NewReader(""), Out: &said, Err: &said}
+	if code := parley([]string{"run", filepath.Join(t.TempDir(), "none.yaml"), "--watch"}, s); code != 2 {
+		t.Errorf("exit %d: %s", code, said.String())
+	}
+}
+
+// TestHoldsResults: only a folder with the results of a run is left out.
+func TestHoldsResults(t *testing.T) {
+	dir := t.TempDir()
+	if holdsResults(dir) {
+		t.Error("an empty folder")
+	}
+	put(t, filepath.Join(dir, "results.json"), `{"mine": 1}`)
+	if holdsResults(dir) {
+		t.Error("a file of somebody else")
+	}
+	put(t, filepath.Join(dir, "results.json"), `{"schema": "`+reports.SchemaID+`"}`)
+	if !holdsResults(dir) {
+		t.Error("the results of a run")
 	}
 }

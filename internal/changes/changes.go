@@ -27,6 +27,8 @@ type Watch struct {
 	files, folders []string
 	without        []string
 	ignored        map[string]bool
+	skip           func(folder string) bool // nil: none
+	outputs        []fs.FileInfo
 }
 
 // New watches files and folders, but nothing in the folders without. Paths are made absolute where possible.
@@ -53,6 +55,23 @@ func (w *Watch) Ignore(paths ...string) {
 	for _, path := range paths {
 		w.ignored[path] = true
 	}
+}
+
+// Skip leaves out the folders below the watched ones for which skip returns true.
+func (w *Watch) Skip(skip func(folder string) bool) { w.skip = skip }
+
+// Outputs leaves out, below folders, the files to which this program writes, such as its redirected stdout.
+func (w *Watch) Outputs(files ...*os.File) {
+	for _, f := range files {
+		if info, err := f.Stat(); err == nil {
+			w.outputs = append(w.outputs, info)
+		}
+	}
+}
+
+// writes reports whether a file is one to which this program writes.
+func (w *Watch) writes(info fs.FileInfo) bool {
+	return slices.ContainsFunc(w.outputs, func(out fs.FileInfo) bool { return os.SameFile(out, info) })
 }
 
 // State is what files looked like at one moment, by path. A file that is not there has the zero Stamp.
@@ -95,10 +114,14 @@ func (w *Watch) below(folder string, out State) {
 			return filepath.SkipAll
 		case e.IsDir() && path != folder && (Written(e.Name()) || slices.Contains(w.without, path)):
 			return filepath.SkipDir
+		case e.IsDir() && path != folder && w.skip != nil && w.skip(path):
+			return filepath.SkipDir
 		case e.IsDir() || !e.Type().IsRegular() || Written(e.Name()):
 			return nil
 		}
-		out[path] = stamp(e.Info())
+		if info, err := e.Info(); err != nil || !w.writes(info) {
+			out[path] = stamp(info, err)
+		}
 		return nil
 	})
 }

@@ -87,3 +87,25 @@ func TestWait(t *testing.T) {
 		t.Error("it ended without a change")
 	}
 }
+
+// TestSkip: folders that are skipped, and the files that this program writes, are not watched.
+func TestSkip(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "a.js", "a")
+	put(t, dir, "old/x.txt", "a")
+	out, err := os.Create(filepath.Join(dir, "out.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	w := New(nil, []string{dir}, nil)
+	w.Skip(func(folder string) bool { return filepath.Base(folder) == "old" })
+	w.Outputs(out)
+	var got []string
+	for path := range w.Look() {
+		got = append(got, filepath.Base(path))
+	}
+	if diff := cmp.Diff([]string{"a.js"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
