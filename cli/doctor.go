@@ -17,9 +17,9 @@ func doctorCommand(s *streams) *cobra.Command {
 	var link linkOptions
 	about, examples := doctorHelp()
 	c := &cobra.Command{
-		Use:   "doctor --target FILE|URL",
+		Use:   "doctor TARGET",
 		Short: "Check that a profile works, before a run",
-		Long: `Check that a profile works, before a run. Doctor starts or contacts the target, connects over each driver, goes
+		Long: `Check that a profile works, before a run: TARGET is what --target names. Doctor starts or contacts the target, connects over each driver, goes
 through the steps on which the suite depends, and tries everything else that the profile declares once. It
 prints one line per item:
 
@@ -30,10 +30,10 @@ prints one line per item:
 
 ` + about,
 		Example: examples,
-		Args:    noArgs,
+		Args:    func(c *cobra.Command, args []string) error { return oneTarget(c, args, &name) },
 		RunE:    func(c *cobra.Command, _ []string) error { return examine(c.Context(), name, protocol, role, link, s) },
 	}
-	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target, or the folder of a page (required)")
+	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target, or the folder of a page: the same as TARGET")
 	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default "+suite.Kinds()[0].Protocol+")")
 	c.Flags().StringVar(&role, "role", "",
 		"`ROLE` of the target (default that of the profile; for a URL server, client or host)")
@@ -45,7 +45,7 @@ prints one line per item:
 func doctorHelp() (about, examples string) {
 	sentences := []string{"If the profile allows it, the target is restarted.",
 		"Its hooks.reset runs before each scenario of doctor."}
-	lines := []string{"  parley doctor --target my.yaml"}
+	lines := []string{"  parley doctor my.yaml"}
 	for _, p := range suite.All {
 		guide, _ := doctor.Of(p)
 		if guide.About != "" {
@@ -63,7 +63,7 @@ func doctorHelp() (about, examples string) {
 // examine examines a target and reports what would not be tested.
 func examine(ctx context.Context, name, protocol, role string, link linkOptions, s *streams) error {
 	if name == "" {
-		return usagef("doctor: --target is missing (name a profile, or the URL of a running server)")
+		return usagef("doctor: the target is missing (name a profile, or the URL of a running server)")
 	}
 	sub, err := subjectOf(name, given(protocol), given(role))
 	if err == nil {

@@ -125,6 +125,19 @@ func flagError(c *cobra.Command, err error) error {
 	return usagef("%v (see %s --help)", err, c.CommandPath())
 }
 
+// oneTarget takes the target from the plain arguments, where --target may name it too.
+func oneTarget(c *cobra.Command, args []string, target *string) error {
+	switch {
+	case len(args) > 1:
+		return usagef("%s takes one target, found %q too", c.CommandPath(), args[1])
+	case len(args) == 1 && *target != "":
+		return usagef("--target: %s is a target already (leave one out)", args[0])
+	case len(args) == 1:
+		*target = args[0]
+	}
+	return nil
+}
+
 // noArgs rejects arguments. Most commands take none.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {

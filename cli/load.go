@@ -69,17 +69,7 @@ parley-load, a program of its own, spreads a load over several processes.`,
   parley load --target my.yaml --sessions 200 --shape step --p99 50ms
   parley load localhost:3000 --driver ws --sessions 500 --errors 1%
   parley load --protocol PROTOCOL --role ROLE --sessions 500`,
-		Args: func(c *cobra.Command, args []string) error {
-			switch {
-			case len(args) > 1:
-				return usagef("%s takes one target, found %q too", c.CommandPath(), args[1])
-			case len(args) == 1 && o.target != "":
-				return usagef("--target: %s is a target already (leave one out)", args[0])
-			case len(args) == 1:
-				o.target = args[0]
-			}
-			return nil
-		},
+		Args: func(c *cobra.Command, args []string) error { return oneTarget(c, args, &o.target) },
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	o.declare(c.Flags())

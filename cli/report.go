@@ -27,9 +27,9 @@ func reportCommand(s *streams) *cobra.Command {
 		Long: `Write the reports of a run again, from its results.json. Nothing is run; the exit code says only whether the
 reports could be written.
 
-Without --out one format is printed. With --out the reports are written to files in that folder, except the
-console report and the annotations for GitHub, which are printed. --format markdown is also appended to the file
-that $GITHUB_STEP_SUMMARY names, if it is set.
+Without --out one format is printed, and several are written beside results.json. With --out the reports are
+written to files in that folder. In either folder there is no console report and no annotations for GitHub, which
+are printed. --format markdown is also appended to the file that $GITHUB_STEP_SUMMARY names, if it is set.
 
 With the results of several runs as arguments, write one matrix instead: clauses by implementations and their
 versions (parley run --target-version), as --format markdown (the default) or html; --out writes matrix.md and
@@ -48,7 +48,7 @@ matrix.html.`,
 	f := c.Flags()
 	f.StringVar(&o.from, "from", "", "the results.json `FILE` of a run (required)")
 	f.StringVar(&o.format, "format", consoleFormat, "reports to write, a comma-separated `LIST` of "+formatNames())
-	f.StringVar(&o.out, "out", "", "`DIR` to write them to; created if missing")
+	f.StringVar(&o.out, "out", "", "`DIR` to write them to; created if missing (default for several: that of results.json)")
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	declareLang(f, &o.lang)
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
@@ -63,8 +63,10 @@ func report(ctx context.Context, o reportOptions, s *streams) error {
 		return cmp.Or(err, wrong)
 	case o.from == "":
 		return usagef("report: --from is missing (name the results.json of a run)")
-	case o.out == "" && len(asked) > 1:
+	case o.out == "" && len(asked) > 1 && o.from == "-":
 		return usagef("report: %d formats cannot all be printed (name a folder with --out, or one format)", len(asked))
+	case o.out == "" && len(asked) > 1:
+		o.out = filepath.Dir(o.from)
 	}
 	res, err := readResults(ctx, o.from)
 	if err != nil {
