@@ -136,10 +136,20 @@ func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decisi
 			return gate.Decision{}
 		}
 		return p.decided(ctx, m, <-h.decided)
+	case <-m.Gone:
+		return p.moot(m, h)
 	case <-ctx.Done():
-		p.forget(h)
-		return gate.Decision{Drop: true}
+		return p.moot(m, h)
 	}
+}
+
+// moot drops a held message whose receiver has left.
+func (p *Play) moot(m gate.Message, h *held) gate.Decision {
+	if p.forget(h) && p.ctx.Err() == nil {
+		p.t.Remark(m.Conn, "the %v has left before anybody decided on %s: it is dropped", m.From.Other(),
+			named(h.Type, h.What))
+	}
+	return gate.Decision{Drop: true}
 }
 
 // forget removes a message from the list; false if it was decided on meanwhile.
@@ -161,6 +171,8 @@ func (p *Play) decided(ctx context.Context, m gate.Message, d Decision) gate.Dec
 		defer timer.Stop()
 		select {
 		case <-timer.C:
+		case <-m.Gone:
+			return gate.Decision{Drop: true}
 		case <-ctx.Done():
 			return gate.Decision{Drop: true}
 		}

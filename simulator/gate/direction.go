@@ -40,7 +40,7 @@ type part struct {
 
 func newDirection(s *socket, from Side) *direction {
 	max := s.g.o.MaxMessage
-	return &direction{s: s, from: from, e: s.ends[from], out: s.out[from.other()], max: max,
+	return &direction{s: s, from: from, e: s.ends[from], out: s.out[from.Other()], max: max,
 		parser: wire.NewParser(from == Server, wire.Limits{MaxPayload: max, MaxMessage: int64(max)})}
 }
 
@@ -144,11 +144,12 @@ func (d *direction) record(dir transcript.Dir) transcript.Record {
 func (d *direction) decide() error {
 	d.told(d.record(transcript.Received))
 	m, parts := d.message(), d.parts
+	m.Gone = d.s.gone[d.from.Other()]
 	var dec Decision
 	if !d.s.isEnding() {
 		dec = d.s.g.o.Handle(d.s.l.ctx, m)
 	}
-	ok := d.s.apply(d.from.other(), m, dec, func(o *outlet, whole bool) error {
+	ok := d.s.apply(d.from.Other(), m, dec, func(o *outlet, whole bool) error {
 		var raw []byte
 		for _, p := range parts {
 			switch {

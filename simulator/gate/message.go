@@ -26,7 +26,8 @@ func (s Side) String() string {
 	return "server"
 }
 
-func (s Side) other() Side { return 1 - s }
+// Other returns the opposite side.
+func (s Side) Other() Side { return 1 - s }
 
 // Message is what one side sends to the other: a request, an answer, an event, a WebSocket message.
 type Message struct {
@@ -55,6 +56,10 @@ type Message struct {
 	Binary bool   // of a WebSocket message
 
 	Body []byte // content of a request or answer, data of an event, payload of a WebSocket message; not to be changed
+
+	// Gone closes when the side that the message goes to has sent a close frame, or has ended: what the Handler still
+	// waits for can no longer matter to that side, and its own end waits for the Handler. nil if only ctx tells this.
+	Gone <-chan struct{}
 }
 
 // Decision says what happens to a message. The zero value passes it on, byte for byte.
@@ -92,8 +97,8 @@ type Decision struct {
 }
 
 // Handler decides what happens to a message. It is called in order for each direction of a connection, concurrently for
-// directions and connections, and may block: only later messages in that direction wait. ctx ends when the network
-// connection of the client ends, and is the same for everything on it, which is one request, stream or socket at a
-// time. A Handler must not call Gate.Close, Reset or End, which wait for it. It must not call Gate.Send for the
+// directions and connections, and may block: only later messages in that direction wait, and its end (Message.Gone).
+// ctx ends when the network connection of the client ends, and is the same for everything on it, which is one request,
+// stream or socket at a time. A Handler must not call Gate.Close, Reset or End, which wait for it. It must not call Gate.Send for the
 // connection whose Open it decides on: Send waits until the connection is open.
 type Handler func(ctx context.Context, m Message) Decision

@@ -51,7 +51,7 @@ func (x *exchange) socket(e *end, h rawhttp.Head) bool {
 	c.opened(client, server, e != nil)
 	_, err := l.client.Write(h.Bytes())
 	client.unlock()
-	s := &socket{conn: c, ends: [2]*end{l.client, e}}
+	s := &socket{conn: c, ends: [2]*end{l.client, e}, gone: [2]chan struct{}{make(chan struct{}), make(chan struct{})}}
 	l.mu.Lock()
 	s.state.any = l.gone != nil // the client ended before it was open
 	l.mu.Unlock()
@@ -67,6 +67,7 @@ func (x *exchange) socket(e *end, h rawhttp.Head) bool {
 type socket struct {
 	*conn
 	ends [2]*end
+	gone [2]chan struct{} // closed when a side has sent a close frame, or has ended
 
 	state struct {
 		sync.Mutex
@@ -74,6 +75,15 @@ type socket struct {
 		first  Side        // the first that sent a close frame or ended
 		any    bool
 		err    [2]error // how the bytes of a side ended
+		gone   [2]bool  // the channel is closed
+	}
+}
+
+// goes closes the channel of a side that has sent a close frame, or has ended. The caller holds s.state.
+func (s *socket) goes(side Side) {
+	if !s.state.gone[side] {
+		s.state.gone[side] = true
+		close(s.gone[side])
 	}
 }
 
@@ -103,14 +113,15 @@ func (s *socket) run() {
 func (s *socket) left(side Side, err error) {
 	s.state.Lock()
 	s.state.err[side] = err
+	s.goes(side)
 	if !s.state.any {
 		s.state.any, s.state.first = true, side
 	}
 	s.state.Unlock()
-	if side == s.g.o.Program.other() {
+	if side == s.g.o.Program.Other() {
 		s.tap.Close()
 	}
-	other := s.ends[side.other()]
+	other := s.ends[side.Other()]
 	switch {
 	case other == nil:
 		_ = s.ends[side].Close()
@@ -132,10 +143,11 @@ func (s *socket) left(side Side, err error) {
 func (s *socket) saysGoodbye(side Side, status int, reason string) {
 	s.state.Lock()
 	defer s.state.Unlock()
+	s.goes(side)
 	if s.state.closed[side] == nil {
 		s.state.closed[side] = &closing{status, reason}
 	}
-	if s.state.closed[side.other()] == nil {
+	if s.state.closed[side.Other()] == nil {
 		s.state.any, s.state.first = true, side
 	}
 }
@@ -160,7 +172,7 @@ func (s *socket) last() transcript.Record {
 	}
 	s.state.Lock()
 	defer s.state.Unlock()
-	mine, peer := s.state.closed[program], s.state.closed[program.other()]
+	mine, peer := s.state.closed[program], s.state.closed[program.Other()]
 	switch {
 	case s.isEnding():
 		r.Label = s.ours("closed by the harness")
