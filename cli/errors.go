@@ -81,8 +81,29 @@ func (s *streams) exit(err error) int {
 	return code
 }
 
-// usageLines returns an error in one line, and the mistakes of a profile in one each, with what the error says before.
+// mistakenFile has the mistakes of a script or of a file of faults, a line each. It is a usage error.
+type mistakenFile struct{ error }
+
+// Unwrap makes it a usage error.
+func (m *mistakenFile) Unwrap() error { return &runner.UsageError{Msg: m.Error()} }
+
+// mostMistakes is how many mistakes of a file are printed.
+const mostMistakes = 20
+
+func (m *mistakenFile) lines() []string {
+	all := strings.Split(m.Error(), "\n")
+	if more := len(all) - mostMistakes; more > 0 {
+		all = append(all[:mostMistakes], fmt.Sprintf("and %d more", more))
+	}
+	return all
+}
+
+// usageLines returns an error in one line, and the mistakes of a file in one each, with what the error says before.
 func usageLines(err error) []string {
+	var file *mistakenFile
+	if errors.As(err, &file) {
+		return file.lines()
+	}
 	var several target.Mistakes
 	if !errors.As(err, &several) {
 		return []string{err.Error()}

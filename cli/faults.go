@@ -33,7 +33,7 @@ func readFaults(file, protocol string) (*faults, error) {
 	}
 	set, err := fault.Parse(filepath.ToSlash(file), text)
 	if err != nil {
-		return nil, usagef("%v", err)
+		return nil, &mistakenFile{err}
 	}
 	return &faults{filepath.ToSlash(file), set, fault.New(set, typesOf(protocol))}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ import (
 	"parley/runner"
 	"parley/simulator/console"
 	"parley/simulator/fault"
+	scripting "parley/simulator/script"
 	"parley/verdict"
 )
 
@@ -162,15 +164,11 @@ func (o *simulateOptions) vet() (*tls.Certificate, error) {
 	if err := knownProtocols(given(o.protocol)); err != nil {
 		return nil, err
 	}
-	if o.faults != "" {
-		text, err := input.Read(o.faults, maxFaults)
-		if err != nil {
-			return nil, usagef("--faults: %v", err)
-		}
-		if _, err := fault.Parse(filepath.ToSlash(o.faults), text); err != nil {
-			return nil, usagef("%v", err)
-		}
-		o.play.Faults = string(text)
+	if o.play.Protocol = o.protocol; o.play.As != "" && o.protocol == "" {
+		o.play.Protocol = suite.Kinds()[0].Protocol
+	}
+	if err := o.readFiles(); err != nil {
+		return nil, err
 	}
 	if host, _, err := net.SplitHostPort(o.play.Listen); o.play.Listen != "" {
 		switch {
@@ -186,6 +184,49 @@ func (o *simulateOptions) vet() (*tls.Certificate, error) {
 // maxScript is the size of the largest script that is read.
 const maxScript = 1 << 20
 
+// readFiles replaces the names of files in the options of a play by their texts, and checks these.
+func (o *simulateOptions) readFiles() error {
+	if o.faults != "" {
+		text, err := input.Read(o.faults, maxFaults)
+		if err != nil {
+			return usagef("--faults: %v", err)
+		}
+		if _, err := fault.Parse(filepath.ToSlash(o.faults), text); err != nil {
+			return &mistakenFile{err}
+		}
+		o.play.Faults = string(text)
+	}
+	if !isScriptFile(o.play.Script) { // the name of a ready script, or none
+		return nil
+	}
+	text, err := input.Read(o.play.Script, maxScript)
+	if err != nil {
+		return usagef("--script: %v", err)
+	}
+	read, err := scripting.Parse(filepath.ToSlash(o.play.Script), text)
+	if err == nil {
+		err = read.Plays(o.play.Protocol, o.play.As)
+	}
+	if err != nil {
+		return &mistakenFile{err}
+	}
+	o.play.Script = string(text) + "\n" // a text is told from a name by its line end
+	return nil
+}
+
+// isScriptFile reports whether the value of --script is a file, not the name of a ready script: a path, the name of a
+// YAML file, or a file that exists.
+func isScriptFile(name string) bool {
+	if name == "" {
+		return false
+	}
+	if ext := filepath.Ext(name); strings.ContainsAny(name, `/\`) || ext == ".yaml" || ext == ".yml" {
+		return true
+	}
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir()
+}
+
 // begin begins the sessions that the flags ask for, and returns where the party is reached; "" for none.
 func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *streams) (at string, err error) {
 	if o.target != "" || o.protocol != "" && o.play.As == "" {
@@ -195,19 +236,6 @@ func (o simulateOptions) begin(ctx context.Context, c *console.Console, s *strea
 	}
 	if o.play.As == "" {
 		return "", nil
-	}
-	o.play.Protocol = o.protocol
-	if o.play.Protocol == "" {
-		o.play.Protocol = suite.Kinds()[0].Protocol
-	}
-	if o.play.Script != "" {
-		if info, err := os.Stat(o.play.Script); err == nil && !info.IsDir() { // else it is the name of a ready script
-			text, err := input.Read(o.play.Script, maxScript)
-			if err != nil {
-				return "", usagef("--script: %v", err)
-			}
-			o.play.Script = string(text)
-		}
 	}
 	play, err := c.OpenPlay(ctx, o.play)
 	if err != nil {

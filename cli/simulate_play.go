@@ -38,7 +38,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		}
 	}
 	if o.Script != "" {
-		s, err := scriptOf(o.Protocol, o.Script)
+		s, err := scriptOf(o.Protocol, o.As, o.Script)
 		if err != nil {
 			return nil, &console.Error{Status: 400, Text: err.Error()}
 		}
@@ -80,7 +80,9 @@ func openPlay(ctx context.Context, c counterpart.Options) (console.Player, error
 	case err != nil:
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
-	return console.Counterpart(p, func(text string) (*scripting.Script, error) { return scriptOf(c.Protocol, text) }), nil
+	return console.Counterpart(p, func(text string) (*scripting.Script, error) {
+		return scriptOf(c.Protocol, c.As, text)
+	}), nil
 }
 
 // playBetween has a play stand before somebody's server, with both sides judged: the program by the play, which knows
@@ -179,12 +181,21 @@ func scriptsFor(protocol, as string) (out []string) {
 	return out
 }
 
-// scriptOf reads a script: the name of a ready one, or the text of one.
-func scriptOf(protocol, text string) (*scripting.Script, error) {
-	if !strings.Contains(text, "\n") {
-		return scripts.Get(protocol, text)
+// scriptOf reads a script for a party: the name of a ready one, or the text of one.
+func scriptOf(protocol, as, text string) (*scripting.Script, error) {
+	if strings.Contains(text, "\n") {
+		return scripting.Parse("script", []byte(text))
 	}
-	return scripting.Parse("script", []byte(text))
+	if s, err := scripts.Get(protocol, text); err == nil {
+		return s, nil
+	}
+	names := scriptsFor(protocol, as)
+	otherwise := "there is none: write a file"
+	if len(names) > 0 {
+		otherwise = "there are " + strings.Join(names, ", ")
+	}
+	return nil, fmt.Errorf("there is no ready script %q of the %s of %s (%s)", text, as, protocol,
+		words.Suggest(text, names, otherwise))
 }
 
 func offeredScripts(protocol string) ([]console.Script, error) {

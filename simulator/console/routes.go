@@ -119,7 +119,8 @@ func answerError(w http.ResponseWriter, err error) {
 		e = &Error{Status: http.StatusRequestEntityTooLarge,
 			Text: "the request is longer than " + words.Counted(int(tooLong.Limit>>20), "MiB") + " (send less)"}
 	}
-	text := strings.TrimPrefix(oneLine(e.Text), "--") // of the command line's flags
+	text := strings.ReplaceAll(strings.TrimSpace(e.Text), "\n", "; ") // several mistakes
+	text = strings.TrimPrefix(oneLine(text), "--")                    // of the command line's flags
 	answer(w, e.Status, errorBody{Error: text, Similar: e.Similar, Instead: e.Instead})
 }
 

@@ -231,6 +231,11 @@ func (o *Options) complete() error {
 	if o.Connect != "" && o.Listen != "" {
 		return fmt.Errorf("%s connects to the program and does not listen: give --connect or --listen, not both", o.As)
 	}
+	if o.Script != nil {
+		if err := o.Script.Plays(o.Protocol, o.As); err != nil {
+			return err
+		}
+	}
 	if o.Mutant != "" && o.Mind != Mutant {
 		return fmt.Errorf("the mutant %s answers with the mind mutant only, and this is %s", o.Mutant, o.Mind)
 	}

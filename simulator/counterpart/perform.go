@@ -19,13 +19,14 @@ import (
 	"parley/transcript"
 )
 
-// SetScript arms a script, with its initial variables. It answers messages whose mind is Script.
+// SetScript arms a script, with its initial variables. It answers messages whose mind is Script. The error says that the
+// script is for another protocol or party.
 func (p *Play) SetScript(s *script.Script) error {
 	if s == nil {
 		return errors.New("there is no script")
 	}
-	if s.Protocol != "" && s.Protocol != p.o.Protocol {
-		return errors.New("the script " + s.Name + " is for " + s.Protocol + ", and this is " + p.o.Protocol)
+	if err := s.Plays(p.o.Protocol, p.o.As); err != nil {
+		return err
 	}
 	p.arm(s)
 	p.mu.Lock()

@@ -68,6 +68,12 @@ func (p *parsing) script(root *node, s *Script) {
 	s.Name = p.need(root, "script", "busy-server")
 	s.Protocol = p.need(root, "protocol", "agent-select")
 	s.As = p.need(root, "as", "server")
+	s.places = map[string]*Error{}
+	for _, key := range []string{"protocol", "as"} {
+		if n := root.at(key); n != nil {
+			s.places[key] = &Error{Line: n.line, Column: n.column}
+		}
+	}
 	s.Title, s.Source = p.text(root.at("title"), "title"), p.text(root.at("source"), "source")
 	s.state = p.text(root.at("state"), "state")
 	if vars := root.at("vars"); vars != nil {

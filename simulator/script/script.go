@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/internal/words"
 )
 
 // The actions of a script: values of Action.Do.
@@ -44,6 +46,8 @@ type Script struct {
 	Protocol string // id of the protocol
 	As       string // the party that it plays
 	Source   string // section of the source that it plays; "" for none
+
+	places map[string]*Error // by key: where protocol and as are; without a text
 
 	vars  []assignment
 	state string
@@ -152,7 +156,35 @@ func Parse(name string, text []byte) (*Script, error) {
 	if len(all) > 0 {
 		return nil, errors.Join(all...)
 	}
+	for _, at := range s.places {
+		at.Name = name
+	}
 	return s, nil
+}
+
+// Plays returns an error, at its place in the script, for each of protocol and party that is not that of the script; nil
+// if the script plays that party.
+func (s *Script) Plays(protocol, as string) error {
+	wrong := func(key, text, named string) error {
+		if is := s.of(key); is == named || is == "" {
+			return nil
+		}
+		e := *s.places[key]
+		e.Text = "this script " + text + " " + s.of(key) + ", and " + key + " (--" + key + ") is " + named
+		if hint := words.Suggest(s.of(key), []string{named}, ""); hint != "" {
+			e.Text += " (" + hint + ")"
+		}
+		return &e
+	}
+	return errors.Join(wrong("protocol", "is for", protocol), wrong("as", "plays", as))
+}
+
+// of returns the value of protocol or as.
+func (s *Script) of(key string) string {
+	if key == "as" {
+		return s.As
+	}
+	return s.Protocol
 }
 
 // Client returns the path of the first connection that the script opens; "" if the party is a server.

@@ -284,3 +284,19 @@ func BenchmarkOn(b *testing.B) {
 		}
 	}
 }
+
+// TestPlays: a script for another protocol or party says so at its place.
+func TestPlays(t *testing.T) {
+	s, err := script.Parse("x.yaml", []byte("script: s\nprotocol: agent-selct\nas: client\nrules: []"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `x.yaml:2:11: this script is for agent-selct, and protocol (--protocol) is agent-select ` +
+		`(did you mean "agent-select"?)` + "\nx.yaml:3:5: this script plays client, and as (--as) is server"
+	if err := s.Plays("agent-select", "server"); err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	if err := s.Plays("agent-selct", "client"); err != nil {
+		t.Error(err)
+	}
+}
