@@ -2,9 +2,11 @@ package counterpart
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
+	"parley/internal/cut"
 	"parley/simulator/gate"
 	"parley/simulator/script"
 	"parley/transcript"
@@ -52,7 +54,7 @@ func holdable(m gate.Message) bool {
 
 // scripted lets the script answer a message of the program.
 func (p *Play) scripted(ctx context.Context, m gate.Message, typ string) gate.Decision {
-	actions, matched := p.ask(m, typ)
+	actions, matched, nearly := p.ask(m, typ)
 	peer := p.upstream() != ""
 	if m.Kind == transcript.Open {
 		return p.opened(ctx, m, actions, matched, peer)
@@ -62,8 +64,8 @@ func (p *Play) scripted(ctx context.Context, m gate.Message, typ string) gate.De
 		return gate.Decision{}
 	}
 	if !matched {
-		if typ != "" || m.Kind == transcript.Request {
-			p.t.Remark(m.Conn, "no rule of the script matches %s", name(m, typ))
+		if typ != "" || m.Kind == transcript.Request || m.Kind == transcript.Frame || m.Kind == transcript.Stream {
+			p.t.Remark(m.Conn, "no rule of the script matches %s%s", name(m, typ), but(nearly))
 		}
 		if peer {
 			return gate.Decision{}
@@ -87,11 +89,26 @@ func name(m gate.Message, typ string) string {
 	case typ != "":
 		return typ
 	}
-	return "the message"
+	return fmt.Sprintf("the message %q, which has no type", cut.Bytes(m.Body, 80))
 }
 
-// ask asks the script what to do about a message.
-func (p *Play) ask(m gate.Message, typ string) (actions []script.Action, matched bool) {
+// mostNearly bounds the rules that a remark names.
+const mostNearly = 3
+
+// but says why rules for such messages did not match.
+func but(nearly []string) string {
+	if len(nearly) == 0 {
+		return ""
+	}
+	more := ""
+	if len(nearly) > mostNearly {
+		more, nearly = ", …", nearly[:mostNearly]
+	}
+	return " (" + strings.Join(nearly, ", ") + more + ")"
+}
+
+// ask asks the script what to do about a message. nearly says why rules for such messages do not match.
+func (p *Play) ask(m gate.Message, typ string) (actions []script.Action, matched bool, nearly []string) {
 	kinds := map[transcript.Kind]string{transcript.Open: "open", transcript.Request: "request",
 		transcript.Closed: "close", transcript.Response: "response"}
 	kind := kinds[m.Kind]
@@ -101,10 +118,12 @@ func (p *Play) ask(m gate.Message, typ string) (actions []script.Action, matched
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.engine == nil {
-		return nil, false
+		return nil, false, nil
 	}
 	defer p.tell()
-	return p.engine.On(script.Message{Party: m.Conn, Kind: kind, Method: m.Method, Path: m.Path, Type: typ, Body: m.Body})
+	actions, matched = p.engine.On(script.Message{Party: m.Conn, Kind: kind, Method: m.Method, Path: m.Path, Type: typ, Body: m.Body})
+	p.note(m.Conn, p.engine.Trace().Failed)
+	return actions, matched, p.engine.Trace().Nearly
 }
 
 // opened accepts a stream or socket, unless the script refuses it or the bundled target answers.

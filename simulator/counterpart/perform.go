@@ -55,9 +55,17 @@ func (p *Play) begin() {
 	var actions []script.Action
 	if p.engine != nil {
 		actions = p.engine.Start()
+		p.note("", p.engine.Trace().Failed)
 	}
 	p.mu.Unlock()
 	p.perform(gate.Message{}, actions)
+}
+
+// note writes what a script could not do into the transcript.
+func (p *Play) note(conn string, all []string) {
+	for _, text := range all {
+		p.t.Remark(conn, "%s", text)
+	}
 }
 
 // perform carries out actions of a script in order, each after its own delay, and closes the channel after the last.

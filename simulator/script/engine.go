@@ -58,7 +58,8 @@ type Engine struct {
 type Trace struct {
 	Rule   int      // line of the rule that matched; 0: none
 	Missed []string // why each rule before it did not match
-	Failed []string // actions and variables that could not be filled in
+	Nearly []string // those of Missed that are for such messages: their conditions did not hold
+	Failed []string // actions and variables that could not be filled in, with their lines
 }
 
 // Engine makes an engine of the script, in its first state.
@@ -87,6 +88,9 @@ func (e *Engine) On(m Message) (actions []Action, matched bool) {
 	for i, r := range e.s.rules {
 		if why := e.misses(i, r, m, f); why != "" {
 			e.trace.Missed = append(e.trace.Missed, fmt.Sprintf("line %d: %s", r.line, why))
+			if !strings.HasPrefix(why, otherMessages) {
+				e.trace.Nearly = append(e.trace.Nearly, e.trace.Missed[len(e.trace.Missed)-1])
+			}
 			continue
 		}
 		e.matched[i]++
@@ -114,20 +118,23 @@ func (e *Engine) filling(m Message) *filling {
 		now: e.o.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 }
 
+// otherMessages begins the reasons of rules that are for other messages.
+const otherMessages = "it is for "
+
 // misses says why a rule does not match; "" if it does.
 func (e *Engine) misses(i int, r *rule, m Message, f *filling) string {
 	path, _, _ := strings.Cut(m.Path, "?")
 	switch {
 	case r.on.kind != m.Kind:
-		return "it is for another kind of message"
+		return otherMessages + "another kind of message"
 	case r.on.method != "" && r.on.method != m.Method:
-		return "it is for " + r.on.method
+		return otherMessages + r.on.method
 	case r.on.path != "" && r.on.path != path && r.on.path != m.Path:
-		return "it is for " + r.on.path
+		return otherMessages + r.on.path
 	case len(r.on.types) > 0 && !slices.Contains(r.on.types, m.Type):
-		return "it is for " + strings.Join(r.on.types, ", ")
+		return otherMessages + strings.Join(r.on.types, ", ")
 	case r.on.party != nil && !r.on.party.MatchString(m.Party):
-		return "it is for another party"
+		return "its party is another"
 	case r.times > 0 && e.matched[i] >= r.times:
 		return fmt.Sprintf("it has matched %d times", r.times)
 	}
@@ -157,7 +164,7 @@ func (e *Engine) set(all []assignment, f *filling) {
 			err = errLong
 		}
 		if err != nil {
-			e.trace.Failed = append(e.trace.Failed, fmt.Sprintf("line %d: %s is not set: %v", a.to.line, a.name, err))
+			e.failed(a.to.line, "%s is not set: %v", a.name, err)
 			continue
 		}
 		e.vars[a.name] = decode(b)
@@ -171,7 +178,7 @@ func (e *Engine) fill(all []action, f *filling) (out []Action) {
 			f.n = n + 1
 			one, err := a.filled(f)
 			if err != nil {
-				e.trace.Failed = append(e.trace.Failed, fmt.Sprintf("line %d: %s is left out: %v", a.line, a.do, err))
+				e.failed(a.line, "%s is left out: %v", a.do, err)
 				break
 			}
 			out = append(out, one)
@@ -179,6 +186,15 @@ func (e *Engine) fill(all []action, f *filling) (out []Action) {
 	}
 	f.n = 0
 	return out
+}
+
+// failed notes that something at a line could not be filled in.
+func (e *Engine) failed(line int, format string, args ...any) {
+	at := fmt.Sprintf("line %d of the script", line)
+	if rule := e.trace.Rule; rule > 0 && rule != line {
+		at += fmt.Sprintf(", in the rule of line %d", rule)
+	}
+	e.trace.Failed = append(e.trace.Failed, at+": "+fmt.Sprintf(format, args...))
 }
 
 // filled returns an action with its variables filled in.

@@ -1,0 +1,49 @@
+package counterpart_test
+
+import (
+	"strings"
+	"testing"
+
+	"parley/simulator/script"
+	"parley/transcript"
+)
+
+// TestScriptNotes: the transcript says which action of a script was left out, and which messages no rule matches, also
+// those without a type.
+func TestScriptNotes(t *testing.T) {
+	const text = `script: s
+protocol: agent-select
+as: server
+rules:
+- on: a
+  answer:
+  - send: {v: "${/b}"}
+  - send: {type: done}
+- on: {type: b, where: {/c: 1}}
+`
+	s, err := script.Parse("s.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, "agent-select", "server")
+	o.Start, o.Script = nil, s
+	p := open(t, o)
+	c := dial(t, p, "/any")
+	for _, said := range []string{`{"type":"b","c":2}`, "xx", "[1]", `{"type":"a"}`} {
+		c.says(said)
+	}
+	c.hears("done")
+	var got []string
+	for _, r := range p.Transcript().All() {
+		if r.Kind == transcript.Remark {
+			got = append(got, r.Label)
+		}
+	}
+	want := `no rule of the script matches b (line 9: /c is another)
+no rule of the script matches the message "xx", which has no type
+no rule of the script matches the message "[1]", which has no type
+line 7 of the script, in the rule of line 5: send is left out: the message has no /b`
+	if strings.Join(got, "\n") != want {
+		t.Errorf("remarks:\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+}
