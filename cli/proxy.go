@@ -127,7 +127,7 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	bad, err := o.misbehave(&opts)
+	bad, err := o.misbehave(&opts, s)
 	if err == nil {
 		err = prepareOut(o.out)
 	}

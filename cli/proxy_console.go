@@ -52,7 +52,7 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 	name := steps.Name(opts.Protocol)
 	c := counterpart.Options{Protocol: name, As: partyBefore(name), TypeOf: typesOf(name)}
 	if bad != nil {
-		c.Faults = bad.x.Decide
+		c.Faults = bad.x
 	}
 	offers := door.console()
 	var passing console.Player

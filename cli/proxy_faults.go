@@ -9,7 +9,7 @@ import (
 )
 
 // misbehave has the faults of --faults happen to what passes; nil if there are none.
-func (o proxyOptions) misbehave(opts *proxy.Options) (*faults, error) {
+func (o proxyOptions) misbehave(opts *proxy.Options, s *streams) (*faults, error) {
 	if o.faults == "" {
 		return nil, nil
 	}
@@ -22,6 +22,7 @@ func (o proxyOptions) misbehave(opts *proxy.Options) (*faults, error) {
 			return nil, usagef("%v", err)
 		}
 	}
+	warnOfFaults(s.Err, f.set, f.file, o.protocol)
 	opts.Handle = f.x.Handle
 	return f, nil
 }

@@ -19,8 +19,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/internal/cut"
 	"parley/internal/input"
+	"parley/internal/words"
 	"parley/reference-server/launch"
+	"parley/reports"
 	"parley/runner"
 	"parley/simulator/console"
 	"parley/simulator/fault"
@@ -97,7 +100,7 @@ Exit codes: 0 interrupted · 2 wrong usage · 3 the address, the target or the p
 
 // simulate serves the console until ctx ends.
 func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
-	certificate, err := o.vet()
+	certificate, err := o.vet(s)
 	if err != nil {
 		return err
 	}
@@ -126,7 +129,30 @@ func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
 			fmt.Fprintf(s.Err, "%s: the browser cannot be opened (open %s): %v\n", program, page, err)
 		}
 	}
-	return <-served
+	err = <-served
+	o.report(c, s)
+	return err
+}
+
+// report says at the end what the plays have found, and what their faults have done.
+func (o simulateOptions) report(c *console.Console, s *streams) {
+	for _, p := range c.Plays() {
+		file := "faults"
+		if p.Session.As == o.play.As && o.faults != "" {
+			file = filepath.ToSlash(o.faults)
+		}
+		for _, f := range p.Faults {
+			fmt.Fprintln(s.Err, reports.Fault{File: file, Line: f.Line, Name: f.Name, Met: f.Met, Fired: f.Fired}.Text())
+		}
+		if p.Session.Unjudged != "" {
+			continue
+		}
+		for _, f := range p.Findings {
+			fmt.Fprintf(s.Err, "%s %s: %s\n", f.Outcome, f.Clause, cut.Line(f.Observed, 200))
+		}
+		fmt.Fprintf(s.Err, "%s: session %s: %s in %s\n", program, p.Session.ID, words.Counted(len(p.Findings), "finding"),
+			words.Counted(p.Session.Records, "record"))
+	}
 }
 
 // raise serves a console until ctx ends. It returns the URL of its page, and a channel that gets the error of serving,
@@ -151,7 +177,7 @@ func (o simulateOptions) raise(ctx context.Context, command string, c *console.C
 }
 
 // vet checks the flags, and loads the certificate; nil without one.
-func (o *simulateOptions) vet() (*tls.Certificate, error) {
+func (o *simulateOptions) vet(s *streams) (*tls.Certificate, error) {
 	if o.play.As == "" {
 		for _, f := range []struct{ name, value string }{{"--mind", o.play.Mind}, {"--mutant", o.play.Mutant},
 			{"--script", o.play.Script}, {"--listen", o.play.Listen}, {"--connect", o.play.Connect},
@@ -167,7 +193,7 @@ func (o *simulateOptions) vet() (*tls.Certificate, error) {
 	if o.play.Protocol = o.protocol; o.play.As != "" && o.protocol == "" {
 		o.play.Protocol = suite.Kinds()[0].Protocol
 	}
-	if err := o.readFiles(); err != nil {
+	if err := o.readFiles(s); err != nil {
 		return nil, err
 	}
 	if host, _, err := net.SplitHostPort(o.play.Listen); o.play.Listen != "" {
@@ -185,14 +211,18 @@ func (o *simulateOptions) vet() (*tls.Certificate, error) {
 const maxScript = 1 << 20
 
 // readFiles replaces the names of files in the options of a play by their texts, and checks these.
-func (o *simulateOptions) readFiles() error {
+func (o *simulateOptions) readFiles(s *streams) error {
 	if o.faults != "" {
 		text, err := input.Read(o.faults, maxFaults)
 		if err != nil {
 			return usagef("--faults: %v", err)
 		}
-		if _, err := fault.Parse(filepath.ToSlash(o.faults), text); err != nil {
+		set, err := fault.Parse(filepath.ToSlash(o.faults), text)
+		if err != nil {
 			return &mistakenFile{err}
+		}
+		if o.play.As != model {
+			warnOfFaults(s.Err, set, filepath.ToSlash(o.faults), o.play.Protocol)
 		}
 		o.play.Faults = string(text)
 	}

@@ -51,7 +51,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		if err != nil {
 			return nil, &console.Error{Status: 400, Text: err.Error()}
 		}
-		c.Faults = fault.New(set, target.TypeOf).Decide
+		c.Faults = fault.New(set, target.TypeOf)
 	}
 	client, err := bundledParty(target, &c)
 	if err != nil {

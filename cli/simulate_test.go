@@ -26,12 +26,17 @@ import (
 // with exit code 0.
 func simulating(t *testing.T, args ...string) (line func() string, stop func()) {
 	t.Helper()
+	return simulatingTo(t, &bytes.Buffer{}, args...)
+}
+
+// simulatingTo is simulating, with what it prints on stderr in errs, complete after stop.
+func simulatingTo(t *testing.T, errs *bytes.Buffer, args ...string) (line func() string, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
-	var errs bytes.Buffer
 	done := make(chan error, 1)
 	go func() {
-		root := rootCommand(&streams{In: strings.NewReader(""), Out: in, Err: &errs})
+		root := rootCommand(&streams{In: strings.NewReader(""), Out: in, Err: errs})
 		root.SetArgs(append([]string{"simulate"}, args...))
 		err := root.ExecuteContext(ctx)
 		_ = in.CloseWithError(io.EOF)

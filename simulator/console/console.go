@@ -16,6 +16,7 @@ import (
 	"parley/reports"
 	"parley/runner"
 	"parley/simulator"
+	"parley/simulator/fault"
 	"parley/steps"
 	"parley/transcript"
 )
@@ -173,6 +174,26 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.mux.ServeHTTP(w, r)
+}
+
+// PlayReport says what a play has found, and what its faults have done.
+type PlayReport struct {
+	Session  Session
+	Findings []Failure
+	Faults   []fault.Fired
+}
+
+// Plays reports about all plays, also after Close.
+func (c *Console) Plays() (out []PlayReport) {
+	c.mu.Lock()
+	all := slices.Clone(c.sessions)
+	c.mu.Unlock()
+	for _, s := range all {
+		if s.kind == kindPlay {
+			out = append(out, PlayReport{s.view(), s.allFindings(), s.player.Faults()})
+		}
+	}
+	return out
 }
 
 // Close ends all sessions and streams, and waits for the sessions. It may be called again.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/simulator/fault"
 	"parley/steps"
 	"parley/transcript"
 	"parley/verdict"
@@ -41,7 +42,8 @@ type Player interface {
 	// PlayOptions.To it judges both sides, and reports findings on the server only through PlayOptions.Found.
 	Judge() Judge
 	Unjudged() string
-	Close() // may be called again
+	Faults() []fault.Fired // what each fault has done, in the order of the file; nil without faults
+	Close()                // may be called again
 }
 
 // Judge judges the messages of a program. It is safe for concurrent use.

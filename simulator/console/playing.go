@@ -50,6 +50,14 @@ func (s *session) held(most int) []HeldMessage {
 	return out
 }
 
+// showFaults shows what the faults of a play have done, also after its end.
+func (s *session) showFaults(http.ResponseWriter, *http.Request) (any, error) {
+	if s.kind != kindPlay {
+		return nil, s.requireKind(kindPlay)
+	}
+	return given(s.player.Faults(), nil)
+}
+
 func (s *session) showHeld(http.ResponseWriter, *http.Request) (any, error) {
 	if err := s.requireKind(kindPlay); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/simulator/fault"
 	"parley/transcript"
 )
 
@@ -30,6 +31,11 @@ type fake struct {
 
 // Judge implements Player.
 func (f *fake) Judge() Judge { return nil }
+
+// Faults implements Player.
+func (f *fake) Faults() []fault.Fired {
+	return []fault.Fired{{Name: "lost", Line: 2, Met: 3, Fired: 1}}
+}
 
 // Unjudged implements Player.
 func (f *fake) Unjudged() string { return "it is a test" }
@@ -252,6 +258,17 @@ func TestHeldIsCut(t *testing.T) {
 	whole := do[[]HeldMessage](c, 200, "GET", at+"/held", nil)[0]
 	if whole.Cut != 0 || len(*whole.Text) != 3*heldInEvent {
 		t.Errorf("%d bytes are held, %d are cut", len(*whole.Text), whole.Cut)
+	}
+}
+
+// TestPlayFaults: a play says what its faults have done, also after its end.
+func TestPlayFaults(t *testing.T) {
+	f := newFake()
+	c, _ := serve(t, f.offer)
+	s := do[Session](c, 201, "POST", "/sessions", map[string]string{"kind": "play", "as": "server"})
+	all := do[[]fault.Fired](c, 200, "GET", "/sessions/"+s.ID+"/faults", nil)
+	if want := f.Faults()[0]; len(all) != 1 || all[0] != want {
+		t.Errorf("faults: %+v, want %+v", all, want)
 	}
 }
 

@@ -56,6 +56,7 @@ func (c *Console) routes() []route {
 		{"GET", "/findings", (*session).showFindings},
 		{"GET", "/scenario", (*session).scenario},
 		{"GET", "/script", (*session).script},
+		{"GET", "/faults", (*session).showFaults},
 		{"GET", "/held", (*session).showHeld},
 		{"POST", "/held/{n}", (*session).decide},
 		{"PUT", "/mind", (*session).setMind},

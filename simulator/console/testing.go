@@ -327,7 +327,9 @@ func (s *session) worst() []Outcome {
 
 // showFindings answers with the findings of steps and monitors. For a play that is not judged, the only entry says so,
 // since an empty list means that nothing is wrong.
-func (s *session) showFindings(http.ResponseWriter, *http.Request) (any, error) {
+func (s *session) showFindings(http.ResponseWriter, *http.Request) (any, error) { return s.allFindings(), nil }
+
+func (s *session) allFindings() []Failure {
 	out := []Failure{}
 	if s.kind == kindPlay && s.player.Unjudged() != "" {
 		out = append(out, Failure{Outcome: verdict.NotTested, Observed: "your program is not judged: " + s.player.Unjudged()})
@@ -340,7 +342,7 @@ func (s *session) showFindings(http.ResponseWriter, *http.Request) (any, error) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append(out, s.findings...), nil
+	return append(out, s.findings...)
 }
 
 // scenario answers with the session as a feature.

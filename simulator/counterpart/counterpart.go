@@ -25,7 +25,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"parley/driver"
+	"parley/simulator/fault"
 	"parley/simulator/gate"
 	"parley/simulator/judge"
 	"parley/simulator/script"
@@ -86,9 +89,9 @@ type Options struct {
 	Steps steps.Protocol
 
 	// Faults, if not nil, decides on the messages between the program and the party, whatever the mind. The transcript has
-	// the messages that the party gets and sends; the program is judged by those that it sends and gets itself. doubt says
-	// why the record of a message does not show how the receiver interprets it; "" if it does.
-	Faults func(ctx context.Context, m gate.Message) (d gate.Decision, doubt string)
+	// the messages that the party gets and sends, and a remark for each fault that fires; the program is judged by the
+	// messages that it sends and gets itself.
+	Faults *fault.Faults
 
 	HoldFor  time.Duration // a message without a decision is sent on after this time; default HoldFor
 	Redactor *transcript.Redactor
@@ -181,6 +184,7 @@ func (p *Play) openGates(g gate.Options) (err error) {
 		p.gate, err = gate.New(g)
 		return err
 	}
+	p.o.Faults.Notify(func(conn, text string) { p.t.Remark(conn, "%s", text) })
 	front := gate.Options{Handle: p.applyFaults, Program: p.program()}
 	if p.own != nil {
 		front.Sink = p.into(p.own)
@@ -328,6 +332,14 @@ func (p *Play) Transcript() *transcript.Transcript { return p.t }
 // Redact removes secrets from a text that leaves the process.
 func (p *Play) Redact(text string) string { return p.o.Redactor.String(text) }
 
+// Faults reports what each of Options.Faults has done, in the order of the file.
+func (p *Play) Faults() []fault.Fired {
+	if p.o.Faults == nil {
+		return nil
+	}
+	return p.o.Faults.Fired()
+}
+
 // Parties returns the names of the open connections, oldest first.
 func (p *Play) Parties() []string {
 	var out []string
@@ -348,6 +360,7 @@ func (p *Play) close() {
 	p.mu.Unlock()
 	p.end()
 	p.release()
+	p.gate.Shutdown(gate.Message{Status: int(websocket.StatusGoingAway), Body: []byte(p.o.As + " closes")})
 	p.gate.Close()
 	if p.front != nil {
 		p.front.Close()

@@ -54,7 +54,7 @@ func (p *Play) Unjudged() string {
 
 // applyFaults lets the faults decide on a message.
 func (p *Play) applyFaults(ctx context.Context, m gate.Message) gate.Decision {
-	d, doubt := p.o.Faults(ctx, m)
+	d, doubt := p.o.Faults.Decide(ctx, m)
 	if doubt != "" && m.From != p.program() && p.judge != nil {
 		p.judge.Doubt(m.Conn, doubt)
 	}

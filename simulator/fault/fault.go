@@ -45,6 +45,25 @@ func (s *Set) OverPipe(name string) error {
 	return nil
 }
 
+// Type is a type of messages that a fault is for.
+type Type struct {
+	Name string
+	Line int // of the fault
+}
+
+// Types returns the types of messages that the faults are for, in the order of the file.
+func (s *Set) Types() (out []Type) {
+	for _, r := range s.rules {
+		for _, name := range r.match.Types() {
+			out = append(out, Type{name, r.line})
+		}
+	}
+	return out
+}
+
+// Empty reports whether there are no faults.
+func (s *Set) Empty() bool { return len(s.rules) == 0 }
+
 // rule is one fault.
 type rule struct {
 	name string

@@ -2,12 +2,14 @@ package fault
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"iter"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +37,28 @@ type Faults struct {
 	fired []Fired
 	held  int
 	doubt string // left by faults of the present message
+	tell  func(conn, text string)
+}
+
+// Notify has tell called, from any goroutine, with a text for people each time that a fault fires. It must not call x,
+// and is set before the first message.
+func (x *Faults) Notify(tell func(conn, text string)) { x.tell = tell }
+
+// fires counts a fault that has happened to a message. The caller holds x.mu.
+func (x *Faults) fires(i int, in script.Message, from gate.Side) {
+	x.fired[i].Fired++
+	if x.tell == nil {
+		return
+	}
+	what := in.Type
+	switch {
+	case in.Kind != "message":
+		what = strings.TrimSpace(in.Method + " " + in.Path + " " + in.Type)
+	case what == "":
+		what = "a message"
+	}
+	r := &x.set.rules[i]
+	x.tell(in.Party, fmt.Sprintf("%s of %s from the %v: the fault %q of line %d", r.do, what, from, r.name, r.line))
 }
 
 // link is an open stream or socket.
@@ -121,8 +145,8 @@ func (x *Faults) decide(ctx context.Context, m gate.Message) (d gate.Decision, d
 }
 
 // happens counts a change by a fault. The caller holds x.mu.
-func (x *Faults) happens(i int) {
-	x.fired[i].Fired++
+func (x *Faults) happens(i int, in script.Message, from gate.Side) {
+	x.fires(i, in, from)
 	x.doubts(i)
 }
 
@@ -190,7 +214,7 @@ func (x *Faults) exchange(in script.Message, m gate.Message) (d gate.Decision, d
 			}
 		}
 		if ok {
-			x.happens(i)
+			x.happens(i, in, m.From)
 		}
 	}
 	if changed && d.End == nil {
@@ -289,7 +313,7 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 			fates = append(fates, i)
 		}
 		if ok {
-			x.happens(i)
+			x.happens(i, in, m.From)
 		}
 	}
 	if edits {
@@ -297,9 +321,9 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 	}
 	waiting := len(to.late)
 	// the first fault that can be carried out, and the first one of the bytes if anything is written
-	first(fates, func(i int) bool { return x.carry(i, to, m, &d) })
+	first(fates, func(i int) bool { return x.carry(i, to, in, m, &d) })
 	if ended := len(d.With) > 0 && d.With[0].Kind == transcript.Closed; !d.Drop && !ended {
-		first(wires, func(i int) bool { return x.rewrite(i, to, m, &d) })
+		first(wires, func(i int) bool { return x.rewrite(i, to, in, m, &d) })
 	}
 	x.overtaken(to, m, waiting, &d)
 	if to.slow != nil && d.Wire == nil && !d.Drop {
@@ -360,7 +384,7 @@ func (x *Faults) overtaken(to *direction, m gate.Message, waiting int, d *gate.D
 }
 
 // carry carries out a fault, and reports whether that is possible. The caller holds x.mu.
-func (x *Faults) carry(i int, to *direction, m gate.Message, d *gate.Decision) bool {
+func (x *Faults) carry(i int, to *direction, in script.Message, m gate.Message, d *gate.Decision) bool {
 	r := &x.set.rules[i]
 	switch r.do {
 	case "drop":
@@ -391,13 +415,13 @@ func (x *Faults) carry(i int, to *direction, m gate.Message, d *gate.Decision) b
 		reset := driver.Reset
 		d.Drop, d.End = true, &reset
 	}
-	x.fired[i].Fired++
+	x.fires(i, in, m.From)
 	return true
 }
 
 // rewrite changes how a message is written, counts the fault when that happens, and reports whether it is possible. The
 // caller holds x.mu.
-func (x *Faults) rewrite(i int, to *direction, m gate.Message, d *gate.Decision) bool {
+func (x *Faults) rewrite(i int, to *direction, in script.Message, m gate.Message, d *gate.Decision) bool {
 	r := &x.set.rules[i]
 	how := wire(r, m)
 	if how == nil || r.do == "slow" && to.slow != nil {
@@ -415,7 +439,7 @@ func (x *Faults) rewrite(i int, to *direction, m gate.Message, d *gate.Decision)
 			once.Do(func() {
 				x.mu.Lock()
 				defer x.mu.Unlock()
-				x.fired[i].Fired++
+				x.fires(i, in, m.From)
 			})
 		}
 		return all

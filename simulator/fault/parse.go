@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +43,9 @@ func Parse(name string, text []byte) (*Set, error) {
 	return s, nil
 }
 
+// connections matches the names that gates give to connections.
+var connections = regexp.MustCompile(`^C[1-9][0-9]*$`)
+
 type parsing struct{ script.Reader }
 
 // number reads a whole number.
@@ -65,7 +69,11 @@ func (p *parsing) rule(v script.Value, i int) (r rule) {
 	if on := v.At("on"); on.There() {
 		r.match = p.Match(on)
 	}
-	r.connection = p.Text(v.At("connection"), "connection")
+	if c := v.At("connection"); c.There() {
+		if r.connection = p.Text(c, "connection"); r.connection != "" && !connections.MatchString(r.connection) {
+			p.Fail(c, "no connection is called %q: they are C1, C2, … in the order of their requests", r.connection)
+		}
+	}
 	for key, to := range map[string]*int{"nth": &r.nth, "every": &r.every, "since": &r.since} {
 		if n := v.At(key); n.There() {
 			*to = p.number(n, key, 1, maxNumber)

@@ -44,6 +44,8 @@ var mistakes = []struct{ wrong, right, want string }{
 	{"faults:\n  - {on: {close: true}, do: drop}\n", "faults:\n  - {on: {open: true}, do: drop}\n", "close is no message"},
 	{"faults:\n  - {on: {request: GET /}, connection: C1, do: drop}\n", "faults:\n  - {on: {request: GET /}, do: drop}\n",
 		"a request belongs to no connection"},
+	{"faults:\n  - {connection: A, do: drop}\n", "faults:\n  - {connection: C1, do: drop}\n",
+		`f.yaml:2:18: no connection is called "A": they are C1, C2, …`},
 	{"faults: 1\n", "faults: []\n", "faults is a list"},
 	{"{}\n", "faults: []\n", "faults is missing"},
 	{"", "faults: []\n", "the file of faults is empty"},

@@ -206,6 +206,27 @@ func (g *Gate) End(name string, how driver.CloseMode) error {
 	return nil
 }
 
+// Shutdown ends all open streams and sockets, as Send does with m, and waits until they have ended: at most a second, for
+// those whose sides do not answer.
+func (g *Gate) Shutdown(m Message) {
+	g.mu.Lock()
+	var all []*conn
+	for _, c := range g.conns {
+		if c.isOpen() {
+			all = append(all, c)
+		}
+	}
+	g.mu.Unlock()
+	var work sync.WaitGroup
+	for _, c := range all {
+		work.Go(func() {
+			c.endWith(m)
+			<-c.done
+		})
+	}
+	work.Wait()
+}
+
 // Reset drops all connections, and waits until none of their records can reach the sink any more. The gate keeps
 // listening.
 func (g *Gate) Reset() {

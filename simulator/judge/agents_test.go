@@ -36,7 +36,7 @@ func TestFaultsOnAgent(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := opens(t, "external-agent", "host", func(o *counterpart.Options) {
-				o.Faults = fault.New(set, target.TypeOf).Decide
+				o.Faults = fault.New(set, target.TypeOf)
 			})
 			for _, party := range target.Parties() {
 				if party.As == "agent" {

@@ -74,7 +74,7 @@ func withFaults(t *testing.T, protocol, mutant, rule string) *counterpart.Play {
 		t.Fatal(err)
 	}
 	return opens(t, protocol, row.as, func(o *counterpart.Options) {
-		o.Connect, o.Script, o.Start, o.Faults = base, s, nil, fault.New(set, target.TypeOf).Decide
+		o.Connect, o.Script, o.Start, o.Faults = base, s, nil, fault.New(set, target.TypeOf)
 	})
 }
 

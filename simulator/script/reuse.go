@@ -152,6 +152,9 @@ func (w Match) Holds(m Message) bool {
 // Kind returns the kind of the matching messages: see Message.Kind.
 func (w Match) Kind() string { return w.on.kind }
 
+// Types returns the types of the matching messages; nil for any.
+func (w Match) Types() []string { return slices.Clone(w.on.types) }
+
 // HasParty reports whether the name of the party matters.
 func (w Match) HasParty() bool { return w.on.party != nil }
 
