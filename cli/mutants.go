@@ -30,6 +30,7 @@ type mutantsOptions struct {
 	only             []string
 	json             bool
 	whole, missing   bool
+	list             bool
 	out, matrix      string
 	concurrency      int
 }
@@ -42,6 +43,8 @@ func mutantsCommand(s *streams) *cobra.Command {
 		Long: `Run every mutant (a bundled target with one named fault) against the clauses that its fault breaks, and print
 which scenario killed it. A mutant counts as killed by a clause only if that clause failed while the mutant's
 control scenarios passed: a mutant that merely crashes proves nothing.
+
+With --list the mutants are listed, each with the clauses that it breaks, and none is run.
 
 There is one kill matrix for each role of each protocol. With --json a single matrix is printed as an object,
 and several as an array.
@@ -56,6 +59,8 @@ Mutants of pages need Chromium or Chrome. Without --protocol they are left out i
 so.
 
 Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clause.`,
+		Example: `  parley mutants --list --protocol agent-select
+  parley mutants --protocol agent-select --only trims-ids`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runMutants(c.Context(), o, s) },
 	}
@@ -65,7 +70,8 @@ Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clau
 	f.StringSliceVar(&o.roles, "role", nil,
 		"run the mutants of targets in `ROLE`, or all; may be repeated (default all)")
 	f.StringSliceVar(&o.only, "only", nil, "run only the mutants with these `IDS`; proves nothing about the whole suite")
-	f.BoolVar(&o.json, "json", false, "print the kill matrices as JSON")
+	f.BoolVar(&o.list, "list", false, "list the mutants, and run none")
+	f.BoolVar(&o.json, "json", false, "print the kill matrices, or the list, as JSON")
 	f.BoolVar(&o.whole, "whole", false,
 		"run each mutant through the whole suite, and report how many clauses it breaks besides its own")
 	f.BoolVar(&o.missing, "missing", false, "run only the mutants whose results by this suite are not yet in --out")
@@ -88,6 +94,9 @@ func runMutants(ctx context.Context, o mutantsOptions, s *streams) error {
 	}
 	if err == nil && o.matrix != "" && len(o.only) > 0 {
 		err = usagef("--matrix: a matrix of some mutants proves nothing about the suite (leave out --only)")
+	}
+	if err == nil && o.list {
+		return listMutants(all, o.json, s)
 	}
 	var left []string
 	if err == nil && o.missing {
@@ -274,7 +283,7 @@ func chooseMutants(all []catalogue, only []string) ([]catalogue, error) {
 	}
 	for _, id := range only {
 		if !slices.Contains(ids, id) {
-			return nil, usagef("--only: unknown mutant %q%s", id, suggest(id, ids, "parley mutants --json lists them"))
+			return nil, usagef("--only: unknown mutant %q%s", id, suggest(id, ids, "parley mutants --list lists them"))
 		}
 	}
 	return out, nil

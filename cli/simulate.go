@@ -55,7 +55,7 @@ the second line is the URL where your program reaches it.
   auto     the bundled target answers
   ask      so it does, but you decide on each of its messages
   script   a script answers: a ready one by its name, or a file of your own
-  mutant   the bundled target answers with a fault: parley mutants lists them
+  mutant   the bundled target answers with a fault: parley mutants --list --protocol PROTOCOL lists them
 
 With --to your own server answers in place of the bundled one, and ask holds what passes in either direction: to be
 seen, edited, dropped, sent twice or later.

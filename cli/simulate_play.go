@@ -135,9 +135,9 @@ func bundledParty(target *launch.Target, c *counterpart.Options) (client bool, e
 	}
 	party := all[i]
 	c.Start = func(ctx context.Context, mutant, at string) (counterpart.Peer, error) {
-		if mutant != "" && !hasFault(party, mutant) {
-			return counterpart.Peer{}, errors.New("the " + party.As + " of " + target.Protocol + " has no mutant " + mutant +
-				" (parley mutants --list names them)")
+		if ids := faultsOf(party); mutant != "" && !slices.Contains(ids, mutant) {
+			return counterpart.Peer{}, fmt.Errorf("the %s of %s has no mutant %q%s", party.As, target.Protocol, mutant,
+				suggest(mutant, ids, "parley mutants --list --protocol "+target.Protocol+" lists them"))
 		}
 		base, stop, err := party.Start(ctx, mutant, at)
 		return counterpart.Peer{URL: base, Stop: stop}, err
@@ -145,16 +145,15 @@ func bundledParty(target *launch.Target, c *counterpart.Options) (client bool, e
 	return party.Client, nil
 }
 
-func hasFault(party launch.Party, id string) bool {
+// faultsOf lists the mutants of a party.
+func faultsOf(party launch.Party) (ids []string) {
 	if party.Mutants == nil {
-		return false
+		return nil
 	}
 	for _, m := range party.Mutants() {
-		if m.ID == id {
-			return true
-		}
+		ids = append(ids, m.ID)
 	}
-	return false
+	return ids
 }
 
 // partiesOf lists the parties of a protocol that can be played: by a bundled target, or by a ready script.
