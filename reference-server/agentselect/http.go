@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/jsonwhy"
 	"parley/reference-server/web"
 )
 
@@ -80,10 +81,10 @@ var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontex
 func decode(data []byte) (Message, error) {
 	var msg Message
 	if err := json.Unmarshal(data, &msg, keepNumbers); err != nil {
-		return nil, &badMessage{"not a JSON object: " + err.Error()}
+		return nil, &badMessage{jsonwhy.Of(err)}
 	}
 	if msg == nil {
-		return nil, &badMessage{"not a JSON object: null"}
+		return nil, &badMessage{"send one JSON object, not null"}
 	}
 	return msg, nil
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -34,7 +36,7 @@ func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 	}
 	defer ws.CloseNow()
 	defer context.AfterFunc(b.ctx, func() { _ = raw.conn.Close() })()
-	ws.SetReadLimit(o.Message)
+	ws.SetReadLimit(-1) // take reads no more than o.Message
 
 	pumped := make(chan struct{})
 	go func() {
@@ -42,15 +44,35 @@ func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 		defer b.End(ErrEnded) // ends the reading
 		b.write(ws, o)
 	}()
+	tooLong := false
 	for {
-		kind, data, err := ws.Read(b.ctx)
+		kind, data, err := b.read(ws, o.Message)
 		if err != nil {
 			break
 		}
-		o.Receive(kind, data)
+		tooLong = tooLong || int64(len(data)) > o.Message
+		if !tooLong { // nothing behind such a message is taken either
+			o.Receive(kind, data)
+		}
 	}
 	b.End(ErrEnded)
 	<-pumped
+}
+
+// read returns a message, or the beginning of one that is longer than limit. That one ends the connection; the rest
+// of it is read until then, so that the client reads why instead of a reset.
+func (b *Outbox) read(ws *websocket.Conn, limit int64) (websocket.MessageType, []byte, error) {
+	kind, from, err := ws.Reader(b.ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		b.Finish(websocket.CloseError{Code: websocket.StatusMessageTooBig,
+			Reason: fmt.Sprintf("send at most %d bytes in a message", limit)})
+		_, err = io.Copy(io.Discard, from)
+	}
+	return kind, data, err
 }
 
 // write writes until the connection ends, then closes the WebSocket.

@@ -2,13 +2,13 @@ package sessionchat
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/jsonwhy"
 	proto "parley/protocol/sessionchat"
 )
 
@@ -62,7 +62,7 @@ var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontex
 func decode(data []byte) (Message, *Refusal) {
 	var msg Message
 	if err := json.Unmarshal(data, &msg, keepNumbers); err != nil {
-		return nil, &Refusal{proto.InvalidMessage, fmt.Sprintf("send one JSON object: %.300s", err)}
+		return nil, &Refusal{proto.InvalidMessage, jsonwhy.Of(err)}
 	}
 	if msg == nil {
 		return nil, &Refusal{proto.InvalidMessage, "send one JSON object, not null"}

@@ -253,7 +253,8 @@ func TestLongFrames(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 		_ = p.send(long)
-		if _, err := p.read(); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
+		if _, err := p.read(); websocket.CloseStatus(err) != websocket.StatusMessageTooBig ||
+			!strings.Contains(err.Error(), "send at most 204800 bytes in a message") {
 			t.Errorf("the connection ended with %v", err)
 		}
 	})

@@ -56,6 +56,9 @@ func (b *bus) problem(text string) [][]byte {
 	return b.control(map[string]any{"parley": proto.Problem, "text": text})
 }
 
+// clip shortens what a client has sent, for the log.
+func clip(text string) string { return fmt.Sprintf("%.80s", text) }
+
 func (b *bus) control(frame map[string]any) [][]byte {
 	data, err := encode(frame)
 	if err != nil {
@@ -87,6 +90,9 @@ func (b *bus) setUp(data []byte) [][]byte {
 	}
 	if old != nil && old.place >= 0 {
 		heap.Remove(&b.timed, old.place)
+	}
+	o.Dropped = func(msg proto.Message, why string) {
+		b.o.Logger.Warn("message not taken", "session", clip(o.SessionID), "id", clip(msg.ID), "why", why)
 	}
 	if b.seams.Runtime != nil {
 		b.seams.Runtime(&o)

@@ -11,12 +11,16 @@
 //
 //	{"parley":"setup","session_id","agents":[…],"active_agent_id","limits":{"input_ack_ms","cancel_ack_ms"}}
 //	    makes a runtime, or resets that of the session: {"parley":"ready","session_id"}. Without active_agent_id no agent
-//	    is active; limits are milliseconds, and 10 000 where they are absent or 0
+//	    is active; limits are milliseconds, and 10 000 where they are absent or 0. Other members are refused: a
+//	    misspelt limit would silently be the default one
 //	{"parley":"fence","id"}
 //	    {"parley":"fenced","id"}, once everything before it has been handled
 //
 // A message goes to the runtime of its session_id. A frame that can't be handled, for example because it is not a
 // JSON object or names an unknown session, only gets {"parley":"error","text"}.
+//
+// A message that has no effect, such as one with an unknown event or target, gets no answer either (RT-157), only a line
+// in the log.
 //
 // Each connection is a bus with its own runtimes, which end with it. The code follows the path of a frame:
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/jsonwhy"
 	proto "parley/protocol/sessionruntime"
 )
 
@@ -42,7 +43,7 @@ func decodeFrame(data []byte) (f frame, err error) {
 		return frame{}, fmt.Errorf("nest at most %d objects and arrays", maxDepth)
 	}
 	if err := json.Unmarshal(data, &f, keepNumbers); err != nil {
-		return frame{}, fmt.Errorf("send one JSON object: %.300s", err)
+		return frame{}, errors.New(jsonwhy.Of(err))
 	}
 	return f, nil
 }
@@ -73,8 +74,12 @@ func tooDeep(data []byte) bool {
 	return false
 }
 
-// setup is the set-up frame.
+// setupMembers are those of a set-up frame, for the text that refuses another one.
+const setupMembers = "session_id, agents, active_agent_id, limits.input_ack_ms, limits.cancel_ack_ms"
+
+// setup is the set-up frame. It has no other members: a misspelt limit would silently be the default one.
 type setup struct {
+	Parley    string   `json:"parley"`
 	SessionID string   `json:"session_id"`
 	Agents    []string `json:"agents"`
 	Active    string   `json:"active_agent_id"`
@@ -85,8 +90,12 @@ type setup struct {
 }
 
 func decodeSetup(data []byte) (s setup, err error) {
-	if err := json.Unmarshal(data, &s); err != nil {
-		return setup{}, fmt.Errorf("not a set-up frame: %.300s", err)
+	err = json.Unmarshal(data, &s, json.RejectUnknownMembers(true))
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return setup{}, fmt.Errorf("set-up refused: %s (known: %s)", jsonwhy.Of(err), setupMembers)
+	case err != nil:
+		return setup{}, errors.New("set-up refused: " + jsonwhy.Of(err))
 	}
 	return s, nil
 }

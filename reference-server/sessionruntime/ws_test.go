@@ -201,10 +201,37 @@ func TestLog(t *testing.T) {
 	p, _ := start(t, Options{Logger: slog.New(slog.NewTextHandler(&l, nil))}).dial()
 	p.raw("x")
 	p.wants("error")
+	p.setUp("s", nil)
+	p.raw(`{"session_id":"s","event":"BOGUS","sender":"frontend","target":"SYSTEM"}`)
+	p.raw(`{"session_id":"s","event":"USER_INPUT","sender":"frontend","target":"MARS"}`)
+	p.raw(`{"parley":"fence","id":"1"}`)
+	p.wants("fenced")
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if got := l.text.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "frame not taken") {
-		t.Errorf("log: %s", got)
+	got := l.text.String()
+	for _, want := range []string{"frame not taken", `unknown event \"BOGUS\"`, `unknown target \"MARS\"`} {
+		if strings.Count(got, "\n") != 3 || !strings.Contains(got, want) {
+			t.Errorf("no %s in the log: %s", want, got)
+		}
+	}
+}
+
+// A refusal says in the words of JSON what is wrong.
+func TestRefusals(t *testing.T) {
+	p, _ := start(t, Options{}).dial()
+	for frame, want := range map[string]string{
+		`{"session_id":"s","metadata":"x"}`: "metadata must be an object, not a string",
+		`{"session_id":7}`:                  "session_id must be a string, not a number",
+		`{"parley":"setup","session_id":"s","agents":["a"],"limts":{}}`: "set-up refused: unknown member limts " +
+			"(known: session_id, agents, active_agent_id, limits.input_ack_ms, limits.cancel_ack_ms)",
+		`{"parley":"setup","session_id":"s","limits":{"ack":1}}`: "set-up refused: unknown member limits.ack (known: " +
+			"session_id, agents, active_agent_id, limits.input_ack_ms, limits.cancel_ack_ms)",
+		`{"parley":"setup","session_id":"s","agents":"a"}`: "set-up refused: agents must be an array, not a string",
+	} {
+		p.raw(frame)
+		if got := p.next(); got["parley"] != "error" || got["text"] != want {
+			t.Errorf("%s: %v, want %s", frame, got, want)
+		}
 	}
 }
 

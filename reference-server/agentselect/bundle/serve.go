@@ -58,7 +58,11 @@ func told(log *slog.Logger) agentselect.Outbound {
 		case proto.AgentSwitchedEvent:
 			log.Info("switched", "conn", to.ID, "from", ev.Data["previousAgentId"], "to", ev.Data["currentAgentId"])
 		case proto.ErrorEvent:
-			log.Info("refused", "conn", to.ID, "code", ev.Data["errorCode"], "message", ev.Data["message"])
+			about := []any{"conn", to.ID}
+			if code := ev.Data["errorCode"]; code != nil { // only the errors of a switch have one
+				about = append(about, "code", code)
+			}
+			log.Info("refused", append(about, "message", ev.Data["message"])...)
 		}
 		send(to.ID, ev)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/jsonwhy"
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/wire"
 )
@@ -47,7 +48,7 @@ func decode(data []byte, limit int) (Message, *Refusal) {
 	}
 	var msg Message
 	if err := json.Unmarshal(data, &msg, keepNumbers); err != nil {
-		return nil, &Refusal{proto.InvalidMessage, fmt.Sprintf("send one JSON object: %.300s", err)}
+		return nil, &Refusal{proto.InvalidMessage, jsonwhy.Of(err)}
 	}
 	if msg == nil {
 		return nil, &Refusal{proto.InvalidMessage, "send one JSON object, not null"}

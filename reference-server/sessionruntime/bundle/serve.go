@@ -95,7 +95,10 @@ func told(log *slog.Logger) func() sessionruntime.Seams {
 // tellPublished logs the orchestrator's decisions from what it publishes. It is called while the orchestrator works.
 func tellPublished(log *slog.Logger, msg proto.Message) {
 	body, _ := msg.Payload.(map[string]any)
-	turn := []any{"turn", msg.Metadata[proto.TurnID]}
+	var turn []any // an error need not be about one
+	if id := msg.Metadata[proto.TurnID]; id != nil {
+		turn = []any{"turn", id}
+	}
 	switch {
 	case msg.Event == proto.UserInput && msg.Target == proto.ToAgent:
 		log.Info("routed", append(turn, "agent", msg.TargetID)...)

@@ -92,7 +92,11 @@ func (m *Machine) expire(t *turn) {
 
 func (m *Machine) take(msg proto.Message) {
 	from, id := m.o.Policy.Role(m, msg), digestOf(msg)
-	if !m.o.Policy.Takes(m, msg, from, msg.ID != "" && m.seen.has(id)) {
+	again := msg.ID != "" && m.seen.has(id)
+	if !m.o.Policy.Takes(m, msg, from, again) {
+		if why := mistake(msg, from, again); why != "" {
+			m.o.Dropped(msg, why)
+		}
 		return
 	}
 	if msg.ID != "" {
@@ -151,6 +155,8 @@ func (m *Machine) dispatch(msg proto.Message, from Role) {
 		handle(m, msg)
 	} else if from == Frontend && msg.Event == proto.Control {
 		m.refuse(msg, &Refusal{proto.BadMessage, "a frontend sends no CONTROL of this subtype"})
+	} else if why := unhandled(msg, from); why != "" {
+		m.o.Dropped(msg, why)
 	}
 }
 

@@ -29,6 +29,10 @@ type Options struct {
 	Inbound  Inbound  // sees messages before the machine; may be nil
 	Outbound Outbound // sees messages before they are published; may be nil
 
+	// Dropped is told why a message has no effect and no answer, if its sender is probably mistaken; may be nil. Like
+	// Inbound, it must not call methods of the Machine.
+	Dropped func(msg proto.Message, why string)
+
 	Limits Limits // zero fields default to DefaultLimits
 }
 
@@ -80,6 +84,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Inbound == nil {
 		o.Inbound = func(_ View, msg proto.Message) []proto.Message { return []proto.Message{msg} }
+	}
+	if o.Dropped == nil {
+		o.Dropped = func(proto.Message, string) {}
 	}
 	if o.Outbound == nil {
 		o.Outbound = func(_ View, msg proto.Message, send func(proto.Message)) { send(msg) }
