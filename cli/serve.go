@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"parley/internal/words"
 	"parley/reference-server/launch"
 	"parley/reference-server/web"
 	"parley/target"
@@ -33,10 +35,7 @@ type serveOptions struct {
 	listening              bool // --addr was given
 }
 
-const aboutServing = `The built-in fake model answers conversations. It obeys directives in the user's text, such as
-[[hold N]], [[tool N name {…}]], [[fail N 500]] and [[echo N]]; it answers any other text with "ok".
-
-With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN if a client cannot
+const aboutServing = `With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN if a client cannot
 set headers, as with EventSource and WebSocket in a browser. An address that other machines can reach requires
 --token and TLS.
 
@@ -52,7 +51,7 @@ func serveCommand(s *streams) *cobra.Command {
 		Long: `Serve a bundled server until interrupted (default ` + bundle[0].Protocol + `). The first line on stdout is its
 URL; connections and what happens on them are logged to stderr.
 
-` + aboutServing,
+` + withModels() + aboutServing,
 		Example: examplesOf(bundle...),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -77,19 +76,42 @@ URL; connections and what happens on them are logged to stderr.
 
 // serveProtocolCommand serves one protocol.
 func serveProtocolCommand(t launch.Target, s *streams) *cobra.Command {
+	model := ""
+	if answersByModel(t) {
+		model = launch.Directives + "\n\n"
+	}
 	c := &cobra.Command{
 		Use:   t.Protocol,
 		Short: "Serve " + t.Short,
 		Long: strings.TrimSpace(longOf(t)) + `
 
 It runs until interrupted. The first line on stdout is the URL of a server; connections and what happens on them
-are logged to stderr. ` + aboutServing,
+are logged to stderr.
+
+` + model + aboutServing,
 		Example: examplesOf(t),
 		Args:    noArgs,
 	}
 	run := offersOf(t).flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error { return run(c, t.Protocol, s) }
 	return c
+}
+
+// answersByModel reports whether the suite's model answers the conversations of a server of the protocol.
+func answersByModel(t launch.Target) bool {
+	return slices.ContainsFunc(t.Roles, func(r launch.Role) bool { return r.Serve.Model })
+}
+
+// withModels explains the model of the servers that have one.
+func withModels() string {
+	var names []string
+	for _, t := range bundle {
+		if answersByModel(t) {
+			names = append(names, t.Protocol)
+		}
+	}
+	const about = "conversations"
+	return strings.Replace(launch.Directives, about, about+" of "+words.Either(names), 1) + "\n\n"
 }
 
 // longOf describes what is served, in each role if there are several.
@@ -175,8 +197,12 @@ func secured(l net.Listener, certificate tls.Certificate) net.Listener {
 // tell prints the server's address and the messages of the handler.
 func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.Handler) {
 	fmt.Fprintf(w, "%s://%s\n", scheme, at)
-	if one.role.Serve.Announce {
-		fmt.Fprintf(w, "%s://%s%s\n", strings.Replace(scheme, "http", "ws", 1), at, one.role.Serve.Paths[0])
+	for _, e := range one.role.Serve.Announce {
+		url := fmt.Sprintf("%s://%s%s", scheme, at, e.Path)
+		if e.Method == launch.Socket {
+			url = strings.Replace(url, "http", "ws", 1)
+		}
+		fmt.Fprintln(w, url)
 	}
 	if t, ok := handler.(launch.Teller); ok {
 		for _, line := range t.Tell() {

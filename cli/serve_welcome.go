@@ -38,6 +38,7 @@ type greeting struct {
 	Token        bool // every request needs one
 	Endpoints    []greetedEndpoint
 	Commands     []greetedCommand
+	First        string // what a client sends first
 	Style        template.CSS
 }
 
@@ -93,7 +94,8 @@ func wantsHTML(r *http.Request) bool {
 // greet describes the server at a host.
 func (one *offer) greet(scheme, host string, token bool) greeting {
 	s := one.role.Serve
-	g := greeting{Title: "Parley: " + one.protocol, About: s.About, Token: token, Style: template.CSS(welcomeStyle)}
+	g := greeting{Title: "Parley: " + one.protocol, About: s.About, Token: token, First: s.First,
+		Style: template.CSS(welcomeStyle)}
 	g.Title += ", role " + one.role.Name
 	base := scheme + "://" + host
 	endpoints := s.Endpoints
@@ -159,6 +161,9 @@ func (g greeting) text() string {
 	b.WriteString("\nTry:\n")
 	for _, c := range g.Commands {
 		fmt.Fprintf(&b, "  %s\n", c.Line)
+	}
+	if g.First != "" {
+		fmt.Fprintf(&b, "\nBy hand, send this first:\n  %s\n", g.First)
 	}
 	return b.String()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	proto "parley/protocol/sessionruntime"
 	"parley/reference-server/launch"
 )
 
@@ -107,12 +108,34 @@ func TestWelcome(t *testing.T) {
 			for _, e := range one.role.Serve.Endpoints {
 				answers(t, c, url, e)
 			}
+			if one.protocol == "session-runtime" {
+				first(t, c, url, one.role.Serve.First)
+			}
 			g := one.greet("http", strings.TrimPrefix(url, "http://"), false)
 			if code := accepted(t, g.Commands[1].Line, t.TempDir()); code != 0 {
 				t.Errorf("%s: exit %d", g.Commands[1].Line, code)
 			}
 			parsed(t, g.Commands[2].Line)
 		})
+	}
+}
+
+// first checks that the page shows what a client sends first, and that the server takes it.
+func first(t *testing.T, c *http.Client, url, message string) {
+	t.Helper()
+	if _, body := fetch(t, c, url+"/", "*/*"); !strings.Contains(body, message) {
+		t.Errorf("%s is not in\n%s", message, body)
+	}
+	conn, _, err := websocket.Dial(t.Context(), url+proto.Path, &websocket.DialOptions{HTTPClient: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte(message)); err != nil {
+		t.Fatal(err)
+	}
+	if _, got, err := conn.Read(t.Context()); err != nil || !strings.Contains(string(got), `"ready"`) {
+		t.Errorf("%s is answered by %s, %v", message, got, err)
 	}
 }
 

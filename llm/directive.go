@@ -3,6 +3,7 @@ package llm
 import (
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,11 +19,12 @@ const (
 	KindRecall = "recall"
 )
 
-// MaxParts is the largest count of a stream directive, MaxNonce the longest nonce in bytes. Directives that exceed
-// them are treated as text.
+// MaxParts is the largest count of a stream directive, MaxNonce the longest nonce in bytes, MaxHold the longest time of
+// a hold. Directives that exceed them are treated as text.
 const (
 	MaxParts = 1_000_000
 	MaxNonce = 128
+	MaxHold  = time.Hour
 )
 
 // Directive is one order to the brain. The fields that its kind does not use are zero.
@@ -33,6 +35,8 @@ type Directive struct {
 	Name   string // of tool
 	Args   string // of tool: the JSON object as written, "{}" without one
 	Status int    // of fail
+
+	For time.Duration // of hold: after which it is released by itself; 0: never
 }
 
 // Directives returns the directives in a text, in order. Blanks between the words and capitals in the kind do not
@@ -63,8 +67,10 @@ func parse(text string) (d Directive, rest string, ok bool) {
 	}
 	d = Directive{Kind: strings.ToLower(kind), Nonce: strings.Clone(nonce)}
 	switch d.Kind {
-	case KindHold, KindEcho, KindRecall:
+	case KindEcho, KindRecall:
 		ok = true
+	case KindHold:
+		d.For, text, ok = duration(text)
 	case KindStream:
 		d.Count, text, ok = number(text, 1, 0, MaxParts)
 	case KindFail:
@@ -97,6 +103,38 @@ func number(text string, absent, low, high int) (n int, rest string, ok bool) {
 	}
 	n, err := strconv.Atoi(w)
 	return n, rest, err == nil && low <= n && n <= high
+}
+
+// duration reads an optional time, such as 2s.
+func duration(text string) (d time.Duration, rest string, ok bool) {
+	w, rest := word(text)
+	if w == "" {
+		return 0, rest, true
+	}
+	d, err := time.ParseDuration(w)
+	return d, rest, err == nil && 0 < d && d <= MaxHold
+}
+
+// Malformed returns the parts of a text that look like directives but are text, each cut at 80 bytes: two brackets,
+// a word of letters, and two brackets in the end. It helps whoever wrote them; the brain answers as ever.
+func Malformed(text string) (found []string) {
+	for {
+		start := strings.Index(text, "[[")
+		if start < 0 {
+			return found
+		}
+		text = text[start:]
+		if _, rest, ok := parse(text[2:]); ok {
+			text = rest
+			continue
+		}
+		kind, _ := word(text[2:])
+		end := strings.Index(text, "]]")
+		if end > 0 && kind != "" && !strings.ContainsFunc(kind, func(c rune) bool { return !unicode.IsLetter(c) }) {
+			found = append(found, strings.ToValidUTF8(text[:min(end+2, 80)], ""))
+		}
+		text = text[1:]
+	}
 }
 
 // call reads the name of a tool and, optionally, its arguments.

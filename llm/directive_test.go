@@ -3,6 +3,7 @@ package llm
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -14,6 +15,8 @@ var directivesRows = []struct {
 }{
 	{"plain text has none", "hello [there] {you}", nil},
 	{"hold", "[[hold a1]]", []Directive{{Kind: KindHold, Nonce: "a1"}}},
+	{"hold for a time", "[[hold a1 1.5s]]", []Directive{{Kind: KindHold, Nonce: "a1", For: 1500 * time.Millisecond}}},
+	{"a time that is not one makes it text", "[[hold a1 soon]] [[hold a1 0s]] [[hold a1 2h]]", nil},
 	{"echo amid text", "say [[echo a1]] please", []Directive{{Kind: KindEcho, Nonce: "a1"}}},
 	{"recall", "[[recall a1]]", []Directive{{Kind: KindRecall, Nonce: "a1"}}},
 	{"stream with its count", "[[stream a1 12]]", []Directive{{Kind: KindStream, Nonce: "a1", Count: 12}}},
@@ -72,6 +75,30 @@ func TestDirectives(t *testing.T) {
 				t.Errorf("Directives(%q): (-want +got)\n%s", test.text, diff)
 			}
 		})
+	}
+}
+
+// TestMalformed finds what its writer took for a directive, and nothing else.
+func TestMalformed(t *testing.T) {
+	for text, want := range map[string][]string{
+		"hello [[1,2],[3,4]] [x] [[":                     nil,
+		"[[hold a]] [[tool a ls {\"p\":[[\"bogus\"]]}]]": nil,
+		"[[bogus]] and [[hold a]]":                       {"[[bogus]]"},
+		"[[hold]] [[fail a 99]] [[hold a soon]]":         {"[[hold]]", "[[fail a 99]]", "[[hold a soon]]"},
+	} {
+		if diff := cmp.Diff(want, Malformed(text)); diff != "" {
+			t.Errorf("Malformed(%q): (-want +got)\n%s", text, diff)
+		}
+	}
+}
+
+// TestHoldForATime: such a hold needs no release.
+func TestHoldForATime(t *testing.T) {
+	var said string
+	err := New().Answer(t.Context(), Request{Messages: []Message{{Role: RoleUser, Text: "[[hold a 1ms]]"}}},
+		func(p Part) error { said += p.Text; return nil })
+	if err != nil || said != "holding a\nreleased a" {
+		t.Errorf("said %q, %v", said, err)
 	}
 }
 

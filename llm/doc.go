@@ -6,6 +6,7 @@
 // directive is written in double brackets and carries a nonce, so that parallel scenarios can share one brain:
 //
 //	[[hold N]]             say "holding N", wait for Release(N) or the end of the context, say "released N"
+//	[[hold N 2s]]          the same, released after that time by itself (at most MaxHold)
 //	[[stream N n]]         say n parts (1 without n, at most MaxParts)
 //	[[tool N name {json}]] ask for that tool call; once its result follows, say "tool N answered"
 //	[[fail N 500]]         fail with that status (400 to 599, default 500)

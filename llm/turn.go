@@ -116,7 +116,7 @@ func (t turn) answer(v *voice) error {
 func (t turn) carryOut(v *voice, d Directive) error {
 	switch d.Kind {
 	case KindHold:
-		return v.hold(d.Nonce)
+		return v.hold(d)
 	case KindStream:
 		return v.stream(d.Nonce, d.Count)
 	case KindTool:

@@ -38,14 +38,19 @@ func (v *voice) call(name, args string) error {
 	return v.emit(Part{Call: &ToolCall{ID: "call_" + rand.Text(), Name: name, Arguments: args}})
 }
 
-func (v *voice) hold(nonce string) error {
-	if err := v.say("holding " + nonce); err != nil {
+func (v *voice) hold(d Directive) error {
+	if err := v.say("holding " + d.Nonce); err != nil {
 		return err
 	}
-	if err := v.gates.wait(v.ctx, nonce); err != nil {
+	ctx, cancel := v.ctx, context.CancelFunc(func() {})
+	if d.For > 0 {
+		ctx, cancel = context.WithTimeout(v.ctx, d.For)
+	}
+	defer cancel()
+	if err := v.gates.wait(ctx, d.Nonce); err != nil && (d.For == 0 || v.ctx.Err() != nil) {
 		return err
 	}
-	return v.say("\nreleased " + nonce)
+	return v.say("\nreleased " + d.Nonce)
 }
 
 func (v *voice) stream(nonce string, n int) error {

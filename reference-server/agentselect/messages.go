@@ -119,6 +119,7 @@ func (s *Server) abort(c *conn, msg Message, r *receipt) {
 		return
 	}
 	s.end(id, s.o.Policy.Abort())
+	s.o.Logger.Info("turn ended", "session", id, "how", "aborted")
 	s.emitTo(id, Event{Type: proto.CompleteEvent, Data: EventData{"sessionId": id, "cancelled": true}}, r)
 }
 

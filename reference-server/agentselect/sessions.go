@@ -20,7 +20,11 @@ func (s *Server) createSession(c *conn, msg Message) (string, error) {
 	if s.m.conns.Get(c.info.ID) == nil {
 		return "", &badMessage{"the connection has ended"}
 	}
-	return s.m.create(c.info, id)
+	made, err := s.m.create(c.info, id)
+	if err == nil {
+		s.o.Logger.Info("session created", "conn", c.info.ID, "session", made, "agent", s.m.AgentOf(made))
+	}
+	return made, err
 }
 
 // loadSession moves a session to the connection, which gets its events from now on (AS-094, AS-101).
@@ -38,6 +42,7 @@ func (s *Server) loadSession(c *conn, msg Message) (string, error) {
 		return "", &badMessage{"the connection has ended"}
 	}
 	s.m.bind(OnLoad, c.info, id)
+	s.o.Logger.Info("session loaded", "conn", c.info.ID, "session", id, "agent", s.m.AgentOf(id))
 	return id, nil
 }
 
@@ -53,5 +58,6 @@ func (s *Server) deleteSession(id string) bool {
 	}
 	s.end(id, AbortEffect{Turn: true, Interactions: true})
 	s.m.remove(id)
+	s.o.Logger.Info("session deleted", "session", id)
 	return true
 }

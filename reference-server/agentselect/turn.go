@@ -53,6 +53,7 @@ func (s *Server) startTurn(sess *session, content string) {
 	sess.remember(s.o.Limits.History, llm.Message{Role: llm.RoleUser, Text: content})
 	t := &turn{s: s, session: sess.id, number: sess.turns, ctl: ctl, messages: slices.Clone(sess.history)}
 	first, err := t.configure(1) // here, so that a switch that follows immediately does not affect this turn (AS-061)
+	s.o.Logger.Info("turn begun", "session", sess.id, "agent", first.AgentID, "turn", sess.turns)
 	go func() {
 		defer s.turns.Done()
 		defer cancel()
@@ -230,6 +231,11 @@ func requestEvent(it *interaction, c llm.ToolCall) Event {
 func (t *turn) finish(before int, err error) {
 	_ = t.locked(func() error {
 		t.s.end(t.session, AbortEffect{Turn: true, Interactions: true})
+		how := "success"
+		if err != nil {
+			how = "error"
+		}
+		t.s.o.Logger.Info("turn ended", "session", t.session, "turn", t.number, "how", how)
 		if err != nil {
 			t.s.emitTo(t.session, errorEvent(failureText(err)), nil)
 		} else {

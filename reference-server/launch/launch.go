@@ -119,9 +119,15 @@ type Service struct {
 	About     string     // a sentence about it, for its page at / if it has no page of its own
 	Endpoints []Endpoint // its endpoints, for that page
 
-	Paths    []string // paths of its connections
-	Announce bool     // also print the URL of the first path
-	Page     bool     // there is a page at /
+	Paths    []string   // paths of its connections
+	Announce []Endpoint // printed with their URLs behind that of the server, its WebSocket first
+	Page     bool       // there is a page at /
+
+	// Model reports whether the suite's model answers conversations, unless a flag says otherwise.
+	Model bool
+
+	// First is what a client sends before anything else, for those who try it by hand; "" if there is no such message.
+	First string
 
 	// NotServer says why it is not a server, as the end of a sentence; "" if it is one.
 	NotServer string

@@ -15,7 +15,9 @@ var service = launch.Service{
 is the first line on stdout. The flags of agent-select configure the server.`,
 	Examples: []string{"", "--agents ~/.snow/main-agents.toml"},
 	Paths:    agentselect.Paths,
+	Announce: agentselect.Announced,
 	Page:     true,
+	Model:    true,
 	Flags: func(f *pflag.FlagSet) launch.Serving {
 		server := agentselect.Flags(f)
 		return launch.Serving{Make: func(at launch.Place) (launch.Handler, error) {

@@ -1,7 +1,12 @@
 package bundle
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 
 	"github.com/spf13/pflag"
 
@@ -12,6 +17,11 @@ import (
 
 // Paths are the paths of the server's connections.
 var Paths = []string{"/events", "/agents/ws"}
+
+// Announced are the endpoints whose URLs are printed.
+var Announced = []launch.Endpoint{
+	{Method: launch.Socket, Path: "/agents/ws"}, {Method: launch.Stream, Path: "/events"},
+}
 
 var service = launch.Service{
 	Long: `The bundled agent-select server: SSE at /events and its companion paths, and the WebSocket /agents/ws.`,
@@ -31,20 +41,40 @@ var service = launch.Service{
 		{Method: "DELETE", Path: "/session/{id}", About: "ends a session"},
 		launch.Health,
 	},
-	Paths: Paths,
-	Flags: func(f *pflag.FlagSet) launch.Serving { return launch.Serving{Make: Flags(f)} },
+	Paths:    Paths,
+	Announce: Announced,
+	Model:    true,
+	Flags:    func(f *pflag.FlagSet) launch.Serving { return launch.Serving{Make: Flags(f)} },
 }
 
 // Flags adds the server's flags, and returns a function that makes the server from them.
 func Flags(f *pflag.FlagSet) func(launch.Place) (launch.Handler, error) {
 	agents := f.String("agents", "", "TOML `FILE` of custom agents; changes take effect while serving")
 	return func(at launch.Place) (launch.Handler, error) {
-		o := agentselect.Options{AgentsFile: *agents, AllowOrigins: at.AllowOrigins, Logger: at.Log, Outbound: told(at.Log)}
+		o := agentselect.Options{AgentsFile: *agents, AllowOrigins: at.AllowOrigins, Logger: at.Log, Outbound: told(at.Log),
+			Inbound: heard(at.Log)}
+		missing(*agents, at.Err)
 		h, err := agentselect.New(o)
 		if err != nil {
 			return nil, launch.Usagef("--agents: %v", err)
 		}
 		return h, nil
+	}
+}
+
+// missing warns of a file of agents that does not exist: it may be written later, but is more often misspelt.
+func missing(file string, to io.Writer) {
+	if _, err := os.Stat(file); file != "" && errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(to, "--agents: %s does not exist yet; until it does, there are only the built-in agents\n", file)
+	}
+}
+
+// heard logs what a client has probably meant as a directive to the model.
+func heard(log *slog.Logger) agentselect.Inbound {
+	return func(_ agentselect.Manager, from agentselect.ConnInfo, msg agentselect.Message) bool {
+		content, _ := msg["content"].(string)
+		launch.LogMalformed(log, from.ID, content)
+		return true
 	}
 }
 

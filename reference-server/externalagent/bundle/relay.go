@@ -41,7 +41,7 @@ external-agent: {session: "s-{nonce}"}
 			{Method: launch.Socket, Path: proto.Path, About: "where hosts and agents join"}, launch.Health,
 		},
 		Paths:    []string{proto.Path},
-		Announce: true,
+		Announce: []launch.Endpoint{{Method: launch.Socket, Path: proto.Path}},
 		Flags: func(*pflag.FlagSet) launch.Serving {
 			return launch.Serving{Make: func(at launch.Place) (launch.Handler, error) {
 				return relay.New(relay.Options{Origins: at.AllowOrigins, Policy: logged(at.Log)})

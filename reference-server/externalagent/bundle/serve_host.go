@@ -21,7 +21,7 @@ var hostService = launch.Service{
 		"and on which you speak as\nthe participant",
 	Examples: []string{"--logs logs"},
 	Paths:    []string{proto.Path},
-	Announce: true,
+	Announce: []launch.Endpoint{{Method: launch.Socket, Path: proto.Path}},
 	Page:     true,
 	Flags: func(f *pflag.FlagSet) launch.Serving {
 		logs := f.String("logs", "", "`DIR` of the study logs, made if it is missing (default a temporary one)")

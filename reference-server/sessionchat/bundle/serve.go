@@ -25,7 +25,9 @@ API answers conversations; its API key, if it needs one, is read from ` + modelK
 	Endpoints: []launch.Endpoint{
 		{Method: launch.Socket, Path: proto.Path, About: "all messages, in and out"}, launch.Health,
 	},
-	Paths: []string{proto.Path},
+	Paths:    []string{proto.Path},
+	Announce: []launch.Endpoint{{Method: launch.Socket, Path: proto.Path}},
+	Model:    true,
 	Flags: func(f *pflag.FlagSet) launch.Serving {
 		var o sessionchat.Options
 		f.StringVar(&o.DB, "db", "", "SQLite `FILE` of the sessions, made where it is missing (default in memory)")
@@ -51,6 +53,9 @@ func served(o sessionchat.Options, modelURL string, at launch.Place) (launch.Han
 		}
 		o.Backend = openai.New(modelURL, os.Getenv(modelKey))
 	}
+	if o.Backend == nil {
+		o.Inbound = heard(at.Log)
+	}
 	o.AllowOrigins, o.Logger, o.Policy, o.Outbound = at.AllowOrigins, at.Log, welcoming(at.Log), told(at.Log)
 	h, err := sessionchat.New(o)
 	if err != nil {
@@ -65,6 +70,15 @@ func welcoming(log *slog.Logger) sessionchat.Policy {
 		log.Info("connected", "conn", c.ID, "transport", "ws")
 		return nil
 	}}
+}
+
+// heard logs what a client has probably meant as a directive to the suite's model.
+func heard(log *slog.Logger) sessionchat.Inbound {
+	return func(_ sessionchat.Manager, from sessionchat.ConnInfo, msg sessionchat.Message) []sessionchat.Message {
+		content, _ := msg["content"].(string)
+		launch.LogMalformed(log, from.ID, content)
+		return []sessionchat.Message{msg}
+	}
 }
 
 // told logs the beginning and end of turns, but no contents. It runs under the server's lock.

@@ -16,7 +16,11 @@ import (
 
 var service = launch.Service{
 	Long: `The bundled orchestrator at the WebSocket /bus/ws, whose URL is the second line on stdout. The client plays the
-message bus. With --stdio it does not listen; the client is the process that started it, each line on stdin and
+message bus and all who are on it, agents included: there is no model. It first sets up each session, by a frame such as
+
+  {"parley":"setup","session_id":"s1","agents":["agent-a"],"active_agent_id":"agent-a"}
+
+and {"parley":"ready","session_id":"s1"} is the answer. With --stdio it does not listen; the client is the process that started it, each line on stdin and
 stdout is one JSON message, and it exits at the end of its stdin.`,
 	Examples: []string{"--input-ack 2s --cancel-ack 2s", "--stdio"},
 	About: "An orchestrator of sessions with several agents; whoever connects plays the message bus and all who are " +
@@ -25,7 +29,8 @@ stdout is one JSON message, and it exits at the end of its stdin.`,
 		{Method: launch.Socket, Path: proto.Path, About: "all messages of the bus, in and out"}, launch.Health,
 	},
 	Paths:    []string{proto.Path},
-	Announce: true,
+	Announce: []launch.Endpoint{{Method: launch.Socket, Path: proto.Path}},
+	First:    `{"parley":"setup","session_id":"s1","agents":["agent-a","agent-b"],"active_agent_id":"agent-a"}`,
 	Flags: func(f *pflag.FlagSet) launch.Serving {
 		var o sessionruntime.Options
 		stdio := f.Bool("stdio", false, "do not listen: speak on stdin and stdout, a JSON message per line")
