@@ -8,10 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -163,7 +161,8 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	live.stop()
 	err = errors.Join(err, recorded())
 	var start *target.StartError
-	if errors.As(err, &start) {
+	var usage *runner.UsageError
+	if errors.As(err, &start) || errors.As(err, &usage) {
 		return err
 	}
 	res := collect.Results()
@@ -219,8 +218,9 @@ func (o proxyOptions) stand(ctx context.Context, opts proxy.Options, s *streams,
 
 // unstarted is the error of a proxy that could not be opened.
 func (o proxyOptions) unstarted(err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%s is in use (port 0 takes a free one)", o.listen)
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "listen" {
+		return unheard("--listen", o.listen, err)
 	}
 	return &target.StartError{Command: []string{program, "proxy"}, Reason: "cannot be started", Err: err}
 }
@@ -249,9 +249,8 @@ func (o proxyOptions) speaking(s *streams) proxy.PipeOptions {
 
 // unfound is the error of a command, which may not be there.
 func (o proxyOptions) unfound(err error) error {
-	var missing *os.PathError
-	if errors.As(err, &missing) || isNotFound(err) {
-		return &target.StartError{Command: o.command, Reason: "cannot be started", Err: err}
+	if missing := unstarted(o.command[0], err); err != nil && missing != nil {
+		return missing
 	}
 	return err
 }

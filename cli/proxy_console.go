@@ -79,7 +79,7 @@ func (o proxyOptions) watched(ctx context.Context, opts proxy.Options, bad *faul
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	page, served, err := door.raise(ctx, "proxy", shown, certificate, s)
+	page, served, err := door.raise(ctx, shown, certificate, s)
 	if err != nil {
 		return 0, err
 	}

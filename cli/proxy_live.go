@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -120,9 +117,4 @@ func (v *liveView) stop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.clear()
-}
-
-// isNotFound reports whether a command does not exist or cannot be executed.
-func isNotFound(err error) bool {
-	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }

@@ -155,7 +155,7 @@ func (o replayOptions) replay(ctx context.Context, name string, s *streams) erro
 	if in.Torn() {
 		fmt.Fprintf(s.Err, "%s: %s: the last line is truncated, and left out\n", program, name)
 	}
-	err = replayed(ctx, name, result, err, out, s.Err)
+	err = replayed(ctx, name, o.serve, result, err, out, s.Err)
 	hintIgnore(unique(maybe), s)
 	return err
 }
@@ -176,7 +176,7 @@ func hintIgnore(places []string, s *streams) {
 }
 
 // replayed prints the result, and gives it its exit code.
-func replayed(ctx context.Context, name string, result replay.Result, err error, out, told io.Writer) error {
+func replayed(ctx context.Context, name, addr string, result replay.Result, err error, out, told io.Writer) error {
 	var exit exitError
 	var usage *runner.UsageError
 	var op *net.OpError
@@ -185,7 +185,9 @@ func replayed(ctx context.Context, name string, result replay.Result, err error,
 		return ctx.Err()
 	case errors.As(err, &exit) || errors.As(err, &usage):
 		return err
-	case errors.Is(err, replay.ErrUnreachable) || errors.As(err, &op) && op.Op == "listen":
+	case errors.As(err, &op) && op.Op == "listen":
+		return unheard("--serve", addr, err)
+	case errors.Is(err, replay.ErrUnreachable):
 		fmt.Fprintf(told, "%s: %v\n", program, err)
 		return exitError{verdict.ExitUnreachable}
 	case err != nil:

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,6 @@ import (
 	"parley/internal/words"
 	"parley/reference-server/launch"
 	"parley/reference-server/web"
-	"parley/target"
 	"parley/verdict"
 )
 
@@ -163,7 +161,7 @@ func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen("serve", o.addr)
+	listener, err := listen("--addr", o.addr)
 	if err != nil {
 		return errors.Join(err, handler.Close(ctx))
 	}
@@ -264,23 +262,6 @@ func (o *serveOptions) checkDoors(why string, listening bool) error {
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// listen listens on an address for a command; the error says that the server could not be started.
-func listen(command, addr string) (net.Listener, error) {
-	l, err := net.Listen("tcp", addr)
-	if err == nil {
-		return l, nil
-	}
-	return nil, &target.StartError{Command: []string{program, command}, Reason: "cannot be started", Err: inUse(err, addr)}
-}
-
-// inUse says what to do about an address that is in use.
-func inUse(err error, addr string) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use (port 0 takes a free one)", addr)
-	}
-	return err
 }
 
 // serveUntil serves until ctx ends, then ends all requests within grace.

@@ -110,7 +110,7 @@ func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	page, served, err := o.raise(ctx, "simulate", c, certificate, s)
+	page, served, err := o.raise(ctx, c, certificate, s)
 	if err != nil {
 		return err
 	}
@@ -157,9 +157,9 @@ func (o simulateOptions) report(c *console.Console, s *streams) {
 
 // raise serves a console until ctx ends. It returns the URL of its page, and a channel that gets the error of serving,
 // once all sessions have ended. If it cannot, it ends the sessions.
-func (o simulateOptions) raise(ctx context.Context, command string, c *console.Console, certificate *tls.Certificate,
+func (o simulateOptions) raise(ctx context.Context, c *console.Console, certificate *tls.Certificate,
 	s *streams) (page string, served <-chan error, err error) {
-	listener, err := listen(command, o.addr)
+	listener, err := listen("--addr", o.addr)
 	if err != nil {
 		c.Close()
 		return "", nil, err

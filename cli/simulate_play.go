@@ -76,7 +76,7 @@ func openPlay(ctx context.Context, c counterpart.Options) (console.Player, error
 	var address *net.OpError
 	switch {
 	case errors.As(err, &address):
-		return nil, inUse(err, c.Listen)
+		return nil, unheard("--listen", c.Listen, err)
 	case err != nil:
 		return nil, &console.Error{Status: 400, Text: err.Error()}
 	}
