@@ -3,6 +3,9 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"net"
+	"strings"
+	"syscall"
 	"time"
 
 	proto "parley/protocol/externalagent"
@@ -16,6 +19,7 @@ type connection struct {
 	awaited *Request
 	backoff time.Duration // delay before the next connection
 	err     error         // why the last connection ended
+	told    string        // why the last dial failed, as it was noted; "" if it did not
 }
 
 // hopeless returns the error of a run that has been without a connection for too long.
@@ -61,9 +65,15 @@ func (m *Machine) disconnected(err error) {
 	if err == nil {
 		err = errors.New("closed")
 	}
-	m.note("disconnected", "err", clip(err.Error(), 200))
 	c.err = err
-	if c.open {
+	if !c.open { // the dial failed: say so once, and again if the reason changes
+		if why := unreached(err); why != c.told {
+			c.told = why
+			m.note("waiting for "+withoutQuery(m.o.URL)+": "+clip(why, 200), "gives_up_after", m.o.GiveUp)
+		}
+	} else {
+		c.told = ""
+		m.note("disconnected", "err", clip(err.Error(), 200))
 		m.leaveConnection()
 		m.do(Arm{GiveUpTimer, m.o.GiveUp})
 	}
@@ -73,6 +83,25 @@ func (m *Machine) disconnected(err error) {
 	}
 	m.do(Arm{RedialTimer, c.backoff})
 	c.backoff = min(2*c.backoff, m.o.Backoff.Max)
+}
+
+// unreached says why a dial failed, without the layers that passed the reason on.
+func unreached(err error) string {
+	var code syscall.Errno
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &code):
+		return code.Error()
+	case errors.As(err, &name):
+		return name.Err
+	}
+	return strings.TrimPrefix(err.Error(), "failed to WebSocket dial: ")
+}
+
+// withoutQuery returns a URL without its query, which may carry a token.
+func withoutQuery(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	return url
 }
 
 // leaveConnection resets the connection's state and stops its timers.
