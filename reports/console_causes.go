@@ -50,12 +50,31 @@ func (c *console) causes(r *Results, run *Run) {
 		}
 		c.heading(g.tint, "%s: %s", g.title, g.told)
 		lines -= 2
+		if n := besideFailed(run); n > 0 && g.tint == red {
+			text := c.lang.Say("Failed by their own clauses: %s. In the traffic of %s a clause was found broken, too: that "+
+				"fails the clause, and no scenario.", c.lang.Count(run.Totals.Scenarios.ByOutcome[verdict.Failed], "scenario"),
+				c.lang.Count(n, "other scenario"))
+			lines -= len(c.fit(text, 2))
+			c.hang("  ", "", text, dim)
+		}
 		n := c.causeList(run, g, &shown, &lines)
 		if rest := len(g.causes) - n; rest > 0 {
 			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(rest, "more cause"), c.where()), dim)
 		}
 		c.bareFindings(g)
 	}
+}
+
+// besideFailed returns in how many scenarios that did not fail a failed clause was found broken, as by monitors.
+func besideFailed(run *Run) (n int) {
+	for _, s := range run.Scenarios {
+		if s.Outcome != verdict.Failed && slices.ContainsFunc(s.Failures, func(f Failure) bool {
+			return countsAsFailed(run, f.Clause, s.Driver)
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *console) causeGroup(title string, tint colour, clauses []finding, list []Cause) causeGroup {

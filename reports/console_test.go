@@ -294,3 +294,15 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+// TestConsoleMonitors: the scenarios of the table and those in which monitors found something are told apart.
+func TestConsoleMonitors(t *testing.T) {
+	text := consoleText(t, monitored(), ConsoleOptions{Width: 200})
+	want := "Failed by their own clauses: 1 scenario. In the traffic of 5 other scenarios a clause was found broken, too"
+	if !strings.Contains(text, want) {
+		t.Errorf("no %q in:\n%s", want, text)
+	}
+	if text = consoleText(t, sample(), ConsoleOptions{}); strings.Contains(text, "by their own clauses:") {
+		t.Errorf("monitors are told of that found nothing beside:\n%s", text)
+	}
+}

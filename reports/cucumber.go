@@ -19,8 +19,9 @@ import (
 
 // WriteCucumber writes r as Cucumber messages, a JSON object per line, which Cucumber's HTML formatter and other
 // readers accept. A feature is a document for each run and driver. What decides no step, as the findings of monitors,
-// is the result of a hook after the last step; it has the evidence attached. A scenario fails exactly if its JUnit test
-// case does; one that was not tested, does not apply or is expected to fail is skipped, with the reason.
+// is the result of a hook after the last step; it has the evidence attached. A scenario fails if its JUnit testcase
+// does, or if a clause failed by what was found in its traffic; one that was not tested, does not apply or is expected
+// to fail is skipped, with the reason.
 func WriteCucumber(w io.Writer, r *Results) error {
 	r = presentable(r)
 	c := &cucumber{start: r.Started}
@@ -165,6 +166,30 @@ func (c *cucumber) result(t cucumberCase) bool {
 	case judged.Skipped != nil:
 		status, text = messages.TestStepResultStatus_SKIPPED, judged.Skipped.Message
 	}
+	if text := besideText(t.run, t.s); text != "" && status != messages.TestStepResultStatus_FAILED {
+		return c.finish(t, messages.TestStepResultStatus_FAILED, text)
+	}
+	return c.finish(t, status, text)
+}
+
+// besideText names the clauses that failed by what was found in a scenario beside its own clauses, as by monitors;
+// "" for none. Cucumber messages have no other place for them than the scenario.
+func besideText(run *Run, s *Scenario) string {
+	var ids []string
+	counted, _ := countedOf(run, s)
+	for _, f := range counted {
+		if id := f.Clause + " " + string(f.Level); countsAsFailed(run, f.Clause, s.Driver) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return "failed in the traffic of this scenario: " + strings.Join(ids, ", ")
+}
+
+// finish writes a scenario with its status, and reports whether it did not fail.
+func (c *cucumber) finish(t cucumberCase, status messages.TestStepResultStatus, text string) bool {
 	failed := status == messages.TestStepResultStatus_FAILED
 	started := c.id()
 	at := c.start
@@ -174,8 +199,8 @@ func (c *cucumber) result(t cucumberCase) bool {
 		at = c.step(started, t.steps[i], at, st.Duration, stepStatus(st, failed), st.Error)
 	}
 	last := t.steps[len(t.steps)-1]
-	if len(t.s.Failures) > 0 || judged.Error != nil {
-		c.put(&messages.Envelope{Attachment: &messages.Attachment{Body: strings.TrimSpace(failureText(t.s)),
+	if wrong := t.s.Outcome == verdict.EnvError || t.s.Outcome == verdict.HarnessError; len(t.s.Failures) > 0 || wrong {
+		c.put(&messages.Envelope{Attachment: &messages.Attachment{Body: strings.TrimSpace(failureText(t.s, t.s.Failures)),
 			ContentEncoding: messages.AttachmentContentEncoding_IDENTITY, MediaType: "text/plain", TestCaseStartedId: started,
 			TestStepId: last}})
 	}

@@ -69,10 +69,12 @@ type (
 
 // WriteJUnit writes r as JUnit XML: a testsuite for every run and driver, a testcase for every scenario. Failed and
 // unexpected-pass are failures; environment and harness errors are errors; not-applicable, not-tested and
-// expected-failure are skipped, and the message begins with the outcome. A warning passes and is shown in system-out.
-// A scenario also fails for what a monitor has found in it, so that there are failures exactly where a clause counts
-// as failed. Problems of a run outside its scenarios (an unreachable target, a baseline to fix) are in a testsuite of
-// their own, if there are any.
+// expected-failure are skipped, and the message begins with the outcome. A warning passes and is shown in system-out,
+// as is what was only observed. As many testcases of these suites fail as the totals count failed scenarios.
+//
+// What monitors found in the traffic of scenarios fails a clause and no scenario: the testsuite "monitors" has one
+// testcase for each clause that they found broken, so that every failed clause is named by a failure. Problems of a run
+// outside its scenarios (an unreachable target, a baseline to fix) are in a testsuite of their own, if there are any.
 func WriteJUnit(w io.Writer, r *Results) error {
 	r = presentable(r)
 	root := junitRoot{Name: "parley", Time: seconds(r.Duration)}
@@ -97,6 +99,7 @@ func (root *junitRoot) addRun(r *Results, run *Run) {
 		}
 		root.add(r, run, d, cases)
 	}
+	root.add(r, run, "monitors", monitorCases(run))
 	root.add(r, run, "run", runCases(run))
 }
 
@@ -164,7 +167,7 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 	}
 	c.Properties = append(c.Properties, junitProperty{"outcome", string(s.Outcome)}, junitProperty{"location", s.Location})
 	c.judge(run, s)
-	if text := asideText(s, c.Failure != nil || c.Error != nil); text != "" {
+	if text := asideText(run, s, c.Failure != nil || c.Error != nil); text != "" {
 		c.Out = &junitText{text}
 	}
 	return c
@@ -172,24 +175,35 @@ func scenarioCase(run *Run, s *Scenario) junitCase {
 
 // judge maps the outcome of a scenario to its JUnit element.
 func (c *junitCase) judge(run *Run, s *Scenario) {
-	trouble := &junitTrouble{Message: headline(run, s), Type: string(s.Outcome), Text: failureText(s)}
+	counted, _ := countedOf(run, s)
+	trouble := &junitTrouble{Message: headline(run, s), Type: string(s.Outcome), Text: failureText(s, counted)}
 	switch s.Outcome {
 	case verdict.EnvError, verdict.HarnessError:
 		c.Error = trouble
-		return
-	}
-	if slices.ContainsFunc(s.Failures, func(f Failure) bool { return countsAsFailed(run, f.Clause, s.Driver) }) {
-		trouble.Type = string(verdict.Failed) // monitors included
-		c.Failure = trouble
-		return
-	}
-	switch s.Outcome {
 	case verdict.Passed, verdict.Warned:
 	case verdict.NotApplicable, verdict.NotTested, verdict.ExpectedFail:
 		c.Skipped = &junitSkipped{headline(run, s)}
 	default:
 		c.Failure = trouble
 	}
+}
+
+// countedOf separates the failures of a scenario that make a clause fail, the strongest level first, from all others.
+// If there are none of the former, those whose level can fail take their place.
+func countedOf(run *Run, s *Scenario) (counted, aside []Failure) {
+	counts := func(f Failure) bool { return countsAsFailed(run, f.Clause, s.Driver) }
+	if !slices.ContainsFunc(s.Failures, counts) {
+		counts = func(f Failure) bool { return f.Level.Binding() || f.Level == verdict.Should }
+	}
+	for _, f := range s.Failures {
+		if counts(f) {
+			counted = append(counted, f)
+		} else {
+			aside = append(aside, f)
+		}
+	}
+	slices.SortStableFunc(counted, func(a, b Failure) int { return levelRank(a.Level) - levelRank(b.Level) })
+	return counted, aside
 }
 
 // countsAsFailed reports whether a clause counts as failed over a driver.
@@ -201,9 +215,11 @@ func countsAsFailed(run *Run, id, driver string) bool {
 // headline returns the outcome with the reason, or with the clauses that failed, and why the baseline excuses them.
 func headline(run *Run, s *Scenario) string {
 	reason := s.Reason
-	if reason == "" || s.Outcome == verdict.ExpectedFail && len(s.Failures) > 0 {
+	failed := s.Outcome == verdict.Failed && len(s.Failures) > 0
+	if reason == "" || failed || s.Outcome == verdict.ExpectedFail && len(s.Failures) > 0 {
 		var ids []string
-		for _, f := range s.Failures {
+		counted, _ := countedOf(run, s)
+		for _, f := range counted {
 			id := f.Clause + " " + string(f.Level)
 			if why := baselineReason(run, f.Clause, s.Driver); why != "" && s.Outcome == verdict.ExpectedFail {
 				id += " (" + why + ")"
@@ -213,31 +229,41 @@ func headline(run *Run, s *Scenario) string {
 			}
 		}
 		reason = strings.Join(ids, ", ")
+		if failed && s.Reason != "" {
+			reason += ": " + s.Reason
+		}
 	}
 	return strings.TrimSuffix(string(s.Outcome)+": "+reason, ": ")
 }
 
-// failureText returns everything about a scenario's failure.
-func failureText(s *Scenario) string {
+// failureText returns everything about a scenario's failures.
+func failureText(s *Scenario, failures []Failure) string {
 	var p printer
-	for _, f := range s.Failures {
-		p.clauseLine(Clause{ID: f.Clause, Level: f.Level, Section: f.Section, Text: f.Text}, "")
-		p.hit(hit{s, f}, "", true)
-		p.WriteByte('\n')
-	}
+	p.failures(s, failures)
 	p.field("reason", "", s.Reason)
 	p.field("step", "", failedStep(s))
 	return "\n" + p.String()
 }
 
+func (p *printer) failures(s *Scenario, list []Failure) {
+	for _, f := range list {
+		p.clauseLine(Clause{ID: f.Clause, Level: f.Level, Section: f.Section, Text: f.Text}, "")
+		p.hit(hit{s, f}, "", true)
+		p.WriteByte('\n')
+	}
+}
+
 // asideText returns what a scenario reports besides its failure: notes, and evidence that does not fail the testcase.
-func asideText(s *Scenario, failing bool) string {
+func asideText(run *Run, s *Scenario, failing bool) string {
 	var p printer
 	for _, n := range s.Notes {
 		p.field("note", "", n)
 	}
-	if len(s.Failures) > 0 && !failing {
-		p.WriteString(failureText(s))
+	if failing {
+		_, aside := countedOf(run, s)
+		p.failures(s, aside)
+	} else if len(s.Failures) > 0 {
+		p.WriteString(failureText(s, s.Failures))
 	}
 	return p.String()
 }

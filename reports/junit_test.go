@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"parley/verdict"
 )
 
 // parsedJUnit is the report as a JUnit reader sees it.
@@ -157,5 +159,69 @@ func TestJUnitCounts(t *testing.T) {
 	want := "agent-select server (sse), agent-select server (run), agent-client client (run)"
 	if got := strings.Join(names, ", "); got != want {
 		t.Errorf("suites are %s, want %s", got, want)
+	}
+}
+
+// monitored returns results in which a monitor found clauses broken in scenarios whose own clauses hold.
+func monitored() *Results {
+	must, may := verdict.Must, verdict.May
+	run := Run{Protocol: "agent-select", Role: "server", Verdict: verdict.NonConformant,
+		Target: Target{Name: "mine", Drivers: []string{"sse"}},
+		Clauses: []Clause{
+			{ID: "AS-008", Level: must, Text: "The list comes first.", Outcome: verdict.Passed},
+			{ID: "AS-051", Level: must, Text: "The error carries the agents.", Outcome: verdict.Failed},
+			{ID: "AS-122", Level: may, Text: "It may carry more.", Outcome: verdict.NotApplicable},
+			{ID: "AS-124", Level: verdict.Conflict, Text: "On which errors.", Outcome: verdict.Failed}}}
+	for i := range 6 {
+		s := scenario("2.1-0"+string(rune('1'+i)), "a scenario", verdict.Passed, "AS-008")
+		if i == 5 {
+			s = scenario("3.3-01", "the scenario of the clause", verdict.Failed, "AS-051")
+			s.Failures = []Failure{{Clause: "AS-051", Level: must, Expected: "agents", Observed: "error {}"}}
+			s.Reason = "error {}"
+		}
+		for _, c := range []Clause{run.Clauses[3], run.Clauses[2], run.Clauses[1]} {
+			s.Failures = append(s.Failures, Failure{Clause: c.ID, Level: c.Level, Expected: "agents", Observed: "error {}",
+				Monitor: "errors", At: "client A, record 9, +3.1 ms"})
+		}
+		run.Scenarios = append(run.Scenarios, s)
+	}
+	run.Totals = totalsOf(&run)
+	run.Causes = FindCauses(&run, false)
+	return &Results{Verdict: verdict.NonConformant, Exit: 1, Runs: []Run{run}}
+}
+
+// TestJUnitMonitors: what monitors find fails one test case for each clause, and no scenario; numbers agree with the
+// totals, no failure says that something passed, and none names a clause that cannot fail.
+func TestJUnitMonitors(t *testing.T) {
+	r := monitored()
+	p := parseJUnit(t, junit(t, r))
+	failed := map[string][]parsedCase{}
+	for _, s := range p.Suites {
+		for _, c := range s.Cases {
+			if c.Failure == nil {
+				continue
+			}
+			failed[s.Name] = append(failed[s.Name], c)
+			if strings.Contains(c.Failure.Message, "passed") || strings.Contains(c.Failure.Message+c.Failure.Text, "AS-122") {
+				t.Errorf("%s: %s\n%s", c.Name, c.Failure.Message, c.Failure.Text)
+			}
+		}
+	}
+	scenarios, monitors := failed["agent-select server (sse)"], failed["agent-select server (monitors)"]
+	if n := r.Runs[0].Totals.Scenarios.ByOutcome[verdict.Failed]; len(scenarios) != n || p.Failures != n+2 {
+		t.Errorf("%d scenarios failed in JUnit of %d failures, and %d in the totals", len(scenarios), p.Failures, n)
+	}
+	if got := scenarios[0].Failure.Message; got != "failed: AS-051 MUST, AS-124 CONFLICT: error {}" {
+		t.Errorf("the scenario fails with %q", got)
+	}
+	want := []string{"failed: AS-051 MUST, found in the traffic of 5 scenarios with another outcome",
+		"failed: AS-124 CONFLICT, found in the traffic of 5 scenarios with another outcome"}
+	for i, c := range monitors {
+		if c.Failure.Message != want[i] || !strings.Contains(c.Failure.Text, "and 2 more examples: report.html") {
+			t.Errorf("case %d: %s\n%s", i, c.Failure.Message, c.Failure.Text)
+		}
+	}
+	if len(monitors) != 2 {
+		t.Errorf("%d clauses of monitors, want 2", len(monitors))
 	}
 }

@@ -40,11 +40,14 @@ var chinese = map[string]string{
 	" · exit %d": " · 退出码 %d", ", as incomplete runs are allowed": "（允许不完整的运行）",
 	" · results in %s": " · 结果在 %s",
 
+	"Failed by their own clauses: %s. In the traffic of %s a clause was found broken, too: that " +
+		"fails the clause, and no scenario.": "因自己的条款失败：%s。在%s的通信中也发现有条款被违反：条款因此失败，场景不因此失败。",
+
 	// counts
 	"%d clause": "%d 条条款", "%d binding clause": "%d 条约束性条款", "%d more clause": "%d 条条款",
 	"%d further clause": "另有 %d 条条款", "%d row": "%d 条登记", "%d failure": "%d 处失败",
 	"%d more failure": "%d 处失败", "%d expected failure": "%d 条预期失败", "%d warning": "%d 条警告",
-	"%d scenario": "%d 个场景", "%d more scenario": "%d 个场景", "%d cause": "%d 个起因",
+	"%d scenario": "%d 个场景", "%d more scenario": "%d 个场景", "%d other scenario": "另外 %d 个场景", "%d cause": "%d 个起因",
 	"%d more cause": "%d 个起因", "%d finding": "%d 处发现", "%d more finding": "%d 处发现",
 	"%d more expectation": "%d 项期望", "%d more note": "%d 条备注", "%d more reason": "%d 种原因",
 	"%d day": "%d 天", "%d time": "%d 次", "once": "1 次", "twice": "2 次", "%d line": "%d 行",
@@ -67,7 +70,7 @@ var chinese = map[string]string{
 
 	// headings
 	"Failures": "失败", "failures": "失败", "Warnings": "警告", "warnings": "警告", "Every failure": "全部失败",
-	"Every warning": "全部警告", "Causes": "起因", "Errors": "错误",
+	"Every warning": "全部警告", "Causes": "起因", "monitors": "监视器", "Errors": "错误",
 	"Errors: %s without a judgement":             "错误：%s没有判定",
 	"These scenarios ended without a judgement.": "这些场景结束时没有得出判定。", "Not tested": "未测试",
 	"Not tested, and why": "未测试及原因", "Not applicable": "不适用", "Not applicable, and why": "不适用及原因",
