@@ -76,7 +76,32 @@ func (s *Set) Tell(run *reports.Run) {
 	shares := s.shares(found, judged)
 	for i := range run.Causes {
 		run.Causes[i].LooksLike = s.name(of(found, run.Causes[i]), shares)
+		for j := range run.Causes[i].LooksLike {
+			l := &run.Causes[i].LooksLike[j]
+			l.Judged = s.judgedOf(l.Fault, judged)
+		}
 	}
+	run.UniteCauses()
+}
+
+// judgedOf returns how much of what a fault breaks is in scenarios that were judged.
+func (s *Set) judgedOf(fault string, judged map[string]bool) float64 {
+	total, met := 0.0, 0.0
+	for _, f := range s.faults {
+		if f.ID != fault {
+			continue
+		}
+		for _, w := range f.findings {
+			total += w.weight
+			if judged[w.Scenario] {
+				met += w.weight
+			}
+		}
+	}
+	if total == 0 {
+		return 0
+	}
+	return math.Round(met/total*1000) / 1000
 }
 
 // shares returns how much of what each fault breaks was found broken. Scenarios that were not judged do not count; nil

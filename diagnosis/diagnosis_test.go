@@ -80,9 +80,9 @@ func TestTell(t *testing.T) {
 	}{
 		{"nothing", nil, all, nil},
 		{"a fault is its own", f[0].Findings, all, []string{"X-1: one 1.00"}},
-		{"each cause of a fault is its", f[1].Findings, all, []string{"X-2: two 1.00", "X-3: two 1.00"}},
+		{"the causes of a fault are one", f[1].Findings, all, []string{"X-2 X-3: two 1.00"}},
 		{"two faults at once", slices.Concat(f[0].Findings, f[1].Findings), all,
-			[]string{"X-2: two 1.00", "X-1: one 1.00", "X-3: two 1.00"}},
+			[]string{"X-2 X-3: two 1.00", "X-1: one 1.00"}},
 		{"what was not judged does not count", []Finding{{"s2", "X-2", kind("b")}}, []string{"s1", "s2"},
 			[]string{"X-2: two 1.00"}},
 		{"what passed speaks against it", []Finding{{"s4", "X-4", kind("d")}}, all, []string{"X-4:"}},

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"parley/reports/causes"
 	"parley/verdict"
@@ -50,6 +51,9 @@ type Likeness struct {
 	Fault    string  `json:"fault"`    // the name of the mutant
 	Why      string  `json:"why"`      // how a real implementation comes to have it
 	Likeness float64 `json:"likeness"` // from 0 to 1
+	// how much of what the fault breaks this run could find, from 0 to 1: little if the run was narrowed, or could not
+	// judge much; 0 for results of versions that did not record it
+	Judged float64 `json:"judged,omitempty"`
 }
 
 // Classes of findings; only findings of the same class may have one cause.
@@ -89,13 +93,17 @@ func causeOutcome(g causes.Cause) verdict.Outcome {
 	return verdict.Failed
 }
 
+// processEnded is how an observation says that the target's process ended (package runner).
+const processEnded = "the target's process ended during this scenario"
+
 // causeFindings returns the failures of a run for package causes, and where each stands.
 func causeFindings(run *Run, strict bool) (hits []CauseExample, list []causes.Finding) {
 	class := classesOf(run, strict)
 	for _, s := range run.Scenarios {
 		for n, f := range s.Failures {
 			at := class[f.Clause]
-			one := causes.Finding{Clause: f.Clause, Class: at[0], Rank: at[1], Scenario: s.ID, Driver: s.Driver,
+			one := causes.Finding{Clause: f.Clause, Class: at[0], Rank: at[1], Level: levelRank(f.Level),
+				Ended: strings.Contains(f.Observed, processEnded), Scenario: s.ID, Driver: s.Driver,
 				Expected: f.Expected, Observed: f.Observed, Monitor: f.Monitor, Times: f.Count,
 				More: f.MoreFollowing, Index: len(hits)}
 			one.Record, one.N = recordOf(f.At)
@@ -146,6 +154,32 @@ func causesOf(run *Run, strict bool, outcomes ...verdict.Outcome) (out []Cause) 
 	}
 	return out
 }
+
+// causeOf returns the id of the cause that a failure has, or of its kind if none is listed.
+func (r *Run) causeOf(f Failure) string {
+	kind := CauseKind{causes.Kind(f.Expected), causes.Kind(f.Observed)}
+	for _, c := range r.Causes {
+		if slices.Contains(c.Kinds, kind) {
+			return c.ID
+		}
+	}
+	return causes.ID(kind.Expected, kind.Observed)
+}
+
+// Alike reports whether a cause looks like the first of the faults that it resembles, and not only possibly: nearly all
+// that the fault breaks was found and little else, most of it could be found, and no other fault is as near.
+func (c Cause) Alike() bool {
+	l := c.LooksLike
+	return len(l) > 0 && l[0].Likeness >= likely && l[0].Judged >= mostJudged &&
+		(len(l) == 1 || l[0].Likeness-l[1].Likeness >= clearly)
+}
+
+// What makes a likeness more than possible.
+const (
+	likely     = 0.85
+	mostJudged = 0.5
+	clearly    = 0.1 // the distance to the next fault
+)
 
 // at returns the failure that an example names; with a nil scenario if there is none.
 func (r *Run) at(e CauseExample) hit {

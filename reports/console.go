@@ -17,7 +17,9 @@ const shownPerClause = 3
 // ConsoleOptions shape the text report.
 type ConsoleOptions struct {
 	Color bool // ANSI colours
-	Width int  // columns of the terminal; 0 means 100; the minimum is 60
+	// columns of the terminal; the minimum is 60; 0 means that it is a file or a pipe: 100 columns for tables and
+	// sentences, and nothing that is told on one line is shortened
+	Width int
 	// every failure in full with its transcript, observations, what is not applicable, and the notes of all scenarios
 	Verbose bool
 	Quiet   bool   // only failures and the verdict
@@ -37,11 +39,12 @@ type console struct {
 // it is verbose, the report of a broken target is short: the ten causes that explain most are told within 60 lines, and
 // lists are cut; the files of the run have all of it. A target that is not there takes five lines.
 func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
-	if o.Width == 0 {
+	whole := o.Width == 0
+	if whole {
 		o.Width = 100
 	}
 	r = localized(r, o.Lang)
-	c := &console{printer: printer{width: max(60, o.Width), paint: paint(o.Color), lang: o.Lang}, opts: o}
+	c := &console{printer: printer{width: max(60, o.Width), paint: paint(o.Color), lang: o.Lang, whole: whole}, opts: o}
 	if len(r.Runs) == 1 && unjudged(&r.Runs[0]) && !o.Verbose {
 		c.absent(r, &r.Runs[0])
 		_, err := w.Write(c.Bytes())
@@ -113,17 +116,17 @@ func (c *console) run(r *Results, run *Run) {
 	}
 	c.causes(r, run)
 	if c.opts.Verbose {
-		c.findings("Every failure", red, found.Failed)
-		c.findings("Every warning", yellow, found.Warned)
+		c.findings(run, "Every failure", red, found.Failed)
+		c.findings(run, "Every warning", yellow, found.Warned)
 	}
 	c.brokenScenarios(run)
 	c.baseline(r, run)
-	c.reasons("Not tested", yellow, "clause", reasonsFor(run, verdict.NotTested), brief)
-	c.reasons("Not tested, but other scenarios judged their clauses", yellow, "scenario", leftOut(run), brief)
+	c.reasons("Not tested", yellow, "clause", bindingOf(run, c.lang), reasonsFor(run, verdict.NotTested), brief)
+	c.reasons("Not tested, but other scenarios judged their clauses", yellow, "scenario", "", leftOut(run), brief)
 	c.expected(found.Expected)
 	if c.opts.Verbose {
-		c.findings("Observations, which do not affect the verdict", cyan, found.Observed)
-		c.reasons("Not applicable", dim, "clause", reasonsFor(run, verdict.NotApplicable), false)
+		c.findings(run, "Observations, which do not affect the verdict", cyan, found.Observed)
+		c.reasons("Not applicable", dim, "clause", "", reasonsFor(run, verdict.NotApplicable), false)
 	}
 	c.notes(run, brief)
 	c.stderr(run)

@@ -135,7 +135,7 @@ func (c *console) causeList(run *Run, g causeGroup, shown, lines *int) int {
 func (c *console) render(run *Run, list []Cause, tint colour, d detail) []string {
 	var out []string
 	for i, cause := range list {
-		p := printer{width: c.width, paint: c.paint, lang: c.lang}
+		p := printer{width: c.width, paint: c.paint, lang: c.lang, whole: c.whole}
 		if d == inFull {
 			p.WriteByte('\n')
 		}
@@ -150,10 +150,10 @@ func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o C
 	h := run.at(cause.Example)
 	f := h.Failure
 	label := fmt.Sprintf("%d  ", n)
-	p.hang(label, strong(tint), p.oneLine(causeTitle(cause, f, p.lang), columns(label)), "")
+	p.hang(label, strong(tint), p.oneLine(causeTitle(run, cause, f, p.lang), columns(label)), "")
 	if d == inShort {
-		p.field("expected", green, p.oneLine(f.Expected, 13))
-		p.field("observed", red, p.withLast(f.Observed))
+		p.single("expected", green, f.Expected, "")
+		p.single("observed", red, p.withLast(f.Observed), "")
 		p.likenesses(cause, 1)
 		p.uncut("again", f.Again)
 		return
@@ -162,12 +162,12 @@ func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o C
 	clause.Text = p.few(clause.Text, 2, columns(clause.ID+string(clause.Level)+clause.Section)+5)
 	p.clauseLine(clause, tint)
 	over := "   " + p.lang.Say("(driver %s)", h.Scenario.Driver)
-	p.field("scenario", dim, p.oneLine(h.Scenario.Name, 13+columns(over))+over)
+	p.single("scenario", dim, h.Scenario.Name, over)
 	p.field("expected", green, p.few(f.Expected, 3, 13))
 	observed, last, wrote := strings.Cut(f.Observed, onStderr)
 	p.field("observed", red, p.few(observed, 3, 13))
 	if wrote {
-		p.field("stderr", red, p.few(last, 2, 13))
+		p.field("stderr", red, p.few(last, 4, 13))
 	}
 	p.also(cause)
 	p.diff(head(f.Diff, 8))
@@ -189,14 +189,20 @@ func (p *printer) withLast(text string) string {
 		return p.oneLine(text, 13)
 	}
 	cry := p.lang.Say(onStderr)
+	if p.whole {
+		return observed + cry + last
+	}
 	room := max(20, p.width-13-columns(cry))
 	last = shorten(strings.Join(strings.Fields(last), " "), room/2)
 	return shorten(strings.Join(strings.Fields(observed), " "), room-columns(last)) + cry + last
 }
 
-// causeTitle says what a cause explains: clauses, the one of the example first, and scenarios.
-func causeTitle(c Cause, f Failure, l lang.Lang) string {
+// causeTitle says what a cause explains: clauses, the one of the example first and then the most binding ones, and
+// scenarios.
+func causeTitle(run *Run, c Cause, f Failure, l lang.Lang) string {
 	others := slices.DeleteFunc(slices.Clone(c.Clauses), func(id string) bool { return id == f.Clause })
+	rank := func(id string) int { return levelRank(clauseOf(run, Failure{Clause: id}).Level) }
+	slices.SortStableFunc(others, func(a, b string) int { return rank(a) - rank(b) })
 	title := strings.Join(append([]string{f.Clause}, others[:min(len(others), titled)]...), " ")
 	if n := len(others) - titled; n > 0 {
 		title += l.Say(" and %d more", n)
@@ -228,7 +234,7 @@ func clauseOf(run *Run, f Failure) Clause {
 func (p *printer) also(c Cause) {
 	for i, k := range c.Kinds[1:] {
 		if i == 2 && len(c.Kinds) > 4 {
-			p.field("also", dim, p.lang.Say("%s of the same records", p.lang.Count(len(c.Kinds)-3, "more expectation")))
+			p.field("also", dim, p.lang.Say("%s of this cause", p.lang.Count(len(c.Kinds)-3, "more expectation")))
 			return
 		}
 		p.field("also", dim, p.oneLine(p.lang.Say("%s; observed %s", k.Expected, k.Observed), 13))
@@ -253,12 +259,15 @@ func (p *printer) causeFollows(c Cause) {
 	}
 }
 
-// likenesses writes the known faults that a cause looks like.
+// likenesses writes the known faults that a cause looks like; one that is not certain, or not the only one, is possible.
 func (p *printer) likenesses(c Cause, most int) {
 	for i, l := range c.LooksLike {
 		if i < most {
-			figure := fmt.Sprintf(" (%.2f)", l.Likeness) // stays, however long the sentence is
-			p.field("looks like", cyan, p.oneLine(p.lang.Say("%s: %s", l.Fault, l.Why), 13+len(figure))+figure)
+			label := "possibly"
+			if i == 0 && c.Alike() {
+				label = "looks like"
+			}
+			p.single(label, cyan, p.lang.Say("%s: %s", l.Fault, l.Why), "")
 		}
 	}
 }
@@ -276,9 +285,15 @@ func (c *console) bareFindings(g causeGroup) {
 	}
 }
 
+// longest bounds a line that is not shortened to a terminal.
+const longest = 2000
+
 // oneLine shortens a text to what fits on a line behind an indent.
 func (p *printer) oneLine(text string, indent int) string {
 	text = strings.Join(strings.Fields(text), " ")
+	if p.whole {
+		return shorten(text, longest)
+	}
 	return shorten(text, max(20, p.width-indent))
 }
 

@@ -1,13 +1,14 @@
 package reports
 
 import (
+	"path"
 	"strings"
 
 	"parley/reports/lang"
 )
 
-// findings writes the clauses of a list with their evidence.
-func (c *console) findings(title string, tint colour, list []finding) {
+// findings writes the clauses of a list with their evidence: of each cause its first examples.
+func (c *console) findings(run *Run, title string, tint colour, list []finding) {
 	if len(list) == 0 {
 		return
 	}
@@ -16,26 +17,38 @@ func (c *console) findings(title string, tint colour, list []finding) {
 		hits += timesFound(f.Hits)
 	}
 	c.heading(tint, "%s: %s, found %s", c.lang.Say(title), c.lang.Count(len(list), "clause"), times(hits, c.lang))
+	shown := map[string]int{}
 	for _, f := range list {
-		c.finding(f, tint)
+		c.finding(run, f, tint, shown)
 	}
 }
 
-func (c *console) finding(f finding, tint colour) {
+// shownPerCause is how many examples of a cause a verbose report has: the others say the same.
+const shownPerCause = 3
+
+// finding writes a clause with those of its failures whose causes have not been shown often enough.
+func (c *console) finding(run *Run, f finding, tint colour, shown map[string]int) {
 	c.WriteByte('\n')
 	c.clauseLine(f.Clause, tint)
 	if len(f.Hits) == 0 {
 		c.field("reason", dim, c.lang.Of(f.Clause.Reason))
 	}
-	for i, h := range f.Hits {
-		if i == shownPerClause && !c.opts.Verbose {
-			c.hang("  ", "", c.lang.Say("and %s of %s", c.lang.Count(timesFound(f.Hits[i:]), "more failure"), f.Clause.ID), dim)
-			return
+	first, left := true, 0
+	for _, h := range f.Hits {
+		cause := run.causeOf(h.Failure)
+		if shown[cause]++; shown[cause] > shownPerCause {
+			left += h.times()
+			continue
 		}
-		if i > 0 {
+		if !first {
 			c.WriteByte('\n')
 		}
-		c.hit(h, c.opts.Dir, c.opts.Verbose)
+		first = false
+		c.hit(h, c.opts.Dir, true)
+	}
+	if left > 0 {
+		c.hang("  ", "", c.lang.Say("and %s of %s: %s", c.lang.Count(left, "more failure"), f.Clause.ID,
+			path.Join(c.opts.Dir, "report.html")), dim)
 	}
 }
 

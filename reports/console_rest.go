@@ -10,8 +10,8 @@ import (
 
 // How much of each list a brief report of a broken target shows.
 const (
-	shownErrors  = 3 // scenarios without a judgement
-	shownReasons = 3
+	shownErrors  = 3  // scenarios without a judgement
+	shownReasons = 20 // more than one profile can lack
 	shownNotes   = 5
 )
 
@@ -80,9 +80,9 @@ func baselineText(row BaselineRow, l lang.Lang) string {
 	return rowScope(row, l) + l.Say("%s: %s", text, row.Reason)
 }
 
-// reasons writes why clauses or scenarios have no result: each reason once, with those that share it. A brief list has
-// the most frequent reasons, each on a line.
-func (c *console) reasons(title string, tint colour, noun string, groups []reasonGroup, brief bool) {
+// reasons writes why clauses or scenarios have no result: each reason once, with those that share it; binding says
+// how many of them bind. A brief list has each reason on a line.
+func (c *console) reasons(title string, tint colour, noun, binding string, groups []reasonGroup, brief bool) {
 	if len(groups) == 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (c *console) reasons(title string, tint colour, noun string, groups []reaso
 	for _, g := range groups {
 		n += len(g.IDs)
 	}
-	c.heading(tint, "%s: %s", c.lang.Say(title), c.lang.Count(n, noun))
+	c.heading(tint, "%s: %s", c.lang.Say(title), c.lang.Count(n, noun)+binding)
 	for i, g := range groups {
 		text := c.lang.Say("%s (%d)", c.lang.Of(g.Reason), len(g.IDs))
 		if brief && i == shownReasons {
@@ -164,11 +164,12 @@ func scenarioNotes(run *Run) []Note {
 // shownStderr is how many lines of a target's stderr a report shows that is not verbose.
 const shownStderr = 10
 
-// stderr shows the end of the target's stderr, if the run ended in an error, if something did not come, or if the
-// report is verbose.
+// stderr shows the end of the target's stderr, if the run ended in an error, if something did not come, if the
+// target's process ended during a scenario, or if the report is verbose.
 func (c *console) stderr(run *Run) {
+	ended := func(f Failure) bool { return strings.Contains(f.Observed, processEnded) }
 	wanted := c.opts.Verbose || run.Environment != "" || slices.ContainsFunc(run.Scenarios, func(s Scenario) bool {
-		return s.Outcome == verdict.EnvError
+		return s.Outcome == verdict.EnvError || slices.ContainsFunc(s.Failures, ended)
 	})
 	text := strings.TrimSpace(run.TargetStderr)
 	if text == "" || !wanted {

@@ -63,9 +63,15 @@ func (c *console) tables(run *Run, brief bool) {
 	if len(sections) > 0 && !brief {
 		c.table(g, c.lang.Say("section"), sections)
 	}
-	if t.Excluded > 0 {
+	disputed := t.ByLevel[string(verdict.Conflict)].Total > 0
+	if t.Excluded > 0 || t.OtherRole > 0 || disputed {
 		c.WriteByte('\n')
-		c.hang("", "", c.lang.Say("%s excluded by the ledger", c.lang.Count(t.Excluded, "further clause")), dim)
+	}
+	if disputed {
+		c.hang("", "", c.lang.Say("CONFLICT: the source document disagrees with itself; the fair reading is judged (parley explain ID)"), dim)
+	}
+	if t.Excluded > 0 {
+		c.hang("", "", c.lang.Say("%s excluded, which no test from outside could judge (parley list names them)", c.lang.Count(t.Excluded, "further clause")), dim)
 	}
 	if t.OtherRole > 0 {
 		c.hang("", "", c.lang.Say("%s of targets of other roles", c.lang.Count(t.OtherRole, "further clause")), dim)

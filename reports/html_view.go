@@ -63,7 +63,7 @@ func causeViews(run *Run, strict bool, l lang.Lang) []causeView {
 	var out []causeView
 	for _, c := range causesOf(run, strict, verdict.Failed, verdict.Warned) {
 		h := run.at(c.Example)
-		out = append(out, causeView{c, causeTitle(c, h.Failure, l), h, c.Kinds[1:], c.MoreFollowing})
+		out = append(out, causeView{c, causeTitle(run, c, h.Failure, l), h, c.Kinds[1:], c.MoreFollowing})
 	}
 	return out
 }

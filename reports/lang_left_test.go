@@ -64,7 +64,7 @@ func mixed() *Results {
 
 // ours are words of ours that are the same in each language.
 var ours = []string{"Parley", "PARLEY", "parley", "MUST", "SHOULD", "MAY", "INFO", "CONFLICT", "stderr", "report",
-	"html", "verbose", "UTC", "E", "H"}
+	"html", "verbose", "explain", "list", "ID", "UTC", "E", "H"}
 
 // unsaid are names of files, escapes and digests.
 var unsaid = regexp.MustCompile(`\b(?:evidence|transcripts)/\S+|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|&\w+;|\bsha256:`)

@@ -14,6 +14,7 @@ type printer struct {
 	width int
 	paint paint
 	lang  lang.Lang // of headings and labels
+	whole bool      // not for a terminal: texts of one line are not shortened to its width
 }
 
 // line writes one line without wrapping.
@@ -48,6 +49,13 @@ func (p *printer) fit(text string, indent int) []string {
 		out = append(out, wrap(strings.ReplaceAll(part, "\t", "    "), limit)...)
 	}
 	return out
+}
+
+// single writes one labelled line of a failure, shortened to what fits before an end; nothing if text is empty.
+func (p *printer) single(label string, c colour, text, end string) {
+	if text != "" {
+		p.line("%s%s%s", p.paint.text(c, "  "+pad(p.lang.Say(label), 10)+" "), p.oneLine(text, 13+columns(end)), end)
+	}
 }
 
 // field writes one labelled line of a failure; nothing if text is empty.

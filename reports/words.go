@@ -75,6 +75,17 @@ func grounds(r *Results, l lang.Lang) []string {
 	return out
 }
 
+// bindingOf says how many of the clauses that were not tested bind: only these keep a run from being conformant.
+func bindingOf(run *Run, l lang.Lang) string {
+	n := 0
+	for _, c := range run.Clauses {
+		if c.Outcome == verdict.NotTested && c.Level.Binding() && !c.Excluded && !c.OtherRole {
+			n++
+		}
+	}
+	return l.Say(", %d of them binding", n)
+}
+
 // sums are the counts over all runs that the grounds of a verdict are based on.
 type sums struct {
 	total, failed, warned, untested, expected, spared, unexpected, badBaseline, harness int

@@ -7,8 +7,8 @@
 //  2. if their kinds were found at exactly the same records: one message was wrong, and several checks say so.
 //
 // What follows from the divergence of a model stands under the cause in which the divergence was found. Causes are
-// ordered: first those that fail a clause, then by the number of scenarios that they explain. The package is pure, and
-// nothing of it touches a verdict.
+// ordered: first those that fail a clause, among them those in which the target's process ended, then by the number of
+// scenarios that they explain. The package is pure, and nothing of it touches a verdict.
 package causes
 
 import (
@@ -23,8 +23,10 @@ import (
 // Finding is one failure of a run.
 type Finding struct {
 	Clause   string
-	Class    int // findings of different classes never have the same cause; lower classes come first
-	Rank     int // how bad it is within its class, 0 the worst; that of a cause is the lowest of its findings
+	Class    int  // findings of different classes never have the same cause; lower classes come first
+	Rank     int  // how bad it is within its class, 0 the worst; that of a cause is the lowest of its findings
+	Level    int  // how strongly its clause binds, 0 the most
+	Ended    bool // the target's process ended then
 	Scenario string
 	Driver   string
 	Record   string // where it was found, unique within its scenario and driver; "" if nowhere
@@ -49,6 +51,7 @@ type Cause struct {
 	Clauses   []string // sorted
 	Class     int
 	Rank      int
+	Ended     bool     // the target's process ended in one of its findings
 	Scenarios []string // sorted; over several drivers each once
 	Drivers   []string // sorted
 	Findings  int
@@ -96,7 +99,7 @@ func Of(findings []Finding) []Cause {
 	}
 	slices.SortStableFunc(out, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Rank, b.Rank),
-			cmp.Compare(len(b.Scenarios), len(a.Scenarios)),
+			truths(a.Ended, b.Ended), cmp.Compare(len(b.Scenarios), len(a.Scenarios)),
 			cmp.Compare(b.Findings, a.Findings), cmp.Compare(a.Clauses[0], b.Clauses[0]), cmp.Compare(a.ID, b.ID))
 	})
 	return out
@@ -141,6 +144,7 @@ func (g *group) cause() Cause {
 		clauses[f.Clause], scenarios[f.Scenario], drivers[f.Driver] = true, true, true
 		c.Findings += max(f.Times, 1)
 		c.Rank = min(c.Rank, f.Rank)
+		c.Ended = c.Ended || f.Ended
 		c.Members = append(c.Members, f.Index)
 		for _, next := range f.Following {
 			c.follow(next)
@@ -165,12 +169,17 @@ func (c *Cause) follow(next Following) {
 	c.Following = append(c.Following, next)
 }
 
-// clearer reports whether a finding explains a cause better than another: it was not shortened, a step found it, it
-// came after fewer records, and it says what happened in fewer words.
+// clearer reports whether a finding explains a cause better than another: its clause fails instead of warning, and
+// binds more strongly, it was not shortened, it is in the transcript that was kept, a step found it, it came after fewer records, and it says what happened in
+// fewer words.
 func clearer(a, b Finding) bool {
-	return cmp.Or(truths(!cutOff(a), !cutOff(b)), truths(a.Monitor == "", b.Monitor == ""), cmp.Compare(a.N, b.N),
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Level, b.Level), truths(!cutOff(a), !cutOff(b)),
+		truths(!inRepeat(a), !inRepeat(b)), truths(a.Monitor == "", b.Monitor == ""), cmp.Compare(a.N, b.N),
 		cmp.Compare(len(a.Observed)+len(a.Expected), len(b.Observed)+len(b.Expected))) < 0
 }
+
+// inRepeat reports whether a finding is of the repeated run of its scenario.
+func inRepeat(f Finding) bool { return strings.Contains(f.Observed, repeated) }
 
 func cutOff(f Finding) bool { return strings.Contains(f.Observed, "…") }
 

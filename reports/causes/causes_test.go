@@ -168,3 +168,32 @@ func TestIDIsStable(t *testing.T) {
 		t.Errorf("ids %s, %s, and %s of another kind", a[0].ID, b[0].ID, other[0].ID)
 	}
 }
+
+// TestWhatEndsTheProcessComesFirst: among causes that fail a clause, whatever they explain.
+func TestWhatEndsTheProcessComesFirst(t *testing.T) {
+	crash := finding("X-3", "s3", 4, "an error", "the stream broke off; the process ended")
+	crash.Ended = true
+	got := of(finding("X-1", "s1", 1, "a", "wrong"), finding("X-1", "s2", 1, "a", "wrong"), crash)
+	if len(got) != 2 || !got[0].Ended || got[1].Ended {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRepeatedRunIsTheSameCause: what the repeated run of a scenario shows again is not another cause.
+func TestRepeatedRunIsTheSameCause(t *testing.T) {
+	again := finding("X-1", "s1", 0, "an error", "agent_switched {}; that was in the repeated run of its own")
+	if got := of(finding("X-1", "s1", 1, "an error", "agent_switched {}"), again); len(got) != 1 || got[0].Example != 0 {
+		t.Errorf("%d causes, want 1: %+v", len(got), got)
+	}
+}
+
+// TestStrongestLevelLeads: the example is of the clause that binds most, however clear the others are.
+func TestStrongestLevelLeads(t *testing.T) {
+	conflict := finding("X-1", "s1", 1, "a", "wrong")
+	conflict.Level = 1
+	must := finding("X-2", "s1", 9, "a", "wrong")
+	must.Monitor = "m"
+	if got := of(conflict, must); len(got) != 1 || got[0].Example != 1 {
+		t.Errorf("%+v", got)
+	}
+}

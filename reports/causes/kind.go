@@ -13,6 +13,7 @@ import (
 //
 // Values of members that are named as codes stay, as does the status of an HTTP answer: they tell deviations apart.
 func Kind(text string) string {
+	text = strings.ReplaceAll(text, repeated, "")
 	for _, cut := range contexts {
 		text, _, _ = strings.Cut(text, cut)
 	}
@@ -32,6 +33,10 @@ func Kind(text string) string {
 	}
 	return strings.Join(strings.Fields(text), " ")
 }
+
+// repeated says that a finding is of the run in which its scenario was repeated alone (package runner): it is the same
+// deviation.
+const repeated = "; that was in the repeated run of its own"
 
 // contexts begin what a text tells beside the deviation: it differs from scenario to scenario.
 var contexts = []string{"; its messages: ", "; published: ", "; nothing was published", "; on its stderr: ",

@@ -70,7 +70,8 @@ var chinese = map[string]string{
 
 	// headings
 	"Failures": "失败", "failures": "失败", "Warnings": "警告", "warnings": "警告", "Every failure": "全部失败",
-	"Every warning": "全部警告", "Causes": "起因", "monitors": "监视器", "Errors": "错误",
+	"Every warning": "全部警告", "Causes": "起因", "possibly": "可能是", "and %s of %s: %s": "%[2]s 另有 %[1]s：%[3]s",
+	", %d of them binding": "，其中 %d 条有约束力", "monitors": "监视器", "Errors": "错误",
 	"Errors: %s without a judgement":             "错误：%s没有判定",
 	"These scenarios ended without a judgement.": "这些场景结束时没有得出判定。", "Not tested": "未测试",
 	"Not tested, and why": "未测试及原因", "Not applicable": "不适用", "Not applicable, and why": "不适用及原因",
@@ -86,13 +87,13 @@ var chinese = map[string]string{
 	// causes and failures
 	"%s, found %s": "%s，共发现 %s", ", from %s": "，出自 %s", ", found %s": "，共发现 %s",
 	" and %d more": " 等另外 %d 条", "and %s: %s": "另有 %s：%s", "and %s": "另有 %s",
-	"and %s of %s": "%[2]s 另有 %[1]s", "and %s more of %s": "%[2]s 另有 %[1]s", "and %s more": "另有 %s",
+	"and %s more of %s": "%[2]s 另有 %[1]s", "and %s more": "另有 %s",
 	"and %d more": "另有 %d 处", "and %d more of this kind": "另有 %d 处同类失败",
 	"and %s of a model that had no further instructions": "另有 %s，来自已无从推断的模型",
 	"%s of a model that had no further instructions":     "%s，来自已无从推断的模型",
 	"run it with --verbose":                              "用 --verbose 运行",
 	"%s/report.html, or --verbose":                       "见 %s/report.html，或用 --verbose",
-	"%s of the same records":                             "同样的记录还有 %s",
+	"%s of this cause":                                   "这个起因还有 %s",
 	"run the first again":                                "复现第一处失败", "expected": "期望",
 	"observed": "实际", "also": "另有", "following": "后续", "looks like": "像", "at": "位置", "alike": "同类",
 	"monitor": "监视器", "stderr": "stderr", "diff": "差异", "wire": "报文", "transcript": "报文记录",
@@ -104,7 +105,9 @@ var chinese = map[string]string{
 	// clauses
 	"level": "级别", "Level": "级别", "section": "章节", "requirement": "要求", "Text": "文字",
 	"id, words, reason": "编号、文字、原因", "name, step, clause": "名称、步骤、条款",
-	"id, words, outcome": "编号、文字、结果", "%s excluded by the ledger": "%s被条款表排除",
+	"id, words, outcome": "编号、文字、结果", "%s excluded, which no test from outside could judge (parley list names them)": "%s被排除：无法从外部测试（见 parley list）",
+	"CONFLICT: the source document disagrees with itself; the fair reading is judged (parley explain ID)": "" +
+		"CONFLICT：源文档自相矛盾，按合理的读法判定（见 parley explain ID）",
 	"%s of targets of other roles": "%s属于其他角色的目标",
 
 	// baseline
