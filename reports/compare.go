@@ -34,6 +34,7 @@ type RunChanges struct {
 	Broken   []Change // it failed now, and did not before
 	Fixed    []Change // it failed before, and passes now
 	Untested []Change // it was judged before, and is not now
+	Unbound  []Change // the same of clauses that cannot fail: MAY and INFO
 	Suite    []Change // clauses that only one of the suites has, or that it words differently
 	Slower   []Slowdown
 }
@@ -99,7 +100,7 @@ func (c *Comparison) Regressions() (n int) {
 
 // Empty reports whether nothing changed.
 func (r RunChanges) Empty() bool {
-	return len(r.Broken)+len(r.Fixed)+len(r.Untested)+len(r.Suite)+len(r.Slower) == 0
+	return len(r.Broken)+len(r.Fixed)+len(r.Untested)+len(r.Unbound)+len(r.Suite)+len(r.Slower) == 0
 }
 
 func sideOf(r *Results, l lang.Lang) Side {
@@ -202,6 +203,10 @@ func (r *RunChanges) add(now *Run, was, is Clause, l lang.Lang) {
 		r.Fixed = append(r.Fixed, c)
 	case judged(was.Outcome) && !judged(is.Outcome):
 		c.Regression = is.Level.Binding() && is.Outcome != verdict.NotApplicable
+		if is.Level == verdict.May || is.Level == verdict.Info {
+			r.Unbound = append(r.Unbound, c)
+			return
+		}
 		r.Untested = append(r.Untested, c)
 	}
 }

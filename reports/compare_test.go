@@ -213,3 +213,28 @@ func TestMatrix(t *testing.T) {
 		t.Errorf("the page is\n%s", &page)
 	}
 }
+
+// TestCompareNarrowed: it is said once that a run was narrowed, changes with one reason are one group, clauses that
+// cannot fail are no news, and the numbers add up.
+func TestCompareNarrowed(t *testing.T) {
+	p, n := verdict.Passed, verdict.NotTested
+	old, now := compared("sha256:00", p, p, p, p), compared("sha256:00", n, n, n, verdict.Failed)
+	now.Selection = "AS-001"
+	for i := range 3 {
+		now.Runs[0].Clauses[i].Reason = "no scenario that judges it was run"
+	}
+	old.Runs[0].Clauses[2].Level, now.Runs[0].Clauses[2].Level = verdict.Info, verdict.Info
+	var b strings.Builder
+	if err := WriteComparisonText(&b, Compare(old, now), 120, false); err != nil {
+		t.Fatal(err)
+	}
+	for text, times := range map[string]int{
+		"The two runs did not run the same (new: only AS-001 was run)": 1, "no scenario that judges it was run": 1,
+		"  2 clauses: passed → not tested\n": 1, "Not tested now, and never a failure: 1 clause": 1,
+		"\n3 regressions · 1 newly broken, 2 newly untested, ": 1,
+	} {
+		if got := strings.Count(b.String(), text); got != times {
+			t.Errorf("%q %d times, want %d, in:\n%s", text, got, times, b.String())
+		}
+	}
+}

@@ -58,6 +58,9 @@ func (c *Comparison) Answer() string {
 	}
 	text := c.lang.Say("%s · %d newly broken, %d newly untested, %d fixed, %d slower", word, broken, untested, fixed,
 		slow)
+	if n := broken + untested - c.Regressions(); n > 0 {
+		text += c.lang.Say(" · %d of these changes are no regression, as they are excused or do not bind", n)
+	}
 	if c.SuiteChanged {
 		text += c.lang.Say(" · the suite changed")
 	}
@@ -76,6 +79,10 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 	}{{c.lang.Say("old"), c.Old}, {c.lang.Say("new"), c.New}} {
 		p.hang(pad(side.name, 5), dim, side.s.text(c.lang), "")
 	}
+	if text := c.Narrowed(); text != "" {
+		p.WriteByte('\n')
+		p.hang("", "", text, yellow)
+	}
 	for _, run := range c.Runs {
 		if run.Empty() {
 			continue
@@ -83,16 +90,13 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 		p.heading("", "%s", run.Name)
 		for _, part := range run.Parts() {
 			p.heading(partColour(part.Title), "%s: %s", c.lang.Say(part.Title), c.lang.Count(len(part.Changes), "clause"))
-			for _, x := range part.Changes {
-				p.hang("  "+pad(x.Clause+" "+string(x.Level), 16)+" ", bold, x.How(c.lang), "")
-				p.hang("    ", "", x.Text, dim)
-				if x.Reason != "" {
-					p.hang("    ", "", x.Reason, "")
-				}
-				if x.Again != "" {
-					p.command("again", x.Again)
-				}
+			for _, g := range part.Groups(c.lang) {
+				p.changes(g)
 			}
+		}
+		if len(run.Unbound) > 0 {
+			p.heading(dim, "Not tested now, and never a failure: %s", c.lang.Count(len(run.Unbound), "clause"))
+			p.hang("  ", "", changeGroup{Changes: run.Unbound}.IDs(), dim)
 		}
 		if len(run.Slower) > 0 {
 			p.heading(yellow, "Slower: %s", c.lang.Count(len(run.Slower), "scenario"))
@@ -109,6 +113,23 @@ func WriteComparisonText(w io.Writer, c *Comparison, width int, colour bool) err
 	p.hang("", "", c.Answer(), strong(tint))
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// changes writes a group of changes: one clause with what it says, or several by their ids.
+func (p *printer) changes(g changeGroup) {
+	if x := g.First(); len(g.Changes) == 1 {
+		p.hang("  "+pad(x.Clause+" "+string(x.Level), 16)+" ", bold, g.How, "")
+		p.hang("    ", "", x.Text, dim)
+	} else {
+		p.hang("  ", "", p.lang.Say("%s: %s", p.lang.Count(len(g.Changes), "clause"), g.How), bold)
+		p.hang("    ", "", g.IDs(), "")
+	}
+	if g.First().Reason != "" {
+		p.hang("    ", "", g.First().Reason, "")
+	}
+	if g.First().Again != "" {
+		p.command("again", g.First().Again)
+	}
 }
 
 func (s Side) text(l lang.Lang) string {
@@ -142,16 +163,21 @@ func WriteComparisonMarkdown(w io.Writer, c *Comparison) error {
 	m.line("%s\n## %s Parley: %s\n", MarkdownMark, mark, md(c.Answer()))
 	m.line("- %s", md(l.Say("%s: %s", l.Say("old"), c.Old.text(l))))
 	m.line("- %s\n", md(l.Say("%s: %s", l.Say("new"), c.New.text(l))))
+	if text := c.Narrowed(); text != "" {
+		m.line("%s\n", md(text))
+	}
 	for _, run := range c.Runs {
 		for _, part := range run.Parts() {
 			m.line("### %s\n", md(l.Say("%s: %s", run.Name, strings.ToLower(l.Say(part.Title)))))
 			m.line("| %s | %s | %s | |\n|---|---|---|---|", l.Say("clause"), l.Say("requirement"), l.Say("change"))
-			for i, x := range part.Changes {
+			left := len(part.Changes)
+			for i, g := range part.Groups(l) {
 				if i == mdFindings {
-					m.line("\n%s", l.Say("and %s more", l.Count(len(part.Changes)-i, "clause")))
+					m.line("\n%s", l.Say("and %s more", l.Count(left, "clause")))
 					break
 				}
-				m.line("| %s %s | %s | %s | %s |", md(x.Clause), x.Level, md(x.Text), md(x.How(l)), md(shortened(x.Reason, 300)))
+				left -= len(g.Changes)
+				m.line("| %s | %s | %s | %s |", md(g.IDs()), md(g.Text()), md(g.How), md(shortened(g.First().Reason, 300)))
 			}
 			m.line("")
 		}

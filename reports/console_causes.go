@@ -259,7 +259,8 @@ func (p *printer) causeFollows(c Cause) {
 	}
 }
 
-// likenesses writes the known faults that a cause looks like; one that is not certain, or not the only one, is possible.
+// likenesses writes the known faults that a cause looks like; one that is not certain, or not the only one, is
+// possible.
 func (p *printer) likenesses(c Cause, most int) {
 	for i, l := range c.LooksLike {
 		if i < most {

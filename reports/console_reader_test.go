@@ -95,7 +95,8 @@ func TestConsoleReasons(t *testing.T) {
 			Reason: fmt.Sprintf("hook %d is missing", i)})
 	}
 	text := consoleText(t, r, ConsoleOptions{Width: 120})
-	if n := strings.Count(text, "is missing (1)"); n != 7 || !strings.Contains(text, "Not tested: 7 clauses, 4 of them binding") {
+	bind := strings.Contains(text, "Not tested: 7 clauses, 4 of them binding")
+	if n := strings.Count(text, "is missing (1)"); n != 7 || !bind {
 		t.Errorf("%d reasons, want 7:\n%s", n, text)
 	}
 }
@@ -105,7 +106,8 @@ func TestConsoleCrash(t *testing.T) {
 	r := monitored()
 	run := &r.Runs[0]
 	f := &run.Scenarios[5].Failures[0]
-	f.Observed = "the stream broke off; the target's process ended during this scenario: exit status 1; on its stderr: boom"
+	f.Observed = "the stream broke off; the target's process ended during this scenario: exit status 1; on its " +
+		"stderr: boom"
 	run.TargetStderr = "starting\nTypeError: boom\n"
 	run.Causes = FindCauses(run, false)
 	text := consoleText(t, r, ConsoleOptions{Width: 120})

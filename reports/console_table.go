@@ -68,10 +68,12 @@ func (c *console) tables(run *Run, brief bool) {
 		c.WriteByte('\n')
 	}
 	if disputed {
-		c.hang("", "", c.lang.Say("CONFLICT: the source document disagrees with itself; the fair reading is judged (parley explain ID)"), dim)
+		c.hang("", "", c.lang.Say("CONFLICT: the source document disagrees with itself; the fair reading is judged "+
+			"(parley explain ID)"), dim)
 	}
 	if t.Excluded > 0 {
-		c.hang("", "", c.lang.Say("%s excluded, which no test from outside could judge (parley list names them)", c.lang.Count(t.Excluded, "further clause")), dim)
+		c.hang("", "", c.lang.Say("%s excluded, which no test from outside could judge (parley list names them)",
+			c.lang.Count(t.Excluded, "further clause")), dim)
 	}
 	if t.OtherRole > 0 {
 		c.hang("", "", c.lang.Say("%s of targets of other roles", c.lang.Count(t.OtherRole, "further clause")), dim)

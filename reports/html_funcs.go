@@ -26,6 +26,7 @@ func pageFuncs(l lang.Lang) template.FuncMap {
 		"of":       l.Of,
 		"count":    l.Count,
 		"tag":      l.Tag,
+		"groups":   func(p part) []changeGroup { return p.Groups(l) },
 		"how":      func(c interface{ How(lang.Lang) string }) string { return c.How(l) },
 		"word":     func(o verdict.Outcome) string { return wordOf(o, l) },
 		"capital":  func(v any) string { return capital(l.Say(fmt.Sprint(v))) },

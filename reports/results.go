@@ -218,7 +218,7 @@ type Failure struct {
 	Section  string        `json:"section"`
 	Expected string        `json:"expected"`
 	Observed string        `json:"observed"`
-	Diff     string        `json:"diff,omitempty"`    // a go-cmp diff, - expected + observed
+	Diff     string        `json:"diff,omitempty"`    // lines of JSON, - expected + observed
 	At       string        `json:"at"`                // where: connection, record number, time since the scenario's start
 	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, if no step did
 	Missed   bool          `json:"missed,omitempty"`  // it was awaited, and never came

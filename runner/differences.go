@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
-
+	"parley/internal/jsondiff"
 	"parley/reports"
 	"parley/steps"
 	"parley/verdict"
@@ -34,10 +33,9 @@ func (r *run) differences() []reports.Note {
 		if comparer.SameCourse(a, b) {
 			continue
 		}
-		if diff := cmp.Diff(a, b); diff != "" {
-			diff = strings.ReplaceAll(diff, "\u00a0", " ")
+		if diff := jsondiff.Lines(a, b); diff != "" {
 			out = append(out, reports.Note{Kind: "driver-difference", Scenario: id,
-				Text: fmt.Sprintf("sse (-) and ws (+) differ:\n%s", strings.TrimSpace(diff))})
+				Text: fmt.Sprintf("sse (-) and ws (+) differ:\n%s", strings.TrimRight(diff, "\n"))})
 		}
 	}
 	return out

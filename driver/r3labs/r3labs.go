@@ -14,13 +14,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/go-cmp/cmp"
 	lib "github.com/r3labs/sse/v2"
 	"gopkg.in/cenkalti/backoff.v1"
 
 	"parley/driver"
 	"parley/driver/sse"
 	"parley/internal/cut"
+	"parley/internal/jsondiff"
 	"parley/transcript"
 )
 
@@ -150,7 +150,7 @@ func Compare(stream, library []string) string {
 	if slices.Equal(stream, library) {
 		return ""
 	}
-	diff := cmp.Diff(append([]string{}, stream...), append([]string{}, library...))
+	diff := jsondiff.Lines(stream, library)
 	return "r3labs/sse/v2 would deliver other events (- the stream's, + the library's):\n" +
-		strings.TrimSpace(strings.ReplaceAll(diff, "\u00a0", " "))
+		strings.TrimRight(diff, "\n")
 }

@@ -170,8 +170,8 @@ func (c *Cause) follow(next Following) {
 }
 
 // clearer reports whether a finding explains a cause better than another: its clause fails instead of warning, and
-// binds more strongly, it was not shortened, it is in the transcript that was kept, a step found it, it came after fewer records, and it says what happened in
-// fewer words.
+// binds more strongly, it was not shortened, it is in the transcript that was kept, a step found it, it came after
+// fewer records, and it says what happened in fewer words.
 func clearer(a, b Finding) bool {
 	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Level, b.Level), truths(!cutOff(a), !cutOff(b)),
 		truths(!inRepeat(a), !inRepeat(b)), truths(a.Monitor == "", b.Monitor == ""), cmp.Compare(a.N, b.N),

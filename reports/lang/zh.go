@@ -43,6 +43,12 @@ var chinese = map[string]string{
 	"Failed by their own clauses: %s. In the traffic of %s a clause was found broken, too: that " +
 		"fails the clause, and no scenario.": "因自己的条款失败：%s。在%s的通信中也发现有条款被违反：条款因此失败，场景不因此失败。",
 
+	"The two runs did not run the same (%s): changes below may come of that alone.": "" +
+		"两次运行的范围不同（%s）：下面的变化可能只是因此而来。",
+	"Not tested now, and never a failure: %s": "现在未测试，且从不算失败：%s",
+	" · %d of these changes are no regression, as they are excused or do not bind": "" +
+		"；其中 %d 处不算退步：已被豁免或没有约束力",
+
 	// counts
 	"%d clause": "%d 条条款", "%d binding clause": "%d 条约束性条款", "%d more clause": "%d 条条款",
 	"%d further clause": "另有 %d 条条款", "%d row": "%d 条登记", "%d failure": "%d 处失败",
@@ -105,7 +111,8 @@ var chinese = map[string]string{
 	// clauses
 	"level": "级别", "Level": "级别", "section": "章节", "requirement": "要求", "Text": "文字",
 	"id, words, reason": "编号、文字、原因", "name, step, clause": "名称、步骤、条款",
-	"id, words, outcome": "编号、文字、结果", "%s excluded, which no test from outside could judge (parley list names them)": "%s被排除：无法从外部测试（见 parley list）",
+	"id, words, outcome": "编号、文字、结果", "%s excluded, which no test from outside could judge (parley list names them)": "" +
+		"%s被排除：无法从外部测试（见 parley list）",
 	"CONFLICT: the source document disagrees with itself; the fair reading is judged (parley explain ID)": "" +
 		"CONFLICT：源文档自相矛盾，按合理的读法判定（见 parley explain ID）",
 	"%s of targets of other roles": "%s属于其他角色的目标",

@@ -6,9 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
+	"parley/internal/jsondiff"
 	"parley/llm"
 	"parley/steps"
 	"parley/target"
@@ -191,7 +189,7 @@ func (s *suite) judgeWholeLists(c *client) (map[string]bool, error) {
 		if err := s.Judge(verdict.Finding{Clauses: []string{"AS-048"}, OK: slices.Equal(want, got), At: s.T.Len(),
 			Expected: fmt.Sprintf("the tools of %[1]s, and no others (agents.tools.%[1]s): %[2]s", t.agent,
 				strings.Join(want, ", ")),
-			Observed: strings.Join(got, ", "), Diff: cmp.Diff(want, got, cmpopts.EquateEmpty())}); err != nil {
+			Observed: strings.Join(got, ", "), Diff: jsondiff.Diff(want, got)}); err != nil {
 			return judged, err
 		}
 	}
@@ -223,7 +221,7 @@ func (s *suite) judgeTools(c *client, t *turn, custom target.CustomAgent, got []
 	return s.Judge(
 		verdict.Finding{Clauses: []string{"AS-048"}, OK: len(missing) == 0, At: s.T.Len(),
 			Expected: "the tools of " + custom.ID + ": " + strings.Join(custom.Tools, ", "),
-			Observed: strings.Join(got, ", "), Diff: cmp.Diff(custom.Tools, got)},
+			Observed: strings.Join(got, ", "), Diff: jsondiff.Diff(custom.Tools, got)},
 		verdict.Finding{Clauses: []string{"AS-048"}, OK: len(foreign) == 0, At: s.T.Len(),
 			Expected: "no tool that only another agent has",
 			Observed: strings.Join(foreign, ", ") + " among " + strings.Join(got, ", ")},

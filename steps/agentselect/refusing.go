@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/jsondiff"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	judge "parley/steps/agentselect/invariants"
@@ -106,7 +107,7 @@ func (s *suite) judgeRefusal(c *client, rec transcript.Record, codes, specific, 
 		return err
 	}
 	right := steps.CheckOf(rec, contains(codes, code), want, specific...)
-	right.Diff = cmp.Diff(strings.Join(codes, " | "), code)
+	right.Diff = jsondiff.Diff(strings.Join(codes, " | "), code)
 	if !right.OK && s.shownAlone(switchAfter(c.switches, code)) {
 		if breaks := s.breaks(c, code); len(breaks) > 0 {
 			return s.needNarrow(right, breaks...)
@@ -165,7 +166,7 @@ func (s *suite) refusalSays(c *client, want string) error {
 		return err
 	}
 	check := steps.CheckOf(rec, text == want, fmt.Sprintf("message %q", want), "AS-071", "AS-074")
-	check.Diff = cmp.Diff(want, text)
+	check.Diff = jsondiff.Diff(want, text)
 	return s.judgeText(rec, check)
 }
 
@@ -213,7 +214,7 @@ func (s *suite) refusalLists(c *client, required bool) error {
 	got, want := ids(agentInfos(v)), ids(c.offered)
 	check := steps.CheckOf(rec, present && cmp.Equal(want, got), "availableAgents with the agents of agent_list",
 		clauses...)
-	check.Diff = cmp.Diff(want, got)
+	check.Diff = jsondiff.Diff(want, got)
 	for _, id := range []string{"AS-122", "AS-113"} {
 		if fault, found := firstBreaking(formed, id); found && !check.OK { // and its own clauses with it
 			_ = s.ExplainedBy(errorShape, fault, check)

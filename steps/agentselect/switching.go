@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"parley/internal/deadline"
+	"parley/internal/jsondiff"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
@@ -331,7 +330,7 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 			got[k] = v
 		}
 	}
-	diff := cmp.Diff(want, got)
+	diff := jsondiff.Diff(want, got)
 	about := map[string][]string{"currentAgentId": {"AS-044"}, "previousAgentId": {"AS-043"}, "agentName": {"AS-045"}}
 	if custom, err := s.custom(); err == nil && to == custom.ID && namesAgent(got["currentAgentId"]) {
 		about["agentName"] = append(about["agentName"], "AS-046")
