@@ -327,7 +327,9 @@ func (s *session) worst() []Outcome {
 
 // showFindings answers with the findings of steps and monitors. For a play that is not judged, the only entry says so,
 // since an empty list means that nothing is wrong.
-func (s *session) showFindings(http.ResponseWriter, *http.Request) (any, error) { return s.allFindings(), nil }
+func (s *session) showFindings(http.ResponseWriter, *http.Request) (any, error) {
+	return s.allFindings(), nil
+}
 
 func (s *session) allFindings() []Failure {
 	out := []Failure{}

@@ -23,8 +23,8 @@ type Options struct {
 	Session *simulator.Session
 	Out     io.Writer
 	Color   bool
-	Width   int  // columns of a record; 0: 160
-	Times   bool // records are printed with their times and numbers; without, the output of two runs can be compared
+	Width   int    // columns of a record; 0: 160
+	Times   bool   // records are printed with their times and numbers; without, the output of two runs can be compared
 	Again   string // the command that runs saved scenarios, without --features; "": against the bundled target
 	Steady  bool   // a script: it waits until nothing more arrives before it continues, and a mistake ends it
 }

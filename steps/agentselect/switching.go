@@ -248,7 +248,9 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 // open whether it is the one from before.
 func (s *suite) agentIsOpen(c *client) bool {
 	return c.loaded && c.switches == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(s.clients)),
-		func(o *client) bool { return o != c && o.session == c.session && o.switches > 0 && o.act.mark > c.given })
+		func(o *client) bool {
+			return o != c && o.session == c.session && o.switches > 0 && o.act.mark > c.given
+		})
 }
 
 // switchedFromOther judges a switch that did not start where the step says, in a session whose agent was open. Only
