@@ -263,6 +263,10 @@ func (x *examination) summary() {
 	for _, l := range losses {
 		fmt.Fprintf(out, "  %s\n      %s\n", l.want, strings.Join(l.clauses, " "))
 	}
+	if n > 0 {
+		fmt.Fprintf(out, "A run also lists INFO clauses as not tested. Clauses of a capability that is not declared are not "+
+			"applicable there.\n")
+	}
 	certifying := x.Protocol.Certifying()
 	if !slices.ContainsFunc(certifying, func(c string) bool { return slices.Contains(x.Profile.Drivers, c) }) {
 		fmt.Fprintf(out, "%s is certified over %s, which the profile does not declare\n",
