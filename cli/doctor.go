@@ -19,7 +19,8 @@ func doctorCommand(s *streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor TARGET",
 		Short: "Check that a profile works, before a run",
-		Long: `Check that a profile works, before a run: TARGET is what --target names. Doctor starts or contacts the target, connects over each driver, goes
+		Long: `Check that a profile works, before a run.
+TARGET is what --target names. Doctor starts or contacts the target, connects over each driver, goes
 through the steps on which the suite depends, and tries everything else that the profile declares once. It
 prints one line per item:
 
@@ -33,7 +34,8 @@ prints one line per item:
 		Args:    func(c *cobra.Command, args []string) error { return oneTarget(c, args, &name) },
 		RunE:    func(c *cobra.Command, _ []string) error { return examine(c.Context(), name, protocol, role, link, s) },
 	}
-	c.Flags().StringVar(&name, "target", "", "profile `FILE|URL` of the target, or the folder of a page: the same as TARGET")
+	c.Flags().StringVar(&name, "target", "",
+		"profile `FILE|URL` of the target, or the folder of a page: the same as TARGET")
 	c.Flags().StringVar(&protocol, "protocol", "", "`PROTOCOL` of a URL (default "+suite.Kinds()[0].Protocol+")")
 	c.Flags().StringVar(&role, "role", "",
 		"`ROLE` of the target (default that of the profile; for a URL server, client or host)")

@@ -91,8 +91,8 @@ func find(books []*book, id string) []entry {
 	return found
 }
 
-// unknownID is the mistake to name a clause, or what else there is, that does not exist. Besides the clauses, others are
-// known.
+// unknownID is the mistake to name a clause, or what else there is, that does not exist. Besides the clauses, others
+// are known.
 func unknownID(what, typed, id string, others []string) error {
 	known := others
 	for _, p := range suite.All {
@@ -105,7 +105,8 @@ func unknownID(what, typed, id string, others []string) error {
 		}
 	}
 	if near := words.Near(id, known, 3); len(near) > 0 {
-		return usagef("unknown %s %q (nearest: %s; parley list shows all)", what, typed, strings.Join(unique(near), ", "))
+		return usagef("unknown %s %q (nearest: %s; parley list shows all)", what, typed,
+			strings.Join(unique(near), ", "))
 	}
 	return usagef("unknown %s %q (parley list shows all)", what, typed)
 }

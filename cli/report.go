@@ -48,7 +48,8 @@ matrix.html.`,
 	f := c.Flags()
 	f.StringVar(&o.from, "from", "", "the results.json `FILE` of a run (required)")
 	f.StringVar(&o.format, "format", consoleFormat, "reports to write, a comma-separated `LIST` of "+formatNames())
-	f.StringVar(&o.out, "out", "", "`DIR` to write them to; created if missing (default for several: that of results.json)")
+	f.StringVar(&o.out, "out", "",
+		"`DIR` to write them to; created if missing (default for several: that of results.json)")
 	f.BoolVar(&o.verbose, "verbose", false, "report every failure in full, observations, and clauses that do not apply")
 	declareLang(f, &o.lang)
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")

@@ -11,6 +11,7 @@ import (
 // Costs of making a step from a text, word by word. A word that is hardly another costs as much as one that is missing.
 const (
 	wholeWord  = 10
+	smallWord  = 4 // what stands for something else, or has at most three letters
 	choiceWord = 2 // one of a group of choices, or of an optional part
 	nearWord   = 5 // words that cost less are the same, one of them mistyped
 )
@@ -57,6 +58,9 @@ func patternWords(pattern string) (out []patternWord) {
 	for at := 0; at < len(pattern); {
 		if found := oneWord.FindString(pattern[at:]); found != "" && strings.HasPrefix(pattern[at:], found) {
 			p := patternWord{text: strings.ToLower(found), any: found == "X" || found == "N", skip: wholeWord}
+			if p.any || len(found) <= 3 {
+				p.skip = smallWord
+			}
 			if depth > 0 {
 				p.skip = choiceWord
 			}
