@@ -194,6 +194,10 @@ func judgeLog(ctx context.Context, judge steps.LogJudge, name string, o checkLog
 	}
 	defer f.Close()
 	l := judge.CheckLog(f, o.session, o.complete)
+	if l.Events == 0 && l.Verdict == steps.LogFindings && filepath.Ext(name) != ".jsonl" { // such as a profile
+		l.Verdict, l.Error = steps.LogUnreadable, "this is not a log: no line of it is a JSON object (name a *.jsonl file)"
+		l.Findings, l.Dropped, l.Clauses, l.Notes = []steps.LogFinding{}, 0, []steps.LogTally{}, []steps.LogNote{}
+	}
 	l.File, l.Session, l.Error = plainName(name), plainName(l.Session), plainName(l.Error)
 	return l
 }

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"parley/internal/input"
@@ -31,7 +33,7 @@ func loadBaseline(path string) (knownFailures, error) {
 	if err != nil {
 		return nil, err
 	}
-	return byProtocol(baseline)
+	return byProtocol(path, b, baseline)
 }
 
 // baselineOf returns the baseline of a protocol: an empty one if the file has no row for it, nil without a file.
@@ -40,6 +42,16 @@ func (o runOptions) baselineOf(all knownFailures, protocol string) *verdict.Base
 		return b
 	}
 	return &verdict.Baseline{}
+}
+
+// placeOf returns the path of a baseline, with the line of the row of a clause.
+func placeOf(path string, text []byte, clause string) string {
+	row := regexp.MustCompile(`\bclause:\s*["']?` + regexp.QuoteMeta(clause) + `\b`)
+	at := row.FindIndex(text)
+	if at == nil {
+		return path
+	}
+	return fmt.Sprintf("%s:%d", path, 1+bytes.Count(text[:at[0]], []byte("\n")))
 }
 
 // parseBaseline parses the content of a baseline.
@@ -55,7 +67,8 @@ func parseBaseline(path string, content []byte) (*verdict.Baseline, error) {
 	return baseline, nil
 }
 
-func byProtocol(b *verdict.Baseline) (knownFailures, error) {
+// byProtocol sorts the rows of a baseline; path and text are its file, for errors.
+func byProtocol(path string, text []byte, b *verdict.Baseline) (knownFailures, error) {
 	out := knownFailures{}
 	homes, misfits := make([]bool, len(b.Expected)), make([]error, len(b.Expected))
 	for _, p := range suite.Sorted() {
@@ -85,7 +98,8 @@ func byProtocol(b *verdict.Baseline) (knownFailures, error) {
 		case misfits[i] != nil: // a clause of several protocols fits if it fits one
 			return nil, fmt.Errorf("--%w", misfits[i])
 		default:
-			return nil, usagef("--baseline: %s is not a clause of %s", e.Clause, strings.Join(suite.Names(), " or "))
+			return nil, usagef("%s: %s is not a clause of %s", placeOf(path, text, e.Clause), e.Clause,
+				strings.Join(suite.Names(), " or "))
 		}
 	}
 	return out, nil

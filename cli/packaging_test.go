@@ -121,6 +121,8 @@ func TestActionScript(t *testing.T) {
 	}{
 		{"a profile", "", "my server.yaml", "known.yaml", 5, "<run><--target><my server.yaml><--out><out>"},
 		{"a URL", "http://localhost:3000", "", "", 5, "<--target><http://localhost:3000>"},
+		{"a server with a baseline but without hooks", "", "p.yaml", "known.yaml", 5,
+			"<--baseline><known.yaml><--allow-incomplete><--driver><sse ws><--target-version><1 2>"},
 		{"neither", "", "", "", 2, "::error::give either target or profile"},
 		{"both", "http://localhost:3000", "p.yaml", "", 2, "::error::give either target or profile"},
 	} {
@@ -133,7 +135,11 @@ func TestActionScript(t *testing.T) {
 			output := filepath.Join(dir, "output")
 			cmd := exec.Command("bash", "-eo", "pipefail", "-c", action.Runs.Steps[i].Run)
 			cmd.Env = append(os.Environ(), "RUNNER_TEMP="+dir, "GITHUB_OUTPUT="+output, "TARGET="+tt.target,
-				"PROFILE="+tt.profile, "BASELINE="+tt.baseline, "PROTOCOL=", "TAGS=", "OUT=out")
+				"PROFILE="+tt.profile, "BASELINE="+tt.baseline, "PROTOCOL=", "TAGS=", "OUT=out",
+				"ALLOW_INCOMPLETE=", "DRIVER=", "TARGET_VERSION=")
+			if strings.Contains(tt.says, "--allow-incomplete") {
+				cmd.Env = append(cmd.Env, "ALLOW_INCOMPLETE=true", "DRIVER=sse ws", "TARGET_VERSION=1 2")
+			}
 			out, err := cmd.CombinedOutput()
 			if code(err) != tt.code || !strings.Contains(string(out), tt.says) {
 				t.Errorf("exit %d, want %d: %s", code(err), tt.code, out)

@@ -111,7 +111,8 @@ func newRun(o Options, part Part) (*run, error) {
 }
 
 func (r *run) unreachable() error {
-	return &steps.UnreachableError{Err: fmt.Errorf("no session got ready: %s", r.meter.why())}
+	return &steps.UnreachableError{Err: fmt.Errorf("no session of %s got ready: %s (if the target speaks another "+
+		"protocol, name it with --protocol)", r.o.Profile.Protocol, r.meter.why())}
 }
 
 // launch starts the target, and the model if it needs one.

@@ -186,6 +186,9 @@ func (c *console) lastLine(r *Results) {
 	if r.Verdict == verdict.Incomplete && r.Exit == verdict.ExitConformant && !r.Passive {
 		text += c.lang.Say(", as incomplete runs are allowed")
 	}
+	if r.Exit == verdict.ExitIncomplete && !r.Passive && tally(r).expected > 0 { // a baseline does not excuse that
+		text += c.lang.Say(" (--allow-incomplete accepts this)")
+	}
 	if c.opts.Dir != "" {
 		text += c.lang.Say(" · results in %s", c.opts.Dir)
 	}

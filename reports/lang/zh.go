@@ -38,7 +38,8 @@ var chinese = map[string]string{
 	"%s passed this time, and the baseline says that they are flaky": "%s这次通过，基线登记为时好时坏",
 	"only %s was run": "只运行了 %s", "no binding clause was tested": "没有测试任何约束性条款",
 	" · exit %d": " · 退出码 %d", ", as incomplete runs are allowed": "（允许不完整的运行）",
-	" · results in %s": " · 结果在 %s",
+	" (--allow-incomplete accepts this)": "（加 --allow-incomplete 即可接受）",
+	" · results in %s":                   " · 结果在 %s",
 
 	"Failed by their own clauses: %s. In the traffic of %s a clause was found broken, too: that " +
 		"fails the clause, and no scenario.": "因自己的条款失败：%s。在%s的通信中也发现有条款被违反：条款因此失败，场景不因此失败。",
