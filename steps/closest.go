@@ -12,7 +12,7 @@ import (
 const (
 	wholeWord  = 10
 	smallWord  = 4 // what stands for something else, or has at most three letters
-	choiceWord = 2 // one of a group of choices, or of an optional part
+	choiceWord = 0 // one of a group of choices, or of an optional part
 	nearWord   = 5 // words that cost less are the same, one of them mistyped
 )
 
