@@ -12,9 +12,13 @@ import (
 const (
 	wholeWord  = 10
 	smallWord  = 4 // what stands for something else, or has at most three letters
-	choiceWord = 0 // one of a group of choices, or of an optional part
+	sameWord   = 5 // what a word that is there gains
+	choiceWord = 2 // one of a group of choices, or of an optional part
 	nearWord   = 5 // words that cost less are the same, one of them mistyped
 )
+
+// quotedWord stands for text in quotes, which stands only for such text.
+const quotedWord = "0000000"
 
 // patternWord is a word of a step, as StepPattern shows it.
 type patternWord struct {
@@ -31,14 +35,14 @@ func Closest(expressions []string, text string, n int) []string {
 		pattern string
 		cost    int
 	}
-	wanted := oneWord.FindAllString(strings.ToLower(quotedText.ReplaceAllString(text, "x")), -1)
+	wanted := oneWord.FindAllString(strings.ToLower(quotedText.ReplaceAllString(text, quotedWord)), -1)
 	var hits []hit
 	for _, expr := range expressions {
 		h := hit{pattern: StepPattern(expr)}
 		has := patternWords(h.pattern)
 		h.cost = wordsApart(wanted, has)
 		if slices.ContainsFunc(has, func(p patternWord) bool {
-			return !p.any && slices.ContainsFunc(wanted, func(w string) bool { return wordApart(w, p) < nearWord })
+			return !p.any && p.text != quotedWord && slices.ContainsFunc(wanted, func(w string) bool { return wordApart(w, p) < nearWord })
 		}) {
 			hits = append(hits, h)
 		}
@@ -53,12 +57,12 @@ func Closest(expressions []string, text string, n int) []string {
 
 // patternWords takes a pattern apart.
 func patternWords(pattern string) (out []patternWord) {
-	pattern = quotedText.ReplaceAllString(pattern, "X")
+	pattern = quotedText.ReplaceAllString(pattern, quotedWord)
 	depth := 0
 	for at := 0; at < len(pattern); {
 		if found := oneWord.FindString(pattern[at:]); found != "" && strings.HasPrefix(pattern[at:], found) {
 			p := patternWord{text: strings.ToLower(found), any: found == "X" || found == "N", skip: wholeWord}
-			if p.any || len(found) <= 3 {
+			if p.any || found == quotedWord || len(found) <= 3 {
 				p.skip = smallWord
 			}
 			if depth > 0 {
@@ -80,7 +84,12 @@ func patternWords(pattern string) (out []patternWord) {
 
 // wordApart is what it costs to make a word of a pattern from a word.
 func wordApart(word string, p patternWord) int {
-	if p.any || word == p.text {
+	switch {
+	case p.any:
+		return 0
+	case word == p.text && p.text != quotedWord && len(word) > 3:
+		return -sameWord
+	case word == p.text:
 		return 0
 	}
 	return min(wholeWord, 2*wholeWord*texts.Distance(word, p.text)/max(len(word), len(p.text)))
