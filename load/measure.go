@@ -166,11 +166,11 @@ func (m *meter) tell(out *reports.Load, s schedule, over time.Duration) {
 func (m *meter) why() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	most := &failing{example: "no answer"}
-	for _, one := range m.errors {
+	most, why := &failing{example: "no answer"}, ""
+	for kind, one := range m.errors {
 		if one.count > most.count {
-			most = one
+			most, why = one, kind+": "
 		}
 	}
-	return most.example
+	return why + most.example
 }
