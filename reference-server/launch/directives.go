@@ -7,7 +7,8 @@ import (
 )
 
 // Directives explains how a client commands the suite's model, for the help of `parley serve`.
-const Directives = `A built-in fake model answers conversations. It obeys directives in the user's text, in which N is any word:
+const Directives = `A built-in fake model answers conversations. It obeys directives in the user's text,
+in which N is any word:
 
   [[hold N]]          keep the turn running; only an abort or interrupt ends it
   [[hold N 2s]]       keep it running for this time

@@ -19,8 +19,8 @@
 // A message goes to the runtime of its session_id. A frame that can't be handled, for example because it is not a
 // JSON object or names an unknown session, only gets {"parley":"error","text"}.
 //
-// A message that has no effect, such as one with an unknown event or target, gets no answer either (RT-157), only a line
-// in the log.
+// A message that has no effect, such as one with an unknown event or target, gets no answer either (RT-157), only a
+// line in the log.
 //
 // Each connection is a bus with its own runtimes, which end with it. The code follows the path of a frame:
 //

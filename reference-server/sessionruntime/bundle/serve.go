@@ -20,7 +20,8 @@ message bus and all who are on it, agents included: there is no model. It first 
 
   {"parley":"setup","session_id":"s1","agents":["agent-a"],"active_agent_id":"agent-a"}
 
-and {"parley":"ready","session_id":"s1"} is the answer. With --stdio it does not listen; the client is the process that started it, each line on stdin and
+and {"parley":"ready","session_id":"s1"} is the answer. With --stdio it does not listen; the
+client is the process that started it, each line on stdin and
 stdout is one JSON message, and it exits at the end of its stdin.`,
 	Examples: []string{"--input-ack 2s --cancel-ack 2s", "--stdio"},
 	About: "An orchestrator of sessions with several agents; whoever connects plays the message bus and all who are " +

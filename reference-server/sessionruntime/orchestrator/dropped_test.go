@@ -43,8 +43,8 @@ func TestDropped(t *testing.T) {
 func TestDroppedTwice(t *testing.T) {
 	told := 0
 	m := New(Options{SessionID: "s", Agents: []string{"a"}, Active: "a", Dropped: func(proto.Message, string) { told++ }})
-	msg := proto.Message{ID: "m1", SessionID: "s", Event: proto.UserInput, Sender: proto.FromFrontend, Target: proto.ToSystem,
-		Payload: "hello"}
+	msg := proto.Message{ID: "m1", SessionID: "s", Event: proto.UserInput, Sender: proto.FromFrontend,
+		Target: proto.ToSystem, Payload: "hello"}
 	if len(m.OnMessage(msg)) == 0 || told != 0 || len(m.OnMessage(msg)) != 0 || told != 1 {
 		t.Errorf("told %d times", told)
 	}
