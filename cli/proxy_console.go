@@ -122,7 +122,7 @@ func overPipe(w *proxy.Wired,
 		case r.Kind == transcript.Open:
 			r.Label, r.Status, r.Bytes = "a new process", 0, nil
 		case r.Kind == transcript.Closed:
-			r.Status, r.Label = 0, w.Ended("the target ended")
+			r.Dir, r.Status, r.Label = transcript.Received, 0, w.Ended("the target ended")
 		}
 		if r.Kind != transcript.Comment { // pings
 			keep(r, redact)

@@ -63,10 +63,27 @@ func (v *ClientView) Next() (transcript.Record, error) {
 	if r = v.left.restore(r); v.turned {
 		return v.turn(r), nil
 	}
-	if r.Kind == transcript.Closed && strings.HasPrefix(r.Label, "the peer ") { // an intermediary was the target's client
-		r.Label = ByClient
+	if r.Kind == transcript.Closed {
+		return passed(r), nil
 	}
 	return r, nil
+}
+
+// passed turns the last record of a connection that an intermediary has recorded, which names the client, the server or
+// the proxy as the one who ended it, into that of the client. Older recordings call the client the peer.
+func passed(r transcript.Record) transcript.Record {
+	for _, who := range []string{"the client ", "the proxy ", "the peer "} {
+		if strings.HasPrefix(r.Label, who) {
+			r.Dir, r.Label = transcript.Received, ByClient
+			return r
+		}
+	}
+	if rest, ok := strings.CutPrefix(r.Label, "the server broke the connection off"); ok {
+		r.Label = "the connection broke off" + rest
+	} else if rest, ok := strings.CutPrefix(r.Label, "the server "); ok {
+		r.Label = "the target " + rest
+	}
+	return r
 }
 
 // take returns the next record as it was written.

@@ -6,6 +6,9 @@ import (
 	"parley/transcript"
 )
 
+// ClientLeft ends the label of the last record of a stream of a server under test that the client has left.
+const ClientLeft = ": the client left the stream"
+
 // record gives a record to the sink.
 func (g *Gate) record(r transcript.Record) int {
 	if g.o.Sink == nil {

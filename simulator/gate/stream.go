@@ -181,8 +181,10 @@ func (c *conn) streamEnd(err error) transcript.Record {
 		r.Dir, r.Label = transcript.Sent, "the peer ended the stream"
 	case program == Client:
 		r.Dir, r.Label = transcript.Sent, "the peer broke the stream off: "+err.Error()
-	case ending || left || errors.Is(err, errGone):
+	case ending:
 		r.Label = c.ours("closed by the harness")
+	case left || errors.Is(err, errGone):
+		r.Label = "closed by the harness" + ClientLeft
 	case err == nil:
 		r.Label = "the target ended the stream"
 	default:

@@ -65,7 +65,7 @@ func TestRecord(t *testing.T) {
 	await(t, s.ends, "C1")
 	s.close()
 	text := strings.Join(lines, "\n")
-	if len(lines) < 5 || !strings.Contains(text, "-> open GET "+socket) || !strings.Contains(text, "<- closed") ||
+	if len(lines) < 5 || !strings.Contains(text, "-> open GET "+socket) || !strings.Contains(text, "-> closed") ||
 		strings.Contains(text, "hello-secret") || !strings.Contains(text, "«redacted»") {
 		t.Errorf("%s", text)
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -94,7 +95,7 @@ func (one *tape) take(r transcript.Record, n int, when time.Time) {
 // mirrored returns a record of the client's end as seen at the server's end.
 func mirrored(r transcript.Record) transcript.Record {
 	switch {
-	case r.Kind == transcript.Closed && r.Label == "closed by the harness":
+	case r.Kind == transcript.Closed && strings.HasPrefix(r.Label, "closed by the harness"):
 		r.Label = "the target has ended the connection, or the proxy"
 	case r.Kind == transcript.Closed:
 		r.Dir, r.Label = transcript.Sent, "the peer has ended the connection: "+r.Label
