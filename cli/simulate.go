@@ -106,7 +106,9 @@ func (o simulateOptions) simulate(ctx context.Context, s *streams) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	c, err := console.New(o.console())
+	offers := o.console()
+	offers.Warn = func(text string) { fmt.Fprintf(s.Err, "%s: %s\n", program, text) }
+	c, err := console.New(offers)
 	if err != nil {
 		return err
 	}

@@ -70,3 +70,19 @@ func TestSimulateFaultsLeaveTraces(t *testing.T) {
 		}
 	}
 }
+
+// TestSimulateUnreachable: a party that connects says on stderr that it cannot reach the program.
+func TestSimulateUnreachable(t *testing.T) {
+	var errs bytes.Buffer
+	line, stop := simulatingTo(t, &errs, "--protocol", "session-chat", "--as", "frontend", "--script", "frontend",
+		"--connect", "http://127.0.0.1:1")
+	api := line() + "/api/v1/sessions/1"
+	line() // the program's address
+	var r console.Record
+	const said = "your program at http://127.0.0.1:1 cannot be reached: connection refused"
+	asks(t, quickClient(t), "POST", api+"/wait", "", map[string]string{"text": "script: connect: " + said, "dir": ""}, &r)
+	stop()
+	if !strings.Contains(errs.String(), "parley: "+said+"\n") {
+		t.Errorf("stderr: %s", errs.String())
+	}
+}

@@ -30,7 +30,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		return nil, knownProtocols([]string{o.Protocol})
 	}
 	c := counterpart.Options{Protocol: o.Protocol, As: o.As, Listen: o.Listen, Connect: o.Connect, TypeOf: target.TypeOf,
-		Mind: counterpart.Mind(o.Mind), Mutant: o.Mutant}
+		Mind: counterpart.Mind(o.Mind), Mutant: o.Mutant, Unreachable: o.Warn}
 	var err error
 	if o.As != model { // who calls a model speaks to it in another protocol
 		if c.Steps, err = suite.Find(o.Protocol); err != nil {
@@ -56,6 +56,10 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 	client, err := bundledParty(target, &c)
 	if err != nil {
 		return nil, &console.Error{Status: 400, Text: err.Error()}
+	}
+	if connects := client || c.Script != nil && c.Script.Client() != ""; c.Connect != "" && !connects {
+		return nil, &console.Error{Status: 400, Text: "connect: the " + o.As +
+			" listens and connects to nothing: use --listen, or --to for your own server"}
 	}
 	if o.To != "" {
 		if err := before(&c, o.To, client); err != nil {

@@ -53,6 +53,9 @@ type Options struct {
 	// decoded.
 	TypeOf func(protocol string, body []byte) string
 
+	// Warn is PlayOptions.Warn of all plays.
+	Warn func(text string)
+
 	Protocols func() []Protocol
 	Clauses   func(protocol string) ([]Clause, error)
 	Mutants   func(protocol, role, q string) ([]Mutant, error)
@@ -80,6 +83,10 @@ type PlayOptions struct {
 	Connect  string // base URL of the program, for a party that is a client
 	Faults   string // text of a file of faults, for the messages between the program and the party; "": none
 	To       string // base URL of a user's server that answers instead of the bundled one; "": none
+
+	// Warn, if not nil, is called, from any goroutine, with what the user of the program should know, such as that a party
+	// cannot reach the program.
+	Warn func(text string)
 
 	// Found is called, from any goroutine, with each finding of monitors in the messages between the program and To, and
 	// with the record that shows it.

@@ -167,7 +167,7 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 	}
 	s.player, err = c.o.Play(s.ctx, PlayOptions{Protocol: q.Protocol, As: q.As, Mind: q.Mind, Mutant: q.Mutant,
 		Script: q.Script, Listen: q.Listen, Connect: q.Connect, To: q.To,
-		Faults: q.Faults, Found: s.foundBetween})
+		Faults: q.Faults, Found: s.foundBetween, Warn: c.o.Warn})
 	if err != nil {
 		return err
 	}

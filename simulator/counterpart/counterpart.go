@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -93,6 +94,10 @@ type Options struct {
 	// messages that it sends and gets itself.
 	Faults *fault.Faults
 
+	// Unreachable, if not nil, is called, from any goroutine, when a party that is a client cannot reach the program, with
+	// a text for people. It is called once for each text.
+	Unreachable func(text string)
+
 	HoldFor  time.Duration // a message without a decision is sent on after this time; default HoldFor
 	Redactor *transcript.Redactor
 }
@@ -111,6 +116,7 @@ type Play struct {
 	work  sync.WaitGroup // of scripts
 	judge *judge.Judge   // nil: not judged
 
+	told     sync.Map   // texts of Options.Unreachable
 	relaunch sync.Mutex // held while the bundled target is replaced
 	ending   sync.Once
 
@@ -406,7 +412,27 @@ func (p *Play) program() gate.Side {
 
 // into returns a sink that puts a gate's records into a transcript, and labels messages with their types.
 func (p *Play) into(t *transcript.Transcript) driver.Sink {
-	return func(r transcript.Record) int { return t.Append(p.named(r)) }
+	return func(r transcript.Record) int {
+		if text := p.unreachable(r.Label); r.Kind == transcript.Failure && text != "" {
+			r.Label = text
+			if _, told := p.told.LoadOrStore(text, true); !told && p.o.Unreachable != nil {
+				p.o.Unreachable(text)
+			}
+		}
+		return t.Append(p.named(r))
+	}
+}
+
+// unreachable returns the words of a gate for a program that it cannot reach, in those of a play; "" for other words.
+func (p *Play) unreachable(words string) string {
+	rest, ok := strings.CutPrefix(words, "the peer at ")
+	if !ok || p.o.Connect == "" || !strings.Contains(rest, "cannot be reached") {
+		return ""
+	}
+	if where, why, ok := strings.Cut(rest, ": dial "); ok {
+		rest = where + ": " + why[strings.LastIndex(why, ": ")+len(": "):]
+	}
+	return "your program at " + strings.TrimSpace(rest)
 }
 
 // named labels a message with its type.

@@ -1,8 +1,11 @@
 package counterpart_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/coder/websocket"
 
 	"parley/simulator/script"
 	"parley/transcript"
@@ -45,5 +48,22 @@ no rule of the script matches the message "[1]", which has no type
 line 7 of the script, in the rule of line 5: send is left out: the message has no /b`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("remarks:\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+}
+
+// TestScriptCloses: a script closes a connection with a code and a reason.
+func TestScriptCloses(t *testing.T) {
+	s, err := script.Parse("s.yaml", []byte("script: s\nprotocol: agent-select\nas: server\nrules:\n"+
+		"- on: a\n  answer: [{close: 4001, reason: \"${/why}\"}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, "agent-select", "server")
+	o.Start, o.Script = nil, s
+	c := dial(t, open(t, o), "/any")
+	c.says(`{"type":"a","why":"enough"}`)
+	var end websocket.CloseError
+	if _, _, err := c.c.Read(c.ctx); !errors.As(err, &end) || end.Code != 4001 || end.Reason != "enough" {
+		t.Errorf("the end is %v", err)
 	}
 }

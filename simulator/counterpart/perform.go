@@ -133,7 +133,10 @@ func (p *Play) act(m gate.Message, a script.Action) error {
 		p.said(conn, a.Body)
 		return p.gate.Send(ctx, conn, p.program(), gate.Message{Event: a.Event, Body: a.Body, Binary: a.Binary})
 	case script.Close:
-		return p.gate.End(conn, driver.Graceful)
+		if a.Status == 0 && len(a.Body) == 0 {
+			return p.gate.End(conn, driver.Graceful)
+		}
+		return p.gate.Send(ctx, conn, p.program(), gate.Message{Kind: transcript.Closed, Status: a.Status, Body: a.Body})
 	case script.Cut:
 		return p.gate.End(conn, driver.Reset)
 	}
@@ -214,10 +217,10 @@ func (p *Play) connect(ctx context.Context, a script.Action) error {
 	if a.Transport == "sse" {
 		return p.listen(at, a)
 	}
-	c, _, err := websocket.Dial(ctx, at, &websocket.DialOptions{Subprotocols: a.Subprotocols,
+	c, res, err := websocket.Dial(ctx, at, &websocket.DialOptions{Subprotocols: a.Subprotocols,
 		HTTPHeader: headers(a.Header)}) //nolint:bodyclose // it has none
 	if err != nil {
-		return err
+		return p.refused(res, err)
 	}
 	c.SetReadLimit(-1)
 	p.background(func() {
@@ -229,6 +232,18 @@ func (p *Play) connect(ctx context.Context, a script.Action) error {
 		}
 	})
 	return nil
+}
+
+// refused returns why a connection has not opened: in the words of the gate if that has not reached the program.
+func (p *Play) refused(res *http.Response, err error) error {
+	if res == nil || res.StatusCode != http.StatusBadGateway {
+		return err
+	}
+	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
+	if text := p.unreachable(string(said)); text != "" {
+		return errors.New(text)
+	}
+	return err
 }
 
 // background runs do until the play is closed.

@@ -29,7 +29,7 @@ type Action struct {
 	Body         []byte
 	Event        string // of Send on an event stream: its type
 	Binary       bool   // of Send on a WebSocket
-	Status       int    // of Respond and Refuse
+	Status       int    // of Respond and Refuse; of Close: the code of the close frame, 0 for the usual one
 	Header       map[string]string
 	Method, Path string   // of Request and Connect
 	Transport    string   // of Connect: "ws" or "sse"

@@ -225,7 +225,7 @@ func (p *parsing) regexp(n *node, what string) *regexp.Regexp {
 
 // verbs are the actions, with the keys that each may have besides after, to and repeat.
 var verbs = map[string][]string{
-	Send: {"event", "binary"}, Respond: {"body", "headers"}, Accept: nil, Refuse: {"body"}, Close: nil, Cut: nil,
+	Send: {"event", "binary"}, Respond: {"body", "headers"}, Accept: nil, Refuse: {"body"}, Close: {"reason"}, Cut: nil,
 	Connect: {"transport", "subprotocols", "headers"}, Request: {"body", "headers"},
 }
 
@@ -308,6 +308,8 @@ func (p *parsing) operand(a *action, n *node) {
 		if a.status = p.count(v, a.do, 599); a.status < 200 || a.do == Refuse && a.status < 300 {
 			p.fail(v, "%s is an HTTP status (%s: %d)", a.do, a.do, map[string]int{Respond: 200, Refuse: 503}[a.do])
 		}
+	case Close:
+		p.closing(a, v, n.at("reason"))
 	case Connect:
 		if a.path = p.text(v, Connect); a.path != "" && !strings.HasPrefix(a.path, "/") {
 			p.fail(v, "connect is a path (connect: /chat/ws): the program's address is given when the script is played")
@@ -329,6 +331,32 @@ func (p *parsing) operand(a *action, n *node) {
 		}
 		a.method, a.path = method, path
 	}
+}
+
+// maxReason is the length of the longest reason in a close frame, in bytes.
+const maxReason = 123
+
+// closing reads the code and the reason of a close.
+func (p *parsing) closing(a *action, v, reason *node) {
+	switch code, is := whole(v.value); {
+	case v.kind == scalar && (v.value == nil || v.value == true):
+	case v.kind != scalar || !is || code < 1000 || code > 4999 || code >= 1004 && code <= 1006 || code == 1015:
+		p.fail(v, "close has a code that a close frame can have, from 1000 to 4999 but not 1004, 1005, 1006 and 1015 "+
+			"(close: 4001), or none")
+	default:
+		a.status = int(code)
+	}
+	if reason == nil {
+		return
+	}
+	if text := p.text(reason, "reason"); len(text) > maxReason {
+		p.fail(reason, "reason is longer than %d bytes", maxReason)
+	}
+	if a.status == 0 {
+		a.status = 1000
+	}
+	p.template(reason)
+	a.body = reason
 }
 
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,

@@ -102,10 +102,10 @@ type action struct {
 	to     *node // party; nil: that of the message
 	repeat int
 
-	body      *node             // of send, respond and request; nil: none
+	body      *node             // of send, respond and request, the reason of close; nil: none
 	event     string            // of send
 	binary    bool              // of send
-	status    int               // of respond and refuse
+	status    int               // of respond, refuse and close; 0: none
 	method    string            // of request
 	path      string            // of connect and request
 	transport string            // of connect: "ws" or "sse"

@@ -59,6 +59,8 @@ var mistakes = []struct {
 		5, 1, `nothing sets the variable "busy"`},
 	{"too often", head + "rules:\n- on: a\n  answer: [{send: x, repeat: 1001}]",
 		head + "rules:\n- on: a\n  answer: [{send: x, repeat: 1000}]", 6, 30, "from 1 to 1000"},
+	{"an impossible code", head + "rules:\n- on: a\n  answer: [{close: 99999}]",
+		head + "rules:\n- on: a\n  answer: [{close: 4001, reason: over}, {close: , after: 1s}, close]", 6, 20, "(close: 4001)"},
 	{"its own name", head + "vars: {id: 1}\nrules: []", head + "vars: {ids: 1}\nrules: []", 4, 8,
 		"not a variable name"},
 	{"two kinds", head + "rules:\n- on: {open: true, close: true}", head + "rules:\n- on: {open: true}", 5, 8,
