@@ -2,6 +2,8 @@ package reports
 
 import (
 	"cmp"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,8 +74,36 @@ func grounds(r *Results, l lang.Lang) []string {
 	add(t.warned > 0, "%s", l.Count(t.warned, "warning"))
 	add(r.Selection != "", "only %s was run", r.Selection)
 	add(len(out) == 0, "no binding clause was tested")
+	return append(asked(r, l), out...)
+}
+
+var clauseID = regexp.MustCompile(`\b[A-Z]+-\d+[a-z]?\b`)
+
+// asked says what became of the clauses that the run was narrowed to by their ids, as other clauses that the same
+// traffic shows are judged, too: "AS-079 passed". It is empty if there are no such clauses, or many.
+func asked(r *Results, l lang.Lang) (out []string) {
+	ids := clauseID.FindAllString(r.Selection, -1)
+	if len(ids) > maxAsked || strings.Contains(strings.ReplaceAll(r.Selection, "not @exclusive", ""), "not ") {
+		return nil
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		var worst verdict.Outcome
+		for _, run := range r.Runs {
+			for _, c := range run.Clauses {
+				if c.ID == id && !c.OtherRole && (worst == "" || c.Outcome != verdict.Passed) {
+					worst = c.Outcome
+				}
+			}
+		}
+		if worst != "" {
+			out = append(out, id+" "+wordOf(worst, l))
+		}
+	}
 	return out
 }
+
+const maxAsked = 5
 
 // bindingOf says how many of the clauses that were not tested bind: only these keep a run from being conformant.
 func bindingOf(run *Run, l lang.Lang) string {

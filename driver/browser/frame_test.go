@@ -13,8 +13,9 @@ const framePage = `<h1>Outside</h1><p id=out></p><div style="height:900px"></div
 <iframe id=f style="width:600px;height:300px;margin-left:40px;border:7px solid"></iframe>
 <iframe sandbox srcdoc="elsewhere"></iframe>
 <script>const inner=document.getElementById('f').contentDocument;
-inner.body.innerHTML='<button id=b>Go</button><input id=i value=old><select id=s><option value=g>General<option value=d>` +
-	`Debugger</select><div style="height:900px"></div><button id=far>Far</button>'+
+inner.body.innerHTML='<button id=b>Go</button><input id=i value=old>` +
+	`<select id=s><option value=g>General<option value=d>Debugger</select>` +
+	`<div style="height:900px"></div><button id=far>Far</button>'+
 '<ol id=log><li data-level=info>one<li data-level=error>two</ol>';
 const $=(s)=>inner.querySelector(s);const say=(s)=>{document.getElementById('out').textContent+=s+';'};
 for(const e of inner.querySelectorAll('button'))e.onclick=(v)=>say(e.textContent+' '+v.isTrusted);
@@ -28,7 +29,8 @@ func TestFrames(t *testing.T) {
 	t.Run("seen", func(t *testing.T) {
 		u := shows(t, framePage, hooks)
 		l := u.looks()
-		if !strings.HasPrefix(l.Text, "Outside ") || !strings.Contains(l.Text, "Go") || strings.Contains(l.Text, "elsewhere") {
+		if !strings.HasPrefix(l.Text, "Outside ") || !strings.Contains(l.Text, "Go") ||
+			strings.Contains(l.Text, "elsewhere") {
 			t.Errorf("the text is %q", l.Text)
 		}
 		if len(l.Select.Options) != 2 || !l.Select.Visible || l.Select.Rect.Top < 900 || l.Select.Rect.Left < 40 {

@@ -27,6 +27,7 @@ func TestKills(t *testing.T) {
 		t.Errorf("the matrices are not in the form in which they are written: %v", err)
 	}
 	if k.Suite.Digest != protocols.All.Digest() {
-		t.Errorf("the matrices are of the suite %s, which is %s: make kill-matrix (ten minutes)", k.Suite.Digest, protocols.All.Digest())
+		t.Errorf("the matrices are of the suite %s, which is %s: make kill-matrix (ten minutes)", k.Suite.Digest,
+			protocols.All.Digest())
 	}
 }
