@@ -42,8 +42,8 @@ func readFaults(file, protocol string) (*faults, error) {
 	return &faults{filepath.ToSlash(file), set, fault.New(set, typesOf(protocol))}, nil
 }
 
-// warnOfFaults says on w which faults of a file can happen to no message of the protocol: those for a type that it does not
-// have, which a server of one's own may have all the same.
+// warnOfFaults says on w which faults of a file can happen to no message of the protocol: those for a type that it
+// does not have, which a server of one's own may have all the same.
 func warnOfFaults(w io.Writer, set *fault.Set, file, protocol string) {
 	if set.Empty() {
 		fmt.Fprintf(w, "%s: %s: the list of faults is empty, so nothing goes wrong\n", program, file)

@@ -13,8 +13,8 @@ import (
 	"parley/simulator/fault"
 )
 
-// TestSimulateFaultsLeaveTraces: each fault that fires is in the records, its counts are in the API and in the report at
-// the end, and the file's mistakes that no check can be sure of are warned about. The end is a close frame.
+// TestSimulateFaultsLeaveTraces: each fault that fires is in the records, its counts are in the API and in the report
+// at the end, and the file's mistakes that no check can be sure of are warned about. The end is a close frame.
 func TestSimulateFaultsLeaveTraces(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f.yaml")
 	const text = "faults:\n  - {name: lost, on: pong, from: server, nth: 1, do: drop}\n" +

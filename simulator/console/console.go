@@ -84,8 +84,8 @@ type PlayOptions struct {
 	Faults   string // text of a file of faults, for the messages between the program and the party; "": none
 	To       string // base URL of a user's server that answers instead of the bundled one; "": none
 
-	// Warn, if not nil, is called, from any goroutine, with what the user of the program should know, such as that a party
-	// cannot reach the program.
+	// Warn, if not nil, is called, from any goroutine, with what the user of the program should know, such as that a
+	// party cannot reach the program.
 	Warn func(text string)
 
 	// Found is called, from any goroutine, with each finding of monitors in the messages between the program and To, and

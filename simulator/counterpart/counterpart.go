@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,8 +70,8 @@ type Options struct {
 	Listen  string // a party that is a server: host:port; default 127.0.0.1:0
 	Connect string // a party that is a client: the base URL of the program; "": the party is a server
 
-	// Start starts the bundled target that answers, correct for mutant "". A party that is a client connects to url, which
-	// leads to the program. nil: only a script can answer.
+	// Start starts the bundled target that answers, correct for mutant "". A party that is a client connects to url,
+	// which leads to the program. nil: only a script can answer.
 	Start func(ctx context.Context, mutant, url string) (Peer, error)
 
 	// Between says that Start leads to a user's server, not to a bundled target: the mind Ask then also holds the
@@ -89,13 +88,13 @@ type Options struct {
 	// Steps, if not nil, is the protocol whose passive monitors judge the program's messages (package simulator/judge).
 	Steps steps.Protocol
 
-	// Faults, if not nil, decides on the messages between the program and the party, whatever the mind. The transcript has
-	// the messages that the party gets and sends, and a remark for each fault that fires; the program is judged by the
-	// messages that it sends and gets itself.
+	// Faults, if not nil, decides on the messages between the program and the party, whatever the mind. The transcript
+	// has the messages that the party gets and sends, and a remark for each fault that fires; the program is judged by
+	// the messages that it sends and gets itself.
 	Faults *fault.Faults
 
-	// Unreachable, if not nil, is called, from any goroutine, when a party that is a client cannot reach the program, with
-	// a text for people. It is called once for each text.
+	// Unreachable, if not nil, is called, from any goroutine, when a party that is a client cannot reach the program,
+	// with a text for people. It is called once for each text.
 	Unreachable func(text string)
 
 	HoldFor  time.Duration // a message without a decision is sent on after this time; default HoldFor
@@ -408,44 +407,6 @@ func (p *Play) program() gate.Side {
 		return gate.Server
 	}
 	return gate.Client
-}
-
-// into returns a sink that puts a gate's records into a transcript, and labels messages with their types.
-func (p *Play) into(t *transcript.Transcript) driver.Sink {
-	return func(r transcript.Record) int {
-		if text := p.unreachable(r.Label); r.Kind == transcript.Failure && text != "" {
-			r.Label = text
-			if _, told := p.told.LoadOrStore(text, true); !told && p.o.Unreachable != nil {
-				p.o.Unreachable(text)
-			}
-		}
-		return t.Append(p.named(r))
-	}
-}
-
-// unreachable returns the words of a gate for a program that it cannot reach, in those of a play; "" for other words.
-func (p *Play) unreachable(words string) string {
-	rest, ok := strings.CutPrefix(words, "the peer at ")
-	if !ok || p.o.Connect == "" || !strings.Contains(rest, "cannot be reached") {
-		return ""
-	}
-	if where, why, ok := strings.Cut(rest, ": dial "); ok {
-		rest = where + ": " + why[strings.LastIndex(why, ": ")+len(": "):]
-	}
-	return "your program at " + strings.TrimSpace(rest)
-}
-
-// named labels a message with its type.
-func (p *Play) named(r transcript.Record) transcript.Record {
-	if typ := p.o.TypeOf(r.Bytes); typ != "" {
-		switch r.Kind {
-		case transcript.Stream, transcript.Frame:
-			r.Label = typ
-		case transcript.Request:
-			r.Label += " " + typ
-		}
-	}
-	return r
 }
 
 // Follow reports each record after mark as it comes, until ctx ends, and returns the number of the last one. It calls

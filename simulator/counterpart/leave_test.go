@@ -9,8 +9,8 @@ import (
 	"parley/transcript"
 )
 
-// TestHeldWhileClientLeaves: a message that is held for a client keeps nobody from closing the connection. It is dropped,
-// the transcript says so, and names the client as the side that closed.
+// TestHeldWhileClientLeaves: a message that is held for a client keeps nobody from closing the connection. It is
+// dropped, the transcript says so, and names the client as the side that closed.
 func TestHeldWhileClientLeaves(t *testing.T) {
 	for _, tt := range []struct {
 		reason string

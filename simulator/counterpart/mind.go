@@ -121,7 +121,8 @@ func (p *Play) ask(m gate.Message, typ string) (actions []script.Action, matched
 		return nil, false, nil
 	}
 	defer p.tell()
-	actions, matched = p.engine.On(script.Message{Party: m.Conn, Kind: kind, Method: m.Method, Path: m.Path, Type: typ, Body: m.Body})
+	actions, matched = p.engine.On(script.Message{Party: m.Conn, Kind: kind, Method: m.Method, Path: m.Path,
+		Type: typ, Body: m.Body})
 	p.note(m.Conn, p.engine.Trace().Failed)
 	return actions, matched, p.engine.Trace().Nearly
 }

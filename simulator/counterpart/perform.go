@@ -19,8 +19,8 @@ import (
 	"parley/transcript"
 )
 
-// SetScript arms a script, with its initial variables. It answers messages whose mind is Script. The error says that the
-// script is for another protocol or party.
+// SetScript arms a script, with its initial variables. It answers messages whose mind is Script. The error says that
+// the script is for another protocol or party.
 func (p *Play) SetScript(s *script.Script) error {
 	if s == nil {
 		return errors.New("there is no script")

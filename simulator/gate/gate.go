@@ -206,8 +206,8 @@ func (g *Gate) End(name string, how driver.CloseMode) error {
 	return nil
 }
 
-// Shutdown ends all open streams and sockets, as Send does with m, and waits until they have ended: at most a second, for
-// those whose sides do not answer.
+// Shutdown ends all open streams and sockets, as Send does with m, and waits until they have ended: at most a second,
+// for those whose sides do not answer.
 func (g *Gate) Shutdown(m Message) {
 	g.mu.Lock()
 	var all []*conn

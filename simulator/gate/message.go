@@ -38,7 +38,8 @@ type Message struct {
 	// Kind is one of
 	//   - transcript.Open: a stream or socket is requested (from the client), or has been accepted by the upstream (from
 	//     the server, with its Status)
-	//   - transcript.Request and transcript.Response: any other HTTP request, and the answer to one; the answer to an Open
+	// - transcript.Request and transcript.Response: any other HTTP request, and the answer to one; the answer to an
+	// Open
 	//     that was refused is a Response too
 	//   - transcript.Stream: an event of an event stream. Comments, and blocks that dispatch no event, pass unexamined
 	//   - transcript.Frame: a WebSocket message with all its fragments. Pings, pongs and close frames pass unexamined
@@ -99,6 +100,6 @@ type Decision struct {
 // Handler decides what happens to a message. It is called in order for each direction of a connection, concurrently for
 // directions and connections, and may block: only later messages in that direction wait, and its end (Message.Gone).
 // ctx ends when the network connection of the client ends, and is the same for everything on it, which is one request,
-// stream or socket at a time. A Handler must not call Gate.Close, Reset or End, which wait for it. It must not call Gate.Send for the
-// connection whose Open it decides on: Send waits until the connection is open.
+// stream or socket at a time. A Handler must not call Gate.Close, Reset or End, which wait for it. It must not call
+// Gate.Send for the connection whose Open it decides on: Send waits until the connection is open.
 type Handler func(ctx context.Context, m Message) Decision

@@ -45,8 +45,8 @@ type Options struct {
 	// that.
 	Keep transcript.Keep
 
-	// Ended is called with the judgements on each role and, for roles whose targets connect, on each of their connections.
-	// It may read Ended.T until it returns. It is called from one goroutine at a time.
+	// Ended is called with the judgements on each role and, for roles whose targets connect, on each of their
+	// connections. It may read Ended.T until it returns. It is called from one goroutine at a time.
 	Ended func(Ended)
 
 	// Found is called with findings while traffic passes, once for each role, monitor and clause, from one goroutine. The

@@ -162,8 +162,8 @@ func Parse(name string, text []byte) (*Script, error) {
 	return s, nil
 }
 
-// Plays returns an error, at its place in the script, for each of protocol and party that is not that of the script; nil
-// if the script plays that party.
+// Plays returns an error, at its place in the script, for each of protocol and party that is not that of the script;
+// nil if the script plays that party.
 func (s *Script) Plays(protocol, as string) error {
 	wrong := func(key, text, named string) error {
 		if is := s.of(key); is == named || is == "" {
