@@ -59,8 +59,8 @@ Mutants of pages need Chromium or Chrome. Without --protocol they are left out i
 so.
 
 Exit 1 if a mutant survives, or if no mutant is killed by a tested, binding clause.`,
-		Example: `  parley mutants --list --protocol agent-select
-  parley mutants --protocol agent-select --only trims-ids`,
+		Example: `  parley mutants --list
+  parley mutants --list --protocol ` + suite.Kinds()[0].Protocol,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runMutants(c.Context(), o, s) },
 	}

@@ -34,8 +34,8 @@ type serveOptions struct {
 }
 
 const aboutServing = `With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN if a
-client cannot set headers, as with EventSource and WebSocket in a browser. An address that other machines can reach requires
---token and TLS.
+client cannot set headers, as with EventSource and WebSocket in a browser. An address that other machines can
+reach requires --token and TLS.
 
 GET /asyncapi.json describes the messages of the protocol, as an AsyncAPI document.`
 

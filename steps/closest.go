@@ -42,7 +42,8 @@ func Closest(expressions []string, text string, n int) []string {
 		has := patternWords(h.pattern)
 		h.cost = wordsApart(wanted, has)
 		if slices.ContainsFunc(has, func(p patternWord) bool {
-			return !p.any && p.text != quotedWord && slices.ContainsFunc(wanted, func(w string) bool { return wordApart(w, p) < nearWord })
+			return !p.any && p.text != quotedWord &&
+				slices.ContainsFunc(wanted, func(w string) bool { return wordApart(w, p) < nearWord })
 		}) {
 			hits = append(hits, h)
 		}

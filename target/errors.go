@@ -1,8 +1,10 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"parley/internal/cut"
 )
@@ -52,7 +54,11 @@ func (e *UnreachableError) Error() string {
 	for i, a := range e.Tried {
 		tried[i] = fmt.Sprintf("%s: %v", a.Address, a.Err)
 	}
-	return fmt.Sprintf("target %s cannot be reached: tried %s", e.URL, strings.Join(tried, "; "))
+	text := fmt.Sprintf("target %s cannot be reached: tried %s", e.URL, strings.Join(tried, "; "))
+	if errors.Is(e, syscall.ECONNREFUSED) {
+		text += " (is it running, and is that its port?)"
+	}
+	return text
 }
 
 // Unwrap returns the error for each address.

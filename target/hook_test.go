@@ -236,7 +236,8 @@ func TestUnreachable(t *testing.T) {
 	if !errors.As(err, &failed) {
 		t.Fatalf("got %v, want an *UnreachableError", err)
 	}
-	want := "target http://ADDR/base cannot be reached: tried ADDR: connect: connection refused"
+	want := "target http://ADDR/base cannot be reached: tried ADDR: connect: connection refused " +
+		"(is it running, and is that its port?)"
 	want = strings.ReplaceAll(want, "ADDR", free.Addr())
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
