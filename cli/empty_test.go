@@ -35,7 +35,7 @@ func TestEmptyFlags(t *testing.T) {
 	}
 	refused(t, []string{"run", "--driver", "sse,"}, "parley: --driver is empty (give DRIVER, or leave it out")
 	refused(t, []string{"doctor", "--target", ""},
-		"parley: --target is empty (give FILE|URL; is a variable in it not set?)")
+		"parley: --target is empty (give FILE|URL, or leave it out; is a variable in it not set?)")
 	refused(t, []string{"init", ""}, "parley: parley init: an argument is empty")
 	refused(t, []string{"explain", ""}, "parley: parley explain: an argument is empty")
 }
