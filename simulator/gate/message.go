@@ -38,9 +38,8 @@ type Message struct {
 	// Kind is one of
 	//   - transcript.Open: a stream or socket is requested (from the client), or has been accepted by the upstream (from
 	//     the server, with its Status)
-	// - transcript.Request and transcript.Response: any other HTTP request, and the answer to one; the answer to an
-	// Open
-	//     that was refused is a Response too
+	//   - transcript.Request and transcript.Response: any other HTTP request, and the answer to one; the answer to
+	//     an Open that was refused is a Response too
 	//   - transcript.Stream: an event of an event stream. Comments, and blocks that dispatch no event, pass unexamined
 	//   - transcript.Frame: a WebSocket message with all its fragments. Pings, pongs and close frames pass unexamined
 	//   - transcript.Closed: From has ended the stream or socket, with Status and Body as code and reason of its close
