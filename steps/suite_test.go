@@ -168,7 +168,7 @@ var came = map[string][]string{
 
 func TestSuite(t *testing.T) {
 	env := world(t, false).Env
-	env.Profile.Limits.Scenario.Duration = 100 * time.Millisecond
+	env.Profile.Limits.Scenario.Duration = 2 * time.Second
 	var mu sync.Mutex
 	got, released := map[string][]string{}, 0
 	s := &Suite{Protocol: toy{}, Env: env,
