@@ -168,7 +168,7 @@ func New(o Options) (*Console, error) {
 	for _, r := range c.routes() {
 		c.mux.Handle(r.method+" "+prefix+r.path, r)
 	}
-	c.mux.HandleFunc(prefix+"/", notFound)
+	c.mux.HandleFunc(prefix+"/", c.notFound)
 	c.mux.HandleFunc("/", c.servePage)
 	return c, nil
 }

@@ -11,19 +11,20 @@ import (
 	"parley/verdict"
 )
 
-// TestRoutes: each operation of the API is in openapi.yaml, and each of openapi.yaml in the API.
+// TestRoutes: each operation of the API is in openapi.yaml, with its query, and each of openapi.yaml in the API.
 func TestRoutes(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
 		t.Error("a console without Open is made")
 	}
 	var served, written []string
 	for _, r := range (&Console{}).routes() {
-		served = append(served, r.method+" "+r.path)
+		served = append(served, strings.TrimSpace(r.method+" "+r.path+" "+strings.Join(r.query, " ")))
 	}
 	for path, item := range member(document(), "paths").(map[string]any) {
 		for _, method := range []string{"get", "put", "post", "delete", "patch"} {
 			if member(item, method) != nil {
-				written = append(written, strings.ToUpper(method)+" "+path)
+				written = append(written, strings.TrimSpace(strings.ToUpper(method)+" "+path+" "+
+					strings.Join(queryOf(member(item, method)), " ")))
 			}
 		}
 	}
@@ -37,6 +38,20 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("schema %s: %v", name, err)
 		}
 	}
+}
+
+// queryOf lists the members of the query of an operation in openapi.yaml.
+func queryOf(operation any) (names []string) {
+	all, _ := member(operation, "parameters").([]any)
+	for _, p := range all {
+		if ref, is := member(p, "$ref").(string); is {
+			p = member(document(), strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+		}
+		if member(p, "in") == "query" {
+			names = append(names, member(p, "name").(string))
+		}
+	}
+	return names
 }
 
 // TestTest: a session with a target, from its beginning to its end.
@@ -135,9 +150,9 @@ func TestMistakes(t *testing.T) {
 	}{
 		{"no such kind", 400, "POST", "/sessions", m{"kind": "x"}, `"x" is not a kind of session (test, play or replay)`},
 		{"no such protocol", 400, "POST", "/sessions", m{"kind": "test", "protocol": "x"}, `protocol: unknown protocol "x"`},
-		{"no such member", 400, "POST", "/sessions", m{"kin": "test"}, `unknown field "kin"`},
-		{"the wrong type", 400, "POST", at + "/steps", m{"text": 7}, "cannot unmarshal number"},
-		{"no object", 400, "POST", at + "/steps", []string{}, "cannot unmarshal array"},
+		{"no such member", 400, "POST", "/sessions", m{"kin": "test"}, "unknown member kin (see"},
+		{"the wrong type", 400, "POST", at + "/steps", m{"text": 7}, "text must be a string, not a number"},
+		{"no object", 400, "POST", at + "/steps", []string{}, "send one JSON object, not an array"},
 		{"no such step", 400, "POST", at + "/steps", m{"text": "client A flies"}, `no step matches "client A flies"`},
 		{"a text for a step without one", 400, "POST", at + "/steps", m{"text": "client A is connected", "doc": "x"},
 			"the step takes nothing below it"},
@@ -150,6 +165,9 @@ func TestMistakes(t *testing.T) {
 		{"nobody to hang up", 409, "POST", at + "/hang", m{"party": "Z"}, "Z is not connected"},
 		{"no such end", 400, "POST", at + "/hang", m{"party": "A", "how": "x"}, "close or cut"},
 		{"no number", 400, "GET", at + "/records?after=x", nil, "?after= is a number"},
+		{"a mistyped member of the query", 400, "GET", at + "/records?limt=3", nil, `did you mean "limit"?`},
+		{"a query where there is none", 400, "GET", at + "/held?limit=3", nil, "which has none"},
+		{"a query that is not encoded", 400, "GET", at + "/records?after=%zz", nil, "the query is not encoded"},
 		{"too many", 400, "GET", at + "/records?limit=10001", nil, "from 0 to 10000"},
 		{"no duration", 400, "POST", at + "/wait", m{"within": "x"}, "is not a duration"},
 		{"too long", 400, "POST", at + "/wait", m{"within": "11m"}, "is not a duration up to"},

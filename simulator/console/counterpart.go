@@ -60,7 +60,11 @@ func (p player) SetScript(_ context.Context, text string) error {
 func (p player) Held() []Held {
 	var out []Held
 	for _, h := range p.Play.Held() {
-		out = append(out, Held{N: h.N, Party: h.Party, Type: h.Type, To: h.What, Body: h.Body, Since: h.Since,
+		to := h.What
+		if h.Latest != "" {
+			to += " after " + h.Latest
+		}
+		out = append(out, Held{N: h.N, Party: h.Party, Type: h.Type, To: to, Body: h.Body, Since: h.Since,
 			Until: h.Until})
 	}
 	return out

@@ -41,7 +41,8 @@ func member(v any, names ...string) any {
 		if v = object[name]; v == nil {
 			return nil
 		}
-		if refers, is := v.(map[string]any)["$ref"].(string); is && strings.HasPrefix(refers, "#/components/responses/") {
+		object, _ = v.(map[string]any)
+		if refers, is := object["$ref"].(string); is && strings.HasPrefix(refers, "#/components/responses/") {
 			v = member(document(), strings.Split(strings.TrimPrefix(refers, "#/"), "/")...)
 		}
 	}

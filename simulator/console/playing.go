@@ -87,6 +87,10 @@ func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := read(r, &q); err != nil {
 		return nil, err
 	}
+	if q.Body != nil && q.Base64 != nil || q.Instead != nil && (q.Body != nil || q.Base64 != nil) {
+		return nil, fail(http.StatusBadRequest,
+			"body, base64 and instead each say what is sent in the message's place (give one of them)")
+	}
 	d := Decision{Drop: q.Do == "drop"}
 	if q.Do != "send" && q.Do != "drop" {
 		return nil, fail(http.StatusBadRequest, "do: "+strconv.Quote(q.Do)+" is not a decision (send or drop)")
@@ -130,6 +134,9 @@ func (s *session) setMind(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return s.change(r, &q, func() error {
 		for _, m := range minds {
 			if m == q.Mind {
+				if err := s.haveTypes(q.Types); err != nil {
+					return err
+				}
 				return s.player.SetMind(r.Context(), q.Mind, q.Types...)
 			}
 		}
@@ -139,26 +146,38 @@ func (s *session) setMind(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 func (s *session) setMutant(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
-		Mutant string `json:"mutant"`
+		Mutant *string `json:"mutant"`
 	}
-	return s.change(r, &q, func() error { return s.player.SetMutant(r.Context(), q.Mutant) })
+	return s.change(r, &q, func() error {
+		name, err := required("mutant", q.Mutant)
+		if err != nil {
+			return err
+		}
+		return s.player.SetMutant(r.Context(), name)
+	})
 }
 
 // setScript arms a script: the body is its YAML, or as JSON {"script": the name of a ready one, or the text}.
 func (s *session) setScript(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
-		Script string `json:"script"`
+		Script *string `json:"script"`
 	}
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "application/json" {
-		return s.change(r, &q, func() error { return s.player.SetScript(r.Context(), q.Script) })
+		return s.change(r, &q, func() error {
+			text, err := required("script", q.Script)
+			if err != nil {
+				return err
+			}
+			return s.player.SetScript(r.Context(), text)
+		})
 	}
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	r.Body, q.Script = http.NoBody, string(text)
+	r.Body = http.NoBody
 	r.Header.Del("Content-Type")
-	return s.change(r, &q, func() error { return s.player.SetScript(r.Context(), q.Script) })
+	return s.change(r, &struct{}{}, func() error { return s.player.SetScript(r.Context(), string(text)) })
 }
 
 func (s *session) reset(_ http.ResponseWriter, r *http.Request) (any, error) {

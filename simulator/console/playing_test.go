@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (f *fake) hold(h Held) {
 	f.tell("held")
 }
 
-func (f *fake) Protocol() string                   { return "p" }
+func (f *fake) Protocol() string                   { return cmp.Or(f.o.Protocol, "p") }
 func (f *fake) As() string                         { return f.o.As }
 func (f *fake) Driver() string                     { return "" }
 func (f *fake) URL() string                        { return "http://127.0.0.1:1/?key=secret" }

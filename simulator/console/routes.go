@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
+	strict "github.com/go-json-experiment/json"
+
+	"parley/internal/jsonwhy"
 	"parley/internal/words"
 )
 
@@ -20,7 +26,8 @@ const prefix = "/api/v1"
 // a nil body.
 type route struct {
 	method, path string
-	status       int // of success; 0: 200
+	query        []string // members that its query may have
+	status       int      // of success; 0: 200
 	do           func(w http.ResponseWriter, r *http.Request) (body any, err error)
 }
 
@@ -29,42 +36,43 @@ func (c *Console) routes() []route {
 	all := []route{
 		{method: "GET", path: "/openapi.yaml", do: serveOpenAPI},
 		{method: "GET", path: "/protocols", do: c.protocols},
-		{method: "GET", path: "/clauses", do: c.clauses},
-		{method: "GET", path: "/mutants", do: c.mutants},
-		{method: "GET", path: "/scripts", do: c.scripts},
-		{method: "GET", path: "/schemas", do: c.schemas},
+		{method: "GET", path: "/clauses", query: []string{"protocol"}, do: c.clauses},
+		{method: "GET", path: "/mutants", query: []string{"protocol", "role", "q"}, do: c.mutants},
+		{method: "GET", path: "/scripts", query: []string{"protocol"}, do: c.scripts},
+		{method: "GET", path: "/schemas", query: []string{"protocol"}, do: c.schemas},
 		{method: "GET", path: "/sessions", do: c.list},
 		{method: "POST", path: "/sessions", status: http.StatusCreated, do: c.create},
 	}
 	for _, r := range []struct {
 		method, path string
 		do           func(s *session, w http.ResponseWriter, r *http.Request) (any, error)
+		query        []string
 	}{
-		{"GET", "", (*session).show},
-		{"GET", "/records", (*session).showRecords},
-		{"GET", "/events", (*session).events},
-		{"GET", "/recording", (*session).recording},
-		{"POST", "/wait", (*session).wait},
-		{"POST", "/raw", (*session).raw},
-		{"POST", "/hang", (*session).hang},
-		{"POST", "/steps", (*session).step},
-		{"POST", "/undo", (*session).undo},
-		{"POST", "/run", c.run},
-		{"GET", "/search", (*session).search},
-		{"GET", "/complete", (*session).complete},
-		{"GET", "/outcomes", (*session).outcomes},
-		{"GET", "/findings", (*session).showFindings},
-		{"GET", "/scenario", (*session).scenario},
-		{"GET", "/script", (*session).script},
-		{"GET", "/faults", (*session).showFaults},
-		{"GET", "/held", (*session).showHeld},
-		{"POST", "/held/{n}", (*session).decide},
-		{"PUT", "/mind", (*session).setMind},
-		{"PUT", "/script", (*session).setScript},
-		{"PUT", "/mutant", (*session).setMutant},
-		{"POST", "/reset", (*session).reset},
+		{"GET", "", (*session).show, nil},
+		{"GET", "/records", (*session).showRecords, []string{"after", "limit"}},
+		{"GET", "/events", (*session).events, []string{"after"}},
+		{"GET", "/recording", (*session).recording, nil},
+		{"POST", "/wait", (*session).wait, nil},
+		{"POST", "/raw", (*session).raw, nil},
+		{"POST", "/hang", (*session).hang, nil},
+		{"POST", "/steps", (*session).step, nil},
+		{"POST", "/undo", (*session).undo, nil},
+		{"POST", "/run", c.run, nil},
+		{"GET", "/search", (*session).search, []string{"q", "n"}},
+		{"GET", "/complete", (*session).complete, []string{"line"}},
+		{"GET", "/outcomes", (*session).outcomes, nil},
+		{"GET", "/findings", (*session).showFindings, nil},
+		{"GET", "/scenario", (*session).scenario, []string{"name"}},
+		{"GET", "/script", (*session).script, []string{"name"}},
+		{"GET", "/faults", (*session).showFaults, nil},
+		{"GET", "/held", (*session).showHeld, nil},
+		{"POST", "/held/{n}", (*session).decide, nil},
+		{"PUT", "/mind", (*session).setMind, nil},
+		{"PUT", "/script", (*session).setScript, nil},
+		{"PUT", "/mutant", (*session).setMutant, nil},
+		{"POST", "/reset", (*session).reset, nil},
 	} {
-		all = append(all, route{method: r.method, path: "/sessions/{id}" + r.path,
+		all = append(all, route{method: r.method, path: "/sessions/{id}" + r.path, query: r.query,
 			do: func(w http.ResponseWriter, req *http.Request) (any, error) {
 				s, err := c.session(req.PathValue("id"))
 				if err != nil {
@@ -79,7 +87,11 @@ func (c *Console) routes() []route {
 // ServeHTTP implements http.Handler.
 func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
-	body, err := o.do(w, r)
+	var body any
+	err := o.asked(r)
+	if err == nil {
+		body, err = o.do(w, r)
+	}
 	switch {
 	case err != nil:
 		answerError(w, err)
@@ -88,6 +100,26 @@ func (o route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case body != nil:
 		answer(w, max(o.status, http.StatusOK), body)
 	}
+}
+
+// asked refuses a query with members that the operation does not have, which would change nothing.
+func (o route) asked(r *http.Request) error {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return fail(http.StatusBadRequest, "the query is not encoded as a query is: "+err.Error())
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(o.query, name) {
+			continue
+		}
+		text := fmt.Sprintf("?%s= is not a member of the query of %s %s", name, o.method, o.path)
+		if len(o.query) == 0 {
+			return fail(http.StatusBadRequest, text+", which has none")
+		}
+		return &Error{Status: http.StatusBadRequest, Similar: words.Near(name, o.query, 1),
+			Text: text + " (" + words.Suggest(name, o.query, "it has "+strings.Join(o.query, ", ")) + ")"}
+	}
+	return nil
 }
 
 // Error is an error with the status of its answer.
@@ -147,27 +179,41 @@ func read(r *http.Request, into any) error {
 			return fail(http.StatusUnsupportedMediaType, "the body is "+kind+" (send application/json)")
 		}
 	}
-	dec := json.NewDecoder(r.Body)
-	dec.DisallowUnknownFields()
-	err := dec.Decode(into)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err == nil && dec.Decode(new(struct{})) != io.EOF:
-		err = errors.New("something follows the object")
-	}
-	if tooLong := new(http.MaxBytesError); errors.As(err, &tooLong) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil || len(bytes.TrimSpace(text)) == 0 {
 		return err
 	}
-	if err != nil {
-		return fail(http.StatusBadRequest, "the body is not what is asked for: "+
-			strings.TrimPrefix(err.Error(), "json: ")+" (see "+prefix+"/openapi.yaml)")
+	if err := strict.Unmarshal(text, into, strict.RejectUnknownMembers(true)); err != nil {
+		return fail(http.StatusBadRequest, "the body is not what is asked for: "+jsonwhy.Of(err)+
+			" (see "+prefix+"/openapi.yaml)")
 	}
 	return nil
 }
 
-// notFound answers requests for paths and methods that the API does not have.
-func notFound(w http.ResponseWriter, r *http.Request) {
+// required returns a member that a body must have.
+func required(member string, given *string) (string, error) {
+	if given == nil {
+		return "", fail(http.StatusBadRequest, member+" is missing from the body (see "+prefix+"/openapi.yaml)")
+	}
+	return *given, nil
+}
+
+// notFound answers requests for paths that the API does not have, and for methods that a path does not have.
+func (c *Console) notFound(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, method := range []string{"DELETE", "GET", "POST", "PUT"} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := c.mux.Handler(other); strings.HasPrefix(pattern, method+" ") {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		answerError(w, fail(http.StatusMethodNotAllowed, r.URL.Path+" has no "+r.Method+" (it has "+
+			strings.Join(allowed, ", ")+")"))
+		return
+	}
 	answerError(w, fail(http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+" (see "+prefix+"/openapi.yaml)"))
 }
 

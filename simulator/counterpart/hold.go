@@ -16,6 +16,7 @@ type Held struct {
 	Party        string // the connection it is for; "" for an HTTP answer
 	Type         string // in the protocol; "" if it has none
 	What         string // for people: "message", "answer to POST /message", "message to the server", "POST /message"
+	Latest       string // of a WebSocket: type of the program's latest message on it; "" if there is none
 	Body         []byte // the answer of the bundled target
 	Since, Until time.Time
 }
@@ -111,6 +112,8 @@ func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decisi
 		h.What = m.Method + " " + m.Path
 	case m.From == p.program():
 		h.What = "message to the server"
+	case m.Kind == transcript.Frame:
+		h.Latest = p.latest(m.Conn)
 	}
 	p.mu.Lock()
 	full := len(p.held) >= MaxHeld || p.closed
@@ -141,6 +144,21 @@ func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decisi
 	case <-ctx.Done():
 		return p.moot(m, h)
 	}
+}
+
+// lookedAt is the number of records among which the program's latest message is sought.
+const lookedAt = 1000
+
+// latest returns the type of the program's latest frame on a connection; "" if there is none.
+func (p *Play) latest(conn string) string {
+	for _, r := range slices.Backward(p.t.After(max(0, p.t.Len()-lookedAt))) {
+		if r.Conn == conn && r.Dir == transcript.Received && r.Kind == transcript.Frame {
+			if typ := p.o.TypeOf(r.Bytes); typ != "" {
+				return typ
+			}
+		}
+	}
+	return ""
 }
 
 // moot drops a held message whose receiver has left.
