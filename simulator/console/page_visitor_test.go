@@ -87,10 +87,13 @@ func pageServer(t testing.TB) *httptest.Server {
 				Source: "切换代理"}}, nil
 		},
 		Schemas: func(string) ([]console.Schema, error) {
-			return []console.Schema{{Type: "switch_agent", Method: "POST", Path: "/message",
+			return []console.Schema{{Type: "switch_agent", From: "client", Method: "POST", Path: "/message",
 				Schema: map[string]any{"type": "object", "required": []string{"type", "agentId"},
 					"properties": map[string]any{"type": map[string]any{"const": "switch_agent"},
-						"agentId": map[string]any{"type": "string", "minLength": 2}, "count": map[string]any{"type": "integer"}}}}}, nil
+						"agentId": map[string]any{"type": "string", "minLength": 2}, "count": map[string]any{"type": "integer"}}}},
+				{Type: "error", From: "server", Schema: map[string]any{"type": "object", "required": []string{"type"},
+					"properties": map[string]any{"type": map[string]any{"const": "error"}},
+					"examples":   []any{map[string]any{"type": "error", "data": "busy"}}}}}, nil
 		},
 	})
 	if err != nil {

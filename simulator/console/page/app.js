@@ -78,7 +78,7 @@ class App {
     this.worst.clear();
     this.pending = [];
     this.composer.play.clear();
-    this.composer.tab = undefined;
+    this.composer.clear();
     Object.assign(this, { session: s, told: 0, toldFails: 0 });
     Object.assign(this.left, { progress: null });
     this.diagram.at = -1;
@@ -160,7 +160,7 @@ class App {
   foot() {
     const s = this.session;
     const records = this.store.items.length;
-    $("counts").textContent = s ? t("counts", this.store.shown.length, records) +
+    $("counts").textContent = this.store.behind(s) ? t("loading") : s ? t("counts", this.store.shown.length, records) +
       (s.overflow ? " · " + t("overflow", s.overflow) : "") : "";
     this.outside();
   }

@@ -9,9 +9,12 @@ import { Play } from "./play.js";
 
 export class Composer {
   constructor(root, app) {
-    Object.assign(this, { root, app, rawText: "", baseText: '{"type":"ping"}', party: "", stepText: "", queue: [] });
+    Object.assign(this, { root, app, rawText: "", baseText: "", party: "", stepText: "", queue: [] });
     this.play = new Play(app);
   }
+
+  // clear forgets what belongs to a session: what one party sends may be nothing that another can send.
+  clear() { Object.assign(this, { tab: undefined, schemaAt: undefined, baseText: "" }); }
 
   get keys() {
     const kind = this.app.session?.kind;
@@ -177,7 +180,22 @@ export class Composer {
     return form;
   }
 
-  async schemas() { return once("/schemas?protocol=" + encodeURIComponent(this.app.session.protocol)); }
+  // schemas returns the schemas of messages; of a play those that the played party sends come first.
+  async schemas() {
+    const s = this.app.session;
+    const all = await once("/schemas?protocol=" + encodeURIComponent(s.protocol));
+    if (s.kind !== "play") return all;
+    const side = s.connects ? "client" : "server";
+    const own = ({ from }) => !from || from === side || from.replaceAll("_", "-") === s.as;
+    return [...all.filter(own), ...all.filter((x) => !own(x))];
+  }
+
+  // asSent writes a message as it is sent: as a request if the party of a test makes requests. A play sends on streams
+  // and sockets alone.
+  asSent(s, json) {
+    const { kind, driver } = this.app.session;
+    return kind === "test" && driver !== "ws" && s.method && s.path ? `${s.method} ${s.path} ${json}` : json;
+  }
 
   formView() {
     const box = h("div");
@@ -200,9 +218,7 @@ export class Composer {
     let message = "";
     const read = () => {
       const got = form.read();
-      const json = JSON.stringify(got.value);
-      const http = s.method && s.path && this.app.session.driver !== "ws";
-      message = http ? `${s.method} ${s.path} ${json}` : json;
+      message = this.asSent(s, JSON.stringify(got.value));
       this.baseText = message;
       preview.textContent = visible(message);
       state.textContent = got.errors.length ? got.errors.join(" · ") : "✓ " + t("valid");
@@ -233,6 +249,13 @@ export class Composer {
       show();
     };
     draw();
+    if (!this.baseText) {
+      this.schemas().catch(() => []).then(([s]) => {
+        if (this.baseText) return;
+        this.baseText = base.value = this.asSent(s || {}, JSON.stringify(s?.schema.examples?.[0] || { type: "ping" }));
+        draw();
+      });
+    }
     return h("form", { class: "sender", onsubmit: (e) => { e.preventDefault(); this.send(all[kind.selectedIndex][2]); } },
       h("div", { class: "side" }, this.to(), field(t("way"), kind), h("button", { class: "main" }, t("send"))),
       h("div", { class: "grow" }, field(t("basedOn"), base), preview));

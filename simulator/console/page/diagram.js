@@ -99,10 +99,12 @@ export class Diagram {
     this.empty.hidden = !none;
     this.list.classList.toggle("none", none);
     const s = this.session();
-    const key = `${none} ${this.store.items.length > 0} ${s?.id} ${s?.url} ${t("empty")}`;
+    const behind = this.store.behind(s);
+    const key = `${none} ${behind} ${this.store.items.length > 0} ${s?.id} ${s?.url} ${t("empty")}`;
     if (key === this.blankKey) return;
     this.blankKey = key;
     this.dirty = true; // the heads of the lanes come with the first message
+    if (behind) { this.empty.replaceChildren(h("strong", {}, t("loading"))); return; }
     const some = this.store.items.length > 0;
     const waits = s?.kind === "play" && s.url;
     this.empty.replaceChildren(h("strong", {}, t(!s ? "noSession" : some ? "noMatch" : "empty")), h("span", {}, !s || some ? "" :

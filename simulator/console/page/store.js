@@ -83,6 +83,9 @@ export class Store {
     return this.gone;
   }
 
+  // behind reports whether records of a session have yet to come, and none is here.
+  behind(s) { return Boolean(s) && !this.items.length && !this.past && this.last < s.records; }
+
   get full() { return this.items.length > most || this.size > mostText; }
 
   // trim lets the oldest tenth go, and more until the bounds are kept, and returns how many of these were shown.

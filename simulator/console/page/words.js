@@ -96,6 +96,7 @@ const words = {
   follow: ["Follow", "跟随最新"],
   messages: ["Messages", "消息"],
   empty: ["No messages yet", "还没有消息"],
+  loading: ["Loading…", "正在加载…"],
   emptyText: ["Execute a step or send a message below.", "在下方执行步骤或发送消息。"],
   emptyClient: ["Waiting for messages from your program at this URL", "正在等待您的程序的消息，地址如下"],
   emptyPlay: ["Connect your program to this URL", "请将您的程序连接到此地址"],
