@@ -375,8 +375,8 @@ func (p *parsing) names(s *Script) {
 			look(v)
 		}
 		text, _ := n.text()
-		for _, hole := range holes.FindAllStringSubmatch(text, -1) {
-			if name := hole[1]; !strings.HasPrefix(name, "/") && !known[name] && !slices.Contains(reserved, name) {
+		for _, name := range named(text) {
+			if !strings.HasPrefix(name, "/") && !known[name] && !slices.Contains(reserved, name) {
 				p.fail(n, "nothing sets the variable %q (%s)", name, words.Suggest(name, names, "there are "+quoted(names)))
 			}
 		}

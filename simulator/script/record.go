@@ -48,7 +48,6 @@ func Record(head Script, deeds []Deed) ([]byte, error) {
 	}
 	w.line("protocol: %s", quote(head.Protocol))
 	w.line("as: %s", quote(head.As))
-	w.line(`vars: {dollar: "$"}`)
 	w.line("rules:")
 	answers := make([][]int, len(deeds))
 	for i, of := range w.owners() {

@@ -19,7 +19,7 @@ func sent(body string) Deed { return Deed{Action: Action{Do: Send, Body: []byte(
 // recorded is a session with generated values, texts that look like holes, and repeated types.
 var recorded = []Deed{
 	{Program: true, Message: Message{Party: "C1", Kind: "open", Path: "/ws?key=1"}},
-	sent(`{"type":"welcome","text":"costs ${price}"}`),
+	sent(`{"type":"welcome","text":"costs ${price}, $${price} or ${"}`),
 	said("ask", `{"type":"ask","what":"b","id":"r1"}`),
 	sent(`{"type":"told","id":"r1","text":"of b"}`),
 	sent(`{"type":"done","id":"r1"}`),

@@ -11,9 +11,22 @@ import (
 
 var (
 	variable = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-	// holes matches the places that are filled in: ${name} and ${/pointer}.
-	holes = regexp.MustCompile(`\$\{([^}]*)\}`)
+	// holes matches the places that are filled in, ${name} and ${/pointer}, and $${, which stands for a literal ${.
+	holes = regexp.MustCompile(`\$\$\{|\$\{([^}]*)\}`)
 )
+
+// literal is how a text writes a literal ${.
+const literal = "$${"
+
+// named returns the names of a text's holes.
+func named(text string) (names []string) {
+	for _, hole := range holes.FindAllStringSubmatch(text, -1) {
+		if hole[0] != literal {
+			names = append(names, hole[1])
+		}
+	}
+	return names
+}
 
 // reserved are the names that every script knows: a new id at each use, the time of the message, its party, its text,
 // and the number of the repetition.
@@ -31,9 +44,10 @@ func (p *parsing) template(n *node) {
 	if !ok {
 		return
 	}
-	for _, hole := range holes.FindAllStringSubmatch(text, -1) {
-		if name := hole[1]; !strings.HasPrefix(name, "/") && !variable.MatchString(name) {
-			p.fail(n, "${%s} is neither a variable, such as ${agent}, nor a member of the message, such as ${/agentId}", name)
+	for _, name := range named(text) {
+		if !strings.HasPrefix(name, "/") && !variable.MatchString(name) {
+			p.fail(n, "${%s} is neither a variable, such as ${agent}, nor a member of the message, such as ${/agentId} "+
+				"(write $${ for a literal ${)", name)
 		}
 	}
 }
@@ -82,12 +96,15 @@ func (f *filling) fill(name string) (any, error) {
 
 // text fills in the holes of a text. A text that consists of one hole becomes the value itself.
 func (f *filling) text(text string) (any, error) {
-	if whole := holes.FindStringSubmatch(text); whole != nil && whole[0] == text {
+	if whole := holes.FindStringSubmatch(text); whole != nil && whole[0] == text && text != literal {
 		return f.fill(whole[1])
 	}
 	var failed error
 	size := 0
 	out := holes.ReplaceAllStringFunc(text, func(hole string) string {
+		if hole == literal {
+			return literal[1:]
+		}
 		v, err := f.fill(hole[2 : len(hole)-1])
 		if err != nil {
 			failed = err

@@ -110,7 +110,7 @@ func (s *studied) distinguishing(at int) (where []string) {
 	for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
 		text, is := s.values[at][pointer].(string)
 		if is && !s.own(at, pointer) && !present(text, s.deeds[at].Time) && others.values[pointer][text] < others.n {
-			where = append(where, quote(pointer)+": "+quote(strings.ReplaceAll(text, "${", "${dollar}{")))
+			where = append(where, quote(pointer)+": "+quote(strings.ReplaceAll(text, "${", literal)))
 		}
 	}
 	return where
@@ -221,7 +221,7 @@ func (s *studied) keep(answers [][]int) map[int][]source {
 // holed writes the body of an answer with holes for values that the program generated, and for the current time.
 func (s *studied) holed(i, at int) string {
 	d := s.deeds[i]
-	body := strings.ReplaceAll(string(d.Action.Body), "${", "${dollar}{")
+	body := strings.ReplaceAll(string(d.Action.Body), "${", literal)
 	for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
 		if looksMade(pointer, s.values[at][pointer]) {
 			body = hole(body, key(pointer, s.values[at][pointer]), pointer)
