@@ -132,6 +132,10 @@ func (p *parsing) do(v script.Value, r *rule) {
 			valued = append(valued, name)
 		}
 	}
+	if all := v.Keys(); len(all) > 1 {
+		p.Fail(v, "do takes one fault, and this has %s (write a fault for each, with its own do)", strings.Join(all, " and "))
+		return
+	}
 	for _, key := range v.Keys() {
 		if k, ok := kinds[key]; ok && k.value == nothing {
 			p.Fail(v, "%s has no value (do: %[1]s)", key)
@@ -139,8 +143,8 @@ func (p *parsing) do(v script.Value, r *rule) {
 		}
 	}
 	if !p.Keys(v, "do", valued...) || len(v.Keys()) != 1 {
-		if len(v.Keys()) != 1 {
-			p.Fail(v, "do has one fault (make several of it, each with its do)")
+		if v.Scalar() == nil && len(v.Keys()) == 0 {
+			p.Fail(v, "do has no fault (do: drop)")
 		}
 		return
 	}
@@ -150,9 +154,10 @@ func (p *parsing) do(v script.Value, r *rule) {
 	case number:
 		r.n = p.number(in, r.do, k.least, k.most)
 	case duration:
-		d, err := time.ParseDuration(p.Text(in, r.do))
+		text, _ := in.Scalar().(string)
+		d, err := time.ParseDuration(text)
 		if r.delay = d; err != nil || d <= 0 || d > MaxDelay {
-			p.Fail(in, "delay is a time of at most 10m (delay: 200ms)")
+			p.Fail(in, "delay is a time with its unit, of at most 10m (write 2s or 200ms)")
 		}
 	case words:
 		if r.text = p.Text(in, r.do); strings.ContainsAny(r.text, "\r\n") {
