@@ -82,6 +82,9 @@ func (d *direction) heard(items []wire.Item) *wire.Item {
 			d.faults++
 		}
 		if r, ok := ws.ItemRecord(d.s.name, it); ok && (it.Fault == "" || d.faults <= maxFaults) {
+			if it.Fault != "" { // "fault" would be one of the user's file
+				r.Label = "WebSocket data that cannot be read: " + it.Fault
+			}
 			d.told(r)
 		}
 		if it.Fault == "" {

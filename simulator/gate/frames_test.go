@@ -154,7 +154,7 @@ func TestCutOffFrames(t *testing.T) {
 			}
 			_ = up.Close()
 			g.await("a fault", func(r transcript.Record) bool {
-				return strings.HasPrefix(r.Label, "frame fault: the stream ended")
+				return strings.HasPrefix(r.Label, "WebSocket data that cannot be read: the stream ended")
 			})
 			g.await("the end", func(r transcript.Record) bool {
 				return r.Kind == transcript.Closed && strings.HasPrefix(r.Label, "the connection broke off: ")
