@@ -16,7 +16,7 @@ type Held struct {
 	Party        string // the connection it is for; "" for an HTTP answer
 	Type         string // in the protocol; "" if it has none
 	What         string // for people: "message", "answer to POST /message", "message to the server", "POST /message"
-	Latest       string // of a WebSocket: type of the program's latest message on it; "" if there is none
+	Latest       string // of a WebSocket: type of the program's latest message on it; "" if there is none, or Between
 	Body         []byte // the answer of the bundled target
 	Since, Until time.Time
 }
@@ -112,7 +112,7 @@ func (p *Play) hold(ctx context.Context, m gate.Message, typ string) gate.Decisi
 		h.What = m.Method + " " + m.Path
 	case m.From == p.program():
 		h.What = "message to the server"
-	case m.Kind == transcript.Frame:
+	case m.Kind == transcript.Frame && !p.o.Between: // between, the direction is what tells messages apart
 		h.Latest = p.latest(m.Conn)
 	}
 	p.mu.Lock()
