@@ -26,10 +26,12 @@ func TestServedPage(t *testing.T) {
 	one := serving(t, "agent-client", "")
 	o := serveOptions{addr: "127.0.0.1:0", token: "s3cret"}
 	go func() { ended <- one.serve(ctx, o, &streams{Out: stdout, Err: io.Discard}) }()
-	url, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
+	url, err := lines.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // it waits for whoever reads what it prints
 	p, err := suite.Kinds().ForURL("agent-client", strings.TrimSpace(url)+"/?token=s3cret")
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +56,9 @@ func TestServedPage(t *testing.T) {
 		t.Errorf("no agents are shown: %v\n%s", err, l.Text)
 	}
 	cancel()
-	if err := <-ended; err != nil {
+	err = <-ended
+	_ = stdout.Close()
+	if err != nil {
 		t.Error(err)
 	}
 }
