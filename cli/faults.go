@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"parley/internal/input"
-	"parley/internal/words"
 	"parley/protocol/messages"
 	"parley/reports"
 	"parley/simulator/fault"
@@ -52,7 +51,7 @@ func warnOfFaults(w io.Writer, set *fault.Set, file, protocol string) {
 	for _, t := range set.Types() {
 		if len(known) > 0 && !slices.Contains(known, t.Name) {
 			fmt.Fprintf(w, "%s: %s:%d: no message of %s has the type %q%s\n", program, file, t.Line, protocol, t.Name,
-				suggest(t.Name, known, "there are "+words.Either(known)))
+				suggest(t.Name, known, "there are: "+strings.Join(known, ", ")))
 		}
 	}
 }

@@ -129,7 +129,7 @@ func bundledParty(target *launch.Target, c *counterpart.Options) (client bool, e
 	if i < 0 {
 		if known := partiesOf(target.Protocol); !slices.Contains(known, c.As) {
 			return false, errors.New("no " + c.As + " of " + target.Protocol + " can be played (" +
-				words.Suggest(c.As, known, "there are "+words.Either(known)) + ")")
+				words.Suggest(c.As, known, "there are: "+strings.Join(known, ", ")) + ")")
 		}
 		if c.Script == nil {
 			return false, errors.New("no bundled target plays the " + c.As + ": a script does (--script " +
