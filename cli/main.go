@@ -41,7 +41,8 @@ func begin(parts Parts) {
 
 // tuneGC makes garbage collection rarer, unless GOGC is set: a run allocates much and lives for about a second, of
 // which collection took a quarter. From gcLimit bytes on, the heap is collected as often as needed, but if more than
-// three quarters of that is alive, only when the heap has grown by a third.
+// three quarters of that is alive, only when the heap has grown by a third. The stacks of a load's many goroutines are
+// not part of the heap.
 func tuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(1000)
@@ -58,10 +59,11 @@ type collected struct{ _ [16]byte }
 func (c *collected) watch() { runtime.SetFinalizer(c, (*collected).tune) }
 
 func (c *collected) tune() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	if live[0].Value.Kind() == metrics.KindUint64 {
-		debug.SetMemoryLimit(max(gcLimit, 4*int64(live[0].Value.Uint64())/3))
+	of := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(of)
+	if of[0].Value.Kind() == metrics.KindUint64 && of[1].Value.Kind() == metrics.KindUint64 {
+		live, stacks := int64(of[0].Value.Uint64()), int64(of[1].Value.Uint64()) // the limit counts both
+		debug.SetMemoryLimit(max(gcLimit, 4*live/3+stacks))
 	}
 	c.watch()
 }
