@@ -27,7 +27,8 @@ NIGHT = ^TestEvery(Mutant(Serves|Runs|Shows)|FaultShows)$$|^TestBlame$$|^TestPag
 	^TestScript$$/^(run_page|run_page_file|init_page|run_interrupt|run_frozen|doctor_bus_raises)$$|^TestStrangerPages$$|^TestEveryRename$$|^TestCrossCompiles$$|$\
 	^TestReportPages$$/^(Chinese|matrix|comparison|old_certificate|site)$$|$\
 	^Test(Readme|BrowserCopied|Bounded|ForeignKilled|Page(Sizes|GoOn|HoldByKeys|UnjudgedPlay))$$|^TestMemoryOfOthers$$/never|$\
-	^TestDrivenAgent$$/^a_fault|^TestReplayFindsMutants$$/^agent-select_over_ws|^TestBaseline$$/^(a_baseline|what_is|what_fails_is_not)|$\
+	^TestDrivenAgent$$/^(a_fault|a_person)|^TestOddServers$$/^(a_greeting|an_unknown_agent)|$\
+	^TestEventsTwice$$/^each|^TestMessagesTwice$$/(pong|error|same_text)|^TestLoadConforms$$/^agent-select|^TestRefusalThatMovesTheAgent$$/resets|^TestReplayFindsMutants$$/^agent-select_over_ws|^TestBaseline$$/^(a_baseline|what_is|what_fails_is_not)|$\
 	^TestCutMutants$$/^agent-client|^TestBusAdapters$$/^node-bus|^TestBusAdaptersSubscribe$$|^TestLoadMutants$$/^external-agent_host|$\
 	^TestCatalogueOfPages$$/^(lists_alone|hangs_at_once)$$|^TestFlat$$/^comments$$|^TestExploreFinds$$|^TestExploreRuntime$$|$\
 	^TestCutPoints$$/^(agent-select|external-agent)|^TestFaultsOfOneMember$$|^TestLoad(Mutants|Conforms)$$/^session-runtime|$\
