@@ -47,29 +47,13 @@ func warnOfFaults(w io.Writer, set *fault.Set, file, protocol string) {
 	if set.Empty() {
 		fmt.Fprintf(w, "%s: %s: the list of faults is empty, so nothing goes wrong\n", program, file)
 	}
-	known := knownTypes(protocol)
+	known := messages.For(protocol).Types()
 	for _, t := range set.Types() {
 		if len(known) > 0 && !slices.Contains(known, t.Name) {
 			fmt.Fprintf(w, "%s: %s:%d: no message of %s has the type %q%s\n", program, file, t.Line, protocol, t.Name,
 				suggest(t.Name, known, "there are: "+strings.Join(known, ", ")))
 		}
 	}
-}
-
-// knownTypes lists the types of a protocol's messages; nil if it has no list of all.
-func knownTypes(protocol string) []string {
-	out := []string{"message"} // of an event whose data has no type
-	for _, m := range messages.For(protocol).List() {
-		if strings.Contains(m.Type, "*") {
-			return nil
-		}
-		out = append(out, m.Type)
-	}
-	if len(out) == 1 {
-		return nil
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // typesOf returns the function that determines the type of a protocol's message; nil if there is none.

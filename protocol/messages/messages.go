@@ -158,6 +158,23 @@ func (s *Set) List() []*Message {
 	return slices.Clone(s.list)
 }
 
+// Types returns the names of the types of all messages, sorted, and "message", which an event without a type has; nil
+// if there is no list of all, as where payloads make up types of their own.
+func (s *Set) Types() []string {
+	out := []string{"message"}
+	for _, m := range s.List() {
+		if strings.Contains(m.Type, "*") { // it stands for those of payloads
+			return nil
+		}
+		out = append(out, m.Type)
+	}
+	if len(out) == 1 {
+		return nil
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // usual are the members that usually name the type of a message, for messages without a schema.
 var usual = []string{"type", "message_type", "event", "kind", "method"}
 

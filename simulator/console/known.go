@@ -20,7 +20,7 @@ const lookedAt = 10_000
 // haveTypes refuses types of messages that can occur neither in a play's protocol nor, by its records, in its program:
 // a mind for a mistyped type would never decide on anything.
 func (s *session) haveTypes(types []string) error {
-	known := typesOf(s.protocol)
+	known := messages.For(s.protocol).Types()
 	if len(known) == 0 || s.player.As() == ofModel {
 		return nil
 	}
@@ -41,20 +41,4 @@ func (s *session) seen(typ string) bool {
 	return slices.ContainsFunc(s.records.After(max(0, s.records.Len()-lookedAt)), func(r transcript.Record) bool {
 		return s.typeOf(r) == typ
 	})
-}
-
-// typesOf lists the types of a protocol's messages; nil if there is no list of all.
-func typesOf(protocol string) []string {
-	out := []string{"message"} // of an event whose data has no type
-	for _, m := range messages.For(protocol).List() {
-		if strings.Contains(m.Type, "*") { // it stands for the types that payloads make up
-			return nil
-		}
-		out = append(out, m.Type)
-	}
-	if len(out) == 1 {
-		return nil
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
