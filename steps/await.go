@@ -166,7 +166,7 @@ func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool
 		if r.Conn != a.Conn || r.Late {
 			return false
 		}
-		if r.Dir == transcript.Received {
+		if r.Dir == transcript.Received && r.Kind != transcript.Answered { // which belongs to a request
 			a.came, a.bytes, a.last = a.came+1, a.bytes+len(r.Bytes)+r.Cut, time.Now()
 		}
 		return match(r)

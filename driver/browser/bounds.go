@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
@@ -15,9 +16,11 @@ const (
 	maxDialogs   = 200   // in all
 	maxWindows   = 20    // opened in all
 	maxWorkers   = 32    // at once
-	maxRequests  = 2000  // in all, except for files
+	maxRequests  = 700   // within burst, except for files
 	maxFiles     = 20000 // in all; a development server may serve each module as a file of its own
 	maxDocuments = 100   // requested in all
+
+	burst = 10 * time.Second
 )
 
 // Beginnings of the label of the Closed record of a page that ended by its own fault.
@@ -34,8 +37,11 @@ func ByFault(label string) bool {
 
 // uses counts what a page has used. Only the session's goroutine changes it.
 type uses struct {
-	dialogs, windows, requests, files, documents int
-	workers                                      map[target.SessionID]bool
+	dialogs, windows, files, documents int
+
+	requests int       // of the present burst
+	began    time.Time // when it did
+	workers  map[target.SessionID]bool
 }
 
 // count adds one to a count, and ends the page if that is more than it may have.
@@ -47,13 +53,18 @@ func (c *Conn) count(n *int, most int, what string) {
 
 // countRequest counts a request, apart from one for a document, and ends the page if there are too many.
 func (c *Conn) countRequest(kind string) {
-	const what = "it has sent requests without end"
 	switch kind {
 	case "script", "stylesheet", "image", "font", "media":
-		c.count(&c.uses.files, maxFiles, what)
+		c.count(&c.uses.files, maxFiles, "it has requested files without end")
 	case "document":
 	default:
-		c.count(&c.uses.requests, maxRequests, what)
+		if now := time.Now(); now.Sub(c.uses.began) > burst {
+			c.uses.began, c.uses.requests = now, 0
+		}
+		if c.uses.requests++; c.uses.requests > maxRequests {
+			c.exceed(fmt.Sprintf("it has sent requests without end, more than %d within %.0f s", maxRequests,
+				burst.Seconds()))
+		}
 	}
 }
 
