@@ -1,6 +1,7 @@
 package externalagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func fromAgent(r *transcript.Record) bool {
 	return strings.HasPrefix(r.Conn, judge.AgentParty) && r.Dir == transcript.Received
 }
 
-// awaitAgentOr waits for any record. The limit restarts with each act of the agent. If the agent is silent for a
+// awaitAgentOr waits for any record. The limit restarts with each act of the agent (acts). If the agent is silent for a
 // quarter of the limit, the participant speaks, in case the agent waits for that. Once the agent's process has ended,
 // only what is still in transit is awaited. match sees each record once. See awaitDriven for an agent with hooks.call.
 func (s *suite) awaitAgentOr(
@@ -117,6 +118,7 @@ func (s *suite) awaitAgentOr(
 		return s.awaitDriven(ctx, d, after, within, match)
 	}
 	first, gone, spoken := within.Duration/4, "", false
+	var did acts
 	limited, cancel := deadline.WithLimit(ctx, first)
 	defer func() { cancel() }()
 	anew := func() {
@@ -135,15 +137,15 @@ func (s *suite) awaitAgentOr(
 			gone = now
 			anew()
 		}
-		matched := false
+		matched, acted := false, false
 		rec, err := s.T.Await(limited, after, func(r *transcript.Record) bool {
-			after, matched = r.N, match(r)
-			return matched || fromAgent(r) && (r.Kind == transcript.Frame || closed(r)) || strings.HasPrefix(r.Label, exited)
+			after, matched, acted = r.N, match(r), did.act(r)
+			return matched || acted || fromAgent(r) && closed(r) || strings.HasPrefix(r.Label, exited)
 		})
 		switch {
 		case matched:
 			return rec, nil
-		case err == nil && rec.Kind == transcript.Frame:
+		case err == nil && acted:
 			anew()
 		case err == nil: // the end of a connection or process is not an act of the agent
 		case ctx.Err() != nil:
@@ -152,7 +154,7 @@ func (s *suite) awaitAgentOr(
 		case gone != "":
 			return rec, &verdict.Miss{Reason: gone}
 		case spoken:
-			return rec, &verdict.Miss{Reason: within.passed(), Late: true}
+			return rec, &verdict.Miss{Reason: cmp.Or(did.again(), within.passed()), Late: true}
 		default:
 			s.nudge(ctx)
 			spoken = true
