@@ -175,6 +175,8 @@ func TestThirtyMinutes(t *testing.T) {
 	if most > 768<<20 {
 		t.Errorf("%d MiB were in use", most>>20)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.last <= all || s.Transcript().Overflow() != 0 {
 		t.Errorf("%d records were followed; %d were lost", f.last, s.Transcript().Overflow())
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -289,6 +290,17 @@ func (p *party) begun() {
 			}
 		}
 		return speaks
+	}, p.wait)
+}
+
+// held waits until a turn has sent all that comes before its hold of that name, and says that it holds.
+func (p *party) held(name string) {
+	p.await(func(events []object) bool {
+		return slices.ContainsFunc(events, func(ev object) bool {
+			data, _ := ev["data"].(object)
+			text, _ := data["content"].(string)
+			return strings.HasSuffix(text, "holding "+name)
+		})
 	}, p.wait)
 }
 

@@ -81,9 +81,9 @@ var plays = map[string]func(s *stage) []*party{
 		var all []*party
 		for i, act := range []func(a *party){
 			func(a *party) { a.switchTo("hacker") },
-			func(a *party) { a.chat("[[stream c1 1]] [[hold c1]]"); a.begun() },
+			func(a *party) { a.chat("[[stream c1 1]] [[hold c1]]"); a.held("c1") },
 			func(a *party) { a.switchTo(proto.General) },
-			func(a *party) { a.chat("[[stream c2 1]] [[hold c2]]"); a.begun(); a.send(object{"type": "abort"}) },
+			func(a *party) { a.chat("[[stream c2 1]] [[hold c2]]"); a.held("c2"); a.send(object{"type": "abort"}) },
 		} {
 			a := s.join(fmt.Sprintf("A%d", i), "").create()
 			a.switchTo(proto.Debugger)
