@@ -108,3 +108,33 @@ Feature: 3.3 Switching to an agent that does not exist
       And the refusal of client A lists "parley_later"
       When client A switches to "parley_later"
       Then client A is switched from "debugger" to "parley_later"
+
+  Rule: Later turns use the agent that the session keeps (当前会话保持原有主代理不变)
+
+    @AS-053 @model
+    Scenario Outline: a turn after a refused switch to "<id>" uses the agent that the session keeps
+      Given the target has a custom agent
+      And client A has switched to the custom agent
+      When client A switches to the agent id "<id>"
+      Then client A is refused
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent
+
+      Examples:
+        | id        |
+        | hacker    |
+        | Agent@123 |
+
+  Rule: An agent exists only if it is in the list (服务端发现 `hacker` 不是合法主代理ID)
+
+    @AS-049 @AS-050
+    Scenario Outline: a legal id that objects of the server's language may have as a member is refused: <id>
+      When client A switches to "<id>"
+      Then client A is refused with "agent_not_found"
+      And the refusal of client A contains "<id>"
+
+      Examples:
+        | id          |
+        | constructor |
+        | __proto__   |

@@ -297,3 +297,85 @@ Feature: 4.3 Sessions and connections
       Then client B is switched from the default agent to "requirement_analyzer"
       When client A switches to "general"
       Then client A is refused with "agent_busy"
+
+  Rule: A session keeps to itself whatever happens to others (每个 `sessionId` 拥有独立的主代理状态)
+
+    @AS-093 @model
+    Scenario: a turn in a second session on one connection uses that session's own agent
+      Given the target has a custom agent
+      And client A has switched to the custom agent
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent
+      Given client A has another session
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was not given the prompt of the custom agent
+
+    @AS-043 @AS-093 @model
+    Scenario: the turns of a loaded session use the agent from which it is switched
+      Given the target has a custom agent
+      And client A has switched to the custom agent
+      And client A has chatted
+      And client A has disconnected
+      And client B is connected
+      When client B loads the session of client A
+      Then client B has its session
+      When client B chats
+      Then client B is answered and its turn ends
+      When client B, once idle, switches to "debugger"
+      Then client B is switched to "debugger"
+      And the turn of client B used the agent from which it was switched
+
+    @AC-117 @model
+    Scenario: the turns of a session use the initial agent given at its creation
+      Given the target declares "initial-agent-id"
+      And the target has a custom agent
+      And client A is connected
+      When client A creates a session with the initial agent the custom agent
+      Then client A has its session
+      When client A chats
+      Then client A is answered and its turn ends
+      And the model of client A was given the prompt of the custom agent
+
+    @AS-094 @AS-095 @AS-101
+    Scenario: a session that its first connection loads back is bound to only one connection
+      Given client A has switched to "debugger"
+      And client B is connected
+      When client B tries to load the session of client A
+      And client A tries to load the session of client A
+      Then the session of client A answers on one connection only
+
+    @AS-103
+    Scenario: a connection keeps its session when it may not load another
+      Given client A has switched to "debugger"
+      When client A loads the session "parley-no-such-session"
+      And client A switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+  Rule: A request that was answered is pending no more (`pendingInteractions` 中存在该 sessionId 对应的待处理交互请求)
+
+    @AS-110 @AS-111 @model
+    Scenario: a confirmation that a later turn got is no longer pending
+      Given client A has switched to "debugger"
+      And client A has chatted
+      And client A is asked to confirm a tool
+      When client A confirms
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"
+
+    @AS-110 @AS-112 @model @two-clients
+    Scenario: a client that confirms its own tool leaves another client's request pending
+      Given client A has switched to "debugger"
+      And client B has switched to "debugger"
+      And client A is asked to confirm a tool
+      And client B is asked to confirm a tool
+      When client B confirms
+      Then the turn of client B ends
+      When client A switches to "general"
+      Then client A is refused with "agent_busy"
+      When client A confirms
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"

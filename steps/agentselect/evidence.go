@@ -1,6 +1,7 @@
 package agentselect
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -18,6 +19,7 @@ func (r registry) evidence() {
 		func(c *client, was string) error { return r.promptGiven(c, was == "was") })
 	r.step(`^the model of client (\w+) (was|was not) given the tools of the custom agent$`,
 		func(c *client, was string) error { return r.toolsGiven(c, was == "was") })
+	r.step(`^the turn of client (\w+) used the agent from which it was switched$`, r.turnUsedPrevious)
 	r.step(`^every call of that turn of client (\w+) had the prompt of the custom agent$`, r.everyCallHadPrompt)
 }
 
@@ -71,7 +73,7 @@ func (s *suite) promptGiven(c *client, want bool) error {
 		return err
 	}
 	given := anyHasPrompt(calls, custom)
-	clauses := []string{"AS-006", "AS-047", "AS-060", "AS-061", "AS-069", "AS-125"}
+	clauses := []string{"AS-006", "AS-047", "AS-053", "AS-060", "AS-061", "AS-069", "AS-093", "AS-125", "AC-117"}
 	expected := fmt.Sprintf(" model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
 	switch {
 	case want:
@@ -92,6 +94,33 @@ func (s *suite) promptGiven(c *client, want bool) error {
 			custom.ID)
 	})
 	return nil
+}
+
+// turnUsedPrevious judges that a client's last turn used the agent from which its last switch says that it was
+// switched: a session has one agent, whichever that is (AS-043, AS-093).
+func (s *suite) turnUsedPrevious(ctx context.Context, c *client) error {
+	calls, custom, err := s.promptTurn(c)
+	if err != nil {
+		return err
+	}
+	rec, miss := s.outcome(ctx, c, confirmation)
+	switch {
+	case miss != nil:
+		return steps.NotTestedf("client %s was not switched: %s", c.name, miss.Reason)
+	case !isSwitch(&rec):
+		return steps.NotTestedf("client %s was not switched: %s", c.name, steps.Seen(rec))
+	case !s.promptSeen(custom):
+		return steps.NotTestedf("the prompt of %s never reached the model in this scenario", custom.ID)
+	}
+	previous, how := field(rec, "previousAgentId"), "with"
+	if previous != any(custom.ID) {
+		how = "without"
+	}
+	return s.Judge(verdict.Finding{Clauses: []string{"AS-043", "AS-093"}, At: rec.N,
+		OK: anyHasPrompt(calls, custom) == (previous == any(custom.ID)),
+		Expected: fmt.Sprintf("the turn before a switch from %s %s the prompt of %s (%q)", quoted(previous), how, custom.ID,
+			custom.Prompt),
+		Observed: systems(calls)})
 }
 
 // promptSeen reports whether a turn with the custom agent has shown that its prompt reaches the model at all: this is

@@ -18,12 +18,13 @@ func (r registry) handover() {
 		r.announcedOrRefused)
 }
 
-// answersOnce judges that a session has a single connection after another client has tried to load it (AS-094):
-// either the binding has moved and the old connection is unbound and receives nothing, or nothing has changed.
+// answersOnce judges that a session has a single connection after another client has tried to load it, and its owner
+// perhaps to load it back (AS-094): each time, either the binding has moved and the old connection is unbound and
+// receives nothing, or nothing has changed.
 func (s *suite) answersOnce(ctx context.Context, old *client) error {
 	var c *client
 	for _, o := range s.clients {
-		if o.try != nil && o.try.of == old {
+		if o != old && o.try != nil && o.try.of == old {
 			c = o
 		}
 	}
@@ -33,19 +34,30 @@ func (s *suite) answersOnce(ctx context.Context, old *client) error {
 	if !s.answered(c) { // it may have moved nevertheless
 		return steps.NotTestedf("loading the session of client %s got %s", old.name, c.try.refused)
 	}
-	if c.try.refused != "" {
-		s.Note("loading a session of another connection is refused: %s", c.try.refused)
-	} else {
+	moved := c.try.refused == ""
+	if moved {
 		s.Note("loading a session of another connection moves it")
+	} else {
+		s.Note("loading a session of another connection is refused: %s", c.try.refused)
+	}
+	keeper, other := old, c
+	if back := old.try; back != nil && back.of == old {
+		if !s.answered(old) {
+			return steps.NotTestedf("loading the session of client %s back got %s", old.name, back.refused)
+		}
+		if moved && back.refused != "" {
+			s.Note("loading the session back is refused: %s", back.refused)
+		}
+		moved = moved && back.refused != ""
 	}
 	switch {
 	case binding.Of(s.Env.Profile).Correlation.Single:
 		return s.heardOnce(ctx, c.try.session, old, c)
-	case c.try.refused != "":
-		return s.keptBy(ctx, old, c)
+	case moved:
+		keeper, other = c, old
 	}
-	old.session = ""
-	return s.keptBy(ctx, c, old)
+	other.session = ""
+	return s.keptBy(ctx, keeper, other)
 }
 
 // keptBy judges that a session belongs only to keeper: the other client does not hear keeper's switches, and a switch

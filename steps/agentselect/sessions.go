@@ -13,12 +13,12 @@ import (
 func (r registry) sessions() {
 	r.step(`^client (\w+) has a session$`, r.withSession)
 	r.step(`^client (\w+) has another session$`, r.mustCreate)
-	r.step(`^client (\w+) creates a session(?: with the initial agent "([^"]*)")?$`,
-		func(ctx context.Context, c *client, id string) error {
-			if id == "" {
-				return r.creates(ctx, c, nil)
-			}
-			return r.creates(ctx, c, fields{"initialAgentId": id})
+	r.step(`^client (\w+) creates a session$`, func(ctx context.Context, c *client) error {
+		return r.creates(ctx, c, nil)
+	})
+	r.step(`^client (\w+) creates a session with the initial agent `+agentRef+`$`,
+		func(ctx context.Context, c *client, initial agentID) error {
+			return r.creates(ctx, c, fields{"initialAgentId": initial.id})
 		})
 	r.step(`^client (\w+) (?:loads|tries to load) the session of client (\w+)$`, r.loads)
 	r.step(`^client (\w+) loads the session "([^"]*)"$`, r.loadsNamed)
