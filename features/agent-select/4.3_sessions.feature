@@ -372,7 +372,7 @@ Feature: 4.3 Sessions and connections
       And client A is asked to confirm a tool
       And client B is asked to confirm a tool
       When client B confirms
-      Then the turn of client B ends
+      Then the turn of client B ends, and that of client A does not
       When client A switches to "general"
       Then client A is refused with "agent_busy"
       When client A confirms

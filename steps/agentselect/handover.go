@@ -204,6 +204,20 @@ func (s *suite) heardOnce(ctx context.Context, session string, old, c *client) e
 	return s.judgeAbsence(other, mark, s.T.Len(), switches)
 }
 
+// endsAlone judges that an answer of a client's user ended that client's turn, and not another's, whose request is
+// still pending.
+func (s *suite) endsAlone(ctx context.Context, c, other *client) error {
+	rec, miss := s.awaitOn(ctx, s.mark, func(r *transcript.Record) bool {
+		return isComplete(r) && (r.Conn == c.name || r.Conn == other.name)
+	})
+	if miss != nil {
+		return steps.NotTestedf("the turn of client %s did not end: %s", c.name, miss.Reason)
+	}
+	return s.Need(steps.CheckOf(rec, rec.Conn == c.name, fmt.Sprintf(
+		"the turn of client %s, whose user has answered, to end, and that of client %s not to", c.name, other.name),
+		"AS-110", "AS-112"))
+}
+
 // announcedOrRefused judges a switch that names another client's session: it is announced on that session's
 // connection, or the asker is refused and nothing changes. The announcement may also reach the asker.
 func (s *suite) announcedOrRefused(ctx context.Context, owner, asker *client) error {

@@ -43,6 +43,7 @@ func (r registry) turns() {
 	r.step(`^the model is called again for client (\w+)$`, r.calledAgain)
 	r.step(`^the turn of client (\w+) still runs$`, r.stillRuns)
 	r.step(`^the turn of client (\w+) ends$`, r.turnEnds)
+	r.step(`^the turn of client (\w+) ends, and that of client (\w+) does not$`, r.endsAlone)
 }
 
 // hello is a message that the model answers with the nonce.

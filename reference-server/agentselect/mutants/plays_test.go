@@ -14,7 +14,7 @@ import (
 // playNames lists the plays, quick ones first.
 var playNames = []string{
 	"early", "ids", "agents", "clients", "sessions", "urls", "initial", "config", "busy", "late", "second", "flight",
-	"deleted", "aborts", "turns", "cuts",
+	"deleted", "leftovers", "answers", "aborts", "turns", "cuts",
 }
 
 // plays are sequences of client actions. Each returns the parties whose streams matter.
@@ -238,9 +238,48 @@ var plays = map[string]func(s *stage) []*party{
 	},
 	"initial": func(s *stage) []*party {
 		a := s.join("A", "")
-		a.post("/session/create", object{"initialAgentId": proto.Debugger})
+		made, _ := a.post("/session/create", object{"initialAgentId": proto.Debugger})["session"].(object)
+		a.sess, _ = made["id"].(string)
+		a.chat("[[echo i1]]")
+		a.count("complete", 1)
 		a.switchTo(proto.General)
 		return []*party{a}
+	},
+	"leftovers": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		a.switchTo("code_reviewer")
+		a.switchTo("hacker")
+		a.switchTo("constructor")
+		a.chat("[[echo l1]]")
+		a.count("complete", 1)
+		first := a.sess
+		a.create().chat("[[echo l2]]")
+		a.count("complete", 2)
+		b := s.join("B", "")
+		b.sess = first
+		b.post("/session/load", object{"sessionId": first})
+		b.chat("[[echo l3]]")
+		b.count("complete", 1)
+		a.post("/session/load", object{"sessionId": first})
+		a.switchTo(proto.Debugger)
+		a.post("/session/load", object{"sessionId": "nobody"})
+		a.switchTo(proto.General)
+		return []*party{a, b}
+	},
+	"answers": func(s *stage) []*party {
+		a, b := s.join("A", "").create(), s.join("B", "").create()
+		a.chat("[[echo a1]]")
+		a.count("complete", 1)
+		a.chat("[[tool a2 run_command {}]]")
+		a.count("tool_confirmation_request", 1)
+		b.chat("[[tool a3 run_command {}]]")
+		b.count("tool_confirmation_request", 1)
+		b.release()
+		b.count("complete", 1)
+		a.release()
+		a.count("complete", 2)
+		a.switchTo(proto.Debugger)
+		return []*party{a, b}
 	},
 	"early": func(s *stage) []*party {
 		early := s.joinEarly("A")
