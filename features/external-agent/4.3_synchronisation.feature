@@ -207,3 +207,19 @@ Feature: 4.3 Synchronisation
       Given agent A has a session
       And agent A knows what the host changes on its own
       Then agent A calls the announced tools with other values at every stage of the booking
+
+    @agent @EA-072 @EA-077
+    Scenario: an agent that has reconnected acts on the state when a later result contradicts it
+      Given a host awaits the agent
+      And the connection is lost after call 1
+      And the state after call 3 contradicts its result
+      When the agent is started
+      Then the agent acts on the latest state
+
+    @agent @EA-072 @EA-077
+    Scenario: an agent that has reconnected acts on the tools that are announced later
+      Given a host awaits the agent
+      And the connection is lost after call 1
+      And the announced tools change during call 2
+      When the agent is started
+      Then the agent acts on the latest state
