@@ -197,6 +197,8 @@ func visit(t testing.TB, url, language string) *visitor {
 	v := &visitor{t, ctx}
 	late := time.AfterFunc(pageWithin, cancel) // chromedp waits for the new tab without a limit
 	if err := chromedp.Do(ctx); err != nil {
+		closeBrowser()
+		theBrowser.once = sync.Once{} // the next test starts another one
 		t.Fatalf("the browser opens no tab: %v", err)
 	}
 	late.Stop()
@@ -236,7 +238,7 @@ func (v *visitor) wait(expression string) {
 	ctx, cancel := context.WithTimeout(v.ctx, pageWithin)
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression,
-		chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
+		chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(pageWithin))); err != nil {
 		v.shot("failed")
 		v.t.Fatalf("%s: %v; the page says %s", expression, err, v.value("document.body.innerText"))
 	}
