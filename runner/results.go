@@ -124,7 +124,11 @@ func place(records []transcript.Record, at int) string {
 		return ""
 	}
 	rec := records[at-1]
-	return fmt.Sprintf("client %s, record %d, +%.1f ms", rec.Conn, rec.N, millis(rec.At))
+	text := fmt.Sprintf("record %d, +%.1f ms", rec.N, millis(rec.At))
+	if rec.Conn == "" { // a remark, or what a process said
+		return text
+	}
+	return "client " + rec.Conn + ", " + text
 }
 
 // excerpt renders the records around a place.

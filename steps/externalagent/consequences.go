@@ -305,8 +305,12 @@ func (s *suite) asksFirst(ctx context.Context) error {
 	}
 	at = max(at, s.agent.back) // what it sent before it lost its connection does not count
 	crosses := s.crosses(at)
+	starts := 0 // an agent may begin its session anew: whether that survives is open (EA-G09)
 	rec, miss := s.awaitAgent(ctx, at, s.pace(), func(r *transcript.Record) bool {
-		return received(vocab.SnapshotGet, vocab.SessionStart, vocab.SessionEnd)(r) ||
+		if received(vocab.SessionStart)(r) {
+			starts++
+		}
+		return starts == tooMany || received(vocab.SnapshotGet, vocab.SessionEnd)(r) ||
 			received(vocab.ToolCall)(r) && !crosses(r)
 	})
 	switch {

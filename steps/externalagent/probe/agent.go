@@ -79,6 +79,8 @@ func (p *watch) follow(ctx context.Context, called target.Called, session string
 	}
 	if call, why := p.next(ctx, called, times.Pace, proto.ToolCall); call.Type == "" {
 		p.Note("agent", "it does not call a tool of the bundled host: %s", why)
+		p.Note("reconnect", "whether it reconnects was not tried, as that follows a call; if it does, add reconnect to "+
+			"capabilities")
 		return
 	}
 	p.Note("agent", "it calls tools of the bundled host")

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"context"
 	"slices"
 
 	proto "parley/protocol/externalagent"
@@ -15,6 +16,7 @@ var stateFaults = map[string]fault{
 	"acts-by-its-own-clock":      both(deciding(policy{Settled: okAlone}), pausing(3, 6)),
 	"tools-of-the-first-state":   firstTools,
 	"tools-of-the-last-snapshot": snapshotTools,
+	"tools-of-the-return":        returnTools,
 	"tools-of-the-state-before":  toolsBefore,
 	"tools-learnt-so-far":        toolsLearnt,
 	"tools-kept-if-none-come":    toolsKept,
@@ -125,6 +127,30 @@ func snapshotTools(o *options) {
 	}
 	choosingFrom(o, func(s state) []proto.Tool {
 		if snapshot && s.Serial != taken {
+			tools, taken = s.Tools, s.Serial
+		}
+		return tools
+	})
+}
+
+// returnTools reads toolSchema, once it has come back, only in snapshots.
+func returnTools(o *options) {
+	dials := 0
+	dialling(func(ctx context.Context, url string) (agent.Socket, error) {
+		dials++
+		return agent.DialWebSocket(ctx, url)
+	})(o)
+	var tools []proto.Tool
+	taken, snapshot := 0, false
+	o.Inbound = func(_ view, msg message) []message {
+		snapshot = msg.Type() == proto.SnapshotState
+		return []message{msg}
+	}
+	choosingFrom(o, func(s state) []proto.Tool {
+		switch {
+		case dials < 2:
+			tools = s.Tools
+		case snapshot && s.Serial != taken:
 			tools, taken = s.Tools, s.Serial
 		}
 		return tools
