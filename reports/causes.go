@@ -166,6 +166,21 @@ func (r *Run) causeOf(f Failure) string {
 	return causes.ID(kind.Expected, kind.Observed)
 }
 
+// like returns an expectation and an observation of a kind as a scenario of the cause has them.
+func (r *Run) like(c Cause, k CauseKind) CauseKind {
+	for i := range r.Scenarios {
+		if !slices.Contains(c.Scenarios, r.Scenarios[i].ID) {
+			continue
+		}
+		for _, f := range r.Scenarios[i].Failures {
+			if causes.Kind(f.Expected) == k.Expected && causes.Kind(f.Observed) == k.Observed {
+				return CauseKind{f.Expected, f.Observed}
+			}
+		}
+	}
+	return k
+}
+
 // Alike reports whether a cause looks like the first of the faults that it resembles, and not only possibly: nearly all
 // that the fault breaks was found and little else, most of it could be found, and no other fault is as near.
 func (c Cause) Alike() bool {

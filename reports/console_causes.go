@@ -169,7 +169,7 @@ func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o C
 	if wrote {
 		p.field("stderr", red, p.few(last, 4, 13))
 	}
-	p.also(cause)
+	p.also(run, cause)
 	p.diff(head(f.Diff, 8))
 	p.field("at", dim, f.At)
 	p.field("monitor", dim, f.Monitor)
@@ -231,13 +231,14 @@ func clauseOf(run *Run, f Failure) Clause {
 }
 
 // also writes the other expectations that the same records broke.
-func (p *printer) also(c Cause) {
+func (p *printer) also(run *Run, c Cause) {
 	for i, k := range c.Kinds[1:] {
 		if i == 2 && len(c.Kinds) > 4 {
 			p.field("also", dim, p.lang.Say("%s of this cause", p.lang.Count(len(c.Kinds)-3, "more expectation")))
 			return
 		}
-		p.field("also", dim, p.oneLine(p.lang.Say("%s; observed %s", k.Expected, k.Observed), 13))
+		one := run.like(c, k)
+		p.field("also", dim, p.oneLine(p.lang.Say("%s; observed %s", one.Expected, one.Observed), 13))
 	}
 }
 

@@ -63,7 +63,11 @@ func causeViews(run *Run, strict bool, l lang.Lang) []causeView {
 	var out []causeView
 	for _, c := range causesOf(run, strict, verdict.Failed, verdict.Warned) {
 		h := run.at(c.Example)
-		out = append(out, causeView{c, causeTitle(run, c, h.Failure, l), h, c.Kinds[1:], c.MoreFollowing})
+		var more []CauseKind
+		for _, k := range c.Kinds[1:] {
+			more = append(more, run.like(c, k))
+		}
+		out = append(out, causeView{c, causeTitle(run, c, h.Failure, l), h, more, c.MoreFollowing})
 	}
 	return out
 }

@@ -43,7 +43,7 @@ var agentsRows = []struct {
 		"EA-016=passed EA-017=passed EA-026=passed EA-103=passed EA-106=passed", "", ""},
 	{"the host does not await it yet", started + "Then the agent joins\n", mind{}, "EA-026=passed", "", ""},
 	{"it fails before it connects", awaits + started + "Then the agent connects\n", mind{offline: true},
-		"EA-016=environment-error", "the agent's process has ended: it has had enough; it wrote: its last words", ""},
+		"EA-016=environment-error", "the agent's process has ended: it has had enough; on its stderr: its last words", ""},
 	{"it fails before it joins", awaits + started + "Then the agent joins\n", mind{offline: true},
 		"EA-026=environment-error EA-027=environment-error", "it has had enough", ""},
 	{"it fails before it says anything", awaits + started + "Then the agent sends the host a message\n",

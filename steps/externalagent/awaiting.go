@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/cut"
 	"parley/internal/deadline"
 	"parley/steps"
 	judge "parley/steps/externalagent/invariants"
@@ -187,11 +186,7 @@ func (s *suite) lastWords() string {
 	if s.agent.called == nil {
 		return out
 	}
-	text := strings.TrimSpace(s.agent.called.Stderr())
-	if text == "" {
-		return out
-	}
-	return out + "; it wrote: " + cut.Tail(text, 600)
+	return out + s.Cry(s.agent.called.Stderr())
 }
 
 // lastTrouble describes the agent's latest refused request or ended connection, unless the agent has gone on since.
