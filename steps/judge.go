@@ -95,6 +95,9 @@ func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
 		return nil
 	}
 	for _, c := range checks {
+		if c.Miss != nil && c.Miss.Late && w.T.Overflow() > 0 { // it may have come after the transcript was full
+			w.cut, w.why = true, moreThanHeld
+		}
 		if w.isCut() { // after the cut nothing was waited for long enough to judge it
 			w.skip(c.Clauses)
 			continue

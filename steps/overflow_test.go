@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/transcript"
+	"parley/verdict"
 )
 
 // TestWhatWasNotKept: if a target sends more than a transcript holds, it is unknown whether an awaited record came.
@@ -54,5 +55,23 @@ func TestAnActBeyondTheBounds(t *testing.T) {
 		Match: func(r *transcript.Record) bool { return r.Dir == transcript.Received }})
 	if miss == nil || !w.cut {
 		t.Errorf("record %d, from before record %d, is the answer to it", found.N, act)
+	}
+}
+
+// TestMissJudgedBeyondTheBounds: whatever waited for a message in its own way, that it did not come breaks no clause if
+// the transcript was full by then.
+func TestMissJudgedBeyondTheBounds(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		w := world(t, false, "@AS-001")
+		for full && w.T.Overflow() == 0 {
+			w.T.Append(transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame,
+				Bytes: make([]byte, transcript.MaxPayload)})
+		}
+		late := &verdict.Miss{Late: true, Reason: "no such message within 1s"}
+		err := w.Need(late.Check("something", "AS-001"))
+		if w.cut != full || (len(w.failures) == 0) != full || strings.Contains(err.Error(), "than a transcript holds") != full {
+			t.Errorf("full %v: cut %v, %v", full, w.cut, err)
+		}
+		w.T.Release()
 	}
 }
