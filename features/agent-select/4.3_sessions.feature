@@ -99,7 +99,7 @@ Feature: 4.3 Sessions and connections
       Then client B has its session
 
     @AS-099 @sse
-    Scenario: a session that does not exist is not loaded
+    Scenario: a session that exists is loaded, and one that does not is refused
       Given client A has a session
       And client A has disconnected
       And client B is connected

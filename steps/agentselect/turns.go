@@ -253,7 +253,7 @@ func (s *suite) hasTurnRunning(ctx context.Context, c *client, then string) (err
 // chatCalling sends a message that makes the model call a tool, with other directives around it.
 func (s *suite) chatCalling(ctx context.Context, c *client, tool *target.Tool, before, after string) error {
 	if tool == nil {
-		return steps.NotTestedf("the profile names no tool that asks the user for this (tools.confirm, tools.ask)")
+		return steps.NotTestedf("the profile names no tool that makes the server ask its user (tools.confirm, tools.ask)")
 	}
 	call, err := toolCall(tool)
 	if err != nil {

@@ -98,7 +98,7 @@ func TestNoAnswerIsNoRefusal(t *testing.T) {
 		to           func(string) bool
 		want         verdict.Outcome
 	}{
-		{"a session that does not exist is not loaded", "AS-099", unknown, verdict.Failed},
+		{"a session that exists is loaded, and one that does not is refused", "AS-099", unknown, verdict.Failed},
 		{"a session that a second connection loads is bound to only one connection", "AS-094", known, verdict.NotTested},
 	} {
 		t.Run(row.name, func(t *testing.T) {
