@@ -88,8 +88,8 @@ type counted int
 
 func (n *counted) Write(b []byte) (int, error) { *n += counted(len(b)); return len(b), nil }
 
-// TestReportsGrow: a report of four times the scenarios allocates four times as much, and the page of 1,000 scenarios is
-// smaller than 3 MB.
+// TestReportsGrow: a report of four times the scenarios allocates four times as much, and the page of 1,000 scenarios
+// is smaller than 3 MB.
 func TestReportsGrow(t *testing.T) {
 	few, many := thousand(250), thousand(1000)
 	for name, write := range allReports {
