@@ -202,6 +202,31 @@ func (s *suite) notesQuick(rec *transcript.Record, tool string) {
 	s.Observe("EA-052", what)
 }
 
+// byQuick makes a step of one agent that judges quick uiSpecs. To a host that has sent none in the whole step, the
+// clauses about them do not apply.
+func (s *suite) byQuick(do func(context.Context, *party) error) any {
+	return s.by(func(ctx context.Context, p *party) error {
+		if err := do(ctx, p); err != nil {
+			return err
+		}
+		confirmed := 0
+		for _, r := range s.Between(p.name, 0, 0) {
+			switch {
+			case !received(vocab.ToolResult)(&r) || payload(&r)["ok"] != true:
+			case payload(&r)["uiSpec"] != nil:
+				return nil
+			default:
+				confirmed++
+			}
+		}
+		if confirmed > 0 {
+			s.Observe("EA-052a", "no tool.result had a uiSpec")
+			s.Observe("EA-075", "no tool.result had a uiSpec")
+		}
+		return nil
+	})
+}
+
 // seesEffect judges that a state.updated after the latest call shows its effect (EA-054): next and prev change uiSpec
 // or toolSchema, postMessage makes messageHistory grow, and other tools may show an effect anywhere.
 func (s *suite) seesEffect(ctx context.Context, p *party) error {

@@ -108,7 +108,8 @@ func TestBooking(t *testing.T) {
 				ui["title"] = "Choose"
 			}
 		}), "EA-075=failed", `they differ at /title/: "Choose", and then`},
-		{"no quick uiSpec at all", session + booking, results(unset("uiSpec")), "EA-075=not-tested EA-007=passed", ""},
+		{"no quick uiSpec at all", session + booking, results(unset("uiSpec")),
+			"EA-052a=not-applicable EA-075=not-applicable EA-007=passed", "no tool.result had a uiSpec"},
 		{"one call without an announced effect", session + booking, edit(vocab.StateUpdated, func(p object) {
 			if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "confirm" {
 				ui["stage"] = "ticket"

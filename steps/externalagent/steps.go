@@ -99,9 +99,10 @@ func (s *suite) callSteps() []step {
 		{`^agent (\w+) is told that the call succeeded$`, s.by(s.lastWentWell)},
 		{`^agent (\w+) calls "(\w+)"$`, s.byWith(s.callsAnnounced)},
 		{`^agent (\w+) calls "(\w+)", and chooses again if it has to$`, s.byWith(s.callsOrChooses)},
-		{`^agent (\w+) books a ticket from the first movie to the confirmation$`, s.by(s.books)},
-		{`^agent (\w+) calls every announced tool at every stage of the booking$`, s.by(s.callsEverything)},
-		{`^agent (\w+) calls the announced tools with other values at every stage of the booking$`, s.by(s.callsOtherwise)},
+		{`^agent (\w+) books a ticket from the first movie to the confirmation$`, s.byQuick(s.books)},
+		{`^agent (\w+) calls every announced tool at every stage of the booking$`, s.byQuick(s.callsEverything)},
+		{`^agent (\w+) calls the announced tools with other values at every stage of the booking$`,
+			s.byQuick(s.callsOtherwise)},
 		{`^agent (\w+) sees the effect of the call in a later state$`, s.by(s.seesEffect)},
 		{`^the announced tools change during the booking$`, s.toolsChanged},
 	}
