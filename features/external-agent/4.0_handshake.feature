@@ -135,3 +135,12 @@ Feature: 4.0 The handshake
       Then agent A is told that the session has started
       When agent A asks for a snapshot
       Then agent A gets a snapshot
+
+  Rule: A session is only for an agent that has joined (必须先加入 relay session)
+
+    @host @relay @EA-079b
+    Scenario: a session.start before the join is refused
+      Given agent A has a session
+      And agent B connects
+      When agent B starts a session
+      Then agent B's request is refused, or its connection is closed

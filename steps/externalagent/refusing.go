@@ -142,7 +142,7 @@ func (s *suite) callsAllRefused(ctx context.Context, p *party, code string) erro
 	return err
 }
 
-// isTurnedAway judges that a call before the join is refused (EA-079b).
+// isTurnedAway judges that a call or another request before the join is refused (EA-079b).
 func (s *suite) isTurnedAway(ctx context.Context, p *party) error {
 	q := p.last
 	clauses, codes := []string{"EA-079b", "EA-026", "EA-025"}, []string{vocab.SessionNotActive, vocab.InvalidMessage}

@@ -126,7 +126,7 @@ func (s *suite) refusalSteps() []step {
 		{`^agent (\w+) makes a call$`, s.by(s.callsAnyhow)},
 		{`^agent (\w+) is refused with "(.+)"$`, s.byWith(refused)},
 		{`^agent (\w+) makes every call of the booking, and each is refused with "(\w+)"$`, s.byWith(s.callsAllRefused)},
-		{`^agent (\w+)'s call is refused, or its connection is closed$`, s.by(s.isTurnedAway)},
+		{`^agent (\w+)'s (?:call|request) is refused, or its connection is closed$`, s.by(s.isTurnedAway)},
 		{`^agent (\w+) calls the tools of other stages at every stage of the booking, and each call is refused$`,
 			s.by(s.callsOtherStages)},
 		{`^agent (\w+) calls every announced tool with a param (.+), and each call is refused$`, s.byWith(s.callsWrongly)},

@@ -32,6 +32,9 @@ var joinFaults = map[string]fault{
 	"unjoined-call-is-unknown": likeRelay("unjoined-another-code"),
 	"unjoined-call-fails":      refusingUnjoined(proto.ToolExecutionFailed),
 	"unjoined-are-taken-in":    likeRelay("joins-who-speaks-first"),
+	"unjoined-start-in-default": inRelay(relaymutants.JoinsWhoSends(proto.DefaultSession, func(kind string) bool {
+		return kind == proto.SessionStart
+	})),
 }
 
 func joining(f func(r relayView, from party, e *envelope, j proto.Join, why *relay.Refusal) (proto.Join,

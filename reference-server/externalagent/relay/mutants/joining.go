@@ -1,6 +1,8 @@
 package mutants
 
 import (
+	"cmp"
+
 	"github.com/go-json-experiment/json"
 
 	proto "parley/protocol/externalagent"
@@ -31,7 +33,8 @@ var joiningFaults = map[string]fault{
 	"join-payload-list-taken":   joinsByDefault(func(e *envelope) bool { return payloadKind(e) == '[' }),
 	"join-payload-another-code": joinRecoded(relay.CheckPayload, "JOIN_FAILED"),
 	"join-payload-unanswered":   dropping(func(e *envelope) bool { return isJoin(e) && e.Payload() == nil }),
-	"joins-who-speaks-first":    joinsWhoSpeaks,
+	"joins-who-speaks-first":    JoinsWhoSends("", func(string) bool { return true }),
+	"joins-who-starts-session":  JoinsWhoSends("", func(kind string) bool { return kind == proto.SessionStart }),
 }
 
 // payloadKind returns the first byte of the payload's text; 0 if there is none.
@@ -80,19 +83,22 @@ func joinsByDefault(which func(e *envelope) bool) fault {
 	}
 }
 
-// joinsWhoSpeaks treats a party that sends without joining as an agent of the last joined session.
-func joinsWhoSpeaks(o *options) {
-	last := proto.DefaultSession
-	hearing(func(_ view, from party, f frame, e *envelope) []frame {
-		switch {
-		case isJoin(e):
-			if session, ok := e.Payload().Text("sessionId"); ok {
-				last = session
+// JoinsWhoSends treats a party that sends messages of some types without joining as an agent of a session; "" means
+// the last joined one.
+func JoinsWhoSends(session string, which func(kind string) bool) fault {
+	return func(o *options) {
+		last := cmp.Or(session, proto.DefaultSession)
+		hearing(func(_ view, from party, f frame, e *envelope) []frame {
+			switch {
+			case isJoin(e):
+				if named, ok := e.Payload().Text("sessionId"); ok && session == "" {
+					last = named
+				}
+			case from.Role == "" && e.Fault == "" && which(e.Type()):
+				join := wire.New(proto.RelayJoin, object{"role": proto.AgentRole, "sessionId": last}).With("id", "join-by-speaking")
+				return []frame{{Data: wire.Encode(join)}, f}
 			}
-		case from.Role == "" && e.Fault == "":
-			join := wire.New(proto.RelayJoin, object{"role": proto.AgentRole, "sessionId": last}).With("id", "join-by-speaking")
-			return []frame{{Data: wire.Encode(join)}, f}
-		}
-		return []frame{f}
-	})(o)
+			return []frame{f}
+		})(o)
+	}
 }
