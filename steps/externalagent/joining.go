@@ -31,6 +31,7 @@ type party struct {
 	study    string          // the study session given to it
 	counting int             // the number of its next request; 0: its ids are unique in the run
 	numbers  bool            // its ids are that number alone
+	reset    string          // the relay session in which a study session of its own has ended; "": none has
 	returned bool            // it has reconnected after losing its connection
 	before   state           // the state before its latest call
 	laid     laid            // the logs that existed when its latest session started
@@ -225,7 +226,7 @@ func (s *suite) restart(ctx context.Context, how string) error {
 		if p.conn != nil {
 			_ = s.disconnect(p, driver.Reset) // it may have ended already
 		}
-		p.study = ""
+		p.study, p.reset = "", ""
 	}
 	for session := range s.plays {
 		s.stopPlay(session)

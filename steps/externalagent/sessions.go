@@ -28,12 +28,15 @@ func (s *suite) isStarted(ctx context.Context, p *party) error {
 	if q == nil || q.kind != vocab.SessionStart {
 		return steps.NotTestedf("agent %s has started no session", p.name)
 	}
-	if rec, miss := s.answer(ctx, q); miss == nil && s.shared() && refused(&rec) {
+	clauses := []string{"EA-038", "EA-039", "EA-016", "EA-025", "EA-103"}
+	if p.reset == p.session { // the host has said that its session has ended and that its state is reset
+		clauses = append(clauses, "EA-011")
+	} else if rec, miss := s.answer(ctx, q); miss == nil && s.shared() && refused(&rec) {
 		if err := s.endLeftOver(ctx, p); err != nil {
 			return err
 		}
 	}
-	rec, err := s.needAnswer(ctx, p.last, vocab.SessionStarted, "EA-038", "EA-039", "EA-016", "EA-025", "EA-103")
+	rec, err := s.needAnswer(ctx, p.last, vocab.SessionStarted, clauses...)
 	if err != nil {
 		return err
 	}
@@ -206,7 +209,7 @@ func (s *suite) isEnded(ctx context.Context, p *party) error {
 		}
 		s.Observe("EA-066", fmt.Sprintf("logFile %q has %s logs/study/{sessionId}.jsonl", name, form))
 	}
-	p.study = ""
+	p.study, p.reset = "", p.session
 	return nil
 }
 

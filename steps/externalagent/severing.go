@@ -73,7 +73,7 @@ func (s *suite) severed(party string, by steps.Way) error {
 		}
 		p.conn, p.joined, p.last, p.returned = nil, false, nil, true
 		if by == steps.ByKill {
-			p.study = ""
+			p.study, p.reset = "", ""
 		}
 	}
 	if by == steps.ByKill {

@@ -58,6 +58,7 @@ var resetFaults = map[string]fault{
 	"keeps-last-words":             hosting(lastWords),
 	"keeps-tools":                  hosting(oldTools),
 	"restarts-at-stage-of-booking": hosting(atStage),
+	"stays-open-past-first-screen": deciding(policy{Reset: staysOpen}),
 }
 
 // gateFaults accept a call while no session is active, or refuse it incorrectly.
@@ -131,6 +132,12 @@ func firstSession(h *hostOptions) {
 		}
 		send(msg)
 	}
+}
+
+// staysOpen resets the flow, but ends the session only if the flow is at its first screen.
+func staysOpen(v view, right keep) keep {
+	right.Session = v.Stage() != proto.MovieStage
+	return right
 }
 
 func resetting(kept keep) fault {
