@@ -99,3 +99,27 @@ Feature: 1 The scope of the prototype
       And agent A has a session
       When agent A makes a call, ends the session and starts another without waiting
       Then agent A has a new session without traces of the old one
+
+  Rule: Every session of a relay session has the whole scope (Host 将用户输入通过 `user.message` 转发给外部 Agent)
+
+    @host @EA-008
+    Scenario: an agent sends the participant a message in each of two sessions
+      Given agent A has a session
+      When agent A sends the participant a message
+      Then agent A's message is not refused
+      When agent A ends the session
+      Then agent A is told that the session has ended
+      Given agent A has a session
+      When agent A sends the participant a message
+      Then agent A's message is not refused
+
+    @host @relay @EA-009 @EA-060
+    Scenario: an agent receives the participant's message in each of two sessions
+      Given agent A has a session
+      When the participant speaks to agent A
+      Then agent A receives the participant's message
+      When agent A ends the session
+      Then agent A is told that the session has ended
+      Given agent A has a session
+      When the participant speaks to agent A
+      Then agent A receives the participant's message

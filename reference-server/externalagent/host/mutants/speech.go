@@ -14,6 +14,7 @@ var speechFaults = map[string]fault{
 	"talk-refused":          refusingTalk(proto.InvalidMessage),
 	"talk-needs-consent":    refusingTalk(proto.SessionNotActive),
 	"talk-once":             hosting(talksOnce),
+	"talk-in-first-session": hosting(talksInFirst),
 	"talk-refused-unnamed":  refusingTalkUnnamed,
 	"talk-confirmed-as-run": hearing(confirmsTalk),
 	"talk-highlights":       talking(func(message) message { return calling(proto.Highlight, object{"itemId": "m1"}) }),
@@ -35,6 +36,7 @@ var speechFaults = map[string]fault{
 	"user-forwarded-when-asked": hosting(userWhenAsked),
 	"user-forwarded-at-first":   omitting(laterUserMessage),
 	"user-forwarded-once":       hosting(userOnce),
+	"user-in-first-session":     hosting(userInFirst),
 	"user-answers-last-request": hosting(userAnswers),
 	"user-answers-null-id":      rewriting(proto.UserMessage, spoil.With("replyTo", "")),
 
@@ -209,6 +211,39 @@ func userOnce(h *hostOptions) {
 		if msg.Type() != proto.UserMessage || !called {
 			send(msg)
 		}
+	}
+}
+
+// startsOf counts the sessions of a host.
+func startsOf(h *hostOptions) *int {
+	n := 0
+	h.Inbound = func(v view, msg message) []message {
+		if msg.Type() == proto.SessionStart && !v.Active() {
+			n++
+		}
+		return []message{msg}
+	}
+	return &n
+}
+
+// userInFirst forwards the participant's input in the first session only.
+func userInFirst(h *hostOptions) {
+	n := startsOf(h)
+	h.Outbound = func(_ view, msg message, send sender) {
+		if msg.Type() != proto.UserMessage || *n < 2 {
+			send(msg)
+		}
+	}
+}
+
+// talksInFirst refuses an agent's message in all sessions but the first.
+func talksInFirst(h *hostOptions) {
+	n := startsOf(h)
+	h.Policy.Ready = func(_ view, msg message, why *refusal) *refusal {
+		if why == nil && msg.Type() == proto.AgentMessage && *n > 1 {
+			why = &refusal{Code: proto.SessionNotActive, Text: noTalk}
+		}
+		return why
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 var memoryFaults = map[string]fault{
 	"snapshots-from-memory": snapshotsFromMemory,
 	"agents-leave-together": agentsLeaveTogether,
+	"user-in-first-session": userInFirstSession,
 }
 
 // snapshotsFromMemory answers snapshot.get with the last snapshot.state, unless something else has been sent since.
@@ -53,5 +54,19 @@ func agentsLeaveTogether(o *options) {
 			return to
 		}
 		return slices.DeleteFunc(slices.Clone(to), func(p party) bool { return deaf[p.Conn] })
+	}
+}
+
+// userInFirstSession no longer passes on the participant's messages once a study session has ended.
+func userInFirstSession(o *options) {
+	over := map[string]bool{}
+	o.Policy.Recipients = func(_ view, from party, e *envelope, to []party) []party {
+		if isHost(from) && e.Type() == proto.SessionEnded {
+			over[from.Session] = true
+		}
+		if isHost(from) && e.Type() == proto.UserMessage && over[from.Session] {
+			return nil
+		}
+		return to
 	}
 }
