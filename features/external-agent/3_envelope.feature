@@ -153,3 +153,10 @@ Feature: 3 The envelope
     Scenario: each answer names its request when several requests are pending
       Given agent A has a session
       Then agent A sends 12 requests of different kinds without waiting, and each is answered
+
+  Rule: An answer names the id of its own request even if another call is pending (`replyTo`（string，可选）：响应对应的请求 id)
+
+    @host @EA-023a @EA-046 @EA-047 @EA-049 @EA-104
+    Scenario: each of two pending calls is answered under its own id
+      Given agent A has a session
+      Then agent A makes 2 calls of announced tools without waiting, and each is answered under its own id

@@ -104,6 +104,8 @@ func (s *suite) callSteps() []step {
 		{`^agent (\w+) calls the announced tools with other values at every stage of the booking$`,
 			s.byQuick(s.callsOtherwise)},
 		{`^agent (\w+) sees the effect of the call in a later state$`, s.by(s.seesEffect)},
+		{`^agent (\w+) makes (\d+) calls of announced tools without waiting, and each is answered under its own id$`,
+			func(ctx context.Context, name string, n int) error { return s.callsAtOnce(ctx, s.party(name), n) }},
 		{`^the announced tools change during the booking$`, s.toolsChanged},
 	}
 }

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +26,8 @@ var sessionFaults = map[string]fault{
 	"closes-behind-snapshots":   likeRelay("closes-behind-a-snapshot"),
 	"closes-behind-errors":      inRelay(relaymutants.ClosingAfter(proto.ErrorMessage)),
 	"deaf-behind-errors":        inRelay(deafAfterErrors),
-	"replies-name-latest-asked": inRelay(repliesToLatest),
+	"replies-name-latest-asked": inRelay(repliesToLatest(func(message) bool { return true }, isAnswer)),
+	"results-name-latest-call":  inRelay(repliesToLatest(isKnownCall, isResult)),
 }
 
 // byPrefix puts a party into a session whose name is a prefix of its own.
@@ -59,29 +61,39 @@ func deafAfterErrors(o *relay.Options) {
 	}
 }
 
-// repliesToLatest delays its replies and names the latest request in them.
-func repliesToLatest(o *relay.Options) {
+// repliesToLatest delays some replies and names the latest of some requests in them.
+func repliesToLatest(request, reply func(msg message) bool) func(o *relay.Options) {
 	const pause = 40 * time.Millisecond
-	var mu sync.Mutex
-	latest := map[int]string{}
-	o.Inbound = func(_ relayView, from party, in frame) []frame {
-		if id, ok := wire.Read(in.Data)["id"].(string); ok && !from.Attached {
-			mu.Lock()
-			defer mu.Unlock()
-			latest[from.Conn] = id
+	return func(o *relay.Options) {
+		var mu sync.Mutex
+		latest := map[int]string{}
+		o.Inbound = func(_ relayView, from party, in frame) []frame {
+			msg := message(wire.Read(in.Data))
+			if id, ok := msg["id"].(string); ok && !from.Attached && request(msg) {
+				mu.Lock()
+				defer mu.Unlock()
+				latest[from.Conn] = id
+			}
+			return []frame{in}
 		}
-		return []frame{in}
-	}
-	o.Outbound = func(_ relayView, from, to party, data []byte, send func(int, []byte)) {
-		msg := message(wire.Read(data))
-		if !isAnswer(msg) || from.Role != proto.HostRole {
-			send(to.Conn, data)
-			return
+		o.Outbound = func(_ relayView, from, to party, data []byte, send func(int, []byte)) {
+			msg := message(wire.Read(data))
+			if !reply(msg) || from.Role != proto.HostRole {
+				send(to.Conn, data)
+				return
+			}
+			time.AfterFunc(pause, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				send(to.Conn, wire.Encode(msg.With("replyTo", latest[to.Conn])))
+			})
 		}
-		time.AfterFunc(pause, func() {
-			mu.Lock()
-			defer mu.Unlock()
-			send(to.Conn, wire.Encode(msg.With("replyTo", latest[to.Conn])))
-		})
 	}
 }
+
+// isKnownCall reports whether a request calls a tool that the host has.
+func isKnownCall(msg message) bool {
+	return slices.Contains(saysOkOnly, toolOf(msg)) || slices.Contains(hasQuickUI, toolOf(msg))
+}
+
+func isResult(msg message) bool { return msg.Type() == proto.ToolResult }
