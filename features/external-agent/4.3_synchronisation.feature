@@ -223,3 +223,17 @@ Feature: 4.3 Synchronisation
       And the announced tools change during call 2
       When the agent is started
       Then the agent acts on the latest state
+
+  Rule: A snapshot after a reconnection agrees with the last state before it, if nobody has acted (将 `state.updated` 作为权威外部同步事件)
+
+    @host @EA-073 @booking
+    Scenario: an agent that has reconnected finds its session as it left it
+      Given agent A has a session
+      And agent A knows what the host changes on its own
+      And agent A sends the participant a message
+      And agent A makes the first call of the booking
+      And agent A is told that the call succeeded
+      And agent A is in sync
+      When agent A loses its connection
+      And agent A has joined
+      Then agent A finds its session as it left it, if the session has survived

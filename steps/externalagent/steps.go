@@ -83,6 +83,7 @@ func (s *suite) sessionSteps() []step {
 			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, true) })},
 		{`^agent (\w+) resynchronises, or starts a session$`, s.by(s.resyncs)},
 		{`^whether agent (\w+)'s session has survived is recorded$`, s.by(s.returnNoted)},
+		{`^agent (\w+) finds its session as it left it, if the session has survived$`, s.by(s.findsAsLeft)},
 		{`^the states of a session are known$`, s.firstStateKnown},
 		{`^agent (\w+) leaves traces of every kind$`, s.by(s.leavesTraces)},
 		{`^agent (\w+) is in sync$`, s.by(s.inStep)},

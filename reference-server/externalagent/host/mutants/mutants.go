@@ -20,6 +20,6 @@ var Catalogue = catalogue.New[options](rows,
 	joinFaults, sessionFaults, formFaults, versionFaults, junkFaults, typeFaults, payloadFaults, startFaults,
 	snapshotFaults,
 	resultFaults, effectFaults, updateFaults, speechFaults, endFaults, resetFaults, errorFaults, gateFaults, toolFaults,
-	paramFaults, failureFaults, answerFaults, handoverFaults, drawingFaults, backendFaults, logFaults, lineFaults,
-	indexFaults,
+	paramFaults, failureFaults, answerFaults, handoverFaults, returnFaults, drawingFaults, backendFaults, logFaults,
+	lineFaults, indexFaults,
 	storeFaults, cutFaults).Prepared("external-agent/host/mutants")
