@@ -363,15 +363,15 @@ func (m *Model) added(mv *move, d Message) {
 
 // release lets the inputs that wait for an agent be routed.
 func (m *Model) release(mv *move, d Message) {
-	for _, in := range mv.inputs {
-		if in.routed != nil {
+	for _, in := range m.inputs {
+		if in.routed != nil || !slices.Contains(mv.inputs, in) && in.absent != mv.agent {
 			continue
 		}
 		if in.forbid != nil {
 			in.forbid, in.optional = nil, true
 			m.awaitRoute(in)
 		}
-		m.announce(d, "", []string{mv.agent}, nil, true)
+		m.announceFor(m.queue(in), d, "", []string{mv.agent}, nil, true)
 		m.activate(append(listOf(m.active), mv.agent)...)
 	}
 }

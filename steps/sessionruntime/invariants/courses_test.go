@@ -22,8 +22,11 @@ const (
 	leaves = abc + "> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE_AGENT agent=b x1\n"
 	comes  = abc + "> user INVITE_AGENT agent=d\n< REQUEST_ADD_AGENT agent=d x1\n"
 	next   = "> user USER_INPUT #9\n< USER_INPUT @a t9 #9\n< TURN_ACCEPTED t9 of=a\nfence\n"
-	nextB  = "> user USER_INPUT #9\n< USER_INPUT @b t9 #9\n< TURN_ACCEPTED t9 of=b\nfence\n"
-	nextC  = "> user USER_INPUT #9\n< USER_INPUT @c t9 #9\n< TURN_ACCEPTED t9 of=c\nfence\n"
+	// a mention that waited for the end of the turn
+	released = "< SWITCH_AGENT a>b\n< USER_INPUT @b t7 #7\n< TURN_ACCEPTED t7 of=b\nfence\n"
+
+	nextB = "> user USER_INPUT #9\n< USER_INPUT @b t9 #9\n< TURN_ACCEPTED t9 of=b\nfence\n"
+	nextC = "> user USER_INPUT #9\n< USER_INPUT @c t9 #9\n< TURN_ACCEPTED t9 of=c\nfence\n"
 )
 
 // row is a transcript and the model's findings. Clauses are written without their RT-.

@@ -42,7 +42,7 @@ func (m *Model) perhapsMention(in *input, who string) {
 	was, sure := m.sole()
 	in.to = setOf(append(listOf(m.active), who))
 	in.optional = in.optional || !sure || m.presence[was] != present
-	m.announce(in.said, was, []string{who}, nil, true)
+	m.announceFor(m.queue(in), in.said, was, []string{who}, nil, true)
 	either := &choice{}
 	o := m.awaitRoute(in)
 	o.choice, o.waits = either, true
@@ -71,7 +71,7 @@ func (m *Model) mention(in *input, who string, form []string) {
 	case maybe:
 		in.optional = true
 		was, _ := m.sole()
-		m.announce(in.said, was, []string{who}, nil, true)
+		m.announceFor(m.queue(in), in.said, was, []string{who}, nil, true)
 		m.allow(in.said, "REQUEST_ADD_AGENT for "+who,
 			kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) })).met = func(p Message) {
 			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
@@ -80,7 +80,8 @@ func (m *Model) mention(in *input, who string, form []string) {
 	case present:
 		was, sure := m.sole()
 		needed := sure && was != who && !in.optional
-		in.change = m.announce(in.said, was, []string{who}, []string{"RT-006", "RT-089", "RT-065", "RT-063"}, !needed)
+		in.change = m.announceFor(m.queue(in), in.said, was, []string{who},
+			[]string{"RT-006", "RT-089", "RT-065", "RT-063"}, !needed)
 		in.change.shown = append(in.change.shown, form...)
 		wrong := in.change.amiss
 		in.change.amiss = func() ([]string, string) {
@@ -104,7 +105,11 @@ func (m *Model) mention(in *input, who string, form []string) {
 func (m *Model) mentionAbsent(in *input, who string) {
 	m.hold(in.said, "RT-086", "RT-087")
 	in.forbid, in.why = []string{"RT-086", "RT-087"}, "agent "+who+" is not in the session"
-	waits := false
+	waits := m.busy() // it may be queued
+	passing := !waits
+	if waits {
+		in.absent = who
+	}
 	for _, mv := range m.moves {
 		if mv.add && !mv.answered && mv.agent == who { // the agent is being added: the input may wait for it
 			mv.inputs, waits = append(mv.inputs, in), true
@@ -116,12 +121,12 @@ func (m *Model) mentionAbsent(in *input, who string) {
 	})
 	what := "a REQUEST_ADD_AGENT for " + who + ", or an ERROR to the frontend, as it is not in the session"
 	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-087"}, shown: []string{"RT-086"}, amiss: routed,
-		choice: either, optional: waits, passing: waits, of: RequestAdd, agent: who,
+		choice: either, optional: waits, passing: passing, of: RequestAdd, agent: who,
 		match: kindOf(RequestAdd, func(p Message) bool { return Mentions(p, who) }),
 		met: func(p Message) {
 			m.moves = append(m.moves, &move{add: true, agent: who, asked: in.said, request: p, inputs: []*input{in}})
 		}})
 	m.owe(&owed{what: what, cause: in.said, clauses: []string{"RT-087"}, shown: []string{"RT-086"}, amiss: routed,
-		choice: either, optional: waits, passing: waits, match: kind(Failure), of: Failure, agent: who,
+		choice: either, optional: waits, passing: passing, match: kind(Failure), of: Failure, agent: who,
 		name: vocab.AgentNotFound})
 }

@@ -269,7 +269,7 @@ func (m *Model) Fenced(before, at int, now time.Duration) {
 		return h.cause < before
 	})
 	for _, o := range m.owed {
-		o.done = o.done || o.optional && o.passing && o.cause.N < before
+		o.done = o.done || o.optional && o.passing && o.cause.N < before && !o.queued(before)
 		if o.due(before) {
 			o.done = true
 			m.missing(o, at, now)

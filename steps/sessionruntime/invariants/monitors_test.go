@@ -69,8 +69,8 @@ func TestNothingOfTheKind(t *testing.T) {
 	for in, want := range map[string]string{
 		abc + "> user USER_INPUT #1 mention=x\n" +
 			"fence\n": "no such message up to the fence",
-		runs + "> user USER_INPUT #7 mention=x\n> a ERROR t1 #4\n< ERROR t1 #4\n" +
-			"fence\n": "ERROR to FRONTEND (record 9), which was treated as the ERROR to the frontend, because of record 8",
+		abc + "> user USER_INPUT #7 mention=x\n> a ERROR #4\n< ERROR #4\n" +
+			"fence\n": "ERROR to FRONTEND (record 5), which was treated as the ERROR to the frontend, because of record 4",
 		abc + "> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>c\n" +
 			"fence\n": "SWITCH_AGENT to SYSTEM (record 4), which nothing requires",
 	} {

@@ -60,6 +60,29 @@ var leftOpen = []row{
 	{reason: "B: meanwhile, refused, and the active agent changes nevertheless", in: runs +
 		"> user USER_INPUT #7 mention=b\n< SWITCH_AGENT a>b\n< ERROR\nfence\n> a AGENT_OUTPUT t1 #3 final\n" +
 		"< AGENT_OUTPUT t1 #3 final\n" + nextB},
+	{reason: "B: meanwhile, and it waits for the time-out",
+		in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n" +
+			"> user USER_INPUT #7 mention=b\nfence\n+ 60ms\n< ROUTE_TIMEOUT t1\n" + released},
+	{reason: "B: meanwhile, it waits for the time-out, and the switch is told to the frontend, too",
+		in: "set main a,b,c a 60ms\n> user USER_INPUT #1\n< USER_INPUT @a t1 #1\n< TURN_ACCEPTED t1 of=a\n" +
+			"> user USER_INPUT #7 mention=b\nfence\n+ 60ms\n< ROUTE_TIMEOUT t1\n< SWITCH_AGENT a>b on=FRONTEND\n" + released},
+	{reason: "B: meanwhile, and it waits for the final", in: runs +
+		"> user USER_INPUT #7 mention=b\nfence\n> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\n" + released},
+	{reason: "B: meanwhile, and it waits for an ERROR of the agent", in: runs +
+		"> user USER_INPUT #7 mention=b\nfence\n> a ERROR t1\n< ERROR t1\n" + released},
+	{reason: "B: meanwhile, and it waits until the turn is cancelled", in: stops +
+		"> user USER_INPUT #7 mention=b\nfence\n> a CANCEL_ACK t1\n< CANCELED t1\n" + released},
+	{reason: "B: meanwhile, it waits, and another agent becomes active before it", in: runs +
+		"> user USER_INPUT #7 mention=b\nfence\n> user SWITCH_AGENT a>c\n< SWITCH_AGENT a>c\nfence\n" +
+		"> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\n< SWITCH_AGENT c>b\n< USER_INPUT @b t7 #7\n" +
+		"< TURN_ACCEPTED t7 of=b\nfence\n"},
+	{reason: "B: meanwhile, an agent not in the session, and it waits", in: runs +
+		"> user USER_INPUT #7 mention=x\nfence\n> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\n" +
+		"< ERROR\nfence\n" + next},
+	{reason: "B: meanwhile, an agent not in the session, which is added while it waits", in: runs +
+		"> user USER_INPUT #7 mention=d\nfence\n> user INVITE_AGENT agent=d\n< REQUEST_ADD_AGENT agent=d x1\nfence\n" +
+		"> manager ADD_AGENT_DONE agent=d x1\n< AGENT_ADDED agent=d\nfence\n> a AGENT_OUTPUT t1 #3 final\n" +
+		"< AGENT_OUTPUT t1 #3 final\n< SWITCH_AGENT a>d\n< USER_INPUT @d t7 #7\n< TURN_ACCEPTED t7 of=d\nfence\n"},
 	{reason: "B: an agent being added, and the input waits", in: comes +
 		"> user USER_INPUT #1 mention=d\nfence\n> manager ADD_AGENT_DONE agent=d x1\n< AGENT_ADDED agent=d\n" +
 		"< SWITCH_AGENT a>d\n< USER_INPUT @d t1 #1\n< TURN_ACCEPTED t1 of=d\nfence\n"},

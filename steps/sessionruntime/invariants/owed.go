@@ -29,6 +29,7 @@ type owed struct {
 	choice   *choice // one of several alternatives is enough; nil: only this one
 	timed    bool    // due at a time, not by a fence
 	passing  bool    // if optional, it expires at the next fence
+	release  *input  // until this input is routed, it does not expire
 	waits    bool    // it does not expire after another alternative was taken
 	copy     bool    // a copy of an announcement made elsewhere
 	done     bool
@@ -127,6 +128,13 @@ func (o *owed) fits(p Message) int {
 		most++
 	}
 	return most
+}
+
+// queued reports whether it waits for an input that had not been routed before a record: what is done with an input
+// that comes while a turn is in progress is left open (RT-G05), so it may be queued, and whatever ends that turn
+// releases it.
+func (o *owed) queued(before int) bool {
+	return o.release != nil && (o.release.routed == nil || o.release.routed.routed.N >= before)
 }
 
 // due reports whether it must have come by the time everything delivered before a record has been handled.

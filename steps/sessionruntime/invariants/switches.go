@@ -10,6 +10,13 @@ import (
 // announce owes the SWITCH_AGENT that announces a change of the active agent (section 3). It may name the agents in
 // to, or any agent if to is empty.
 func (m *Model) announce(cause Message, from string, to []string, clauses []string, optional bool) *owed {
+	return m.announceFor(nil, cause, from, to, clauses, optional)
+}
+
+// announceFor is announce for the switch that an input brings about when it is released, if it is queued; release is
+// nil if it cannot be.
+func (m *Model) announceFor(release *input, cause Message, from string, to []string, clauses []string,
+	optional bool) *owed {
 	copies := map[string]bool{}
 	var judge func(p Message)
 	names := func(p Message) bool { return len(to) == 0 || slices.Contains(to, data(p, SwitchTo)) }
@@ -23,14 +30,17 @@ func (m *Model) announce(cause Message, from string, to []string, clauses []stri
 			match: func(c Message) bool {
 				return c.Kind() == Switch && !copies[c.Target] && data(c, SwitchTo) == data(p, SwitchTo)
 			}, met: judge})
+		if release != nil && m.handled > cause.N { // another agent may have become active meanwhile
+			from = ""
+		}
 		m.switched(p, from)
 	}
 	m.owe(&owed{what: "SWITCH_AGENT to the frontend", cause: cause, optional: true, passing: true, copy: true,
-		match: func(p Message) bool {
+		release: release, match: func(p Message) bool {
 			return p.Kind() == Switch && p.Target == vocab.ToFrontend && !copies[p.Target] && names(p)
 		}, met: judge})
 	o := &owed{what: "CONTROL SWITCH_AGENT to " + words(to) + " on SYSTEM or BROADCAST", cause: cause, of: Switch,
-		clauses: clauses, optional: optional, passing: true, match: match, met: judge}
+		clauses: clauses, optional: optional, passing: true, release: release, match: match, met: judge}
 	if len(clauses) > 0 {
 		o.shown = []string{"RT-091", "RT-167"}
 		o.amiss = func() ([]string, string) { return m.switchAmiss(cause, names) }

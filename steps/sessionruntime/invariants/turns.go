@@ -66,9 +66,10 @@ type input struct {
 	why      string
 	routed   *turn
 	accepted Message
-	twice    bool  // the bus delivered it through two subscriptions
-	change   *owed // the switch that must precede it
-	mentions bool  // it mentions an agent
+	twice    bool   // the bus delivered it through two subscriptions
+	change   *owed  // the switch that must precede it
+	mentions bool   // it mentions an agent
+	absent   string // the agent that it mentions, which was not in the session while it may be queued
 }
 
 // userInput handles scenario A, and scenario B if an agent is mentioned.
@@ -106,7 +107,7 @@ func (m *Model) userInput(d Message) {
 func (m *Model) withoutActive(in *input) {
 	in.optional = in.optional || len(m.agents(present)) == 0
 	in.to, in.clauses, in.shown, in.astray = setOf(m.agents(maybe)), []string{"RT-070"}, nil, []string{"RT-015", "RT-070"}
-	m.announce(in.said, "", m.agents(maybe), nil, true)
+	m.announceFor(m.queue(in), in.said, "", m.agents(maybe), nil, true)
 	either := &choice{}
 	o := m.awaitRoute(in)
 	o.choice, o.waits = either, true
@@ -133,6 +134,14 @@ func (m *Model) busy() bool {
 		}
 	}
 	return false
+}
+
+// queue returns an input that may be queued, as a turn is in progress (RT-G05); nil for any other.
+func (m *Model) queue(in *input) *input {
+	if m.busy() {
+		return in
+	}
+	return nil
 }
 
 // awaitRoute owes the routing of an input to its agent.
