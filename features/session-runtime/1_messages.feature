@@ -308,3 +308,13 @@ Feature: 1 What the orchestrator consumes
       Then a switch from agent "a" to agent "b" is announced
       And agent "b" gets the context of "t1"
       And everything is handled
+
+  Rule: The orchestrator consumes an agent's ERROR whatever the state of its turn — event=ERROR (模型/工具/内部错误)
+
+    @RT-011 @RT-040
+    Scenario: an ERROR of an agent instead of an acknowledgement reaches the frontend
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" reaches agent "a"
+      When agent "a" reports an error in "t1"
+      Then the frontend is told of the error

@@ -227,3 +227,27 @@ Feature: 4A A plain input
       And the frontend is told that "t1" has timed out
       And the frontend is told that "t2" has timed out
       And everything is handled
+
+    @RT-077 @RT-078
+    Scenario: an acknowledgement of the later of two inputs does not prevent the time-out of the earlier one
+      Given a short limit for acknowledgements of inputs
+      And a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" reaches agent "a"
+      When the user says "t2"
+      Then "t2" reaches agent "a"
+      When agent "a" acknowledges "t2"
+      Then the frontend is told that "t1" has timed out
+      And everything is handled
+
+  Rule: Every input is routed — USER_INPUT → target=AGENT
+
+    @RT-001 @RT-015 @RT-072 @RT-075
+    Scenario: a text that the user says twice is routed twice
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And the user says "t2" with the text of "t1"
+      Then "t2" reaches agent "a"
+      And "t2" is accepted
+      And the 2 turns have different turn_ids

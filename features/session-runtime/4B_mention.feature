@@ -125,3 +125,18 @@ Feature: 4B A mention
     Scenario: an acknowledgement of the previously active agent does not prevent the time-out
       Given agent "a" acknowledges the mention "t1" of agent "b" within the limit
       Then the frontend is told that "t1" has timed out
+
+  Rule: Each mention makes its agent the active one — context.active_agent_id = mentioned_agent_id
+
+    @RT-064 @RT-088
+    Scenario: a plain input after two mentions goes to the agent that was mentioned last
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user mentions agent "b" in "t1" by its subtype
+      Then "t1" runs at agent "b"
+      When agent "b" sends a final without chunks of "t1"
+      Then the frontend receives the output of "t1"
+      When the user mentions agent "c" in "t2" by its subtype
+      Then "t2" runs at agent "c"
+      When agent "c" sends a final without chunks of "t2"
+      Then the frontend receives the output of "t2"
+      And the next input reaches agent "c"

@@ -224,3 +224,19 @@ Feature: 4C A cancel
       When the user cancels
       And the limit for confirming a cancel expires
       Then no CANCELED is published
+
+  Rule: Each turn can be cancelled, whatever became of earlier cancels — CONTROL:CANCEL → target=AGENT target_id=speaking_agent_id
+
+    @RT-004 @RT-016 @RT-031 @RT-099
+    Scenario: a later turn is cancelled after a cancel that was never confirmed
+      Given a short limit for confirmations of cancels
+      And a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user cancels
+      Then agent "a" is asked to stop "t1"
+      When the limit for confirming a cancel expires
+      And agent "a" sends the final of "t1"
+      Then everything is handled
+      Given agent "a" is speaking in "t2"
+      When the user cancels
+      Then agent "a" is asked to stop "t2"

@@ -194,3 +194,19 @@ Feature: 4D A removal
       Then the frontend is told that agent "a" is removed
       And a switch from agent "a" to one of the others is announced
       And the next input reaches agent "c"
+
+    @RT-006 @RT-065 @RT-112
+    Scenario: the initial agent is not the fallback after it was removed
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user switches to agent "b"
+      Then a switch from agent "a" to agent "b" is announced
+      When the user removes agent "a"
+      Then SessionManager is asked to remove agent "a"
+      When SessionManager says that agent "a" is removed
+      Then the frontend is told that agent "a" is removed
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      When SessionManager says that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
+      And a switch from agent "b" to one of the others is announced
+      And the next input reaches agent "c"

@@ -184,7 +184,7 @@ Feature: 4F A handover
       Then a switch from agent "a" to agent "b" is announced
       And agent "b" gets the context of "t1"
 
-    @RT-061 @RT-065 @RT-134
+    @RT-061 @RT-065 @RT-130 @RT-131 @RT-134
     Scenario: the earlier of two open handovers is confirmed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -198,3 +198,19 @@ Feature: 4F A handover
       When the user confirms the handover of "t1"
       Then a switch from agent "a" to agent "b" is announced
       And the next input reaches agent "b"
+
+    @RT-062 @RT-134
+    Scenario: one of two open handovers is rejected, and the other one is confirmed
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take over "t1"
+      Given agent "a" is speaking in "t2"
+      When agent "a" ends "t2"
+      And agent "a" asks to hand "t2" over to agent "c"
+      Then the user is asked whether agent "c" may take over "t2"
+      When the user rejects the handover of "t1"
+      Then no SWITCH_AGENT is published
+      When the user confirms the handover of "t2"
+      Then a switch from agent "a" to agent "c" is announced

@@ -178,3 +178,13 @@ Feature: 4G An agent's output
       Given agent "a" is speaking in "t2"
       When the user cancels
       Then agent "a" is asked to stop "t2"
+
+  Rule: Output is forwarded unchanged, even if there is nothing in it — payload 原样
+
+    @RT-002 @RT-039 @RT-148
+    Scenario: an empty final is forwarded
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" sends an empty final of "t1"
+      Then the frontend receives the output of "t1"
+      And the next input reaches agent "a"

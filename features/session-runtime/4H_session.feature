@@ -134,3 +134,15 @@ Feature: 4H Opening and closing the session
       When the user opens the session
       Then SessionManager is asked to open the session
       When agent "a" ends "t1"
+
+  Rule: A request waits for a receipt of its own kind — 等待 SESSION_OPENED/CLOSED/FAILED
+
+    @RT-045 @RT-155
+    Scenario: a failed close is reported after a SESSION_OPENED that nobody has asked for
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user closes the session
+      Then SessionManager is asked to close the session
+      When SessionManager says that the session is opened
+      Then everything is handled
+      When SessionManager says that the session could not be closed
+      Then the frontend is told that the session could not be closed

@@ -15,7 +15,7 @@ import (
 
 func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 	steps.Step(sc,
-		`^agent "(\w)" sends (a chunk|the final|a final without chunks|a chunk with odd values|the final with odd values|`+
+		`^agent "(\w)" sends (a chunk|the final|an empty final|a final without chunks|a chunk with odd values|the final with odd values|`+
 			`long text|text that looks like JSON|text of odd characters|blanks) of "(\w+)"( on BROADCAST)?$`, s.sends)
 	steps.Step(sc, `^agent "(\w)" repeats its text in another chunk of "(\w+)"$`, s.repeats)
 	steps.Step(sc, `^the frontend receives the output of "(\w+)"$`, s.forwarded)
@@ -57,9 +57,12 @@ func (s *suite) sends(ctx context.Context, letter, what, name, where string) err
 	}
 	p := &piece{token: s.token()}
 	f := s.fromAgent(letter, in, vocab.AgentOutput, "", s.bind.output(pieceOf(what, p.token)), where)
+	if what == "an empty final" {
+		p.token = "" // nothing in it can be marked
+	}
 	f.stream = &stream{chunk: true, seq: in.pieces}
 	switch what {
-	case "the final", "the final with odd values":
+	case "the final", "an empty final", "the final with odd values":
 		f.stream = &stream{chunk: true, seq: in.pieces, final: true}
 	case "a final without chunks":
 		f.stream = &stream{final: true}
@@ -83,6 +86,9 @@ func (s *suite) speak(ctx context.Context, in *input, f frame) (err error) {
 		return err
 	}
 	p.sent = s.latest(func(m judge.Message) bool { return m.N == p.at })
+	if p.token == "" {
+		p.token = judge.PieceToken(p.sent)
+	}
 	if f.stream.final && p.sent.From == in.agent && in.ended == "" {
 		in.ended = "final"
 	}
@@ -100,6 +106,8 @@ func pieceOf(what, token string) string {
 		return `{"text": "piece ` + token + `", "n": 1.0}`
 	case "text of odd characters":
 		return "piece " + token + "\tcafe\u0301 👩‍💻 <b>&amp;</b> \\n %s ${x} \"'`\r\n\u00a0"
+	case "an empty final":
+		return ""
 	case "blanks":
 		return "  \n" + token + "\n\n  "
 	}
@@ -158,7 +166,7 @@ func (s *suite) ends(ctx context.Context, letter, name string) error {
 }
 
 func isOutput(p *piece) func(judge.Message) bool {
-	return func(m judge.Message) bool { return m.Kind() == judge.Output && judge.Token(m.Payload) == p.token }
+	return func(m judge.Message) bool { return m.Kind() == judge.Output && judge.PieceToken(m) == p.token }
 }
 
 func (s *suite) forwarded(ctx context.Context, name string) error {
@@ -172,7 +180,7 @@ func (s *suite) forwarded(ctx context.Context, name string) error {
 	}
 	_, err = s.published(ctx, in.last.at, clauses, "the output forwarded to the frontend", isOutput(in.last),
 		instead{clauses: []string{"RT-002", "RT-015", "RT-139"}, how: "it is not for the frontend, or not an AGENT_OUTPUT",
-			match: func(m judge.Message) bool { return judge.Token(m.Payload) == in.last.token }})
+			match: func(m judge.Message) bool { return judge.PieceToken(m) == in.last.token }})
 	if err != nil {
 		return err
 	}

@@ -171,12 +171,12 @@ func (s *suite) sessionReceipt(ctx context.Context, what string) error {
 	if sessionReceipts[what] == vocab.SessionFailed {
 		payload["reason"], payload["error"] = "the store cannot be reached", "the store cannot be reached"
 	}
+	k := judge.RequestOpen
+	if strings.HasSuffix(what, "closed") {
+		k = judge.RequestClose
+	}
 	to := s.now.request
-	if to.N == 0 {
-		k := judge.RequestOpen
-		if strings.HasSuffix(what, "closed") {
-			k = judge.RequestClose
-		}
+	if to.Kind() != k { // a receipt has the ids of a request of its own kind, or none
 		to, _ = s.find(0, func(m judge.Message) bool { return m.Kind() == k })
 	}
 	at, err := s.deliver(ctx, s.receipt(sessionReceipts[what], to, payload))

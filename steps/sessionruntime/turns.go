@@ -22,6 +22,7 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc,
 		`^the user says "(\w+)" with (a structured payload|ids of its own|a turn_id of its own|a trace_id of its own|`+
 			`metadata of its own|deep and odd values)$`, s.says)
+	steps.Step(sc, `^the user says "(\w+)" with the text of "(\w+)"$`, s.saysAgain)
 	steps.Step(sc, `^an input "(\w+)" that was never sent$`, func(name string) {
 		s.now.inputs[name] = &input{token: s.token()}
 	})
@@ -137,6 +138,17 @@ func (s *suite) says(ctx context.Context, name, how string) error {
 		f.trace = "trace-" + in.token[1:]
 	}
 	return s.say(ctx, name, in, f)
+}
+
+// saysAgain sends another input with the text of an earlier one: only its id differs.
+func (s *suite) saysAgain(ctx context.Context, name, earlier string) error {
+	was, err := s.input(earlier)
+	if err != nil {
+		return err
+	}
+	said := s.latest(func(m judge.Message) bool { return m.N == was.said })
+	return s.say(ctx, name, &input{token: was.token},
+		frame{event: vocab.UserInput, from: judge.Frontend, payload: said.Payload})
 }
 
 func (s *suite) say(ctx context.Context, name string, in *input, f frame) (err error) {

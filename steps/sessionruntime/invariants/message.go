@@ -205,6 +205,15 @@ var mark = regexp.MustCompile(`#[0-9]+-[a-z0-9-]+`)
 // Token returns the mark within a value; "" if there is none.
 func Token(v any) string { return mark.FindString(wjson.Compact(v)) }
 
+// PieceToken returns what a piece of an agent's output is recognised by: the mark in its payload, or, if there is none
+// because the payload is empty, its turn.
+func PieceToken(m Message) string {
+	if token := Token(m.Payload); token != "" || m.Event != vocab.AgentOutput {
+		return token
+	}
+	return "unmarked " + m.Turn
+}
+
 // Mentions reports whether a text occurs anywhere in a message's payload, metadata or ids.
 func Mentions(m Message, text string) bool {
 	return text != "" &&

@@ -17,19 +17,19 @@ type output struct {
 func (m *Model) output(d Message) {
 	o := &output{d: d, turn: m.turns[d.Turn]}
 	t := o.turn
-	m.outputs[Token(d.Payload)] = o
+	m.outputs[PieceToken(d)] = o
 	if o.why = unfit(d, t); o.why != "" || t == nil {
 		m.hold(d, m.againstOutput(o)...)
 		return
 	}
 	o.must = t.status == running && !t.asked && m.presence[t.agent] == present && m.sure(t)
 	t.said = append(t.said, o)
-	fits := func(p Message) bool { return Token(p.Payload) == Token(d.Payload) && o.passed == 0 }
+	fits := func(p Message) bool { return PieceToken(p) == PieceToken(d) && o.passed == 0 }
 	if o.must {
 		m.owe(&owed{what: "the output forwarded to the frontend", cause: d, turn: t, of: Output,
 			clauses: []string{"RT-002", "RT-039"}, shown: []string{"RT-015", "RT-150"},
 			amiss: m.elsewhere(d, []string{"RT-002", "RT-015"}, func(p Message) bool {
-				return Token(p.Payload) == Token(d.Payload) && p.Kind() != Output && p.N > d.N
+				return PieceToken(p) == PieceToken(d) && p.Kind() != Output && p.N > d.N
 			}),
 			match: kindOf(Output, fits), met: func(p Message) { m.forwarded(o, p) }})
 	} else {
@@ -103,7 +103,7 @@ func (m *Model) forwarded(o *output, p Message) {
 }
 
 func (m *Model) strayOutput(p Message) {
-	o := m.outputs[Token(p.Payload)]
+	o := m.outputs[PieceToken(p)]
 	switch {
 	case o == nil:
 		m.fail(p, []string{"RT-002", "RT-141"}, "only output of agents forwarded",

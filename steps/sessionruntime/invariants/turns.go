@@ -365,7 +365,7 @@ func (m *Model) strayInput(p Message) {
 
 // repeated handles a message whose id was delivered before: the orchestrator must process it only once (RT-042).
 func (m *Model) repeated(d Message) {
-	if o := m.outputs[Token(d.Payload)]; o != nil && d.Event == vocab.AgentOutput {
+	if o := m.outputs[PieceToken(d)]; o != nil && d.Event == vocab.AgentOutput {
 		o.twice = true
 	}
 	for _, in := range m.inputs {
