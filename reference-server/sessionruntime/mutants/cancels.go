@@ -37,6 +37,24 @@ var cancelFaults = map[string]fault{
 	"cancel-after-ack":       deciding(cancelAfterAck),
 	"cancel-after-final":     deciding(cancelAfterFinal),
 	"cancel-sent-with-ack":   delayed(proto.Cancel, is(proto.Canceled)),
+	"cancel-after-time-out":  deciding(pendingForever),
+}
+
+// pendingForever takes a cancel that was never acknowledged for one that is still under way, whichever turn is next.
+func pendingForever() rules {
+	pending := false
+	return rules{
+		CancelTimeout: func(v view, t turn) []step {
+			pending = true
+			return correct.CancelTimeout(v, t)
+		},
+		Canceling: func(v view, t turn) []step {
+			if pending {
+				return nil
+			}
+			return correct.Canceling(v, t)
+		},
+	}
 }
 
 // secondCancelTimesOut begins a transaction per request of the user, but an ack ends only the first: the second times

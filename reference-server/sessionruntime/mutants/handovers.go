@@ -39,6 +39,36 @@ var handoverFaults = map[string]fault{
 	"confirm-of-any-handover":  taking(confirmOfAny),
 	"reject-switches-silently": upon(proto.HandoverReject, orchestrator.Activate),
 	"confirm-of-the-latest":    ruling(rules{Correlate: confirmOfLatest}),
+	"handover-one-at-a-time":   deaf(secondHandover),
+	"reject-ends-all":          deciding(rejectEndsAll),
+}
+
+// secondHandover matches a request that comes while the user has not answered another one.
+func secondHandover(v view, msg message) bool {
+	return kindOf(msg) == proto.HandoverRequest && slices.ContainsFunc(v.Transactions(), func(tx transaction) bool {
+		return tx.Kind == proto.HandoverRequest && tx.TurnID != text(msg, proto.TurnID)
+	})
+}
+
+// rejectEndsAll forgets all open handovers when one is rejected.
+func rejectEndsAll() rules {
+	over := map[string]bool{}
+	return rules{
+		Answered: func(v view, tx transaction, msg message) []step {
+			if kindOf(msg) == proto.HandoverReject {
+				for _, other := range v.Transactions() {
+					over[other.ID] = over[other.ID] || other.Kind == proto.HandoverRequest
+				}
+			}
+			return correct.Answered(v, tx, msg)
+		},
+		Correlate: func(v view, msg message, open []transaction) string {
+			if id := correct.Correlate(v, msg, open); !over[id] {
+				return id
+			}
+			return ""
+		},
+	}
 }
 
 // confirmOfLatest keeps one prompt: the confirmation of an earlier one is taken for that of the latest.

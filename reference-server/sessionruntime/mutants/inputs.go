@@ -24,6 +24,7 @@ var inputFaults = map[string]fault{
 	"default-is-asked-for":    taking(askForDefault),
 	"objects-not-routed":      deaf(inputObject),
 	"choices-not-routed":      deaf(inputChoice),
+	"input-same-words-once":   receiving(sameInputOnce),
 }
 
 func unaddressed(_ view, msg message) message {
@@ -96,6 +97,22 @@ func plain(v view, msg message) bool {
 	}
 	_, mention := correct.Mention(v, msg)
 	return !mention
+}
+
+// sameInputOnce takes an input with the payload of an earlier one for its repetition.
+func sameInputOnce() inbound {
+	said := map[string]bool{}
+	return func(v view, msg message) []message {
+		if !plain(v, msg) || msg.Target != proto.ToSystem {
+			return []message{msg}
+		}
+		words, own := msg.Payload.(string)
+		if own && said[words] {
+			return nil
+		}
+		said[words] = own
+		return []message{msg}
+	}
 }
 
 func nobodyActive(v view, msg message) bool { return plain(v, msg) && v.Active() == "" }

@@ -34,6 +34,7 @@ var mentionFaults = map[string]fault{
 		orchestrator.TellSwitch, orchestrator.Route, orchestrator.Accept)}),
 	"mention-for-one-turn":      deciding(forOneTurn),
 	"mention-for-one-turn-told": deciding(forOneTurnTold),
+	"mention-second-not-kept":   deciding(secondNotKept),
 	"mention-input-to-old":      deciding(inputToOld),
 	"mention-input-to-both":     deciding(inputToBoth),
 	"mention-input-not-routed": ruling(rules{Input: programme(orchestrator.Activate, orchestrator.TellSwitch,
@@ -107,6 +108,22 @@ func forOneTurn() rules {
 		Input: func(v view, t turn, mention bool) []step {
 			if was := v.Active(); mention && was != t.Agent && own == "" {
 				own = was
+			}
+			return correct.Input(v, t, mention)
+		},
+		Target: plainTo(func(view) string { return own }),
+	}
+}
+
+// secondNotKept keeps the agent of the first mention.
+func secondNotKept() rules {
+	mentions, own := 0, ""
+	return rules{
+		Input: func(v view, t turn, mention bool) []step {
+			if was := v.Active(); mention {
+				if mentions++; mentions > 1 && was != t.Agent {
+					own = cmp.Or(own, was)
+				}
 			}
 			return correct.Input(v, t, mention)
 		},

@@ -34,6 +34,9 @@ var outputFaults = map[string]fault{
 	"output-of-one-speaker":  outputs(besideSpeaker, orchestrator.Report),
 	"output-by-metadata":     reading(of(proto.AgentOutput), senderByMetadata),
 	"output-same-words-once": deciding(sameWordsOnce),
+	"output-empty-dropped": skipping(orchestrator.Forward, func(_ turn, msg message) bool {
+		return msg.Payload == "" || payloadOf(msg)["text"] == ""
+	}),
 	"output-waits-for-start": ruling(rules{Output: secondOnward}),
 }
 
@@ -255,6 +258,7 @@ var errorFaults = map[string]fault{
 	"error-kept-back":     ruling(rules{Error: func(view, turn, message) []step { return []step{orchestrator.Fail} }}),
 	"error-needs-speech":  ruling(rules{Error: needsSpeech}),
 	"error-needs-silence": ruling(rules{Error: needsSilence}),
+	"error-needs-ack":     ruling(rules{Error: needsAck}),
 	"error-as-event": rewriting("MODEL_ERROR", func(_ view, msg message) message {
 		msg.Event = proto.Event
 		return msg
@@ -272,6 +276,14 @@ var errorFaults = map[string]fault{
 
 func needsSpeech(v view, t turn, msg message) []step {
 	if !t.Speaking {
+		return nil
+	}
+	return correct.Error(v, t, msg)
+}
+
+// needsAck knows a turn's agent from its acknowledgement only.
+func needsAck(v view, t turn, msg message) []step {
+	if t.Status == orchestrator.Routing {
 		return nil
 	}
 	return correct.Error(v, t, msg)

@@ -40,6 +40,7 @@ var plays = []string{
 	"setup s a a,b,c\nmention t6 b typed\nmention t1 x subtype\nin t2 text\nmention t3 x payload\nmention t4 agent-x pick",
 	"setup s agent-a agent-a,agent-b\nmention t1 agent-b subtype\nmention t2 agent-x payload",
 	"setup s b a,b,c\nmention t1 a payload\nin t2 text",
+	"setup s a a,b,c\nmention t1 b subtype\nmention t2 c payload\nin t3 text",
 	// output
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nchunk a t1\nchunk a t1\nodd a t1\nfin a t1\nchunk a t1\n" +
 		"fin a t1\ncancel\nin t2 text\nack a t2\nlone a t2\nlone a t2\ncancel\nchunk a t9\nchunk b t9\ncancel",
@@ -47,6 +48,8 @@ var plays = []string{
 		"mention t2 b payload\nack b t2\nchunk b t2\nchunk a t1\nfin b t2\nfin a t1",
 	"setup s a a,b,c\nin t1 text\nack a t1\nerror a t1\nin t2 text\nack a t2\nchunk a t2\nerror a t2",
 	"setup s a a,b,c\nerror session_manager -",
+	"setup s a a,b,c\nin t1 text\nerror a t1",
+	"setup s a a,b,c\nin t1 text\nack a t1\nsays a t1 \"\"",
 	// cancels
 	"setup s a a,b,c\ncancel\nin t1 text\nack a t1\nchunk a t1\ncancel\nchunk a t1\ncancel\nstop b t1\nstop a t1\n" +
 		"chunk a t1\nfin a t1\ncancel\nin t2 text",
@@ -67,6 +70,7 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nswitch b\nremove a\nstop a t1",
 	"setup s a a,b,c\nremove b\nmanager REMOVE_AGENT_DONE b\ninvite b\nmanager ADD_AGENT_DONE b\nmention t1 b payload",
 	"setup s a a,b,c\nremove b\nmanager REMOVE_AGENT_DONE b\nremove a\nmanager REMOVE_AGENT_DONE a",
+	"setup s a a,b,c\nswitch b\nremove a\nmanager REMOVE_AGENT_DONE a\nremove b\nmanager REMOVE_AGENT_DONE b",
 	// invitations
 	"setup s a a,b,c\ninvite d\nmention t1 d payload\nmanager ADD_AGENT_DONE d\nmention t2 d payload\ninvite e\n" +
 		"invite f\nmanager ADD_AGENT_DONE f\nmanager ADD_AGENT_FAILED e\nmention t3 e payload",
@@ -81,6 +85,8 @@ var plays = []string{
 	"setup s a a,b,c\nin t1 text\nack a t1\nfin a t1\nhandover a t1 b\nconfirm t9 c\nin t2 text",
 	"setup s a a,b,c\nin t1 text\nack a t1\nfin a t1\nhandover a t1 b\nin t2 text\nack a t2\nfin a t2\nhandover a t2 c\n" +
 		"confirm t1",
+	"setup s a a,b,c\nin t1 text\nack a t1\nfin a t1\nhandover a t1 b\nin t2 text\nack a t2\nfin a t2\nhandover a t2 c\n" +
+		"reject t1\nconfirm t2",
 	// text
 	"setup s a a,b,c\nin t1 text\nack a t1\nsays a t1 \" piece\\n\"\nsays a t1 \"two\\x20\\x20blanks\"\n" +
 		"says a t1 \"a\\r\\nb\"\nsays a t1 \"好\"\nsays a t1 \"{\\\"n\\\":1}\"\nlong a t1\nfin a t1",
@@ -91,6 +97,7 @@ var plays = []string{
 	// opening and closing
 	"setup s a a,b,c\nopen\nmanager SESSION_OPENED open\nclose\nmanager SESSION_CLOSED close",
 	"setup s a a,b,c\nopen\nmanager SESSION_FAILED open",
+	"setup s a a,b,c\nclose\nmanager SESSION_OPENED open\nmanager SESSION_FAILED close",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nopen\nmanager SESSION_OPENED open\nclose\nstopped a t1",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nclose\ntime 60ms",
 	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nclose\nstop a t1",

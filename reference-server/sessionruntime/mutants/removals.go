@@ -232,6 +232,7 @@ var fallbackFaults = map[string]fault{
 	"fallback-not-told":      telling(func() outbound { return fallbackNotTold }),
 	"fallback-only-told":     deciding(fallbackOnlyTold),
 	"fallback-of-the-set-up": deciding(fallbackOfSetUp),
+	"fallback-is-initial":    deciding(fallbackIsInitial),
 	"fallback-to-nobody":     ruling(rules{Fallback: func(view, string) string { return "" }}),
 	"fallback-to-removed":    telling(func() outbound { return fallbackToRemoved }),
 	"fallback-told-of-other": telling(func() outbound { return fallbackToOther }),
@@ -288,6 +289,27 @@ func fallbackToOther(v view, msg message, send sender) {
 func fallbackForAny(v view, tx transaction) {
 	if all := v.Agents(); tx.Agent != v.Active() && len(all) > 0 {
 		v.Send(switchOf(v, tx.Agent, all[0]))
+	}
+}
+
+// fallbackIsInitial falls back to the agent that was active first, without asking whether it is still there.
+func fallbackIsInitial() rules {
+	initial := ""
+	return rules{
+		Begin: func(v view, tx transaction) []step {
+			initial = cmp.Or(initial, v.Active())
+			return correct.Begin(v, tx)
+		},
+		Switch: func(v view, agent string, msg message) []step {
+			initial = cmp.Or(initial, v.Active())
+			return correct.Switch(v, agent, msg)
+		},
+		Fallback: func(v view, removed string) string {
+			if initial != removed && len(v.Agents()) > 0 {
+				return initial
+			}
+			return correct.Fallback(v, removed)
+		},
 	}
 }
 

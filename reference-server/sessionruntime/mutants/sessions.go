@@ -28,6 +28,7 @@ var sessionFaults = map[string]fault{
 	"opened-ignored":              deafTo(proto.SessionOpened),
 	"closed-ignored":              deafTo(proto.SessionClosed),
 	"session-failed-ignored":      deafTo(proto.SessionFailed),
+	"session-receipt-of-any-kind": runtime(receiptOfAnyKind),
 	"session-failed-is-done":      upon(proto.SessionFailed, orchestrator.TellDone),
 	"opened-told-twice":           upon(proto.SessionOpened, orchestrator.TellDone, orchestrator.TellDone),
 	"opened-passed-on":            as(proto.Control, proto.SessionOpened),
@@ -37,6 +38,29 @@ var sessionFaults = map[string]fault{
 	"request-close-broadcast":     elsewhere(proto.RequestSessionClose, proto.ToBroadcast),
 	"close-requests-open":         renamed(proto.RequestSessionClose, proto.RequestSessionOpen),
 	"close-removes-before-it-ask": beginning(proto.SessionClose, closeRemoves),
+}
+
+// receiptOfAnyKind lets SESSION_OPENED end a request to close: one handler passes all receipts on.
+func receiptOfAnyKind(o *options) {
+	over := map[string]bool{}
+	o.Inbound = func(v view, msg message) []message {
+		if kindOf(msg) != proto.SessionOpened || msg.Sender != proto.FromManager || msg.Target != proto.ToSystem {
+			return []message{msg}
+		}
+		for _, tx := range v.Transactions() {
+			if tx.Kind == proto.SessionOpen {
+				return []message{msg}
+			}
+			over[tx.ID] = over[tx.ID] || tx.Kind == proto.SessionClose && tx.Asked
+		}
+		return []message{msg}
+	}
+	o.Policy = rules{Correlate: func(v view, msg message, open []transaction) string {
+		if id := correct.Correlate(v, msg, open); !over[id] {
+			return id
+		}
+		return ""
+	}}
 }
 
 // closesAfterFirst cancels all speaking turns but waits for only one of them.
