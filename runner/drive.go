@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -106,8 +105,8 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	switch {
 	case !ok, d.suspects != nil && !d.suspects[pl.key], r.o.Enough != nil && pl.Stage == 0 && r.o.Enough(pl):
 		return steps.Slot{Skip: notPlanned}
-	case errors.Is(context.Cause(ctx), errNoTime):
-		return steps.Slot{Skip: verdict.NotTested, Reason: errNoTime.Error(), CutOff: true}
+	case noTime(ctx) != nil:
+		return steps.Slot{Skip: verdict.NotTested, Reason: noTime(ctx).Error(), CutOff: true}
 	case tooLate(ctx) != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: tooLate(ctx).Error(), CutOff: true}
 	case ctx.Err() != nil:

@@ -30,9 +30,10 @@ func TestRations(t *testing.T) {
 		}
 		granted <- err
 	}()
-	gone, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errNoTime)
+	late := &errNoTime{time.Millisecond}
+	gone, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, late)
 	defer cancel()
-	if _, err := r.reserve(gone, "large"); !errors.Is(err, errNoTime) {
+	if _, err := r.reserve(gone, "large"); !errors.Is(err, late) {
 		t.Errorf("there is memory for a second one: %v", err)
 	}
 	select {

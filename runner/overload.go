@@ -25,8 +25,8 @@ import (
 const (
 	// scenarios to run again first: if none of them passes alone, the target is broken, and the other results stay
 	probes   = 2
-	patience = 60 * time.Second // for all reruns together
-	abridged = 500              // records of a flooded scenario that are kept until it runs again
+	patience = 3   // all reruns together take at most so many times limits.scenario
+	abridged = 500 // records of a flooded scenario that are kept until it runs again
 )
 
 // setAside holds back the result of a scenario that missed an answer while others ran, until it is known whether the
@@ -118,7 +118,8 @@ func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 // run; the results of the others stay.
 func (r *run) retry(ctx context.Context, d *driverRun, kept []aside) (held, again int) {
 	d.envs.Forget() // answers missed alone have other causes; waits get their whole limits again
-	limited, cancel := deadline.WithLimitCause(ctx, patience, errNoTime)
+	limit := patience * r.o.Profile.Limits.Scenario.Duration
+	limited, cancel := deadline.WithLimitCause(ctx, limit, &errNoTime{limit})
 	defer cancel()
 	for i := 0; held == 0 && len(kept) > 0; i++ {
 		if i == probes {
@@ -151,8 +152,20 @@ func (r *run) roomier(ctx context.Context, d *driverRun, kept []aside) (rest []a
 	return rest
 }
 
-var errNoTime = errors.New("the target was overloaded, and no time was left to judge this again in a run of its own: " +
-	"give --concurrency 1")
+// errNoTime is the cause of the end of a context of reruns.
+type errNoTime struct{ limit time.Duration }
+
+func (e *errNoTime) Error() string {
+	return fmt.Sprintf("the target was overloaded, and the %s for judging such scenarios again one at a time (%d × "+
+		"limits.scenario) were over: give --concurrency 1, or raise limits.scenario", steps.Span(e.limit), patience)
+}
+
+// noTime returns why reruns ended before their end, if their time was up; nil if not.
+func noTime(ctx context.Context) *errNoTime {
+	var late *errNoTime
+	errors.As(context.Cause(ctx), &late)
+	return late
+}
 
 // asTheyCame finishes the scenarios that were set aside with their first results.
 func (r *run) asTheyCame(d *driverRun, kept []aside) {

@@ -9,6 +9,7 @@ import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
+	"parley/verdict"
 )
 
 func (s *suite) registerAbsence(sc *godog.ScenarioContext) {
@@ -25,18 +26,27 @@ const unfenced = "fence: a turn of a fresh agent_id did not end, so absence cann
 // fence proves that every reply to a client's earlier messages has arrived: it waits for a whole turn of a fresh
 // agent_id. A ping would not do, because it may overtake a chat.
 func (s *suite) fence(ctx context.Context, c *client) error {
+	miss, err := s.tryFence(ctx, c)
+	if miss != nil {
+		return steps.NotTestedf("%s%s", unfenced, miss.Reason)
+	}
+	return err
+}
+
+// tryFence is fence for a step that judges a missing end of the fence's turn.
+func (s *suite) tryFence(ctx context.Context, c *client) (*verdict.Miss, error) {
 	name := fmt.Sprintf("fence%d", s.Serial())
 	t := &turn{kind: endOfFence}
 	mark := s.mark
 	if err := s.chat(ctx, c.name, name, t, "[[echo %s]] fence"); err != nil {
-		return err
+		return nil, err
 	}
 	s.mark = mark
 	if miss := s.awaitEnd(ctx, t); miss != nil {
-		return steps.NotTestedf("%s%s", unfenced, miss.Reason)
+		return miss, nil
 	}
 	delete(s.sessions, name)
-	return nil
+	return nil, nil
 }
 
 // receivesNoSession proves that a client has received no message of any session since the latest act (SC-001,
