@@ -274,6 +274,11 @@ func TestConsoleLastLine(t *testing.T) {
 			"INCOMPLETE  the harness itself failed; a target could not be judged · exit 4 · results in out"},
 		{"our own fault", Results{Verdict: verdict.Incomplete, Exit: 4}, Run{},
 			"INCOMPLETE  the harness itself failed · exit 4 · results in out"},
+		{"a scenario cut off", Results{Verdict: verdict.Incomplete, Exit: 5},
+			Run{Clauses: []Clause{clause(verdict.Must, verdict.Passed)}, Scenarios: []Scenario{{ID: "AS-1-01",
+				Clauses: []verdict.Judgement{{Clause: clause(verdict.Must, verdict.Passed).ID, Outcome: verdict.NotTested,
+					Unfinished: true}}}}},
+			"INCOMPLETE  1 scenario was cut off: AS-1-01 · exit 5 · results in out"},
 		{"nothing", Results{Verdict: verdict.Incomplete, Exit: 5}, Run{},
 			"INCOMPLETE  no binding clause was tested · exit 5 · results in out"},
 	} {

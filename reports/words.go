@@ -66,6 +66,13 @@ func grounds(r *Results, l lang.Lang) []string {
 	add(r.Load != nil, "a load judges what traffic shows, which certifies nothing")
 	add(t.untested > 0, oneOr(t.untested, "%s was not tested", "%s were not tested"),
 		l.Count(t.untested, "binding clause"))
+	if cut := cutOff(r); len(cut) > 0 && len(out) == 0 && r.Verdict == verdict.Incomplete {
+		ids := strings.Join(cut[:min(len(cut), maxAsked)], l.Say(", "))
+		if len(cut) > maxAsked {
+			ids += ", …"
+		}
+		add(true, oneOr(len(cut), "%s was cut off: %s", "%s were cut off: %s"), l.Count(len(cut), "scenario"), ids)
+	}
 	add(r.Verdict == verdict.Conformant && len(out) == 0 && t.expected == 0, "every applicable binding clause holds")
 	add(t.expected > 0, oneOr(t.expected, "%s was expected by the baseline", "%s were expected by the baseline"),
 		l.Count(t.expected, "failure"))
@@ -75,6 +82,25 @@ func grounds(r *Results, l lang.Lang) []string {
 	add(r.Selection != "", "only %s was run", r.Selection)
 	add(len(out) == 0, "no binding clause was tested")
 	return append(asked(r, l), out...)
+}
+
+// cutOff returns the ids of the scenarios that were cut off and might have broken a binding clause: these alone keep a
+// run incomplete in which every clause was tested.
+func cutOff(r *Results) (ids []string) {
+	for _, run := range r.Runs {
+		binding := map[string]bool{}
+		for _, c := range run.Clauses {
+			binding[c.ID] = c.Level.Binding() && !c.Excluded && !c.OtherRole
+		}
+		for _, s := range run.Scenarios {
+			if !slices.Contains(ids, s.ID) && slices.ContainsFunc(s.Clauses, func(j verdict.Judgement) bool {
+				return j.Unfinished && j.Outcome == verdict.NotTested && binding[j.Clause]
+			}) {
+				ids = append(ids, s.ID)
+			}
+		}
+	}
+	return ids
 }
 
 var clauseID = regexp.MustCompile(`\b[A-Z]+-\d+[a-z]?\b`)

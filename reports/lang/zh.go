@@ -32,6 +32,7 @@ var chinese = map[string]string{
 	"Under load":              "负载下",
 	"certificate not checked": "未校验证书",
 	"%s was not tested":       "%s未测试", "%s were not tested": "%s未测试",
+	"%s was cut off: %s": "%s被截断：%s", "%s were cut off: %s": "%s被截断：%s",
 	"every applicable binding clause holds": "适用的约束性条款全部成立",
 	"%s was expected by the baseline":       "%s在基线预期之中", "%s were expected by the baseline": "%s在基线预期之中",
 	"%s passed this time, and the baseline says that it is flaky":    "%s这次通过，基线登记为时好时坏",

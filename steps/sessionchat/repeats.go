@@ -1,8 +1,6 @@
 package sessionchat
 
 import (
-	"slices"
-
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
@@ -23,6 +21,7 @@ type counted struct {
 	quiet        bool                         // nothing was sent since the last pong
 	last         map[string]transcript.Record // by agent_id, until a message is sent
 	streamed     map[string]bool              // whether pieces of the current turn came, by agent_id
+	interrupts   int                          // that no error or result has answered
 }
 
 // note examines a record, and marks pongs without a ping. It must be called for all records in order.
@@ -47,6 +46,9 @@ func (c *counted) sent(r *transcript.Record) {
 	switch agent := text(r, inAgent); r.Event.Type {
 	case vocab.PingType:
 		c.pings++
+	case vocab.InterruptType:
+		c.interrupts++
+		delete(c.last, agent)
 	case vocab.ChatType:
 		c.streamed[agent] = false
 		delete(c.last, agent)
@@ -70,6 +72,7 @@ func (c *counted) repeats(r *transcript.Record) bool {
 		c.streamed[agent] = true
 	}
 	c.last[agent] = *r
+	asked := c.answered(r.Event.Type)
 	if !followed || was.Event.Type != r.Event.Type || !wjson.Equal(member(&was, inMessage), member(r, inMessage)) {
 		return false
 	}
@@ -77,5 +80,14 @@ func (c *counted) repeats(r *transcript.Record) bool {
 	if r.Event.Type == vocab.AssistantMessage {
 		return !same && !c.streamed[agent] // the others break SC-020
 	}
-	return slices.Contains([]string{vocab.SystemMessage, vocab.ErrorMessage}, r.Event.Type)
+	return r.Event.Type == vocab.SystemMessage || r.Event.Type == vocab.ErrorMessage && !asked
+}
+
+// answered reports whether a message may answer an interrupt, each of which may get an equal error of its own.
+func (c *counted) answered(kind string) bool {
+	if c.interrupts == 0 || kind != vocab.ErrorMessage && kind != vocab.ResultMessage {
+		return false
+	}
+	c.interrupts--
+	return true
 }
