@@ -80,3 +80,15 @@ Feature: 2.1 Resuming a session after a restart of the target
       When client A chats with "red"
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
+
+    @SC-008 @SC-016a @SC-023 @SC-036 @model @exclusive @restart
+    Scenario: an interrupted session continues after a restart
+      Given client A has chatted with "red"
+      And client A chats with "red" in a turn that is held
+      When client A interrupts "red"
+      Then the turn of "red" is interrupted
+      When the target is restarted
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"
+      And "red" is the same session as before

@@ -45,7 +45,7 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "red"
 
     @SC-036 @model @race
-    Scenario: an interrupt immediately after a later chat ends its turn
+    Scenario: a session works after an interrupt immediately after a later chat
       Given client A has chatted with "red"
       When client A starts a turn of "red" that is held
       And client A interrupts "red"
@@ -56,7 +56,7 @@ Feature: 4.1.1 Interrupting a turn
       And the model was sent the earlier turns of "red"
 
     @SC-036 @model @race
-    Scenario: an interrupt immediately after the first chat ends its turn
+    Scenario: a session works after an interrupt immediately after the first chat
       When client A starts a turn of "red" that is held
       And client A interrupts "red"
       Then the turn of "red" has ended
@@ -64,7 +64,7 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "red"
 
     @SC-036 @model @race
-    Scenario Outline: an interrupt ends a stream of <n> pieces
+    Scenario Outline: a session works after an interrupt of a stream of <n> pieces
       Given client A has chatted with "red"
       When client A chats with "red" in a turn of <n> pieces
       And client A interrupts "red"
@@ -131,3 +131,28 @@ Feature: 4.1.1 Interrupting a turn
       Then the turn of "red" still runs
       When the turn of "red" is released
       Then client A is answered by "red"
+
+  Rule: The end of an interrupted turn is its last message, and its session stays usable — 中断消息
+
+    @SC-020 @SC-036 @model
+    Scenario: a turn that is interrupted while it streams says nothing after its end
+      Given client A has chatted with "red"
+      And client A chats with "red" in a turn of 3 pieces that is held
+      When client A interrupts "red"
+      Then the turn of "red" is interrupted
+      And the target has handled every message of client A
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"
+
+    @SC-036 @SC-054 @SC-059 @SC-016a @model
+    Scenario: an interrupted session continues over another connection
+      Given client A has chatted with "red"
+      And client A chats with "red" in a turn that is held
+      When client A interrupts "red"
+      Then the turn of "red" is interrupted
+      When client A disconnects
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And "red" is the same session as before
+      And the model was sent the earlier turns of "red"

@@ -26,6 +26,7 @@ Feature: 4.2 Messages of the server
       Given client A has chatted with "red"
       When client A chats with "red" and the model fails
       Then the turn of "red" ends in any way
+      And every error of the turn of "red" has its ids
 
   Rule: agent_id is the client's, and session_id is the session's — agent_id, session_id
 

@@ -132,3 +132,12 @@ Feature: 5 The life cycle of a session
       Then no turn of "red" runs any more
       And client A can chat with "red" again
       And "red" is the same session as before
+
+    @SC-006 @SC-042 @SC-057 @model @race
+    Scenario: two chats in immediate succession create one session
+      When client A starts a turn of "red" that is held
+      And client A chats with "red"
+      And the earlier turn of "red" is released
+      Then no turn of "red" runs any more
+      And client A can chat with "red" again
+      And "red" is the same session as before

@@ -70,6 +70,7 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn that is held$`, s.chatsHeld)
 	steps.Step(sc, `^client (\w+) starts a turn of "(\w+)" that is held$`, s.startsHeld)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn of (\d+) pieces$`, s.chatsInPieces)
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn of (\d+) pieces that is held$`, s.chatsInPiecesHeld)
 	steps.Step(sc, `^client (\w+) has chatted with "(\w+)"$`, s.hasChatted)
 	steps.Step(sc, `^client (\w+) says 你好 to "(\w+)"$`, s.saysHello)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" with a text of (.+)$`, s.chatsInText)
@@ -81,6 +82,8 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) can chat with "(\w+)" again$`, s.canChatAgain)
 	steps.Step(sc, `^whether client (\w+) is answered by "(\w+)" is recorded$`, s.answerOrNot)
 	steps.Step(sc, `^the turn of "(\w+)" ends in any way$`, s.endsInAnyWay)
+	steps.Step(sc, `^every error of the turn of "(\w+)" has its ids$`,
+		func(_ context.Context, name string) error { return s.errorsNamed(name) })
 	steps.Step(sc, `^the pieces of "(\w+)" come in order$`, s.inOrder)
 	steps.Step(sc, `^client (\w+) receives the text of the model for "(\w+)" unchanged$`, s.receivesUnchanged)
 	steps.Step(sc, `^client (\w+) receives a message of the turn of "(\w+)" while it runs$`, s.receivesWhileItRuns)
@@ -181,6 +184,25 @@ func (s *suite) chatsHeld(ctx context.Context, client, name string) error {
 		return err
 	}
 	return s.modelCalled(ctx, s.session(name).turn())
+}
+
+// chatsInPiecesHeld starts a turn that lasts until it is released or interrupted, and whose first words have arrived.
+func (s *suite) chatsInPiecesHeld(ctx context.Context, client, name string, n int) error {
+	if err := s.needModel(); err != nil {
+		return err
+	}
+	t := &turn{held: true}
+	if err := s.chat(ctx, client, name, t, fmt.Sprintf("[[stream %%[1]s %d]] [[hold %%[1]s]]", n)); err != nil {
+		return err
+	}
+	if err := s.modelCalled(ctx, t); err != nil {
+		return err
+	}
+	w := steps.Wait{Conn: client, After: t.mark, Within: s.Env.Event(), Match: s.answers(t)}
+	if _, miss := s.Await(ctx, w); miss != nil {
+		return steps.NotTestedf("no words of the turn of %s arrive while it runs: %s", name, miss.Reason)
+	}
+	return nil
 }
 
 // hasChatted runs a whole turn as a precondition; other steps judge that it is answered.

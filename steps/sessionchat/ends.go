@@ -210,6 +210,55 @@ func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 	return nil
 }
 
+// errorsNamed judges that an error about the model's failure in a turn has an agent_id and a session_id (SC-038,
+// SC-039). An error without them is about the turn if nothing else was asked of its connection: then there is nothing
+// else that it could be about.
+func (s *suite) errorsNamed(name string) error {
+	t, err := s.lastTurn(name)
+	if err != nil {
+		return err
+	}
+	if !t.over || !t.failed || t.end.N == 0 {
+		return steps.NotTestedf("no turn of %s has failed", name)
+	}
+	if other := s.alsoAsked(t); other != "" {
+		return steps.NotTestedf("an error may be about something else: %s", other)
+	}
+	for _, r := range s.Between(t.client, t.mark, t.end.N+1) {
+		if r.Dir != transcript.Received || r.Event == nil || r.Event.Type != vocab.ErrorMessage {
+			continue
+		}
+		data, _ := r.Event.Data.(map[string]any)
+		_, told := data[inSession]
+		_ = s.idGiven("SC-038", inAgent, text(&r, inAgent) != "", r)
+		_ = s.idGiven("SC-039", inSession, told, r)
+	}
+	return nil
+}
+
+// alsoAsked returns what else the client of a turn had asked for and not received when the turn ended; "" for nothing.
+func (s *suite) alsoAsked(t *turn) string {
+	for _, ss := range s.sessions {
+		for _, other := range ss.turns {
+			if other != t && other.client == t.client && !other.over {
+				return "another turn of " + ss.name
+			}
+		}
+	}
+	for _, r := range s.T.After(t.mark) {
+		if r.Conn == t.client && r.Dir == transcript.Sent && r.Event != nil && r.N < t.end.N {
+			return steps.Seen(r)
+		}
+	}
+	return ""
+}
+
+// idGiven judges a member of an error about a turn.
+func (s *suite) idGiven(clause, what string, ok bool, r transcript.Record) error {
+	return s.Judge(verdict.Finding{Clauses: []string{clause}, OK: ok, At: r.N,
+		Expected: "an error about a turn with its " + what, Observed: steps.Seen(r)})
+}
+
 // canChatAgain judges that a session is usable after a turn that may still be ending: after a refusal it tries again,
 // until the turn limit.
 func (s *suite) canChatAgain(ctx context.Context, client, name string) error {

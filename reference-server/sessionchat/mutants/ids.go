@@ -15,6 +15,7 @@ var idFaults = map[string]fault{
 	"ids-count-from-one":    counting,
 	"id-per-message":        rewriting(ofTurn, func(msg message) message { return msg.With("session_id", rand.Text()) }),
 	"id-of-the-result":      rewriting(ended(), func(msg message) message { return msg.With("session_id", rand.Text()) }),
+	"id-of-two-creators":    twoCreators,
 	"id-in-first-turn-only": nullLater(proto.ResultMessage),
 	"id-in-system-only":     nullLater(proto.SystemMessage),
 	"id-never":              rewriting(ofTurn, func(msg message) message { return msg.With("session_id", nil) }),
@@ -57,5 +58,23 @@ func nullLater(last string) fault {
 			}
 			send(to.ID, msg)
 		}
+	}
+}
+
+// twoCreators gives a session a new id in its second turn if that was asked for before the first had announced one.
+func twoCreators(o *options) {
+	chats, announced, both := map[string]int{}, map[string]bool{}, map[string]bool{} // by agent_id
+	o.Inbound = noting(func(_ manager, _ connInfo, msg message) {
+		if id := asked(msg); id != "" {
+			both[id] = both[id] || chats[id] == 1 && !announced[id]
+			chats[id]++
+		}
+	})
+	o.Outbound = hearing(typed(proto.SystemMessage), func(msg message) { announced[agentOf(msg)] = true })
+	o.Policy.SessionID = func(v turnView) string {
+		if v.Turn == 2 && both[v.AgentID] {
+			return rand.Text()
+		}
+		return correct.SessionID(v)
 	}
 }

@@ -28,6 +28,7 @@ var interruptFaults = map[string]fault{
 	"interrupt-sticks":          flagging(func(flagged, running bool) bool { return flagged || running }, false),
 	"late-interrupt-hits-next":  flagging(func(_, running bool) bool { return !running }, true),
 	"interrupt-creates":         interruptCreates,
+	"interrupted-leave-at-end":  interruptedLeaveAtEnd,
 }
 
 // interruptOf returns the interrupt of an agent_id.
@@ -117,4 +118,18 @@ func interruptCreates(o *options) {
 		}
 		ids[id] = true
 	})
+}
+
+// interruptedLeaveAtEnd forgets, at the end of a connection, those of its sessions whose last turn was interrupted.
+func interruptedLeaveAtEnd(o *options) {
+	lost, ids, broken := losing(o), noted(o), map[string]bool{}
+	o.Outbound = hearing(ended(), func(msg message) { broken[agentOf(msg)] = ended(proto.Interrupted)(msg) })
+	o.Policy.OnDisconnect = func(m manager, c connInfo) bool {
+		for _, id := range unique(ids[c.ID]) {
+			if broken[id] {
+				lost.lose(id)
+			}
+		}
+		return true
+	}
 }

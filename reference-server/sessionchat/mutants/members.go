@@ -13,6 +13,7 @@ var memberFaults = map[string]fault{
 	"no-agent-id-in-system":   rewriting(typed(proto.SystemMessage), lacking("agent_id")),
 	"no-agent-id-in-result":   rewriting(ended(), lacking("agent_id")),
 	"no-agent-id-if-stopped":  rewriting(ended(proto.Interrupted), lacking("agent_id")),
+	"no-ids-in-error-of-turn": noIDsInErrorOfTurn,
 	"no-agent-id-if-failed":   rewriting(ended(proto.Failed), lacking("agent_id")),
 	"agent-id-null-in-stream": rewriting(typed(proto.StreamMessage), being("agent_id", nil)),
 	"agent-id-list-in-system": rewriting(typed(proto.SystemMessage),
@@ -50,6 +51,17 @@ var memberFaults = map[string]fault{
 		made("timestamp", func(msg message) any { return time.Now().UnixMilli() })),
 	"timestamp-is-null":   rewriting(typed(proto.StreamMessage), being("timestamp", nil)),
 	"timestamp-is-a-list": rewriting(typed(proto.ResultMessage), being("timestamp", []any{2026, 1, 1, 12, 0})),
+}
+
+// noIDsInErrorOfTurn also reports the failure of a turn by an error that says nothing of its session.
+func noIDsInErrorOfTurn(o *options) {
+	failed := ended(proto.Failed)
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		if failed(msg) {
+			send(to.ID, msg.With("message_type", proto.ErrorMessage).Without("agent_id").Without("session_id"))
+		}
+		send(to.ID, msg)
+	}
 }
 
 func lacking(member string) func(msg message) message {

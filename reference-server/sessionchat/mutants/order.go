@@ -20,6 +20,7 @@ var orderFaults = map[string]fault{
 	"one-buffer-for-all":        oneBuffer,
 	"answer-behind-the-end":     answerAfterTheEnd,
 	"words-behind-the-end":      wordsAfterTheEnd,
+	"words-behind-an-interrupt": wordsAfterAnInterrupt,
 	"turn-told-at-its-end":      toldAtItsEnd,
 	"end-untold":                silent(ended()),
 	"end-told-twice":            twice(ended()),
@@ -177,6 +178,24 @@ func wordsAfterTheEnd(o *options) {
 				send(to.ID, again)
 			}
 			delete(last, id)
+		}
+	}
+}
+
+// wordsAfterAnInterrupt sends the unfinished answer after the result of an interrupted turn.
+func wordsAfterAnInterrupt(o *options) {
+	said := map[string]string{} // by agent_id
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		send(to.ID, msg)
+		switch msg.Type() {
+		case proto.StreamMessage:
+			said[id] += words(msg)
+		case proto.ResultMessage:
+			if msg.Body()["subtype"] == proto.Interrupted {
+				send(to.ID, msg.With("message_type", proto.AssistantMessage).With("message", object{"content": said[id]}))
+			}
+			delete(said, id)
 		}
 	}
 }

@@ -6,21 +6,25 @@ import (
 	"slices"
 	"sync"
 
+	proto "parley/protocol/sessionchat"
 	"parley/reference-server/sessionchat"
 )
 
 // storageFaults lose or misread what should survive a process.
 var storageFaults = map[string]fault{
-	"saves-nothing":            saving(func(turnView) saved { return saved{} }),
-	"saves-no-history":         saving(func(turnView) saved { return saved{Session: true} }),
-	"saves-the-first-turn":     saving(func(v turnView) saved { return saved{Session: true, Turn: v.Turn == 1} }),
-	"saves-when-it-stops":      func(o *options) { o.Store = &late{store: o.Store, kept: map[string]record{}} },
-	"saves-no-more-once-back":  savesNoMore,
-	"resumes-the-latest":       resuming(func(x *index, _ string) []string { return x.last() }),
-	"resumes-another":          resuming(anotherThan),
-	"resumes-all-as-one":       resuming(func(x *index, key string) []string { return x.allIfKnown(key) }),
-	"resume-fails":             func(o *options) { o.Store = unreadable{o.Store} },
-	"resumes-no-broken-turn":   forgetting(func(r record) bool { return r.Turns[len(r.Turns)-1].Outcome == "" }),
+	"saves-nothing":           saving(func(turnView) saved { return saved{} }),
+	"saves-no-history":        saving(func(turnView) saved { return saved{Session: true} }),
+	"saves-the-first-turn":    saving(func(v turnView) saved { return saved{Session: true, Turn: v.Turn == 1} }),
+	"saves-when-it-stops":     func(o *options) { o.Store = &late{store: o.Store, kept: map[string]record{}} },
+	"saves-no-more-once-back": savesNoMore,
+	"resumes-the-latest":      resuming(func(x *index, _ string) []string { return x.last() }),
+	"resumes-another":         resuming(anotherThan),
+	"resumes-all-as-one":      resuming(func(x *index, key string) []string { return x.allIfKnown(key) }),
+	"resume-fails":            func(o *options) { o.Store = unreadable{o.Store} },
+	"resumes-no-broken-turn":  forgetting(func(r record) bool { return r.Turns[len(r.Turns)-1].Outcome == "" }),
+	"resumes-no-interrupted-turn": forgetting(func(r record) bool {
+		return r.Turns[len(r.Turns)-1].Outcome == proto.Interrupted
+	}),
 	"registers-id-second-turn": forgetting(func(r record) bool { return len(r.Turns) < 2 }),
 	"resumes-on-connect":       resumesOnConnect,
 }
