@@ -83,8 +83,9 @@ const (
 	eventSize  = int(unsafe.Sizeof(Event{}))
 )
 
-// memory is the approximate number of bytes that a record takes, apart from what its connection shares.
-func (r *Record) memory() int {
+// memory is the approximate number of bytes that a record takes, apart from what its connection shares. Decoded is the
+// size of its event's values.
+func (r *Record) memory(decoded int) int {
 	n := recordSize + len(r.Bytes) + len(r.Label) + len(r.Type)
 	if r.Event == nil {
 		return n
@@ -96,10 +97,18 @@ func (r *Record) memory() int {
 	if r.Event.Data != nil && size(r.Event.Data) == 0 { // a type of the protocol's own
 		n += foreignSize + len(r.Bytes)
 	}
-	if r.Event.Envelope != nil { // it has the data, too
-		return n + size(r.Event.Envelope)
+	return n + decoded
+}
+
+// size is the approximate number of bytes that the values of an event take.
+func (e *Event) size() int {
+	switch {
+	case e == nil:
+		return 0
+	case e.Envelope != nil: // it has the data, too
+		return size(e.Envelope)
 	}
-	return n + size(r.Event.Data)
+	return size(e.Data)
 }
 
 // foreignSize is assumed of data whose type is not one of JSON's.

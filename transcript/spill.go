@@ -84,13 +84,13 @@ func (t *Transcript) relieve() {
 	}
 	n, left := 0, t.bytes
 	for n < len(t.records)-1 && (len(t.records)-n > k.Records*3/4 || left > k.Bytes/4*3) {
-		left -= t.records[n].weight()
+		left -= t.records[n].weight(t.records[n].Event.size())
 		n++
 	}
 	for from := 0; from < n; {
 		to, size := from, 0
 		for to < n && to-from < blockRecords && size < blockBytes {
-			size += t.records[to].weight()
+			size += t.records[to].weight(t.records[to].Event.size())
 			to++
 		}
 		if err := t.spill.write(t.records[from:to]); err != nil {
@@ -219,7 +219,7 @@ func (t *Transcript) First() (records []Record, whole bool) {
 		if exceeds(len(records), weight, &r) {
 			return records, false
 		}
-		weight += r.weight()
+		weight += r.weight(r.Event.size())
 		records = append(records, r)
 	}
 	return records, true

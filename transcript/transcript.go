@@ -38,6 +38,7 @@ type Transcript struct {
 	spill   *spill // nil: the transcript is bounded, and all in memory
 	left    leftOut
 	account *account // nil: its memory is bounded by spill
+	sharing sharing  // if there is an account
 	floods  map[source]*flood
 	flooded int
 	changed chan struct{} // the next append closes it; nil while nobody waits
@@ -113,15 +114,23 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	if r.Late { // it keeps its label, but is not judged
 		r.Event = nil
 	}
-	weight := r.bound()
+	decoded := 0
+	if r.Event != nil && t.account != nil {
+		decoded = t.sharing.event(r.Event)
+	} else {
+		decoded = r.Event.size()
+	}
+	weight := r.bound(decoded)
 	if t.spill != nil {
-		weight = r.weight()
-	} else if more := r.memory() - expected; r.Dir == Received && t.account.exceeds(more) { // now that it is decoded
+		weight = r.weight(decoded)
+	} else if more := r.memory(decoded) - expected; r.Dir == Received && t.account.exceeds(more) { // now it is decoded
 		t.account.add(-expected)
+		t.sharing.dropped()
 		t.leaves(&r)
 		return 0
 	} else {
 		t.account.add(more)
+		t.sharing.kept()
 	}
 	t.bytes += weight
 	if n := len(t.records); n == cap(t.records) { // append would copy a long transcript four times
@@ -193,9 +202,10 @@ func exceeds(records, bytes int, r *Record) bool {
 	return records >= MaxRecords || bytes+min(len(r.Bytes), MaxPayload) > MaxBytes
 }
 
-// bound cuts a record to the part that is kept, and returns its size. An event refers to its whole payload.
-func (r *Record) bound() int {
-	weight := len(r.Bytes) + r.decoded()
+// bound cuts a record to the part that is kept, and returns its size. An event refers to its whole payload; the size of
+// its values is decoded.
+func (r *Record) bound(decoded int) int {
+	weight := len(r.Bytes) + r.counted(decoded)
 	if len(r.Bytes) > MaxPayload {
 		kept := bytes.Clone(cut.Bytes(r.Bytes, MaxPayload)) // frees the whole payload
 		r.Cut += len(r.Bytes) - len(kept)
@@ -209,24 +219,21 @@ func (r *Record) bound() int {
 }
 
 // weight is the size of an already bounded record, as bound computes it.
-func (r *Record) weight() int {
-	weight := len(r.Bytes) + len(r.Label) + len(r.Type) + r.decoded()
+func (r *Record) weight(decoded int) int {
+	weight := len(r.Bytes) + len(r.Label) + len(r.Type) + r.counted(decoded)
 	if r.Event != nil {
 		weight += r.Cut
 	}
 	return weight
 }
 
-// decoded returns the memory used by the decoded event of a long payload: many times the payload's bytes, if the values
-// are small. For short payloads the limit on the number of records suffices.
-func (r *Record) decoded() int {
+// counted returns the size of the values of a long payload's event: many times the payload's bytes, if the values are
+// small. For short payloads the limit on the number of records suffices.
+func (r *Record) counted(decoded int) int {
 	if r.Event == nil || len(r.Bytes)+r.Cut < 1<<10 {
 		return 0
 	}
-	if r.Event.Envelope != nil { // it has the data, too
-		return size(r.Event.Envelope)
-	}
-	return size(r.Event.Data)
+	return decoded
 }
 
 // Remark records a note of the harness.

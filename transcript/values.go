@@ -145,7 +145,7 @@ func size(v any) int {
 		}
 		return n
 	case map[string]any:
-		n := 48 + (len(v)+6)/7*mapGroup
+		n := objectSize(len(v))
 		for name, one := range v {
 			n += 16 + len(name) + size(one)
 		}
@@ -153,6 +153,9 @@ func size(v any) int {
 	}
 	return 0
 }
+
+// objectSize is the memory of an object with n members, without these.
+func objectSize(n int) int { return 48 + (n+6)/7*mapGroup }
 
 // mapGroup is the memory of up to seven members of a map.
 const mapGroup = 288

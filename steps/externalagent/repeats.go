@@ -24,7 +24,16 @@ const (
 // repeats decodes the records of one scenario. It remembers members per connection, so that the content can be found
 // in the records of the same connection.
 type repeats struct {
-	of map[string]map[[sha256.Size]byte]member // by connection and digest
+	of     map[string]map[[sha256.Size]byte]member // by connection and digest
+	latest latest
+}
+
+// latest is a record with long members, of which it is not known yet whether the transcript keeps it.
+type latest struct {
+	record int
+	conn   string
+	event  *transcript.Event
+	spans  []stretch
 }
 
 // member is an earlier member of a payload.
@@ -43,6 +52,7 @@ type stretch struct {
 // decode fills a record's Event and omits from its bytes what repeats an earlier record of the connection byte for
 // byte.
 func (m *repeats) decode(r *transcript.Record) {
+	m.remember(r.N)
 	if r.Kind == transcript.Open {
 		delete(m.of, r.Conn) // references must not point to an earlier connection of that name
 	}
@@ -59,16 +69,31 @@ func (m *repeats) decode(r *transcript.Record) {
 	if body == nil || len(r.Event.Faults) > 0 {
 		return
 	}
+	if !r.Late {
+		m.latest = latest{r.N, r.Conn, r.Event, spans}
+	}
+}
+
+// remember takes in the members of the latest record, unless the next one takes its number: then it was not kept, and
+// nothing must refer to it or keep its values alive.
+func (m *repeats) remember(next int) {
+	l := m.latest
+	m.latest = latest{}
+	if l.event == nil || next <= l.record {
+		return
+	}
+	seen := m.of[l.conn]
 	if seen == nil {
 		seen = map[[sha256.Size]byte]member{}
 		if m.of == nil {
 			m.of = map[string]map[[sha256.Size]byte]member{}
 		}
-		m.of[r.Conn] = seen
+		m.of[l.conn] = seen
 	}
-	for _, s := range spans {
+	body, _ := l.event.Data.(object) // the transcript may have replaced values by equal ones that it has already
+	for _, s := range l.spans {
 		if _, known := seen[s.digest]; !known && len(seen) < maxRepeats {
-			seen[s.digest] = member{r.N, body[s.name]}
+			seen[s.digest] = member{l.record, body[s.name]}
 		}
 	}
 }

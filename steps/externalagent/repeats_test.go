@@ -61,3 +61,18 @@ func TestRepeats(t *testing.T) {
 		})
 	}
 }
+
+// TestRepeatsOfWhatIsKept: nothing refers to a message that the transcript has left out, whose number the next one has.
+func TestRepeatsOfWhatIsKept(t *testing.T) {
+	text := `{"v":"mvp-0.2","type":"state.updated","payload":{"uiSpec":["` + strings.Repeat("x", longMessage) + `"]}}`
+	m := repeats{}
+	for i, r := range []struct {
+		n     int
+		short bool
+	}{{1, false}, {1, false}, {2, true}} {
+		rec := transcript.Record{N: r.n, Conn: "A", Dir: transcript.Received, Kind: transcript.Frame, Bytes: []byte(text)}
+		if m.decode(&rec); len(rec.Bytes) < len(text) != r.short {
+			t.Errorf("message %d is kept as %s", i, rec.Line(200))
+		}
+	}
+}
