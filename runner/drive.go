@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -107,6 +108,8 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 		return steps.Slot{Skip: notPlanned}
 	case noTime(ctx) != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: noTime(ctx).Error(), CutOff: true}
+	case errors.Is(context.Cause(ctx), errNoRoom):
+		return steps.Slot{Skip: verdict.NotTested, Reason: errNoRoom.Error(), CutOff: true}
 	case tooLate(ctx) != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: tooLate(ctx).Error(), CutOff: true}
 	case ctx.Err() != nil:
@@ -317,7 +320,7 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 	if res.Outcome == verdict.EnvError && pl.Stage != 1 {
 		res = lost(res)
 	}
-	if pl.Stage == 0 && (!pl.Exclusive() || wentAwayIn(res)) && r.setAside(d, pl, res) {
+	if pl.Stage == 0 && (!pl.Exclusive() || wentAwayIn(res) || res.Squeezed) && r.setAside(d, pl, res) {
 		return // it may run again alone if the target was overloaded
 	}
 	res = d.afresh(pl, res)

@@ -57,9 +57,6 @@ func (r *rations) ended(scenario string, res steps.Result) {
 	r.took[scenario] = max(took, r.took[scenario]/2) // another target may take less
 }
 
-// squeezed reports whether a scenario lost records that its transcript could have held if no other scenario had run.
-func squeezed(res steps.Result) bool { return res.Lost > 0 && res.Memory() < transcript.Together/2 }
-
 // memoryName names a scenario among those of all protocols and roles.
 func (r *run) memoryName(pl Planned) string {
 	return steps.Name(r.protocol) + " " + r.role + " " + pl.ID

@@ -25,8 +25,10 @@ import (
 const (
 	// scenarios to run again first: if none of them passes alone, the target is broken, and the other results stay
 	probes   = 2
-	patience = 3   // all reruns together take at most so many times limits.scenario
-	abridged = 500 // records of a flooded scenario that are kept until it runs again
+	patience = 3 // all reruns together take at most so many times limits.scenario
+	// for all reruns of what lost records, once one of them has lost none: they take their time as other scenarios do
+	patienceForRoom = 10 * time.Minute
+	abridged        = 500 // records of a flooded scenario that are kept until it runs again
 )
 
 // setAside holds back the result of a scenario that missed an answer while others ran, until it is known whether the
@@ -38,8 +40,8 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	missed := (res.Late > 0 || refused(res.Records)) && res.Lacks()
 	unheard := wentAwayIn(res) || slices.ContainsFunc(res.Records, steps.Unheard)
 	one := aside{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res),
-		squeezed: res.Outcome == verdict.NotTested && squeezed(res)}
-	if !d.crowded || !short || !one.missed && !one.unheard && !one.cut && !one.squeezed {
+		squeezed: (short || res.Outcome == verdict.Passed) && res.Squeezed}
+	if !d.crowded || !one.squeezed && (!short || !one.missed && !one.unheard && !one.cut) {
 		return false
 	}
 	one.res = res.Abridged(abridged)
@@ -58,25 +60,31 @@ type aside struct {
 	missed   bool // answers were late or refused
 	unheard  bool // the target was unreachable
 	cut      bool // see cutOff
-	squeezed bool // see squeezed
+	squeezed bool // it lost records to others
 	excused  bool // it was cut off because the target had no more room
 }
 
 // refused reports whether the target has reported that it has no room.
 func refused(records []transcript.Record) bool { return slices.ContainsFunc(records, steps.NoRoom) }
 
-// alone decides the scenarios that were set aside. If the target was overloaded, each runs again alone; otherwise its
-// result stays.
+// alone decides the scenarios that were set aside.
 func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
 	d.mu.Lock()
 	kept := d.aside
 	d.aside, d.crowded = nil, false
 	d.mu.Unlock()
-	if len(kept) == 0 {
-		return
+	squeezed := func(a aside) bool { return a.squeezed && !a.unheard }
+	others := slices.DeleteFunc(slices.Clone(kept), squeezed)
+	if len(others) > 0 { // first, because they have their records
+		r.overloaded(ctx, d, others, parallel)
 	}
+	r.roomier(ctx, d, slices.DeleteFunc(kept, func(a aside) bool { return !squeezed(a) }))
+}
+
+// overloaded decides scenarios that were set aside because the target may be overloaded. If it was, each runs again
+// alone; otherwise its result stays.
+func (r *run) overloaded(ctx context.Context, d *driverRun, kept []aside, parallel int) {
 	slowest := d.envs.Sluggish()
-	kept = r.roomier(ctx, d, kept)
 	if strays, _ := d.envs.Strays(); strays > 0 {
 		r.asTheyCame(d, kept) // the late answers belonged to other scenarios
 		return
@@ -136,20 +144,28 @@ func (r *run) retry(ctx context.Context, d *driverRun, kept []aside) (held, agai
 	return held + r.repeat(limited, d, kept), again + len(kept)
 }
 
-// roomier runs the scenarios again that lost records for lack of memory beside others, and returns the rest.
-func (r *run) roomier(ctx context.Context, d *driverRun, kept []aside) (rest []aside) {
-	var again []aside
-	for _, a := range kept {
-		if a.squeezed && !a.unheard {
-			again = append(again, a)
-		} else {
-			rest = append(rest, a)
+// roomier runs the scenarios again that lost records for lack of memory beside others: all of them, unless the first
+// ones lose records alone, too, because the target floods them. The results of the others stay then.
+func (r *run) roomier(ctx context.Context, d *driverRun, again []aside) {
+	if len(again) == 0 {
+		return
+	}
+	d.envs.Forget() // see retry
+	limited, cancel := deadline.WithLimitCause(ctx, patienceForRoom, errNoRoom)
+	defer cancel()
+	for range probes {
+		n := len(again) / 2
+		d.lost = 0
+		r.repeat(limited, d, again[n:n+1])
+		if again = slices.Delete(again, n, n+1); len(again) == 0 {
+			return
+		}
+		if d.lost == 0 {
+			r.repeat(limited, d, again)
+			return
 		}
 	}
-	if len(again) > 0 {
-		r.retry(ctx, d, again)
-	}
-	return rest
+	r.asTheyCame(d, again)
 }
 
 // errNoTime is the cause of the end of a context of reruns.
@@ -166,6 +182,9 @@ func noTime(ctx context.Context) *errNoTime {
 	errors.As(context.Cause(ctx), &late)
 	return late
 }
+
+var errNoRoom = errors.New("the scenarios at once sent more than Parley holds, and no time was left to judge this again in " +
+	"a run of its own: give --concurrency 1")
 
 // asTheyCame finishes the scenarios that were set aside with their first results.
 func (r *run) asTheyCame(d *driverRun, kept []aside) {
@@ -209,6 +228,9 @@ func (d *driverRun) afresh(pl Planned, res steps.Result) steps.Result {
 	first, again := d.before[pl.key]
 	if !again {
 		return res
+	}
+	if res.Lost > 0 {
+		d.lost++
 	}
 	if res.Outcome == verdict.Passed {
 		d.hold++

@@ -211,7 +211,7 @@ func (one *passiveRun) observed(id string, o Observed, po PassiveOptions) report
 		sc.Notes = append(sc.Notes, o.Partly)
 	}
 	if lost := o.T.Overflow(); lost > 0 {
-		sc.Notes = append(sc.Notes, fmt.Sprintf("%d records were not stored", lost))
+		sc.Notes = append(sc.Notes, steps.NotStored(lost))
 	}
 	sc.Transcript = one.keepTranscript(pl, o, po.By)
 	return sc

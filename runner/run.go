@@ -167,6 +167,7 @@ type driverRun struct {
 	suspects   map[string]bool         // during reruns, the only scenarios that run
 	before     map[string]steps.Result // during reruns after an overload, their first results
 	hold       int                     // number of those that passed
+	lost       int                     // number of those that lost records again
 	begun      map[string]int          // starts of each scenario, by id
 	crowded    bool                    // many scenarios are running at once
 	aside      []aside                 // scenarios that missed an answer meanwhile

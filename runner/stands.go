@@ -21,8 +21,10 @@ func standing(first, alone steps.Result) steps.Result {
 	wrong := slices.DeleteFunc(slices.Clone(first.Failures),
 		func(f steps.Failure) bool { return !f.Stands(first.Records) })
 	if len(wrong) == 0 {
+		first.Release()
 		return alone
 	}
+	alone.Release()
 	res := first
 	res.Failures, res.Clauses, res.Monitors = wrong, slices.Clone(alone.Clauses), slices.Clone(alone.Monitors)
 	res.Notes = append(slices.Clone(first.Notes), whileBeside)

@@ -113,6 +113,7 @@ type Result struct {
 	Evidence []Evidence
 	Run      target.Running      // the target it ran against; nil if it did not run
 	Lost     int                 // records beyond the bounds of the transcript
+	Squeezed bool                // it could have held some of them if no other scenario had run
 	Last     []transcript.Record // the last of these; see transcript.Last
 	Reached  Reach
 	Late     int // waits that reached their limit
@@ -121,8 +122,19 @@ type Result struct {
 }
 
 // Abridged returns a result that waits for its scenario to run again. If more was sent than a transcript holds, only
-// the first n records are kept meanwhile.
+// the first n records are kept meanwhile; if none of them was wrong, no more than a few, so that there is room for other
+// scenarios.
 func (r Result) Abridged(n int) Result {
+	if len(r.Failures) == 0 {
+		few := 0
+		i := slices.IndexFunc(r.Records, func(rec transcript.Record) bool {
+			few += len(rec.Bytes)
+			return few > fewBytes
+		})
+		if i >= 0 {
+			n = min(n, i)
+		}
+	}
 	if r.Lost == 0 || len(r.Records) <= n {
 		return r
 	}
@@ -131,6 +143,9 @@ func (r Result) Abridged(n int) Result {
 	r.Release()
 	return r
 }
+
+// fewBytes is kept of each of many scenarios, decoded.
+const fewBytes = 8 << 10
 
 // Memory is the approximate number of bytes that the records take; see transcript.Memory.
 func (r Result) Memory() int {
@@ -331,6 +346,14 @@ func skipped(sc *godog.Scenario, slot Slot) (out []verdict.Judgement) {
 	return out
 }
 
+// NotStored says how many records a transcript has lost.
+func NotStored(n int) string {
+	if n == 1 {
+		return "1 record was not stored"
+	}
+	return fmt.Sprintf("%d records were not stored", n)
+}
+
 // repeated counts the requests that a driver has sent again.
 func (w *World) repeated(records []transcript.Record) (n int) {
 	for _, r := range records {
@@ -348,7 +371,7 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	first, whole := w.T.First()
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),
 		Notes: w.notes, Security: w.warnings, Records: first, Evidence: w.evidence, Lost: w.T.Overflow(),
-		Last: w.T.Last(), Reached: w.reached, Late: w.late, t: w.T}
+		Squeezed: w.T.Squeezed(), Last: w.T.Last(), Reached: w.reached, Late: w.late, t: w.T}
 	if n := w.repeated(res.Records); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests failed because their connection closed before any answer, "+
 			"and were repeated on a new connection", n))
@@ -357,8 +380,7 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 		res.Notes = append(res.Notes, fmt.Sprintf("of many comments or pings, %d were counted but not stored", n))
 	}
 	if res.Lost > 0 {
-		res.Notes = append(res.Notes, fmt.Sprintf("the target sent more than a transcript holds: %d records were not stored",
-			res.Lost))
+		res.Notes = append(res.Notes, "the target sent more than a transcript holds: "+NotStored(res.Lost))
 	}
 	if !whole {
 		res.Notes = append(res.Notes, fmt.Sprintf("the monitors judged the first %d records of %d, as in a run", len(first),

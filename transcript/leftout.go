@@ -19,7 +19,8 @@ const (
 // leftOut counts the records that exceeded the bounds.
 type leftOut struct {
 	count    int
-	own      int // records kept nevertheless
+	others   bool // some would have been kept if the other transcripts held nothing
+	own      int  // records kept nevertheless
 	ownBytes int
 	last     []Record // a ring once it is full
 	next     int
@@ -55,19 +56,27 @@ const enough = 1000
 // ErrFull ends a wait for a record that could not be kept if it came.
 var ErrFull = errors.New("the transcript is full")
 
-// leaves leaves a record out, or reports that it is kept nevertheless. It wakes those who wait in vain from now on.
-func (t *Transcript) leaves(r *Record) (kept bool) {
-	kept = t.left.keeps(r)
-	if t.left.count == enough || t.left.count == 1 && t.squeezed() {
+// leaves leaves a record out that takes n bytes, or reports that it is kept nevertheless. It wakes those who wait in
+// vain from now on.
+func (t *Transcript) leaves(r *Record, n int) (kept bool) {
+	if kept = t.left.keeps(r); kept {
+		return true
+	}
+	squeezed := !t.left.others && t.account != nil && !exceeds(len(t.records), t.bytes, r) &&
+		t.account.bytes.Load()+int64(n) <= Together
+	t.left.others = t.left.others || squeezed
+	if t.left.count == enough || squeezed {
 		t.tell()
 	}
-	return kept
+	return false
 }
 
-// squeezed reports whether records are left out for what other transcripts hold, so that it is better to begin again
+// Squeezed reports whether records are left out for what other transcripts hold, so that it is better to begin again
 // once they are done than to wait for more.
-func (t *Transcript) squeezed() bool {
-	return t.account != nil && t.left.count > 0 && t.account.bytes.Load() < Together/2
+func (t *Transcript) Squeezed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.left.others
 }
 
 // hopeless reports whether a record is not likely to be kept. A transcript that keeps older records in a file is never
@@ -75,7 +84,7 @@ func (t *Transcript) squeezed() bool {
 func (t *Transcript) hopeless() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.spill == nil && (t.left.count >= enough || t.squeezed())
+	return t.spill == nil && (t.left.count >= enough || t.left.others)
 }
 
 // Last returns copies of the last received records that exceeded the bounds, the oldest first. Their number is 0.

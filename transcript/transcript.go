@@ -93,7 +93,7 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	}
 	if t.full(&r) {
 		r.At = at
-		if !t.leaves(&r) {
+		if !t.leaves(&r, r.guess(t.decode != nil)) {
 			return 0
 		}
 	}
@@ -126,7 +126,7 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	} else if more := r.memory(decoded) - expected; r.Dir == Received && t.account.exceeds(more) { // now it is decoded
 		t.account.add(-expected)
 		t.sharing.dropped()
-		t.leaves(&r)
+		t.leaves(&r, r.memory(decoded))
 		return 0
 	} else {
 		t.account.add(more)

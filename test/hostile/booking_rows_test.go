@@ -21,7 +21,7 @@ type booking struct {
 }
 
 // lost means that a peer may send more than a transcript holds, depending on its speed.
-const lost = "more than a transcript holds|within|nothing of external-agent came"
+const lost = flooded + "|within|nothing of external-agent came"
 
 // bookingRows are the rows of both roles.
 func bookingRows() (all []row) {

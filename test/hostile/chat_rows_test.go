@@ -79,19 +79,19 @@ var chatRows = rowsOf("server", "session-chat", []row{
 	{name: "binary", exit: 3, says: "it sends ", does: "answers in binary frames",
 		serve: chat(inBinary)},
 	{name: "a flood", exit: 5, exits: []int{1, 3}, does: "never stops talking",
-		says: "more than a transcript holds|nothing of session-chat came|within",
+		says: flooded + "|nothing of session-chat came|within",
 		serve: chat(floods(func(n int) string {
 			return fmt.Sprintf(`{"message_type":"noise","agent_id":null,"n":%d}`, n)
 		}))},
 	{name: "a flood of megabytes", exit: 5, exits: []int{1, 3},
 		does: "sends frames of a megabyte each, for ever",
-		says: "more than a transcript holds|nothing of session-chat came|within",
+		says: flooded + "|nothing of session-chat came|within",
 		serve: chat(floods(func(int) string {
 			return `{"message_type":"noise","agent_id":null,"x":"` + strings.Repeat("x", 1<<20) + `"}`
 		}))},
 	{name: "a flood of small objects in frames", exit: 5, exits: []int{1, 3},
 		does: "sends frames that grow 30 times when decoded",
-		says: "more than a transcript holds|nothing of session-chat came|within",
+		says: flooded + "|nothing of session-chat came|within",
 		serve: chat(floods(func(int) string {
 			return `{"message_type":"noise","agent_id":null,"x":[` + strings.Repeat("{},", 1<<20) + `{}]}`
 		}))},
@@ -124,7 +124,7 @@ var busRows = rowsOf("orchestrator", "session-runtime", []row{
 	{name: "binary", exit: 3, says: "it sends ",
 		does: "answers in binary frames", serve: chat(inBinary)},
 	{name: "a flood", exit: 5, exits: []int{1, 3}, does: "never stops talking",
-		says: "more than a transcript holds|nothing of session-runtime came|within",
+		says: flooded + "|nothing of session-runtime came|within",
 		serve: chat(floods(func(n int) string {
 			return fmt.Sprintf(`{"id":"n%d","event":"NOISE","target":"LOGGER","payload":null}`, n)
 		}))},

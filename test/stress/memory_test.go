@@ -1,10 +1,15 @@
 package stress_test
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"parley/reference-server/externalagent/bundle"
+	"parley/reference-server/externalagent/host"
 	"parley/reports"
 	"parley/runner"
 	"parley/test/suitetest"
@@ -34,6 +39,19 @@ func (h *hog) ScenarioDone(reports.Scenario) {
 	}
 }
 
+// padded gives every state of a host a long text of its own.
+func padded(_ host.View, msg host.Message, send func(host.Message)) {
+	if payload := msg.Payload(); payload["uiSpec"] != nil {
+		b, _ := json.Marshal(payload["uiSpec"])
+		var spec map[string]any
+		if json.Unmarshal(b, &spec) == nil && spec != nil && spec["pad"] == nil {
+			spec["pad"] = strings.Repeat(fmt.Sprintf("%x", sha256.Sum256(b)), 2000)
+			payload["uiSpec"] = spec
+		}
+	}
+	send(msg)
+}
+
 // TestMemoryOfOthers: a right host whose scenarios lose records, because others take the memory of all transcripts, is
 // judged by scenarios that run again once there is memory. While there is none it is not conformant: what was lost
 // might have broken clauses that passed elsewhere.
@@ -50,6 +68,7 @@ func TestMemoryOfOthers(t *testing.T) {
 			h := newHog(row.until)
 			defer h.t.Release()
 			o := suitetest.Bundled("external-agent", "host")
+			o.Launcher = bundle.Launcher(padded) // so that its scenarios need more than a transcript may hold in any case
 			o.Observer = runner.Observer(h)
 			res := suitetest.Judge(t, o)
 			said := suitetest.Console(t, res)

@@ -6,6 +6,7 @@ import (
 
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent"
+	hosting "parley/reference-server/externalagent/host"
 	"parley/reference-server/externalagent/host/mutants"
 	"parley/reference-server/externalagent/relay"
 	"parley/reference-server/launch"
@@ -39,6 +40,19 @@ external-agent:
 	},
 	Extend: func(s *launch.Server) target.Running { return talking{logging{s}} },
 	Serve:  hostService,
+}
+
+// Launcher launches a host whose messages out sees, and may change.
+func Launcher(out hosting.Outbound) target.Launcher {
+	role := host
+	role.Make = func(o launch.Options) (launch.Handler, error) {
+		return externalagent.New(externalagent.Options{Logs: logsIn(o.Dir), Relay: relay.Options{Limits: roomFor(o.Connections)},
+			MaxHosts: o.Connections, Host: func(_ string, ho hosting.Options) hosting.Options {
+				ho.Outbound = out
+				return ho
+			}})
+	}
+	return role.InProcess(launch.Options{})
 }
 
 // logsIn returns the log folder of a host.
