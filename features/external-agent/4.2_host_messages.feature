@@ -369,3 +369,18 @@ Feature: 4.2 Host to client
       When agent A calls "next", and chooses again if it has to
       Then agent A is told that the call succeeded
       And agent A sees the effect of the call in a later state
+
+  Rule: A long message comes like any other
+
+    @host @EA-041 @EA-077a
+    Scenario: an agent gets a snapshot with a long history
+      Given agent A has a session
+      When agent A sends the participant 6 messages of 12 KB, if the target takes such
+      And agent A asks for a snapshot
+      Then agent A gets a snapshot
+
+    @relay @EA-008
+    Scenario: a long message of an agent is passed on unchanged
+      Given agent A has a session
+      When agent A sends the participant 1 message of 70 KB, if the target takes such
+      Then the relay has passed on every message of agent A and its host unchanged

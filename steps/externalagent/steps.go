@@ -156,6 +156,10 @@ func (s *suite) speakingSteps() []step {
 			_, err := s.send(ctx, p, envelope(vocab.AgentMessage, "", "", object{"text": "without an id " + odd}))
 			return err
 		})},
+		{`^agent (\w+) sends the participant (\d+) messages? of (\d+) KB, if the target takes such$`,
+			func(ctx context.Context, name string, n, kilobytes int) error {
+				return s.saysMuch(ctx, s.party(name), n, kilobytes)
+			}},
 		{`^agent (\w+)'s message is not refused$`, s.by(s.isNotRefused)},
 		{`^the booking flow has not changed for agent (\w+)$`, s.by(s.flowUnchanged)},
 		{`^the participant speaks to agent (\w+)(, if the target supports it)?$`, s.byWith(s.participantSpeaksIf)},

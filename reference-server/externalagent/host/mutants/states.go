@@ -17,6 +17,8 @@ var snapshotFaults = map[string]fault{
 	"snapshot-not-after-talking": refusingSnapshots(func(p past) bool { return p.talked }),
 	"snapshot-not-after-call":    refusingSnapshots(func(p past) bool { return p.called }),
 
+	"snapshot-of-64-kb-at-most": omitting(isLongSnapshot),
+
 	"snapshot-without-session":   spoiling(proto.SnapshotState, spoil.Lose("sessionId")),
 	"snapshot-of-relay-session":  ofRelaySession(proto.SnapshotState),
 	"snapshot-session-renewed":   spoiling(proto.SnapshotState, spoil.Text("sessionId", next)),
@@ -47,6 +49,11 @@ var snapshotFaults = map[string]fault{
 	}),
 	"snapshot-tools-cached":    cached(host.InSnapshot, func(s *state, first state) { s.ToolSchema = first.ToolSchema }),
 	"snapshot-one-call-behind": oneBehind(host.InSnapshot),
+}
+
+// isLongSnapshot reports whether a message is a snapshot of more than 64 KB.
+func isLongSnapshot(msg message) bool {
+	return msg.Type() == proto.SnapshotState && len(wire.Encode(msg)) > 64<<10
 }
 
 // updateFaults send a wrong state.updated payload.

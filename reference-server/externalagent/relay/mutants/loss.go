@@ -30,6 +30,9 @@ var lossFaults = map[string]fault{
 	"states-wait-for-a-frame": statesWait,
 	"one-request-at-a-time":   oneRequest,
 	"words-said-again-lost":   repeatedWordsLost,
+	"long-words-lost": sendNone(func(from party, e *envelope, _ []party) bool {
+		return isAgent(from) && e.Type() == proto.AgentMessage && len(e.Raw) > 64<<10
+	}),
 }
 
 // sendNone does not pass on some messages.
