@@ -325,11 +325,17 @@ func brief(v any) string {
 	return cut.Head(wjson.Compact(v), 160)
 }
 
-// inPlace describes what was published instead of the awaited message.
+// inPlace describes what was published instead of the awaited message. Messages of other sessions, such as those of
+// earlier scenarios in a process that is reused, are only counted.
 func (s *suite) inPlace(after int, miss *verdict.Miss) string {
 	var seen []string
+	others := 0
 	for _, r := range s.Between(bus, after, 0) {
-		if m, ok := judge.Read(r); ok {
+		switch m, ok := judge.Read(r); {
+		case !ok:
+		case m.Session != "" && s.now != nil && m.Session != s.now.id:
+			others++
+		default:
 			seen = append(seen, fmt.Sprintf("%s (record %d)", m.Name(), r.N))
 		}
 	}
@@ -340,12 +346,15 @@ func (s *suite) inPlace(after int, miss *verdict.Miss) string {
 			cry = s.Cry(s.stderr())
 		}
 	}
-	if len(seen) == 0 {
+	if len(seen)+others == 0 {
 		return miss.Reason + "; nothing was published" + cry
 	}
 	const most = 6
 	if len(seen) > most {
 		seen = append(seen[:most], fmt.Sprintf("and %d more", len(seen)-most))
+	}
+	if others > 0 {
+		seen = append(seen, fmt.Sprintf("%d of other sessions", others))
 	}
 	return miss.Reason + "; published: " + strings.Join(seen, ", ") + cry
 }
