@@ -120,8 +120,7 @@ func ofCommand(ctx context.Context, s *Session, g Guide, o Options) (string, err
 	if len(o.Command) == 0 {
 		return g.Profile(ctx, s)
 	}
-	program := filepath.Base(o.Command[0])
-	s.Profile.Name = strings.TrimSuffix(program, filepath.Ext(program))
+	s.Profile.Name = programOf(o.Command)
 	s.Profile.Command = &target.Command{Run: o.Command, Stop: target.Duration{Duration: 2 * time.Second}}
 	end, err := s.launch(ctx)
 	if err != nil {
