@@ -13,7 +13,8 @@ var interpreter = regexp.MustCompile(
 
 // Flags of interpreters: those whose value is the next argument, and those whose value is the program's text.
 var (
-	valued = []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "-W", "-X", "-r", "--require", "--import"}
+	valued = []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "-W", "-X", "-r", "--require",
+		"--import"}
 	inline = []string{"-c", "-e", "--eval"}
 )
 
