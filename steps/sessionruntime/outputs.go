@@ -16,7 +16,8 @@ import (
 func (s *suite) registerOutputs(sc *godog.ScenarioContext) {
 	steps.Step(sc,
 		`^agent "(\w)" sends (a chunk|the final|an empty final|a final without chunks|a chunk with odd values|`+
-			`the final with odd values|long text|text that looks like JSON|text of odd characters|blanks) of "(\w+)"( on BROADCAST)?$`, s.sends)
+			`the final with odd values|long text|text that looks like JSON|text of odd characters|blanks) `+
+			`of "(\w+)"( on BROADCAST)?$`, s.sends)
 	steps.Step(sc, `^agent "(\w)" repeats its text in another chunk of "(\w+)"$`, s.repeats)
 	steps.Step(sc, `^the frontend receives the output of "(\w+)"$`, s.forwarded)
 	steps.Step(sc, `^the frontend does not receive the output of "(\w+)"$`, s.notForwarded)
