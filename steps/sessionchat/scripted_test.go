@@ -28,7 +28,8 @@ type saying struct {
 	kind   string
 	agent  string // default: that of the chat
 	body   map[string]any
-	silent bool // the message has no body
+	silent bool   // the message has no body
+	unless string // chats whose agent_id begins so are not answered by it
 }
 
 func streams(list ...string) []saying { return says(vocab.StreamMessage, "text", list) }
@@ -94,6 +95,9 @@ func (c *scriptedConn) Send(_ context.Context, m driver.Message) (int, error) {
 		nonce = d.Nonce
 	}
 	for _, said := range c.script {
+		if agent, _ := chat["agent_id"].(string); said.unless != "" && strings.HasPrefix(agent, said.unless) {
+			continue
+		}
 		out := map[string]any{"message_type": said.kind, "agent_id": chat["agent_id"], "session_id": "s-1", "timestamp": "t"}
 		if said.agent != "" {
 			out["agent_id"], out["session_id"] = said.agent, "s-of-"+said.agent
