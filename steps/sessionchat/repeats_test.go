@@ -29,8 +29,9 @@ func TestErrorsTwice(t *testing.T) {
 		env := &steps.Env{}
 		s := &repeats{env: env, conns: map[string]*counted{}}
 		for i, m := range row.msgs {
-			s.note(&transcript.Record{N: i + 1, Conn: "A", Dir: m.dir, Kind: transcript.Frame, Event: &transcript.Event{Type: m.kind,
-				Data: map[string]any{inAgent: "red", inMessage: map[string]any{inCode: "no"}}}})
+			data := map[string]any{inAgent: "red", inMessage: map[string]any{inCode: "no"}}
+			s.note(&transcript.Record{N: i + 1, Conn: "A", Dir: m.dir, Kind: transcript.Frame,
+				Event: &transcript.Event{Type: m.kind, Data: data}})
 		}
 		if n, _, _ := env.Again(); n != row.again {
 			t.Errorf("%s: %d repetitions, want %d", row.reason, n, row.again)
