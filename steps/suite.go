@@ -122,8 +122,8 @@ type Result struct {
 }
 
 // Abridged returns a result that waits for its scenario to run again. If more was sent than a transcript holds, only
-// the first n records are kept meanwhile; if none of them was wrong, no more than a few, so that there is room for other
-// scenarios.
+// the first n records are kept meanwhile; if none of them was wrong, no more than a few, so that there is room for
+// other scenarios.
 func (r Result) Abridged(n int) Result {
 	if len(r.Failures) == 0 {
 		few := 0

@@ -114,12 +114,7 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	if r.Late { // it keeps its label, but is not judged
 		r.Event = nil
 	}
-	decoded := 0
-	if r.Event != nil && t.account != nil {
-		decoded = t.sharing.event(r.Event)
-	} else {
-		decoded = r.Event.size()
-	}
+	decoded := t.sizeOf(r.Event)
 	weight := r.bound(decoded)
 	if t.spill != nil {
 		weight = r.weight(decoded)
@@ -142,6 +137,14 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	}
 	t.tell()
 	return r.N
+}
+
+// sizeOf returns the memory of an event's values, without what they share with those of earlier records.
+func (t *Transcript) sizeOf(e *Event) int {
+	if e == nil || t.account == nil {
+		return e.size()
+	}
+	return t.sharing.event(e)
 }
 
 // tell wakes waiters.

@@ -46,8 +46,9 @@ external-agent:
 func Launcher(out hosting.Outbound) target.Launcher {
 	role := host
 	role.Make = func(o launch.Options) (launch.Handler, error) {
-		return externalagent.New(externalagent.Options{Logs: logsIn(o.Dir), Relay: relay.Options{Limits: roomFor(o.Connections)},
-			MaxHosts: o.Connections, Host: func(_ string, ho hosting.Options) hosting.Options {
+		return externalagent.New(externalagent.Options{Logs: logsIn(o.Dir),
+			Relay: relay.Options{Limits: roomFor(o.Connections)}, MaxHosts: o.Connections,
+			Host: func(_ string, ho hosting.Options) hosting.Options {
 				ho.Outbound = out
 				return ho
 			}})
