@@ -377,6 +377,8 @@ var faults = []row{
 		"> manager ADD_AGENT_FAILED agent=d x1 t6\n> user USER_INPUT #1 t7 mention=d\n< ERROR t6\nfence\n", broken: "087"},
 	{reason: "of two ERRORs the one of the agent is there", in: abc +
 		"> user USER_INPUT #7 mention=x\n> a ERROR #4\n< ERROR #4\nfence\n", broken: "087"},
+	{reason: "G: output with nothing in it is dropped", in: speaks + `> a AGENT_OUTPUT t1 {"text":""} final` + "\nfence\n",
+		broken: "002 039"},
 	{reason: "output is no news of a failure", in: runs +
 		"> user INVITE_AGENT agent=d\n< REQUEST_ADD_AGENT agent=d x1\n> manager ADD_AGENT_FAILED agent=d x1\n" +
 		"> a AGENT_OUTPUT t1 #2 chunk\n< AGENT_OUTPUT t1 #2 chunk\nfence\n", broken: "043 046 163"},

@@ -103,6 +103,8 @@ var leftOpen = []row{
 		"> manager REMOVE_AGENT_FAILED agent=b x1\n< REMOVE_AGENT_FAILED agent=b\nfence\n> user USER_INPUT #1 mention=b\n" +
 		"< ERROR\nfence\n"},
 
+	{reason: "G: output with nothing in it", in: speaks + `> a AGENT_OUTPUT t1 {"text":""} final` + "\n" +
+		`< AGENT_OUTPUT t1 {"text":""} final` + "\nfence\n" + next, kept: "002 039"},
 	{reason: "C: no agent is speaking, and it is reported", in: abc +
 		"> user CANCEL\n< NO_ACTIVE_SPEAKING\n< CANCEL_SENT\nfence\n"},
 	{reason: "C: before the first chunk, stopped", in: runs +
