@@ -76,6 +76,10 @@ var leftOpen = []row{
 		"> user USER_INPUT #7 mention=b\nfence\n> user SWITCH_AGENT a>c\n< SWITCH_AGENT a>c\nfence\n" +
 		"> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\n< SWITCH_AGENT c>b\n< USER_INPUT @b t7 #7\n" +
 		"< TURN_ACCEPTED t7 of=b\nfence\n"},
+	{reason: "B: meanwhile, it waits, and the user switches to the same agent before it", in: runs +
+		"> user USER_INPUT #7 mention=b\nfence\n> user SWITCH_AGENT a>b\n< SWITCH_AGENT a>b\nfence\n" +
+		"> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\n< SWITCH_AGENT b>b\n< USER_INPUT @b t7 #7\n" +
+		"< TURN_ACCEPTED t7 of=b\nfence\n"},
 	{reason: "B: meanwhile, an agent not in the session, and it waits", in: runs +
 		"> user USER_INPUT #7 mention=x\nfence\n> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\n" +
 		"< ERROR\nfence\n" + next},

@@ -127,6 +127,9 @@ func (o *owed) fits(p Message) int {
 	case o.copy:
 		most++
 	}
+	if o.release != nil { // it may still be queued: what is due now comes first
+		most--
+	}
 	return most
 }
 
