@@ -183,8 +183,8 @@ func noTime(ctx context.Context) *errNoTime {
 	return late
 }
 
-var errNoRoom = errors.New("the scenarios at once sent more than Parley holds, and no time was left to judge this again " +
-	"in a run of its own: give --concurrency 1")
+var errNoRoom = errors.New("the scenarios at once sent more than Parley holds, and no time was left to judge this " +
+	"again in a run of its own: give --concurrency 1")
 
 // asTheyCame finishes the scenarios that were set aside with their first results.
 func (r *run) asTheyCame(d *driverRun, kept []aside) {

@@ -9,8 +9,8 @@ import (
 	"parley/transcript"
 )
 
-// saysMuch sends agent.messages with long texts, without waiting. No clause sets a limit, so that a target which refuses
-// one of them, or closes the connection, is not judged on them.
+// saysMuch sends agent.messages with long texts, without waiting. No clause sets a limit, so that a target which
+// refuses one of them, or closes the connection, is not judged on them.
 func (s *suite) saysMuch(ctx context.Context, p *party, n, kilobytes int) error {
 	const sentence = " 一个较长的句子。"
 	begun, ids := s.T.Len(), map[string]bool{}
@@ -25,7 +25,8 @@ func (s *suite) saysMuch(ctx context.Context, p *party, n, kilobytes int) error 
 	last := p.last
 	fence, ok := s.asksAside(ctx, p)
 	done := func(r *transcript.Record) bool {
-		return closed(r) || refused(r) && (ids[field(r, "replyTo")] || field(r, "replyTo") == "") || ok && answers(fence.id)(r)
+		to := field(r, "replyTo")
+		return closed(r) || refused(r) && (ids[to] || to == "") || ok && answers(fence.id)(r)
 	}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: begun, Kind: "an answer behind long messages", Match: done})
 	switch p.last = last; {
