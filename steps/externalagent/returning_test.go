@@ -10,7 +10,8 @@ import (
 )
 
 const cameBack = session + restless + saying + firstCall +
-	"When agent A loses its connection\nAnd agent A has joined\nThen agent A finds its session as it left it, if the session has survived\n"
+	"When agent A loses its connection\nAnd agent A has joined\n" +
+	"Then agent A finds its session as it left it, if the session has survived\n"
 
 // afterwards changes the snapshots that a party gets on its second connection, by their number from 1.
 func afterwards(f func(c *peerConn, n int, p object)) bad {
