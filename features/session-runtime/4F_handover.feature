@@ -184,7 +184,7 @@ Feature: 4F A handover
       Then a switch from agent "a" to agent "b" is announced
       And agent "b" gets the context of "t1"
 
-    @RT-061 @RT-065 @RT-130 @RT-131 @RT-134
+    @RT-061 @RT-065 @RT-131 @RT-134
     Scenario: the earlier of two open handovers is confirmed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
