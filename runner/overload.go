@@ -26,8 +26,8 @@ const (
 	// scenarios to run again first: if none of them passes alone, the target is broken, and the other results stay
 	probes   = 2
 	patience = 3 // all reruns together take at most so many times limits.scenario
-	// for all reruns of what lost records, once one of them has lost none: they take their time as other scenarios do
-	patienceForRoom = 10 * time.Minute
+	// all reruns of what lost records; a target may send as much again, and a run that hangs on it must end
+	patienceForRoom = 15 * time.Second
 	abridged        = 500 // records of a flooded scenario that are kept until it runs again
 )
 
@@ -40,8 +40,8 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	missed := (res.Late > 0 || refused(res.Records)) && res.Lacks()
 	unheard := wentAwayIn(res) || slices.ContainsFunc(res.Records, steps.Unheard)
 	one := aside{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res),
-		squeezed: (short || res.Outcome == verdict.Passed) && res.Squeezed}
-	if !d.crowded || !one.squeezed && (!short || !one.missed && !one.unheard && !one.cut) {
+		squeezed: res.Squeezed}
+	if !d.crowded || !short || !one.missed && !one.unheard && !one.cut && !one.squeezed {
 		return false
 	}
 	one.res = res.Abridged(abridged)
