@@ -25,10 +25,8 @@ import (
 const (
 	// scenarios to run again first: if none of them passes alone, the target is broken, and the other results stay
 	probes   = 2
-	patience = 3 // all reruns together take at most so many times limits.scenario
-	// all reruns of what lost records; a target may send as much again, and a run that hangs on it must end
-	patienceForRoom = 15 * time.Second
-	abridged        = 500 // records of a flooded scenario that are kept until it runs again
+	patience = 3   // all reruns together take at most so many times limits.scenario
+	abridged = 500 // records of a flooded scenario that are kept until it runs again
 )
 
 // setAside holds back the result of a scenario that missed an answer while others ran, until it is known whether the
@@ -144,14 +142,15 @@ func (r *run) retry(ctx context.Context, d *driverRun, kept []aside) (held, agai
 	return held + r.repeat(limited, d, kept), again + len(kept)
 }
 
-// roomier runs the scenarios again that lost records for lack of memory beside others: all of them, unless the first
-// ones lose records alone, too, because the target floods them. The results of the others stay then.
+// roomier runs the scenarios again that lost records for lack of memory beside others: all of them for which half of
+// limits.scenario suffices, unless the first ones lose records alone, too, because the target floods them. The results
+// of the others stay then.
 func (r *run) roomier(ctx context.Context, d *driverRun, again []aside) {
 	if len(again) == 0 {
 		return
 	}
 	d.envs.Forget() // see retry
-	limited, cancel := deadline.WithLimitCause(ctx, patienceForRoom, errNoRoom)
+	limited, cancel := deadline.WithLimitCause(ctx, r.o.Profile.Limits.Scenario.Duration/2, errNoRoom)
 	defer cancel()
 	for range probes {
 		n := len(again) / 2
