@@ -10,7 +10,7 @@ import (
 	"parley/transcript"
 )
 
-// TestActs checks which messages of an agent count as acts, so that it is waited for anew.
+// TestActs checks which messages of an agent count as acts, each of which restarts the limit of a wait.
 func TestActs(t *testing.T) {
 	n := 0
 	says := func(kind string, body any) transcript.Record {

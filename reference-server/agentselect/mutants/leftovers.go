@@ -44,6 +44,16 @@ func usesAgent(o *options, pick func(session string) string) {
 	}
 }
 
+// usesGeneral uses general for the turns of some sessions.
+func usesGeneral(o *options, where func(session string) bool) {
+	usesAgent(o, func(session string) string {
+		if where(session) {
+			return proto.General
+		}
+		return ""
+	})
+}
+
 // turnsUseConnectionAgent uses for turns what was last switched to on the session's connection.
 func turnsUseConnectionAgent(o *options) {
 	owner, last := map[string]string{}, map[string]string{}
@@ -62,12 +72,7 @@ func turnsForgetAfterRefusal(o *options) {
 		correct.Commit(sw, set)
 		refused[sw.Session] = sw.Refusal != nil && sw.Refusal.Code == proto.AgentNotFound
 	}
-	usesAgent(o, func(session string) string {
-		if refused[session] {
-			return proto.General
-		}
-		return ""
-	})
+	usesGeneral(o, func(session string) bool { return refused[session] })
 }
 
 // turnsForgetAfterLoad runs the turns of a loaded session with general until it is switched.
@@ -78,24 +83,14 @@ func turnsForgetAfterLoad(o *options) {
 		return correct.Bind(m, how, c, session)
 	}
 	o.Policy.Commit = committed(func(sw agentselect.Switch) { delete(loaded, sw.Session) })
-	usesAgent(o, func(session string) string {
-		if loaded[session] {
-			return proto.General
-		}
-		return ""
-	})
+	usesGeneral(o, func(session string) bool { return loaded[session] })
 }
 
 // initialAgentInName runs the turns of a session with general until it is switched.
 func initialAgentInName(o *options) {
 	switched := map[string]bool{}
 	o.Policy.Commit = committed(func(sw agentselect.Switch) { switched[sw.Session] = true })
-	usesAgent(o, func(session string) string {
-		if switched[session] {
-			return ""
-		}
-		return proto.General
-	})
+	usesGeneral(o, func(session string) bool { return !switched[session] })
 }
 
 // withMembers finds agents that are members of every object of the server's language.

@@ -118,20 +118,7 @@ func toolsLearnt(o *options) {
 }
 
 // snapshotTools reads toolSchema only in snapshots.
-func snapshotTools(o *options) {
-	var tools []proto.Tool
-	taken, snapshot := 0, false
-	o.Inbound = func(_ view, msg message) []message {
-		snapshot = msg.Type() == proto.SnapshotState
-		return []message{msg}
-	}
-	choosingFrom(o, func(s state) []proto.Tool {
-		if snapshot && s.Serial != taken {
-			tools, taken = s.Tools, s.Serial
-		}
-		return tools
-	})
-}
+func snapshotTools(o *options) { toolsOfSnapshots(o, func() bool { return true }) }
 
 // returnTools reads toolSchema, once it has come back, only in snapshots.
 func returnTools(o *options) {
@@ -140,6 +127,11 @@ func returnTools(o *options) {
 		dials++
 		return agent.DialWebSocket(ctx, url)
 	})(o)
+	toolsOfSnapshots(o, func() bool { return dials > 1 })
+}
+
+// toolsOfSnapshots uses, while something holds, the tools of the last snapshot, or else those before it held.
+func toolsOfSnapshots(o *options, while func() bool) {
 	var tools []proto.Tool
 	taken, snapshot := 0, false
 	o.Inbound = func(_ view, msg message) []message {
@@ -148,7 +140,7 @@ func returnTools(o *options) {
 	}
 	choosingFrom(o, func(s state) []proto.Tool {
 		switch {
-		case dials < 2:
+		case !while():
 			tools = s.Tools
 		case snapshot && s.Serial != taken:
 			tools, taken = s.Tools, s.Serial
