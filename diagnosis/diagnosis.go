@@ -74,14 +74,24 @@ func (s *Set) Tell(run *reports.Run) {
 		}
 	}
 	shares := s.shares(found, judged)
-	for i := range run.Causes {
-		run.Causes[i].LooksLike = s.name(of(found, run.Causes[i]), shares)
-		for j := range run.Causes[i].LooksLike {
-			l := &run.Causes[i].LooksLike[j]
-			l.Judged = s.judgedOf(l.Fault, judged)
+	name := func(c *reports.Cause) {
+		c.LooksLike = s.name(of(found, *c), shares)
+		for j := range c.LooksLike {
+			c.LooksLike[j].Judged = s.judgedOf(c.LooksLike[j].Fault, judged)
 		}
 	}
-	run.UniteCauses()
+	for i := range run.Causes {
+		name(&run.Causes[i])
+	}
+	united := run.UniteCauses()
+	for i := range run.Causes {
+		c := &run.Causes[i]
+		if slices.Contains(united, c.ID) {
+			name(c)
+		}
+		c.LooksLike = c.LooksLike[:min(len(c.LooksLike), Named)]
+	}
+	run.OrderCauses()
 }
 
 // judgedOf returns how much of what a fault breaks is in scenarios that were judged.
@@ -138,13 +148,14 @@ func (s *Set) name(cause []Finding, shares []float64) []reports.Likeness {
 		}
 		like := 2 * explained * shares[n] / (explained + shares[n])
 		if like >= Threshold {
-			out = append(out, reports.Likeness{Fault: f.ID, Why: f.Why, Likeness: math.Round(like*1000) / 1000})
+			out = append(out, reports.Likeness{Fault: f.ID, Why: f.Why, Likeness: math.Round(like*1000) / 1000,
+				Explained: math.Round(explained*1000) / 1000})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b reports.Likeness) int {
 		return cmp.Or(cmp.Compare(b.Likeness, a.Likeness), cmp.Compare(a.Fault, b.Fault))
 	})
-	return out[:min(len(out), Named)]
+	return out
 }
 
 // candidates returns the faults that break a clause of the cause.

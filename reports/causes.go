@@ -51,6 +51,9 @@ type Likeness struct {
 	Fault    string  `json:"fault"`    // the name of the mutant
 	Why      string  `json:"why"`      // how a real implementation comes to have it
 	Likeness float64 `json:"likeness"` // from 0 to 1
+	// how much of what the cause found the fault breaks, too, from 0 to 1; 0 for results of versions that did not
+	// record it
+	Explained float64 `json:"explained,omitempty"`
 	// how much of what the fault breaks this run could find, from 0 to 1: little if the run was narrowed, or could not
 	// judge much; 0 for results of versions that did not record it
 	Judged float64 `json:"judged,omitempty"`
@@ -181,19 +184,21 @@ func (r *Run) like(c Cause, k CauseKind) CauseKind {
 	return k
 }
 
-// Alike reports whether a cause looks like the first of the faults that it resembles, and not only possibly: nearly all
-// that the fault breaks was found and little else, most of it could be found, and no other fault is as near.
+// Alike reports whether a cause looks like the first of the faults that it resembles, and not only possibly: the fault
+// explains all that the cause found, nearly all that the fault breaks was found, most of it could be found, and no
+// other fault is as near.
 func (c Cause) Alike() bool {
 	l := c.LooksLike
-	return len(l) > 0 && l[0].Likeness >= likely && l[0].Judged >= mostJudged &&
+	return len(l) > 0 && l[0].Likeness >= likely && l[0].Explained >= allExplained && l[0].Judged >= mostJudged &&
 		(len(l) == 1 || l[0].Likeness-l[1].Likeness >= clearly)
 }
 
 // What makes a likeness more than possible.
 const (
-	likely     = 0.85
-	mostJudged = 0.5
-	clearly    = 0.1 // the distance to the next fault
+	likely       = 0.85
+	allExplained = 0.95
+	mostJudged   = 0.5
+	clearly      = 0.1 // the distance to the next fault
 )
 
 // at returns the failure that an example names; with a nil scenario if there is none.

@@ -36,7 +36,7 @@ type console struct {
 
 // WriteConsole writes the text report at the end of a run: for each run its tables, then the causes of its failures and
 // warnings with an example each, what was not tested and why, and notes. The last line is the verdict in words. Unless
-// it is verbose, the report of a broken target is short: the ten causes that explain most are told within 60 lines, and
+// it is verbose, the report of a broken target is short: the ten causes that explain most are told within 80 lines, and
 // lists are cut; the files of the run have all of it. A target that is not there takes five lines.
 func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 	whole := o.Width == 0

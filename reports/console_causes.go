@@ -12,7 +12,7 @@ import (
 // Bounds of the part of a brief report that tells the causes, whatever was found.
 const (
 	causesShown = 10 // at most, over all runs
-	causeLines  = 60 // at most, over all runs, with the headings
+	causeLines  = 80 // at most, over all runs, with the headings
 )
 
 // detail is how much is told of a cause.
@@ -114,13 +114,17 @@ func (c *console) causeList(run *Run, g causeGroup, shown, lines *int) int {
 	for _, text := range short {
 		need += strings.Count(text, "\n")
 	}
-	for !c.opts.Verbose && need > *lines && len(list) > 1 {
+	more := func(i int) int { return strings.Count(full[i], "\n") - strings.Count(short[i], "\n") }
+	first := 0 // what it takes to tell the first in full
+	if len(list) > 0 && c.broken <= 1 {
+		first = more(0)
+	}
+	for !c.opts.Verbose && need+first > *lines && len(list) > 1 {
 		need -= strings.Count(short[len(list)-1], "\n")
 		list = list[:len(list)-1]
 	}
 	for i := range list {
-		more := strings.Count(full[i], "\n") - strings.Count(short[i], "\n")
-		if c.opts.Verbose || need+more <= *lines {
+		if more := more(i); c.opts.Verbose || i == 0 && first > 0 || need+more <= *lines {
 			need += more
 			c.WriteString(full[i])
 			continue

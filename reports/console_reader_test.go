@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +35,9 @@ func TestConsoleLevels(t *testing.T) {
 // TestConsoleNames: a cause looks like a fault only if that is clear: most of what the fault breaks was judged, and no
 // rival is as near. The figures stay in results.json.
 func TestConsoleNames(t *testing.T) {
-	near := func(fault string, like, judged float64) Likeness { return Likeness{fault, "why", like, judged} }
+	near := func(fault string, like, judged float64) Likeness {
+		return Likeness{Fault: fault, Why: "why", Likeness: like, Explained: 1, Judged: judged}
+	}
 	for _, tt := range []struct {
 		reason string
 		list   []Likeness
@@ -44,6 +47,7 @@ func TestConsoleNames(t *testing.T) {
 		{"a far rival", []Likeness{near("one", 1, 1), near("two", 0.7, 1)}, []string{"looks like one", "possibly   two"}},
 		{"rivals tie", []Likeness{near("one", 1, 1), near("two", 1, 1)}, []string{"possibly   one", "possibly   two"}},
 		{"a narrow run", []Likeness{near("one", 1, 0.2)}, []string{"possibly   one"}},
+		{"the fault explains a part", []Likeness{{"one", "why", 0.95, 0.9, 1}}, []string{"possibly   one"}},
 		{"results of older versions", []Likeness{near("one", 1, 0)}, []string{"possibly   one"}},
 		{"not near", []Likeness{near("one", 0.7, 1)}, []string{"possibly   one"}},
 	} {
@@ -92,12 +96,28 @@ func TestConsoleReasons(t *testing.T) {
 	for i := range 7 {
 		level := []verdict.Level{verdict.Must, verdict.Info}[i%2]
 		run.Clauses = append(run.Clauses, Clause{ID: fmt.Sprintf("AS-20%d", i), Level: level, Outcome: verdict.NotTested,
-			Reason: fmt.Sprintf("hook %d is missing", i)})
+			Reason: fmt.Sprintf("hook %q is missing", strings.Repeat("x", 1+i))})
 	}
 	text := consoleText(t, r, ConsoleOptions{Width: 120})
 	bind := strings.Contains(text, "Not tested: 7 clauses, 4 of them binding")
 	if n := strings.Count(text, "is missing (1)"); n != 7 || !bind {
 		t.Errorf("%d reasons, want 7:\n%s", n, text)
+	}
+}
+
+// TestConsoleReasonsOfOneKind: reasons that differ in what the harness has made up, in messages or in times are one,
+// and those that name another agent are not.
+func TestConsoleReasonsOfOneKind(t *testing.T) {
+	r := monitored()
+	run := &r.Runs[0]
+	for i, agent := range []string{"debugger", "debugger", "general"} {
+		run.Clauses = append(run.Clauses, Clause{ID: fmt.Sprintf("AS-20%d", i), Level: verdict.Must,
+			Outcome: verdict.NotTested, Reason: fmt.Sprintf(
+				"client A could not switch to %q: error {\"ref\":\"fence%d-x\"}   +%d.0 ms, record %d", agent, i, i, i)})
+	}
+	text := consoleText(t, r, ConsoleOptions{Width: 120})
+	if strings.Count(text, "could not switch") != 2 || !strings.Contains(text, "record 0 (2)") {
+		t.Error(text)
 	}
 }
 
@@ -121,7 +141,8 @@ func TestConsoleCrash(t *testing.T) {
 	}
 }
 
-// TestUniteCauses: causes that look like one fault, and no other, are one; merely possible names unite nothing.
+// TestUniteCauses: causes that one fault is likely to have brought about are one, although another may be as near to
+// each; merely possible names unite nothing.
 func TestUniteCauses(t *testing.T) {
 	named := func(like float64) *Run {
 		run := monitored().Runs[0]
@@ -129,7 +150,7 @@ func TestUniteCauses(t *testing.T) {
 		second.Scenarios, second.Clauses, second.Kinds = []string{"9"}, []string{"AS-014"}, []CauseKind{{"x", "y"}}
 		run.Causes = []Cause{run.Causes[0], second}
 		for i := range run.Causes {
-			run.Causes[i].LooksLike = []Likeness{{"one", "why", like, 1}}
+			run.Causes[i].LooksLike = []Likeness{{"one", "why", like, 1, 1}}
 		}
 		run.UniteCauses()
 		return &run
@@ -139,5 +160,20 @@ func TestUniteCauses(t *testing.T) {
 	}
 	if run := named(0.7); len(run.Causes) != 2 {
 		t.Errorf("%+v", run.Causes)
+	}
+}
+
+// TestOrderCauses: those that clearly look like a known fault come first among those of their outcome.
+func TestOrderCauses(t *testing.T) {
+	clear, rival := Likeness{"one", "why", 1, 1, 1}, Likeness{"two", "why", 1, 1, 1}
+	run := &Run{Causes: []Cause{{ID: "unknown"}, {ID: "tie", LooksLike: []Likeness{clear, rival}},
+		{ID: "clear", LooksLike: []Likeness{clear}}, {ID: "warned", Outcome: verdict.Warned, LooksLike: []Likeness{clear}}}}
+	run.OrderCauses()
+	var got []string
+	for _, c := range run.Causes {
+		got = append(got, c.ID)
+	}
+	if want := []string{"clear", "unknown", "tie", "warned"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

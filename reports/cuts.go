@@ -19,7 +19,8 @@ type Cuts struct {
 	Judged  int        `json:"judged"`  // points at which a clause was judged after that
 	Broke   []CutPoint `json:"broke"`
 
-	// The records of the course in order, and how the scenario ended that was cut after each; none unless a point broke.
+	// The records of the course in order, and how the scenario ended that was cut after each; none unless a point
+	// broke.
 	Records []CutRecord `json:"records,omitempty"`
 }
 

@@ -1,9 +1,11 @@
 package reports
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
+	"parley/reports/causes"
 	"parley/reports/lang"
 	"parley/verdict"
 )
@@ -151,10 +153,11 @@ func leftOut(run *Run) []reasonGroup {
 			id += " (" + s.Driver + ")"
 		}
 		reason, _, _ := strings.Cut(s.Reason, "\n")
-		n, known := at[reason]
+		kind := reasonKind(reason)
+		n, known := at[kind]
 		if !known {
 			n = len(out)
-			at[reason] = n
+			at[kind] = n
 			out = append(out, reasonGroup{Reason: reason})
 		}
 		out[n].IDs = append(out[n].IDs, id)
@@ -163,7 +166,14 @@ func leftOut(run *Run) []reasonGroup {
 	return out
 }
 
-// reasonGroup is one reason with the clauses or scenarios that share it.
+// name is a quoted name that tells reasons apart, such as that of an agent: it has no digits.
+var name = regexp.MustCompile(`"([\pL_.-]{1,30})"`)
+
+// reasonKind returns what stays of a reason in another scenario: without times, records, values that the harness made
+// up and what messages contain.
+func reasonKind(reason string) string { return causes.Kind(name.ReplaceAllString(reason, "‹$1›")) }
+
+// reasonGroup is one reason, as the first of the clauses or scenarios that share it has it.
 type reasonGroup struct {
 	Reason string
 	IDs    []string
@@ -181,10 +191,11 @@ func reasonsFor(run *Run, o verdict.Outcome) []reasonGroup {
 		if reason == "" {
 			reason = "no reason recorded"
 		}
-		n, known := at[reason]
+		kind := reasonKind(reason)
+		n, known := at[kind]
 		if !known {
 			n = len(out)
-			at[reason] = n
+			at[kind] = n
 			out = append(out, reasonGroup{Reason: reason})
 		}
 		out[n].IDs = append(out[n].IDs, c.ID)

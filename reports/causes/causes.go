@@ -4,7 +4,11 @@
 // Two findings have the same cause
 //
 //  1. if they expect the same and saw the same kind of deviation (Kind), whichever clause, scenario or driver; or
-//  2. if their kinds were found at exactly the same records: one message was wrong, and several checks say so.
+//  2. if their kinds were found at exactly the same records: one message was wrong, and several checks say so; or
+//  3. if they saw the same kind of deviation where the same was expected with other codes, of which there are several,
+//     or in place of which the code was missing: the target has one way to refuse, and it is wrong; or
+//  4. if they saw the same kind of deviation of the same member, and one was found only at records at which the other
+//     was found, too.
 //
 // What follows from the divergence of a model stands under the cause in which the divergence was found. Causes are
 // ordered: first those that fail a clause, among them those in which the target's process ended, then by the number of
@@ -94,7 +98,7 @@ func Of(findings []Finding) []Cause {
 		g.findings = append(g.findings, f)
 	}
 	var out []Cause
-	for _, g := range unite(order) {
+	for _, g := range uniteMembers(uniteCodes(unite(order))) {
 		out = append(out, g.cause())
 	}
 	slices.SortStableFunc(out, func(a, b Cause) int {
@@ -117,22 +121,36 @@ func unite(all []*group) []*group {
 			out = append(out, g)
 			continue
 		}
-		first.also = append(first.also, g.pair)
-		first.findings = append(first.findings, g.findings...)
+		first.absorb(g)
 	}
 	return out
 }
 
 // places lists where the findings of a group were found; "" if one of them has no place.
 func (g *group) places() string {
+	seen := g.records()
+	if seen == nil {
+		return ""
+	}
+	return string(rune('0'+g.class)) + strings.Join(slices.Sorted(maps.Keys(seen)), "\x01")
+}
+
+// records returns the records at which the findings of a group were found; nil if one of them has no place.
+func (g *group) records() map[string]bool {
 	seen := map[string]bool{}
 	for _, f := range g.findings {
 		if f.Record == "" {
-			return ""
+			return nil
 		}
 		seen[f.Scenario+"\x00"+f.Driver+"\x00"+f.Record] = true
 	}
-	return string(rune('0'+g.class)) + strings.Join(slices.Sorted(maps.Keys(seen)), "\x01")
+	return seen
+}
+
+// absorb makes one cause of two.
+func (g *group) absorb(other *group) {
+	g.also = append(append(g.also, other.pair), other.also...)
+	g.findings = append(g.findings, other.findings...)
 }
 
 func (g *group) cause() Cause {

@@ -197,3 +197,52 @@ func TestStrongestLevelLeads(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestCodesVary: a deviation that does not depend on the code that was expected is one cause, and one that was seen
+// with a single other code may have a cause of its own.
+func TestCodesVary(t *testing.T) {
+	expects := func(code string, n int, observed string) causes.Finding {
+		return finding("X-1", fmt.Sprint("s", n), n, "an error event with errorCode "+code, observed)
+	}
+	for _, tt := range []struct {
+		reason string
+		found  []causes.Finding
+		want   int
+	}{
+		{"three codes without an answer", []causes.Finding{expects("not_found", 1, "no such message"),
+			expects("agent_busy", 2, "no such message"), expects("bad_format or not_found", 3, "no such message")}, 1},
+		{"two codes without an answer", []causes.Finding{expects("not_found", 1, "no such message"),
+			expects("agent_busy", 2, "no such message")}, 2},
+		{"two errors without a code", []causes.Finding{expects("not_found", 1, `error {"message":"a"}`),
+			expects("agent_busy", 2, `error {"message":"b"}`)}, 1},
+		{"two errors with wrong codes", []causes.Finding{expects("not_found", 1, `error {"code":"a_b"}`),
+			expects("agent_busy", 2, `error {"code":"c_d"}`)}, 2},
+		{"other types", []causes.Finding{expects("not_found", 1, "agent_list {}"),
+			expects("agent_busy", 2, "no such message"), expects("bad_format", 3, "agent_switched {}")}, 3},
+	} {
+		if got := of(tt.found...); len(got) != tt.want {
+			t.Errorf("%s: %d causes, want %d: %+v", tt.reason, len(got), tt.want, got)
+		}
+	}
+}
+
+// TestOneMember: two deviations of a member are one cause only if one was found nowhere else than the other.
+func TestOneMember(t *testing.T) {
+	wrong := func(clause string, record int, expected string) causes.Finding {
+		return finding(clause, "s1", record, expected, "agent_switched {}")
+	}
+	everywhere := []causes.Finding{wrong("X-1", 1, "agentName as a string"), wrong("X-1", 2, "agentName as a string")}
+	for _, tt := range []struct {
+		reason string
+		also   causes.Finding
+		want   int
+	}{
+		{"the same member there", wrong("X-2", 2, "agentName as in the list"), 1},
+		{"the same member elsewhere", wrong("X-2", 3, "agentName as in the list"), 2},
+		{"another member there", wrong("X-2", 2, "previousAgentId as it was"), 2},
+	} {
+		if got := of(append(slices.Clone(everywhere), tt.also)...); len(got) != tt.want {
+			t.Errorf("%s: %d causes, want %d: %+v", tt.reason, len(got), tt.want, got)
+		}
+	}
+}
