@@ -31,7 +31,8 @@ func sample() *Results {
 		r.Runs[i].Causes = FindCauses(&r.Runs[i], r.Strict)
 	}
 	r.Runs[0].Causes[0].LooksLike = []Likeness{
-		{Fault: "trims-ids", Why: "the id is trimmed as a form handler would do it", Likeness: 0.934, Explained: 1, Judged: 0.9},
+		{Fault: "trims-ids", Why: "the id is trimmed as a form handler would do it", Likeness: 0.934,
+			Explained: 1, Judged: 0.9},
 		{Fault: "folds-case", Why: "ids are compared without case " + nasty, Likeness: 0.5}}
 	return r
 }
