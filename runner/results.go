@@ -42,6 +42,9 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 	for _, text := range res.Security {
 		r.note(reports.Note{Kind: "security", Scenario: pl.ID, Text: r.redact.String(text)})
 	}
+	for _, text := range res.Target {
+		r.noteTarget(r.redact.String(text))
+	}
 	for _, n := range res.Notes {
 		sc.Notes = append(sc.Notes, r.redact.String(n))
 	}

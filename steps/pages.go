@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/cut"
 	"parley/internal/deadline"
 	"parley/transcript"
 )
@@ -62,14 +63,23 @@ func (w *World) AttachPage(ctx context.Context, name string, c driver.Conn) {
 // Blocked is the beginning of the label of a record of a page's request to another host, which was blocked.
 const Blocked = "blocked "
 
-// TellBlocked notes each blocked request of the scenario's pages to another host, once per run; it fails no clause. Key
-// is the profile key that permits such requests.
-func (w *World) TellBlocked(key string) {
+// TellPageTrouble adds observations about what may explain the behaviour of the scenario's pages: each blocked request
+// to another host, and each exception that no code has caught. They fail no clause. Key is the profile key that permits
+// such requests.
+func (w *World) TellPageTrouble(key string) {
 	for _, r := range w.T.All() {
-		if what, ok := strings.CutPrefix(r.Label, Blocked); ok && r.Kind == transcript.Ask {
-			if _, told := w.Env.Learnt.LoadOrStore(Blocked+what, true); !told {
-				w.Note("the page asks another host, which was blocked: %s (%s permits it)", what, key)
-			}
+		switch what, blocked := strings.CutPrefix(r.Label, Blocked); {
+		case blocked && r.Kind == transcript.Ask:
+			w.NoteTarget("the page asks another host, which was blocked: %s (%s permits it)", what, key)
+		case r.Kind == transcript.Console && r.Type == transcript.Exception:
+			first, _, _ := strings.Cut(string(r.Bytes), "\n")
+			w.NoteTarget(PageException+"%s", cut.Text(first, longestException))
 		}
 	}
 }
+
+// PageException is the beginning of an observation about an exception in a page.
+const PageException = "an exception in the page: "
+
+// longestException is how many bytes of an exception's first line are told.
+const longestException = 200

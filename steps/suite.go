@@ -106,6 +106,7 @@ type Result struct {
 	Failures []Failure           // of steps, then of monitors
 	Notes    []string
 	Security []string // observations about the target's security
+	Target   []string // other observations about the target as a whole
 	Steps    []StepResult
 	AtEnd    []string // clauses that were judged after the last step, sorted
 	Duration time.Duration
@@ -370,7 +371,8 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	outcome, reason := w.outcome(err)
 	first, whole := w.T.First()
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),
-		Notes: w.notes, Security: w.warnings, Records: first, Evidence: w.evidence, Lost: w.T.Overflow(),
+		Notes: w.notes, Security: w.warnings, Target: w.aboutTarget, Records: first, Evidence: w.evidence,
+		Lost:     w.T.Overflow(),
 		Squeezed: w.T.Squeezed(), Last: w.T.Last(), Reached: w.reached, Late: w.late, t: w.T}
 	if n := w.repeated(res.Records); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests failed because their connection closed before any answer, "+

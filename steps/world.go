@@ -72,31 +72,32 @@ type World struct {
 	watched int // the last record shown to Watch
 
 	// Severed, if not nil, is called at the cut of a scenario in which a connection is cut on purpose.
-	Severed  Severed
-	severing *severing       // nil: no connection is cut
-	beside   bool            // other scenarios run at the same time
-	lender   Lender          // of its slot; nil: the slot is not lent
-	turns    Lender          // of its held turns; nil: it has none, or they are not lent
-	idle     atomic.Bool     // a wait is in progress
-	tags     map[string]bool // clauses that the scenario may judge
-	judged   map[string]verdict.Judgement
-	failures []Failure
-	fresh    []Failure // those of the current step, one per group
-	judging  []string  // clauses that it has judged
-	notes    []string
-	warnings []string // about security
-	evidence []Evidence
-	parties  map[string]driver.Conn
-	atEnd    []func()
-	serial   int
-	reached  Reach
-	late     int             // waits that reached their limit
-	whole    bool            // every step was executed
-	besides  explained       // failed checks that a fault explains
-	cut      bool            // the scenario was cut off: missing messages say nothing from then on
-	why      string          // why it was
-	over     func() error    // returns an error once the scenario's time is up; may be nil
-	skipped  map[string]bool // clauses with a check that was skipped because the scenario was cut off
+	Severed     Severed
+	severing    *severing       // nil: no connection is cut
+	beside      bool            // other scenarios run at the same time
+	lender      Lender          // of its slot; nil: the slot is not lent
+	turns       Lender          // of its held turns; nil: it has none, or they are not lent
+	idle        atomic.Bool     // a wait is in progress
+	tags        map[string]bool // clauses that the scenario may judge
+	judged      map[string]verdict.Judgement
+	failures    []Failure
+	fresh       []Failure // those of the current step, one per group
+	judging     []string  // clauses that it has judged
+	notes       []string
+	warnings    []string // about security
+	aboutTarget []string
+	evidence    []Evidence
+	parties     map[string]driver.Conn
+	atEnd       []func()
+	serial      int
+	reached     Reach
+	late        int             // waits that reached their limit
+	whole       bool            // every step was executed
+	besides     explained       // failed checks that a fault explains
+	cut         bool            // the scenario was cut off: missing messages say nothing from then on
+	why         string          // why it was
+	over        func() error    // returns an error once the scenario's time is up; may be nil
+	skipped     map[string]bool // clauses with a check that was skipped because the scenario was cut off
 }
 
 // NewWorld creates the world of one scenario. decode adds the protocol's events to each record.
@@ -136,6 +137,12 @@ func (w *World) HasTag(tag string) bool {
 // Note adds a remark to the scenario's result.
 func (w *World) Note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// NoteTarget adds an observation about the target as a whole: the report of a run shows it once, whichever scenarios
+// have made it.
+func (w *World) NoteTarget(format string, args ...any) {
+	w.aboutTarget = append(w.aboutTarget, fmt.Sprintf(format, args...))
 }
 
 // Security adds an observation about the target's security: it fails no clause, but stands out in every report.

@@ -42,6 +42,9 @@ const (
 	Console  Kind = "console"  // a message on a page's console, or an uncaught exception
 )
 
+// Exception is the Type of a Console record of an uncaught exception.
+const Exception = "exception"
+
 // Record is one thing that happened. Records are values: once returned, they do not change.
 type Record struct {
 	N       int           // number within the scenario, from 1

@@ -213,7 +213,7 @@ func (c *Conn) onConsole(e runtime.EventConsoleAPICalled) {
 
 func (c *Conn) onException(e runtime.EventExceptionThrown) {
 	if e.ExceptionDetails != nil {
-		c.console("exception", told(e.ExceptionDetails))
+		c.console(transcript.Exception, told(e.ExceptionDetails))
 	}
 }
 
@@ -222,7 +222,7 @@ func (c *Conn) console(typ, text string) {
 	if c.consoles >= maxConsole {
 		return
 	}
-	if typ != "error" && typ != "warning" && typ != "exception" && typ != "assert" {
+	if typ != "error" && typ != "warning" && typ != transcript.Exception && typ != "assert" {
 		if c.chatter++; c.chatter > maxChatter {
 			return
 		}

@@ -83,3 +83,22 @@ Feature: 3.1 agent_list
       Then the options are "General" and "Debugger"
       And "General" is selected
       And the selector is enabled
+
+  Rule: Texts of the server are shown as text; a script that runs is a security observation, which breaks no clause
+
+    @AC-018 @AC-023
+    Scenario: markup in other texts than names, errors and ids is shown as text
+      Given a page with a session
+      When the server sends markup in these texts:
+        | an event's type             |
+        | a timestamp                 |
+        | an agent's description      |
+        | a message of the assistant  |
+        | a message in pieces         |
+        | the role of a message       |
+        | an undocumented error       |
+        | the name of a tool          |
+        | a question                  |
+      Then no script in the server's texts has run
+      When the server lists the agents
+      Then the options are the agents

@@ -171,3 +171,54 @@ Feature: 3.2 The selector
       Then the page shows the prompt "当前会话有进行中的任务"
       And the selector is enabled
       And "General" is selected
+
+  Rule: Only agent_switched and error end a switch (收到 agent_switched 或 error 后恢复可用)
+
+    @AC-014 @AC-034 @AC-035 @AC-037 @AC-038 @AC-073
+    Scenario: a list during a switch does not end it, and the switch is refused after that
+      Given a page with a session
+      When the user chooses "Debugger"
+      Then the page requests a switch to "Debugger"
+      And the selector looks busy
+      When the server lists the agents, with "General" current
+      Then the selector is still disabled
+      And the selector still looks busy
+      When the server refuses with "agent_busy"
+      Then the page shows the prompt "当前会话有进行中的任务,请先终止对话后再切换主代理"
+      And the selector is enabled
+      And the selector no longer looks busy
+      And "General" is selected
+
+    @AC-034 @AC-036 @AC-059 @AC-060
+    Scenario Outline: a list with <agent> current, before the HTTP response, does not end a switch
+      Given a page with a session
+      And the server holds its HTTP responses
+      When the user chooses "Debugger"
+      Then the page requests a switch to "Debugger"
+      And the selector is disabled during the switch
+      When the server lists the agents, with "<agent>" current
+      Then the selector is still disabled
+      When the server sends the held responses
+      Then the selector is still disabled
+      When the server switches from "General" to "Debugger"
+      Then the selector is enabled
+      And "Debugger" is selected
+      And the chat announces the switch from "General" to "Debugger"
+
+      Examples:
+        | agent    |
+        | General  |
+        | Debugger |
+
+  Rule: Each preselection is prompted (提示:"已预选主代理: {name},新建会话时将自动使用该主代理")
+
+    @AC-044 @AC-097
+    Scenario: an agent that is preselected a second time is prompted again
+      Given a connected page
+      When the user chooses "Debugger"
+      Then the page shows the prompt "已预选主代理: Debugger,新建会话时将自动使用该主代理"
+      When the user chooses "Code Reviewer"
+      Then the page shows the prompt "已预选主代理: Code Reviewer,新建会话时将自动使用该主代理"
+      When the page has had time to remove the prompt "已预选主代理: Debugger,新建会话时将自动使用该主代理"
+      And the user chooses "Debugger"
+      Then the page again shows the prompt "已预选主代理: Debugger,新建会话时将自动使用该主代理"

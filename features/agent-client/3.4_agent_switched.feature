@@ -143,3 +143,19 @@ Feature: 3.4 agent_switched
       Then the page requests a switch to "Code Reviewer"
       When the server refuses with "agent_busy"
       Then "Debugger" is selected
+
+    @AC-059 @AC-060 @AC-063
+    Scenario: the same switch is announced a second time
+      Given a page with a session
+      When the user chooses "Debugger"
+      Then the page requests a switch to "Debugger"
+      When the server switches to "Debugger"
+      Then the chat announces the switch from "General" to "Debugger"
+      When the user chooses "General"
+      Then the page requests a switch to "General"
+      When the server switches to "General"
+      Then the chat announces the switch from "Debugger" to "General"
+      When the user chooses "Debugger"
+      Then the page requests a switch to "Debugger"
+      When the server switches to "Debugger"
+      Then the chat announces the switch from "General" to "Debugger"

@@ -85,25 +85,29 @@ Feature: 3.5 Errors
       Then "Planner" is selected
       And the chat announces the switch from "General" to "Planner"
 
-    @AC-037 @AC-070 @AC-072 @AC-085 @AC-086
+    @AC-035 @AC-037 @AC-070 @AC-072 @AC-085 @AC-086
     Scenario: empty availableAgents leave no agent to choose
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
+      And the selector looks busy
       When the server refuses with "agent_not_found" and empty availableAgents
       Then the page shows the server's message
       And none of the options is an agent
+      And the selector no longer looks busy
       When the server lists the agents
       Then the selector is enabled
       And the options are the agents
 
-    @AC-037 @AC-070
+    @AC-035 @AC-037 @AC-070
     Scenario: agent_not_found without availableAgents ends the switch
       Given a page with a session
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
+      And the selector looks busy
       When the server refuses with "agent_not_found" and no availableAgents
       Then the selector is enabled
+      And the selector no longer looks busy
       And the page shows the server's message
 
   Rule: Example 4, agent_busy (例 4 - agent_busy 错误处理)
@@ -162,3 +166,43 @@ Feature: 3.5 Errors
       Then the page shows the prompt "Agent not found: my_custom_agent"
       And the options are "General" and "Debugger"
       And "General" is selected
+
+  Rule: Each error is prompted, also one that came before (针对主代理相关错误码给出明确提示)
+
+    @AC-014
+    Scenario Outline: <code> is prompted a second time
+      Given a page with a session
+      When the user chooses "Debugger"
+      Then the page requests a switch to "Debugger"
+      When the server refuses with "<code>"
+      Then the page shows the prompt "<prompt>"
+      When the user chooses "Debugger"
+      Then the page requests a switch to "Debugger"
+      When the page has had time to remove the prompt "<prompt>"
+      And the server refuses with "<code>"
+      Then the page again shows the prompt "<prompt>"
+
+      @AC-066
+      Examples:
+        | code             | prompt             |
+        | invalid_agent_id | 主代理 ID 不能为空 |
+
+      @AC-068
+      Examples:
+        | code                    | prompt                                                    |
+        | invalid_agent_id_format | 主代理 ID 格式错误,只能包含小写字母、数字、下划线和连字符 |
+
+      @AC-070
+      Examples:
+        | code            | prompt                    |
+        | agent_not_found | Agent not found: debugger |
+
+      @AC-073
+      Examples:
+        | code       | prompt                                            |
+        | agent_busy | 当前会话有进行中的任务,请先终止对话后再切换主代理 |
+
+      @AC-075
+      Examples:
+        | code              | prompt                        |
+        | session_not_found | 会话不存在,请先创建或加载会话 |

@@ -26,3 +26,14 @@ Feature: 5.4 No agents
     When the server lists the agents
     Then the selector is enabled
     And the options are the agents
+
+  @AC-102
+  Scenario: a list that becomes empty a second time is prompted again
+    Given a connected page
+    When the server lists no agents
+    Then the page shows the prompt "暂无可用的主代理,请检查服务端配置"
+    When the server lists the agents
+    Then the selector is enabled
+    When the page has had time to remove the prompt "暂无可用的主代理,请检查服务端配置"
+    And the server lists no agents
+    Then the page again shows the prompt "暂无可用的主代理,请检查服务端配置"

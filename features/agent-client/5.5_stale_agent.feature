@@ -28,3 +28,14 @@ Feature: 5.5 An agent that is not in the list
     When the server lists the agents, with "<img src=x onerror=PARLEY>" current
     Then the first option is "未知/已失效 (<img src=x onerror=PARLEY>)"
     And no script in the server's texts has run
+
+  @AC-104
+  Scenario: an agent that becomes unknown a second time is prompted again
+    Given a connected page
+    When the server lists the agents, with "my_old_agent" current
+    Then the page shows the prompt "当前主代理已失效,请重新选择可用主代理"
+    When the server lists the agents
+    Then "General" is selected
+    When the page has had time to remove the prompt "当前主代理已失效,请重新选择可用主代理"
+    And the server lists the agents, with "my_old_agent" current
+    Then the page again shows the prompt "当前主代理已失效,请重新选择可用主代理"

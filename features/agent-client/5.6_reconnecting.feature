@@ -170,3 +170,20 @@ Feature: 5.6 Losing the connection
     And the server lists the agents
     Then the selector is enabled
     And the options are the agents
+
+  @AC-060
+  Scenario: a page that reconnects, as its browser does by itself, announces a switch once
+    Given a page with a session
+    When the server ends the stream
+    Then the selector is disabled
+    When the page reconnects
+    And the server lists the agents
+    And the server sends each event on all streams of the page, once a second one had time to open
+    Then the selector is enabled
+    When the user asks for a new session
+    Then the page requests a session
+    When the server lists the agents, with "General" current
+    And the user chooses "Debugger"
+    Then the page requests a switch to "Debugger"
+    When the server switches to "Debugger"
+    Then the chat announces the switch from "General" to "Debugger"

@@ -10,6 +10,7 @@ import (
 	"parley/driver"
 	"parley/driver/browser"
 	"parley/driver/browser/snapshot"
+	"parley/driver/sse"
 	"parley/internal/deadline"
 	"parley/steps"
 	"parley/transcript"
@@ -84,17 +85,26 @@ func (s *suite) settle(ctx context.Context) {
 	}
 }
 
-// emitRaw writes to the page's event stream. Without an open stream the scenario can't continue.
+// emitRaw writes to the page's event stream, the latest if there are several and the server does not use them all.
+// Without an open stream the scenario can't continue.
 func (s *suite) emitRaw(ctx context.Context, kind string, body []byte) (int, error) {
 	st := s.now.server.stream()
 	if st == nil || s.IsSevered() {
 		return 0, steps.NotTestedf("the page has no event stream open")
 	}
-	n, err := s.now.server.send(ctx, st, kind, body)
-	if err != nil {
-		return 0, steps.NotTestedf("the page has closed its event stream: %v", err)
+	to := []*sse.Streamed{st}
+	if s.now.doubled {
+		to = s.now.server.streams()
 	}
-	return n, nil
+	last := 0
+	for _, st := range to {
+		n, err := s.now.server.send(ctx, st, kind, body)
+		if err != nil {
+			return 0, steps.NotTestedf("the page has closed its event stream: %v", err)
+		}
+		last = max(last, n)
+	}
+	return last, nil
 }
 
 // comment sends a comment on the event stream, which is not an event.

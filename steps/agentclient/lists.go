@@ -238,18 +238,21 @@ func names(agents []agent) string {
 func clip(text string) string { return cut.Text(text, 200) }
 
 func (s *suite) optionsAre(ctx context.Context, afterOne, which string) error {
-	agents, after := s.now.agents, 0
+	agents := s.now.agents
 	if which != "the agents" {
 		agents = s.now.those(which)
 	}
-	if afterOne != "" {
-		after = 1
+	first := func(l *snapshot.Page) int {
+		if afterOne != "" {
+			return placeholders(l) + 1
+		}
+		return 0
 	}
 	ok, err := s.saw(ctx, sight{"an option for each of the agents, by its name: " + clip(names(agents)), []string{
 		"AC-006", "AC-010", "AC-018", "AC-019", "AC-020", "AC-021", "AC-023", "AC-026", "AC-030", "AC-111", "AC-118",
 		"AC-119", "AC-085", "AC-086", "AC-072", "AC-121", "AC-122",
-	}, func(l *snapshot.Page) string { return unlike(l, agents, after) }}, func() ([]string, string) {
-		if l, _ := s.latest(); l == nil || unlike(withoutSelected(l), agents, after) != "" {
+	}, func(l *snapshot.Page) string { return unlike(l, agents, first(l)) }}, func() ([]string, string) {
+		if l, _ := s.latest(); l == nil || unlike(withoutSelected(l), agents, first(l)) != "" {
 			return nil, ""
 		}
 		return s.notBack(names(agents), "AC-038", "AC-048", "AC-086")
@@ -272,16 +275,20 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 		alone, off = []string{"AC-106", "AC-108"}, []string{"AC-108"}
 	}
 	err := s.sees(ctx, sight{fmt.Sprintf("%q as the only option", text), alone, func(l *snapshot.Page) string {
-		o := l.Select.Options
-		return unless(len(o) == 1 && contains(o[0].Text, text), "the options are %s", options(l))
+		i := optionWith(l, text)
+		return unless(i >= 0 && !offersBeside(l, i), "the options are %s", options(l))
 	}})
 	switch {
 	case err != nil || how == "":
 		return err
 	case how == "enabled":
-		return s.sees(ctx, sight{"an option that can be chosen, in a selector that is enabled", []string{"AC-099"}, closed})
+		return s.sees(ctx, sight{"an option that can be chosen, in a selector that is enabled", []string{"AC-099"},
+			closed(text)})
 	}
-	disabled := func(l *snapshot.Page) bool { return len(l.Select.Options) > 0 && l.Select.Options[0].Disabled }
+	disabled := func(l *snapshot.Page) bool {
+		i := optionWith(l, text)
+		return i >= 0 && l.Select.Options[i].Disabled
+	}
 	if l, _ := s.latest(); !disabled(l) {
 		_, _ = s.Await(ctx, steps.Wait{Conn: s.now.name, After: max(s.now.act, s.now.word), Match: s.looking(disabled)})
 	}
@@ -290,15 +297,32 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 		Observed: "the options are " + options(l), At: n})
 }
 
-// closed describes why the first option cannot be chosen; "" if it can.
-func closed(l *snapshot.Page) string {
-	switch {
-	case len(l.Select.Options) == 0 || l.Select.Options[0].Disabled:
-		return "the options are " + options(l)
-	case l.Select.Disabled:
-		return "the selector is disabled"
+// optionWith returns the index of the first option whose text contains text; -1: none.
+func optionWith(l *snapshot.Page, text string) int {
+	return slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool { return contains(o.Text, text) })
+}
+
+// offersBeside reports whether an option other than the i-th can be chosen or is an agent. A page may have a
+// placeholder, which is neither.
+func offersBeside(l *snapshot.Page, i int) bool {
+	others := *l
+	others.Select.Options = slices.Delete(slices.Clone(l.Select.Options), i, i+1)
+	return anyKnown(&others) != "" ||
+		slices.ContainsFunc(others.Select.Options, func(o snapshot.Option) bool { return !o.Disabled })
+}
+
+// closed describes why the option with a text cannot be chosen; "" if it can.
+func closed(text string) func(*snapshot.Page) string {
+	return func(l *snapshot.Page) string {
+		i := optionWith(l, text)
+		switch {
+		case i < 0 || l.Select.Options[i].Disabled:
+			return "the options are " + options(l)
+		case l.Select.Disabled:
+			return "the selector is disabled"
+		}
+		return unless(l.Select.Visible, "the selector is not visible")
 	}
-	return unless(l.Select.Visible, "the selector is not visible")
 }
 
 // anyKnown lists the options if any agent known to the scenarios is among them; "" if none is: an empty list has
@@ -316,9 +340,17 @@ func (s *suite) firstOption(ctx context.Context, text string) error {
 	text = s.armed(text)
 	return s.sees(ctx, sight{fmt.Sprintf("%q as the first option", text), []string{"AC-103", "AC-122"},
 		func(l *snapshot.Page) string {
-			o := l.Select.Options
-			return unless(len(o) > 0 && contains(o[0].Text, text), "the options are %s", options(l))
+			i := optionWith(l, text)
+			return unless(i >= 0 && i <= placeholders(l), "the options are %s", options(l))
 		}})
+}
+
+// placeholders counts the options before the first one that can be chosen or speaks of an unknown agent.
+func placeholders(l *snapshot.Page) int {
+	first := slices.IndexFunc(l.Select.Options, func(o snapshot.Option) bool {
+		return !o.Disabled || contains(o.Text, texts.StalePrefix)
+	})
+	return max(first, 0)
 }
 
 // noneUnknown judges that a page without a current agent reports none as unknown (AC-G02).

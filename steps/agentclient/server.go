@@ -147,16 +147,19 @@ func (v *server) set(change func()) {
 
 // stream returns the page's latest open event stream.
 func (v *server) stream() *sse.Streamed {
-	all := v.l.Streams(v.party)
+	all := v.streams()
 	if len(all) == 0 {
 		return nil
 	}
 	return all[len(all)-1]
 }
 
+// streams returns the page's open event streams, the latest last.
+func (v *server) streams() []*sse.Streamed { return v.l.Streams(v.party) }
+
 // stands reports whether the named event stream is open.
 func (v *server) stands(conn string) bool {
-	for _, st := range v.l.Streams(v.party) {
+	for _, st := range v.streams() {
 		if st.Conn() == conn {
 			return true
 		}

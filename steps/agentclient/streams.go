@@ -17,6 +17,8 @@ func (s *suite) registerStreams(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the server (ends the stream|resets the stream|goes away)$`, s.streamEnds)
 	steps.Step(sc, `^the page closes the stream$`, s.closesStream)
 	steps.Step(sc, `^the page reconnects$`, s.reconnects)
+	steps.Step(sc, `^the server sends each event on all streams of the page, once a second one had time to open$`,
+		s.usesAllStreams)
 }
 
 // stands waits for an open event stream of the page that was opened after a record, and reports whether there is one.
@@ -78,7 +80,7 @@ func (s *suite) reconnects(ctx context.Context) error {
 		p.away = false
 	}
 	limits := s.Env.Profile.Limits
-	if !s.comesBack(ctx) {
+	if p.returned = s.comesBack(ctx); !p.returned {
 		if l, _ := s.latest(); usable(l, connect) {
 			if err := s.act(ctx, "the user connects", click(connect)); err != nil {
 				s.Note("the user could not connect again: %v", err)
@@ -90,6 +92,28 @@ func (s *suite) reconnects(ctx context.Context) error {
 	}
 	p.session = ""
 	return s.greets(ctx)
+}
+
+// secondAttempt is how long a page may take to reconnect a second time, beside the browser, which has reconnected.
+const secondAttempt = 3 * time.Second
+
+// usesAllStreams waits whether a page that has reconnected opens another stream, which the server greets like any
+// other. If it keeps the first, the server sends each event on both. A page whose user had to connect is not judged:
+// the click may have crossed an attempt of its own.
+func (s *suite) usesAllStreams(ctx context.Context) error {
+	p := s.now
+	mark, open := s.T.Len(), p.server.streams()
+	if !p.returned || len(open) == 1 && !s.stands(ctx, mark, secondAttempt) {
+		return nil
+	}
+	agents, current := p.agents, p.current
+	if err := inOrder(ctx, s.greets, func(ctx context.Context) error {
+		return s.lists(ctx, agents, current, "")
+	}); err != nil {
+		return err
+	}
+	p.doubled = len(p.server.streams()) > 1
+	return nil
 }
 
 // returns is the key in Env.Learnt for whether the target reconnects by itself before a user would click.

@@ -49,6 +49,7 @@ type page struct {
 	idle      *snapshot.Page // snapshot before that
 	unfenced  *snapshot.Page // snapshot before a fence within a wait; nil without one
 	rest      *snapshot.Page // snapshot before the latest choice, when the selector is not switching
+	restAt    int            // its record
 	marks     []string       // classes by which the selector looked busy
 	refusal   string         // the message of the server's latest error
 	at        time.Time      // the server's time in its latest event; zero: none
@@ -57,6 +58,8 @@ type page struct {
 	preselect int            // record of the first choice without a session
 	frozen    bool           // it has not responded to an act or a look within its limit
 	away      bool           // its server's port is closed
+	returned  bool           // it has reconnected by itself after the latest loss
+	doubled   bool           // it has several event streams, and the server sends each event on all of them
 	said      string         // the user's last message
 	wished    *agent         // the choice without a session, once the page has handled it
 	returning bool           // its stream was cut, and the server has not greeted it again
@@ -130,7 +133,7 @@ func (s *suite) end(ctx context.Context) {
 			s.keepEvidence(ctx, p)
 		}
 	}
-	s.TellBlocked("agent-client.allow")
+	s.TellPageTrouble("agent-client.allow")
 	for _, p := range s.pages {
 		p.server.told.Close()
 		if p.conn != nil {

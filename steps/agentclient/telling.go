@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/cucumber/godog"
@@ -21,6 +22,8 @@ import (
 func (s *suite) registerTelling(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the chat announces the switch from "([^"]*)" to "(.*)"$`, s.announces)
 	steps.Step(sc, `^the page shows the prompt "(.*)"$`, s.prompts)
+	steps.Step(sc, `^the page has had time to remove the prompt "(.*)"$`, s.removes)
+	steps.Step(sc, `^the page again shows the prompt "(.*)"$`, s.promptsAgain)
 	steps.Step(sc, `^the page shows the server's message$`, func(ctx context.Context) error {
 		return s.prompts(ctx, s.now.refusal)
 	})
@@ -28,6 +31,7 @@ func (s *suite) registerTelling(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the page names the agents (`+namesOf+`)$`, s.namesAgents)
 	steps.Step(sc, `^whether the page suggests "([^"]*)" is recorded$`, s.suggests)
 	steps.Step(sc, `^no script in the server's texts has run$`, s.noScript)
+	steps.Step(sc, `^the server sends markup in these texts:$`, s.sendsMarkup)
 	steps.Step(sc, `^the server sends the chat message "([^"]*)"$`, func(ctx context.Context, text string) error {
 		return s.emit(ctx, vocab.MessageEvent, fields{"role": "assistant", "content": text, "sessionId": s.now.session})
 	})
@@ -118,6 +122,38 @@ func (s *suite) prompts(ctx context.Context, text string) error {
 	return s.Judge(c)
 }
 
+// longestPrompt is how long the prompts of pages that remove them by themselves are shown, at most.
+const longestPrompt = 6 * time.Second
+
+// promptsStay is the key in Env.Learnt for whether prompts of the target stay for longer than that.
+type promptsStay struct{}
+
+// removes waits until a prompt is gone, such as one that is shown for some seconds. A prompt may stay.
+func (s *suite) removes(ctx context.Context, text string) error {
+	text = s.armed(text)
+	gone := func(l *snapshot.Page) bool { return !contains(l.Text, text) }
+	stay, _ := s.learnt(promptsStay{})
+	if l, at := s.latest(); l != nil && !gone(l) && !stay {
+		_, miss := s.Await(ctx, steps.Wait{Conn: s.now.name, After: at, Within: min(s.Env.Event(), longestPrompt),
+			Match: s.looking(gone)})
+		if miss != nil && miss.At == 0 {
+			s.Env.Learnt.Store(promptsStay{}, true)
+		}
+	}
+	return nil
+}
+
+// promptsAgain judges a prompt that was shown before. Where it has stayed, it need not be shown a second time.
+func (s *suite) promptsAgain(ctx context.Context, text string) error {
+	if l := s.now.idle; l == nil || !contains(l.Text, s.armed(text)) {
+		return s.prompts(ctx, text)
+	}
+	return s.sees(ctx, sight{fmt.Sprintf("%q to be shown: on the page (the log aside) or in a dialog", text),
+		clausesOf(text), func(l *snapshot.Page) string {
+			return unless(contains(l.Text, s.armed(text)) || s.dialogHas(s.armed(text)), "the page shows: %s", clip(l.Text))
+		}})
+}
+
 // news describes what the page shows instead of a text.
 func (s *suite) news(before, now *snapshot.Page, text string) (out []string) {
 	if now == nil {
@@ -201,6 +237,9 @@ func (s *suite) announces(ctx context.Context, from, to string) error {
 	}
 	return s.keeps(ctx, sight{fmt.Sprintf("%q in the chat once", text), []string{"AC-060"}, func(l *snapshot.Page) string {
 		n := inChat(l, text) - inChat(before, text)
+		if streams := len(p.server.streams()); streams > 1 {
+			return unless(n <= 1, "it is there %d times; the page has %d event streams open", n, streams)
+		}
 		return unless(n <= 1, "it is there %d times", n)
 	}})
 }
@@ -256,32 +295,6 @@ func (s *suite) suggests(ctx context.Context, text string) error {
 	suggestions := map[string]string{"有效的主代理": "AC-067", "检查主代理": "AC-069", "重试": "AC-074", "新建会话": "AC-076"}
 	if id := suggestions[text]; id != "" {
 		s.Observe(id, what)
-	}
-	return nil
-}
-
-// trap is the path that an armed text requests if it runs.
-const trap = "parley-trap"
-
-// armed returns a feature's text with PARLEY replaced by a script that makes a request.
-func (s *suite) armed(text string) string {
-	text = strings.ReplaceAll(text, `\"`, `"`)
-	return strings.ReplaceAll(text, "PARLEY", "fetch('/"+trap+"')")
-}
-
-// noScript judges that no armed text has made a request, up to a fence.
-func (s *suite) noScript(ctx context.Context) error {
-	if err := s.fence(ctx); err != nil {
-		return err
-	}
-	for _, r := range s.T.All() {
-		if r.Conn == s.now.name && r.Kind == transcript.Ask && strings.Contains(r.Label, trap) {
-			s.Security("the page executes the server's texts: a script in a text ran (%s)", r.Label)
-			c := steps.CheckOf(r, false, "the server's text shown as text",
-				"AC-030", "AC-023", "AC-044", "AC-060", "AC-070", "AC-103", "AC-115")
-			c.Observed = "it was carried out: " + c.Observed
-			return s.Judge(c)
-		}
 	}
 	return nil
 }

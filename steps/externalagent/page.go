@@ -287,6 +287,6 @@ func (s *suite) endPages(ctx context.Context) {
 			s.AttachPage(ctx, p.name, p.conn)
 		}
 	}
-	s.TellBlocked("external-agent.page.allow")
+	s.TellPageTrouble("external-agent.page.allow")
 	s.leavePages()
 }

@@ -1,14 +1,18 @@
 package odd_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"parley/reference-server/agentclient"
 	"parley/reference-server/agentclient/bundle"
 	"parley/reference-server/agentclient/mutants"
 	"parley/reference-server/launch"
 	"parley/runner"
+	"parley/steps/agentclient/binding"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
 	"parley/verdict"
@@ -36,6 +40,28 @@ var oddPages = []struct {
 		{File: "connection.js", Old: "Math.min(longestDelay, firstDelay * 2 ** failures)", New: "600"},
 		{File: "connection.js", Old: "  function dial() {\n    clearTimeout(timer);\n", New: "  function dial() {\n"},
 		{File: "connection.js", Old: "    drop();\n    base = address;\n", New: "    base = address;\n"}}},
+	{name: "has a placeholder, which cannot be chosen", tags: "@AC-098 or @AC-103", patches: []mutants.Patch{
+		{File: "agents.js", Old: "    select.replaceChildren(...options());\n",
+			New: "    const ask = note(\"请选择主代理\")[0];\n" +
+				"    ask.hidden = true;\n    select.replaceChildren(ask, ...options());\n"}}},
+	{name: "shows prompts for a moment", tags: "@AC-073 or @AC-075", patches: []mutants.Patch{
+		{File: "prompts.js", Old: "    box.append(prompt);\n",
+			New: "    box.append(prompt);\n    setTimeout(() => prompt.remove(), 700);\n"}}},
+	{name: "keeps prompts, and none twice", tags: "@AC-044 or @AC-073", patches: []mutants.Patch{
+		{File: "prompts.js", Old: "textContent === text) old.remove();\n", New: "textContent === text) return;\n"},
+		{File: "prompts.js", Old: "  function clear(topic) {\n",
+			New: "  function clear(topic) {\n    if (topic === \"agent\") return;\n"}}},
+	{name: "marks a selector that is disabled for whatever reason", tags: "@AC-035", patches: []mutants.Patch{
+		{File: "agents.js", Old: "    select.classList.toggle(\"loading\", switching !== null);\n",
+			New: "    select.classList.toggle(\"is-disabled\", select.disabled);\n" +
+				"    select.classList.toggle(\"loading\", switching !== null);\n"}}},
+	{name: "reconnects beside its browser, and closes the other stream", tags: "@AC-060", patches: []mutants.Patch{
+		{File: "connection.js", Old: "    drop();\n    failures = performance.now()",
+			New: "    requests?.abort();\n    failures = performance.now()"},
+		{File: "connection.js", Old: "    requests = new AbortController();\n    source =",
+			New: "    requests = new AbortController();\n    source?.close();\n    source ="},
+		{File: "connection.js", Old: "timer = setTimeout(dial, Math.min(longestDelay, firstDelay * 2 ** failures));",
+			New: "clearTimeout(timer);\n    timer = setTimeout(dial, 1_500);"}}},
 }
 
 const usable = "    select.disabled = !listed || agents.length === 0 || switching !== null;\n"
@@ -65,6 +91,47 @@ func TestOddPages(t *testing.T) {
 				t.Errorf("exit %d\n%s", res.Exit, suitetest.Console(t, res))
 			}
 		})
+	}
+}
+
+// TestPageNotes checks what a run notes of a page, each once: texts of the server that it executes, blocked requests
+// and exceptions. None of them breaks a clause.
+func TestPageNotes(t *testing.T) {
+	suitetest.InBrowser(t)
+	patches := []mutants.Patch{
+		{File: "app.js", Old: "", New: "const far = document.createElement(\"script\");\n" +
+			"far.src = \"https://cdn.example/marked.js\";\ndocument.head.append(far);\n" +
+			"setTimeout(() => { throw new Error(`no library ${Math.random()}`); });\n"},
+		{File: "log.js", Old: "      make(\"b\", type),\n", New: "      make(\"b\"),\n"},
+		{File: "log.js", Old: "    row.append(head);\n",
+			New: "    head.querySelector(\"b\").innerHTML = type;\n    row.append(head);\n"},
+		{File: "chat.js", Old: "      else if (text) open.textContent = text;\n",
+			New: "      else if (text) open.innerHTML = text.replace(/\\*\\*(.*?)\\*\\*/g, \"<b>$1</b>\");\n"},
+	}
+	folder := t.TempDir() // from a folder, the page has no content security policy
+	for name, body := range agentclient.Files() {
+		body = mutants.Mutant{ID: "notes", Patches: patches}.Patch(name, body)
+		if err := os.WriteFile(filepath.Join(folder, name), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := protocols.Kinds().New("agent-client")
+	binding.Of(p).Folder = folder
+	launch.Unhurry(&p.Limits)
+	res := suitetest.Judge(t, runner.Options{Profile: p, Browser: suitetest.Browser(t), Tags: "@AC-018",
+		AllowIncomplete: true})
+	if res.Exit != verdict.ExitConformant {
+		t.Errorf("exit %d\n%s", res.Exit, suitetest.Console(t, res))
+	}
+	for _, want := range []string{"a script in an event's type ran", "a script in a message of the assistant ran",
+		"which was blocked: GET https://cdn.example/marked.js", "an exception in the page: Uncaught Error: no library"} {
+		n := 0
+		for _, note := range res.Runs[0].Notes {
+			n += strings.Count(note.Text, want)
+		}
+		if n != 1 {
+			t.Errorf("%d notes of %q\n%s", n, want, suitetest.Console(t, res))
+		}
 	}
 }
 
