@@ -36,6 +36,7 @@ func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
 // driveRest runs the scenarios after preflight.
 func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	d.crowded = parallel > 1 && r.o.Enough == nil
+	d.doubting, d.beside, d.told = d.crowded, map[string]bool{}, map[string]bool{}
 	d.envs.Alone(parallel)
 	d.slots = newSlots(parallel, r.lendable(d.name, parallel))
 	began := time.Now()
@@ -43,7 +44,7 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	r.tellShared(d, time.Since(began))
 	r.alone(ctx, d, parallel)
 	r.again(ctx, d)
-	r.setStraysApart(d)
+	r.judgeDoubted(ctx, d)
 	r.explore(ctx, d)
 	r.cutPoints(ctx, d, parallel)
 }
@@ -213,9 +214,13 @@ func (r *run) slot(ctx context.Context, d *driverRun, pl *Planned, nonce string)
 	if why := r.protocol.NotRunnable(d.envs, pl.Tags); why != "" {
 		return steps.Slot{Skip: verdict.NotTested, Reason: why}
 	}
-	s := r.share(ctx, nonce, false)
+	alone := r.apart(d, pl)
+	s := r.share(ctx, nonce, alone)
 	d.mu.Lock()
-	s.Beside = d.crowded && pl.Stage == rest
+	s.Beside = d.crowded && pl.Stage == rest && !alone
+	if d.beside != nil {
+		d.beside[pl.key] = s.Beside
+	}
 	d.mu.Unlock()
 	return s
 }
@@ -323,6 +328,9 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 	if pl.Stage == 0 && (!pl.Exclusive() || wentAwayIn(res) || res.Squeezed) && r.setAside(d, pl, res) {
 		return // it may run again alone if the target was overloaded
 	}
+	if r.doubts(d, pl, res) {
+		return // it runs again alone
+	}
 	res = d.afresh(pl, res)
 	r.passed(d, pl, res)
 	d.envs.Judged(res)
@@ -354,7 +362,10 @@ func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
 		r.traces[pl.ID][d.name] = comparer.Course(res.Records)
 	}
 	r.mu.Unlock()
-	if r.o.Observer != nil {
+	d.mu.Lock()
+	told := d.told[pl.key]
+	d.mu.Unlock()
+	if r.o.Observer != nil && !told {
 		r.o.Observer.ScenarioDone(sc)
 	}
 }

@@ -30,7 +30,7 @@ func TestRations(t *testing.T) {
 		}
 		granted <- err
 	}()
-	late := &errNoTime{time.Millisecond}
+	late := &errNoTime{"the target was overloaded", time.Millisecond}
 	gone, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, late)
 	defer cancel()
 	if _, err := r.reserve(gone, "large"); !errors.Is(err, late) {

@@ -125,7 +125,7 @@ func (r *run) overloaded(ctx context.Context, d *driverRun, kept []aside, parall
 func (r *run) retry(ctx context.Context, d *driverRun, kept []aside) (held, again int) {
 	d.envs.Forget() // answers missed alone have other causes; waits get their whole limits again
 	limit := patience * r.o.Profile.Limits.Scenario.Duration
-	limited, cancel := deadline.WithLimitCause(ctx, limit, &errNoTime{limit})
+	limited, cancel := deadline.WithLimitCause(ctx, limit, &errNoTime{"the target was overloaded", limit})
 	defer cancel()
 	for i := 0; held == 0 && len(kept) > 0; i++ {
 		if i == probes {
@@ -168,11 +168,14 @@ func (r *run) roomier(ctx context.Context, d *driverRun, again []aside) {
 }
 
 // errNoTime is the cause of the end of a context of reruns.
-type errNoTime struct{ limit time.Duration }
+type errNoTime struct {
+	why   string // there are reruns
+	limit time.Duration
+}
 
 func (e *errNoTime) Error() string {
-	return fmt.Sprintf("the target was overloaded, and the %s for judging such scenarios again one at a time (%d × "+
-		"limits.scenario) were over: give --concurrency 1, or raise limits.scenario", steps.Span(e.limit), patience)
+	return fmt.Sprintf("%s, and the %s for judging such scenarios again one at a time (%d × "+
+		"limits.scenario) were over: give --concurrency 1, or raise limits.scenario", e.why, steps.Span(e.limit), patience)
 }
 
 // noTime returns why reruns ended before their end, if their time was up; nil if not.

@@ -171,6 +171,10 @@ type driverRun struct {
 	begun      map[string]int          // starts of each scenario, by id
 	crowded    bool                    // many scenarios are running at once
 	aside      []aside                 // scenarios that missed an answer meanwhile
+	doubting   bool                    // others may be the cause of failures
+	doubted    []doubted               // results that others may have caused
+	beside     map[string]bool         // scenarios that ran beside others, by key
+	told       map[string]bool         // those whose first result was reported and withdrawn, by key
 	workers    *slots                  // see occupying
 	slots      *slots                  // of the scenarios after preflight
 }

@@ -1,87 +1,116 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"parley/internal/deadline"
 	"parley/reports"
+	"parley/steps"
 	"parley/verdict"
 )
 
-// setStraysApart handles answers that arrive at clients of other scenarios. Failures of scenarios that ran beside
-// others become not tested, because another scenario may have caused them. Clauses that stray answers break stay
-// failed, as does everything that failed in preflight or in scenarios that ran alone.
-func (r *run) setStraysApart(d *driverRun) {
+// Answers that arrive at clients of other scenarios, and effects on them, show that scenarios in parallel disturb each
+// other. From the first such stray on, each scenario has the target to itself, over all drivers. What had failed in
+// parallel by then, or was still running, is judged again alone; only the failures of clauses that strays break stand.
+// Nothing is judged again if no such clause was found broken: a cause that is not reported justifies no change.
+
+// apart reports whether a scenario must have the target to itself because scenarios in parallel disturb each other.
+func (r *run) apart(d *driverRun, pl *Planned) bool {
+	strays, _ := d.envs.Strays()
+	return strays > 0 && pl.Stage == rest && r.o.Enough == nil
+}
+
+// doubts keeps a result that another scenario may have caused, and reports whether it is held back: it is if strays
+// have been seen. Otherwise it counts until some are.
+func (r *run) doubts(d *driverRun, pl Planned, res steps.Result) (held bool) {
+	strays, _ := d.envs.Strays()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	broken := isBroken(res.Outcome) || len(res.Failures) > 0
+	if !d.doubting || !d.beside[pl.key] || !broken && (strays == 0 || res.Outcome != verdict.NotTested) {
+		return false
+	}
+	one := doubted{aside: aside{pl: pl, res: res.Abridged(abridged)}, told: strays == 0}
+	if one.told && one.res.Memory() > doubtedBytes {
+		one.res.Records = nil // its rerun decides alone
+	}
+	d.doubted = append(d.doubted, one)
+	return !one.told
+}
+
+// doubted is a result that another scenario may have caused.
+type doubted struct {
+	aside
+	told bool // it has been reported
+}
+
+// doubtedBytes is how much of a reported result is kept in case that it is judged again.
+const doubtedBytes = 1 << 20
+
+// judgeDoubted judges the scenarios alone that others may have disturbed.
+func (r *run) judgeDoubted(ctx context.Context, d *driverRun) {
+	d.mu.Lock()
+	list := d.doubted
+	d.doubted, d.doubting = nil, false
+	d.mu.Unlock()
 	count, first := d.envs.Strays()
 	if count == 0 || r.o.Enough != nil {
 		return
 	}
-	broken := slices.DeleteFunc(slices.Clone(first.Clauses), func(id string) bool { return !d.breaks(r, id) })
-	if len(broken) == 0 { // a cause that is not reported justifies no change
+	broken := slices.DeleteFunc(slices.Clone(first.Clauses), func(id string) bool { return !d.breaks(r, list, id) })
+	if len(broken) == 0 {
+		for _, one := range list {
+			if !one.told {
+				r.finish(d, one.pl, one.res)
+			}
+		}
 		return
 	}
 	slices.Sort(broken)
-	names := strings.Join(broken, ", ")
-	why := fmt.Sprintf("%s (%s), so another scenario may have caused this", first.What, names)
-	apart := map[string]bool{}
-	for _, pl := range d.plan {
-		apart[pl.ID] = pl.Stage == 0 && !pl.Exclusive()
+	var again []aside
+	for _, one := range list {
+		r.withdraw(d, one)
+		one.res.Failures = slices.DeleteFunc(slices.Clone(one.res.Failures),
+			func(f steps.Failure) bool { return !slices.Contains(broken, f.Clause) })
+		again = append(again, one.aside)
 	}
-	changed := 0
+	limit := patience * r.o.Profile.Limits.Scenario.Duration
+	limited, cancel := deadline.WithLimitCause(ctx, limit, &errNoTime{"scenarios disturbed each other", limit})
+	defer cancel()
+	passed := r.repeat(limited, d, again)
+	r.note(reports.Note{Kind: "target", Text: strings.TrimSpace(fmt.Sprintf("%s, %d times: %s. That breaks %s. From then "+
+		"on the scenarios ran one at a time; of the %d that had not passed in parallel, %d pass alone. %s",
+		first.What, count, first.Seen, strings.Join(broken, ", "), len(again), passed, first.Advice))})
+}
+
+// withdraw takes back a result that was reported.
+func (r *run) withdraw(d *driverRun, one doubted) {
+	if !one.told {
+		return
+	}
+	d.mu.Lock()
+	d.told[one.pl.key] = true
+	d.mu.Unlock()
 	r.mu.Lock()
-	for id, sc := range r.results[d.name] {
-		if apart[id] && unsettle(&sc, broken, why) {
-			r.results[d.name][id] = sc
-			changed++
-		}
-	}
-	for i, j := range r.judged {
-		if j.Driver == d.name && apart[j.Scenario] && !slices.Contains(broken, j.Clause) && isBroken(j.Outcome) {
-			r.judged[i].Outcome, r.judged[i].Reason = verdict.NotTested, why
-		}
-	}
-	r.mu.Unlock()
-	r.note(reports.Note{Kind: "target", Text: strings.TrimSpace(fmt.Sprintf("%s, %d times: %s. That breaks %s; "+
-		"the failures of %d scenarios that ran in parallel count as not tested because of it. %s",
-		first.What, count, first.Seen, names, changed, first.Advice))})
+	defer r.mu.Unlock()
+	delete(r.results[d.name], one.pl.ID)
+	r.judged = slices.DeleteFunc(r.judged, func(j verdict.Judgement) bool {
+		return j.Driver == d.name && j.Scenario == one.pl.ID
+	})
 }
 
 // breaks reports whether a clause was judged broken over a driver.
-func (d *driverRun) breaks(r *run, clause string) bool {
+func (d *driverRun) breaks(r *run, held []doubted, clause string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.judged, func(j verdict.Judgement) bool {
 		return j.Driver == d.name && j.Clause == clause && isBroken(j.Outcome)
+	}) || slices.ContainsFunc(held, func(one doubted) bool {
+		return slices.ContainsFunc(one.res.Failures, func(f steps.Failure) bool { return f.Clause == clause })
 	})
-}
-
-// unsettle withdraws the failures of a scenario, except those of the given clauses.
-func unsettle(sc *reports.Scenario, but []string, why string) (changed bool) {
-	worst := verdict.NotTested
-	var kept []reports.Failure
-	for _, f := range sc.Failures {
-		if slices.Contains(but, f.Clause) {
-			kept = append(kept, f)
-		}
-	}
-	for i, c := range sc.Clauses {
-		switch {
-		case !isBroken(c.Outcome):
-		case slices.Contains(but, c.Clause):
-			worst = c.Outcome
-		default:
-			sc.Clauses[i].Outcome, sc.Clauses[i].Reason, changed = verdict.NotTested, why, true
-		}
-	}
-	if changed = changed || len(kept) < len(sc.Failures); !changed {
-		return false
-	}
-	sc.Failures = kept
-	if sc.Outcome = worst; worst == verdict.NotTested {
-		sc.Reason = why
-	}
-	return true
 }
 
 func isBroken(o verdict.Outcome) bool { return o == verdict.Failed || o == verdict.Warned }

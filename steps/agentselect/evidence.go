@@ -77,10 +77,11 @@ func (s *suite) promptGiven(c *client, want bool) error {
 	expected := fmt.Sprintf(" model request with the prompt of %s (%q)", custom.ID, custom.Prompt)
 	switch {
 	case want:
-		return s.Judge(verdict.Finding{Clauses: clauses, OK: given, Expected: "a" + expected, Observed: systems(calls),
+		return s.judgeAgent(verdict.Finding{Clauses: clauses, OK: given, Expected: "a" + expected, Observed: systems(calls),
 			At: s.T.Len()})
 	case given:
-		return s.Judge(verdict.Finding{Clauses: clauses, Expected: "no" + expected, Observed: systems(calls), At: s.T.Len()})
+		return s.judgeAgent(verdict.Finding{Clauses: clauses, Expected: "no" + expected, Observed: systems(calls),
+			At: s.T.Len()})
 	}
 	if s.promptSeen(custom) {
 		return s.passed(clauses...)
@@ -215,7 +216,7 @@ func (s *suite) judgeWholeLists(c *client) (map[string]bool, error) {
 		}
 		judged[t.agent] = true
 		want, got := slices.Sorted(slices.Values(all)), toolSet(calls)
-		if err := s.Judge(verdict.Finding{Clauses: []string{"AS-048"}, OK: slices.Equal(want, got), At: s.T.Len(),
+		if err := s.judgeAgent(verdict.Finding{Clauses: []string{"AS-048"}, OK: slices.Equal(want, got), At: s.T.Len(),
 			Expected: fmt.Sprintf("the tools of %[1]s, and no others (agents.tools.%[1]s): %[2]s", t.agent,
 				strings.Join(want, ", ")),
 			Observed: strings.Join(got, ", "), Diff: jsondiff.Diff(want, got)}); err != nil {
@@ -269,7 +270,7 @@ func (s *suite) judgeToolsGone(c *client, t *turn, custom target.CustomAgent, go
 		return steps.NotTestedf("the tools of %s and of %s do not differ", custom.ID, t.agent)
 	}
 	kept := without(own, without(own, got))
-	return s.Judge(verdict.Finding{Clauses: []string{"AS-048"}, OK: len(kept) == 0, At: s.T.Len(),
+	return s.judgeAgent(verdict.Finding{Clauses: []string{"AS-048"}, OK: len(kept) == 0, At: s.T.Len(),
 		Expected: "none of the tools that only " + custom.ID + " has: " + strings.Join(own, ", "),
 		Observed: strings.Join(got, ", ")})
 }

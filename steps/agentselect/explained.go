@@ -54,7 +54,7 @@ func (s *suite) situation(c *client, rec transcript.Record, key string, check ve
 		_ = s.ExplainedBy(switchedShape, fault, check)
 		return nil
 	}
-	return s.Judge(check)
+	return s.judgeAgent(check)
 }
 
 // needNarrow is Need for a check of many clauses that fails for a reason which breaks only some of them. That explains

@@ -372,7 +372,7 @@ func (s *suite) isSwitchedInLoaded(ctx context.Context, c *client, of string) er
 	s.Note("the agent of a session that is loaded (open, AS-G07): %v; before it was %v", field(rec, "previousAgentId"),
 		s.client(of).agent)
 	expected += ", not in the session that client " + c.name + " had before, which used " + c.avoid
-	return s.Judge(steps.CheckOf(rec, field(rec, "previousAgentId") != any(c.avoid), expected, "AS-101"))
+	return s.judgeAgent(steps.CheckOf(rec, field(rec, "previousAgentId") != any(c.avoid), expected, "AS-101"))
 }
 
 // canSwitchToAll switches to every listed agent, the one in use last: the effect of switching to that is open

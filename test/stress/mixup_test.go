@@ -67,9 +67,35 @@ func notes(res *reports.Results, what string) bool {
 	return slices.ContainsFunc(res.Runs[0].Notes, func(n reports.Note) bool { return strings.Contains(n.Text, what) })
 }
 
+// TestJudgedAlone checks a server that lets a client without a session act on the session of another. Scenarios in
+// parallel disturb each other, and are judged again one at a time: the clauses that the fault breaks are named exactly,
+// and none is left untested.
+func TestJudgedAlone(t *testing.T) {
+	t.Parallel()
+	brain := llm.New()
+	p := suitetest.Own("agent-select", "").Profile
+	p.Drivers = []string{target.SSE}
+	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
+	m := suitetest.Mutant(t, p.Protocol, "unbound-acts-on-last")
+	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Launcher: m.Launch(brain)})
+	for _, id := range m.Clauses {
+		if !slices.Contains(suitetest.Broken(res), id) {
+			t.Errorf("%s is not broken", id)
+		}
+	}
+	for _, c := range res.Runs[0].Clauses {
+		if c.Outcome == verdict.NotTested {
+			t.Errorf("%s is not tested: %s", c.ID, c.Reason)
+		}
+	}
+	if !notes(res, "From then on the scenarios ran one at a time") || t.Failed() {
+		t.Errorf("broken %v\n%s", suitetest.Broken(res), suitetest.Console(t, res))
+	}
+}
+
 // TestOneAgentForAll checks a server whose sessions share one agent. It fails in every scenario that runs during
-// another's switch, different ones in each run. It breaks only the clauses that a scenario with two sessions shows
-// alone; what other scenarios find is not tested.
+// another's switch, different ones in each run. It breaks only the clauses about that, and the agent that a switch
+// names as the previous one; what else scenarios find is explained by it.
 func TestOneAgentForAll(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
@@ -79,7 +105,7 @@ func TestOneAgentForAll(t *testing.T) {
 	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain,
 		Launcher: suitetest.Mutant(t, p.Protocol, "shared-agent").Launch(brain),
 		Tags:     "not @model", AllowIncomplete: true})
-	want := []string{"AS-005", "AS-007", "AS-015", "AS-057", "AS-058"}
+	want := []string{"AS-005", "AS-007", "AS-015", "AS-043", "AS-057", "AS-058", "AS-093"}
 	told := notes(res, "a switch in one session changed the agent of others")
 	if got := suitetest.Broken(res); !slices.Equal(got, want) || !told {
 		t.Errorf("broken %v, want %v, told in a note\n%s", got, want, suitetest.Console(t, res))
