@@ -1,8 +1,10 @@
 package invariants
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"parley/llm"
 	"parley/monitor"
@@ -52,12 +54,17 @@ type endings struct {
 	last    ending            // the latest one
 	before  int               // record of the previous ending
 	spoken  bool              // the model has spoken since the latest chat or result
+	pieces  string            // its stream messages since then
+	whole   string            // its longest other message since then
 	muddled bool              // results can't be matched to turns
 	lenient bool              // an interrupt may have come after the end and get its own result
 }
 
 // chat is a chat without a result.
-type chat struct{ held, cut bool }
+type chat struct {
+	held, cut bool
+	answer    string // the model's whole answer; "" if it is unknown
+}
 
 // ending is the result of a turn.
 type ending struct {
@@ -65,6 +72,8 @@ type ending struct {
 	of        chat
 	wordless  bool // no words of the turn came before it
 	undivided bool // no other turn ran
+	pieces    string
+	answer    string // the model's whole answer, of which the pieces are a part; "" if it is unknown
 }
 
 func (s *endings) sent(r transcript.Record, data map[string]any) {
@@ -72,9 +81,9 @@ func (s *endings) sent(r transcript.Record, data map[string]any) {
 	case vocab.ChatType:
 		s.muddled = s.muddled || s.conn != r.Conn
 		content, _ := data["content"].(string)
-		s.open = append(s.open, chat{held: slices.ContainsFunc(llm.Directives(content),
+		s.open = append(s.open, chat{answer: llm.Foretold(content), held: slices.ContainsFunc(llm.Directives(content),
 			func(d llm.Directive) bool { return d.Kind == llm.KindHold })})
-		s.spoken = false
+		s.spoken, s.pieces, s.whole = false, "", ""
 	case vocab.InterruptType:
 		s.muddled = s.muddled || len(s.open) == 0 || s.conn != r.Conn
 		if len(s.open) > 0 {
@@ -98,8 +107,9 @@ func (s *endings) result(r transcript.Record) []verdict.Finding {
 	of := s.open[0]
 	s.lenient = s.lenient || of.cut && data["subtype"] != vocab.Interrupted // it may have ended before the interrupt
 	s.before = s.last.record.N
-	s.last = ending{record: r, of: of, wordless: !s.spoken && len(noncesIn(r, s.agents)) == 0, undivided: len(s.open) == 1}
-	s.open, s.spoken = s.open[1:], false
+	s.last = ending{record: r, of: of, wordless: !s.spoken && len(noncesIn(r, s.agents)) == 0, undivided: len(s.open) == 1,
+		pieces: s.pieces, answer: cmp.Or(of.answer, s.whole)}
+	s.open, s.spoken, s.pieces, s.whole = s.open[1:], false, "", ""
 	return []verdict.Finding{{Clauses: []string{"SC-020"}, OK: true, At: r.N}}
 }
 
@@ -107,14 +117,14 @@ func (s *endings) result(r transcript.Record) []verdict.Finding {
 // second result of the previous turn. It is the latter if another result follows.
 func (s *endings) said(r transcript.Record, rest []transcript.Record) []verdict.Finding {
 	if len(s.open) > 0 {
-		s.spoken = true
+		s.hears(r)
 		return nil
 	}
-	if s.last.record.N == 0 || !slices.ContainsFunc(noncesIn(r, s.agents),
-		func(n string) bool { return s.agents[n] == s.agent }) {
+	named := slices.ContainsFunc(noncesIn(r, s.agents), func(n string) bool { return s.agents[n] == s.agent })
+	if s.last.record.N == 0 || !named && !s.last.goesOn(r) {
 		return nil
 	}
-	if s.before > 0 && s.last.wordless && s.last.undivided && s.endsIn(rest) {
+	if named && s.before > 0 && s.last.wordless && s.last.undivided && s.endsIn(rest) {
 		found := second(s.before, s.last.record)
 		s.open, s.spoken = []chat{s.last.of}, true
 		s.last = ending{record: transcript.Record{N: s.before}}
@@ -126,6 +136,33 @@ func (s *endings) said(r transcript.Record, rest []transcript.Record) []verdict.
 	return []verdict.Finding{{Clauses: []string{"SC-020"}, At: r.N,
 		Expected: fmt.Sprintf("no further message of the turn that ended in record %d", s.last.record.N),
 		Observed: monitor.Describe(r)}}
+}
+
+// hears notes words of a running turn.
+func (s *endings) hears(r transcript.Record) {
+	s.spoken = true
+	data, _ := r.Event.Data.(map[string]any)
+	text, _ := data["text"].(string)
+	if r.Event.Type == vocab.StreamMessage {
+		s.pieces += text
+	} else if len(text) > len(s.whole) {
+		s.whole = text
+	}
+}
+
+// tail is the shortest text without a nonce, in bytes, that is the model's because its answer ends with it.
+const tail = 4
+
+// goesOn reports whether a stream message is a piece of the answer of the turn that has ended: it continues the pieces
+// that came before the end, or repeats the last of them. Other words may be the target's own.
+func (e *ending) goesOn(r transcript.Record) bool {
+	data, _ := r.Event.Data.(map[string]any)
+	text, _ := data["text"].(string)
+	if r.Event.Type != vocab.StreamMessage || r.Cut > 0 || !e.undivided || strings.TrimSpace(text) == "" || e.pieces == "" || e.answer == "" {
+		return false
+	}
+	return strings.HasPrefix(e.answer, e.pieces+text) ||
+		e.pieces == e.answer && len(text) >= tail && strings.HasSuffix(e.answer, text)
 }
 
 // endsIn reports whether a result of the session comes before its next chat.

@@ -85,6 +85,21 @@ var agentsAndEnds = []row{
 		in: ask1 + "A < stream red s-1: x-1 \nA < result red s-1: x-1"},
 	{monitor: "nothing-behind-the-end", reason: "a result without words before it", kept: "SC-020",
 		in: ask1 + "A < system red s-1: \nA < result red s-1: "},
+	{monitor: "nothing-behind-the-end", reason: "a piece without the nonce after it", broken: "SC-020",
+		in: "A > chat red: [[stream x-1 2]]\nA < stream red s-1: stream x-1 1/2 stream x-1 2/\nA < result red s-1: \n" +
+			"A < stream red s-1: 2 "},
+	{monitor: "nothing-behind-the-end", reason: "a copy of the last piece after it", broken: "SC-020",
+		in: "A > chat red: [[echo x-1]] Hello\nA < stream red s-1: [[echo x-1]] Hello\nA < result red s-1: \n" +
+			"A < stream red s-1: Hello"},
+	{monitor: "nothing-behind-the-end", reason: "a piece of a whole answer that it does not foretell", broken: "SC-020",
+		in: "A > chat red: Hi\nA < stream red s-1: one \nA < assistant red s-1: one two\nA < result red s-1: \n" +
+			"A < stream red s-1: two"},
+	{monitor: "nothing-behind-the-end", reason: "words of the target's own after it", kept: "SC-020",
+		in: "A > chat red: [[echo x-1]] Hello\nA < stream red s-1: [[echo x-1]] Hello\nA < result red s-1: \n" +
+			"A < stream red s-1: stopped"},
+	{monitor: "nothing-behind-the-end", reason: "white space after it", kept: "SC-020",
+		in: "A > chat red: [[stream x-1 1]]\nA < stream red s-1: stream x-1 1/1\nA < result red s-1: \n" +
+			`A < stream {"agent_id":"red","text":" "}`},
 	{monitor: "nothing-behind-the-end", reason: "a piece after it", broken: "SC-020",
 		in: ask1 + "A < stream red s-1: x-1 \nA < result red s-1: \nA < stream red s-1: x-1 "},
 	{monitor: "nothing-behind-the-end", reason: "the whole after it", broken: "SC-020",

@@ -166,11 +166,12 @@ func agentsForIDs(t []transcript.Record) []verdict.Finding {
 
 // Lives returns a function that counts how often, up to a record, the session of an agent_id may have left the
 // target's memory: by a restart or a rest that the scenario remarks on, by the end of a connection (SC-054, SC-059),
-// or by idling for as long as the target keeps idle sessions (SC-053).
+// or by idling for as long as the target keeps idle sessions (SC-053). The target may count from the last chat or from
+// the last message, and looks for the session between a chat and its first answer.
 func Lives(t []transcript.Record) func(agent string, n int) int {
 	var ends []int
 	rests := map[string][]int{}
-	last := map[string]time.Duration{}
+	known := map[string]*activity{}
 	idle := time.Duration(0)
 	for _, r := range t {
 		switch {
@@ -185,10 +186,14 @@ func Lives(t []transcript.Record) func(agent string, n int) int {
 			if !named || r.Dir == transcript.Sent && content == "" || r.Dir == transcript.Received && !turnTypes[r.Event.Type] {
 				continue // a message that starts no turn is not activity of a session
 			}
-			if at, used := last[agent]; used && idle > 0 && r.At-at >= idle*3/4 {
+			a := known[agent]
+			if a == nil {
+				a = &activity{last: r.At, chat: r.At, before: r.At}
+				known[agent] = a
+			}
+			if since := a.note(r); idle > 0 && since >= idle*3/4 {
 				rests[agent] = append(rests[agent], r.N)
 			}
-			last[agent] = r.At
 		}
 	}
 	return func(agent string, n int) int {
@@ -196,6 +201,26 @@ func Lives(t []transcript.Record) func(agent string, n int) int {
 		j, _ := slices.BinarySearch(rests[agent], n+1)
 		return i + j
 	}
+}
+
+// activity has the times of the latest messages of a session.
+type activity struct {
+	last, chat, before time.Duration // the latest message, the latest chat and the one before
+	asked              bool          // nothing has come since the latest chat
+}
+
+// note takes the next message of a session, and returns how long the session may have been idle just before.
+func (a *activity) note(r transcript.Record) time.Duration {
+	since := r.At - a.last
+	switch {
+	case r.Dir == transcript.Sent:
+		since = r.At - a.chat
+		a.before, a.chat, a.asked = a.chat, r.At, true
+	case a.asked:
+		since, a.asked = r.At-a.before, false
+	}
+	a.last = r.At
+	return since
 }
 
 // idsDiffer judges that every agent_id has its own session (SC-027).

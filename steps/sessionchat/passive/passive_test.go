@@ -21,6 +21,7 @@ const (
 	entire = `A < assistant {"agent_id":"red","message":{"content":"one two three"}}`
 	first  = `A < stream {"agent_id":"red","piece":true,"text":"one "}` + "\n"
 	next   = `A < stream {"agent_id":"red","piece":true,"text":"two three"}` + "\n"
+	inter2 = `B > interrupt {"agent_id":"red"}` + "\n"
 	inter  = `A > interrupt {"agent_id":"red"}` + "\n"
 )
 
@@ -50,6 +51,16 @@ var rows = []struct{ monitor, reason, in, kept, broken string }{
 	{"chats-answered", "under its agent_id in capitals", "A open\n" + hi + "A < system RED s-1: ", "",
 		"SC-005 SC-021 SC-041 SC-060"},
 	{"chats-answered", "somebody else is", "A open\n" + hi + "A < system green s-1: ", "", ""},
+	{"chats-answered", "with its session_id, and no client's agent_id", "A open\n" + hi + "A < system red s-1: \n" +
+		"A < stream zzz s-1: x\n" + ok, "SC-005 SC-013 SC-021 SC-041 SC-060", "SC-021 SC-041"},
+	{"chats-answered", "a whole turn has no client's agent_id", "A open\n" + hi + "A < system zzz s-1: \nA < result zzz s-1: ",
+		"", "SC-005 SC-021 SC-041 SC-060"},
+	{"chats-answered", "a turn of somebody else begins before", "A open\nA < system zzz s-1: \n" + hi +
+		"A < result zzz s-1: ", "", ""},
+	{"chats-answered", "the turn of somebody else ends before", "A open\n" + hi +
+		"A < system zzz s-1: \nA < result zzz s-1: \nA < system red s-2: ", "SC-005 SC-021 SC-041 SC-060", ""},
+	{"chats-answered", "two connections chat", "A open\nB open\nB > chat blue: Hi\n" + hi +
+		"A < system zzz s-1: \nA < result zzz s-1: ", "", ""},
 	{"chats-answered", "joined in the middle", "A < system red s-1: x\nA < result red s-1: ", "", ""},
 	{"sessions-side-by-side", "both are answered", "A open\n" + two, "SC-004 SC-024 SC-025 SC-026 SC-052 SC-057", ""},
 	{"sessions-side-by-side", "under the first's agent_id", "A open\n" + turn + blue + "A < system red s-1: \n" + ok, "",
@@ -73,6 +84,11 @@ var rows = []struct{ monitor, reason, in, kept, broken string }{
 		"SC-001 SC-045 SC-054"},
 	{"idle-at-first", "again, and rightly", "A open\nA closed\nB open\nB > ping {}\nB < pong {}",
 		"SC-001 SC-002 SC-045 SC-054 SC-055", ""},
+	{"idle-at-first", "a turn of another connection", "A open\nB open\n" + hi + "B < stream red s-1: x", "", "SC-001"},
+	{"idle-at-first", "a turn of a connection that has ended", "A open\nB open\n" + hi + "A closed\nB < stream red s-1: x",
+		"", ""},
+	{"idle-at-first", "a turn that both connections know", "A open\nB open\n" + hi + inter2 + "B < stream red s-1: x", "", ""},
+	{"idle-at-first", "a turn of somebody else", "A open\nB open\n" + hi + "B < stream zzz s-1: x", "", ""},
 	{"idle-at-first", "joined in the middle", `A < system {"session_id":"s-1"}`, "", ""},
 	{"heartbeats", "answered", "A open\n" + ping + pong, "SC-037 SC-037a", ""},
 	{"heartbeats", "refused", "A open\n" + ping + `A < error {"code":"unknown_type"}`, "", "SC-037 SC-037a"},

@@ -159,25 +159,62 @@ func accepting(chat transcript.Record) []string {
 	return out
 }
 
-// distorted judges a message under an agent_id that no client has sent: it belongs to an unobserved client, unless it
-// equals, apart from case and white space, that of the connection's only open chat, which has had no message yet.
+// distorted judges a message under an agent_id that no client has sent. It belongs to a client that was not observed,
+// unless it belongs to a chat of the connection: it has the session_id of that chat's session, or an agent_id that
+// equals the chat's, apart from case and white space, or it ends a whole turn that began after the chat. In the last two
+// cases the chat must be the only open one of the connection, without a message so far.
 func (v *traffic) distorted(b *table, r transcript.Record) {
 	agent := text(r, "agent_id")
-	if agent == "" || !b.strangers[agent] {
+	if agent == "" || b.strangers[agent] == 0 {
 		return
 	}
-	var open []string
-	for _, a := range b.byConn[r.Conn] {
-		if s := b.sessions[key{r.Conn, a}]; s != nil && len(s.chats) > 0 {
-			open = append(open, a)
+	if own := b.ownerOf(r); own != "" {
+		v.broken(r, fmt.Sprintf("agent_id %q, whose session_id it has", own), "SC-021", "SC-041")
+		return
+	}
+	waiting := b.waiting(r.Conn)
+	if len(waiting) != 1 {
+		return
+	}
+	meant := text(waiting[0], "agent_id")
+	whole := r.Event.Type == vocab.ResultMessage && b.opened[r.Conn] && !b.unknown[r.Conn] && len(b.byConn) == 1 &&
+		b.strangers[agent] > waiting[0].N && b.strangers[agent] < r.N && !v.told(meant, waiting[0].N)
+	if plain(meant) == plain(agent) || whole {
+		v.broken(r, fmt.Sprintf("agent_id %q, as in record %d", meant, waiting[0].N), "SC-005", "SC-021", "SC-041", "SC-060")
+	}
+}
+
+// ownerOf returns the agent_id of the connection's session that has the session_id of r; "" if there is none.
+func (b *table) ownerOf(r transcript.Record) string {
+	id := text(r, "session_id")
+	for _, agent := range b.byConn[r.Conn] {
+		if s := b.sessions[key{r.Conn, agent}]; s != nil && id != "" && s.id == id && len(b.shared[agent]) == 1 {
+			return agent
 		}
 	}
-	if len(open) == 1 && plain(open[0]) == plain(agent) {
-		if s := b.sessions[key{r.Conn, open[0]}]; !s.begun {
-			v.broken(r, fmt.Sprintf("agent_id %q, as in record %d", open[0], s.chats[0].N),
-				"SC-005", "SC-021", "SC-041", "SC-060")
+	return ""
+}
+
+// waiting returns a connection's open chats if none of them has had a message; nil otherwise.
+func (b *table) waiting(conn string) (chats []transcript.Record) {
+	for _, agent := range b.byConn[conn] {
+		s := b.sessions[key{conn, agent}]
+		if s == nil || len(s.chats) == 0 {
+			continue
 		}
+		if s.begun || s.cut {
+			return nil
+		}
+		chats = append(chats, s.chats...)
 	}
+	return chats
+}
+
+// told reports whether the server mentions an agent_id after a record.
+func (v *traffic) told(agent string, after int) bool {
+	return slices.ContainsFunc(v.records, func(r transcript.Record) bool {
+		return r.N > after && received(r) && text(r, "agent_id") == agent
+	})
 }
 
 func plain(agent string) string { return strings.ToLower(strings.Join(strings.Fields(agent), "")) }
@@ -225,10 +262,8 @@ func (v *traffic) swapped(b *table, r transcript.Record) {
 		return
 	}
 	agent := text(waiting[0], "agent_id")
-	for _, later := range v.records {
-		if later.N > waiting[0].N && received(later) && text(later, "agent_id") == agent {
-			return
-		}
+	if v.told(agent, waiting[0].N) {
+		return
 	}
 	v.broken(r, fmt.Sprintf("the chat of record %d is answered under agent_id %q", waiting[0].N, agent),
 		"SC-004", "SC-024", "SC-052", "SC-057")

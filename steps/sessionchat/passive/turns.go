@@ -24,6 +24,7 @@ type session struct {
 	cut       bool                // an interrupt was sent
 	overlaps  bool                // a second chat came while one was open: results can't be matched
 	seenOther bool                // a chat of another agent_id came in between
+	id        string              // the latest session_id under this agent_id
 }
 
 // table is the state of all sessions, record by record.
@@ -32,20 +33,21 @@ type table struct {
 	byConn    map[string][]string        // agent_ids with a chat, in order
 	shared    map[string]map[string]bool // agent_id → connections that have mentioned it
 	opened    map[string]bool            // connections whose beginning was observed
+	closed    map[string]bool            // connections whose end was observed
 	unknown   map[string]bool            // connections that carried something other than the three messages
-	strangers map[string]bool            // agent_ids that the server mentioned before any client
+	strangers map[string]int             // agent_ids that the server mentioned before any client, with the record
 }
 
 func newTable() *table {
 	return &table{sessions: map[key]*session{}, byConn: map[string][]string{}, shared: map[string]map[string]bool{},
-		opened: map[string]bool{}, unknown: map[string]bool{}, strangers: map[string]bool{}}
+		opened: map[string]bool{}, closed: map[string]bool{}, unknown: map[string]bool{}, strangers: map[string]int{}}
 }
 
 // mine returns the session of a record; nil if no chat named it on this connection, or if other connections use
 // it too, so that its messages may belong to them.
 func (b *table) mine(r transcript.Record) *session {
 	agent := text(r, "agent_id")
-	if len(b.shared[agent]) > 1 || b.strangers[agent] {
+	if len(b.shared[agent]) > 1 || b.strangers[agent] > 0 {
 		return nil
 	}
 	return b.sessions[key{r.Conn, agent}]
@@ -56,16 +58,18 @@ func (b *table) before(r transcript.Record) {
 	switch {
 	case r.Kind == transcript.Open:
 		b.opened[r.Conn] = true
+		delete(b.closed, r.Conn)
 		b.forget(r.Conn)
 	case r.Kind == transcript.Closed:
+		b.closed[r.Conn] = true
 		b.forget(r.Conn)
 	case r.Event == nil && r.Dir == transcript.Sent && r.Kind == transcript.Frame:
 		b.unknown[r.Conn] = true
 	case sent(r):
 		b.client(r)
 	case received(r) && ofTurn[r.Event.Type]:
-		if agent := text(r, "agent_id"); agent != "" && len(b.shared[agent]) == 0 {
-			b.strangers[agent] = true
+		if agent := text(r, "agent_id"); agent != "" && len(b.shared[agent]) == 0 && b.strangers[agent] == 0 {
+			b.strangers[agent] = r.N
 		}
 	}
 }
@@ -119,6 +123,9 @@ func (b *table) after(r transcript.Record) {
 	s := b.sessions[key{r.Conn, text(r, "agent_id")}]
 	if s == nil {
 		return
+	}
+	if id := text(r, "session_id"); id != "" {
+		s.id = id
 	}
 	if r.Event.Type != vocab.ResultMessage {
 		s.begun, s.since = true, true
