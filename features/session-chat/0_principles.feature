@@ -73,3 +73,12 @@ Feature: 0 Principles
       When the turn of "red" is released
       Then client A is answered by "red"
       And "red" and "blue" are different sessions
+
+  Rule: A connection receives only the sessions that it has asked for — [*] --> Idle: WebSocket连接建立
+
+    @SC-001 @SC-045 @model
+    Scenario: a turn on one connection sends nothing to another connection
+      Given client B connects
+      When client A chats with "red" in a turn of 3 pieces
+      Then client A is answered by "red"
+      And client B receives no message of any session

@@ -72,3 +72,17 @@ Feature: 1 The flow of a chat
       Then client A receives a message of the turn of "red" while it runs
       When the turn of "red" is released
       Then client A is answered by "red"
+
+  Rule: The history is that of the conversation — 获取现有SDK client
+
+    @SC-006 @model
+    Scenario: the model is sent every earlier turn unchanged
+      When client A chats with "red" with a text of emoji
+      Then client A is answered by "red"
+      When client A chats with "red" with a text of line breaks
+      Then client A is answered by "red"
+      When client A chats with "red" with a text of several hundred letters
+      Then client A is answered by "red"
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"

@@ -92,3 +92,18 @@ Feature: 2.1 Resuming a session after a restart of the target
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
       And "red" is the same session as before
+
+  Rule: The history is resumed as it was — ClaudeSDKClient(resume="abc123")
+
+    @SC-008 @SC-016 @SC-023 @model @exclusive @restart
+    Scenario: every turn is resumed unchanged after a restart
+      When client A chats with "red" with a text of emoji
+      Then client A is answered by "red"
+      When client A chats with "red" with a text of line breaks
+      Then client A is answered by "red"
+      When client A chats with "red" with a text of several hundred letters
+      Then client A is answered by "red"
+      When the target is restarted
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"

@@ -74,9 +74,9 @@ Feature: 4.1.1 Interrupting a turn
       And "red" is the same session as before
 
       Examples:
-        | n    |
-        | 1    |
-        | 1000 |
+        | n   |
+        | 1   |
+        | 300 |
 
   Rule: An interrupt ends no other turn — agent_id: string
 

@@ -250,3 +250,35 @@ Feature: 4.1 Messages of the client
       Then the answer to client A is recorded
       When client A chats with "red"
       Then client A is answered by "red"
+
+  Rule: Every string is an agent_id of its own — agent_id: string
+
+    @SC-060 @SC-027 @model
+    Scenario Outline: agent_ids that differ in other letters than those of ASCII are different sessions: <one>, <other>
+      When client A chats with "red" under an agent_id of <one>
+      Then client A is answered by "red"
+      When client A chats with "blue" under the agent_id of "red" with <other>
+      Then client A is answered by "blue"
+      And "red" and "blue" are different sessions
+      And the model was sent no turn of another session for "blue"
+
+      Examples:
+        | one                | other                  |
+        | Chinese            | another Chinese letter |
+        | emoji              | another emoji          |
+        | a combining accent | its accent gone        |
+
+    @SC-060 @SC-041
+    Scenario Outline: <key> is an agent_id like any other
+      Given client A has chatted with "blue"
+      When client A chats with "red" under an agent_id of <key>
+      Then client A is answered by "red"
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And "red" and "blue" are different sessions
+
+      Examples:
+        | key                  |
+        | the word constructor |
+        | the word __proto__   |
+        | the word null        |

@@ -26,6 +26,7 @@ var contents = map[string]string{
 	"control characters":       "a\u0001b\u001f%s\u007f",
 	"an SQL fragment":          "'); DROP TABLE sessions; -- %s",
 	"format verbs":             "100%% %s {0} ${HOME} $(id)",
+	"several hundred letters":  "%s " + strings.Repeat("a sentence of a paragraph, ", 30) + "the end",
 }
 
 // chatsInText sends a text that is easily corrupted.
@@ -67,10 +68,15 @@ func (s *suite) chatsUnder(ctx context.Context, client, name, kind string) error
 		return s.chat(ctx, client, name, &turn{}, hello)
 	}
 	format, ok := keys[kind]
-	if !ok {
+	word, fixed := strings.CutPrefix(kind, "the word ")
+	switch {
+	case fixed: // other runs may have used the session
+		s.session(name).agentID = word
+	case ok:
+		s.session(name).agentID = fmt.Sprintf(format, s.Nonce+"-"+name)
+	default:
 		return fmt.Errorf("%s is not an agent_id that a step can name", kind)
 	}
-	s.session(name).agentID = fmt.Sprintf(format, s.Nonce+"-"+name)
 	return s.chat(ctx, client, name, &turn{}, hello)
 }
 
@@ -85,6 +91,9 @@ var near = map[string]func(id string) string{
 	"a wildcard in it":        func(id string) string { return id[:len(id)-1] + "_" }, // SQL's LIKE
 	"its last character gone": func(id string) string { return id[:len(id)-1] },
 	"its accent composed":     func(id string) string { return strings.ReplaceAll(id, "e\u0301", "\u00e9") },
+	"its accent gone":         func(id string) string { return strings.ReplaceAll(id, "e\u0301", "e") },
+	"another Chinese letter":  func(id string) string { return strings.ReplaceAll(id, "会", "对") },
+	"another emoji":           func(id string) string { return strings.ReplaceAll(id, "🤖", "👾") },
 }
 
 // chatsNear chats under an agent_id that differs only slightly from another session's.

@@ -9,7 +9,6 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/llm"
-	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	judge "parley/steps/sessionchat/invariants"
 	"parley/verdict"
@@ -229,71 +228,6 @@ func (ss *session) earlier() []string {
 		if t.over && !t.cut && !t.failed && !t.extra && t.nonce != "" {
 			out = append(out, t.nonce)
 		}
-	}
-	return out
-}
-
-// earlierTurnsSent judges that a session continues: the request for its last turn contains the earlier ones (SC-008,
-// SC-016).
-func (s *suite) earlierTurnsSent(name string) error {
-	if err := s.needModel(); err != nil {
-		return err
-	}
-	ss := s.session(name)
-	want := ss.earlier()
-	if len(want) == 0 {
-		return steps.NotTestedf("%s has no earlier turn that has ended", name)
-	}
-	t := ss.turn()
-	calls := s.calls(t)
-	if len(calls) == 0 {
-		return steps.NotTestedf("the model was not asked for the last chat of %s", name)
-	}
-	missing := want
-	for _, call := range calls {
-		if m := absent(call, want); len(m) < len(missing) {
-			missing = m
-		}
-	}
-	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-008", "SC-016", "SC-023", "SC-031", "SC-037", "SC-028",
-		"SC-036", "SC-048", "SC-049", "SC-050", "SC-053", "SC-054", "SC-057", "SC-058", "SC-059"}
-	if len(missing) == 0 {
-		return s.pass(clauses, t.mark)
-	}
-	expected := fmt.Sprintf("a model request that contains the %d earlier turns of %s", len(want), ss.agentID)
-	return s.breach(clauses, t.mark, expected, fmt.Sprintf("%d of them missing, or in another order "+
-		"(user text or model answer: %s); its messages: %s",
-		len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))+ss.wentWrong(missing))
-}
-
-// wentWrong lists turns that were answered but then reported as failed: the likeliest reason why they are missing.
-func (ss *session) wentWrong(nonces []string) string {
-	var out strings.Builder
-	for _, t := range ss.turns {
-		if slices.Contains(nonces, t.nonce) && text(&t.end, inSubtype) == vocab.Failed {
-			fmt.Fprintf(&out, "; the target had ended %s as a failure: %s", t.nonce, steps.Seen(t.end))
-		}
-	}
-	return out.String()
-}
-
-// absent lists the turns missing from a request: the user's and the model's message must both contain the nonce, and
-// the turns must be in their original order.
-func absent(r llm.Request, nonces []string) []string {
-	var all strings.Builder
-	all.WriteString(r.System)
-	for _, m := range r.Messages {
-		all.WriteString("\n" + m.Text)
-	}
-	var out []string
-	said, last := all.String(), -1
-	for _, n := range nonces {
-		first, times := find(said, n)
-		if times < 2 || first < last {
-			out = append(out, n)
-			continue
-		}
-		last = first
 	}
 	return out
 }

@@ -11,6 +11,7 @@ var busyFaults = map[string]fault{
 	"busy-answers-as-another": busyAsAnother,
 	"busy-wrecks":             busyWrecks,
 	"failure-wrecks":          failureWrecks,
+	"failure-hangs":           failureHangs,
 }
 
 // busyAsAnother answers the second chat under its own agent_id, because each task has one.
@@ -53,4 +54,22 @@ func failureWrecks(o *options) {
 	o.Policy.Accept = refusing("session_failed", "this session has failed",
 		func(_ manager, _ connInfo, msg message) bool { return wrecked[asked(msg)] })
 	o.Outbound = hearing(ended(proto.Failed), func(msg message) { wrecked[agentOf(msg)] = true })
+}
+
+// failureHangs neither ends a failed turn nor answers its session again.
+func failureHangs(o *options) {
+	hung := map[string]bool{}
+	o.Inbound = func(_ manager, _ connInfo, msg message) []message {
+		if hung[asked(msg)] {
+			return nil
+		}
+		return []message{msg}
+	}
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		if ended(proto.Failed)(msg) {
+			hung[agentOf(msg)] = true
+			return
+		}
+		send(to.ID, msg)
+	}
 }

@@ -32,6 +32,7 @@ var connectionFaults = map[string]fault{
 	"disconnect-leaves-busy": holding("busy", "this session is busy",
 		func(m manager, _ connInfo, holder string) bool { return !isOpen(m, holder) }),
 
+	"pieces-to-everyone":        telling(tellsEveryone),
 	"disconnect-forgets":        disconnectForgets,
 	"disconnect-ends-all-turns": disconnectEndsAll,
 	"rest-forgets":              restForgets,
@@ -41,6 +42,17 @@ var connectionFaults = map[string]fault{
 func createsOnConnect(m manager, c connInfo) []message {
 	m.Send(c.ID, announcement("default", rand.Text()))
 	return nil
+}
+
+// tellsEveryone sends the pieces of an answer to every connection.
+func tellsEveryone(m manager, to connInfo, msg message, send sender) {
+	if msg.Type() != proto.StreamMessage {
+		send(to.ID, msg)
+		return
+	}
+	for _, c := range m.Connections() {
+		send(c.ID, msg)
+	}
 }
 
 // announces sends a new connection a message about every session that it may continue.

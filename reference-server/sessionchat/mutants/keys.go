@@ -28,12 +28,31 @@ var keyFaults = map[string]fault{
 	"finds-by-pattern":         finding(func(known, id string) bool { return like(id, "").MatchString(known) }),
 	"finds-by-pattern-anycase": finding(func(known, id string) bool { return like(id, "i").MatchString(known) }),
 	"agent-ids-are-ascii":      refusingIDs(isForeign),
+	"agent-ids-lose-letters":   keyed(func(id string) string { return strings.Map(latin, id) }),
+	"agent-ids-of-an-object":   receiving(taking(proto.ChatType, dropsMembers)),
 	"a-file-per-agent-id":      func(o *options) { o.Store = files{o.Store} },
 }
 
 // keyed looks up sessions by a key other than the agent_id, but messages carry the agent_id as sent.
 func keyed(f func(agentID string) string) fault {
 	return deciding(rules{Key: func(_ connInfo, agentID string, _ sessionchat.Place) string { return f(agentID) }})
+}
+
+// latin replaces letters that the column's character set lacks.
+func latin(r rune) rune {
+	if r > 0xff {
+		return '?'
+	}
+	return r
+}
+
+// dropsMembers loses chats with an agent_id that every object of JavaScript has as a member.
+func dropsMembers(_ manager, _ connInfo, msg message) []message {
+	switch asked(msg) {
+	case "constructor", "__proto__", "toString", "valueOf", "hasOwnProperty":
+		return nil
+	}
+	return []message{msg}
 }
 
 // finding uses the first matching session, and makes one if there is none.

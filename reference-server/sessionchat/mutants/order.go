@@ -20,6 +20,7 @@ var orderFaults = map[string]fault{
 	"one-buffer-for-all":        oneBuffer,
 	"answer-behind-the-end":     answerAfterTheEnd,
 	"words-behind-the-end":      wordsAfterTheEnd,
+	"letters-behind-the-end":    lettersAfterTheEnd,
 	"words-behind-an-interrupt": wordsAfterAnInterrupt,
 	"turn-told-at-its-end":      toldAtItsEnd,
 	"end-untold":                silent(ended()),
@@ -179,6 +180,29 @@ func wordsAfterTheEnd(o *options) {
 			}
 			delete(last, id)
 		}
+	}
+}
+
+// lettersAfterTheEnd keeps the last two letters of what has been said until more follows, or the end.
+func lettersAfterTheEnd(o *options) {
+	kept := map[string]string{} // by agent_id
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		id := agentOf(msg)
+		switch msg.Type() {
+		case proto.StreamMessage:
+			all := kept[id] + words(msg)
+			cut := max(0, len(all)-2)
+			kept[id] = all[cut:]
+			msg = with(msg, "text", all[:cut])
+		case proto.ResultMessage:
+			send(to.ID, msg)
+			if kept[id] == "" {
+				return
+			}
+			msg = with(msg, "text", kept[id]).With("message_type", proto.StreamMessage)
+			delete(kept, id)
+		}
+		send(to.ID, msg)
 	}
 }
 

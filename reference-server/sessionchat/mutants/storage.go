@@ -3,9 +3,12 @@ package mutants
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
+	"parley/llm"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/sessionchat"
 )
@@ -25,6 +28,10 @@ var storageFaults = map[string]fault{
 	"resumes-no-interrupted-turn": forgetting(func(r record) bool {
 		return r.Turns[len(r.Turns)-1].Outcome == proto.Interrupted
 	}),
+	"resumes-255-letters":      resumed(func(s string) string { return fmt.Sprintf("%.255s", s) }),
+	"resumes-without-emoji":    resumed(func(s string) string { return strings.Map(narrow, s) }),
+	"resumes-in-one-line":      resumed(func(s string) string { return strings.Join(strings.Fields(s), " ") }),
+	"resumes-answers-first":    resumesAnswersFirst,
 	"registers-id-second-turn": forgetting(func(r record) bool { return len(r.Turns) < 2 }),
 	"resumes-on-connect":       resumesOnConnect,
 }
@@ -50,6 +57,32 @@ func forgetting(which func(r record) bool) fault {
 		}
 		return stored, true
 	}})
+}
+
+// resumed reads the texts of stored turns in another form than they were written.
+func resumed(as func(s string) string) fault {
+	return deciding(rules{Known: func(_ string, stored record, found bool) (record, bool) {
+		for i := range stored.Turns {
+			t := &stored.Turns[i]
+			t.Content, t.Answer = as(t.Content), as(t.Answer)
+		}
+		return stored, found
+	}})
+}
+
+// resumesAnswersFirst sorts the messages of a resumed conversation by role.
+func resumesAnswersFirst(o *options) {
+	stored := map[string]int{} // messages at the latest resumption, by key
+	o.Policy.History = func(v turnView, messages []llm.Message) []llm.Message {
+		if v.Resumed {
+			stored[v.Key] = len(messages) - 1
+		}
+		sorted := slices.Clone(messages)
+		slices.SortStableFunc(sorted[:min(stored[v.Key], len(sorted))], func(a, b llm.Message) int {
+			return strings.Compare(a.Role, b.Role)
+		})
+		return sorted
+	}
 }
 
 // unreadable has sessions but fails to read them.

@@ -107,7 +107,8 @@ func (s *endings) result(r transcript.Record) []verdict.Finding {
 	of := s.open[0]
 	s.lenient = s.lenient || of.cut && data["subtype"] != vocab.Interrupted // it may have ended before the interrupt
 	s.before = s.last.record.N
-	s.last = ending{record: r, of: of, wordless: !s.spoken && len(noncesIn(r, s.agents)) == 0, undivided: len(s.open) == 1,
+	wordless := !s.spoken && len(noncesIn(r, s.agents)) == 0
+	s.last = ending{record: r, of: of, wordless: wordless, undivided: len(s.open) == 1,
 		pieces: s.pieces, answer: cmp.Or(of.answer, s.whole)}
 	s.open, s.spoken, s.pieces, s.whole = s.open[1:], false, "", ""
 	return []verdict.Finding{{Clauses: []string{"SC-020"}, OK: true, At: r.N}}
@@ -158,7 +159,8 @@ const tail = 4
 func (e *ending) goesOn(r transcript.Record) bool {
 	data, _ := r.Event.Data.(map[string]any)
 	text, _ := data["text"].(string)
-	if r.Event.Type != vocab.StreamMessage || r.Cut > 0 || !e.undivided || strings.TrimSpace(text) == "" || e.pieces == "" || e.answer == "" {
+	if r.Event.Type != vocab.StreamMessage || r.Cut > 0 || strings.TrimSpace(text) == "" ||
+		!e.undivided || e.pieces == "" || e.answer == "" {
 		return false
 	}
 	return strings.HasPrefix(e.answer, e.pieces+text) ||

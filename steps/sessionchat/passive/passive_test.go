@@ -53,8 +53,8 @@ var rows = []struct{ monitor, reason, in, kept, broken string }{
 	{"chats-answered", "somebody else is", "A open\n" + hi + "A < system green s-1: ", "", ""},
 	{"chats-answered", "with its session_id, and no client's agent_id", "A open\n" + hi + "A < system red s-1: \n" +
 		"A < stream zzz s-1: x\n" + ok, "SC-005 SC-013 SC-021 SC-041 SC-060", "SC-021 SC-041"},
-	{"chats-answered", "a whole turn has no client's agent_id", "A open\n" + hi + "A < system zzz s-1: \nA < result zzz s-1: ",
-		"", "SC-005 SC-021 SC-041 SC-060"},
+	{"chats-answered", "a whole turn has no client's agent_id", "A open\n" + hi +
+		"A < system zzz s-1: \nA < result zzz s-1: ", "", "SC-005 SC-021 SC-041 SC-060"},
 	{"chats-answered", "a turn of somebody else begins before", "A open\nA < system zzz s-1: \n" + hi +
 		"A < result zzz s-1: ", "", ""},
 	{"chats-answered", "the turn of somebody else ends before", "A open\n" + hi +
@@ -87,7 +87,8 @@ var rows = []struct{ monitor, reason, in, kept, broken string }{
 	{"idle-at-first", "a turn of another connection", "A open\nB open\n" + hi + "B < stream red s-1: x", "", "SC-001"},
 	{"idle-at-first", "a turn of a connection that has ended", "A open\nB open\n" + hi + "A closed\nB < stream red s-1: x",
 		"", ""},
-	{"idle-at-first", "a turn that both connections know", "A open\nB open\n" + hi + inter2 + "B < stream red s-1: x", "", ""},
+	{"idle-at-first", "a turn that both connections know", "A open\nB open\n" + hi + inter2 + "B < stream red s-1: x",
+		"", ""},
 	{"idle-at-first", "a turn of somebody else", "A open\nB open\n" + hi + "B < stream zzz s-1: x", "", ""},
 	{"idle-at-first", "joined in the middle", `A < system {"session_id":"s-1"}`, "", ""},
 	{"heartbeats", "answered", "A open\n" + ping + pong, "SC-037 SC-037a", ""},

@@ -161,8 +161,8 @@ func accepting(chat transcript.Record) []string {
 
 // distorted judges a message under an agent_id that no client has sent. It belongs to a client that was not observed,
 // unless it belongs to a chat of the connection: it has the session_id of that chat's session, or an agent_id that
-// equals the chat's, apart from case and white space, or it ends a whole turn that began after the chat. In the last two
-// cases the chat must be the only open one of the connection, without a message so far.
+// equals the chat's, apart from case and white space, or it ends a whole turn that began after the chat. In the last
+// two cases the chat must be the only open one of the connection, without a message so far.
 func (v *traffic) distorted(b *table, r transcript.Record) {
 	agent := text(r, "agent_id")
 	if agent == "" || b.strangers[agent] == 0 {

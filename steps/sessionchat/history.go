@@ -1,0 +1,157 @@
+package sessionchat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/llm"
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
+)
+
+// earlierTurnsSent judges that a session continues: the request for its last turn contains the earlier ones (SC-008,
+// SC-016).
+func (s *suite) earlierTurnsSent(name string) error {
+	if err := s.needModel(); err != nil {
+		return err
+	}
+	ss := s.session(name)
+	want := ss.earlier()
+	if len(want) == 0 {
+		return steps.NotTestedf("%s has no earlier turn that has ended", name)
+	}
+	t := ss.turn()
+	calls := s.calls(t)
+	if len(calls) == 0 {
+		return steps.NotTestedf("the model was not asked for the last chat of %s", name)
+	}
+	missing := want
+	for _, call := range calls {
+		if m := absent(call, want); len(m) < len(missing) {
+			missing = m
+		}
+	}
+	clauses := []string{"SC-002", "SC-003", "SC-005", "SC-006", "SC-008", "SC-016", "SC-023", "SC-031", "SC-037", "SC-028",
+		"SC-036", "SC-048", "SC-049", "SC-050", "SC-053", "SC-054", "SC-057", "SC-058", "SC-059"}
+	if len(missing) == 0 {
+		return s.earlierTurnsKept(ss, calls, clauses)
+	}
+	expected := fmt.Sprintf("a model request that contains the %d earlier turns of %s", len(want), ss.agentID)
+	return s.breach(clauses, t.mark, expected, fmt.Sprintf("%d of them missing, or in another order "+
+		"(user text or model answer: %s); its messages: %s",
+		len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))+ss.wentWrong(missing))
+}
+
+// wentWrong lists turns that were answered but then reported as failed: the likeliest reason why they are missing.
+func (ss *session) wentWrong(nonces []string) string {
+	var out strings.Builder
+	for _, t := range ss.turns {
+		if slices.Contains(nonces, t.nonce) && text(&t.end, inSubtype) == vocab.Failed {
+			fmt.Fprintf(&out, "; the target had ended %s as a failure: %s", t.nonce, steps.Seen(t.end))
+		}
+	}
+	return out.String()
+}
+
+// absent lists the turns missing from a request: the user's and the model's message must both contain the nonce, and
+// the turns must be in their original order.
+func absent(r llm.Request, nonces []string) []string {
+	var out []string
+	said, last := wholeText(r), -1
+	for _, n := range nonces {
+		first, times := find(said, n)
+		if times < 2 || first < last {
+			out = append(out, n)
+			continue
+		}
+		last = first
+	}
+	return out
+}
+
+// earlierTurnsKept judges that one of the requests has the earlier turns as they were spoken.
+func (s *suite) earlierTurnsKept(ss *session, calls []llm.Request, clauses []string) error {
+	var expected, observed string
+	for _, call := range calls {
+		if expected, observed = s.altered(ss, call); observed == "" {
+			return s.pass(clauses, ss.turn().mark)
+		}
+	}
+	return s.breach(clauses, ss.turn().mark, expected, observed+"; its messages: "+spoken(calls[len(calls)-1]))
+}
+
+// altered looks for an earlier turn that a request has in another form than it was spoken: with another text, under
+// another role, or in another order. A target may write the conversation into a single message, and add words of its
+// own. What it had altered in the request of the turn itself is judged there (SC-019).
+func (s *suite) altered(ss *session, r llm.Request) (expected, observed string) {
+	nonces, last := ss.earlier(), -1
+	for _, t := range ss.turns {
+		want, isText := t.text.(string)
+		if !slices.Contains(nonces, t.nonce) || !isText || len(want) > llm.MaxText || !s.sentWhole(t, want) {
+			continue
+		}
+		asked, answered := firstOf(r, llm.RoleUser, t.nonce), firstOf(r, llm.RoleAssistant, t.nonce)
+		users := r.System
+		for _, m := range r.Messages {
+			if asked < 0 || m.Role == llm.RoleUser {
+				users += "\n" + m.Text
+			}
+		}
+		if want = strings.TrimSpace(want); !strings.Contains(users, want) {
+			got := r.Messages[max(asked, answered, 0)].Text
+			return "a model request with the earlier text " + excerpt(want, got), "the text " + excerpt(got, want)
+		}
+		if answer := squeezed(llm.Foretold(want)); answer != "" {
+			times := 1 + strings.Count(squeezed(want), answer)
+			if strings.Count(squeezed(wholeText(r)), answer) < times {
+				return "a model request with the earlier answer " + excerpt(llm.Foretold(want), ""), "it is altered"
+			}
+		}
+		const inTurn = "a model request with each earlier turn as the user's text, and behind it the model's answer"
+		switch {
+		case asked < 0 && answered >= 0 && !mentions(r.System, t.nonce):
+			return inTurn, "the user's text of " + t.nonce + " has the role " + llm.RoleAssistant
+		case asked >= 0 && answered < 0 && saysAgain(r.Messages[asked+1:], t.nonce, llm.Foretold(want)):
+			return inTurn, "the model's answer of " + t.nonce + " has the role " + llm.RoleUser
+		case asked >= 0 && answered >= 0 && (answered < asked || asked < last):
+			return inTurn, "the messages of " + t.nonce + " are in another order"
+		}
+		last = max(last, answered)
+	}
+	return "", ""
+}
+
+// sentWhole reports whether the model was asked for a turn with its text unchanged.
+func (s *suite) sentWhole(t *turn, text string) bool {
+	return slices.ContainsFunc(s.calls(t), func(call llm.Request) bool {
+		return slices.ContainsFunc(newest(call), func(said string) bool {
+			return strings.Contains(said, strings.TrimSpace(text))
+		})
+	})
+}
+
+// firstOf returns the index of the first message of a role that mentions a nonce; -1 if there is none.
+func firstOf(r llm.Request, role, nonce string) int {
+	return slices.IndexFunc(r.Messages, func(m llm.Message) bool { return m.Role == role && mentions(m.Text, nonce) })
+}
+
+// saysAgain reports whether one of the messages is an answer with a nonce, and nothing else.
+func saysAgain(messages []llm.Message, nonce, answer string) bool {
+	return slices.ContainsFunc(messages, func(m llm.Message) bool {
+		return mentions(m.Text, nonce) && squeezed(m.Text) == squeezed(answer)
+	})
+}
+
+// wholeText returns all texts of a request.
+func wholeText(r llm.Request) string {
+	var all strings.Builder
+	all.WriteString(r.System)
+	for _, m := range r.Messages {
+		all.WriteString("\n" + m.Text)
+	}
+	return all.String()
+}
+
+// squeezed returns a text without white space: a target may put the pieces of an answer together in its own way.
+func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
