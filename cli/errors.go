@@ -71,12 +71,12 @@ func (s *streams) exit(err error) int {
 	case err == nil, errors.As(err, &said):
 	case code == verdict.ExitUsage:
 		for _, line := range usageLines(err) {
-			fmt.Fprintln(s.Err, program+": "+printable(oneLine(line)))
+			fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(oneLine(line))))
 		}
 	case code == verdict.ExitInterrupted:
 		fmt.Fprintln(s.Err, program+": interrupted")
 	default:
-		fmt.Fprintln(s.Err, program+": "+printable(err.Error()))
+		fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(err.Error())))
 	}
 	return code
 }

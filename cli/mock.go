@@ -14,6 +14,7 @@ import (
 	"parley/recording/mock"
 	"parley/recording/replay"
 	"parley/runner"
+	"parley/target"
 	"parley/verdict"
 )
 
@@ -155,8 +156,8 @@ func (o mockOptions) call(c *cobra.Command, names []string, s *streams) error {
 	}
 	opts.Messages = messages.For(header.Protocol)
 	var result mock.ClientResult
-	err = dialling(ctx, o.against, header, s, func(to replay.Dial, ids map[string]string) (err error) {
-		opts.Messages = opts.Messages.WithIDs(ids)
+	err = dialling(ctx, o.against, header, s, func(to replay.Dial, p *target.Profile) (err error) {
+		opts.Messages, opts.Secrets = opts.Messages.WithIDs(p.Reach().IDs), secretsOf(p)
 		opts.To, opts.Within = to, o.within
 		result, err = mock.Call(ctx, opts, all...)
 		return err

@@ -21,6 +21,7 @@ import (
 	"parley/simulator/proxy"
 	"parley/steps"
 	"parley/target"
+	"parley/transcript"
 	"parley/verdict"
 )
 
@@ -326,7 +327,7 @@ func (o *proxyOptions) subject() (steps.Protocol, *target.Profile, error) {
 		profile = kind.New()
 		profile.Protocol, profile.Name = o.protocol, "what is behind the proxy"
 		if o.to != "" {
-			profile.URL, profile.Name = o.to, o.to
+			profile.URL, profile.Name = o.to, transcript.MaskURLs(o.to)
 			if kind.Locate != nil && !slices.Contains(kind.Drivers, target.Browser) {
 				kind.Locate(profile) // a URL may have the path of the socket
 			}

@@ -54,3 +54,40 @@ func TestProxyRecord(t *testing.T) {
 		t.Errorf("it is not kept: %v", err)
 	}
 }
+
+// TestProxySecrets: the credentials in the addresses of the server and of requests are written nowhere.
+func TestProxySecrets(t *testing.T) {
+	server, dir := chatServer(t, ""), t.TempDir()
+	file, secret := filepath.Join(dir, "passed.jsonl"), "hunter2pass"
+	p := startProxy(t, "--protocol", "session-chat", "--to",
+		strings.Replace(server, "//", "//user:"+secret+"@", 1)+"?api_key="+secret, "--out", dir, "--record", file)
+	url := p.url()
+	talk(t, quickClient(t), url)
+	resp, err := quickClient(t).Get(url + "/nowhere?access_token=" + secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	p.stop()
+	text, code := p.end()
+	if code != 0 || strings.Contains(text+p.errors(), secret) {
+		t.Errorf("exit %d\n%s\n%s", code, text, p.errors())
+	}
+	found := 0
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(secret)) {
+			t.Errorf("%s has it", path)
+		}
+		if bytes.Contains(b, []byte("«redacted»@127.0.0.1")) {
+			found++
+		}
+		return err
+	})
+	if err != nil || found < 3 {
+		t.Errorf("%d files name the server: %v", found, err)
+	}
+}

@@ -232,8 +232,8 @@ func (p piped) Start(ctx context.Context) (driver.Process, error) { return p.of.
 // playClient plays the client against --against.
 func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opts replay.Options,
 	s *streams) (result replay.Result, err error) {
-	err = dialling(ctx, o.against, in.Header(), s, func(to replay.Dial, ids map[string]string) (err error) {
-		opts.Messages = opts.Messages.WithIDs(ids)
+	err = dialling(ctx, o.against, in.Header(), s, func(to replay.Dial, p *target.Profile) (err error) {
+		opts.Messages, opts.Secrets = opts.Messages.WithIDs(p.Reach().IDs), secretsOf(p)
 		opts.URL, opts.Header, opts.TLS = to.URL, to.Header, to.TLS
 		opts.Subprotocols, opts.Process = to.Subprotocols, to.Process
 		result, err = replay.Against(ctx, in, opts)
@@ -242,10 +242,10 @@ func (o replayOptions) playClient(ctx context.Context, in *recording.Reader, opt
 	return result, err
 }
 
-// dialling starts the server that --against names, if it is started, and calls do with how it is reached, and where its
-// profile has ids. h is the header of what is played against it.
+// dialling starts the server that --against names, if it is started, and calls do with how it is reached, and
+// the target's profile. h is the header of what is played against it.
 func dialling(ctx context.Context, against string, h recording.Header, s *streams,
-	do func(to replay.Dial, ids map[string]string) error) error {
+	do func(to replay.Dial, p *target.Profile) error) error {
 	sub, protocol, err := playedAgainst(against, h)
 	if err != nil {
 		return err
@@ -269,7 +269,12 @@ func dialling(ctx context.Context, against string, h recording.Header, s *stream
 		return usagef("--against %s: it is not a server of the kind that was recorded: the recording's "+
 			"client connects to a URL", against)
 	}
-	return do(to, sub.profile.Reach().IDs)
+	return do(to, sub.profile)
+}
+
+// secretsOf returns the secrets of a target.
+func secretsOf(p *target.Profile) replay.Secrets {
+	return replay.Secrets{Named: p.Parameters, All: p.Secrets}
 }
 
 // playedAgainst returns the target, and the protocol of the recording.

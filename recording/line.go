@@ -18,7 +18,7 @@ func appendRecord(b []byte, r *transcript.Record, redact *transcript.Redactor) [
 	b = text(b, "party", r.Conn)
 	b = text(b, "dir", string(r.Dir))
 	b = text(b, "kind", string(r.Kind))
-	b = text(b, "label", redact.String(r.Label))
+	b = text(b, "label", redact.String(r.MaskedLabel()))
 	b = number(b, "status", r.Status)
 	b = text(b, "type", r.Type)
 	if r.Bytes != nil {

@@ -92,7 +92,7 @@ func NewWriter(w io.Writer, h Header, redact *transcript.Redactor) (*Writer, err
 	}
 	to := &Writer{w: w, redact: redact}
 	first := line{Parley: "recording", Version: Version, Protocol: h.Protocol, Role: h.Role, Driver: h.Driver,
-		URL: redact.String(h.URL), By: h.By, Redacted: h.Redacted}
+		URL: redact.String(transcript.MaskURLs(h.URL)), By: h.By, Redacted: h.Redacted}
 	if !h.Began.IsZero() {
 		first.Began = h.Began.UTC().Format(time.RFC3339Nano)
 	}

@@ -282,7 +282,7 @@ func (p *Passive) Results() *reports.Results {
 // sum makes the run of a role.
 func (one *passiveRun) sum(o PassiveOptions) reports.Run {
 	t := one.describe()
-	t.URL, t.Insecure = o.URL, o.Insecure
+	t.URL, t.Insecure = transcript.MaskURLs(o.URL), o.Insecure
 	out := reports.Run{Protocol: steps.Name(one.protocol), Role: one.role, Verdict: verdict.Incomplete, Target: t,
 		Notes: one.notes, Scenarios: append([]reports.Scenario{}, one.scenarios...)}
 	if one.left > 0 {

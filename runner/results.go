@@ -328,7 +328,7 @@ func (r *run) certified() bool {
 }
 
 func (r *run) describe() reports.Target {
-	t := reports.Target{Name: r.o.Profile.Name, URL: r.o.Profile.URL, Drivers: driverNames(r.o),
+	t := reports.Target{Name: r.o.Profile.Name, URL: transcript.MaskURLs(r.o.Profile.URL), Drivers: driverNames(r.o),
 		Insecure:     r.o.Profile.Insecure(),
 		Capabilities: append([]string{}, r.o.Profile.Capabilities...), Profile: r.o.Profile.Path,
 		Origin: originOf(r.o.Profile), ProfileDigest: r.o.Profile.Digest}

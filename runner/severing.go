@@ -268,7 +268,7 @@ func failedIn(res steps.Result) []string {
 
 // cutRecord is a record of a course, and how the scenario ended that was cut behind it.
 func cutRecord(rec transcript.Record, redact *transcript.Redactor, res steps.Result) reports.CutRecord {
-	out := reports.CutRecord{Sent: rec.Dir == transcript.Sent, Label: cut.Text(redact.String(rec.Label), 24),
+	out := reports.CutRecord{Sent: rec.Dir == transcript.Sent, Label: cut.Text(redact.String(rec.MaskedLabel()), 24),
 		How: reports.CutPassed}
 	switch {
 	case res.Outcome == verdict.Failed:

@@ -18,6 +18,7 @@ import (
 
 	"parley/internal/input"
 	"parley/internal/unixurl"
+	"parley/transcript"
 )
 
 // Load reads a profile from a file. Any mistake in it, or in reading it, is a *ProfileError.
@@ -141,32 +142,82 @@ func (d *Decoder) defaults(body ast.Node, ks Kinds) (*Profile, error) {
 	return p, Together(errs...)
 }
 
-// expand replaces the environment variables in all values that may have them, and keeps their contents as secrets.
+// expand replaces the environment variables in all values that may have them, and keeps their contents as secrets, and
+// the credentials that addresses and paths have as they are written.
 func (d *Decoder) expand(p *Profile, env func(string) (string, bool)) error {
-	type values struct {
-		path string
-		m    map[string]string
-	}
-	all := []values{{"headers", p.Headers}}
-	if p.Command != nil {
-		all = append(all, values{"command.env", p.Command.Env})
-	}
-	if p.Model != nil {
-		all = append(all, values{"model.env", p.Model.Env})
-	}
 	var errs []error
-	for _, v := range all {
-		for _, key := range slices.Sorted(maps.Keys(v.m)) {
-			path := Within(v.path, key)
-			value, secrets, err := expandEnv(v.m[key], env)
-			if err != nil {
-				errs = append(errs, d.Fail(path, err.Error(), "set it, or write $${ for a literal ${"))
-			}
-			v.m[key] = value
-			p.Secrets = append(p.Secrets, secrets...)
+	expanded := func(path, text string) string {
+		value, secrets, err := expandEnv(text, env)
+		if err != nil {
+			errs = append(errs, d.Fail(path, err.Error(), "set it, or write $${ for a literal ${"))
+		}
+		p.Secrets = append(p.Secrets, secrets...)
+		return value
+	}
+	each := func(path string, m map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			m[key] = expanded(Within(path, key), m[key])
 		}
 	}
+	each("headers", p.Headers)
+	place := func(path string, text *string) {
+		*text = expanded(path, *text)
+		for _, secret := range transcript.URLSecrets(*text) {
+			if !strings.Contains(secret, "{") { // a placeholder
+				p.Secrets = append(p.Secrets, secret)
+			}
+		}
+		for name, value := range transcript.SecretParameters(*text) {
+			if p.Parameters == nil {
+				p.Parameters = map[string]string{}
+			}
+			p.Parameters[name] = value
+		}
+	}
+	place("url", &p.URL)
+	if p.TLS != nil {
+		place("tls.ca", &p.TLS.CA)
+		place("tls.cert", &p.TLS.Cert)
+		place("tls.key", &p.TLS.Key)
+	}
+	if p.Command != nil {
+		each("command.env", p.Command.Env)
+		place("command.ready.path", &p.Command.Ready.Path)
+	}
+	if p.Model != nil {
+		each("model.env", p.Model.Env)
+	}
+	for _, s := range p.Sections {
+		eachPlace(reflect.ValueOf(s.Value).Elem(), s.Key, place)
+	}
 	return Together(errs...)
+}
+
+// eachPlace calls do with the addresses and paths of a section: texts that are a URL, or begin with a slash or with a
+// variable. JSON Pointers are none.
+func eachPlace(v reflect.Value, path string, do func(path string, text *string)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachPlace(v.Elem(), path, do)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			at := path // a field without a key is the value of the whole
+			if key := f.Tag.Get("yaml"); key != "" {
+				at = Within(path, key)
+			}
+			if f.IsExported() {
+				eachPlace(v.Field(i), at, do)
+			}
+		}
+	case reflect.String:
+		text, is := v.Addr().Interface().(*string)
+		if is && (strings.HasPrefix(*text, "/") || strings.HasPrefix(*text, "${") || strings.Contains(*text, "://")) {
+			do(path, text)
+		}
+	}
 }
 
 // parseURL is url.Parse.

@@ -70,11 +70,14 @@ type Profile struct {
 	Provoke Provoke `yaml:"provoke"`
 	Agents  Agents  `yaml:"agents"`
 
-	Path    string   `yaml:"-"` // the file it was read from; "" if none
-	Dir     string   `yaml:"-"` // absolute folder of the profile; its relative paths refer to it
-	Digest  string   `yaml:"-"` // "sha256:<hex>" of the bytes of that file; "" if there is none
-	Bundled bool     `yaml:"-"` // of one of the suite's own targets, or of a mutant
-	Secrets []string `yaml:"-"` // values that came from ${NAME}; writers of transcripts and reports redact them
+	Path    string `yaml:"-"` // the file it was read from; "" if none
+	Dir     string `yaml:"-"` // absolute folder of the profile; its relative paths refer to it
+	Digest  string `yaml:"-"` // "sha256:<hex>" of the bytes of that file; "" if there is none
+	Bundled bool   `yaml:"-"` // of one of the suite's own targets, or of a mutant
+	// Secrets are values that came from ${NAME}, and the credentials in addresses and paths. Writers of transcripts and
+	// reports redact them. Parameters has those that are parameters of a path, by name, as they are written there.
+	Secrets    []string          `yaml:"-"`
+	Parameters map[string]string `yaml:"-"`
 
 	Sections []Section `yaml:"-"` // the keys that the protocol adds; see SectionOf
 

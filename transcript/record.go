@@ -81,7 +81,7 @@ func (r Record) Line(width int) string {
 	b = fmt.Appendf(b, "%4d %9.3f ms  %-3s %s ", r.N, float64(r.At.Microseconds())/1000, r.Conn, arrows[r.Dir])
 	b = append(b, r.Kind...)
 	if r.Label != "" {
-		b = appendPrintable(append(b, ' '), r.Label)
+		b = appendPrintable(append(b, ' '), r.MaskedLabel())
 	}
 	if r.Status != 0 {
 		b = strconv.AppendInt(append(b, ' '), int64(r.Status), 10)
@@ -102,6 +102,14 @@ func (r Record) Line(width int) string {
 		b = append(b, "   (after the harness had closed the connection: not judged)"...)
 	}
 	return cut.Text(string(b), width)
+}
+
+// MaskedLabel returns the label as it may be written: that of a request without the credentials in its target.
+func (r Record) MaskedLabel() string {
+	if r.Kind == Open || r.Kind == Request {
+		return MaskURLs(r.Label)
+	}
+	return r.Label
 }
 
 var arrows = map[Dir]string{Sent: "->", Received: "<-", Noted: "--"}

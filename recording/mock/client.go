@@ -25,6 +25,7 @@ type ClientOptions struct {
 	Messages *messages.Set   // the protocol's; nil: none is known
 	Ignore   []replay.Ignore // members that need not be as recorded for a message to match
 	Unknown  func(string)    // gets, on one line, what no recording shows
+	Secrets  replay.Secrets  // the server's
 }
 
 // ClientResult says what the mock of a client did.

@@ -1,12 +1,10 @@
 package mock
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"parley/recording"
 	"parley/recording/replay"
@@ -141,23 +139,13 @@ func (c *Client) readCourse(in *recording.ClientView, p *played, size *int) erro
 		case replay.FromServer(r):
 			f.hear(r)
 		case replay.FromClient(r):
-			if err := sendable(r); err != nil {
+			r = c.o.Secrets.Restore(r)
+			if err := replay.Sendable(r); err != nil {
 				return err
 			}
 			f.do(&deed{asked: r, m: replay.Read(c.o.Messages, r), of: p})
 		}
 	}
-}
-
-// sendable says why a record cannot be sent.
-func sendable(r transcript.Record) error {
-	switch {
-	case bytes.Contains(r.Bytes, []byte(transcript.Blank)) || strings.Contains(r.Label, transcript.Blank):
-		return fmt.Errorf("record %d cannot be sent: a secret was removed from it", r.N)
-	case r.Cut > 0:
-		return fmt.Errorf("record %d cannot be sent: %d bytes of it were not recorded", r.N, r.Cut)
-	}
-	return nil
 }
 
 // met notes a connection.

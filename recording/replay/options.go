@@ -32,6 +32,7 @@ type Options struct {
 	TLS          *tls.Config    // nil: Go's defaults
 	Subprotocols []string       // offered by sockets
 	Process      driver.Starter // what a recording over stdio is played against
+	Secrets      Secrets        // the server's
 
 	// Serve only:
 	Addr  string           // host:port to listen on; default a free port of loopback

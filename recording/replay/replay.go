@@ -1,13 +1,10 @@
 package replay
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/internal/deadline"
@@ -110,11 +107,9 @@ func (p *player) record(ctx context.Context, r transcript.Record) error {
 	if err := p.pace(ctx, r.At); err != nil {
 		return err
 	}
-	if bytes.Contains(r.Bytes, []byte(transcript.Blank)) || strings.Contains(r.Label, transcript.Blank) {
-		return fmt.Errorf("record %d cannot be sent: a secret was removed from it", r.N)
-	}
-	if r.Cut > 0 {
-		return fmt.Errorf("record %d cannot be sent: %d bytes of it were not recorded", r.N, r.Cut)
+	r = p.o.Secrets.Restore(r)
+	if err := Sendable(r); err != nil {
+		return err
 	}
 	if r.Kind == transcript.Closed {
 		return p.hangUp(ctx, r)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/internal/unixurl"
+	"parley/transcript"
 )
 
 // dialTime bounds the time for an upstream to accept a connection, including TLS.
@@ -221,7 +222,7 @@ func (b base) dial(ctx context.Context, conf *tls.Config) (*end, error) {
 		c, err = new(net.Dialer).DialContext(ctx, "tcp", b.addr)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the peer at %s cannot be reached: %w", b.url, err)
+		return nil, fmt.Errorf("the peer at %s cannot be reached: %w", transcript.MaskURLs(b.url), err)
 	}
 	return newEnd(c), nil
 }

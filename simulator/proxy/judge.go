@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -148,12 +147,4 @@ func Worst(all ...map[string]verdict.Outcome) map[string]verdict.Outcome {
 func (p *Proxy) Check() {
 	p.queue.settle()
 	p.look()
-}
-
-func unescaped(v string) string {
-	out, err := url.QueryUnescape(v)
-	if err != nil {
-		return v
-	}
-	return out
 }

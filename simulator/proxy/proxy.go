@@ -184,6 +184,7 @@ func newProxy(o Options) (*Proxy, error) {
 	}
 	p.secrets.add(o.Profile.Secrets...)
 	p.secrets.add(o.Token)
+	p.secrets.add(transcript.URLSecrets(o.To)...)
 	for _, r := range o.Roles {
 		if o.Handle != nil && r.Side == Client {
 			continue
@@ -296,7 +297,7 @@ func (p *Proxy) put(w waiting) {
 		p.secrets.within(r.Bytes)
 	}
 	if r.Kind == transcript.Open || r.Kind == transcript.Request {
-		r.Label = masked(r.Label)
+		r.Label = transcript.MaskURLs(r.Label)
 	}
 	p.mu.Lock()
 	event := p.opening(r)

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,14 +50,7 @@ func (s *secrets) of(r *http.Request) {
 	for _, c := range r.Cookies() {
 		s.add(c.Value)
 	}
-	if r.URL.RawQuery == "" {
-		return
-	}
-	for name, values := range r.URL.Query() {
-		if secretName(name) {
-			s.add(values...)
-		}
-	}
+	s.add(transcript.URLSecrets(r.RequestURI)...)
 }
 
 // maxSecret bounds the length of a secret in a message, in bytes.
@@ -81,36 +75,6 @@ func (s *secrets) within(p []byte) {
 			s.add(text)
 		}
 	}
-}
-
-// masked returns a request line without the values of parameters that hold secrets.
-func masked(label string) string {
-	head, rest, ok := strings.Cut(label, "?")
-	if !ok {
-		return label
-	}
-	query, tail, more := strings.Cut(rest, " ")
-	parts := strings.Split(query, "&")
-	for i, part := range parts {
-		if name, value, ok := strings.Cut(part, "="); ok && value != "" && secretName(unescaped(name)) {
-			parts[i] = name + "=" + transcript.Blank
-		}
-	}
-	if query = strings.Join(parts, "&"); more {
-		query += " " + tail
-	}
-	return head + "?" + query
-}
-
-// secretName reports whether a parameter of a query holds a secret, by its name.
-func secretName(name string) bool {
-	name = strings.ToLower(name)
-	for _, part := range []string{"token", "secret", "password", "passwd", "apikey", "api_key", "api-key", "signature"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return name == "key" || name == "auth" || name == "sig"
 }
 
 // redactor returns a redactor for the secrets collected so far.
@@ -143,7 +107,11 @@ func admit(h *rawhttp.Head, r *http.Request, token string) string {
 	var rest []string
 	found := false
 	for part := range strings.SplitSeq(query, "&") {
-		if name, value, _ := strings.Cut(part, "="); name == "token" && is(unescaped(value)) {
+		name, value, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(value); err == nil {
+			value = plain
+		}
+		if name == "token" && is(value) {
 			found = true
 		} else if part != "" {
 			rest = append(rest, part)
