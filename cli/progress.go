@@ -51,6 +51,13 @@ func (f *follower) ScenarioDone(sc reports.Scenario) {
 	}
 }
 
+// ScenarioWithdrawn implements runner.Withdrawer.
+func (f *follower) ScenarioWithdrawn(sc reports.Scenario) {
+	if f.bar != nil {
+		f.bar.ScenarioWithdrawn(sc)
+	}
+}
+
 // Shrinking implements runner.Shrinker.
 func (f *follower) Shrinking(lines int) {
 	f.note(f.lang.Say("a random sequence of %s breaks a clause; looking for a shorter one",

@@ -78,6 +78,18 @@ func (p *Progress) ScenarioDone(s Scenario) {
 	}
 }
 
+// ScenarioWithdrawn takes back a finished scenario, which is judged again alone and will be counted then.
+func (p *Progress) ScenarioWithdrawn(s Scenario) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done--
+	p.counts[s.Outcome]--
+	if p.running && !p.opts.TTY && isReported(s.Outcome) {
+		p.print(oneLine(p.opts.Lang.Say("withdrawn  %s %s (%s): another scenario may have caused it; "+
+			"it is judged again alone", s.ID, s.Name, s.Driver)) + "\n")
+	}
+}
+
 // Note writes a separate line; on a terminal it stays above the live line.
 func (p *Progress) Note(text string) {
 	p.mu.Lock()
@@ -126,12 +138,15 @@ func (p *Progress) redraw() {
 	}
 }
 
+// isReported reports whether a scenario with an outcome gets a line at once. A target that cannot be judged is reported
+// once, at the end.
+func isReported(o verdict.Outcome) bool {
+	return o == verdict.Failed || o == verdict.UnexpectedPass || o == verdict.HarnessError
+}
+
 // tellFailure writes the line of a scenario that needs attention.
 func (p *Progress) tellFailure(s Scenario) {
-	switch s.Outcome {
-	// a target that cannot be judged is reported once, at the end
-	case verdict.Failed, verdict.UnexpectedPass, verdict.HarnessError:
-	default:
+	if !isReported(s.Outcome) {
 		return
 	}
 	l := p.opts.Lang

@@ -35,6 +35,29 @@ func done(id string, o verdict.Outcome) Scenario {
 	return Scenario{ID: id, Name: "a name", Driver: "sse", Outcome: o, Reason: "why"}
 }
 
+// TestProgressWithdrawn: a failure that does not stand is taken back in words and in the counts, and what is found when
+// the scenario runs again is told.
+func TestProgressWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w syncBuffer
+		p := NewProgress(&w, ProgressOptions{Total: 4})
+		p.Start()
+		p.ScenarioDone(done("1", verdict.Failed))
+		p.ScenarioWithdrawn(done("1", verdict.Failed))
+		p.ScenarioDone(done("2", verdict.Passed))
+		p.ScenarioDone(done("1", verdict.Passed))
+		p.Stop()
+		want := strings.Join([]string{
+			"failed  1 a name (sse): why",
+			" 25 %  1 of 4 scenarios  1 failed  0.0 ms",
+			"withdrawn  1 a name (sse): another scenario may have caused it; it is judged again alone",
+			" 50 %  2 of 4 scenarios  2 passed  0.0 ms", ""}, "\n")
+		if got := w.take(); got != want {
+			t.Errorf("%s\nwant:\n%s", got, want)
+		}
+	})
+}
+
 func TestProgressPiped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w syncBuffer

@@ -36,7 +36,7 @@ func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
 // driveRest runs the scenarios after preflight.
 func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	d.crowded = parallel > 1 && r.o.Enough == nil
-	d.doubting, d.beside, d.told = d.crowded, map[string]bool{}, map[string]bool{}
+	d.doubting, d.beside = d.crowded, map[string]bool{}
 	d.envs.Alone(parallel)
 	d.slots = newSlots(parallel, r.lendable(d.name, parallel))
 	began := time.Now()
@@ -362,10 +362,7 @@ func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
 		r.traces[pl.ID][d.name] = comparer.Course(res.Records)
 	}
 	r.mu.Unlock()
-	d.mu.Lock()
-	told := d.told[pl.key]
-	d.mu.Unlock()
-	if r.o.Observer != nil && !told {
+	if r.o.Observer != nil {
 		r.o.Observer.ScenarioDone(sc)
 	}
 }

@@ -97,9 +97,16 @@ type Observer interface {
 
 // Shrinker is an optional interface of observers that follow the shrinking of a random sequence.
 type Shrinker interface {
-	// Shrinking reports that a random sequence of so many lines has broken a clause; it is called again for each shorter
-	// one.
+	// Shrinking reports that a random sequence of so many lines has broken a clause; it is called again for each
+	// shorter one.
 	Shrinking(lines int)
+}
+
+// Withdrawer is an optional interface of observers that are told when a result does not stand.
+type Withdrawer interface {
+	// ScenarioWithdrawn reports that a scenario of which ScenarioDone has told is judged again alone, since another one
+	// may have caused what it found. ScenarioDone follows once more.
+	ScenarioWithdrawn(reports.Scenario)
 }
 
 // UsageError says that the requested run is impossible: exit code 2.
@@ -174,7 +181,6 @@ type driverRun struct {
 	doubting   bool                    // others may be the cause of failures
 	doubted    []doubted               // results that others may have caused
 	beside     map[string]bool         // scenarios that ran beside others, by key
-	told       map[string]bool         // those whose first result was reported and withdrawn, by key
 	workers    *slots                  // see occupying
 	slots      *slots                  // of the scenarios after preflight
 }

@@ -91,15 +91,16 @@ func (r *run) withdraw(d *driverRun, one doubted) {
 	if !one.told {
 		return
 	}
-	d.mu.Lock()
-	d.told[one.pl.key] = true
-	d.mu.Unlock()
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	sc := r.results[d.name][one.pl.ID]
 	delete(r.results[d.name], one.pl.ID)
 	r.judged = slices.DeleteFunc(r.judged, func(j verdict.Judgement) bool {
 		return j.Driver == d.name && j.Scenario == one.pl.ID
 	})
+	r.mu.Unlock()
+	if o, ok := r.o.Observer.(Withdrawer); ok {
+		o.ScenarioWithdrawn(sc)
+	}
 }
 
 // breaks reports whether a clause was judged broken over a driver.

@@ -64,6 +64,8 @@ var chinese = map[string]string{
 	", ": "、", "; ": "；", ".": "。", "%s: ": "%s：", "%s: %s": "%s：%s", "%s: %s, found %s": "%s：%s，共发现 %s",
 	"%s (%d)": "%s（%d）", " (%s)": "（%s）", "(%s) ": "（%s）", "%s; observed %s": "%s；实际 %s",
 	"%s  %s %s (%s)%s": "%s  %s %s（%s）%s",
+	"withdrawn  %s %s (%s): another scenario may have caused it; it is judged again alone": "撤回  %s %s（%s）：" +
+		"可能是别的场景引起的，将单独重新判定",
 
 	// units
 	"%.1f ms": "%.1f 毫秒", "%.0f ms": "%.0f 毫秒", "%.1f s": "%.1f 秒", "%d min %02d s": "%d 分 %02d 秒",

@@ -123,6 +123,16 @@ func (s *session) ScenarioDone(sc reports.Scenario) {
 	})
 }
 
+// ScenarioWithdrawn implements runner.Withdrawer.
+func (s *session) ScenarioWithdrawn(sc reports.Scenario) {
+	s.tell(func(p *Progress) {
+		p.Done--
+		if sc.Outcome == verdict.Failed {
+			p.Failed--
+		}
+	})
+}
+
 // ran returns results as the API shows them.
 func (s *session) ran(r *reports.Results, out string) RunResult {
 	res := RunResult{Verdict: r.Verdict, Exit: r.Exit, Partial: r.Partial, Clauses: map[verdict.Outcome]int{},

@@ -3,6 +3,7 @@ package stress_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,9 +68,32 @@ func notes(res *reports.Results, what string) bool {
 	return slices.ContainsFunc(res.Runs[0].Notes, func(n reports.Note) bool { return strings.Contains(n.Text, what) })
 }
 
+// lastTold keeps what a run tells of each scenario last.
+type lastTold struct {
+	mu       sync.Mutex
+	outcomes map[string]verdict.Outcome
+}
+
+func (l *lastTold) Planned(int) {}
+
+func (l *lastTold) ScenarioDone(sc reports.Scenario) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before, twice := l.outcomes[sc.ID]; twice {
+		panic(sc.ID + " is told twice, first as " + string(before))
+	}
+	l.outcomes[sc.ID] = sc.Outcome
+}
+
+func (l *lastTold) ScenarioWithdrawn(sc reports.Scenario) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.outcomes, sc.ID)
+}
+
 // TestJudgedAlone checks a server that lets a client without a session act on the session of another. Scenarios in
 // parallel disturb each other, and are judged again one at a time: the clauses that the fault breaks are named exactly,
-// and none is left untested.
+// and none is left untested. What is told of a scenario last is what the results say of it.
 func TestJudgedAlone(t *testing.T) {
 	t.Parallel()
 	brain := llm.New()
@@ -77,7 +101,13 @@ func TestJudgedAlone(t *testing.T) {
 	p.Drivers = []string{target.SSE}
 	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
 	m := suitetest.Mutant(t, p.Protocol, "unbound-acts-on-last")
-	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Launcher: m.Launch(brain)})
+	told := &lastTold{outcomes: map[string]verdict.Outcome{}}
+	res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Launcher: m.Launch(brain), Observer: told})
+	for _, sc := range res.Runs[0].Scenarios {
+		if told.outcomes[sc.ID] != sc.Outcome {
+			t.Errorf("%s is %s, and was told last as %q", sc.ID, sc.Outcome, told.outcomes[sc.ID])
+		}
+	}
 	for _, id := range m.Clauses {
 		if !slices.Contains(suitetest.Broken(res), id) {
 			t.Errorf("%s is not broken", id)
