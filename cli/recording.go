@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/internal/input"
+	"parley/internal/words"
 	"parley/recording"
 	"parley/recording/har"
 	"parley/transcript"
@@ -109,6 +110,10 @@ func (o recordingOptions) readHAR(ctx context.Context, name string, s *streams) 
 		return usagef("%s: %v", name, err)
 	}
 	fmt.Fprintf(s.Err, "%s: %d requests and connections; %d others were left out\n", program, result.Entries, result.Left)
+	if result.Unheard > 0 {
+		fmt.Fprintf(s.Err, "%s: the messages of %s are not in the file (Chromium exports them)\n", program,
+			words.Counted(result.Unheard, "WebSocket"))
+	}
 	return out.Flush()
 }
 

@@ -17,7 +17,7 @@ import (
 type Recording struct {
 	Header  Header
 	Records []transcript.Record // Event is nil: a binding of the protocol reads it anew
-	Torn    bool                // the last line has no end: its writer was killed, and the line is left out
+	Torn    bool                // the last line is not whole: its writer was killed, and it is left out
 }
 
 // Read reads a whole recording into memory. Errors are those of Reader; what came before one is returned with it.
@@ -70,8 +70,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 // Header returns the first line.
 func (r *Reader) Header() Header { return r.header }
 
-// Torn reports whether the last line had no end, once Next has returned io.EOF: its writer was killed, and the line is
-// left out.
+// Torn reports whether the last line was not whole, once Next has returned io.EOF: its writer was killed, and the line
+// is left out. A line that lacks only its line feed is read.
 func (r *Reader) Torn() bool { return r.torn }
 
 // Next returns the next record, whose Event is nil; io.EOF behind the last one. After an error it returns that error
@@ -83,8 +83,12 @@ func (r *Reader) Next() (transcript.Record, error) {
 	r.line++
 	text, err := readLine(r.in)
 	if errors.Is(err, io.EOF) {
-		r.torn, r.err = len(text) > 0, io.EOF
-		return transcript.Record{}, r.err
+		if _, whole := readMembers(text); whole == nil { // it lacks its end only; the next call finds the end
+			err = nil
+		} else {
+			r.torn, r.err = len(text) > 0, io.EOF
+			return transcript.Record{}, r.err
+		}
 	}
 	var one transcript.Record
 	if err == nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,4 +192,60 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestReadContentOnly: events of which a file has only the whole content come when they say so themselves, or else
+// before the request that uses an id of them; and what they answer comes before them.
+func TestReadContentOnly(t *testing.T) {
+	text, err := os.ReadFile("testdata/content-only.har")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []struct {
+		reason, text string
+		want         []string
+	}{
+		{"with times", string(text), []string{"GET /events", "stream", "connected", "agent_list", "POST /session/create",
+			"200", "POST /message", "agent_switched", "200"}},
+		{"without", strings.ReplaceAll(string(text), `\"timestamp\"`, `\"time\"`), []string{"GET /events", "stream",
+			"connected", "POST /session/create", "200", "POST /message", "200", "agent_list", "agent_switched"}},
+	}
+	for _, r := range rows {
+		rec, _, err := converted(t, r.text, Options{Protocol: "agent-select"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, one := range rec.Records {
+			what := one.Label
+			if _, after, ok := strings.Cut(string(one.Bytes), `{"type":"`); ok && one.Kind == transcript.Stream {
+				what, _, _ = strings.Cut(after, `"`)
+			}
+			got = append(got, what)
+		}
+		if !slices.Equal(got, r.want) {
+			t.Errorf("%s: %q, want %q", r.reason, got, r.want)
+		}
+	}
+}
+
+// TestReadUnheard: a WebSocket whose messages were not exported is told, and is no recording by itself.
+func TestReadUnheard(t *testing.T) {
+	const socket = `{"_resourceType":"websocket","startedDateTime":"2026-01-02T03:04:05Z","time":1,` +
+		`"request":{"method":"GET","url":"ws://h/ws"},"response":{"status":101}}`
+	const post = `{"_resourceType":"fetch","startedDateTime":"2026-01-02T03:04:05Z","time":1,` +
+		`"request":{"method":"POST","url":"http://h/a"},"response":{"status":200}}`
+	file := func(entries string) string { return `{"log":{"version":"1.2","entries":[` + entries + `]}}` }
+	_, _, err := converted(t, file(socket), Options{})
+	if err == nil || !strings.HasPrefix(err.Error(), "/log/entries/0/_webSocketMessages: it is missing") {
+		t.Errorf("alone: %v", err)
+	}
+	_, result, err := converted(t, file(socket+","+post), Options{})
+	if err != nil || result != (Result{Entries: 2, Unheard: 1}) {
+		t.Errorf("beside a request: %+v, %v", result, err)
+	}
+	silent := strings.Replace(socket, `"time":1`, `"time":1,"_webSocketMessages":[]`, 1)
+	if _, result, err = converted(t, file(silent), Options{}); err != nil || result.Unheard != 0 {
+		t.Errorf("a silent one: %+v, %v", result, err)
+	}
 }

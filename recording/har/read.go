@@ -32,6 +32,7 @@ type Options struct {
 // Result says what was taken.
 type Result struct {
 	Entries int // that became records
+	Unheard int // WebSockets whose messages are not in the file
 	Left    int // documents, pictures and the like, and those of other origins
 }
 
@@ -73,6 +74,10 @@ func read(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
 	if err := from.read(); err != nil {
 		return Result{}, err
 	}
+	if len(from.unheard) > 0 && len(from.unheard) == len(from.taken) {
+		return Result{}, &Error{from.unheard[0] + "/_webSocketMessages",
+			"it is missing: the messages of the WebSocket were not exported (Chromium exports them)"}
+	}
 	all, err := from.records()
 	if err != nil {
 		return Result{}, err
@@ -82,7 +87,8 @@ func read(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Entries: len(from.taken), Left: len(entries) - len(from.taken)}, to.Add(all...)
+	return Result{Entries: len(from.taken), Left: len(entries) - len(from.taken), Unheard: len(from.unheard)},
+		to.Add(all...)
 }
 
 // decode reads a file.
@@ -142,6 +148,7 @@ type reading struct {
 	all     []timed
 	conns   int
 	drivers map[string]bool
+	unheard []string // places of WebSockets whose messages are not in the file
 }
 
 // taken is an entry that becomes records.
@@ -156,8 +163,9 @@ type taken struct {
 type timed struct {
 	transcript.Record
 	when time.Time
-	of   int // serial of the record that it answers; 0 for none
-	n    int // serial
+	of   int  // serial of the record that it answers; 0 for none
+	n    int  // serial
+	late bool // the file does not say when it came, only when its stream had ended
 }
 
 // dull are the types of what is no traffic of a protocol.
@@ -345,8 +353,9 @@ func (f *reading) stream(e taken) error {
 	}
 	for _, it := range sse.NewDecoder(sse.Limits{}).Feed(text) {
 		if it.Kind == sse.Event {
-			f.add(e.ends(), 0, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Stream,
+			n := f.add(e.ends(), 0, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Stream,
 				Label: it.Type, Type: it.Type, Bytes: []byte(it.Data)})
+			f.all[n-1].late = true
 		}
 	}
 	return nil
@@ -366,6 +375,9 @@ func (f *reading) socket(e taken) error {
 	}
 	f.add(opened, of, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket",
 		Status: 101})
+	if e.Frames == nil {
+		f.unheard = append(f.unheard, e.at)
+	}
 	for i, m := range e.Frames {
 		where := fmt.Sprintf("%s/_webSocketMessages/%d", e.at, i)
 		r := transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Frame, Type: "text", Bytes: []byte(m.Data)}
@@ -403,6 +415,7 @@ const (
 // records returns all records in the order of their times, and numbers them. What was written before another record of
 // the same connection stays before it.
 func (f *reading) records() ([]transcript.Record, error) {
+	f.place()
 	last := map[string]time.Time{}
 	asked := map[int]time.Time{}
 	for i := range f.all {

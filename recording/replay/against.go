@@ -36,7 +36,7 @@ func Against(ctx context.Context, in *recording.Reader, o Options) (Result, erro
 	return p.result, err
 }
 
-func (c *client) early(context.Context) (bool, error) { return false, nil }
+func (c *client) early(context.Context, []message, bool) (bool, error) { return false, nil }
 
 func (c *client) skips(transcript.Record) bool { return false }
 

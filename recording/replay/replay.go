@@ -28,9 +28,9 @@ type side interface {
 	thread(transcript.Record) thread
 	// first waits for the other side before the first record is awaited.
 	first(context.Context) error
-	// early plays something of this side that was recorded later, since the other side may wait for it. It reports
-	// whether there was something.
-	early(context.Context) (bool, error)
+	// early plays something of this side that was recorded later, since the other side may wait for it, which has not
+	// sent what is pending. some: part of what was recorded with that has come. It reports whether there was something.
+	early(_ context.Context, pending []message, some bool) (bool, error)
 	// skips reports whether a record of the other side is not awaited.
 	skips(transcript.Record) bool
 	// paired is called for a message that was recorded and came, and surplus for one that was not recorded.
@@ -52,6 +52,7 @@ type player struct {
 	silent map[string]time.Duration // recorded connection → when its last record was made
 	lately map[thread]sort          // what was recorded last in a thread, if its number depends on a model
 	at     time.Duration            // when the record was made that was read last
+	some   bool                     // something of the batch has come
 	tired  bool                     // nothing has come for a long time
 	newest int                      // number of the newest message that was paired with a recorded one
 	result Result

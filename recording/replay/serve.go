@@ -16,6 +16,7 @@ import (
 	"parley/protocol/messages"
 	"parley/recording"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
 // door is where a live client comes in.
@@ -36,7 +37,8 @@ type door interface {
 type server struct {
 	*player
 	door  door
-	marks map[int]int // recorded number of a request or opening → its number now, until it is answered
+	marks map[int]int     // recorded number of a request or opening → its number now, until it is answered
+	spoke map[string]bool // recorded connections on which something was sent
 
 	come sync.Once
 	here chan struct{} // closed when the client has come
@@ -69,7 +71,7 @@ func newServer(o Options) *server {
 	o.defaults()
 	p := &player{o: o, ids: newIDs(), rules: rules{set: o.Messages, from: messages.Client}}
 	p.came = newWaiting(transcript.Sent, p.rules.read)
-	s := &server{player: p, marks: map[int]int{}, here: make(chan struct{})}
+	s := &server{player: p, marks: map[int]int{}, spoke: map[string]bool{}, here: make(chan struct{})}
 	p.side = s
 	return s
 }
@@ -132,8 +134,17 @@ func (s *server) skips(r transcript.Record) bool {
 }
 
 // early plays the next message of the server: a client that waits for it was recorded not to wait.
-func (s *server) early(ctx context.Context) (bool, error) {
+func (s *server) early(ctx context.Context, pending []message, some bool) (bool, error) {
+	held := map[string]bool{} // connections on which something else has to come first
+	asks := false             // what follows is behind something more that the client has to do
 	r, ok := s.in.take(func(r transcript.Record) bool {
+		asks = asks || compared(r, s.dir()) && !s.skips(r)
+		if r.Kind == transcript.Stream || r.Kind == transcript.Frame {
+			held[r.Conn] = held[r.Conn] || asks || !some && (s.spoke[r.Conn] || repeats(r, pending))
+		}
+		if held[r.Conn] {
+			return false
+		}
 		if r.Late || r.Cut > 0 || !played(r, transcript.Sent) || r.Kind == transcript.Closed {
 			return false
 		}
@@ -179,6 +190,7 @@ func (s *server) act(ctx context.Context, r transcript.Record) error {
 		s.door.end(r.Conn, r.Status, reasonOf(r.Label), strings.Contains(r.Label, "broke off"))
 		return nil
 	}
+	s.spoke[r.Conn] = true
 	m := s.rules.readFrom(r, messages.Server)
 	limited, cancel := deadline.WithLimit(ctx, s.o.Within)
 	defer cancel()
@@ -214,3 +226,35 @@ var errNotOpen = errors.New("its connection is not open")
 
 // stdioPlace is how the opening of a connection over stdio is recorded.
 const stdioPlace = stdio.Name
+
+// repeats reports whether a message of the server has a text of one that the client has not sent yet: it may answer it.
+func repeats(r transcript.Record, pending []message) bool {
+	for _, m := range pending {
+		if !m.json {
+			return true // nothing is known of it
+		}
+		for _, text := range textsIn(m.value, nil) {
+			if len(text) > 1 && bytes.Contains(r.Bytes, []byte(text)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// textsIn appends the texts of a JSON value.
+func textsIn(v any, all []string) []string {
+	switch v := v.(type) {
+	case wjson.Object:
+		for _, one := range v {
+			all = textsIn(one, all)
+		}
+	case []any:
+		for _, one := range v {
+			all = textsIn(one, all)
+		}
+	case string:
+		all = append(all, v)
+	}
+	return all
+}

@@ -325,3 +325,45 @@ func headOf(t *testing.T, url, accept string) string {
 	}
 	return string(text)
 }
+
+// TestServeThinking: a client that thinks is waited for; the answer comes behind what it answers, and not before.
+func TestServeThinking(t *testing.T) {
+	frame := func(dir, text string) string {
+		return fmt.Sprintf(`{"party":"bus","dir":%q,"kind":"frame","type":"text","text":%q}`, dir, text)
+	}
+	const ask, answer = `{"type":"chat","agent_id":"a1"}`, `{"type":"result","agent_id":"a1"}`
+	text := lineup(`{"party":"bus","dir":"sent","kind":"open","label":"stdio"}`,
+		`{"party":"bus","dir":"received","kind":"open","label":"a new process","to":1}`,
+		frame("sent", ask), frame("received", answer),
+		frame("sent", `{"type":"more"}`), frame("received", `{"type":"done"}`))
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	done := make(chan outcome, 1)
+	go func() {
+		var p outcome
+		p.result, p.err = ServeLines(t.Context(), reader(t, text), in, out, Options{Quiet: 5 * time.Millisecond,
+			Differs: func(d Difference) { p.said = append(p.said, d.String()) }})
+		done <- p
+	}()
+	lines := make(chan string)
+	go func() {
+		for all := bufio.NewScanner(from); all.Scan(); {
+			lines <- all.Text()
+		}
+	}()
+	for _, turn := range [][2]string{{ask, answer}, {`{"type":"more"}`, `{"type":"done"}`}} {
+		select {
+		case early := <-lines:
+			t.Fatalf("%s came before %s", early, turn[0])
+		case <-time.After(150 * time.Millisecond): // the client thinks
+		}
+		fmt.Fprintln(to, turn[0])
+		if got := <-lines; got != turn[1] {
+			t.Errorf("%s, want %s", got, turn[1])
+		}
+	}
+	if p := <-done; p.err != nil || p.result.Differences != 0 {
+		t.Errorf("%+v", p)
+	}
+	_, _ = to.Close(), from.Close()
+}

@@ -20,7 +20,7 @@ func (p *player) settle(ctx context.Context) error {
 		}
 		of[key] = append(of[key], m)
 	}
-	p.batch, p.size = nil, 0
+	p.batch, p.size, p.some = nil, 0, false
 	for _, key := range order {
 		if key.place != "" {
 			for _, want := range of[key] {
@@ -81,7 +81,7 @@ func (p *player) asked(ctx context.Context, key thread, want message, all map[th
 			next = grace
 		}
 		if best < 0 && !stuck && grace.Over() {
-			early, err := p.side.early(ctx)
+			early, err := p.early(ctx, []message{want}, false)
 			if err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func (p *player) await(ctx context.Context, key thread, want []message) (_ []mes
 		next := limit
 		if !stuck {
 			if grace.Over() {
-				early, err := p.side.early(ctx)
+				early, err := p.early(ctx, want[found:], found > 0)
 				if err != nil {
 					return nil, false, err
 				}
@@ -265,7 +265,15 @@ func recordedToo(want []message, m message) bool {
 
 func cameToo(came []message, m message) bool { return recordedToo(came, m) }
 
+// early plays something of this side that was recorded later, since the other side may wait for it: what it says may be
+// an answer to what of the batch has come, or the first thing that is said on a connection, if it repeats nothing of
+// what has not come. Whoever has not asked yet is waited for.
+func (p *player) early(ctx context.Context, pending []message, some bool) (bool, error) {
+	return p.side.early(ctx, pending, some || p.some)
+}
+
 func (p *player) compare(want, got message) {
+	p.some = true
 	p.result.Compared++
 	p.newest = max(p.newest, got.N)
 	p.side.paired(want, got)

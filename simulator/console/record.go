@@ -78,7 +78,7 @@ func (s still) Await(ctx context.Context, mark int, match func(*transcript.Recor
 func (s *session) shown(r transcript.Record) Record {
 	out := Record{N: r.N, At: float64(r.At.Microseconds()) / 1000, Party: r.Conn, Dir: string(r.Dir), Kind: string(r.Kind),
 		Label: s.redact(r.MaskedLabel()), Type: s.typeOf(r), Media: r.Type, Cut: r.Cut, Status: r.Status, To: r.Reply,
-		Late: r.Late,
+		Late:    r.Late,
 		Clauses: s.broken(r.N)}
 	if r.Bytes == nil {
 		return out
