@@ -71,9 +71,16 @@ Feature: 2 Transport
         | an envelope without type    |
         | a presence message          |
         | an answer to nobody         |
-        | what the participant says   |
-        | a state with extra members  |
-        | a long state                |
+
+      @EA-060
+      Examples:
+        | junk                      |
+        | what the participant says |
+
+      Examples:
+        | junk                       |
+        | a state with extra members |
+        | a long state               |
 
     @agent @EA-018a
     Scenario Outline: an agent that waits for a result continues after an unexpected message: <junk>
@@ -88,6 +95,10 @@ Feature: 2 Transport
         | a JSON null               |
         | an unknown type           |
         | an answer to nobody       |
+
+      @EA-060
+      Examples:
+        | junk                      |
         | what the participant says |
 
   Rule: A message that is not a JSON envelope is invalid (全部报文为 JSON envelope)

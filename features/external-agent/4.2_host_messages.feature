@@ -384,3 +384,12 @@ Feature: 4.2 Host to client
       Given agent A has a session
       When agent A sends the participant 1 message of 70 KB, if the target takes such
       Then the relay has passed on every message of agent A and its host unchanged
+
+  Rule: An agent takes a state from what follows a call, whoever speaks meanwhile (应消费后续 `state.updated`)
+
+    @agent @EA-054a
+    Scenario: an agent that hears the participant during a call waits for the state
+      Given a host awaits the agent
+      And the participant speaks during call 2, and its result and state come late
+      When the agent is started
+      Then the agent waits for the state

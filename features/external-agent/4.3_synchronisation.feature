@@ -101,7 +101,7 @@ Feature: 4.3 Synchronisation
       When agent A calls a tool that does not exist
       Then agent A is refused with "UNKNOWN_TOOL"
 
-    @agent @EA-074a
+    @agent @EA-074 @EA-074a
     Scenario Outline: an agent continues after call <n> is refused with <code>
       Given a host awaits the agent
       And call <n> is refused with "<code>"
@@ -118,7 +118,7 @@ Feature: 4.3 Synchronisation
         | 3 | TOOL_EXECUTION_FAILED |
         | 1 | PARLEY_UNKNOWN        |
 
-    @agent @EA-074a
+    @agent @EA-074 @EA-074a
     Scenario: an agent continues after two refusals in a row
       Given a host awaits the agent
       And call 1 is refused with "INVALID_PARAMS"
@@ -126,14 +126,14 @@ Feature: 4.3 Synchronisation
       When the agent is started
       Then the agent continues
 
-    @agent @EA-074a
+    @agent @EA-074 @EA-074a
     Scenario: an agent continues after a result with ok:false
       Given a host awaits the agent
       And call 1 is refused by a result with ok:false
       When the agent is started
       Then the agent continues
 
-    @agent @EA-074a
+    @agent @EA-074 @EA-074a
     Scenario: an agent continues after its session is lost
       Given a host awaits the agent
       And the session is gone at call 2

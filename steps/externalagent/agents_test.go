@@ -71,6 +71,17 @@ var agentsRows = []struct {
 
 	{"it gives up over a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
 		"Then the agent continues\n", mind{frail: true}, "EA-074a=warned", "the agent's process has ended", ""},
+	{"its process dies of a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
+		"Then the agent continues\n", mind{frail: true}, "EA-074=failed EA-074a=warned",
+		"an agent that keeps running after a message that the source allows", ""},
+	{"its process ends well after a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
+		"Then the agent continues\n", mind{frail: true, well: true}, "EA-074=not-tested EA-074a=warned", "", ""},
+	{"its process dies of a code that the source does not have", awaits +
+		"And call 1 is refused with \"PARLEY_UNKNOWN\"\n" + started +
+		"Then the agent continues\n", mind{frail: true}, "EA-074=not-tested EA-074a=warned", "", ""},
+	{"it makes few calls, and has no need of the state", awaits + "And the state after call 2 is lost\n" + started +
+		"Then the agent asks for a snapshot before its next call\n", mind{few: 2}, "EA-077=not-tested",
+		"the agent sends nothing more", ""},
 	{"it goes on after a refusal", awaits + "And call 1 is refused with \"INVALID_PARAMS\"\n" + started +
 		"Then the agent continues\n", mind{}, "EA-074a=passed", "", ""},
 	{"it gives up at a result that is not ok", awaits + "And call 1 is refused by a result with ok:false\n" + started +

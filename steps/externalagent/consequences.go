@@ -40,8 +40,9 @@ func (s *suite) agentLivesOn(ctx context.Context) error {
 		return s.without(miss, "may have sent the call in record %d before it read the refusal, and sends nothing more",
 			ahead)
 	case miss != nil:
-		return s.Judge(s.silent(miss, at, "the agent continues: tool.call, snapshot.get, session.start or session.end",
+		_ = s.Judge(s.silent(miss, at, "the agent continues: tool.call, snapshot.get, session.start or session.end",
 			"EA-074a"))
+		return s.judgeDeath()
 	}
 	if kindOf(&rec) == vocab.SnapshotGet {
 		if _, miss := s.awaitAgent(ctx, rec.N, s.pace(), received(vocab.ToolCall, vocab.SessionStart,
@@ -49,7 +50,7 @@ func (s *suite) agentLivesOn(ctx context.Context) error {
 			s.Note("after its snapshot.get the agent sends nothing more: %s", miss.Reason)
 		}
 	}
-	return s.Judge(steps.CheckOf(rec, true, "", "EA-074a"))
+	return s.Judge(steps.CheckOf(rec, true, "", "EA-074", "EA-074a"))
 }
 
 // mayBeAhead reports whether an agent may have sent a call before it read the record told: the call came within
@@ -125,9 +126,14 @@ func (s *suite) agentReadsOn(ctx context.Context) error {
 	case ahead > 0 && (miss != nil && s.gone() == "" || miss == nil && kindOf(&rec) == vocab.SessionEnd):
 		return steps.NotTestedf("the agent may have sent the call in record %d before it received what followed", ahead)
 	case miss != nil:
-		return s.Judge(s.silent(miss, at, expected, "EA-018a"))
+		_ = s.Judge(s.silent(miss, at, expected, "EA-018a"))
+		return s.judgeDeath()
 	}
-	return s.Judge(steps.CheckOf(rec, kindOf(&rec) == vocab.ToolCall && turns < idle, expected, "EA-018a"))
+	goesOn := kindOf(&rec) == vocab.ToolCall && turns < idle
+	if goesOn {
+		s.passes(rec.N, "EA-060")
+	}
+	return s.Judge(steps.CheckOf(rec, goesOn, expected, "EA-018a"))
 }
 
 // callsBefore returns the calls that the agent made up to a record.
@@ -262,14 +268,23 @@ func (s *suite) waitsForState(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	expected := "no call between an ok-only result and the state that follows it"
+	spoken := slices.ContainsFunc(s.T.After(at), func(r transcript.Record) bool {
+		return r.N < end && sent(vocab.UserMessage)(&r)
+	})
+	if spoken {
+		expected = "no call while one is under way, and none before the state that follows its ok-only result"
+	}
+	if spoken && s.overlaps(at) {
+		return steps.NotTestedf("the agent makes calls while others are under way, so it does not wait for states")
+	}
 	seen := slices.Clone(s.T.After(s.agent.started))
 	prompt := slowest(slices.DeleteFunc(seen, func(r transcript.Record) bool { return r.N > at }))
 	if slow := calledLate(s.T.After(at-1), at, &rec, prompt); slow != "" {
 		return steps.NotTestedf("%s", slow)
 	}
 	return s.Judge(steps.CheckOf(rec, s.toldBetween(at, rec.N),
-		"no call between an ok-only result and the state that follows it",
-		"EA-054a", "EA-051", "EA-072", "EA-077"))
+		expected, "EA-054a", "EA-051", "EA-072", "EA-077"))
 }
 
 // calledLate says why a call after an ok-only result does not show that the agent waited for the state, or returns ""
@@ -315,6 +330,9 @@ func (s *suite) asksFirst(ctx context.Context) error {
 	})
 	switch {
 	case miss != nil:
+		if err := s.judgeStuck(ctx, miss, at); err != nil {
+			return err
+		}
 		return s.without(miss, "sends nothing more")
 	case kindOf(&rec) == vocab.SessionStart || kindOf(&rec) == vocab.SessionEnd:
 		return steps.NotTestedf("the agent does not continue its session: %s", steps.Seen(rec))
@@ -379,6 +397,9 @@ func (s *suite) awaitRemark(ctx context.Context, label string, n int) (transcrip
 		return rec, s.without(miss, "does not reach that point")
 	case n > 0:
 		return rec, steps.NotTestedf("the agent has made %d calls and did not reach that point", calls)
+	}
+	if label == booked {
+		s.Env.Learnt.Store(books{}, true)
 	}
 	return rec, nil
 }

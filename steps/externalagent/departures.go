@@ -63,6 +63,10 @@ func (s *suite) departureSteps() []step {
 		{`^the state after call (\d+) contradicts its result$`, at(contradicts)},
 		{`^the state after call (\d+) comes late$`,
 			atOKAlone(func(t turn) []any { return []any{t.result, s.window(), t.updated()} })},
+		{`^the participant speaks during call (\d+), and its result and state come late$`,
+			atOKAlone(func(t turn) []any {
+				return []any{userSays("I prefer evening showtimes.", "time"), s.window(), t.result, t.updated()}
+			})},
 		{`^the state after call (\d+) is lost$`, atOKAlone(func(t turn) []any {
 			t.lost = true
 			return []any{t.result}

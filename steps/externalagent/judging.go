@@ -48,8 +48,12 @@ func (s *suite) silent(miss *verdict.Miss, at int, expected string, clauses ...s
 	return check
 }
 
-// without returns the error of a scenario that is not tested because of what the agent did not do.
+// without returns the error of a scenario that is not tested because of what the agent did not do, or that has failed
+// because its process has died of a legal message.
 func (s *suite) without(miss *verdict.Miss, format string, args ...any) error {
+	if err := s.judgeDeath(); err != nil {
+		return err
+	}
 	return steps.NotTestedf("the agent %s: %s%s", fmt.Sprintf(format, args...), miss.Reason, s.lastWords())
 }
 

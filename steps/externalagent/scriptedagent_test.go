@@ -42,6 +42,7 @@ type mind struct {
 	well     bool          // its process succeeds
 	kept     bool          // it keeps a uiSpec until the next one, and takes it from results too
 	ahead    bool          // it makes its next call before it reads the answer to the first one
+	few      int           // it makes no more calls than this, and asks for nothing then; 0: as many as it needs
 	dozy     time.Duration // how long it takes for its first act, whether hasty or not
 	session  string        // the relay session that it joins, whatever it was given
 }
@@ -97,6 +98,7 @@ type scriptedAgent struct {
 	waits        string // what it waits for: the type of its request, or another word
 	asked        string // the id of its request
 	refusals     int
+	calls        int
 	started      bool
 }
 
@@ -159,7 +161,7 @@ func (a *scriptedAgent) connect(ctx context.Context) error {
 	}
 	for {
 		wait, cancel := ctx, func() {}
-		if a.waits == "a state" { // request a state that does not come
+		if a.waits == "a state" && a.few == 0 { // request a state that does not come
 			wait, cancel = context.WithTimeout(ctx, 10*soon)
 		}
 		_, b, err := a.conn.Read(wait) // the library closes the connection on a timeout; the agent then reconnects
@@ -320,6 +322,9 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 		}
 	}
 	call := func(tool string, params object) error {
+		if a.calls++; a.few > 0 && a.calls > a.few {
+			return nil
+		}
 		if a.ahead && a.serial < 4 {
 			body := object{"toolName": tool, "params": params, "reason": "it is first"}
 			if err := a.send(ctx, vocab.ToolCall, body); err != nil {

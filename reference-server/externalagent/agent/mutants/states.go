@@ -6,6 +6,7 @@ import (
 
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/agent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // stateFaults act on a state other than the last one, or do not ask for it.
@@ -25,6 +26,7 @@ var stateFaults = map[string]fault{
 	"deaf-to-states":             deafToStates,
 	"goes-on-after-a-while":      goesOnAfterAWhile,
 	"waits-for-the-state-always": noSnapshot(agent.NoUpdate),
+	"calls-when-the-user-speaks": telling(callsWhenSpokenTo),
 	"no-snapshot-on-return":      noSnapshot(agent.Reconnected),
 	"snapshot-after-a-call":      deciding(policy{Resync: snapshotAfterCall}),
 	"snapshot-not-awaited":       callingAgain(func(ask, again func()) { ask(); again() }),
@@ -214,6 +216,15 @@ func goesOnAfterAWhile(o *options) {
 // snapshotAfterCall asks for a snapshot only after the first call on a new connection, not before it.
 func snapshotAfterCall(v view, why agent.Occasion, _ bool) bool {
 	return why != agent.Reconnected && (why != agent.CallConfirmed || v.Connection > 1)
+}
+
+// callsWhenSpokenTo repeats a call that is under way when it replies to the user.
+func callsWhenSpokenTo(v view, msg message, send sender) {
+	send(msg)
+	if msg.Type() == proto.AgentMessage && v.Awaited != nil && v.Awaited.Type == proto.ToolCall && v.Call != nil {
+		again := object{"toolName": v.Call.Tool, "params": v.Call.Params, "reason": v.Call.Reason}
+		send(wire.New(proto.ToolCall, again).With("id", msg.ID()+"-again"))
+	}
 }
 
 // callingAgain repeats the last call before or after the first snapshot.get of a new connection.

@@ -30,6 +30,7 @@ var survivalFaults = map[string]fault{
 	"dies-of-others-errors":      dyingOf(unasked(proto.ErrorMessage)),
 	"dies-of-unknown-members":    strict(unknownMember),
 	"dies-of-members-in-a-state": strict(unknownInState),
+	"dies-of-a-null-ui":          strict(nullUI),
 	"dies-of-long-messages":      diesOfLong,
 	"dies-of-what-the-user-says": diesOfUser,
 	"deaf-behind-junk":           deafAfterJunk,
@@ -109,6 +110,12 @@ func unknownInState(msg message) bool {
 		}
 	}
 	return false
+}
+
+// nullUI reports whether a state announces tools but shows no form.
+func nullUI(msg message) bool {
+	tools, _ := msg.Payload()["toolSchema"].([]any)
+	return msg.Type() == proto.StateUpdated && msg.Payload()["uiSpec"] == nil && len(tools) > 0
 }
 
 // diesOfLong limits messages to 64 KiB, as its library does, and gives up when a longer one ends the connection.
