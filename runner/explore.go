@@ -43,7 +43,12 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 	}
 	exploring.Lock()
 	defer exploring.Unlock()
-	restore := settings(len(d.explored), r.o.Seed, cmp.Or(r.o.Shrinking, shrinking))
+	limit := cmp.Or(r.o.Shrinking, shrinking)
+	byLine, shortens := r.protocol.(steps.Shortener)
+	if shortens { // which finds shorter ones than a search that draws less
+		limit = 0
+	}
+	restore := settings(len(d.explored), r.o.Seed, limit)
 	defer restore()
 	e := &exploration{run: r, driver: d}
 	t := &property{}
@@ -63,6 +68,9 @@ func (r *run) explore(ctx context.Context, d *driverRun) {
 		})
 	}()
 	<-done
+	if e.failing != nil && shortens {
+		e.shorten(ctx, byLine, cmp.Or(r.o.Shrinking, shrinking))
+	}
 	if e.failing != nil {
 		e.keepFailing(t)
 	}
@@ -101,6 +109,7 @@ type exploration struct {
 	tries   int
 	failing *attempt // the last sequence that broke a clause; during shrinking, a shorter one
 	broke   int      // tries that broke a clause, including the first
+	steady  bool     // the failing sequence has broken a clause each time
 }
 
 // attempt is one sequence that was run.
@@ -112,7 +121,7 @@ type attempt struct {
 // patience is how often a sequence is tried: once, but more often while a failing one is shrunk, because a race does
 // not fail every time.
 func (e *exploration) patience() int {
-	if e.failing == nil {
+	if e.failing == nil || e.steady {
 		return 1
 	}
 	return 5
@@ -145,7 +154,7 @@ func (e *exploration) keepFailing(t *property) {
 	e.next++
 	a := e.failing
 	again := "it fails each time"
-	if strings.Contains(t.said, "flaky") {
+	if strings.Contains(t.said, "flaky") && !e.steady {
 		again = fmt.Sprintf("it does not fail each time: %d of %d attempted sequences failed", e.broke, e.tries)
 	}
 	e.run.note(reports.Note{Kind: "explored", Scenario: pl.ID,

@@ -76,6 +76,12 @@ type Explorer interface {
 	Explored() []string
 }
 
+// Shortener is an optional interface of explorers whose sequences may lose any line but the last.
+type Shortener interface {
+	// Legal reports whether a sequence that has lost some of its lines is still legal.
+	Legal(lines []string) bool
+}
+
 // Holder is an optional interface of protocols whose scenarios keep turns waiting for the model.
 type Holder interface {
 	// Holds returns the maximum number of turns that a scenario keeps waiting at once.

@@ -251,3 +251,32 @@ Feature: 4A A plain input
       Then "t2" reaches agent "a"
       And "t2" is accepted
       And the 2 turns have different turn_ids
+
+  Rule: What the user has sent is not changed — payload 可能是 str 或结构化 dict, 生成/补齐 trace_id/turn_id
+
+    @RT-068
+    Scenario: blanks around a text are preserved
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1" with blanks around its text
+      Then "t1" reaches agent "a"
+
+    @RT-072 @RT-076
+    Scenario: ids of an input with decomposed letters are preserved
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1" with decomposed letters in its ids
+      Then "t1" reaches agent "a"
+      And "t1" is accepted
+
+  Rule: An acknowledgement is of the turn that it names — 收到 ACK: inflight → RUNNING
+
+    @RT-077 @RT-078
+    Scenario: an acknowledgement of the earlier of two inputs does not prevent the time-out of the later one
+      Given a short limit for acknowledgements of inputs
+      And a session of agents "a", "b" and "c" where agent "a" is active
+      When the user says "t1"
+      Then "t1" reaches agent "a"
+      When the user says "t2"
+      Then "t2" reaches agent "a"
+      When agent "a" acknowledges "t1"
+      Then the frontend is told that "t2" has timed out
+      And everything is handled

@@ -140,3 +140,47 @@ Feature: 4B A mention
       When agent "c" sends a final without chunks of "t2"
       Then the frontend receives the output of "t2"
       And the next input reaches agent "c"
+
+  Rule: The mentioned agent is the one with that very id — target=AGENT target_id=mentioned_agent_id
+
+    @RT-083 @RT-084 @RT-085 @RT-088 @RT-092
+    Scenario Outline: of two agents whose ids differ only behind <where>, the mentioned one gets the input
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agents "d" and "e" whose ids differ only behind <where>
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When SessionManager says that agent "d" is added
+      And the user invites agent "e"
+      Then SessionManager is asked to add agent "e"
+      When SessionManager says that agent "e" is added
+      And the user mentions agent "e" in "t1" by <form>
+      Then "t1" runs at agent "e"
+      When agent "e" sends a final without chunks of "t1"
+      And the user mentions agent "d" in "t2" by <form>
+      Then "t2" runs at agent "d"
+      When agent "d" sends a final without chunks of "t2"
+      Then the next input reaches agent "d"
+
+      Examples:
+        | where                | form                      |
+        | a dot                | its subtype               |
+        | a dot                | its payload               |
+        | a dot                | a choice in the interface |
+        | their 50th character | its subtype               |
+        | their 50th character | its payload               |
+        | their 50th character | a choice in the interface |
+
+    @RT-083 @RT-084 @RT-092
+    Scenario Outline: an agent whose id has upper-case and decomposed letters is mentioned
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "d" whose id has upper-case and decomposed letters
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When SessionManager says that agent "d" is added
+      And the user mentions agent "d" in "t1" by <form>
+      Then "t1" reaches agent "d"
+
+      Examples:
+        | form        |
+        | its subtype |
+        | its payload |

@@ -210,3 +210,48 @@ Feature: 4D A removal
       Then the frontend is told that agent "b" is removed
       And a switch from agent "b" to one of the others is announced
       And the next input reaches agent "c"
+
+    @RT-060 @RT-106 @RT-110
+    Scenario Outline: a removal goes on although <what> comes before the confirmation of the cancel
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user removes agent "a"
+      Then agent "a" is asked to stop "t1"
+      When <act>
+      And agent "a" confirms the cancel of "t1"
+      Then SessionManager is asked to remove agent "a"
+      When SessionManager says that agent "a" is removed
+      Then the frontend is told that agent "a" is removed
+
+      Examples:
+        | what             | act                                  |
+        | the final        | agent "a" sends the final of "t1"    |
+        | an error         | agent "a" reports an error in "t1"   |
+        | a cancel         | the user cancels                     |
+        | a second removal | the user removes agent "a"           |
+
+    @RT-018 @RT-110 @RT-116
+    Scenario: an agent that was removed and added again is removed again
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      When SessionManager says that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
+      When the user invites agent "b"
+      Then SessionManager is asked to add agent "b"
+      When SessionManager says that agent "b" is added
+      Then the frontend is told that agent "b" is added
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      When SessionManager says that agent "b" is removed
+      Then the frontend is told that agent "b" is removed
+
+    @RT-115 @RT-116
+    Scenario: a receipt for another agent does not complete a removal
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user removes agent "b"
+      Then SessionManager is asked to remove agent "b"
+      When SessionManager says that agent "c" is removed
+      Then everything is handled
+      When SessionManager says that agent "b" is removed
+      Then the frontend is told that agent "b" is removed

@@ -105,3 +105,13 @@ Feature: 4E An invitation
       When SessionManager says that agent "d" is added
       Then the frontend is told that agent "d" is added
       When agent "a" ends "t1"
+
+    @RT-126 @RT-127
+    Scenario: a receipt for another agent does not complete an invitation
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      When the user invites agent "d"
+      Then SessionManager is asked to add agent "d"
+      When SessionManager says that agent "e" is added
+      Then everything is handled
+      When SessionManager says that agent "d" is added
+      Then the frontend is told that agent "d" is added

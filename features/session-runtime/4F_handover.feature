@@ -214,3 +214,18 @@ Feature: 4F A handover
       Then no SWITCH_AGENT is published
       When the user confirms the handover of "t2"
       Then a switch from agent "a" to agent "c" is announced
+
+    @RT-129 @RT-135
+    Scenario: the output that is handed over is not that of another agent, which has spoken since
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When agent "a" ends "t1"
+      And agent "a" asks to hand "t1" over to agent "b"
+      Then the user is asked whether agent "b" may take over "t1"
+      When the user mentions agent "c" in "t2" by its payload
+      Then "t2" runs at agent "c"
+      When agent "c" sends a final without chunks of "t2"
+      Then the frontend receives the output of "t2"
+      When the user confirms the handover of "t1"
+      Then a switch from agent "c" to agent "b" is announced
+      And agent "b" gets the context of "t1"

@@ -146,3 +146,21 @@ Feature: 4H Opening and closing the session
       Then everything is handled
       When SessionManager says that the session could not be closed
       Then the frontend is told that the session could not be closed
+
+  Rule: A close waits for the confirmation of the cancel, whatever comes before that — CLOSE 前若在 speaking: 先 CANCEL 并等 ACK
+
+    @RT-152 @RT-153
+    Scenario Outline: a close goes on although <what> comes before the confirmation of the cancel
+      Given a session of agents "a", "b" and "c" where agent "a" is active
+      And agent "a" is speaking in "t1"
+      When the user closes the session
+      Then agent "a" is asked to stop "t1"
+      When <act>
+      And agent "a" confirms the cancel of "t1"
+      Then SessionManager is asked to close the session
+
+      Examples:
+        | what      | act                                |
+        | the final | agent "a" sends the final of "t1"  |
+        | an error  | agent "a" reports an error in "t1" |
+        | a cancel  | the user cancels                   |

@@ -12,6 +12,9 @@ import (
 )
 
 func (s *suite) registerAgents(sc *godog.ScenarioContext) {
+	steps.Step(sc,
+		`^agents? "(\w)"(?: and "(\w)")? whose ids? (differ only behind a dot|differ only behind their 50th character|`+
+			`has upper-case and decomposed letters)$`, s.called)
 	steps.Step(sc, `^the user removes agent "(\w)"( on BROADCAST)?$`, s.removes)
 	steps.Step(sc, `^the user invites agent "(\w)"( on BROADCAST)?$`, s.invites)
 	steps.Step(sc, `^the user switches to agent "(\w)"( on BROADCAST)?$`, s.switches)
@@ -28,6 +31,24 @@ func (s *suite) registerAgents(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the next input reaches agent "(\w)"$`, s.nextReaches)
 	steps.Step(sc, `^the next input reaches the fallback$`, s.nextReachesFallback)
 	steps.Step(sc, `^the logger repeats a switch to agent "(\w)" on BROADCAST$`, s.foreignSwitch)
+}
+
+// called gives agents that are not in the session yet ids that are easily mistaken for one another, or changed.
+func (s *suite) called(one, other, how string) {
+	s.ids = map[string]string{}
+	for _, letter := range []string{one, other} {
+		if letter == "" {
+			continue
+		}
+		switch how {
+		case "differ only behind a dot":
+			s.ids[letter] = "expert-" + s.Nonce + "." + letter
+		case "differ only behind their 50th character":
+			s.ids[letter] = "an-expert-whose-name-is-longer-than-fifty-characters-" + s.Nonce + "-" + letter
+		default:
+			s.ids[letter] = "Expert-Rene\u0301-" + s.Nonce
+		}
+	}
 }
 
 // removes sends REMOVE_AGENT (4D).

@@ -48,36 +48,13 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// legal describes what is wrong with a sequence: an agent may act on an input only after it was said, and hand it over
-// at most once.
-func legal(lines []string) string {
-	said, asked := map[string]bool{}, map[string]bool{}
-	for _, line := range lines {
-		name := ""
-		for w := range strings.SplitSeq(line, `"`) {
-			if len(w) == 2 && w[0] == 't' {
-				name = w
-			}
-		}
-		begins := strings.Contains(line, "the user says") || strings.Contains(line, "mentions")
-		hands := strings.Contains(line, "to hand")
-		switch {
-		case begins && said[name], name != "" && !begins && !said[name], hands && asked[name]:
-			return line
-		}
-		said[name] = said[name] || begins
-		asked[name] = asked[name] || hands
-	}
-	return ""
-}
-
 // TestExploreIsLegal checks that all drawn sequences are legal, and that every act is drawn.
 func TestExploreIsLegal(t *testing.T) {
 	seen := map[string]bool{}
 	rapid.Check(t, func(draw *rapid.T) {
 		lines := Protocol{}.Explore(draw)
-		if wrong := legal(lines); wrong != "" {
-			draw.Fatalf("%s in\n%s", wrong, strings.Join(lines, "\n"))
+		if !(Protocol{}).Legal(lines) {
+			draw.Fatalf("not legal:\n%s", strings.Join(lines, "\n"))
 		}
 		if strings.Contains(strings.Join(lines, "\n"), "expires") && !strings.Contains(lines[0], "a short limit") {
 			draw.Fatalf("a long limit is waited for in\n%s", strings.Join(lines, "\n"))
@@ -95,32 +72,27 @@ func TestExploreIsLegal(t *testing.T) {
 	}
 }
 
-// TestExploreShrinks checks that a sequence remains legal when an act is removed.
-func TestExploreShrinks(t *testing.T) {
-	acts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) act {
-		letter := rapid.SampledFrom([]string{"a", "b", "c", "d"})
-		return act{what: rapid.SampledFrom(whats).Draw(t, "what"),
-			turn: rapid.SampledFrom([]string{"t1", "t2"}).Draw(t, "turn"), agent: letter.Draw(t, "agent"),
-			other: letter.Draw(t, "other")}
-	}), 1, 20)
-	lines := func(all []act) []string {
-		p := &play{owner: map[string]string{}, asked: map[string]bool{}, sent: map[string]bool{}}
-		for _, a := range all {
-			p.act(a)
+// TestLegal checks which lines of a sequence may be left out.
+func TestLegal(t *testing.T) {
+	sequence := []string{`Given a session of agents "a", "b" and "c" where agent "a" is active`, `When the user says "t1"`,
+		"Then everything is handled", `When agent "a" acknowledges "t1"`,
+		`When agent "a" asks to hand "t1" over to agent "b"`, `When the user confirms the handover of "t1"`,
+		"When the user cancels"}
+	for _, row := range []struct {
+		without []int
+		want    bool
+	}{{nil, true}, {[]int{3}, true}, {[]int{6}, true}, {[]int{4, 5}, true}, {[]int{1, 2, 3, 4, 5}, true},
+		{[]int{1}, false}, {[]int{2}, false}, {[]int{4}, false}} {
+		var lines []string
+		for i, line := range sequence {
+			if !slices.Contains(row.without, i) {
+				lines = append(lines, line)
+			}
 		}
-		return p.lines
+		if got := (Protocol{}).Legal(lines); got != row.want {
+			t.Errorf("without %v: %v, want %v", row.without, got, row.want)
+		}
 	}
-	rapid.Check(t, func(draw *rapid.T) {
-		all := acts.Draw(draw, "acts")
-		i := rapid.IntRange(0, len(all)-1).Draw(draw, "away")
-		less := lines(slices.Delete(slices.Clone(all), i, i+1))
-		if wrong := legal(less); wrong != "" {
-			draw.Fatalf("without act %d: %s in\n%s", i, wrong, strings.Join(less, "\n"))
-		}
-		if got := lines([]act{{what: "nothing"}}); len(got) > 0 {
-			draw.Fatalf("nothing is %q", got)
-		}
-	})
 }
 
 // TestExplored checks that an explored sequence is judged by all clauses of the model except those about BROADCAST.

@@ -2,7 +2,6 @@ package sessionruntime
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/cucumber/godog"
@@ -36,167 +35,112 @@ func (Protocol) Explored() []string {
 	return out
 }
 
-// act is one event on the bus. Each can happen at any time, so that a sequence remains valid when acts are removed.
+// act is one event on the bus, as it is drawn: what it comes to depends on what has happened before (play).
 type act struct {
 	what         string
 	agent, other string
 	turn         string
+	form         int
 	wait         bool // wait until it has been handled
+	odd          bool // take the less usual course
 }
 
-// whats lists the possible acts. Those that matter only in combination occur more often.
-var whats = []string{"nothing", "say", "say", "say", "mention", "mention", "acknowledge", "acknowledge", "acknowledge",
-	"acknowledge", "chunk", "chunk", "chunk", "chunk", "final", "final",
-	"cancel", "cancel", "confirm cancel", "confirm cancel", "confirm cancel", "stopped", "remove", "removed", "removed",
-	"not removed", "invite", "added", "added", "not added", "switch",
-	"hand over", "confirm", "confirm", "reject", "error", "foreign", "again", "again", "open", "opened", "close", "closed",
-	"not closed", "time"}
+// themes list the acts that a sequence is drawn from. Most are the usual next step of something that has begun, because
+// sequences without any sense come to nothing that a clause is about. The first theme has all acts; the others go deep
+// into one matter, which takes several acts that belong together.
+var themes = [][]string{
+	strings.Fields(`next next next next next next next next next next next next answer answer answer answer answer answer
+		say say say mention mention mention cancel cancel interrupt remove remove-speaker remove-speaker invite come-or-go
+		hand-over hand-over hand-over switch error error again again foreign
+		acknowledge chunk final confirm-cancel stopped removed not-removed added not-added confirm reject open opened close
+		closed not-closed time`),
+	strings.Fields(`next next next next next next mention mention come-or-go come-or-go come-or-go come-or-go come-or-go
+		answer answer answer answer remove invite switch removed added not-removed`), // agents
+	strings.Fields(`next next next next next next next next say mention remove-speaker remove-speaker cancel interrupt
+		answer answer final chunk error acknowledge confirm-cancel close`), // cancels
+	strings.Fields(`next next next next next next next next say mention mention hand-over hand-over hand-over answer answer
+		switch confirm reject foreign again`), // handovers
+}
 
-// Explore implements steps.Explorer: what users, agents and SessionManager may say about three inputs, three agents
-// and one invited agent, in any order, sensible or not.
+// Explore implements steps.Explorer: what users, agents and SessionManager may say about inputs, the agents of a
+// session and two that are invited, mostly as they would, and at times in any order.
 func (Protocol) Explore(draw *rapid.T) []string {
-	letter := rapid.SampledFrom([]string{"a", "b", "c", "d"})
+	letter := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"})
+	whats := rapid.SampledFrom(themes).Draw(draw, "theme")
 	one := rapid.Custom(func(t *rapid.T) act {
 		return act{
 			what:  rapid.SampledFrom(whats).Draw(t, "what"),
-			turn:  rapid.SampledFrom([]string{"t1", "t2", "t3"}).Draw(t, "turn"),
+			turn:  rapid.SampledFrom([]string{"t1", "t2", "t3", "t4", "t5", "t6"}).Draw(t, "turn"),
 			agent: letter.Draw(t, "agent"),
 			other: letter.Draw(t, "other"),
-			wait:  rapid.Bool().Draw(t, "wait"),
+			form:  rapid.IntRange(0, 11).Draw(t, "form"),
+			wait:  rapid.IntRange(0, 3).Draw(t, "wait") > 0,
+			odd:   rapid.IntRange(0, 3).Draw(t, "odd") == 3,
 		}
 	})
-	p := &play{owner: map[string]string{}, asked: map[string]bool{}, sent: map[string]bool{}}
-	if p.hurried = rapid.IntRange(0, 3).Draw(draw, "hurried") == 3; p.hurried {
+	p := newPlay()
+	p.hurry = rapid.SampledFrom([]string{"", "", "", "", "", "cancels", "cancels", "inputs"}).Draw(draw, "hurry")
+	switch p.hurry {
+	case "cancels":
 		p.say("Given a short limit for confirmations of cancels")
+	case "inputs":
+		p.say("Given a short limit for acknowledgements of inputs")
 	}
 	p.say(`Given a session of agents "a", "b" and "c" where agent "a" is active`)
+	switch rapid.IntRange(0, 5).Draw(draw, "ids") {
+	case 3:
+		p.say(`Given agents "d" and "e" whose ids differ only behind a dot`)
+	case 4:
+		p.say(`Given agents "d" and "e" whose ids differ only behind their 50th character`)
+	case 5:
+		p.say(`Given agent "d" whose id has upper-case and decomposed letters`)
+	}
+	if len(p.lines) > 1 && strings.Contains(p.lines[len(p.lines)-1], "whose id") {
+		p.join("d")
+		p.join("e")
+	}
 	for _, a := range rapid.SliceOfN(one, 16, 40).Draw(draw, "acts") {
 		p.act(a)
 	}
-	if p.hurried {
+	switch p.hurry {
+	case "cancels":
 		p.say("When the limit for confirming a cancel expires")
+	case "inputs":
+		p.say("Then every input without an acknowledgement has timed out")
 	}
 	p.say("Then the orchestrator follows its life cycles")
 	return p.lines
 }
 
-// play turns acts into the lines of a scenario. It tracks which inputs were said, and the agent each turn should
-// belong to.
-type play struct {
-	lines  []string
-	owner  map[string]string // the agent that should answer each input
-	asked  map[string]bool   // inputs with a handover request
-	sent   map[string]bool   // inputs with some output
-	active string
-
-	hurried bool // a short limit for confirming cancels, so that it may expire
-	waits   int  // how often the limit was left to expire
-}
-
-func (p *play) say(format string, args ...any) {
-	p.lines = append(p.lines, fmt.Sprintf(format, args...))
-}
-
-func (p *play) act(a act) {
-	owner, said := p.owner[a.turn]
-	n := len(p.lines)
-	switch a.what {
-	case "say", "mention":
-		if said {
-			return
+// Legal implements steps.Shortener: an agent acts only on an input that was said, and has been handled since.
+func (Protocol) Legal(lines []string) bool {
+	said, handled, asked := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, line := range lines {
+		name := ""
+		for w := range strings.SplitSeq(line, `"`) {
+			if len(w) == 2 && w[0] == 't' {
+				name = w
+			}
 		}
-		p.begin(a)
-	case "time":
-		if p.hurried && p.waits < 2 { // each one takes time
-			p.waits++
-			p.say("When the limit for confirming a cancel expires")
-		}
-	case "switch":
-		p.say(`When the user switches to agent "%s"`, a.agent)
-		p.active = a.agent
-	case "cancel":
-		p.say("When the user cancels")
-	case "remove":
-		p.say(`When the user removes agent "%s"`, a.agent)
-	case "open":
-		p.say("When the user opens the session")
-	case "close":
-		p.say("When the user closes the session")
-	case "closed":
-		p.say("When SessionManager says that the session is closed")
-	case "not closed":
-		p.say("When SessionManager says that the session could not be closed")
-	case "opened":
-		p.say("When SessionManager says that the session is opened")
-	case "removed":
-		p.say(`When SessionManager says that agent "%s" is removed`, a.agent)
-	case "not removed":
-		p.say(`When SessionManager says that agent "%s" could not be removed`, a.agent)
-	case "invite":
-		p.say(`When the user invites agent "%s"`, a.agent)
-	case "added":
-		p.say(`When SessionManager says that agent "%s" is added`, a.agent)
-	case "not added":
-		p.say(`When SessionManager says that agent "%s" could not be added`, a.agent)
-	default:
-		if !said {
-			return
-		}
-		p.agent(a, owner)
-	}
-	if len(p.lines) > n &&
-		(a.wait || strings.Contains(p.lines[n], "the user says") || strings.Contains(p.lines[n], "mentions")) {
-		p.say("Then everything is handled") // agents answer only inputs that have reached them
-	}
-}
-
-func (p *play) begin(a act) {
-	if a.what == "mention" {
-		p.owner[a.turn] = a.agent
-		p.say(`When the user mentions agent "%s" in "%s" by its payload`, a.agent, a.turn)
-		return
-	}
-	p.owner[a.turn] = "a"
-	if p.active != "" {
-		p.owner[a.turn] = p.active
-	}
-	p.say(`When the user says "%s"`, a.turn)
-}
-
-// agent adds what the agent of a turn, or another one, does about it.
-func (p *play) agent(a act, owner string) {
-	switch a.what {
-	case "acknowledge":
-		p.say(`When agent "%s" acknowledges "%s"`, owner, a.turn)
-	case "chunk":
-		p.say(`When agent "%s" sends a chunk of "%s"`, owner, a.turn)
-		p.sent[a.turn] = true
-	case "final":
-		p.say(`When agent "%s" sends the final of "%s"`, owner, a.turn)
-		p.sent[a.turn] = true
-	case "foreign":
-		if a.other != owner {
-			p.say(`When agent "%s" sends a chunk of "%s"`, a.other, a.turn)
-			p.sent[a.turn] = true
-		}
-	case "again":
-		if p.sent[a.turn] {
-			p.say(`When the output of "%s" is delivered by a second subscription`, a.turn)
-		}
-	case "confirm cancel":
-		p.say(`When agent "%s" confirms the cancel of "%s"`, owner, a.turn)
-	case "stopped":
-		p.say(`When agent "%s" has stopped the stream of "%s"`, owner, a.turn)
-	case "error":
-		p.say(`When agent "%s" reports an error in "%s"`, owner, a.turn)
-	case "hand over":
-		if !p.asked[a.turn] {
-			p.asked[a.turn] = true
-			p.say(`When agent "%s" asks to hand "%s" over to agent "%s"`, owner, a.turn, a.other)
-		}
-	case "confirm", "reject":
-		if p.asked[a.turn] {
-			p.say(`When the user %ss the handover of "%s"`, a.what, a.turn)
+		switch {
+		case strings.Contains(line, "everything is handled"):
+			for name := range said {
+				handled[name] = true
+			}
+		case name == "":
+		case strings.Contains(line, "the user says") || strings.Contains(line, "mentions"):
+			if said[name] {
+				return false
+			}
+			said[name] = true
+		case strings.Contains(line, "to hand"):
+			if asked[name] || !handled[name] {
+				return false
+			}
+			asked[name] = true
+		case !handled[name], strings.Contains(line, "the handover of") && !asked[name]:
+			return false
 		}
 	}
+	return true
 }

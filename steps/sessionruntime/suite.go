@@ -35,17 +35,18 @@ type suite struct {
 	sessions map[string]*session
 	now      *session // the session that the steps refer to
 	limits   judge.Limits
-	echo     bool     // the bus hands messages on SYSTEM and BROADCAST back to the orchestrator
-	echoed   int      // number of the last record examined for that
-	mark     int      // the latest act
-	unfenced bool     // the latest fence was not answered
-	pending  fenced   // the latest fence that was sent
-	settled  int      // number of the last record by which all messages due by a fence had come or been awaited
-	lost     int      // number of messages that were due by a fence and did not come in time
-	cried    string   // stderr as of the latest act
-	stray    *piece   // output of another session's turn
-	before   inputs   // the inputs from before the cut of the bus
-	late     []*piece // output of their turns after it
+	echo     bool              // the bus hands messages on SYSTEM and BROADCAST back to the orchestrator
+	echoed   int               // number of the last record examined for that
+	mark     int               // the latest act
+	unfenced bool              // the latest fence was not answered
+	pending  fenced            // the latest fence that was sent
+	settled  int               // number of the last record by which all messages due by a fence had come or been awaited
+	lost     int               // number of messages that were due by a fence and did not come in time
+	cried    string            // stderr as of the latest act
+	stray    *piece            // output of another session's turn
+	ids      map[string]string // of agents that a scenario has given one, by letter
+	before   inputs            // the inputs from before the cut of the bus
+	late     []*piece          // output of their turns after it
 	// proved absences; they count only if the scenario ran to its end
 	absences []verdict.Finding
 }
@@ -231,6 +232,9 @@ func member(r *transcript.Record, name string) any {
 // agent returns the id of an agent that a scenario calls by a letter: the first letters stand for the profile's
 // agents, any other is a new agent.
 func (s *suite) agent(letter string) string {
+	if id := s.ids[letter]; id != "" {
+		return id
+	}
 	if i := strings.Index("abcdefgh", letter); len(letter) == 1 && i >= 0 && i < len(binding.Of(s.Env.Profile).Agents) {
 		return binding.Of(s.Env.Profile).Agents[i]
 	}

@@ -3,9 +3,12 @@ package sessionruntime
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"parley/internal/deadline"
+	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/invariants"
@@ -42,6 +45,31 @@ func (s *suite) isLeftAlone(ctx context.Context, name, letter string) error {
 		func() error { return s.reaches(ctx, name, letter) },
 		func() error { return s.timesOut(ctx, name) },
 	)
+}
+
+// unansweredTimeOut expects a time-out for every input that was routed and to which nothing has happened since: neither
+// has its agent sent anything about it, nor the user anything that may end its turn.
+func (s *suite) unansweredTimeOut(ctx context.Context) error {
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.now.inputs)) {
+		in, err := s.input(name)
+		if err != nil {
+			return err
+		}
+		touched := s.hasDelivered(in.said, func(m judge.Message) bool {
+			return m.Turn == in.turn || m.Event == vocab.Error || m.From == judge.Manager ||
+				m.From == judge.Frontend && m.Event == vocab.Control && m.Subtype != vocab.SwitchAgent
+		})
+		if in.routed == 0 || touched {
+			continue
+		}
+		if err := s.timesOut(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setUpFor sets up a session with the usual agents.

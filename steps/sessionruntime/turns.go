@@ -21,7 +21,7 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	})
 	steps.Step(sc,
 		`^the user says "(\w+)" with (a structured payload|ids of its own|a turn_id of its own|a trace_id of its own|`+
-			`metadata of its own|deep and odd values)$`, s.says)
+			`metadata of its own|deep and odd values|blanks around its text|decomposed letters in its ids)$`, s.says)
 	steps.Step(sc, `^the user says "(\w+)" with the text of "(\w+)"$`, s.saysAgain)
 	steps.Step(sc, `^an input "(\w+)" that was never sent$`, func(name string) {
 		s.now.inputs[name] = &input{token: s.token()}
@@ -52,6 +52,7 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^agent "(\w)" is speaking in "(\w+)"$`, s.isSpeaking)
 	steps.Step(sc, `^the frontend is told that "(\w+)" has timed out$`, s.timesOut)
 	steps.Step(sc, `^the frontend is told that "(\w+)" and "(\w+)" have timed out, each by its turn_id$`, s.timedOutWith)
+	steps.Step(sc, `^every input without an acknowledgement has timed out$`, s.unansweredTimeOut)
 	steps.Step(sc, `^agent "(\w)" reports an error in "(\w+)"( on BROADCAST)?$`, s.reportsError)
 	steps.Step(sc, `^SessionManager reports an error$`, s.managerError)
 	steps.Step(sc, `^the frontend is told of the error$`, s.hearsOfError)
@@ -126,6 +127,10 @@ func (s *suite) says(ctx context.Context, name, how string) error {
 	case "deep and odd values":
 		f.payload = map[string]any{"text": in.token, "中文": "引号\"与\\反斜杠\n", "n": 1.5, "big": 9007199254740991,
 			"list": []any{nil, true, []any{[]any{}}}, "": "an empty name", "payload": map[string]any{"event": "CONTROL"}}
+	case "blanks around its text":
+		f.payload = " \n\t" + in.token + ", please\u00a0\n "
+	case "decomposed letters in its ids":
+		f.turn, f.trace = "tour-ne\u0301-"+in.token[1:], "trace-\u1109\u1161-"+in.token[1:]
 	case "ids of its own", "a turn_id of its own":
 		f.turn = "turn-" + in.token[1:]
 	case "metadata of its own":

@@ -17,6 +17,7 @@ var ackFaults = map[string]fault{
 	"ack-by-foreign-output": outputs(foreignOutput, orchestrator.Start),
 	"ack-of-active-only":    ruling(rules{Acks: ackOfActive}),
 	"ack-for-oldest":        reading(of(proto.InputAck), forOldest),
+	"ack-for-newest":        reading(of(proto.InputAck), forNewest),
 	"ack-only-of-mentioned": deciding(ackOfMentioned),
 	"cancel-ack-is-ack":     taking(cancelAckIsAck),
 	"started-before-ack":    ruling(rules{Input: startedAtOnce, Acked: turned(orchestrator.Start)}),
@@ -36,6 +37,16 @@ func forOldest(v view, msg message) message {
 	for _, t := range v.Turns() {
 		if t.Waiting == proto.InputAck {
 			msg.Sender = t.Agent
+			return named(msg, proto.TurnID, t.ID)
+		}
+	}
+	return msg
+}
+
+// forNewest attributes an ack to the latest input of its agent that has none.
+func forNewest(v view, msg message) message {
+	for _, t := range slices.Backward(v.Turns()) {
+		if t.Waiting == proto.InputAck && t.Agent == msg.Sender {
 			return named(msg, proto.TurnID, t.ID)
 		}
 	}

@@ -201,6 +201,8 @@ var contextFaults = map[string]fault{
 	"context-twice":            twice(proto.HandoverContext),
 	"context-without-output":   spoiling(proto.HandoverContext, set("last_output", []any{})),
 	"context-of-new-agent":     rewriting(proto.HandoverContext, ofNewAgent),
+	"context-of-latest-output": telling(ofLatestOutput),
+	"context-of-first-turn":    telling(ofFirstTurn),
 	"context-first-piece-only": spoiling(proto.HandoverContext, firstPiece),
 	"context-of-reason-alone":  rewriting(proto.HandoverContext, reasonAlone),
 }
@@ -208,6 +210,45 @@ var contextFaults = map[string]fault{
 func ofNewAgent(v view, msg message) message {
 	payload := maps.Clone(payloadOf(msg))
 	payload["last_output"] = v.LastOutput(msg.TargetID)
+	msg.Payload = payload
+	return msg
+}
+
+// ofLatestOutput hands over what the session has said last, whichever agent it was.
+func ofLatestOutput() outbound {
+	var last any
+	return func(_ view, msg message, send sender) {
+		switch kindOf(msg) {
+		case proto.AgentOutput:
+			last = msg.Payload
+		case proto.HandoverContext:
+			msg = with(msg, "last_output", []any{last})
+		}
+		send(msg)
+	}
+}
+
+// ofFirstTurn hands over what an agent has said in its first turn.
+func ofFirstTurn() outbound {
+	first := map[string]any{}
+	return func(v view, msg message, send sender) {
+		t, _ := v.Turn(text(msg, proto.TurnID))
+		switch kindOf(msg) {
+		case proto.AgentOutput:
+			if first[t.Agent] == nil {
+				first[t.Agent] = msg.Payload
+			}
+		case proto.HandoverContext:
+			msg = with(msg, "last_output", []any{first[text(msg, "from_agent")]})
+		}
+		send(msg)
+	}
+}
+
+// with sets a member of the payload.
+func with(msg message, name string, value any) message {
+	payload := maps.Clone(payloadOf(msg))
+	payload[name] = value
 	msg.Payload = payload
 	return msg
 }

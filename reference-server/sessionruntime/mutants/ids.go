@@ -2,6 +2,9 @@ package mutants
 
 import (
 	"cmp"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
 
 	proto "parley/protocol/sessionruntime"
 )
@@ -24,6 +27,7 @@ var idFaults = map[string]fault{
 		return unnamed(msg, proto.TurnID)
 	}),
 	"ids-in-message-envelope": rewriting(proto.UserInput, inEnvelope),
+	"ids-composed":            reading(anything, composed),
 }
 
 func traceIsTurn(_ view, msg message) (trace, turn string) {
@@ -82,6 +86,30 @@ func turnIsSession(o *options) {
 		}
 		return []message{msg}
 	}
+}
+
+func anything(view, message) bool { return true }
+
+// composed brings all ids of a message into one normal form of Unicode.
+func composed(_ view, msg message) message {
+	msg.Payload, msg.Metadata = composedIDs(msg.Payload), composedIDs(msg.Metadata).(object)
+	msg.Sender, msg.TargetID = norm.NFC.String(msg.Sender), norm.NFC.String(msg.TargetID)
+	return msg
+}
+
+func composedIDs(v any) any {
+	o, is := v.(object)
+	if !is {
+		return v
+	}
+	out := object{}
+	for name, v := range o {
+		if id, isText := v.(string); isText && strings.HasSuffix(name, "id") {
+			v = norm.NFC.String(id)
+		}
+		out[name] = composedIDs(v)
+	}
+	return out
 }
 
 // inEnvelope puts the ids where another bus's envelope has them.

@@ -17,6 +17,8 @@ var mentionFaults = map[string]fault{
 	"mention-type-in-payload": unmentioning(notTyped),
 	"mention-half-read":       ruling(rules{Target: halfRead}),
 	"mention-in-words":        ruling(rules{Mention: inWords}),
+	"mention-up-to-dot":       ruling(rules{Mention: upTo(regexp.MustCompile(`^[^.]*`))}),
+	"mention-of-50-bytes":     ruling(rules{Mention: upTo(regexp.MustCompile(`^.{1,50}`))}),
 	"mention-payload-unseen":  unmentioning(func(msg message) bool { subtype, _ := mentionsBy(msg); return !subtype }),
 	"mention-choice-unseen": unmentioning(func(msg message) bool {
 		return payloadOf(msg)["type"] == "agent_selection"
@@ -89,6 +91,19 @@ func inWords(v view, msg message) (string, bool) {
 		return name[1], true
 	}
 	return correct.Mention(v, msg)
+}
+
+// upTo reads only the beginning of an agent's id, and finds the first agent whose id begins alike.
+func upTo(part *regexp.Regexp) func(v view, msg message) (string, bool) {
+	return func(v view, msg message) (string, bool) {
+		agent, is := correct.Mention(v, msg)
+		for _, id := range v.Agents() {
+			if is && part.FindString(id) == part.FindString(agent) {
+				return id, true
+			}
+		}
+		return agent, is
+	}
 }
 
 // programme is the program of a mention; plain inputs keep theirs.

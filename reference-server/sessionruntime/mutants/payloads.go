@@ -18,6 +18,7 @@ var payloadFaults = map[string]fault{
 	"input-payload-is-json":     saying(proto.UserInput, jsonText),
 	"input-payload-text-only":   saying(proto.UserInput, textOnly),
 	"input-payload-wrapped":     saying(proto.UserInput, wrapped),
+	"input-text-trimmed":        saying(proto.UserInput, ofText(strings.TrimSpace)),
 	"input-payload-rounded":     saying(proto.UserInput, each(rounded)),
 	"input-payload-float32":     saying(proto.UserInput, each(float32s)),
 	"input-payload-escaped":     saying(proto.UserInput, each(escaped)),

@@ -94,6 +94,17 @@ var plays = []string{
 	// the same output twice, and another agent's output instead of an acknowledgement
 	"setup s a a,b,c\nin t1 text\nack a t1\nodd a t1\nodd a t1\nfin a t1",
 	"setup s a a,b,c\nin t1 text\nchunk b t1\ntime 60ms",
+	// what comes before the confirmation of a cancel, receipts for others, and agents that come back
+	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nremove a\nfin a t1\nstop a t1",
+	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nremove a\nerror a t1\nstop a t1",
+	"setup s a a,b,c\nin t1 text\nack a t1\nchunk a t1\nremove a\ncancel\nstop a t1",
+	"setup s a a,b,c\nremove b\nmanager REMOVE_AGENT_DONE c\nmanager REMOVE_AGENT_DONE b\ninvite b\n" +
+		"manager ADD_AGENT_DONE b\nremove b",
+	// acknowledgements, texts, and ids that are easily mistaken
+	"setup s a a,b,c\nin t1 text\nin t2 text\nack a t1\ntime 60ms",
+	"setup s a a,b,c\nin ne\u0301 blanks",
+	"setup s a a,x.d,x.e\nmention t1 x.e payload",
+	"setup s a a," + long + "d," + long + "e\nmention t1 " + long + "e payload",
 	// opening and closing
 	"setup s a a,b,c\nopen\nmanager SESSION_OPENED open\nclose\nmanager SESSION_CLOSED close",
 	"setup s a a,b,c\nopen\nmanager SESSION_FAILED open",
@@ -116,6 +127,9 @@ var plays = []string{
 	"setup s a a,b\nsetup r b b,c\nin t1 text\nack b t1\nchunk b t1\nuse s\ncancel\nin t2 text\nswitch b\nuse r\n" +
 		"switch c\nswitch b\nuse s\nin t3 text\nswitch a\nuse r\nswitch c\nswitch b\nuse s\nin t4 text",
 }
+
+// long is the beginning of long ids.
+const long = "an-expert-whose-name-is-longer-than-fifty-characters-"
 
 // stage is a bus on which a play runs.
 type stage struct {
@@ -273,6 +287,8 @@ func said(turn, what string) message {
 		msg.Metadata["client"], msg.Metadata["locale"] = object{"page": "/"}, "zh-CN"
 	case "at":
 		msg.Payload = "@b hello"
+	case "blanks":
+		msg.Payload = " hello\n"
 	case "pick":
 		msg.Payload = object{"type": "selection", "value": "one"}
 	case "ids":

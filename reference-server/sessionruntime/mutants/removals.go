@@ -31,6 +31,10 @@ var removeFaults = map[string]fault{
 	"remove-not-requested": begins(proto.RemoveAgent, orchestrator.Interrupt, orchestrator.Await,
 		orchestrator.TellBegun, orchestrator.Unbind, orchestrator.FallBack),
 	"remove-keeps-last":          deaf(removesLast),
+	"remove-once-per-agent":      receiving(oncePerAgent),
+	"final-ends-waiting":         ruling(rules{Output: endsWaiting(correct.Output)}),
+	"error-ends-waiting":         ruling(rules{Error: endsWaiting(correct.Error)}),
+	"second-cancel-ends-waiting": ruling(rules{Canceling: secondEndsWaiting}),
 	"request-remove-to-frontend": elsewhere(proto.RequestRemoveAgent, proto.ToFrontend),
 	"request-remove-to-agent": rewriting(proto.RequestRemoveAgent, func(_ view, msg message) message {
 		msg.Target, msg.TargetID = proto.ToAgent, text(msg, "agent_id")
@@ -43,6 +47,38 @@ var removeFaults = map[string]fault{
 	"request-remove-elsewhere":  spoiling(proto.RequestRemoveAgent, set("session_id", "default")),
 	"request-remove-active":     rewriting(proto.RequestRemoveAgent, nameActive),
 	"request-remove-twice":      twice(proto.RequestRemoveAgent),
+}
+
+// oncePerAgent takes an agent that was removed for removed, although it has been added again.
+func oncePerAgent() inbound {
+	gone := map[string]bool{}
+	return func(v view, msg message) []message {
+		agent := text(msg, "agent_id")
+		if fromUser(proto.RemoveAgent)(v, msg) && gone[agent] {
+			return nil
+		}
+		gone[agent] = gone[agent] || kindOf(msg) == proto.RemoveAgentDone
+		return []message{msg}
+	}
+}
+
+// endsWaiting forgets what waits for the ack of a turn when the turn has ended by itself.
+func endsWaiting(program func(v view, t turn, msg message) []step) func(v view, t turn, msg message) []step {
+	return func(v view, t turn, msg message) []step {
+		steps := program(v, t, msg)
+		if t.CancelSent && (slices.Contains(steps, orchestrator.Complete) || slices.Contains(steps, orchestrator.Fail)) {
+			steps = append(slices.Clone(steps), orchestrator.Abandon)
+		}
+		return steps
+	}
+}
+
+// secondEndsWaiting begins the wait for an ack anew, without what waited for it.
+func secondEndsWaiting(v view, t turn) []step {
+	if t.CancelSent {
+		return []step{orchestrator.Interrupt, orchestrator.Abandon}
+	}
+	return correct.Canceling(v, t)
 }
 
 // waits reports whether a transaction of a kind has not asked yet.
@@ -142,6 +178,7 @@ var removedFaults = map[string]fault{
 	}, orchestrator.Forward),
 	"removals-first-asked":      ruling(rules{Correlate: firstOpen}),
 	"removals-last-asked":       ruling(rules{Correlate: lastOpen}),
+	"receipt-for-another-taken": ruling(rules{Correlate: onlyOpen}),
 	"removals-done-together":    deciding(doneTogether),
 	"one-transaction-at-a-time": deciding(oneAtATime),
 	"receipts-of-any-kind":      taking(ofAnyKind),
@@ -165,6 +202,14 @@ func staysMember(o *options) {
 }
 
 func firstOpen(_ view, _ message, open []transaction) string { return open[0].ID }
+
+// onlyOpen takes a receipt for that of the only open request, whichever agent it names.
+func onlyOpen(v view, msg message, open []transaction) string {
+	if msg.Sender == proto.FromManager && len(open) == 1 {
+		return open[0].ID
+	}
+	return correct.Correlate(v, msg, open)
+}
 
 func lastOpen(_ view, _ message, open []transaction) string { return open[len(open)-1].ID }
 

@@ -49,7 +49,7 @@ func (m *Model) remove(d Message) {
 	}
 	var request *owed
 	goOn := func(cause Message, clauses []string, open bool) {
-		open = open || len(may) > 0
+		open = open || len(may) > 0 || m.goesOn(mv.agent)
 		if request == nil {
 			request = m.request(mv, cause, clauses, open || mv.request.N > 0) // a request that came too early still counts
 			m.unbind(mv)
@@ -87,7 +87,7 @@ func (m *Model) after(turns []*turn, do func(cause Message, open bool)) {
 	for _, t := range turns {
 		over := false
 		t.resume = append(t.resume, func(ack Message, open bool) {
-			if !over && ack.Event != vocab.AgentOutput {
+			if !over && ack.Event != vocab.AgentOutput && ack.Event != vocab.Error {
 				over = true
 				left--
 			}
@@ -259,9 +259,10 @@ func (m *Model) moved(d Message) {
 
 // strayReceipt handles a receipt without a pending request: what follows is left open.
 func (m *Model) strayReceipt(d Message, add, done bool) {
+	named := func(p Message) bool { return p.AgentID == d.AgentID || p.AgentID == "" }
 	if !done {
 		if !add {
-			m.allow(d, "sent to the frontend", kind(RemoveFailed))
+			m.allow(d, "sent to the frontend", kindOf(RemoveFailed, named))
 		}
 		return
 	}
@@ -269,11 +270,11 @@ func (m *Model) strayReceipt(d Message, add, done bool) {
 		m.presence[d.AgentID] = maybe
 	}
 	if !add {
-		m.allow(d, "sent to the frontend", kind(Removed))
+		m.allow(d, "sent to the frontend", kindOf(Removed, named))
 		m.mayFallBack(d.AgentID, d)
 		return
 	}
-	m.allow(d, "sent to the frontend", kind(Added))
+	m.allow(d, "sent to the frontend", kindOf(Added, named))
 	m.announce(d, "", []string{d.AgentID}, nil, true) // RT-123
 	m.activate(append(listOf(m.active), d.AgentID)...)
 	for _, c := range m.moves {

@@ -27,6 +27,13 @@ func (m *Model) unsure() bool {
 	return false
 }
 
+// goesOn reports whether an agent has a turn that may have to be stopped.
+func (m *Model) goesOn(agent string) bool {
+	return slices.ContainsFunc(m.order, func(t *turn) bool {
+		return t.agent == agent && !t.stopped && (t.live() || t.status == unclear || t.asked && t.status != completed)
+	})
+}
+
 // cancel handles scenario C.
 func (m *Model) cancel(d Message) {
 	m.canceled = d
@@ -185,6 +192,9 @@ func (m *Model) cancelAck(d Message) {
 			t.status = unclear
 			m.ends(t)
 			m.allow(d, "EVENT CANCELED", kindOf(Canceled, m.ofTurn(t)))
+			for _, goOn := range t.resume {
+				goOn(d, true)
+			}
 		}
 		return
 	}

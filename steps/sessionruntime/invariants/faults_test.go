@@ -52,6 +52,9 @@ var faults = []row{
 		broken: "072"},
 	{reason: "A: the turn_id of an earlier turn", in: over +
 		"> user USER_INPUT #9\n< USER_INPUT @a t1 #9\n< TURN_ACCEPTED t1 of=a\nfence\n", broken: "052 072"},
+	{reason: "D: a receipt for another agent is taken for this one's", in: abc +
+		"> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE_AGENT agent=b\nfence\n> manager REMOVE_AGENT_DONE agent=c\n" +
+		"< AGENT_REMOVED agent=b\nfence\n", broken: "115 116 171"},
 	{reason: "A: not accepted", in: abc + "> user USER_INPUT #1\n< USER_INPUT @a t1 #1\nfence\n", broken: "009 074 076"},
 	{reason: "A: accepted twice", in: routed + "< TURN_ACCEPTED t1 of=a\nfence\n", broken: "009 076"},
 	{reason: "A: accepted for another turn", in: abc +

@@ -18,6 +18,7 @@ type handover struct {
 	misnamed  bool // a confirmation of another handover has come meanwhile
 	handed    bool // the new agent has been sent the context
 	free      bool // the source leaves open whether it takes place
+	maybe     bool // a confirmation that may have been meant for it has come
 }
 
 func (h *handover) open() bool { return h.confirmed.N == 0 && !h.rejected }
@@ -98,8 +99,33 @@ func (m *Model) wordsOf(agent string, p Message) bool {
 	return false
 }
 
+// lastWords reports whether a message contains output of the turn that an agent hands over, or of the one in which it
+// spoke last, by the time of the request or by now.
+func (m *Model) lastWords(h *handover, p Message) bool {
+	all, turns := wjson.Compact(p.Payload), map[string]bool{h.asked.Turn: true}
+	for _, by := range []int{h.asked.N, p.N} {
+		last := Message{}
+		for _, o := range m.outputs {
+			if o.d.From == h.from && o.passed > 0 && Token(o.d.Payload) != "" && o.d.N > last.N && o.d.N < by {
+				last = o.d
+			}
+		}
+		turns[last.Turn] = true
+	}
+	for token, o := range m.outputs {
+		if o.d.From == h.from && turns[o.d.Turn] && token != "" && strings.Contains(all, token) {
+			return true
+		}
+	}
+	return false
+}
+
 // decide handles the frontend's HANDOVER_CONFIRM or HANDOVER_REJECT.
 func (m *Model) decide(d Message) {
+	if open := m.openHandovers(); len(open) > 1 && !d.named() {
+		m.decideAny(d, open)
+		return
+	}
 	h := m.decided(d)
 	if h == nil {
 		for _, other := range m.handovers {
@@ -113,6 +139,11 @@ func (m *Model) decide(d Message) {
 		return
 	}
 	h.confirmed = d
+	m.takePlace(h, d)
+}
+
+// takePlace expects what a confirmation of a handover leads to.
+func (m *Model) takePlace(h *handover, d Message) {
 	if m.presence[h.to] != present {
 		m.mayAsk(d, h.to)
 	}
@@ -131,8 +162,10 @@ func (m *Model) decide(d Message) {
 	m.owe(&owed{what: "HANDOVER_CONTEXT, or USER_INPUT, to agent " + h.to, cause: d, of: Context, agent: h.to,
 		clauses: []string{"RT-061", "RT-135"}, optional: free,
 		amiss: m.elsewhere(d, []string{"RT-135"}, func(p Message) bool { return p.Subtype == vocab.HandoverContext }),
-		match: func(p Message) bool { return p.Kind() == Context || p.Kind() == Route && m.isContext(h, p) },
-		met:   func(p Message) { m.handed(h, change, d, p) }})
+		match: func(p Message) bool {
+			return p.Kind() == Context && (!free || p.TargetID == h.to) || p.Kind() == Route && m.isContext(h, p)
+		},
+		met: func(p Message) { m.handed(h, change, d, p) }})
 	if free {
 		m.activate(append(listOf(m.active), h.to)...)
 	} else {
@@ -154,7 +187,7 @@ func (m *Model) handed(h *handover, change *owed, d, p Message) {
 		m.check(change.done, p, []string{"RT-136", "RT-061"}, "SWITCH_AGENT before the context", "the context comes first")
 	}
 	if m.spoke(h) {
-		m.member(m.wordsOf(h.from, p), p, []string{"RT-129", "RT-135"},
+		m.member(m.lastWords(h, p), p, []string{"RT-129", "RT-135"},
 			"the context with the last output of agent "+h.from+"", "%s", clip(p.Payload))
 	}
 	m.contextTurn(d, p)
@@ -178,7 +211,7 @@ func (m *Model) contextTurn(d, p Message) {
 // decided returns the handover that the frontend's answer is about: the one with its tx_id or turn_id, or the only
 // open one.
 func (m *Model) decided(d Message) *handover {
-	open := slices.DeleteFunc(slices.Clone(m.handovers), func(h *handover) bool { return !h.open() })
+	open := m.openHandovers()
 	for _, h := range open {
 		if d.Tx != "" && h.prompt.N > 0 && h.prompt.Tx == d.Tx {
 			return h
@@ -199,6 +232,22 @@ func (m *Model) decided(d Message) *handover {
 	return nil
 }
 
+// openHandovers lists the handovers that the frontend has not answered.
+func (m *Model) openHandovers() []*handover {
+	return slices.DeleteFunc(slices.Clone(m.handovers), func(h *handover) bool { return !h.open() })
+}
+
+// decideAny handles an answer without any id while several handovers are open: each of them may be meant.
+func (m *Model) decideAny(d Message, open []*handover) {
+	for _, h := range open {
+		h.free = true
+		if d.Subtype == vocab.HandoverConfirm {
+			h.maybe = true
+			m.takePlace(h, d)
+		}
+	}
+}
+
 // isContext reports whether an input is the context of a handover rather than something the user said.
 func (m *Model) isContext(h *handover, p Message) bool {
 	for _, in := range m.inputs {
@@ -212,7 +261,8 @@ func (m *Model) isContext(h *handover, p Message) bool {
 // spoke reports whether the old agent's output was forwarded in the turn it hands over, before its request.
 func (m *Model) spoke(h *handover) bool {
 	for _, o := range m.outputs {
-		if o.d.From == h.from && o.d.Turn == h.asked.Turn && o.d.N < h.asked.N && o.passed > 0 {
+		if o.d.From == h.from && o.d.Turn == h.asked.Turn && o.d.N < h.asked.N && o.passed > 0 &&
+			Token(o.d.Payload) != "" {
 			return true
 		}
 	}
@@ -221,12 +271,14 @@ func (m *Model) spoke(h *handover) bool {
 
 // awaitsContext reports whether a USER_INPUT may be the context of a handover whose outcome is left open.
 func (m *Model) awaitsContext() bool {
-	return slices.ContainsFunc(m.handovers, func(h *handover) bool { return h.free && h.confirmed.N > 0 && !h.handed })
+	return slices.ContainsFunc(m.handovers, func(h *handover) bool {
+		return h.free && (h.maybe || h.confirmed.N > 0) && !h.handed
+	})
 }
 
 // handingOver reports whether a handover was confirmed: the old agent may then be stopped.
 func (m *Model) handingOver() bool {
-	return slices.ContainsFunc(m.handovers, func(h *handover) bool { return h.confirmed.N > 0 })
+	return slices.ContainsFunc(m.handovers, func(h *handover) bool { return h.maybe || h.confirmed.N > 0 })
 }
 
 func (m *Model) strayContext(p Message) {

@@ -333,6 +333,24 @@ var leftOpen = []row{
 		"> user SESSION_CLOSE\n< CANCEL @a t1\n> a AGENT_OUTPUT t1 #3 final\n< AGENT_OUTPUT t1 #3 final\n" +
 		"< REQUEST_SESSION_CLOSE\nfence\n"},
 
+	{reason: "D: a receipt for another agent, which is told", in: abc +
+		"> user REMOVE_AGENT agent=b\n< REQUEST_REMOVE_AGENT agent=b\nfence\n> manager REMOVE_AGENT_DONE agent=c\n" +
+		"< AGENT_REMOVED agent=c\n> manager REMOVE_AGENT_DONE agent=b\n< AGENT_REMOVED agent=b\nfence\n"},
+	{reason: "D: an error comes in place of the confirmation, and it is asked then", in: speaks +
+		"> user REMOVE_AGENT agent=a\n< CANCEL @a t1\n> a ERROR t1 #4\n< ERROR t1 #4\n< REQUEST_REMOVE_AGENT agent=a\n" +
+		"fence\n"},
+	{reason: "D: another turn of the agent has begun, and is stopped first", in: speaks +
+		"> user REMOVE_AGENT agent=a\n< CANCEL @a t1\n> user USER_INPUT #7\n< USER_INPUT @a t7 #7\n" +
+		"< TURN_ACCEPTED t7 of=a\n> a AGENT_OUTPUT t7 #8 chunk\n< AGENT_OUTPUT t7 #8 chunk\n> a CANCEL_ACK t1\n" +
+		"< CANCELED t1\n< CANCEL @a t7\nfence\n> a CANCEL_ACK t7\n< CANCELED t7\n< REQUEST_REMOVE_AGENT agent=a\nfence\n"},
+	{reason: "H: two turns are confirmed before their cancels are seen", in: speaks +
+		"> user USER_INPUT #7\n< USER_INPUT @a t7 #7\n< TURN_ACCEPTED t7 of=a\n> a INPUT_ACK t7\n" +
+		"> a AGENT_OUTPUT t7 #8 chunk\n< AGENT_OUTPUT t7 #8 chunk\n> user SESSION_CLOSE\n> a CANCEL_ACK t7\n" +
+		"> a CANCEL_ACK t1\n< CANCEL @a t1\n< CANCEL @a t7\n< CANCELED t1\n< CANCELED t7\n< REQUEST_SESSION_CLOSE\nfence\n"},
+	{reason: "F: a confirmation without ids while two are open, and the first is meant", in: over +
+		"> a HANDOVER_REQUEST t1 of=b #5\n< HANDOVER_UI_PROMPT t1 of=b #5\n> a HANDOVER_REQUEST t1 of=b #6\n< ERROR\n" +
+		"> user HANDOVER_CONFIRM of=b\n< SWITCH_AGENT a>b\n< HANDOVER_CONTEXT @b #3\nfence\n"},
+
 	{reason: "3: to the active agent, reported", in: abc + "> user SWITCH_AGENT a>a\n< SWITCH_AGENT a>a\n" + next},
 	{reason: "3: to the active agent, not reported", in: abc + "> user SWITCH_AGENT a>a\n" + next},
 	{reason: "3: to an agent not in the session, refused", in: abc + "> user SWITCH_AGENT a>x\n< ERROR\n" + next},

@@ -86,6 +86,11 @@ func (m *Model) switched(p Message, from string) {
 			clip(p.Data[SwitchFrom]))
 	}
 	m.keep(p, "RT-006")
+	for _, mv := range m.moves { // whatever led to it, the agent that leaves has a fallback
+		if !mv.add && !mv.answered && mv.fallback != nil && mv.agent == data(p, SwitchFrom) {
+			mv.fallback.done = true
+		}
+	}
 	m.activate(data(p, SwitchTo))
 }
 
@@ -112,10 +117,11 @@ func (m *Model) straySwitch(p Message) {
 	m.fail(p, clauses, why, "%s: %s", p.Name(), clip(p.Payload))
 }
 
-// leaves reports whether an agent is being removed without a fallback announced for it.
+// leaves reports whether an agent is being removed without a fallback owed for it. It may have become active again
+// since one was announced.
 func (m *Model) leaves(agent string) bool {
 	return slices.ContainsFunc(m.moves, func(mv *move) bool {
-		return !mv.add && !mv.answered && mv.agent == agent && mv.fallback == nil
+		return !mv.add && !mv.answered && mv.agent == agent && (mv.fallback == nil || mv.fallback.done)
 	})
 }
 

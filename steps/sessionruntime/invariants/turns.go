@@ -390,6 +390,9 @@ func (m *Model) agentError(d Message) {
 	if t := m.turns[d.Turn]; t != nil && t.live() && t.agent == d.From {
 		t.status = unclear
 		m.passOn(t)
+		for _, goOn := range t.resume { // it may have stopped: waiting steps may continue
+			goOn(d, true)
+		}
 	}
 	m.mayStop(func(t *turn) bool { return t.agent == d.From })
 }
