@@ -64,9 +64,7 @@ func (s *suite) departureSteps() []step {
 		{`^the state after call (\d+) comes late$`,
 			atOKAlone(func(t turn) []any { return []any{t.result, s.window(), t.updated()} })},
 		{`^the participant speaks during call (\d+), and its result and state come late$`,
-			atOKAlone(func(t turn) []any {
-				return []any{userSays("I prefer evening showtimes.", "time"), s.window(), t.result, t.updated()}
-			})},
+			atOKAlone(s.speaksMeanwhile)},
 		{`^the state after call (\d+) is lost$`, atOKAlone(func(t turn) []any {
 			t.lost = true
 			return []any{t.result}
@@ -103,6 +101,11 @@ func (s *suite) departureSteps() []step {
 			return s.withJunk(what, func(p *play, junk func() []any) { p.afterFirst = junk })
 		}},
 	}
+}
+
+// speaksMeanwhile lets the participant speak during a call, whose result and state come late.
+func (s *suite) speaksMeanwhile(t turn) []any {
+	return []any{userSays("I prefer evening showtimes.", "time"), s.window(), t.result, t.updated()}
 }
 
 // plan makes the host depart from its flow at the first fitting call from the n-th successful one on. A nil fits
