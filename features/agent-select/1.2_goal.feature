@@ -54,3 +54,27 @@ Feature: 1.2 Every session chooses its own agent
       And client B has a session
       When client B switches to "requirement_analyzer"
       Then client B is switched from the default agent to "requirement_analyzer"
+
+    @AS-005 @AS-007 @AS-059 @model @two-clients
+    Scenario: chats of several sessions at once stay in their own conversations
+      Given client A has a session
+      And client B has a session
+      And client C has a session
+      And client A has a turn running that will answer
+      And client B has a turn running that will answer
+      And client C has a turn running that will answer
+      When the model lets the turn of client B continue
+      Then the turn of client B ends
+      When the model lets the turn of client A continue
+      Then the turn of client A ends
+      When the model lets the turn of client C continue
+      Then the turn of client C ends
+      When client A chats
+      And client C chats
+      And client B chats
+      Then client A is answered and its turn ends
+      And client B is answered and its turn ends
+      And client C is answered and its turn ends
+      And the model of client A was given the conversation of its session only
+      And the model of client B was given the conversation of its session only
+      And the model of client C was given the conversation of its session only

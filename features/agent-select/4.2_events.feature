@@ -106,3 +106,18 @@ Feature: 4.2 Server events and error codes
       And client A has a turn running
       When client A switches to "hacker"
       Then client A is refused with one of "agent_not_found, agent_busy"
+
+    @AS-091 @AS-092 @AS-127
+    Scenario Outline: a session id that is written differently is refused with session_not_found: <how>
+      Given client A has switched to "debugger"
+      When client A switches its session <how> to "general"
+      Then client A is refused with "session_not_found"
+      And client A receives no "agent_switched"
+      When client A switches its session to "general"
+      Then client A is switched from "debugger" to "general"
+
+      Examples:
+        | how                      |
+        | in another case          |
+        | with a blank before it   |
+        | with a blank behind it   |

@@ -303,7 +303,7 @@ func failed(r *transcript.Record, mark int) string {
 // notAccepted returns why an HTTP answer is a refusal: its status is not 2xx, or its success field is false.
 func (s *suite) notAccepted(r transcript.Record) string {
 	if r.Status < 200 || r.Status > 299 {
-		return "HTTP " + r.Label
+		return strings.TrimSpace("HTTP " + r.Label + " " + clip(string(r.Bytes)))
 	}
 	v, _, err := wjson.Decode(r.Bytes)
 	if err != nil {

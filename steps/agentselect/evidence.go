@@ -198,6 +198,9 @@ func (s *suite) toolsGiven(c *client, want bool) error {
 		return nil
 	case len(custom.Tools) == 0:
 		return steps.NotTestedf("the profile names no tools of the custom agent (agents.custom[].tools)")
+	case want && !whole[t.agent] && s.toolsAlike(c, t, custom, got):
+		return steps.NotTestedf("every agent was offered the same tools, so nothing shows that they belong to %s: list all "+
+			"tools of the agents (agents.tools)", custom.ID)
 	case want:
 		return s.judgeTools(c, t, custom, got)
 	}
@@ -224,6 +227,21 @@ func (s *suite) judgeWholeLists(c *client) (map[string]bool, error) {
 		}
 	}
 	return judged, nil
+}
+
+// toolsAlike reports whether the agents of a conversation, of which there are several, were all offered the tools of a
+// turn, which include all that the profile declares of the custom agent.
+func (s *suite) toolsAlike(c *client, t *turn, custom target.CustomAgent, got []string) bool {
+	others := 0
+	for agent, tools := range s.toolsByAgent(c, t) {
+		if agent == custom.ID {
+			continue
+		}
+		if others++; !slices.Equal(tools, got) {
+			return false
+		}
+	}
+	return others > 0 && len(without(custom.Tools, got)) == 0
 }
 
 // judgeTools judges the tools of a turn with the custom agent: all that the profile declares, and none that belongs

@@ -234,6 +234,23 @@ func (s *suite) again(r *transcript.Record) bool {
 	return r.Event != nil && r.Event.Again && isRepeated(s.Env, r.Event.Type)
 }
 
+// findsSecondAnnouncements judges that no switch is announced a second time: the session is at the new agent then, and
+// the copy names another one as the agent before it (AS-043).
+func (s *suite) findsSecondAnnouncements() {
+	s.AtEnd(func() {
+		for _, r := range s.T.All() {
+			previous := field(r, "previousAgentId")
+			if !isSwitch(&r) || r.Late || !s.again(&r) || wjson.Equal(previous, field(r, "currentAgentId")) {
+				continue
+			}
+			f := steps.CheckOf(r, false, "one agent_switched for one switch: a second one has the new agent as previousAgentId",
+				"AS-043")
+			_ = s.ExplainedBy(foundBySteps, f)
+			return
+		}
+	})
+}
+
 // isNew matches events of the given types, except repeats.
 func (s *suite) isNew(kinds ...string) match {
 	is := isEvent(kinds...)

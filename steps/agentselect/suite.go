@@ -99,6 +99,8 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			s.World = w
 			s.Severed = s.severed
 			s.findsStrays()
+			s.findsMixtures()
+			s.findsSecondAnnouncements()
 			s.bind = newCodec(w.Env.Profile, w.Target.BaseURL(), w.Env.Driver.Name())
 		}
 		return ctx, nil
@@ -111,6 +113,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	r.absence()
 	r.turns()
 	r.evidence()
+	r.conversations()
 	r.handover()
 	r.races()
 	r.configuration()

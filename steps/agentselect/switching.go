@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"parley/internal/deadline"
 	"parley/internal/jsondiff"
@@ -26,7 +27,8 @@ func (r registry) switching() {
 	r.step(`^client (\w+), once idle, switches to `+agentRef+`$`, func(ctx context.Context, c *client, to agentID) error {
 		return r.switchIdle(ctx, c, to.id)
 	})
-	const session = `(its session|its deleted session|the session "[^"]*"|the session of client \w+)`
+	const session = `(its session|its session in another case|its session with a blank (?:before|behind) it|` +
+		`its deleted session|the session "[^"]*"|the session of client \w+)`
 	r.step(`^client (\w+) switches `+session+` to `+agentRef+`$`, r.switchesNamed)
 	r.step(`^client (\w+) switches to the agent id (.+)$`, r.switchesRaw)
 	r.step(`^client (\w+) switches to a legal id of (\d+) characters$`, r.switchesLong)
@@ -85,6 +87,11 @@ func (s *suite) switchesNamed(ctx context.Context, c *client, which string, to a
 		return steps.NotTestedf("client %s has no session", owner)
 	case ofOther:
 		f["sessionId"] = s.client(owner).session
+	case strings.HasPrefix(which, "its session "):
+		f["sessionId"], a.elsewhere = rewritten(c.session, which), true
+		if f["sessionId"] == any(c.session) {
+			return steps.NotTestedf("the session id of client %s has no letter: %q", c.name, c.session)
+		}
 	case which == "its deleted session" && c.deleted == "":
 		return steps.NotTestedf("client %s has deleted no session", c.name)
 	case which == "its deleted session":
@@ -94,6 +101,22 @@ func (s *suite) switchesNamed(ctx context.Context, c *client, which string, to a
 	}
 	_, err := s.sendSwitch(ctx, c, f, a)
 	return err
+}
+
+// rewritten returns a session id as a step writes it, which names no session (AS-091).
+func rewritten(id, how string) string {
+	switch {
+	case strings.HasSuffix(how, "before it"):
+		return " " + id
+	case strings.HasSuffix(how, "behind it"):
+		return id + " "
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsUpper(r) {
+			return unicode.ToLower(r)
+		}
+		return unicode.ToUpper(r)
+	}, id)
 }
 
 func (s *suite) switchesRaw(ctx context.Context, c *client, literal string) error {

@@ -3,6 +3,7 @@ package mutants
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ var raceFaults = map[string]fault{
 	"second-chat-clears-asking": secondChat(func(m manager, session string) bool { return len(m.Pending(session)) > 0 }),
 	"previous-read-on-arrival":  previousOnArrival,
 	"chats-run-elsewhere":       chatsElsewhere,
+	"chats-run-together":        chatsTogether,
 }
 
 // lateEnd ends an aborted turn only when its model has answered, and then clears the state of whatever runs by then.
@@ -47,6 +49,26 @@ func lateEnd(o *options) {
 		mu.Lock()
 		defer mu.Unlock()
 		return !cleared[session] && correct.Busy(m, session)
+	}
+}
+
+// chatsTogether appends what a session says while another one has a turn running to that one's last message.
+func chatsTogether(o *options) {
+	said := map[string]string{}
+	o.Inbound = func(m manager, from connInfo, msg message) bool {
+		text, _ := msg["content"].(string)
+		if msg["type"] != proto.ChatType || text == "" {
+			return true
+		}
+		session := correct.Target(m, from, msg)
+		for _, other := range m.Sessions() {
+			if other != session && m.Running(other) && said[other] != "" {
+				msg["content"] = strings.NewReplacer("[[", "(", "]]", ")").Replace(said[other]) + "\n" + text
+				break
+			}
+		}
+		said[session] = text
+		return true
 	}
 }
 

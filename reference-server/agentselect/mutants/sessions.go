@@ -1,6 +1,10 @@
 package mutants
 
 import (
+	"slices"
+	"strings"
+
+	proto "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 )
 
@@ -27,7 +31,21 @@ var sessionFaults = map[string]fault{
 		orElse(func(m manager, c connInfo) string { return m.DefaultSession(c.ID) }, true)),
 	"unknown-session-is-created": targeting(orElse(func(m manager, c connInfo) string { return m.NewSession(c) }, true)),
 	"session-of-last-switch":     sessionOfLastSwitch,
+	"session-ids-are-trimmed":    findingSession(func(asked, id string) bool { return strings.TrimSpace(asked) == id }),
+	"session-ids-without-case":   findingSession(strings.EqualFold),
 	"switch-changes-all":         changesAll,
+}
+
+// findingSession looks sessions up by what is like their ids.
+func findingSession(like func(asked, id string) bool) fault {
+	return receiving(func(m manager, _ connInfo, msg message) bool {
+		asked, _ := msg["sessionId"].(string)
+		i := slices.IndexFunc(m.Sessions(), func(id string) bool { return like(asked, id) })
+		if msg["type"] == proto.SwitchAgentType && i >= 0 {
+			msg["sessionId"] = m.Sessions()[i]
+		}
+		return true
+	})
 }
 
 func targeting(f func(m manager, c connInfo, msg message) string) fault {

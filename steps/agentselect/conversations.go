@@ -1,0 +1,159 @@
+package agentselect
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/llm"
+	vocab "parley/protocol/agentselect"
+	"parley/steps"
+	"parley/verdict"
+)
+
+func (r registry) conversations() {
+	r.step(`^the model of client (\w+) was given the conversation of its session only$`, r.ownConversation)
+}
+
+// interfering are the clauses that a text of one session in another's conversation breaks (互不干扰).
+var interfering = []string{"AS-007", "AS-005", "AS-059"}
+
+// findsMixtures examines, at a scenario's end, what the model was sent for its turns, and what its clients were told:
+// no text of one session reaches another.
+func (s *suite) findsMixtures() {
+	s.AtEnd(func() {
+		for _, name := range s.clientNames() {
+			c := s.clients[name]
+			if f, found := s.mixtureOf(c); found {
+				f.Clauses = interfering
+				_ = s.ExplainedBy(foundBySteps, f)
+			}
+			if f, found := s.answerOfOther(c); found {
+				f.Clauses = interfering
+				_ = s.ExplainedBy(foundBySteps, f)
+			}
+		}
+	})
+}
+
+func (s *suite) clientNames() (out []string) {
+	for name := range s.clients {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ownConversation judges that nothing but the conversation of its own session has reached the model for a client's
+// turns.
+func (s *suite) ownConversation(c *client) error {
+	if err := s.noModel(); err != nil {
+		return err
+	}
+	asked := slices.ContainsFunc(c.turns, func(t *turn) bool { return len(s.Env.Brain.Requests(t.nonce)) > 0 })
+	if !asked {
+		return steps.NotTestedf("the model was not asked for a message of client %s", c.name)
+	}
+	if f, found := s.mixtureOf(c); found {
+		f.Clauses = interfering
+		return s.Judge(f)
+	}
+	return s.passed(interfering...)
+}
+
+// mixtureOf returns a finding about a text of another session in the conversation of a client's turn.
+func (s *suite) mixtureOf(c *client) (verdict.Finding, bool) {
+	if s.Env.Brain == nil {
+		return verdict.Finding{}, false
+	}
+	for _, t := range c.turns {
+		for _, r := range s.Env.Brain.Requests(t.nonce) {
+			for _, m := range r.Messages {
+				who := s.stranger(m.Text, func(o *turn) bool { return o.session == t.session })
+				if who == "" || m.Role == llm.RoleTool {
+					continue
+				}
+				return verdict.Finding{At: t.mark,
+					Expected: fmt.Sprintf("a conversation of session %s only, sent to the model for client %s", t.session,
+						c.name),
+					Observed: fmt.Sprintf("%s message of %s in it: %q", m.Role, who, clip(m.Text))}, true
+			}
+		}
+	}
+	return verdict.Finding{}, false
+}
+
+// answerOfOther returns a finding about an answer to one client on the connection of another, which never had its
+// session.
+func (s *suite) answerOfOther(c *client) (verdict.Finding, bool) {
+	mine := func(o *turn) bool { return o.session == c.session || slices.Contains(c.earlier, o.session) }
+	for _, r := range s.T.All() {
+		if r.Conn != c.name || r.Late || !isEvent(vocab.MessageEvent)(&r) || r.N < c.given {
+			continue
+		}
+		text, _ := field(r, "content").(string)
+		if who := s.stranger(text, mine); who != "" && !s.ofOthers(text) {
+			return steps.CheckOf(r, false, "no answer to "+who+" on the connection of client "+c.name), true
+		}
+	}
+	return verdict.Finding{}, false
+}
+
+// ofOthers reports whether a text bears the nonce of another scenario: findsStrays tells of those.
+func (s *suite) ofOthers(text string) bool {
+	find := nonces(s.Nonce)
+	other := find != nil && find([]byte(text)) != ""
+	return other && !strings.Contains(text, s.Nonce)
+}
+
+// stranger names the client or the scenario that has written a text with the nonce of a turn, unless the turn is one
+// of those expected; "" if there is none.
+func (s *suite) stranger(text string, expected func(*turn) bool) string {
+	for _, nonce := range turnNonces(s.Nonce, text) {
+		of, known := s.turnOf(nonce)
+		switch {
+		case known && !expected(of.turn):
+			return "client " + of.client
+		case !known && !strings.HasPrefix(nonce, s.Nonce+"-"):
+			return "a client of scenario " + nonce[:strings.LastIndex(nonce, "-")]
+		}
+	}
+	return ""
+}
+
+// owned is a turn with the name of its client.
+type owned struct {
+	*turn
+	client string
+}
+
+func (s *suite) turnOf(nonce string) (owned, bool) {
+	for _, c := range s.clients {
+		for _, t := range c.turns {
+			if t.nonce == nonce {
+				return owned{t, c.name}, true
+			}
+		}
+	}
+	return owned{}, false
+}
+
+// turnNonces returns the nonces of turns of this run in a text.
+func turnNonces(nonce, text string) []string {
+	parts := strings.Split(nonce, "-")
+	if len(parts) < 3 {
+		return nil
+	}
+	ending := strings.Join(parts[len(parts)-2:], "-")
+	if i := strings.LastIndex(ending, "r"); i > 0 { // a rerun: its ending has a number of its own
+		if number := ending[i+1:]; number != "" && strings.Trim(number, "0123456789") == "" {
+			ending = ending[:i]
+		}
+	}
+	if !strings.Contains(text, ending) {
+		return nil
+	}
+	of := regexp.MustCompile(`[a-z]{2}(?:-[0-9]+)+-` + regexp.QuoteMeta(ending) + `(?:r[0-9]+)?-[0-9]+`)
+	return of.FindAllString(text, -1)
+}
