@@ -88,9 +88,9 @@ func (r *run) overloaded(ctx context.Context, d *driverRun, kept []aside, parall
 		return
 	}
 	full := slices.ContainsFunc(kept, func(a aside) bool { return refused(a.res.Records) })
-	room := 0
+	room, replaces := 0, false
 	if slices.ContainsFunc(kept, func(a aside) bool { return a.cut }) {
-		room = r.roomOf(ctx, d)
+		room, replaces = r.roomOf(ctx, d)
 	}
 	stays := func(a aside) bool {
 		return !a.unheard && (!a.missed || slowest == 0 && !full) && (!a.cut || room == 0)
@@ -106,18 +106,22 @@ func (r *run) overloaded(ctx context.Context, d *driverRun, kept []aside, parall
 	if held == 0 {
 		return
 	}
+	fewer := max(parallel/8, 1)
+	what := fmt.Sprintf("the target is overloaded by %d scenarios at once", parallel)
 	why := fmt.Sprintf("the slowest answer took %.1f s", slowest.Seconds())
 	if slowest == 0 {
 		why = "it refused some because it was full"
 	}
-	if room > 0 {
+	switch {
+	case replaces:
+		what = "the target closes an older connection for a new one"
+		why, fewer = fmt.Sprintf("of those that stay idle it keeps %d", room), max(min(fewer, room/2), 1)
+	case room > 0:
 		why = fmt.Sprintf("it has room for %d connections", room)
 	}
 	r.note(reports.Note{Kind: "target",
-		Text: fmt.Sprintf("the target is overloaded by %d scenarios at once (%s): %d of the %d that got no "+
-			"answer pass in a run of their own and were judged by it. "+
-			"Give --concurrency %d, or concurrency: %d in the profile", parallel, why, held, again, max(parallel/8, 1),
-			max(parallel/8, 1))})
+		Text: fmt.Sprintf("%s (%s): %d of the %d that got no answer pass in a run of their own and were judged by it. "+
+			"Give --concurrency %d, or concurrency: %d in the profile", what, why, held, again, fewer, fewer)})
 }
 
 // retry runs scenarios again alone, all of them if one of the first passes. It returns how many pass, and how many were

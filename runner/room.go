@@ -39,44 +39,50 @@ func cutOff(res steps.Result) bool {
 }
 
 // roomOf opens more connections than the scenarios had open at once. It returns how many the target accepted before
-// it refused, delayed or closed one; 0 if it accepted them all.
-func (r *run) roomOf(ctx context.Context, d *driverRun) int {
+// it refused, delayed or closed one, and whether it closed an older one for a new one; 0 if it accepted them all.
+func (r *run) roomOf(ctx context.Context, d *driverRun) (room int, replaces bool) {
 	o, most := d.envs.Opened()
 	if most < 2 || ctx.Err() != nil {
-		return 0
+		return 0, false
 	}
 	most += most / 4
 	o.Party = "room"
 	var ended atomic.Bool
-	sink := func(rec transcript.Record) int {
-		if brokenOff([]transcript.Record{rec}) {
-			ended.Store(true)
-		}
-		return 1
-	}
+	gone := make([]atomic.Bool, most) // by connection
 	var all []driver.Conn
 	defer func() {
 		for _, c := range all {
 			_ = c.Close(driver.Reset)
 		}
 	}()
-	for n := range most {
+	refused := false
+	for n := 0; n < most && !ended.Load() && !refused; n++ {
 		limited, cancel := deadline.WithLimit(ctx, min(r.o.Profile.Limits.Open.Duration, r.o.Profile.Limits.Event.Duration))
-		c, err := d.d.Open(limited, o, sink)
-		cancel()
-		if err != nil || ended.Load() {
-			if c != nil {
-				all = append(all, c)
+		c, err := d.d.Open(limited, o, func(rec transcript.Record) int {
+			if brokenOff([]transcript.Record{rec}) {
+				gone[n].Store(true)
+				ended.Store(true)
 			}
-			return n
+			return 1
+		})
+		cancel()
+		if refused = err != nil; !refused {
+			all = append(all, c)
 		}
-		all = append(all, c)
+	}
+	if refused {
+		return len(all), false
 	}
 	quiet, cancel := deadline.WithLimit(ctx, r.o.Profile.Limits.Quiet.Duration)
 	defer cancel()
 	<-quiet.Done()
-	if ended.Load() {
-		return most - 1
+	if !ended.Load() {
+		return 0, false
 	}
-	return 0
+	for n := range all {
+		if !gone[n].Load() {
+			room++
+		}
+	}
+	return max(room, 1), !gone[len(all)-1].Load()
 }

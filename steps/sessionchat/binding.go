@@ -83,7 +83,7 @@ const (
 	inSubtype = "subtype" // canonical: success, interrupted or error, otherwise as on the wire
 	inCode    = "code"
 	inPiece   = "piece" // of a stream message: true if its text is where the profile says
-	inText    = "text"  // every string in the message, ordered by member name
+	inText    = "text"  // every string in the message, ordered by member name; absent if there is none
 )
 
 // decode fills a record's Event with the message under the names of the default binding. Its Type is "" if the
@@ -148,8 +148,8 @@ func (b *codec) received(ev *transcript.Event, v any) {
 	if m, found := f.Text.Get(v); found && ev.Type == vocab.StreamMessage {
 		data[inText], _ = m.(string)
 		data[inPiece] = true
-	} else {
-		data[inText] = strings.Join(texts(data[inMessage]), "\n")
+	} else if said := strings.Join(texts(data[inMessage]), "\n"); said != "" {
+		data[inText] = said // a member that the message may lack, and that is quoted with the others
 	}
 	ev.Data, ev.Timestamp = data, data[inTime]
 }

@@ -3,12 +3,14 @@ package sessionchat
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cucumber/godog"
 
 	"parley/driver"
 	"parley/llm"
+	"parley/monitor"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/transcript"
@@ -155,15 +157,27 @@ func (s *suite) isRefused(ctx context.Context, client string) error {
 		return s.pass([]string{"SC-030", "SC-031"}, rec.N)
 	}
 	observed := miss.Reason
-	for _, r := range s.Between(client, q.mark, 0) {
-		if ofAnySession(&r) {
-			observed, miss.At = "it was accepted: "+steps.Seen(r), r.N
-			break
-		}
+	if what, at := s.insteadOfRefusal(q); at > 0 {
+		observed, miss.At = what, at
 	}
 	s.dropEnded(client)
 	return s.Judge(verdict.Finding{Clauses: []string{"SC-030", "SC-031"}, Observed: observed, At: miss.At, Miss: miss,
 		Expected: "a message of type " + vocab.ErrorMessage + ", or a close with 1003, 1007 or 1008"})
+}
+
+// insteadOfRefusal describes what came for an illegal message: one of its session, else one that is not recognised as a
+// refusal. The sessions of legal chats are left out, those of fences too.
+func (s *suite) insteadOfRefusal(q *query) (what string, at int) {
+	for _, r := range s.Between(q.client, q.mark, 0) {
+		switch {
+		case r.Dir != transcript.Received || r.Kind != transcript.Frame:
+		case ofAnySession(&r) && (mentions(text(&r, inText), q.nonce) || !s.known(&r)):
+			return "it was accepted: " + steps.Seen(r), r.N
+		case at == 0 && (r.Event == nil || !slices.Contains(ofTurn, r.Event.Type) && r.Event.Type != vocab.PongMessage):
+			what, at = "what came is not recognised as a refusal: "+strings.TrimSpace(monitor.Describe(r)), r.N
+		}
+	}
+	return what, at
 }
 
 // accepted reports whether a turn has been answered in this scenario: the counterpart of every refusal.

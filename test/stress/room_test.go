@@ -181,6 +181,9 @@ func TestRoom(t *testing.T) {
 				if strings.Contains(text, "has room for") && !strings.Contains(text, "--concurrency 4") {
 					t.Errorf("nobody is told what to do:\n%s", text)
 				}
+				if row.full == "oldest" && strings.Contains(text, "has room for") {
+					t.Errorf("nobody is told that the oldest connection makes room:\n%s", text)
+				}
 			})
 		}
 	}

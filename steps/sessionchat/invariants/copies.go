@@ -84,7 +84,7 @@ func saidIn(t []transcript.Record) []*said {
 		switch {
 		case r.Dir != transcript.Received || r.Cut > 0:
 		case r.Event.Type == vocab.StreamMessage:
-			s.streamed = s.streamed || data["text"] != ""
+			s.streamed = s.streamed || data["text"] != nil && data["text"] != ""
 		case r.Event.Type == vocab.AssistantMessage:
 			s.whole = append(s.whole, r)
 		}
