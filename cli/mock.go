@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ type mockOptions struct {
 	addr, against string
 	within        time.Duration
 	ignore        []string
+	strict        bool
 }
 
 func mockCommand(s *streams) *cobra.Command {
@@ -41,9 +43,9 @@ it, in whatever order. An answer that repeats an id of a message is given again 
 another id. What no recording shows is printed, with what was shown that is most like it. The mock ends when all has
 been done, or when nothing has become due for --within; then it prints what was not done, and what that waited for.
 
-Exit codes: 0 interrupted, or everything was done and known · 1 something was not shown, or not done · 2 wrong usage,
-or a file is not a recording that can be played · 3 the target could not be started or reached, or the address is
-taken · 130 --against was interrupted.`,
+Exit codes: 0 interrupted, or everything was done and known · 1 something was not shown (when serving, only with
+--strict), or not done · 2 wrong usage, or a file is not a recording that can be played · 3 the target could not be
+started or reached, or the address is taken · 130 --against was interrupted.`,
 		Example: `  parley mock good.jsonl
   parley mock good.jsonl refusals.jsonl --addr 127.0.0.1:3000 --ignore chat:/content
   parley mock good.jsonl --against http://localhost:3000`,
@@ -61,6 +63,7 @@ taken · 130 --against was interrupted.`,
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`ADDRESS` to listen on, of loopback; port 0 is any free one")
 	f.StringVar(&o.against, "against", "", "act as the recorded client, against `TARGET`: a URL or a profile")
 	f.DurationVar(&o.within, "within", 10*time.Second, "with --against: `LIMIT` for what makes something due")
+	f.BoolVar(&o.strict, "strict", false, "exit with 1 if something came that no recording shows")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "what may differ: `POINTER`, TYPE:POINTER or TYPE; may be repeated")
 	return c
 }
@@ -103,7 +106,11 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 	if host, _, err := net.SplitHostPort(o.addr); err != nil || !loopback(host) {
 		return usagef("--addr %s: a mock listens on loopback only, such as 127.0.0.1:3000", o.addr)
 	}
-	opts := mock.Options{Addr: o.addr, Unknown: func(what string) { fmt.Fprintf(s.Err, "%s: %s\n", program, what) }}
+	var unknown atomic.Bool
+	opts := mock.Options{Addr: o.addr, Unknown: func(what string) {
+		unknown.Store(true)
+		fmt.Fprintf(s.Err, "%s: %s\n", program, what)
+	}}
 	var err error
 	if opts.Ignore, err = ignored(o.ignore); err != nil {
 		return err
@@ -123,9 +130,12 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 		}
 		return usagef("mock: %v", err)
 	}
-	defer m.Close()
 	fmt.Fprintln(s.Out, m.URL())
 	<-ctx.Done()
+	m.Close()
+	if o.strict && unknown.Load() {
+		return exitError{verdict.ExitNonConformant}
+	}
 	return nil
 }
 
