@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"parley/internal/httpclient"
 	"parley/transcript"
 )
 
@@ -47,6 +48,9 @@ const (
 	ResetTwice = "reset twice: "                  // prefix of a Failure's label: the repetition was reset too
 )
 
+// Unflushed starts a remark about a compressed stream of which nothing can be decompressed; the encoding follows.
+const Unflushed = "the stream is compressed with "
+
 // Driver opens connections to a target over one transport. It is safe for concurrent use.
 type Driver interface {
 	// Name is the driver's name on the command line and in results: "sse", "ws", "stdio", "browser", "r3labs".
@@ -73,6 +77,8 @@ type OpenOptions struct {
 	URL      string
 	Header   http.Header // sent with the opening and with every message; unused for stdio
 	MaxEvent int         // bytes of one event, frame or line; 0: 8 MiB
+	// the party's cookies, for all its connections and requests, as in a browser; nil: those of this connection alone
+	Jar *httpclient.Jar
 	// sse only: the target recognises a client by its being the only one, so Close waits until the target has noticed
 	Alone   bool
 	Process Starter // stdio only: where the process comes from

@@ -47,6 +47,7 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	r.judgeDoubted(ctx, d)
 	r.explore(ctx, d)
 	r.cutPoints(ctx, d, parallel)
+	r.tellGateway(d)
 }
 
 // rest is the stage of all scenarios outside preflight.
@@ -115,6 +116,8 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 		return steps.Slot{Skip: verdict.NotTested, Reason: tooLate(ctx).Error(), CutOff: true}
 	case ctx.Err() != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted", CutOff: true}
+	case r.lapsedBy() != "":
+		return steps.Slot{Skip: verdict.NotTested, Reason: r.lapsedBy()}
 	case d.suspects == nil && r.o.FailFast.Why() != "":
 		return steps.Slot{Skip: verdict.NotTested, Reason: r.o.FailFast.Why()}
 	}
@@ -294,6 +297,7 @@ func (r *run) done(d *driverRun, res steps.Result) {
 
 func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
 	defer r.recovered(pl)
+	r.lapse(d, &res)
 	if r.crashed(d, pl, &res) {
 		return // it runs again alone, to tell the culprit from the bystanders
 	}

@@ -32,14 +32,18 @@ const (
 // setAside holds back the result of a scenario that missed an answer while others ran, until it is known whether the
 // target was overloaded.
 func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
+	away := r.frontAway(d, res)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if _, again := d.before[pl.key]; again {
+		return false
+	}
 	short := res.Outcome == verdict.Failed || res.Outcome == verdict.NotTested || res.Outcome == verdict.Warned
 	missed := (res.Late > 0 || refused(res.Records)) && res.Lacks()
-	unheard := wentAwayIn(res) || slices.ContainsFunc(res.Records, steps.Unheard)
+	unheard := away || wentAwayIn(res) || slices.ContainsFunc(res.Records, steps.Unheard)
 	one := aside{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res),
 		squeezed: res.Squeezed}
-	if !d.crowded || !short || !one.missed && !one.unheard && !one.cut && !one.squeezed {
+	if !d.crowded && !away || !short || !one.missed && !one.unheard && !one.cut && !one.squeezed {
 		return false
 	}
 	one.res = res.Abridged(abridged)
@@ -56,7 +60,7 @@ type aside struct {
 	res steps.Result
 
 	missed   bool // answers were late or refused
-	unheard  bool // the target was unreachable
+	unheard  bool // the target was unreachable, or what stands before it was away
 	cut      bool // see cutOff
 	squeezed bool // it lost records to others
 	excused  bool // it was cut off because the target had no more room
@@ -104,6 +108,11 @@ func (r *run) overloaded(ctx context.Context, d *driverRun, kept []aside, parall
 	}
 	held, again := r.retry(ctx, d, kept)
 	if held == 0 {
+		return
+	}
+	if slowest == 0 && room == 0 && !full {
+		r.note(reports.Note{Kind: "target", Text: fmt.Sprintf("the target, or what stands before it, was away for a while: "+
+			"%d of the %d scenarios that lost connections pass in a run of their own and were judged by it", held, again)})
 		return
 	}
 	fewer := max(parallel/8, 1)

@@ -147,6 +147,7 @@ type run struct {
 	courses []steps.Course // to be cut at every point
 	cutSel  tags.Expr      // the selection of cut points
 	env     string         // why the target could not be reached
+	lapsed  string         // that its credentials are refused by now; "": they are not
 	broken  bool           // the harness failed
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
+	"parley/driver"
 	"parley/driver/r3labs"
 	"parley/driver/sse"
 	"parley/driver/stdio"
@@ -44,7 +46,8 @@ func (r *run) hold(d *driverRun, pl Planned, res steps.Result) bool {
 	if d.heard || p == nil || pl.Stage == 0 {
 		return false
 	}
-	if !d.mute.Load() && steps.Heard(p, res.Records) || res.Outcome == verdict.EnvError || exited(res.Run, 0) ||
+	if !d.mute.Load() && (steps.Heard(p, res.Records) || unflushed(res.Records)) ||
+		res.Outcome == verdict.EnvError || exited(res.Run, 0) ||
 		d.name == stdio.Name && brokenOff(res.Records) || res.Run == nil && r.unfresh.Load() {
 		d.heard = true
 		r.release(d, nil)
@@ -52,6 +55,14 @@ func (r *run) hold(d *driverRun, pl Planned, res steps.Result) bool {
 	}
 	d.held = append(d.held, held{pl, res})
 	return true
+}
+
+// unflushed reports whether an event stream arrived whose compression is not flushed: it is judged as one that sends
+// nothing in time.
+func unflushed(records []transcript.Record) bool {
+	return slices.ContainsFunc(records, func(r transcript.Record) bool {
+		return r.Kind == transcript.Remark && strings.HasPrefix(r.Label, driver.Unflushed)
+	})
 }
 
 // release reports the results that were held back, after applying change if it is not nil.

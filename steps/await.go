@@ -38,6 +38,9 @@ var errLimit = errors.New("limit")
 
 // Await blocks until a record matches. A *Miss says why none came.
 func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.Miss) {
+	if w.gateway.Load() != nil && w.isCut() {
+		return transcript.Record{}, &verdict.Miss{Reason: w.cutBy()}
+	}
 	ctx, seen := w.untilSevered(ctx)
 	defer seen()
 	a := w.awaiting(ctx, e)
@@ -70,7 +73,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	case errors.Is(err, errLimit):
 		w.late++
 		return transcript.Record{}, &verdict.Miss{Late: true, Reason: "no such message within " + Span(a.within) +
-			w.cry(e.Conn, e.After)}
+			w.unflushed(e.Conn) + w.cry(e.Conn, e.After)}
 	case err != nil: // interrupted or out of time: from now on nothing is the target's fault
 		w.cut = true
 		return transcript.Record{}, &verdict.Miss{Reason: "the scenario was cut off: " + err.Error()}
@@ -95,6 +98,7 @@ type awaiting struct {
 	closed        bool                          // the fence has ended the wait
 	came, bytes   int                           // records received on the connection meanwhile
 	last          time.Time                     // when the last of them was looked at
+	held          time.Duration                 // the time for which requests were held back meanwhile
 	miss          *verdict.Miss
 }
 
@@ -117,7 +121,7 @@ func (a *awaiting) took() time.Duration {
 			return time.Since(at)
 		}
 	}
-	return max(a.limit-a.clock.Left(), 0)
+	return max(a.limit-a.clock.Left()-a.held, 0)
 }
 
 // run waits for the record, and sends the fence meanwhile.
@@ -162,6 +166,9 @@ func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool
 		if a.w.Watch != nil && r.N > a.w.watched {
 			a.w.watched = r.N
 			a.w.Watch(r)
+		}
+		if a.gatewayEnds(ctx, r) {
+			return true
 		}
 		if r.Conn != a.Conn || r.Late {
 			return false

@@ -246,6 +246,9 @@ func (w *World) tagged(ids []string) []string {
 
 // isCut reports whether the scenario was cut off, including by the end of its time that no wait has noticed yet.
 func (w *World) isCut() bool {
+	if why := w.gateway.Load(); why != nil && !w.cut {
+		w.cut, w.why = true, *why
+	}
 	w.cut = w.cut || w.over != nil && w.over() != nil
 	return w.cut
 }
@@ -311,6 +314,8 @@ func (w *World) outcome(err error) (verdict.Outcome, string) {
 	switch {
 	case errors.As(err, &unreachable):
 		return verdict.EnvError, unreachable.Error()
+	case len(w.failures) == 0 && w.gateway.Load() != nil:
+		return verdict.NotTested, *w.gateway.Load()
 	case len(w.failures) > 0:
 		worst := WorstOf(w.failures)
 		if worst == verdict.Failed || err == nil {

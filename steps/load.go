@@ -1,12 +1,12 @@
 package steps
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"parley/driver"
 	"parley/transcript"
 )
 
@@ -35,10 +35,10 @@ func (e *Env) tookFor(took, limit time.Duration) {
 // tryAgainLater is a WebSocket close code from the registry of RFC 6455, 11.7.
 const tryAgainLater = 1013
 
-// NoRoom reports whether a record says that the target has no room: HTTP 429 or 503, or close code 1013.
+// NoRoom reports whether a record says that the target, or a gateway before it, has no room: HTTP 429 or 502 to 504, or
+// close code 1013.
 func NoRoom(r transcript.Record) bool {
-	return r.Dir == transcript.Received &&
-		(r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable || r.Status == tryAgainLater)
+	return driver.ByGateway(&r) || r.Dir == transcript.Received && r.Status == tryAgainLater
 }
 
 // Unheard reports whether a record says that the connection for a request was refused.

@@ -54,6 +54,13 @@ func (c *counted) Close(how driver.CloseMode) error {
 	return err
 }
 
+// Full reports whether as many connections are open as were at any time.
+func (e *Env) Full() bool {
+	e.opened.mu.Lock()
+	defer e.opened.mu.Unlock()
+	return e.opened.now >= e.opened.most
+}
+
 // Opened returns the options of the run's first connection, and the maximum open at once; 0 if there was none.
 func (e *Env) Opened() (first driver.OpenOptions, most int) {
 	e.opened.mu.Lock()

@@ -303,11 +303,11 @@ func (w *World) comesBack(ctx context.Context) error {
 // open opens a connection, including the one to cut.
 func (w *World) open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
 	if !w.severable(o.Party) {
-		return w.Env.Driver.Open(ctx, o, w.T.Append)
+		return w.Env.Driver.Open(ctx, o, w.hears(w.T.Append))
 	}
 	c := w.severing
 	_ = c.enter() // nothing has been cut
-	conn, err := w.Env.Driver.Open(ctx, o, c.sink)
+	conn, err := w.Env.Driver.Open(ctx, o, w.hears(c.sink))
 	c.leave(conn)
 	return c.wrap(conn), err
 }

@@ -16,6 +16,7 @@ import (
 	"parley/driver"
 	"parley/internal/cut"
 	"parley/internal/deadline"
+	"parley/internal/httpclient"
 	"parley/llm"
 	"parley/target"
 	"parley/transcript"
@@ -91,13 +92,15 @@ type World struct {
 	atEnd       []func()
 	serial      int
 	reached     Reach
-	late        int             // waits that reached their limit
-	whole       bool            // every step was executed
-	besides     explained       // failed checks that a fault explains
-	cut         bool            // the scenario was cut off: missing messages say nothing from then on
-	why         string          // why it was
-	over        func() error    // returns an error once the scenario's time is up; may be nil
-	skipped     map[string]bool // clauses with a check that was skipped because the scenario was cut off
+	late        int                        // waits that reached their limit
+	whole       bool                       // every step was executed
+	besides     explained                  // failed checks that a fault explains
+	cut         bool                       // the scenario was cut off: missing messages say nothing from then on
+	why         string                     // why it was
+	over        func() error               // returns an error once the scenario's time is up; may be nil
+	skipped     map[string]bool            // clauses with a check that was skipped because the scenario was cut off
+	jars        map[string]*httpclient.Jar // of parties
+	gateway     atomic.Pointer[string]     // what a gateway answered in the target's place; nil: nothing
 }
 
 // NewWorld creates the world of one scenario. decode adds the protocol's events to each record.
@@ -175,7 +178,7 @@ func (w *World) CutOff() { w.cut = true }
 func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, error) {
 	limited, cancel := deadline.WithLimit(ctx, w.Env.Profile.Limits.Open.Duration)
 	defer cancel()
-	o.MaxEvent = int(w.Env.Profile.Limits.MaxEvent)
+	o.MaxEvent, o.Jar = int(w.Env.Profile.Limits.MaxEvent), w.jar(o.Party)
 	closed := w.Env.opens(o)
 	c, err := w.open(limited, o)
 	if err != nil {
@@ -196,6 +199,17 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	}
 	w.parties[o.Party] = c
 	return c, nil
+}
+
+// jar returns the cookies of a party.
+func (w *World) jar(party string) *httpclient.Jar {
+	if w.jars == nil {
+		w.jars = map[string]*httpclient.Jar{}
+	}
+	if w.jars[party] == nil {
+		w.jars[party] = httpclient.NewJar()
+	}
+	return w.jars[party]
 }
 
 // Parties returns the names of all parties that have been connected, sorted.

@@ -3,7 +3,6 @@
 package sse
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"parley/driver"
@@ -39,6 +37,8 @@ type Driver struct {
 	client *http.Client
 	fresh  *http.Client // without a pool: a new connection for each request
 	deaf   atomic.Bool  // the target does not notice when a client leaves
+
+	gateway driver.Gateway
 
 	// Tap, if set, is called for every stream that opens. The writer that it returns receives the stream's bytes as they
 	// arrive, after the codec, and is closed at the stream's end before that end is recorded. The interop driver uses
@@ -80,6 +80,9 @@ func NewTLS(conf *tls.Config) *Driver {
 // Name implements driver.Driver.
 func (d *Driver) Name() string { return Name }
 
+// Gateway returns what the driver has learnt about what stands before the target.
+func (d *Driver) Gateway() *driver.Gateway { return &d.gateway }
+
 // Close releases the pooled connections.
 func (d *Driver) Close() error {
 	d.client.CloseIdleConnections()
@@ -97,21 +100,17 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 		cancel()
 		return nil, &driver.OpenError{URL: o.URL, Err: err}
 	}
-	copyHeader(req.Header, o.Header)
+	c.jar, c.o.Header = o.Jar, o.Header
+	if c.jar == nil {
+		c.jar = httpclient.NewJar()
+	}
+	c.o.Header = c.jar.Take(o.URL, o.Header)
+	copyHeader(req.Header, c.o.Header)
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("Cache-Control", "no-cache")
 	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " +
 		unixurl.RequestURI(req.URL)})
-
-	req = req.WithContext(httptrace.WithClientTrace(live, &httptrace.ClientTrace{
-		GotConn: func(got httptrace.GotConnInfo) { c.line = got.Conn },
-	}))
-	stop := context.AfterFunc(ctx, cancel) // ctx bounds the opening only
-	resp, err := d.client.Do(req)
-	if !stop() && err == nil {
-		resp.Body.Close()
-		err = context.Cause(ctx)
-	}
+	resp, err := c.open(ctx, req)
 	if err != nil {
 		cancel()
 		if ctx.Err() != nil {
@@ -132,6 +131,36 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	return c, nil
 }
 
+// open requests the stream, again if a gateway refuses it. ctx bounds the opening only.
+func (c *conn) open(ctx context.Context, req *http.Request) (*http.Response, error) {
+	req = req.WithContext(httptrace.WithClientTrace(c.live, &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) { c.line = got.Conn },
+	}))
+	stop := context.AfterFunc(ctx, c.cancel)
+	for try := 1; ; try++ {
+		if err := driver.Wait(ctx, c.d.gateway.Reserve(), c.o.Party, c.sink); err != nil {
+			return nil, err
+		}
+		resp, err := c.do(c.d.client, req)
+		if err == nil && c.d.gateway.Again(ctx, resp, driver.Attempt{Try: try, Safe: true}, c.o.Party, c.sink) {
+			resp.Body.Close()
+			continue
+		}
+		if !stop() && err == nil {
+			resp.Body.Close()
+			err = context.Cause(ctx)
+		}
+		return resp, err
+	}
+}
+
+// do sends a request with the party's cookies.
+func (c *conn) do(client *http.Client, req *http.Request) (*http.Response, error) {
+	with := *client
+	with.Jar = c.jar
+	return with.Do(req)
+}
+
 // conn is one event stream and the requests of its party.
 type conn struct {
 	d      *Driver
@@ -142,10 +171,15 @@ type conn struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the stream has been read to its end
 	line   net.Conn      // the connection of the stream
+	jar    *httpclient.Jar
 	reqs   sync.WaitGroup
+
+	unflushed atomic.Bool // it was recorded that the stream's compression is not flushed
 
 	mu     sync.Mutex
 	closed bool
+	last   int             // record of the last request that was sent
+	held   <-chan struct{} // closed when a later request may be sent; nil: at once
 }
 
 func (c *conn) opened(resp *http.Response, n int) {
@@ -196,7 +230,9 @@ func (c *conn) read(body io.ReadCloser) {
 	}
 	buf := make([]byte, readSize)
 	for {
+		stalled := c.watch(body)
 		n, err := body.Read(buf)
+		stalled()
 		for _, it := range dec.Feed(buf[:n]) {
 			c.item(it)
 		}
@@ -210,6 +246,24 @@ func (c *conn) read(body io.ReadCloser) {
 			return
 		}
 	}
+}
+
+// flushTime is how long bytes may have been received that cannot be decompressed yet, before that is recorded.
+const flushTime = time.Second
+
+// watch has a remark recorded if a compressed stream sends bytes but nothing can be decompressed, until it is stopped.
+func (c *conn) watch(body io.Reader) (stop func()) {
+	packed, ok := body.(*httpclient.Body)
+	if !ok || c.unflushed.Load() {
+		return func() {}
+	}
+	return deadline.In(flushTime).AfterFunc(func() {
+		if n := packed.Pending(); n > 0 && !c.unflushed.Swap(true) {
+			c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Noted, Kind: transcript.Remark,
+				Label: fmt.Sprintf("%s%s, and of the %d bytes received none can be decompressed yet: the compression is not "+
+					"flushed after each event", driver.Unflushed, packed.Coding(), n)})
+		}
+	})
 }
 
 // discard is the tap of a driver without one.
@@ -246,91 +300,6 @@ func ItemRecord(party string, it wire.Item) transcript.Record {
 		r.Bytes = it.Raw
 	}
 	return r
-}
-
-// Send implements driver.Conn: the request runs concurrently with the stream, and its response is recorded when it
-// comes.
-func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return 0, driver.ErrClosed
-	}
-	method := m.Method
-	if method == "" {
-		method = http.MethodPost
-	}
-	req, err := http.NewRequestWithContext(c.live, method, m.URL, bytes.NewReader(m.Body))
-	if err != nil {
-		return 0, fmt.Errorf("build request: %w", err)
-	}
-	copyHeader(req.Header, c.o.Header)
-	if len(m.Body) > 0 {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	copyHeader(req.Header, m.Header)
-	n := c.sink(transcript.Record{
-		Conn: c.o.Party, Dir: transcript.Sent, Kind: transcript.Request, Label: method + " " + unixurl.RequestURI(req.URL),
-		Type: m.Label, Bytes: m.Body,
-	})
-	c.reqs.Add(1)
-	go c.exchange(req, n)
-	return n, nil
-}
-
-// exchange waits for the response to one request.
-func (c *conn) exchange(req *http.Request, n int) {
-	defer c.reqs.Done()
-	resp, err := c.answer(req)
-	if err != nil {
-		if c.live.Err() == nil {
-			c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(),
-				Reply: n})
-		}
-		return
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1))
-	if err != nil && c.live.Err() == nil {
-		c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure,
-			Label: "answer broke off: " + err.Error(), Reply: n, Status: resp.StatusCode, Bytes: body})
-		return
-	}
-	c.sink(transcript.Record{
-		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Response, Label: resp.Status, Reply: n,
-		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Bytes: body, Flushed: err == nil &&
-			len(body) <= MaxAnswer,
-	})
-}
-
-// answer sends a request. If its connection fails before the first byte of the response, it sends the request once
-// more over a new connection: a target may close an idle connection at the very moment it is reused.
-func (c *conn) answer(req *http.Request) (*http.Response, error) {
-	var reused, began atomic.Bool
-	resp, err := c.d.client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		GotConn:              func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
-		GotFirstResponseByte: func() { began.Store(true) },
-	})))
-	if err == nil || c.live.Err() != nil || began.Load() || !reused.Load() && !isReset(err) {
-		return resp, err
-	}
-	again := req.Clone(req.Context())
-	if again.Body, err = req.GetBody(); err != nil {
-		return nil, err
-	}
-	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Noted, Kind: transcript.Remark,
-		Label: driver.Repeated + req.Method + " " + unixurl.RequestURI(req.URL) +
-			", whose connection closed before any answer"})
-	resp, err = c.d.fresh.Do(again)
-	if err != nil && isReset(err) {
-		err = fmt.Errorf(driver.ResetTwice+"%w", err)
-	}
-	return resp, err
-}
-
-// isReset reports whether the peer has reset the connection.
-func isReset(err error) bool {
-	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // Close implements driver.Conn. An event stream has no closing handshake.

@@ -39,7 +39,12 @@ type Driver struct {
 	Subprotocols []string
 
 	TLS *tls.Config // of https and wss URLs; nil: Go's defaults
+
+	gateway driver.Gateway
 }
+
+// Gateway returns what the driver has learnt about what stands before the target.
+func (d *Driver) Gateway() *driver.Gateway { return &d.gateway }
 
 // finTime bounds how long a target may take to end a connection whose other side has been ended.
 const finTime = 2 * time.Second
@@ -69,12 +74,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	if max == 0 {
 		max = defaultMax
 	}
-	tap := newTap(o.Party, max, sink)
-	s, resp, err := websocket.Dial(httpclient.Bounded(ctx), at, &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: tap.transport(d.TLS), CheckRedirect: asAnswer}, HTTPHeader: o.Header,
-		Host:         host,
-		Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
-	})
+	tap, s, resp, err := d.dial(ctx, at, host, o, max, sink)
 	if err != nil {
 		if unix {
 			err, url = &plainError{err}, o.URL
@@ -93,6 +93,37 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	return c, nil
 }
 
+// dial makes the opening handshake, again if a gateway refuses it.
+func (d *Driver) dial(ctx context.Context, at, host string, o driver.OpenOptions, max int,
+	sink driver.Sink) (*tap, *websocket.Conn, *http.Response, error) {
+	jar := o.Jar
+	if jar == nil {
+		jar = httpclient.NewJar()
+	}
+	header := jar.Take(at, o.Header).Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	if header.Get("Accept-Encoding") == "" {
+		header.Set("Accept-Encoding", httpclient.AcceptEncoding)
+	}
+	for try := 1; ; try++ {
+		tap := newTap(o.Party, max, sink)
+		if err := driver.Wait(ctx, d.gateway.Reserve(), o.Party, sink); err != nil {
+			return tap, nil, nil, err
+		}
+		s, resp, err := websocket.Dial(httpclient.Bounded(ctx), at, &websocket.DialOptions{
+			HTTPClient: &http.Client{Transport: tap.transport(d.TLS), CheckRedirect: asAnswer, Jar: jar}, HTTPHeader: header,
+			Host:         host,
+			Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
+		})
+		if resp == nil || resp.StatusCode == 0 ||
+			!d.gateway.Again(ctx, resp, driver.Attempt{Try: try, Safe: true}, o.Party, sink) {
+			return tap, s, resp, err
+		}
+	}
+}
+
 // plainError is an error about a unix socket, in which the host is what the request names.
 type plainError struct{ error }
 
@@ -107,7 +138,7 @@ func refused(o driver.OpenOptions, url string, resp *http.Response, err error, n
 	r := transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n}
 	if resp != nil && resp.StatusCode != 0 {
 		e.Status, r.Status, r.Kind, r.Label = resp.StatusCode, resp.StatusCode, transcript.Response, resp.Status
-		if resp.Body != nil {
+		if httpclient.Decode(resp); resp.Body != nil {
 			r.Bytes, _ = io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 		}
 	}

@@ -103,12 +103,14 @@ func (d Deadline) Over() bool { return d.Left() <= 0 }
 func (d Deadline) Stalled() time.Duration { return sum() - d.stalled }
 
 // AfterFunc calls f in its own goroutine once the deadline is over, unless stopped before. Stop may be called again.
-func (d Deadline) AfterFunc(f func()) (stop func()) {
+func (d Deadline) AfterFunc(f func()) (stop func()) { return d.start(f).stop }
+
+func (d Deadline) start(f func()) *timer {
 	t := &timer{d: d, f: f}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.t = time.AfterFunc(max(d.Left(), 0), t.ring)
-	return t.stop
+	return t
 }
 
 // timer fires at its deadline, however far stalls move it.
@@ -140,6 +142,13 @@ func (t *timer) over() bool {
 	return left <= 0
 }
 
+// extend moves the deadline of a timer that has not fired; the timer notices when it rings.
+func (t *timer) extend(by time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.d.limit += by
+}
+
 func (t *timer) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,18 +170,39 @@ func WithLimitCause(ctx context.Context, limit time.Duration, cause error) (cont
 		return l, func() { cancel(context.Canceled) }
 	}
 	context.AfterFunc(inner, func() { close(l.done) })
-	stop := In(limit).AfterFunc(func() {
+	l.timer = In(limit).start(func() {
 		l.over.Store(inner.Err() == nil)
 		cancel(cause)
 	})
-	return l, func() { stop(); cancel(context.Canceled) }
+	return l, func() { l.timer.stop(); cancel(context.Canceled) }
 }
+
+// Extend extends the limits of a context, and of those that it derives from, by a time in which the target had nothing
+// to do. Limits that are over stay so.
+func Extend(ctx context.Context, by time.Duration) {
+	for l, _ := ctx.Value(limitKey{}).(*limited); l != nil; l, _ = l.Context.Value(limitKey{}).(*limited) {
+		if l.timer != nil {
+			l.timer.extend(by)
+		}
+	}
+}
+
+type limitKey struct{}
 
 // limited is a context that its limit ends as a deadline would.
 type limited struct {
 	context.Context // provides the values and the cause
 	done            chan struct{}
 	over            atomic.Bool
+	timer           *timer // nil: it had ended before it began
+}
+
+// Value implements context.Context.
+func (l *limited) Value(key any) any {
+	if key == (limitKey{}) {
+		return l
+	}
+	return l.Context.Value(key)
 }
 
 // Done implements context.Context.

@@ -25,7 +25,8 @@ func Bounded(ctx context.Context) context.Context {
 		}})
 }
 
-// New returns a client that does not follow redirects. A response with status 101 has no body, and its connection is
+// New returns a client that does not follow redirects. It accepts the encodings that browsers accept, and decodes the
+// bodies of responses (Body). A response with status 101 has no body, and its connection is
 // closed: the client requests no protocol upgrade, and net/http returns the connection as the body of such a response,
 // whose reads end with neither the response nor the context. It is safe for concurrent use.
 func New(t *http.Transport) *http.Client {
@@ -38,7 +39,15 @@ func New(t *http.Transport) *http.Client {
 type transport struct{ *http.Transport }
 
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.Transport.RoundTrip(req.WithContext(Bounded(req.Context())))
+	req = req.WithContext(Bounded(req.Context()))
+	if req.Header.Get("Accept-Encoding") == "" {
+		req.Header = req.Header.Clone()
+		req.Header.Set("Accept-Encoding", AcceptEncoding)
+	}
+	resp, err := t.Transport.RoundTrip(req)
+	if err == nil {
+		Decode(resp)
+	}
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		_ = resp.Body.Close()
 		resp.Body = http.NoBody

@@ -79,6 +79,12 @@ func (s *suite) hasItsSession(c *client) error {
 	if c.try.refused == "" {
 		s.Reached(steps.Given)
 	}
+	if of := c.try.of; of != nil && c.try.refused != "" && c.try.miss == nil {
+		if name := s.Routed(c.name, of.name); name != "" {
+			return steps.NotTestedf("%s, and the cookie %s of client %s is not that of client %s: a balancer may have led "+
+				"them to different instances", c.try.refused, name, c.name, of.name)
+		}
+	}
 	if !s.bind.ws { // later steps show what the session is bound to
 		clauses = clauses[:1]
 	}
