@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -34,7 +35,7 @@ func ownFeatures(names []string) (own []runner.OwnFeature, beside bool, err erro
 			if err != nil {
 				return nil, false, usagef("--features: %v", err)
 			}
-			own = append(own, runner.OwnFeature{Path: filepath.ToSlash(file), Text: text})
+			own = append(own, runner.OwnFeature{Path: filepath.ToSlash(file), Text: bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))})
 		}
 	}
 	if beside && len(own) == 0 {

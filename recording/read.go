@@ -54,6 +54,9 @@ type Reader struct {
 // NewReader reads the first line.
 func NewReader(r io.Reader) (*Reader, error) {
 	to := &Reader{in: bufio.NewReaderSize(r, 64<<10), line: 1}
+	if mark, _ := to.in.Peek(3); string(mark) == "\xef\xbb\xbf" { // editors write it
+		_, _ = to.in.Discard(3)
+	}
 	text, err := readLine(to.in)
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it is empty or torn: a recording begins with {\"parley\":\"recording\",…}")

@@ -87,6 +87,7 @@ func TestRead(t *testing.T) {
 		torn      bool
 	}{
 		"header alone":        {text: first},
+		"a byte order mark":   {text: "\ufeff" + first + ok + "\n", records: 1},
 		"a record":            {text: first + ok + "\n", records: 1},
 		"an unknown member":   {text: first + strings.Replace(ok, `{`, `{"colour":"red",`, 1) + "\n", records: 1},
 		"torn":                {text: first + ok + "\n" + ok[:20], records: 1, torn: true},

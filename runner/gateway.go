@@ -86,9 +86,11 @@ func (r *run) lapse(d *driverRun, res *steps.Result) {
 		if at < 0 {
 			return
 		}
+		if res.Records[at].Status == http.StatusForbidden && d.envs.Busy() { // it may be full
+			return
+		}
 		refusal := d.opensAgain()
-		if refusal == nil || !unauthorized(refusal.Status) ||
-			refusal.Status == http.StatusForbidden && d.envs.Full() { // which may mean that it is full
+		if refusal == nil || refusal.Status != res.Records[at].Status {
 			return
 		}
 		after := time.Since(r.started) - res.Duration + res.Records[at].At

@@ -54,11 +54,11 @@ func (c *counted) Close(how driver.CloseMode) error {
 	return err
 }
 
-// Full reports whether as many connections are open as were at any time.
-func (e *Env) Full() bool {
+// Busy reports whether any connection is open.
+func (e *Env) Busy() bool {
 	e.opened.mu.Lock()
 	defer e.opened.mu.Unlock()
-	return e.opened.now >= e.opened.most
+	return e.opened.now > 0
 }
 
 // Opened returns the options of the run's first connection, and the maximum open at once; 0 if there was none.

@@ -186,4 +186,3 @@ func (c *conn) answer(req *http.Request) (*http.Response, error) {
 func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
-

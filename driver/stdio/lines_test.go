@@ -25,6 +25,7 @@ func TestLines(t *testing.T) {
 		{"lines that come together", "a\nb\n", 0, []string{`frame "a"`, `frame "b"`}},
 		{"an empty line is one", "\na\n", 0, []string{`frame ""`, `frame "a"`}},
 		{"a carriage return is no end, and is kept", "a\rb\r\n", 0, []string{`frame "a\rb\r"`}},
+		{"a byte order mark before the first line", "\ufeffa\n\ufeffb\n", 0, []string{`frame "a"`, `frame "\ufeffb"`}},
 		{"junk", "\x00\xff\n", 0, []string{`frame "\x00\xff" (text that is not UTF-8)`}},
 		{"an unfinished line is not a line", "a\nb", 0, []string{`frame "a"`, `comment "b" (a line without a line feed)`}},
 		{"lines of the greatest length", "abc\ndef\n", 3, []string{`frame "abc"`, `frame "def"`}},

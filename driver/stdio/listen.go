@@ -56,8 +56,12 @@ func (w *worker) hear(p []byte) bool {
 	return true
 }
 
-// message records a line.
+// message records a line. A byte order mark before the first line of a process, as some runtimes write it, is no part
+// of it.
 func (w *worker) message(text []byte) {
+	if !w.begun {
+		w.begun, text = true, bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	}
 	if w.conn == nil {
 		return
 	}

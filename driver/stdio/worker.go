@@ -26,6 +26,7 @@ type worker struct {
 	mu    sync.Mutex
 	conn  *conn  // nil: idle
 	part  []byte // the unfinished line
+	begun bool   // its first line has come
 	idle  int    // bytes received while idle
 	over  bool   // no connection can use it any more
 	label string // how the connection ended, if the driver ended it
