@@ -35,7 +35,8 @@ func ownFeatures(names []string) (own []runner.OwnFeature, beside bool, err erro
 			if err != nil {
 				return nil, false, usagef("--features: %v", err)
 			}
-			own = append(own, runner.OwnFeature{Path: filepath.ToSlash(file), Text: bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))})
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+			own = append(own, runner.OwnFeature{Path: filepath.ToSlash(file), Text: text})
 		}
 	}
 	if beside && len(own) == 0 {

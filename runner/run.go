@@ -137,18 +137,17 @@ type run struct {
 	started    time.Time
 	salt       uint32 // for the run's nonces
 
-	mu      sync.Mutex
-	results map[string]map[string]reports.Scenario // driver → scenario id
-	judged  []verdict.Judgement
-	traces  map[string]map[string][]string // scenario id → driver → normalised transcript
-	racing  map[string]bool                // scenarios whose course depends on a race
-	notes   []reports.Note
-	cuts    []reports.Cuts
-	courses []steps.Course // to be cut at every point
-	cutSel  tags.Expr      // the selection of cut points
-	env     string         // why the target could not be reached
-	lapsed  string         // that its credentials are refused by now; "": they are not
-	broken  bool           // the harness failed
+	mu          sync.Mutex
+	results     map[string]map[string]reports.Scenario // driver → scenario id
+	judged      []verdict.Judgement
+	traces      map[string]map[string][]string // scenario id → driver → normalised transcript
+	racing      map[string]bool                // scenarios whose course depends on a race
+	notes       []reports.Note
+	cuts        []reports.Cuts
+	courses     []steps.Course // to be cut at every point
+	cutSel      tags.Expr      // the selection of cut points
+	env, lapsed string         // why the target could not be reached; that its credentials are refused by now
+	broken      bool           // the harness failed
 }
 
 // driverRun is the state of a run over one driver.
