@@ -144,7 +144,14 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	o.announce(opts, collect, s)
 	live := newLiveView(s, len(opts.Roles) > 1)
 	opts.Found, opts.Event = live.found, live.event
-	opts.Ended = func(e proxy.Ended) { collect.Add(seen(e)) }
+	partly := map[[2]string]bool{}
+	opts.Ended = func(e proxy.Ended) {
+		if about := [2]string{e.Role.Name, e.Partly}; e.Partly != "" && !partly[about] {
+			partly[about] = true
+			fmt.Fprintf(s.Err, "%s, as %s: %s\n", program, e.Role.Name, e.Partly)
+		}
+		collect.Add(seen(e))
+	}
 	if o.for_ > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, o.for_)

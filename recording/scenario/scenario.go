@@ -53,7 +53,7 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 	}
 	h := in.Header()
 	t := &telling{tell: teller.Tell(steps.Told{Role: h.Role, Driver: h.Driver}), ids: map[string]bool{},
-		driver: h.Driver, dials: teller.Dials(h.Role), known: append(steps.Expressions(p), steps.RawExpressions()...)}
+		open: map[string]bool{}, asked: map[int]string{}, driver: h.Driver, dials: teller.Dials(h.Role), known: append(steps.Expressions(p), steps.RawExpressions()...)}
 	acts, next := 0, in.Next
 	if !t.dials {
 		next = recording.NewClientView(in).Next
@@ -99,8 +99,27 @@ type telling struct {
 	dials  bool     // the target connects: the harness has no connection of its own to write to
 	known  []string // expressions of the steps
 	ids    map[string]bool
-	now    int // number of the record
+	open   map[string]bool // parties with an open connection
+	asked  map[int]string  // the party of a request without one, by its number
+	now    int             // number of the record
 	lines  []Line
+}
+
+// attribute gives a request without a party, and its answer, the only party that has an open connection.
+func (t *telling) attribute(r *transcript.Record) {
+	switch {
+	case r.Conn == "" && r.Dir == transcript.Sent && r.Kind == transcript.Request && len(t.open) == 1:
+		for party := range t.open {
+			r.Conn, t.asked[r.N] = party, party
+		}
+	case r.Conn == "" && r.Reply > 0:
+		r.Conn = t.asked[r.Reply]
+		delete(t.asked, r.Reply)
+	case r.Kind == transcript.Open && r.Dir == transcript.Received && r.Conn != "":
+		t.open[r.Conn] = true
+	case r.Kind == transcript.Closed:
+		delete(t.open, r.Conn)
+	}
 }
 
 // idLike matches what was probably drawn at random.
@@ -108,6 +127,12 @@ var idLike = regexp.MustCompile(`[A-Za-z0-9_-]{12,}`)
 
 func (t *telling) take(r transcript.Record) {
 	t.now = r.N
+	t.attribute(&r)
+	if r.Conn == "" && !t.dials && r.Dir == transcript.Sent && r.Kind == transcript.Request {
+		t.lines = append(t.lines, Line{Comment: true, Text: fmt.Sprintf(
+			"nobody could tell which client sent (record %d): %s", r.N, brief(r))})
+		return
+	}
 	steps, known := t.tell(r)
 	for _, text := range steps {
 		t.step(text)
@@ -158,9 +183,14 @@ func (t *telling) raw(r transcript.Record) {
 }
 
 func (t *telling) comment(why string, r transcript.Record) {
-	what := strings.Join(strings.Fields(transcript.Printable(r.Label+" "+string(r.Bytes))), " ")
 	t.lines = append(t.lines, Line{Comment: true,
-		Text: fmt.Sprintf("%s what %s sent (record %d): %s", why, r.Conn, r.N, cut.Text(what, maxComment))})
+		Text: fmt.Sprintf("%s what %s sent (record %d): %s", why, r.Conn, r.N, brief(r))})
+}
+
+// brief returns what a comment quotes of a message.
+func brief(r transcript.Record) string {
+	what := strings.Join(strings.Fields(transcript.Printable(r.Label+" "+string(r.Bytes))), " ")
+	return cut.Text(what, maxComment)
 }
 
 // Feature writes lines as the only scenario of a feature, tagged with clauses.

@@ -155,3 +155,25 @@ func TestShrinkFurther(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestNobody: a request without a party belongs to the only client that is connected; of several, nobody can tell.
+func TestNobody(t *testing.T) {
+	const head = `{"parley":"recording","version":1,"protocol":"agent-select"}` + "\n"
+	opens := func(n int, party string) string {
+		return fmt.Sprintf(`{"n":%d,"at_ms":%d,"party":%q,"dir":"sent","kind":"open","label":"GET /events"}
+{"n":%d,"at_ms":%d,"party":%q,"dir":"received","kind":"open","label":"stream","status":200,"to":%d}
+`, n, n, party, n+1, n+1, party, n)
+	}
+	const asks = `{"n":9,"at_ms":9,"dir":"sent","kind":"request","label":"POST /message",` +
+		`"text":"{\"type\":\"switch_agent\",\"agentId\":\"debugger\"}"}` + "\n"
+	for rest, want := range map[string]string{
+		opens(1, "C1"): `client C1 switches to "debugger"`,
+		opens(1, "C1") + opens(3, "C2"): `nobody could tell which client sent (record 9): ` +
+			`POST /message {"type":"switch_agent","agentId":"debugger"}`,
+	} {
+		lines := read(t, head+rest+asks)
+		if !slices.ContainsFunc(lines, func(l scenario.Line) bool { return l.Text == want }) {
+			t.Errorf("got %+v, want %q in it", lines, want)
+		}
+	}
+}

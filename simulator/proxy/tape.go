@@ -155,7 +155,8 @@ func (one *tape) partly() string {
 	case one.long.Load():
 		return "a message was too long to be judged, so all others were judged by monitors of single records alone"
 	case one.unknown.Load(), one.orphans.Load() > 0:
-		return "of a request nobody could tell whose it was, so the traffic was judged by monitors of single records alone"
+		return "a request names no stream, and several could be meant, so the traffic was judged by monitors of single " +
+			"records alone: a profile can say how requests name their stream"
 	}
 	return ""
 }
