@@ -99,7 +99,11 @@ func connect(ctx context.Context, args []string, o connectOptions, s *streams) e
 		return o.talk(ctx, live, o.again(name, live.Protocol()), typed, s)
 	}
 	t := door.New(door.Options{Session: live, Out: s.Out, Again: o.again(name, live.Protocol()), Steady: true})
-	return during(ctx, t, live, func() error { return script(ctx, t, door.NewScript(in), file) })
+	lines := door.NewPipe(in)
+	if file != "" {
+		lines = door.NewScript(in)
+	}
+	return during(ctx, t, live, func() error { return script(ctx, t, lines, file) })
 }
 
 // connectArgs are the target and the file of steps among the arguments.

@@ -41,6 +41,14 @@ func NewScript(in io.Reader) *Lines {
 	return &Lines{in: scanner{s}, numbers: true, ahead: true}
 }
 
+// NewPipe reads the lines of a program that may wait for what a line does before it writes the next: as with typed
+// lines, an argument is read only after a step that ends in a colon.
+func NewPipe(in io.Reader) *Lines {
+	l := NewScript(in)
+	l.ahead = false
+	return l
+}
+
 type scanner struct{ *bufio.Scanner }
 
 // ReadLine implements Reader.

@@ -35,6 +35,26 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestPipe: a line of a pipe is there before the next one is written.
+func TestPipe(t *testing.T) {
+	in, out := io.Pipe()
+	lines := NewPipe(in)
+	for n, text := range []string{"client A connects", `A> {"type":"ping"}`, "client A gets a pong"} {
+		go func() { _, _ = io.WriteString(out, text+"\n") }()
+		if l, err := lines.Next(); err != nil || l.Text != text || l.Number != n+1 {
+			t.Errorf("got %+v, %v, want line %d: %s", l, err, n+1, text)
+		}
+	}
+	go func() { _, _ = io.WriteString(out, "client A sends raw:\n\"\"\"\nx\n\"\"\"\n") }()
+	if l, err := lines.Next(); err != nil || l.Arg.Text == nil || *l.Arg.Text != "x" {
+		t.Errorf("got %+v, %v", l, err)
+	}
+	_ = out.Close()
+	if _, err := lines.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want the end", err)
+	}
+}
+
 // TestLinesMistakes: a mistake names its line.
 func TestLinesMistakes(t *testing.T) {
 	for _, row := range []struct{ reason, text, want string }{
