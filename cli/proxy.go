@@ -144,14 +144,7 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 	o.announce(opts, collect, s)
 	live := newLiveView(s, len(opts.Roles) > 1)
 	opts.Found, opts.Event = live.found, live.event
-	partly := map[[2]string]bool{}
-	opts.Ended = func(e proxy.Ended) {
-		if about := [2]string{e.Role.Name, e.Partly}; e.Partly != "" && !partly[about] {
-			partly[about] = true
-			fmt.Fprintf(s.Err, "%s, as %s: %s\n", program, e.Role.Name, e.Partly)
-		}
-		collect.Add(seen(e))
-	}
+	opts.Ended = collecting(collect, s)
 	if o.for_ > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, o.for_)
@@ -183,6 +176,18 @@ func (o proxyOptions) run(ctx context.Context, s *streams) error {
 		res.Exit = code
 	}
 	return o.report(asked, res, s)
+}
+
+// collecting adds what has ended to the results, and says once why not all monitors judged a role.
+func collecting(collect *runner.Passive, s *streams) func(proxy.Ended) {
+	said := map[[2]string]bool{}
+	return func(e proxy.Ended) {
+		if about := [2]string{e.Role.Name, e.Partly}; e.Partly != "" && !said[about] {
+			said[about] = true
+			fmt.Fprintf(s.Err, "%s: of the %s: %s\n", program, e.Role.Name, e.Partly)
+		}
+		collect.Add(seen(e))
+	}
 }
 
 // seen is traffic that has ended, for the results.

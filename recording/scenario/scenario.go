@@ -53,7 +53,8 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 	}
 	h := in.Header()
 	t := &telling{tell: teller.Tell(steps.Told{Role: h.Role, Driver: h.Driver}), ids: map[string]bool{},
-		open: map[string]bool{}, asked: map[int]string{}, driver: h.Driver, dials: teller.Dials(h.Role), known: append(steps.Expressions(p), steps.RawExpressions()...)}
+		open: map[string]bool{}, asked: map[int]string{}, driver: h.Driver, dials: teller.Dials(h.Role),
+		known: append(steps.Expressions(p), steps.RawExpressions()...)}
 	acts, next := 0, in.Next
 	if !t.dials {
 		next = recording.NewClientView(in).Next

@@ -15,8 +15,8 @@ import (
 // maxStreams bounds the streams that Correlate remembers.
 const maxStreams = 10_000
 
-// Correlate implements steps.Correlator: a request names the connection id of its stream. One that does not, such as that
-// of a page whose profile is not known, belongs to the only stream that it can belong to, if there is one.
+// Correlate implements steps.Correlator: a request names the connection id of its stream. One that does not, such as
+// that of a page whose profile is not known, belongs to the only stream that it can belong to, if there is one.
 func (Protocol) Correlate(p *target.Profile) func(*transcript.Record, http.Header) string {
 	k := &correlation{codec: newCodec(p, "", target.SSE), given: map[string]string{},
 		sessions: map[string]map[string]bool{}, open: map[string]bool{}}
