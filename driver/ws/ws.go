@@ -23,6 +23,7 @@ import (
 	"parley/internal/httpclient"
 	"parley/internal/unixurl"
 	"parley/transcript"
+	wire "parley/wire/ws"
 )
 
 // Name of the driver on the command line and in results.
@@ -107,6 +108,11 @@ func (d *Driver) dial(ctx context.Context, at, host string, o driver.OpenOptions
 	if header.Get("Accept-Encoding") == "" {
 		header.Set("Accept-Encoding", httpclient.AcceptEncoding)
 	}
+	subprotocols := d.Subprotocols
+	if given := wire.Offered(header); len(given) > 0 { // of --header: the library must know what it may be answered
+		subprotocols = given
+		header.Del("Sec-WebSocket-Protocol")
+	}
 	for try := 1; ; try++ {
 		tap := newTap(o.Party, max, sink)
 		if err := driver.Wait(ctx, d.gateway.Reserve(), o.Party, sink); err != nil {
@@ -115,7 +121,7 @@ func (d *Driver) dial(ctx context.Context, at, host string, o driver.OpenOptions
 		s, resp, err := websocket.Dial(httpclient.Bounded(ctx), at, &websocket.DialOptions{
 			HTTPClient: &http.Client{Transport: tap.transport(d.TLS), CheckRedirect: asAnswer, Jar: jar}, HTTPHeader: header,
 			Host:         host,
-			Subprotocols: d.Subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
+			Subprotocols: subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
 		})
 		if resp == nil || resp.StatusCode == 0 ||
 			!d.gateway.Again(ctx, resp, driver.Attempt{Try: try, Safe: true}, o.Party, sink) {

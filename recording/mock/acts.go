@@ -14,6 +14,7 @@ import (
 	"parley/recording/replay"
 	"parley/simulator/gate"
 	"parley/transcript"
+	wire "parley/wire/ws"
 )
 
 // act is something that a recorded client did, and what the server did then.
@@ -293,9 +294,8 @@ func accepted(in gate.Message, status int) *gate.Message {
 		out.Header.Set("Content-Type", "text/event-stream")
 		return out
 	}
-	if offered := in.Header.Values("Sec-WebSocket-Protocol"); len(offered) > 0 {
-		first, _, _ := strings.Cut(offered[0], ",")
-		out.Header.Set("Sec-Websocket-Protocol", strings.TrimSpace(first))
+	if offered := wire.Offered(in.Header); len(offered) > 0 {
+		out.Header.Set("Sec-Websocket-Protocol", offered[0])
 	}
 	return out
 }

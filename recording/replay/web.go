@@ -17,6 +17,7 @@ import (
 
 	"parley/internal/deadline"
 	"parley/transcript"
+	wire "parley/wire/ws"
 )
 
 // Bounds of what a live client may use.
@@ -330,13 +331,8 @@ func block(r transcript.Record, data []byte) []byte {
 
 // socket serves a WebSocket until either side ends it.
 func (w *web) socket(to http.ResponseWriter, r *http.Request, c *joined) {
-	var offered []string
-	for _, all := range r.Header.Values("Sec-WebSocket-Protocol") {
-		first, _, _ := strings.Cut(all, ",")
-		offered = append(offered, strings.TrimSpace(first))
-	}
-	s, err := websocket.Accept(to, r, &websocket.AcceptOptions{Subprotocols: offered, InsecureSkipVerify: true,
-		CompressionMode: websocket.CompressionDisabled})
+	s, err := websocket.Accept(to, r, &websocket.AcceptOptions{Subprotocols: wire.Offered(r.Header),
+		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		close(c.ready)
 		w.leave(c)

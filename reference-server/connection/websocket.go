@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
+
+	wire "parley/wire/ws"
 )
 
 // WebSocket configures how to serve a WebSocket.
@@ -30,7 +32,8 @@ type WebSocket struct {
 func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 	defer b.End(ErrEnded)
 	raw := &hijacked{ResponseWriter: w}
-	ws, err := websocket.Accept(raw, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	ws, err := websocket.Accept(raw, r, &websocket.AcceptOptions{InsecureSkipVerify: true,
+		Subprotocols: wire.Offered(r.Header)}) // a browser gives up if none of those it offers is selected
 	if err != nil {
 		return
 	}

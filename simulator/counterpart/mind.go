@@ -10,6 +10,7 @@ import (
 	"parley/simulator/gate"
 	"parley/simulator/script"
 	"parley/transcript"
+	wire "parley/wire/ws"
 )
 
 // handle decides on a message that passes the gate.
@@ -132,9 +133,8 @@ func (p *Play) opened(ctx context.Context, m gate.Message, actions []script.Acti
 	reply := gate.Message{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}}
 	if strings.EqualFold(m.Header.Get("Upgrade"), "websocket") {
 		reply.Status = http.StatusSwitchingProtocols
-		if offered := m.Header.Values("Sec-WebSocket-Protocol"); len(offered) > 0 {
-			first, _, _ := strings.Cut(offered[0], ",")
-			reply.Header = http.Header{"Sec-Websocket-Protocol": {strings.TrimSpace(first)}}
+		if offered := wire.Offered(m.Header); len(offered) > 0 {
+			reply.Header = http.Header{"Sec-Websocket-Protocol": {offered[0]}}
 		}
 	}
 	for i, a := range actions {

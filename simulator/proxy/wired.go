@@ -20,6 +20,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/internal/procgroup"
+	wire "parley/wire/ws"
 )
 
 // Wired is a command that speaks on its stdin and stdout and is reached as a WebSocket server, so that what can stand
@@ -168,7 +169,8 @@ func (w *Wired) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		http.NotFound(rw, r)
 		return
 	}
-	c, err := websocket.Accept(rw, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	c, err := websocket.Accept(rw, r, &websocket.AcceptOptions{InsecureSkipVerify: true,
+		Subprotocols: wire.Offered(r.Header)})
 	if err != nil {
 		return
 	}
