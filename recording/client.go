@@ -232,8 +232,8 @@ func block(r transcript.Record) transcript.Record {
 
 // closedAtServer says who has ended a connection, as the client would: see ByClient.
 func closedAtServer(r transcript.Record) transcript.Record {
-	theirs := r.Dir == transcript.Received &&
-		(strings.HasPrefix(r.Label, "the target ") || strings.HasPrefix(r.Label, "the connection broke off"))
+	theirs := r.Dir == transcript.Received && (strings.HasPrefix(r.Label, "the target ") ||
+		strings.HasPrefix(r.Label, "the client ") || strings.HasPrefix(r.Label, "the connection broke off"))
 	r.Dir = transcript.Received
 	if theirs {
 		r.Label = ByClient

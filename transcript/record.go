@@ -60,7 +60,7 @@ type Record struct {
 	Reply   int    // number of the record that this answers; 0 for none
 	Event   *Event // the payload in the protocol's terms; nil if it has no meaning there
 	Flushed bool   // an HTTP response whose body was read to its end
-	// it came after the harness had closed the connection: it is kept, but not judged. Event is nil
+	// it came after its receiver had closed the connection: it is kept, but not judged. Event is nil
 	Late bool
 }
 
@@ -99,7 +99,7 @@ func (r Record) Line(width int) string {
 		b = fmt.Appendf(b, " … %d bytes cut", r.Cut)
 	}
 	if r.Late {
-		b = append(b, "   (after the harness had closed the connection: not judged)"...)
+		b = append(b, "   (after its receiver had closed the connection: not judged)"...)
 	}
 	return cut.Text(string(b), width)
 }

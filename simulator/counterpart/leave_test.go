@@ -18,7 +18,7 @@ func TestHeldWhileClientLeaves(t *testing.T) {
 		end    string
 	}{
 		{"by a close frame", func(c *client) error { return c.c.Close(websocket.StatusNormalClosure, "bye") },
-			`the target closed the connection: "bye"`},
+			`the client closed the connection: "bye"`},
 		{"without one", func(c *client) error { return c.c.CloseNow() }, "the connection broke off: "},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {

@@ -95,7 +95,7 @@ func TestFrameBytes(t *testing.T) {
 		}
 		_ = c.Close()
 		r := g.await("the end", func(r transcript.Record) bool { return r.Kind == transcript.Closed })
-		if r.Status != 4001 || r.Label != `the target closed the connection: "enough"` {
+		if r.Status != 4001 || r.Label != `the client closed the connection: "enough"` {
 			t.Errorf("recorded %+v", r)
 		}
 		seen := map[string]bool{}

@@ -179,7 +179,11 @@ func (s *socket) last() transcript.Record {
 	case peer != nil && s.state.first != program:
 		r.Status, r.Label = peer.status, fmt.Sprintf("the peer closed the connection: %q", peer.reason)
 	case mine != nil:
-		r.Status, r.Label = mine.status, fmt.Sprintf("the target closed the connection: %q", mine.reason)
+		who := "target"
+		if program == Client {
+			who = "client"
+		}
+		r.Status, r.Label = mine.status, fmt.Sprintf("the %s closed the connection: %q", who, mine.reason)
 	default:
 		err := s.state.err[program]
 		if err == nil || errors.Is(err, net.ErrClosed) || s.state.any && s.state.first != program {

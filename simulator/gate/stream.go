@@ -176,7 +176,7 @@ func (c *conn) streamEnd(err error) transcript.Record {
 	case program == Client && ending:
 		r.Dir, r.Label = transcript.Sent, c.ours("ended by the harness")
 	case program == Client && (left || errors.Is(err, errGone)):
-		r.Label = "the target has closed the stream"
+		r.Label = "the client has closed the stream"
 	case program == Client && err == nil:
 		r.Dir, r.Label = transcript.Sent, "the peer ended the stream"
 	case program == Client:

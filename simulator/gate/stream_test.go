@@ -220,7 +220,7 @@ func TestClientLeavesStream(t *testing.T) {
 				up.send(chunk("data: last\n\n") + "0\r\n\r\n")
 				c.chunks("data: last\n\n")
 			}
-			want := map[gate.Side]string{gate.Client: "the target has closed the stream",
+			want := map[gate.Side]string{gate.Client: "the client has closed the stream",
 				gate.Server: "closed by the harness" + gate.ClientLeft}
 			g.await("the end", func(r transcript.Record) bool {
 				return r.Kind == transcript.Closed && r.Dir == transcript.Received && r.Label == want[program]
