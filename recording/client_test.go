@@ -62,7 +62,7 @@ func TestClientView(t *testing.T) {
 		t.Error(diff)
 	}
 	for label, by := range map[string]bool{"the target closed the connection: \"\"": true, "closed by the harness": false,
-		"the client has closed the stream": true,
+		"the client has closed the stream":     true,
 		"the peer closed the connection: \"\"": false, "the connection broke off: EOF": true} {
 		text, err := json.Marshal(label)
 		if err != nil {

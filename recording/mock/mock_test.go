@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"parley/protocol/messages"
 	"parley/recording"
 	"parley/recording/replay"
 )
@@ -180,5 +181,42 @@ func TestStreamUnasked(t *testing.T) {
 	_ = res.Body.Close()
 	if err != nil || string(text) != "hello" || unknown() != "" {
 		t.Errorf("%q, %v; %s", text, err, unknown())
+	}
+}
+
+// TestClientID: a client that draws the id of its conversation anew is answered under that, be it long or short.
+func TestClientID(t *testing.T) {
+	const recorded = `{"parley":"recording","version":1,"protocol":"session-chat"}
+{"n":1,"at_ms":0,"party":"A","dir":"sent","kind":"open","label":"GET /chat/ws (upgrade)"}
+{"n":2,"at_ms":1,"party":"A","dir":"received","kind":"open","label":"socket","status":101,"to":1}
+{"n":3,"at_ms":2,"party":"A","dir":"sent","kind":"frame","type":"text","text":` +
+		`"{\"type\":\"chat\",\"agent_id\":\"a1\",\"content\":\"hi\"}"}
+{"n":4,"at_ms":3,"party":"A","dir":"received","kind":"frame","type":"text","text":` +
+		`"{\"message_type\":\"result\",\"agent_id\":\"a1\",\"session_id\":\"s1\",\"message\":{\"subtype\":\"success\"}}"}
+`
+	for _, id := range []string{"a1", "b7", "6f1c2d3e-4b5a-4c6d-8e9f-001122334455"} {
+		in, err := recording.NewReader(strings.NewReader(recorded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Open(Options{Messages: messages.For("session-chat"), Unknown: func(what string) { t.Error(what) }},
+			Recording{"chat.jsonl", in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, _, err := websocket.Dial(t.Context(), m.URL()+"/chat/ws", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := fmt.Sprintf(`{"type":"chat","agent_id":%q,"content":"hi"}`, id)
+		if err := c.Write(t.Context(), websocket.MessageText, []byte(asked)); err != nil {
+			t.Fatal(err)
+		}
+		_, got, err := c.Read(t.Context())
+		if want := fmt.Sprintf(`"agent_id":%q`, id); err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s, %v: want %s", got, err, want)
+		}
+		_ = c.CloseNow()
+		m.Close()
 	}
 }

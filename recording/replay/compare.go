@@ -63,6 +63,7 @@ type comparison struct {
 	ignore []Ignore
 	exact  bool   // a model's words must be equal
 	apart  bool   // items of arrays of different lengths are compared with those that are equal, wherever they are
+	server bool   // the message is one of the server
 	kind   string // type of the message
 	path   []string
 	found  []Place
@@ -79,7 +80,7 @@ func (c *comparison) differ(recorded, came string) {
 
 // messages compares two messages.
 func (c *comparison) messages(want, got message) []Place {
-	c.set = want.set
+	c.set, c.server = want.set, want.rule != nil && want.rule.From == messages.Server
 	if want.Status != got.Status && (want.Kind != transcript.Closed || want.Label != recording.ByServer) {
 		c.found = append(c.found, Place{At: "status", Recorded: strconv.Itoa(want.Status),
 			Came: strconv.Itoa(got.Status)})
@@ -202,11 +203,14 @@ func (c *comparison) ruled(want, got any, as messages.Varies) bool {
 		return too && c.ids.texts(w, g)
 	}
 	switch as {
-	case messages.ID:
+	case messages.ID, messages.ClientID:
 		w, is := idText(want)
 		g, too := idText(got)
 		if !is || !too || wjson.Kind(want) != wjson.Kind(got) {
 			return wjson.Equal(want, got)
+		}
+		if as == messages.ClientID && c.server { // it draws none
+			return c.ids.given(c.scope(), w) == g
 		}
 		return c.ids.same(c.scope(), w, g, true)
 	case messages.Time:
@@ -321,7 +325,8 @@ func (c *comparison) matched(want, got []any, n *messages.Node) (w, g []any) {
 
 // alike reports whether two items would be no difference.
 func (c *comparison) alike(want, got any, n *messages.Node) bool {
-	try := comparison{ids: c.ids, set: c.set, ignore: c.ignore, exact: c.exact, kind: c.kind, path: slices.Clone(c.path)}
+	try := comparison{ids: c.ids, set: c.set, ignore: c.ignore, exact: c.exact, server: c.server,
+		kind: c.kind, path: slices.Clone(c.path)}
 	c.ids.try(func() { try.inside("*", func() { try.values(want, got, n) }) })
 	return len(try.found) == 0
 }

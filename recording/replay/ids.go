@@ -93,6 +93,14 @@ func (i *ids) same(scope, recorded, got string, rule bool) bool {
 	return true
 }
 
+// given returns the id that stands for a recorded one, by what is known.
+func (i *ids) given(scope, recorded string) string {
+	if now, known := i.now[key(scope, recorded)]; known {
+		return now
+	}
+	return recorded
+}
+
 // akin reports whether two strings look like ids of which one may stand for the other.
 func (i *ids) akin(a, b string) bool {
 	return alike(a, b) || i.loose && unmistakable(a) && unmistakable(b)

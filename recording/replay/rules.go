@@ -104,7 +104,7 @@ func (i *ids) outgoing(m message) []byte {
 func ruledScope(set *messages.Set, n *messages.Node, path []string) (scope string, is bool) {
 	name, named := set.IDAt(path)
 	switch {
-	case n != nil && n.Varies != messages.ID, n == nil && !named:
+	case n != nil && n.Varies != messages.ID && n.Varies != messages.ClientID, n == nil && !named:
 		return "", false
 	case !named && len(path) > 0:
 		name = path[len(path)-1]
