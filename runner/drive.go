@@ -43,6 +43,7 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	r.suite(ctx, d, rest, parallel+d.slots.most)
 	r.tellShared(d, time.Since(began))
 	r.alone(ctx, d, parallel)
+	r.reconsider(ctx, d)
 	r.again(ctx, d)
 	r.judgeDoubted(ctx, d)
 	r.explore(ctx, d)
@@ -331,6 +332,9 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 	}
 	if pl.Stage == 0 && (!pl.Exclusive() || wentAwayIn(res) || res.Squeezed) && r.setAside(d, pl, res) {
 		return // it may run again alone if the target was overloaded
+	}
+	if d.holdBack(pl, res) {
+		return // it may run again once more is known of the target
 	}
 	if r.doubts(d, pl, res) {
 		return // it runs again alone

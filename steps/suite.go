@@ -123,7 +123,8 @@ type Result struct {
 	Squeezed bool                // it could have held some of them if no other scenario had run
 	Last     []transcript.Record // the last of these; see transcript.Last
 	Reached  Reach
-	Late     int // waits that reached their limit
+	Late     int    // waits that reached their limit
+	Doubt    *Doubt // nil: nothing that it failed depends on what the run may still find out
 
 	t *transcript.Transcript // of Records
 }
@@ -379,7 +380,7 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),
 		Notes: w.notes, Security: w.warnings, Target: w.aboutTarget, Records: first, Evidence: w.evidence,
 		Lost:     w.T.Overflow(),
-		Squeezed: w.T.Squeezed(), Last: w.T.Last(), Reached: w.reached, Late: w.late, t: w.T}
+		Squeezed: w.T.Squeezed(), Last: w.T.Last(), Reached: w.reached, Late: w.late, Doubt: w.doubt, t: w.T}
 	if n := w.repeated(res.Records); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests failed because their connection closed before any answer, "+
 			"and were repeated on a new connection", n))

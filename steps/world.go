@@ -101,6 +101,7 @@ type World struct {
 	skipped     map[string]bool            // clauses with a check that was skipped because the scenario was cut off
 	jars        map[string]*httpclient.Jar // of parties
 	gateway     atomic.Pointer[string]     // what a gateway answered in the target's place; nil: nothing
+	doubt       *Doubt                     // see Doubt
 }
 
 // NewWorld creates the world of one scenario. decode adds the protocol's events to each record.

@@ -42,6 +42,24 @@ const MaxLog = 64 << 20
 // Reading more than MaxLog fails. The caller must close the file.
 func OpenLog(folder, name string) (io.ReadCloser, error) { return openLog(folder, name, MaxLog) }
 
+// OpenLogFrom is OpenLog from an offset in bytes, which from returns for the file and its present size.
+func OpenLogFrom(folder, name string, from func(f io.ReaderAt, size int64) int64) (io.ReadCloser, error) {
+	r, err := OpenLog(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	f := r.(*logFile).f
+	info, err := f.Stat()
+	if err == nil {
+		_, err = f.Seek(from(f, info.Size()), io.SeekStart)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return r, nil
+}
+
 func openLog(folder, name string, limit int64) (io.ReadCloser, error) {
 	if name == "" {
 		return nil, errors.New("open log: no file is named")

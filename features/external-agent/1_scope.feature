@@ -123,3 +123,22 @@ Feature: 1 The scope of the prototype
       Given agent A has a session
       When the participant speaks to agent A
       Then agent A receives the participant's message
+
+  Rule: Nothing of a session reaches the next one, and the first session is like every later one (会话结束时 Host 写日志并重置状态)
+
+    @host @EA-011 @booking
+    Scenario Outline: a session that ends during a call of "<tool>" leaves no traces in the next one
+      Given the states of a session are known
+      And agent A has a session
+      When agent A makes a call of "<tool>", ends the session and starts another without waiting
+      Then agent A has a new session without traces of the old one
+
+      Examples:
+        | tool        |
+        | next        |
+        | postMessage |
+
+    @host @EA-011 @booking @exclusive
+    Scenario: the first session of a host is like those that follow
+      Given the states of a session are known
+      Then agent A has a new session without traces of the old one

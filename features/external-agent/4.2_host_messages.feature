@@ -24,7 +24,7 @@ Feature: 4.2 Host to client
       When agent A asks for a snapshot
       Then agent A gets a snapshot
 
-    @host @EA-042 @EA-043 @EA-044 @EA-045 @EA-056 @EA-057 @EA-058 @EA-059 @booking
+    @host @EA-042 @EA-043 @EA-044 @EA-045 @EA-054 @EA-056 @EA-056a @EA-057 @EA-058 @EA-059 @booking
     Scenario: snapshots and state.updated are complete at every stage of the booking
       Given agent A has a session
       And agent A knows what the host changes on its own
@@ -393,3 +393,11 @@ Feature: 4.2 Host to client
       And the participant speaks during call 2, and its result and state come late
       When the agent is started
       Then the agent waits for the state
+
+  Rule: A result confirms that its call was executed, also beside another call (用于确认工具执行)
+
+    @host @EA-046 @EA-074 @booking
+    Scenario: two calls at once both have their effect
+      Given agent A has a session
+      And agent A knows what the host changes on its own
+      Then agent A makes two calls without waiting, and both have their effect

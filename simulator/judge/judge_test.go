@@ -95,7 +95,7 @@ var serving = map[string]struct {
 	"session-chat": {"session-chat", "frontend", "frontend", "type-for-message-type", "SC-040", "SC-038"},
 	"session-runtime": {"session-runtime", "session-manager", "session-manager", "invite-added-at-once", "RT-119",
 		"RT-127"},
-	"external-agent": {"external-agent", "agent", "agent", "update-source-server", "EA-056", "EA-056"},
+	"external-agent": {"external-agent", "agent", "agent", "update-without-source", "EA-056", "EA-056"},
 }
 
 // TestServers: a correct server has no findings, and some clauses hold; a fault is found during the play, at a message

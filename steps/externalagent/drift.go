@@ -2,6 +2,8 @@ package externalagent
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -14,11 +16,139 @@ import (
 	wjson "parley/wire/json"
 )
 
-// drift is what changes by itself in a target's states, such as a clock in uiSpec. All comparisons of the scenario
-// ignore it. The zero value knows no such places.
+// drift is what changes by itself in a target's states, such as a clock in uiSpec. All comparisons ignore it. The zero
+// value knows no such places.
 type drift struct {
 	places  []string       // names of members of a state and JSON Pointers within them; "*" is any index of an array
 	changed map[string]int // number of times that a place changed between two looks
+}
+
+// restlessness is what the scenarios of a run have found to change by itself. It holds for each of them, also for those
+// that were over before. It is safe for concurrent use.
+type restlessness struct {
+	mu     sync.Mutex
+	places []string
+	once   map[string]change // by place, a change between two states with nothing done in their session
+}
+
+// change is how a value changed: digests of the old and the new one.
+type change struct{ from, to [sha256.Size]byte }
+
+// known returns the places known so far.
+func (r *restlessness) known() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.places
+}
+
+// learn adds places.
+func (r *restlessness) learn(places ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, at := range places {
+		if !slices.Contains(r.places, at) {
+			r.places = append(slices.Clip(r.places), at)
+		}
+	}
+}
+
+// mostRemembered bounds the places of which a change is remembered.
+const mostRemembered = 1000
+
+// saw takes in two consecutive states of a session in which nothing has been done. A place changes by itself if it has
+// changed twice in the run, from another value and to another value: what is still loading as a session begins changes
+// in the same way in each.
+func (r *restlessness) saw(a, b state) {
+	for _, at := range placesApart(a, b) {
+		name, pointer, _ := strings.Cut(at, "/")
+		if strings.Contains(at, "*") {
+			continue // the values of several places
+		}
+		now := change{digest(a.member(name), "/"+pointer), digest(b.member(name), "/"+pointer)}
+		r.mu.Lock()
+		if r.once == nil {
+			r.once = map[string]change{}
+		}
+		before, seen := r.once[at]
+		if !seen && len(r.once) < mostRemembered {
+			r.once[at] = now
+		}
+		r.mu.Unlock()
+		if seen && before.from != now.from && before.to != now.to {
+			r.learn(at)
+		}
+	}
+}
+
+func digest(doc any, pointer string) [sha256.Size]byte {
+	v, there := wjson.Lookup(doc, pointer)
+	return sha256.Sum256([]byte(fmt.Sprintf("%v %s", there, wjson.Compact(v))))
+}
+
+// adopt takes over what other scenarios have found to change by itself.
+func (s *suite) adopt() {
+	if all := learnt[restlessness](s).known(); len(all) > s.adopted {
+		s.adopted = len(all)
+		s.leftOut(s.drift.add(all...))
+	}
+}
+
+// compared are the clauses that are judged by comparing states.
+var compared = []string{"EA-008a", "EA-011", "EA-051", "EA-054", "EA-055", "EA-072", "EA-073", "EA-074", "EA-075"}
+
+// tellChanges takes in what the scenario has seen to change without an act. Its failures are preliminary while
+// the run may find out that something which changed in the scenario changes by itself.
+func (s *suite) tellChanges() {
+	if s.Env.Role != vocab.Host {
+		return
+	}
+	all := learnt[restlessness](s)
+	changed := map[string]bool{}
+	for _, p := range s.parties {
+		var last state
+		idle := false // a session has begun, and nothing has been done in it
+		for _, r := range s.Between(p.name, 0, 0) {
+			switch {
+			case received(vocab.SessionStarted)(&r):
+				last, idle = state{}, true
+			case told(&r):
+				now := stateOf(&r)
+				if last.at > 0 {
+					for _, at := range placesApart(last, now) {
+						changed[at] = true
+					}
+					if idle && s.nothingAsked(p, r.N) {
+						all.saw(last, now)
+					}
+				}
+				last = now
+			}
+		}
+	}
+	known := all.known()
+	s.Doubt(&steps.Doubt{Clauses: compared, Settled: func() bool {
+		return slices.ContainsFunc(all.known()[len(known):], func(at string) bool { return changed[at] })
+	}})
+}
+
+// nothingAsked reports whether, up to a record, nobody in a party's relay session had asked for more than a session
+// and its state since that session was requested.
+func (s *suite) nothingAsked(p *party, before int) bool {
+	from := 0
+	for _, q := range p.asked {
+		if q.kind == vocab.SessionStart && q.mark < before {
+			from = q.mark
+		}
+	}
+	for _, other := range s.parties {
+		for _, q := range other.asked {
+			if q.mark >= from && q.mark < before && other.session == p.session && q.kind != vocab.SessionStart &&
+				q.kind != vocab.SnapshotGet && q.kind != vocab.RelayJoin {
+				return false
+			}
+		}
+	}
+	return s.spokenAt == 0 || s.spokenAt < from || s.spokenAt > before
 }
 
 // often is the number of changes after which a place is known to change by itself. A single change may be a late
@@ -184,6 +314,7 @@ func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Durat
 		if news := d.look(now, next); len(news) > 0 {
 			latest = time.Since(began)
 			s.leftOut(news)
+			learnt[restlessness](s).learn(news...)
 		}
 		now = next
 	}

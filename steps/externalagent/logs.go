@@ -47,7 +47,13 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 		return steps.NotTestedf("the log cannot be read: %v", err)
 	}
 	name, _ := payload(rec)["logFile"].(string)
-	content, err := readLog(folder, name)
+	begins, lines := [2]int64{}, 0 // where the party's first session of the scenario, and its latest one, begin
+	content, err := readLogFrom(folder, name, func(f io.ReaderAt, size int64) int64 {
+		begins = [2]int64{p.laidFirst.within(f, size), p.laid.within(f, size)}
+		begins[0] = min(begins[0], begins[1])
+		lines = linesUpTo(f, begins[0])
+		return begins[0]
+	})
 	var outside *target.OutsideError
 	var unread *steps.NotTestedError
 	switch {
@@ -64,11 +70,13 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 	s.passes(rec.N, "EA-010", "EA-065")
 	study, _ := payload(rec)["sessionId"].(string)
 	if _, read := s.reads[name]; !read {
-		s.reads[name] = string(content)
+		s.reads[name] = logPart{begins[0], string(content)}
 	}
-	old := p.laid.within(content) // what the log had before the session is not the session's
+	old := min(int(begins[1]-begins[0]), len(content)) // what the log had before the session is not the session's
+	before := lines + bytes.Count(content[:old], []byte("\n"))
 	report := studylog.Check(bytes.NewReader(content[old:]), studylog.Options{Session: study, Messages: s.messages(p, q),
-		Complete: true, Before: bytes.Count(content[:old], []byte("\n"))})
+		Complete: true, Before: before})
+	report.Findings = append(report.Findings, startsAgain(content, study, lines, before)...)
 	form := "ISO 8601, in UTC and with milliseconds"
 	for _, n := range report.Notes {
 		if strings.Contains(n.Text, "timestamp") {
@@ -88,6 +96,18 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 	return s.Judge(found...)
 }
 
+// startsAgain finds lines of a session whose eventIndex does not follow that of lines which the log had of a session with
+// this id before the latest session.start (EA-088).
+func startsAgain(content []byte, study string, lines, before int) []studylog.Finding {
+	if before == lines {
+		return nil
+	}
+	whole := studylog.Check(bytes.NewReader(content), studylog.Options{Session: study, Before: lines})
+	return slices.DeleteFunc(whole.Findings, func(f studylog.Finding) bool {
+		return f.OK || f.Clause != "EA-088" || f.Line != before+1
+	})
+}
+
 // logsUnchanged judges that later sessions do not change the logs of earlier ones (EA-010, EA-088).
 func (s *suite) logsUnchanged() error {
 	if len(s.reads) == 0 {
@@ -100,7 +120,8 @@ func (s *suite) logsUnchanged() error {
 	for name, was := range s.reads {
 		check := verdict.Finding{Clauses: []string{"EA-010", "EA-086", "EA-088"},
 			Expected: fmt.Sprintf("a log %q that still begins as it did when its session ended", name)}
-		is, err := readLog(folder, name)
+		now, err := readLogFrom(folder, name, func(_ io.ReaderAt, size int64) int64 { return min(was.from, size) })
+		is := string(now)
 		if unread := (*steps.NotTestedError)(nil); errors.As(err, &unread) {
 			return err
 		}
@@ -108,10 +129,10 @@ func (s *suite) logsUnchanged() error {
 			check.Observed = err.Error()
 			return s.Judge(check)
 		}
-		if check.OK = strings.HasPrefix(string(is), was); !check.OK { // lines of later sessions may have been appended
-			same := shared(was, string(is))
-			check.Observed = fmt.Sprintf("it had %d bytes and now has %d: identical up to line %d",
-				len(was), len(is), strings.Count(was[:same], "\n"))
+		if check.OK = strings.HasPrefix(is, was.text); !check.OK { // lines of later sessions may have been appended
+			same := shared(was.text, is)
+			check.Observed = fmt.Sprintf("it had %d bytes from byte %d on and now has %d: identical in the first %d lines of these",
+				len(was.text), was.from, len(is), strings.Count(was.text[:same], "\n"))
 		}
 		_ = s.Judge(check)
 	}
@@ -120,7 +141,12 @@ func (s *suite) logsUnchanged() error {
 
 // readLog reads a log of a folder. A NotTestedError means that the log exists but cannot be read.
 func readLog(folder, name string) ([]byte, error) {
-	f, err := target.OpenLog(folder, name)
+	return readLogFrom(folder, name, func(io.ReaderAt, int64) int64 { return 0 })
+}
+
+// readLogFrom is readLog from an offset, which from returns for the file and its size.
+func readLogFrom(folder, name string, from func(f io.ReaderAt, size int64) int64) ([]byte, error) {
+	f, err := target.OpenLogFrom(folder, name, from)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +158,12 @@ func readLog(folder, name string) ([]byte, error) {
 	return content, nil
 }
 
+// logPart is what a log had from an offset on when it was read.
+type logPart struct {
+	from int64
+	text string
+}
+
 // shared returns the length in bytes of the common prefix of two texts.
 func shared(a, b string) int {
 	n := 0
@@ -141,27 +173,53 @@ func shared(a, b string) int {
 	return n
 }
 
-// laid is what the folder of logs contained when a session began: the length and checksum of each file. It identifies
-// logs that several sessions are appended to, even if all have one name.
+// laid is what the folder of logs contained when a session began: the length of each file, and a checksum of its end.
+// It identifies logs that several sessions are appended to, even if all have one name.
 type laid []lying
 
 type lying struct {
-	size int
+	size int64 // up to the end of its last whole line
 	sum  [sha256.Size]byte
 }
 
+// logEnd is how much of the end of a log identifies it.
+const logEnd = 64 << 10
+
+// sumBefore returns the checksum of what a log has just before an offset.
+func sumBefore(f io.ReaderAt, end int64) (sum [sha256.Size]byte, err error) {
+	b := make([]byte, min(end, logEnd))
+	if _, err = f.ReadAt(b, end-int64(len(b))); err != nil {
+		return sum, err
+	}
+	return sha256.Sum256(b), nil
+}
+
 // within returns how many bytes of a log existed already.
-func (l laid) within(content []byte) int {
-	most := 0
-	for _, f := range l {
-		if f.size > most && f.size <= len(content) && sha256.Sum256(content[:f.size]) == f.sum {
-			most = f.size
+func (l laid) within(f io.ReaderAt, size int64) (most int64) {
+	for _, old := range l {
+		if old.size > most && old.size <= size {
+			if sum, err := sumBefore(f, old.size); err == nil && sum == old.sum {
+				most = old.size
+			}
 		}
 	}
 	return most
 }
 
-// The limits for the folder's content before a session: logs beyond them are judged as if they had been empty.
+// linesUpTo counts the lines of a log up to an offset.
+func linesUpTo(f io.ReaderAt, end int64) (n int) {
+	r, b := io.NewSectionReader(f, 0, end), make([]byte, 1<<20)
+	for {
+		read, err := r.Read(b)
+		n += bytes.Count(b[:read], []byte("\n"))
+		if err != nil {
+			return n
+		}
+	}
+}
+
+// The limits for the folder's content: logs beyond the first are judged as if they had been empty before a session, and
+// beyond the second is not searched for what a session has written.
 const (
 	mostLogs  = 512
 	mostBytes = 64 << 20
@@ -174,28 +232,46 @@ func (s *suite) lies() laid {
 		return nil
 	}
 	var out laid
-	left := int64(mostBytes)
 	_ = filepath.WalkDir(folder, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return nil // e.g. deleted meanwhile
 		}
-		info, err := e.Info()
-		if err != nil {
-			return nil
-		}
-		if left -= info.Size(); left < 0 || len(out) == mostLogs {
+		if len(out) == mostLogs {
 			return fs.SkipAll
 		}
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return nil
-		}
-		if end := strings.LastIndexByte(string(b), '\n') + 1; end > 0 { // the last line may still be incomplete
-			out = append(out, lying{end, sha256.Sum256(b[:end])})
+		if old, ok := liesAt(name); ok {
+			out = append(out, old)
 		}
 		return nil
 	})
 	return out
+}
+
+// liesAt reads the end of a log. It reports false for a log without a whole line.
+func liesAt(name string) (lying, bool) {
+	f, err := os.Open(name)
+	if err != nil {
+		return lying{}, false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return lying{}, false
+	}
+	b := make([]byte, 1<<16)
+	for end := info.Size(); end > 0; {
+		n := min(end, int64(len(b)))
+		if _, err := f.ReadAt(b[:n], end-n); err != nil {
+			return lying{}, false
+		}
+		if at := bytes.LastIndexByte(b[:n], '\n'); at >= 0 { // the last line may still be incomplete
+			size := end - n + int64(at) + 1
+			sum, err := sumBefore(f, size)
+			return lying{size, sum}, err == nil
+		}
+		end -= n
+	}
+	return lying{}, false
 }
 
 // logged are the message types that a study needs: the log must have every such message. The document leaves open

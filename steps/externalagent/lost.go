@@ -10,6 +10,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
+	"parley/transcript"
 	wjson "parley/wire/json"
 )
 
@@ -22,9 +23,8 @@ func (s *suite) reached(ctx context.Context, p *party, c binding.ToolCall, now s
 		if gone := s.undone(p, now); gone != "" {
 			err = steps.NotTestedf("%s cannot be called%s: %s", c.Tool, stageOf(now), gone)
 		} else if q := s.inVain(p); q != nil {
-			err = steps.NotTestedf("%s cannot be called%s: %s (record %d) succeeded there%s, but no state shows any "+
-				"effect of it",
-				c.Tool, stageOf(now), q.tool, q.mark, stageOf(q.before))
+			err = steps.NotTestedf("%s cannot be called%s: %s (record %d) succeeded there%s, but no state shows %s "+
+				"after it", c.Tool, stageOf(now), q.tool, q.mark, stageOf(q.before), dueEffect(q))
 		}
 	}
 	return now, fits, err
@@ -37,11 +37,26 @@ func (s *suite) inVain(p *party) *request {
 		switch {
 		case q.kind == vocab.SessionStart || q.kind == vocab.RelayJoin:
 			return nil
-		case q.vain:
+		case q.vain && !s.showsLater(q):
 			return q
 		}
 	}
 	return nil
+}
+
+// showsLater reports whether a state that came late shows the effect of a call.
+func (s *suite) showsLater(q *request) bool {
+	return slices.ContainsFunc(s.Between(q.of.name, q.mark, 0), func(r transcript.Record) bool {
+		return told(&r) && s.shows(q, q.before, stateOf(&r))
+	})
+}
+
+// dueEffect says what a state must show after a call.
+func dueEffect(q *request) string {
+	if q.tool == vocab.PostMessage {
+		return "a longer messageHistory"
+	}
+	return "another uiSpec or toolSchema"
 }
 
 // undone describes what a successful call had brought and a later state has lost, as when a host loses a choice while

@@ -2,6 +2,7 @@ package externalagent
 
 import (
 	"context"
+	"slices"
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
@@ -37,7 +38,8 @@ func (s *suite) callsAtNull(ctx context.Context, p *party) error {
 	case err != nil:
 		return err
 	case tried == 0:
-		return &steps.NotApplicableError{Reason: "uiSpec is never null during the booking"}
+		return &steps.NotApplicableError{Reason: "uiSpec is never null during the booking, except where the tools that are " +
+			"called are announced"}
 	}
 	return nil
 }
@@ -74,6 +76,14 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 			}
 			break
 		}
+		if s.announcedAtNull(q) && s.wentThrough(q) {
+			s.Note("%s is not judged: the state of record %d has no uiSpec, and announces it", tool, last.at)
+			if tool != vocab.PostMessage {
+				return state{}, steps.NotTestedf("%s, which is announced while no uiSpec is active, was carried out: the booking "+
+					"is no longer where it was", tool)
+			}
+			continue
+		}
 		*tried++
 		if err := s.judgeRefusal(ctx, q, vocab.NoActiveSpec); err != nil {
 			return state{}, err
@@ -95,6 +105,19 @@ func (s *suite) lastTold(p *party) state {
 		}
 	}
 	return last
+}
+
+// announcedAtNull reports whether the last state before a call has a null uiSpec and announces the tool (EA-082 is not
+// judged then).
+func (s *suite) announcedAtNull(q *request) bool {
+	announced := false
+	for _, r := range s.Between(q.of.name, q.of.opened, q.mark) {
+		if told(&r) {
+			st := stateOf(&r)
+			announced = st.ui == nil && slices.Contains(namesOf(st.list()), q.tool)
+		}
+	}
+	return announced
 }
 
 // nullUpTo reports whether no state with a uiSpec came between a call and its answer.

@@ -73,7 +73,7 @@ func (Protocol) Stages() [3]string { return [3]string{"connecting", "joining", "
 // Register implements steps.Protocol.
 func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s := &suite{parties: map[string]*party{}, plays: map[string]*play{}, hosts: map[string]*party{},
-		pages: map[string]*hostPage{}, reads: map[string]string{}, oddities: map[string]bool{},
+		pages: map[string]*hostPage{}, reads: map[string]logPart{}, oddities: map[string]bool{},
 		missedUpdates: map[string]bool{}}
 	sc.Before(func(ctx context.Context, sc *godog.Scenario) (context.Context, error) {
 		if w := world(); w != nil {

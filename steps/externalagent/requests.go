@@ -235,6 +235,8 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 	}
 	outcome := s.codeOf(&rec)
 	switch {
+	case slices.Contains(codes, vocab.NoActiveSpec) && !refused(&rec) && s.announcedAtNull(q):
+		return steps.NotTestedf("%s is announced in the state without a uiSpec, and carried out", q.tool)
 	case !refused(&rec):
 		outcome = "taken"
 	case outcome == vocab.NoActiveSpec && !slices.Contains(codes, outcome) && s.nothingShown(q, rec.N):

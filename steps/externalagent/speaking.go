@@ -212,5 +212,22 @@ func (s *suite) hearsParticipant(ctx context.Context, p *party) error {
 	s.member(&rec, "EA-061", "text", strings.TrimSpace(text) == s.spoken,
 		"what the participant said: "+wjson.Compact(s.spoken))
 	env, _ := rec.Event.Envelope.(object)
-	return s.Judge(steps.CheckOf(rec, env["replyTo"] == nil, "user.message without replyTo", "EA-060"))
+	_ = s.Judge(steps.CheckOf(rec, env["replyTo"] == nil, "user.message without replyTo", "EA-060"))
+	return s.hearsOnce(ctx, p, &rec)
+}
+
+// hearsOnce judges that what the participant has said once is forwarded once (EA-009), up to the answer of a fence.
+func (s *suite) hearsOnce(ctx context.Context, p *party, first *transcript.Record) error {
+	if q, ok := s.asksAside(ctx, p); !ok {
+		return nil
+	} else if _, miss := s.answer(ctx, q); miss != nil {
+		return nil
+	}
+	for _, r := range s.Between(p.name, first.N, 0) {
+		if received(vocab.UserMessage)(&r) && wjson.Equal(payload(&r)["text"], payload(first)["text"]) {
+			return s.breaks(r, fmt.Sprintf("one user.message for what the participant has said once, record %d", first.N),
+				"EA-009")
+		}
+	}
+	return nil
 }

@@ -91,6 +91,7 @@ func there(doc any, pointer string) string {
 
 // settled returns a member of a state without what changes by itself or is specific to a session.
 func (s *suite) settled(name string, v any) any {
+	s.adopt()
 	return s.perSession.settled(name, s.drift.settled(name, v))
 }
 
@@ -191,10 +192,34 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 			check.Observed = fmt.Sprintf("no state.updated since the session began, and %s than in its first snapshot, %d",
 				check.Observed, first.at)
 		}
+		if alone := s.alone(p, last, again); last.at > 0 && alone > 0 {
+			check = unlike(again.at, s.difference(last, again), fmt.Sprintf("a snapshot that agrees with the last "+
+				"state.updated, record %d, and with the tool.result before it, record %d", last.at, alone), "EA-073")
+			check.Observed = fmt.Sprintf("the snapshot, record %d, alone has %s", again.at, check.Observed)
+		}
 		s.missedUpdates[p.name+" "+kind] = true
 		return snap, s.Judge(check)
 	}
 	return state{}, steps.NotTestedf("the state changes faster than snapshots can be requested")
+}
+
+// alone returns the record of the latest tool.result before a state.updated if its quick uiSpec agrees with that and
+// contradicts a later snapshot, so that the snapshot is wrong; 0 if not.
+func (s *suite) alone(p *party, last, snap state) int {
+	at := 0
+	for _, r := range s.Between(p.name, s.startOf(p), last.at) {
+		quick, ok := payload(&r)["uiSpec"].(object)
+		if !received(vocab.ToolResult)(&r) || !ok {
+			continue
+		}
+		against := func(st state) string {
+			return contradiction("", s.settled("uiSpec", quick), s.settled("uiSpec", st.ui))
+		}
+		if at = 0; against(last) == "" && against(snap) != "" {
+			at = r.N
+		}
+	}
+	return at
 }
 
 // agreeing describes the state.updated expected for a snapshot.

@@ -78,9 +78,9 @@ func (s *suite) sessionSteps() []step {
 		{`^agent (\w+) is told that the session has ended$`, s.by(s.isEnded)},
 		{`^agent (\w+) has a new session without traces of the old one$`, s.by(s.startsClean)},
 		{`^agent (\w+) ends the session and starts another right after it$`,
-			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, false) })},
-		{`^agent (\w+) makes a call, ends the session and starts another without waiting$`,
-			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, true) })},
+			s.by(func(ctx context.Context, p *party) error { return s.endsAndStarts(ctx, p, false, "") })},
+		{`^agent (\w+) makes a call(?: of "(\w+)")?, ends the session and starts another without waiting$`,
+			s.byWith(func(ctx context.Context, p *party, tool string) error { return s.endsAndStarts(ctx, p, true, tool) })},
 		{`^agent (\w+) resynchronises, or starts a session$`, s.by(s.resyncs)},
 		{`^whether agent (\w+)'s session has survived is recorded$`, s.by(s.returnNoted)},
 		{`^agent (\w+) finds its session as it left it, if the session has survived$`, s.by(s.findsAsLeft)},
@@ -108,6 +108,7 @@ func (s *suite) callSteps() []step {
 		{`^agent (\w+) makes (\d+) calls of announced tools without waiting, and each is answered under its own id$`,
 			func(ctx context.Context, name string, n int) error { return s.callsAtOnce(ctx, s.party(name), n) }},
 		{`^the announced tools change during the booking$`, s.toolsChanged},
+		{`^agent (\w+) makes two calls without waiting, and both have their effect$`, s.by(s.callsTogether)},
 	}
 }
 

@@ -30,13 +30,14 @@ type suite struct {
 	spoken   string               // what the participant last said
 	spokenAt int                  // after which record
 	drift    drift                // what changes by itself, as seen in this scenario
+	adopted  int                  // number of places taken over from other scenarios
 	observed bool                 // it has looked for that in another session
 	// what differs between two sessions, such as ids; for this scenario only, as it hides much
 	perSession drift
 	// how a session proceeds: its first state and those after the calls of the booking except the last
 	walked   []state
-	reads    map[string]string // contents of logs that were read, by the target's names
-	oddities map[string]bool   // notes on announced schemas
+	reads    map[string]logPart // contents of logs that were read, by the target's names
+	oddities map[string]bool    // notes on announced schemas
 	// misses of state.updated, by party and kind, which are not awaited again in this scenario
 	missedUpdates map[string]bool
 	carriedOut    string   // the model ended by executing refused calls; "": none
@@ -49,6 +50,7 @@ type suite struct {
 // close cleans up after a scenario: its study session if the relay session is shared, the agent and the plays.
 func (s *suite) close(ctx context.Context) {
 	defer s.endPages(ctx)
+	s.tellChanges()
 	if s.agent != nil {
 		s.learnPromptness()
 		s.agent.stop()

@@ -32,6 +32,8 @@ type toldAgent struct {
 	calls          int
 	had, returned  bool // it had a session, and lost its connection since
 	opened, again  bool // it had a connection; it had another one
+
+	asked string // the id of a snapshot.get before any session, whose answer is still to come
 }
 
 // spoken has the members that are read from messages.
@@ -101,6 +103,7 @@ func (t *tale) take(r transcript.Record) ([]string, bool) {
 	}
 	more, known := t.sent(a, m)
 	if len(more) > 0 && a.last == more[len(more)-1] && m.Type == vocab.SnapshotGet {
+		a.asked = ""
 		return lines, true // one look suffices
 	}
 	if len(more) > 0 {
@@ -134,6 +137,16 @@ func (a *toldAgent) received(r transcript.Record) []string {
 	}
 	var m spoken
 	_ = json.Unmarshal(r.Bytes, &m) // invalid JSON has no members
+	if a.asked != "" && m.ReplyTo == a.asked {
+		a.asked = ""
+		switch {
+		case m.Type == vocab.SnapshotState:
+			return []string{"agent " + a.name + " gets a snapshot"}
+		case m.Type == vocab.ErrorMessage && m.Payload.Code == vocab.SessionNotActive:
+			return []string{fmt.Sprintf("agent %s is refused with %q", a.name, vocab.SessionNotActive)}
+		}
+		return nil
+	}
 	if m.Type == vocab.UserMessage && a.active {
 		return []string{fmt.Sprintf("the participant speaks to agent %s, if the target supports it", a.name),
 			fmt.Sprintf("agent %s receives the participant's message", a.name)}
@@ -160,7 +173,8 @@ func (t *tale) sent(a *toldAgent, m spoken) ([]string, bool) {
 	case m.Type == vocab.SnapshotGet && a.active:
 		return []string{who + " asks for a snapshot", who + " gets a snapshot"}, true
 	case m.Type == vocab.SnapshotGet && !t.relay && !a.had:
-		return []string{who + " asks for a snapshot", who + fmt.Sprintf(" is refused with %q", vocab.SessionNotActive)}, true
+		_ = json.Unmarshal(m.ID, &a.asked) // the source does not say how it is answered
+		return []string{who + " asks for a snapshot"}, true
 	case m.Type == vocab.ToolCall && a.active:
 		return t.calls(a, m)
 	case m.Type == vocab.AgentMessage && a.active:

@@ -19,7 +19,7 @@ type single struct {
 func (p single) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	steps.Step(sc, `^it is done$`, func() error {
 		return p.do(&suite{World: world(), wire: binding.Default(), parties: map[string]*party{}, plays: map[string]*play{},
-			hosts: map[string]*party{}, reads: map[string]string{}})
+			hosts: map[string]*party{}, reads: map[string]logPart{}})
 	})
 }
 

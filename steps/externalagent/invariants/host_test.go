@@ -42,7 +42,7 @@ func of(kind, member, value string) string {
 const (
 	snapshotClauses = "EA-043 EA-044 EA-045"
 	resultClauses   = "EA-048 EA-052a"
-	stateClauses    = "EA-056 EA-057 EA-058 EA-059"
+	stateClauses    = "EA-056 EA-056a EA-057 EA-058 EA-059"
 	userClauses     = "EA-061 EA-062"
 	endClauses      = "EA-065 EA-067"
 )
@@ -98,13 +98,17 @@ var hostRows = []row{
 	{monitor: "host-messages", reason: "state.updated", kept: stateClauses, in: of("state.updated", "", "")},
 	{monitor: "host-messages", reason: "a state while no uiSpec is active", kept: without(stateClauses, "EA-057"),
 		in: of("state.updated", "uiSpec", "null")},
-	{monitor: "host-messages", reason: "another source", broken: "EA-056", kept: without(stateClauses, "EA-056"),
-		in: of("state.updated", "source", `"agent"`)},
-	{monitor: "host-messages", reason: "a source in capitals", broken: "EA-056", kept: without(stateClauses, "EA-056"),
-		in: of("state.updated", "source", `"Host"`)},
+	{monitor: "host-messages", reason: "another source", broken: "EA-056a",
+		kept: without(stateClauses, "EA-056a"),
+		in:   of("state.updated", "source", `"agent"`)},
+	{monitor: "host-messages", reason: "a source in capitals", broken: "EA-056a",
+		kept: without(stateClauses, "EA-056a"),
+		in:   of("state.updated", "source", `"Host"`)},
 	{monitor: "host-messages", reason: "a source that is an object", broken: "EA-056",
-		kept: without(stateClauses, "EA-056"), in: of("state.updated", "source", `{"host":1}`)},
-	{monitor: "host-messages", reason: "no source", broken: "EA-056", kept: without(stateClauses, "EA-056"),
+		kept: "EA-057 EA-058 EA-059", in: of("state.updated", "source", `{"host":1}`)},
+	{monitor: "host-messages", reason: "an empty source", broken: "EA-056",
+		kept: "EA-057 EA-058 EA-059", in: of("state.updated", "source", `""`)},
+	{monitor: "host-messages", reason: "no source", broken: "EA-056", kept: "EA-057 EA-058 EA-059",
 		in: of("state.updated", "source", "")},
 	{monitor: "host-messages", reason: "a state without uiSpec", broken: "EA-057", kept: without(stateClauses, "EA-057"),
 		in: of("state.updated", "uiSpec", "")},
@@ -306,6 +310,10 @@ var failureRows = []row{
 		`A < error @c {"code":"NO_ACTIVE_SPEC"}`},
 	{monitor: "nothing-to-act-on", reason: "by a code elsewhere", kept: "EA-082", in: "- " + CodeAt + "/payload/error\n" +
 		none + call1 + `A < error @c {"error":"NO_ACTIVE_SPEC"}`},
+	{monitor: "nothing-to-act-on", reason: "a tool that the same state announces", in: `A < state.updated ` +
+		`{"uiSpec":null,"toolSchema":[{"name":"next"}]}` + "\n" + call1 + well},
+	{monitor: "nothing-to-act-on", reason: "a tool that only an earlier state announced", broken: "EA-082",
+		in: `A < state.updated {"uiSpec":{},"toolSchema":[{"name":"next"}]}` + "\n" + none + call1 + well},
 	{monitor: "nothing-to-act-on", reason: "while a uiSpec is active", in: none + shown + call1 + well},
 	{monitor: "nothing-to-act-on", reason: "before any state", in: call1 + well},
 	{monitor: "nothing-to-act-on", reason: "a state without uiSpec does not say that it is null",

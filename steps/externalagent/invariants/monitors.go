@@ -47,7 +47,7 @@ func All() []monitor.Monitor {
 		{Name: "no-backend-data", Clauses: []string{"EA-015", "EA-102"}, Roles: host,
 			Text: "no message to an agent contains the key backendData", Check: noBackendData, Passive: true},
 		{Name: "host-messages", Roles: host, Clauses: []string{"EA-039", "EA-043", "EA-044", "EA-045", "EA-048", "EA-052a",
-			"EA-056", "EA-057", "EA-058", "EA-059",
+			"EA-056", "EA-056a", "EA-057", "EA-058", "EA-059",
 			"EA-061", "EA-062", "EA-065", "EA-067"}, Text: "every message of the host has the members that its type requires",
 			Check: hostMessages, Passive: true},
 		{Name: "errors", Clauses: []string{"EA-069", "EA-070", "EA-084"}, Roles: servers,
@@ -82,6 +82,7 @@ type shape struct {
 }
 
 func text(v any, there bool) bool { _, ok := v.(string); return there && ok }
+func word(v any, there bool) bool { return text(v, there) && v != "" }
 func list(v any, there bool) bool { _, ok := v.([]any); return there && ok }
 func obj(v any, there bool) bool  { _, ok := v.(object); return there && ok }
 
@@ -99,7 +100,8 @@ var ofHost = map[string][]shape{
 		{"EA-045", "toolSchema", "an array", list}},
 	vocab.ToolResult: {{"EA-048", "ok", "a boolean", func(v any, _ bool) bool { _, ok := v.(bool); return ok }},
 		{"EA-052a", "uiSpec", "an object, if present", maybe(obj)}},
-	vocab.StateUpdated: {{"EA-056", "source", `"host"`, is(vocab.SourceHost)},
+	vocab.StateUpdated: {{"EA-056", "source", "a string that is not empty", word},
+		{"EA-056a", "source", `"host"`, is(vocab.SourceHost)},
 		{"EA-057", "uiSpec", "an object, or null while none is active", obj},
 		{"EA-058", "messageHistory", "an array", list}, {"EA-059", "toolSchema", "an array", list}},
 	vocab.UserMessage:  {{"EA-061", "text", "a string", text}, {"EA-062", "stage", "a string", text}},
@@ -141,6 +143,9 @@ func shapes(t []transcript.Record, of map[string][]shape) []verdict.Finding {
 			v, there := m.body[s.name]
 			if s.name == "uiSpec" && v == nil && (there || s.clause == "EA-052a") {
 				continue // while none is active, or in a result without one
+			}
+			if s.clause == "EA-056a" && !word(v, there) {
+				continue // EA-056 is broken
 			}
 			expected := fmt.Sprintf("%s: payload.%s is %s", m.kind, s.name, s.form)
 			out = append(out, m.shaped(s.ok(v, there), s.clause, expected, "payload.", m.body, s.name))
@@ -332,25 +337,29 @@ func failures(t []transcript.Record) []verdict.Finding {
 }
 
 // actsOnNothing judges that a call is not executed while uiSpec is null (EA-082). A state may cross the call, so both
-// the last state before the call and the last before its answer must have a null uiSpec.
+// the last state before the call and the last before its answer must have a null uiSpec. A tool that the former
+// announces may be called.
 func actsOnNothing(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	type call struct{ conn, id string }
-	null := map[string]bool{} // by connection, in the latest state
-	calls := map[call]bool{}  // made while uiSpec was null
+	null, tools := map[string]bool{}, map[string][]any{} // by connection, in the latest state
+	calls, announced := map[call]bool{}, map[call]bool{} // made while uiSpec was null; of these, of announced tools
 	at := said(t, CodeAt, "/payload/code")
 	for m := range messages(t) {
-		both := calls[call{m.Conn, m.replyTo()}] && null[m.Conn]
+		answered := call{m.Conn, m.replyTo()}
+		both := calls[answered] && null[m.Conn]
 		switch {
 		case m.sent(vocab.ToolCall):
 			if id, ok := m.env["id"].(string); ok {
 				calls[call{m.Conn, id}] = null[m.Conn]
+				announced[call{m.Conn, id}] = names(tools[m.Conn], m.body["toolName"])
 			}
 		case !target(m.Record):
 		case m.isState():
 			v, there := m.body["uiSpec"]
 			null[m.Conn] = there && v == nil
-		case m.kind == vocab.ToolResult && m.body["ok"] == true && both:
+			tools[m.Conn], _ = m.body["toolSchema"].([]any)
+		case m.kind == vocab.ToolResult && m.body["ok"] == true && both && !announced[answered]:
 			out = append(out, m.finding(false, "EA-082", "a call refused with "+vocab.NoActiveSpec+" while uiSpec is null",
 				"it was carried out"))
 		case m.kind == vocab.ErrorMessage && both:
@@ -360,6 +369,14 @@ func actsOnNothing(t []transcript.Record) []verdict.Finding {
 		}
 	}
 	return out
+}
+
+// names reports whether a list of tools has one with a name.
+func names(tools []any, name any) bool {
+	return slices.ContainsFunc(tools, func(item any) bool {
+		o, _ := item.(object)
+		return o != nil && o["name"] == name
+	})
 }
 
 // oneAnswer judges that a call is not answered twice (EA-104).

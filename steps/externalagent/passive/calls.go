@@ -110,7 +110,7 @@ func (l *line) announced(q *request, m message, code string) {
 	if q.last.null() && l.last != nil && l.last.null() {
 		if code == vocab.NoActiveSpec {
 			l.v.kept(tools, m, "EA-082")
-		} else if done {
+		} else if done && !q.last.announces(q.tool) {
 			l.blank = m
 		}
 		return
@@ -143,6 +143,15 @@ func (l *line) announced(q *request, m message, code string) {
 func (s *state) null() bool {
 	v, there := s.body["uiSpec"]
 	return there && v == nil
+}
+
+// announces reports whether a state announces a tool.
+func (s *state) announces(tool string) bool {
+	list, _ := s.tools.([]any)
+	return slices.ContainsFunc(list, func(item any) bool {
+		o, _ := item.(object)
+		return o != nil && o["name"] == tool
+	})
 }
 
 // stranger is a call that was carried out although no state so far allows it: the state that does may be in flight.

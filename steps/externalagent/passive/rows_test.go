@@ -22,6 +22,7 @@ var (
 	movie   = shown(`{"at":1}`, "", pick+","+forward)
 	date    = shown(`{"at":2}`, "", pick)
 	nothing = shown("null", "", pick)
+	blank   = shown("null", "", "")
 	begun   = open + join + joined + start + started
 	stage   = begun + updated(movie)
 	picks   = call("c", "select", fits)
@@ -143,7 +144,7 @@ var rows = []row{
 	{tools, "other params", stage + call("c", "select", wrong) + refuse("c", "INVALID_PARAMS"), "081", ""},
 	{tools, "other params are taken", stage + call("c", "select", wrong) + picked + updated(movie), "", "081"},
 	{tools, "nothing is shown", begun + updated(nothing) + picks + refuse("c", "NO_ACTIVE_SPEC"), "082", ""},
-	{tools, "nothing is shown, and it is carried out", begun + updated(nothing) + picks + picked + updated(nothing), "",
+	{tools, "nothing is shown, and it is carried out", begun + updated(blank) + picks + picked + updated(blank), "",
 		"082"},
 	{tools, "nothing was shown, but for the call", begun + updated(nothing) + picks + picked + updated(movie), "", ""},
 	{tools, "behind the end", stage + end + ended + picks + refuse("c", "SESSION_NOT_ACTIVE"), "079", ""},

@@ -182,6 +182,10 @@ func (c *checker) fields(event wjson.Object, who owner) {
 		return
 	}
 	sent := c.wire.line(c.into, sum, typ, direction, payload, c.number())
+	if at := wrapped(typ, payload); at != "" { // a line with the message itself may have the right direction
+		inner, _ := wjson.Lookup(payload, at)
+		sum = sumOf(typ, inner)
+	}
 	c.window.line(c.book, sum, typ, direction, sent, c.number())
 }
 

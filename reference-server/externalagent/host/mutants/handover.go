@@ -3,6 +3,7 @@ package mutants
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	proto "parley/protocol/externalagent"
@@ -18,6 +19,68 @@ var handoverFaults = map[string]fault{
 		hosting(resetsLate)),
 	"call-under-way-reaches-next": both(hurrying(proto.ToolCall, proto.ToolResult, proto.SessionEnd),
 		hosting(callsInNext)),
+	"next-under-way-reaches-next": both(hurrying(proto.ToolCall, proto.ToolResult, proto.SessionEnd),
+		hosting(callsInNextOf(proto.Next))),
+	"post-under-way-reaches-next": both(hurrying(proto.ToolCall, proto.ToolResult, proto.SessionEnd),
+		hosting(callsInNextOf(proto.PostMessage))),
+	"calls-at-once-are-one":     both(hurrying(proto.ToolCall, proto.ToolResult, proto.ToolCall), hosting(confirmsHurried)),
+	"first-session-greets-less": greetsAgain,
+}
+
+// callsInNextOf is callsInNext for the calls of one tool. With next it repeats the choice that next needs.
+func callsInNextOf(tool string) func(h *hostOptions) {
+	return func(h *hostOptions) {
+		callsInNext(h)
+		all, choice := h.Inbound, message(nil)
+		h.Inbound = func(v view, msg message) []message {
+			if msg.Type() == proto.ToolCall && toolOf(msg) != tool {
+				choice = msg.Without("id")
+				return []message{msg}
+			}
+			out := all(v, msg)
+			if len(out) > 1 && tool == proto.Next && choice != nil {
+				out = []message{out[0], choice, out[1]}
+			}
+			return out
+		}
+	}
+}
+
+// confirmsHurried confirms a call that came while another one was unanswered, and does not execute it.
+func confirmsHurried(h *hostOptions) {
+	hurry := false
+	h.Inbound = func(_ view, msg message) []message {
+		if msg.Type() == proto.ToolCall {
+			hurry = isHurried(msg)
+		}
+		return []message{msg}
+	}
+	h.Policy.Execute = func(_ view, c call, run func() *refusal) *refusal {
+		if hurry && c.Tool != proto.PostMessage && c.Tool != proto.Next && c.Tool != proto.Prev {
+			return nil
+		}
+		return run()
+	}
+}
+
+// greetsAgain greets the participant in every session but the first one of the server.
+func greetsAgain(o *options) {
+	var began atomic.Bool
+	hosting(func(h *hostOptions) {
+		again := false
+		h.Inbound = func(v view, msg message) []message {
+			if msg.Type() == proto.SessionStart && !v.Active() {
+				again = began.Swap(true)
+			}
+			return []message{msg}
+		}
+		h.Policy.State = func(_ view, _ part, s state) state {
+			if again {
+				s.MessageHistory = slices.Concat([]any{object{"role": "system", "text": "Welcome back."}}, s.MessageHistory)
+			}
+			return s
+		}
+	})(o)
 }
 
 // hurried marks a request that arrived while another one was unanswered.

@@ -190,7 +190,13 @@ var effectFaults = map[string]fault{
 	"updates-lack-last-words":   spoiling(proto.StateUpdated, spoil.Change("messageHistory", butLast)),
 	"updates-of-tools-before":   hosting(toolsBefore),
 
-	"next-changes-nothing":   doingNothing(proto.Next),
+	"next-changes-nothing": doingNothing(proto.Next),
+	"last-next-changes-nothing": deciding(policy{Execute: func(v view, c call, run func() *refusal) *refusal {
+		if c.Tool == proto.Next && v.Shown() == proto.ConfirmStage {
+			return nil
+		}
+		return run()
+	}}),
 	"prev-changes-nothing":   doingNothing(proto.Prev),
 	"post-changes-nothing":   doingNothing(proto.PostMessage),
 	"select-changes-nothing": doingNothing(proto.Select),

@@ -29,7 +29,12 @@ var speechFaults = map[string]fault{
 	"talk-hides-tools":   hosting(talkHidesTools),
 	"talk-ends-form":     hosting(talkEndsForm),
 
-	"user-not-forwarded":        silent(proto.UserMessage),
+	"user-not-forwarded": silent(proto.UserMessage),
+	"user-forwarded-twice": telling(func(_ view, msg message, send sender) {
+		if send(msg); msg.Type() == proto.UserMessage {
+			send(msg)
+		}
+	}),
 	"user-forwarded-as-agent":   retyping(proto.UserMessage, proto.AgentMessage),
 	"user-forwarded-as-input":   retyping(proto.UserMessage, "user.input"),
 	"user-forwarded-as-update":  answered(proto.UserMessage, proto.StateUpdated, updateOf),
