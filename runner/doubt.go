@@ -17,8 +17,8 @@ func (d *driverRun) holdBack(pl Planned, res steps.Result) bool {
 	return true
 }
 
-// reconsider finishes the scenarios that were held back: those whose failures depend on what was found out meanwhile are
-// judged again.
+// reconsider finishes the scenarios that were held back: those whose failures depend on what was found out meanwhile
+// are judged again.
 func (r *run) reconsider(ctx context.Context, d *driverRun) {
 	d.mu.Lock()
 	kept := d.doubtful

@@ -17,27 +17,25 @@ import (
 
 // party is one connection of the harness: an agent or, if the target is a relay, a host.
 type party struct {
-	name      string
-	role      string // the role in its relay.join
-	session   string // the relay session
-	conn      driver.Conn
-	openErr   error
-	opened    int // number of the record that asked for the connection
-	looked    int // the last record examined by endedAt
-	ended     int // the record found by endedAt
-	joined    bool
-	last      *request // its latest request
-	asked     []*request
-	study     string          // the study session given to it
-	counting  int             // the number of its next request; 0: its ids are unique in the run
-	numbers   bool            // its ids are that number alone
-	reset     string          // the relay session in which a study session of its own has ended; "": none has
-	returned  bool            // it has reconnected after losing its connection
-	before    state           // the state before its latest call
-	laid      laid            // the logs that existed when its latest session started
-	laidFirst laid            // those that existed when its first one started
-	started   bool            // it has asked for a session
-	schemas   map[string]bool // the different toolSchemas of its latest booking
+	name     string
+	role     string // the role in its relay.join
+	session  string // the relay session
+	conn     driver.Conn
+	openErr  error
+	opened   int // number of the record that asked for the connection
+	looked   int // the last record examined by endedAt
+	ended    int // the record found by endedAt
+	joined   bool
+	last     *request // its latest request
+	asked    []*request
+	study    string          // the study session given to it
+	counting int             // the number of its next request; 0: its ids are unique in the run
+	numbers  bool            // its ids are that number alone
+	reset    string          // the relay session in which a study session of its own has ended; "": none has
+	returned bool            // it has reconnected after losing its connection
+	before   state           // the state before its latest call
+	laid     laid            // the logs that existed when its latest session started
+	schemas  map[string]bool // the different toolSchemas of its latest booking
 }
 
 // course names the model of the messages to a party in its study session, which covers whatever follows from the

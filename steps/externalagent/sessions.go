@@ -17,9 +17,6 @@ import (
 // starts asks for a study session. Its ids contain the scenario's nonce if the profile says so.
 func (s *suite) starts(ctx context.Context, p *party) error {
 	p.laid = s.lies()
-	if !p.started {
-		p.laidFirst, p.started = p.laid, true
-	}
 	start := s.wire.Start.For(s.Nonce)
 	_, err := s.ask(ctx, p, vocab.SessionStart, object{"studyId": start.StudyID, "participantId": start.ParticipantID})
 	return err

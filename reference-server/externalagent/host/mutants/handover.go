@@ -23,7 +23,8 @@ var handoverFaults = map[string]fault{
 		hosting(callsInNextOf(proto.Next))),
 	"post-under-way-reaches-next": both(hurrying(proto.ToolCall, proto.ToolResult, proto.SessionEnd),
 		hosting(callsInNextOf(proto.PostMessage))),
-	"calls-at-once-are-one":     both(hurrying(proto.ToolCall, proto.ToolResult, proto.ToolCall), hosting(confirmsHurried)),
+	"calls-at-once-are-one": both(hurrying(proto.ToolCall, proto.ToolResult, proto.ToolCall),
+		hosting(confirmsHurried)),
 	"first-session-greets-less": greetsAgain,
 }
 
