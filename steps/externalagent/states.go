@@ -204,8 +204,21 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 }
 
 // alone returns the record of the latest tool.result before a state.updated if its quick uiSpec agrees with that and
-// contradicts a later snapshot, so that the snapshot is wrong; 0 if not.
+// contradicts a later snapshot, so that the snapshot is wrong; 0 if not, or if something was done after that update, of
+// which the snapshot may tell.
 func (s *suite) alone(p *party, last, snap state) int {
+	for _, r := range s.Between(p.name, last.at, snap.at) {
+		if received(vocab.ToolResult)(&r) {
+			return 0
+		}
+	}
+	for _, other := range s.parties {
+		for _, q := range other.asked {
+			if q.mark > last.at && q.mark < snap.at && q.kind != vocab.SnapshotGet {
+				return 0
+			}
+		}
+	}
 	at := 0
 	for _, r := range s.Between(p.name, s.startOf(p), last.at) {
 		quick, ok := payload(&r)["uiSpec"].(object)

@@ -12,7 +12,7 @@ var defaultFaults = map[string]fault{
 	"url-agent":                starting(fromQuery("agent")),
 	"url-agent-unannounced":    both(starting(fromQuery("agentId")), with(lists, currentKey, fixed(proto.General))),
 	"default-is-last-switched": func(o *options) { startsWithLast(o) },
-	"default-alternates":       startingInTurn(proto.General, proto.Debugger, proto.RequirementAnalyzer, proto.Debugger),
+	"default-alternates":       startingInTurn(proto.General, proto.Debugger, proto.RequirementAnalyzer),
 	"second-client-inherits":   secondInherits,
 }
 

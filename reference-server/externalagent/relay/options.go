@@ -3,11 +3,14 @@ package relay
 import (
 	"time"
 
+	proto "parley/protocol/externalagent"
 	"parley/reference-server/defaults"
 )
 
 // Options configures a Server. The zero value is a relay without a host of its own.
 type Options struct {
+	Path string // of the WebSocket; "": /agent/ws
+
 	// OnAgent is called when an agent joins a relay session without a host, before the agent gets its reply, so that a
 	// host that it attaches is present when the agent first speaks. It is called once per period without a host, one
 	// call per session at a time; agents that join the session meanwhile wait for it. session is the name that the agent
@@ -75,6 +78,6 @@ var DefaultLimits = Limits{
 }
 
 func (o Options) withDefaults() Options {
-	defaults.Fill(&o, Options{Policy: right, Limits: DefaultLimits})
+	defaults.Fill(&o, Options{Path: proto.Path, Policy: right, Limits: DefaultLimits})
 	return o
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	proto "parley/protocol/externalagent"
 	"parley/reference-server/connection"
 	"parley/reference-server/web"
 )
@@ -38,7 +37,7 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	s := &Server{o: o.withDefaults(), mux: http.NewServeMux(), sessions: map[string]*session{},
 		closed: make(chan struct{})}
-	s.mux.HandleFunc("GET "+proto.Path, s.serveWebSocket)
+	s.mux.HandleFunc("GET "+s.o.Path, s.serveWebSocket)
 	s.mux.HandleFunc("GET /health", web.Health)
 	return s, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // joinFaults get the handshake wrong.
 var joinFaults = map[string]fault{
-	"upgrade-refused":       likeRelay("refuses-everybody"),
+	"endpoint-elsewhere":    likeRelay("endpoint-elsewhere"),
 	"join-unanswered":       likeRelay("joined-unsaid"),
 	"join-answer-unnamed":   likeRelay("joined-without-reply-to"),
 	"join-answer-misnamed":  likeRelay("joined-reply-to-the-example"),

@@ -8,7 +8,7 @@ import (
 
 // connectionFaults refuse connections, or end them.
 var connectionFaults = map[string]fault{
-	"refuses-everybody":          func(o *options) { o.Limits.Connections = -1 },
+	"endpoint-elsewhere":         func(o *options) { o.Path = "/ws" },
 	"one-connection-for-all":     func(o *options) { o.Limits.Connections = 1 },
 	"latest-connection-counts":   endingAtJoin(func(p, from party, _ string) bool { return p.Conn != from.Conn }),
 	"closes-behind-a-result":     ClosingAfter(proto.ToolResult),
