@@ -112,11 +112,12 @@ func (s *suite) ofOthers(text string) bool {
 func (s *suite) stranger(text string, expected func(*turn) bool) string {
 	for _, nonce := range turnNonces(s.Nonce, text) {
 		of, known := s.turnOf(nonce)
+		scenario := nonce[:strings.LastIndex(nonce, "-")]
 		switch {
 		case known && !expected(of.turn):
 			return "client " + of.client
-		case !known && !strings.HasPrefix(nonce, s.Nonce+"-"):
-			return "a client of scenario " + nonce[:strings.LastIndex(nonce, "-")]
+		case !known && !strings.HasSuffix(s.Nonce, scenario): // the nonce of a user's scenario begins with a word of its own
+			return "a client of scenario " + scenario
 		}
 	}
 	return ""
