@@ -8,12 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
-
-	wire "parley/wire/ws"
 )
 
 // WebSocket configures how to serve a WebSocket.
@@ -27,13 +27,22 @@ type WebSocket struct {
 	Receive func(kind websocket.MessageType, data []byte)
 }
 
+// offered returns the subprotocols that a handshake offers, in order of preference.
+func offered(h http.Header) []string {
+	names := strings.Split(strings.Join(h.Values("Sec-WebSocket-Protocol"), ","), ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
 // Serve accepts the WebSocket of a request whose Origin has been checked, writes the queued frames to it, and passes
 // on incoming messages until the connection ends. It ends the outbox.
 func (b *Outbox) Serve(w http.ResponseWriter, r *http.Request, o WebSocket) {
 	defer b.End(ErrEnded)
 	raw := &hijacked{ResponseWriter: w}
 	ws, err := websocket.Accept(raw, r, &websocket.AcceptOptions{InsecureSkipVerify: true,
-		Subprotocols: wire.Offered(r.Header)}) // a browser gives up if none of those it offers is selected
+		Subprotocols: offered(r.Header)}) // a browser gives up if none of those it offers is selected
 	if err != nil {
 		return
 	}

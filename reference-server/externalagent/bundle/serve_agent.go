@@ -19,7 +19,7 @@ var agentService = launch.Service{
 		"Exit 0 if it has\nbooked, 1 if not",
 	Paths:     []string{proto.Path},
 	Examples:  []string{"--url ws://127.0.0.1:8124/agent/ws"},
-	NotServer: "an agent is not a server (leave it out; a token goes into --url: ?token=TOKEN)",
+	NotServer: "an agent is not a server (leave it out; a token goes into --url, as its parameter token)",
 	Flags: func(f *pflag.FlagSet) launch.Serving {
 		at := f.String("url", "", "`URL` of the relay and host that the agent books at")
 		session := f.String("session", "", "`NAME` of the relay session that the agent joins (default default)")
