@@ -333,45 +333,63 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 	if pl.Stage == 0 && (!pl.Exclusive() || wentAwayIn(res) || res.Squeezed) && r.setAside(d, pl, res) {
 		return // it may run again alone if the target was overloaded
 	}
-	if d.holdBack(pl, res) {
-		return // it may run again once more is known of the target
-	}
 	if r.doubts(d, pl, res) {
 		return // it runs again alone
 	}
 	res = d.afresh(pl, res)
 	r.passed(d, pl, res)
 	d.envs.Judged(res)
-	if !r.hold(d, pl, res) {
+	if !r.holdBack(d, pl, res) && !r.hold(d, pl, res) {
 		r.keep(d, pl, res)
 	}
 }
 
 // keep stores a result in the run and reports it to the observer.
-func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
+func (r *run) keep(d *driverRun, pl Planned, res steps.Result) { r.publish(d, pl, r.prepare(d, pl, res)) }
+
+// summary is a result as the run stores it, without its records.
+type summary struct {
+	scenario reports.Scenario
+	judged   []verdict.Judgement
+	course   []string // see steps.Comparer
+	compared bool     // over the drivers
+	outcome  verdict.Outcome
+	reason   string
+}
+
+// prepare sums up a result and lets its records go.
+func (r *run) prepare(d *driverRun, pl Planned, res steps.Result) summary {
 	defer res.Release()
 	if r.o.Finished != nil {
 		r.o.Finished(pl, res.Records)
 	}
-	sc := r.scenario(d, pl, res)
-	r.mu.Lock()
-	r.results[d.name][pl.ID] = sc
-	judged := judgements(d.name, pl.ID, res)
-	r.judged = append(r.judged, judged...)
-	r.failFast(judged)
-	if res.Outcome == verdict.EnvError && r.env == "" {
-		r.env = res.Reason
-	}
-	r.broken = r.broken || res.Outcome == verdict.HarnessError
+	out := summary{scenario: r.scenario(d, pl, res), judged: judgements(d.name, pl.ID, res), outcome: res.Outcome,
+		reason: res.Reason}
 	if comparer, ok := r.protocol.(steps.Comparer); ok && !slices.Contains(pl.Tags, cutTag) { // where it is cut is a race
+		out.course, out.compared = comparer.Course(res.Records), true
+	}
+	return out
+}
+
+// publish stores a prepared result and reports it to the observer.
+func (r *run) publish(d *driverRun, pl Planned, res summary) {
+	r.mu.Lock()
+	r.results[d.name][pl.ID] = res.scenario
+	r.judged = append(r.judged, res.judged...)
+	r.failFast(res.judged)
+	if res.outcome == verdict.EnvError && r.env == "" {
+		r.env = res.reason
+	}
+	r.broken = r.broken || res.outcome == verdict.HarnessError
+	if res.compared {
 		if r.traces[pl.ID] == nil {
 			r.traces[pl.ID] = map[string][]string{}
 		}
-		r.traces[pl.ID][d.name] = comparer.Course(res.Records)
+		r.traces[pl.ID][d.name] = res.course
 	}
 	r.mu.Unlock()
 	if r.o.Observer != nil {
-		r.o.Observer.ScenarioDone(sc)
+		r.o.Observer.ScenarioDone(res.scenario)
 	}
 }
 

@@ -202,6 +202,7 @@ func killWithin(ctx context.Context, o MutantOptions, mu Mutant, limit time.Dura
 	for _, id := range mu.proves() {
 		seen.alive[id] = true
 	}
+	seen.proves = mu.proves()
 	if protocol, err := o.Protocols.Find(o.Protocol); err == nil {
 		seen.monitors = protocol.Monitors()
 	}
@@ -235,6 +236,7 @@ type killing struct {
 	whole      bool // all scenarios matter
 	oneControl bool
 	monitors   []monitor.Monitor
+	proves     []string // clauses
 
 	mu         sync.Mutex
 	alive      map[string]bool
@@ -254,6 +256,17 @@ func (k *killing) ScenarioDone(sc reports.Scenario) {
 	for _, f := range sc.Failures {
 		if f.Expected != stillRunning { // a crash does not kill a mutant
 			delete(k.alive, f.Clause)
+		}
+	}
+}
+
+// ScenarioWithdrawn implements Withdrawer.
+func (k *killing) ScenarioWithdrawn(sc reports.Scenario) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range sc.Failures {
+		if slices.Contains(k.proves, f.Clause) {
+			k.alive[f.Clause] = true
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	unheard := away || wentAwayIn(res) || slices.ContainsFunc(res.Records, steps.Unheard)
 	one := aside{pl: pl, res: res, missed: missed, unheard: unheard, cut: cutOff(res),
 		squeezed: res.Squeezed}
-	if !d.crowded && !away || !short || !one.missed && !one.unheard && !one.cut && !one.squeezed {
+	if !d.crowded && !away && !one.squeezed || !short || !one.missed && !one.unheard && !one.cut && !one.squeezed {
 		return false
 	}
 	one.res = res.Abridged(abridged)

@@ -55,6 +55,10 @@ func TestSetAside(t *testing.T) {
 	if (&run{}).setAside(&driverRun{}, Planned{}, failed(1, missing)) {
 		t.Error("set aside alone, where nothing can be the crowd's fault")
 	}
+	cut := steps.Result{Outcome: verdict.NotTested, Squeezed: true}
+	if !(&run{}).setAside(&driverRun{envs: crowd(t).envs}, Planned{}, cut) {
+		t.Error("it lost records to the scenarios of another run in this process, and was not set aside")
+	}
 }
 
 // TestAsideDecidesNothing: a failure in a scenario that may run again does not count as a failed clause yet, so other

@@ -177,7 +177,8 @@ type driverRun struct {
 	lost             int                     // number of those that lost records again
 	begun            map[string]int          // starts of each scenario, by id
 	crowded, decided bool                    // many scenarios are running at once; holdBack ends
-	aside, doubtful  []aside                 // scenarios that missed an answer meanwhile; see holdBack
+	aside            []aside                 // scenarios that missed an answer meanwhile
+	tentative        []tentative             // see holdBack
 	doubting         bool                    // others may be the cause of failures
 	doubted          []doubted               // results that others may have caused
 	beside           map[string]bool         // scenarios that ran beside others, by key

@@ -72,7 +72,9 @@ func (r *run) judgeDoubted(ctx context.Context, d *driverRun) {
 	slices.Sort(broken)
 	var again []aside
 	for _, one := range list {
-		r.withdraw(d, one)
+		if one.told {
+			r.withdraw(d, one.pl)
+		}
 		one.res.Failures = slices.DeleteFunc(slices.Clone(one.res.Failures),
 			func(f steps.Failure) bool { return !slices.Contains(broken, f.Clause) })
 		again = append(again, one.aside)
@@ -87,15 +89,12 @@ func (r *run) judgeDoubted(ctx context.Context, d *driverRun) {
 }
 
 // withdraw takes back a result that was reported.
-func (r *run) withdraw(d *driverRun, one doubted) {
-	if !one.told {
-		return
-	}
+func (r *run) withdraw(d *driverRun, pl Planned) {
 	r.mu.Lock()
-	sc := r.results[d.name][one.pl.ID]
-	delete(r.results[d.name], one.pl.ID)
+	sc := r.results[d.name][pl.ID]
+	delete(r.results[d.name], pl.ID)
 	r.judged = slices.DeleteFunc(r.judged, func(j verdict.Judgement) bool {
-		return j.Driver == d.name && j.Scenario == one.pl.ID
+		return j.Driver == d.name && j.Scenario == pl.ID
 	})
 	r.mu.Unlock()
 	if o, ok := r.o.Observer.(Withdrawer); ok {

@@ -1,0 +1,56 @@
+package runner
+
+import (
+	"testing"
+
+	"parley/reports"
+	"parley/steps"
+	"parley/steps/protocols"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// TestReconsider: a failure that depends on what the run may find out is reported when the run is over, but it counts
+// for later waits at once. What was settled meanwhile is not reported, nor what may have missed something because of it.
+func TestReconsider(t *testing.T) {
+	p, err := protocols.All.Find("external-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := steps.LedgerOf(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := func(late int, settled bool) steps.Result {
+		return steps.Result{Outcome: verdict.Failed, Late: late,
+			Clauses:  []verdict.Judgement{{Clause: "EA-072", Outcome: verdict.Failed}},
+			Failures: []steps.Failure{{Clause: "EA-072", Outcome: verdict.Failed}},
+			Doubt:    &steps.Doubt{Clauses: []string{"EA-072"}, Settled: func() bool { return settled }}}
+	}
+	for _, row := range []struct {
+		reason string
+		first  bool // what failed first is settled
+		late   int  // waits of the second that reached their limit
+		want   int  // results that are reported
+	}{
+		{"nothing was found out", false, 1, 2},
+		{"the first changes by itself", true, 0, 1},
+		{"the second may have missed something because the first counted as failed", true, 1, 0},
+	} {
+		r := &run{protocol: p, ledger: ledger, redact: transcript.NewRedactor(),
+			results: map[string]map[string]reports.Scenario{"ws": {}}}
+		d := crowd(t)
+		d.name, d.crowded = "ws", false
+		for i, res := range []steps.Result{failed(0, row.first), failed(row.late, false)} {
+			id := []string{"EA-4.3-01", "EA-4.3-02"}[i]
+			r.accept(d, Planned{ID: id, key: id, Location: "features/a.feature:1"}, res)
+		}
+		other := steps.NewWorld(d.envs, nil, "n", []string{"@EA-072"}, nil)
+		if limit := d.envs.Event(); len(r.results["ws"]) > 0 || other.Limit(limit) >= limit {
+			t.Errorf("%s: reported at once: %d; another scenario gets %v", row.reason, len(r.results["ws"]), other.Limit(limit))
+		}
+		if r.reconsider(t.Context(), d); len(r.results["ws"]) != row.want || len(r.judged) != row.want {
+			t.Errorf("%s: %d reported, want %d", row.reason, len(r.results["ws"]), row.want)
+		}
+	}
+}
