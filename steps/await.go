@@ -16,7 +16,9 @@ import (
 // Wait describes an awaited record.
 type Wait struct {
 	Conn  string // party on whose connection it is expected
-	After int    // number of the record that causes it
+	After int    // number of the record that causes it; 0: no act was made, and nothing is owed
+	// Greeting says that the opening of the connection causes it, and After is the last record before that.
+	Greeting bool
 	// Within is how long it may take; 0: Env.Event. The minimum is a millisecond. Limits that the profile does not set
 	// may be shortened (patience.go).
 	Within time.Duration
@@ -40,6 +42,9 @@ var errLimit = errors.New("limit")
 func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.Miss) {
 	if w.gateway.Load() != nil && w.isCut() {
 		return transcript.Record{}, &verdict.Miss{Reason: w.cutBy()}
+	}
+	if miss := w.unasked(e); miss != nil {
+		return transcript.Record{}, miss
 	}
 	ctx, seen := w.untilSevered(ctx)
 	defer seen()
@@ -76,7 +81,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 			w.unflushed(e.Conn) + w.cry(e.Conn, e.After)}
 	case err != nil: // interrupted or out of time: from now on nothing is the target's fault
 		w.cut = true
-		return transcript.Record{}, &verdict.Miss{Reason: "the scenario was cut off: " + err.Error()}
+		return transcript.Record{}, NotOwed("the scenario was cut off: %v", err)
 	}
 	w.Env.tookFor(took, a.limit)
 	return rec, nil

@@ -35,11 +35,11 @@ func (w *World) ExplainedBy(monitor string, fault verdict.Finding, checks ...ver
 		return nil
 	}
 	first := w.binding(fault.Clauses)
-	if fault.OK || first == "" || w.isCut() {
+	if fault.OK || first == "" || w.isCut() || unowed(checks) != nil {
 		if broken := w.judge(checks); len(broken) > 0 {
 			return &BrokenError{Failures: broken}
 		}
-		return nil
+		return unowed(checks)
 	}
 	why := fmt.Sprintf("beside %s: %s", first, fault.Observed)
 	by := w.besides.by(monitor, fault)

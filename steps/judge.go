@@ -83,10 +83,11 @@ func (e *NotApplicableError) Error() string { return "not applicable: " + e.Reas
 
 // Judge records checks. Clauses without a tag on the scenario are ignored. A broken clause does not end the scenario,
 // so that it reports as much as possible; use Need for a check that the rest of the scenario depends on. A broken
-// SHOULD is a warning; below that, a difference is an observation.
+// SHOULD is a warning; below that, a difference is an observation. What is not owed (Miss.NotOwed) judges nothing, and is
+// returned as a *NotTestedError.
 func (w *World) Judge(checks ...verdict.Finding) error {
 	w.judge(checks)
-	return nil
+	return unowed(checks)
 }
 
 // judge records checks and returns the failures of binding clauses.
@@ -100,6 +101,12 @@ func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
 		}
 		if w.isCut() { // after the cut nothing was waited for long enough to judge it
 			w.skip(c.Clauses)
+			continue
+		}
+		if !owed(c) {
+			for _, id := range w.tagged(c.Clauses) {
+				w.settle(id, verdict.NotTested, c.Miss.Reason)
+			}
 			continue
 		}
 		first := w.endedBy(c.Model)
@@ -210,6 +217,8 @@ func (w *World) Need(c verdict.Finding) error {
 		return NotTestedf("%s", w.cutBy())
 	case c.OK:
 		return nil
+	case !owed(c):
+		return unowed([]verdict.Finding{c})
 	case len(broken) > 0:
 		return &BrokenError{Failures: broken}
 	}

@@ -82,6 +82,7 @@ func OpenLive(ctx context.Context, s *Suite) (*Live, error) {
 	initialize := func(sc *godog.ScenarioContext) {
 		r := suite.initialize(sc)
 		sc.Step(`^`+going+`$`, func(ctx context.Context) error {
+			r.world.live = true
 			l.world, l.exprs = r.world, r.handlers.exprs
 			close(began)
 			l.run(ctx, r)
@@ -223,7 +224,10 @@ func (r *scenario) carryOut(ctx context.Context, text string, arg StepArg) (Judg
 	before := w.judged
 	w.judged = map[string]verdict.Judgement{}
 	began := time.Now()
-	err = call(do, args)
+	over := w.over
+	w.over = ctx.Err // nothing is judged once the step is interrupted
+	err = recovered(func() []reflect.Value { return r.handlers.call(at, args) })
+	w.over = over
 	out := Judged{StepResult: StepResult{Keyword: "*", Text: text, Status: status(err, w.fresh),
 		Duration: time.Since(began),
 		Err:      err, Clauses: slices.Sorted(slices.Values(w.judging))}, Failures: slices.Clone(w.fresh)}
@@ -253,14 +257,14 @@ func status(err error, fresh []Failure) string {
 	return godog.StepFailed.String()
 }
 
-// call calls a handler. A panic is a harness failure, and ends only the step.
-func call(do reflect.Value, args []reflect.Value) (err error) {
+// recovered returns the error of a handler's call. A panic is a harness failure, and ends only the step.
+func recovered(call func() []reflect.Value) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the step panicked: %v", p)
 		}
 	}()
-	for _, out := range do.Call(args) {
+	for _, out := range call() {
 		if e, ok := out.Interface().(error); ok {
 			err = e
 		}

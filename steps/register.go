@@ -40,9 +40,11 @@ func expression(expr string) *regexp.Regexp {
 // scenarios have run. To free the scenario's world earlier, the definition refers to the handler only by its index
 // here.
 type handlers struct {
-	do    []reflect.Value
-	exprs []string // expression of each handler
-	world func() *World
+	do      []reflect.Value
+	exprs   []string // expression of each handler
+	world   func() *World
+	needs   map[int]func() error // what handlers need of earlier steps; see StepsAfter
+	missing func() error         // what those being registered need; nil: nothing
 }
 
 // holding maps a scenario to its handlers while its steps are registered.
@@ -53,26 +55,45 @@ func (h *handlers) held(expr string, do any) any {
 	f := reflect.ValueOf(do)
 	at := len(h.do)
 	h.do, h.exprs = append(h.do, f), append(h.exprs, expr)
+	if h.missing != nil {
+		if h.needs == nil {
+			h.needs = map[int]func() error{}
+		}
+		h.needs[at] = h.missing
+	}
 	return reflect.MakeFunc(f.Type(),
 		func(args []reflect.Value) []reflect.Value { return h.call(at, args) }).Interface()
 }
 
 // call runs a handler. Steps between a cut and the party's return do nothing, and the result of a step that was
-// running at the cut does not count.
+// running at the cut does not count. Nor does a step run that needs what no earlier step has left.
 func (h *handlers) call(at int, args []reflect.Value) []reflect.Value {
 	cut := func() bool {
 		return h.world != nil && h.world() != nil && h.world().severed() && h.exprs[at] != comesBack
 	}
-	var out []reflect.Value
+	var err error
 	if !cut() {
-		out = h.do[at].Call(args)
-		if !cut() {
-			return out
+		if missing := h.needs[at]; missing != nil {
+			err = missing()
+		}
+		if err == nil {
+			out := h.do[at].Call(args)
+			if !cut() {
+				return out
+			}
 		}
 	}
-	out = nil
+	return h.nothing(at, err)
+}
+
+// nothing returns the results of a handler that was not executed, with an error if it has one.
+func (h *handlers) nothing(at int, err error) (out []reflect.Value) {
 	for _, t := range h.results(at) {
-		out = append(out, reflect.Zero(t))
+		v := reflect.New(t).Elem()
+		if err != nil && t == reflect.TypeFor[error]() {
+			v.Set(reflect.ValueOf(err))
+		}
+		out = append(out, v)
 	}
 	return out
 }

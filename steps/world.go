@@ -89,6 +89,9 @@ type World struct {
 	aboutTarget []string
 	evidence    []Evidence
 	parties     map[string]driver.Conn
+	unopened    map[string]error // parties whose last connection did not open, with the error
+	connects    bool             // a connection has opened
+	live        bool             // it is a live session, before which no preflight has tried the target
 	atEnd       []func()
 	serial      int
 	reached     Reach
@@ -181,8 +184,12 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	defer cancel()
 	o.MaxEvent, o.Jar = int(w.Env.Profile.Limits.MaxEvent), w.jar(o.Party)
 	closed := w.Env.opens(o)
-	c, err := w.open(limited, o)
-	if err != nil {
+	err := noAddress(o)
+	var c driver.Conn
+	if err == nil {
+		c, err = w.open(limited, o)
+	}
+	if err = w.openedWith(o, err, ctx.Err() != nil); err != nil {
 		closed()
 		w.cut = w.cut || ctx.Err() != nil
 		if limited.Err() != nil && ctx.Err() == nil {
@@ -227,7 +234,8 @@ func NotOpened(err error) *verdict.Miss {
 		return nil
 	}
 	var late *lateError
-	return &verdict.Miss{Reason: err.Error(), Late: errors.As(err, &late)}
+	var notOwed *notOwedError
+	return &verdict.Miss{Reason: err.Error(), Late: errors.As(err, &late), NotOwed: errors.As(err, &notOwed)}
 }
 
 // Whole reports, to functions registered by AtEnd, whether every step was executed. The absence of a message counts

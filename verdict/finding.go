@@ -30,6 +30,9 @@ type Miss struct {
 	At     int // the record that ended the wait; 0 if it timed out
 	// the wait timed out; a step that has found something wrong in place of the awaited record resets this
 	Late bool
+	// nothing is owed: no act was made that the record would answer, or none that reached the target, or the user or a
+	// limit of the harness ended the wait. Its finding leaves clauses not tested
+	NotOwed bool
 }
 
 func (m *Miss) Error() string { return m.Reason }

@@ -150,9 +150,10 @@ func (s *suite) clock(odd string) {
 
 // asked waits for a request from the page since the user's latest act.
 func (s *suite) asked(ctx context.Context, kind string) (transcript.Record, *verdict.Miss) {
-	return s.Await(ctx, steps.Wait{Conn: s.now.server.party, After: s.now.act - 1, Match: func(r *transcript.Record) bool {
-		return r.Dir == transcript.Received && r.Kind == transcript.Request && r.Event != nil && r.Event.Type == kind
-	}})
+	return s.Await(ctx, steps.Wait{Conn: s.now.server.party, After: s.now.act - 1, Greeting: true,
+		Match: func(r *transcript.Record) bool {
+			return r.Dir == transcript.Received && r.Kind == transcript.Request && r.Event != nil && r.Event.Type == kind
+		}})
 }
 
 // answered waits until the page has received and handled the response to its request.
@@ -165,15 +166,16 @@ func (s *suite) answered(ctx context.Context, request int) {
 		}
 	}
 	made := map[int]bool{} // records of the page's requests with this path
-	_, miss := s.Await(ctx, steps.Wait{Conn: s.now.name, After: s.now.act - 1, Match: func(r *transcript.Record) bool {
-		switch {
-		case r.Kind == transcript.Ask && r.Label == asking:
-			made[r.N] = true
-		case r.Kind == transcript.Answered && made[r.Reply]:
-			return true
-		}
-		return false
-	}})
+	_, miss := s.Await(ctx, steps.Wait{Conn: s.now.name, After: s.now.act - 1, Greeting: true,
+		Match: func(r *transcript.Record) bool {
+			switch {
+			case r.Kind == transcript.Ask && r.Label == asking:
+				made[r.N] = true
+			case r.Kind == transcript.Answered && made[r.Reply]:
+				return true
+			}
+			return false
+		}})
 	if miss != nil {
 		s.Note("the page did not take the answer to %s: %s", asking, miss.Reason)
 	}

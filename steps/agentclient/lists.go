@@ -290,7 +290,8 @@ func (s *suite) onlyOption(ctx context.Context, text, how string) error {
 		return i >= 0 && l.Select.Options[i].Disabled
 	}
 	if l, _ := s.latest(); !disabled(l) {
-		_, _ = s.Await(ctx, steps.Wait{Conn: s.now.name, After: max(s.now.act, s.now.word), Match: s.looking(disabled)})
+		_, _ = s.Await(ctx, steps.Wait{Conn: s.now.name, After: max(s.now.act, s.now.word), Greeting: true,
+			Match: s.looking(disabled)})
 	}
 	l, n := s.latest()
 	return s.Judge(verdict.Finding{Clauses: off, OK: disabled(l), Expected: fmt.Sprintf("the option %q disabled", text),

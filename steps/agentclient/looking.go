@@ -163,7 +163,7 @@ const lateness = time.Second
 func (s *suite) awaitSight(
 	ctx context.Context, after int, match func(*transcript.Record) bool,
 ) (transcript.Record, *verdict.Miss) {
-	w := steps.Wait{Conn: s.now.name, After: after, Match: match}
+	w := steps.Wait{Conn: s.now.name, After: after, Greeting: after <= 0, Match: match}
 	within := s.Env.Event()
 	if within <= 3*lateness {
 		return s.Await(ctx, w)

@@ -22,9 +22,17 @@ func (s *suite) registerPages(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^two pages with a session each$`, func(ctx context.Context) error {
 		return inOrder(ctx, with("A", s.withSession), with("B", s.withSession))
 	})
+}
+
+// registerOnPage registers the steps of a page that is open, and of its server.
+func (s *suite) registerOnPage(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the page gets a session$`, s.getsSession)
 	steps.Step(sc, `^the user turns to the (first|second) page$`, func(which string) error {
-		s.now = s.pages[map[string]string{"first": "A", "second": "B"}[which]]
+		p := s.pages[map[string]string{"first": "A", "second": "B"}[which]]
+		if p == nil {
+			return steps.NotTestedf("there is no %s page", which)
+		}
+		s.now = p
 		return nil
 	})
 
@@ -51,6 +59,14 @@ func (s *suite) registerPages(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^the user aborts$`, s.aborts)
 	steps.Step(sc, `^the page requests an abort$`, s.requestsAbort)
 	steps.Step(sc, `^the server ends the turn (with|without) cancelled$`, s.endsTurn)
+}
+
+// noPage returns why a step about a page cannot be carried out; nil if it can.
+func (s *suite) noPage() error {
+	if s.now == nil || s.now.conn == nil {
+		return steps.NotTestedf("no page is open")
+	}
+	return nil
 }
 
 // with returns an act on the named page.

@@ -112,12 +112,15 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 		return ctx, nil
 	})
 	s.registerPages(sc)
-	s.registerLists(sc)
-	s.registerSwitching(sc)
-	s.registerTelling(sc)
-	s.registerLog(sc)
-	s.registerStreams(sc)
-	s.registerSevering(sc)
+	steps.StepsAfter(sc, s.noPage, func() {
+		s.registerOnPage(sc)
+		s.registerLists(sc)
+		s.registerSwitching(sc)
+		s.registerTelling(sc)
+		s.registerLog(sc)
+		s.registerStreams(sc)
+		s.registerSevering(sc)
+	})
 }
 
 // evident is what an open page offers beyond driver.Conn.

@@ -20,6 +20,9 @@ func (r registry) absence() {
 				"AS-091", "AS-104"}})
 	})
 	r.step(`^client (\w+) receives no refusal$`, func(ctx context.Context, c *client) error {
+		if r.actor == nil {
+			return r.nobodyActed()
+		}
 		r.settle(ctx, r.actor) // the refusal itself may have been misdirected
 		return r.receivesNone(ctx, c, unwanted{what: "error of another's switch", match: r.foreignError(c),
 			clauses: []string{"AS-058", "AS-059", "AS-095"}})
@@ -135,6 +138,9 @@ type unwanted struct {
 // the fence's answer are judged now, later ones up to the client's next message at the end of the scenario.
 func (s *suite) receivesNone(ctx context.Context, c *client, u unwanted) error {
 	mark := s.mark
+	if s.actor == nil && !s.configured {
+		return s.nobodyActed()
+	}
 	if err := s.fence(ctx, c); err != nil {
 		return err
 	}
@@ -144,6 +150,11 @@ func (s *suite) receivesNone(ctx context.Context, c *client, u unwanted) error {
 	}
 	s.AtEnd(func() { _ = s.judgeAbsence(c, upTo, s.nextOwn(c, upTo), u) })
 	return nil
+}
+
+// nobodyActed returns why the absence of a message proves nothing.
+func (s *suite) nobodyActed() error {
+	return steps.NotTestedf("no client has sent anything that could have caused it")
 }
 
 // nextOwn returns the number of the first record that a client sent after a mark, or of the last record if there is
@@ -170,6 +181,9 @@ func (s *suite) judgeAbsence(c *client, from, to int, u unwanted) error {
 // neither a switch nor a refusal reaches it (AS-095). If one does although that client has a session and nothing else
 // uses the target, concurrent scenarios disturb each other.
 func (s *suite) receivesNoAnswerTo(ctx context.Context, c, other *client) error {
+	if other.act.mark == 0 {
+		return steps.NotTestedf("client %s has sent no message", other.name)
+	}
 	s.settle(ctx, other)
 	answer := func(r *transcript.Record) bool {
 		answer := isSwitch(r) || s.foreignError(c)(r)

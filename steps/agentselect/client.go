@@ -140,7 +140,8 @@ func (s *suite) connected(ctx context.Context, c *client) error {
 
 // greeting waits for one of the first events of a client's connection, and records its content.
 func (s *suite) greeting(ctx context.Context, c *client, kind string) (transcript.Record, *verdict.Miss) {
-	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.opened, Match: isEvent(kind)})
+	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.opened, Greeting: c.conn != nil,
+		Match: isEvent(kind)})
 	if miss == nil {
 		s.learn(c, rec)
 	}

@@ -49,6 +49,9 @@ func (s *suite) configRead() error {
 
 // configUnchanged judges that switching left the configuration unchanged, byte by byte (AS-025).
 func (s *suite) configUnchanged() error {
+	if s.config == nil {
+		return steps.NotTestedf("the configuration was not read before")
+	}
 	b, err := s.Target.ConfigBytes()
 	if err != nil {
 		return notDeclared(err)
@@ -60,7 +63,7 @@ func (s *suite) configUnchanged() error {
 
 // hook changes the target's configuration; absence is judged from here.
 func (s *suite) hook(ctx context.Context, name string, a target.CustomAgent) error {
-	s.mark, s.actor = s.T.Len(), nil
+	s.mark, s.actor, s.configured = s.T.Len(), nil, true
 	s.T.Remark("", "hook %s: %s %q", name, a.ID, a.Name)
 	return notDeclared(s.Target.Hook(ctx, name, a))
 }
@@ -117,6 +120,9 @@ func (s *suite) removes(ctx context.Context, id string) error {
 // newClientSees judges that a connection made after the change sees it (AS-027); the target may take until the reload
 // limit.
 func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) error {
+	if !s.configured {
+		return steps.NotTestedf("the configuration was not changed")
+	}
 	last, within, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool {
 		a, listed := find(list, id)
 		return listed == (how == "offered") && (renamed == "" || a.Name == s.gained[id].Name)

@@ -151,6 +151,7 @@ func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Rec
 		return rec, nil
 	case ctx.Err() != nil:
 		s.CutOff()
+		return rec, steps.NotOwed("the scenario was cut off: %v", context.Cause(ctx))
 	}
 	return rec, &verdict.Miss{Reason: fmt.Sprintf("no answer on any connection within %v", within), Late: true}
 }
@@ -207,6 +208,9 @@ func (s *suite) heardOnce(ctx context.Context, session string, old, c *client) e
 // endsAlone judges that an answer of a client's user ended that client's turn, and not another's, whose request is
 // still pending.
 func (s *suite) endsAlone(ctx context.Context, c, other *client) error {
+	if c.turn == nil || other.turn == nil {
+		return steps.NotTestedf("clients %s and %s have not both chatted", c.name, other.name)
+	}
 	rec, miss := s.awaitOn(ctx, s.mark, func(r *transcript.Record) bool {
 		return isComplete(r) && (r.Conn == c.name || r.Conn == other.name)
 	})
@@ -221,6 +225,9 @@ func (s *suite) endsAlone(ctx context.Context, c, other *client) error {
 // announcedOrRefused judges a switch that names another client's session: it is announced on that session's
 // connection, or the asker is refused and nothing changes. The announcement may also reach the asker.
 func (s *suite) announcedOrRefused(ctx context.Context, owner, asker *client) error {
+	if asker.act.kind != vocab.SwitchAgentType {
+		return steps.NotTestedf("client %s has sent no switch", asker.name)
+	}
 	mark, id, before := asker.act.mark, fmt.Sprint(asker.act.agent), owner.agent
 	rec, miss := s.awaitOn(ctx, mark, func(r *transcript.Record) bool {
 		return s.answersOn(owner)(r) || s.answersOn(asker)(r) || r.Conn == asker.name && s.refusedOverHTTP(mark)(r) != ""

@@ -28,6 +28,9 @@ const (
 // Another error may be a malformed answer or concern something else, such as a failed turn, and an event that came
 // before may be a repeat; so the wait continues for a better answer. After a failed wait there is no second one.
 func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript.Record, *verdict.Miss) {
+	if c.act.mark == 0 || c.act.kind == vocab.ChatType {
+		return transcript.Record{}, steps.NotOwed("client %s has sent no switch", c.name)
+	}
 	p := &earlyFence{s: s, c: c}
 	known := func(r *transcript.Record) bool {
 		return !c.isFence(r) && !p.is(r) && (isSwitch(r) || isError(r) && contains(vocab.ErrorCodes, codeOf(*r))) &&
@@ -36,7 +39,7 @@ func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript
 	other := func(r *transcript.Record) bool {
 		return !c.isFence(r) && !p.is(r) && (isError(r) || isSwitch(r))
 	}
-	if c.act.missed != nil && !s.has(c, func(r *transcript.Record) bool { return known(r) || other(r) }) {
+	if c.act.missed != nil && !c.act.missed.NotOwed && !s.has(c, func(r *transcript.Record) bool { return known(r) || other(r) }) {
 		return transcript.Record{}, c.act.missed
 	}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.act.mark, Kind: kind, Fence: p.send,

@@ -74,6 +74,9 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 	}
 	want := "an error event with errorCode " + strings.Join(codes, " or ")
 	rec, miss := s.outcome(ctx, c, rejection)
+	if miss != nil && miss.NotOwed {
+		return s.Need(miss.Check(want, append(specific, general...)...))
+	}
 	if miss != nil {
 		check := miss.Check(want, append(specific, general...)...)
 		if breaks := s.whyNotRefused(c, codes); len(breaks) > 0 {

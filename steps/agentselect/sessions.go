@@ -94,6 +94,9 @@ func (s *suite) hasItsSession(c *client) error {
 
 // isRefusedSession judges that loading an unknown session fails (AS-099).
 func (s *suite) isRefusedSession(c *client) error {
+	if c.try == nil {
+		return steps.NotTestedf("client %s has tried to load no session", c.name)
+	}
 	check := verdict.Finding{Clauses: []string{"AS-099"}, OK: c.try.refused != "" && s.answered(c), At: c.try.at,
 		Expected: "loading the unknown session " + c.try.session + " refused", Observed: "it was accepted"}
 	if !s.answered(c) { // a target that does not answer has not refused

@@ -35,6 +35,8 @@ type suite struct {
 	accepted int // legal switches confirmed in this scenario: the positive counterpart of every refusal
 	config   []byte
 	gained   map[string]target.CustomAgent
+
+	configured bool // the target's configuration was changed
 }
 
 // Protocol is the agent-select entry of the suite.

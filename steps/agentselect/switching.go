@@ -244,6 +244,13 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	if miss == nil || miss.At > 0 {
 		s.Reached(steps.Answered) // the target has answered, rightly or wrongly
 	}
+	if miss != nil && miss.NotOwed {
+		return s.Need(miss.Check(expected, arrival...))
+	}
+	if miss == nil && codeOf(rec) == vocab.SessionNotFound && c.session == "" && !c.act.named {
+		return steps.NotTestedf("client %s has no session, so that its switch is refused rightly: %s", c.name,
+			steps.Seen(rec))
+	}
 	if miss != nil {
 		return s.notSwitched(c, miss.Check(expected, arrival...), nil)
 	}
@@ -427,6 +434,9 @@ func (s *suite) canSwitchToAll(ctx context.Context, c *client) error {
 // answerObserved records behaviour that no document specifies (AS-G04).
 func (s *suite) answerObserved(ctx context.Context, c *client) error {
 	rec, miss := s.outcome(ctx, c, whichever)
+	if miss != nil && miss.NotOwed {
+		return steps.NotTestedf("%s", miss.Reason)
+	}
 	if miss != nil {
 		s.Note("switching to the agent in use: %s", miss.Reason)
 		return nil

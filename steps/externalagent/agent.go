@@ -106,7 +106,7 @@ func (s *suite) startsAgent(ctx context.Context) error {
 	}
 	caller, ok := s.Target.(target.Caller)
 	if !ok {
-		return errors.New("the target cannot be called: it is not an agent")
+		return steps.NotTestedf("the target cannot be called: it is not an agent")
 	}
 	if s.wire.Agent.Listen == "" { // a target that connects by itself may have done so already
 		s.agent.started = s.T.Len()

@@ -101,6 +101,9 @@ func (s *suite) notOpened(p *party, expected string, clauses ...string) verdict.
 
 // isConnected judges that the WebSocket is accepted (EA-017).
 func (s *suite) isConnected(_ context.Context, p *party) error {
+	if p.conn == nil && p.openErr == nil {
+		return steps.NotTestedf("%s has not connected", p.name)
+	}
 	check := verdict.Finding{Clauses: []string{"EA-017"}, OK: p.conn != nil, At: s.T.Len()}
 	if p.openErr != nil {
 		check = s.notOpened(p, "the WebSocket handshake at "+s.wire.WS.Path+" accepted", "EA-017")

@@ -145,6 +145,9 @@ func (s *suite) callsAllRefused(ctx context.Context, p *party, code string) erro
 // isTurnedAway judges that a call or another request before the join is refused (EA-079b).
 func (s *suite) isTurnedAway(ctx context.Context, p *party) error {
 	q := p.last
+	if q == nil {
+		return steps.NotTestedf("agent %s has sent no request", p.name)
+	}
 	clauses, codes := []string{"EA-079b", "EA-026", "EA-025"}, []string{vocab.SessionNotActive, vocab.InvalidMessage}
 	expected := "error with " + oneOf(codes) + ", or the connection closed"
 	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: q.mark, Kind: "a refusal before the join",

@@ -167,6 +167,9 @@ var passing = map[string][]string{
 // once, in order and unchanged. A last message of each is the fence.
 func (s *suite) passed(ctx context.Context, p *party) error {
 	h := s.host(p.session)
+	if h.conn == nil || p.conn == nil {
+		return steps.NotTestedf("agent %s and a host are not both in its relay session", p.name)
+	}
 	last := s.newWord("fence")
 	q, err := s.ask(ctx, p, vocab.AgentMessage, object{"text": last})
 	if err != nil {

@@ -140,10 +140,36 @@ func (s *suite) needAnswer(ctx context.Context, q *request, kind string, clauses
 	switch {
 	case miss != nil:
 		return rec, s.Need(q.unanswered(miss, expected, clauses...))
+	case s.inactive(q, &rec):
+		return rec, steps.NotTestedf("no session is active for %s: none was started, and %s is refused rightly: %s", q.of.name,
+			q.kind, steps.Seen(rec))
 	case kindOf(&rec) != kind:
 		return rec, s.Need(steps.CheckOf(rec, false, expected, clauses...))
 	}
 	return rec, nil
+}
+
+// inactive reports whether a request was refused because no session is active, and rightly: its party has not joined, or
+// none has started a session since the last one ended.
+func (s *suite) inactive(q *request, rec *transcript.Record) bool {
+	if q.kind == vocab.RelayJoin || !refused(rec) || s.codeOf(rec) != vocab.SessionNotActive {
+		return false
+	}
+	joined, started, ended := false, 0, 0
+	for _, p := range s.parties {
+		for _, o := range p.asked {
+			switch {
+			case o.mark >= q.mark || p.session != q.of.session:
+			case o.kind == vocab.RelayJoin && p == q.of && o.mark > p.opened && !s.wasRefused(o):
+				joined = true
+			case o.kind == vocab.SessionStart && !s.wasRefused(o):
+				started = max(started, o.mark)
+			case o.kind == vocab.SessionEnd && s.wentThrough(o):
+				ended = max(ended, o.mark)
+			}
+		}
+	}
+	return !joined || q.kind != vocab.SessionStart && started <= ended
 }
 
 // codeOf returns the error code of an answer, either an error or a tool.result that is not ok, or "".

@@ -202,6 +202,9 @@ func (s *suite) endsAndStarts(ctx context.Context, p *party, calling bool, tool 
 // startsClean judges that a session proceeds as if nothing had been done before (EA-011): from its first state, which
 // may still be loading but must have no traces, to the end of the walk.
 func (s *suite) startsClean(ctx context.Context, p *party) error {
+	if len(s.walked) == 0 {
+		return steps.NotTestedf("no states of an earlier session are known")
+	}
 	if err := s.hasSession(ctx, p); err != nil {
 		return err
 	}

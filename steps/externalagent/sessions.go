@@ -91,6 +91,14 @@ func (s *suite) hasSession(ctx context.Context, p *party) error {
 	return s.isStarted(ctx, p)
 }
 
+// survivalNoted is returnNoted as a step.
+func (s *suite) survivalNoted(ctx context.Context, p *party) error {
+	if p.study == "" {
+		return steps.NotTestedf("agent %s has started no session", p.name)
+	}
+	return s.returnNoted(ctx, p)
+}
+
 // returnNoted records whether a session outlived the loss of its agent's connection, which the document leaves open
 // (EA-G09).
 func (s *suite) returnNoted(ctx context.Context, p *party) error {

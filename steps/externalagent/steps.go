@@ -2,6 +2,7 @@ package externalagent
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cucumber/godog"
 
@@ -33,14 +34,22 @@ func (s *suite) here(do func(context.Context, *party) error) any {
 
 // register registers the whole vocabulary.
 func (s *suite) register(sc *godog.ScenarioContext) {
-	for _, list := range [][]step{
-		s.joiningSteps(), s.sessionSteps(), s.callSteps(), s.refusalSteps(), s.speakingSteps(), s.logSteps(), s.relaySteps(),
-		s.agentSteps(), s.departureSteps(),
-	} {
-		for _, one := range list {
+	all := func(lists ...[]step) {
+		for _, one := range slices.Concat(lists...) {
 			steps.Step(sc, one.expr, one.do)
 		}
 	}
+	all(s.joiningSteps(), s.sessionSteps(), s.callSteps(), s.refusalSteps(), s.speakingSteps(), s.logSteps(), s.relaySteps(),
+		s.startingSteps())
+	steps.StepsAfter(sc, s.noHost, func() { all(s.agentSteps(), s.departureSteps()) })
+}
+
+// noHost returns why a step about a target that is an agent cannot be carried out; nil if it can.
+func (s *suite) noHost() error {
+	if s.agent == nil {
+		return steps.NotTestedf("no host awaits the agent")
+	}
+	return nil
 }
 
 func (s *suite) joiningSteps() []step {
@@ -82,7 +91,7 @@ func (s *suite) sessionSteps() []step {
 		{`^agent (\w+) makes a call(?: of "(\w+)")?, ends the session and starts another without waiting$`,
 			s.byWith(func(ctx context.Context, p *party, tool string) error { return s.endsAndStarts(ctx, p, true, tool) })},
 		{`^agent (\w+) resynchronises, or starts a session$`, s.by(s.resyncs)},
-		{`^whether agent (\w+)'s session has survived is recorded$`, s.by(s.returnNoted)},
+		{`^whether agent (\w+)'s session has survived is recorded$`, s.by(s.survivalNoted)},
 		{`^agent (\w+) finds its session as it left it, if the session has survived$`, s.by(s.findsAsLeft)},
 		{`^the states of a session are known$`, s.firstStateKnown},
 		{`^agent (\w+) leaves traces of every kind$`, s.by(s.leavesTraces)},
@@ -210,10 +219,15 @@ func (s *suite) relaySteps() []step {
 	}
 }
 
-func (s *suite) agentSteps() []step {
+func (s *suite) startingSteps() []step {
 	return []step{
 		{`^a host awaits the agent$`, s.awaitsAgent},
 		{`^the agent is started$`, s.startsAgent},
+	}
+}
+
+func (s *suite) agentSteps() []step {
+	return []step{
 		{`^the agent connects$`, s.agentConnects},
 		{`^the agent joins$`, s.agentJoins},
 		{`^the agent waits until it has joined$`, s.waitsToJoin},

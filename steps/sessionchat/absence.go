@@ -65,6 +65,9 @@ func (s *suite) receivesNoneOf(ctx context.Context, client, name string) error {
 func (s *suite) noSession(ctx context.Context, client string, meant func(*transcript.Record) bool) error {
 	from := s.mark
 	c := s.client(client)
+	if s.mark == 0 && c.conn == nil && c.openErr == nil {
+		return steps.NotTestedf("client %s has not connected", client)
+	}
 	if err := s.connected(ctx, c); err != nil {
 		return err
 	}

@@ -269,6 +269,9 @@ func (s *suite) idGiven(clause, what string, ok bool, r transcript.Record) error
 // until the turn limit.
 func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 	ss := s.session(name)
+	if ss.turn() == nil {
+		return steps.NotTestedf("no client has chatted with %s", name)
+	}
 	until := deadline.In(s.Env.Turn())
 	pause := 5 * time.Millisecond
 	for attempt := 1; ; attempt++ {

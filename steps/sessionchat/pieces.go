@@ -43,7 +43,10 @@ func (s *suite) inOrder(name string) error {
 // receivesUnchanged judges that the model's words reach the client unchanged (SC-020) if they are known: an echo of
 // the chat.
 func (s *suite) receivesUnchanged(client, name string) error {
-	t := s.session(name).turn()
+	t, err := s.lastTurn(name)
+	if err != nil {
+		return err
+	}
 	want, known := t.text.(string)
 	if !t.echo || !known {
 		return nil

@@ -224,7 +224,7 @@ func (s *suite) alwaysHad(name string) error {
 // earlier returns the nonces of the session's turns before the last that were fully answered.
 func (ss *session) earlier() []string {
 	var out []string
-	for _, t := range ss.turns[:len(ss.turns)-1] {
+	for _, t := range ss.turns[:max(len(ss.turns)-1, 0)] {
 		if t.over && !t.cut && !t.failed && !t.extra && t.nonce != "" {
 			out = append(out, t.nonce)
 		}

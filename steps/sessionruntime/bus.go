@@ -45,7 +45,7 @@ func (s *suite) connect(ctx context.Context) error {
 			return &steps.UnreachableError{Err: err}
 		}
 		return s.Need(verdict.Finding{Clauses: []string{"RT-013"}, Expected: "a bus connected to the orchestrator",
-			Observed: err.Error()})
+			Observed: err.Error(), Miss: steps.NotOpened(err)})
 	}
 	s.Reached(steps.Greeted)
 	s.conn = conn
@@ -64,6 +64,9 @@ func (s *suite) endedAt() int {
 
 // write sends a frame unchanged.
 func (s *suite) write(ctx context.Context, m driver.Message) (int, error) {
+	if s.conn == nil {
+		return 0, steps.NotTestedf("the bus is not connected")
+	}
 	if at := s.endedAt(); at > 0 {
 		return 0, s.Need(verdict.Finding{Clauses: []string{"RT-013"}, At: at,
 			Expected: "a bus that stays open for the next " +
@@ -85,7 +88,7 @@ func (s *suite) write(ctx context.Context, m driver.Message) (int, error) {
 // deliver sends a message to the orchestrator, after handing back what it has published if the bus does that.
 func (s *suite) deliver(ctx context.Context, f frame) (int, error) {
 	if s.now == nil {
-		return 0, errors.New("no session was set up")
+		return 0, s.noSession()
 	}
 	if f.target == vocab.ToBroadcast && !s.hearsBroadcast() {
 		return 0, s.unheard()

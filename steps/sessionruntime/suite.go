@@ -133,12 +133,15 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 		return ctx, nil
 	})
 	s.registerSessions(sc)
-	s.registerTurns(sc)
-	s.registerOutputs(sc)
-	s.registerAgents(sc)
-	s.registerHandovers(sc)
-	s.registerExploring(sc)
+	s.registerTiming(sc)
 	s.registerSevering(sc)
+	steps.StepsAfter(sc, s.noSession, func() {
+		s.registerTurns(sc)
+		s.registerOutputs(sc)
+		s.registerAgents(sc)
+		s.registerHandovers(sc)
+		s.registerExploring(sc)
+	})
 }
 
 // unhurried is the limit for scenarios that do not test limits, far longer than any stall of the harness.
