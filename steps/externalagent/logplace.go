@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"parley/internal/deadline"
@@ -30,8 +31,12 @@ func (s *suite) logPlace() (string, error) {
 // folderNoted records, as a security matter, whether anything with the scenario's nonce is found around the target's
 // logs. A relay that does not mention its relay session in them would not show it, which a note says.
 func (s *suite) folderNoted(ctx context.Context) error {
-	if s.mark == 0 {
-		return steps.NotTestedf("no agent has worked in a session")
+	worked := false
+	for _, p := range s.parties {
+		worked = worked || slices.ContainsFunc(p.asked, func(q *request) bool { return q.mark > 0 })
+	}
+	if !worked {
+		return steps.NotTestedf("no agent has sent anything")
 	}
 	place, err := s.logPlace()
 	relay := s.Env.Role == vocab.Relay
