@@ -28,12 +28,12 @@ func TestWhatWasNotKept(t *testing.T) {
 						Bytes: make([]byte, transcript.MaxPayload)})
 				}
 			}
-			_, miss := w.Await(t.Context(), Wait{Conn: "A", Kind: "something", Within: time.Millisecond,
+			_, miss := w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Kind: "something", Within: time.Millisecond,
 				Match: func(*transcript.Record) bool { return false }})
 			if miss == nil || w.cut != r.cut || strings.Contains(miss.Reason, "more than a transcript holds") != r.cut {
 				t.Errorf("cut is %v, want %v: %v", w.cut, r.cut, miss)
 			}
-			found, miss := w.Await(t.Context(), Wait{Conn: "A", Kind: "something",
+			found, miss := w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Kind: "something",
 				Match: func(*transcript.Record) bool { return true }, Within: time.Millisecond})
 			if r.overflow && (miss != nil || found.N == 0) {
 				t.Errorf("what was kept is not found: %v", miss)

@@ -80,7 +80,7 @@ func TestCutDoesNotHappen(t *testing.T) {
 func TestCutEndsWaits(t *testing.T) {
 	w, c := cutWorld(t, 2)
 	go func() { _, _ = c.Send(context.Background(), driver.Message{Label: "hello"}) }()
-	_, miss := w.Await(context.Background(), Wait{Conn: "B", Match: nothing})
+	_, miss := w.Await(context.Background(), Wait{Conn: "B", Greeting: true, Match: nothing})
 	if miss == nil || miss.Late || w.late > 0 || w.cut {
 		t.Errorf("miss %+v, late %d, cut off %v", miss, w.late, w.cut)
 	}

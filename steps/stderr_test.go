@@ -38,12 +38,12 @@ func TestCry(t *testing.T) {
 	}
 	w.Target = crying{text: "KeyError\n"}
 	nothing := func(*transcript.Record) bool { return false }
-	_, miss := w.Await(t.Context(), Wait{Conn: "A", Within: time.Millisecond, Match: nothing})
+	_, miss := w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Within: time.Millisecond, Match: nothing})
 	if miss == nil || !strings.HasSuffix(miss.Reason, "; on its stderr: KeyError") {
 		t.Errorf("a silent target: %v", miss)
 	}
 	said(w, "A", transcript.Stream, "hello")
-	if _, miss = w.Await(t.Context(), Wait{Conn: "A", Within: time.Millisecond,
+	if _, miss = w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Within: time.Millisecond,
 		Match: nothing}); strings.Contains(miss.Reason, "stderr") {
 		t.Errorf("one that has said something: %v", miss)
 	}

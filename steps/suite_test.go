@@ -140,7 +140,7 @@ func (toy) Register(sc *godog.ScenarioContext, w func() *World) {
 		return fmt.Errorf("send: %w", ctx.Err())
 	})
 	Step(sc, `^it waits for ever$`, func(ctx context.Context) error {
-		_, miss := w().Await(ctx, Wait{Conn: "A", Match: func(*transcript.Record) bool { return false }})
+		_, miss := w().Await(ctx, Wait{Conn: "A", Greeting: true, Match: func(*transcript.Record) bool { return false }})
 		return w().Need(verdict.Finding{Clauses: []string{"AS-001"}, Expected: "it", Observed: miss.Reason})
 	})
 }

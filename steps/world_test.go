@@ -70,7 +70,7 @@ func TestAwait(t *testing.T) {
 		miss   *verdict.Miss
 		cut    bool
 	}{
-		{"it is there", func(w *World) { said(w, "A", transcript.Stream, "yes") }, Wait{}, 1, nil, false},
+		{"it is there", func(w *World) { said(w, "A", transcript.Stream, "yes") }, Wait{Greeting: true}, 1, nil, false},
 		{"it is before the mark", func(w *World) {
 			said(w, "A", transcript.Stream, "yes")
 			said(w, "A", transcript.Closed, "gone")
@@ -78,27 +78,27 @@ func TestAwait(t *testing.T) {
 		{"another connection's does not count", func(w *World) {
 			said(w, "B", transcript.Stream, "yes")
 			said(w, "A", transcript.Closed, "gone")
-		}, Wait{}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
+		}, Wait{Greeting: true}, 0, &verdict.Miss{Reason: "gone", At: 2}, false},
 		{"nor does another connection's end", func(w *World) {
 			said(w, "B", transcript.Closed, "gone")
 			said(w, "A", transcript.Stream, "yes")
-		}, Wait{}, 2, nil, false},
+		}, Wait{Greeting: true}, 2, nil, false},
 		{"nor what makes another hopeless", func(w *World) {
 			said(w, "B", transcript.Stream, "no")
 			said(w, "A", transcript.Stream, "yes")
-		}, Wait{Hopeless: hopeless}, 2, nil, false},
+		}, Wait{Greeting: true, Hopeless: hopeless}, 2, nil, false},
 		{"the connection ends first", func(w *World) {
 			said(w, "A", transcript.Closed, "gone")
 			said(w, "A", transcript.Stream, "yes")
-		}, Wait{}, 0, &verdict.Miss{Reason: "gone", At: 1}, false},
+		}, Wait{Greeting: true}, 0, &verdict.Miss{Reason: "gone", At: 1}, false},
 		{"it can no longer come", func(w *World) {
 			said(w, "A", transcript.Stream, "no")
 			said(w, "A", transcript.Stream, "yes")
-		}, Wait{Hopeless: hopeless}, 0, &verdict.Miss{Reason: "it was refused", At: 1}, false},
+		}, Wait{Greeting: true, Hopeless: hopeless}, 0, &verdict.Miss{Reason: "it was refused", At: 1}, false},
 		{"the awaited record may itself be hopeless", func(w *World) { said(w, "A", transcript.Stream, "yes") },
-			Wait{Hopeless: func(*transcript.Record) string { return "never" }}, 1, nil, false},
-		{"an awaited end is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") }, Wait{}, 1, nil, false},
-		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Within: time.Millisecond}, 0,
+			Wait{Greeting: true, Hopeless: func(*transcript.Record) string { return "never" }}, 1, nil, false},
+		{"an awaited end is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") }, Wait{Greeting: true}, 1, nil, false},
+		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Greeting: true, Within: time.Millisecond}, 0,
 			&verdict.Miss{Reason: "no such message within 1ms", Late: true}, false},
 	}
 	for _, r := range rows {
@@ -142,7 +142,7 @@ func TestAwaitInFlood(t *testing.T) {
 				return false
 			}
 			// the noise is read long before the end, however busy the machine is
-			_, miss := w.Await(t.Context(), Wait{Conn: "A", Within: 3 * time.Second, Match: next})
+			_, miss := w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Within: 3 * time.Second, Match: next})
 			if miss == nil || miss.Late == goesOn || w.cut != goesOn ||
 				goesOn != strings.Contains(miss.Reason, "still sending when the time was up") {
 				t.Errorf("%+v, cut off: %v", miss, w.cut)
@@ -160,7 +160,7 @@ func TestAwaitWakesUp(t *testing.T) {
 		said(w, "A", transcript.Stream, "yes")
 	})
 	said(w, "A", transcript.Stream, "first")
-	rec, miss := w.Await(t.Context(), Wait{Conn: "A", Match: func(r *transcript.Record) bool {
+	rec, miss := w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Match: func(r *transcript.Record) bool {
 		if r.Label == "first" {
 			close(asked)
 		}
@@ -177,7 +177,7 @@ func TestCutOff(t *testing.T) {
 	w := world(t, false, "@AS-001")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
-	_, miss := w.Await(ctx, Wait{Conn: "A", Match: labelled("yes")})
+	_, miss := w.Await(ctx, Wait{Conn: "A", Greeting: true, Match: labelled("yes")})
 	if diff := cmp.Diff(&verdict.Miss{Reason: "the scenario was cut off: interrupted"}, miss); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
@@ -335,7 +335,7 @@ func TestResetTwice(t *testing.T) {
 		}
 		return ""
 	}
-	_, miss := w.Await(t.Context(), Wait{Conn: "A", Match: labelled("yes"), Hopeless: failed})
+	_, miss := w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Match: labelled("yes"), Hopeless: failed})
 	if miss == nil || miss.At != 2 {
 		t.Fatalf("the wait ended with %v", miss)
 	}
