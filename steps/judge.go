@@ -83,8 +83,8 @@ func (e *NotApplicableError) Error() string { return "not applicable: " + e.Reas
 
 // Judge records checks. Clauses without a tag on the scenario are ignored. A broken clause does not end the scenario,
 // so that it reports as much as possible; use Need for a check that the rest of the scenario depends on. A broken
-// SHOULD is a warning; below that, a difference is an observation. What is not owed (Miss.NotOwed) judges nothing, and is
-// returned as a *NotTestedError.
+// SHOULD is a warning; below that, a difference is an observation. What is not owed (Miss.NotOwed) judges nothing, and
+// is returned as a *NotTestedError.
 func (w *World) Judge(checks ...verdict.Finding) error {
 	w.judge(checks)
 	return unowed(checks)

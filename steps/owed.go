@@ -1,10 +1,8 @@
 package steps
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/cucumber/godog"
 
@@ -12,10 +10,10 @@ import (
 	"parley/verdict"
 )
 
-// Only an act can be answered: a step judges only what was sent in its scenario and reached the target. Whatever else it
-// expects is not tested at once, and the reason names the act that is missing. This file has the rule; acts are known by
-// the numbers of their records (Wait.After), by connections that did not open, and by what earlier steps have left
-// behind (StepsAfter).
+// Only an act can be answered: a step judges only what was sent in its scenario and reached the target. Whatever else
+// it expects is not tested at once, and the reason names the act that is missing. This file has the rule; acts are
+// known by the numbers of their records (Wait.After), by connections that did not open, and by what earlier steps have
+// left behind (StepsAfter).
 
 // NotOwed returns the Miss of a step that expects something which no act has asked for.
 func NotOwed(format string, args ...any) *verdict.Miss {
@@ -54,14 +52,6 @@ func (w *World) openedWith(o driver.OpenOptions, err error, interrupted bool) er
 		return &notOwedError{err}
 	}
 	return err
-}
-
-// noAddress returns the error of an opening at a target that listens nowhere; nil if it listens.
-func noAddress(o driver.OpenOptions) error {
-	if o.Process != nil || o.Page != nil || strings.Contains(o.URL, "://") {
-		return nil
-	}
-	return &notOwedError{errors.New("the target has no address to connect to")}
 }
 
 // owed reports whether a check judges anything: it saw something, or waited for what an act had asked for.

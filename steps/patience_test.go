@@ -20,7 +20,7 @@ func awaits(t *testing.T, w *World, kind string, comes time.Duration) (took time
 	mark, begin := w.T.Len(), time.Now()
 	timer := time.AfterFunc(comes, func() { said(w, "A", transcript.Stream, "yes") })
 	defer timer.Stop()
-	_, miss := w.Await(t.Context(), Wait{Conn: "A", After: mark, Kind: kind, Match: labelled("yes")})
+	_, miss := w.Await(t.Context(), Wait{Conn: "A", After: mark, Greeting: mark == 0, Kind: kind, Match: labelled("yes")})
 	return time.Since(begin), miss == nil
 }
 
@@ -167,7 +167,8 @@ func fenced(t *testing.T, w *World, comes, answered time.Duration) (took time.Du
 	mark, begin := w.T.Len(), time.Now()
 	timer := time.AfterFunc(comes, func() { said(w, "A", transcript.Stream, "yes") })
 	defer timer.Stop()
-	_, miss = w.Await(t.Context(), Wait{Conn: "A", After: mark, Kind: "switch", Match: labelled("yes"),
+	_, miss = w.Await(t.Context(), Wait{Conn: "A", After: mark, Greeting: mark == 0, Kind: "switch",
+		Match: labelled("yes"),
 		Fence: func(context.Context) func(*transcript.Record) bool {
 			fence := time.AfterFunc(answered, func() { said(w, "A", transcript.Stream, "fence") })
 			t.Cleanup(func() { fence.Stop() })

@@ -184,11 +184,7 @@ func (w *World) Open(ctx context.Context, o driver.OpenOptions) (driver.Conn, er
 	defer cancel()
 	o.MaxEvent, o.Jar = int(w.Env.Profile.Limits.MaxEvent), w.jar(o.Party)
 	closed := w.Env.opens(o)
-	err := noAddress(o)
-	var c driver.Conn
-	if err == nil {
-		c, err = w.open(limited, o)
-	}
+	c, err := w.open(limited, o)
 	if err = w.openedWith(o, err, ctx.Err() != nil); err != nil {
 		closed()
 		w.cut = w.cut || ctx.Err() != nil

@@ -97,8 +97,10 @@ func TestAwait(t *testing.T) {
 		}, Wait{Greeting: true, Hopeless: hopeless}, 0, &verdict.Miss{Reason: "it was refused", At: 1}, false},
 		{"the awaited record may itself be hopeless", func(w *World) { said(w, "A", transcript.Stream, "yes") },
 			Wait{Greeting: true, Hopeless: func(*transcript.Record) string { return "never" }}, 1, nil, false},
-		{"an awaited end is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") }, Wait{Greeting: true}, 1, nil, false},
-		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") }, Wait{Greeting: true, Within: time.Millisecond}, 0,
+		{"an awaited end is no miss", func(w *World) { said(w, "A", transcript.Closed, "yes") },
+			Wait{Greeting: true}, 1, nil, false},
+		{"the time is over", func(w *World) { said(w, "A", transcript.Stream, "other") },
+			Wait{Greeting: true, Within: time.Millisecond}, 0,
 			&verdict.Miss{Reason: "no such message within 1ms", Late: true}, false},
 	}
 	for _, r := range rows {
@@ -178,7 +180,7 @@ func TestCutOff(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
 	_, miss := w.Await(ctx, Wait{Conn: "A", Greeting: true, Match: labelled("yes")})
-	if diff := cmp.Diff(&verdict.Miss{Reason: "the scenario was cut off: interrupted"}, miss); diff != "" {
+	if diff := cmp.Diff(&verdict.Miss{NotOwed: true, Reason: "the scenario was cut off: interrupted"}, miss); diff != "" {
 		t.Errorf("want(-) got(+):\n%s", diff)
 	}
 	err := w.Need(verdict.Finding{Clauses: []string{"AS-001"}, Expected: "yes", Observed: miss.Reason})

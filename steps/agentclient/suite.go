@@ -138,12 +138,17 @@ func (s *suite) end(ctx context.Context) {
 	}
 	s.TellPageTrouble("agent-client.allow")
 	for _, p := range s.pages {
-		p.server.told.Close()
-		if p.conn != nil {
-			_ = p.conn.Close(driver.Graceful)
-		}
-		p.server.close()
+		p.close()
 	}
+}
+
+// close closes a page and its server.
+func (p *page) close() {
+	p.server.told.Close()
+	if p.conn != nil {
+		_ = p.conn.Close(driver.Graceful)
+	}
+	p.server.close()
 }
 
 func (s *suite) keepEvidence(ctx context.Context, p *page) {
@@ -159,6 +164,9 @@ func (s *suite) open(ctx context.Context, name string) error {
 	srv, err := s.listen(name)
 	if err != nil {
 		return err
+	}
+	if before := s.pages[name]; before != nil { // a person opens it again
+		before.close()
 	}
 	p := &page{name: name, server: srv}
 	s.pages[name], s.now = p, p

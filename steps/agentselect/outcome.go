@@ -39,7 +39,8 @@ func (s *suite) outcome(ctx context.Context, c *client, kind string) (transcript
 	other := func(r *transcript.Record) bool {
 		return !c.isFence(r) && !p.is(r) && (isError(r) || isSwitch(r))
 	}
-	if c.act.missed != nil && !c.act.missed.NotOwed && !s.has(c, func(r *transcript.Record) bool { return known(r) || other(r) }) {
+	either := func(r *transcript.Record) bool { return known(r) || other(r) }
+	if c.act.missed != nil && !c.act.missed.NotOwed && !s.has(c, either) {
 		return transcript.Record{}, c.act.missed
 	}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: c.act.mark, Kind: kind, Fence: p.send,

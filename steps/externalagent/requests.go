@@ -141,16 +141,16 @@ func (s *suite) needAnswer(ctx context.Context, q *request, kind string, clauses
 	case miss != nil:
 		return rec, s.Need(q.unanswered(miss, expected, clauses...))
 	case s.inactive(q, &rec):
-		return rec, steps.NotTestedf("no session is active for %s: none was started, and %s is refused rightly: %s", q.of.name,
-			q.kind, steps.Seen(rec))
+		return rec, steps.NotTestedf("no session is active for %s: none was started, and %s is refused rightly: %s",
+			q.of.name, q.kind, steps.Seen(rec))
 	case kindOf(&rec) != kind:
 		return rec, s.Need(steps.CheckOf(rec, false, expected, clauses...))
 	}
 	return rec, nil
 }
 
-// inactive reports whether a request was refused because no session is active, and rightly: its party has not joined, or
-// none has started a session since the last one ended.
+// inactive reports whether a request was refused because no session is active, and rightly: its party has not joined,
+// or none has started a session since the last one ended.
 func (s *suite) inactive(q *request, rec *transcript.Record) bool {
 	if q.kind == vocab.RelayJoin || !refused(rec) || s.codeOf(rec) != vocab.SessionNotActive {
 		return false

@@ -39,8 +39,8 @@ func (s *suite) register(sc *godog.ScenarioContext) {
 			steps.Step(sc, one.expr, one.do)
 		}
 	}
-	all(s.joiningSteps(), s.sessionSteps(), s.callSteps(), s.refusalSteps(), s.speakingSteps(), s.logSteps(), s.relaySteps(),
-		s.startingSteps())
+	all(s.joiningSteps(), s.sessionSteps(), s.callSteps(), s.refusalSteps(), s.speakingSteps(), s.logSteps(),
+		s.relaySteps(), s.startingSteps())
 	steps.StepsAfter(sc, s.noHost, func() { all(s.agentSteps(), s.departureSteps()) })
 }
 

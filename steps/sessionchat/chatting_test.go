@@ -96,7 +96,7 @@ func TestAnswered(t *testing.T) {
 
 // TestChatsAgain checks that a session that may still be busy is asked until it answers, in any portions.
 func TestChatsAgain(t *testing.T) {
-	const words = "[[echo n-1]] Again"
+	const words = "[[echo n-2]] Again"
 	end := []saying{result(nil)}
 	rows := []struct {
 		reason string
@@ -108,12 +108,12 @@ func TestChatsAgain(t *testing.T) {
 		{"character by character, and the whole", [][]saying{streams(portions(words, 1)...), assistants(words), end},
 			verdict.Passed},
 		{"character by character", [][]saying{streams(portions(words, 1)...), end}, verdict.Passed},
-		{"in portions that end in the middle of its nonce", [][]saying{streams("[[echo n-", "1]] Again"), end},
+		{"in portions that end in the middle of its nonce", [][]saying{streams("[[echo n-", "2]] Again"), end},
 			verdict.Passed},
 		{"in the result only", [][]saying{{result(map[string]any{"result": words})}}, verdict.Passed},
 		{"without an end", [][]saying{streams(words)}, verdict.Failed},
 		{"with the words of a turn whose nonce begins with its own, in portions",
-			[][]saying{streams("[[echo n-1", "1]] Again"), end}, verdict.Failed},
+			[][]saying{streams("[[echo n-2", "1]] Again"), end}, verdict.Failed},
 		{"by a system message that quotes it",
 			[][]saying{{{kind: vocab.SystemMessage, body: map[string]any{"title": words}}}, end}, verdict.Failed},
 		{"by nothing", nil, verdict.Failed},
@@ -122,8 +122,8 @@ func TestChatsAgain(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			got := perform(t, "@SC-054", `Then client A can chat with "red" again`, slices.Concat(r.in...),
-				func(env *steps.Env) { env.Brain = llm.New() })
+			got := perform(t, "@SC-054", "When client A chats with \"red\"\nThen client A can chat with \"red\" again",
+				slices.Concat(r.in...), func(env *steps.Env) { env.Brain = llm.New() })
 			if got.Outcome != r.want {
 				t.Errorf("%s (%s), want %s", got.Outcome, got.Reason, r.want)
 			}

@@ -381,8 +381,9 @@ func TestEarlyFence(t *testing.T) {
 	}
 }
 
-// TestMistakesOfScenarios checks that a scenario that refers to something that has not happened is a harness error.
-func TestMistakesOfScenarios(t *testing.T) {
+// TestMissingActs checks that a step that refers to something that has not happened judges nothing, and says what is
+// missing.
+func TestMissingActs(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []string{
 		`When the next steps are in session "main"`, `When the user cancels`,
@@ -396,7 +397,8 @@ func TestMistakesOfScenarios(t *testing.T) {
 			`Then the agent of "t1" or of "t2" is asked to stop`, given +
 			`Then the user is asked whether agent "b" may take over "t1"`,
 	} {
-		if got := perform(t, "@RT-001", lines, ""); got.Outcome != verdict.HarnessError {
+		got := perform(t, "@RT-001", lines, "")
+		if got.Outcome != verdict.NotTested || !strings.Contains(got.Reason, "no ") {
 			t.Errorf("%s: %s (%s)", lines, got.Outcome, got.Reason)
 		}
 	}
