@@ -44,10 +44,14 @@ type Session struct {
 	mu    sync.Mutex
 	done  []Did
 	worst verdict.Worst
-	found []steps.Failure // findings of monitors, the first of each monitor and clause
-	fresh chan struct{}   // closed and replaced with each finding
+	left  map[leaving]struct{} // what steps have left not tested
+	found []steps.Failure      // findings of monitors, the first of each monitor and clause
+	fresh chan struct{}        // closed and replaced with each finding
 	known known
 }
+
+// leaving is a clause that a step has not tested. The same step tests it later if the act that was missing was made.
+type leaving struct{ step, clause string }
 
 // Did is a step that was executed, with its result, or what Send or Hang did.
 type Did struct {
@@ -70,7 +74,7 @@ func Open(ctx context.Context, o runner.Options) (*Session, error) {
 		live.Close()
 		return nil, err
 	}
-	s := &Session{live: live, ledger: ledger, over: make(chan struct{}), worst: verdict.Worst{},
+	s := &Session{live: live, ledger: ledger, over: make(chan struct{}), worst: verdict.Worst{}, left: map[leaving]struct{}{},
 		fresh: make(chan struct{})}
 	ctx, s.judging = context.WithCancel(ctx)
 	s.judge.Go(func() { s.judgeOn(ctx) })
@@ -112,7 +116,12 @@ func (s *Session) Do(ctx context.Context, text string, arg steps.StepArg) (steps
 		s.mu.Lock()
 		s.done = append(s.done, Did{Text: text, Arg: arg, Judged: judged, From: from})
 		for _, j := range judged.Outcomes {
-			s.worst.Take(j.Clause, j.Outcome)
+			if at := (leaving{text, j.Clause}); j.Outcome == verdict.NotTested {
+				s.left[at] = struct{}{}
+			} else {
+				delete(s.left, at)
+				s.worst.Take(j.Clause, j.Outcome)
+			}
 		}
 		s.mu.Unlock()
 	}
@@ -139,11 +148,16 @@ func (s *Session) Undo() (Did, bool) {
 	return last, true
 }
 
-// Outcomes returns the worst outcomes so far, of steps and monitors, by clause.
+// Outcomes returns the worst outcomes so far, of steps and monitors, by clause. What a step left not tested does not
+// count any more once the same step has judged it; a failure stays.
 func (s *Session) Outcomes() map[string]verdict.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.worst)
+	all := maps.Clone(s.worst)
+	for l := range s.left {
+		all.Take(l.clause, verdict.NotTested)
+	}
+	return all
 }
 
 // Record writes the records so far to w as a recording, without the profile's secrets.

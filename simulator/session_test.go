@@ -63,6 +63,32 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestTooEarly: what a step could not test for want of an act does not count once the same step judges it.
+func TestTooEarly(t *testing.T) {
+	s := open(t, "agent-select")
+	for _, step := range []struct {
+		text string
+		want verdict.Outcome // of AS-041 in the session
+	}{
+		{`client A is switched to "debugger"`, verdict.NotTested},
+		{"client A is connected", verdict.NotTested},
+		{"client A has a session", verdict.NotTested},
+		{`client A switches to "debugger"`, verdict.NotTested},
+		{`client A is switched to "debugger"`, verdict.Passed},
+		{`client A switches to "nobody"`, verdict.Passed},
+		{`client A is switched to "debugger"`, verdict.Failed},
+		{`client A switches to "plan"`, verdict.Failed},
+		{`client A is switched to "plan"`, verdict.Failed},
+	} {
+		if _, err := s.Do(t.Context(), step.text, steps.StepArg{}); err != nil {
+			t.Fatalf("%s: %v", step.text, err)
+		}
+		if got := s.Outcomes()["AS-041"]; got != step.want {
+			t.Errorf("after %q, AS-041 is %q, want %s", step.text, got, step.want)
+		}
+	}
+}
+
 // TestMistakes: an impossible step returns an error that suggests an alternative, and the session continues.
 func TestMistakes(t *testing.T) {
 	s := open(t, "agent-select")
