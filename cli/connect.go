@@ -34,7 +34,8 @@ func connectCommand(s *streams) *cobra.Command {
 		Short: "Talk to a target step by step, judged as you go",
 		Long: `Talk to a target by hand, in the steps of the features. Each line is a step, a raw message to a party, or a
 command. Every record is printed as it arrives, with the judgements of steps and monitors next to it. A step
-judges exactly as it does in a run. Without TARGET the bundled target of --protocol is used.
+judges exactly as it does in a run: a line that expects the answer to something that
+was not done is not tested, and says what is missing. Without TARGET the bundled target of --protocol is used.
 
   client A is connected            a step; Tab completes, ?words searches
   A> {"type":"ping"}               a raw message (over sse: A> POST /path {...})
