@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -82,11 +81,13 @@ func (r *run) crashed(d *driverRun, pl Planned, res *steps.Result) bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.suspects == nil && pl.Stage == 0 && !pl.Exclusive() {
-		d.bystanders = append(d.bystanders, aside{pl: pl, res: *res})
+	if !d.closed[processEnded] && d.again == nil && pl.Stage == 0 && !pl.Exclusive() {
+		d.putAside(processEnded, aside{pl: pl, res: *res})
 		return true
 	}
-	d.culprits++
+	if d.again != nil {
+		d.again.culprits++
+	}
 	r.blame(res, r.tellEnd(res))
 	return false
 }
@@ -171,31 +172,13 @@ func brokenOff(records []transcript.Record) bool {
 // again runs the bystanders of a crash one at a time. The new results count only if one of the scenarios ends the
 // process alone.
 func (r *run) again(ctx context.Context, d *driverRun) {
-	d.mu.Lock()
-	first := d.bystanders
-	d.suspects = map[string]bool{}
-	for _, a := range first {
-		d.suspects[a.pl.key] = true
-	}
-	var alone []aside
-	d.culprits, d.rerun = 0, &alone
-	d.mu.Unlock()
-	if len(first) == 0 {
-		d.suspects, d.rerun = nil, nil
-		return
-	}
-	r.suite(ctx, d, rest, 1)
-	d.mu.Lock()
-	d.rerun = nil
-	culprits := d.culprits
-	d.mu.Unlock()
-	if culprits > 0 || ctx.Err() != nil {
-		for i, a := range alone {
-			if was := slices.IndexFunc(first, func(b aside) bool { return b.pl.key == a.pl.key }); was >= 0 {
-				alone[i].res = standing(first[was].res, a.res)
-			}
+	first := d.takeAside(processEnded, true)
+	now := r.repeat(ctx, d, first, 1, rerun{kept: true})
+	if now.culprits > 0 || ctx.Err() != nil {
+		for i, a := range now.results {
+			now.results[i].res = standing(now.first[a.pl.key], a.res)
 		}
-		r.asTheyAre(d, alone)
+		r.asTheyCame(d, now.results)
 		return
 	}
 	blamed := false
@@ -203,15 +186,8 @@ func (r *run) again(ctx context.Context, d *driverRun) {
 		r.tellEnd(&first[i].res)
 		blamed = blamed || first[i].res.Outcome == verdict.Failed
 	}
-	if !blamed { // no step found a failure, so the scenario at fault is unknown
+	if !blamed && len(first) > 0 { // no step found a failure, so the scenario at fault is unknown
 		r.blame(&first[0].res, first[0].res.Notes[len(first[0].res.Notes)-1])
 	}
-	r.asTheyAre(d, first)
-}
-
-// asTheyAre accepts the results of scenarios that are not run again.
-func (r *run) asTheyAre(d *driverRun, list []aside) {
-	for _, a := range list {
-		r.accept(d, a.pl, a.res)
-	}
+	r.asTheyCame(d, first)
 }

@@ -36,14 +36,15 @@ func (r *run) drive(ctx context.Context, d *driverRun, parallel int) {
 // driveRest runs the scenarios after preflight.
 func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	d.crowded = parallel > 1 && r.o.Enough == nil
-	d.doubting, d.beside = d.crowded, map[string]bool{}
+	d.beside = map[string]bool{}
 	d.envs.Alone(parallel)
 	d.slots = newSlots(parallel, r.lendable(d.name, parallel))
 	began := time.Now()
 	r.suite(ctx, d, rest, parallel+d.slots.most)
 	r.tellShared(d, time.Since(began))
+	r.reconsider(ctx, d, parallel, false)
 	r.alone(ctx, d, parallel)
-	r.reconsider(ctx, d)
+	r.reconsider(ctx, d, 1, true)
 	r.again(ctx, d)
 	r.judgeDoubted(ctx, d)
 	r.explore(ctx, d)
@@ -86,7 +87,7 @@ func (r *run) suite(ctx context.Context, d *driverRun, stage, parallel int) {
 // themselves.
 func (d *driverRun) due(stage int) (out []Planned) {
 	for _, pl := range d.plan {
-		if pl.path() != "" && pl.Stage == stage && (d.suspects == nil || d.suspects[pl.key]) {
+		if pl.path() != "" && pl.Stage == stage && d.runs(pl.key) {
 			out = append(out, pl)
 		}
 	}
@@ -107,7 +108,7 @@ func init() {
 func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps.Slot {
 	pl, ok := d.byKey[pickleKey(sc)]
 	switch {
-	case !ok, d.suspects != nil && !d.suspects[pl.key], r.o.Enough != nil && pl.Stage == 0 && r.o.Enough(pl):
+	case !ok, !d.runs(pl.key), r.o.Enough != nil && pl.Stage == 0 && r.o.Enough(pl):
 		return steps.Slot{Skip: notPlanned}
 	case noTime(ctx) != nil:
 		return steps.Slot{Skip: verdict.NotTested, Reason: noTime(ctx).Error(), CutOff: true}
@@ -119,7 +120,7 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 		return steps.Slot{Skip: verdict.NotTested, Reason: "interrupted", CutOff: true}
 	case r.lapsedBy() != "":
 		return steps.Slot{Skip: verdict.NotTested, Reason: r.lapsedBy()}
-	case d.suspects == nil && r.o.FailFast.Why() != "":
+	case d.again == nil && r.o.FailFast.Why() != "":
 		return steps.Slot{Skip: verdict.NotTested, Reason: r.o.FailFast.Why()}
 	}
 	room, err := r.room(ctx, d, sc, pl)
@@ -141,7 +142,7 @@ func (r *run) begin(ctx context.Context, d *driverRun, sc *godog.Scenario) steps
 	}
 	unlock := s.Release
 	s.Release = func() { unlock(); room.leave() }
-	s.Lender, s.Turns = room.slot, room.turns
+	s.Lender, s.Turns, s.Again = room.slot, room.turns, d.again != nil
 	return s
 }
 
@@ -302,13 +303,7 @@ func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
 	if r.crashed(d, pl, &res) {
 		return // it runs again alone, to tell the culprit from the bystanders
 	}
-	d.mu.Lock()
-	if d.rerun != nil {
-		*d.rerun = append(*d.rerun, aside{pl: pl, res: res})
-	}
-	later := d.rerun != nil
-	d.mu.Unlock()
-	if !later {
+	if !d.kept(pl, res) {
 		r.accept(d, pl, res)
 	}
 }
@@ -339,7 +334,7 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 	res = d.afresh(pl, res)
 	r.passed(d, pl, res)
 	d.envs.Judged(res)
-	if !r.holdBack(d, pl, res) && !r.hold(d, pl, res) {
+	if !r.isPreliminary(d, pl, res) && !r.hold(d, pl, res) {
 		r.keep(d, pl, res)
 	}
 }

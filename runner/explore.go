@@ -167,9 +167,6 @@ func (e *exploration) keepFailing(t *property) {
 
 // take records the result of a sequence.
 func (r *run) take(d *driverRun, pl Planned, res steps.Result) {
-	d.mu.Lock()
-	d.suspects = map[string]bool{} // sequences after the suite have no bystanders
-	d.mu.Unlock()
 	r.finish(d, pl, res)
 }
 

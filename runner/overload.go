@@ -35,7 +35,7 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 	away := r.frontAway(d, res)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, again := d.before[pl.key]; again {
+	if d.closed[answersMissed] || d.again != nil && d.again.alone {
 		return false
 	}
 	short := res.Outcome == verdict.Failed || res.Outcome == verdict.NotTested || res.Outcome == verdict.Warned
@@ -47,33 +47,21 @@ func (r *run) setAside(d *driverRun, pl Planned, res steps.Result) bool {
 		return false
 	}
 	one.res = res.Abridged(abridged)
-	d.aside = append(d.aside, one) // until then it fails no clause and shortens no waits
+	d.putAside(answersMissed, one) // until then it fails no clause and shortens no waits
 	return true
 }
 
 // wentAwayIn reports whether the target was unreachable in a scenario after it had been reachable.
 func wentAwayIn(res steps.Result) bool { return strings.HasPrefix(res.Reason, wentAway) }
 
-// aside is a scenario that missed an answer, with its result.
-type aside struct {
-	pl  Planned
-	res steps.Result
-
-	missed   bool // answers were late or refused
-	unheard  bool // the target was unreachable, or what stands before it was away
-	cut      bool // see cutOff
-	squeezed bool // it lost records to others
-	excused  bool // it was cut off because the target had no more room
-}
-
 // refused reports whether the target has reported that it has no room.
 func refused(records []transcript.Record) bool { return slices.ContainsFunc(records, steps.NoRoom) }
 
 // alone decides the scenarios that were set aside.
 func (r *run) alone(ctx context.Context, d *driverRun, parallel int) {
+	kept := d.takeAside(answersMissed, true)
 	d.mu.Lock()
-	kept := d.aside
-	d.aside, d.crowded = nil, false
+	d.crowded = false
 	d.mu.Unlock()
 	squeezed := func(a aside) bool { return a.squeezed && !a.unheard }
 	others := slices.DeleteFunc(slices.Clone(kept), squeezed)
@@ -104,7 +92,9 @@ func (r *run) overloaded(ctx context.Context, d *driverRun, kept []aside, parall
 		return
 	}
 	for i := range kept {
-		kept[i].excused = kept[i].cut && room > 0
+		if kept[i].cut && room > 0 { // its other failures come after the end of its connection
+			kept[i].stands = r.wrongByItself
+		}
 	}
 	held, again := r.retry(ctx, d, kept)
 	if held == 0 {
@@ -146,13 +136,13 @@ func (r *run) retry(ctx context.Context, d *driverRun, kept []aside) (held, agai
 			return 0, again
 		}
 		n := len(kept) / 2
-		held += r.repeat(limited, d, kept[n:n+1])
+		held += r.repeat(limited, d, kept[n:n+1], 1, rerun{}).passed
 		again, kept = again+1, slices.Delete(kept, n, n+1)
 	}
 	if held == 0 {
 		return 0, again
 	}
-	return held + r.repeat(limited, d, kept), again + len(kept)
+	return held + r.repeat(limited, d, kept, 1, rerun{}).passed, again + len(kept)
 }
 
 // roomier runs the scenarios again that lost records for lack of memory beside others: all of them for which half of
@@ -167,13 +157,12 @@ func (r *run) roomier(ctx context.Context, d *driverRun, again []aside) {
 	defer cancel()
 	for range probes {
 		n := len(again) / 2
-		d.lost = 0
-		r.repeat(limited, d, again[n:n+1])
+		lost := r.repeat(limited, d, again[n:n+1], 1, rerun{}).lost
 		if again = slices.Delete(again, n, n+1); len(again) == 0 {
 			return
 		}
-		if d.lost == 0 {
-			r.repeat(limited, d, again)
+		if lost == 0 {
+			r.repeat(limited, d, again, 1, rerun{})
 			return
 		}
 	}
@@ -201,54 +190,8 @@ func noTime(ctx context.Context) *errNoTime {
 var errNoRoom = errors.New("the scenarios at once sent more than Parley holds, and no time was left to judge this " +
 	"again in a run of its own: give --concurrency 1")
 
-// asTheyCame finishes the scenarios that were set aside with their first results.
-func (r *run) asTheyCame(d *driverRun, kept []aside) {
-	for _, a := range kept {
-		r.finish(d, a.pl, a.res)
-	}
-}
-
-// repeat runs scenarios again one at a time, and returns how many pass. A scenario without time left is not tested.
-func (r *run) repeat(ctx context.Context, d *driverRun, again []aside) int {
-	suspects, before := map[string]bool{}, map[string]steps.Result{}
-	for _, a := range again {
-		if a.excused { // its other failures come after the end of its connection
-			a.res.Failures = whateverWasLost(a.res.Failures, r.protocol.Monitors())
-		}
-		suspects[a.pl.key], before[a.pl.key] = true, a.res
-	}
-	d.mu.Lock()
-	d.suspects, d.before, d.hold = suspects, before, 0
-	d.mu.Unlock()
-	if len(suspects) > 0 {
-		r.suite(ctx, d, rest, 1)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.suspects, d.before = nil, nil
-	return d.hold
-}
-
-// whateverWasLost returns the failures that no other message of the target could have prevented.
-func whateverWasLost(list []steps.Failure, monitors []monitor.Monitor) []steps.Failure {
-	return slices.DeleteFunc(slices.Clone(list), func(f steps.Failure) bool {
-		return !slices.ContainsFunc(monitors, func(m monitor.Monitor) bool { return m.Name == f.Monitor && m.PerRecord })
-	})
-}
-
-// afresh combines the first result of a scenario that was set aside with the result of its rerun.
-func (d *driverRun) afresh(pl Planned, res steps.Result) steps.Result {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	first, again := d.before[pl.key]
-	if !again {
-		return res
-	}
-	if res.Lost > 0 {
-		d.lost++
-	}
-	if res.Outcome == verdict.Passed {
-		d.hold++
-	}
-	return standing(first, res)
+// wrongByItself reports whether no other message of the target could have prevented a failure.
+func (r *run) wrongByItself(f steps.Failure) bool {
+	return slices.ContainsFunc(r.protocol.Monitors(),
+		func(m monitor.Monitor) bool { return m.Name == f.Monitor && m.PerRecord })
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/monitor"
 	"parley/steps"
+	"parley/steps/agentselect"
 	"parley/steps/protocols"
 	"parley/transcript"
 	"parley/verdict"
@@ -48,7 +48,8 @@ func TestSetAside(t *testing.T) {
 		{"a request was refused", refused, true},
 		{"all is well", steps.Result{Outcome: verdict.Passed, Late: 1}, false},
 	} {
-		if d := crowd(t); (&run{}).setAside(d, Planned{}, row.res) != row.want || len(d.aside) > 0 != row.want {
+		d := crowd(t)
+		if set := (&run{}).setAside(d, Planned{}, row.res); set != row.want || len(d.aside[answersMissed]) > 0 != row.want {
 			t.Errorf("%s: set aside %v", row.reason, !row.want)
 		}
 	}
@@ -90,26 +91,27 @@ func TestAfresh(t *testing.T) {
 	alone := steps.Result{Outcome: verdict.Passed, Clauses: []verdict.Judgement{
 		{Clause: "AS-001", Outcome: verdict.Passed}, {Clause: "AS-002", Outcome: verdict.Passed}}}
 	d := crowd(t)
-	d.before = map[string]steps.Result{"k": first}
+	d.again = &rerun{first: map[string]steps.Result{"k": first}}
 	got := d.afresh(Planned{key: "k"}, alone)
 	if got.Outcome != verdict.Failed || len(got.Failures) != 1 || got.Clauses[0].Outcome != verdict.Passed ||
-		got.Clauses[1].Outcome != verdict.Failed || d.hold != 1 {
-		t.Errorf("%d hold; %+v", d.hold, got)
+		got.Clauses[1].Outcome != verdict.Failed || d.again.passed != 1 {
+		t.Errorf("%d pass; %+v", d.again.passed, got)
 	}
-	if got := d.afresh(Planned{key: "other"}, alone); got.Outcome != verdict.Passed || d.hold != 1 {
-		t.Errorf("one that was not set aside is %s, %d hold", got.Outcome, d.hold)
+	if got := d.afresh(Planned{key: "other"}, alone); got.Outcome != verdict.Passed || d.again.passed != 1 {
+		t.Errorf("one that was not set aside is %s, %d pass", got.Outcome, d.again.passed)
 	}
 }
 
-// TestWhateverWasLost: after a full target has closed a connection, only findings count that are wrong in a message
-// by itself.
-func TestWhateverWasLost(t *testing.T) {
-	by := func(name string) steps.Failure {
-		return steps.Failure{Clause: "AS-001", Outcome: verdict.Failed, Monitor: name, Finding: verdict.Finding{At: 2}}
+// TestWrongByItself: after a full target has closed a connection, only findings count that are wrong in a message by
+// itself.
+func TestWrongByItself(t *testing.T) {
+	r := &run{protocol: agentselect.Protocol{}}
+	for _, m := range r.protocol.Monitors() {
+		if r.wrongByItself(steps.Failure{Clause: "AS-001", Monitor: m.Name}) != m.PerRecord {
+			t.Errorf("a finding of %s: %v", m.Name, !m.PerRecord)
+		}
 	}
-	monitors := []monitor.Monitor{{Name: "shape", PerRecord: true}, {Name: "order"}}
-	got := whateverWasLost([]steps.Failure{by(""), by("shape"), by("order")}, monitors)
-	if len(got) != 1 || got[0].Monitor != "shape" {
-		t.Errorf("%+v", got)
+	if r.wrongByItself(steps.Failure{Clause: "AS-001"}) {
+		t.Error("a finding of a step")
 	}
 }

@@ -167,23 +167,15 @@ type driverRun struct {
 	mute  atomic.Bool // nothing at all has arrived within its limit
 	held  []held      // results of preflight, held back until something has arrived
 
-	explored         []Planned               // placeholders for random sequences
-	bystanders       []aside                 // scenarios during which the target's process exited, with their results
-	culprits         int                     // number of scenarios that ended the process alone
-	rerun            *[]aside                // results of bystanders, while they run again
-	suspects         map[string]bool         // during reruns, the only scenarios that run
-	before           map[string]steps.Result // during reruns after an overload, their first results
-	hold             int                     // number of those that passed
-	lost             int                     // number of those that lost records again
-	begun            map[string]int          // starts of each scenario, by id
-	crowded, decided bool                    // many scenarios are running at once; holdBack ends
-	aside            []aside                 // scenarios that missed an answer meanwhile
-	tentative        []tentative             // see holdBack
-	doubting         bool                    // others may be the cause of failures
-	doubted          []doubted               // results that others may have caused
-	beside           map[string]bool         // scenarios that ran beside others, by key
-	workers          *slots                  // see occupying
-	slots            *slots                  // of the scenarios after preflight
+	explored []Planned         // placeholders for random sequences
+	begun    map[string]int    // starts of each scenario, by id
+	aside    map[cause][]aside // results that do not count yet, or may be withdrawn
+	again    *rerun            // while scenarios run again
+	crowded  bool              // many scenarios are running at once
+	closed   map[cause]bool    // for which nothing is put aside any more
+	beside   map[string]bool   // scenarios that ran beside others, by key
+	workers  *slots            // see occupying
+	slots    *slots            // of the scenarios after preflight
 }
 
 type closingDriver interface {

@@ -30,21 +30,15 @@ func (r *run) doubts(d *driverRun, pl Planned, res steps.Result) (held bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	broken := isBroken(res.Outcome) || len(res.Failures) > 0
-	if !d.doubting || !d.beside[pl.key] || !broken && (strays == 0 || res.Outcome != verdict.NotTested) {
+	if d.closed[besideOthers] || !d.beside[pl.key] || !broken && (strays == 0 || res.Outcome != verdict.NotTested) {
 		return false
 	}
-	one := doubted{aside: aside{pl: pl, res: res.Abridged(abridged)}, told: strays == 0}
+	one := aside{pl: pl, res: res.Abridged(abridged), told: strays == 0}
 	if one.told && one.res.Memory() > doubtedBytes {
 		one.res.Records = nil // its rerun decides alone
 	}
-	d.doubted = append(d.doubted, one)
+	d.putAside(besideOthers, one)
 	return !one.told
-}
-
-// doubted is a result that another scenario may have caused.
-type doubted struct {
-	aside
-	told bool // it has been reported
 }
 
 // doubtedBytes is how much of a reported result is kept in case that it is judged again.
@@ -52,49 +46,39 @@ const doubtedBytes = 1 << 20
 
 // judgeDoubted judges the scenarios alone that others may have disturbed.
 func (r *run) judgeDoubted(ctx context.Context, d *driverRun) {
-	d.mu.Lock()
-	list := d.doubted
-	d.doubted, d.doubting = nil, false
-	d.mu.Unlock()
+	list := d.takeAside(besideOthers, true)
 	count, first := d.envs.Strays()
 	if count == 0 || r.o.Enough != nil {
 		return
 	}
 	broken := slices.DeleteFunc(slices.Clone(first.Clauses), func(id string) bool { return !d.breaks(r, list, id) })
 	if len(broken) == 0 {
-		for _, one := range list {
-			if !one.told {
-				r.finish(d, one.pl, one.res)
-			}
-		}
+		r.asTheyCame(d, list)
 		return
 	}
 	slices.Sort(broken)
-	var again []aside
-	for _, one := range list {
-		if one.told {
-			r.withdraw(d, one.pl)
-		}
-		one.res.Failures = slices.DeleteFunc(slices.Clone(one.res.Failures),
-			func(f steps.Failure) bool { return !slices.Contains(broken, f.Clause) })
-		again = append(again, one.aside)
+	for i := range list {
+		list[i].stands = func(f steps.Failure) bool { return slices.Contains(broken, f.Clause) }
 	}
 	limit := patience * r.o.Profile.Limits.Scenario.Duration
 	limited, cancel := deadline.WithLimitCause(ctx, limit, &errNoTime{"scenarios disturbed each other", limit})
 	defer cancel()
-	passed := r.repeat(limited, d, again)
+	passed := r.repeat(limited, d, list, 1, rerun{}).passed
 	r.note(reports.Note{Kind: "target", Text: strings.TrimSpace(fmt.Sprintf("%s, %d times: %s. That breaks %s. From then "+
 		"on the scenarios ran one at a time; of the %d that had not passed in parallel, %d pass alone. %s",
-		first.What, count, first.Seen, strings.Join(broken, ", "), len(again), passed, first.Advice))})
+		first.What, count, first.Seen, strings.Join(broken, ", "), len(list), passed, first.Advice))})
 }
 
 // withdraw takes back a result that was reported.
-func (r *run) withdraw(d *driverRun, pl Planned) {
+func (r *run) withdraw(d *driverRun, one aside) {
+	if !one.told {
+		return
+	}
 	r.mu.Lock()
-	sc := r.results[d.name][pl.ID]
-	delete(r.results[d.name], pl.ID)
+	sc := r.results[d.name][one.pl.ID]
+	delete(r.results[d.name], one.pl.ID)
 	r.judged = slices.DeleteFunc(r.judged, func(j verdict.Judgement) bool {
-		return j.Driver == d.name && j.Scenario == pl.ID
+		return j.Driver == d.name && j.Scenario == one.pl.ID
 	})
 	r.mu.Unlock()
 	if o, ok := r.o.Observer.(Withdrawer); ok {
@@ -103,12 +87,12 @@ func (r *run) withdraw(d *driverRun, pl Planned) {
 }
 
 // breaks reports whether a clause was judged broken over a driver.
-func (d *driverRun) breaks(r *run, held []doubted, clause string) bool {
+func (d *driverRun) breaks(r *run, held []aside, clause string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.judged, func(j verdict.Judgement) bool {
 		return j.Driver == d.name && j.Clause == clause && isBroken(j.Outcome)
-	}) || slices.ContainsFunc(held, func(one doubted) bool {
+	}) || slices.ContainsFunc(held, func(one aside) bool {
 		return slices.ContainsFunc(one.res.Failures, func(f steps.Failure) bool { return f.Clause == clause })
 	})
 }

@@ -162,6 +162,15 @@ func (e *Env) Judged(res Result) {
 	}
 }
 
+// Unjudge withdraws failures of clauses: they count no longer.
+func (e *Env) Unjudge(clauses []string) {
+	e.patience.mu.Lock()
+	defer e.patience.mu.Unlock()
+	for _, id := range clauses {
+		delete(e.patience.failed, id)
+	}
+}
+
 // decided reports whether all clauses that the scenario judges have already failed in this run.
 func (w *World) decided() bool {
 	p := &w.Env.patience

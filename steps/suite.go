@@ -96,6 +96,7 @@ type Slot struct {
 	Reason  string
 	CutOff  bool   // it is skipped for lack of time, and might have broken a clause
 	Beside  bool   // others run at the same time
+	Again   bool   // it has run before, and is judged again alone
 	Lender  Lender // nil: the slot is never lent
 	Turns   Lender // for the target's workers that held turns occupy; nil: no such turns, or never lent
 	Release func() // called once when the scenario is over; may be nil
@@ -263,7 +264,8 @@ func (r *scenario) before(ctx context.Context, sc *godog.Scenario) (context.Cont
 		return ctx, err
 	}
 	r.world = newWorld(r.s.Env, r.slot.Run, r.slot.Nonce, tags, t)
-	r.world.beside, r.world.lender, r.world.turns = r.slot.Beside, r.slot.Lender, r.slot.Turns
+	r.world.beside, r.world.again = r.slot.Beside, r.slot.Again
+	r.world.lender, r.world.turns = r.slot.Lender, r.slot.Turns
 	if begun := r.s.Env.Begun; begun != nil {
 		begun(r.world.T)
 	}

@@ -76,6 +76,7 @@ type World struct {
 	Severed     Severed
 	severing    *severing       // nil: no connection is cut
 	beside      bool            // other scenarios run at the same time
+	again       bool            // it is judged again
 	lender      Lender          // of its slot; nil: the slot is not lent
 	turns       Lender          // of its held turns; nil: it has none, or they are not lent
 	idle        atomic.Bool     // a wait is in progress

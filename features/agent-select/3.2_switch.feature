@@ -116,3 +116,12 @@ Feature: 3.2 Switching the agent
     Scenario: one client alone is switched and refused
       Given client A has a session
       Then client A, alone, is switched to each built-in agent and refused what it may not ask
+
+  Rule: Every later turn uses the new agent, however soon it comes (后续对话使用 code_reviewer 主代理的配置)
+
+    @AS-047 @AS-069 @model
+    Scenario: chats right behind the turns before them use the agent to which the session was switched
+      Given the target has a custom agent
+      And client A has switched to the custom agent
+      Then client A is answered in each of 8 chats, each sent right behind the turn before it
+      And every turn of client A had the prompt of the custom agent

@@ -37,6 +37,7 @@ type suite struct {
 	gained   map[string]target.CustomAgent
 
 	configured bool // the target's configuration was changed
+	atOnce     bool // chats are sent right behind the turn before; see afterTurn
 }
 
 // Protocol is the agent-select entry of the suite.
@@ -118,6 +119,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	r.conversations()
 	r.handover()
 	r.races()
+	r.consecutive()
 	r.configuration()
 	r.severing()
 }

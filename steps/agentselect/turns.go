@@ -76,6 +76,7 @@ func (s *suite) chat(ctx context.Context, c *client, format string) error {
 	if err := s.noModel(); err != nil {
 		return err
 	}
+	s.afterTurn(ctx, c)
 	t := &turn{nonce: fmt.Sprintf("%s-%d", s.Nonce, s.Serial())}
 	brain := s.Env.Brain
 	s.AtEnd(func() { brain.Release(t.nonce); brain.Forget(t.nonce) })
@@ -332,6 +333,7 @@ func (s *suite) provoke(ctx context.Context, c *client, text string, tool *targe
 	if err := s.withSession(ctx, c); err != nil {
 		return err
 	}
+	s.afterTurn(ctx, c)
 	if err := s.say(ctx, c, &turn{nonce: "", tool: tool}, text); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/llm"
+	vocab "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/launch"
@@ -133,6 +134,44 @@ func TestJudgedAlone(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Errorf("broken %v\n%s", suitetest.Broken(res), suitetest.Console(t, res))
+	}
+}
+
+// repeatsOthers sends each connection, before its own refusals, the last refusal of another connection, however long
+// ago that was.
+func repeatsOthers(o *agentselect.Options) {
+	last, from := agentselect.Event{}, ""
+	o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event,
+		send func(string, agentselect.Event)) {
+		if ev.Type == vocab.ErrorEvent {
+			if from != "" && from != to.ID {
+				send(to.ID, last)
+			}
+			last, from = ev, to.ID
+		}
+		send(to.ID, ev)
+	}
+}
+
+// TestOneAtATime checks that the first answer which arrives in another scenario ends the running in parallel, and that
+// one note says so. The server's answers go astray whichever scenarios overlap.
+func TestOneAtATime(t *testing.T) {
+	t.Parallel()
+	brain := llm.New()
+	p := suitetest.Own("agent-select", "").Profile
+	p.Drivers = []string{target.SSE}
+	p.Limits.Event.Duration, p.Limits.Turn.Duration = 3*time.Second, 6*time.Second
+	l := bundle.Launcher(brain, func(o agentselect.Options) (launch.Handler, error) {
+		repeatsOthers(&o)
+		return agentselect.New(o)
+	})
+	res := suitetest.Judge(t, runner.Options{Profile: p, Launcher: l, Brain: brain, AllowIncomplete: true,
+		Tags: "@AS-095 or @AS-077"})
+	told := slices.DeleteFunc(slices.Clone(res.Runs[0].Notes), func(n reports.Note) bool {
+		return !strings.Contains(n.Text, "breaks AS-095. From then on the scenarios ran one at a time; of the ")
+	})
+	if got := suitetest.Broken(res); len(told) != 1 || !slices.Contains(got, "AS-095") {
+		t.Errorf("broken %v, want AS-095 among them, told in one note\n%s", got, suitetest.Console(t, res))
 	}
 }
 

@@ -49,7 +49,7 @@ func TestReconsider(t *testing.T) {
 		if limit := d.envs.Event(); len(r.results["ws"]) > 0 || other.Limit(limit) >= limit {
 			t.Errorf("%s: reported at once: %d; another scenario gets %v", row.reason, len(r.results["ws"]), other.Limit(limit))
 		}
-		if r.reconsider(t.Context(), d); len(r.results["ws"]) != row.want || len(r.judged) != row.want {
+		if r.reconsider(t.Context(), d, 1, true); len(r.results["ws"]) != row.want || len(r.judged) != row.want {
 			t.Errorf("%s: %d reported, want %d", row.reason, len(r.results["ws"]), row.want)
 		}
 	}

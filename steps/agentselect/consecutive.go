@@ -1,0 +1,73 @@
+package agentselect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	vocab "parley/protocol/agentselect"
+	"parley/steps"
+	"parley/transcript"
+	"parley/verdict"
+)
+
+// A server may need a moment between the complete of a turn and the next chat in its session. What it does with a chat
+// that comes sooner is the subject of few scenarios. The others send theirs at once, too, and what they find then
+// is preliminary: judged again, they wait until the session is idle.
+
+func (r registry) consecutive() {
+	r.step(`^client (\w+) is answered in each of (\d+) chats, each sent right behind the turn before it$`,
+		r.answeredInEach)
+	r.step(`^every turn of client (\w+) had the prompt of the custom agent$`, r.everyTurnHadPrompt)
+}
+
+// afterTurn prepares for a client's next chat in a scenario in which a turn has ended.
+func (s *suite) afterTurn(ctx context.Context, c *client) {
+	if s.atOnce || !slices.ContainsFunc(s.T.All(), func(r transcript.Record) bool { return isComplete(&r) }) {
+		return
+	}
+	if !s.Again() {
+		s.Doubt(&steps.Doubt{Settled: func() bool { return true }})
+		return
+	}
+	s.pace(ctx, c, s.T.Len(), s.Env.Undisturbed(s.Env.Profile.Limits.Quiet.Duration))
+	s.retry(ctx, c, s.Limit(s.Env.Event()), func() (again bool) {
+		at := s.T.Len()
+		return s.fence(ctx, c) == nil && slices.ContainsFunc(s.Between(c.name, at, 0), func(r transcript.Record) bool {
+			return c.fences[r.N] && codeOf(r) == vocab.AgentBusy
+		})
+	})
+}
+
+// answeredInEach judges chats that follow each other without a pause, each in the session that it names.
+func (s *suite) answeredInEach(ctx context.Context, c *client, times int) error {
+	s.atOnce = true
+	defer func() { s.atOnce = false }()
+	for range times {
+		if err := s.chat(ctx, c, hello+c.name); err != nil {
+			return err
+		}
+		if err := s.isAnswered(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// everyTurnHadPrompt judges that all turns of a client since its last switch, which was to the custom agent, used it.
+func (s *suite) everyTurnHadPrompt(c *client) error {
+	calls, custom, err := s.promptTurn(c)
+	if err != nil {
+		return err
+	}
+	var without []string
+	for i, t := range c.turns {
+		if calls = s.calls(t); t.agent == custom.ID && len(calls) > 0 && !anyHasPrompt(calls, custom) {
+			without = append(without, fmt.Sprintf("turn %d of %d: %s", i+1, len(c.turns), systems(calls)))
+		}
+	}
+	return s.Judge(verdict.Finding{Clauses: []string{"AS-047", "AS-069"}, OK: len(without) == 0, At: s.T.Len(),
+		Expected: fmt.Sprintf("every turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
+		Observed: strings.Join(without, "; ")})
+}
