@@ -11,7 +11,8 @@ import (
 )
 
 // TestReconsider: a failure that depends on what the run may find out is reported when the run is over, but it counts
-// for later waits at once. What was settled meanwhile is not reported, nor what may have missed something because of it.
+// for later waits at once. What was settled meanwhile is not reported, nor what may have missed something because of
+// it.
 func TestReconsider(t *testing.T) {
 	p, err := protocols.All.Find("external-agent")
 	if err != nil {

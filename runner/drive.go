@@ -340,7 +340,9 @@ func (r *run) accept(d *driverRun, pl Planned, res steps.Result) {
 }
 
 // keep stores a result in the run and reports it to the observer.
-func (r *run) keep(d *driverRun, pl Planned, res steps.Result) { r.publish(d, pl, r.prepare(d, pl, res)) }
+func (r *run) keep(d *driverRun, pl Planned, res steps.Result) {
+	r.publish(d, pl, r.prepare(d, pl, res))
+}
 
 // summary is a result as the run stores it, without its records.
 type summary struct {
