@@ -3,6 +3,7 @@ package reports
 import (
 	"strings"
 
+	"parley/internal/cut"
 	"parley/reports/lang"
 )
 
@@ -43,12 +44,7 @@ func parted(run *Run) (reason, last string) {
 	if strings.TrimSpace(quoted) == "" {
 		quoted = out
 	}
-	lines := strings.Split(strings.TrimSpace(quoted), "\n")
-	lines = lines[max(0, len(lines)-3):]
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
-	}
-	last = strings.Join(lines, " / ")
+	last = cut.TroubleLine(quoted, 3, 0)
 	if strings.Contains(reason, onStderr) { // it is quoted in a sentence
 		last = ""
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/cut"
 	"parley/reports/lang"
 	"parley/verdict"
 )
@@ -176,11 +177,14 @@ func (c *console) stderr(run *Run) {
 		return
 	}
 	c.heading(dim, "The target's last output on stderr")
-	lines := c.fit(text, 4)
 	if !c.opts.Verbose {
-		lines = lines[max(0, len(lines)-shownStderr):]
+		lines := cut.Trouble(text, shownStderr)
+		for i := range lines {
+			lines[i] = cut.Head(lines[i], 4*c.width)
+		}
+		text = strings.Join(lines, "\n")
 	}
-	for _, line := range lines {
+	for _, line := range c.fit(text, 4) {
 		c.line("  %s %s", c.paint.text(dim, "│"), line)
 	}
 }

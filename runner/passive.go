@@ -193,7 +193,7 @@ func (one *passiveRun) observed(id string, o Observed, po PassiveOptions) report
 			sc.Notes = append(sc.Notes, one.redact.String(f.Clause+": "+f.Observed))
 			continue
 		}
-		out := one.failure(sc, f, nil)
+		out := one.failure(sc, f, nil, nil)
 		out.Again = po.Explain + " " + f.Clause
 		near := o.T.Page(max(f.At-7, 0), 9)
 		if at := slices.IndexFunc(near, func(r transcript.Record) bool { return r.N == f.At }); at >= 0 {

@@ -20,6 +20,7 @@ import (
 	"parley/internal/unixurl"
 	"parley/reports"
 	"parley/steps"
+	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -61,7 +62,7 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 	sc.Recording = r.writeRecording(d, pl, res.Records)
 	sc.Evidence = r.writeEvidence(d, pl, res.Evidence)
 	for _, f := range res.Failures {
-		sc.Failures = append(sc.Failures, r.failure(sc, f, res.Records))
+		sc.Failures = append(sc.Failures, r.failure(sc, f, res.Run, res.Records))
 	}
 	return sc
 }
@@ -88,13 +89,17 @@ func (r *run) commandLine() string {
 	return r.o.Again
 }
 
-func (r *run) failure(sc reports.Scenario, f steps.Failure, records []transcript.Record) reports.Failure {
+func (r *run) failure(sc reports.Scenario, f steps.Failure, run target.Running,
+	records []transcript.Record) reports.Failure {
 	row, _ := r.ledger.Row(f.Clause)
 	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
 		Count: f.Count, Missed: f.Miss != nil,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags " + selecting(sc, f)}
+	if !strings.Contains(out.Observed, steps.OnStderr) {
+		out.Observed += steps.Cry(r.redact, f.Wrote(run))
+	}
 	out.At = place(records, f.At)
 	if out.At != "" {
 		out.Excerpt = excerpt(records, f.At, r.redact)

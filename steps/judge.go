@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/monitor"
 	"parley/transcript"
@@ -38,6 +39,7 @@ type Failure struct {
 	MoreFollowing int // findings beyond those
 
 	since  int        // number of records when it was found
+	when   moment     // when it was found
 	gone   bool       // a connection ended before the awaited record came
 	others []*Failure // further failures counted in Count
 }
@@ -118,7 +120,8 @@ func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
 				continue
 			}
 			f := Failure{Finding: c, Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
-				Missing: w.missing(c), since: w.T.Len(), gone: w.BrokenOff(c.Miss)}
+				Missing: w.missing(c), since: w.T.Len(), gone: w.BrokenOff(c.Miss),
+				when: w.momentOf(time.Now())}
 			if first >= 0 {
 				w.failures[first].follow(f)
 				continue

@@ -2,7 +2,10 @@ package steps
 
 import (
 	"strings"
+	"time"
 
+	"parley/internal/cut"
+	"parley/target"
 	"parley/transcript"
 )
 
@@ -12,32 +15,70 @@ const (
 	maxCry      = 300 // bytes
 )
 
-// Cry returns the end of a target's stderr as the end of a sentence: the last lines, redacted, without control
-// characters; "" if there is none.
+// OnStderr begins what a target wrote to its stderr, at the end of an observation.
+const OnStderr = "; on its stderr: "
+
+// Cry returns what a target wrote to its stderr as the end of a sentence: the last error and the beginning of its
+// stack, or the last lines; redacted, without control characters; "" if there is none.
 func (w *World) Cry(stderr string) string { return Cry(w.Env.Redact, stderr) }
 
 // Cry is World.Cry outside of a scenario.
 func Cry(redact *transcript.Redactor, stderr string) string {
-	var lines []string
-	for line := range strings.Lines(stderr) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) == 0 {
+	text := cut.TroubleLine(strings.ToValidUTF8(redact.String(stderr), "?"), maxCryLines, maxCry)
+	if text == "" {
 		return ""
 	}
-	text := redact.String(strings.Join(lines[max(0, len(lines)-maxCryLines):], " / "))
-	if len(text) > maxCry { // the end says what went wrong
-		text = "…" + strings.ToValidUTF8(text[len(text)-maxCry:], "")
-	}
-	return "; on its stderr: " + transcript.Printable(text)
+	return OnStderr + transcript.Printable(text)
 }
 
-// cry is Cry for a target that has sent nothing on a connection since a record.
+// cry is Cry for a target that has sent nothing on a connection since a record: what it wrote since, or before.
 func (w *World) cry(conn string, after int) string {
 	if w.Target == nil || len(w.Between(conn, after, 0)) > 0 {
 		return ""
 	}
+	if witness, ok := w.Target.(target.Witness); ok {
+		since := w.T.Began()
+		if at := w.T.Page(after-1, 1); after > 0 && len(at) > 0 {
+			since = since.Add(at[0].At)
+		}
+		if text := w.Cry(witness.StderrBetween(since, time.Now())); text != "" {
+			return text
+		}
+	}
 	return w.Cry(w.Target.Stderr())
+}
+
+// moment is when something was judged, and when the act before that began.
+type moment struct{ acted, judged time.Time }
+
+// acts notes that a step begins: the first one of consecutive acts begins them.
+func (w *World) acts(outcome bool, at time.Time) {
+	if !outcome && !w.acting {
+		w.acted = append(w.acted, at)
+	}
+	w.acting = !outcome
+}
+
+// momentOf returns the moment of a judgement.
+func (w *World) momentOf(judged time.Time) moment {
+	m := moment{w.T.Began(), judged}
+	for _, at := range w.acted {
+		if at.Before(judged) {
+			m.acted = at
+		}
+	}
+	return m
+}
+
+// lag is how long what a target writes to its stderr may take to be read.
+const lag = 100 * time.Millisecond
+
+// Wrote returns what a target wrote to its stderr between the act before a failure and the failure; "" if that is not
+// known.
+func (f Failure) Wrote(run target.Running) string {
+	witness, ok := run.(target.Witness)
+	if !ok || f.when.judged.IsZero() {
+		return ""
+	}
+	return witness.StderrBetween(f.when.acted, f.when.judged.Add(lag))
 }

@@ -17,6 +17,19 @@ type crying struct {
 
 func (c crying) Stderr() string { return c.text }
 
+// witness is a target that wrote something at a time.
+type witness struct {
+	crying
+	at time.Time
+}
+
+func (w witness) StderrBetween(from, to time.Time) string {
+	if w.at.Before(from) || w.at.After(to) {
+		return ""
+	}
+	return w.text
+}
+
 // TestCry: a missing answer is reported with the target's stderr.
 func TestCry(t *testing.T) {
 	w := world(t, false)
@@ -46,5 +59,35 @@ func TestCry(t *testing.T) {
 	if _, miss = w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Within: time.Millisecond,
 		Match: nothing}); strings.Contains(miss.Reason, "stderr") {
 		t.Errorf("one that has said something: %v", miss)
+	}
+}
+
+// TestWrote: a failure has what the target wrote since the acts before it, not before them nor after it.
+func TestWrote(t *testing.T) {
+	w, began := world(t, false), time.Now()
+	at := func(s int) time.Time { return began.Add(time.Duration(s) * time.Second) }
+	for i, outcome := range []bool{false, false, true, true, false, true} { // two acts, two outcomes, one act, one outcome
+		w.acts(outcome, at(10*(i+1)))
+	}
+	for _, c := range []struct {
+		reason        string
+		wrote, judged int
+		told          bool
+	}{
+		{"during the first of two acts", 11, 35, true},
+		{"during the first outcome", 32, 45, true},
+		{"before the acts", 5, 35, false},
+		{"before the act that a later outcome follows", 45, 65, false},
+		{"after the judgement", 37, 35, false},
+		{"since the later act", 51, 65, true},
+	} {
+		f := Failure{when: w.momentOf(at(c.judged))}
+		got := f.Wrote(witness{crying{text: "KeyError"}, at(c.wrote)})
+		if want := map[bool]string{true: "KeyError"}[c.told]; got != want {
+			t.Errorf("%s: %q, want %q", c.reason, got, want)
+		}
+	}
+	if got := (Failure{when: w.momentOf(at(35))}).Wrote(crying{text: "KeyError"}); got != "" {
+		t.Errorf("of a target that knows no times: %q", got)
 	}
 }

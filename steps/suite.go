@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cucumber/godog"
+	messages "github.com/cucumber/messages/go/v21"
 	"pgregory.net/rapid"
 
 	"parley/driver"
@@ -241,6 +242,9 @@ func (s *Suite) initialize(sc *godog.ScenarioContext) *scenario {
 	holding.Delete(sc)
 	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		r.step = time.Now()
+		if r.world != nil {
+			r.world.acts(st.Type == messages.PickleStepType_OUTCOME, r.step)
+		}
 		return withKind(ctx, st.Text), nil
 	})
 	sc.StepContext().After(r.afterStep)
@@ -403,6 +407,11 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 			continue
 		}
 		said, failures := w.monitored(m, res.Records)
+		for i, f := range failures {
+			if f.At > 0 && f.At <= len(res.Records) {
+				failures[i].when = w.momentOf(w.T.Began().Add(res.Records[f.At-1].At))
+			}
+		}
 		res.Monitors, found = append(res.Monitors, said...), append(found, failures...)
 	}
 	res.Failures = slices.Concat(w.failures, found) // the monitors have added following findings to the former

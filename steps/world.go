@@ -106,6 +106,8 @@ type World struct {
 	jars        map[string]*httpclient.Jar // of parties
 	gateway     atomic.Pointer[string]     // what a gateway answered in the target's place; nil: nothing
 	doubt       *Doubt                     // see Doubt
+	acted       []time.Time                // when acts began, each for those that follow it without a judgement
+	acting      bool                       // the present step is an act
 }
 
 // NewWorld creates the world of one scenario. decode adds the protocol's events to each record.

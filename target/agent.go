@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // agentLauncher launches a target that Dials: it starts nothing until an agent is called.
@@ -95,6 +96,9 @@ func (a *agents) BaseURL() string { return "" }
 
 // Stderr returns the last 64 KiB that all agents wrote to stderr.
 func (a *agents) Stderr() string { return a.stderr.String() }
+
+// StderrBetween implements Witness.
+func (a *agents) StderrBetween(from, to time.Time) string { return a.stderr.between(from, to) }
 
 func (a *agents) Hook(_ context.Context, name string, _ CustomAgent) error {
 	return &NotDeclaredError{"hooks." + name}

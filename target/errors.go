@@ -131,10 +131,10 @@ func (e *OutsideError) Error() string {
 	return fmt.Sprintf("the log file %q lies outside of %s: %s", e.Name, e.Folder, e.Reason)
 }
 
-// lastLines returns the last n lines, at most lastWords bytes of them: every scenario repeats why it did not run.
+// lastLines returns the n lines that say most, at most lastWords bytes of them: every scenario repeats why it did not
+// run.
 func lastLines(s string, n int) string {
-	lines := strings.Split(s, "\n")
-	return cut.Tail(strings.Join(lines[max(0, len(lines)-n):], "\n"), lastWords)
+	return cut.Tail(strings.Join(cut.Trouble(s, n), "\n"), lastWords)
 }
 
 const lastWords = 4 << 10

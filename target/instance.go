@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"parley/internal/deadline"
 	"parley/internal/freeport"
@@ -17,7 +18,7 @@ import (
 )
 
 // Instance is the Running of a profile: a process started by Start, or a target that was already running. It is an
-// Exiter, a Piper, a Speaker and a LogKeeper.
+// Exiter, a Piper, a Speaker, a LogKeeper and a Witness.
 type Instance struct {
 	setup
 	lifetime
@@ -37,6 +38,7 @@ var (
 	_ Piper     = (*Instance)(nil)
 	_ Speaker   = (*Instance)(nil)
 	_ LogKeeper = (*Instance)(nil)
+	_ Witness   = (*Instance)(nil)
 )
 
 var errStopped = errors.New("the target is being stopped")
@@ -103,6 +105,9 @@ func (in *Instance) BaseURL() string { return unixurl.Base(in.fill.url) }
 
 // Stderr returns the last 64 KiB that the target wrote to stderr, across restarts.
 func (in *Instance) Stderr() string { return in.stderr.String() }
+
+// StderrBetween implements Witness.
+func (in *Instance) StderrBetween(from, to time.Time) string { return in.stderr.between(from, to) }
 
 // Exited returns a channel that closes when the process has exited other than by Stop or Restart. Each restart makes
 // a new channel. It is nil if the process is not ours.

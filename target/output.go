@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"sync"
+	"time"
 
 	"parley/internal/cut"
 )
@@ -17,11 +18,22 @@ type output struct {
 	mu      sync.Mutex
 	buf     []byte // a ring once it is full
 	next    int    // the next write position once it is full
+	total   int64  // bytes written so far
+	writes  []write
 	line    []byte // the unfinished line, while watch is set
 	watch   *regexp.Regexp
 	matched func()
 	tee     io.Writer
 }
+
+// write says when a part of an output was read, and where it ends.
+type write struct {
+	at  time.Time
+	end int64
+}
+
+// keptWrites bounds the writes that are kept; the older half is dropped.
+const keptWrites = 4096
 
 // expect calls matched once, at the next line that re matches; nil expects nothing.
 func (o *output) expect(re *regexp.Regexp, matched func()) {
@@ -49,6 +61,9 @@ func (o *output) write(p []byte) {
 		_, _ = o.tee.Write(p) // a writer that fails must not stop the target
 	}
 	o.keep(p)
+	if o.total += int64(len(p)); len(p) > 0 {
+		o.writes = append(o.writes[len(o.writes)/keptWrites*(keptWrites/2):], write{time.Now(), o.total})
+	}
 	if o.watch != nil {
 		o.scan(p)
 	}
@@ -97,11 +112,36 @@ func (o *output) Write(p []byte) (int, error) { o.write(p); return len(p), nil }
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.text()
+}
+
+func (o *output) text() string {
 	text := string(o.buf[o.next:]) + string(o.buf[:o.next])
 	if len(text) == keptOutput { // earlier output is lost
 		return cut.Whole(text)
 	}
 	return text
+}
+
+// between returns what was read from one time to another, as far as it is kept.
+func (o *output) between(from, to time.Time) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := o.text()
+	kept := o.total - int64(len(text)) // what came before is lost
+	begin, end := kept, kept
+	for _, w := range o.writes {
+		if w.at.Before(from) {
+			begin = max(begin, w.end)
+		}
+		if !w.at.After(to) {
+			end = max(end, w.end)
+		}
+	}
+	if begin >= end {
+		return ""
+	}
+	return text[begin-kept : end-kept]
 }
 
 // tees writes to each writer and ignores their errors.

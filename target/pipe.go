@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"parley/driver"
+	"time"
 )
 
 // pipeLauncher launches a target that PipesOnly: it starts nothing until a process is requested.
@@ -55,6 +56,9 @@ func (r *pipes) BaseURL() string { return "" }
 
 // Stderr returns the last 64 KiB that all processes wrote to stderr.
 func (r *pipes) Stderr() string { return r.stderr.String() }
+
+// StderrBetween implements Witness.
+func (r *pipes) StderrBetween(from, to time.Time) string { return r.stderr.between(from, to) }
 
 func (r *pipes) Hook(_ context.Context, name string, _ CustomAgent) error {
 	return &NotDeclaredError{"hooks." + name}

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"io"
+	"time"
 
 	"parley/driver"
 )
@@ -38,6 +39,12 @@ type Running interface {
 type Exiter interface {
 	Exited() <-chan struct{}
 	ExitErr() error
+}
+
+// Witness is a Running that knows when its target wrote what.
+type Witness interface {
+	// StderrBetween returns what the target wrote to its stderr from one time to another, as far as it is kept.
+	StderrBetween(from, to time.Time) string
 }
 
 // Process is a Running that may be a process of this machine.

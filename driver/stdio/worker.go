@@ -3,10 +3,10 @@ package stdio
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 
 	"parley/driver"
+	"parley/internal/cut"
 	"parley/internal/deadline"
 	"parley/transcript"
 )
@@ -144,13 +144,12 @@ func (w *worker) farewell(exited bool) {
 	w.conn = nil
 }
 
-// lastWords returns the last line of the process's stderr, as the end of a sentence.
+// lastWords returns the line of the process's stderr that says most, as the end of a sentence.
 func (w *worker) lastWords() string {
-	text := strings.TrimSpace(w.proc.Stderr())
-	if text == "" {
-		return ""
+	if line := cut.TroubleLine(w.proc.Stderr(), 1, 0); line != "" {
+		return ": " + line
 	}
-	return ": " + strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	return ""
 }
 
 func closed(c <-chan struct{}) bool {
