@@ -150,7 +150,8 @@ func (e *Engine) misses(i int, r *rule, m Message, f *filling) string {
 			v, there = e.vars[g.name]
 		}
 		if !g.test.holds(v, there, f) {
-			return fmt.Sprintf("%s is %v", g.name, v)
+			text, _ := json.Marshal(v) // it was read from YAML or JSON
+			return fmt.Sprintf("%s is %s", g.name, text)
 		}
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
 func (s *suite) asksForNewSession(ctx context.Context) error {
@@ -104,7 +105,7 @@ func (s *suite) sessionBegins(ctx context.Context, name string) error {
 		fmt.Sprintf("a request for a session whose initialAgentId is %q, the preselected agent", want),
 		"AC-041", "AC-043", "AC-054", "AC-096", "AC-107", "AC-117")
 	if there {
-		c.Observed = fmt.Sprintf("initialAgentId is %v: %s", got, c.Observed)
+		c.Observed = fmt.Sprintf("initialAgentId is %s: %s", wjson.Compact(got), c.Observed)
 	} else {
 		c.Observed = "no initialAgentId: " + c.Observed
 	}
@@ -126,7 +127,7 @@ func (s *suite) requestsFirst(ctx context.Context) error {
 		return steps.NotTestedf("the page did not ask to load the session: %s", miss.Reason)
 	}
 	if got := data(r)["sessionId"]; got != p.first {
-		return steps.NotTestedf("the page asked to load %v, but the user chose %s", got, p.first)
+		return steps.NotTestedf("the page asked to load %s, but the user chose %s", wjson.Compact(got), p.first)
 	}
 	p.session = p.first
 	s.answered(ctx, r.N)

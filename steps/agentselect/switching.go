@@ -399,8 +399,8 @@ func (s *suite) isSwitchedInLoaded(ctx context.Context, c *client, of string) er
 	}
 	id, _ := c.act.agent.(string)
 	s.confirmed(c, id)
-	s.Note("the agent of a session that is loaded (open, AS-G07): %v; before it was %v", field(rec, "previousAgentId"),
-		s.client(of).agent)
+	s.Note("the agent of a session that is loaded (open, AS-G07): %s; before it was %s",
+		wjson.Compact(field(rec, "previousAgentId")), s.client(of).agent)
 	expected += ", not in the session that client " + c.name + " had before, which used " + c.avoid
 	return s.judgeAgent(steps.CheckOf(rec, field(rec, "previousAgentId") != any(c.avoid), expected, "AS-101"))
 }

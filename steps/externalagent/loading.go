@@ -1,7 +1,6 @@
 package externalagent
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -318,7 +317,7 @@ func (l *loaded) carried(r *transcript.Record, env object, out *steps.LoadStep) 
 	}
 	want, _ := env["payload"].(object)
 	if name, there := body["toolName"]; there {
-		l.finding(out, r, name == want["toolName"], fmt.Sprintf("toolName %v", want["toolName"]), l.of("EA-046", "EA-049"))
+		l.finding(out, r, name == want["toolName"], "toolName "+wjson.Compact(want["toolName"]), l.of("EA-046", "EA-049"))
 	}
 	l.finding(out, r, true, "", l.of("EA-046", "EA-074"))
 	l.called++

@@ -3,7 +3,6 @@
 package invariants
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/transcript"
 	"parley/verdict"
+	wjson "parley/wire/json"
 )
 
 // All lists the monitors of agent-client.
@@ -61,7 +61,7 @@ func switchRequest(r transcript.Record, choices int, given []string) []verdict.F
 	}
 	id, isText := member(r, "agentId").(string)
 	out := []verdict.Finding{
-		finding(isText && id != "", "an agentId", fmt.Sprintf("agentId is %v", member(r, "agentId")), "AC-050"),
+		finding(isText && id != "", "an agentId", written(r, "agentId"), "AC-050"),
 		finding(
 			choices > 0,
 			"a switch_agent only when the user has chosen an agent",
@@ -78,9 +78,18 @@ func switchRequest(r transcript.Record, choices int, given []string) []verdict.F
 	if len(given) > 0 {
 		last := given[len(given)-1]
 		out = append(out, finding(member(r, "sessionId") == last, "the sessionId of the page's session, "+last,
-			fmt.Sprintf("sessionId is %v", member(r, "sessionId")), "AC-051", "AC-055", "AC-116"))
+			written(r, "sessionId"), "AC-051", "AC-055", "AC-116"))
 	}
 	return out
+}
+
+// written says what a member is, as the message has it.
+func written(r transcript.Record, name string) string {
+	data, _ := r.Event.Data.(map[string]any)
+	if v, there := data[name]; there {
+		return name + " is " + wjson.Compact(v)
+	}
+	return name + " is missing"
 }
 
 func member(r transcript.Record, name string) any {

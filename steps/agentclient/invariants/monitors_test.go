@@ -8,6 +8,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/transcript"
 	"parley/verdict"
+	wjson "parley/wire/json"
 )
 
 // script makes a transcript from lines: "choose", "given s1", "ask {kind} k=v …", "get /path", "post /path"; the
@@ -91,6 +92,20 @@ func TestMonitors(t *testing.T) {
 		}
 		if strings.Join(got, " ") != r.broken {
 			t.Errorf("%s: broken %v, want %s", r.reason, got, r.broken)
+		}
+	}
+}
+
+// TestMembersAreQuoted checks that a member is told as the message has it.
+func TestMembersAreQuoted(t *testing.T) {
+	for body, want := range map[string]string{`{}`: "sessionId is missing", `{"sessionId":null}`: "sessionId is null",
+		`{"sessionId":"s"}`: `sessionId is "s"`, `{"sessionId":{"id":1}}`: `sessionId is {"id":1}`} {
+		data, _, err := wjson.Decode([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := written(transcript.Record{Event: &transcript.Event{Data: data}}, "sessionId"); got != want {
+			t.Errorf("%s: %s", body, got)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/transcript"
+	wjson "parley/wire/json"
 )
 
 // asks handles a request of the page.
@@ -86,7 +87,7 @@ func (p *page) creates(a *asking) {
 		p.elsewhere(a)
 	case v == "":
 	case isNumber(v) || p.distorted(a.agent):
-		p.v.broken(preselection, a.r, fmt.Sprintf("the id of an agent as initialAgentId, and not %v", v),
+		p.v.broken(preselection, a.r, fmt.Sprintf("the id of an agent as initialAgentId, and not %s", wjson.Compact(v)),
 			"AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
 	case p.ids[a.agent]:
 		p.v.kept(preselection, a.r, "AC-041", "AC-043", "AC-054", "AC-096", "AC-117")
@@ -130,13 +131,13 @@ func (p *page) formed(a *asking) {
 	id := member(a.r, "agentId")
 	switch {
 	case a.agent == "":
-		p.v.broken(forms, a.r, fmt.Sprintf("an agentId, and not %v", id), "AC-012", "AC-045", "AC-050")
+		p.v.broken(forms, a.r, fmt.Sprintf("an agentId, and not %s", wjson.Compact(id)), "AC-012", "AC-045", "AC-050")
 	case p.distorted(a.agent):
 		clauses := []string{"AC-012", "AC-045", "AC-050"}
 		if p.names[a.agent] {
 			clauses = append(clauses, "AC-019")
 		}
-		p.v.broken(forms, a.r, fmt.Sprintf("the id of an agent as agentId, and not %v", id), clauses...)
+		p.v.broken(forms, a.r, fmt.Sprintf("the id of an agent as agentId, and not %s", wjson.Compact(id)), clauses...)
 	case p.ids[a.agent]:
 		p.v.kept(forms, a.r, "AC-012", "AC-050")
 		if !p.names[a.agent] {

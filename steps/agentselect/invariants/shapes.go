@@ -73,7 +73,8 @@ func entries(r transcript.Record, list any) []verdict.Finding {
 		seen[text] = true
 		for key, clause := range map[string]string{"name": "AS-114", "description": "AS-115"} {
 			v, _ := member(e, key)
-			out = append(out, finding(r, isString(v), fmt.Sprintf("agent %d (%v) with a %s that is a string", i, id, key),
+			out = append(out, finding(r, isString(v), fmt.Sprintf("agent %d (%s) with a %s that is a string", i,
+				wjson.Compact(id), key),
 				clause))
 		}
 	}
