@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
+
+	"parley/internal/jsonwhy"
 )
 
 // Certificate is a signed statement whose signature is good.
@@ -63,7 +65,8 @@ func Open(b []byte) (*Certificate, error) {
 	body, ended := bytes.CutSuffix(b, []byte("\n"))
 	var e dsse.Envelope
 	if err := json.Unmarshal(body, &e, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("it is not a DSSE envelope: %w", err)
+		return nil, fmt.Errorf("it is not a certificate: %s (name a file that parley certify wrote)",
+			jsonwhy.InFile(err))
 	}
 	switch {
 	case e.PayloadType != PayloadType:
@@ -87,7 +90,7 @@ func Open(b []byte) (*Certificate, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(payload, &c.Statement, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("its statement cannot be read: %w", err)
+		return nil, fmt.Errorf("its statement cannot be read: %s", jsonwhy.InFile(err))
 	}
 	if again, err := canonical(&e); err != nil || !ended || !bytes.Equal(again, body) {
 		return nil, errors.New("its bytes are not those that were written: it was edited, or another program wrote it")
@@ -108,7 +111,7 @@ func keyIn(payload []byte) (ed25519.PublicKey, error) {
 		} `json:"predicate"`
 	}
 	if err := json.Unmarshal(payload, &s); err != nil {
-		return nil, fmt.Errorf("its statement is not JSON: %w", err)
+		return nil, fmt.Errorf("its statement cannot be read: %s", jsonwhy.InFile(err))
 	}
 	switch {
 	case s.Type != StatementType:

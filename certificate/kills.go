@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parley/internal/jsonwhy"
 	"parley/reports"
 )
 
@@ -48,7 +49,7 @@ func WriteKills(k *Kills) ([]byte, error) {
 func ReadKills(b []byte) (*Kills, error) {
 	var k Kills
 	if err := json.Unmarshal(b, &k, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("not kill matrices: %w", err)
+		return nil, fmt.Errorf("not kill matrices: %s", jsonwhy.InFile(err))
 	}
 	return &k, nil
 }

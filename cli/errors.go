@@ -143,7 +143,24 @@ func flagError(c *cobra.Command, err error) error {
 		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
 		return usagef("unknown flag --%s%s", name, suggest("--"+name, known, "see "+c.CommandPath()+" --help"))
 	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if want := flagValues[invalid.GetFlag().Value.Type()]; want != "" {
+			return usagef("--%s: %q is not %s (see %s --help)", invalid.GetFlag().Name, invalid.GetValue(), want,
+				c.CommandPath())
+		}
+	}
 	return usagef("%v (see %s --help)", err, c.CommandPath())
+}
+
+// flagValues says what the values of flags are, by the names that pflag gives to their types.
+var flagValues = map[string]string{
+	"bool":     "true or false",
+	"int":      "a whole number",
+	"int64":    "a whole number",
+	"uint64":   "a whole number from 0 on",
+	"float64":  "a number",
+	"duration": "a duration, such as 90s, 10m or 2h",
 }
 
 // oneTarget takes the target from the plain arguments, where --target may name it too.

@@ -7,9 +7,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strings"
-	"syscall"
 
+	"parley/internal/freeport"
 	"parley/target"
 )
 
@@ -35,23 +34,11 @@ func listen(flag, addr string) (net.Listener, error) {
 // unheard says in one sentence why nobody can listen at the address of a flag, and what to do. A mistake in the
 // address is wrong usage.
 func unheard(flag, addr string, err error) error {
-	var mistake *net.AddrError
-	var name *net.DNSError
-	switch {
-	case errors.As(err, &mistake), errors.As(err, &name):
-		why := strings.TrimPrefix(err.Error(), "listen tcp: ")
-		if mistake != nil && mistake.Err == "invalid port" {
-			why = "port " + mistake.Addr + " is not a number from 0 to 65535"
-		}
-		return usagef("%s %s: %s (write it like 127.0.0.1:8124)", flag, addr, why)
-	case errors.Is(err, syscall.EADDRINUSE):
-		return &listenError{fmt.Sprintf("%s: %s is in use (port 0 takes a free one)", flag, addr), err}
-	case errors.Is(err, fs.ErrPermission):
-		return &listenError{fmt.Sprintf("%s: %s is not allowed to this user (take a port above 1023)", flag, addr), err}
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return &listenError{fmt.Sprintf("%s: %s is not an address of this machine (take 127.0.0.1)", flag, addr), err}
+	why, mend, misuse := freeport.WhyNot(addr, err)
+	if misuse {
+		return usagef("%s %s (%s)", flag, why, mend)
 	}
-	return &listenError{fmt.Sprintf("%s: %s: %v (give another address)", flag, addr, err), err}
+	return &listenError{fmt.Sprintf("%s: %s (%s)", flag, why, mend), err}
 }
 
 // unstarted says in one sentence why the command after -- does not start; nil if that is not what err is about.

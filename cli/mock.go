@@ -125,8 +125,7 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) {
-			fmt.Fprintf(s.Err, "%s: mock: %v\n", program, err)
-			return exitError{verdict.ExitUnreachable}
+			return unheard("--addr", o.addr, err)
 		}
 		return usagef("mock: %v", err)
 	}

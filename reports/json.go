@@ -12,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	legacy "github.com/go-json-experiment/json/v1"
+
+	"parley/internal/jsonwhy"
 )
 
 // WriteJSON writes r as results.json: indented, keys in the order of the model, map keys sorted, empty lists and maps
@@ -53,7 +55,7 @@ func ReadJSON(r io.Reader) (*Results, error) {
 	}
 	var res Results
 	if err := json.Unmarshal(b, &res, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
+		return nil, fmt.Errorf("read results: %s", jsonwhy.InFile(err))
 	}
 	if err := consistent(&res); err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
@@ -74,7 +76,7 @@ func readObject(r io.Reader, max int64) ([]byte, error) {
 		case err == nil && (c == ' ' || c == '\n' || c == '\r' || c == '\t'):
 			continue
 		case err == nil && c != '{':
-			return nil, errors.New("not a JSON object")
+			return nil, errors.New("it is not a JSON object (name the results.json of a run)")
 		case err == nil:
 			_ = in.UnreadByte()
 		case !errors.Is(err, io.EOF):
@@ -97,7 +99,7 @@ func checkSchemaID(b []byte) error {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
-		return fmt.Errorf("read results: %w", err)
+		return fmt.Errorf("read results: %s (name the results.json of a run)", jsonwhy.InFile(err))
 	}
 	if n := newerSchema.FindStringSubmatch(head.Schema); n != nil {
 		if version, err := strconv.Atoi(n[1]); err != nil || version > 1 {
@@ -106,6 +108,9 @@ func checkSchemaID(b []byte) error {
 		}
 	}
 	if head.Schema != SchemaID && head.Schema != FormerSchemaID {
+		if head.Schema == "" {
+			return errors.New("read results: it has no schema (name the results.json of a run)")
+		}
 		return fmt.Errorf("read results: schema is %q, want %q", head.Schema, SchemaID)
 	}
 	return nil

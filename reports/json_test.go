@@ -73,10 +73,10 @@ func TestReadJSONIsStrict(t *testing.T) {
 	good := string(written(t, sample()))
 	for _, tt := range []struct{ reason, old, new, want string }{
 		{"another version", "results:1", "results:2", `schema is "urn:parley:results:2", want`},
-		{"no schema id", `"schema": "` + SchemaID + `",`, ``, `schema is "", want`},
+		{"no schema id", `"schema": "` + SchemaID + `",`, ``, "it has no schema"},
 		{"a key in another case", `"seed": 42`, `"Seed": 42`, "seed"},
 		{"an unknown key", `"seed": 42`, `"seed": 42, "speed": 1`, "speed"},
-		{"a key twice", `"seed": 42`, `"seed": 42, "seed": 43`, "duplicate"},
+		{"a key twice", `"seed": 42`, `"seed": 42, "seed": 43`, "seed is there twice"},
 		{"something after the end", "\n}\n", "\n}\n{}", "read results"},
 		{"half a file", "\n}\n", "\n", "read results"},
 	} {

@@ -42,6 +42,27 @@ func Of(err error) string {
 	return fmt.Sprintf("send one JSON object: %.300s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
+// InFile returns the end of a sentence about a file of which err is the error of json.Unmarshal, such as "it ends in
+// the middle of a JSON object, after byte 6".
+func InFile(err error) string {
+	var semantic *json.SemanticError
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName), errors.As(err, &semantic) &&
+		(errors.Is(err, json.ErrUnknownName) || semantic.JSONPointer != "" && semantic.JSONKind != 0 && semantic.GoType != nil):
+		return Of(err)
+	case errors.As(err, &syntax) && errors.Is(err, io.ErrUnexpectedEOF) && syntax.ByteOffset == 0:
+		return "it is empty"
+	case errors.As(err, &syntax) && errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Sprintf("it ends in the middle of its JSON, after byte %d", syntax.ByteOffset)
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("it is not JSON: %v at byte %d", syntax.Err, syntax.ByteOffset)
+	case errors.As(err, &semantic) && semantic.JSONKind != 0:
+		return "it is " + Kind(semantic.JSONKind) + ", and not an object"
+	}
+	return fmt.Sprintf("%.300s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
 // Kind names a kind of JSON value, with its article.
 func Kind(k jsontext.Kind) string {
 	switch k {

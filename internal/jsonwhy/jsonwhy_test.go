@@ -52,3 +52,25 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+// TestInFile: what is wrong with a file is told without names of Go.
+func TestInFile(t *testing.T) {
+	type file struct {
+		Schema string `json:"schema"`
+	}
+	for text, want := range map[string]string{
+		``:                             "it is empty",
+		`{"schema":`:                   "it ends in the middle of its JSON, after byte 10",
+		`[]`:                           "it is an array, and not an object",
+		`{"schema":7}`:                 "schema must be a string, not a number",
+		`{"other":7}`:                  "unknown member other",
+		`{"schema":"","schema":""}`:    "the member schema is there twice",
+		`name: x`:                      "it is not JSON: invalid character 'a' within literal null (expecting 'u') at byte 1",
+		"{\"schema\":\"\"} and more\n": "it is not JSON: invalid character 'a' after top-level value at byte 14",
+	} {
+		err := json.Unmarshal([]byte(text), new(file), json.RejectUnknownMembers(true))
+		if got := jsonwhy.InFile(err); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"parley/internal/freeport"
 	"parley/runner"
 )
 
@@ -74,7 +75,8 @@ func (a Access) connect(options ...nats.Option) (*nats.Conn, error) {
 func embed(listen, token string, connections int) (*server.Server, string, error) {
 	try, err := net.Listen("tcp", listen) // the server itself does not say why it cannot listen
 	if err != nil {
-		return nil, "", usagef("--listen %s: %v", listen, err)
+		why, mend, _ := freeport.WhyNot(listen, err)
+		return nil, "", usagef("--listen: %s (%s)", why, mend)
 	}
 	_ = try.Close()
 	host, port, _ := net.SplitHostPort(listen)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/jsonwhy"
 	"parley/recording"
 	"parley/reports"
 	"parley/transcript"
@@ -84,7 +85,7 @@ func (s *session) openReplay(q uploaded) error {
 func (p *replay) scenario(text json.RawMessage, id string) (lines []string, err error) {
 	var results reports.Results
 	if err := json.Unmarshal(text, &results); err != nil {
-		return nil, fail(http.StatusBadRequest, "results: "+err.Error()+" (upload the results.json of a run)")
+		return nil, fail(http.StatusBadRequest, "results: "+jsonwhy.InFile(err)+" (upload the results.json of a run)")
 	}
 	for _, run := range results.Runs {
 		i := slices.IndexFunc(run.Scenarios, func(sc reports.Scenario) bool {

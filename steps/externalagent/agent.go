@@ -14,6 +14,7 @@ import (
 	"parley/driver"
 	"parley/driver/ws"
 	"parley/internal/deadline"
+	"parley/internal/freeport"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
@@ -59,7 +60,9 @@ func (s *suite) awaitsAgent(ctx context.Context) error {
 	l, err := ws.Listen(ctx, ws.ListenOptions{Addr: s.wire.Agent.Listen, Path: s.wire.WS.Path, Party: name,
 		MaxEvent: int(s.Env.Profile.Limits.MaxEvent), Sink: s.Sink(), Subprotocols: s.wire.WS.Subprotocols})
 	if err != nil {
-		return steps.NotTestedf("the harness cannot listen for the agent: %v", err)
+		why, _, _ := freeport.WhyNot(s.wire.Agent.Listen, err)
+		return steps.NotTestedf("the harness cannot listen for the agent: external-agent.agent.listen: %s (end what "+
+			"listens there, or name another address)", why)
 	}
 	play := newPlay(s.T, f, s.Nonce)
 	play.relay = true

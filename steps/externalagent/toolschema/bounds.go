@@ -32,6 +32,9 @@ const (
 	far = 2000
 )
 
+// resource is what the validator calls the schema of a tool.
+const resource = "parley:tool"
+
 func compile(schema object) (s *jsonschema.Schema, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -53,13 +56,13 @@ func compile(schema object) (s *jsonschema.Schema, err error) {
 		}
 		return re, err
 	})
-	if err := c.AddResource("parley:tool", read); err != nil {
-		return nil, fmt.Errorf("its parameters are not a JSON Schema: %w", err)
+	if err := c.AddResource(resource, read); err != nil {
+		return nil, fmt.Errorf("its parameters are not a JSON Schema: %w", plainly(err))
 	}
-	if s, err = c.Compile("parley:tool"); long != nil {
+	if s, err = c.Compile(resource); long != nil {
 		return nil, long
 	} else if err != nil {
-		return nil, fmt.Errorf("its parameters are not a JSON Schema: %w", err)
+		return nil, fmt.Errorf("its parameters are not a JSON Schema: %w", plainly(err))
 	}
 	if err := static(s); err != nil {
 		return nil, fmt.Errorf("its parameters are %w: %w", ErrNotUnderstood, err)

@@ -157,7 +157,7 @@ func (t *Tool) accepts(params any) (steps int, err error) {
 	if steps, err = stepsOf(schema, value); err != nil {
 		return steps, err
 	}
-	return steps, schema.Validate(value)
+	return steps, plainly(schema.Validate(value))
 }
 
 func names(o object) []string {
