@@ -102,6 +102,21 @@ func (d Deadline) Over() bool { return d.Left() <= 0 }
 // Stalled returns how long this process has been kept from running since the deadline was set.
 func (d Deadline) Stalled() time.Duration { return sum() - d.stalled }
 
+// Suspended returns for how long the machine has been suspended since the deadline was set: the difference between the
+// clock on the wall and the monotonic one, which stands still meanwhile. It is 0 for a machine that was only busy.
+func (d Deadline) Suspended() time.Duration {
+	now := time.Now()
+	return suspended(now.Round(0).Sub(d.set.Round(0)), now.Sub(d.set))
+}
+
+// suspended ignores differences of less than a second: the clock on the wall is adjusted in small steps.
+func suspended(wall, monotonic time.Duration) time.Duration {
+	if apart := wall - monotonic; apart >= time.Second {
+		return apart
+	}
+	return 0
+}
+
 // AfterFunc calls f in its own goroutine once the deadline is over, unless stopped before. Stop may be called again.
 func (d Deadline) AfterFunc(f func()) (stop func()) { return d.start(f).stop }
 

@@ -143,3 +143,20 @@ func TestWatch(t *testing.T) {
 		}
 	})
 }
+
+// TestSuspended: a machine was suspended if its clocks are apart, not if it was busy.
+func TestSuspended(t *testing.T) {
+	for _, c := range []struct{ wall, monotonic, want time.Duration }{
+		{7 * time.Second, 7 * time.Second, 0}, // it was busy
+		{7*time.Second + 300*time.Millisecond, 7 * time.Second, 0},
+		{7 * time.Second, time.Second, 6 * time.Second},
+		{time.Second, 7 * time.Second, 0}, // the clock was set back
+	} {
+		if got := suspended(c.wall, c.monotonic); got != c.want {
+			t.Errorf("%s on the wall, %s in all: %s, want %s", c.wall, c.monotonic, got, c.want)
+		}
+	}
+	if got := In(time.Second).Suspended(); got != 0 {
+		t.Errorf("now: %s", got)
+	}
+}

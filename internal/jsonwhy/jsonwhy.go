@@ -48,8 +48,9 @@ func InFile(err error) string {
 	var semantic *json.SemanticError
 	var syntax *jsontext.SyntacticError
 	switch {
-	case errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName), errors.As(err, &semantic) &&
-		(errors.Is(err, json.ErrUnknownName) || semantic.JSONPointer != "" && semantic.JSONKind != 0 && semantic.GoType != nil):
+	case errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName):
+		return Of(err)
+	case errors.As(err, &semantic) && (errors.Is(err, json.ErrUnknownName) || semantic.JSONPointer != ""):
 		return Of(err)
 	case errors.As(err, &syntax) && errors.Is(err, io.ErrUnexpectedEOF) && syntax.ByteOffset == 0:
 		return "it is empty"

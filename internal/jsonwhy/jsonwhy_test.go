@@ -65,7 +65,7 @@ func TestInFile(t *testing.T) {
 		`{"schema":7}`:                 "schema must be a string, not a number",
 		`{"other":7}`:                  "unknown member other",
 		`{"schema":"","schema":""}`:    "the member schema is there twice",
-		`name: x`:                      "it is not JSON: invalid character 'a' within literal null (expecting 'u') at byte 1",
+		`name: x`:                      "it is not JSON: invalid character 'a' in literal null (expecting 'u') at byte 1",
 		"{\"schema\":\"\"} and more\n": "it is not JSON: invalid character 'a' after top-level value at byte 14",
 	} {
 		err := json.Unmarshal([]byte(text), new(file), json.RejectUnknownMembers(true))

@@ -251,8 +251,11 @@ func (s *suite) timesOutOnTime(ctx context.Context, name, letter string) error {
 		if err := s.isLeftAlone(ctx, name, letter); err != nil {
 			return "", err
 		}
-		if clock.Stalled() >= s.limits.InputAck/4 {
-			return fmt.Sprintf("the machine was suspended for %s", steps.Span(clock.Stalled())), nil
+		switch asleep, stalled := clock.Suspended(), clock.Stalled(); {
+		case asleep > 0:
+			return "the machine was suspended for " + steps.Span(asleep), nil
+		case stalled >= s.limits.InputAck/4:
+			return fmt.Sprintf("the machine was so busy that the harness could not run for %s", steps.Span(stalled)), nil
 		}
 		return "", nil
 	})
