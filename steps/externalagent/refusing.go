@@ -347,7 +347,11 @@ func (s *suite) provokes(ctx context.Context, p *party, what string) error {
 	if err != nil {
 		return err
 	}
+	defer func() { s.provoking = "" }()
 	for i, c := range calls {
+		if !prov.Booking || i >= len(s.wire.Booking) {
+			s.provoking = "external-agent.provoke." + key
+		}
 		if i < len(calls)-1 {
 			if now, err = s.advance(ctx, p, c, now, false); err != nil {
 				return err

@@ -41,6 +41,7 @@ type suite struct {
 	// misses of state.updated, by party and kind, which are not awaited again in this scenario
 	missedUpdates map[string]bool
 	carriedOut    string   // the model ended by executing refused calls; "": none
+	provoking     string   // the key of the calls that are being made to provoke an error; ""
 	read          struct { // the toolSchema that was read last
 		list  []any
 		tools toolschema.Tools

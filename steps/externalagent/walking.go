@@ -34,9 +34,12 @@ func (s *suite) wholePath() ([]binding.ToolCall, error) {
 	return nil, steps.NotTestedf("there is no booking path (%s)", s.pathIn())
 }
 
-// misfit returns the error that a call of the booking path does not fit what the host announces. The profile is at
-// fault.
+// misfit returns the error that a call of the booking path, or of those that provoke an error, does not fit what the
+// host announces. The profile is at fault.
 func (s *suite) misfit(c binding.ToolCall, why any) error {
+	if s.provoking != "" {
+		return steps.NotTestedf("%s does not match the host: %s: %v", s.provoking, c.Tool, why)
+	}
 	return steps.NotTestedf("the booking path does not match the host (%s): %s: %v", s.pathIn(), c.Tool, why)
 }
 

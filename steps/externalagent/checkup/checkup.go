@@ -54,7 +54,7 @@ var host = doctor.Checkup{
 			Declared: func(p *target.Profile) bool {
 				return len(binding.Of(p).CallsOf(binding.Of(p).Provoke.ToolFailure)) > 0
 			},
-			Needed: doctor.Takes(`makes the calls that make a tool fail at run time`)},
+			Needed: doctor.Takes(`calls that make a tool fail at run time|a call that fails at run time then is refused`)},
 		{Key: binding.RelaySessions, Tag: "@doctor-relay-sessions", Optional: true,
 			Advice:   "the capability: whether every relay session gets a host of its own",
 			Declared: doctor.Has(binding.RelaySessions), Needed: doctor.Takes(`the target has a host in every relay session`)},

@@ -65,7 +65,9 @@ func host(w *probe.Draft, e binding.Binding) {
 			"TOOL_EXECUTION_FAILED.")
 		w.Line(1, "provoke:")
 		w.Line(2, "no-active-spec: [] # such as [{booking: true}, {tool: next}]")
-		w.Line(2, "tool-failure: []   # such as [{tool: next}]")
+		w.Line(2, "# Not tried. Default: a call of next, which need not fail. [] says that no tool ever fails: EA-083 is "+
+			"not judged then.")
+		w.Line(2, "#tool-failure: [{tool: next}]")
 	}
 	w.Line(1, "# The folder that the logFile of session.ended is relative to; itself relative to this file. Without it, "+
 		"logs "+
