@@ -42,6 +42,9 @@ func (s *suite) afterTurn(ctx context.Context, c *client) {
 
 // answeredInEach judges chats that follow each other without a pause, each in the session that it names.
 func (s *suite) answeredInEach(ctx context.Context, c *client, times int) error {
+	if c.session == "" {
+		return steps.NotTestedf("client %s has no session", c.name)
+	}
 	s.atOnce = true
 	defer func() { s.atOnce = false }()
 	for range times {
