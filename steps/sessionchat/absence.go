@@ -49,6 +49,18 @@ func (s *suite) tryFence(ctx context.Context, c *client) (*verdict.Miss, error) 
 	return nil, nil
 }
 
+// endOfAnother chats with a fresh agent_id, and matches the end of that turn; nil if it could not chat.
+func (s *suite) endOfAnother(ctx context.Context, client string) func(*transcript.Record) bool {
+	name, fence, mark := fmt.Sprintf("fence%d", s.Serial()), &turn{kind: endOfFence}, s.mark
+	err := s.chat(ctx, client, name, fence, "[[echo %s]] fence")
+	s.mark = mark
+	delete(s.sessions, name)
+	if err != nil {
+		return nil
+	}
+	return ofSession(fence.of, vocab.ResultMessage)
+}
+
 // receivesNoSession proves that a client has received no message of any session since the latest act (SC-001,
 // SC-002).
 func (s *suite) receivesNoSession(ctx context.Context, client string) error {

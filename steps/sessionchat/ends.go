@@ -156,14 +156,12 @@ func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *v
 		return rec, miss
 	}
 	w.Within = within
-	name, fence, mark, began := fmt.Sprintf("fence%d", s.Serial()), &turn{}, s.mark, time.Now()
-	err := s.chat(ctx, w.Conn, name, fence, "[[echo %s]] fence")
-	s.mark = mark
-	delete(s.sessions, name)
-	if err != nil { // the connection has ended, so nothing more will arrive
+	began := time.Now()
+	end := s.endOfAnother(ctx, w.Conn)
+	if end == nil { // the connection has ended, so nothing more will arrive
 		return s.Await(ctx, w)
 	}
-	hopeless, end, behind := w.Hopeless, ofSession(fence.of, vocab.ResultMessage), 0
+	hopeless, behind := w.Hopeless, 0
 	w.Hopeless = func(r *transcript.Record) string {
 		if end(r) {
 			behind = r.N

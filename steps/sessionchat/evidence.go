@@ -28,7 +28,26 @@ func (s *suite) calls(t *turn) []llm.Request {
 
 // modelCalled waits until the model has been asked for a turn, or the turn has ended without that.
 func (s *suite) modelCalled(ctx context.Context, t *turn) error {
-	within, _ := s.AwaitModel(ctx, func(ctx context.Context) error {
+	within := s.awaitAsked(ctx, t, s.Env.Turn())
+	if len(s.calls(t)) > 0 {
+		return nil
+	}
+	for _, r := range s.Between(t.client, t.mark, 0) {
+		if s.endsUnasked(t, &r) {
+			return s.fatal([]string{"SC-036"}, r.N, "a model request for the chat", "the turn has ended: "+steps.Seen(r))
+		}
+	}
+	why := " within " + steps.Span(within)
+	if at := s.endedAt(s.client(t.client)); at > 0 {
+		why = ": " + steps.Seen(s.T.After(at - 1)[0])
+	}
+	return steps.NotTestedf("the model was not asked for the chat of client %s with %s%s", t.client, t.of.name, why)
+}
+
+// awaitAsked waits until the model has been asked for a turn, until the turn or its connection has ended, or for the
+// time that it returns.
+func (s *suite) awaitAsked(ctx context.Context, t *turn, limit time.Duration) (within time.Duration) {
+	within, _ = s.AwaitModelFor(ctx, limit, func(ctx context.Context) error {
 		running, cancel := context.WithCancel(ctx)
 		defer cancel()
 		watched := make(chan struct{})
@@ -47,19 +66,7 @@ func (s *suite) modelCalled(ctx context.Context, t *turn) error {
 		}
 		return err
 	})
-	if len(s.calls(t)) > 0 {
-		return nil
-	}
-	for _, r := range s.Between(t.client, t.mark, 0) {
-		if s.endsUnasked(t, &r) {
-			return s.fatal([]string{"SC-036"}, r.N, "a model request for the chat", "the turn has ended: "+steps.Seen(r))
-		}
-	}
-	why := " within " + steps.Span(within)
-	if at := s.endedAt(s.client(t.client)); at > 0 {
-		why = ": " + steps.Seen(s.T.After(at - 1)[0])
-	}
-	return steps.NotTestedf("the model was not asked for the chat of client %s with %s%s", t.client, t.of.name, why)
+	return within
 }
 
 // endsUnasked matches the end of a turn whose model waits or fails: by then the model has been asked, or will not be.

@@ -54,14 +54,16 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 	if t == nil || !t.held || !t.cut {
 		return steps.NotTestedf("no turn of %s is held and interrupted", name)
 	}
-	rec, miss := s.awaitResult(ctx, t, t.cutAt, 0)
+	result := ofSession(t.of, vocab.ResultMessage)
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.cutAt, Match: result,
+		Fence: func(ctx context.Context) func(*transcript.Record) bool { return s.endOfAnother(ctx, t.client) }})
 	clauses := []string{"SC-035", "SC-036", "SC-055"}
 	if miss != nil {
 		expected := "the end of the interrupted turn (" + vocab.ResultMessage + ") of " + t.of.agentID
 		return s.lacking(clauses, expected, miss.Reason, miss)
 	}
 	if text(&rec, inSubtype) != vocab.Interrupted && s.doubtful(t, rec) {
-		w := steps.Wait{Conn: t.client, After: rec.N, Match: ofSession(t.of, vocab.ResultMessage)}
+		w := steps.Wait{Conn: t.client, After: rec.N, Match: result}
 		if own, none := s.fenced(ctx, w); none == nil {
 			rec = own
 		}
@@ -143,11 +145,7 @@ func (s *suite) runAtOnce(ctx context.Context, one, other string) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.AwaitModelFor(ctx, s.Env.Event(), func(ctx context.Context) error {
-			_, err := s.Env.Brain.Await(ctx, t.nonce, 1)
-			return err
-		})
-		if err == nil {
+		if s.awaitAsked(ctx, t, s.Env.Event()); len(s.calls(t)) > 0 {
 			continue
 		}
 		for _, r := range s.since(t, vocab.ResultMessage) {
