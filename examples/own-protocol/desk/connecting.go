@@ -80,7 +80,7 @@ func (s *suite) greeted(ctx context.Context, c *client) error {
 	if err := s.opened(c, "TD-002"); err != nil {
 		return err
 	}
-	r, err := s.expect(ctx, c, steps.Wait{After: c.begun, Match: event(welcome)}, "welcome", "TD-002")
+	r, err := s.expect(ctx, c, steps.Wait{After: c.begun, Greeting: true, Match: event(welcome)}, "welcome", "TD-002")
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *suite) isWelcomed(ctx context.Context, name string) error {
 	if err := s.opened(c, "TD-002"); err != nil {
 		return err
 	}
-	first, err := s.expect(ctx, c, steps.Wait{After: c.begun, Match: func(r *transcript.Record) bool {
+	first, err := s.expect(ctx, c, steps.Wait{After: c.begun, Greeting: true, Match: func(r *transcript.Record) bool {
 		return r.Event != nil && r.Dir == transcript.Received
 	}}, "an event", "TD-002")
 	if err != nil {
