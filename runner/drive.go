@@ -250,7 +250,7 @@ func (r *run) exclusive(ctx context.Context, nonce string) steps.Slot {
 			Reason: "a separate target for this scenario could not be started: " + err.Error()}
 	}
 	return r.fresh(ctx, steps.Slot{Run: own, Nonce: nonce,
-		Release: func() { stopWithin(15*time.Second, own.Stop); unlock() }})
+		Release: func() { stopWithin(stopLimit, own.Stop); unlock() }})
 }
 
 // gate names the preflight stage whose failure blocks the scenario; "" if none does.

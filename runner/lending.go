@@ -17,7 +17,7 @@ import (
 // slots, and none begins.
 //
 // Nothing is lent if the user has set the concurrency, which may be all the connections that the target takes, if each
-// scenario starts a process, or while a target floods what is open.
+// scenario has a process, or while a target floods what is open.
 type slots struct {
 	mu    sync.Mutex
 	total int
@@ -106,7 +106,7 @@ func (l lender) Back() {
 func (r *run) lendable(driver string, parallel int) int {
 	p := r.o.Profile
 	switch {
-	case r.o.Concurrency > 0, p.Concurrency > 0, r.o.Enough != nil, parallel == 1, p.StartsProcesses(driver):
+	case r.o.Concurrency > 0, p.Concurrency > 0, r.o.Enough != nil, parallel == 1, p.StartsProcesses(driver), r.idle != nil:
 		return 0
 	case driver == browser.Name || p.Reach().Page != "": // each scenario has a page
 		return parallel

@@ -21,19 +21,19 @@ const (
 	toldOfReset = 400 // bytes of what it printed that a reason has: the end
 )
 
-// share gives a scenario the shared target, to itself if it asks for that or if data is reset before it.
+// share gives a scenario the shared target, or an instance of it, to itself if it asks for that or if data is reset before it.
 func (r *run) share(ctx context.Context, nonce string, alone bool) steps.Slot {
 	lock, unlock := r.lock.RLock, r.lock.RUnlock
 	if alone || r.o.Profile.Resets() {
 		lock, unlock = r.lock.Lock, r.lock.Unlock
 	}
 	lock()
-	run, err := r.alive(ctx)
+	run, giveBack, err := r.takes(ctx)
 	if err != nil {
 		unlock()
 		return steps.Slot{Skip: verdict.NotTested, Reason: err.Error()}
 	}
-	return r.fresh(ctx, steps.Slot{Run: run, Nonce: nonce, Release: unlock})
+	return r.fresh(ctx, steps.Slot{Run: run, Nonce: nonce, Release: func() { giveBack(); unlock() }})
 }
 
 // fresh resets the data of a scenario's target. The caller has locked out other scenarios; if the hook fails, fresh

@@ -125,6 +125,7 @@ type run struct {
 	brain      *llm.Brain
 	modelURL   string
 	shared     target.Running // see alive
+	idle       chan *instance // see takes
 	crashes    int            // how often its process has exited by itself
 	lastWords  string         // its stderr before that
 	lock       sync.RWMutex   // exclusive scenarios take the write lock if they share the target; see also reset
@@ -364,10 +365,13 @@ func (r *run) launch(ctx context.Context) (func(), error) {
 	}
 	r.shared = running
 	return func() {
-		stopWithin(15*time.Second, r.shared.Stop)
+		stopWithin(stopLimit, r.shared.Stop)
 		stopModel()
 	}, nil
 }
+
+// stopLimit is how long a target may take to stop.
+const stopLimit = 15 * time.Second
 
 func stopWithin(d time.Duration, stop func(context.Context) error) {
 	ctx, cancel := deadline.WithLimit(context.Background(), d)
@@ -382,7 +386,8 @@ func (r *run) all(ctx context.Context) {
 		parallel = r.o.Profile.Parallel()
 	}
 	if r.o.Profile.Reach().Shared != "" { // regardless of Concurrency: scenarios in parallel would disturb each other
-		parallel = 1
+		parallel = r.sideBySide()
+		defer r.separate(parallel)()
 	}
 	each := max(parallel/len(r.drivers), 1)
 	if parallel < len(r.drivers) || r.o.Godog.Format != "" {
@@ -395,7 +400,7 @@ func (r *run) all(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, d := range r.drivers {
 		side := each
-		if r.o.Concurrency == 0 {
+		if r.o.Concurrency == 0 && r.idle == nil {
 			side = min(side, r.o.Profile.ParallelOver(d.name))
 		}
 		wg.Go(func() { r.drive(ctx, d, side) })

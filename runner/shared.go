@@ -14,7 +14,7 @@ const long = time.Minute
 // wrong.
 func (r *run) tellShared(d *driverRun, took time.Duration) {
 	reach := r.o.Profile.Reach()
-	if reach.Shared == "" || took < long {
+	if reach.Shared == "" || r.idle != nil || took < long {
 		return
 	}
 	text := fmt.Sprintf("over %s, the scenarios ran one after another for %.0f s, because they share %s",

@@ -23,6 +23,7 @@ type Wait struct {
 	// may be shortened (patience.go).
 	Within time.Duration
 	Kind   string // short name of what is awaited; "": the text of the step
+	Family string // name of what waits of several kinds have in common; "": nothing. See patience.go
 	Proof  bool   // it only serves as proof: if it does not come, something is not tested, and nothing fails
 	Match  func(*transcript.Record) bool
 	// Hopeless returns the reason why the record can no longer come; "" to continue. The end of the connection always ends
@@ -55,9 +56,9 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	rec, err := a.run(ctx)
 	goesOn()
 	took := a.took()
-	if a.miss == nil && (err == nil || errors.Is(err, errLimit)) && !w.disturbed() {
-		w.Env.patience.over(waited{kind: a.kind, limit: a.limit, took: took, whole: a.within == a.limit && !a.closed,
-			came: err == nil, fenced: a.answered > 0})
+	if a.miss == nil && (err == nil || a.closed || errors.Is(err, errLimit)) && !w.disturbed() {
+		w.Env.patience.over(waited{kind: a.kind, family: a.Family, limit: a.limit, took: took,
+			whole: a.within == a.limit && !a.closed, came: err == nil, fenced: a.answered > 0})
 	}
 	switch {
 	case err != nil && w.severed():
@@ -134,7 +135,7 @@ func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
 	if a.Fence == nil || a.within <= margin {
 		return a.whole(ctx, a.record)
 	}
-	rec, err := a.until(ctx, a.w.Env.patience.fences(), a.record)
+	rec, err := a.until(ctx, a.w.Env.patience.fences(a.kind), a.record)
 	if !errors.Is(err, errStage) {
 		return rec, err
 	}
@@ -145,7 +146,7 @@ func (a *awaiting) run(ctx context.Context) (transcript.Record, error) {
 	if err != nil || rec.N != a.answered {
 		return rec, err
 	}
-	least, ok := a.w.Env.patience.closes(a.kind)
+	least, ok := a.w.Env.patience.closes(a.kind, a.Family)
 	if !ok {
 		return a.whole(ctx, a.record)
 	}

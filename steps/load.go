@@ -79,6 +79,6 @@ func (f Failure) Stands(records []transcript.Record) bool {
 func (e *Env) Forget() {
 	e.patience.mu.Lock()
 	defer e.patience.mu.Unlock()
-	e.patience.kinds, e.patience.failed = nil, nil
+	e.patience.kinds, e.patience.families, e.patience.failed = nil, nil, nil
 	e.patience.came, e.patience.longest, e.patience.overtaken = false, 0, false
 }

@@ -23,7 +23,9 @@ import (
 //     once, its waits are whole again for the rest of the run. All this also applies to waits in progress.
 //  3. A wait with a fence (Wait.Fence) ends at the fence's answer, if the target has missed the same kind once within
 //     the whole limit although a fence was answered, and no awaited record has ever come after a fence's answer. A
-//     server that handles messages in parallel may send them in that order; with such a server, fences end no wait.
+//     server that handles messages in parallel may send them in that order; with such a server, fences end no wait. For
+//     a kind that has never come and was missed three times, the fence is sent five times sooner. Two kinds that were
+//     missed so count for all of their Wait.Family, if none of it has ever come.
 //  4. Once an answer has been seen to reach a client of another scenario, a scenario that runs beside others gets a
 //     fifth of each limit, also for waits in progress: what it misses may have gone elsewhere, and fails only the
 //     clause about such stray answers. Nothing is learnt from its waits any more.
@@ -45,6 +47,7 @@ const (
 type patience struct {
 	mu        sync.Mutex
 	kinds     map[string]*awaited
+	families  map[string]*family
 	came      bool          // anything has come
 	longest   time.Duration // longest wait that succeeded
 	alone     time.Duration // longest before scenarios ran in parallel
@@ -60,6 +63,25 @@ type awaited struct {
 	fenced int // those of missed with an answered fence
 	came   bool
 	slow   bool // it came, but not at once
+}
+
+// family is what is known of the kinds of a Wait.Family.
+type family struct {
+	fenced map[string]bool // kinds that were missed within the whole limit although a fence was answered
+	came   bool
+}
+
+// inFamily returns the family of that name; "" is nobody's.
+func (p *patience) inFamily(name string) *family {
+	if p.families == nil {
+		p.families = map[string]*family{}
+	}
+	f := p.families[name]
+	if f == nil || name == "" {
+		f = &family{fenced: map[string]bool{}}
+		p.families[name] = f
+	}
+	return f
 }
 
 func (p *patience) kind(name string) *awaited {
@@ -94,11 +116,19 @@ func (p *patience) part(limit time.Duration) time.Duration {
 	return min(limit, max(limit/hurry, slower*p.longest))
 }
 
-// fences returns how long to wait before sending a fence, so that a merely slow target is not disturbed.
-func (p *patience) fences() time.Duration {
+// fences returns how long to wait for a kind before sending a fence, so that a merely slow target is not disturbed.
+func (p *patience) fences(kind string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(max(grace, (slower-1)*p.longest), shortest)
+	return min(max(grace/p.kind(kind).hurry(), (slower-1)*p.longest), shortest)
+}
+
+// hurry returns the fraction of a fenced wait that is left.
+func (k *awaited) hurry() time.Duration {
+	if !k.came && k.fenced > 0 && k.missed+k.short >= misses {
+		return hurry
+	}
+	return 1
 }
 
 // Undisturbed extends a quiet window for a slow target, to three times its longest answer, but at most two seconds.
@@ -109,15 +139,17 @@ func (e *Env) Undisturbed(quiet time.Duration) time.Duration {
 }
 
 // closes reports whether the answer to a fence ends a wait of a kind, and the minimum length of that wait.
-func (p *patience) closes(kind string) (least time.Duration, ok bool) {
+func (p *patience) closes(kind, family string) (least time.Duration, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(margin, slower*p.longest), p.kind(kind).fenced > 0 && !p.overtaken
+	k, f := p.kind(kind), p.inFamily(family)
+	return max(margin/k.hurry(), slower*p.longest), (k.fenced > 0 || !f.came && len(f.fenced) > 1) && !p.overtaken
 }
 
 // A waited is a finished wait.
 type waited struct {
 	kind        string
+	family      string
 	took, limit time.Duration
 	whole       bool // neither shortened nor ended by a fence
 	came        bool
@@ -134,12 +166,14 @@ func (p *patience) over(w waited) {
 	k := p.kind(w.kind)
 	switch {
 	case w.came:
+		p.inFamily(w.family).came = true
 		k.slow, k.came, p.came = k.slow || w.took > w.limit/(hurry*slower), true, true
 		p.longest = max(p.longest, w.took)
 		p.overtaken = p.overtaken || w.fenced
 	case w.whole:
 		k.missed++
 		if w.fenced {
+			p.inFamily(w.family).fenced[w.kind] = true
 			k.fenced++
 		}
 	default:

@@ -193,6 +193,14 @@ func TestFence(t *testing.T) {
 			{700 * time.Millisecond, time.Millisecond, 700 * time.Millisecond, true}, // after the answer, within the margin
 			{never, time.Millisecond, whole, false},                                  // so answers overtake each other here
 		},
+		"a target that never sends an answer": {
+			{never, time.Millisecond, whole, false},
+			{never, time.Millisecond, margin, false},
+			{never, time.Millisecond, margin, false},
+			{never, time.Millisecond, margin / hurry, false},
+			{150 * time.Millisecond, time.Millisecond, 150 * time.Millisecond, true}, // behind the fence's answer
+			{never, time.Millisecond, whole, false},
+		},
 		"an unanswered fence": {
 			{0, never, 0, true},
 			{never, never, whole, false},
@@ -228,6 +236,37 @@ func TestFence(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFamily: kinds of a family that never came share what two of them have shown of fences.
+func TestFamily(t *testing.T) {
+	const whole = 10 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		w := world(t, false, "@AS-001")
+		awaits(t, w, "list", 0)
+		for i, row := range []struct {
+			kind, family string
+			comes, want  time.Duration
+		}{
+			{"a", "f", never, whole}, {"b", "f", never, whole}, {"c", "f", never, margin}, {"c", "", never, whole},
+			{"d", "f", 700 * time.Millisecond, 700 * time.Millisecond},
+		} {
+			begin := time.Now()
+			timer := time.AfterFunc(row.comes, func() { said(w, "A", transcript.Stream, "yes") })
+			_, _ = w.Await(t.Context(), Wait{Conn: "A", After: w.T.Len(), Kind: row.kind, Family: row.family,
+				Match: labelled("yes"), Fence: func(context.Context) func(*transcript.Record) bool {
+					said(w, "A", transcript.Stream, "fence")
+					return labelled("fence")
+				}})
+			timer.Stop()
+			if took := time.Since(begin); took != row.want {
+				t.Errorf("%d: %v, want %v", i, took, row.want)
+			}
+		}
+		if _, closes := w.Env.patience.closes("e", "f"); closes {
+			t.Error("something of the family has come, and still a fence ends the wait of another kind")
+		}
+	})
 }
 
 // TestNoFence: if no fence can be sent, the wait is whole.

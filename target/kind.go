@@ -107,6 +107,10 @@ type Reach struct {
 	// nothing. Apart says what to put in the profile to give each its own; "": impossible.
 	Shared, Apart string
 
+	// Separate says that instances of the command share none of it, nor anything else that the profile names, so that
+	// scenarios with an instance each may run at once.
+	Separate bool
+
 	// Parallel is the number of parallel scenarios unless the profile says otherwise; 0: DefaultConcurrency.
 	Parallel int
 

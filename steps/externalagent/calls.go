@@ -266,7 +266,7 @@ func (s *suite) awaitEffect(
 	ctx context.Context, q *request, before state, within time.Duration,
 ) (transcript.Record, *verdict.Miss) {
 	return s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Within: within, Kind: "a state.updated after " +
-		q.tool,
+		q.tool, Family: vocab.StateUpdated,
 		Fence: s.fence(q.of), Match: func(r *transcript.Record) bool {
 			return received(vocab.StateUpdated)(r) && s.shows(q, before, stateOf(r))
 		}})

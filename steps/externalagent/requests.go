@@ -86,12 +86,17 @@ func (s *suite) send(ctx context.Context, p *party, v any) (int, error) {
 
 // answer waits for the answer to a request, whatever it says.
 func (s *suite) answer(ctx context.Context, q *request) (transcript.Record, *verdict.Miss) {
-	return s.answerAs(ctx, q, "an answer to "+q.kind)
+	return s.answerAs(ctx, q, "an answer to "+q.kind, "")
 }
 
-// answerAs is answer with a name for the wait: a target may refuse nothing and answer everything else.
-func (s *suite) answerAs(ctx context.Context, q *request, kind string) (transcript.Record, *verdict.Miss) {
-	rec, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Kind: kind, Fence: s.fence(q.of),
+// refusalOf is answer for a request that must be refused: a target may refuse nothing and answer everything else.
+func (s *suite) refusalOf(ctx context.Context, q *request, codes []string) (transcript.Record, *verdict.Miss) {
+	return s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+oneOf(codes), "a refusal")
+}
+
+// answerAs is answer with a name for the wait.
+func (s *suite) answerAs(ctx context.Context, q *request, kind, family string) (transcript.Record, *verdict.Miss) {
+	rec, miss := s.Await(ctx, steps.Wait{Conn: q.of.name, After: q.mark, Kind: kind, Family: family, Fence: s.fence(q.of),
 		Match: answers(q.id)})
 	if miss != nil {
 		miss.Reason, miss.At = s.instead(q, miss)
@@ -235,7 +240,7 @@ func (s *suite) isRefused(ctx context.Context, p *party, codes ...string) error 
 		return steps.NotTestedf("agent %s has sent no request", p.name)
 	}
 	if q.mayPass != "" {
-		rec, miss := s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+oneOf(codes))
+		rec, miss := s.refusalOf(ctx, q, codes)
 		if miss == nil && (!refused(&rec) || !slices.Contains(codes, s.codeOf(&rec))) {
 			return steps.NotTestedf("%s: it is answered by %s", q.mayPass, steps.Seen(rec))
 		}
@@ -255,7 +260,7 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 		expected = fmt.Sprintf("%s, or a tool.result with ok:false, with %s and replyTo %q", vocab.ErrorMessage, oneOf(codes),
 			q.id)
 	}
-	rec, miss := s.answerAs(ctx, q, "a refusal of "+q.kind+" with "+oneOf(codes))
+	rec, miss := s.refusalOf(ctx, q, codes)
 	if miss != nil {
 		return s.Need(q.unanswered(miss, expected, append(slices.Concat(clauses, answered), "EA-068")...))
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
@@ -163,8 +164,9 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		if last.at == 0 && s.same(first, snap) && s.nothingDone(p, from) {
 			return snap, nil // nothing has changed, so no update is due
 		}
-		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Kind: kind, Fence: s.fence(p),
-			Match: received(vocab.StateUpdated)}); miss == nil {
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Kind: kind,
+			Family: vocab.StateUpdated, Fence: s.fence(p),
+			Within: s.restOf(s.Env.Event(), p), Match: received(vocab.StateUpdated)}); miss == nil {
 			continue // one was still in transit
 		}
 		again, err := s.snapshot(ctx, p)
@@ -201,6 +203,28 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		return snap, s.Judge(check)
 	}
 	return state{}, steps.NotTestedf("the state changes faster than snapshots can be requested")
+}
+
+// restOf returns what is left of a limit since the latest act in a party's relay session or the answer to it, at least
+// two seconds: a state that is due since then may have been awaited before.
+func (s *suite) restOf(limit time.Duration, p *party) time.Duration {
+	const least = 2 * time.Second
+	at := s.spokenAt
+	for _, other := range s.parties {
+		for _, q := range other.asked {
+			if other.session != p.session || q.kind == vocab.SnapshotGet || q.mark <= at {
+				continue
+			}
+			at = q.mark
+			if r := s.got(q); r != nil {
+				at = r.N
+			}
+		}
+	}
+	if acts := s.T.Page(at-1, 1); at > 0 && len(acts) == 1 {
+		limit -= time.Since(s.T.Began().Add(acts[0].At))
+	}
+	return max(limit, min(least, s.Env.Event()))
 }
 
 // alone returns the record of the latest tool.result before a state.updated if its quick uiSpec agrees with that and
@@ -296,7 +320,8 @@ func (s *suite) hearsOfState(ctx context.Context, p *party) error {
 		return steps.NotTestedf("nothing was done since agent %s connected", p.name)
 	}
 	clauses := []string{"EA-055", "EA-072", "EA-054", "EA-051"}
-	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Kind: "a state.updated", Fence: s.fence(p),
+	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: s.mark, Kind: "a state.updated", Family: vocab.StateUpdated,
+		Fence: s.fence(p),
 		Match: received(vocab.StateUpdated)})
 	if miss != nil {
 		return s.Need(miss.Check("state.updated", clauses...))

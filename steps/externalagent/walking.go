@@ -145,7 +145,8 @@ func (s *suite) ready(ctx context.Context, p *party, c binding.ToolCall, now sta
 			return now, fitting{}, err
 		}
 		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: now.at, Within: left, Fence: s.fence(p),
-			Kind: "a state in which the booking path goes on", Match: received(vocab.StateUpdated)}); miss != nil {
+			Kind: "a state in which the booking path goes on", Family: vocab.StateUpdated,
+			Match: received(vocab.StateUpdated)}); miss != nil {
 			if miss.At == 0 {
 				outlasts()
 			}

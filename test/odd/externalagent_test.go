@@ -3,6 +3,7 @@ package odd_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"parley/runner"
 	agentwire "parley/steps/externalagent/binding"
 	"parley/steps/protocols"
+	"parley/target"
 	"parley/test/suitetest"
 	"parley/verdict"
 )
@@ -40,5 +42,37 @@ func TestAgentConnectsByItself(t *testing.T) {
 	res := suitetest.Judge(t, runner.Options{Profile: p})
 	if res.Verdict != verdict.Conformant {
 		t.Errorf("verdict %s\n%s", res.Verdict, suitetest.Console(t, res))
+	}
+}
+
+// counted counts the targets that it launches.
+type counted struct {
+	target.Launcher
+	launched atomic.Int32
+}
+
+// Launch implements target.Launcher.
+func (c *counted) Launch(ctx context.Context, o target.LaunchOptions) (target.Running, error) {
+	c.launched.Add(1)
+	return c.Launcher.Launch(ctx, o)
+}
+
+// TestOneRelaySession: a host with a single relay session is judged on four instances of it side by side, each with one
+// scenario at a time, unless the user wants one scenario at a time.
+func TestOneRelaySession(t *testing.T) {
+	launched := map[int]int32{}
+	for _, concurrency := range []int{0, 1} {
+		o := suitetest.Bundled("external-agent", "host")
+		agentwire.Of(o.Profile).Session = "default"
+		launcher := &counted{Launcher: o.Launcher}
+		o.Launcher, o.Concurrency, o.Tags = launcher, concurrency, "@4.2"
+		res := suitetest.Judge(t, o)
+		if broken := suitetest.Broken(res); len(broken) > 0 {
+			t.Errorf("broken: %v\n%s", broken, suitetest.Console(t, res))
+		}
+		launched[concurrency] = launcher.launched.Load()
+	}
+	if launched[0] != launched[1]+3 {
+		t.Errorf("%d targets were launched, and %d with one scenario at a time: want three more", launched[0], launched[1])
 	}
 }

@@ -72,11 +72,22 @@ func reach(p *target.Profile) target.Reach {
 	case !r.Dials && !strings.Contains(b.Session, anyNonce):
 		r.Shared = "one relay session (external-agent.session)"
 		r.Apart = `if the target has a host in every relay session, give external-agent.session: "s-` + anyNonce + `"`
+		r.Separate = separate(p, b)
 	case b.Page != nil && !strings.Contains(b.Page.URL, anySession):
 		r.Shared = "one page (external-agent.page.url)"
 		r.Apart = "if the page can be that of any relay session, name it in its url by " + anySession
+		r.Separate = separate(p, b)
 	}
 	return r
+}
+
+// separate reports whether all that the profile names besides the command is an instance's own: the logs, the page, and
+// what the hook speaks to.
+func separate(p *target.Profile, b *Binding) bool {
+	says := p.Hooks.UserSays
+	return (b.Logs == "" || strings.HasPrefix(b.Logs, "{dir}")) &&
+		(b.Page == nil || strings.Contains(b.Page.URL, "{port")) &&
+		(says == "" || strings.Contains(says, "PARLEY_") || strings.Contains(says, "{"))
 }
 
 // Of returns the wire of a profile of external-agent.
