@@ -74,7 +74,8 @@ func Open(ctx context.Context, o runner.Options) (*Session, error) {
 		live.Close()
 		return nil, err
 	}
-	s := &Session{live: live, ledger: ledger, over: make(chan struct{}), worst: verdict.Worst{}, left: map[leaving]struct{}{},
+	s := &Session{live: live, ledger: ledger, over: make(chan struct{}), worst: verdict.Worst{},
+		left:  map[leaving]struct{}{},
 		fresh: make(chan struct{})}
 	ctx, s.judging = context.WithCancel(ctx)
 	s.judge.Go(func() { s.judgeOn(ctx) })

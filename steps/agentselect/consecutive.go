@@ -60,13 +60,13 @@ func (s *suite) answeredInEach(ctx context.Context, c *client, times int) error 
 
 // everyTurnHadPrompt judges that all turns of a client since its last switch, which was to the custom agent, used it.
 func (s *suite) everyTurnHadPrompt(c *client) error {
-	calls, custom, err := s.promptTurn(c)
+	_, custom, err := s.promptTurn(c)
 	if err != nil {
 		return err
 	}
 	var without []string
 	for i, t := range c.turns {
-		if calls = s.calls(t); t.agent == custom.ID && len(calls) > 0 && !anyHasPrompt(calls, custom) {
+		if calls := s.calls(t); t.agent == custom.ID && len(calls) > 0 && !anyHasPrompt(calls, custom) {
 			without = append(without, fmt.Sprintf("turn %d of %d: %s", i+1, len(c.turns), systems(calls)))
 		}
 	}
