@@ -300,7 +300,7 @@ func (o *proxyOptions) options() (proxy.Options, *runner.Passive, error) {
 	}
 	collect, err := runner.NewPassive(runner.PassiveOptions{Protocols: suite, Profile: profile, URL: o.to, Roles: names,
 		Insecure: out.ToTLS != nil && out.ToTLS.InsecureSkipVerify, Strict: o.strict, Out: o.out,
-		Explain: program + " explain"})
+		Explain: program + " explain", Shown: proxy.EndedBy})
 	if _, bad := o.consoleDoor(); bad != nil {
 		err = bad
 	}

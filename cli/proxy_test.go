@@ -193,6 +193,9 @@ func TestProxy(t *testing.T) {
 				t.Errorf("%v, %+v", err, res)
 			}
 			for _, name := range []string{"junit.xml", "report.html", "transcripts/proxy-SC-proxy-01.txt"} {
+				if b, _ := os.ReadFile(filepath.Join(out, name)); bytes.Contains(b, []byte("by the harness")) {
+					t.Errorf("%s names a harness", name)
+				}
 				if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() == 0 {
 					t.Errorf("%s: %v", name, err)
 				}

@@ -47,6 +47,16 @@ type PassiveOptions struct {
 	Through  string            // the driver in results; "": that of proxied traffic
 	By       string            // part of the ids of scenarios and of file names; "": "proxy"
 	Monitors []monitor.Monitor // that judge beside the protocol's passive ones
+
+	// Shown, if not nil, returns a record as transcripts and excerpts show it.
+	Shown func(transcript.Record) transcript.Record
+}
+
+func (o PassiveOptions) shown(r transcript.Record) transcript.Record {
+	if o.Shown == nil {
+		return r
+	}
+	return o.Shown(r)
 }
 
 // Passive collects judgements of traffic that the harness did not cause, and makes results like those of a
@@ -196,6 +206,9 @@ func (one *passiveRun) observed(id string, o Observed, po PassiveOptions) report
 		out := one.failure(sc, f, nil, nil)
 		out.Again = po.Explain + " " + f.Clause
 		near := o.T.Page(max(f.At-7, 0), 9)
+		for i := range near {
+			near[i] = po.shown(near[i])
+		}
 		if at := slices.IndexFunc(near, func(r transcript.Record) bool { return r.N == f.At }); at >= 0 {
 			r := near[at]
 			out.At = fmt.Sprintf("connection %s, record %d, +%.1f ms", r.Conn, r.N, millis(r.At))
@@ -213,7 +226,7 @@ func (one *passiveRun) observed(id string, o Observed, po PassiveOptions) report
 	if lost := o.T.Overflow(); lost > 0 {
 		sc.Notes = append(sc.Notes, steps.NotStored(lost))
 	}
-	sc.Transcript = one.keepTranscript(pl, o, po.By)
+	sc.Transcript = one.keepTranscript(pl, o, po)
 	return sc
 }
 
@@ -224,11 +237,11 @@ func worse(a, b verdict.Outcome) bool {
 }
 
 // keepTranscript writes a transcript of any length.
-func (one *passiveRun) keepTranscript(pl Planned, o Observed, by string) *reports.Transcript {
+func (one *passiveRun) keepTranscript(pl Planned, o Observed, po PassiveOptions) *reports.Transcript {
 	if one.o.Out == "" {
 		return nil
 	}
-	rel := filepath.Join("transcripts", by+"-"+one.roleName()+pl.ID+".txt")
+	rel := filepath.Join("transcripts", po.By+"-"+one.roleName()+pl.ID+".txt")
 	f, err := os.Create(filepath.Join(one.o.Out, rel))
 	if err != nil {
 		one.notWritten("transcript", err)
@@ -238,7 +251,7 @@ func (one *passiveRun) keepTranscript(pl Planned, o Observed, by string) *report
 	w := bufio.NewWriter(io.MultiWriter(f, sum))
 	fmt.Fprintf(w, "%s  %s\n%s\n\n", pl.ID, pl.Name, pl.Location)
 	for rec := range o.T.From(0) {
-		_, _ = w.WriteString(one.redact.String(rec.Line(0)) + "\n") // Flush returns the first error
+		_, _ = w.WriteString(one.redact.String(po.shown(rec).Line(0)) + "\n") // Flush returns the first error
 	}
 	err = w.Flush()
 	if closing := f.Close(); err == nil {

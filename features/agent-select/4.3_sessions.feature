@@ -47,7 +47,7 @@ Feature: 4.3 Sessions and connections
       When client A switches its session to "general"
       Then client A is switched from "debugger" to "general"
 
-    @AS-095 @AS-005 @AS-007 @AS-015 @AS-057 @AS-058 @exclusive @two-clients
+    @AS-094 @AS-095 @AS-005 @AS-007 @AS-015 @AS-057 @AS-058 @exclusive @two-clients
     Scenario: two sessions on an otherwise idle server each keep their connection and their agent
       Given client A has a session
       And client B has a session

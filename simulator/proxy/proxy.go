@@ -318,7 +318,7 @@ func (p *Proxy) put(w waiting) {
 	p.mu.Unlock()
 	if p.o.Record != nil {
 		known.N, known.At = n, w.at.Sub(p.began)
-		p.o.Record(endedBy(known), p.secrets.redactor())
+		p.o.Record(EndedBy(known), p.secrets.redactor())
 	}
 	if event.Conn != "" && p.o.Event != nil {
 		p.o.Event(event)
@@ -337,7 +337,7 @@ func (p *Proxy) opening(r transcript.Record) (e Event) {
 		r.Kind == transcript.Failure && r.Reply > 0 && p.open[r.Conn]:
 		delete(p.open, r.Conn)
 		delete(p.passing, r.Conn)
-		return Event{r.Conn, false, cmp.Or(endedBy(r).Label, string(r.Kind))}
+		return Event{r.Conn, false, cmp.Or(EndedBy(r).Label, string(r.Kind))}
 	}
 	return Event{}
 }

@@ -14,10 +14,10 @@ const (
 	byProxy  = "the proxy "
 )
 
-// endedBy returns the last record of a connection as a user gets it: it says whether the client, the server or the
+// EndedBy returns the last record of a connection as a user gets it: it says whether the client, the server or the
 // proxy has ended the connection, and that of the client is sent. Gates, and so tapes, have the words of a harness at
 // the client's end.
-func endedBy(r transcript.Record) transcript.Record {
+func EndedBy(r transcript.Record) transcript.Record {
 	if r.Kind != transcript.Closed {
 		return r
 	}

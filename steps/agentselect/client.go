@@ -251,6 +251,9 @@ func (s *suite) openSession(ctx context.Context, c *client, kind string, f field
 		c.earlier = append(c.earlier, c.session)
 		c.avoid = c.agent
 	}
+	if kind == vocab.SessionCreateType {
+		s.findsTaken(c, try)
+	}
 	c.given = asked
 	c.session, c.loaded, c.switches, c.agent, c.refusals = try.session, kind == vocab.SessionLoadType, 0, "", 0
 	return &try, nil

@@ -6,6 +6,7 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -44,6 +45,26 @@ func (s *suite) creates(ctx context.Context, c *client, f fields) (err error) {
 		c.agent, c.chosen = init, true
 	}
 	return err
+}
+
+// findsTaken finds that a client that has asked for a new session was given that of another client, whose connection is
+// open: one sessionId corresponds to one connection (AS-094), whatever the scenario is about.
+func (s *suite) findsTaken(c *client, try attempt) {
+	for _, name := range s.clientNames() {
+		o := s.clients[name]
+		if o == c || o.conn == nil || o.session == "" || s.ended(o) ||
+			binding.Of(s.Env.Profile).Correlation.Single || s.Routed(c.name, o.name) != "" {
+			continue
+		}
+		if o.session != try.session {
+			_ = s.Judge(verdict.Finding{Clauses: []string{"AS-094"}, OK: true, At: try.at})
+			continue
+		}
+		_ = s.ExplainedBy(foundBySteps, verdict.Finding{Clauses: []string{"AS-094"}, At: try.at,
+			Expected: "a new session for client " + c.name + ": one sessionId is that of one connection",
+			Observed: fmt.Sprintf("clients %s and %s, both connected, were given the same sessionId %q", o.name, c.name,
+				try.session)})
+	}
 }
 
 // loads loads another client's session, which a target may refuse while it is in use. If that client has just

@@ -16,23 +16,24 @@ import (
 
 // webFaults concern only HTTP.
 var webFaults = map[string]fault{
-	"events-as-json":          eventsWith(http.StatusOK, "application/json"),
-	"events-as-plain-text":    eventsWith(http.StatusOK, "text/plain; charset=utf-8"),
-	"events-as-ndjson":        eventsWith(http.StatusOK, "application/x-ndjson"),
-	"events-with-status-201":  eventsWith(http.StatusCreated, "text/event-stream"),
-	"events-by-post-only":     at("GET /events", status(http.StatusMethodNotAllowed)),
-	"events-elsewhere":        at("GET /events", http.NotFound),
-	"create-elsewhere":        at("POST /session/create", http.NotFound),
-	"create-fails":            at("POST /session/create", status(http.StatusInternalServerError)),
-	"create-without-id":       at("POST /session/create", succeed),
-	"load-elsewhere":          at("POST /session/load", http.NotFound),
-	"load-succeeds-always":    on("/session/load", loadSucceeds),
-	"load-fails":              at("POST /session/load", fail),
-	"load-needs-owner":        loadNeedsOwner,
-	"initial-agent-ignored":   on("/session/create", ignoresInitialAgent),
-	"deleted-sessions-live":   wrapping(deletesNothing),
-	"message-elsewhere":       at("POST /message", http.NotFound),
-	"switch-wants-session-id": refusedOver(http.StatusBadRequest, namesNoSession),
+	"events-as-json":           eventsWith(http.StatusOK, "application/json"),
+	"events-as-plain-text":     eventsWith(http.StatusOK, "text/plain; charset=utf-8"),
+	"events-as-ndjson":         eventsWith(http.StatusOK, "application/x-ndjson"),
+	"events-with-status-201":   eventsWith(http.StatusCreated, "text/event-stream"),
+	"events-by-post-only":      at("GET /events", status(http.StatusMethodNotAllowed)),
+	"events-elsewhere":         at("GET /events", http.NotFound),
+	"create-elsewhere":         at("POST /session/create", http.NotFound),
+	"create-fails":             at("POST /session/create", status(http.StatusInternalServerError)),
+	"create-without-id":        at("POST /session/create", succeed),
+	"load-elsewhere":           at("POST /session/load", http.NotFound),
+	"load-succeeds-always":     on("/session/load", loadSucceeds),
+	"load-fails":               at("POST /session/load", fail),
+	"load-needs-owner":         loadNeedsOwner,
+	"create-gives-one-session": createGivesOne,
+	"initial-agent-ignored":    on("/session/create", ignoresInitialAgent),
+	"deleted-sessions-live":    wrapping(deletesNothing),
+	"message-elsewhere":        at("POST /message", http.NotFound),
+	"switch-wants-session-id":  refusedOver(http.StatusBadRequest, namesNoSession),
 }
 
 // serve handles a request; next is the correct handler.
@@ -234,4 +235,46 @@ func byStatus(status int, codes ...string) fault {
 			copyTo(w, answer)
 		})(o)
 	}
+}
+
+// createGivesOne answers requests for a new session with the session that was created last, if there is still one.
+func createGivesOne(o *options) {
+	var mu sync.Mutex
+	last := ""
+	on("/session/create", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		ask := func(path string, body []byte) *httptest.ResponseRecorder {
+			rec, again := httptest.NewRecorder(), r.Clone(r.Context())
+			again.URL.Path, again.Body, again.ContentLength = path, io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			next.ServeHTTP(rec, again)
+			return rec
+		}
+		var msg message
+		if last != "" && json.Unmarshal(body, &msg) == nil {
+			msg["sessionId"] = last
+			if changed, err := json.Marshal(msg); err == nil {
+				if rec := ask("/session/load", changed); rec.Code == http.StatusOK {
+					replay(w, rec)
+					return
+				}
+			}
+		}
+		rec := ask("/session/create", body)
+		var made struct {
+			Session struct {
+				ID string `json:"id"`
+			} `json:"session"`
+		}
+		_ = json.Unmarshal(rec.Body.Bytes(), &made)
+		last = made.Session.ID
+		replay(w, rec)
+	})(o)
+}
+
+func replay(w http.ResponseWriter, rec *httptest.ResponseRecorder) {
+	maps.Copy(w.Header(), rec.Header())
+	w.WriteHeader(rec.Code)
+	_, _ = w.Write(rec.Body.Bytes())
 }

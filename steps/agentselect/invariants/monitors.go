@@ -29,7 +29,7 @@ func All() []monitor.Monitor {
 			Check: switchErrors, Passive: true},
 		{Name: "found-by-steps",
 			Clauses: []string{"AS-006", "AS-007", "AS-011", "AS-012", "AS-013", "AS-029", "AS-041", "AS-043", "AS-044",
-				"AS-052"},
+				"AS-052", "AS-094"},
 			Text:  "what a step has found, and what explains failed checks of other clauses",
 			Check: bySteps},
 		{Name: "names-agree", Clauses: []string{"AS-045"},
