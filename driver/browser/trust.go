@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/security"
 
 	"parley/internal/deadline"
+	"parley/internal/unixurl"
 )
 
 // The browser checks certificates by itself, and knows no authority but the system's. With other authorities we
@@ -35,7 +36,7 @@ func (d *Driver) pin(ctx context.Context, address string) (string, error) {
 	}
 	limited, cancel := deadline.WithLimit(ctx, pinTime)
 	defer cancel()
-	c, err := (&tls.Dialer{Config: d.o.TLS.Clone()}).DialContext(limited, "tcp", place(address))
+	c, err := unixurl.DialTLS(limited, "tcp", place(address), d.o.TLS)
 	if err != nil {
 		return "", fmt.Errorf("check the certificate of %s: %w", u.Host, err)
 	}

@@ -71,7 +71,7 @@ func (t *tap) transport(conf *tls.Config) *http.Transport {
 			return t.listen(c), err
 		},
 		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := (&tls.Dialer{Config: conf}).DialContext(ctx, network, addr)
+			c, err := unixurl.DialTLS(ctx, network, addr, conf)
 			return t.listen(c), err
 		},
 	}

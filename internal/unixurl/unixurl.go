@@ -4,6 +4,7 @@ package unixurl
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -104,7 +105,8 @@ func Plain(text string) string {
 // Dialer is the dialer of a transport.
 type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Dial wraps a dialer of TCP, so that it connects to sockets too. nil is the usual dialer.
+// Dial wraps a dialer of TCP, so that it connects to sockets too, and to localhost at either address of loopback. nil
+// is the usual dialer.
 func Dial(tcp Dialer) Dialer {
 	if tcp == nil {
 		tcp = new(net.Dialer).DialContext
@@ -112,7 +114,7 @@ func Dial(tcp Dialer) Dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil || !strings.HasSuffix(host, suffix) {
-			return tcp(ctx, network, addr)
+			return dialLoopback(ctx, tcp, network, addr)
 		}
 		socket, err := hex.DecodeString(strings.TrimSuffix(host, suffix))
 		if err != nil {
@@ -120,6 +122,50 @@ func Dial(tcp Dialer) Dialer {
 		}
 		return Connect(ctx, string(socket))
 	}
+}
+
+// Loopback returns the addresses of the name localhost, and of names below it, beside those that a resolver gives: many
+// know only that of IPv4, and programs listen at one only. It is nil for other hosts.
+func Loopback(host string) []string {
+	if host = strings.ToLower(host); host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return []string{"127.0.0.1", "::1"}
+	}
+	return nil
+}
+
+// dialLoopback dials an address of TCP; if nobody is there, the other addresses of localhost. The error is the first.
+func dialLoopback(ctx context.Context, tcp Dialer, network, addr string) (net.Conn, error) {
+	c, err := tcp(ctx, network, addr)
+	if err == nil || ctx.Err() != nil {
+		return c, err
+	}
+	host, port, _ := net.SplitHostPort(addr)
+	for _, at := range Loopback(host) {
+		if c, err := tcp(ctx, network, net.JoinHostPort(at, port)); err == nil {
+			return c, nil
+		}
+	}
+	return nil, err
+}
+
+// DialTLS is Dial(nil) with a TLS handshake. conf may be nil.
+func DialTLS(ctx context.Context, network, addr string, conf *tls.Config) (net.Conn, error) {
+	c, err := Dial(nil)(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if conf = conf.Clone(); conf == nil {
+		conf = &tls.Config{}
+	}
+	if conf.ServerName == "" {
+		conf.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	secure := tls.Client(c, conf)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return secure, nil
 }
 
 // Connect connects to a socket.

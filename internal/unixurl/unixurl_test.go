@@ -2,6 +2,7 @@ package unixurl
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -119,4 +120,34 @@ func serve(t *testing.T, name string) string {
 	srv.Start()
 	t.Cleanup(srv.Close)
 	return path
+}
+
+// TestDialLocalhost checks that localhost is reached at either address of loopback, whatever the resolver knows, and
+// that other hosts are dialled once.
+func TestDialLocalhost(t *testing.T) {
+	for _, c := range []struct{ addr, listens, tried string }{
+		{"localhost:80", "localhost:80", "localhost:80"},
+		{"localhost:80", "[::1]:80", "localhost:80 127.0.0.1:80 [::1]:80"},
+		{"api.LOCALHOST:80", "127.0.0.1:80", "api.LOCALHOST:80 127.0.0.1:80"},
+		{"localhost:80", "", "localhost:80 127.0.0.1:80 [::1]:80"},
+		{"example.org:80", "[::1]:80", "example.org:80"},
+		{"127.0.0.1:80", "[::1]:80", "127.0.0.1:80"},
+	} {
+		var tried []string
+		conn, _ := net.Pipe()
+		_, err := Dial(func(_ context.Context, _, addr string) (net.Conn, error) {
+			tried = append(tried, addr)
+			if addr == c.listens {
+				return conn, nil
+			}
+			return nil, errors.New("refused: " + addr)
+		})(t.Context(), "tcp", c.addr)
+		if got := strings.Join(tried, " "); got != c.tried {
+			t.Errorf("%s: tried %s, want %s", c.addr, got, c.tried)
+		}
+		if reached := strings.Contains(c.tried, c.listens) && c.listens != ""; reached != (err == nil) ||
+			err != nil && err.Error() != "refused: "+c.addr {
+			t.Errorf("%s, where %q listens: %v", c.addr, c.listens, err)
+		}
+	}
 }

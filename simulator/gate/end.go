@@ -217,9 +217,9 @@ func (b base) dial(ctx context.Context, conf *tls.Config) (*end, error) {
 		}
 		conf = conf.Clone()
 		conf.NextProtos = []string{"http/1.1"}
-		c, err = (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", b.addr)
+		c, err = unixurl.DialTLS(ctx, "tcp", b.addr, conf)
 	default:
-		c, err = new(net.Dialer).DialContext(ctx, "tcp", b.addr)
+		c, err = unixurl.Dial(nil)(ctx, "tcp", b.addr)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the peer at %s cannot be reached: %w", transcript.MaskURLs(b.url), err)
