@@ -75,7 +75,7 @@ func TestProbeOfAnOddHost(t *testing.T) {
 	want := binding.Default()
 	want.WS.Path = "/ws"
 	want.Fields.ErrorCode, want.Fields.ResultCode = "/payload/detail/name", target.Pointers{"/payload/why/code"}
-	want.Booking, want.Provoke = []binding.ToolCall{}, binding.Provocations{}
+	want.Booking, want.Provoke.NoActiveSpec = []binding.ToolCall{}, binding.Provocation{}
 	if diff := cmp.Diff(&want, binding.Of(p)); diff != "" || p.Role != "host" || len(p.Capabilities) > 0 {
 		t.Errorf("%s %v - want + got\n%s\n%s", p.Role, p.Capabilities, diff, said)
 	}

@@ -25,7 +25,7 @@ func TestDraft(t *testing.T) {
 			e := binding.Of(p)
 			e.WS.Path, e.Session = "/a b\"/#ws", "s-{nonce}"
 			e.Fields.ErrorCode, e.Fields.ResultCode = "/payload/null", target.Pointers{"/a~1b/c", "/code"}
-			e.Booking, e.Provoke = nil, binding.Provocations{}
+			e.Booking, e.Provoke.NoActiveSpec = nil, binding.Provocation{}
 			p.Capabilities = []string{binding.RelaySessions, binding.TwoAgents}
 		},
 		"a relay": func(p *target.Profile) { p.Role, binding.Of(p).HostRole = "relay", "front: end" },
