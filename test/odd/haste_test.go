@@ -24,7 +24,7 @@ type hasty struct {
 }
 
 func (h hasty) make(o *agentselect.Options) {
-	const longest = 80 * time.Millisecond
+	const longest = 140 * time.Millisecond // less than limits.quiet, and longer than a client takes beside others
 	var mu sync.Mutex
 	free, stands := map[string]time.Time{}, map[string]string{} // by session; the session for which another runs
 	settling := func(session string) bool { return time.Now().Before(free[session]) }
@@ -53,7 +53,7 @@ func (h hasty) make(o *agentselect.Options) {
 					ev.Data = ev.Data.With("sessionId", id)
 				}
 			}
-			free[id] = time.Now().Add(rand.N(longest))
+			free[id] = time.Now().Add(longest/2 + rand.N(longest/2))
 			mu.Unlock()
 		}
 		send(to.ID, ev)
