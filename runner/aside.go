@@ -150,15 +150,15 @@ func (d *driverRun) afresh(pl Planned, res steps.Result) steps.Result {
 
 // isPreliminary puts a result aside whose failures depend on what the run may still find out. Its records go, and its
 // failures count for the waits of later scenarios. For mutants, which need no more once their clauses are broken, it is
-// reported at once.
+// reported at once, and so is a result that has passed.
 func (r *run) isPreliminary(d *driverRun, pl Planned, res steps.Result) bool {
 	d.mu.Lock()
 	closed := d.closed[preliminary] || d.again != nil && d.again.alone
 	d.mu.Unlock()
-	if closed || pl.Stage != rest || pl.path() == "" || !res.Doubtful() {
+	if closed || pl.Stage != rest || pl.path() == "" || !res.Doubtful() && !res.Hasty() {
 		return false
 	}
-	one := aside{pl: pl, told: r.o.Enough != nil, report: r.prepare(d, pl, res), doubt: res.Doubt, missed: res.Late > 0}
+	one := aside{pl: pl, told: r.o.Enough != nil || res.Hasty(), report: r.prepare(d, pl, res), doubt: res.Doubt, missed: res.Late > 0}
 	if one.told {
 		r.publish(d, pl, one.report)
 	}

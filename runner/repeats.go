@@ -5,12 +5,21 @@ import (
 	"strings"
 
 	"parley/reports"
+	"parley/steps"
 )
 
-// tellRepeats notes once that the target sends events twice, and once that it sends those of other connections, where
+// tellRepeats notes once what scenarios have learnt of the target, that the target sends events twice, and once that it sends those of other connections, where
 // no clause forbids it. None of them counted as an answer.
 func (r *run) tellRepeats(d *driverRun) {
 	r.tellAstray(d)
+	d.envs.Learnt.Range(func(_, learnt any) bool {
+		if noter, ok := learnt.(steps.RunNoter); ok {
+			for _, text := range noter.RunNotes() {
+				r.note(reports.Note{Kind: "target", Text: r.redact.String(text)})
+			}
+		}
+		return true
+	})
 	count, kinds, first := d.envs.Again()
 	if strays, _ := d.envs.Strays(); count == 0 || strays > 0 { // the repeated events may belong to another scenario
 		return

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/deadline"
+	"parley/internal/words"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
@@ -28,6 +29,7 @@ type drift struct {
 type restlessness struct {
 	mu     sync.Mutex
 	places []string
+	since  []string          // when each of them was found out
 	once   map[string]change // by place, a change between two states with nothing done in their session
 }
 
@@ -41,15 +43,42 @@ func (r *restlessness) known() []string {
 	return r.places
 }
 
-// learn adds places.
-func (r *restlessness) learn(places ...string) {
+// learn adds places, and returns those that were not known.
+func (r *restlessness) learn(since string, places ...string) (news []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, at := range places {
 		if !slices.Contains(r.places, at) {
-			r.places = append(slices.Clip(r.places), at)
+			r.places, r.since = append(slices.Clip(r.places), at), append(r.since, since)
+			news = append(news, at)
 		}
 	}
+	return news
+}
+
+// mostTold bounds the places that RunNotes names.
+const mostTold = 20
+
+// RunNotes implements steps.RunNoter: it says what is compared in no scenario.
+func (r *restlessness) RunNotes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.places) == 0 {
+		return nil
+	}
+	var told []string
+	for i, at := range r.places[:min(len(r.places), mostTold)] {
+		told = append(told, at+" (since "+r.since[i]+")")
+	}
+	if more := len(r.places) - mostTold; more > 0 {
+		told = append(told, words.Counted(more, "other part"))
+	}
+	return []string{"not compared in any scenario, as it changes on its own: " + strings.Join(told, "; ")}
+}
+
+// now says at which moment of the scenario something is found out.
+func (s *suite) now() string {
+	return fmt.Sprintf("%.1f s into %q", time.Since(s.T.Began()).Seconds(), s.title)
 }
 
 // mostRemembered bounds the places of which a change is remembered.
@@ -58,7 +87,7 @@ const mostRemembered = 1000
 // saw takes in two consecutive states of a session in which nothing has been done. A place changes by itself if it has
 // changed twice in the run, from another value and to another value: what is still loading as a session begins changes
 // in the same way in each.
-func (r *restlessness) saw(a, b state) {
+func (r *restlessness) saw(since string, a, b state) {
 	for _, at := range placesApart(a, b) {
 		name, pointer, _ := strings.Cut(at, "/")
 		if strings.Contains(at, "*") {
@@ -75,7 +104,7 @@ func (r *restlessness) saw(a, b state) {
 		}
 		r.mu.Unlock()
 		if seen && before.from != now.from && before.to != now.to {
-			r.learn(at)
+			r.learn(since, at)
 		}
 	}
 }
@@ -89,15 +118,18 @@ func digest(doc any, pointer string) [sha256.Size]byte {
 func (s *suite) adopt() {
 	if all := learnt[restlessness](s).known(); len(all) > s.adopted {
 		s.adopted = len(all)
-		s.leftOut(s.drift.add(all...))
+		s.drift.add(all...)
 	}
 }
 
 // compared are the clauses that are judged by comparing states.
 var compared = []string{"EA-008a", "EA-011", "EA-051", "EA-054", "EA-055", "EA-072", "EA-073", "EA-074", "EA-075"}
 
-// tellChanges takes in what the scenario has seen to change without an act. Its failures are preliminary while
-// the run may find out that something which changed in the scenario changes by itself.
+// shown are the clauses of these that a change proves.
+var shown = []string{"EA-051", "EA-054", "EA-055"}
+
+// tellChanges takes in what the scenario has seen to change without an act. Its failures are preliminary, and what only
+// a change has proved, while the run may find out that something which changed in the scenario changes by itself.
 func (s *suite) tellChanges() {
 	if s.Env.Role != vocab.Host {
 		return
@@ -118,7 +150,7 @@ func (s *suite) tellChanges() {
 						changed[at] = true
 					}
 					if idle && s.nothingAsked(p, r.N) {
-						all.saw(last, now)
+						all.saw(s.now(), last, now)
 					}
 				}
 				last = now
@@ -126,7 +158,7 @@ func (s *suite) tellChanges() {
 		}
 	}
 	known := all.known()
-	s.Doubt(&steps.Doubt{Clauses: compared, Settled: func() bool {
+	s.Doubt(&steps.Doubt{Clauses: compared, Shown: shown, Settled: func() bool {
 		return slices.ContainsFunc(all.known()[len(known):], func(at string) bool { return changed[at] })
 	}})
 }
@@ -313,8 +345,7 @@ func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Durat
 		}
 		if news := d.look(now, next); len(news) > 0 {
 			latest = time.Since(began)
-			s.leftOut(news)
-			learnt[restlessness](s).learn(news...)
+			s.leftOut(learnt[restlessness](s).learn(s.now(), news...))
 		}
 		now = next
 	}
