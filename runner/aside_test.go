@@ -55,3 +55,26 @@ func TestReconsider(t *testing.T) {
 		}
 	}
 }
+
+// TestHasty: a pass is reported at once, and withdrawn if what it was shown by proves to change by itself.
+func TestHasty(t *testing.T) {
+	p, err := protocols.All.Find("external-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, settled := range []bool{false, true} {
+		r := &run{protocol: p, redact: transcript.NewRedactor(), results: map[string]map[string]reports.Scenario{"ws": {}}}
+		d := crowd(t)
+		d.name, d.crowded = "ws", false
+		r.accept(d, Planned{ID: "EA-4.2-10", key: "k", Location: "features/a.feature:1"}, steps.Result{Outcome: verdict.Passed,
+			Clauses: []verdict.Judgement{{Clause: "EA-054", Outcome: verdict.Passed}},
+			Doubt:   &steps.Doubt{Shown: []string{"EA-054"}, Settled: func() bool { return settled }}})
+		if len(r.results["ws"]) != 1 {
+			t.Error("a pass was not reported at once")
+		}
+		r.reconsider(t.Context(), d, 1, true)
+		if withdrawn := len(r.results["ws"]) == 0; withdrawn != settled {
+			t.Errorf("settled %v: withdrawn %v", settled, withdrawn)
+		}
+	}
+}

@@ -6,10 +6,10 @@ import (
 	"parley/verdict"
 )
 
-// Doubt is what the verdict of a scenario depends on that later scenarios of the run may find out, such as which parts
-// of a state change by themselves. While it may, its failures are held back.
+// Doubt is what the verdict of a scenario depends on that later scenarios of the run, or the same one at a slower
+// pace, may find out, such as which parts of a state change by themselves. Until then its failures are held back.
 type Doubt struct {
-	Clauses []string    // whose failures may vanish
+	Clauses []string    // whose failures may vanish; nil: all
 	Shown   []string    // that may fail although they have passed
 	Settled func() bool // reports that the scenario must be judged again, by what is known now
 }
@@ -17,10 +17,17 @@ type Doubt struct {
 // Doubt makes the scenario's failures of some clauses preliminary.
 func (w *World) Doubt(d *Doubt) { w.doubt = d }
 
+// Again reports whether the scenario is judged again, alone. What is no part of its subject gets more time then.
+func (w *World) Again() bool { return w.again }
+
 // Doubtful reports whether a failure of the result is preliminary.
 func (r Result) Doubtful() bool {
-	return r.Doubt != nil && slices.ContainsFunc(r.Failures, func(f Failure) bool {
-		return slices.Contains(r.Doubt.Clauses, f.Clause)
+	if r.Doubt == nil {
+		return false
+	}
+	all := r.Doubt.Clauses == nil
+	return all && r.Outcome == verdict.NotTested || slices.ContainsFunc(r.Failures, func(f Failure) bool {
+		return all || slices.Contains(r.Doubt.Clauses, f.Clause)
 	})
 }
 

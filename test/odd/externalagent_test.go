@@ -2,6 +2,9 @@ package odd_test
 
 import (
 	"context"
+	"maps"
+	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -9,6 +12,8 @@ import (
 
 	"parley/internal/freeport"
 	"parley/reference-server/externalagent/agent"
+	"parley/reference-server/externalagent/bundle"
+	"parley/reference-server/externalagent/host"
 	"parley/runner"
 	agentwire "parley/steps/externalagent/binding"
 	"parley/steps/protocols"
@@ -74,5 +79,39 @@ func TestOneRelaySession(t *testing.T) {
 	}
 	if launched[0] != launched[1]+3 {
 		t.Errorf("%d targets were launched, and %d with one scenario at a time: want three more", launched[0], launched[1])
+	}
+}
+
+// TestClockInUISpec: a clock in the uiSpec of an otherwise correct host changes on its own, and no verdict.
+func TestClockInUISpec(t *testing.T) {
+	all := []float64{1, 3, 5}
+	if !suitetest.Everything() {
+		all = all[1:2]
+	}
+	for _, hertz := range all {
+		o := suitetest.Bundled("external-agent", "host")
+		o.Launcher = bundle.Launcher(func(_ host.View, msg host.Message, send func(host.Message)) {
+			if ui, ok := msg.Payload()["uiSpec"].(map[string]any); ok {
+				ui = maps.Clone(ui)
+				ui["clock"] = math.Floor(float64(time.Now().UnixMilli()) * hertz / 1000)
+				payload := maps.Clone(msg.Payload())
+				payload["uiSpec"] = ui
+				msg = msg.With("payload", payload)
+			}
+			send(msg)
+		})
+		res := suitetest.Judge(t, o)
+		if broken := suitetest.Broken(res); len(broken) > 0 {
+			t.Errorf("%v Hz: broken: %v\n%s", hertz, broken, suitetest.Console(t, res))
+		}
+		told := 0
+		for _, n := range res.Runs[0].Notes {
+			if strings.HasPrefix(n.Text, "not compared in any scenario, as it changes on its own: uiSpec/clock (since ") {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("%v Hz: what is not compared is told %d times: %v", hertz, told, res.Runs[0].Notes)
+		}
 	}
 }
