@@ -158,7 +158,8 @@ func (r *run) isPreliminary(d *driverRun, pl Planned, res steps.Result) bool {
 	if closed || pl.Stage != rest || pl.path() == "" || !res.Doubtful() && !res.Hasty() {
 		return false
 	}
-	one := aside{pl: pl, told: r.o.Enough != nil || res.Hasty(), report: r.prepare(d, pl, res), doubt: res.Doubt, missed: res.Late > 0}
+	one := aside{pl: pl, told: r.o.Enough != nil || res.Hasty(), report: r.prepare(d, pl, res), doubt: res.Doubt,
+		missed: res.Late > 0}
 	if one.told {
 		r.publish(d, pl, one.report)
 	}

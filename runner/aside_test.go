@@ -66,8 +66,8 @@ func TestHasty(t *testing.T) {
 		r := &run{protocol: p, redact: transcript.NewRedactor(), results: map[string]map[string]reports.Scenario{"ws": {}}}
 		d := crowd(t)
 		d.name, d.crowded = "ws", false
-		r.accept(d, Planned{ID: "EA-4.2-10", key: "k", Location: "features/a.feature:1"}, steps.Result{Outcome: verdict.Passed,
-			Clauses: []verdict.Judgement{{Clause: "EA-054", Outcome: verdict.Passed}},
+		pl := Planned{ID: "EA-4.2-10", key: "k", Location: "features/a.feature:1"}
+		r.accept(d, pl, steps.Result{Outcome: verdict.Passed, Clauses: []verdict.Judgement{{Clause: "EA-054", Outcome: verdict.Passed}},
 			Doubt:   &steps.Doubt{Shown: []string{"EA-054"}, Settled: func() bool { return settled }}})
 		if len(r.results["ws"]) != 1 {
 			t.Error("a pass was not reported at once")

@@ -106,7 +106,8 @@ func (l lender) Back() {
 func (r *run) lendable(driver string, parallel int) int {
 	p := r.o.Profile
 	switch {
-	case r.o.Concurrency > 0, p.Concurrency > 0, r.o.Enough != nil, parallel == 1, p.StartsProcesses(driver), r.idle != nil:
+	case r.o.Concurrency > 0, p.Concurrency > 0, r.o.Enough != nil, parallel == 1, p.StartsProcesses(driver),
+		r.idle != nil:
 		return 0
 	case driver == browser.Name || p.Reach().Page != "": // each scenario has a page
 		return parallel

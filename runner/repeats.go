@@ -8,8 +8,8 @@ import (
 	"parley/steps"
 )
 
-// tellRepeats notes once what scenarios have learnt of the target, that the target sends events twice, and once that it sends those of other connections, where
-// no clause forbids it. None of them counted as an answer.
+// tellRepeats notes once what scenarios have learnt of the target, that it sends events twice, and that it sends those
+// of other connections, where no clause forbids it. None of these counted as an answer.
 func (r *run) tellRepeats(d *driverRun) {
 	r.tellAstray(d)
 	d.envs.Learnt.Range(func(_, learnt any) bool {

@@ -21,7 +21,8 @@ const (
 	toldOfReset = 400 // bytes of what it printed that a reason has: the end
 )
 
-// share gives a scenario the shared target, or an instance of it, to itself if it asks for that or if data is reset before it.
+// share gives a scenario the shared target, or an instance of it, to itself if it asks for that or if data is reset
+// before it.
 func (r *run) share(ctx context.Context, nonce string, alone bool) steps.Slot {
 	lock, unlock := r.lock.RLock, r.lock.RUnlock
 	if alone || r.o.Profile.Resets() {
