@@ -91,7 +91,7 @@ Feature: 2.2 What the server does not do
 
   Rule: A connected client learns of a configuration change only by reconnecting (服务端主代理配置热更新时，已连接的客户端不会自动收到更新通知（需重连获取最新列表）)
 
-    @AS-026 @AS-027 @exclusive
+    @AS-026 @AS-027 @AS-113 @AS-114 @AS-115 @exclusive
     Scenario: the addition of an agent is not announced to connected clients
       Given client A has switched to "debugger"
       When the agent "parley_added" is added to the configuration

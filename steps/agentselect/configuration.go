@@ -9,6 +9,7 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	judge "parley/steps/agentselect/invariants"
 	"parley/target"
 	"parley/transcript"
 	"parley/verdict"
@@ -133,6 +134,11 @@ func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) erro
 	observed := "no agent_list"
 	if last != nil {
 		observed = steps.Seen(*last)
+	}
+	if last != nil {
+		if err := s.judgeFindings(judge.Agents(*last)); err != nil {
+			return err
+		}
 	}
 	expected := fmt.Sprintf("a new connection that is %s %q%s within %v", how, id, renamed, within)
 	return s.Need(verdict.Finding{Clauses: []string{"AS-027"}, OK: ok, Expected: expected, Observed: observed,

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/features"
 	"parley/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
@@ -319,6 +320,37 @@ func TestSameToolsForAll(t *testing.T) {
 	for _, c := range res.Runs[0].Clauses {
 		if c.ID == "AS-048" && c.Outcome != verdict.NotTested {
 			t.Errorf("AS-048 is %s: %s", c.Outcome, c.Reason)
+		}
+	}
+}
+
+// TestDoctorOfSameTools checks that the scenario of doctor about the tools of the custom agent passes only where they
+// are its own.
+func TestDoctorOfSameTools(t *testing.T) {
+	t.Parallel()
+	declared := suitetest.Own("agent-select", "").Profile.Agents.Tools
+	for _, row := range []struct {
+		name   string
+		tools  map[string][]string
+		mutant string
+		want   verdict.Outcome
+	}{
+		{"each agent has its own", declared, "", verdict.Passed},
+		{"every agent has the same, and all tools are declared", declared, "offers-all-tools", verdict.Failed},
+		{"every agent has the same, and some tools are declared", nil, "offers-all-tools", verdict.NotTested},
+	} {
+		brain := llm.New()
+		o := suitetest.Bundled("agent-select", "")
+		if row.mutant != "" {
+			o.Launcher, o.Brain = suitetest.Mutant(t, "agent-select", row.mutant).Launch(brain), brain
+		}
+		o.Profile.Drivers, o.Profile.Agents.Tools = []string{target.SSE}, row.tools
+		o.FS, o.Tags, o.AllowIncomplete = features.Doctor, "@doctor-agent-tools or @preflight-1 or @preflight-2 or "+
+			"@preflight-3", true
+		res := suitetest.Judge(t, o)
+		got := suitetest.Outcome(res, "the custom agent's tools are offered to the model stub")
+		if got != row.want {
+			t.Errorf("%s: %q, want %s\n%s", row.name, got, row.want, suitetest.Console(t, res))
 		}
 	}
 }

@@ -52,7 +52,8 @@ Feature: 0 The target has what the profile declares
 
   @doctor-agent-tools @AS-048
   Scenario: the custom agent's tools are offered to the model stub
-    Given client A has switched to the custom agent
+    Given client A has chatted
+    And client A has switched to the custom agent
     When client A chats
     Then client A is answered and its turn ends
     And the model of client A was given the tools of the custom agent

@@ -23,6 +23,8 @@ var listFaults = map[string]fault{
 	"numeric-ids-in-list":       offering(each(func(row int, e map[string]any) { e["id"] = row + 1 })),
 	"null-names-in-list":        offering(lastNull("name")),
 	"no-names-in-list":          offering(keeping("id", "description")),
+	"later-agents-lack-names":   ofLaterAgents(func(e map[string]any) { delete(e, "name") }),
+	"later-ids-as-written":      ofLaterAgents(func(e map[string]any) { e["id"] = "Parley Added" }),
 	"translated-names-in-list":  offering(localised("name")),
 	"no-descriptions-in-list":   offering(keeping("id", "name")),
 	"null-descriptions-in-list": offering(lastNull("description")),
@@ -64,6 +66,25 @@ func each(f func(i int, entry map[string]any)) func([]proto.AgentInfo) any {
 			f(i, e)
 		}
 		return all
+	}
+}
+
+// ofLaterAgents changes the entries of agents that the first list did not have.
+func ofLaterAgents(f func(entry map[string]any)) fault {
+	return func(o *options) {
+		first := map[string]bool{}
+		offering(func(l []proto.AgentInfo) any {
+			if len(first) == 0 {
+				for _, a := range l {
+					first[a.ID] = true
+				}
+			}
+			return each(func(i int, e map[string]any) {
+				if !first[l[i].ID] {
+					f(e)
+				}
+			})(l)
+		})(o)
 	}
 }
 
