@@ -264,7 +264,7 @@ func (s *stage) transcript(parties ...*party) string {
 	}
 	text = volatile.ReplaceAllString(text, "")
 	names := map[string]string{}
-	return regexp.MustCompile(`\b(conn|sess|req)_[A-Z2-7]{26}\b`).ReplaceAllStringFunc(text, func(id string) string {
+	return regexp.MustCompile(`\b(conn|sess|SESS|req)_[A-Z2-7]{26}\b`).ReplaceAllStringFunc(text, func(id string) string {
 		if names[id] == "" {
 			names[id] = fmt.Sprintf("%s#%d", id[:4], len(names))
 		}
