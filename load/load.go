@@ -14,6 +14,7 @@ import (
 	"parley/driver/sse"
 	"parley/driver/ws"
 	"parley/internal/deadline"
+	"parley/internal/httpclient"
 	"parley/llm"
 	"parley/llm/stub"
 	"parley/reports"
@@ -215,7 +216,7 @@ func (r *run) drive(ctx context.Context, ready func(opened int) bool) {
 	rest, targetRest := own(), r.memory.ofTarget()
 	claims := &steps.Claims{Elsewhere: r.o.claim}
 	for n := r.part.N; n < r.o.Sessions; n += r.part.Of {
-		s := &session{l: r, n: n, by: r.plan.New(steps.Mark{Salt: r.salt, Session: n}, claims)}
+		s := &session{l: r, n: n, jar: httpclient.NewJar(), by: r.plan.New(steps.Mark{Salt: r.salt, Session: n}, claims)}
 		s.pair()
 		r.sessions = append(r.sessions, s)
 	}

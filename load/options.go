@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/unixurl"
 	"parley/llm"
 	"parley/runner"
 	"parley/steps"
@@ -134,6 +135,9 @@ func (o Options) check() error {
 
 // admitted rejects a target beyond this machine, but for the given hosts.
 func admitted(ctx context.Context, base string, hosts []string) error {
+	if unixurl.Is(base) { // sockets are on this machine
+		return nil
+	}
 	u, err := url.Parse(base)
 	if err != nil {
 		return fmt.Errorf("the target's URL: %w", err)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/httpclient"
 	"parley/steps"
 )
 
@@ -39,7 +40,7 @@ func (s *session) pair() {
 		return
 	}
 	if by := paired.Peer(); by != nil {
-		s.peer = &session{l: s.l, n: s.n, by: by, main: s}
+		s.peer = &session{l: s.l, n: s.n, by: by, main: s, jar: httpclient.NewJar()}
 		s.peer.mu.shared = &s.mu.own
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/httpclient"
 	"parley/steps"
 	"parley/transcript"
 )
@@ -23,6 +24,7 @@ type session struct {
 	conn    driver.Conn // nil while it connects, and after a failure to do so
 	life    *life       // of the connection
 	lives   int
+	jar     *httpclient.Jar // of all its connections
 	dialing bool
 	broken  bool          // the last act has failed: the next one connects anew
 	early   bool          // it was ready before the driver had said that the connection is open
@@ -96,7 +98,7 @@ func (s *session) dial() {
 	}
 	s.lives++
 	o := s.by.Dial()
-	o.Party, o.MaxEvent = s.party(), int(s.l.o.Profile.Limits.MaxEvent)
+	o.Party, o.MaxEvent, o.Jar = s.party(), int(s.l.o.Profile.Limits.MaxEvent), s.jar
 	v := &life{name: o.Party, session: s.n}
 	s.life, s.broken, s.early, s.out = v, false, false, nil
 	s.mu.Unlock()

@@ -20,6 +20,7 @@ import (
 	"parley/driver/stdio"
 	"parley/driver/ws"
 	"parley/internal/deadline"
+	"parley/internal/httpclient"
 	"parley/internal/unixurl"
 	"parley/transcript"
 )
@@ -43,8 +44,9 @@ type Caller struct {
 	sse    *sse.Driver
 	ws     *ws.Driver
 	stdio  *stdio.Driver
-	http   *http.Client
-	live   context.Context // of requests
+	http   *http.Client               // without a jar: its requests are of several parties
+	jars   map[string]*httpclient.Jar // by party
+	live   context.Context            // of requests
 	cancel context.CancelFunc
 	asks   sync.WaitGroup
 	open   bool        // a connection was made
@@ -57,10 +59,17 @@ func NewCaller(ctx context.Context, w Dial, sink driver.Sink) *Caller {
 		DisableCompression: true, IdleConnTimeout: 4 * time.Second, MaxIdleConnsPerHost: 64, TLSClientConfig: w.TLS.Clone()})
 	c := &Caller{wire: w, sink: sink, conns: map[string]driver.Conn{}, sse: sse.NewTLS(w.TLS),
 		ws:    &ws.Driver{Subprotocols: w.Subprotocols, TLS: w.TLS},
-		stdio: stdio.New(), http: &http.Client{Transport: pool,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+		stdio: stdio.New(), http: httpclient.New(pool), jars: map[string]*httpclient.Jar{}}
 	c.live, c.cancel = context.WithCancel(ctx)
 	return c
+}
+
+// jar returns the cookies of a party. As in a run, each is a browser of its own.
+func (c *Caller) jar(party string) *httpclient.Jar {
+	if c.jars[party] == nil {
+		c.jars[party] = httpclient.NewJar()
+	}
+	return c.jars[party]
 }
 
 // Close ends all connections and requests. The Sink must not block any more.
@@ -94,7 +103,7 @@ func (c *Caller) address(recorded string, path func(string) string) (string, err
 // also with ErrUnreachable: nobody was found. That it is refused is recorded like any answer, and no error.
 func (c *Caller) Open(ctx context.Context, r transcript.Record, path func(string) string) (n int, _ error) {
 	at, upgrade := strings.CutSuffix(strings.TrimPrefix(r.Label, "GET "), " (upgrade)")
-	o := driver.OpenOptions{Party: r.Conn, Header: c.wire.Header}
+	o := driver.OpenOptions{Party: r.Conn, Header: c.wire.Header, Jar: c.jar(r.Conn)}
 	var d driver.Driver = c.sse
 	switch {
 	case r.Label == stdio.Name && c.wire.Process == nil:
@@ -175,16 +184,18 @@ func (c *Caller) Ask(r transcript.Record, body []byte, path func(string) string)
 	}
 	req.Header["Idempotency-Key"] = nil // not sent: it may be repeated if a connection of the pool ended before it
 	n = c.sink(transcript.Record{Conn: r.Conn, Dir: transcript.Sent, Kind: transcript.Request, Label: r.Label})
-	c.asks.Go(func() { c.answer(req, r.Conn, n) })
+	client := *c.http
+	client.Jar = c.jar(r.Conn)
+	c.asks.Go(func() { c.answer(&client, req, r.Conn, n) })
 	return n, nil
 }
 
 // maxAnswer bounds what is kept of an answer.
 const maxAnswer = 8 << 20
 
-func (c *Caller) answer(req *http.Request, conn string, n int) {
+func (c *Caller) answer(client *http.Client, req *http.Request, conn string, n int) {
 	r := transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Failure, Reply: n}
-	resp, err := c.http.Do(req)
+	resp, err := client.Do(req)
 	if err == nil {
 		defer resp.Body.Close()
 		r.Status, r.Type = resp.StatusCode, resp.Header.Get("Content-Type")
