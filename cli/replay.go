@@ -26,6 +26,7 @@ type replayOptions struct {
 	against, serve string
 	speed          float64
 	within         time.Duration
+	thinks         bool // who connects may take any time
 	ignore         []string
 	words, noColor bool
 }
@@ -58,6 +59,7 @@ the target could not be started or reached, or the address is taken · 130 inter
 			if len(args) != 1 {
 				return usagef("replay: name one FILE, such as parley-results/transcripts/sse-AS-2.1-01.jsonl")
 			}
+			o.thinks = o.serve != "" && !c.Flags().Changed("within")
 			return o.replay(c.Context(), args[0], s)
 		},
 	}
@@ -65,7 +67,8 @@ the target could not be started or reached, or the address is taken · 130 inter
 	f.StringVar(&o.against, "against", "", "`TARGET` to play the client against")
 	f.StringVar(&o.serve, "serve", "", "`ADDRESS` of loopback to play the server at (port 0: any free one), or stdio")
 	f.Float64Var(&o.speed, "speed", 0, "play `N` times as fast as recorded (1: as recorded; default without waiting)")
-	f.DurationVar(&o.within, "within", 10*time.Second, "`LIMIT` for what is to come, from the last thing that came")
+	f.DurationVar(&o.within, "within", 10*time.Second, "`LIMIT` for what is to come, from the last thing that came; with --serve it "+
+		"counts, unless given, only while no client is connected")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "what may differ: `POINTER`, TYPE:POINTER or TYPE; may be repeated")
 	f.BoolVar(&o.words, "same-words", false, "a model's words must be as recorded")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
@@ -74,7 +77,7 @@ the target could not be started or reached, or the address is taken · 130 inter
 
 // options checks the flags.
 func (o replayOptions) options() (replay.Options, error) {
-	out := replay.Options{Speed: o.speed, Within: o.within, Words: o.words}
+	out := replay.Options{Speed: o.speed, Within: o.within, Words: o.words, Thinks: o.thinks}
 	switch {
 	case o.against == "" && o.serve == "":
 		return out, usagef("replay: --against is missing: name the URL or profile of the server to play against, or " +

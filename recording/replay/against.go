@@ -38,6 +38,8 @@ func Against(ctx context.Context, in *recording.Reader, o Options) (Result, erro
 
 func (c *client) early(context.Context, []message, bool) (bool, error) { return false, nil }
 
+func (c *client) thinks() bool { return false }
+
 func (c *client) skips(transcript.Record) bool { return false }
 
 func (c *client) paired(_, got message) {

@@ -23,6 +23,12 @@ type lines struct {
 	over bool
 }
 
+func (l *lines) open() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.over
+}
+
 // newLines begins with the client's opening: it has started this process.
 func newLines(s *server, in io.Reader, out io.Writer) *lines {
 	l := &lines{s: s, in: in, out: out}

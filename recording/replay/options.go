@@ -26,6 +26,9 @@ type Options struct {
 	Ignore  []Ignore
 	Differs func(Difference) // is called for each message that differs, in order
 
+	// Serve only: Within counts only while no client is connected, since a person may think for any time.
+	Thinks bool
+
 	// Against only:
 	URL          string         // base URL of the server, http or https
 	Header       http.Header    // sent with every request

@@ -31,6 +31,8 @@ type side interface {
 	// early plays something of this side that was recorded later, since the other side may wait for it, which has not
 	// sent what is pending. some: part of what was recorded with that has come. It reports whether there was something.
 	early(_ context.Context, pending []message, some bool) (bool, error)
+	// thinks reports whether the other side may still send what is awaited, however long it has taken.
+	thinks() bool
 	// skips reports whether a record of the other side is not awaited.
 	skips(transcript.Record) bool
 	// paired is called for a message that was recorded and came, and surplus for one that was not recorded.

@@ -29,6 +29,8 @@ type door interface {
 	send(ctx context.Context, conn string, r transcript.Record, body []byte) error
 	// end ends a connection.
 	end(conn string, status int, reason string, broken bool)
+	// open reports whether a client is connected.
+	open() bool
 	// close ends everything, once all answers are written.
 	close()
 }
@@ -126,6 +128,8 @@ func (s *server) thread(r transcript.Record) thread {
 	}
 	return thread{conn: r.Conn}
 }
+
+func (s *server) thinks() bool { return s.o.Thinks && s.door.open() }
 
 // skips reports whether a record of the client is not awaited: when it leaves is its own affair, and what browsers ask
 // by themselves is answered by the door.

@@ -367,3 +367,45 @@ func TestServeThinking(t *testing.T) {
 	}
 	_, _ = to.Close(), from.Close()
 }
+
+// TestServeThinks checks that a client that is connected may take any time, and that one that has left may not.
+func TestServeThinks(t *testing.T) {
+	text := lineup(`{"dir":"sent","kind":"open","party":"A","label":"GET /events"}`,
+		`{"dir":"received","kind":"open","party":"A","status":200,"type":"text/event-stream","to":1}`,
+		`{"dir":"received","kind":"event","party":"A","type":"message","text":"which?"}`,
+		`{"dir":"sent","kind":"request","party":"A","label":"GET /a"}`,
+		`{"dir":"received","kind":"response","party":"A","status":200,"text":"yes","to":4}`)
+	for _, row := range []struct {
+		asks bool
+		want []string
+	}{{true, nil}, {false, []string{"A GET /a (record 4) did not come"}}} {
+		url, done := serving(t, text, Options{Within: time.Millisecond, Quiet: time.Millisecond, Thinks: true})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "text/event-stream")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		question := make([]byte, len("event: message"))
+		if _, err := io.ReadFull(resp.Body, question); err != nil {
+			t.Fatalf("%q: %v", question, err)
+		}
+		for range 3 { // longer than the limit
+			select {
+			case p := <-done:
+				t.Fatalf("it was over while the client was thinking: %+v", p)
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		if row.asks && status(url+"/a") != 200 {
+			t.Error("the request was not answered")
+		}
+		resp.Body.Close()
+		if p := <-done; p.err != nil || !slices.Equal(p.said, row.want) {
+			t.Errorf("asks: %t: %+v", row.asks, p)
+		}
+	}
+}

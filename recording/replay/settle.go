@@ -70,6 +70,9 @@ func (p *player) asked(ctx context.Context, key thread, want message, all map[th
 			p.came.takeOne(key, best)
 			return nil
 		}
+		if limit.Over() && p.side.thinks() {
+			limit = deadline.In(p.patience())
+		}
 		if limit.Over() {
 			p.tired = len(came) == 0
 			p.missing(want)
@@ -149,6 +152,9 @@ func (p *player) await(ctx context.Context, key thread, want []message) (_ []mes
 		}
 		if found == len(want) || over(key, came) || len(came) >= maxWaiting {
 			return came, found == len(want), nil
+		}
+		if limit.Over() && p.side.thinks() {
+			limit = deadline.In(p.patience())
 		}
 		if limit.Over() {
 			p.tired = len(came) == 0

@@ -138,6 +138,12 @@ func (w *web) end(conn string, status int, reason string, broken bool) {
 	}
 }
 
+func (w *web) open() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.conns) > 0
+}
+
 // leave forgets a connection.
 func (w *web) leave(c *joined) {
 	w.mu.Lock()
