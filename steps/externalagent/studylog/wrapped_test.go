@@ -8,6 +8,8 @@ import (
 const (
 	wrappedTold    = `out state.updated {"source":"host","uiSpec":{"a":1},"messageHistory":[],"toolSchema":[]}`
 	wrappedSaid    = `out user.message {"text":"hi","stage":"time"}`
+	wrappedCall    = `out tool.call {"message":{"toolName":"select","params":{"itemId":"m1","n":[1,2]},"reason":"first"}}`
+	wrappedAnyway  = wrappedWrapper + "message"
 	wrappedWrapper = "a wrapper around it: the payload is at /payload/"
 )
 
@@ -57,6 +59,9 @@ var wrappedRows = []struct {
 		""},
 	{"an error, which a profile may have elsewhere", nil,
 		[]string{`out error {"error":{"code":"UNKNOWN_TOOL","message":"m"}}`}, ""},
+	// EA-091 sees through a wrapper, as EA-093 does.
+	{"received, and sent on in a wrapper", nil, []string{call, wrappedCall}, wrappedAnyway},
+	{"sent on in a wrapper, and received", nil, []string{wrappedCall, call}, wrappedAnyway},
 	{"half of a state", nil, []string{`out state.updated {"delta":{"uiSpec":{}}}`}, ""},
 }
 
