@@ -22,6 +22,7 @@ import (
 // mockOptions are the flags of parley mock.
 type mockOptions struct {
 	addr, against string
+	speed         float64
 	within        time.Duration
 	ignore        []string
 	strict        bool
@@ -33,9 +34,10 @@ func mockCommand(s *streams) *cobra.Command {
 		Use:   "mock FILE...",
 		Short: "Answer as recorded servers did, or act as recorded clients did",
 		Long: `Serve what recordings show: what comes is answered as the recorded server answered it. A message is matched by
-its content, not by its position. Times and random ids may differ, and --ignore names what else may. What no
-recording shows is refused with HTTP status 501, or left without an answer on a WebSocket, and printed on stderr,
-with what was shown that is most like it. The first line on stdout is the URL. The mock ends when it is interrupted.
+its content, not by its position. Times and random ids may differ, and --ignore names what else may. Answers are
+sent at once, or at the recorded pace with --speed. What no recording shows is refused with HTTP status 501, or
+left without an answer on a WebSocket, and printed on stderr, with what was shown that is most like it. The first
+line on stdout is the URL. The mock ends when it is interrupted.
 
 With --against, act as the recorded clients did against a server: a URL or a profile, also one that is started over
 stdio. What a client did by itself is done at once; what it did upon a message is done when one comes that matches
@@ -53,6 +55,9 @@ started or reached, or the address is taken · 130 --against was interrupted.`,
 			if o.against != "" {
 				return o.call(c, args, s)
 			}
+			if !(o.speed >= 0 && o.speed <= 1e6) {
+				return usagef("--speed %v: want a number from 0 to 1000000", o.speed)
+			}
 			if c.Flags().Changed("within") {
 				return usagef("--within is for --against: a mock that serves waits until it is interrupted")
 			}
@@ -63,6 +68,8 @@ started or reached, or the address is taken · 130 --against was interrupted.`,
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "`ADDRESS` to listen on, of loopback; port 0 is any free one")
 	f.StringVar(&o.against, "against", "", "act as the recorded client, against `TARGET`: a URL or a profile")
 	f.DurationVar(&o.within, "within", 10*time.Second, "with --against: `LIMIT` for what makes something due")
+	f.Float64Var(&o.speed, "speed", 0, "when serving, answer `N` times as fast as recorded (1: as recorded; default "+
+		"without waiting)")
 	f.BoolVar(&o.strict, "strict", false, "exit with 1 if something came that no recording shows")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "what may differ: `POINTER`, TYPE:POINTER or TYPE; may be repeated")
 	return c
@@ -107,7 +114,7 @@ func serveMock(ctx context.Context, names []string, o mockOptions, s *streams) e
 		return usagef("--addr %s: a mock listens on loopback only, such as 127.0.0.1:3000", o.addr)
 	}
 	var unknown atomic.Bool
-	opts := mock.Options{Addr: o.addr, Unknown: func(what string) {
+	opts := mock.Options{Addr: o.addr, Speed: o.speed, Unknown: func(what string) {
 		unknown.Store(true)
 		fmt.Fprintf(s.Err, "%s: %s\n", program, what)
 	}}
@@ -143,6 +150,8 @@ func (o mockOptions) call(c *cobra.Command, names []string, s *streams) error {
 	switch {
 	case c.Flags().Changed("addr"):
 		return usagef("mock: --against plays clients, and --addr serves: one of them")
+	case c.Flags().Changed("speed"):
+		return usagef("mock: --speed paces answers, and with --against the target answers")
 	case o.within <= 0:
 		return usagef("--within %s: want a positive duration, such as 10s", o.within)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"parley/driver"
 	"parley/recording"
@@ -303,7 +304,8 @@ func accepted(in gate.Message, status int) *gate.Message {
 // outgoing is what is sent to a client.
 type outgoing struct {
 	gate.Message
-	broken bool // the connection breaks off
+	broken bool      // the connection breaks off
+	due    time.Time // zero: at once
 }
 
 // sent is a recorded message of the server for the gate.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"parley/driver"
 	"parley/driver/stdio"
@@ -28,7 +29,9 @@ type Options struct {
 	Addr     string          // host:port; default a free port of loopback
 	Messages *messages.Set   // the protocol's; nil: none is known
 	Ignore   []replay.Ignore // members that need not be as recorded for a message to match
-	Unknown  func(string)    // gets, on one line, what no recording shows; may be called concurrently
+	// 2: twice as fast as recorded; 0: all that follows what came is sent at once
+	Speed   float64
+	Unknown func(string) // gets, on one line, what no recording shows; may be called concurrently
 }
 
 // Mock is a server. It is safe for concurrent use.
@@ -204,6 +207,9 @@ func (m *Mock) asked(ctx context.Context, in gate.Message) gate.Decision {
 	if a.answer == nil {
 		return m.unknown(in, a.act)
 	}
+	if due := m.due(a.act, *a.answer); !due.IsZero() {
+		m.wait(ctx, due, nil)
+	}
 	return d
 }
 
@@ -267,6 +273,7 @@ func (m *Mock) follow(a found, by *connection) []job {
 			body = a.ids.Renew(m.o.Messages, r)
 		}
 		one := sent(r, body)
+		one.due = m.due(a.act, r)
 		if n := len(jobs); n > 0 && jobs[n-1].to == to {
 			jobs[n-1].what = append(jobs[n-1].what, one)
 			continue
@@ -274,6 +281,28 @@ func (m *Mock) follow(a found, by *connection) []job {
 		jobs = append(jobs, job{to, []outgoing{one}})
 	}
 	return jobs
+}
+
+// due returns when what followed an act that comes now is to be sent; zero: at once.
+func (m *Mock) due(a *act, r transcript.Record) time.Time {
+	if m.o.Speed <= 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration(float64(r.At-a.asked.At) / m.o.Speed))
+}
+
+// wait waits until something is due. It reports false if the mock, the client or ctx ends before.
+func (m *Mock) wait(ctx context.Context, due time.Time, gone <-chan struct{}) bool {
+	left := time.NewTimer(time.Until(due))
+	defer left.Stop()
+	select {
+	case <-left.C:
+		return true
+	case <-gone:
+	case <-ctx.Done():
+	case <-m.live.Done():
+	}
+	return false
 }
 
 // body is what a recorded message of the server is for a connection. The caller holds m.mu.
@@ -304,6 +333,9 @@ func (m *Mock) deliver(c *connection) {
 		select {
 		case what := <-c.jobs:
 			for _, one := range what {
+				if !one.due.IsZero() && !m.wait(m.live, one.due, c.gone) {
+					return
+				}
 				if one.Kind == transcript.Closed {
 					m.closed(c.name)
 				}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
@@ -219,4 +220,50 @@ func TestClientID(t *testing.T) {
 		_ = c.CloseNow()
 		m.Close()
 	}
+}
+
+// TestSpeed checks that answers and messages come as long after what they follow as recorded, divided by the speed.
+func TestSpeed(t *testing.T) {
+	text := head + `{"n":1,"at_ms":5000,"party":"A","dir":"sent","kind":"open","label":"GET /events"}
+{"n":2,"at_ms":5000,"party":"A","dir":"received","kind":"open","status":200,"type":"text/event-stream","to":1}
+{"n":3,"at_ms":5400,"party":"A","dir":"received","kind":"event","type":"message","text":"hi"}
+{"n":4,"at_ms":6000,"party":"A","dir":"sent","kind":"request","label":"GET /a"}
+{"n":5,"at_ms":6600,"party":"A","dir":"received","kind":"response","status":200,"text":"yes","to":4}
+`
+	in, err := recording.NewReader(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(Options{Speed: 4, Unknown: func(s string) { t.Error(s) }}, Recording{"a.jsonl", in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	for _, c := range []struct {
+		path, accept, want string
+		least              time.Duration
+	}{{"/events", "text/event-stream", "hi", 100 * time.Millisecond}, {"/a", "", "yes", 150 * time.Millisecond}} {
+		began := time.Now()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m.URL()+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", c.accept)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for got := []byte{}; !bytes.Contains(got, []byte(c.want)); {
+			some := make([]byte, 99)
+			n, err := resp.Body.Read(some)
+			if got = append(got, some[:n]...); err != nil && !bytes.Contains(got, []byte(c.want)) {
+				t.Fatalf("%s: %q, %v", c.path, got, err)
+			}
+		}
+		if took := time.Since(began); took < c.least {
+			t.Errorf("%s took %s, less than %s", c.path, took, c.least)
+		}
+		_ = resp.Body.Close()
+	}
+	http.DefaultClient.CloseIdleConnections()
 }
