@@ -67,7 +67,8 @@ func TestHasty(t *testing.T) {
 		d := crowd(t)
 		d.name, d.crowded = "ws", false
 		pl := Planned{ID: "EA-4.2-10", key: "k", Location: "features/a.feature:1"}
-		r.accept(d, pl, steps.Result{Outcome: verdict.Passed, Clauses: []verdict.Judgement{{Clause: "EA-054", Outcome: verdict.Passed}},
+		r.accept(d, pl, steps.Result{Outcome: verdict.Passed,
+			Clauses: []verdict.Judgement{{Clause: "EA-054", Outcome: verdict.Passed}},
 			Doubt:   &steps.Doubt{Shown: []string{"EA-054"}, Settled: func() bool { return settled }}})
 		if len(r.results["ws"]) != 1 {
 			t.Error("a pass was not reported at once")

@@ -164,9 +164,8 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 		if last.at == 0 && s.same(first, snap) && s.nothingDone(p, from) {
 			return snap, nil // nothing has changed, so no update is due
 		}
-		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Kind: kind,
-			Family: vocab.StateUpdated, Fence: s.fence(p),
-			Within: s.restOf(s.Env.Event(), p), Match: received(vocab.StateUpdated)}); miss == nil {
+		if _, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: max(last.at, from), Within: s.dueWithin(p), Kind: kind,
+			Family: vocab.StateUpdated, Fence: s.fence(p), Match: received(vocab.StateUpdated)}); miss == nil {
 			continue // one was still in transit
 		}
 		again, err := s.snapshot(ctx, p)
@@ -205,11 +204,12 @@ func (s *suite) stepped(ctx context.Context, p *party) (state, error) {
 	return state{}, steps.NotTestedf("the state changes faster than snapshots can be requested")
 }
 
-// restOf returns what is left of a limit since the latest act in a party's relay session or the answer to it, at least
-// two seconds: a state that is due since then may have been awaited before.
-func (s *suite) restOf(limit time.Duration, p *party) time.Duration {
+// dueWithin returns how long a state may still take that is due since the latest act in a party's relay session, or the
+// answer to it: the event limit, or what is left of it if the state was awaited for half of it before; at least two
+// seconds.
+func (s *suite) dueWithin(p *party) time.Duration {
 	const least = 2 * time.Second
-	at := s.spokenAt
+	limit, at := s.Env.Event(), s.spokenAt
 	for _, other := range s.parties {
 		for _, q := range other.asked {
 			if other.session != p.session || q.kind == vocab.SnapshotGet || q.mark <= at {
@@ -221,10 +221,15 @@ func (s *suite) restOf(limit time.Duration, p *party) time.Duration {
 			}
 		}
 	}
-	if acts := s.T.Page(at-1, 1); at > 0 && len(acts) == 1 {
-		limit -= time.Since(s.T.Began().Add(acts[0].At))
+	acts := s.T.Page(at-1, 1)
+	if at == 0 || len(acts) == 0 {
+		return limit
 	}
-	return max(limit, min(least, s.Env.Event()))
+	left := limit - time.Since(s.T.Began().Add(acts[0].At))
+	if left > limit/2 {
+		return limit
+	}
+	return max(left, min(least, limit))
 }
 
 // alone returns the record of the latest tool.result before a state.updated if its quick uiSpec agrees with that and
