@@ -158,6 +158,7 @@ func (s *session) stopped(m judge.Message) {
 	}
 	t.stops++
 	t.byControl = t.byControl || m.Event == vocab.Control
+	s.owesRequest(t, m)
 	if t.cancel.N == 0 || t.stops > 1 || !t.live() || t.final > 0 || t.lost || s.ackLimit < time.Minute ||
 		!firm(m, true) {
 		return

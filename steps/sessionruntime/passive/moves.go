@@ -2,6 +2,7 @@ package passive
 
 import (
 	"slices"
+	"time"
 
 	vocab "parley/protocol/sessionruntime"
 	judge "parley/steps/sessionruntime/invariants"
@@ -90,6 +91,27 @@ func (s *session) asked(m judge.Message) {
 		met: func(p judge.Message) bool { return p.Subtype == w.request }, excused: func(o judge.Message) bool {
 			return news(o) || o.Kind() == w.told || o.Delivered && o.Event != vocab.AgentOutput && !control(o, vocab.InputAck)
 		}})
+}
+
+// owesRequest notes that what waited for a turn to stop must go on once its agent has acknowledged, whatever else has
+// come between.
+func (s *session) owesRequest(t *turn, ack judge.Message) {
+	if t.cancel.N == 0 || t.stops > 1 || t.lost || s.loose > 0 || s.ackLimit < time.Minute || !firm(ack, true) {
+		return
+	}
+	for _, p := range s.procs {
+		if p.speaking != t || p.over || p.doubted || p.request.N > 0 || p.subject == moves && !s.present(p.who) {
+			continue
+		}
+		clauses := p.accept
+		if p.subject == moves {
+			clauses = append(slices.Clone(clauses), 60, 106)
+		}
+		s.owe(&due{subject: p.subject, cause: ack, what: "CONTROL " + p.way.request + " published", clauses: clauses,
+			met: func(o judge.Message) bool { return o.Subtype == p.way.request }, excused: func(o judge.Message) bool {
+				return news(o) || o.Kind() == p.told
+			}})
+	}
 }
 
 // requested judges a request to SessionManager.

@@ -54,6 +54,11 @@ var moveRows = []row{
 	{moves, "the failure is not told", abc + removesB + requestsB + staysB + fence, "", "044 046 117 164"},
 	{moves, "stopped first", speaks + removesA + stop + stopped + requestsA, "060 106 109", ""},
 	{moves, "not stopped first", speaks + removesA + stop + requestsA + stopped, "", "060 106 109"},
+	{moves, "not asked for once stopped", speaks + removesA + stop + stopped + isStopped + fence, "",
+		"008 018 020 034 060 106 108 110"},
+	{moves, "not asked for once stopped, as it had ended", speaks + removesA + stop + final + stopped + fence, "",
+		"008 018 020 034 060 106 108 110"},
+	{moves, "refused once stopped", speaks + removesA + stop + stopped + isStopped + "< ERROR/NO FRONTEND\n" + fence, "", ""},
 	{moves, "it ends meanwhile", speaks + removesA + final + requestsA, "", ""},
 	{moves, "another one speaks", speaks + removesB + requestsB, "", ""},
 	{moves, "somebody else is removed", abc + removesB + requestsB + goneB +
@@ -94,6 +99,7 @@ var moveRows = []row{
 	{sessions, "told under another name", abc + opens + asksOpen + isOpen + "< EVENT/READY FRONTEND\n" + fence, "", ""},
 	{sessions, "the failure is not told", abc + opens + asksOpen + hasFailed + fence, "", "045 046 155 166"},
 	{sessions, "stopped first", speaks + closes + stop + stopped + isStopped + asksClose, "152", ""},
+	{sessions, "not asked for once stopped", speaks + closes + stop + stopped + isStopped + fence, "", "020 036 151 153"},
 	{sessions, "not stopped first", speaks + closes + asksClose, "", "152"},
 	{sessions, "it ends meanwhile", speaks + closes + final + asksClose, "", ""},
 }
