@@ -211,6 +211,9 @@ func (s *session) receipt(m judge.Message) {
 			who = ""
 		}
 		open := s.open(w, who)
+		if len(open) == 0 && w.request == vocab.RequestRemoveAgent && s.present(who) {
+			return // about another agent of the session, whose removal nobody has asked for
+		}
 		if len(open) == 0 { // for an unobserved request, or under another name
 			open = s.open(w, "")
 			for _, p := range open {

@@ -47,6 +47,7 @@ var moveRows = []row{
 		`< CONTROL/REQUEST_REMOVE_AGENT BROADCAST {"payload":{"agent_id":"agent-b","reason":"r"}}` + "\n" + requestsB + fence,
 		"113", ""},
 	{moves, "told before the receipt", abc + removesB + requestsB + removedB + goneB, "", "115 116 160 171"},
+	{moves, "told at the receipt of another agent", abc + removesB + requestsB + goneA + removedB, "", "115 116 160 171"},
 	{moves, "told though it failed", abc + removesB + requestsB + staysB + removedB, "", "115 116 117 160 171"},
 	{moves, "not told", abc + removesB + requestsB + goneB + fence, "", "010 018 044 046 116 164"},
 	{moves, "not yet told", abc + removesB + requestsB + goneB, "", ""},
