@@ -59,7 +59,8 @@ var moveRows = []row{
 		"008 018 020 034 060 106 108 110"},
 	{moves, "not asked for once stopped, as it had ended", speaks + removesA + stop + final + stopped + fence, "",
 		"008 018 020 034 060 106 108 110"},
-	{moves, "refused once stopped", speaks + removesA + stop + stopped + isStopped + "< ERROR/NO FRONTEND\n" + fence, "", ""},
+	{moves, "refused once stopped", speaks + removesA + stop + stopped + isStopped + "< ERROR/NO FRONTEND\n" + fence,
+		"", ""},
 	{moves, "it ends meanwhile", speaks + removesA + final + requestsA, "", ""},
 	{moves, "another one speaks", speaks + removesB + requestsB, "", ""},
 	{moves, "somebody else is removed", abc + removesB + requestsB + goneB +
