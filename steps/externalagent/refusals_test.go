@@ -405,3 +405,18 @@ func TestUnknownWords(t *testing.T) {
 		t.Errorf("%s: %s", got.Outcome, got.Reason)
 	}
 }
+
+// TestUnnamedRefusalFirst: of a refusal that is there, but names no request, the clause about replyTo is told first; where
+// nothing came, the clause of the code is.
+func TestUnnamedRefusalFirst(t *testing.T) {
+	for first, bad := range map[string]bad{
+		"EA-068": editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-080": nothing(vocab.ToolCall),
+	} {
+		p := &peer{bad: bad}
+		res := perform(t, environment(t, vocab.Host, p), p, tagsOf("EA-080=failed EA-104=failed EA-068=failed"),
+			session+noTool)
+		if len(res.Failures) != 3 || res.Failures[0].Clause != first {
+			t.Errorf("%s is not told first: %+v", first, res.Failures)
+		}
+	}
+}

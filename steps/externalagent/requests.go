@@ -262,7 +262,11 @@ func (s *suite) judgeRefusal(ctx context.Context, q *request, codes ...string) e
 	}
 	rec, miss := s.refusalOf(ctx, q, codes)
 	if miss != nil {
-		return s.Need(q.unanswered(miss, expected, append(slices.Concat(clauses, answered), "EA-068")...))
+		due := append(slices.Concat(clauses, answered), "EA-068")
+		if r := s.T.Page(miss.At-1, 1); miss.At > 0 && len(r) == 1 && kindOf(&r[0]) == vocab.ErrorMessage {
+			due = slices.Concat([]string{"EA-068"}, answered, clauses) // it is there, under another id
+		}
+		return s.Need(q.unanswered(miss, expected, due...))
 	}
 	outcome := s.codeOf(&rec)
 	switch {
