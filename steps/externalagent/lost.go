@@ -20,7 +20,9 @@ func (s *suite) reached(ctx context.Context, p *party, c binding.ToolCall, now s
 	now, fits, err := s.ready(ctx, p, c, now)
 	var missing *steps.NotTestedError
 	if errors.As(err, &missing) {
-		if gone := s.undone(p, now); gone != "" {
+		if start := s.refusedStart(p); start != nil {
+			err = steps.NotTestedf("%s cannot be called: the host has refused the session: %s", c.Tool, steps.Seen(*start))
+		} else if gone := s.undone(p, now); gone != "" {
 			err = steps.NotTestedf("%s cannot be called%s: %s", c.Tool, stageOf(now), gone)
 		} else if q := s.inVain(p); q != nil {
 			err = steps.NotTestedf("%s cannot be called%s: %s (record %d) succeeded there%s, but no state shows %s "+
@@ -28,6 +30,19 @@ func (s *suite) reached(ctx context.Context, p *party, c binding.ToolCall, now s
 		}
 	}
 	return now, fits, err
+}
+
+// refusedStart returns the refusal of a party's latest session.start, or nil.
+func (s *suite) refusedStart(p *party) *transcript.Record {
+	for _, q := range slices.Backward(p.asked) {
+		if q.kind == vocab.SessionStart {
+			if r := s.got(q); r != nil && refused(r) {
+				return r
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // inVain returns the latest successful call of a party's session whose required effect shows in no later state

@@ -46,3 +46,12 @@ func TestFitsLater(t *testing.T) {
 		expect(t, perform(t, env, p, "@EA-007", session+firstCall), "EA-007=passed", "")
 	}
 }
+
+// TestRefusedSession: where the host has refused the session, the booking path is not at fault.
+func TestRefusedSession(t *testing.T) {
+	p := &peer{bad: all(refuses(vocab.SessionStart, vocab.InvalidMessage),
+		edit(vocab.SnapshotState, set("toolSchema", []any{})))}
+	expect(t, perform(t, environment(t, vocab.Host, p), p, "@EA-007",
+		"Given agent A has joined\nWhen agent A starts a session\n"+firstCall), "EA-007=not-tested",
+		"the host has refused the session: error {")
+}
