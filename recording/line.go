@@ -21,6 +21,7 @@ func appendRecord(b []byte, r *transcript.Record, redact *transcript.Redactor) [
 	b = text(b, "label", redact.String(r.MaskedLabel()))
 	b = number(b, "status", r.Status)
 	b = text(b, "type", r.Type)
+	b = text(b, "id", redact.String(r.ID))
 	if r.Bytes != nil {
 		b = payload(b, redact.Bytes(r.Bytes))
 	}

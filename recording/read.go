@@ -228,7 +228,7 @@ func readRecord(text []byte) (transcript.Record, error) {
 	}
 	r := transcript.Record{N: m.number("n"), At: m.millis("at_ms"), Conn: m.text("party"),
 		Dir: transcript.Dir(m.text("dir")), Kind: transcript.Kind(m.text("kind")), Label: m.text("label"),
-		Status: m.number("status"), Type: m.text("type"),
+		Status: m.number("status"), Type: m.text("type"), ID: m.text("id"),
 		Cut: m.number("cut"), Reply: m.number("to"), Flushed: m.flag("flushed"), Late: m.flag("late")}
 	_, plain := m.of["text"]
 	_, coded := m.of["base64"]

@@ -58,6 +58,7 @@ type line struct {
 	Label   string  `json:"label,omitempty"`
 	Status  int     `json:"status,omitempty"`
 	Type    string  `json:"type,omitempty"`
+	ID      string  `json:"id,omitempty"`
 	Text    *string `json:"text,omitempty"`
 	Base64  *string `json:"base64,omitempty"`
 	Cut     int     `json:"cut,omitempty"`

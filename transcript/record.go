@@ -55,6 +55,7 @@ type Record struct {
 	Label   string // for people: "POST /message", "agent_switched", "101"
 	Status  int    // HTTP status or WebSocket close code; 0 for none
 	Type    string // media type of a response; opcode "text" or "binary" of a frame; event type of an event stream
+	ID      string // of an event of an event stream: the id that it sets; of its opening: Last-Event-ID; "" for none
 	Bytes   []byte // the payload as on the wire, bounded
 	Cut     int    // number of bytes cut off the payload
 	Reply   int    // number of the record that this answers; 0 for none

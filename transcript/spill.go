@@ -250,7 +250,7 @@ func ReadRecord(b []byte) (r Record, rest []byte, ok bool) {
 // appendRecord encodes a record.
 func appendRecord(b []byte, r *Record) []byte {
 	b = appendInt(b, int64(r.N), int64(r.At), int64(r.Status), int64(r.Cut), int64(r.Reply))
-	b = appendText(b, r.Conn, string(r.Dir), string(r.Kind), r.Label, r.Type)
+	b = appendText(b, r.Conn, string(r.Dir), string(r.Kind), r.Label, r.Type, r.ID)
 	flags := byte(0)
 	for i, on := range []bool{r.Flushed, r.Late, r.Bytes != nil, r.Event != nil} {
 		if on {
@@ -288,7 +288,8 @@ func appendRecord(b []byte, r *Record) []byte {
 // record decodes a record. foreign reports whether its event must be decoded again.
 func (d *decoder) record() (r Record, foreign bool) {
 	r = Record{N: int(d.int()), At: time.Duration(d.int()), Status: int(d.int()), Cut: int(d.int()), Reply: int(d.int()),
-		Conn: d.text(), Dir: Dir(d.text()), Kind: Kind(d.text()), Label: d.text(), Type: d.text()}
+		Conn: d.text(), Dir: Dir(d.text()), Kind: Kind(d.text()), Label: d.text(), Type: d.text(),
+		ID: d.text()}
 	flags := d.byte()
 	r.Flushed, r.Late = flags&1 != 0, flags&2 != 0
 	if flags&4 != 0 {

@@ -109,7 +109,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("Cache-Control", "no-cache")
 	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " +
-		unixurl.RequestURI(req.URL)})
+		unixurl.RequestURI(req.URL), ID: req.Header.Get("Last-Event-ID")})
 	resp, err := c.open(ctx, req)
 	if err != nil {
 		cancel()
@@ -292,6 +292,9 @@ func ItemRecord(party string, it wire.Item) transcript.Record {
 	case wire.Event:
 		typ := strings.Clone(it.Type) // the record shall not keep the whole chunk
 		r.Kind, r.Label, r.Type, r.Bytes = transcript.Stream, typ, typ, []byte(it.Data)
+		if it.HasID {
+			r.ID = strings.Clone(it.ID)
+		}
 	case wire.Retry:
 		r.Label = fmt.Sprintf("retry %d ms", it.Retry)
 	case wire.Comment:

@@ -310,7 +310,7 @@ type outgoing struct {
 
 // sent is a recorded message of the server for the gate.
 func sent(r transcript.Record, body []byte) outgoing {
-	one := outgoing{Message: gate.Message{Kind: r.Kind, Event: r.Type, Binary: r.Type == "binary", Body: body}}
+	one := outgoing{Message: gate.Message{Kind: r.Kind, Event: r.Type, ID: r.ID, Binary: r.Type == "binary", Body: body}}
 	switch {
 	case r.Kind == transcript.Stream && r.Type == "message":
 		one.Event = ""

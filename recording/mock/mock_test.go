@@ -226,7 +226,7 @@ func TestClientID(t *testing.T) {
 func TestSpeed(t *testing.T) {
 	text := head + `{"n":1,"at_ms":5000,"party":"A","dir":"sent","kind":"open","label":"GET /events"}
 {"n":2,"at_ms":5000,"party":"A","dir":"received","kind":"open","status":200,"type":"text/event-stream","to":1}
-{"n":3,"at_ms":5400,"party":"A","dir":"received","kind":"event","type":"message","text":"hi"}
+{"n":3,"at_ms":5400,"party":"A","dir":"received","kind":"event","type":"message","id":"e7","text":"hi"}
 {"n":4,"at_ms":6000,"party":"A","dir":"sent","kind":"request","label":"GET /a"}
 {"n":5,"at_ms":6600,"party":"A","dir":"received","kind":"response","status":200,"text":"yes","to":4}
 `
@@ -242,7 +242,7 @@ func TestSpeed(t *testing.T) {
 	for _, c := range []struct {
 		path, accept, want string
 		least              time.Duration
-	}{{"/events", "text/event-stream", "hi", 100 * time.Millisecond}, {"/a", "", "yes", 150 * time.Millisecond}} {
+	}{{"/events", "text/event-stream", "id: e7\ndata: hi", 100 * time.Millisecond}, {"/a", "", "yes", 150 * time.Millisecond}} {
 		began := time.Now()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m.URL()+c.path, nil)
 		if err != nil {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -38,19 +39,20 @@ type Dial struct {
 // Caller does what a recorded client did: it opens connections and sends messages and requests. What it sends and
 // receives goes to a Sink, as records of a recording.ClientView. Open, Ask, Send and Hang are for one goroutine.
 type Caller struct {
-	wire   Dial
-	sink   driver.Sink
-	conns  map[string]driver.Conn
-	sse    *sse.Driver
-	ws     *ws.Driver
-	stdio  *stdio.Driver
-	http   *http.Client               // without a jar: its requests are of several parties
-	jars   map[string]*httpclient.Jar // by party
-	live   context.Context            // of requests
-	cancel context.CancelFunc
-	asks   sync.WaitGroup
-	open   bool        // a connection was made
-	alone  atomic.Bool // a request found nobody
+	wire     Dial
+	sink     driver.Sink
+	conns    map[string]driver.Conn
+	sse      *sse.Driver
+	ws       *ws.Driver
+	stdio    *stdio.Driver
+	http     *http.Client               // without a jar: its requests are of several parties
+	jars     map[string]*httpclient.Jar // by party
+	live     context.Context            // of requests
+	cancel   context.CancelFunc
+	asks     sync.WaitGroup
+	open     bool        // a connection was made
+	eventIDs sync.Map    // by party: the last id of an event
+	alone    atomic.Bool // a request found nobody
 }
 
 // NewCaller returns a Caller, which lives until Close, or until ctx ends.
@@ -70,6 +72,13 @@ func (c *Caller) jar(party string) *httpclient.Jar {
 		c.jars[party] = httpclient.NewJar()
 	}
 	return c.jars[party]
+}
+
+// lastID returns the last id of an event that a party was sent; "" if there was none.
+func (c *Caller) lastID(party string) string {
+	id, _ := c.eventIDs.Load(party)
+	text, _ := id.(string)
+	return text
 }
 
 // Close ends all connections and requests. The Sink must not block any more.
@@ -120,11 +129,21 @@ func (c *Caller) Open(ctx context.Context, r transcript.Record, path func(string
 		if upgrade {
 			d = c.ws
 		}
+		if r.ID != "" { // the server has ids of its own
+			o.Header = o.Header.Clone()
+			if o.Header == nil {
+				o.Header = http.Header{}
+			}
+			o.Header.Set("Last-Event-ID", cmp.Or(c.lastID(r.Conn), r.ID))
+		}
 	}
 	limited, cancel := deadline.WithLimit(ctx, c.wire.Within)
 	defer cancel()
 	conn, err := d.Open(limited, o, func(one transcript.Record) int {
 		got := c.sink(one)
+		if one.Kind == transcript.Stream && one.ID != "" {
+			c.eventIDs.Store(one.Conn, one.ID)
+		}
 		if one.Kind == transcript.Open && one.Dir == transcript.Sent {
 			n = got // the record by which the driver begins
 		}

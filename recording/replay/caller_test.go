@@ -45,3 +45,45 @@ func TestCallerIsABrowser(t *testing.T) {
 		}
 	}
 }
+
+// TestEventIDs: ids of events are written, recorded, and named by a party that connects again, as its server gave them.
+func TestEventIDs(t *testing.T) {
+	event := transcript.Record{Kind: transcript.Stream, Type: "message", ID: "e7"}
+	if got := string(block(event, []byte("hi"))); got != "id: e7\ndata: hi\n\n" {
+		t.Errorf("%q", got)
+	}
+	event.ID = "e7\ndata: other"
+	if got := string(block(event, []byte("hi"))); got != "data: hi\n\n" {
+		t.Errorf("an id that is none: %q", got)
+	}
+	named := make(chan string, 2)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		named <- r.Header.Get("Last-Event-ID")
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte("id: n1\ndata: hi\n\ndata: more\n\n"))
+	}))
+	defer s.Close()
+	ids := make(chan string, 9)
+	c := NewCaller(t.Context(), Dial{URL: s.URL, Within: time.Second}, func(r transcript.Record) int {
+		if r.Kind == transcript.Stream || r.Kind == transcript.Open && r.Dir == transcript.Sent {
+			ids <- string(r.Kind) + " " + r.ID
+		}
+		return 1
+	})
+	defer c.Close()
+	for _, last := range []string{"", "e7"} {
+		open := transcript.Record{Conn: "A", Kind: transcript.Open, Label: "GET /events", ID: last}
+		if _, err := c.Open(t.Context(), open, func(path string) string { return path }); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"": "", "e7": "n1"}[last]
+		if got := <-named; got != want {
+			t.Errorf("recorded %q: named %q, want %q", last, got, want)
+		}
+		for _, one := range []string{"open " + want, "event n1", "event "} {
+			if got := <-ids; got != one {
+				t.Errorf("recorded %q: %q, want %q", last, got, one)
+			}
+		}
+	}
+}

@@ -166,7 +166,7 @@ func (w *web) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	one := transcript.Record{Kind: transcript.Request, Label: r.Method + " " + r.URL.RequestURI(), Bytes: body}
 	socket := strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 	if socket || r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-		one.Kind = transcript.Open
+		one.Kind, one.ID = transcript.Open, r.Header.Get("Last-Event-ID")
 	}
 	if socket {
 		one.Label += " (upgrade)"
@@ -327,6 +327,9 @@ func block(r transcript.Record, data []byte) []byte {
 	}
 	if r.Type != "" && r.Type != "message" {
 		fmt.Fprintf(&b, "event: %s\n", r.Type)
+	}
+	if r.ID != "" && !strings.ContainsAny(r.ID, "\r\n") {
+		fmt.Fprintf(&b, "id: %s\n", r.ID)
 	}
 	for line := range bytes.SplitSeq(data, []byte("\n")) {
 		fmt.Fprintf(&b, "data: %s\n", line)

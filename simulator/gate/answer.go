@@ -89,6 +89,7 @@ func (x *exchange) asked() transcript.Record {
 	if x.conn == nil {
 		return r
 	}
+	r.ID = header(x.req).Get("Last-Event-ID")
 	if x.conn.kind == "ws" {
 		r.Label += " (upgrade)"
 	}

@@ -22,7 +22,7 @@ func messageRecord(kind, party string, dir transcript.Dir, m Message) transcript
 	r := transcript.Record{Conn: party, Dir: dir, Kind: transcript.Frame, Bytes: m.Body, Type: "text"}
 	switch {
 	case kind == "sse":
-		r.Kind, r.Type = transcript.Stream, m.Event
+		r.Kind, r.Type, r.ID = transcript.Stream, m.Event, m.ID
 		if r.Type == "" {
 			r.Type = "message"
 		}
