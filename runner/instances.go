@@ -14,7 +14,7 @@ import (
 // side.
 
 // mostInstances bounds the instances of a command.
-const mostInstances = 4
+const mostInstances = 6
 
 // instance is one of them. Whoever has it may change it.
 type instance struct {

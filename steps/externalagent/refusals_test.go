@@ -406,8 +406,8 @@ func TestUnknownWords(t *testing.T) {
 	}
 }
 
-// TestUnnamedRefusalFirst: of a refusal that is there, but names no request, the clause about replyTo is told first; where
-// nothing came, the clause of the code is.
+// TestUnnamedRefusalFirst: of a refusal that is there, but names no request, the clause about replyTo is told first;
+// where nothing came, the clause of the code is.
 func TestUnnamedRefusalFirst(t *testing.T) {
 	for first, bad := range map[string]bad{
 		"EA-068": editEnvelope(vocab.ErrorMessage, unset("replyTo")), "EA-080": nothing(vocab.ToolCall),
