@@ -1,6 +1,7 @@
 package agentselect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -71,12 +72,17 @@ func (s *suite) answersOnce(ctx context.Context, old *client) error {
 func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 	analyzer := s.swapped(vocab.RequirementAnalyzer)
 	if err := s.switches(ctx, keeper, agentID{analyzer}); err != nil {
-		return err
+		return cmp.Or(s.endedFor(keeper), err)
 	}
 	began, both := keeper.act.mark, []string{"AS-094", "AS-095"}
-	if rec, miss := s.awaitOn(ctx, began, func(r *transcript.Record) bool {
-		return s.answersOn(keeper)(r) || r.Conn == other.name && s.isNew(vocab.AgentSwitchedEvent)(r)
-	}); miss == nil && rec.Conn == other.name {
+	rec, miss := s.awaitOn(ctx, began, func(r *transcript.Record) bool {
+		return s.answersOn(keeper)(r) || r.Conn == other.name && s.isNew(vocab.AgentSwitchedEvent)(r) ||
+			r.Conn == keeper.name && r.Kind == transcript.Closed
+	})
+	switch {
+	case s.endedFor(keeper) != nil:
+		return s.endedFor(keeper)
+	case miss == nil && rec.Conn == other.name:
 		clauses := both
 		if keeper.loaded {
 			clauses = append(clauses, "AS-101")
@@ -106,6 +112,15 @@ func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 	return s.stillFrom(ctx, keeper, analyzer, s.swapped(vocab.Debugger), both)
 }
 
+// endedFor returns the error of a step on a connection that the target has ended because another client loaded its
+// session, which this client has loaded back meanwhile; nil otherwise.
+func (s *suite) endedFor(c *client) error {
+	if !s.ended(c) || c.try == nil || c.try.of != c {
+		return nil
+	}
+	return steps.NotTestedf("the target ended the connection of client %s, whose session another client had loaded", c.name)
+}
+
 // receivedBy returns a failed check for an event that the wrong client received.
 func receivedBy(name string, rec transcript.Record, expected string, clauses ...string) verdict.Finding {
 	return verdict.Finding{Clauses: clauses, Expected: expected, At: rec.N,
@@ -113,19 +128,25 @@ func receivedBy(name string, rec transcript.Record, expected string, clauses ...
 }
 
 // findsNoSession judges that a client has no session: its switch without sessionId is refused with session_not_found,
-// and the session's owner receives nothing about it. It returns the number of the answer.
+// and the session's owner receives nothing about it; or its connection ends, and has none either. It returns the number
+// of the answer, or of the end.
 func (s *suite) findsNoSession(ctx context.Context, c, keeper *client) (int, error) {
 	mark, err := s.sendSwitch(ctx, c, fields{"agentId": s.swapped(vocab.General)}, act{stranger: true})
 	if err != nil {
+		if s.ended(c) {
+			return s.endedAt(c), nil
+		}
 		return 0, err
 	}
 	rec, miss := s.awaitOn(ctx, mark, func(r *transcript.Record) bool {
-		return s.answersOn(keeper)(r) || s.answersOn(c)(r)
+		return s.answersOn(keeper)(r) || s.answersOn(c)(r) || r.Conn == c.name && r.Kind == transcript.Closed
 	})
 	expected := fmt.Sprintf("client %s, whose connection has no session, refused with session_not_found", c.name)
 	switch {
 	case miss != nil:
 		return 0, s.Need(miss.Check(expected, "AS-094"))
+	case rec.Kind == transcript.Closed:
+		return rec.N, nil
 	case rec.Conn == keeper.name:
 		return rec.N, s.Need(receivedBy(keeper.name+", which sent no request,", rec, expected, "AS-094", "AS-095"))
 	}
@@ -168,6 +189,8 @@ func (s *suite) stillFrom(ctx context.Context, c *client, from, to string, claus
 	rec, miss := s.outcome(ctx, c, confirmation)
 	expected := fmt.Sprintf("client %s switched from %q", c.name, from)
 	switch {
+	case miss != nil && s.endedFor(c) != nil:
+		return s.endedFor(c)
 	case miss != nil:
 		return s.Need(miss.Check(expected, clauses...))
 	case !isSwitch(&rec):
