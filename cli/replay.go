@@ -67,8 +67,9 @@ the target could not be started or reached, or the address is taken · 130 inter
 	f.StringVar(&o.against, "against", "", "`TARGET` to play the client against")
 	f.StringVar(&o.serve, "serve", "", "`ADDRESS` of loopback to play the server at (port 0: any free one), or stdio")
 	f.Float64Var(&o.speed, "speed", 0, "play `N` times as fast as recorded (1: as recorded; default without waiting)")
-	f.DurationVar(&o.within, "within", 10*time.Second, "`LIMIT` for what is to come, from the last thing that came; with --serve it "+
-		"counts, unless given, only while no client is connected")
+	f.DurationVar(&o.within, "within", 10*time.Second,
+		"`LIMIT` for what is to come, from the last thing that came; with --serve it "+
+			"counts, unless given, only while no client is connected")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "what may differ: `POINTER`, TYPE:POINTER or TYPE; may be repeated")
 	f.BoolVar(&o.words, "same-words", false, "a model's words must be as recorded")
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")

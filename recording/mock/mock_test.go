@@ -242,7 +242,10 @@ func TestSpeed(t *testing.T) {
 	for _, c := range []struct {
 		path, accept, want string
 		least              time.Duration
-	}{{"/events", "text/event-stream", "id: e7\ndata: hi", 100 * time.Millisecond}, {"/a", "", "yes", 150 * time.Millisecond}} {
+	}{
+		{"/events", "text/event-stream", "id: e7\ndata: hi", 100 * time.Millisecond},
+		{"/a", "", "yes", 150 * time.Millisecond},
+	} {
 		began := time.Now()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m.URL()+c.path, nil)
 		if err != nil {

@@ -118,7 +118,8 @@ func (s *suite) endedFor(c *client) error {
 	if !s.ended(c) || c.try == nil || c.try.of != c {
 		return nil
 	}
-	return steps.NotTestedf("the target ended the connection of client %s, whose session another client had loaded", c.name)
+	return steps.NotTestedf("the target ended the connection of client %s, whose session another client had loaded",
+		c.name)
 }
 
 // receivedBy returns a failed check for an event that the wrong client received.

@@ -69,7 +69,8 @@ func (h *closesFormer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Handler.ServeHTTP(answer, r)
 	var asked struct{ ConnectionID string }
 	var given struct{ Session struct{ ID string } }
-	if json.Unmarshal(body, &asked) == nil && json.Unmarshal(answer.Body.Bytes(), &given) == nil && given.Session.ID != "" {
+	_, _ = json.Unmarshal(body, &asked), json.Unmarshal(answer.Body.Bytes(), &given)
+	if given.Session.ID != "" {
 		h.mu.Lock()
 		former := h.owners[given.Session.ID]
 		h.owners[given.Session.ID] = asked.ConnectionID
@@ -85,8 +86,8 @@ func (h *closesFormer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// TestClosesFormer checks that a server which ends the former connection of a session, at once or later, breaks nothing:
-// that connection has no session any more (AS-094).
+// TestClosesFormer checks that a server which ends the former connection of a session, at once or later, breaks
+// nothing: that connection has no session any more (AS-094).
 func TestClosesFormer(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, 3 * time.Millisecond, 30 * time.Millisecond} {
