@@ -260,7 +260,7 @@ func (s *stage) transcript(parties ...*party) string {
 		text += fmt.Sprintf("%s heard, status %d, type %s:\n%s\n", p.name, status, p.out.header.Get("Content-Type"), heard)
 	}
 	for i, r := range s.brain.Find(func(llm.Request) bool { return true }) {
-		text += fmt.Sprintf("model call %d: %q %v\n", i, r.System, r.Tools)
+		text += fmt.Sprintf("model call %d: %q %v %q\n", i, r.System, r.Tools, r.Messages[len(r.Messages)-1].Text)
 	}
 	text = volatile.ReplaceAllString(text, "")
 	names := map[string]string{}

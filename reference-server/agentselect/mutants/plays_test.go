@@ -14,7 +14,7 @@ import (
 // playNames lists the plays, quick ones first.
 var playNames = []string{
 	"early", "ids", "agents", "clients", "sessions", "urls", "initial", "config", "busy", "late", "second", "flight",
-	"deleted", "leftovers", "answers", "aborts", "turns", "cuts",
+	"deleted", "leftovers", "answers", "together", "aborts", "turns", "cuts",
 }
 
 // plays are sequences of client actions. Each returns the parties whose streams matter.
@@ -281,6 +281,16 @@ var plays = map[string]func(s *stage) []*party{
 		a.release()
 		a.count("complete", 2)
 		a.switchTo(proto.Debugger)
+		return []*party{a, b}
+	},
+	"together": func(s *stage) []*party {
+		a, b := s.join("A", "").create(), s.join("B", "").create()
+		a.chat("[[hold g1]]")
+		a.held("g1")
+		b.chat("[[echo g2]]")
+		b.count("complete", 1)
+		s.brain.Release("g1")
+		a.count("complete", 1)
 		return []*party{a, b}
 	},
 	"early": func(s *stage) []*party {
