@@ -379,3 +379,13 @@ Feature: 4.3 Sessions and connections
       Then the turn of client A ends
       When client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
+
+    @AS-081 @AS-093
+    Scenario: a switch that names an older session leaves the newer one the session of its connection
+      Given client A has switched to "debugger"
+      And client A has another session
+      When client A switches to "requirement_analyzer"
+      Then client A is switched from the default agent to "requirement_analyzer"
+      And whether the first session of client A can still be switched is recorded
+      When client A switches to "debugger"
+      Then client A is switched from "requirement_analyzer" to "debugger"

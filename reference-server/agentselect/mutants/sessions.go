@@ -20,6 +20,7 @@ var sessionFaults = map[string]fault{
 	"refuses-on-oldest":     elsewhere(refuses(), oldest),
 	"refuses-on-newest":     elsewhere(refuses(), newest),
 	"acts-for-oldest":       targeting(unnamed(oldest)),
+	"named-becomes-default": targeting(remembersNamed),
 	"acts-for-newest":       targeting(unnamed(newest)),
 	"unbound-acts-on-last":  targeting(orElse(lastOfAnyone, false)),
 	"unbound-acts-on-first": targeting(orElse(firstOfAnyone, false)),
@@ -97,6 +98,15 @@ func newest(m manager, c connInfo) connInfo {
 		return all[len(all)-1]
 	}
 	return c
+}
+
+// remembersNamed makes a session that a switch names the one that its connection means without a name.
+func remembersNamed(m manager, c connInfo, msg message) string {
+	session := correct.Target(m, c, msg)
+	if msg["sessionId"] == any(session) && msg["type"] == proto.SwitchAgentType && m.Owner(session) == c.ID {
+		m.SetDefault(c.ID, session)
+	}
+	return session
 }
 
 // unnamed acts for another connection if no session is named.
