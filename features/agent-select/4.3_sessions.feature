@@ -389,3 +389,15 @@ Feature: 4.3 Sessions and connections
       And whether the first session of client A can still be switched is recorded
       When client A switches to "debugger"
       Then client A is switched from "requirement_analyzer" to "debugger"
+
+    @AS-125 @model @two-clients
+    Scenario: a busy session keeps its agent when a switch on an idle connection names it
+      Given client A has switched to "debugger"
+      And client B has a session
+      And client A has a turn running
+      When client B switches the session of client A to "requirement_analyzer"
+      Then client A receives no "agent_switched"
+      When the model lets the turn of client A continue
+      Then the turn of client A ends
+      When client A, once idle, switches to "general"
+      Then client A is switched from "debugger" to "general"

@@ -21,6 +21,8 @@ var busyFaults = map[string]fault{
 	"waiting-for-everybody": judging(func(m manager, session string) bool {
 		return m.Running(session) || slices.ContainsFunc(m.Sessions(), func(s string) bool { return len(m.Pending(s)) > 0 })
 	}),
+	"busy-of-the-connection": busyOfConnection,
+
 	"busy-after-a-turn":    busyAfterTurn,
 	"busy-after-a-failure": busyAfterFailure,
 	"busy-after-a-request": busyAfterRequest,
@@ -45,6 +47,16 @@ func forgetting(kind string) func(m manager, session string) bool {
 	return func(m manager, session string) bool {
 		return m.Running(session) || slices.ContainsFunc(m.Pending(session), func(k string) bool { return k != kind })
 	}
+}
+
+// busyOfConnection looks at the session of the connection that asks, and not at the one that the switch names.
+func busyOfConnection(o *options) {
+	asker := connInfo{}
+	o.Inbound = func(_ manager, from connInfo, _ message) bool {
+		asker = from
+		return true
+	}
+	judging(func(m manager, _ string) bool { return correct.Busy(m, m.DefaultSession(asker.ID)) })(o)
 }
 
 // orBusy treats a set of sessions as always busy.
