@@ -107,3 +107,14 @@ Feature: 2.1 Resuming a session after a restart of the target
       And client A chats with "red"
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
+
+    @SC-008 @SC-016 @SC-023 @model @exclusive @restart
+    Scenario: turns behind a failed one are resumed after a restart
+      Given client A has chatted with "red"
+      When client A chats with "red" and the model fails
+      Then the turn of "red" ends in any way
+      And client A can chat with "red" again
+      When the target is restarted
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"

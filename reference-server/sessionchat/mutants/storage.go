@@ -20,6 +20,7 @@ var storageFaults = map[string]fault{
 	"saves-the-first-turn":    saving(func(v turnView) saved { return saved{Session: true, Turn: v.Turn == 1} }),
 	"saves-when-it-stops":     func(o *options) { o.Store = &late{store: o.Store, kept: map[string]record{}} },
 	"saves-no-more-once-back": savesNoMore,
+	"saves-until-a-failure":   savesUntilFailure,
 	"resumes-the-latest":      resuming(func(x *index, _ string) []string { return x.last() }),
 	"resumes-another":         resuming(anotherThan),
 	"resumes-all-as-one":      resuming(func(x *index, key string) []string { return x.allIfKnown(key) }),
@@ -46,6 +47,15 @@ func savesNoMore(o *options) {
 	o.Policy.Persist = func(v turnView, _ sessionchat.Moment) saved {
 		resumed[v.Key] = resumed[v.Key] || v.Resumed
 		return saved{Session: true, Turn: !resumed[v.Key]}
+	}
+}
+
+// savesUntilFailure stores no turns of a session once its model has failed.
+func savesUntilFailure(o *options) {
+	failed := map[string]bool{} // by agent_id
+	o.Outbound = hearing(ended(proto.Failed), func(msg message) { failed[agentOf(msg)] = true })
+	o.Policy.Persist = func(v turnView, _ sessionchat.Moment) saved {
+		return saved{Session: true, Turn: !failed[v.AgentID]}
 	}
 }
 
