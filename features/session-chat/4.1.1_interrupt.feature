@@ -156,3 +156,15 @@ Feature: 4.1.1 Interrupting a turn
       Then client A is answered by "red"
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"
+
+    @SC-036 @model
+    Scenario: an interrupt ends no turn of a session whose agent_id differs only in case
+      Given client A chats with "red" under an agent_id of capitals
+      And client A is answered by "red"
+      And client A chats with "blue" under the agent_id of "red" with its case folded
+      And client A is answered by "blue"
+      And client A chats with "red" in a turn that is held
+      When client A interrupts "blue"
+      Then the turn of "red" still runs
+      When the turn of "red" is released
+      Then client A is answered by "red"

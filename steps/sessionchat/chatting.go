@@ -39,6 +39,7 @@ type turn struct {
 	held   bool              // its model is waiting
 	cut    bool              // interrupted, or its connection was lost
 	cutAt  int               // record of its first interrupt
+	beside int               // record of an interrupt of another session while it was held
 	failed bool              // its model fails
 	kind   string            // kind of the wait for its end (Wait.Kind); "": set by the step
 	extra  bool              // sent while another turn of the session ran, so it may stay unanswered
@@ -321,6 +322,10 @@ func (s *suite) isAnswered(ctx context.Context, client, name string) error {
 	t := ss.turn()
 	if miss := s.awaitEnd(ctx, t); miss != nil {
 		return s.lacking(s.unmet(t), ss.expectsEnd(), s.instead(t, miss), miss)
+	}
+	if s.cutShort(t) {
+		return s.fatal([]string{"SC-036"}, t.end.N, "the turn of "+t.of.agentID+" to end with what its model says at last: "+
+			"only another session was interrupted", steps.Seen(t.end))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package sessionchat
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"parley/internal/deadline"
@@ -22,6 +23,25 @@ func (s *suite) doubtful(t *turn, r transcript.Record) bool {
 	answer := s.answers(t)
 	for _, m := range s.Between(t.client, t.mark, r.N+1) {
 		if answer(&m) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutShort reports whether a turn that was held while another session was interrupted has ended without the words that
+// its model says once it is released.
+func (s *suite) cutShort(t *turn) bool {
+	if t.beside == 0 || s.Env.Brain == nil || t.nonce == "" {
+		return false
+	}
+	last, pieces := "released "+t.nonce, ""
+	for _, r := range s.since(t, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage) {
+		said := text(&r, inText)
+		if r.Event.Type == vocab.StreamMessage {
+			pieces += said
+		}
+		if strings.Contains(said, last) || strings.Contains(pieces, last) {
 			return false
 		}
 	}

@@ -43,6 +43,11 @@ func (s *suite) interrupts(ctx context.Context, client, name string) error {
 		}
 		t.cut = true
 	}
+	for _, other := range s.sessions {
+		if t := other.turn(); other != ss && t != nil && t.held && !t.over && !t.cut {
+			t.beside = mark
+		}
+	}
 	s.mark, ss.asker = mark, client
 	return nil
 }

@@ -2,6 +2,8 @@ package mutants
 
 import (
 	"crypto/rand"
+	"slices"
+	"strings"
 
 	"github.com/coder/websocket"
 
@@ -19,6 +21,7 @@ var interruptFaults = map[string]fault{
 	}),
 	"interrupts-every-last-one": interruptsUsed(lastOfEach),
 	"idle-interrupt-hits-all":   hitting(allIfIdle),
+	"interrupts-in-any-case":    hitting(allInAnyCase),
 	"interrupt-named-stop":      retyped(proto.InterruptType, "stop"),
 	"interrupt-named-cancel":    retyped(proto.InterruptType, "cancel"),
 	"interrupt-by-session-id":   misreading(proto.InterruptType, bySessionID),
@@ -46,6 +49,11 @@ func allIfIdle(m manager, key string) []string {
 		return []string{key}
 	}
 	return m.Sessions()
+}
+
+// allInAnyCase selects all sessions whose agent_id differs only in case, as a comparison of a database does.
+func allInAnyCase(m manager, key string) []string {
+	return slices.DeleteFunc(slices.Clone(m.Sessions()), func(s string) bool { return !strings.EqualFold(s, key) })
 }
 
 // interruptsUsed selects the targets from the connections' earlier chats.
