@@ -155,10 +155,11 @@ func (r *run) isPreliminary(d *driverRun, pl Planned, res steps.Result) bool {
 	d.mu.Lock()
 	closed := d.closed[preliminary] || d.again != nil && d.again.alone
 	d.mu.Unlock()
-	if closed || pl.Stage != rest || pl.path() == "" || !res.Doubtful() && !res.Hasty() {
+	hasty := res.Hasty()
+	if closed || pl.Stage != rest || pl.path() == "" || !res.Doubtful() && !hasty {
 		return false
 	}
-	one := aside{pl: pl, told: r.o.Enough != nil || res.Hasty(), report: r.prepare(d, pl, res), doubt: res.Doubt,
+	one := aside{pl: pl, told: r.o.Enough != nil || hasty, report: r.prepare(d, pl, res), doubt: res.Doubt,
 		missed: res.Late > 0}
 	if one.told {
 		r.publish(d, pl, one.report)
@@ -172,21 +173,20 @@ func (r *run) isPreliminary(d *driverRun, pl Planned, res steps.Result) bool {
 // reconsider judges preliminary results again that depend on what was found out meanwhile, and with them those that
 // may have missed something because a clause of these counted as failed. The last time, the others are reported.
 func (r *run) reconsider(ctx context.Context, d *driverRun, parallel int, last bool) {
-	list := d.takeAside(preliminary, last)
-	settled := func(a aside) bool { return a.doubt.Settled() }
+	var again, others []aside
 	var cleared []string
-	for _, a := range list {
-		if settled(a) {
-			cleared = append(cleared, a.report.broken()...)
+	for _, a := range d.takeAside(preliminary, last) {
+		if a.doubt.Settled() {
+			again, cleared = append(again, a), append(cleared, a.report.broken()...)
+		} else {
+			others = append(others, a)
 		}
 	}
-	var again []aside
-	for _, a := range list {
-		missed := a.missed && slices.ContainsFunc(a.report.broken(), func(id string) bool {
-			return slices.Contains(cleared, id)
-		})
+	for _, a := range others {
 		switch {
-		case missed || settled(a):
+		case a.missed && slices.ContainsFunc(a.report.broken(), func(id string) bool {
+			return slices.Contains(cleared, id)
+		}):
 			again = append(again, a)
 		case !last:
 			d.mu.Lock()

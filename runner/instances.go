@@ -22,8 +22,8 @@ type instance struct {
 	own    target.Running // if not; nil: not started yet, or ended
 }
 
-// sideBySide returns how many scenarios may have an instance each at once; 1 if they must share one.
-func (r *run) sideBySide() int {
+// countInstances returns how many scenarios may have an instance each at once; 1 if they must share one.
+func (r *run) countInstances() int {
 	p := r.o.Profile
 	if !p.Reach().Separate || p.Resets() || !r.o.Launcher.Private() || r.o.Godog.Format != "" {
 		return 1
@@ -31,8 +31,8 @@ func (r *run) sideBySide() int {
 	return min(cmp.Or(r.o.Concurrency, p.Concurrency, mostInstances), mostInstances)
 }
 
-// separate gives each scenario from now on one of so many instances to itself. The returned function stops them.
-func (r *run) separate(n int) (stop func()) {
+// openInstances gives each scenario from now on one of so many instances to itself. The returned function stops them.
+func (r *run) openInstances(n int) (stop func()) {
 	if n < 2 {
 		return func() {}
 	}
@@ -44,15 +44,15 @@ func (r *run) separate(n int) (stop func()) {
 		var all sync.WaitGroup
 		for range len(r.idle) {
 			if one := <-r.idle; one.own != nil {
-				all.Go(func() { r.end(one) })
+				all.Go(func() { r.stopInstance(one) })
 			}
 		}
 		all.Wait()
 	}
 }
 
-// takes gives a scenario the target that all share, or an instance to itself.
-func (r *run) takes(ctx context.Context) (run target.Running, giveBack func(), err error) {
+// lendTarget gives a scenario the target that all share, or an instance to itself.
+func (r *run) lendTarget(ctx context.Context) (run target.Running, giveBack func(), err error) {
 	if r.idle == nil {
 		run, err = r.alive(ctx)
 		return run, func() {}, err
@@ -64,7 +64,7 @@ func (r *run) takes(ctx context.Context) (run target.Running, giveBack func(), e
 			if one.shared {
 				run, err = r.alive(ctx)
 			} else {
-				run, err = r.running(ctx, one)
+				run, err = r.startInstance(ctx, one)
 			}
 			switch {
 			case err == nil:
@@ -79,8 +79,8 @@ func (r *run) takes(ctx context.Context) (run target.Running, giveBack func(), e
 	}
 }
 
-// running returns the target of an instance, started if it does not run.
-func (r *run) running(ctx context.Context, one *instance) (target.Running, error) {
+// startInstance returns the target of an instance, started if it does not run.
+func (r *run) startInstance(ctx context.Context, one *instance) (target.Running, error) {
 	if one.own != nil && !exited(one.own, 0) {
 		return one.own, nil
 	}
@@ -89,7 +89,7 @@ func (r *run) running(ctx context.Context, one *instance) (target.Running, error
 		r.crashes++
 		over := r.crashes > maxCrashes
 		r.mu.Unlock()
-		r.end(one)
+		r.stopInstance(one)
 		if over {
 			return nil, fmt.Errorf("the target's process has ended by itself %d times and is not started again", maxCrashes)
 		}
@@ -101,8 +101,8 @@ func (r *run) running(ctx context.Context, one *instance) (target.Running, error
 	return own, err
 }
 
-// end stops an instance, and keeps what it wrote.
-func (r *run) end(one *instance) {
+// stopInstance stops an instance, and keeps what it wrote.
+func (r *run) stopInstance(one *instance) {
 	stopWithin(stopLimit, one.own.Stop)
 	r.mu.Lock()
 	r.lastWords += one.own.Stderr()

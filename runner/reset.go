@@ -29,7 +29,7 @@ func (r *run) share(ctx context.Context, nonce string, alone bool) steps.Slot {
 		lock, unlock = r.lock.Lock, r.lock.Unlock
 	}
 	lock()
-	run, giveBack, err := r.takes(ctx)
+	run, giveBack, err := r.lendTarget(ctx)
 	if err != nil {
 		unlock()
 		return steps.Slot{Skip: verdict.NotTested, Reason: err.Error()}

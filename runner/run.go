@@ -125,7 +125,7 @@ type run struct {
 	brain      *llm.Brain
 	modelURL   string
 	shared     target.Running // see alive
-	idle       chan *instance // see takes
+	idle       chan *instance // see lendTarget
 	crashes    int            // how often its process has exited by itself
 	lastWords  string         // its stderr before that
 	lock       sync.RWMutex   // exclusive scenarios take the write lock if they share the target; see also reset
@@ -168,7 +168,7 @@ type driverRun struct {
 	mute  atomic.Bool // nothing at all has arrived within its limit
 	held  []held      // results of preflight, held back until something has arrived
 
-	explored []Planned         // placeholders for random sequences
+	explored []Planned         // stand in the plan for random sequences, before these are drawn
 	begun    map[string]int    // starts of each scenario, by id
 	aside    map[cause][]aside // results that do not count yet, or may be withdrawn
 	again    *rerun            // while scenarios run again
@@ -386,8 +386,8 @@ func (r *run) all(ctx context.Context) {
 		parallel = r.o.Profile.Parallel()
 	}
 	if r.o.Profile.Reach().Shared != "" { // regardless of Concurrency: scenarios in parallel would disturb each other
-		parallel = r.sideBySide()
-		defer r.separate(parallel)()
+		parallel = r.countInstances()
+		defer r.openInstances(parallel)()
 	}
 	each := max(parallel/len(r.drivers), 1)
 	if parallel < len(r.drivers) || r.o.Godog.Format != "" {

@@ -17,7 +17,7 @@ type Doubt struct {
 // Doubt makes the scenario's failures of some clauses preliminary.
 func (w *World) Doubt(d *Doubt) { w.doubt = d }
 
-// Again reports whether the scenario is judged again, alone. What is no part of its subject gets more time then.
+// Again reports whether the scenario is judged again. What is no part of its subject gets more time then.
 func (w *World) Again() bool { return w.again }
 
 // Doubtful reports whether a failure of the result is preliminary.

@@ -71,14 +71,17 @@ type family struct {
 	came   bool
 }
 
-// inFamily returns the family of that name; "" is nobody's.
+// inFamily returns what is known of a family, and of none under the name "".
 func (p *patience) inFamily(name string) *family {
+	f := p.families[name]
+	if f != nil {
+		return f
+	}
+	f = &family{fenced: map[string]bool{}}
 	if p.families == nil {
 		p.families = map[string]*family{}
 	}
-	f := p.families[name]
-	if f == nil || name == "" {
-		f = &family{fenced: map[string]bool{}}
+	if name != "" {
 		p.families[name] = f
 	}
 	return f

@@ -97,7 +97,7 @@ type Slot struct {
 	Reason  string
 	CutOff  bool   // it is skipped for lack of time, and might have broken a clause
 	Beside  bool   // others run at the same time
-	Again   bool   // it has run before, and is judged again alone
+	Again   bool   // it has run before, and is judged again
 	Lender  Lender // nil: the slot is never lent
 	Turns   Lender // for the target's workers that held turns occupy; nil: no such turns, or never lent
 	Release func() // called once when the scenario is over; may be nil

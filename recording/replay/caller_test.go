@@ -54,7 +54,7 @@ func TestEventIDs(t *testing.T) {
 	}
 	event.ID = "e7\ndata: other"
 	if got := string(block(event, []byte("hi"))); got != "data: hi\n\n" {
-		t.Errorf("an id that is none: %q", got)
+		t.Errorf("an id with a line break is written: %q", got)
 	}
 	named := make(chan string, 2)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -79,10 +79,10 @@ func (s *suite) keptBy(ctx context.Context, keeper, other *client) error {
 		return s.answersOn(keeper)(r) || r.Conn == other.name && s.isNew(vocab.AgentSwitchedEvent)(r) ||
 			r.Conn == keeper.name && r.Kind == transcript.Closed
 	})
-	switch {
-	case s.endedFor(keeper) != nil:
-		return s.endedFor(keeper)
-	case miss == nil && rec.Conn == other.name:
+	if gone := s.endedFor(keeper); gone != nil {
+		return gone
+	}
+	if miss == nil && rec.Conn == other.name {
 		clauses := both
 		if keeper.loaded {
 			clauses = append(clauses, "AS-101")

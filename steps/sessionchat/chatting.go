@@ -39,7 +39,7 @@ type turn struct {
 	held   bool              // its model is waiting
 	cut    bool              // interrupted, or its connection was lost
 	cutAt  int               // record of its first interrupt
-	beside int               // record of an interrupt of another session while it was held
+	spared bool              // another session was interrupted while it was held
 	failed bool              // its model fails
 	kind   string            // kind of the wait for its end (Wait.Kind); "": set by the step
 	extra  bool              // sent while another turn of the session ran, so it may stay unanswered

@@ -32,7 +32,7 @@ func (s *suite) doubtful(t *turn, r transcript.Record) bool {
 // cutShort reports whether a turn that was held while another session was interrupted has ended without the words that
 // its model says once it is released.
 func (s *suite) cutShort(t *turn) bool {
-	if t.beside == 0 || s.Env.Brain == nil || t.nonce == "" {
+	if !t.spared || s.Env.Brain == nil || t.nonce == "" {
 		return false
 	}
 	last, pieces := "released "+t.nonce, ""

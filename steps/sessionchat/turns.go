@@ -45,7 +45,7 @@ func (s *suite) interrupts(ctx context.Context, client, name string) error {
 	}
 	for _, other := range s.sessions {
 		if t := other.turn(); other != ss && t != nil && t.held && !t.over && !t.cut {
-			t.beside = mark
+			t.spared = true
 		}
 	}
 	s.mark, ss.asker = mark, client
