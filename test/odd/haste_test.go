@@ -1,11 +1,9 @@
 package odd_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"parley/llm"
 	vocab "parley/protocol/agentselect"
@@ -16,33 +14,42 @@ import (
 	"parley/test/suitetest"
 )
 
-// hasty is a server that needs a moment, now long and now short, between complete and the next chat of a session: a
-// chat that comes sooner runs in a session of its own.
+// hasty is a server that needs a moment between complete and the next chat of a session: a chat that comes sooner runs
+// in a session of its own. The moment ends with another message of the session, and so takes as long as its client lets
+// it.
 type hasty struct {
-	busy  bool // switches are refused during that moment
+	busy  bool // that message is refused if it is a switch
 	named bool // complete names the session in which the turn ran
 }
 
 func (h hasty) make(o *agentselect.Options) {
-	const longest = 140 * time.Millisecond // less than limits.quiet, and longer than a client takes beside others
 	var mu sync.Mutex
-	free, stands := map[string]time.Time{}, map[string]string{} // by session; the session for which another runs
-	settling := func(session string) bool { return time.Now().Before(free[session]) }
+	settling, refusing := map[string]bool{}, map[string]bool{} // by session
+	stands := map[string]string{}                              // by session: the one for which it runs
 	o.Inbound = func(m agentselect.Manager, from agentselect.ConnInfo, msg agentselect.Message) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		session := agentselect.Correct.Target(m, from, msg)
-		if msg["type"] == vocab.ChatType && session != "" && settling(session) {
+		switch {
+		case session == "" || !settling[session]:
+		case msg["type"] == vocab.ChatType:
 			other := m.NewSession(from)
 			stands[other] = session
 			msg["sessionId"] = other
+		default:
+			delete(settling, session)
+			refusing[session] = h.busy
 		}
 		return true
 	}
 	o.Policy.Busy = func(m agentselect.Manager, session string) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return h.busy && settling(session) || agentselect.Correct.Busy(m, session)
+		if refusing[session] {
+			delete(refusing, session)
+			return true
+		}
+		return agentselect.Correct.Busy(m, session)
 	}
 	o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
 		if id, ok := ev.Data["sessionId"].(string); ok && ev.Type == vocab.CompleteEvent {
@@ -53,7 +60,7 @@ func (h hasty) make(o *agentselect.Options) {
 					ev.Data = ev.Data.With("sessionId", id)
 				}
 			}
-			free[id] = time.Now().Add(longest/2 + rand.N(longest/2))
+			settling[id] = true
 			mu.Unlock()
 		}
 		send(to.ID, ev)
