@@ -26,7 +26,7 @@ const (
 func TestAConformantAgent(t *testing.T) {
 	env := environment(t, vocab.Agent, &peer{})
 	env.Profile.Capabilities = []string{binding.Reconnect}
-	env.Profile.Limits.Quiet.Duration, env.Profile.Limits.Event.Duration = 3*soon, patience
+	env.Profile.Limits.Quiet.Duration, env.Profile.Limits.Event.Duration = 9*soon, patience
 	binding.Of(env.Profile).Agent.Join.Duration, binding.Of(env.Profile).Agent.Pace.Duration = patience, patience
 	conform(t, env, &called{}, 40)
 }

@@ -162,7 +162,7 @@ func (a *scriptedAgent) connect(ctx context.Context) error {
 	for {
 		wait, cancel := ctx, func() {}
 		if a.waits == "a state" && a.few == 0 { // request a state that does not come
-			wait, cancel = context.WithTimeout(ctx, 10*soon)
+			wait, cancel = context.WithTimeout(ctx, 50*soon) // longer than a busy harness delays a state
 		}
 		_, b, err := a.conn.Read(wait) // the library closes the connection on a timeout; the agent then reconnects
 		cancel()
