@@ -175,7 +175,7 @@ func TestAgents(t *testing.T) {
 				if strings.Contains(r.lines, " for a while ") && !r.mind.starved { // longer than a busy machine takes for a call
 					env.Profile.Limits.Quiet.Duration = time.Second
 				}
-				if r.mind.shy || r.mind.astray { // it is silent for a while
+				if r.mind.shy || r.mind.astray || r.mind.few > 0 { // it is silent for a while
 					binding.Of(env.Profile).Agent.Pace.Duration, binding.Of(env.Profile).Agent.Join.Duration = 2*time.Second,
 						2*time.Second
 				}
