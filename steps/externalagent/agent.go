@@ -32,7 +32,7 @@ type callee struct {
 	cancel    context.CancelFunc
 	work      sync.WaitGroup
 	ended     chan struct{}            // closed after the remark that the agent's process has ended
-	whiles    int                      // number of times that the host announced nothing for a while
+	departed  int                      // number of departures that planAgain has counted
 	planned   int                      // number of planned departures of the host from its flow
 	started   int                      // the mark at its start
 	back      int                      // the record of its join after a reconnect, or 0

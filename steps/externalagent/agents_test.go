@@ -115,6 +115,16 @@ var agentsRows = []struct {
 	{"it does not wait for the state", awaits + "And the state after call 2 comes late\n" + started +
 		"Then the agent waits for the state\n", mind{blind: true}, "EA-054a=failed",
 		"no call between an ok-only result and the state that follows it", anything},
+	{"it is slow when the state comes late, and is tested again", awaits + "And the state after call 2 comes late\n" +
+		started + "Then the agent waits for the state\n", mind{drowsy: true}, "EA-054a=passed",
+		"its silence may be due to that", ""},
+	{"it is slow, and does not wait for the next state", awaits + "And the state after call 2 comes late\n" +
+		started + "Then the agent waits for the state\n", mind{drowsy: true, blind: true}, "EA-054a=failed",
+		"no call between an ok-only result and the state that follows it", anything},
+	{"it is slow when the participant speaks, and is tested again", awaits +
+		"And the participant speaks during call 2, and its result and state come late\n" + started +
+		"Then the agent waits for the state\n", mind{drowsy: true, well: true}, "EA-054a=passed",
+		"its silence may be due to that", ""},
 	{"it uses what was shown before", awaits +
 		"And no uiSpec is shown for a while after call 2, while tools are announced\n" + started +
 		"Then the agent uses only what is still shown\n", mind{kept: true},
@@ -174,6 +184,9 @@ func TestAgents(t *testing.T) {
 			got := meet(t, r.mind, tagsOf(r.want), r.lines, func(env *steps.Env) {
 				if strings.Contains(r.lines, " for a while ") && !r.mind.starved { // longer than a busy machine takes for a call
 					env.Profile.Limits.Quiet.Duration = time.Second
+				}
+				if r.mind.drowsy { // the host takes a multiple of this agent's time
+					env.Profile.Limits.Event.Duration = patience
 				}
 				if r.mind.shy || r.mind.astray || r.mind.few > 0 { // it is silent for a while
 					binding.Of(env.Profile).Agent.Pace.Duration, binding.Of(env.Profile).Agent.Join.Duration = 2*time.Second,

@@ -159,14 +159,17 @@ const crossing = 250 * time.Millisecond
 // callAfter waits for the next call after what was planned. It skips a call that an agent with overlapping calls may
 // have sent before it was told.
 func (s *suite) callAfter(ctx context.Context, at int) (transcript.Record, error) {
-	crosses := s.crosses(at)
-	rec, miss := s.awaitAgent(ctx, at, s.pace(), func(r *transcript.Record) bool {
-		return received(vocab.ToolCall)(r) && !crosses(r)
-	})
+	rec, miss := s.awaitAgent(ctx, at, s.pace(), s.callPast(at))
 	if miss != nil {
 		return rec, s.without(miss, "makes no further call")
 	}
 	return rec, nil
+}
+
+// callPast matches a call that the agent has not sent before it was told a record.
+func (s *suite) callPast(at int) func(*transcript.Record) bool {
+	crosses := s.crosses(at)
+	return func(r *transcript.Record) bool { return received(vocab.ToolCall)(r) && !crosses(r) }
 }
 
 // crosses matches what an agent with overlapping calls may have sent before it read a record.
@@ -259,14 +262,19 @@ func (s *suite) toldBetween(after, before int) bool {
 // waitsForState judges that after an ok-only result the agent makes no call before it has the state or has asked for
 // it (EA-054a).
 func (s *suite) waitsForState(ctx context.Context) error {
+	return s.judgeUntilPrompt(ctx, s.waitedForState)
+}
+
+// waitedForState judges one departure. slow says why it has shown nothing, or is "".
+func (s *suite) waitedForState(ctx context.Context) (slow string, err error) {
 	end, err := s.done(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	at := s.begun(end)
 	rec, err := s.callAfter(ctx, at)
 	if err != nil {
-		return err
+		return "", err
 	}
 	expected := "no call between an ok-only result and the state that follows it"
 	spoken := slices.ContainsFunc(s.T.After(at), func(r transcript.Record) bool {
@@ -276,15 +284,20 @@ func (s *suite) waitsForState(ctx context.Context) error {
 		expected = "no call while one is under way, and none before the state that follows its ok-only result"
 	}
 	if spoken && s.overlaps(at) {
-		return steps.NotTestedf("the agent makes calls while others are under way, so it does not wait for states")
+		return "", steps.NotTestedf("the agent makes calls while others are under way, so it does not wait for states")
 	}
+	if slow := s.calledLate(at, &rec); slow != "" {
+		return slow, nil
+	}
+	return "", s.Judge(steps.CheckOf(rec, s.toldBetween(at, rec.N),
+		expected, "EA-054a", "EA-051", "EA-072", "EA-077"))
+}
+
+// calledLate is calledLate for a departure that began at a record.
+func (s *suite) calledLate(at int, call *transcript.Record) string {
 	seen := slices.Clone(s.T.After(s.agent.started))
 	prompt := slowest(slices.DeleteFunc(seen, func(r transcript.Record) bool { return r.N > at }))
-	if slow := calledLate(s.T.After(at-1), at, &rec, prompt); slow != "" {
-		return steps.NotTestedf("%s", slow)
-	}
-	return s.Judge(steps.CheckOf(rec, s.toldBetween(at, rec.N),
-		expected, "EA-054a", "EA-051", "EA-072", "EA-077"))
+	return calledLate(s.T.After(at-1), at, call, prompt)
 }
 
 // calledLate says why a call after an ok-only result does not show that the agent waited for the state, or returns ""

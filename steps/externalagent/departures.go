@@ -63,7 +63,7 @@ func (s *suite) departureSteps() []step {
 		})},
 		{`^the state after call (\d+) contradicts its result$`, at(contradicts)},
 		{`^the state after call (\d+) comes late$`,
-			atOKAlone(func(t turn) []any { return []any{t.result, s.window(), t.updated()} })},
+			atOKAlone(s.tellsLate)},
 		{`^the participant speaks during call (\d+), and its result and state come late$`,
 			atOKAlone(s.speaksMeanwhile)},
 		{`^the state after call (\d+) is lost$`, atOKAlone(func(t turn) []any {
@@ -104,8 +104,15 @@ func (s *suite) departureSteps() []step {
 	}
 }
 
+// tellsLate holds back the state after a call.
+func (s *suite) tellsLate(t turn) []any {
+	s.planAgain(t, s.okAloneAndSlow, s.tellsLate)
+	return []any{t.result, s.window(), t.updated()}
+}
+
 // speaksMeanwhile lets the participant speak during a call, whose result and state come late.
 func (s *suite) speaksMeanwhile(t turn) []any {
+	s.planAgain(t, s.okAloneAndSlow, s.speaksMeanwhile)
 	return []any{userSays("I prefer evening showtimes.", "time"), s.window(), t.result, t.updated()}
 }
 
@@ -125,6 +132,14 @@ func okAlone(call, result object) bool {
 	name, _ := call["toolName"].(string)
 	_, quick := result["uiSpec"]
 	return slices.Contains(okOnly, name) && !quick
+}
+
+// okAloneAndSlow fits these calls if the agent was too slow when a state was last held back.
+func (s *suite) okAloneAndSlow(call, result object) bool {
+	at := s.begun(s.T.Len())
+	after, next := s.T.After(at), s.callPast(at)
+	i := slices.IndexFunc(after, func(r transcript.Record) bool { return next(&r) })
+	return okAlone(call, result) && i >= 0 && s.calledLate(at, &after[i]) != ""
 }
 
 // withJunk looks up a message that no agent has to expect, by the words of features, for a play that will send it.

@@ -2,9 +2,7 @@ package externalagent
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
@@ -14,37 +12,19 @@ import (
 	"parley/verdict"
 )
 
-// tries is how often a scenario has a gap, a period in which nothing is announced: an agent that takes longer for its
-// next act than the gap, as under load, has shown nothing.
-const tries = 3
-
 // announcesNothing answers a call and then announces no tool for a while. After this gap the booking is elsewhere, with
 // tools that were not announced before, so that a late call is recognisable by its tool. The caller holds the lock.
 func (s *suite) announcesNothing(t turn) []any {
 	nothing := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost,
 		"uiSpec": object{"stage": "please wait"}, "messageHistory": t.history, "toolSchema": []any{}})
 	t.elsewhere()
-	if s.agent.whiles++; s.agent.whiles < tries {
-		slow := func(object, object) bool { return s.tookLong(0) != "" }
-		t.plans = append(t.plans, &plan{n: t.went + 1, fits: slow, do: s.announcesNothing})
-	}
+	s.planAgain(t, func(object, object) bool { return s.tookLong(0) != "" }, s.announcesNothing)
 	return []any{t.result, nothing, s.window(), t.updated()}
 }
 
 // announcesNone matches a state that announces no tool.
 func announcesNone(r *transcript.Record) bool {
 	return sent(vocab.StateUpdated)(r) && len(stateOf(r).list()) == 0
-}
-
-// tooSlow says why a wait of a given length has shown nothing of an agent that took this long for its next act. It
-// returns "" if the wait was long enough.
-func tooSlow(given, took time.Duration, what string) string {
-	if took <= given {
-		return ""
-	}
-	return fmt.Sprintf("the agent took %s for its next message and was given %s in which %s: its silence may be due to "+
-		"that",
-		took.Round(time.Millisecond), given.Round(time.Millisecond), what)
 }
 
 // tookLong says why a gap (the one that began with the given record, or any for 0) has shown nothing: the agent took
@@ -73,21 +53,7 @@ func (s *suite) tookLong(while int) string {
 // callsNothing judges that an agent makes no call while nothing is announced (EA-096a). The gap ends with the state
 // after it.
 func (s *suite) callsNothing(ctx context.Context) error {
-	why := ""
-	for range tries {
-		slow, err := s.calledNothing(ctx)
-		var missing *steps.NotTestedError
-		switch {
-		case errors.As(err, &missing) && why != "":
-			return steps.NotTestedf("%s; and then %s", why, missing.Reason)
-		case err != nil || slow == "":
-			return err
-		}
-		s.Note("%s", slow)
-		why = slow
-		s.agent.planned++
-	}
-	return steps.NotTestedf("%s", why)
+	return s.judgeUntilPrompt(ctx, s.calledNothing)
 }
 
 // calledNothing judges one gap. slow says why it has shown nothing, or is "".

@@ -31,6 +31,7 @@ type mind struct {
 	stays    bool          // it does not reconnect
 	restless bool          // it calls while nothing is announced
 	starved  bool          // it gets no processor time for a while once nothing is announced
+	drowsy   bool          // it takes long for its first act after a call of next
 	silent   bool          // it ends after its join
 	offline  bool          // it does not connect
 	other    bool          // it joins another relay session after reconnecting
@@ -100,6 +101,7 @@ type scriptedAgent struct {
 	refusals     int
 	calls        int
 	started      bool
+	went         bool // it has called next
 }
 
 var errEnough = errors.New("enough")
@@ -338,6 +340,12 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 	}
 	selected, _ := a.ui["selected"].([]any)
 	quantities, _ := a.ui["quantities"].(object)
+	if a.drowsy && a.went {
+		a.drowsy, a.dozy = false, 30*soon
+		if !a.dozes(ctx) {
+			return errEnough
+		}
+	}
 	switch {
 	case len(tools) == 0 && a.ui == nil:
 		return a.send(ctx, vocab.SessionEnd, object{"reason": "study-complete"})
@@ -364,6 +372,7 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 	case offered["prev"] && !offered["next"]:
 		return call("prev", object{})
 	}
+	a.went = true
 	return call("next", object{})
 }
 
