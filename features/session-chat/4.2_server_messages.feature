@@ -62,3 +62,20 @@ Feature: 4.2 Messages of the server
       Then the turn of "red" ends in any way
       And client A can chat with "red" again
       And "red" is the same session as before
+
+    @SC-038 @SC-039 @SC-042 @model
+    Scenario: the errors of a failed turn have the session_id of its session after a turn of another session
+      Given client A has chatted with "red"
+      And client A has chatted with "blue"
+      When client A chats with "red" and the model fails
+      Then the turn of "red" ends in any way
+      And every error of the turn of "red" has its ids
+
+    @SC-042 @model
+    Scenario: the errors of a failed turn have the session_id of its session during a turn of another session
+      Given client A has chatted with "red"
+      When client A chats with "red" and the model fails in a turn that is held
+      And client B chats with "blue" in a turn that is held
+      And the turn of "red" is released
+      Then the turn of "red" ends in any way
+      And every error of the turn of "red" has its ids

@@ -68,6 +68,10 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 		func(ctx context.Context, client, name string) error {
 			return s.chat(ctx, client, name, &turn{failed: true}, "[[fail %s 500]]")
 		})
+	steps.Step(sc, `^client (\w+) chats with "(\w+)" and the model fails in a turn that is held$`,
+		func(ctx context.Context, client, name string) error {
+			return s.chat(ctx, client, name, &turn{failed: true}, "[[hold %[1]s]] [[fail %[1]s 500]]")
+		})
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn that is held$`, s.chatsHeld)
 	steps.Step(sc, `^client (\w+) starts a turn of "(\w+)" that is held$`, s.startsHeld)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" in a turn of (\d+) pieces$`, s.chatsInPieces)

@@ -235,8 +235,8 @@ func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 }
 
 // errorsNamed judges that an error about the model's failure in a turn has an agent_id and a session_id (SC-038,
-// SC-039). An error without them is about the turn if nothing else was asked of its connection: then there is nothing
-// else that it could be about.
+// SC-039), and that these are its session's (SC-042). An error without an agent_id is about the turn if nothing else
+// was asked of its connection: then there is nothing else that it could be about.
 func (s *suite) errorsNamed(name string) error {
 	t, err := s.lastTurn(name)
 	if err != nil {
@@ -244,6 +244,13 @@ func (s *suite) errorsNamed(name string) error {
 	}
 	if !t.over || !t.failed || t.end.N == 0 {
 		return steps.NotTestedf("no turn of %s has failed", name)
+	}
+	for _, r := range s.since(t, vocab.ErrorMessage) {
+		if id := text(&r, inSession); id != "" && t.of.id != "" && r.N <= t.end.N {
+			_ = s.Judge(verdict.Finding{Clauses: []string{"SC-042"}, OK: id == t.of.id, At: r.N,
+				Expected: fmt.Sprintf("session_id %q, which %s has, in an error about its turn", t.of.id, t.of.agentID),
+				Observed: fmt.Sprintf("session_id %q%s: %s", id, s.ownerOf(id), steps.Seen(r))})
+		}
 	}
 	if other := s.alsoAsked(t); other != "" {
 		return steps.NotTestedf("an error may be about something else: %s", other)
@@ -258,6 +265,16 @@ func (s *suite) errorsNamed(name string) error {
 		_ = s.idGiven("SC-039", inSession, told, r)
 	}
 	return nil
+}
+
+// ownerOf says whose messages have a session_id; "" if it is known of no session.
+func (s *suite) ownerOf(id string) string {
+	for _, r := range s.T.All() {
+		if r.Dir == transcript.Received && r.Event != nil && r.Event.Type != vocab.ErrorMessage && text(&r, inSession) == id {
+			return ", which " + text(&r, inAgent) + " has"
+		}
+	}
+	return ""
 }
 
 // alsoAsked returns what else the client of a turn had asked for and not received when the turn ended; "" for nothing.

@@ -80,6 +80,14 @@ var lateEnds = []struct {
 			send(to.ID, msg)
 		}
 	}},
+	{name: "an error alone, whose message is a bare text", tell: func() sessionchat.Outbound {
+		return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {
+			if failedTurn(msg) || msg.Type() == vocab.ErrorMessage {
+				msg = asError(msg).With("message", "this has failed")
+			}
+			send(to.ID, msg)
+		}
+	}},
 	{name: "a second result a little later", breaks: []string{"SC-020"}, tell: func() sessionchat.Outbound {
 		return func(_ sessionchat.Manager, to sessionchat.ConnInfo, msg sessionchat.Message, send sender) {
 			send(to.ID, msg)

@@ -22,6 +22,26 @@ var idFaults = map[string]fault{
 
 	"agent-id-for-session-id":           rewriting(ofTurn, agentForID),
 	"agent-id-for-session-id-in-errors": rewriting(typed(proto.ErrorMessage), agentForID),
+
+	"errors-of-the-last-answered": erringAs(ended(proto.Success)),
+	"errors-of-the-last-asked":    erringAs(typed(proto.SystemMessage)),
+}
+
+// erringAs reports the failure of a turn by an error too, which has the session_id of the last message of some kind,
+// whichever session that belongs to.
+func erringAs(last meant) fault {
+	return func(o *options) {
+		var id any
+		o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+			if last(msg) {
+				id = msg["session_id"]
+			}
+			if ended(proto.Failed)(msg) {
+				send(to.ID, msg.With("message_type", proto.ErrorMessage).With("session_id", id))
+			}
+			send(to.ID, msg)
+		}
+	}
 }
 
 // agentForID sends the agent_id as the session_id.

@@ -5,6 +5,7 @@ package invariants
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func All() []monitor.Monitor {
 			Check: shapes, PerRecord: true, Passive: true},
 		{Name: "session-id-stays", Clauses: []string{"SC-042", "SC-056"},
 			Text: "the session_id of an agent_id, once known, is the same in every message until the session may be " +
-				"resumed, and is not an agent_id of the client", Check: idStays},
+				"resumed, and is neither an agent_id of the client nor the session_id of another agent_id", Check: idStays},
 		{Name: "session-ids-differ", Clauses: []string{"SC-027"},
 			Text: "two agent_ids never have the same session_id", Check: idsDiffer},
 		{Name: "own-agent-id", Clauses: []string{"SC-021", "SC-041"},
@@ -108,7 +109,7 @@ func shapes(t []transcript.Record) []verdict.Finding {
 // idStays judges that a session_id does not change while the session stays in memory (SC-042), and does not become
 // unknown again (SC-056). The backend assigns it, so it is never one of the client's agent_ids.
 func idStays(t []transcript.Record) []verdict.Finding {
-	out := agentsForIDs(t)
+	out := append(agentsForIDs(t), idsOfOthers(t)...)
 	life := Lives(t)
 	type key struct {
 		agent string
@@ -159,6 +160,37 @@ func agentsForIDs(t []transcript.Record) []verdict.Finding {
 			out = append(out, verdict.Finding{Clauses: []string{"SC-042"}, At: r.N,
 				Expected: "a session_id that the backend has assigned",
 				Observed: fmt.Sprintf("session_id %q, which the client has sent as an agent_id, in %s", id, monitor.Describe(r))})
+		}
+	}
+	return out
+}
+
+// idsOfOthers finds errors and other messages outside of turns that name an agent_id of the client with the session_id
+// of another one. Those of turns are judged by idsDiffer.
+func idsOfOthers(t []transcript.Record) []verdict.Finding {
+	var out []verdict.Finding
+	agents := map[string]map[string]bool{} // by session_id
+	eachOfSession(t, func(_ transcript.Record, data map[string]any) {
+		agent, named := data["agent_id"].(string)
+		if id, _ := data["session_id"].(string); named && id != "" {
+			if agents[id] == nil {
+				agents[id] = map[string]bool{}
+			}
+			agents[id][agent] = true
+		}
+	})
+	for _, r := range t {
+		if r.Event == nil || r.Dir != transcript.Received || turnTypes[r.Event.Type] || r.Event.Type == "" {
+			continue
+		}
+		data, _ := r.Event.Data.(map[string]any)
+		agent, named := data["agent_id"].(string)
+		id, _ := data["session_id"].(string)
+		if having := agents[id]; named && agent != "" && len(having) > 0 && !having[agent] {
+			out = append(out, verdict.Finding{Clauses: []string{"SC-042"}, At: r.N,
+				Expected: fmt.Sprintf("no session_id of another agent_id beside agent_id %q", agent),
+				Observed: fmt.Sprintf("session_id %q, which agent_id %q has, in %s", id,
+					slices.Sorted(maps.Keys(having))[0], monitor.Describe(r))})
 		}
 	}
 	return out

@@ -117,6 +117,11 @@ var shapesAndIDs = []row{
 		in: three + "A < system red s-1: \nA < result red S-1: "},
 	{monitor: "session-id-stays", reason: "null again", broken: "SC-056",
 		in: three + "A < system red s-1: \nA < result red null: "},
+	{monitor: "session-id-stays", reason: "an error with the id of another session", kept: "SC-056", broken: "SC-042",
+		in: three + "A < system red s-1: \nA < system blue s-2: \nA < error red s-2: \nA < result red s-1: \n"},
+	{monitor: "session-id-stays", reason: "an error with its own id, and one with an unknown one", kept: "SC-042 SC-056",
+		in: three + "A < system red s-1: \nA < system blue s-2: \nA < error red s-1: \nA < error blue x: \n" +
+			"A < result red s-1: \n"},
 	{monitor: "session-id-stays", reason: "null again, in a later turn", kept: "SC-042", broken: "SC-056",
 		in: three + "A < result red s-1: \n" + ask2 + "A < system red null: \nA < result red s-1: "},
 	{monitor: "session-id-stays", reason: "no member again", broken: "SC-056",
