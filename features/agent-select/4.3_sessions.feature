@@ -401,3 +401,79 @@ Feature: 4.3 Sessions and connections
       Then the turn of client A ends
       When client A, once idle, switches to "general"
       Then client A is switched from "debugger" to "general"
+
+  Rule: A session is busy until its turn has ended, whatever becomes of its connection (`sessionControllers` 中存在该 sessionId 对应的未完成的 `AbortController`)
+
+    @AS-109 @model
+    Scenario: a session that is loaded back while its turn runs is still busy
+      Given client A has switched to "debugger"
+      And client A has a turn running that will answer
+      And client A has another session
+      When client A loads its first session back
+      Then client A is busy until the turn in its session ends
+
+    @AS-109 @model
+    Scenario: a session that another connection loads while its turn runs is still busy
+      Given client A has switched to "debugger"
+      And client A has a turn running that will answer
+      And client B is connected
+      When client B tries to load the session of client A
+      Then client B is busy until the turn in its session ends
+
+    @AS-109 @model
+    Scenario: a session whose connection ends while its turn runs is still busy
+      Given client A has switched to "debugger"
+      And client A has a turn running that will answer
+      And client A has disconnected
+      And client B is connected
+      When client B tries to load the session of client A
+      Then client B is busy until the turn in its session ends
+
+    @AS-068 @model
+    Scenario: a session can switch after each of two aborted turns
+      Given client A has switched to "debugger"
+      And client A has a turn running
+      When client A aborts
+      And client A, once idle, switches to "requirement_analyzer"
+      Then client A is switched from "debugger" to "requirement_analyzer"
+      Given client A has a turn running
+      When client A aborts
+      And client A, once idle, switches to "general"
+      Then client A is switched from "requirement_analyzer" to "general"
+
+    @AS-062 @AS-064 @model
+    Scenario: the end of a connection does not end a later turn of its session
+      Given client A has switched to "debugger"
+      And client A has a turn running
+      And client A has disconnected
+      And client B is connected
+      When client B tries to load the session of client A
+      And client B aborts
+      And client B, once idle, switches to "requirement_analyzer"
+      Then client B is switched to "requirement_analyzer"
+      Given client B has a turn running
+      When the model answers the aborted turn of client A late
+      Then the turn of client B still runs
+      When client B switches to "general"
+      Then client B is refused with "agent_busy"
+
+  Rule: The end of a connection concerns its own session only (不同 sessionId 之间互不干扰)
+
+    @AS-043 @AS-093 @AS-101 @AS-103
+    Scenario: a session that another connection has loaded stays there when its first connection ends
+      Given client A has switched to "debugger"
+      And client B is connected
+      When client B tries to load the session of client A
+      And client B switches to "requirement_analyzer"
+      Then client B is switched to "requirement_analyzer"
+      Given client A has disconnected
+      When client B switches to "general"
+      Then client B is switched from "requirement_analyzer" to "general"
+
+    @AS-093 @AS-096 @AS-103 @two-clients
+    Scenario: a session keeps its connection and its agent when another connection ends
+      Given client A has switched to "debugger"
+      And client B has switched to "requirement_analyzer"
+      And client A has disconnected
+      When client B switches to "general"
+      Then client B is switched from "requirement_analyzer" to "general"

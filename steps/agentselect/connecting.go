@@ -53,8 +53,10 @@ func (s *suite) hasDisconnected(ctx context.Context, c *client) error {
 			return fmt.Errorf("close the connection of client %s: %w", c.name, err)
 		}
 		c.conn = nil
-		if binding.Of(s.Env.Profile).Correlation.Single {
-			// Nothing shows when the target has noticed; until then it may attribute other messages to this client.
+		running := c.turn != nil && !c.turn.over
+		if binding.Of(s.Env.Profile).Correlation.Single || running || s.othersConnected(c) {
+			// Nothing shows when the target has noticed; until then it may attribute other messages to this client, and
+			// what the end does to others is not yet to be seen.
 			s.pace(ctx, c, s.T.Len(), s.Env.Profile.Limits.Quiet.Duration)
 		}
 	}

@@ -18,7 +18,7 @@ func (r registry) races() {
 	r.step(`^each switch of client (\w+) starts where the previous one ended$`, r.switchesChained)
 	r.step(`^the model answers the aborted turn of client (\w+) late$`, r.abortedAnswers)
 	r.step(`^client (\w+) sends another message during its turn$`, r.chatsOver)
-	r.step(`^client (\w+) is busy until its first turn ends$`, r.busyWhileFirst)
+	r.step(`^client (\w+) is busy until (?:its first turn|the turn in its session) ends$`, r.busyWhileFirst)
 }
 
 // switchesTwice sends two switches, the second before the first can have been answered.
@@ -64,11 +64,15 @@ func (s *suite) switchesChained(ctx context.Context, c *client) error {
 // abortedAnswers lets the model continue the aborted turn, and gives the target's reaction the quiet window: nothing
 // shows when an aborted turn has ended.
 func (s *suite) abortedAnswers(ctx context.Context, c *client) error {
-	if len(c.turns) < 2 || c.turns[len(c.turns)-2].nonce == "" {
+	last := len(c.turns) - 1
+	if last >= 0 && s.actor == c { // its last turn runs
+		last--
+	}
+	if last < 0 || c.turns[last].nonce == "" {
 		return steps.NotTestedf("without the model stub the aborted turn of client %s cannot be made to end late", c.name)
 	}
 	mark := s.T.Len()
-	s.Env.Brain.Release(c.turns[len(c.turns)-2].nonce)
+	s.Env.Brain.Release(c.turns[last].nonce)
 	s.pace(ctx, c, mark, s.Env.Profile.Limits.Quiet.Duration)
 	return nil
 }
@@ -103,10 +107,16 @@ func (s *suite) chatsOver(ctx context.Context, c *client) error {
 	return nil
 }
 
-// busyWhileFirst judges that a turn keeps its session busy whatever became of a second message (AS-109, AS-110). The
-// target may have ended the first turn for the second, so a switch that succeeds is wrong only if the first turn
-// continues after it.
+// busyWhileFirst judges that a turn keeps its session busy whatever became of a second message, of another load of the
+// session, or of the connection that it had (AS-109, AS-110). The target may have ended the turn for that, so a switch
+// that succeeds is wrong only if the turn continues after it.
 func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
+	if c.try != nil && c.try.refused != "" {
+		return steps.NotTestedf("client %s could not load the session: %s", c.name, c.try.refused)
+	}
+	if c.turn == nil || c.turn.session != c.session {
+		return steps.NotTestedf("no turn runs in the session of client %s", c.name)
+	}
 	to := s.swapped(vocab.General)
 	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
 		return err
@@ -124,12 +134,12 @@ func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
 	s.confirmed(c, to)
 	later, went := s.goesOn(ctx, c, rec.N)
 	if !went {
-		return steps.NotTestedf("the target has ended the first turn of client %s for its second message, "+
-			"so the switch found it idle", c.name)
+		return steps.NotTestedf("the turn in the session of client %s does not go on, so the target has ended it, and the "+
+			"switch found the session idle", c.name)
 	}
 	return s.Judge(verdict.Finding{Clauses: clauses, At: rec.N,
 		Observed: steps.Seen(rec) + ", and the turn continued: " + later,
-		Expected: "agent_busy while the first turn of client " + c.name + " goes on"})
+		Expected: "agent_busy while the turn in the session of client " + c.name + " goes on"})
 }
 
 // goesOn lets a turn continue and reports whether it does: its model is asked again, or its answer comes.

@@ -22,6 +22,7 @@ func (r registry) sessions() {
 			return r.creates(ctx, c, fields{"initialAgentId": initial.id})
 		})
 	r.step(`^client (\w+) (?:loads|tries to load) the session of client (\w+)$`, r.loads)
+	r.step(`^client (\w+) loads its first session back$`, r.loadsFirst)
 	r.step(`^client (\w+) loads the session "([^"]*)"$`, r.loadsNamed)
 	r.step(`^client (\w+) has its session$`, r.hasItsSession)
 	r.step(`^client (\w+) is refused the session$`, r.isRefusedSession)
@@ -79,7 +80,18 @@ func (s *suite) loads(ctx context.Context, c, of *client) (err error) {
 		c.try.of = of
 		return err == nil && c.try.refused != "" && of.conn == nil
 	})
+	if t := of.turn; err == nil && c.try.refused == "" && t != nil && !t.over && t.session == c.session {
+		c.turn = t // what follows of it comes here
+	}
 	return err
+}
+
+// loadsFirst loads the first session of a client's connection, which has got another one since.
+func (s *suite) loadsFirst(ctx context.Context, c *client) error {
+	if len(c.earlier) == 0 {
+		return steps.NotTestedf("client %s had no earlier session", c.name)
+	}
+	return s.loadsNamed(ctx, c, c.earlier[0])
 }
 
 func (s *suite) loadsNamed(ctx context.Context, c *client, id string) (err error) {

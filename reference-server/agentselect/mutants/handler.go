@@ -75,7 +75,7 @@ func registered() []map[string]fault {
 	return []map[string]fault{
 		idFaults, refusalFaults, availableFaults, listFaults, greetingFaults, configFaults, switchedFaults, messageFaults,
 		sessionFaults, bindingFaults, defaultFaults, busyFaults, turnFaults, raceFaults, webFaults,
-		cutFaults, leftoverFaults,
+		cutFaults, leftoverFaults, endingFaults,
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // playNames lists the plays, quick ones first.
 var playNames = []string{
 	"early", "ids", "agents", "clients", "sessions", "urls", "initial", "config", "busy", "late", "second", "flight",
-	"deleted", "leftovers", "answers", "together", "aborts", "turns", "cuts",
+	"deleted", "leftovers", "answers", "together", "endings", "aborts", "turns", "cuts",
 }
 
 // plays are sequences of client actions. Each returns the parties whose streams matter.
@@ -292,6 +292,37 @@ var plays = map[string]func(s *stage) []*party{
 		s.brain.Release("g1")
 		a.count("complete", 1)
 		return []*party{a, b}
+	},
+	"endings": func(s *stage) []*party {
+		a := s.join("A", "").create()
+		first := a.sess
+		a.chat("[[stream e1 1]] [[hold e1]]")
+		a.held("e1")
+		a.create().switchTo(proto.Debugger)
+		b := s.join("B", "")
+		b.send(object{"type": "switch_agent", "agentId": proto.General, "sessionId": a.sess})
+		a.send(object{"type": "switch_agent", "agentId": proto.Debugger, "sessionId": first})
+		a.switchTo(proto.General)
+		a.post("/session/load", object{"sessionId": first})
+		a.switchTo(proto.Debugger)
+		b.create().send(object{"type": "switch_agent", "agentId": proto.Debugger, "sessionId": first})
+		a.leave()
+		b.switchTo(proto.Debugger)
+		c := s.join("C", "")
+		c.sess = first
+		c.post("/session/load", object{"sessionId": first})
+		c.switchTo(proto.Debugger)
+		c.send(object{"type": "abort"})
+		c.switchTo(proto.Debugger)
+		c.chat("[[stream e2 1]] [[hold e2]]")
+		c.held("e2")
+		d := s.join("D", "")
+		d.post("/session/load", object{"sessionId": first})
+		d.send(object{"type": "abort"})
+		d.switchTo(proto.RequirementAnalyzer)
+		c.leave()
+		d.switchTo(proto.General)
+		return []*party{a, b, c, d}
 	},
 	"early": func(s *stage) []*party {
 		early := s.joinEarly("A")
