@@ -82,3 +82,46 @@ Feature: 0 Principles
       When client A chats with "red" in a turn of 3 pieces
       Then client A is answered by "red"
       And client B receives no message of any session
+
+  Rule: A connection may use any number of sessions — 单一WebSocket连接处理多个session
+
+    @SC-004 @SC-009 @SC-046
+    Scenario: twenty sessions of one connection, one after the other, are answered
+      When client A connects
+      Then client A is answered by each of 20 new sessions
+
+    @SC-004 @model
+    Scenario: a turn runs on while its connection uses twenty other sessions
+      Given client A chats with "red" in a turn that is held
+      When client A has chatted with 20 other sessions
+      Then the turn of "red" still runs
+      When the turn of "red" is released
+      Then client A is answered by "red"
+
+    @SC-004 @SC-006 @SC-028 @model
+    Scenario: a session continues after its connection has used twenty other sessions
+      Given client A has chatted with "red"
+      When client A has chatted with 20 other sessions
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"
+
+    @SC-004 @SC-025 @model
+    Scenario: a chat on another connection ends no turn of another session on the first
+      Given client A has chatted with "red"
+      And client A chats with "blue" in a turn that is held
+      When client B chats with "red"
+      Then client B is answered by "red"
+      When the turn of "blue" is released
+      Then client A is answered by "blue"
+
+    @SC-004 @SC-025 @model
+    Scenario: a chat with a busy session on another connection ends no turn of another session on the first
+      Given client A starts a turn of "red" that is held
+      And client A starts a turn of "blue" that is held
+      And the turns of "red" and "blue" run at the same time
+      When client B chats with "red"
+      And the target has handled every message of client B
+      And the earlier turn of "red" is released
+      And the turn of "blue" is released
+      Then client A is answered by "blue"

@@ -118,3 +118,33 @@ Feature: 2.1 Resuming a session after a restart of the target
       And client A chats with "red"
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
+
+    @SC-008 @SC-016 @SC-023 @model @exclusive @restart
+    Scenario: twelve turns are resumed after a restart
+      Given client A has chatted 12 times with "red"
+      When the target is restarted
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"
+
+    @SC-008 @SC-016 @SC-027 @SC-060 @model @exclusive @restart
+    Scenario: similar agent_ids resume their own histories after a restart
+      Given client A chats with "red" under an agent_id of words with punctuation
+      And client A is answered by "red"
+      And client A chats with "blue" under the agent_id of "red" with an underscore for its slash
+      And client A is answered by "blue"
+      And client A chats with "green" under the agent_id of "red" with a hyphen for its slash
+      And client A is answered by "green"
+      And client A chats with "yellow" under the agent_id of "red" with its slash gone
+      And client A is answered by "yellow"
+      And client A chats with "grey" under the agent_id of "red" with its case folded
+      And client A is answered by "grey"
+      When the target is restarted
+      And client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent no turn of another session for "red"
+      And the model was sent the earlier turns of "red"
+      When client A chats with "blue"
+      Then client A is answered by "blue"
+      And the model was sent no turn of another session for "blue"
+      And the model was sent the earlier turns of "blue"

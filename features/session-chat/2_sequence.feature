@@ -103,3 +103,22 @@ Feature: 2 The sequence of a chat
       And the turn of "red" is released
       Then client A is answered by "red"
       And client A is answered by "blue"
+
+  Rule: Every chat is a query with its content, whatever it looks like — client.query(content)
+
+    @SC-019 @SC-020 @model
+    Scenario: a text that begins like a command is passed on unchanged
+      When client A chats with "red" with a text of a path at its beginning
+      Then client A is answered by "red"
+      And the model was sent the text of "red" unchanged
+      And client A receives the text of the model for "red" unchanged
+
+    @SC-019 @SC-050 @model
+    Scenario: the same text again is another chat
+      Given client A has chatted with "red"
+      When client A chats with "red" with the same text again
+      Then client A is answered by "red"
+      And the model was asked again for "red"
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"

@@ -168,3 +168,14 @@ Feature: 4.1.1 Interrupting a turn
       Then the turn of "red" still runs
       When the turn of "red" is released
       Then client A is answered by "red"
+
+  Rule: An interrupt names its session by agent_id alone — agent_id: string
+
+    @SC-035 @SC-036 @model
+    Scenario: an interrupt on another connection ends the turn
+      Given client A chats with "red" in a turn that is held
+      And client B has chatted with "blue"
+      When client B interrupts "red"
+      Then the turn of "red" is interrupted
+      When client A chats with "red"
+      Then client A is answered by "red"

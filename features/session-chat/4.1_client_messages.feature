@@ -282,3 +282,20 @@ Feature: 4.1 Messages of the client
         | the word constructor |
         | the word __proto__   |
         | the word null        |
+
+    @SC-060 @SC-027 @model
+    Scenario Outline: agent_ids that a file name would confuse are different sessions: <other>
+      When client A chats with "red" under an agent_id of words with punctuation
+      Then client A is answered by "red"
+      When client A chats with "blue" under the agent_id of "red" with <other>
+      Then client A is answered by "blue"
+      And "red" and "blue" are different sessions
+      And the model was sent no turn of another session for "blue"
+
+      Examples:
+        | other                       |
+        | an underscore for its slash |
+        | a hyphen for its slash      |
+        | its slash gone              |
+        | an underscore for its colon |
+        | an underscore for its dot   |

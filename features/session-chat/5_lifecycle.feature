@@ -141,3 +141,10 @@ Feature: 5 The life cycle of a session
       Then no turn of "red" runs any more
       And client A can chat with "red" again
       And "red" is the same session as before
+
+    @SC-006 @SC-050 @model
+    Scenario: a session answers thirteen chats with all its turns
+      Given client A has chatted 12 times with "red"
+      When client A chats with "red"
+      Then client A is answered by "red"
+      And the model was sent the earlier turns of "red"

@@ -43,6 +43,7 @@ type turn struct {
 	failed bool              // its model fails
 	kind   string            // kind of the wait for its end (Wait.Kind); "": set by the step
 	extra  bool              // sent while another turn of the session ran, so it may stay unanswered
+	before int               // the model's requests for its nonce before it was sent: an earlier chat had the same text
 }
 
 // session returns the session with a name in the scenario; its agent_id is unique to the scenario.
@@ -353,10 +354,15 @@ func (s *suite) instead(t *turn, miss *verdict.Miss) string {
 			return "the answer under another agent_id: " + steps.Seen(r)
 		}
 	}
-	if n := len(heard); miss.At == 0 && n > 0 {
-		return fmt.Sprintf("%s; the last of %d messages since the chat: %s", miss.Reason, n, steps.Seen(heard[n-1]))
+	unasked := ""
+	if s.Env.Brain != nil && t.nonce != "" && len(s.calls(t)) <= t.before {
+		unasked = "; the model was not asked for the chat"
 	}
-	return miss.Reason
+	if n := len(heard); miss.At == 0 && n > 0 {
+		return fmt.Sprintf("%s%s; the last of %d messages since the chat: %s", miss.Reason, unasked, n,
+			steps.Seen(heard[n-1]))
+	}
+	return miss.Reason + unasked
 }
 
 // answerOrNot records whether the target answers a chat that it may refuse (SC-034).

@@ -26,6 +26,7 @@ var contents = map[string]string{
 	"control characters":       "a\u0001b\u001f%s\u007f",
 	"an SQL fragment":          "'); DROP TABLE sessions; -- %s",
 	"format verbs":             "100%% %s {0} ${HOME} $(id)",
+	"a path at its beginning":  "/etc/hosts: what is that? %s",
 	"several hundred letters":  "%s " + strings.Repeat("a sentence of a paragraph, ", 30) + "the end",
 }
 
@@ -51,6 +52,7 @@ var keys = map[string]string{
 	"emoji":                        "🤖%s",
 	"a combining accent":           "cafe\u0301-%s",
 	"a path":                       "../../%s/./x",
+	"words with punctuation":       "Ab/%s:x.y",
 	"quotes and backslashes":       `"'\%s`,
 	"digits and letters":           "0%s",
 	"great length":                 "%s-" + manyLetters,
@@ -82,18 +84,23 @@ func (s *suite) chatsUnder(ctx context.Context, client, name, kind string) error
 
 // near are agent_ids that a careless server confuses with another one.
 var near = map[string]func(id string) string{
-	"its case folded":         strings.ToLower,
-	"a blank after it":        func(id string) string { return id + " " },
-	"a line break after it":   func(id string) string { return id + "\n" },
-	"a zero before it":        func(id string) string { return "0" + id },
-	"a blank before it":       func(id string) string { return " " + id },
-	"a NUL after it":          func(id string) string { return id + "\u0000" },
-	"a wildcard in it":        func(id string) string { return id[:len(id)-1] + "_" }, // SQL's LIKE
-	"its last character gone": func(id string) string { return id[:len(id)-1] },
-	"its accent composed":     func(id string) string { return strings.ReplaceAll(id, "e\u0301", "\u00e9") },
-	"its accent gone":         func(id string) string { return strings.ReplaceAll(id, "e\u0301", "e") },
-	"another Chinese letter":  func(id string) string { return strings.ReplaceAll(id, "会", "对") },
-	"another emoji":           func(id string) string { return strings.ReplaceAll(id, "🤖", "👾") },
+	"its case folded":             strings.ToLower,
+	"a blank after it":            func(id string) string { return id + " " },
+	"a line break after it":       func(id string) string { return id + "\n" },
+	"a zero before it":            func(id string) string { return "0" + id },
+	"a blank before it":           func(id string) string { return " " + id },
+	"a NUL after it":              func(id string) string { return id + "\u0000" },
+	"a wildcard in it":            func(id string) string { return id[:len(id)-1] + "_" }, // SQL's LIKE
+	"its last character gone":     func(id string) string { return id[:len(id)-1] },
+	"its accent composed":         func(id string) string { return strings.ReplaceAll(id, "e\u0301", "\u00e9") },
+	"its accent gone":             func(id string) string { return strings.ReplaceAll(id, "e\u0301", "e") },
+	"another Chinese letter":      func(id string) string { return strings.ReplaceAll(id, "会", "对") },
+	"an underscore for its slash": func(id string) string { return strings.ReplaceAll(id, "/", "_") },
+	"a hyphen for its slash":      func(id string) string { return strings.ReplaceAll(id, "/", "-") },
+	"its slash gone":              func(id string) string { return strings.ReplaceAll(id, "/", "") },
+	"an underscore for its colon": func(id string) string { return strings.ReplaceAll(id, ":", "_") },
+	"an underscore for its dot":   func(id string) string { return strings.ReplaceAll(id, ".", "_") },
+	"another emoji":               func(id string) string { return strings.ReplaceAll(id, "🤖", "👾") },
 }
 
 // chatsNear chats under an agent_id that differs only slightly from another session's.

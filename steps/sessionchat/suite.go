@@ -119,6 +119,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	})
 	s.registerConnecting(sc)
 	s.registerChatting(sc)
+	s.registerSeries(sc)
 	s.registerSessions(sc)
 	s.registerTurns(sc)
 	s.registerRefusing(sc)

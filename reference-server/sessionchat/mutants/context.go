@@ -15,6 +15,7 @@ var contextFaults = map[string]fault{
 	"leaks-when-switching":   leaksWhenSwitching,
 	"forgets-history":        remembering(0),
 	"remembers-two-turns":    remembering(2),
+	"remembers-ten-turns":    remembering(10),
 	"forgets-the-first-turn": shortened(forgetsFirst),
 	"failure-forgets":        forgettingAfter(proto.Failed),
 	"interrupt-forgets":      forgettingAfter(proto.Interrupted),

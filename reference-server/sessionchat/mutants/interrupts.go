@@ -19,19 +19,20 @@ var interruptFaults = map[string]fault{
 		_ string) []string {
 		return []string{ids.last(conn)}
 	}),
-	"interrupts-every-last-one": interruptsUsed(lastOfEach),
-	"idle-interrupt-hits-all":   hitting(allIfIdle),
-	"interrupts-in-any-case":    hitting(allInAnyCase),
-	"interrupt-named-stop":      retyped(proto.InterruptType, "stop"),
-	"interrupt-named-cancel":    retyped(proto.InterruptType, "cancel"),
-	"interrupt-by-session-id":   misreading(proto.InterruptType, bySessionID),
-	"interrupt-has-no-result":   silent(ended(proto.Interrupted)),
-	"interrupt-closes":          receiving(taking(proto.InterruptType, noting(interruptCloses))),
-	"interrupt-ends-session":    interruptEnds,
-	"interrupt-sticks":          flagging(func(flagged, running bool) bool { return flagged || running }, false),
-	"late-interrupt-hits-next":  flagging(func(_, running bool) bool { return !running }, true),
-	"interrupt-creates":         interruptCreates,
-	"interrupted-leave-at-end":  interruptedLeaveAtEnd,
+	"interrupts-every-last-one":   interruptsUsed(lastOfEach),
+	"idle-interrupt-hits-all":     hitting(allIfIdle),
+	"interrupts-in-any-case":      hitting(allInAnyCase),
+	"interrupt-by-its-asker-only": interruptByAsker,
+	"interrupt-named-stop":        retyped(proto.InterruptType, "stop"),
+	"interrupt-named-cancel":      retyped(proto.InterruptType, "cancel"),
+	"interrupt-by-session-id":     misreading(proto.InterruptType, bySessionID),
+	"interrupt-has-no-result":     silent(ended(proto.Interrupted)),
+	"interrupt-closes":            receiving(taking(proto.InterruptType, noting(interruptCloses))),
+	"interrupt-ends-session":      interruptEnds,
+	"interrupt-sticks":            flagging(func(flagged, running bool) bool { return flagged || running }, false),
+	"late-interrupt-hits-next":    flagging(func(_, running bool) bool { return !running }, true),
+	"interrupt-creates":           interruptCreates,
+	"interrupted-leave-at-end":    interruptedLeaveAtEnd,
 }
 
 // interruptOf returns the interrupt of an agent_id.
@@ -73,6 +74,22 @@ func lastOfEach(ids used, conn, key string) []string {
 		}
 	}
 	return all
+}
+
+// interruptByAsker heeds only interrupts on the connection that asked for the turn.
+func interruptByAsker(o *options) {
+	askers := map[string]string{} // by agent_id
+	o.Inbound = noting(func(_ manager, from connInfo, msg message) {
+		if id := asked(msg); id != "" {
+			askers[id] = from.ID
+		}
+	})
+	o.Policy.InterruptTargets = func(_ manager, c connInfo, key string) []string {
+		if askers[key] != c.ID {
+			return nil
+		}
+		return []string{key}
+	}
 }
 
 // retyped treats a client message type as another.

@@ -35,6 +35,10 @@ var storageFaults = map[string]fault{
 	"resumes-answers-first":    resumesAnswersFirst,
 	"registers-id-second-turn": forgetting(func(r record) bool { return len(r.Turns) < 2 }),
 	"resumes-on-connect":       resumesOnConnect,
+	"resumes-twenty-messages": deciding(rules{Known: func(_ string, stored record, found bool) (record, bool) {
+		stored.Turns = stored.Turns[max(0, len(stored.Turns)-10):]
+		return stored, found
+	}}),
 }
 
 func saving(what func(v turnView) saved) fault {
