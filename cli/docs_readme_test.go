@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/tier"
 )
 
 // inlineMake finds the commands that the text of the README tells a reader to run.
@@ -88,6 +90,7 @@ func TestReadmeCommands(t *testing.T) {
 // git and the programs of the Makefile, and what a container without HOME must tell Go. There is no terminal and no
 // input. If the test runs as root and somebody else can run Go, that one follows. Once the clone can only be read.
 func TestReadme(t *testing.T) {
+	tier.Night(t)
 	root := readable(t)
 	bin, cache, modules := filepath.Join(root, "bin"), filepath.Join(root, "cache"), filepath.Join(root, "modules")
 	outputs, proxy := filepath.Join(root, "outputs"), filepath.Join(root, "proxy")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/tier"
 	"parley/reports"
 	"parley/verdict"
 )
@@ -66,14 +67,18 @@ func TestMerge(t *testing.T) {
 		name, fault string
 		flags       []string
 		whole       []string // flags of the single run and of the merge
+		night       bool
 	}{
-		{name: "conforming"},
+		{name: "conforming", night: true},
 		{name: "broken", fault: "no-timestamp"},
 		{name: "with a baseline", fault: "no-timestamp", whole: []string{"--baseline", baseline}},
-		{name: "a selection", fault: "no-timestamp", flags: []string{"--tags", "@4.1 or @2"}},
-		{name: "incomplete", flags: []string{"--allow-incomplete"}},
+		{name: "a selection", night: true, fault: "no-timestamp", flags: []string{"--tags", "@4.1 or @2"}},
+		{name: "incomplete", night: true, flags: []string{"--allow-incomplete"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.night {
+				tier.Night(t)
+			}
 			url, dir := chatServer(t, tt.fault), t.TempDir()
 			run := append([]string{"run", url, "--protocol", "session-chat", "-q"}, tt.flags...)
 			single := filepath.Join(dir, "single")

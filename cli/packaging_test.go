@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"parley/internal/tier"
 )
 
 // packaging returns a file that says how Parley is packaged, decoded if it is YAML.
@@ -211,6 +213,7 @@ func TestReleaseFiles(t *testing.T) {
 
 // TestCrossCompiles builds every program of a release.
 func TestCrossCompiles(t *testing.T) {
+	tier.Night(t)
 	var r release
 	packaging(t, ".goreleaser.yaml", &r)
 	for _, system := range r.Builds[0].Goos {

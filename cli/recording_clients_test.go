@@ -99,7 +99,7 @@ func speaks(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	if err != nil {
-		t.Skip(program + " is not installed")
+		t.Fatal(program + " is not installed")
 	}
 	c := exec.CommandContext(t.Context(), path, args...)
 	c.Dir = filepath.Join("..", "examples", "fake-server")

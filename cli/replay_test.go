@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	"parley/protocol/messages"
 	"parley/recording"
 	"parley/recording/replay"
@@ -94,6 +95,9 @@ func TestReplayFindsMutants(t *testing.T) {
 				"type-for-message-type", "creates-on-connect"}},
 	} {
 		t.Run(c.protocol+" over "+c.driver, func(t *testing.T) {
+			if c.protocol == "agent-select" && c.driver == "ws" {
+				tier.Night(t)
+			}
 			t.Parallel()
 			file := recorded(t, c.protocol, c.driver, c.lines...)
 			role := suite.Roles(c.protocol)[0]

@@ -24,6 +24,7 @@ import (
 
 	"parley/driver/browser"
 	"parley/internal/certtest"
+	"parley/internal/tier"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/bundled"
 	"parley/reports"
@@ -57,8 +58,8 @@ func TestMain(m *testing.M) {
 // what that has read of what is prepared (see parley/internal/prepared) instead of its output.
 //
 // $ROOT is the root of the module; $BIN is the folder that has parley and nothing else, which as the PATH is a machine
-// without a browser. The condition [browser] reports whether there is one, and [all] whether everything is tested
-// (PARLEY_MUTANTS=all), and not only what `make test` has time for.
+// without a browser. The condition [browser] reports whether there is one, and [night] whether everything is tested,
+// and not only what `make test` has time for (package tier).
 func TestScript(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -80,8 +81,8 @@ func TestScript(t *testing.T) {
 			case "browser":
 				_, err := browser.Find("")
 				return err == nil, nil
-			case "all":
-				return os.Getenv("PARLEY_MUTANTS") == "all", nil
+			case "night":
+				return tier.All(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/driver/browser"
+	"parley/internal/tier"
 	pagewire "parley/steps/agentclient/binding"
 	"parley/steps/agentclient/visit"
 	"parley/transcript"
@@ -16,6 +17,7 @@ import (
 
 // TestServedPage: a page opened in a browser with the token connects to the server beside it, and shows its agents.
 func TestServedPage(t *testing.T) {
+	tier.Page(t)
 	if _, err := browser.Find(""); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/driver/browser"
+	"parley/internal/tier"
 )
 
 // viewer is a page in a browser.
@@ -24,9 +25,10 @@ type viewer struct {
 // view opens a page in a new browser.
 func view(t *testing.T, url string) *viewer {
 	t.Helper()
+	tier.Page(t)
 	command, err := browser.Find("")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(command), chromedp.NoSandbox, chromedp.WindowSize(1280, 800), chromedp.Flag("lang", "en"),

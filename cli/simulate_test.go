@@ -175,7 +175,7 @@ func TestSimulateAs(t *testing.T) {
 func TestFakeServer(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("python3 is not installed")
+		t.Fatal("python3 is not installed")
 	}
 	c := exec.CommandContext(t.Context(), python, "-m", "unittest", "-v")
 	c.Dir = filepath.Join("..", "examples", "fake-server")

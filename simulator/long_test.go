@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/tier"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
@@ -142,9 +143,7 @@ func TestMonitorsAtTheEnd(t *testing.T) {
 // TestThirtyMinutes: the records of 30 minutes at 200 a second do not increase memory use, and a mistake at their end
 // is found. Under the race detector it is a sixth of them.
 func TestThirtyMinutes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("360,000 records")
-	}
+	tier.Night(t)
 	const begun, step = 20_000, 20_000
 	all := 30 * 60 * 200
 	if raced {

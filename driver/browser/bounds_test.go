@@ -6,24 +6,31 @@ import (
 
 	"parley/driver"
 	"parley/driver/browser/snapshot"
+	"parley/internal/tier"
 	"parley/transcript"
 )
 
 // TestExcess: a page that uses more than it may is ended, whatever it is doing, and the record says of what; the
 // browser goes on.
 func TestExcess(t *testing.T) {
-	for name, row := range map[string]struct{ script, want string }{
-		"dialogs": {`for (;;) confirm("sure?")`, "dialogs without end, more than 200"},
-		"windows": {`setInterval(() => window.open("about:blank"), 1)`, "windows without end, more than 20"},
+	for name, row := range map[string]struct {
+		script, want string
+		night        bool
+	}{
+		"dialogs": {`for (;;) confirm("sure?")`, "dialogs without end, more than 200", false},
+		"windows": {`setInterval(() => window.open("about:blank"), 1)`, "windows without end, more than 20", true},
 		"requests": {`setInterval(() => { for (let i = 0; i < 200; i++) fetch("/" + i).catch(() => {}) }, 1)`,
-			"requests without end, more than 700 within 10 s"},
+			"requests without end, more than 700 within 10 s", true},
 		"workers": {`for (let i = 0; i < 40; i++) new Worker(URL.createObjectURL(new Blob(["for (;;);"])))`,
-			"workers without end, more than 32 at once"},
-		"documents": {`location.href = "?" + Math.random()`, "requested documents without end, more than 100"},
+			"workers without end, more than 32 at once", true},
+		"documents": {`location.href = "?" + Math.random()`, "requested documents without end, more than 100", true},
 		"memory": {`const all = []; setInterval(() => all.push(new Uint8Array(64 << 20).fill(1)), 20)`,
-			overMemory},
+			overMemory, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if row.night {
+				tier.Night(t)
+			}
 			u := shows(t, `<button id=b>Go</button><script>const go = () => { `+row.script+
 				` }; if (location.search) setTimeout(go, 0); b.onclick = () => setTimeout(go, 0)</script>`,
 				driver.Page{Controls: map[string]string{"go": "#b"}})
@@ -46,6 +53,7 @@ func TestExcess(t *testing.T) {
 
 // TestPlenty: a page that does much of everything, but ends, is not ended by the driver.
 func TestPlenty(t *testing.T) {
+	tier.Night(t)
 	u := shows(t, `<button id=b>Go</button><p id=p></p><script>b.onclick = async () => {
 		for (let i = 0; i < 50; i++) confirm("sure?");
 		for (let i = 0; i < 100; i++) { const w = new Worker(URL.createObjectURL(new Blob(["postMessage(1)"])));

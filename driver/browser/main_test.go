@@ -17,6 +17,7 @@ import (
 
 	"parley/driver"
 	"parley/driver/browser/snapshot"
+	"parley/internal/tier"
 	"parley/transcript"
 )
 
@@ -30,6 +31,7 @@ type run struct{ m *testing.M }
 
 // Run runs the tests, and ends the shared browser before goroutines are counted.
 func (r run) Run() int {
+	defer tier.AllPages()()
 	code := r.m.Run()
 	if err := shared.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/internal/tier"
 )
 
 // shell is where Debian's package puts the browser.
@@ -19,6 +21,7 @@ const most = 300 << 20
 
 // TestBrowserCopied checks that the copied browser runs a page's script in a root of its own, where nothing else is.
 func TestBrowserCopied(t *testing.T) {
+	tier.Night(t)
 	if _, err := os.Stat(shell); err != nil {
 		t.Skip("this is not a Debian with the package chromium-headless-shell")
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/internal/tier"
 )
 
 const to = "example.com/you/tool"
@@ -53,6 +55,7 @@ func TestRename(t *testing.T) {
 
 // TestEveryRename renames a copy of this module, and builds all of it with its tests, and the modules of the examples.
 func TestEveryRename(t *testing.T) {
+	tier.Night(t)
 	dir := t.TempDir()
 	root := filepath.Join("..", "..")
 	const copied = `cd "$1" && git ls-files -z | xargs -0 tar -cf - | tar -xf - -C "$2"`

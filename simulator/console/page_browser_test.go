@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"parley/internal/tier"
 	"parley/simulator/console"
 )
 
@@ -75,6 +76,7 @@ func tested(t testing.TB, base string) (at string) {
 
 // TestPageAxe: axe finds nothing in any language and colour.
 func TestPageAxe(t *testing.T) {
+	tier.Night(t)
 	base := pageServer(t).URL
 	visit(t, base, "en-US").axe("empty", "html")
 	tested(t, base)
@@ -174,6 +176,7 @@ func pageRecord(n int, party, text string) string {
 // TestPageMany: of 120,000 records the page keeps at most 100,000, and a small document; the others stay on the server,
 // and are loaded in turn while the newest are dropped; back at the newest, none is missing.
 func TestPageMany(t *testing.T) {
+	tier.Night(t)
 	const many = 120_000
 	v := visit(t, pageFake(t, many, func(n int) string {
 		return pageRecord(n, "A", fmt.Sprintf(`{"number":"no %d!"}`,

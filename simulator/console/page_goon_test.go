@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"parley/internal/tier"
 	"parley/reports"
 	"parley/verdict"
 )
@@ -47,6 +48,7 @@ func broken(t *testing.T) map[string]string {
 // TestPageGoOn: a scenario that failed in a run is opened, and stepped through to the message that broke the clause.
 // From there the session continues by hand: with the same target, through the same steps, and then others.
 func TestPageGoOn(t *testing.T) {
+	tier.Night(t)
 	v := visit(t, pageServer(t).URL, "en-US")
 	v.uploads(broken(t))
 	v.wait("document.querySelectorAll('.row').length === 3")
@@ -86,6 +88,7 @@ func quoted(text string) []byte {
 
 // TestPageHoldByKeys: with the keyboard alone, the mind is set and held messages are sent on.
 func TestPageHoldByKeys(t *testing.T) {
+	tier.Night(t)
 	base := pageServer(t).URL
 	_, url := plays(t, base, nil)
 	v := visit(t, base, "en-US")

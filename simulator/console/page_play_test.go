@@ -7,6 +7,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/tier"
 	"parley/simulator/script"
 )
 
@@ -78,6 +79,7 @@ func TestPagePlay(t *testing.T) {
 
 // TestPageMinds: a fault and a script are chosen in the page, and answer programs; a mistake in a script is shown.
 func TestPageMinds(t *testing.T) {
+	tier.Night(t)
 	base := pageServer(t).URL
 	_, url := plays(t, base, nil)
 	v := visit(t, base, "en-US")
@@ -125,6 +127,7 @@ rules:
 
 // TestPageReplay: a recording that is uploaded is shown, and a file that is not a recording is refused in a sentence.
 func TestPageReplay(t *testing.T) {
+	tier.Night(t)
 	base := pageServer(t).URL
 	recorded := string(ask(t, "GET", tested(t, base)+"/recording", nil))
 	v := visit(t, base, "en-US")
@@ -151,6 +154,7 @@ func TestPageReplay(t *testing.T) {
 
 // TestPageSuite: the suite runs against the target of a session, and its verdict is shown.
 func TestPageSuite(t *testing.T) {
+	tier.Night(t)
 	base := pageServer(t).URL
 	tested(t, base)
 	v := visit(t, base, "en-US")
@@ -166,6 +170,7 @@ func TestPageSuite(t *testing.T) {
 // TestPageKeys: completion, filters, the list, the details and the sessions are used with the keyboard; the actions are
 // saved.
 func TestPageKeys(t *testing.T) {
+	tier.Night(t)
 	base := pageServer(t).URL
 	tested(t, base)
 	tested(t, base)
@@ -203,6 +208,7 @@ func TestPageKeys(t *testing.T) {
 
 // TestPageUnjudgedPlay: if the program is not judged, the page says so, and why.
 func TestPageUnjudgedPlay(t *testing.T) {
+	tier.Night(t)
 	base := pageServer(t).URL
 	at, _ := plays(t, base, map[string]string{"protocol": "session-chat", "as": "model"})
 	v := visit(t, base, "en-US")

@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"parley/internal/tier"
 )
 
 // TestPageSizes: at each screen size no part of the page is wider than the screen, whatever it shows; axe finds
 // nothing.
 func TestPageSizes(t *testing.T) {
+	tier.Night(t)
 	base := pageServer(t).URL
 	long := strings.Repeat("a long text without end ", 40)
 	v := visit(t, base, "en-US")

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/driver/browser"
+	"parley/internal/tier"
 	"parley/reference-server/bundled"
 	"parley/reports"
 	"parley/runner"
@@ -35,6 +36,7 @@ type suite struct{ m *testing.M }
 
 // Run implements what goleak asks for.
 func (s suite) Run() int {
+	defer tier.AllPages()()
 	defer closeBrowser()
 	return s.m.Run()
 }
@@ -160,12 +162,12 @@ var theBrowser struct {
 	err  error
 }
 
-// shared returns the context of the browser, or skips the test if there is none.
+// shared returns the context of the browser, which must be installed.
 func shared(t testing.TB) context.Context {
 	t.Helper()
 	command, err := browser.Find("")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	b := &theBrowser
 	b.once.Do(func() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/tier"
 	"parley/llm"
 	"parley/llm/stub"
 	"parley/simulator/proxy"
@@ -212,6 +213,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 
 // TestBounded: memory stays bounded for any traffic: many messages, messages that never end, and many connections.
 func TestBounded(t *testing.T) {
+	tier.Night(t)
 	const most = 200 << 20
 	o := options(t, "session-chat", "")
 	o.Keep = transcript.Keep{Records: 500, Bytes: 1 << 20}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/tier"
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/verdict"
@@ -52,6 +53,7 @@ const webSocket = "--experimental-websocket"
 // TestForeignKilled: a client is killed in the middle of a turn of a server, both in other languages, and then the
 // server in the middle of a turn of the next client, which sees it. None of that counts against either.
 func TestForeignKilled(t *testing.T) {
+	tier.Night(t)
 	for _, one := range []struct {
 		name, profile, protocol string
 		client                  []string

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"parley/internal/freeport"
+	"parley/internal/tier"
 	"parley/test/suitetest"
 	"parley/verdict"
 )
@@ -83,16 +84,16 @@ var every = flag.Bool("every", false, "meet every peer, and not a tenth of them"
 func TestCatalogue(t *testing.T) {
 	t.Parallel()
 	all := slices.DeleteFunc(catalogue(), func(r row) bool { return r.peer == "page" })
-	if !*every {
-		all = suitetest.Some(all, len(all)/10)
-	}
-	for _, r := range all {
+	for i, r := range all {
 		t.Run(r.peer+"/"+r.name, func(t *testing.T) {
+			if !*every {
+				tier.Sample(t, i, len(all), len(all)/10)
+			}
 			t.Parallel()
 			places <- struct{}{}
 			defer func() { <-places }()
-			if r.night && !suitetest.Everything() {
-				t.Skip("its limits are the default ones: make test-all")
+			if r.night { // its limits are the default ones
+				tier.Night(t)
 			}
 			r.meets(t)
 		})
@@ -102,9 +103,14 @@ func TestCatalogue(t *testing.T) {
 // TestCatalogueOfPages is TestCatalogue for pages, of which `make test` has a few.
 func TestCatalogueOfPages(t *testing.T) {
 	t.Parallel()
-	for _, r := range suitetest.Some(pageRows, 3) {
+	for i, r := range pageRows {
 		t.Run(r.name, func(t *testing.T) {
-			suitetest.InBrowser(t)
+			tier.Sample(t, i, len(pageRows), 3)
+			if r.name == "lists alone" || r.name == "hangs at once" {
+				tier.Night(t)
+			}
+			t.Parallel()
+			tier.Page(t)
 			r.meets(t)
 		})
 	}
@@ -176,7 +182,7 @@ func (r row) run(t *testing.T, dir, url string) []string {
 		text += "url: " + url + "\n"
 	}
 	tags := ""
-	if !suitetest.Everything() {
+	if !tier.All() {
 		limits := maps.Clone(fast)
 		maps.Copy(limits, r.limits)
 		text += "limits: {"

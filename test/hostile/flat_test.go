@@ -9,18 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"parley/test/suitetest"
+	"parley/internal/tier"
 )
 
 // TestFlat checks that the memory of a run does not depend on how long a peer floods it: what a longer run takes is
-// what a shorter one takes, and some. At night (PARLEY_MUTANTS=all) the longer one takes ten minutes.
+// what a shorter one takes, and some. At night  the longer one takes ten minutes.
 func TestFlat(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory is measured by /proc")
 	}
 	t.Parallel()
 	short, long := 2*time.Second, 6*time.Second
-	if suitetest.Everything() {
+	if tier.All() {
 		short, long = 20*time.Second, 10*time.Minute
 	}
 	for _, flood := range []struct{ name, text string }{
@@ -28,6 +28,9 @@ func TestFlat(t *testing.T) {
 		{"events", block("data: {\"type\":\"noise\",\"data\":{}}\n\n")},
 	} {
 		t.Run(flood.name, func(t *testing.T) {
+			if flood.name == "comments" {
+				tier.Night(t)
+			}
 			t.Parallel()
 			places <- struct{}{}
 			defer func() { <-places }()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/tier"
 	"parley/reference-server/agentclient"
 	"parley/reference-server/agentclient/bundle"
 	"parley/reference-server/agentclient/mutants"
@@ -78,10 +79,13 @@ var unaware = []mutants.Patch{
 // choices.
 func TestOddPages(t *testing.T) {
 	t.Parallel()
+	tier.Page(t)
 	shared := suitetest.Browser(t)
-	for _, odd := range suitetest.Some(oddPages, 1) {
+	for i, odd := range oddPages {
 		t.Run(odd.name, func(t *testing.T) {
-			suitetest.InBrowser(t)
+			if i > 0 {
+				tier.Night(t)
+			}
 			p := protocols.Kinds().New("agent-client")
 			launch.Unhurry(&p.Limits)
 			launcher := bundle.Launcher(mutants.Mutant{ID: odd.name, Patches: odd.patches}.Patch)
@@ -97,7 +101,8 @@ func TestOddPages(t *testing.T) {
 // TestPageNotes checks what a run notes of a page, each once: texts of the server that it executes, blocked requests
 // and exceptions. None of them breaks a clause.
 func TestPageNotes(t *testing.T) {
-	suitetest.InBrowser(t)
+	t.Parallel()
+	tier.Page(t)
 	patches := []mutants.Patch{
 		{File: "app.js", Old: "", New: "const far = document.createElement(\"script\");\n" +
 			"far.src = \"https://cdn.example/marked.js\";\ndocument.head.append(far);\n" +
@@ -137,14 +142,15 @@ func TestPageNotes(t *testing.T) {
 
 // TestBlame checks that for a page with one fault that shows in many places, only the clauses of that fault fail.
 func TestBlame(t *testing.T) {
+	tier.Night(t)
 	t.Parallel()
+	tier.Page(t)
 	shared := suitetest.Browser(t)
-	for _, r := range suitetest.Some([]struct{ mutant, tags, want string }{
+	for _, r := range []struct{ mutant, tags, want string }{
 		{"no-rollback", "@AC-038 or @AC-058 or @AC-059 or @AC-079 or @AC-085", "AC-038"},
 		{"usable-while-switching", "@AC-017 or @AC-034 or @AC-105", "AC-034 AC-046"},
-	}, 1) {
+	} {
 		t.Run(r.mutant, func(t *testing.T) {
-			suitetest.InBrowser(t)
 			all := mutants.All()
 			i := slices.IndexFunc(all, func(m mutants.Mutant) bool { return m.ID == r.mutant })
 			p := protocols.Kinds().New("agent-client")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/features"
+	"parley/internal/tier"
 	"parley/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
@@ -32,6 +33,7 @@ type odd struct {
 	name   string
 	make   func(o *agentselect.Options)
 	tags   string
+	night  bool
 	quick  bool     // short limits, because it omits something
 	breaks []string // clauses that fail or are warned of
 	says   string   // text in the notes or the reasons of the scenarios
@@ -42,7 +44,7 @@ var odds = []odd{
 	{name: "a model that is retried", make: retries, tags: "@AS-111", quick: true,
 		says:   "the turn of client A still runs: its model fails each time, and the target has called it ",
 		reason: "a turn that goes on makes its session busy"},
-	{name: "a greeting between connected and the list", make: greetsInBetween, tags: "@connect",
+	{name: "a greeting between connected and the list", night: true, make: greetsInBetween, tags: "@connect",
 		says:   "between connected and agent_list, an undocumented event: ",
 		reason: "AS-105 speaks of the events of the protocol"},
 	{name: "the list of a session comes late", make: listsLate(false), tags: "@AS-023 or @AS-024",
@@ -50,7 +52,7 @@ var odds = []odd{
 		reason: "it belongs to the session, not to the switch after it"},
 	{name: "a list with each switch", make: listsLate(true), tags: "@AS-023 or @AS-024", breaks: []string{"AS-024"},
 		reason: "the second switch brings another"},
-	{name: "an unknown agent is refused twice", make: refusesTwice, tags: "@AS-058 or @AS-059",
+	{name: "an unknown agent is refused twice", night: true, make: refusesTwice, tags: "@AS-058 or @AS-059",
 		reason: "the second refusal of a fence is no other client's"},
 }
 
@@ -116,6 +118,9 @@ func TestOddServers(t *testing.T) {
 	t.Parallel()
 	for _, row := range odds {
 		t.Run(row.name, func(t *testing.T) {
+			if row.night {
+				tier.Night(t)
+			}
 			suitetest.Works(t)
 			brain := llm.New()
 			p := suitetest.Own("agent-select", "").Profile
@@ -218,8 +223,11 @@ func TestEventsTwice(t *testing.T) {
 		{name: "each error, the copy later", kinds: []string{vocab.ErrorEvent}, after: 5 * time.Millisecond},
 		{name: "everything, the copy later", after: 5 * time.Millisecond},
 	}
-	for _, row := range suitetest.Some(rows, 3) {
+	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
+			if row.name != "everything" {
+				tier.Night(t)
+			}
 			suitetest.Works(t)
 			res := suitetest.JudgeAgentSelect(t, "", func(o agentselect.Options) (launch.Handler, error) {
 				o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/tier"
 	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/reference-server/launch"
@@ -41,19 +42,20 @@ var doubledChats = []struct {
 	sends  func(msg sessionchat.Message) []sessionchat.Message // instead of each message of the kind
 	breaks []string
 	told   bool
+	night  bool
 }{
 	{name: "each answer", kind: vocab.AssistantMessage, sends: copyOf, breaks: []string{"SC-020"}},
 	{name: "each answer, with another timestamp", kind: vocab.AssistantMessage, breaks: []string{"SC-020"},
 		sends: func(msg sessionchat.Message) []sessionchat.Message {
 			return []sessionchat.Message{msg, msg.With("timestamp", "2026-01-01T00:00:00.001Z")}
 		}},
-	{name: "two answers of the same text", kind: vocab.AssistantMessage,
+	{name: "two answers of the same text", night: true, kind: vocab.AssistantMessage,
 		sends: func(msg sessionchat.Message) []sessionchat.Message {
 			return []sessionchat.Message{numbered(msg, 1), numbered(msg, 2)}
 		}},
 	{name: "each system message", kind: vocab.SystemMessage, sends: copyOf, told: true},
-	{name: "each pong", kind: vocab.PongMessage, sends: copyOf, told: true},
-	{name: "each error", kind: vocab.ErrorMessage, sends: copyOf, told: true},
+	{name: "each pong", night: true, kind: vocab.PongMessage, sends: copyOf, told: true},
+	{name: "each error", night: true, kind: vocab.ErrorMessage, sends: copyOf, told: true},
 }
 
 // TestMessagesTwice checks the verdicts on duplicate messages: a duplicate of the model's words breaks SC-020, since a
@@ -63,6 +65,9 @@ func TestMessagesTwice(t *testing.T) {
 	t.Parallel()
 	for _, row := range doubledChats {
 		t.Run(row.name, func(t *testing.T) {
+			if row.night {
+				tier.Night(t)
+			}
 			suitetest.Works(t)
 			brain := llm.New()
 			handler, err := sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true,

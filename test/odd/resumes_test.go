@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/reference-server/launch"
@@ -71,7 +72,11 @@ func TestResumesAsAnother(t *testing.T) {
 		"from the last chat": countsFromChats} {
 		t.Run(name, func(t *testing.T) {
 			suitetest.Works(t)
-			for run := range len(suitetest.Some(make([]int, 15), 3)) {
+			runs := 3
+			if tier.All() {
+				runs = 15
+			}
+			for run := range runs {
 				brain := llm.New()
 				o := sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true, Backend: brain}
 				odd(&o)

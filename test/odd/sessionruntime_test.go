@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps/protocols"
@@ -128,8 +129,11 @@ var oneSlot = []change{{"orchestrator.py", listed, `        if not turn.collecte
 func TestOddRuntimes(t *testing.T) {
 	t.Parallel()
 	suitetest.Needs(t, "python3")
-	for _, o := range suitetest.Some(oddRuntimes, 1) {
+	for i, o := range oddRuntimes {
 		t.Run(o.name, func(t *testing.T) {
+			if i > 0 {
+				tier.Night(t)
+			}
 			suitetest.Works(t)
 			p := changed(t, o.changes...)
 			p.Limits.Quiet.Duration = 500 * time.Millisecond // its own timers are late on a busy machine

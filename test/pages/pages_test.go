@@ -17,6 +17,7 @@ import (
 
 	"parley/certificate"
 	"parley/certificate/site"
+	"parley/internal/tier"
 	"parley/reports"
 	"parley/reports/lang"
 	"parley/verdict"
@@ -170,6 +171,9 @@ func TestReportPages(t *testing.T) {
 		"old certificate": certificates[1],
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "report" && name != "certificate" {
+				tier.Night(t)
+			}
 			for _, width := range []int64{360, 1280} {
 				for _, scheme := range []string{"light", "dark"} {
 					if name == "Chinese" && scheme == "dark" { // its colours are those of the report in English

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/driver/browser"
+	"parley/internal/tier"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,6 +33,7 @@ type visitor struct {
 // start starts a browser, which ends with the test.
 func start(t *testing.T) *visitor {
 	t.Helper()
+	tier.Page(t)
 	command, err := browser.Find("")
 	if err != nil {
 		t.Fatal(err)

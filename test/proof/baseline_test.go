@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"parley/internal/tier"
 	"parley/llm"
 	"parley/runner"
 	"parley/target"
@@ -26,17 +27,21 @@ func TestBaseline(t *testing.T) {
 		rows    []verdict.Expected
 		verdict verdict.Verdict
 		exit    int
+		day     bool
 	}{
-		{"what fails is expected", true, []verdict.Expected{{Clause: "AS-080", Reason: "issue 1"}}, verdict.AsExpected, 0},
+		{"what fails is expected", true, []verdict.Expected{{Clause: "AS-080", Reason: "issue 1"}}, verdict.AsExpected, 0, true},
 		{"what fails is not expected", true,
-			[]verdict.Expected{{Clause: "AS-012", Reason: "issue 2", Expires: "2020-01-01"}}, verdict.NonConformant, 1},
+			[]verdict.Expected{{Clause: "AS-012", Reason: "issue 2", Expires: "2020-01-01"}}, verdict.NonConformant, 1, false},
 		{"what is expected does not fail", false, []verdict.Expected{{Clause: "AS-080", Reason: "issue 1"}},
-			verdict.NonConformant, 1},
-		{"a baseline that is not needed", false, []verdict.Expected{}, verdict.Conformant, 0},
+			verdict.NonConformant, 1, false},
+		{"a baseline that is not needed", false, []verdict.Expected{}, verdict.Conformant, 0, false},
 		{"a row that has expired, and is not needed", false,
-			[]verdict.Expected{{Clause: "AS-080", Reason: "issue 1", Expires: "2020-01-01"}}, verdict.Conformant, 0},
+			[]verdict.Expected{{Clause: "AS-080", Reason: "issue 1", Expires: "2020-01-01"}}, verdict.Conformant, 0, true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
+			if !c.day {
+				tier.Night(t)
+			}
 			suitetest.Works(t)
 			o := suitetest.Bundled("agent-select", "")
 			if c.broken {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/diagnosis"
+	"parley/internal/tier"
 	"parley/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
@@ -50,6 +51,9 @@ func TestRefusalThatMovesTheAgent(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"failed-switch-debugs", "failed-switch-resets"} {
 		t.Run(fault, func(t *testing.T) {
+			if fault == "failed-switch-resets" {
+				tier.Night(t)
+			}
 			suitetest.Works(t)
 			res := suitetest.JudgeAgentSelect(t, "",
 				func(o agentselect.Options) (launch.Handler, error) { return mutants.Handler(fault, o) })
@@ -274,6 +278,7 @@ func TestOneFaultBreaksFew(t *testing.T) {
 
 // TestFaultsOfOneMember checks the same of faults in one member of many messages.
 func TestFaultsOfOneMember(t *testing.T) {
+	tier.Night(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		protocol, fault string

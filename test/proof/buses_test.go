@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/reports"
 	"parley/runner"
@@ -43,6 +44,9 @@ func TestBusAdapters(t *testing.T) {
 	for _, b := range buses {
 		for _, profile := range []string{"object.yaml", "bus.yaml"} {
 			t.Run(b.folder+"/"+profile, func(t *testing.T) {
+				if b.tool == "node" {
+					tier.Night(t)
+				}
 				suitetest.Needs(t, b.tool)
 				suitetest.Works(t)
 				res := judgeBus(t, "examples", b.folder, profile, "")
@@ -58,6 +62,7 @@ func TestBusAdapters(t *testing.T) {
 // TestBusAdaptersSubscribe: an orchestrator that forgets to subscribe to BROADCAST, where agents speak too, is found on
 // its real bus. With an object in the place of the bus it receives every message, and nobody can tell.
 func TestBusAdaptersSubscribe(t *testing.T) {
+	tier.Night(t)
 	t.Parallel()
 	for _, b := range buses {
 		t.Run(b.folder, func(t *testing.T) {

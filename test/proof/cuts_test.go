@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/tier"
 	"parley/llm"
 	"parley/protocol/agentclient"
 	"parley/reference-server/bundled"
@@ -38,16 +39,6 @@ func severers(t *testing.T, f func(t *testing.T, protocol, role string)) {
 	}
 }
 
-// parallel makes a test parallel; one of pages waits for a place among the browsers.
-func parallel(t *testing.T, protocol string) {
-	t.Helper()
-	if protocol == agentclient.Protocol {
-		suitetest.InBrowser(t)
-		return
-	}
-	t.Parallel()
-}
-
 // cut runs the cut points of a target, or with tags its scenarios.
 func cut(t *testing.T, o runner.Options) reports.Run {
 	t.Helper()
@@ -60,16 +51,19 @@ func cut(t *testing.T, o runner.Options) reports.Run {
 }
 
 // TestCutPoints shows that the bundled targets pass at every point, and that each point was reached and judged: cut by
-// reset, or in every way with PARLEY_MUTANTS=all. Pages need the processor: by default the bundled one runs one course,
+// reset, or in every way at night. Pages need the processor: by default the bundled one runs one course,
 // and the foreign one the other.
 func TestCutPoints(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {
-		parallel(t, protocol)
+		if protocol != "session-chat" && protocol != "session-runtime" {
+			tier.Night(t)
+		}
+		suitetest.WorksOn(t, protocol)
 		sub := bundled.All.For(protocols.Kinds(), protocol, role)
 		tags := "@cut-reset"
 		switch {
-		case suitetest.Everything():
+		case tier.All():
 			tags = "@cut"
 		case protocol == agentclient.Protocol:
 			tags = "@cut-reset and @AC-060"
@@ -78,13 +72,14 @@ func TestCutPoints(t *testing.T) {
 			CutPoints: true, Tags: tags})
 	})
 	t.Run("plain page", func(t *testing.T) {
-		parallel(t, agentclient.Protocol)
+		tier.Night(t)
+		suitetest.InBrowser(t)
 		p, err := protocols.Kinds().Load("profiles/plain-page.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
 		tags := "@cut-reset and @AC-107"
-		if suitetest.Everything() {
+		if tier.All() {
 			tags = "@cut"
 		}
 		passesCuts(t, runner.Options{Profile: p, CutPoints: true, Tags: tags})
@@ -110,21 +105,24 @@ func passesCuts(t *testing.T, o runner.Options) {
 }
 
 // TestCutMutants shows that cuts find faults that the scenarios do not find. It tries one mutant of each role, or all
-// with PARLEY_MUTANTS=all. Only the latter checks that the scenarios do not find them: that takes a run of the suite
+// at night. Only the latter checks that the scenarios do not find them: that takes a run of the suite
 // for each.
 func TestCutMutants(t *testing.T) {
 	t.Parallel()
 	severers(t, func(t *testing.T, protocol, role string) {
+		if protocol == agentclient.Protocol {
+			tier.Night(t)
+		}
 		t.Parallel()
 		mutants := bundled.All.CutMutants(protocols.Kinds(), protocol, role)
 		if len(mutants) < 3 {
 			t.Errorf("only %d mutants that only a cut finds", len(mutants))
 		}
-		if !suitetest.Everything() && len(mutants) > 0 {
+		if !tier.All() && len(mutants) > 0 {
 			mutants = mutants[:1]
 		}
 		for _, m := range mutants {
-			t.Run(m.ID, func(t *testing.T) { parallel(t, protocol); cutsFind(t, protocol, role, m) })
+			t.Run(m.ID, func(t *testing.T) { suitetest.WorksOn(t, protocol); cutsFind(t, protocol, role, m) })
 		}
 	})
 }
@@ -136,7 +134,7 @@ func cutsFind(t *testing.T, protocol, role string, m runner.Mutant) {
 			Brain: brain, Drivers: m.Drivers, Tags: tags, CutPoints: cuts})
 	}
 	tags := fmt.Sprintf("@cut-reset and (@%s)", strings.Join(m.Clauses, " or @"))
-	if suitetest.Everything() {
+	if tier.All() {
 		tags = "@cut-reset or @cut-close or @cut-fin"
 	}
 	one := run(tags, true)
@@ -155,7 +153,7 @@ func cutsFind(t *testing.T, protocol, role string, m runner.Mutant) {
 			t.Errorf("%s was not broken at any of the points, but %s at %d", id, strings.Join(broken, " "), points)
 		}
 	}
-	if !suitetest.Everything() {
+	if !tier.All() {
 		return
 	}
 	for _, sc := range run("", false).Scenarios {

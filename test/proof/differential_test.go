@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"parley/differential"
+	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/reports"
 	"parley/runner"
@@ -78,7 +79,7 @@ func listed(t *testing.T, rep *differential.Report) string {
 	return b.String()
 }
 
-// sampledSide is a side that runs one of n scenarios, or all with PARLEY_MUTANTS=all.
+// sampledSide is a side that runs one of n scenarios, or all at night.
 func sampledSide(n uint32, s differential.Side) differential.Side {
 	whole := s.Options
 	s.Options = func() runner.Options { return suitetest.OneIn(n, whole()) }
@@ -86,7 +87,7 @@ func sampledSide(n uint32, s differential.Side) differential.Side {
 }
 
 // TestDifferentialFindsNothingBetweenEquals compares bundled targets with themselves: two with a sixth of their
-// scenarios, or all with PARLEY_MUTANTS=all. Pages run a part of their suite.
+// scenarios, or all at night. Pages run a part of their suite.
 func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -97,17 +98,13 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 		{"external-agent", "host", "", 120}, {"external-agent", "relay", "", 85}, {"external-agent", "agent", "", 45},
 		{"agent-client", "client", "@AC-010 or @AC-020 or @AC-030 or @AC-040", 1},
 	} {
-		if !suitetest.Everything() && c.protocol != "session-chat" && c.role != "relay" {
-			continue
-		}
 		t.Run(c.protocol+" "+c.role, func(t *testing.T) {
-			if c.protocol == "agent-client" {
-				suitetest.InBrowser(t)
-			} else {
-				suitetest.Works(t)
+			if c.protocol != "session-chat" && c.role != "relay" {
+				tier.Night(t)
 			}
+			suitetest.WorksOn(t, c.protocol)
 			side := sampledSide(6, bundledSide(c.protocol, c.role, c.tags))
-			if !suitetest.Everything() {
+			if !tier.All() {
 				c.least /= 12
 			}
 			rep := differ(t, side, side)
@@ -119,7 +116,7 @@ func TestDifferentialFindsNothingBetweenEquals(t *testing.T) {
 }
 
 // TestDifferentialNamesTheClauseOfAMutant compares bundled targets with mutants of them, under the scenarios of the
-// clauses that these break: every other one, or all with PARLEY_MUTANTS=all.
+// clauses that these break: every other one, or all at night.
 func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct{ protocol, role, mutant, message string }{
@@ -133,10 +130,10 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 		{"external-agent", "host", "v-missing", "*"},
 		{"external-agent", "agent", "join-without-role", "relay.join"},
 	} {
-		if i%2 > 0 && !suitetest.Everything() {
-			continue
-		}
 		t.Run(c.protocol+" "+c.mutant, func(t *testing.T) {
+			if i%2 > 0 {
+				tier.Night(t)
+			}
 			suitetest.Works(t)
 			all := suitetest.Mutants(c.protocol, c.role)
 			at := slices.IndexFunc(all, func(m runner.Mutant) bool { return m.ID == c.mutant })
@@ -175,6 +172,7 @@ func TestDifferentialNamesTheClauseOfAMutant(t *testing.T) {
 // TestDifferentialListsWhatIsOpen compares a bundled server with another one that the document allows: no clause
 // decides their differences.
 func TestDifferentialListsWhatIsOpen(t *testing.T) {
+	tier.Night(t)
 	suitetest.Works(t)
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Fatal("python3 is missing; install it: apt-get install -y python3   (3.11 or later)")

@@ -8,13 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps/protocols"
@@ -51,12 +51,11 @@ var drivenAgents = []struct {
 // TestDrivenAgent judges agents that act when a hook asks them to.
 func TestDrivenAgent(t *testing.T) {
 	t.Parallel()
-	rows := drivenAgents
-	if !suitetest.Everything() {
-		rows = slices.Concat(rows[:1], suitetest.Some(rows[2:], 1))
-	}
-	for _, r := range rows {
+	for i, r := range drivenAgents {
 		t.Run(r.reason, func(t *testing.T) {
+			if i > 0 {
+				tier.Night(t)
+			}
 			suitetest.Works(t)
 			suitetest.Needs(t, "python3")
 			p := drivenWith(t, r.from, r.to)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	"parley/runner"
 	"parley/target"
 	"parley/test/suitetest"
@@ -34,6 +35,7 @@ func TestExplore(t *testing.T) {
 // TestExploreFinds checks that a fault that needs two sessions is found and reported with the shortest sequence that
 // shows it.
 func TestExploreFinds(t *testing.T) {
+	tier.Night(t)
 	suitetest.Works(t)
 	b := suitetest.Own("session-chat", "")
 	p := suitetest.MutantProfile("session-chat", "")
@@ -64,6 +66,7 @@ func TestExploreFinds(t *testing.T) {
 
 // TestExploreRuntime checks that random sequences find nothing in the bundled orchestrator.
 func TestExploreRuntime(t *testing.T) {
+	tier.Night(t)
 	suitetest.Works(t)
 	const sequences = 200
 	o := suitetest.Bundled("session-runtime", "")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/driver/browser"
+	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps/protocols"
@@ -15,7 +16,7 @@ import (
 
 // foreign are targets in other languages, written only from the source document and the bindings. They share no code
 // with the harness, so a shared misunderstanding cannot go unnoticed. By default a third of the scenarios is run, of
-// the page a sixth, and of two targets of a protocol or a role one; with PARLEY_MUTANTS=all everything is.
+// the page a sixth, and of two targets of a protocol or a role one; at night everything is.
 var foreign = []struct{ profile, tool, install string }{
 	{"profiles/python.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
 	{"profiles/node.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
@@ -40,11 +41,10 @@ var warned = map[string][]string{"profiles/plain-page.yaml": {"AC-029"}}
 func TestForeignTargets(t *testing.T) {
 	t.Parallel()
 	for _, f := range foreign {
-		if !suitetest.Everything() && slices.Contains(second, f.profile) {
-			continue
-		}
 		t.Run(f.profile, func(t *testing.T) {
-			suitetest.Works(t)
+			if slices.Contains(second, f.profile) {
+				tier.Night(t)
+			}
 			if f.tool == "" {
 				if _, err := browser.Find(""); err != nil {
 					t.Fatal(err)
@@ -56,9 +56,10 @@ func TestForeignTargets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			suitetest.WorksOn(t, p.Protocol)
 			launch.Unhurry(&p.Limits)
 			o := runner.Options{Profile: p, Again: "parley run --target " + f.profile}
-			if !suitetest.Everything() {
+			if !tier.All() {
 				oneIn := uint32(5)
 				if f.tool == "" { // a page needs the processor
 					oneIn = 9
@@ -68,7 +69,7 @@ func TestForeignTargets(t *testing.T) {
 			res := suitetest.Judge(t, o)
 			passed := res.Runs[0].Totals.Scenarios.ByOutcome[verdict.Passed]
 			conforms := res.Verdict == verdict.Conformant ||
-				!suitetest.Everything() && res.Verdict == verdict.Incomplete // clauses outside the sample are not tested
+				!tier.All() && res.Verdict == verdict.Incomplete // clauses outside the sample are not tested
 			meant := func(id string) bool { return slices.Contains(warned[f.profile], id) }
 			broken := slices.DeleteFunc(suitetest.Broken(res), meant)
 			if !conforms || passed < 10 || len(broken) > 0 {

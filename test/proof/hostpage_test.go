@@ -3,12 +3,12 @@ package proof_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"parley/driver/browser"
+	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps/externalagent/binding"
@@ -92,14 +92,13 @@ var hostPages = []struct {
 // TestHostPage judges hosts by what a person types at their page.
 func TestHostPage(t *testing.T) {
 	t.Parallel()
+	tier.Page(t)
 	shared := suitetest.Browser(t)
-	rows := hostPages
-	if !suitetest.Everything() {
-		rows = slices.Concat(rows[:1], suitetest.Some(rows[1:], 3))
-	}
-	for _, r := range rows {
+	for i, r := range hostPages {
 		t.Run(r.reason, func(t *testing.T) {
-			suitetest.InBrowser(t)
+			if i > 0 {
+				tier.Night(t)
+			}
 			suitetest.Needs(t, "python3")
 			p := hostWith(t, r.change)
 			launch.Unhurry(&p.Limits)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/driver"
+	"parley/internal/tier"
 	"parley/llm"
 	"parley/load"
 	"parley/reference-server/bundled"
@@ -27,17 +28,18 @@ const crowd = catalogue.Places + 32
 // subject is a role of a protocol whose bundled server has faults that only a load shows.
 type subject struct{ protocol, role string }
 
-// loaded calls f with each subject, in `make test` with every other one.
-func loaded(t *testing.T, f func(t *testing.T, s subject, mutants []catalogue.Mutant)) {
+// loaded calls f with each subject, but all that are not named byDay at night only.
+func loaded(t *testing.T, byDay string, f func(t *testing.T, s subject, mutants []catalogue.Mutant)) {
 	found := 0
 	for _, protocol := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(protocol) {
 			if all := bundled.All.LoadMutants(protocol, role); len(all) > 0 {
 				found++
-				if found%2 == 0 && !suitetest.Everything() {
-					continue
-				}
-				t.Run(protocol+" "+role, func(t *testing.T) {
+				name := protocol + " " + role
+				t.Run(name, func(t *testing.T) {
+					if name != byDay {
+						tier.Night(t)
+					}
 					suitetest.Works(t)
 					f(t, subject{protocol, role}, all)
 				})
@@ -81,10 +83,10 @@ func brokenUnderLoad(res *reports.Results) (out []string) {
 // TestLoadConforms shows that the bundled servers break nothing under the load that finds their mutants, and that the
 // sessions have judged what they can judge.
 func TestLoadConforms(t *testing.T) {
-	loaded(t, func(t *testing.T, s subject, _ []catalogue.Mutant) {
+	loaded(t, "external-agent host", func(t *testing.T, s subject, _ []catalogue.Mutant) {
 		kind, _ := protocols.Kinds().Find(s.protocol)
 		drivers := kind.Drivers[:1]
-		if suitetest.Everything() {
+		if tier.All() {
 			drivers = slices.DeleteFunc(slices.Clone(kind.Drivers), func(d string) bool {
 				return d != target.SSE && d != target.WS
 			})
@@ -122,9 +124,9 @@ func judges(t *testing.T, s subject, res *reports.Results) {
 }
 
 // TestLoadMutants shows that a load finds faults that the suite does not find. It tries one mutant of every other
-// role, or all with PARLEY_MUTANTS=all. Only the latter checks that the suite does not find them.
+// role, or all at night. Only the latter checks that the suite does not find them.
 func TestLoadMutants(t *testing.T) {
-	loaded(t, func(t *testing.T, s subject, mutants []catalogue.Mutant) {
+	loaded(t, "agent-select server", func(t *testing.T, s subject, mutants []catalogue.Mutant) {
 		if len(mutants) < 6 {
 			t.Errorf("only %d mutants that only a load finds", len(mutants))
 		}
@@ -146,7 +148,7 @@ func TestLoadMutants(t *testing.T) {
 				t.Errorf("%s: clauses %v, shows %q, why %q", m.ID, m.Clauses, m.Shows, m.Why)
 			}
 		}
-		if !suitetest.Everything() {
+		if !tier.All() {
 			mutants = mutants[:1]
 		}
 		for _, m := range mutants {
@@ -169,7 +171,7 @@ func loadFinds(t *testing.T, s subject, m catalogue.Mutant) {
 	} else if !slices.ContainsFunc(m.Clauses, func(id string) bool { return slices.Contains(broken, id) }) {
 		t.Errorf("none of %v is broken, but %v; %+v", m.Clauses, broken, res.Load)
 	}
-	if suitetest.Everything() {
+	if tier.All() {
 		suiteMisses(t, s, m)
 	}
 }

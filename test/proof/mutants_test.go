@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	"parley/llm"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/bundled"
@@ -18,14 +19,18 @@ import (
 
 // TestMutants proves that the suite finds faults: every mutant is killed by its own clauses while its control
 // scenarios pass, and every tested binding clause has a mutant. It runs enough mutants to cover each clause once, each
-// with one of its control scenarios (pages: none), or all of both with PARLEY_MUTANTS=all. Most mutants only cause
+// with one of its control scenarios (pages: none), or all of both at night. Most mutants only cause
 // waits, so the matrices run in parallel; pages need the processor, so fewer of them run at once.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range bundled.All.Protocols() {
 		for _, role := range protocols.All.Roles(protocol) {
 			t.Run(suitetest.Name(suitetest.MutantProfile(protocol, role)), func(t *testing.T) {
-				t.Parallel()
+				if protocol == "agent-client" {
+					suitetest.InBrowser(t)
+				} else {
+					t.Parallel()
+				}
 				proves(t, protocol, role)
 			})
 		}
@@ -35,14 +40,14 @@ func TestMutants(t *testing.T) {
 func proves(t *testing.T, protocol, role string) {
 	all := suitetest.Mutants(protocol, role)
 	mutants := all
-	if !suitetest.Everything() {
+	if !tier.All() {
 		mutants = runner.Cover(all)
 	}
 	atOnce := 16
 	if protocol == "agent-client" {
 		atOnce = 4
 		for i := range mutants {
-			if !suitetest.Everything() && hasScenarios(t, protocol, mutants[i]) {
+			if !tier.All() && hasScenarios(t, protocol, mutants[i]) {
 				mutants[i].Control = ""
 			}
 		}
@@ -50,7 +55,7 @@ func proves(t *testing.T, protocol, role string) {
 	k, err := runner.Mutants(context.Background(),
 		runner.MutantOptions{Protocols: protocols.All, Protocol: protocol, Role: role,
 			Profile: suitetest.MutantProfile(protocol, role), Mutants: mutants, Concurrency: atOnce,
-			OneControl: !suitetest.Everything()})
+			OneControl: !tier.All()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	"parley/llm"
 	"parley/monitor"
 	"parley/runner"
@@ -88,7 +89,10 @@ func TestPassiveOnConforming(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range passively {
 		t.Run(protocol, func(t *testing.T) {
-			suitetest.Works(t)
+			if protocol == "agent-client" {
+				tier.Night(t)
+			}
+			suitetest.WorksOn(t, protocol)
 			a := byPassive(t, protocol)
 			for _, role := range rolesOf(protocol) {
 				a.run(t, suitetest.OneIn(12, suitetest.Bundled(protocol, role)))
@@ -102,11 +106,11 @@ func TestPassiveOnConforming(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(passively, p.Protocol) ||
-			slices.Contains(proxied, f.profile) && !suitetest.Everything() {
+		if !slices.Contains(passively, p.Protocol) {
 			continue
 		}
 		t.Run(f.profile, func(t *testing.T) {
+			tier.Night(t)
 			suitetest.Works(t)
 			if f.tool != "" { // else it is a page
 				suitetest.Needs(t, f.tool)
@@ -131,7 +135,7 @@ func (a *alone) showsAll(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d clauses are shown to hold", len(of)-len(missing), len(of))
-	if suitetest.Everything() && len(missing) > 0 || 2*len(missing) > len(of) {
+	if tier.All() && len(missing) > 0 || 2*len(missing) > len(of) {
 		t.Errorf("nothing that the suite causes shows that %v hold", slices.Sorted(maps.Keys(missing)))
 	}
 }
@@ -155,7 +159,7 @@ func TestPassiveOnExplored(t *testing.T) {
 			suitetest.Works(t)
 			o := suitetest.Bundled(protocol, "")
 			o.Protocols, o.Explore, o.Tags = steps.NewProtocols(protocols.All.Version, exploring{a, ex}), 8, "@explored"
-			if suitetest.Everything() {
+			if tier.All() {
 				o.Explore = 30
 			}
 			if _, err := runner.Run(context.Background(), o); err != nil {
@@ -176,18 +180,16 @@ func (a *alone) objects(t *testing.T) {
 	}
 }
 
-// TestPassiveOnMutants: passive monitors find faults. It runs a few mutants, or all with PARLEY_MUTANTS=all.
+// TestPassiveOnMutants: passive monitors find faults.
 func TestPassiveOnMutants(t *testing.T) {
+	tier.Night(t)
 	t.Parallel()
 	for _, protocol := range passively {
 		t.Run(protocol, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.WorksOn(t, protocol)
 			found, of := caught(t, protocol)
 			t.Logf("%s: passive monitors find %d of %d mutants", protocol, found, of)
-			least := of / 4 // of a sample
-			if suitetest.Everything() {
-				least = of / 3
-			}
+			least := of / 3
 			if protocol == "agent-client" { // most show only in a user's next act, and the suite's user seldom has one
 				least = of / 6
 			}
@@ -212,9 +214,6 @@ func caught(t *testing.T, protocol string) (found, of int) {
 				mutants = append(mutants, inRole{m, role})
 			}
 		}
-	}
-	if !suitetest.Everything() {
-		mutants = suitetest.Spread(mutants, 12)
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/tier"
 	"parley/llm"
 	"parley/reference-server/launch"
 	"parley/runner"
@@ -30,16 +31,16 @@ var behind = []struct {
 }
 
 // proxied are foreign targets of either transport that are judged behind a proxy. The others are judged passively
-// without one (TestPassiveOnConforming); PARLEY_MUTANTS=all does both with all.
+// without one (TestPassiveOnConforming); at night both with all.
 var proxied = []string{"profiles/node.yaml", "profiles/python-chat.yaml", "profiles/node-runtime.yaml"}
 
 // TestProxyOnConforming: the suite judges a target behind a proxy as it does without one, and the proxy finds nothing
-// in the traffic of the suite. It takes a twelfth of the scenarios, or all with PARLEY_MUTANTS=all.
+// in the traffic of the suite. It takes a twelfth of the scenarios, or all at night.
 func TestProxyOnConforming(t *testing.T) {
 	t.Parallel()
 	for _, b := range behind {
 		t.Run(b.protocol+"-"+b.role, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.WorksOn(t, b.protocol)
 			conforms(t, suitetest.OneIn(12, suitetest.Bundled(b.protocol, b.role)))
 		})
 	}
@@ -48,11 +49,13 @@ func TestProxyOnConforming(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.tool == "" || p.PipesOnly() || p.Role == "relay" ||
-			!slices.Contains(proxied, f.profile) && !suitetest.Everything() {
+		if f.tool == "" || p.PipesOnly() || p.Role == "relay" {
 			continue
 		}
 		t.Run(f.profile, func(t *testing.T) {
+			if !slices.Contains(proxied, f.profile) {
+				tier.Night(t)
+			}
 			suitetest.Works(t)
 			suitetest.Needs(t, f.tool)
 			launch.Unhurry(&p.Limits)
@@ -78,12 +81,13 @@ func conforms(t *testing.T, o runner.Options) {
 }
 
 // TestProxyOnMutants: judging the traffic finds faults, though fewer than the suite finds by acting. It runs a few
-// mutants, or all with PARLEY_MUTANTS=all, and logs how many each of the two finds.
+// mutants, or all at night, and logs how many each of the two finds.
 func TestProxyOnMutants(t *testing.T) {
+	tier.Night(t)
 	t.Parallel()
 	for _, b := range behind {
 		t.Run(b.protocol+"-"+b.role, func(t *testing.T) {
-			suitetest.Works(t)
+			suitetest.WorksOn(t, b.protocol)
 			m := behindProxy(t, b.protocol, b.role)
 			t.Logf("%s %s: of %d mutants that break a clause which is judged passively, the suite finds %d, and the proxy %d",
 				b.protocol, b.role, m.of, m.active, m.passive)
@@ -110,13 +114,6 @@ func behindProxy(t *testing.T, protocol, role string) (m matrix) {
 	mutants := slices.DeleteFunc(suitetest.Mutants(protocol, role), func(m runner.Mutant) bool {
 		return !slices.ContainsFunc(m.Clauses, func(id string) bool { return slices.Contains(judged, id) })
 	})
-	some := 6
-	if protocol == "agent-client" { // pages need the processor
-		some = 3
-	}
-	if !suitetest.Everything() {
-		mutants = suitetest.Spread(mutants, some)
-	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 6)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"parley/internal/tier"
 	"parley/recording"
 	"parley/recording/scenario"
 	"parley/reports"
@@ -19,7 +20,7 @@ import (
 )
 
 // TestRecordedConform: the recording of each scenario of a conforming run, converted into a scenario, finds nothing on
-// the same target. It takes a twelfth of the scenarios, or all with PARLEY_MUTANTS=all.
+// the same target. It takes a twelfth of the scenarios, or all at night.
 func TestRecordedConform(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range protocols.All.Names() {
@@ -32,7 +33,10 @@ func TestRecordedConform(t *testing.T) {
 		}
 		for _, role := range rolesOf(protocol) {
 			t.Run(protocol+" "+role, func(t *testing.T) {
-				suitetest.Works(t)
+				if protocol == "agent-client" {
+					tier.Night(t)
+				}
+				suitetest.WorksOn(t, protocol)
 				toldConform(t, p, role)
 			})
 		}
@@ -128,7 +132,7 @@ func tell(name string, p steps.Protocol) (driver, text string, err error) {
 
 // reproduced returns how many mutants of a protocol must be found again in scenarios converted from recordings.
 func reproduced() int32 {
-	if suitetest.Everything() {
+	if tier.All() {
 		return 5
 	}
 	return 2
@@ -136,7 +140,7 @@ func reproduced() int32 {
 
 // TestRecordedMutants: the recording of a failing scenario, converted into a scenario, finds the same on the same
 // mutant and nothing on the target that conforms; shortened, it has no more steps than the scenario that was recorded.
-// It runs the mutants of one protocol, or of each with PARLEY_MUTANTS=all.
+// It runs the mutants of one protocol, or of each at night.
 func TestRecordedMutants(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range protocols.All.Names() {
@@ -144,7 +148,7 @@ func TestRecordedMutants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := p.(steps.Teller); !ok || !suitetest.Everything() && protocol != "session-chat" {
+		if _, ok := p.(steps.Teller); !ok || !tier.All() && protocol != "session-chat" {
 			continue
 		}
 		t.Run(protocol, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"parley/diagnosis"
+	"parley/internal/tier"
 	"parley/internal/yamltext"
 	"parley/reports"
 	"parley/runner"
@@ -110,7 +111,7 @@ func rows(t *testing.T, pages bool) (list []fault, unknown int) {
 		}
 		switch {
 		case (p.Protocol == "agent-client") != pages:
-		case !suitetest.Everything() && (f.Unnamed != "" || !slices.Contains(quick, f.Profile)):
+		case !tier.All() && (f.Unnamed != "" || !slices.Contains(quick, f.Profile)):
 		case f.Mutant != "" && !signatures.Has(p.Protocol, p.Role, f.Mutant):
 			unknown++
 		default:
@@ -125,7 +126,7 @@ const enough = 0.8
 
 func TestStrangers(t *testing.T) { tell(t, false, 3) }
 
-// quick are the profiles whose suites are over soonest; without suitetest.Everything only these are judged, and pages.
+// quick are the profiles whose suites are over soonest; in `make test` only these are judged, and pages.
 var quick = []string{"python-relay", "node-runtime", "plain-page"}
 
 // TestStrangerPages is apart because a page needs the processor.
@@ -143,8 +144,9 @@ func tell(t *testing.T, pages bool, n int) {
 	var mu sync.Mutex
 	told, missed := 0, []string{} // ids
 	t.Run("each", func(t *testing.T) {
-		for _, f := range suitetest.Some(list, n) {
+		for i, f := range list {
 			t.Run(f.Profile+"/"+cmp.Or(f.Mutant, "none"), func(t *testing.T) {
+				tier.Sample(t, i, len(list), n)
 				place := suitetest.Works
 				if pages {
 					place = suitetest.InBrowser

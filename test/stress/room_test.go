@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	"parley/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
@@ -170,6 +171,9 @@ func TestRoom(t *testing.T) {
 		for _, protocol := range []string{"session-chat", "agent-select"} {
 			name := fmt.Sprintf("%s: of more than %d the next is %s, wrong %v", protocol, row.room, row.full, row.wrong)
 			t.Run(name, func(t *testing.T) {
+				if row.room > 33 || !row.wrong {
+					tier.Night(t)
+				}
 				t.Parallel()
 				res := judgeDoor(t, protocol, row.full, row.room, row.wrong)
 				broken := suitetest.Broken(res)

@@ -8,16 +8,14 @@ import (
 
 	"parley/driver"
 	"parley/driver/browser"
+	"parley/internal/tier"
 )
 
 // Most tests wait for targets that omit answers, which costs nothing: many of them run at once. Tests whose targets
 // keep the processor busy need one of a few places, so that none is late because of the others.
 const atOnce = 64
 
-var (
-	working  = make(chan struct{}, runtime.GOMAXPROCS(0))
-	browsers = make(chan struct{}, 2*runtime.GOMAXPROCS(0))
-)
+var working = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // manyAtOnce sets -parallel unless the command line does.
 func manyAtOnce() {
@@ -31,13 +29,26 @@ func manyAtOnce() {
 // Works makes a test parallel and waits for a place among the working tests.
 func Works(t *testing.T) {
 	t.Helper()
-	takes(t, working)
+	t.Parallel()
+	working <- struct{}{}
+	t.Cleanup(func() { <-working })
 }
 
-// InBrowser makes a test parallel and waits for a place among the browsers.
+// InBrowser makes a test parallel and waits until no other test has pages (tier.Page).
 func InBrowser(t *testing.T) {
 	t.Helper()
-	takes(t, browsers)
+	t.Parallel()
+	tier.Page(t)
+}
+
+// WorksOn is Works for a test that judges a target of a protocol, and InBrowser if that is a page.
+func WorksOn(t *testing.T, protocol string) {
+	t.Helper()
+	if protocol == "agent-client" {
+		InBrowser(t)
+		return
+	}
+	Works(t)
 }
 
 // Browser returns a browser that the subtests of t share: starting one for each costs more processor time than most of
@@ -51,11 +62,4 @@ func Browser(t *testing.T) driver.Driver {
 		}
 	})
 	return b
-}
-
-func takes(t *testing.T, places chan struct{}) {
-	t.Helper()
-	t.Parallel()
-	places <- struct{}{}
-	t.Cleanup(func() { <-places })
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"parley/internal/tier"
 	proto "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 )
@@ -34,6 +35,7 @@ func TestGreeting(t *testing.T) {
 
 // Every mutant shows: at least one play has a different transcript than with the correct server.
 func TestEveryMutantShows(t *testing.T) {
+	tier.Night(t)
 	sound := map[string]string{}
 	for name, play := range plays {
 		s := newStage(t, soundServer)

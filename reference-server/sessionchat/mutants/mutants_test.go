@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/tier"
 	"parley/llm"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/sessionchat"
@@ -42,6 +43,7 @@ var said = []string{
 
 // Every mutant serves two clients, whatever it does to them, and closes properly.
 func TestEveryMutantServes(t *testing.T) {
+	tier.Night(t)
 	for _, m := range All() {
 		t.Run(m.ID, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	proto "parley/protocol/sessionruntime"
 	"parley/reference-server/sessionruntime/orchestrator"
 )
@@ -351,6 +352,7 @@ func give(t *testing.T, f fault, play string) string {
 // In some play every fault differs from the correct orchestrator and from every other fault, and it keeps no state
 // from one bus to the next.
 func TestEveryFaultShows(t *testing.T) {
+	tier.Night(t)
 	want := make([]string, len(plays))
 	for i, play := range plays {
 		want[i] = give(t, nil, play)

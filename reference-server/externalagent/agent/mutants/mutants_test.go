@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/tier"
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent"
 	"parley/reference-server/externalagent/agent"
@@ -13,6 +14,7 @@ import (
 
 // Every mutant runs against the bundled host, whatever the result, and leaves nothing behind when stopped.
 func TestEveryMutantRuns(t *testing.T) {
+	tier.Night(t)
 	for _, id := range Catalogue.IDs() {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()

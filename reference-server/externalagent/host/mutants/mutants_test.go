@@ -11,6 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/tier"
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent"
 )
@@ -57,6 +58,7 @@ var said = []string{
 
 // Every mutant serves two agents, whatever it does to them, and closes properly.
 func TestEveryMutantServes(t *testing.T) {
+	tier.Night(t)
 	for _, id := range slices.Concat(Catalogue.IDs(), UnderLoad.IDs()) {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/tier"
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/relay"
 )
@@ -59,6 +60,7 @@ var said = []struct{ by, text string }{
 
 // Every mutant serves, whatever it does to the messages, and closes properly.
 func TestEveryMutantServes(t *testing.T) {
+	tier.Night(t)
 	for _, id := range slices.Concat(Catalogue.IDs(), UnderLoad.IDs()) {
 		t.Run(id, func(t *testing.T) {
 			t.Parallel()
