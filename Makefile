@@ -33,7 +33,7 @@ NEWER = find . -name .git -prune -o -path ./bin -prune -o -path ./parley-results
 # Go asks git for the commit that it builds, and fails if git refuses a checkout that belongs to somebody else, as in many containers.
 STAMP = $$(git rev-parse HEAD > /dev/null 2>&1 || echo -buildvcs=false)
 
-.PHONY: help run test test-all race quick vet mutants kill-matrix signatures bench fuzz build build-load clean tools module
+.PHONY: help run test test-all race quick vet mutants generate kill-matrix signatures bench fuzz build build-load clean tools module
 
 help: ## list what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,14 +102,14 @@ vet: ## gofmt, go vet (also for other systems), staticcheck by staticcheck.conf,
 mutants: ## the kill matrix: what proves that each clause bites
 	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants
 
-kill-matrix: ## the kill matrix that certificates refer to, for the suite as it is now
-	@CGO_ENABLED=0 $(GO) run ./cmd/parley mutants --matrix reference-server/bundled/kills.json
+generate: ## write what is derived from the code anew, where it is out of date: references, documents, kill matrices (up to ten minutes)
+	@$(GO) run ./internal/generate
 
-# What each mutant breaks in the whole suite, for package diagnosis. An interrupted call continues; PROTOCOL chooses one.
-SIGNATURES = bin/signatures
+kill-matrix: ## of this, the kill matrices that certificates refer to, of each role that has changed
+	@$(GO) run ./internal/generate kills
+
 signatures: ## run every mutant through the whole suite, and keep what it breaks (an hour; continues where it was interrupted)
-	CGO_ENABLED=0 $(GO) run ./cmd/parley mutants --whole --missing --out $(SIGNATURES) $(if $(PROTOCOL),--protocol $(PROTOCOL))
-	$(GO) run ./internal/signatures $(SIGNATURES) diagnosis/signatures.json.gz
+	@$(GO) run ./internal/generate signatures
 
 bench: ## benchmarks of the hot paths
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -16,7 +16,7 @@ import (
 
 // Kills are the kill matrices of a suite, without what depends on the machine, so that they have a stable digest.
 type Kills struct {
-	Suite reports.Suite `json:"suite"`
+	Suite reports.Suite `json:"suite,omitzero"` // of the roles that do not say what they are of
 	Roles []RoleKills   `json:"roles"`
 }
 
@@ -28,6 +28,10 @@ type RoleKills struct {
 	Survived []string            `json:"survived"` // mutants that are not detected as they should be
 	Unproved []string            `json:"unproved"` // binding tested clauses that no mutant proves
 	Clauses  map[string][]string `json:"clauses"`  // clause → mutants that it killed, sorted
+	// "sha256:<hex>" of the scenarios, clauses and mutants that it is of (runner.Proved); "": of Kills.Suite
+	Of string `json:"of,omitzero"`
+	// "sha256:<hex>" of the Go files that judge and are judged, where the tree was at hand (internal/generate)
+	Sources string `json:"sources,omitzero"`
 }
 
 // KillFigures say in a certificate how well the suite detects known faults.
@@ -63,6 +67,7 @@ func (k *Kills) Figures(protocol, role string) (*KillFigures, bool) {
 		if r.Protocol != protocol || r.Role != role {
 			continue
 		}
+		r.Of, r.Sources = "", "" // the same matrix
 		b, err := json.Marshal(&r, json.Deterministic(true))
 		if err != nil {
 			return nil, false

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -269,7 +270,7 @@ func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFig
 	if o.kills != "" {
 		var b []byte
 		if b, err = input.Read(o.kills, maxKills); err == nil {
-			all, err = certificate.ReadKills(b)
+			all, err = presentKills(b)
 		}
 	}
 	if err != nil {
@@ -283,16 +284,17 @@ func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFig
 		return nil, usagef("certify: this program has no kill matrices (%s)", mend)
 	}
 	if all.Suite != (reports.Suite{Version: suite.Version, Digest: suite.Digest()}) {
-		if o.kills == "" {
-			return nil, usagef("certify: this build of %s is incomplete, and your run is not to blame: its proofs of the suite "+
-				"are of %s, and not of %s, which judged (%s)", program, all.Suite.Digest, suite.Digest(), mend)
-		}
 		return nil, usagef("--kills: %s has the proofs of suite %s (%s), and not of the one that judged, %s (%s)", o.kills,
 			all.Suite.Version, all.Suite.Digest, suite.Digest(), mend)
 	}
 	figures, ok := all.Figures(protocol, role)
+	if !ok && o.kills == "" {
+		return nil, usagef("certify: this build of %s is incomplete, and your run is not to blame: it has no proofs of the "+
+			"suite of %s as it judged (%s)", program, titled(protocol, role), mend)
+	}
 	if !ok {
-		return nil, usagef("certify: there is no kill matrix of %s (%s)", titled(protocol, role), mend)
+		return nil, usagef("--kills: %s has no kill matrix of %s as it is in this program (%s)", o.kills,
+			titled(protocol, role), mend)
 	}
 	return figures, nil
 }
@@ -302,11 +304,31 @@ func ownKills() (*certificate.Kills, error) {
 	if len(kills) == 0 {
 		return nil, nil
 	}
-	all, err := certificate.ReadKills(kills)
-	if err != nil || len(all.Roles) == 0 {
+	all, err := presentKills(kills)
+	return all, err
+}
+
+// presentKills reads kill matrices without those that say that they are of other scenarios, clauses or mutants than
+// this program has.
+func presentKills(b []byte) (*certificate.Kills, error) {
+	all, err := certificate.ReadKills(b)
+	if err != nil {
 		return nil, err
 	}
+	if all.Suite != (reports.Suite{}) { // it says so of all roles
+		return all, nil
+	}
+	all.Suite = reports.Suite{Version: suite.Version, Digest: suite.Digest()}
+	all.Roles = slices.DeleteFunc(all.Roles, func(r certificate.RoleKills) bool {
+		now, err := provedNow(r.Protocol, r.Role)
+		return err != nil || now != r.Of // an unknown protocol is another suite's
+	})
 	return all, nil
+}
+
+// provedNow returns what a kill matrix of a role made by this program is of.
+func provedNow(protocol, role string) (string, error) {
+	return runner.Proved(suite, protocol, role, bundle.Mutants(suite.Kinds(), protocol, role))
 }
 
 // knownSuite is what this program knows of suites.

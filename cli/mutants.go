@@ -142,14 +142,18 @@ func (o mutantsOptions) writeMatrix(matrices []*runner.KillMatrix) error {
 	if o.matrix == "" {
 		return nil
 	}
-	k := certificate.Kills{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest()}}
+	var k certificate.Kills
 	for _, m := range matrices {
+		of, err := provedNow(m.Protocol, m.Role)
+		if err != nil {
+			return err
+		}
 		clauses := map[string][]string{}
 		for id, by := range m.Clauses {
 			clauses[id] = slices.Sorted(slices.Values(by))
 		}
 		k.Roles = append(k.Roles, certificate.RoleKills{Protocol: m.Protocol, Role: m.Role, Mutants: len(m.Mutants),
-			Survived: m.Survived, Unproved: m.Unproved, Clauses: clauses})
+			Survived: m.Survived, Unproved: m.Unproved, Clauses: clauses, Of: of})
 	}
 	b, err := certificate.WriteKills(&k)
 	if err != nil {

@@ -29,7 +29,8 @@ func TestBaseline(t *testing.T) {
 		exit    int
 		day     bool
 	}{
-		{"what fails is expected", true, []verdict.Expected{{Clause: "AS-080", Reason: "issue 1"}}, verdict.AsExpected, 0, true},
+		{"what fails is expected", true, []verdict.Expected{{Clause: "AS-080", Reason: "issue 1"}}, verdict.AsExpected, 0,
+			true},
 		{"what fails is not expected", true,
 			[]verdict.Expected{{Clause: "AS-012", Reason: "issue 2", Expires: "2020-01-01"}}, verdict.NonConformant, 1, false},
 		{"what is expected does not fail", false, []verdict.Expected{{Clause: "AS-080", Reason: "issue 1"}},

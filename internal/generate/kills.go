@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"parley/certificate"
+	"parley/internal/generate/sources"
+	"parley/reference-server/bundled"
+	"parley/runner"
+	"parley/steps/protocols"
+)
+
+const (
+	killsFile   = "reference-server/bundled/kills.json"
+	program     = "bin/parley"
+	onlyMutants = "bin/signatures" // where the results of whole suites are kept
+)
+
+// writeKills writes the kill matrix of each role whose scenarios, clauses, mutants or sources are others than those
+// that its matrix is of.
+func writeKills(ctx context.Context) error {
+	b, err := os.ReadFile(killsFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	old := &certificate.Kills{}
+	if err == nil {
+		if old, err = certificate.ReadKills(b); err != nil {
+			return err
+		}
+	}
+	built := false
+	var all certificate.Kills
+	for _, protocol := range bundled.All.Protocols() {
+		for _, role := range protocols.All.Roles(protocol) {
+			r, err := killsOf(ctx, old, protocol, role, &built)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", protocol, role, err)
+			}
+			all.Roles = append(all.Roles, r)
+			if b, err = certificate.WriteKills(&certificate.Kills{
+				Roles: append(slices.Clone(all.Roles), rest(old, &all)...)}); err == nil {
+				err = os.WriteFile(killsFile, b, 0o644) // after each role, so that an interrupted call goes on
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rest returns the roles of old that all does not have.
+func rest(old, all *certificate.Kills) []certificate.RoleKills {
+	return slices.DeleteFunc(slices.Clone(old.Roles), func(o certificate.RoleKills) bool {
+		return slices.ContainsFunc(all.Roles, func(r certificate.RoleKills) bool {
+			return r.Protocol == o.Protocol && r.Role == o.Role
+		})
+	})
+}
+
+// killsOf returns the kill matrix of a role: the old one if it is of what there is, else a new one.
+func killsOf(ctx context.Context, old *certificate.Kills, protocol, role string, built *bool) (r certificate.RoleKills, err error) {
+	of, err := runner.Proved(protocols.All, protocol, role, bundled.All.Mutants(protocols.Kinds(), protocol, role))
+	if err != nil {
+		return r, err
+	}
+	now, err := sources.Digest(os.DirFS("."), protocol, role)
+	if err != nil {
+		return r, err
+	}
+	for _, o := range old.Roles {
+		if o.Protocol == protocol && o.Role == role && o.Of == of && o.Sources == now {
+			fmt.Println("the kill matrix of", protocol, role, "is up to date")
+			return o, nil
+		}
+	}
+	fmt.Println("the kill matrix of", protocol, role, "is made anew")
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	if !*built {
+		if err := run(ctx, "go", "build", "-buildvcs=false", "-o", program, "./cmd/parley"); err != nil {
+			return r, err
+		}
+		*built = true
+	}
+	made := filepath.Join(dir, "kills.json")
+	if err := run(ctx, program, "mutants", "--protocol", protocol, "--role", role, "--matrix", made); err != nil {
+		return r, err
+	}
+	b, err := os.ReadFile(made)
+	if err != nil {
+		return r, err
+	}
+	k, err := certificate.ReadKills(b)
+	if err != nil {
+		return r, err
+	}
+	k.Roles[0].Sources = now
+	return k.Roles[0], nil
+}
+
+// writeSignatures runs every mutant through the whole suite and keeps what it breaks, for package diagnosis. An
+// interrupted call continues.
+func writeSignatures(ctx context.Context) error {
+	if err := run(ctx, "go", "build", "-buildvcs=false", "-o", program, "./cmd/parley"); err != nil {
+		return err
+	}
+	if err := run(ctx, program, "mutants", "--whole", "--missing", "--out", onlyMutants); err != nil {
+		return err
+	}
+	return run(ctx, "go", "run", "./internal/signatures", onlyMutants, "diagnosis/signatures.json.gz")
+}
