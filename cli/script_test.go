@@ -38,7 +38,6 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"parley":   func() { Main(parts) },
 		"h2spec":   h2spec,
-		"opened":   showOpened,
 		"stubborn": stubborn,
 	})
 }
@@ -54,8 +53,7 @@ func TestMain(m *testing.M) {
 //	kills FILE PROTOCOL ROLE       made kill matrices are in FILE
 //	certificates DIR               DIR has the files of certtest.Make
 //
-// The program h2spec stands for the tool of this name. The program opened runs parley with its arguments, and prints
-// what that has read of what is prepared (see parley/internal/prepared) instead of its output.
+// The program h2spec stands for the tool of this name.
 //
 // $ROOT is the root of the module; $BIN is the folder that has parley and nothing else, which as the PATH is a machine
 // without a browser. The condition [browser] reports whether there is one, and [night] whether everything is tested,

@@ -14,7 +14,6 @@ import (
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
-	"parley/internal/prepared"
 	"parley/runner/tags"
 	"parley/steps"
 	"parley/verdict"
@@ -76,13 +75,13 @@ func (p Planned) Needs() steps.Reach {
 func Scenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	embedded, ok := fsys.(embed.FS)
 	if !ok {
-		return ReadScenarios(fsys, p)
+		return readScenarios(fsys, p)
 	}
 	key := embeddedSuite{embedded, steps.Name(p)}
 	if known, ok := suites.Load(key); ok {
 		return slices.Clone(known.([]Planned)), nil
 	}
-	all, err := ReadScenarios(fsys, p)
+	all, err := readScenarios(fsys, p)
 	if err == nil {
 		suites.Store(key, slices.Clone(all))
 	}
@@ -98,16 +97,7 @@ type embeddedSuite struct {
 // suites holds the scenarios of each embedded suite: parsing them takes longer than many a run.
 var suites sync.Map
 
-// ReadScenarios reads the scenarios of a protocol anew, as they are prepared if they are.
-func ReadScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
-	var known []preparedPlan
-	if input, err := PreparedFrom(fsys, p); err == nil && prepared.Get(steps.Name(p)+"/scenarios", input, &known) {
-		return unpack(known), nil
-	}
-	return parseScenarios(fsys, p)
-}
-
-func parseScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
+func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	protocol := steps.Name(p)
 	features, err := retrieve(fsys, "", protocol)
 	if err != nil {

@@ -11,8 +11,6 @@ import (
 
 	"github.com/cucumber/godog"
 	"github.com/goccy/go-yaml"
-
-	"parley/internal/prepared"
 )
 
 // listing collects the expressions that Step registers for Expressions.
@@ -73,9 +71,6 @@ func JudgesOf(p Protocol) (Judges, error) {
 		return nil, fmt.Errorf("read the judges of %s: %w", Name(p), err)
 	}
 	var out Judges
-	if prepared.Get(Name(p)+"/judges", b, &out) {
-		return out, nil
-	}
 	if err := yaml.UnmarshalWithOptions(b, &out, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("read the judges of %s: %w", Name(p), err)
 	}

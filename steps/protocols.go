@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"parley/internal/prepared"
 	"parley/target"
 	"parley/verdict"
 )
@@ -118,7 +117,7 @@ func (ps *Protocols) OfClause(id string) string {
 func (ps *Protocols) Naming(id string) []string {
 	var out []string
 	for _, p := range ps.Sorted() {
-		text, err := ledgerText(p)
+		text, err := fs.ReadFile(p.Features(), Name(p)+"/clauses.yaml")
 		if err != nil || strings.HasPrefix(id, p.Kind().Prefix+"-") || bytes.Contains(text, []byte(id)) {
 			out = append(out, Name(p))
 		}
@@ -146,40 +145,18 @@ func (ps *Protocols) Roles(name string) []string {
 
 // LedgerOf returns the ledger of a protocol. It is shared: callers only read it.
 func LedgerOf(p Protocol) (*verdict.Ledger, error) {
-	b, err := ledgerText(p)
+	b, err := fs.ReadFile(p.Features(), Name(p)+"/clauses.yaml")
 	if err != nil {
 		return nil, err
 	}
 	if known, ok := ledgers.Load(string(b)); ok {
 		return known.(*verdict.Ledger), nil
 	}
-	l, err := ReadLedger(p)
+	l, err := verdict.ParseLedger(b)
 	if err == nil {
 		ledgers.Store(string(b), l)
 	}
 	return l, err
-}
-
-// ReadLedger reads the ledger of a protocol anew, as it is prepared if it is.
-func ReadLedger(p Protocol) (*verdict.Ledger, error) {
-	b, err := ledgerText(p)
-	if err != nil {
-		return nil, err
-	}
-	l := &verdict.Ledger{}
-	if prepared.Get(Name(p)+"/ledger", b, l) {
-		l.Index()
-		return l, nil
-	}
-	return verdict.ParseLedger(b)
-}
-
-func ledgerText(p Protocol) ([]byte, error) {
-	b, err := fs.ReadFile(p.Features(), Name(p)+"/clauses.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("read the ledger of %s: %w", Name(p), err)
-	}
-	return b, nil
 }
 
 // ledgers holds what was parsed, by its text. Nothing changes a ledger.

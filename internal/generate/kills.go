@@ -66,7 +66,9 @@ func rest(old, all *certificate.Kills) []certificate.RoleKills {
 }
 
 // killsOf returns the kill matrix of a role: the old one if it is of what there is, else a new one.
-func killsOf(ctx context.Context, old *certificate.Kills, protocol, role string, built *bool) (r certificate.RoleKills, err error) {
+func killsOf(ctx context.Context, old *certificate.Kills, protocol, role string, built *bool) (certificate.RoleKills,
+	error) {
+	var r certificate.RoleKills
 	of, err := runner.Proved(protocols.All, protocol, role, bundled.All.Mutants(protocols.Kinds(), protocol, role))
 	if err != nil {
 		return r, err

@@ -26,14 +26,13 @@ type part struct {
 
 // parts are in the order in which one needs another.
 var parts = []part{
-	{name: "packages", writes: "the table of packages in docs/architecture.md", pkg: "./internal/style", test: "TestPackages"},
+	{name: "packages", writes: "the packages in docs/architecture.md", pkg: "./internal/style", test: "TestPackages"},
 	{name: "api", writes: "testdata/api.txt", pkg: ".", test: "TestAPI"},
 	{name: "cli", writes: "docs/cli.md", pkg: "./cli", test: "TestReference"},
 	{name: "schema", writes: "the schema of profiles", pkg: "./steps/protocols", test: "TestProfileSchema"},
 	{name: "steps", writes: "docs/steps.md", pkg: "./steps/protocols", test: "TestStepReference"},
 	{name: "asyncapi", writes: "docs/asyncapi", pkg: "./protocol/messages", test: "TestAsyncAPI"},
 	{name: "golden", writes: "reports/testdata", pkg: "./reports", test: ""},
-	{name: "prepared", writes: "internal/prepared/data", pkg: "./internal/prepared", test: ""},
 	{name: "judges", writes: "features/*/judges.yaml", pkg: ".", test: "TestFeatures"},
 	{name: "kills", writes: killsFile, write: writeKills},
 	{name: "signatures", writes: "diagnosis/signatures.json.gz", write: writeSignatures, asked: true},

@@ -10,8 +10,6 @@ import (
 	"sync"
 
 	"github.com/goccy/go-yaml"
-
-	"parley/internal/prepared"
 )
 
 // Mutant is a row of a catalogue.
@@ -27,16 +25,10 @@ type Mutant struct {
 }
 
 // Reader returns a function that returns new copies of the rows of a catalogue, in order. The text is embedded in the
-// program: the function panics if it is malformed or has unknown keys. A key names what was prepared of the text (see
-// package prepared).
-func Reader(text []byte, key ...string) func() []Mutant {
+// program: the function panics if it is malformed or has unknown keys.
+func Reader(text []byte) func() []Mutant {
 	read := sync.OnceValues(func() ([]Mutant, error) {
 		var rows []Mutant
-		for _, k := range key {
-			if prepared.Get(k, text, &rows) {
-				return rows, nil
-			}
-		}
 		err := yaml.UnmarshalWithOptions(text, &rows, yaml.Strict())
 		return rows, err
 	})
@@ -57,13 +49,13 @@ func Reader(text []byte, key ...string) func() []Mutant {
 // Set is a catalogue with its faults: functions that change the options O of a target.
 type Set[O any] struct {
 	All    func() []Mutant // the rows, in order
-	text   []byte
 	faults map[string]func(*O)
+	text   []byte
 }
 
 // New combines a catalogue with its faults by id, grouped by subject. It panics if two groups share an id.
 func New[O any, F ~func(*O)](text []byte, groups ...map[string]F) Set[O] {
-	s := Set[O]{All: Reader(text), text: text, faults: map[string]func(*O){}}
+	s := Set[O]{All: Reader(text), faults: map[string]func(*O){}, text: text}
 	for _, group := range groups {
 		for id, fault := range group {
 			if s.faults[id] != nil {
@@ -72,12 +64,6 @@ func New[O any, F ~func(*O)](text []byte, groups ...map[string]F) Set[O] {
 			s.faults[id] = fault
 		}
 	}
-	return s
-}
-
-// Prepared returns the set, whose rows are read as they were prepared under a key (see package prepared).
-func (s Set[O]) Prepared(key string) Set[O] {
-	s.All = Reader(s.text, key)
 	return s
 }
 

@@ -17,6 +17,9 @@ import (
 // parties are the folders of targets that only one role of a protocol has.
 var parties = []string{"host", "relay", "agent"}
 
+// texts are the endings of files that no program runs.
+var texts = []string{".yaml", ".md"}
+
 // Digest returns "sha256:<hex>" of the code of a protocol that judges targets of a role, and of these, below the root
 // of the module: comments, tests and catalogues do not count, of which the latter are in runner.Proved.
 func Digest(root fs.FS, protocol, role string) (string, error) {
@@ -27,9 +30,9 @@ func Digest(root fs.FS, protocol, role string) (string, error) {
 			switch {
 			case err != nil:
 				return err
-			case d.IsDir() && (d.Name() == "testdata" || d.Name() != role && path.Dir(name) == top && slices.Contains(parties, d.Name())):
+			case d.IsDir() && (d.Name() == "testdata" || d.Name() != role && slices.Contains(parties, d.Name())):
 				return fs.SkipDir
-			case d.IsDir() || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".md"):
+			case d.IsDir() || strings.HasSuffix(name, "_test.go") || slices.Contains(texts, path.Ext(name)):
 				return nil
 			}
 			return add(h, root, name)

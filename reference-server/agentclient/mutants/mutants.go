@@ -16,7 +16,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"parley/internal/prepared"
 	"parley/reference-server/agentclient"
 	"parley/reference-server/catalogue"
 )
@@ -50,29 +49,12 @@ var subjects = []string{
 // OtherSelectorID is the selector's id in a page that does not follow the document.
 const OtherSelectorID = "agentSelector"
 
-// every returns the catalogue including the faults that no scenario finds, as it is prepared if it is.
-var every = sync.OnceValue(func() (all []Mutant) {
-	if prepared.Get(PreparedKey, From(), &all) {
-		return all
-	}
-	return Parse()
-})
+// every returns the catalogue including the faults that no scenario finds.
+var every = sync.OnceValue(parse)
 
-// PreparedKey is the key of the catalogue in package prepared.
-const PreparedKey = "agent-client/mutants"
-
-// From returns the texts of the catalogue, one after the other.
-func From() []byte {
-	var all []byte
-	for _, name := range subjects {
-		all = append(all, text(name)...)
-	}
-	return all
-}
-
-// Parse reads the catalogue, including the faults that no scenario finds, from its texts. They are embedded: it panics
+// parse reads the catalogue, including the faults that no scenario finds, from its texts. They are embedded: it panics
 // if one is malformed.
-func Parse() (all []Mutant) {
+func parse() (all []Mutant) {
 	for _, name := range subjects {
 		var rows []Mutant
 		if err := yaml.UnmarshalWithOptions(text(name), &rows, yaml.Strict()); err != nil {

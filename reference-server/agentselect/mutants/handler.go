@@ -17,7 +17,7 @@ type Mutant = catalogue.Mutant
 //go:embed catalogue.yaml
 var catalogueYAML []byte
 
-var rows = catalogue.Reader(catalogueYAML, "agent-select/mutants")
+var rows = catalogue.Reader(catalogueYAML)
 
 // All returns the catalogue, in its order.
 func All() []Mutant { return rows() }

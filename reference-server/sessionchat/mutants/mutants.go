@@ -15,7 +15,7 @@ var catalogueYAML []byte
 var set = catalogue.New(catalogueYAML,
 	keyFaults, echoFaults, contextFaults, idFaults, storageFaults, connectionFaults, switchingFaults, interruptFaults,
 	busyFaults, requiredFaults, typeFaults, optionFaults, contentFaults, heartbeatFaults, memberFaults, orderFaults,
-	fileFaults, limitFaults, queryFaults, cutFaults).Prepared("session-chat/mutants")
+	fileFaults, limitFaults, queryFaults, cutFaults)
 
 // All returns the catalogue, in its order.
 func All() []catalogue.Mutant { return set.All() }

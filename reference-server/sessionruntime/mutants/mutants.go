@@ -12,7 +12,7 @@ import (
 //go:embed catalogue.yaml
 var catalogueYAML []byte
 
-var rows = catalogue.Reader(catalogueYAML, "session-runtime/mutants")
+var rows = catalogue.Reader(catalogueYAML)
 
 // All returns the catalogue, in its order.
 func All() []catalogue.Mutant { return rows() }

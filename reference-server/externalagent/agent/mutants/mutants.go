@@ -17,4 +17,4 @@ var rows []byte
 // Catalogue has the mutants. The state of a fault belongs to the options it is set up in, which make one agent.
 var Catalogue = catalogue.New[options](rows,
 	connectingFaults, joiningFaults, envelopeFaults, messageFaults, stateFaults, callFaults, survivalFaults,
-	cutFaults).Prepared("external-agent/agent/mutants")
+	cutFaults)

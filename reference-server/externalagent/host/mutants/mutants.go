@@ -22,4 +22,4 @@ var Catalogue = catalogue.New[options](rows,
 	resultFaults, effectFaults, updateFaults, speechFaults, endFaults, resetFaults, errorFaults, gateFaults, toolFaults,
 	paramFaults, failureFaults, answerFaults, handoverFaults, returnFaults, drawingFaults, backendFaults, logFaults,
 	lineFaults, indexFaults,
-	storeFaults, cutFaults).Prepared("external-agent/host/mutants")
+	storeFaults, cutFaults)

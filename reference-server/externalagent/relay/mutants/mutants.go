@@ -18,4 +18,4 @@ var rows []byte
 var Catalogue = catalogue.New[options](rows,
 	joinedFaults, joiningFaults, hostFaults, sessionFaults, routingFaults, lossFaults, orderFaults, replyFaults,
 	contentFaults,
-	envelopeFaults, refusalFaults, connectionFaults, cutFaults, memoryFaults).Prepared("external-agent/relay/mutants")
+	envelopeFaults, refusalFaults, connectionFaults, cutFaults, memoryFaults)
