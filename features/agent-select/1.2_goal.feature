@@ -78,3 +78,10 @@ Feature: 1.2 Every session chooses its own agent
       And the model of client A was given the conversation of its session only
       And the model of client B was given the conversation of its session only
       And the model of client C was given the conversation of its session only
+
+  Rule: A session can be switched as often as its client likes (使每个 SSE 会话（sessionId）可以独立选择和切换主代理)
+
+    @AS-006 @AS-042
+    Scenario: a session can switch many times on one connection
+      Given client A has switched to "debugger"
+      Then client A is switched 30 times in a row

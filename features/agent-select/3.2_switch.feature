@@ -125,3 +125,18 @@ Feature: 3.2 Switching the agent
       And client A has switched to the custom agent
       Then client A is answered in each of 8 chats, each sent right behind the turn before it
       And every turn of client A had the prompt of the custom agent
+
+  Rule: agentName is the name that the agent has in agent_list (agentName: "Code Reviewer")
+
+    @AS-045 @exclusive
+    Scenario: an agent that is renamed after its first use is announced by its new name
+      Given the agent "parley_renamed" has been added to the configuration
+      And client A has switched to "parley_renamed"
+      And client A has switched to "debugger"
+      When the agent "parley_renamed" is renamed in the configuration
+      Then a new client is offered "parley_renamed" under its new name
+      When client A reconnects
+      Then client A is offered "parley_renamed"
+      Given client A has a session
+      When client A switches to "parley_renamed"
+      Then client A is switched from the default agent to "parley_renamed"

@@ -120,7 +120,7 @@ func (s *suite) connect(ctx context.Context, c *client, query string) error {
 
 // connected makes sure that a client has a connection and has received the list of agents.
 func (s *suite) connected(ctx context.Context, c *client) error {
-	if c.conn != nil && c.list != nil {
+	if c.conn != nil && c.list != nil && c.id != nil {
 		return nil
 	}
 	if c.conn == nil {

@@ -19,6 +19,7 @@ import (
 func (r registry) consecutive() {
 	r.step(`^client (\w+) is answered in each of (\d+) chats, each sent right behind the turn before it$`,
 		r.answeredInEach)
+	r.step(`^client (\w+) is switched (\d+) times in a row$`, r.switchedOften)
 	r.step(`^every turn of client (\w+) had the prompt of the custom agent$`, r.everyTurnHadPrompt)
 }
 
@@ -73,4 +74,49 @@ func (s *suite) everyTurnHadPrompt(c *client) error {
 	return s.Judge(verdict.Finding{Clauses: []string{"AS-047", "AS-069"}, OK: len(without) == 0, At: s.T.Len(),
 		Expected: fmt.Sprintf("every turn with the prompt of %s (%q)", custom.ID, custom.Prompt),
 		Observed: strings.Join(without, "; ")})
+}
+
+// canSwitchToAll switches to every listed agent, the one in use last: the effect of switching to that is open
+// (AS-G04).
+func (s *suite) canSwitchToAll(ctx context.Context, c *client) error {
+	var order []string
+	for _, a := range c.offered {
+		if a.ID != s.Env.Profile.Agents.Default {
+			order = append(order, a.ID)
+		}
+	}
+	if len(order) == 0 {
+		return steps.NotTestedf("client %s was offered no agent but the default one", c.name)
+	}
+	if len(order) < len(c.offered) {
+		order = append(order, s.Env.Profile.Agents.Default)
+	}
+	for _, id := range order {
+		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
+			return err
+		}
+		if err := s.switchedTo(ctx, c, "", id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// switchedOften switches a session between the built-in agents so many times, one switch behind the answer to the last.
+func (s *suite) switchedOften(ctx context.Context, c *client, times int) error {
+	at := slices.Index(vocab.BuiltinIDs, c.agent)
+	if at < 0 {
+		return steps.NotTestedf("client %s has not switched to a built-in agent", c.name)
+	}
+	for range times {
+		at = (at + 1) % len(vocab.BuiltinIDs)
+		from, to := c.agent, vocab.BuiltinIDs[at]
+		if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
+			return err
+		}
+		if err := s.switchedTo(ctx, c, from, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -405,32 +405,6 @@ func (s *suite) isSwitchedInLoaded(ctx context.Context, c *client, of string) er
 	return s.judgeAgent(steps.CheckOf(rec, field(rec, "previousAgentId") != any(c.avoid), expected, "AS-101"))
 }
 
-// canSwitchToAll switches to every listed agent, the one in use last: the effect of switching to that is open
-// (AS-G04).
-func (s *suite) canSwitchToAll(ctx context.Context, c *client) error {
-	var order []string
-	for _, a := range c.offered {
-		if a.ID != s.Env.Profile.Agents.Default {
-			order = append(order, a.ID)
-		}
-	}
-	if len(order) == 0 {
-		return steps.NotTestedf("client %s was offered no agent but the default one", c.name)
-	}
-	if len(order) < len(c.offered) {
-		order = append(order, s.Env.Profile.Agents.Default)
-	}
-	for _, id := range order {
-		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
-			return err
-		}
-		if err := s.switchedTo(ctx, c, "", id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // answerObserved records behaviour that no document specifies (AS-G04).
 func (s *suite) answerObserved(ctx context.Context, c *client) error {
 	rec, miss := s.outcome(ctx, c, whichever)

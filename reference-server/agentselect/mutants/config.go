@@ -15,7 +15,8 @@ var configFaults = map[string]fault{
 	"validates-from-start":     fromStart(agentselect.ForSwitch),
 	"accepts-deleted-agents":   acceptsDeleted,
 	"refuses-added-agents":     refusesAdded,
-	"renamed-agents-keep-name": keepsNames,
+	"renamed-agents-keep-name": keepsNames(),
+	"announces-former-names":   keepsNames(agentselect.ForSwitch),
 	"pushes-changes":           pushesChanges,
 	"rewrites-config-on-switch": writing(
 		func(old []byte, d eventData) []byte { return fmt.Appendf(old, "\n# current = %q\n", d[currentKey]) }),
@@ -56,18 +57,23 @@ func refusesAdded(o *options) {
 	}
 }
 
-// keepsNames shows each agent forever under its first name.
-func keepsNames(o *options) {
-	names := map[string]string{}
-	o.Policy.Agents = func(_ agentselect.Purpose, now []agent) []agent {
-		now = slices.Clone(now)
-		for i, a := range now {
-			if _, seen := names[a.ID]; !seen {
-				names[a.ID] = a.Name
+// keepsNames shows each agent forever under its first name, for some purposes; without any, for all.
+func keepsNames(purposes ...agentselect.Purpose) fault {
+	return func(o *options) {
+		names := map[string]string{}
+		o.Policy.Agents = func(why agentselect.Purpose, now []agent) []agent {
+			if len(purposes) > 0 && !slices.Contains(purposes, why) {
+				return now
 			}
-			now[i].Name = names[a.ID]
+			now = slices.Clone(now)
+			for i, a := range now {
+				if _, seen := names[a.ID]; !seen {
+					names[a.ID] = a.Name
+				}
+				now[i].Name = names[a.ID]
+			}
+			return now
 		}
-		return now
 	}
 }
 

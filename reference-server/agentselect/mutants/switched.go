@@ -38,6 +38,7 @@ var switchedFaults = map[string]fault{
 	"first-switch-only":       firstSwitchOnly,
 	"busy-after-first-switch": busyAfterFirst,
 	"deduplicates-switches":   deduplicates,
+	"deaf-after-20-messages":  deafAfter(20),
 	"failed-switch-sticks":    committing(func(sw agentselect.Switch) string { return sw.AgentID }, proto.AgentNotFound),
 	"failed-switch-debugs":    committing(to(proto.Debugger)),
 	"failed-switch-resets":    committing(to(proto.General)),
@@ -104,6 +105,17 @@ func busyAfterFirst(o *options) {
 	switched := map[string]bool{}
 	o.Policy.Commit = committed(func(sw agentselect.Switch) { switched[sw.Session] = true })
 	o.Policy.Busy = orBusy(switched)
+}
+
+// deafAfter ignores the messages of a connection after so many.
+func deafAfter(most int) fault {
+	return func(o *options) {
+		came := map[string]int{}
+		o.Inbound = func(_ manager, from connInfo, _ message) bool {
+			came[from.ID]++
+			return came[from.ID] <= most
+		}
+	}
 }
 
 // deduplicates drops a switch to an agent that the connection has requested before.
