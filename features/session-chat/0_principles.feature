@@ -85,7 +85,7 @@ Feature: 0 Principles
 
   Rule: A connection may use any number of sessions — 单一WebSocket连接处理多个session
 
-    @SC-004 @SC-009 @SC-046
+    @SC-004 @SC-009 @SC-046 @model
     Scenario: twenty sessions of one connection, one after the other, are answered
       When client A connects
       Then client A is answered by each of 20 new sessions

@@ -119,7 +119,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
 
-    @SC-008 @SC-016 @SC-023 @model @exclusive @restart
+    @SC-008 @SC-016 @model @exclusive @restart
     Scenario: twelve turns are resumed after a restart
       Given client A has chatted 12 times with "red"
       When the target is restarted

@@ -171,7 +171,7 @@ Feature: 4.1.1 Interrupting a turn
 
   Rule: An interrupt names its session by agent_id alone — agent_id: string
 
-    @SC-035 @SC-036 @model
+    @SC-036 @model
     Scenario: an interrupt on another connection ends the turn
       Given client A chats with "red" in a turn that is held
       And client B has chatted with "blue"

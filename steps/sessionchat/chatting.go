@@ -349,7 +349,7 @@ func (s *suite) unmet(t *turn) []string {
 func (s *suite) instead(t *turn, miss *verdict.Miss) string {
 	heard := s.Between(t.client, t.mark, 0)
 	for _, r := range heard {
-		said := r.Event != nil && t.nonce != "" && strings.Contains(text(&r, inText), t.nonce)
+		said := r.Event != nil && mentions(text(&r, inText), t.nonce)
 		if said && text(&r, inAgent) != t.of.agentID {
 			return "the answer under another agent_id: " + steps.Seen(r)
 		}

@@ -55,13 +55,13 @@ func (ss *session) wentWrong(nonces []string) string {
 }
 
 // absent lists the turns missing from a request: the user's and the model's message must both contain the nonce, and
-// the turns must be in their original order.
+// the turns must be in their original order. Turns with the same text have the same nonce.
 func absent(r llm.Request, nonces []string) []string {
 	var out []string
-	said, last := wholeText(r), -1
+	said, last, had := wholeText(r), -1, map[string]int{}
 	for _, n := range nonces {
 		first, times := find(said, n)
-		if times < 2 || first < last {
+		if had[n]++; times < 2*had[n] || first < last {
 			out = append(out, n)
 			continue
 		}
@@ -85,13 +85,14 @@ func (s *suite) earlierTurnsKept(ss *session, calls []llm.Request, clauses []str
 // another role, or in another order. A target may write the conversation into a single message, and add words of its
 // own. What it had altered in the request of the turn itself is judged there (SC-019).
 func (s *suite) altered(ss *session, r llm.Request) (expected, observed string) {
-	nonces, last := ss.earlier(), -1
+	nonces, last, had := ss.earlier(), -1, map[string]int{}
 	for _, t := range ss.turns {
 		want, isText := t.text.(string)
 		if !slices.Contains(nonces, t.nonce) || !isText || len(want) > llm.MaxText || !s.sentWhole(t, want) {
 			continue
 		}
-		asked, answered := firstOf(r, llm.RoleUser, t.nonce), firstOf(r, llm.RoleAssistant, t.nonce)
+		asked, answered := nthOf(r, llm.RoleUser, t.nonce, had[t.nonce]), nthOf(r, llm.RoleAssistant, t.nonce, had[t.nonce])
+		had[t.nonce]++
 		users := r.System
 		for _, m := range r.Messages {
 			if asked < 0 || m.Role == llm.RoleUser {
@@ -131,9 +132,18 @@ func (s *suite) sentWhole(t *turn, text string) bool {
 	})
 }
 
-// firstOf returns the index of the first message of a role that mentions a nonce; -1 if there is none.
-func firstOf(r llm.Request, role, nonce string) int {
-	return slices.IndexFunc(r.Messages, func(m llm.Message) bool { return m.Role == role && mentions(m.Text, nonce) })
+// nthOf returns the index of a message of a role that mentions a nonce, after n others; -1 if there is none.
+func nthOf(r llm.Request, role, nonce string, n int) int {
+	for i, m := range r.Messages {
+		if m.Role != role || !mentions(m.Text, nonce) {
+			continue
+		}
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return -1
 }
 
 // saysAgain reports whether one of the messages is an answer with a nonce, and nothing else.

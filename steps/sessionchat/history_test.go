@@ -52,3 +52,17 @@ func TestEarlierTurns(t *testing.T) {
 		})
 	}
 }
+
+// TestEqualTurns checks that of two earlier turns with the same text each is looked for.
+func TestEqualTurns(t *testing.T) {
+	const same = "[[echo n-1]] Hello"
+	turn := []llm.Message{{Role: llm.RoleUser, Text: same}, {Role: llm.RoleAssistant, Text: same}}
+	for _, r := range []struct {
+		messages []llm.Message
+		missing  int
+	}{{slices.Concat(turn, turn), 0}, {turn, 1}, {nil, 2}} {
+		if got := absent(llm.Request{Messages: r.messages}, []string{"n-1", "n-1"}); len(got) != r.missing {
+			t.Errorf("%d messages: missing %v, want %d", len(r.messages), got, r.missing)
+		}
+	}
+}

@@ -42,12 +42,13 @@ func (s *suite) hasUsedOthers(ctx context.Context, client string, n int) error {
 
 // isAnsweredByEach judges that several sessions, used one after the other, are all answered.
 func (s *suite) isAnsweredByEach(ctx context.Context, client string, n int) error {
-	for range n {
+	for i := range n {
 		name := fmt.Sprintf("one%d", s.Serial())
 		if err := s.chat(ctx, client, name, &turn{}, hello); err != nil {
 			return err
 		}
 		if err := s.isAnswered(ctx, client, name); err != nil {
+			s.Note("client %s was answered by %d new sessions before, each in turn", client, i)
 			return err
 		}
 	}

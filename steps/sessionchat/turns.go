@@ -2,6 +2,7 @@ package sessionchat
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -74,7 +75,7 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 	}
 	if miss != nil {
 		expected := "the end of the interrupted turn (" + vocab.ResultMessage + ") of " + t.of.agentID
-		return s.lacking(clauses, expected, miss.Reason, miss)
+		return s.lacking(clauses, expected, miss.Reason+s.toldAsker(t), miss)
 	}
 	if text(&rec, inSubtype) != vocab.Interrupted && s.doubtful(t, rec) {
 		w := steps.Wait{Conn: t.client, After: rec.N, Match: result}
@@ -92,6 +93,20 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 		s.Note("an interrupted turn ends with %s %q", vocab.ResultMessage, how)
 	}
 	return s.pass(clauses, rec.N)
+}
+
+// toldAsker returns what the client of an interrupt received for it, if another one had asked for the turn.
+func (s *suite) toldAsker(t *turn) string {
+	asker := t.of.asker
+	if asker == t.client {
+		return ""
+	}
+	for _, r := range s.Between(asker, t.cutAt, 0) {
+		if ofSession(t.of)(&r) {
+			return fmt.Sprintf("; client %s, which interrupted, received: %s", asker, steps.Seen(r))
+		}
+	}
+	return fmt.Sprintf("; client %s, which interrupted, received nothing of the session", asker)
 }
 
 // hasEnded releases a turn whose interrupt may have been too early or too late, and waits for its end, whatever the
