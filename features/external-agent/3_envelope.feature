@@ -23,7 +23,7 @@ Feature: 3 The envelope
 
   Rule: v is the protocol version, always mvp-0.2 (`v`（string）：协议版本，固定 `mvp-0.2`)
 
-    @host @EA-020 @EA-041 @EA-077a
+    @host @EA-020 @EA-041 @EA-068 @EA-077a
     Scenario Outline: a message without the right version is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -40,7 +40,7 @@ Feature: 3 The envelope
         | v that is null        |
         | v under another name  |
 
-    @host @relay @EA-020 @EA-041 @EA-077a
+    @host @relay @EA-020 @EA-041 @EA-068 @EA-077a
     Scenario Outline: a join without the right version is refused: <fault>
       Given agent A has joined
       And agent A loses its connection
@@ -89,7 +89,7 @@ Feature: 3 The envelope
 
   Rule: payload is an object with the content of the type (`payload`（object）：类型对应的内容)
 
-    @host @EA-024a @EA-041 @EA-077a
+    @host @EA-024a @EA-041 @EA-068 @EA-077a
     Scenario Outline: a payload that is not an object is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -105,7 +105,7 @@ Feature: 3 The envelope
         | payload that is a number |
         | payload that is true     |
 
-    @host @relay @EA-024a @EA-041 @EA-077a
+    @host @relay @EA-024a @EA-041 @EA-068 @EA-077a
     Scenario Outline: a join without a payload object is refused: <fault>
       Given agent A has joined
       And agent A loses its connection

@@ -56,7 +56,7 @@ func (Protocol) NotRunnable(env *steps.Env, tags []string) string {
 }
 
 // Monitors implements steps.Protocol.
-func (Protocol) Monitors() []monitor.Monitor { return judge.All() }
+func (Protocol) Monitors() []monitor.Monitor { return append(judge.All(), passive.Active()...) }
 
 // Passive implements steps.Passive.
 func (Protocol) Passive() []monitor.Monitor { return passive.Monitors() }

@@ -199,6 +199,9 @@ func sentByUs(t []transcript.Record) ours {
 	return sent
 }
 
+// PassedOn matches the messages of the harness that a relay passes on.
+func PassedOn(t []transcript.Record) func(*transcript.Record) bool { return sentByUs(t).have }
+
 func (o ours) have(r *transcript.Record) bool { return len(o) > 0 && o[essence(r)] }
 
 // essence returns what a relay preserves of a frame.

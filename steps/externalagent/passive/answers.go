@@ -114,6 +114,9 @@ func (l *line) round(q *request, m message) {
 			other.round(q.N, m.N)
 		}
 	}
+	if q.N > l.noID {
+		l.noID = 0
+	}
 	for _, s := range l.suspects {
 		if q.N > s.err.N && q.kind != vocab.RelayJoin && q.kind != vocab.SessionStart && q.active && !l.lost {
 			l.v.broken(s.on, s.err, s.why, s.of...)
@@ -153,19 +156,36 @@ func plain(m message) bool {
 // unnamed notes an answer that names no request of the agent: if one request waits for such an answer, and gets no
 // other, this is its answer.
 func (l *line) unnamed(m message, subject string, clauses ...string) {
-	var waiting []*request
-	for _, q := range l.order {
-		if q.answers == 0 && proper[q.kind] != "" && (proper[q.kind] == m.kind || m.kind == vocab.ErrorMessage) {
-			waiting = append(waiting, q)
-		}
-	}
-	if m.kind == vocab.ErrorMessage && l.garble(m) || l.junk || !l.opened || len(waiting) != 1 || !waiting[0].legal {
+	waiting := l.waiting(m.kind)
+	switch {
+	case m.kind == vocab.ErrorMessage && l.garble(m) || !l.opened || len(waiting) != 1:
+		return
+	case l.v.ours == nil && (l.junk || !waiting[0].legal):
+		return
+	case l.v.ours != nil && (l.noID > 0 || l.v.moved > waiting[0].N || proper[waiting[0].kind] == "" ||
+		l.v.ours(m.Record)):
 		return
 	}
 	l.ahead = append(l.ahead, nameless{req: waiting[0], answer: m, subject: subject, clauses: clauses})
 	if len(l.ahead) > mostStates {
 		l.ahead = l.ahead[1:]
 	}
+}
+
+// waiting returns the requests that an answer of a type may belong to. In a run, one that a later one has overtaken
+// waits no longer, and an error may answer whatever was sent.
+func (l *line) waiting(kind string) []*request {
+	var out []*request
+	for _, q := range l.order {
+		may := proper[q.kind] != "" && (proper[q.kind] == kind || kind == vocab.ErrorMessage)
+		if l.v.ours != nil {
+			may = q.stages == 0 && (proper[q.kind] == kind || kind == vocab.ErrorMessage)
+		}
+		if may && q.answers == 0 {
+			out = append(out, q)
+		}
+	}
+	return out
 }
 
 // nameless is an answer that names no request, and the request that it may answer.

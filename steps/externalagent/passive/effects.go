@@ -14,7 +14,7 @@ func (l *line) effects(q *request, m message) {
 	v := l.v
 	for i := range l.ahead {
 		n := &l.ahead[i]
-		n.behind = n.behind || q.N > n.answer.N && (q.active || n.req.kind == vocab.RelayJoin)
+		n.behind = n.behind || q.N > n.answer.N && (q.active || n.req.kind == vocab.RelayJoin || v.ours != nil)
 	}
 	for _, other := range l.order {
 		if other.kind == vocab.AgentMessage && other.answers == 0 && other.legal && other.active && q.N > other.N {
@@ -32,7 +32,8 @@ func (l *line) effects(q *request, m message) {
 // effect that was not announced although a snapshot shows it. A call may take time.
 func (l *line) silent() {
 	for _, n := range l.ahead {
-		if n.req.answers == 0 && n.behind && (n.req.kind != vocab.ToolCall || l.v.at-n.answer.At >= patience) {
+		due := n.req.kind != vocab.ToolCall || l.v.ours != nil || l.v.at-n.answer.At >= patience
+		if n.req.answers == 0 && n.behind && due {
 			l.v.broken(n.subject, n.answer, "replyTo "+n.req.id+": no other request was without an answer", n.clauses...)
 			l.lost = true
 			return

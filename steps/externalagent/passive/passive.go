@@ -9,6 +9,7 @@ import (
 
 	"parley/monitor"
 	vocab "parley/protocol/externalagent"
+	judge "parley/steps/externalagent/invariants"
 	"parley/transcript"
 	"parley/verdict"
 )
@@ -69,9 +70,29 @@ func Monitors() []monitor.Monitor {
 	return out
 }
 
+// Active lists the monitors that also judge the traffic of a run. There all requests are those of the harness, which
+// has a reason to wait for an answer to each.
+func Active() []monitor.Monitor {
+	const clause = "EA-068"
+	return []monitor.Monitor{{Name: "errors-named", Clauses: []string{clause}, Roles: servers,
+		Text: "an error that can only answer one request has its id as replyTo",
+		Check: func(t []transcript.Record) []verdict.Finding {
+			v := newTraffic(answers)
+			v.ours = judge.PassedOn(t)
+			return slices.DeleteFunc(v.judge(t), func(f finding) bool { return !slices.Contains(f.Clauses, clause) })
+		}}}
+}
+
 // check judges a transcript, and returns the findings on one subject.
 func check(t []transcript.Record, subject string) []verdict.Finding {
-	v := &traffic{subject: subject, shown: map[string]bool{}, lines: map[string]*line{}, ids: map[string]bool{}}
+	return newTraffic(subject).judge(t)
+}
+
+func newTraffic(subject string) *traffic {
+	return &traffic{subject: subject, shown: map[string]bool{}, lines: map[string]*line{}, ids: map[string]bool{}}
+}
+
+func (v *traffic) judge(t []transcript.Record) []verdict.Finding {
 	for i := range t {
 		v.take(&t[i])
 	}

@@ -43,6 +43,9 @@ type traffic struct {
 	unknown bool            // some ids may have been missed
 	crowd   bool            // several connections: a session may belong to another one
 	at      time.Duration
+
+	ours  func(*transcript.Record) bool // in a run, the harness's messages that a relay passes on; otherwise nil
+	moved int                           // in a run, the record at which a party came or went last
 }
 
 // line is a connection.
@@ -76,6 +79,7 @@ type line struct {
 	blank   message            // a call that was carried out while uiSpec was null
 	ahead   []nameless
 	garbled []int // records of frames that are not JSON
+	noID    int   // record of the latest message that an error may answer without replyTo; 0: it was handled
 	mine    target
 }
 
@@ -126,6 +130,9 @@ func (v *traffic) take(r *transcript.Record) {
 		return
 	}
 	v.at = r.At
+	if r.Kind == transcript.Open || r.Kind == transcript.Closed || r.Kind == transcript.Failure {
+		v.moved = r.N
+	}
 	l := v.lines[r.Conn]
 	if l == nil || r.Kind == transcript.Open {
 		if l != nil {
@@ -170,7 +177,7 @@ func read(r *transcript.Record) message {
 func (l *line) unread(r *transcript.Record) {
 	l.partial, l.quick, l.shot = true, nil, nil
 	if r.Dir == transcript.Sent {
-		l.junk, l.v.unknown = true, true
+		l.junk, l.v.unknown, l.noID = true, true, r.N
 		if r.Event == nil && r.Cut == 0 && r.Type != "binary" && l.session != "" {
 			l.garbled = append(l.garbled, r.N)
 		}
@@ -248,6 +255,12 @@ func (l *line) sent(m message) {
 	q := &request{message: m, id: id, legal: legal(m), active: l.session != "" && l.pending == 0 && !l.ending && l.joined,
 		over: l.over && l.pending == 0, tool: word(m, "toolName"), last: l.last}
 	q.since = m.N
+	if id == "" || m.kind == "" {
+		l.noID = m.N
+	}
+	if m.kind == vocab.RelayJoin {
+		l.v.moved = m.N
+	}
 	if named {
 		if len(l.v.ids) < mostIDs {
 			l.v.ids[id] = true

@@ -39,6 +39,8 @@ var errorFaults = map[string]fault{
 	"error-message-named-text":   erring(spoil.Rename("message", "text")),
 	"relay-errors-in-words":      likeRelay("errors-without-message"),
 	"relay-errors-in-lower-case": likeRelay("errors-in-lower-case"),
+
+	"relay-refuses-versions-unnamed": likeRelay("versions-refused-unnamed"),
 }
 
 // erring spoils the payloads of the host's errors.

@@ -64,6 +64,7 @@ var refusalFaults = map[string]fault{
 	"hostless-another-code":      hostless(refusedWith(proto.ToolExecutionFailed)),
 	"hostless-a-code-of-its-own": hostless(refusedWith("NO_HOST")),
 	"hostless-without-reply-to":  hostlessNameless,
+	"versions-refused-unnamed":   versionNameless,
 	"hostless-taken-for-done":    hostless(confirmed),
 	"never-hosted-unanswered":    unansweredWhere(false),
 	"deserted-unanswered":        unansweredWhere(true),
@@ -228,6 +229,16 @@ func hostlessNameless(o *options) {
 	hostless(refusedWith(proto.SessionNotActive))(o)
 	o.Policy.Error = func(_ party, _ request, why refusal, msg message) message {
 		if why.Text == "not now" {
+			return msg.Without("replyTo")
+		}
+		return msg
+	}
+}
+
+// versionNameless refuses other versions without naming the request.
+func versionNameless(o *options) {
+	o.Policy.Error = func(_ party, _ request, why refusal, msg message) message {
+		if strings.HasPrefix(why.Text, "v must be ") {
 			return msg.Without("replyTo")
 		}
 		return msg
