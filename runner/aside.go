@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"slices"
+	"time"
 
 	"parley/steps"
 	"parley/verdict"
@@ -19,6 +20,7 @@ const (
 	answersMissed cause = "answers were missing"         // overload.go
 	preliminary   cause = "the run may learn more"       // steps.Doubt
 	besideOthers  cause = "other scenarios may cause it" // strays.go
+	mayBeFull     cause = "the target may be full"       // gateway.go
 )
 
 // aside is a scenario whose result does not count yet, or may be withdrawn.
@@ -29,6 +31,8 @@ type aside struct {
 	stands func(steps.Failure) bool // selects its failures that a rerun does not replace; nil: see standing
 
 	missed bool // answers were late or refused
+
+	after time.Duration // mayBeFull: time in the run at which it was refused
 
 	// preliminary, without records
 	report summary

@@ -42,6 +42,7 @@ func (r *run) driveRest(ctx context.Context, d *driverRun, parallel int) {
 	began := time.Now()
 	r.suite(ctx, d, rest, parallel+d.slots.most)
 	r.tellShared(d, time.Since(began))
+	r.lapsedOrFull(d)
 	r.reconsider(ctx, d, parallel, false)
 	r.alone(ctx, d, parallel)
 	r.reconsider(ctx, d, 1, true)
@@ -299,7 +300,9 @@ func (r *run) done(d *driverRun, res steps.Result) {
 
 func (r *run) finish(d *driverRun, pl Planned, res steps.Result) {
 	defer r.recovered(pl)
-	r.lapse(d, &res)
+	if r.lapse(d, pl, &res) {
+		return
+	}
 	if r.crashed(d, pl, &res) {
 		return // it runs again alone, to tell the culprit from the bystanders
 	}

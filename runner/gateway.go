@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,45 +74,76 @@ func unauthorized(status int) bool {
 }
 
 // lapse ends the run if the credentials are refused with which its first connection was opened. A target may refuse a
-// message with the same status, so that connection is tried again. Results from then on count as not tested.
-func (r *run) lapse(d *driverRun, res *steps.Result) {
+// message with the same status, so that connection is tried again. Results from then on count as not tested. While
+// other connections are open, 403 may also mean that the target is full: then lapse puts the result aside until they
+// have ended, and reports that.
+func (r *run) lapse(d *driverRun, pl Planned, res *steps.Result) (later bool) {
 	if res.Outcome == verdict.Passed || d.envs == nil {
-		return
+		return false
+	}
+	if why := r.lapsedBy(); why != "" {
+		untested(res, why)
+		return false
 	}
 	at := slices.IndexFunc(res.Records, refusesCredentials)
-	r.mu.Lock()
-	why := r.lapsed
-	r.mu.Unlock()
-	if why == "" {
-		if at < 0 {
-			return
-		}
-		if res.Records[at].Status == http.StatusForbidden && d.envs.Busy() { // it may be full
-			return
-		}
-		refusal := d.opensAgain()
-		if refusal == nil || refusal.Status != res.Records[at].Status {
-			return
-		}
-		after := time.Since(r.started) - res.Duration + res.Records[at].At
-		why = fmt.Sprintf("the credentials were refused after %.1f s (HTTP %d), with which connections had been opened: "+
-			"give some that outlast the run", max(after, 0).Seconds(), refusal.Status)
-		r.mu.Lock()
-		if r.lapsed == "" {
-			r.lapsed = why
-			if r.env == "" {
-				r.env = why
-			}
-		}
-		why = r.lapsed
-		r.mu.Unlock()
+	if at < 0 {
+		return false
 	}
+	refusal := d.opensAgain()
+	if refusal == nil || refusal.Status != res.Records[at].Status {
+		return false
+	}
+	after := time.Since(r.started) - res.Duration + res.Records[at].At
+	if refusal.Status == http.StatusForbidden && d.envs.Busy() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if later = !d.closed[mayBeFull]; later {
+			d.putAside(mayBeFull, aside{pl: pl, res: *res, after: after})
+		}
+		return later
+	}
+	untested(res, r.lapses(refusal.Status, after))
+	return false
+}
+
+// lapses ends the run because credentials were refused after a time. It returns why.
+func (r *run) lapses(status int, after time.Duration) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lapsed == "" {
+		r.lapsed = fmt.Sprintf("the credentials were refused after %.1f s (HTTP %d), with which connections had been "+
+			"opened: give some that outlast the run", max(after, 0).Seconds(), status)
+		if r.env == "" {
+			r.env = r.lapsed
+		}
+	}
+	return r.lapsed
+}
+
+// untested makes a result count for nothing.
+func untested(res *steps.Result, why string) {
 	res.Outcome, res.Reason, res.Failures, res.Monitors = verdict.NotTested, why, nil, nil
 	for i, c := range res.Clauses {
 		if c.Outcome == verdict.Failed || c.Outcome == verdict.Warned || c.Outcome == verdict.NotTested {
 			res.Clauses[i].Outcome, res.Clauses[i].Reason = verdict.NotTested, why
 		}
 	}
+}
+
+// lapsedOrFull decides the results that lapse has put aside, when no other scenario runs any more.
+func (r *run) lapsedOrFull(d *driverRun) {
+	list := d.takeAside(mayBeFull, true)
+	if len(list) == 0 {
+		return
+	}
+	if refusal := d.opensAgain(); refusal != nil && unauthorized(refusal.Status) {
+		first := slices.MinFunc(list, func(a, b aside) int { return cmp.Compare(a.after, b.after) })
+		why := r.lapses(refusal.Status, first.after)
+		for i := range list {
+			untested(&list[i].res, why)
+		}
+	}
+	r.asTheyCame(d, list)
 }
 
 // lapsedBy returns why the run has ended before its end; "" if it has not.

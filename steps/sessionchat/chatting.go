@@ -157,6 +157,12 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, more fields) error 
 		s.endsTurns(t.of)
 	}
 	s.deeds(t.of.agentID)
+	if err := s.connected(ctx, c); err != nil {
+		return err
+	}
+	if s.led(t.of, c.name) != nil {
+		s.resumes("client %s may have been led to another instance", c.name)
+	}
 	if t.mark, err = s.send(ctx, c, m); err != nil {
 		return err
 	}

@@ -37,10 +37,25 @@ func (s *suite) earlierTurnsSent(name string) error {
 	if len(missing) == 0 {
 		return s.earlierTurnsKept(ss, calls, clauses)
 	}
+	if err := s.led(ss, t.client); err != nil {
+		return err
+	}
 	expected := fmt.Sprintf("a model request that contains the %d earlier turns of %s", len(want), ss.agentID)
 	return s.breach(clauses, t.mark, expected, fmt.Sprintf("%d of them missing, or in another order "+
 		"(user text or model answer: %s); its messages: %s",
 		len(missing), strings.Join(missing, ", "), spoken(calls[len(calls)-1]))+ss.wentWrong(missing))
+}
+
+// led returns why it proves nothing that a session does not go on for a client: a balancer may have led it to another
+// instance of the target than those that chatted with the session before.
+func (s *suite) led(ss *session, client string) error {
+	for _, t := range ss.turns {
+		if cookie := s.Routed(t.client, client); cookie != "" {
+			return steps.NotTestedf("%s does not go on for client %s, and the cookie %s of client %s is another one: a "+
+				"balancer may have led them to different instances", ss.name, client, cookie, t.client)
+		}
+	}
+	return nil
 }
 
 // wentWrong lists turns that were answered but then reported as failed: the likeliest reason why they are missing.

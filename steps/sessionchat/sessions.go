@@ -136,6 +136,9 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 			Expected: "a session_id, a string, in the messages of " + ss.agentID + " by the end of a turn",
 			Observed: "none in its first turn"})
 	}
+	if err := s.led(ss, t.client); err != nil && first != now {
+		return err
+	}
 	life := judge.Lives(s.T.All())
 	same := life(ss.agentID, ss.turns[0].mark) == life(ss.agentID, t.end.N)
 	check := verdict.Finding{Clauses: append(clauses, "SC-042"), OK: first == now, At: t.end.N,

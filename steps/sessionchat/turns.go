@@ -73,6 +73,9 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 		s.Note("the end of an interrupted turn is told on the connection of the interrupt, and not of the chat")
 		rec, miss = told[slices.IndexFunc(told, matching(result))], nil
 	}
+	if err := s.led(t.of, t.of.asker); miss != nil && err != nil {
+		return err
+	}
 	if miss != nil {
 		expected := "the end of the interrupted turn (" + vocab.ResultMessage + ") of " + t.of.agentID
 		return s.lacking(clauses, expected, miss.Reason+s.toldAsker(t), miss)

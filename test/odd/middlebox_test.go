@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"parley/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/launch"
+	"parley/reference-server/sessionchat"
 	"parley/reports"
 	"parley/runner"
 	"parley/steps/protocols"
@@ -23,8 +25,7 @@ import (
 	"parley/verdict"
 )
 
-// middleboxes stand before a server that conforms. None of them makes it break a clause.
-var middleboxes = []struct {
+type middlebox struct {
 	name    string
 	before  func(a, b http.Handler) http.HandlerFunc // b: another instance
 	tags    string
@@ -32,7 +33,11 @@ var middleboxes = []struct {
 	breaks  bool   // the server behind it cannot be used by a browser
 	says    string // in the report
 	limited bool   // with the limits of the profile, since the target omits messages
-}{
+	crowd   bool   // many scenarios run at once
+}
+
+// middleboxes stand before a server of agent-select that conforms. None of them makes it break a clause.
+var middleboxes = []middlebox{
 	{name: "session affinity by cookie", before: sticky,
 		tags: "@AS-098 or @AS-099 or @AS-043", exit: verdict.ExitConformant},
 	{name: "compressed for those who accept it", before: compressed(true, false), tags: "@AS-043 or @AS-033",
@@ -59,6 +64,49 @@ var middleboxes = []struct {
 	{name: "credentials that are forbidden", before: refusing(http.StatusForbidden, "", 12, 1<<20),
 		tags: "@AS-043 or @AS-033",
 		exit: verdict.ExitUnreachable, says: "the credentials were refused after ", limited: true},
+	{name: "credentials that are forbidden while others use them", before: refusing(http.StatusForbidden, "", 150, 1<<20),
+		tags: "@server", exit: verdict.ExitUnreachable, says: "the credentials were refused after ",
+		limited: true, crowd: true},
+}
+
+// chatMiddleboxes stand before a server of session-chat that conforms, of which they see the opening handshakes.
+var chatMiddleboxes = []middlebox{
+	{name: "session affinity by cookie", before: sticky,
+		tags: "@SC-028 or @SC-059 or @SC-005", exit: verdict.ExitConformant},
+	{name: "a limit of requests", before: refusing(http.StatusTooManyRequests, "1", 6, 3), tags: "@SC-059 or @SC-036",
+		exit: verdict.ExitConformant, says: "a gateway answered in place of the target: HTTP 429"},
+	{name: "a front that restarts", before: refusing(http.StatusServiceUnavailable, "", 6, 3),
+		tags: "@SC-059 or @SC-036",
+		exit: verdict.ExitConformant, says: "a gateway answered in place of the target: HTTP 503"},
+	{name: "a limit for the day", before: refusing(http.StatusTooManyRequests, "3600", 8, 1<<20),
+		tags: "@SC-059 or @SC-036",
+		exit: verdict.ExitIncomplete, says: "the gateway answered 429 Too Many Requests"},
+	{name: "a gateway without its server", before: refusing(http.StatusBadGateway, "", 12, 1<<20),
+		tags: "@SC-059", exit: verdict.ExitIncomplete, says: "the gateway answered 502 Bad Gateway"},
+	{name: "credentials that expire", before: refusing(http.StatusUnauthorized, "", 8, 1<<20),
+		tags: "@SC-059 or @SC-036", exit: verdict.ExitUnreachable, says: "the credentials were refused after "},
+	{name: "credentials that are forbidden", before: refusing(http.StatusForbidden, "", 8, 1<<20),
+		tags: "@SC-059 or @SC-036", exit: verdict.ExitUnreachable, says: "the credentials were refused after "},
+	{name: "credentials that are forbidden while others use them",
+		before: refusing(http.StatusForbidden, "", 60, 1<<20), tags: "@server",
+		exit: verdict.ExitUnreachable, says: "the credentials were refused after ", crowd: true},
+	{name: "a front that forbids what it has no room for", before: full(http.StatusForbidden, 3),
+		tags: "@SC-059 or @SC-036 or @SC-028", exit: verdict.ExitConformant, crowd: true},
+}
+
+// full answers in the server's place while so many connections are open.
+func full(status, room int) func(a, _ http.Handler) http.HandlerFunc {
+	return func(a, _ http.Handler) http.HandlerFunc {
+		var open atomic.Int32
+		return func(w http.ResponseWriter, r *http.Request) {
+			defer open.Add(-1)
+			if int(open.Add(1)) > room {
+				http.Error(w, `{"error":"full"}`, status)
+				return
+			}
+			a.ServeHTTP(w, r)
+		}
+	}
 }
 
 // sticky leads each browser to the same instance by a cookie.
@@ -135,38 +183,57 @@ func refusing(status int, retryAfter string, after, times int) func(a, _ http.Ha
 func TestMiddleboxes(t *testing.T) {
 	for _, row := range middleboxes {
 		t.Run(row.name, func(t *testing.T) {
-			suitetest.Works(t)
-			brain := llm.New()
-			var servers [2]*agentselect.Server
-			for i := range servers {
-				h, err := agentselect.New(agentselect.Options{Brain: brain})
-				if err != nil {
-					t.Fatal(err)
-				}
-				servers[i] = h
-			}
-			s := httptest.NewServer(row.before(servers[0], servers[1]))
-			defer func() {
-				s.CloseClientConnections()
-				_, _ = servers[0].Close(context.Background()), servers[1].Close(context.Background())
-				s.Close()
-			}()
-			p, err := protocols.Kinds().ForURL("agent-select", s.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if launch.Unhurry(&p.Limits); row.limited {
-				p.Limits.Event = target.Duration{Duration: 3 * time.Second}
-			}
-			res := suitetest.Judge(t, runner.Options{Profile: p, Brain: brain, Drivers: []string{"sse"},
-				Tags: "(" + row.tags + ") and not @exclusive", Concurrency: 1, AllowIncomplete: row.exit == verdict.ExitConformant})
-			if broken := suitetest.Broken(res); res.Exit != row.exit || (len(broken) > 0) != row.breaks {
-				t.Errorf("exit %d, broken %v\n%s", res.Exit, broken, suitetest.Console(t, res))
-			}
-			if !mentions(res, row.says) {
-				t.Errorf("%q is said nowhere:\n%s", row.says, suitetest.Console(t, res))
-			}
+			row.judge(t, "agent-select", func(brain *llm.Brain) (launch.Handler, error) {
+				return agentselect.New(agentselect.Options{Brain: brain})
+			})
 		})
+	}
+	for _, row := range chatMiddleboxes {
+		t.Run("session-chat/"+row.name, func(t *testing.T) {
+			row.judge(t, "session-chat", func(brain *llm.Brain) (launch.Handler, error) {
+				return sessionchat.New(sessionchat.Options{DB: filepath.Join(t.TempDir(), "sessions.db"), Unsynced: true,
+					Backend: brain})
+			})
+		})
+	}
+}
+
+// judge runs scenarios against two instances of a server behind a middlebox.
+func (m middlebox) judge(t *testing.T, protocol string, make func(*llm.Brain) (launch.Handler, error)) {
+	suitetest.Works(t)
+	brain := llm.New()
+	var servers [2]launch.Handler
+	for i := range servers {
+		h, err := make(brain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers[i] = h
+	}
+	s := httptest.NewServer(m.before(servers[0], servers[1]))
+	defer func() {
+		s.CloseClientConnections()
+		_, _ = servers[0].Close(context.Background()), servers[1].Close(context.Background())
+		s.Close()
+	}()
+	p, err := protocols.Kinds().ForURL(protocol, s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if launch.Unhurry(&p.Limits); m.limited {
+		p.Limits.Event = target.Duration{Duration: 3 * time.Second}
+	}
+	o := runner.Options{Profile: p, Brain: brain, Drivers: p.Drivers[:1],
+		Tags: "(" + m.tags + ") and not @exclusive", AllowIncomplete: m.exit == verdict.ExitConformant}
+	if !m.crowd {
+		o.Concurrency = 1
+	}
+	res := suitetest.Judge(t, o)
+	if broken := suitetest.Broken(res); res.Exit != m.exit || (len(broken) > 0) != m.breaks {
+		t.Errorf("exit %d, broken %v\n%s", res.Exit, broken, suitetest.Console(t, res))
+	}
+	if !mentions(res, m.says) {
+		t.Errorf("%q is said nowhere:\n%s", m.says, suitetest.Console(t, res))
 	}
 }
 
