@@ -38,6 +38,7 @@ type suite struct {
 
 	configured bool // the target's configuration was changed
 	atOnce     bool // chats are sent right behind the turn before; see afterTurn
+	hasty      bool // a chat was sent that may have come too soon; the scenario is then judged again
 }
 
 // Protocol is the agent-select entry of the suite.

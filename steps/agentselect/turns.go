@@ -11,8 +11,6 @@ import (
 	"parley/steps"
 	"parley/target"
 	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
 )
 
 // turn is one exchange of a conversation.
@@ -25,6 +23,7 @@ type turn struct {
 	agent   string // the agent that the session used when the turn began
 	began   time.Time
 	over    bool
+	refused bool // an error has refused its message
 	fails   bool // its model fails
 	calls   int  // model requests when the target reported the failure
 }
@@ -134,102 +133,35 @@ func (s *suite) stillTried(c *client) error {
 		"%d times within %v", c.name, len(s.Env.Brain.Requests(c.turn.nonce)), steps.Span(time.Since(c.turn.began)))
 }
 
-// modelCalled waits until the model has been asked for the client's turn.
+// modelCalled waits until the model has been asked for the client's turn, or its message was refused.
 func (s *suite) modelCalled(ctx context.Context, c *client) error {
+	why := ""
 	within, err := s.AwaitModel(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		refused := make(chan struct{})
+		go func() {
+			defer close(refused)
+			_, err := s.T.Await(ctx, c.turn.mark, func(r *transcript.Record) bool {
+				why = s.chatRefused(ctx, c, r)
+				return why != ""
+			})
+			if err == nil {
+				cancel()
+			}
+		}()
 		_, err := s.Env.Brain.Await(ctx, c.turn.nonce, 1)
+		cancel()
+		<-refused
 		return err
 	})
-	if err != nil {
-		return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %s", c.name,
-			steps.Span(within))
+	switch {
+	case err == nil:
+		return nil
+	case why != "":
+		return steps.NotTestedf("running_turn of client %s: %s", c.name, why)
 	}
-	return nil
-}
-
-// awaitEnd waits for the end of a client's turn.
-func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *verdict.Miss) {
-	rec, miss := s.awaitTurn(ctx, c, func(r *transcript.Record) bool {
-		return s.isNew(vocab.CompleteEvent)(r) && s.completes(c, r)
-	}, s.elsewhere)
-	if miss == nil {
-		c.turn.over = true
-		s.letRepeat(ctx, c, rec)
-	}
-	return rec, miss
-}
-
-// awaitTurn waits for an event of a client's turn, unless its message was refused or cannot says why the event will
-// not come.
-func (s *suite) awaitTurn(ctx context.Context, c *client, is match, cannot func(*client, *transcript.Record) string,
-) (transcript.Record, *verdict.Miss) {
-	refused := s.refusedOverHTTP(c.turn.mark)
-	return s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Match: is,
-		Hopeless: func(r *transcript.Record) string {
-			if why := cannot(c, r); why != "" {
-				return why
-			}
-			return refused(r)
-		}})
-}
-
-// completes reports whether a complete event may be about the session that a client's turn named: it names that
-// session or none.
-func (s *suite) completes(c *client, r *transcript.Record) bool {
-	id, named := wjson.Lookup(r.Event.Data, "/sessionId")
-	return !named || id == nil || id == any(c.turn.session)
-}
-
-// elsewhere detects that a turn ran in another session than its message named: a complete for a session that the
-// client never had came on its connection. Turns of its earlier sessions may end there too.
-func (s *suite) elsewhere(c *client, r *transcript.Record) string {
-	if !isComplete(r) || s.completes(c, r) {
-		return ""
-	}
-	id := field(*r, "sessionId")
-	if text, ok := id.(string); ok && (text == c.session || contains(c.earlier, text)) {
-		return ""
-	}
-	return fmt.Sprintf("complete came for session %s, but the chat named %q: %s", quoted(id), c.turn.session,
-		steps.Seen(*r))
-}
-
-// isAnswered judges an ordinary turn: the model's answer reaches the client, and the turn ends (AS-019).
-func (s *suite) isAnswered(ctx context.Context, c *client) error {
-	if c.turn == nil {
-		return steps.NotTestedf("client %s has not chatted", c.name)
-	}
-	rec, miss := s.awaitTurn(ctx, c, s.saysNonce(c, c.turn.mark), s.elsewhere)
-	clauses := []string{"AS-019", "AS-100"}
-	if c.loaded {
-		clauses[1] = "AS-101"
-	}
-	if miss != nil {
-		return s.Need(miss.Check("the model's answer in a message event", clauses...))
-	}
-	if _, miss = s.awaitEnd(ctx, c); miss != nil {
-		if miss.At > 0 { // it ran, in a session that is known
-			clauses = append(clauses, "AS-060", "AS-093")
-		}
-		return s.Need(miss.Check("complete at the end of the turn, for session "+c.turn.session, clauses...))
-	}
-	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: rec.N})
-}
-
-// saysNonce matches the message event that completes the nonce of a client's turn. An answer may come in pieces of
-// any size that split the nonce, so all pieces since a mark are joined.
-func (s *suite) saysNonce(c *client, mark int) match {
-	isMessage := isEvent(vocab.MessageEvent)
-	return func(r *transcript.Record) bool {
-		var said strings.Builder
-		for _, piece := range s.Between(c.name, mark, r.N+1) {
-			if isMessage(&piece) {
-				text, _ := field(piece, "content").(string)
-				said.WriteString(text)
-			}
-		}
-		return isMessage(r) && strings.Contains(said.String(), c.turn.nonce)
-	}
+	return steps.NotTestedf("running_turn: the model was not asked for the message of client %s within %s", c.name,
+		steps.Span(within))
 }
 
 // hasTurnRunning starts a turn that lasts until the model continues or it is aborted.
@@ -405,16 +337,5 @@ func (s *suite) continues(c *client) error {
 		return steps.NotTestedf("without the model stub no turn of client %s can be ended", c.name)
 	}
 	s.Env.Brain.Release(c.turn.nonce)
-	return nil
-}
-
-// turnEnds waits for the end of a turn as a precondition; AS-062 requires that a turn in progress completes at all.
-func (s *suite) turnEnds(ctx context.Context, c *client) error {
-	if c.turn == nil {
-		return steps.NotTestedf("client %s has not chatted", c.name)
-	}
-	if _, miss := s.awaitEnd(ctx, c); miss != nil {
-		return s.Need(miss.Check("complete at the end of the turn", "AS-062"))
-	}
 	return nil
 }
