@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -21,7 +23,7 @@ import (
 
 // Planned is one scenario that a run will execute over one driver. The list is fixed before the first one starts.
 type Planned struct {
-	ID       string // <prefix>-<section>-<nn>, nn counts the scenarios of the feature file
+	ID       string // <prefix>-<section>-<nn>, as a tag gives it, or nn counts the scenarios of the feature file
 	Name     string
 	Feature  string
 	Rule     string
@@ -112,21 +114,45 @@ func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	for _, f := range features {
 		section, _, _ := strings.Cut(path.Base(f.doc.Uri), "_")
 		within := spans(f.doc.Feature)
+		rows := map[int]int{} // of the Examples at one given number
 		for i, pickle := range f.pickles {
+			number := i + 1
+			if given, ok := givenNumber(pickle, p.Kind().Prefix+"-"+section); ok {
+				number = given + rows[given]
+				rows[given]++
+			}
 			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle),
 				span: within[pickle.AstNodeIds[0]]}
-			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, i+1)
+			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, number)
 			pl.describe(f.doc, pickle)
 			pl.marks = append(levels(pl, ledger), "@"+section)
 			if first, twice := known[pl.key]; twice {
 				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s are identical: leave one out", protocol,
 					first, pl.Location)
 			}
-			known[pl.key] = pl.Location
+			if other, twice := known[pl.ID]; twice {
+				return nil, fmt.Errorf("read features of %s: the scenarios at %s and %s have the same id, %s: give one another",
+					protocol, other, pl.Location, pl.ID)
+			}
+			known[pl.key], known[pl.ID] = pl.Location, pl.Location
 			out = append(out, pl)
 		}
 	}
 	return out, nil
+}
+
+// idTag is a tag that gives a scenario its id, and the first row of its Examples.
+var idTag = regexp.MustCompile(`\A@[A-Z]+-[^-]+-\d{2,}\z`)
+
+// givenNumber returns the number that a tag gives a scenario of a section, such as "SC-4.2".
+func givenNumber(pickle *messages.Pickle, section string) (number int, ok bool) {
+	for _, t := range pickle.Tags {
+		if digits, mine := strings.CutPrefix(t.Name, "@"+section+"-"); mine && idTag.MatchString(t.Name) {
+			number, _ = strconv.Atoi(digits)
+			return number, true
+		}
+	}
+	return 0, false
 }
 
 // levels returns the levels of a scenario's clauses, as tags.
@@ -204,7 +230,9 @@ func pickleKey(p *messages.Pickle) string {
 	}
 	say(p.Uri, p.Name)
 	for _, t := range p.Tags {
-		say(t.Name)
+		if !idTag.MatchString(t.Name) {
+			say(t.Name)
+		}
 	}
 	for _, s := range p.Steps {
 		say("\n", s.Text)
@@ -227,6 +255,9 @@ func pickleKey(p *messages.Pickle) string {
 
 func (p *Planned) describe(doc *messages.GherkinDocument, pickle *messages.Pickle) {
 	for _, t := range pickle.Tags {
+		if idTag.MatchString(t.Name) {
+			continue
+		}
 		p.Tags = append(p.Tags, t.Name)
 		if id := strings.TrimPrefix(t.Name, "@"); steps.IsClause(id) {
 			p.Clauses = append(p.Clauses, id)

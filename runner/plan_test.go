@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -105,12 +106,35 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
+// TestGivenIDs: a tag gives a scenario its id, and the first row of its Examples, wherever it is in its file; one
+// without is numbered by its place. The tag is none of the scenario's own, and does not change its key.
+func TestGivenIDs(t *testing.T) {
+	const bare = "Feature: f\n  @t\n  Scenario: s\n    When a\n"
+	const text = "Feature: f\n  @t @AS-1-07\n  Scenario: s\n    When a\n  Scenario: t\n    When a\n" +
+		"  @AS-1-03\n  Scenario Outline: u\n    When <a>\n    Examples:\n      | a |\n      | b |\n      | c |\n"
+	read := func(text string) []Planned {
+		return plan(t, fstest.MapFS{"agent-select/1_x.feature": {Data: []byte(text)}})
+	}
+	var ids []string
+	for _, pl := range read(text) {
+		ids = append(ids, pl.ID)
+	}
+	if want := []string{"AS-1-07", "AS-1-02", "AS-1-03", "AS-1-04"}; !slices.Equal(ids, want) {
+		t.Errorf("the ids are %v, want %v", ids, want)
+	}
+	if a, b := read(bare)[0], read(text)[0]; a.key != b.key || !slices.Equal(a.Tags, b.Tags) {
+		t.Errorf("with a tag it is %+v, without %+v", b, a)
+	}
+}
+
 func TestScenariosThatCannotBeRead(t *testing.T) {
 	for reason, fsys := range map[string]fs.FS{
 		"no folder":  fstest.MapFS{},
 		"no Gherkin": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Scenario without a feature")}},
 		"said twice": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario: s\n    When " +
 			"a\n\n  Scenario: s\n    When a\n")}},
+		"one id twice": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario: s\n    When " +
+			"a\n\n  @AS-1-01\n  Scenario: t\n    When b\n")}},
 		"a cut outline": fstest.MapFS{"agent-select/1_x.feature": {Data: []byte("Feature: f\n  Scenario Outline: s\n    " +
 			"When <a>\n    Examples:\n      | a |\n      | 1 | 2 |\n")}},
 	} {

@@ -3,7 +3,7 @@ Feature: 2 Scope
 
   Rule: Sessions switch independently of each other (不涉及多会话同时切换的复杂场景)
 
-    @AC-017 @AC-051 @AC-055
+    @AC-017 @AC-051 @AC-055 @AC-2-01
     Scenario: successive switches on two pages do not affect each other
       Given two pages with a session each
       When the user turns to the first page
@@ -20,7 +20,7 @@ Feature: 2 Scope
       When the user turns to the first page
       Then "Debugger" is still selected
 
-    @AC-017 @AC-034 @AC-036
+    @AC-017 @AC-034 @AC-036 @AC-2-02
     Scenario: concurrent switches on two pages do not affect each other
       Given two pages with a session each
       When the user chooses "Code Reviewer"

@@ -3,14 +3,14 @@ Feature: 3.2 The selector
 
   Rule: The selector is on the right of the chat header, next to the new-session button (UI 位置: 聊天面板头部的右侧,紧挨着"新建会话"按钮)
 
-    @AC-027
+    @AC-027 @AC-3.2-01
     Scenario: the selector is next to the new-session button
       Given a connected page
       Then the selector is on the right of the chat header, next to the new-session button
 
   Rule: The selector is a select element (下拉选择框(select 元素))
 
-    @AC-011 @AC-028 @AC-029 @connect
+    @AC-011 @AC-028 @AC-029 @connect @AC-3.2-02
     Scenario: the selector is a select element with the id mainAgentSelect
       Given an open page
       Then the page has an agent selector
@@ -19,7 +19,7 @@ Feature: 3.2 The selector
 
   Rule: The selector is disabled from switch_agent until agent_switched or error (发送 switch_agent 后立即禁用下拉框,显示 loading 样式; 收到 agent_switched 或 error 后恢复可用)
 
-    @AC-034 @AC-035 @AC-036 @AC-046 @AC-059
+    @AC-034 @AC-035 @AC-036 @AC-046 @AC-059 @AC-3.2-03
     Scenario: the selector is disabled and looks busy until agent_switched
       Given a page with a session
       And the server holds its HTTP responses
@@ -36,7 +36,7 @@ Feature: 3.2 The selector
       And "Code Reviewer" is selected
       And the chat announces the switch from "General" to "Code Reviewer"
 
-    @AC-034 @AC-036
+    @AC-034 @AC-036 @AC-3.2-04
     Scenario: agent_switched ends a switch even before the HTTP response
       Given a page with a session
       And the server holds its HTTP responses
@@ -50,7 +50,7 @@ Feature: 3.2 The selector
       Then "Debugger" is still selected
       And the selector is still enabled
 
-    @AC-034 @AC-036
+    @AC-034 @AC-036 @AC-3.2-05
     Scenario: other events do not end a switch
       Given a page with a session
       When the user chooses "Debugger"
@@ -62,7 +62,7 @@ Feature: 3.2 The selector
       Then the selector is enabled
       And "Debugger" is selected
 
-    @AC-037 @AC-038 @AC-035
+    @AC-037 @AC-038 @AC-035 @AC-3.2-06
     Scenario Outline: an error ends the switch and restores the selection: <code>
       Given a page with a session
       When the user chooses "Debugger"
@@ -81,7 +81,7 @@ Feature: 3.2 The selector
         | agent_busy              |
         | session_not_found       |
 
-    @AC-037 @AC-038
+    @AC-037 @AC-038 @AC-3.2-11
     Scenario: an error ends a switch even before the HTTP response
       Given a page with a session
       And the server holds its HTTP responses
@@ -94,7 +94,7 @@ Feature: 3.2 The selector
       Then "General" is still selected
       And the selector is still enabled
 
-    @AC-036 @AC-037 @AC-038
+    @AC-036 @AC-037 @AC-038 @AC-3.2-12
     Scenario: the selector follows several switches in a row
       Given a page with a session
       When the user chooses "Debugger"
@@ -113,7 +113,7 @@ Feature: 3.2 The selector
 
   Rule: Without a session an agent can be preselected (未绑定会话时: 支持预选主代理)
 
-    @AC-039 @AC-040 @AC-041 @AC-042 @AC-043 @AC-044 @AC-094 @AC-095 @AC-096 @AC-097
+    @AC-039 @AC-040 @AC-041 @AC-042 @AC-043 @AC-044 @AC-094 @AC-095 @AC-096 @AC-097 @AC-3.2-13
     Scenario: an agent is preselected for a new session
       Given a connected page
       Then the selector is enabled
@@ -125,7 +125,7 @@ Feature: 3.2 The selector
       Then the page requests a session with the initial agent "Debugger"
       And it has requested no switch
 
-    @AC-041 @AC-043 @AC-044
+    @AC-041 @AC-043 @AC-044 @AC-3.2-14
     Scenario: the last preselection counts
       Given a connected page
       When the user chooses "Debugger"
@@ -136,7 +136,7 @@ Feature: 3.2 The selector
       Then the page requests a session with the initial agent "Code Reviewer"
       And it has requested no switch
 
-    @AC-044
+    @AC-044 @AC-3.2-15
     Scenario: a preselected name with markup is shown as text
       Given a connected page without an agent list
       When the server lists these agents, with the first one current:
@@ -148,7 +148,7 @@ Feature: 3.2 The selector
 
   Rule: Example 2, a successful switch (例 2 - 正常切换流程)
 
-    @AC-008 @AC-009 @AC-013 @AC-045 @AC-046 @AC-047
+    @AC-008 @AC-009 @AC-013 @AC-045 @AC-046 @AC-047 @AC-3.2-16
     Scenario: a successful switch updates the selector and the chat
       Given a page with a session
       When the user chooses "Code Reviewer"
@@ -162,7 +162,7 @@ Feature: 3.2 The selector
 
   Rule: Example 2b, a refused switch (例 2b - 切换失败回滚)
 
-    @AC-009 @AC-014 @AC-048 @AC-049
+    @AC-009 @AC-014 @AC-048 @AC-049 @AC-3.2-17
     Scenario: a switch is refused because the session is busy
       Given a page with a session
       When the user chooses "Debugger"
@@ -174,7 +174,7 @@ Feature: 3.2 The selector
 
   Rule: Only agent_switched and error end a switch (收到 agent_switched 或 error 后恢复可用)
 
-    @AC-014 @AC-034 @AC-035 @AC-037 @AC-038 @AC-073
+    @AC-014 @AC-034 @AC-035 @AC-037 @AC-038 @AC-073 @AC-3.2-18
     Scenario: a list during a switch does not end it, and the switch is refused after that
       Given a page with a session
       When the user chooses "Debugger"
@@ -189,7 +189,7 @@ Feature: 3.2 The selector
       And the selector no longer looks busy
       And "General" is selected
 
-    @AC-034 @AC-036 @AC-059 @AC-060
+    @AC-034 @AC-036 @AC-059 @AC-060 @AC-3.2-19
     Scenario Outline: a list with <agent> current, before the HTTP response, does not end a switch
       Given a page with a session
       And the server holds its HTTP responses
@@ -212,7 +212,7 @@ Feature: 3.2 The selector
 
   Rule: Each preselection is prompted (提示:"已预选主代理: {name},新建会话时将自动使用该主代理")
 
-    @AC-044 @AC-097
+    @AC-044 @AC-097 @AC-3.2-21
     Scenario: an agent that is preselected a second time is prompted again
       Given a connected page
       When the user chooses "Debugger"

@@ -3,7 +3,7 @@ Feature: 3.3 Sending switch_agent
 
   Rule: switch_agent names the session (sessionId 必填,目标会话ID(客户端已知时必须携带))
 
-    @AC-051 @AC-055 @AC-116
+    @AC-051 @AC-055 @AC-116 @AC-3.3-01
     Scenario: every switch names the session
       Given a page with a session
       When the user chooses "Debugger"
@@ -13,7 +13,7 @@ Feature: 3.3 Sending switch_agent
       When the user chooses "Code Reviewer"
       Then the page requests a switch to "Code Reviewer"
 
-    @AC-051 @AC-055
+    @AC-051 @AC-055 @AC-3.3-02
     Scenario: a switch names the newest session
       Given a page with a session
       When the user asks for a new session
@@ -21,7 +21,7 @@ Feature: 3.3 Sending switch_agent
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
 
-    @AC-051 @AC-055 @session-list
+    @AC-051 @AC-055 @session-list @AC-3.3-03
     Scenario: a switch names a loaded session
       Given a page with a session
       When the user asks for a new session
@@ -31,7 +31,7 @@ Feature: 3.3 Sending switch_agent
       When the user chooses "Debugger"
       Then the page requests a switch to "Debugger"
 
-    @AC-045 @AC-050
+    @AC-045 @AC-050 @AC-3.3-04
     Scenario: ids are sent unchanged
       Given a page with a session
       When the server lists these agents, with the first one current:
@@ -54,7 +54,7 @@ Feature: 3.3 Sending switch_agent
 
   Rule: The page sends switch_agent only when the user chooses another agent (用户从下拉菜单选择不同主代理时触发)
 
-    @AC-052
+    @AC-052 @AC-3.3-05
     Scenario: choosing the selected agent again sends nothing
       Given a page with a session
       When the user chooses "General"
@@ -64,7 +64,7 @@ Feature: 3.3 Sending switch_agent
       Then the page requests a switch to "Code Reviewer"
       And it has requested no other switch
 
-    @AC-052
+    @AC-052 @AC-3.3-06
     Scenario: a restored selection sends nothing
       Given a page with a session
       When the user chooses "Debugger"
@@ -75,7 +75,7 @@ Feature: 3.3 Sending switch_agent
       Then the page requests a switch to "Code Reviewer"
       And it has requested no other switch
 
-    @AC-052
+    @AC-052 @AC-3.3-07
     Scenario: a switch by the server sends nothing
       Given a page with a session
       When the server switches to "Debugger"
@@ -86,7 +86,7 @@ Feature: 3.3 Sending switch_agent
 
   Rule: Without a session a choice is recorded and nothing is sent (若 sessionId 为空,不发送切换消息,仅记录预选状态)
 
-    @AC-054 @AC-056
+    @AC-054 @AC-056 @AC-3.3-08
     Scenario: a preselection sends no switch_agent
       Given a connected page
       When the user chooses "Debugger"
@@ -98,7 +98,7 @@ Feature: 3.3 Sending switch_agent
       When the user chooses "Code Reviewer"
       Then the page requests a switch to "Code Reviewer"
 
-    @AC-056
+    @AC-056 @AC-3.3-09
     Scenario: a refused session leaves the page without a session
       Given a connected page
       And the server refuses to create sessions
@@ -110,7 +110,7 @@ Feature: 3.3 Sending switch_agent
       Then the page requests a session with the initial agent "Debugger"
       And it has requested no switch
 
-    @AC-117
+    @AC-117 @AC-3.3-10
     Scenario: the user can switch after the server has ignored the preselection
       Given a connected page
       When the user chooses "Debugger"

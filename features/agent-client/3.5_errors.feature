@@ -3,7 +3,7 @@ Feature: 3.5 Errors
 
   Rule: Each error code has its prompt (支持的错误码及提示策略)
 
-    @AC-014
+    @AC-014 @AC-3.5-01
     Scenario Outline: <code> has its own prompt, whatever the server's message
       Given a page with a session
       When the user chooses "Debugger"
@@ -32,7 +32,7 @@ Feature: 3.5 Errors
         | code              | prompt                        | suggestion |
         | session_not_found | 会话不存在,请先创建或加载会话 | 新建会话   |
 
-    @AC-014 @AC-070 @AC-115
+    @AC-014 @AC-070 @AC-115 @AC-3.5-05
     Scenario Outline: agent_not_found shows the server's message
       Given a page with a session
       When the user chooses "Debugger"
@@ -50,7 +50,7 @@ Feature: 3.5 Errors
 
   Rule: agent_not_found names the available agents and refreshes the list (列出 availableAgents 中的可用主代理, 客户端自动刷新 agent_list)
 
-    @AC-071 @AC-072 @AC-085 @AC-086 @AC-118 @AC-123
+    @AC-071 @AC-072 @AC-085 @AC-086 @AC-118 @AC-123 @AC-3.5-09
     Scenario: the available agents are named, and replace the list
       Given a page with a session
       When the user chooses "Debugger"
@@ -60,7 +60,7 @@ Feature: 3.5 Errors
       And the options are "General" and "Planner"
       And "General" is selected
 
-    @AC-085
+    @AC-085 @AC-3.5-10
     Scenario: the names in the old list are not used any more
       Given a page with a session
       When the user chooses "Debugger"
@@ -72,7 +72,7 @@ Feature: 3.5 Errors
       When the server switches from the id "code_reviewer" to "Planner"
       Then the chat announces the switch from "code_reviewer" to "Planner"
 
-    @AC-085 @AC-053
+    @AC-085 @AC-053 @AC-3.5-11
     Scenario: an agent in availableAgents can be chosen
       Given a page with a session
       When the user chooses "Debugger"
@@ -85,7 +85,7 @@ Feature: 3.5 Errors
       Then "Planner" is selected
       And the chat announces the switch from "General" to "Planner"
 
-    @AC-035 @AC-037 @AC-070 @AC-072 @AC-085 @AC-086
+    @AC-035 @AC-037 @AC-070 @AC-072 @AC-085 @AC-086 @AC-3.5-12
     Scenario: empty availableAgents leave no agent to choose
       Given a page with a session
       When the user chooses "Debugger"
@@ -99,7 +99,7 @@ Feature: 3.5 Errors
       Then the selector is enabled
       And the options are the agents
 
-    @AC-035 @AC-037 @AC-070
+    @AC-035 @AC-037 @AC-070 @AC-3.5-13
     Scenario: agent_not_found without availableAgents ends the switch
       Given a page with a session
       When the user chooses "Debugger"
@@ -112,7 +112,7 @@ Feature: 3.5 Errors
 
   Rule: Example 4, agent_busy (例 4 - agent_busy 错误处理)
 
-    @AC-079 @AC-124
+    @AC-079 @AC-124 @AC-3.5-14
     Scenario Outline: the user can switch after aborting an answer <how>
       Given a page with a session
       And the user has sent "帮我写个排序算法"
@@ -136,7 +136,7 @@ Feature: 3.5 Errors
         | in pieces, after an echo of the message      | without |
         | in one message, after an echo of the message | with    |
 
-    @AC-079 @AC-124
+    @AC-079 @AC-124 @AC-3.5-17
     Scenario: the user can switch once the session is no longer busy after an abort
       Given a page with a session
       And the user has sent "帮我写个排序算法"
@@ -155,7 +155,7 @@ Feature: 3.5 Errors
 
   Rule: Example 5, agent_not_found (例 5 - agent_not_found 错误处理)
 
-    @AC-083 @AC-084 @AC-085 @AC-086
+    @AC-083 @AC-084 @AC-085 @AC-086 @AC-3.5-18
     Scenario: a refused switch to a deleted agent refreshes the list
       Given a connected page without an agent list
       When the server lists "General", "Debugger" and "My Custom Agent", with "General" current
@@ -169,7 +169,7 @@ Feature: 3.5 Errors
 
   Rule: Each error is prompted, also one that came before (针对主代理相关错误码给出明确提示)
 
-    @AC-014
+    @AC-014 @AC-3.5-19
     Scenario Outline: <code> is prompted a second time
       Given a page with a session
       When the user chooses "Debugger"

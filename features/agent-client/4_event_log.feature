@@ -3,19 +3,19 @@ Feature: 4 The event log
 
   Rule: agent_list is logged as info, with the number of agents and the current one (agent_list | info | 显示接收到的 agents 数量和 currentAgentId,包含服务端 timestamp(若缺失则使用本地时间))
 
-    @AC-087 @AC-088
+    @AC-087 @AC-088 @AC-4-01
     Scenario: the list is logged
       Given a connected page without an agent list
       When the server lists "General", "Debugger" and "Code Reviewer", with "Debugger" current
       Then the log shows the list of 3 agents with "debugger" current, with the server's time
 
-    @AC-087
+    @AC-087 @AC-4-02
     Scenario: the list of 7 agents is logged
       Given a connected page
       When the server lists 7 agents
       Then the log shows the list of 7 agents, with the server's time
 
-    @AC-087 @AC-088
+    @AC-087 @AC-088 @AC-4-03
     Scenario: a list without a timestamp is logged with the local time
       Given a connected page without an agent list
       When the server lists the agents without a timestamp
@@ -23,7 +23,7 @@ Feature: 4 The event log
 
   Rule: agent_switched is logged as info, with both names and the time (agent_switched | info | 显示切换前后的主代理名称,包含服务端 timestamp)
 
-    @AC-061 @AC-089 @AC-090
+    @AC-061 @AC-089 @AC-090 @AC-4-04
     Scenario: a switch is logged
       Given a page with a session
       When the user chooses "Debugger"
@@ -33,7 +33,7 @@ Feature: 4 The event log
 
   Rule: error is logged as error, with its code, its prompt and the time (error(主代理相关) | error | 显示错误码、提示信息和 timestamp)
 
-    @AC-091
+    @AC-091 @AC-4-05
     Scenario Outline: the error <code> is logged
       Given a page with a session
       When the user chooses "Debugger"

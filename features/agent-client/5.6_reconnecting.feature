@@ -2,7 +2,7 @@
 Feature: 5.6 Losing the connection
   Losing the connection, and reconnecting (断线重连处理).
 
-  @AC-105 @AC-106 @AC-108
+  @AC-105 @AC-106 @AC-108 @AC-5.6-01
   Scenario Outline: the selector is disabled after the server <loses the connection>
     Given a page with a session
     When the server <loses the connection>
@@ -15,7 +15,7 @@ Feature: 5.6 Losing the connection
       | resets the stream    |
       | goes away            |
 
-  @AC-105 @AC-106 @AC-108
+  @AC-105 @AC-106 @AC-108 @AC-5.6-04
   Scenario: the selector is disabled after the user disconnects
     Given a page with a session
     When the user disconnects
@@ -23,7 +23,7 @@ Feature: 5.6 Losing the connection
     And the selector is disabled
     And the only option is "(未连接)", and it is disabled
 
-  @AC-105 @AC-108 @AC-111
+  @AC-105 @AC-108 @AC-111 @AC-5.6-05
   Scenario: the selector works after the connection is lost during a switch
     Given a page with a session
     When the user chooses "Debugger"
@@ -37,7 +37,7 @@ Feature: 5.6 Losing the connection
     And the selector no longer looks busy
     And "General" is selected
 
-  @AC-034 @AC-105 @AC-108 @AC-111
+  @AC-034 @AC-105 @AC-108 @AC-111 @AC-5.6-06
   Scenario: the selector works after the user disconnects during a switch
     Given a page with a session
     And the server holds its HTTP responses
@@ -54,7 +54,7 @@ Feature: 5.6 Losing the connection
     Then the selector is enabled
     And "General" is selected
 
-  @AC-109 @AC-111
+  @AC-109 @AC-111 @AC-5.6-07
   Scenario: the selector stays disabled until the new list arrives
     Given a connected page
     When the server ends the stream
@@ -66,7 +66,7 @@ Feature: 5.6 Losing the connection
     And the options are "Debugger" and "Planner"
     And "Planner" is selected
 
-  @AC-106
+  @AC-106 @AC-5.6-08
   Scenario: the current agent is forgotten when the connection is lost
     Given a connected page
     When the server ends the stream
@@ -76,7 +76,7 @@ Feature: 5.6 Losing the connection
     Then the options are "Debugger" and "Planner"
     And the page reports no unknown agent
 
-  @AC-106 @AC-111
+  @AC-106 @AC-111 @AC-5.6-09
   Scenario: the old agents are forgotten when the connection is lost
     Given a page with a session
     When the server ends the stream
@@ -90,7 +90,7 @@ Feature: 5.6 Losing the connection
     When the user chooses "Planner"
     Then the page requests a switch to "Planner"
 
-  @AC-051 @AC-055
+  @AC-051 @AC-055 @AC-5.6-10
   Scenario Outline: a switch names the new session after the server <loses the connection>
     Given a page with a session
     When the server <loses the connection>
@@ -109,7 +109,7 @@ Feature: 5.6 Losing the connection
       | ends the stream      |
       | resets the stream    |
 
-  @AC-060
+  @AC-060 @AC-5.6-12
   Scenario: a switch after a lost connection is announced once
     Given a page with a session
     When the server ends the stream
@@ -125,7 +125,7 @@ Feature: 5.6 Losing the connection
     When the server switches to "Debugger"
     Then the chat announces the switch from "General" to "Debugger"
 
-  @AC-107
+  @AC-107 @AC-5.6-13
   Scenario: the preselection survives a lost connection
     Given a connected page
     When the user chooses "Debugger"
@@ -139,7 +139,7 @@ Feature: 5.6 Losing the connection
     Then the page requests a session with the initial agent "Debugger"
     And it has requested no switch
 
-  @AC-107
+  @AC-107 @AC-5.6-14
   Scenario: the preselection survives a disconnect by the user
     Given a connected page
     When the user chooses "Debugger"
@@ -155,7 +155,7 @@ Feature: 5.6 Losing the connection
     Then the page requests a session with the initial agent "Debugger"
     And it has requested no switch
 
-  @AC-105 @AC-108 @AC-109 @AC-111
+  @AC-105 @AC-108 @AC-109 @AC-111 @AC-5.6-15
   Scenario: the page recovers when the connection is lost twice
     Given a connected page
     When the server ends the stream
@@ -171,7 +171,7 @@ Feature: 5.6 Losing the connection
     Then the selector is enabled
     And the options are the agents
 
-  @AC-060
+  @AC-060 @AC-5.6-16
   Scenario: a page that reconnects, as its browser does by itself, announces a switch once
     Given a page with a session
     When the server ends the stream

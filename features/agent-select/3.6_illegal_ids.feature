@@ -8,7 +8,7 @@ Feature: 3.6 Switching to an empty or illegal id
 
   Rule: agentId cannot be empty
 
-    @AS-070 @AS-071 @AS-072
+    @AS-070 @AS-071 @AS-072 @AS-3.6-01
     Scenario: an empty id is refused
       When client A switches to the agent id ""
       Then client A is refused with "invalid_agent_id"
@@ -17,19 +17,19 @@ Feature: 3.6 Switching to an empty or illegal id
 
   Rule: agentId contains invalid characters. Allowed: [a-z0-9_-]
 
-    @AS-073 @AS-074 @AS-075 @AS-076
+    @AS-073 @AS-074 @AS-075 @AS-076 @AS-3.6-02
     Scenario: the illegal id of the example is refused
       When client A switches to the agent id "Agent@123"
       Then client A is refused with "invalid_agent_id_format"
       And the refusal of client A says "agentId contains invalid characters. Allowed: [a-z0-9_-]"
       And the agents in the refusal of client A, if any, are those that it was offered
 
-    @AS-076
+    @AS-076 @AS-3.6-03
     Scenario: the form of an id is checked before its existence
       When client A switches to the agent id "no such agent!"
       Then client A is refused with "invalid_agent_id_format"
 
-    @AS-053 @AS-054
+    @AS-053 @AS-054 @AS-3.6-04
     Scenario: the session keeps its agent
       When client A switches to the agent id "Agent@123"
       Then client A is refused

@@ -5,7 +5,7 @@ Feature: 4.1 The message switch_agent
 
   Rule: The whole agentId matches [a-z0-9_-]+ (必须符合 `[a-z0-9_-]+` 格式)
 
-    @AS-080
+    @AS-080 @AS-4.1-01
     Scenario Outline: an id with an illegal character is refused: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
@@ -49,7 +49,7 @@ Feature: 4.1 The message switch_agent
         | emoji                      | "general🙂"                            |
         | combining accent           | "general\u0301"                        |
 
-    @AS-080
+    @AS-080 @AS-4.1-35
     Scenario Outline: an id with only white space is refused: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
@@ -63,7 +63,7 @@ Feature: 4.1 The message switch_agent
         | tab       | "\t"   |
         | newline   | "\\n"   |
 
-    @AS-080 @AS-049
+    @AS-080 @AS-049 @AS-4.1-39
     Scenario Outline: every legal character is accepted: <id>
       Given client A has switched to "debugger"
       When client A switches to "<id>"
@@ -78,7 +78,7 @@ Feature: 4.1 The message switch_agent
         | 7                                                                 |
         | a-very-long-id-that-is-legal-all-the-same-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa |
 
-    @AS-080 @AS-049
+    @AS-080 @AS-049 @AS-4.1-45
     Scenario: a session works after a legal id of 4000 characters
       Given client A has switched to "debugger"
       When client A switches to a legal id of 4000 characters
@@ -88,7 +88,7 @@ Feature: 4.1 The message switch_agent
 
   Rule: agentId is case sensitive (大小写敏感)
 
-    @AS-079 @AS-126
+    @AS-079 @AS-126 @AS-4.1-46
     Scenario Outline: an id that differs only in case is refused: <id>
       Given client A has switched to "debugger"
       When client A switches to the agent id "<id>"
@@ -106,7 +106,7 @@ Feature: 4.1 The message switch_agent
 
   Rule: agentId is a string, and required (`agentId: string`)
 
-    @AS-077 @AS-085 @AS-120
+    @AS-077 @AS-085 @AS-120 @AS-4.1-50
     Scenario Outline: an agentId that is not a string is refused: <kind>
       Given client A has switched to "debugger"
       When client A switches to the agent id <id>
@@ -129,7 +129,7 @@ Feature: 4.1 The message switch_agent
         | object         | {"id":"general"}    |
         | empty object   | {}                  |
 
-    @AS-077 @AS-085 @AS-120
+    @AS-077 @AS-085 @AS-120 @AS-4.1-61
     Scenario: a missing agentId is refused
       Given client A has switched to "debugger"
       When client A sends switch_agent with the fields {}
@@ -140,7 +140,7 @@ Feature: 4.1 The message switch_agent
 
   Rule: sessionId is optional (`sessionId?: string`)
 
-    @AS-078 @AS-116 @AC-116
+    @AS-078 @AS-116 @AC-116 @AS-4.1-62
     Scenario: a switch works with and without sessionId
       Given client A has a session
       When client A switches its session to "debugger"
@@ -148,19 +148,19 @@ Feature: 4.1 The message switch_agent
       When client A switches to "requirement_analyzer"
       Then client A is switched from "debugger" to "requirement_analyzer"
 
-    @AS-116
+    @AS-116 @AS-4.1-63
     Scenario: unknown fields are ignored
       Given client A has a session
       When client A sends switch_agent with the fields {"agentId":"debugger","reason":"test","nested":{"agentId":"hacker"},"AgentId":"hacker","agentid":"hacker"}
       Then client A is switched from the default agent to "debugger"
 
-    @AS-081
+    @AS-081 @AS-4.1-64
     Scenario: a switch without sessionId acts on the session of the connection
       Given client A has a session
       When client A switches to "debugger"
       Then client A is switched from the default agent to "debugger"
 
-    @AS-082 @AS-097 @AS-104 @AS-127
+    @AS-082 @AS-097 @AS-104 @AS-127 @AS-4.1-65
     Scenario: a switch without sessionId is refused on a connection without a session
       Given client B has switched to "debugger"
       And client B has disconnected
@@ -171,7 +171,7 @@ Feature: 4.1 The message switch_agent
 
   Rule: A malformed message does not affect other clients (多客户端互不干扰)
 
-    @AS-011 @two-clients
+    @AS-011 @two-clients @AS-4.1-66
     Scenario Outline: a malformed message of one client does not affect the others: <kind>
       Given client A has switched to "debugger"
       And client B is connected

@@ -5,12 +5,12 @@ Feature: 2 Transport
 
   Rule: The endpoint is /agent/ws (端点：`/agent/ws`)
 
-    @host @relay @EA-017 @preflight-1
+    @host @relay @EA-017 @preflight-1 @EA-2-01
     Scenario: the endpoint accepts a WebSocket
       When agent A connects
       Then agent A is connected
 
-    @agent @EA-016 @EA-017 @EA-106 @preflight-1
+    @agent @EA-016 @EA-017 @EA-106 @preflight-1 @EA-2-02
     Scenario: an agent connects
       Given a host awaits the agent
       When the agent is started
@@ -18,7 +18,7 @@ Feature: 2 Transport
 
   Rule: There is a single WebSocket connection (单一 WebSocket 连接)
 
-    @host @relay @EA-016 @EA-025 @EA-106 @booking
+    @host @relay @EA-016 @EA-025 @EA-106 @booking @EA-2-03
     Scenario: one connection carries every kind of message
       Given agent A has a session
       When agent A asks for a snapshot
@@ -30,7 +30,7 @@ Feature: 2 Transport
       When agent A ends the session
       Then agent A is told that the session has ended
 
-    @agent @EA-016 @EA-106
+    @agent @EA-016 @EA-106 @EA-2-04
     Scenario: an agent books over one connection
       Given a host awaits the agent
       When the agent is started
@@ -38,19 +38,19 @@ Feature: 2 Transport
 
   Rule: Every message is a JSON envelope (全部报文为 JSON envelope)
 
-    @host @relay @EA-018
+    @host @relay @EA-018 @EA-2-05
     Scenario: the answers to an agent are envelopes
       Given agent A has a session
       When agent A asks for a snapshot
       Then agent A gets a snapshot
 
-    @agent @EA-018
+    @agent @EA-018 @EA-2-06
     Scenario: the messages of an agent are envelopes
       Given a host awaits the agent
       When the agent is started
       Then the agent makes 2 calls
 
-    @agent @EA-018a
+    @agent @EA-018a @EA-2-07
     Scenario Outline: an agent continues after an unexpected message: <junk>
       Given a host awaits the agent
       And the host sends <junk> before the first state
@@ -82,7 +82,7 @@ Feature: 2 Transport
         | a state with extra members |
         | a long state               |
 
-    @agent @EA-018a
+    @agent @EA-018a @EA-2-22
     Scenario Outline: an agent that waits for a result continues after an unexpected message: <junk>
       Given a host awaits the agent
       And the host sends <junk> before the result of call 1
@@ -103,7 +103,7 @@ Feature: 2 Transport
 
   Rule: A message that is not a JSON envelope is invalid (全部报文为 JSON envelope)
 
-    @host @relay @EA-041 @EA-077a @EA-078
+    @host @relay @EA-041 @EA-077a @EA-078 @EA-2-27
     Scenario Outline: a message that is not a JSON object is refused: <junk>
       Given agent A has a session
       When agent A sends <junk>

@@ -5,7 +5,7 @@ Feature: 3 The envelope
 
   Rule: v, type, id, replyTo and payload have the documented form in every message
 
-    @host @relay @EA-019 @EA-021 @EA-022a @EA-023a @EA-024 @booking
+    @host @relay @EA-019 @EA-021 @EA-022a @EA-023a @EA-024 @booking @EA-3-01
     Scenario: the host's messages during a booking have the documented form
       Given agent A has a session
       And agent A knows what the host changes on its own
@@ -15,7 +15,7 @@ Feature: 3 The envelope
       When agent A ends the session
       Then agent A is told that the session has ended
 
-    @agent @EA-019 @EA-021 @EA-022a @EA-022b @EA-023a @EA-024
+    @agent @EA-019 @EA-021 @EA-022a @EA-022b @EA-023a @EA-024 @EA-3-02
     Scenario: the agent's messages during a booking have the documented form
       Given a host awaits the agent
       When the agent is started
@@ -23,7 +23,7 @@ Feature: 3 The envelope
 
   Rule: v is the protocol version, always mvp-0.2 (`v`（string）：协议版本，固定 `mvp-0.2`)
 
-    @host @EA-020 @EA-041 @EA-068 @EA-077a
+    @host @EA-020 @EA-041 @EA-068 @EA-077a @EA-3-03
     Scenario Outline: a message without the right version is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -40,7 +40,7 @@ Feature: 3 The envelope
         | v that is null        |
         | v under another name  |
 
-    @host @relay @EA-020 @EA-041 @EA-068 @EA-077a
+    @host @relay @EA-020 @EA-041 @EA-068 @EA-077a @EA-3-10
     Scenario Outline: a join without the right version is refused: <fault>
       Given agent A has joined
       And agent A loses its connection
@@ -56,7 +56,7 @@ Feature: 3 The envelope
 
   Rule: type is the message type, a string (`type`（string）：消息类型)
 
-    @host @EA-041 @EA-068 @EA-077a @EA-078
+    @host @EA-041 @EA-068 @EA-077a @EA-078 @EA-3-13
     Scenario Outline: a type that is missing or unknown is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -73,7 +73,7 @@ Feature: 3 The envelope
         | type that is a list   |
         | type in capitals      |
 
-    @relay @EA-041 @EA-077a @EA-078
+    @relay @EA-041 @EA-077a @EA-078 @EA-3-20
     Scenario Outline: an envelope whose type is not a string is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -89,7 +89,7 @@ Feature: 3 The envelope
 
   Rule: payload is an object with the content of the type (`payload`（object）：类型对应的内容)
 
-    @host @EA-024a @EA-041 @EA-068 @EA-077a
+    @host @EA-024a @EA-041 @EA-068 @EA-077a @EA-3-24
     Scenario Outline: a payload that is not an object is refused: <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -105,7 +105,7 @@ Feature: 3 The envelope
         | payload that is a number |
         | payload that is true     |
 
-    @host @relay @EA-024a @EA-041 @EA-068 @EA-077a
+    @host @relay @EA-024a @EA-041 @EA-068 @EA-077a @EA-3-30
     Scenario Outline: a join without a payload object is refused: <fault>
       Given agent A has joined
       And agent A loses its connection
@@ -121,7 +121,7 @@ Feature: 3 The envelope
 
   Rule: id and replyTo are optional strings (`id`（string，可选）；`replyTo`（string，可选）)
 
-    @host @relay @EA-022 @EA-023 @EA-041 @EA-077a
+    @host @relay @EA-022 @EA-023 @EA-041 @EA-077a @EA-3-33
     Scenario Outline: an agent is still served after a message with <fault>
       Given agent A has a session
       When agent A sends a snapshot.get with <fault>
@@ -142,21 +142,21 @@ Feature: 3 The envelope
         | a binary frame                 |
         | a type that hosts send         |
 
-    @host @relay @EA-041 @EA-077a
+    @host @relay @EA-041 @EA-077a @EA-3-44
     Scenario: an agent is still served after a call without reason
       Given agent A has a session
       When agent A sends a tool.call with no reason
       Then the answer to agent A's message is recorded
       And agent A is still served
 
-    @host @relay @EA-023a
+    @host @relay @EA-023a @EA-3-45
     Scenario: each answer names its request when several requests are pending
       Given agent A has a session
       Then agent A sends 12 requests of different kinds without waiting, and each is answered
 
   Rule: An answer names the id of its own request even if another call is pending (`replyTo`（string，可选）：响应对应的请求 id)
 
-    @host @EA-023a @EA-046 @EA-047 @EA-049 @EA-104
+    @host @EA-023a @EA-046 @EA-047 @EA-049 @EA-104 @EA-3-46
     Scenario: each of two pending calls is answered under its own id
       Given agent A has a session
       Then agent A makes 2 calls of announced tools without waiting, and each is answered under its own id

@@ -5,12 +5,12 @@ Feature: 1 The flow of a chat
 
   Rule: The server extracts the agent_id — 提取agent_id
 
-    @SC-005 @SC-029 @preflight-2
+    @SC-005 @SC-029 @preflight-2 @SC-1-01
     Scenario: a chat starts a session
       When client A chats with "red"
       Then client A receives the answer of "red"
 
-    @SC-005 @SC-006 @model
+    @SC-005 @SC-006 @model @SC-1-02
     Scenario Outline: the agent_id alone selects the session, whichever connection sends the chat
       When client A chats with "red"
       Then client A is answered by "red"
@@ -28,7 +28,7 @@ Feature: 1 The flow of a chat
 
   Rule: An existing session continues with its SDK client — 存在 → 获取现有SDK client
 
-    @SC-006 @model
+    @SC-006 @model @SC-1-04
     Scenario: a session answers three chats
       Given client A has chatted with "red"
       When client A chats with "red"
@@ -40,7 +40,7 @@ Feature: 1 The flow of a chat
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"
 
-    @SC-006 @model
+    @SC-006 @model @SC-1-05
     Scenario: a session continues after its model has failed
       Given client A has chatted with "red"
       When client A chats with "red" and the model fails
@@ -51,7 +51,7 @@ Feature: 1 The flow of a chat
 
   Rule: Without history the server creates a new SDK client — 无历史记录 → 创建新SDK client
 
-    @SC-009 @model
+    @SC-009 @model @SC-1-06
     Scenario: an unused agent_id gets a new session
       Given client A has chatted with "red"
       When client A chats with "blue"
@@ -61,12 +61,12 @@ Feature: 1 The flow of a chat
 
   Rule: The server streams the messages — 流式返回消息
 
-    @SC-005 @SC-012 @preflight-3
+    @SC-005 @SC-012 @preflight-3 @SC-1-07
     Scenario: the turn of a chat ends
       When client A chats with "red"
       Then client A is answered by "red"
 
-    @SC-012 @model
+    @SC-012 @model @SC-1-08
     Scenario: a turn sends messages while it runs
       When client A chats with "red" in a turn that is held
       Then client A receives a message of the turn of "red" while it runs
@@ -75,7 +75,7 @@ Feature: 1 The flow of a chat
 
   Rule: The history is that of the conversation — 获取现有SDK client
 
-    @SC-006 @model
+    @SC-006 @model @SC-1-09
     Scenario: the model is sent every earlier turn unchanged
       When client A chats with "red" with a text of emoji
       Then client A is answered by "red"

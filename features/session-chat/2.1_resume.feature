@@ -4,7 +4,7 @@ Feature: 2.1 Resuming a session after a restart of the target
 
   Rule: A session outlives the process — Idle --> Resuming: 发送chat消息（历史session）
 
-    @SC-008 @SC-016 @SC-016a @SC-023 @SC-048 @SC-049 @SC-058 @model @exclusive @restart
+    @SC-008 @SC-016 @SC-016a @SC-023 @SC-048 @SC-049 @SC-058 @model @exclusive @restart @SC-2.1-01
     Scenario Outline: a session continues after the target is <how>
       Given client A has chatted with "red"
       And client A has chatted with "red"
@@ -19,7 +19,7 @@ Feature: 2.1 Resuming a session after a restart of the target
         | restarted                |
         | killed and started again |
 
-    @SC-008 @SC-016 @SC-016a @SC-023 @SC-027 @SC-058 @model @exclusive @restart
+    @SC-008 @SC-016 @SC-016a @SC-023 @SC-027 @SC-058 @model @exclusive @restart @SC-2.1-03
     Scenario Outline: each session resumes its own history after the target is <how>
       Given client A has chatted with "red"
       And client A has chatted with "blue"
@@ -41,7 +41,7 @@ Feature: 2.1 Resuming a session after a restart of the target
         | restarted                |
         | killed and started again |
 
-    @SC-008 @SC-016a @SC-023 @model @exclusive @restart
+    @SC-008 @SC-016a @SC-023 @model @exclusive @restart @SC-2.1-05
     Scenario: a session continues after two restarts
       Given client A has chatted with "red"
       When the target is restarted
@@ -52,7 +52,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       And the model was sent the earlier turns of "red"
       And "red" is the same session as before
 
-    @SC-008 @SC-016a @SC-023 @model @exclusive @restart
+    @SC-008 @SC-016a @SC-023 @model @exclusive @restart @SC-2.1-06
     Scenario: a session continues after the target is killed during a turn
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
@@ -62,7 +62,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       And the model was sent the earlier turns of "red"
       And "red" is the same session as before
 
-    @SC-009 @SC-017 @model @exclusive @restart
+    @SC-009 @SC-017 @model @exclusive @restart @SC-2.1-07
     Scenario: an unused agent_id has no history after a restart
       Given client A has chatted with "red"
       When the target is restarted
@@ -71,7 +71,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       And "blue" is a new session
       And the model was sent no turn of another session for "blue"
 
-    @SC-048 @SC-001 @model @exclusive @restart
+    @SC-048 @SC-001 @model @exclusive @restart @SC-2.1-08
     Scenario: no session is resumed before its chat
       Given client A has chatted with "red"
       When the target is restarted
@@ -81,7 +81,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
 
-    @SC-008 @SC-016a @SC-023 @SC-036 @model @exclusive @restart
+    @SC-008 @SC-016a @SC-023 @SC-036 @model @exclusive @restart @SC-2.1-09
     Scenario: an interrupted session continues after a restart
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
@@ -95,7 +95,7 @@ Feature: 2.1 Resuming a session after a restart of the target
 
   Rule: The history is resumed as it was — ClaudeSDKClient(resume="abc123")
 
-    @SC-008 @SC-016 @SC-023 @model @exclusive @restart
+    @SC-008 @SC-016 @SC-023 @model @exclusive @restart @SC-2.1-10
     Scenario: every turn is resumed unchanged after a restart
       When client A chats with "red" with a text of emoji
       Then client A is answered by "red"
@@ -108,7 +108,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
 
-    @SC-008 @SC-016 @SC-023 @model @exclusive @restart
+    @SC-008 @SC-016 @SC-023 @model @exclusive @restart @SC-2.1-11
     Scenario: turns behind a failed one are resumed after a restart
       Given client A has chatted with "red"
       When client A chats with "red" and the model fails
@@ -119,7 +119,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
 
-    @SC-008 @SC-016 @model @exclusive @restart
+    @SC-008 @SC-016 @model @exclusive @restart @SC-2.1-12
     Scenario: twelve turns are resumed after a restart
       Given client A has chatted 12 times with "red"
       When the target is restarted
@@ -127,7 +127,7 @@ Feature: 2.1 Resuming a session after a restart of the target
       Then client A is answered by "red"
       And the model was sent the earlier turns of "red"
 
-    @SC-008 @SC-016 @SC-027 @SC-060 @model @exclusive @restart
+    @SC-008 @SC-016 @SC-027 @SC-060 @model @exclusive @restart @SC-2.1-13
     Scenario: similar agent_ids resume their own histories after a restart
       Given client A chats with "red" under an agent_id of words with punctuation
       And client A is answered by "red"

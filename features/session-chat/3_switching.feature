@@ -4,7 +4,7 @@ Feature: 3 Switching between sessions
 
   Rule: Each chat is answered with its own agent_id — 返回响应（带agent_id: "B"）
 
-    @SC-024 @SC-025 @SC-026 @SC-052
+    @SC-024 @SC-025 @SC-026 @SC-052 @SC-3-01
     Scenario: one connection chats with two sessions in succession
       When client A chats with "red"
       Then client A is answered by "red"
@@ -13,7 +13,7 @@ Feature: 3 Switching between sessions
 
   Rule: Sessions have separate SDK clients — client_A, client_B
 
-    @SC-027 @model
+    @SC-027 @model @SC-3-02
     Scenario: two sessions have different ids and share no context
       Given client A has chatted with "red"
       And client A has chatted with "blue"
@@ -23,7 +23,7 @@ Feature: 3 Switching between sessions
       And the model was sent the earlier turns of "blue"
       And the model was sent no turn of another session for "blue"
 
-    @SC-027 @SC-004 @model
+    @SC-027 @SC-004 @model @SC-3-03
     Scenario: two sessions whose turns run at the same time share no context
       Given client A has chatted with "red"
       And client A starts a turn of "red" that is held
@@ -36,7 +36,7 @@ Feature: 3 Switching between sessions
       When the turn of "blue" is released
       Then client A is answered by "blue"
 
-    @SC-027 @model
+    @SC-027 @model @SC-3-04
     Scenario: a session that gets a chat during a turn of another session shares no context with it
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
@@ -49,7 +49,7 @@ Feature: 3 Switching between sessions
 
   Rule: Going back to a session continues it — Switching --> Active: 获取另一个session
 
-    @SC-028 @SC-052 @SC-057 @model
+    @SC-028 @SC-052 @SC-057 @model @SC-3-05
     Scenario: a connection alternates between two sessions
       Given client A has chatted with "red"
       And client A has chatted with "blue"
@@ -64,7 +64,7 @@ Feature: 3 Switching between sessions
       And the model was sent the earlier turns of "blue"
       And the model was sent no turn of another session for "blue"
 
-    @SC-028 @model
+    @SC-028 @model @SC-3-06
     Scenario: a connection goes back to a session during a turn of the other one
       Given client A has chatted with "red"
       And client A chats with "blue" in a turn that is held

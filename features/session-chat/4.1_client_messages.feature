@@ -4,7 +4,7 @@ Feature: 4.1 Messages of the client
 
   Rule: A chat needs its agent_id, a string — agent_id: string, // 必填
 
-    @SC-030
+    @SC-030 @SC-4.1-01
     Scenario: a chat without its agent_id is refused
       Given client A has chatted with "red"
       When client A sends "blue" a chat without its agent_id
@@ -13,7 +13,7 @@ Feature: 4.1 Messages of the client
       When client A chats with "blue"
       Then client A is answered by "blue"
 
-    @SC-030
+    @SC-030 @SC-4.1-02
     Scenario Outline: a chat whose agent_id is <value> is refused
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose agent_id is <value>
@@ -30,7 +30,7 @@ Feature: 4.1 Messages of the client
         | a list    |
         | an object |
 
-    @SC-030
+    @SC-030 @SC-4.1-07
     Scenario: a session works after a chat with an empty agent_id
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose agent_id is the empty text
@@ -38,7 +38,7 @@ Feature: 4.1 Messages of the client
       When client A chats with "red"
       Then client A is answered by "red"
 
-    @SC-060 @SC-041
+    @SC-060 @SC-041 @SC-4.1-08
     Scenario Outline: any string is accepted as an agent_id: <key>
       When client A chats with "red" under an agent_id of <key>
       Then client A is answered by "red"
@@ -58,7 +58,7 @@ Feature: 4.1 Messages of the client
         | great length                 |
         | characters of an SQL pattern |
 
-    @SC-060 @SC-027 @model
+    @SC-060 @SC-027 @model @SC-4.1-18
     Scenario Outline: similar agent_ids are different sessions: <one>, <other>
       When client A chats with "red" under an agent_id of <one>
       Then client A is answered by "red"
@@ -82,7 +82,7 @@ Feature: 4.1 Messages of the client
 
   Rule: A chat needs its content, a string — content: string, // 必填
 
-    @SC-031
+    @SC-031 @SC-4.1-28
     Scenario: a chat without its content is refused
       Given client A has chatted with "red"
       When client A sends "blue" a chat without its content
@@ -92,7 +92,7 @@ Feature: 4.1 Messages of the client
       Then client A is answered by "blue"
       And "blue" is a new session
 
-    @SC-031
+    @SC-031 @SC-4.1-29
     Scenario Outline: a chat whose content is <value> is refused
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose content is <value>
@@ -110,7 +110,7 @@ Feature: 4.1 Messages of the client
         | a list    |
         | an object |
 
-    @SC-031
+    @SC-031 @SC-4.1-34
     Scenario: a chat without its content is refused in an existing session
       Given client A has chatted with "red"
       When client A sends "red" a chat without its content
@@ -119,7 +119,7 @@ Feature: 4.1 Messages of the client
       Then client A is answered by "red"
       And "red" is the same session as before
 
-    @SC-006 @SC-031 @model
+    @SC-006 @SC-031 @model @SC-4.1-35
     Scenario: a refused chat does not change the session
       Given client A has chatted with "red"
       When client A sends "red" a chat without its content
@@ -129,7 +129,7 @@ Feature: 4.1 Messages of the client
       And "red" is the same session as before
       And the model was sent the earlier turns of "red"
 
-    @SC-031
+    @SC-031 @SC-4.1-36
     Scenario: a session works after a chat with empty content
       Given client A has chatted with "red"
       When client A sends "blue" a chat whose content is the empty text
@@ -139,19 +139,19 @@ Feature: 4.1 Messages of the client
 
   Rule: A chat may have options — options?, // 可选
 
-    @SC-032a
+    @SC-032a @SC-4.1-37
     Scenario: a chat with empty options is answered
       When client A chats with "red" with empty options
       Then client A is answered by "red"
 
-    @SC-033 @SC-033a @model
+    @SC-033 @SC-033a @model @SC-4.1-38
     Scenario: the model named in options reaches the backend
       Given the target uses the model named in options
       When client A chats with "red" with the model "parley-model-one"
       Then client A is answered by "red"
       And the model of "red" was "parley-model-one"
 
-    @SC-033 @SC-033a @model
+    @SC-033 @SC-033a @model @SC-4.1-39
     Scenario: each session uses the model named in its options
       Given the target uses the model named in options
       When client A chats with "red" with the model "parley-model-one"
@@ -164,7 +164,7 @@ Feature: 4.1 Messages of the client
       And the model of "green" was not "parley-model-one"
       And the model of "green" was not "parley-model-two"
 
-    @SC-033 @model
+    @SC-033 @model @SC-4.1-40
     Scenario: a later chat of a session may name another model
       Given the target uses the model named in options
       When client A chats with "red" with the model "parley-model-one"
@@ -173,12 +173,12 @@ Feature: 4.1 Messages of the client
       Then client A is answered by "red"
       And the model that was asked for "red" is recorded
 
-    @SC-034
+    @SC-034 @SC-4.1-41
     Scenario: a chat with unknown options may be answered
       When client A chats with "red" with unknown options
       Then whether client A is answered by "red" is recorded
 
-    @SC-032
+    @SC-032 @SC-4.1-42
     Scenario Outline: a session works after a chat whose options are <value>
       Given client A has chatted with "red"
       When client A sends a chat whose options are <value>
@@ -194,7 +194,7 @@ Feature: 4.1 Messages of the client
 
   Rule: Only a message of the protocol starts a session — type: "chat"
 
-    @SC-002 @SC-029
+    @SC-002 @SC-029 @SC-4.1-45
     Scenario Outline: a message of <which> type starts no session
       Given client A has chatted with "red"
       When client A sends "blue" a message of <which> type
@@ -208,7 +208,7 @@ Feature: 4.1 Messages of the client
         | no         |
         | an unknown |
 
-    @SC-002
+    @SC-002 @SC-4.1-47
     Scenario Outline: <junk> starts no session
       Given client A has chatted with "red"
       When client A sends <junk>
@@ -228,7 +228,7 @@ Feature: 4.1 Messages of the client
         | an empty text   |
         | an empty object |
 
-    @SC-002 @SC-006 @model
+    @SC-002 @SC-006 @model @SC-4.1-54
     Scenario Outline: <junk> does not change a session
       Given client A has chatted with "red"
       When client A sends <junk>
@@ -243,7 +243,7 @@ Feature: 4.1 Messages of the client
         | a JSON array    |
         | an empty object |
 
-    @SC-029
+    @SC-029 @SC-4.1-57
     Scenario: a session works after a binary frame
       Given client A has chatted with "red"
       When client A sends a binary frame
@@ -253,7 +253,7 @@ Feature: 4.1 Messages of the client
 
   Rule: Every string is an agent_id of its own — agent_id: string
 
-    @SC-060 @SC-027 @model
+    @SC-060 @SC-027 @model @SC-4.1-58
     Scenario Outline: agent_ids that differ in other letters than those of ASCII are different sessions: <one>, <other>
       When client A chats with "red" under an agent_id of <one>
       Then client A is answered by "red"
@@ -268,7 +268,7 @@ Feature: 4.1 Messages of the client
         | emoji              | another emoji          |
         | a combining accent | its accent gone        |
 
-    @SC-060 @SC-041
+    @SC-060 @SC-041 @SC-4.1-61
     Scenario Outline: <key> is an agent_id like any other
       Given client A has chatted with "blue"
       When client A chats with "red" under an agent_id of <key>
@@ -283,7 +283,7 @@ Feature: 4.1 Messages of the client
         | the word __proto__   |
         | the word null        |
 
-    @SC-060 @SC-027 @model
+    @SC-060 @SC-027 @model @SC-4.1-64
     Scenario Outline: agent_ids that a file name would confuse are different sessions: <other>
       When client A chats with "red" under an agent_id of words with punctuation
       Then client A is answered by "red"

@@ -4,7 +4,7 @@ Feature: 5 The life cycle of a session
 
   Rule: A new session is created and becomes active — Idle --> Creating: 首次发送chat消息
 
-    @SC-045 @SC-046 @SC-047 @model
+    @SC-045 @SC-046 @SC-047 @model @SC-5-01
     Scenario: the first chat of a connection creates a session
       When client A connects
       Then client A is connected
@@ -15,7 +15,7 @@ Feature: 5 The life cycle of a session
 
   Rule: A conversation continues — Active --> Active: 持续对话
 
-    @SC-050 @model
+    @SC-050 @model @SC-5-02
     Scenario: a session answers four chats
       Given client A has chatted with "red"
       And client A has chatted with "red"
@@ -27,7 +27,7 @@ Feature: 5 The life cycle of a session
 
   Rule: After a switch the other session is active — Switching --> Active: 获取另一个session
 
-    @SC-052 @SC-057
+    @SC-052 @SC-057 @SC-5-03
     Scenario: a connection switches to a new session and back
       Given client A has chatted with "red"
       When client A chats with "blue"
@@ -38,7 +38,7 @@ Feature: 5 The life cycle of a session
 
   Rule: A session without activity becomes idle — Active --> Idle: 长时间无活动
 
-    @SC-053 @SC-016a @model
+    @SC-053 @SC-016a @model @SC-5-04
     Scenario: an idle session continues
       Given client A has chatted with "red"
       And client A has chatted with "blue"
@@ -50,7 +50,7 @@ Feature: 5 The life cycle of a session
 
   Rule: The end of the WebSocket ends the activity — Active --> [*]: WebSocket断开
 
-    @SC-054 @SC-059 @SC-016a @model
+    @SC-054 @SC-059 @SC-016a @model @SC-5-05
     Scenario Outline: client A <leaves> and continues over another connection
       Given client A has chatted with "red"
       When client A <leaves>
@@ -64,7 +64,7 @@ Feature: 5 The life cycle of a session
         | disconnects          |
         | loses its connection |
 
-    @SC-054 @SC-059 @SC-016a @model
+    @SC-054 @SC-059 @SC-016a @model @SC-5-07
     Scenario Outline: client A <leaves> during a turn and continues over another connection
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
@@ -80,7 +80,7 @@ Feature: 5 The life cycle of a session
         | disconnects          |
         | loses its connection |
 
-    @SC-054 @SC-059 @SC-016a @model
+    @SC-054 @SC-059 @SC-016a @model @SC-5-09
     Scenario: a session continues after a lost connection during a turn of another session
       Given client A has chatted with "blue"
       And client A chats with "red" in a turn that is held
@@ -91,7 +91,7 @@ Feature: 5 The life cycle of a session
       And "blue" is the same session as before
       And the model was sent the earlier turns of "blue"
 
-    @SC-054 @model
+    @SC-054 @model @SC-5-10
     Scenario: the end of one connection does not end a turn on another connection
       Given client A chats with "red" in a turn that is held
       And client B has chatted with "blue"
@@ -102,7 +102,7 @@ Feature: 5 The life cycle of a session
 
   Rule: A session survives a second chat during its turn — Active --> Active: 持续对话
 
-    @SC-021 @SC-041 @SC-057 @model
+    @SC-021 @SC-041 @SC-057 @model @SC-5-11
     Scenario: a session works after a second chat during a later turn
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
@@ -113,7 +113,7 @@ Feature: 5 The life cycle of a session
       And client A can chat with "red" again
       And "red" is the same session as before
 
-    @SC-021 @SC-041 @SC-042 @SC-057 @model
+    @SC-021 @SC-041 @SC-042 @SC-057 @model @SC-5-12
     Scenario: a session works after a second chat during its first turn
       Given client A chats with "red" in a turn that is held
       When client A chats with "red"
@@ -123,7 +123,7 @@ Feature: 5 The life cycle of a session
       And client A can chat with "red" again
       And "red" is the same session as before
 
-    @SC-021 @SC-041 @SC-057 @model
+    @SC-021 @SC-041 @SC-057 @model @SC-5-13
     Scenario: a session works after a second chat at the end of a turn
       Given client A has chatted with "red"
       And client A chats with "red" in a turn that is held
@@ -133,7 +133,7 @@ Feature: 5 The life cycle of a session
       And client A can chat with "red" again
       And "red" is the same session as before
 
-    @SC-006 @SC-042 @SC-057 @model @race
+    @SC-006 @SC-042 @SC-057 @model @race @SC-5-14
     Scenario: two chats in immediate succession create one session
       When client A starts a turn of "red" that is held
       And client A chats with "red"
@@ -142,7 +142,7 @@ Feature: 5 The life cycle of a session
       And client A can chat with "red" again
       And "red" is the same session as before
 
-    @SC-006 @SC-050 @model
+    @SC-006 @SC-050 @model @SC-5-15
     Scenario: a session answers thirteen chats with all its turns
       Given client A has chatted 12 times with "red"
       When client A chats with "red"

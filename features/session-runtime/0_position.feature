@@ -4,16 +4,16 @@ Feature: 0 The role of the orchestrator
 
   Rule: The orchestrator subscribes to messages and consumes them — 订阅并消费消息
 
-    @RT-013 @preflight-1
+    @RT-013 @preflight-1 @RT-0-01
     Scenario: the bus accepts a connection
       When the bus is connected
 
-    @RT-013 @preflight-2
+    @RT-013 @preflight-2 @RT-0-02
     Scenario: a session is set up
       Given a session of agents "a", "b" and "c" where agent "a" is active
       Then everything is handled
 
-    @RT-001 @RT-013 @RT-015 @RT-067 @preflight-3
+    @RT-001 @RT-013 @RT-015 @RT-067 @preflight-3 @RT-0-03
     Scenario: an input is routed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -21,7 +21,7 @@ Feature: 0 The role of the orchestrator
 
   Rule: The orchestrator routes and arbitrates — 做路由与仲裁
 
-    @RT-002 @RT-014 @RT-015 @RT-139 @RT-140
+    @RT-002 @RT-014 @RT-015 @RT-139 @RT-140 @RT-0-04
     Scenario: three successive turns are routed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -32,7 +32,7 @@ Feature: 0 The role of the orchestrator
       When agent "a" ends "t3"
       Then the next input reaches agent "a"
 
-    @RT-015
+    @RT-015 @RT-0-05
     Scenario: messages of two sessions do not mix
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "b" and "c" where agent "b" is active
@@ -50,7 +50,7 @@ Feature: 0 The role of the orchestrator
       And agent "b" confirms the cancel of "t2"
       Then the frontend is told that "t2" is cancelled
 
-    @RT-015 @RT-064 @RT-065
+    @RT-015 @RT-064 @RT-065 @RT-0-06
     Scenario: a switch in one session does not affect the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
@@ -62,7 +62,7 @@ Feature: 0 The role of the orchestrator
       When the next steps are in session "one"
       Then the next input reaches agent "b"
 
-    @RT-015 @RT-052 @RT-141
+    @RT-015 @RT-052 @RT-141 @RT-0-07
     Scenario: output of one session is not forwarded in the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
@@ -74,7 +74,7 @@ Feature: 0 The role of the orchestrator
       Then that output is not forwarded
       When agent "a" ends "t2"
 
-    @RT-015
+    @RT-015 @RT-0-08
     Scenario: a cancel in one session does not stop a turn of the other
       Given session "one" of agents "a" and "b" where agent "a" is active
       And session "two" of agents "a" and "b" where agent "a" is active
@@ -86,7 +86,7 @@ Feature: 0 The role of the orchestrator
       When the next steps are in session "one"
       And agent "a" ends "t1"
 
-    @RT-014 @RT-064
+    @RT-014 @RT-064 @RT-0-09
     Scenario: a session that is set up again starts from its initial state
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user switches to agent "b"
@@ -96,7 +96,7 @@ Feature: 0 The role of the orchestrator
 
   Rule: The orchestrator creates no agent itself — 自己不创建 agent
 
-    @RT-025 @RT-119
+    @RT-025 @RT-119 @RT-0-10
     Scenario: an agent is requested from SessionManager, not created
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"

@@ -4,7 +4,7 @@ Feature: 2 The orchestrator's state
 
   Rule: Turns are keyed by turn_id — 以 turn_id 为 key
 
-    @RT-002 @RT-052 @RT-053 @RT-055 @RT-141 @RT-142
+    @RT-002 @RT-052 @RT-053 @RT-055 @RT-141 @RT-142 @RT-2-01
     Scenario: interleaved chunks of two agents are forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -20,7 +20,7 @@ Feature: 2 The orchestrator's state
       When agent "b" ends "t2"
       And agent "a" ends "t1"
 
-    @RT-052
+    @RT-052 @RT-2-02
     Scenario: two turns that are acknowledged in reverse order are both forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -34,7 +34,7 @@ Feature: 2 The orchestrator's state
       When agent "a" sends a final without chunks of "t1"
       Then the frontend receives the output of "t1"
 
-    @RT-050 @RT-098 @RT-099
+    @RT-050 @RT-098 @RT-099 @RT-2-03
     Scenario: a cancel stops one of two speaking agents
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -48,7 +48,7 @@ Feature: 2 The orchestrator's state
       When the user cancels
       Then the agent of "t1" or of "t2" is asked to stop
 
-    @RT-052 @RT-072
+    @RT-052 @RT-072 @RT-2-04
     Scenario: five turns have five different turn_ids
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -65,7 +65,7 @@ Feature: 2 The orchestrator's state
 
   Rule: Transactions must be correlated by tx_id or turn_id — 这类事务必须能关联 tx_id 或 turn_id
 
-    @RT-062 @RT-116
+    @RT-062 @RT-116 @RT-2-05
     Scenario: two removals are answered in reverse order
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -78,7 +78,7 @@ Feature: 2 The orchestrator's state
       Then the frontend is told that agent "b" is removed
       And everything is handled
 
-    @RT-062 @RT-117
+    @RT-062 @RT-117 @RT-2-06
     Scenario: one of two removals fails
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -91,7 +91,7 @@ Feature: 2 The orchestrator's state
       Then the frontend is told that agent "b" is removed
       And everything is handled
 
-    @RT-062 @RT-116
+    @RT-062 @RT-116 @RT-2-07
     Scenario: two removals are answered in order
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -104,7 +104,7 @@ Feature: 2 The orchestrator's state
       Then the frontend is told that agent "c" is removed
       And everything is handled
 
-    @RT-062 @RT-127
+    @RT-062 @RT-127 @RT-2-08
     Scenario: two invitations are answered in reverse order
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
@@ -117,7 +117,7 @@ Feature: 2 The orchestrator's state
       Then the frontend is told that agent "d" is added
       And everything is handled
 
-    @RT-062 @RT-116 @RT-127
+    @RT-062 @RT-116 @RT-127 @RT-2-09
     Scenario: a removal and an invitation are open at once
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -130,7 +130,7 @@ Feature: 2 The orchestrator's state
       Then the frontend is told that agent "b" is removed
       And everything is handled
 
-    @RT-060 @RT-062 @RT-106
+    @RT-060 @RT-062 @RT-106 @RT-2-10
     Scenario: one removal waits for a cancel, and another does not
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"

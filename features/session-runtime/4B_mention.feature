@@ -5,6 +5,7 @@ Feature: 4B A mention
   Rule: A mention switches the active agent and routes the input to it — 切 active (本地 + 总线), 路由输入给该 agent
 
     @RT-030 @RT-048 @RT-049 @RT-063 @RT-065 @RT-066 @RT-083 @RT-174 @RT-088 @RT-089 @RT-090 @RT-091 @RT-092 @RT-093
+    @RT-4B-01
     Scenario: a mention by subtype activates the agent and reaches it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its subtype
@@ -12,7 +13,7 @@ Feature: 4B A mention
       And "t1" reaches agent "b"
       And "t1" is accepted
 
-    @RT-030 @RT-063 @RT-084 @RT-088 @RT-089 @RT-090 @RT-092 @RT-093
+    @RT-030 @RT-063 @RT-084 @RT-088 @RT-089 @RT-090 @RT-092 @RT-093 @RT-4B-02
     Scenario: a mention by payload activates the agent and reaches it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "c" in "t1" by its payload
@@ -20,7 +21,7 @@ Feature: 4B A mention
       And "t1" reaches agent "c"
       And "t1" is accepted
 
-    @RT-030 @RT-085 @RT-088 @RT-089 @RT-090 @RT-092 @RT-093
+    @RT-030 @RT-085 @RT-088 @RT-089 @RT-090 @RT-092 @RT-093 @RT-4B-03
     Scenario: a mention by a choice in the interface activates the agent and reaches it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by a choice in the interface
@@ -28,7 +29,7 @@ Feature: 4B A mention
       And "t1" reaches agent "b"
       And "t1" is accepted
 
-    @RT-064 @RT-088
+    @RT-064 @RT-088 @RT-4B-04
     Scenario Outline: later plain inputs go to the agent that was mentioned
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by <form>
@@ -43,14 +44,14 @@ Feature: 4B A mention
         | its payload               |
         | a choice in the interface |
 
-    @RT-068 @RT-092
+    @RT-068 @RT-092 @RT-4B-07
     Scenario: a mention of the active agent reaches it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "a" in "t1" by its payload
       Then "t1" reaches agent "a"
       And "t1" is accepted
 
-    @RT-042 @RT-089
+    @RT-042 @RT-089 @RT-4B-08
     Scenario: a mention that two subscriptions deliver is executed once
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its payload
@@ -60,7 +61,7 @@ Feature: 4B A mention
 
   Rule: A mention has the subtype MENTION, or mentioned_agent_id in its payload — metadata.subtype=MENTION, 或 payload 结构含 mentioned_agent_id
 
-    @RT-030 @RT-084 @RT-088 @RT-092
+    @RT-030 @RT-084 @RT-088 @RT-092 @RT-4B-09
     Scenario Outline: a name that is only in the text does not break routing
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1" with @ and the name of agent "<agent>" only in the text
@@ -76,7 +77,7 @@ Feature: 4B A mention
 
   Rule: The mentioned agent must be in the session — 校验 agent 是否在会话
 
-    @RT-049 @RT-086 @RT-087
+    @RT-049 @RT-086 @RT-087 @RT-4B-11
     Scenario Outline: a mention of an agent outside the session reaches no agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "x" in "t1" by <form>
@@ -89,7 +90,7 @@ Feature: 4B A mention
         | its payload               |
         | a choice in the interface |
 
-    @RT-049 @RT-086 @RT-064
+    @RT-049 @RT-086 @RT-064 @RT-4B-14
     Scenario: a mention after a refused one reaches its agent
       Given a session of agents "a" and "b" where agent "a" is active
       When the user mentions agent "c" in "t1" by its payload
@@ -98,7 +99,7 @@ Feature: 4B A mention
       Then "t2" runs at agent "b"
       And everything is handled
 
-    @RT-048 @RT-049 @RT-086 @RT-111
+    @RT-048 @RT-049 @RT-086 @RT-111 @RT-4B-15
     Scenario Outline: a mention of an agent outside the session does not activate it
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "x" in "t1" by <form>
@@ -112,7 +113,7 @@ Feature: 4B A mention
 
   Rule: INPUT_ACK is awaited as for a plain input — 等 INPUT_ACK (同 A)
 
-    @RT-078 @RT-094
+    @RT-078 @RT-094 @RT-4B-17
     Scenario: a mention that no agent acknowledges times out
       Given a short limit for acknowledgements of inputs
       And a session of agents "a", "b" and "c" where agent "a" is active
@@ -121,14 +122,14 @@ Feature: 4B A mention
       And the frontend is told that "t1" has timed out
       And everything is handled
 
-    @RT-094 @RT-077
+    @RT-094 @RT-077 @RT-4B-18
     Scenario: an acknowledgement of the previously active agent does not prevent the time-out
       Given agent "a" acknowledges the mention "t1" of agent "b" within the limit
       Then the frontend is told that "t1" has timed out
 
   Rule: Each mention makes its agent the active one — context.active_agent_id = mentioned_agent_id
 
-    @RT-064 @RT-088
+    @RT-064 @RT-088 @RT-4B-19
     Scenario: a plain input after two mentions goes to the agent that was mentioned last
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user mentions agent "b" in "t1" by its subtype
@@ -143,7 +144,7 @@ Feature: 4B A mention
 
   Rule: The mentioned agent is the one with that very id — target=AGENT target_id=mentioned_agent_id
 
-    @RT-083 @RT-084 @RT-085 @RT-088 @RT-092
+    @RT-083 @RT-084 @RT-085 @RT-088 @RT-092 @RT-4B-20
     Scenario Outline: of two agents whose ids differ only behind <where>, the mentioned one gets the input
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agents "d" and "e" whose ids differ only behind <where>
@@ -170,7 +171,7 @@ Feature: 4B A mention
         | their 50th character | its payload               |
         | their 50th character | a choice in the interface |
 
-    @RT-083 @RT-084 @RT-092
+    @RT-083 @RT-084 @RT-092 @RT-4B-26
     Scenario Outline: an agent whose id has upper-case and decomposed letters is mentioned
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "d" whose id has upper-case and decomposed letters

@@ -5,6 +5,7 @@ Feature: 4D A removal
   Rule: SessionManager is asked to remove the agent — 向 SessionManager 发移除请求
 
     @RT-008 @RT-010 @RT-018 @RT-020 @RT-034 @RT-044 @RT-046 @RT-100 @RT-108 @RT-110 @RT-113 @RT-114 @RT-115 @RT-116 @RT-164 @RT-171 @RT-172
+    @RT-4D-01
     Scenario: an idle agent is removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -15,7 +16,7 @@ Feature: 4D A removal
       And everything is handled
       And the next input reaches agent "a"
 
-    @RT-044 @RT-046 @RT-115 @RT-117 @RT-118 @RT-164
+    @RT-044 @RT-046 @RT-115 @RT-117 @RT-118 @RT-164 @RT-4D-02
     Scenario: a failed removal is reported to the frontend
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -26,7 +27,7 @@ Feature: 4D A removal
 
   Rule: If the agent is active, the orchestrator switches to a fallback — 若 active 指向它: 切换到 fallback, 并 publish SWITCH_AGENT
 
-    @RT-006 @RT-063 @RT-064 @RT-065 @RT-066 @RT-091 @RT-111 @RT-112 @RT-116
+    @RT-006 @RT-063 @RT-064 @RT-065 @RT-066 @RT-091 @RT-111 @RT-112 @RT-116 @RT-4D-03
     Scenario: a fallback replaces an active agent that is removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "a"
@@ -36,7 +37,7 @@ Feature: 4D A removal
       And a switch from agent "a" to one of the others is announced
       And the next input reaches the fallback
 
-    @RT-112 @RT-064
+    @RT-112 @RT-064 @RT-4D-04
     Scenario: the only other agent becomes the fallback
       Given a session of agents "a" and "b" where agent "b" is active
       When the user removes agent "b"
@@ -46,7 +47,7 @@ Feature: 4D A removal
       And a switch from agent "b" to one of the others is announced
       And the next input reaches agent "a"
 
-    @RT-116 @RT-110
+    @RT-116 @RT-110 @RT-4D-05
     Scenario: the last agent is removed
       Given a session of agent "a" where agent "a" is active
       When the user removes agent "a"
@@ -55,7 +56,7 @@ Feature: 4D A removal
       Then the frontend is told that agent "a" is removed
       And everything is handled
 
-    @RT-049 @RT-086 @RT-087 @RT-111
+    @RT-049 @RT-086 @RT-087 @RT-111 @RT-4D-06
     Scenario: a removed agent is no longer in the session
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -66,7 +67,7 @@ Feature: 4D A removal
       Then SessionManager is asked for agent "b", or the frontend is told of an error
       And "t1" reaches no agent
 
-    @RT-034
+    @RT-034 @RT-4D-07
     Scenario: a removal of an agent outside the session does not block the next one
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "x"
@@ -76,7 +77,7 @@ Feature: 4D A removal
 
   Rule: A speaking agent is cancelled before it is removed — 若在说话先打断，等打断成功再踢出
 
-    @RT-004 @RT-050 @RT-060 @RT-100 @RT-105 @RT-106 @RT-109 @RT-116 @RT-160
+    @RT-004 @RT-050 @RT-060 @RT-100 @RT-105 @RT-106 @RT-109 @RT-116 @RT-160 @RT-4D-08
     Scenario: a speaking agent is removed after it has confirmed its cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -90,7 +91,7 @@ Feature: 4D A removal
       Then the frontend is told that agent "a" is removed
       And everything is handled
 
-    @RT-060 @RT-102 @RT-106
+    @RT-060 @RT-102 @RT-106 @RT-4D-09
     Scenario: a speaking agent is removed after it has stopped its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -102,7 +103,7 @@ Feature: 4D A removal
       Then the frontend is told that "t1" is cancelled
       And SessionManager is asked to remove agent "a"
 
-    @RT-106 @RT-100
+    @RT-106 @RT-100 @RT-4D-10
     Scenario: a speaking agent that never confirms is not removed
       Given a short limit for confirmations of cancels
       And a session of agents "a", "b" and "c" where agent "a" is active
@@ -112,7 +113,7 @@ Feature: 4D A removal
       When the limit for confirming a cancel expires
       Then no REQUEST_REMOVE_AGENT is published
 
-    @RT-106 @RT-109
+    @RT-106 @RT-109 @RT-4D-11
     Scenario: a speaking agent that is no longer active is cancelled, then removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -124,7 +125,7 @@ Feature: 4D A removal
       When agent "a" confirms the cancel of "t1"
       Then SessionManager is asked to remove agent "a"
 
-    @RT-106 @RT-060
+    @RT-106 @RT-060 @RT-4D-12
     Scenario: an agent that the user has already cancelled is removed after its confirmation
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -138,7 +139,7 @@ Feature: 4D A removal
       Then the frontend is told that "t1" is cancelled
       And SessionManager is asked to remove agent "a"
 
-    @RT-106 @RT-152
+    @RT-106 @RT-152 @RT-4D-13
     Scenario: a removal and a close wait for the same confirmation
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -150,7 +151,7 @@ Feature: 4D A removal
       And SessionManager is asked to remove agent "a"
       And SessionManager is asked to close the session
 
-    @RT-106
+    @RT-106 @RT-4D-14
     Scenario: an idle agent is removed while another one is speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -159,7 +160,7 @@ Feature: 4D A removal
       And no CANCEL is published
       When agent "a" ends "t1"
 
-    @RT-104 @RT-141
+    @RT-104 @RT-141 @RT-4D-15
     Scenario: further output of a removed agent is not forwarded
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -172,7 +173,7 @@ Feature: 4D A removal
       When agent "a" sends a chunk of "t1"
       Then the frontend does not receive the output of "t1"
 
-    @RT-109
+    @RT-109 @RT-4D-16
     Scenario: an agent that has finished speaking is removed without a cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -181,7 +182,7 @@ Feature: 4D A removal
       Then SessionManager is asked to remove agent "a"
       And no CANCEL is published
 
-    @RT-064 @RT-112
+    @RT-064 @RT-112 @RT-4D-17
     Scenario: an agent that was removed earlier is not the fallback
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -195,7 +196,7 @@ Feature: 4D A removal
       And a switch from agent "a" to one of the others is announced
       And the next input reaches agent "c"
 
-    @RT-006 @RT-065 @RT-112
+    @RT-006 @RT-065 @RT-112 @RT-4D-18
     Scenario: the initial agent is not the fallback after it was removed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user switches to agent "b"
@@ -211,7 +212,7 @@ Feature: 4D A removal
       And a switch from agent "b" to one of the others is announced
       And the next input reaches agent "c"
 
-    @RT-060 @RT-106 @RT-110
+    @RT-060 @RT-106 @RT-110 @RT-4D-19
     Scenario Outline: a removal goes on although <what> comes before the confirmation of the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -230,7 +231,7 @@ Feature: 4D A removal
         | a cancel         | the user cancels                     |
         | a second removal | the user removes agent "a"           |
 
-    @RT-018 @RT-110 @RT-116
+    @RT-018 @RT-110 @RT-116 @RT-4D-23
     Scenario: an agent that was removed and added again is removed again
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"
@@ -246,7 +247,7 @@ Feature: 4D A removal
       When SessionManager says that agent "b" is removed
       Then the frontend is told that agent "b" is removed
 
-    @RT-115 @RT-116
+    @RT-115 @RT-116 @RT-4D-24
     Scenario: a receipt for another agent does not complete a removal
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user removes agent "b"

@@ -4,7 +4,7 @@ Feature: 4H Opening and closing the session
 
   Rule: SessionManager is asked to open or close the session — 请求 SessionManager 执行 open/close
 
-    @RT-020 @RT-036 @RT-045 @RT-046 @RT-151 @RT-153 @RT-154 @RT-155 @RT-166
+    @RT-020 @RT-036 @RT-045 @RT-046 @RT-151 @RT-153 @RT-154 @RT-155 @RT-166 @RT-4H-01
     Scenario: the session is opened
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user opens the session
@@ -13,7 +13,7 @@ Feature: 4H Opening and closing the session
       Then the frontend is told that the session is opened
       And the next input reaches agent "a"
 
-    @RT-020 @RT-036 @RT-045 @RT-046 @RT-151 @RT-153 @RT-154 @RT-155 @RT-166
+    @RT-020 @RT-036 @RT-045 @RT-046 @RT-151 @RT-153 @RT-154 @RT-155 @RT-166 @RT-4H-02
     Scenario: the session is closed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session
@@ -22,7 +22,7 @@ Feature: 4H Opening and closing the session
       When SessionManager says that the session is closed
       Then the frontend is told that the session is closed
 
-    @RT-045 @RT-046 @RT-154 @RT-155 @RT-166
+    @RT-045 @RT-046 @RT-154 @RT-155 @RT-166 @RT-4H-03
     Scenario Outline: the frontend is told that the session <could not be opened>
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user <opens> the session
@@ -37,7 +37,7 @@ Feature: 4H Opening and closing the session
 
   Rule: A speaking agent is cancelled before the session is closed — CLOSE 前若在 speaking: 先 CANCEL 并等 ACK
 
-    @RT-004 @RT-100 @RT-105 @RT-152 @RT-153 @RT-160
+    @RT-004 @RT-100 @RT-105 @RT-152 @RT-153 @RT-160 @RT-4H-05
     Scenario: the session is closed after a speaking agent has confirmed its cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -50,7 +50,7 @@ Feature: 4H Opening and closing the session
       When SessionManager says that the session is closed
       Then the frontend is told that the session is closed
 
-    @RT-100 @RT-152
+    @RT-100 @RT-152 @RT-4H-06
     Scenario: the session is closed after the confirmation of a cancel that the user sent before
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -62,7 +62,7 @@ Feature: 4H Opening and closing the session
       Then the frontend is told that "t1" is cancelled
       And SessionManager is asked to close the session
 
-    @RT-102 @RT-152
+    @RT-102 @RT-152 @RT-4H-07
     Scenario: the session is closed after a speaking agent has stopped its stream
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session
@@ -75,7 +75,7 @@ Feature: 4H Opening and closing the session
       When agent "a" has stopped the stream of "t1"
       Then SessionManager is asked to close the session
 
-    @RT-152 @RT-100
+    @RT-152 @RT-100 @RT-4H-08
     Scenario: the session is not closed while a speaking agent does not confirm
       Given a short limit for confirmations of cancels
       And a session of agents "a", "b" and "c" where agent "a" is active
@@ -85,7 +85,7 @@ Feature: 4H Opening and closing the session
       When the limit for confirming a cancel expires
       Then no REQUEST_SESSION_CLOSE is published
 
-    @RT-152
+    @RT-152 @RT-4H-09
     Scenario: the session is closed after an agent has finished speaking
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -94,7 +94,7 @@ Feature: 4H Opening and closing the session
       Then SessionManager is asked to close the session
       And no CANCEL is published
 
-    @RT-048 @RT-064
+    @RT-048 @RT-064 @RT-4H-10
     Scenario: a failed close leaves the session unchanged
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user switches to agent "b"
@@ -109,7 +109,7 @@ Feature: 4H Opening and closing the session
       Then the frontend is told that the session could not be closed
       And the next input reaches agent "b"
 
-    @RT-152
+    @RT-152 @RT-4H-11
     Scenario: the session is closed after two speaking agents have confirmed their cancels
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user says "t1"
@@ -127,7 +127,7 @@ Feature: 4H Opening and closing the session
       When agent "a" confirms the cancel of "t1"
       Then SessionManager is asked to close the session
 
-    @RT-153
+    @RT-153 @RT-4H-12
     Scenario: opening the session does not stop a speaking agent
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"
@@ -137,7 +137,7 @@ Feature: 4H Opening and closing the session
 
   Rule: A request waits for a receipt of its own kind — 等待 SESSION_OPENED/CLOSED/FAILED
 
-    @RT-045 @RT-155
+    @RT-045 @RT-155 @RT-4H-13
     Scenario: a failed close is reported after a SESSION_OPENED that nobody has asked for
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user closes the session
@@ -149,7 +149,7 @@ Feature: 4H Opening and closing the session
 
   Rule: A close waits for the confirmation of the cancel, whatever comes before that — CLOSE 前若在 speaking: 先 CANCEL 并等 ACK
 
-    @RT-152 @RT-153
+    @RT-152 @RT-153 @RT-4H-14
     Scenario Outline: a close goes on although <what> comes before the confirmation of the cancel
       Given a session of agents "a", "b" and "c" where agent "a" is active
       And agent "a" is speaking in "t1"

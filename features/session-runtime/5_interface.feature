@@ -4,7 +4,7 @@ Feature: 5 The interface
 
   Rule: Receipts advance the state machine — 通过“回执消息”推进状态机
 
-    @RT-159 @RT-160
+    @RT-159 @RT-160 @RT-5-01
     Scenario: no transaction proceeds without its receipt
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"

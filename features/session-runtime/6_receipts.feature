@@ -4,7 +4,7 @@ Feature: 6 The receipts
 
   Rule: Each receipt advances one step — 每个回执各推进一步
 
-    @RT-163 @RT-165
+    @RT-163 @RT-165 @RT-6-01
     Scenario: an invited agent speaks and hands its turn over
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user invites agent "d"
@@ -21,7 +21,7 @@ Feature: 6 The receipts
       Then a switch from agent "d" to agent "b" is announced
       And agent "b" gets the context of "t1"
 
-    @RT-164 @RT-166
+    @RT-164 @RT-166 @RT-6-02
     Scenario: a session is opened, loses an agent, and is closed
       Given a session of agents "a", "b" and "c" where agent "a" is active
       When the user opens the session

@@ -26,6 +26,7 @@ type part struct {
 
 // parts are in the order in which one needs another.
 var parts = []part{
+	{name: "ids", writes: "the ids of scenarios in features", write: writeIDs},
 	{name: "packages", writes: "the packages in docs/architecture.md", pkg: "./internal/style", test: "TestPackages"},
 	{name: "api", writes: "testdata/api.txt", pkg: ".", test: "TestAPI"},
 	{name: "cli", writes: "docs/cli.md", pkg: "./cli", test: "TestReference"},
