@@ -142,9 +142,9 @@ func (s *session) run(command string, lines int) string {
 		}
 		return ""
 	}
-	for in, port := range s.ports {
-		command = strings.ReplaceAll(command, in, port)
-	}
+	command = regexp.MustCompile(`3000|3001|8124`).ReplaceAllStringFunc(command, func(in string) string {
+		return s.ports[in] // at once: a port may contain another number of these
+	})
 	command, background := strings.CutSuffix(command, " &")
 	if strings.HasPrefix(command, "parley serve") && !strings.Contains(command, "--role agent") {
 		command, background = command+" --addr 127.0.0.1:"+s.ports["8124"], true
