@@ -59,7 +59,7 @@ WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 
 .PHONY: raced unraced modules
 unraced:
-	GOGC=1000 $(GO) run ./internal/gotest -vet=off -p 5 -parallel 8 -timeout 30m \
+	GOGC=1000 $(GO) run ./internal/gotest -vet=off -p 4 -parallel 6 -timeout 30m \
 		$(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT) $(LONGEST))")
 
 modules: bin/go.work

@@ -412,7 +412,7 @@ Feature: 4.3 Sessions and connections
       When client A loads its first session back
       Then client A is busy until the turn in its session ends
 
-    @AS-109 @model @AS-4.3-42
+    @AS-109 @model @two-clients @AS-4.3-42
     Scenario: a session that another connection loads while its turn runs is still busy
       Given client A has switched to "debugger"
       And client A has a turn running that will answer
@@ -459,7 +459,7 @@ Feature: 4.3 Sessions and connections
 
   Rule: The end of a connection concerns its own session only (不同 sessionId 之间互不干扰)
 
-    @AS-043 @AS-093 @AS-101 @AS-103 @AS-4.3-46
+    @AS-043 @AS-093 @AS-101 @AS-103 @two-clients @AS-4.3-46
     Scenario: a session that another connection has loaded stays there when its first connection ends
       Given client A has switched to "debugger"
       And client B is connected

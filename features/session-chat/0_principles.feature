@@ -88,7 +88,7 @@ Feature: 0 Principles
     @SC-004 @SC-009 @SC-046 @model @SC-0-10
     Scenario: twenty sessions of one connection, one after the other, are answered
       When client A connects
-      Then client A is answered by each of 20 new sessions
+      Then client A is answered in each of 20 new sessions
 
     @SC-004 @model @SC-0-11
     Scenario: a turn runs on while its connection uses twenty other sessions

@@ -415,7 +415,7 @@ func TestUnnamedRefusalFirst(t *testing.T) {
 		p := &peer{bad: bad}
 		res := perform(t, environment(t, vocab.Host, p), p, tagsOf("EA-080=failed EA-104=failed EA-068=failed"),
 			session+noTool)
-		if len(res.Failures) != 3 || res.Failures[0].Clause != first {
+		if len(res.Failures) < 3 || res.Failures[0].Clause != first { // a monitor tells EA-068, too
 			t.Errorf("%s is not told first: %+v", first, res.Failures)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func (s *suite) registerSeries(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^client (\w+) has chatted (\d+) times with "(\w+)"$`, s.hasChattedOften)
 	steps.Step(sc, `^client (\w+) has chatted with (\d+) other sessions$`, s.hasUsedOthers)
-	steps.Step(sc, `^client (\w+) is answered by each of (\d+) new sessions$`, s.isAnsweredByEach)
+	steps.Step(sc, `^client (\w+) is answered in each of (\d+) new sessions$`, s.isAnsweredByEach)
 	steps.Step(sc, `^client (\w+) chats with "(\w+)" with the same text again$`, s.chatsAgain)
 	steps.Step(sc, `^the model was asked again for "(\w+)"$`, s.askedAgain)
 }

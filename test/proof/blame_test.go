@@ -256,7 +256,7 @@ func TestOneFaultBreaksFew(t *testing.T) {
 		most  int // clauses besides
 	}{
 		{"agent-id-under-agent", []string{"AS-011", "AS-041", "AS-116"}, 6},
-		{"binding-is-used-up", []string{"AC-116", "AS-041", "AS-081"}, 6},
+		{"binding-is-used-up", []string{"AC-116", "AS-006", "AS-041", "AS-081"}, 6},
 		{"previous-is-current", []string{"AS-043"}, 6},
 	} {
 		t.Run(tt.fault, func(t *testing.T) {
