@@ -153,7 +153,7 @@ func (s *suite) say(ctx context.Context, c *client, t *turn, more fields) error 
 	if err != nil {
 		return err
 	}
-	if now := t.of.turn(); now != nil && !now.over {
+	if now := t.of.turn(); t.failed || now != nil && !now.over {
 		s.endsTurns(t.of)
 	}
 	s.deeds(t.of.agentID)

@@ -92,6 +92,7 @@ func (s *suite) isNew(ctx context.Context, name string) error {
 	}
 	for _, call := range calls {
 		if foreign := strangers(call, ss.turns[:1]); len(foreign) > 0 {
+			s.straysIntoModel(ss, foreign)
 			return s.breach(clauses, ss.turns[0].mark, "a model request that contains only the first turn of "+ss.agentID,
 				fmt.Sprintf("one with the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))))
 		}
@@ -281,6 +282,7 @@ func (s *suite) noForeignTurns(name string) error {
 	for _, mine := range ss.turns {
 		for _, call := range s.calls(mine) {
 			if foreign := strangers(call, ss.turns); len(foreign) > 0 {
+				s.straysIntoModel(ss, foreign)
 				return s.breach(clauses, mine.mark, "no turn of another session in a model request of "+ss.agentID,
 					fmt.Sprintf("the turn %s; the user's texts in it: %s", foreign[0], quoted(userTexts(call))))
 			}

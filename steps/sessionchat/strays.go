@@ -2,6 +2,8 @@ package sessionchat
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	vocab "parley/protocol/sessionchat"
@@ -12,11 +14,15 @@ import (
 // asked is the key, in Env.Learnt, of what clients of any scenario have done to the session of an agent_id.
 type asked struct{ agentID string }
 
-// deeds records actions that may end a turn of a session: an interrupt, a second chat, the end of a connection.
-type deeds struct{ done atomic.Bool }
+// deeds records actions that may end a turn of a session: an interrupt, a second chat, a model that fails, the end of a
+// connection.
+type deeds struct {
+	by   string // nonce of the scenario whose session it is
+	done atomic.Bool
+}
 
 func (s *suite) deeds(agentID string) *deeds {
-	found, _ := s.Env.Learnt.LoadOrStore(asked{agentID}, &deeds{})
+	found, _ := s.Env.Learnt.LoadOrStore(asked{agentID}, &deeds{by: s.Nonce})
 	return found.(*deeds)
 }
 
@@ -32,8 +38,7 @@ func (s *suite) endsTurnsOver(c *client) {
 	}
 }
 
-// findsStrays checks every record that a wait reads. If a turn of this or another scenario ends as interrupted although
-// nothing was done to its session that could end it, the interrupt of another session has ended it (SC-036).
+// findsStrays checks every record that a wait reads for what other scenarios cause, which no clause of this one is about.
 func (s *suite) findsStrays() {
 	s.AtEnd(func() {
 		for _, ss := range s.sessions {
@@ -41,18 +46,49 @@ func (s *suite) findsStrays() {
 		}
 	})
 	s.World.Watch = func(r *transcript.Record) {
-		if !s.Beside() || r.Dir != transcript.Received || r.Event == nil || r.Event.Type != vocab.ResultMessage ||
-			text(r, inSubtype) != vocab.Interrupted {
+		if !s.Beside() || r.Dir != transcript.Received || r.Event == nil {
 			return
 		}
-		id := text(r, inAgent)
-		found, ok := s.Env.Learnt.Load(asked{id})
-		if id == "" || !ok || found.(*deeds).done.Load() {
+		found, ok := s.Env.Learnt.Load(asked{text(r, inAgent)})
+		if !ok || !slices.Contains(ofTurn, r.Event.Type) {
 			return
 		}
-		s.World.Strayed(steps.Stray{Clauses: []string{"SC-036"}, What: "interrupts of one session ended turns of others",
-			Seen: fmt.Sprintf("a client of scenario %s received the end of the turn of %s as interrupted, although no client "+
-				"of it interrupted: %s",
-				s.Nonce, id, steps.Seen(*r))})
+		if of := found.(*deeds); of.by != s.Nonce {
+			s.findsForeign(r, of)
+			return
+		}
+		s.findsEnded(r, found.(*deeds))
 	}
+}
+
+// findsForeign finds a message of a session of another scenario, whose agent_id no client of this one has sent (SC-001).
+func (s *suite) findsForeign(r *transcript.Record, of *deeds) {
+	id := text(r, inAgent)
+	if strings.Contains(id, s.Nonce) || !strings.Contains(id, of.by) { // other scenarios may use the same
+		return
+	}
+	s.World.Strayed(steps.Stray{Clauses: []string{"SC-001", "SC-045"},
+		What: "messages of sessions arrived on connections that had not asked for them",
+		Seen: fmt.Sprintf("a client of scenario %s received a message of %s, a session of scenario %s: %s", s.Nonce, id, of.by,
+			steps.Seen(*r))})
+}
+
+// findsEnded finds that a turn of this or another scenario has ended as interrupted although nothing was done to its
+// session that could end it: the interrupt of another session has ended it (SC-036).
+func (s *suite) findsEnded(r *transcript.Record, of *deeds) {
+	if r.Event.Type != vocab.ResultMessage || text(r, inSubtype) != vocab.Interrupted || of.done.Load() {
+		return
+	}
+	s.World.Strayed(steps.Stray{Clauses: []string{"SC-036"}, What: "interrupts of one session ended turns of others",
+		Seen: fmt.Sprintf("a client of scenario %s received the end of the turn of %s as interrupted, although no client "+
+			"of it interrupted: %s", s.Nonce, text(r, inAgent), steps.Seen(*r))})
+}
+
+// straysIntoModel tells of a model request with turns of another scenario's session (SC-027).
+func (s *suite) straysIntoModel(of *session, foreign []string) {
+	if !s.Beside() || slices.ContainsFunc(foreign, func(n string) bool { return strings.HasPrefix(n, s.Nonce) }) {
+		return
+	}
+	s.World.Strayed(steps.Stray{Clauses: []string{"SC-027"}, What: "turns of one session were in model requests of others",
+		Seen: fmt.Sprintf("a model request for %s contains the turn %s, of another scenario", of.agentID, foreign[0])})
 }

@@ -16,6 +16,7 @@ var idFaults = map[string]fault{
 	"id-per-message":        rewriting(ofTurn, func(msg message) message { return msg.With("session_id", rand.Text()) }),
 	"id-of-the-result":      rewriting(ended(), func(msg message) message { return msg.With("session_id", rand.Text()) }),
 	"id-of-two-creators":    twoCreators,
+	"id-of-two-clients":     twoClients,
 	"id-in-first-turn-only": nullLater(proto.ResultMessage),
 	"id-in-system-only":     nullLater(proto.SystemMessage),
 	"id-never":              rewriting(ofTurn, func(msg message) message { return msg.With("session_id", nil) }),
@@ -63,6 +64,23 @@ func counting(o *options) {
 			return strconv.Itoa(n)
 		}
 		return v.SessionID
+	}
+}
+
+// twoClients gives every second new session the id of the one before, if that was made on another connection.
+func twoClients(o *options) {
+	var id, conn string // of the one before; "" once two have the id
+	o.Policy.SessionID = func(v turnView) string {
+		if v.SessionID != "" {
+			return v.SessionID
+		}
+		if id != "" && conn != v.Conn {
+			twice := id
+			id = ""
+			return twice
+		}
+		id, conn = correct.SessionID(v), v.Conn
+		return id
 	}
 }
 
