@@ -29,6 +29,9 @@ type Wait struct {
 	// Hopeless returns the reason why the record can no longer come; "" to continue. The end of the connection always ends
 	// the wait.
 	Hopeless func(*transcript.Record) string
+	// Piece, if not nil, matches pieces of an answer whose whole, or whose end, is awaited. If they still arrive when the
+	// limit runs out, the limit is too short for the target, and nothing is owed.
+	Piece func(*transcript.Record) bool
 	// Fence, if not nil, sends a request whose answer comes after the awaited record, and returns a matcher for that
 	// answer; nil if it cannot. It is called once, after a short first wait. patience.go says when the answer ends the
 	// wait.
@@ -73,6 +76,10 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 		w.cut, w.why = true, fmt.Sprintf("the target was still sending when the time was up, after %d messages (%d kB): "+
 			"it may have sent this one as well", a.came, a.bytes/1000)
 		return transcript.Record{}, &verdict.Miss{Reason: w.why}
+	case errors.Is(err, errLimit) && a.inPieces():
+		w.cut, w.why = true, fmt.Sprintf("pieces were still arriving when the limit ran out, %d within %s; raise limits.turn",
+			a.pieces, Span(a.within))
+		return transcript.Record{}, NotOwed("%s", w.why)
 	case a.closed:
 		return transcript.Record{}, &verdict.Miss{Reason: fmt.Sprintf(
 			"no such message before the answer to a later request, in record %d", a.answered)}
@@ -104,6 +111,8 @@ type awaiting struct {
 	closed        bool                          // the fence has ended the wait
 	came, bytes   int                           // records received on the connection meanwhile
 	last          time.Time                     // when the last of them was looked at
+	pieces        int                           // records that matched Piece
+	piece         time.Time                     // when the last of them was looked at
 	held          time.Duration                 // the time for which requests were held back meanwhile
 	miss          *verdict.Miss
 }
@@ -182,8 +191,16 @@ func (a *awaiting) look(ctx context.Context, match func(*transcript.Record) bool
 		if r.Dir == transcript.Received && r.Kind != transcript.Answered { // which belongs to a request
 			a.came, a.bytes, a.last = a.came+1, a.bytes+len(r.Bytes)+r.Cut, time.Now()
 		}
+		if a.Piece != nil && a.Piece(r) {
+			a.pieces, a.piece = a.pieces+1, time.Now()
+		}
 		return match(r)
 	})
+}
+
+// inPieces reports whether a wait has ended between pieces of the answer: of what came last, more was to come.
+func (a *awaiting) inPieces() bool {
+	return a.pieces > 1 && time.Since(a.piece) < a.within/4
 }
 
 // From so many messages, or bytes of them, during a wait it is unknown, while more are coming, whether the target has

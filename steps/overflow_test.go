@@ -2,6 +2,7 @@ package steps
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,5 +75,48 @@ func TestMissJudgedBeyondTheBounds(t *testing.T) {
 			t.Errorf("full %v: cut %v, %v", full, w.cut, err)
 		}
 		w.T.Release()
+	}
+}
+
+// TestSlowPieces: if pieces of an answer still arrive when the limit runs out, nothing is known to be missing.
+func TestSlowPieces(t *testing.T) {
+	for _, r := range []struct {
+		reason string
+		before int  // pieces that have come at once
+		goesOn bool // more come until the wait is over
+		slow   bool
+	}{
+		{"nothing comes", 0, false, false},
+		{"all pieces come at once, and no end", 3, false, false},
+		{"pieces keep coming", 0, true, true},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			w := world(t, false, "@AS-001")
+			defer w.T.Release()
+			piece := transcript.Record{Conn: "A", Dir: transcript.Received, Kind: transcript.Frame}
+			for range r.before {
+				w.T.Append(piece)
+			}
+			over := make(chan struct{})
+			var sender sync.WaitGroup
+			sender.Go(func() {
+				for r.goesOn {
+					select {
+					case <-over:
+						return
+					case <-time.After(5 * time.Millisecond):
+						w.T.Append(piece)
+					}
+				}
+			})
+			_, miss := w.Await(t.Context(), Wait{Conn: "A", Greeting: true, Kind: "something",
+				Within: 400 * time.Millisecond,
+				Match:  func(*transcript.Record) bool { return false }, Piece: func(*transcript.Record) bool { return true }})
+			close(over)
+			sender.Wait()
+			if miss == nil || miss.NotOwed != r.slow || strings.Contains(miss.Reason, "raise limits.turn") != r.slow {
+				t.Errorf("%+v, want slow %v", miss, r.slow)
+			}
+		})
 	}
 }

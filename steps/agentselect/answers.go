@@ -30,7 +30,11 @@ func (s *suite) awaitEnd(ctx context.Context, c *client) (transcript.Record, *ve
 func (s *suite) awaitTurn(ctx context.Context, c *client, is match, cannot func(*client, *transcript.Record) string,
 ) (transcript.Record, *verdict.Miss) {
 	refused := s.refusedOverHTTP(c.turn.mark)
-	return s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Match: is,
+	var piece match
+	if !c.aborted { // else none may come
+		piece = isEvent(vocab.MessageEvent)
+	}
+	return s.Await(ctx, steps.Wait{Conn: c.name, After: c.turn.mark, Within: s.Env.Turn(), Match: is, Piece: piece,
 		Hopeless: func(r *transcript.Record) string {
 			if why := cannot(c, r); why != "" {
 				return why

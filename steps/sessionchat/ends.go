@@ -70,7 +70,8 @@ const dueAnswer = "the answer to a chat"
 // awaitAnswer waits until the target has answered a turn: with the model's words if it uses our model, otherwise with
 // any words. due reports whether clauses demand the answer.
 func (s *suite) awaitAnswer(ctx context.Context, t *turn, due bool) (transcript.Record, *verdict.Miss) {
-	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: s.answers(t), Hopeless: s.ended(t)}
+	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Match: s.answers(t), Hopeless: s.ended(t),
+		Piece: t.piece()}
 	if due {
 		w.Kind = dueAnswer
 	}
@@ -117,6 +118,14 @@ func (s *suite) awaitUnlessRefused(ctx context.Context, t *turn, w steps.Wait) (
 	return rec, miss
 }
 
+// piece returns a matcher of the pieces of a turn's answer; nil if none may come any more.
+func (t *turn) piece() func(*transcript.Record) bool {
+	if t.cut {
+		return nil
+	}
+	return ofSession(t.of, vocab.StreamMessage)
+}
+
 // ended returns a function that returns why a turn can no longer be answered; "" if it can.
 func (s *suite) ended(t *turn) func(*transcript.Record) string {
 	end := ofSession(t.of, vocab.ResultMessage)
@@ -140,7 +149,7 @@ func (s *suite) awaitEnd(ctx context.Context, t *turn) *verdict.Miss {
 		return nil
 	}
 	w := steps.Wait{Conn: t.client, After: t.mark, Within: s.Env.Turn(), Kind: t.kind, Proof: t.kind == endOfFence,
-		Match: ofSession(t.of, vocab.ResultMessage)}
+		Match: ofSession(t.of, vocab.ResultMessage), Piece: t.piece()}
 	rec, miss := s.Await(ctx, w)
 	if miss != nil {
 		return miss

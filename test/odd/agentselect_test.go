@@ -52,8 +52,39 @@ var odds = []odd{
 		reason: "it belongs to the session, not to the switch after it"},
 	{name: "a list with each switch", make: listsLate(true), tags: "@AS-023 or @AS-024", breaks: []string{"AS-024"},
 		reason: "the second switch brings another"},
+	{name: "an answer in slow pieces", make: slowly, tags: "@AS-047", quick: true,
+		says:   "pieces were still arriving when the limit ran out, ",
+		reason: "no clause limits a turn"},
 	{name: "an unknown agent is refused twice", night: true, make: refusesTwice, tags: "@AS-058 or @AS-059",
 		reason: "the second refusal of a fence is no other client's"},
+}
+
+// slowly sends an answer letter by letter.
+func slowly(o *agentselect.Options) {
+	free := map[string]time.Time{} // by connection: when the next piece may be sent
+	o.Outbound = func(_ agentselect.Manager, to agentselect.ConnInfo, ev agentselect.Event, send tell) {
+		text, streaming := ev.Data["content"].(string)
+		if ev.Type != vocab.CompleteEvent && !streaming {
+			send(to.ID, ev)
+			return
+		}
+		after := func() {
+			if now := time.Now(); free[to.ID].Before(now) {
+				free[to.ID] = now
+			}
+			free[to.ID] = free[to.ID].Add(100 * time.Millisecond)
+			ev := ev
+			time.AfterFunc(time.Until(free[to.ID]), func() { send(to.ID, ev) })
+		}
+		if ev.Data["streaming"] != true {
+			after()
+			return
+		}
+		for _, letter := range text {
+			ev.Data = ev.Data.With("content", string(letter))
+			after()
+		}
+	}
 }
 
 // refusesTwice sends the refusal of an unknown agent twice.
