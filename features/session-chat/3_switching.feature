@@ -47,6 +47,14 @@ Feature: 3 Switching between sessions
       And the model was sent no turn of another session for "red"
       And the model was sent no turn of another session for "blue"
 
+    @SC-027 @two-clients @SC-3-07
+    Scenario: the sessions of two clients have different ids
+      Given client A has chatted with "red"
+      And client B has chatted with "blue"
+      When client B chats with "blue"
+      Then client B is answered by "blue"
+      And "red" and "blue" are different sessions
+
   Rule: Going back to a session continues it — Switching --> Active: 获取另一个session
 
     @SC-028 @SC-052 @SC-057 @model @SC-3-05

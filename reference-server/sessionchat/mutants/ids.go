@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"crypto/rand"
+	"fmt"
 	"strconv"
 
 	proto "parley/protocol/sessionchat"
@@ -16,7 +17,7 @@ var idFaults = map[string]fault{
 	"id-per-message":        rewriting(ofTurn, func(msg message) message { return msg.With("session_id", rand.Text()) }),
 	"id-of-the-result":      rewriting(ended(), func(msg message) message { return msg.With("session_id", rand.Text()) }),
 	"id-of-two-creators":    twoCreators,
-	"id-of-two-clients":     twoClients,
+	"id-of-two-clients":     ofConnections,
 	"id-in-first-turn-only": nullLater(proto.ResultMessage),
 	"id-in-system-only":     nullLater(proto.SystemMessage),
 	"id-never":              rewriting(ofTurn, func(msg message) message { return msg.With("session_id", nil) }),
@@ -67,20 +68,15 @@ func counting(o *options) {
 	}
 }
 
-// twoClients gives every second new session the id of the one before, if that was made on another connection.
-func twoClients(o *options) {
-	var id, conn string // of the one before; "" once two have the id
+// ofConnections numbers the sessions that each connection makes.
+func ofConnections(o *options) {
+	made := map[string]int{}
 	o.Policy.SessionID = func(v turnView) string {
 		if v.SessionID != "" {
 			return v.SessionID
 		}
-		if id != "" && conn != v.Conn {
-			twice := id
-			id = ""
-			return twice
-		}
-		id, conn = correct.SessionID(v), v.Conn
-		return id
+		made[v.Conn]++
+		return fmt.Sprintf("session-%d", made[v.Conn])
 	}
 }
 
