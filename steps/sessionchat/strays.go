@@ -38,7 +38,7 @@ func (s *suite) endsTurnsOver(c *client) {
 	}
 }
 
-// findsStrays checks every record that a wait reads for what other scenarios cause, which no clause of this one is about.
+// findsStrays checks every record that a wait reads for what other scenarios cause, and no clause of this one is about.
 func (s *suite) findsStrays() {
 	s.AtEnd(func() {
 		for _, ss := range s.sessions {
@@ -61,7 +61,7 @@ func (s *suite) findsStrays() {
 	}
 }
 
-// findsForeign finds a message of a session of another scenario, whose agent_id no client of this one has sent (SC-001).
+// findsForeign finds a message of a session of another scenario, whose agent_id none of this one has sent (SC-001).
 func (s *suite) findsForeign(r *transcript.Record, of *deeds) {
 	id := text(r, inAgent)
 	if strings.Contains(id, s.Nonce) || !strings.Contains(id, of.by) { // other scenarios may use the same
@@ -69,8 +69,8 @@ func (s *suite) findsForeign(r *transcript.Record, of *deeds) {
 	}
 	s.World.Strayed(steps.Stray{Clauses: []string{"SC-001", "SC-045"},
 		What: "messages of sessions arrived on connections that had not asked for them",
-		Seen: fmt.Sprintf("a client of scenario %s received a message of %s, a session of scenario %s: %s", s.Nonce, id, of.by,
-			steps.Seen(*r))})
+		Seen: fmt.Sprintf("a client of scenario %s received a message of %s, a session of scenario %s: %s", s.Nonce, id,
+			of.by, steps.Seen(*r))})
 }
 
 // findsEnded finds that a turn of this or another scenario has ended as interrupted although nothing was done to its
