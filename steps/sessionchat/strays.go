@@ -61,10 +61,14 @@ func (s *suite) findsStrays() {
 	}
 }
 
-// findsForeign finds a message of a session of another scenario, whose agent_id none of this one has sent (SC-001).
+// findsForeign finds a message of a session of another scenario, whose agent_id none of this one has sent (SC-001). The
+// end of a turn that nobody there has interrupted is told as what it is: an interrupt of this scenario has ended it.
 func (s *suite) findsForeign(r *transcript.Record, of *deeds) {
 	id := text(r, inAgent)
 	if strings.Contains(id, s.Nonce) || !strings.Contains(id, of.by) { // other scenarios may use the same
+		return
+	}
+	if s.findsEnded(r, of) {
 		return
 	}
 	s.World.Strayed(steps.Stray{Clauses: []string{"SC-001", "SC-045"},
@@ -75,13 +79,14 @@ func (s *suite) findsForeign(r *transcript.Record, of *deeds) {
 
 // findsEnded finds that a turn of this or another scenario has ended as interrupted although nothing was done to its
 // session that could end it: the interrupt of another session has ended it (SC-036).
-func (s *suite) findsEnded(r *transcript.Record, of *deeds) {
+func (s *suite) findsEnded(r *transcript.Record, of *deeds) bool {
 	if r.Event.Type != vocab.ResultMessage || text(r, inSubtype) != vocab.Interrupted || of.done.Load() {
-		return
+		return false
 	}
 	s.World.Strayed(steps.Stray{Clauses: []string{"SC-036"}, What: "interrupts of one session ended turns of others",
 		Seen: fmt.Sprintf("a client of scenario %s received the end of the turn of %s as interrupted, although no client "+
 			"of it interrupted: %s", s.Nonce, text(r, inAgent), steps.Seen(*r))})
+	return true
 }
 
 // straysIntoModel tells of a model request with turns of another scenario's session (SC-027).
