@@ -34,7 +34,6 @@ type party struct {
 	reset    string          // the relay session in which a study session of its own has ended; "": none has
 	returned bool            // it has reconnected after losing its connection
 	before   state           // the state before its latest call
-	laid     laid            // the logs that existed when its latest session started
 	schemas  map[string]bool // the different toolSchemas of its latest booking
 }
 

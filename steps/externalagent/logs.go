@@ -49,7 +49,9 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 	name, _ := payload(rec)["logFile"].(string)
 	old, before := int64(0), 0 // what the log had before the session, in bytes and lines, is not the session's
 	content, err := readLogFrom(folder, name, func(f io.ReaderAt, size int64) int64 {
-		old = p.laid.within(f, size)
+		if start := s.began(p, q); start != nil {
+			old = start.laid.within(f, size)
+		}
 		before = linesUpTo(f, old)
 		return old
 	})
@@ -156,6 +158,27 @@ func shared(a, b string) int {
 		n++
 	}
 	return n
+}
+
+// began returns the session.start with which the session began that a session.end has ended; nil if there was none. A
+// session that is given the same id again, such as after the agent has lost its connection, goes on: only a
+// session.ended makes it another one.
+func (s *suite) began(p *party, end *request) (start *request) {
+	var study any
+	for _, q := range slices.Backward(p.asked) {
+		r := s.got(q)
+		switch {
+		case q.mark >= end.mark || r == nil:
+		case kindOf(r) == vocab.SessionEnded:
+			return start
+		case kindOf(r) != vocab.SessionStarted:
+		case start != nil && payload(r)["sessionId"] != study:
+			return start
+		default:
+			start, study = q, payload(r)["sessionId"]
+		}
+	}
+	return start
 }
 
 // laid is what the folder of logs contained when a session began: the length of each file, and a checksum of its end.
@@ -266,11 +289,14 @@ var logged = []string{vocab.ToolCall, vocab.ToolResult}
 // messages returns the messages between a party and the host from session.start to session.end, as the host sees them,
 // of the kinds that may be logged.
 func (s *suite) messages(p *party, end *request) []studylog.Message {
-	from := 0
+	from, latest := 0, 0
 	for _, q := range p.asked {
 		if q.kind == vocab.SessionStart && q.mark < end.mark {
-			from = q.mark
+			from, latest = q.mark, q.mark
 		}
+	}
+	if start := s.began(p, end); start != nil {
+		from = start.mark
 	}
 	var out []studylog.Message
 	for _, r := range s.T.After(from - 1) {
@@ -283,7 +309,7 @@ func (s *suite) messages(p *party, end *request) []studylog.Message {
 			continue
 		}
 		m := studylog.Message{Direction: vocab.In, Type: kind, Payload: body, Record: r.N,
-			Optional: !slices.Contains(logged, kind)}
+			Optional: r.N < latest || !slices.Contains(logged, kind)}
 		if r.Dir == transcript.Received {
 			m.Direction = vocab.Out
 		}

@@ -186,6 +186,7 @@ func TestSharedLogs(t *testing.T) {
 		`"payload":"{}"}` + "\n" + `oops` + "\n"
 	const want = "EA-010=passed EA-085=passed EA-086=passed EA-087=passed EA-088=passed EA-090=passed EA-092=passed " +
 		"EA-093=passed EA-107=passed"
+	much := strings.Repeat("x", target.MaxLog) + "\n" // not judged, as it lay there before the scenario began
 	for _, r := range []struct {
 		reason string
 		p      *peer
@@ -197,6 +198,9 @@ func TestSharedLogs(t *testing.T) {
 		{"one name for all", &peer{study: "P07"}, "", want, ""},
 		{"one name for all, and what lay there", &peer{study: "P07"}, strings.ReplaceAll(before, "s-0", "P07"), want, ""},
 		{"what malformed messages have left", &peer{}, before, want, ""},
+		{"more lay there than is read of a log", &peer{}, much, want, ""},
+		{"more lay there, and an invalid payload is added", &peer{line: kinds(vocab.ToolResult, set("payload", []any{}))},
+			much, "EA-093=failed EA-010=passed", all + ":8: payload "},
 		{"lines that malformed messages leave meanwhile", &peer{line: func(l object) object {
 			if l["type"] == vocab.AgentMessage {
 				return nil
@@ -226,6 +230,54 @@ func TestSharedLogs(t *testing.T) {
 			env := environment(t, vocab.Host, r.p)
 			binding.Of(env.Profile).Logs = r.p.logs
 			expect(t, perform(t, env, r.p, "@log "+tagsOf(r.want), lines), r.want, r.has)
+		})
+	}
+}
+
+// TestLogGoesOn checks a host that ends a session with its agent's connection, and gives the next one the same id: as
+// no session.ended has come between them, its lines belong to one session, and are counted on (EA-088).
+func TestLogGoesOn(t *testing.T) {
+	const again = session + firstCall + "And agent A loses its connection\nAnd agent A has joined\n"
+	const rest = "And agent A has a session\n" + firstCall + ending +
+		"And the log of agent A's session is complete and in order\n"
+	const all = "logs/study/all.jsonl"
+	for _, r := range []struct {
+		reason string
+		goesOn bool
+		lines  string
+		want   string
+		has    string
+	}{
+		{"it starts again", false, again + rest, "EA-088=failed EA-107=passed EA-093=passed", all + ":"},
+		{"it goes on", true, again + rest, "EA-088=passed EA-107=passed EA-093=passed", ""},
+		{"it starts again behind session.ended", false, session + firstCall + ending + rest,
+			"EA-088=passed EA-107=passed EA-093=passed", ""},
+	} {
+		t.Run(r.reason, func(t *testing.T) {
+			count := 0
+			p := &peer{study: "P07", appends: true, logs: filepath.Join(t.TempDir(), "logs"), line: everyLine(func(l object) {
+				if count++; r.goesOn {
+					l["eventIndex"] = count
+				}
+			})}
+			gone := false
+			p.bad = func(c *peerConn, asked *transcript.Record, out []any) []any {
+				switch {
+				case asked == nil:
+				case kindOf(asked) == vocab.RelayJoin && len(p.conns) > 1:
+					gone = true
+					c.writeLog(object{"logFile": all})
+				case kindOf(asked) == vocab.SessionStart:
+					gone = false
+				case kindOf(asked) == vocab.SnapshotGet && gone:
+					return refuses(vocab.SnapshotGet, vocab.SessionNotActive)(c, asked, out)
+				}
+				return edit(vocab.SessionEnded, set("logFile", all))(c, asked, out)
+			}
+			if err := os.MkdirAll(p.logs, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, perform(t, environment(t, vocab.Host, p), p, "@log "+tagsOf(r.want), r.lines), r.want, r.has)
 		})
 	}
 }

@@ -28,6 +28,7 @@ type request struct {
 	untyped bool   // the envelope has no string type
 	before  state  // the state before a call of the booking path
 	body    object // its payload
+	laid    laid   // the logs that existed before a session.start
 }
 
 // newWord returns a text that is unique in the run.

@@ -16,9 +16,10 @@ import (
 
 // starts asks for a study session. Its ids contain the scenario's nonce if the profile says so.
 func (s *suite) starts(ctx context.Context, p *party) error {
-	p.laid = s.lies()
+	before := s.lies()
 	start := s.wire.Start.For(s.Nonce)
-	_, err := s.ask(ctx, p, vocab.SessionStart, object{"studyId": start.StudyID, "participantId": start.ParticipantID})
+	q, err := s.ask(ctx, p, vocab.SessionStart, object{"studyId": start.StudyID, "participantId": start.ParticipantID})
+	q.laid = before
 	return err
 }
 

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -28,6 +29,12 @@ const noStage = -1
 // newBooking shows the first form.
 func newBooking(cat *Catalogue, now time.Time) *booking {
 	return &booking{cat: cat, today: now.UTC(), chosen: map[string][]string{}, quantities: map[string]int{}}
+}
+
+func (b *booking) clone() booking {
+	c := *b
+	c.chosen, c.quantities, c.highlighted = maps.Clone(b.chosen), maps.Clone(b.quantities), slices.Clone(b.highlighted)
+	return c
 }
 
 // name returns the stage of the current form; "" if no form is shown.

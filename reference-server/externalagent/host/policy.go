@@ -122,6 +122,13 @@ func (v View) State() State { return v.m.draw().clone() }
 // Sent returns the state as the last state.updated or snapshot.state carried it. It may be changed in place.
 func (v View) Sent() State { return v.m.last.clone() }
 
+// CopyBooking copies the form and the choices. The returned function writes them back; it may be called while a later
+// View is valid.
+func (v View) CopyBooking() (writeBack func()) {
+	kept := v.m.booking.clone()
+	return func() { *v.m.booking = kept.clone() }
+}
+
 // ToolsAt returns the tools of a stage.
 func (v View) ToolsAt(stage string) []proto.Tool {
 	return v.m.booking.toolsAt(stage, v.m.o.Limits.Text)

@@ -25,6 +25,8 @@ var handoverFaults = map[string]fault{
 		hosting(callsInNextOf(proto.PostMessage))),
 	"calls-at-once-are-one": both(hurrying(proto.ToolCall, proto.ToolResult, proto.ToolCall),
 		hosting(confirmsHurried)),
+	"calls-at-once-write-back": both(hurrying(proto.ToolCall, proto.ToolResult, proto.ToolCall),
+		hosting(writesBackHurried)),
 	"first-session-greets-less": greetsAgain,
 }
 
@@ -59,6 +61,25 @@ func confirmsHurried(h *hostOptions) {
 	h.Policy.Execute = func(_ view, c call, run func() *refusal) *refusal {
 		if hurry && c.Tool != proto.PostMessage && c.Tool != proto.Next && c.Tool != proto.Prev {
 			return nil
+		}
+		return run()
+	}
+}
+
+// writesBackHurried executes a call that came while another one was unanswered on the state from before that one.
+func writesBackHurried(h *hostOptions) {
+	writeBack, hurry := func() {}, false
+	h.Inbound = func(v view, msg message) []message {
+		if msg.Type() == proto.ToolCall {
+			if hurry = isHurried(msg); !hurry {
+				writeBack = v.CopyBooking()
+			}
+		}
+		return []message{msg}
+	}
+	h.Policy.Execute = func(_ view, _ call, run func() *refusal) *refusal {
+		if hurry {
+			writeBack()
 		}
 		return run()
 	}

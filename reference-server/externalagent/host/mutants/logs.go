@@ -241,6 +241,7 @@ var indexFaults = map[string]fault{
 	"index-jumps-back":       counting(func(n int) int { return n - 5*(n/6) }),
 	"index-per-direction":    hosting(perDirection),
 	"index-per-connection":   hosting(perConnection),
+	"index-per-resumption":   hosting(perResumption),
 	"index-repeated-inside":  hosting(repeatedInside),
 	"index-is-line-of-store": hosting(lateIndex),
 }
@@ -272,6 +273,22 @@ func perConnection(h *hostOptions) {
 		n++
 		e["eventIndex"] = n
 		return []entry{e}
+	}
+}
+
+// perResumption ends a session with the connection, and appends the next one to its log, under its id.
+func perResumption(h *hostOptions) {
+	resumed := &resumedLog{Store: h.Store}
+	h.Store = resumed
+	h.Policy.Connected = func(_ view, again bool, right keep) keep {
+		if again {
+			return keep{}
+		}
+		return right
+	}
+	h.Policy.Reset = func(_ view, right keep) keep {
+		resumed.log = nil
+		return right
 	}
 }
 

@@ -223,6 +223,23 @@ type alias struct {
 func (a alias) ID() string   { return a.own.ID() }
 func (a alias) Close() error { return a.own.Close() }
 
+// resumedLog appends a session to the log of the one before, under its id.
+type resumedLog struct {
+	host.Store
+	log host.Log // nil: the next session has a log of its own
+}
+
+func (s *resumedLog) Create(now time.Time) (host.Log, error) {
+	if s.log != nil {
+		return s.log, nil
+	}
+	l, err := s.Store.Create(now)
+	if err == nil {
+		s.log = shared{l}
+	}
+	return s.log, err
+}
+
 // sameID gives each session of a day the same id.
 type sameID struct{ host.Log }
 
