@@ -9,7 +9,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 # without a second build of the rest. `make race` watches what runs their scenarios, too, and `make test-all` nearly everything.
 CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./steps ./simulator/gate ./reference-server/connection
 # The packages whose tests last longest: they begin first.
-LONGEST = ./test/proof ./cli ./test/hostile ./simulator/console
+LONGEST = ./test/odd ./test/proof ./cli ./test/stress ./test/hostile ./simulator/console
 # What the race detector does not watch at night: what runs in other processes, or many times over. Hostile peers come last and
 # alone, as the time that each may take is bounded.
 MANY = ./test/proof ./test/strangers ./cli
@@ -59,7 +59,7 @@ WAY = $$(command -v nice > /dev/null && echo nice -n 5)
 
 .PHONY: raced unraced modules
 unraced:
-	GOGC=1000 $(GO) run ./internal/gotest -vet=off -p 4 -parallel 6 -timeout 30m \
+	GOGC=1000 $(GO) run ./internal/gotest -vet=off -p 6 -parallel 6 -timeout 30m \
 		$(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT) $(LONGEST))")
 
 modules: bin/go.work

@@ -34,6 +34,10 @@ func (b *Brain) Answer(ctx context.Context, r Request, emit func(Part) error) er
 // Release frees every request held for the nonce, now and later, until Forget.
 func (b *Brain) Release(nonce string) { b.gates.release(nonce) }
 
+// Abandoned waits until the requests whose answers are held for a nonce have been given up by whoever made them. It
+// reports false if ctx ends first, or if the nonce has been released.
+func (b *Brain) Abandoned(ctx context.Context, nonce string) bool { return b.gates.abandoned(ctx, nonce) }
+
 // Forget drops everything kept for a nonce: its release, and its requests except those whose last user text carries
 // another nonce that is not forgotten yet. A request held for the nonce is released; later ones are held again.
 func (b *Brain) Forget(nonce string) {

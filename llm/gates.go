@@ -19,6 +19,7 @@ type gates struct {
 
 type gate struct {
 	open    chan struct{} // closed by the release
+	left    chan struct{} // closed once nobody waits
 	waiters int
 }
 
@@ -50,7 +51,7 @@ func (g *gates) enter(nonce string) *gate {
 	}
 	h := g.held[nonce]
 	if h == nil {
-		h = &gate{open: make(chan struct{})}
+		h = &gate{open: make(chan struct{}), left: make(chan struct{})}
 		g.held[nonce] = h
 	}
 	h.waiters++
@@ -63,7 +64,25 @@ func (g *gates) leave(nonce string, h *gate) {
 	h.waiters--
 	if h.waiters == 0 && g.held[nonce] == h {
 		delete(g.held, nonce)
+		close(h.left)
 	}
+}
+
+// abandoned waits until no answer of a nonce is held, and reports whether all have gone without a release.
+func (g *gates) abandoned(ctx context.Context, nonce string) bool {
+	g.mu.Lock()
+	h, released := g.held[nonce], g.released[nonce] != nil
+	g.mu.Unlock()
+	if h == nil {
+		return !released
+	}
+	select {
+	case <-h.left:
+		return true
+	case <-h.open:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 func (g *gates) release(nonce string) {

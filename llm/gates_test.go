@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -73,6 +74,25 @@ func TestHold(t *testing.T) {
 			two.expect(t, false, nil, first)
 			b.Release("a")
 			two.expect(t, true, nil, first, last)
+		}},
+		{"knows when the last request is given up", func(t *testing.T, b *Brain) {
+			ctx, cancel := context.WithCancel(t.Context())
+			one, two := hold(ctx, b, "[[hold a]]"), hold(t.Context(), b, "[[hold b]]")
+			short, end := context.WithTimeout(t.Context(), time.Second)
+			defer end()
+			if b.Abandoned(short, "a") {
+				t.Error("a held request is called abandoned")
+			}
+			cancel()
+			one.expect(t, true, context.Canceled, first)
+			if !b.Abandoned(t.Context(), "a") || !b.Abandoned(t.Context(), "never held") {
+				t.Error("a request that was given up is not called abandoned")
+			}
+			b.Release("b")
+			two.expect(t, true, nil, "holding b", "\nreleased b")
+			if b.Abandoned(t.Context(), "b") {
+				t.Error("a released request is called abandoned")
+			}
 		}},
 		{"forgetting releases held answers, and later ones are held again", func(t *testing.T, b *Brain) {
 			h := hold(t.Context(), b, "[[hold a]]")

@@ -35,6 +35,7 @@ func TestTiers(t *testing.T) {
 
 // TestPage: tests of pages take turns; a subtest of one has its turn.
 func TestPage(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // the lock of this test is no other's
 	var at atomic.Int32
 	for range 4 {
 		t.Run("test", func(t *testing.T) {

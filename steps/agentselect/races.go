@@ -142,13 +142,19 @@ func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
 		Expected: "agent_busy while the turn in the session of client " + c.name + " goes on"})
 }
 
-// goesOn lets a turn continue and reports whether it does: its model is asked again, or its answer comes.
+// goesOn lets a turn continue and reports whether it does: its model is asked again, or its answer comes. A turn whose
+// model request the target has given up does not.
 func (s *suite) goesOn(ctx context.Context, c *client, mark int) (seen string, ok bool) {
 	if c.turn.request != nil {
 		if err := s.respond(ctx, c, confirming); err != nil {
 			return "", false
 		}
 		return "its model was asked again, with the tool's result", s.calledAgain(ctx, c) == nil
+	}
+	quiet, cancel := deadline.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
+	defer cancel()
+	if s.Env.Brain.Abandoned(quiet, c.turn.nonce) {
+		return "", false
 	}
 	s.Env.Brain.Release(c.turn.nonce)
 	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: s.saysNonce(c, mark)})

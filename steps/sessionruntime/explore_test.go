@@ -51,20 +51,22 @@ func TestExplore(t *testing.T) {
 // TestExploreIsLegal checks that all drawn sequences are legal, and that every act is drawn.
 func TestExploreIsLegal(t *testing.T) {
 	seen := map[string]bool{}
-	rapid.Check(t, func(draw *rapid.T) {
-		lines := Protocol{}.Explore(draw)
-		if !(Protocol{}).Legal(lines) {
-			draw.Fatalf("not legal:\n%s", strings.Join(lines, "\n"))
-		}
-		if strings.Contains(strings.Join(lines, "\n"), "expires") && !strings.Contains(lines[0], "a short limit") {
-			draw.Fatalf("a long limit is waited for in\n%s", strings.Join(lines, "\n"))
-		}
-		for _, what := range []string{"says", "mentions", "acknowledges", "chunk", "final", "cancels", "confirms the cancel",
-			"stopped the stream", "removes", "is removed", "invites", "is added", "switches", "to hand", "error",
-			"second subscription", "expires", "closes the session", "session is closed", "could not be closed"} {
-			seen[what] = seen[what] || strings.Contains(strings.Join(lines, "\n"), what)
-		}
-	})
+	for range 10 { // rapid draws a hundred of each
+		rapid.Check(t, func(draw *rapid.T) {
+			lines := Protocol{}.Explore(draw)
+			if !(Protocol{}).Legal(lines) {
+				draw.Fatalf("not legal:\n%s", strings.Join(lines, "\n"))
+			}
+			if strings.Contains(strings.Join(lines, "\n"), "expires") && !strings.Contains(lines[0], "a short limit") {
+				draw.Fatalf("a long limit is waited for in\n%s", strings.Join(lines, "\n"))
+			}
+			for _, what := range []string{"says", "mentions", "acknowledges", "chunk", "final", "cancels", "confirms the cancel",
+				"stopped the stream", "removes", "is removed", "invites", "is added", "switches", "to hand", "error",
+				"second subscription", "expires", "closes the session", "session is closed", "could not be closed"} {
+				seen[what] = seen[what] || strings.Contains(strings.Join(lines, "\n"), what)
+			}
+		})
+	}
 	for what, was := range seen {
 		if !was {
 			t.Errorf("%q is never drawn", what)

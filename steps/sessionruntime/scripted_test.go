@@ -251,7 +251,10 @@ func run(env *steps.Env, files map[string]string, begin func() *scripted) []step
 			env.Driver = at
 			return steps.Slot{Run: at, Nonce: "n"}
 		},
-		Done: func(r steps.Result) { got = append(got, r) },
+		Done: func(r steps.Result) {
+			r.Release()
+			got = append(got, r)
+		},
 	}
 	fs, paths := fstest.MapFS{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -12,10 +12,10 @@ import (
 )
 
 // Most tests wait for targets that omit answers, which costs nothing: many of them run at once. Tests whose targets
-// keep the processor busy need one of a few places, so that none is late because of the others.
+// keep the processor busy need one of a few places, two per processor, so that none is late because of the others.
 const atOnce = 64
 
-var working = make(chan struct{}, runtime.GOMAXPROCS(0))
+var working = make(chan struct{}, 2*runtime.GOMAXPROCS(0))
 
 // manyAtOnce sets -parallel unless the command line does.
 func manyAtOnce() {
