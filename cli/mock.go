@@ -42,8 +42,10 @@ line on stdout is the URL. The mock ends when it is interrupted.
 With --against, act as the recorded clients did against a server: a URL or a profile, also one that is started over
 stdio. What a client did by itself is done at once; what it did upon a message is done when one comes that matches
 it, in whatever order. An answer that repeats an id of a message is given again if such a message comes again with
-another id. What no recording shows is printed, with what was shown that is most like it. The mock ends when all has
-been done, or when nothing has become due for --within; then it prints what was not done, and what that waited for.
+another id. What no recording shows is printed, with what was shown that is most like it; if the recorded message has
+not come a tenth of --within later, the mock goes on as if it had, and prints that difference once. The mock ends
+when all has been done, or when nothing has become due for --within; then it prints what was not done, and what that
+waited for.
 
 Exit codes: 0 interrupted, or everything was done and known · 1 something was not shown (when serving, only with
 --strict), or not done · 2 wrong usage, or a file is not a recording that can be played · 3 the target could not be

@@ -55,6 +55,10 @@ type Client struct {
 	asked  map[int]*asking  // by the number now of a request or opening
 	await  map[int]bool     // requests without an answer
 	result ClientResult
+
+	odd      []odd           // what came and may stand for a recorded message
+	accepted map[string]bool // differences that were told, by difference
+	excuses  bool            // such differences are none
 }
 
 // link is a connection to the server.
@@ -62,6 +66,7 @@ type link struct {
 	of    *played
 	conn  string // its name in the recording
 	open  bool
+	left  bool     // the server has ended it
 	ended bool     // by the mock
 	over  bool     // everything recorded has happened
 	later []*table // of messages that came once more
@@ -92,7 +97,8 @@ func Call(ctx context.Context, o ClientOptions, recordings ...Recording) (Client
 		o.To.Within = max(o.Within, 10*time.Second)
 	}
 	c := &Client{o: o, inbox: make(chan transcript.Record, maxInbox), over: make(chan struct{}),
-		conns: map[string]*link{}, opens: map[string]int{}, asked: map[int]*asking{}, await: map[int]bool{}}
+		conns: map[string]*link{}, opens: map[string]int{}, asked: map[int]*asking{}, await: map[int]bool{},
+		accepted: map[string]bool{}}
 	size := 0
 	for i, one := range recordings {
 		p := &played{name: one.Name, ids: replay.NewIDs(), byServer: map[string]bool{}}
@@ -137,30 +143,43 @@ func (c *Client) sink(r transcript.Record) int {
 
 // run does what is due, and reads what comes, until all is done or nothing becomes due any more.
 func (c *Client) run(ctx context.Context) error {
-	limit := deadline.In(c.o.Within)
+	limit, news := deadline.In(c.o.Within), deadline.In(c.patience())
+	progress := func() { limit, news = deadline.In(c.o.Within), deadline.In(c.patience()) }
 	for {
 		did, err := c.proceed(ctx)
 		if err != nil {
 			return err
 		}
 		if did {
-			limit = deadline.In(c.o.Within)
+			progress()
 			continue
 		}
 		if c.todo == 0 && len(c.await) == 0 {
 			c.leftover()
 			return nil
 		}
-		r, ok, err := c.next(ctx, limit)
-		if err != nil {
-			return err
+		until, odd := c.nextOdd(news)
+		if !odd {
+			until = limit
 		}
-		if !ok || c.call.Unreached() {
+		r, ok, err := c.next(ctx, until)
+		switch {
+		case err != nil:
+			return err
+		case c.call.Unreached():
 			c.leftover()
 			return nil
-		}
-		if c.take(ctx, r) {
-			limit = deadline.In(c.o.Within)
+		case ok:
+			if c.take(ctx, r) {
+				progress()
+			}
+		case odd:
+			if c.acceptOdd() {
+				progress()
+			}
+		default:
+			c.leftover()
+			return nil
 		}
 	}
 }
@@ -297,6 +316,9 @@ func (c *Client) act(ctx context.Context, d *deed, party string, ids *replay.IDs
 		c.asked[n] = &asking{deed: d, ids: ids, party: party}
 		c.await[n] = true
 	default:
+		if l := c.conns[party]; l != nil && l.left {
+			return "the target has closed the connection", nil
+		}
 		if err := c.call.Send(ctx, r, ids.RenewClient(c.o.Messages, d.asked)); err != nil {
 			return err.Error(), nil
 		}

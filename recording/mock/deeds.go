@@ -49,6 +49,12 @@ func (h *heard) hasCome() bool { return h.first.any }
 // bucket are the messages of one sort on a connection.
 type bucket struct{ fresh, came []*heard }
 
+// move notes that a message has come.
+func (b *bucket) move(h *heard) {
+	i := slices.Index(b.fresh, h)
+	b.fresh, b.came = slices.Delete(b.fresh, i, i+1), append(b.came, h)
+}
+
 // played is a recording that a Client plays.
 type played struct {
 	name     string
