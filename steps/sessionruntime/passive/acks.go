@@ -216,15 +216,23 @@ func (s *session) fault(m judge.Message) {
 	s.stir(m)
 }
 
-// failure names the clauses that an ERROR to the frontend shows to hold.
-func (s *session) failure(p judge.Message) {
-	i := slices.IndexFunc(s.faults, func(m judge.Message) bool {
+// faultIn returns the index of the ERROR of another party that an ERROR to the frontend passes on; -1 if it is the
+// orchestrator's own.
+func (s *session) faultIn(p judge.Message) int {
+	return slices.IndexFunc(s.faults, func(m judge.Message) bool {
 		return m.Turn != "" && m.Turn == p.Turn && m.Subtype == p.Subtype || equalPayload(m, p)
 	})
-	if i >= 0 {
+}
+
+// failure names the clauses that an ERROR to the frontend shows to hold.
+func (s *session) failure(p judge.Message) {
+	if i := s.faultIn(p); i >= 0 {
 		s.kept(errors, p, 11, 40)
 		s.round(s.faults[i], p)
 		s.faults = slices.Delete(s.faults, i, i+1)
+	} else {
+		s.mayRefuse()
 	}
+	s.denied(p)
 	s.refused(p)
 }

@@ -131,6 +131,7 @@ func (s *session) because(p judge.Message, to string) {
 	s.changes = slices.Delete(s.changes, i, i+1)
 	switch {
 	case control(c.Message, vocab.SwitchAgent):
+		s.answersAbout(to)
 		s.kept(active, p, 32, 63, 65)
 		if slices.ContainsFunc(s.order, (*turn).live) {
 			s.kept(active, p, 176)

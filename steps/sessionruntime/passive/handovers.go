@@ -176,6 +176,7 @@ func (s *session) handed(p judge.Message) {
 				return o.Kind() == judge.Switch && data(o, judge.SwitchTo) == h.to
 			}})
 	case h.switched:
+		s.judgeAttached(h, p)
 		s.kept(handovers, p, 135, 136, 173)
 	}
 }

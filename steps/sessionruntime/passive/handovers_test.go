@@ -1,6 +1,9 @@
 package passive
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const (
 	handsTo  = `> agent-a CONTROL/HANDOVER_REQUEST {"payload":{"target_agent":"agent-b","reason":"r"}}` + "\n"
@@ -10,6 +13,31 @@ const (
 	context  = `< CONTROL/HANDOVER_CONTEXT AGENT {"target_id":"agent-b","payload":{"said":"two"}}` + "\n"
 	prompts  = over + handsTo + prompt
 )
+
+// hands returns a session in which an agent hands over with a payload, after a turn of its own, one of another agent,
+// and one more of its own.
+func hands(payload string) string {
+	return abc + turnOf("t1", "agent-a", "agent-a", "Lisbon is cloudy") +
+		turnOf("t2", "agent-a", "agent-c", "Madrid is sunny") +
+		turnOf("t3", "agent-c", "agent-a", "Rome is rainy") + handsTo + prompt + confirms + toB + contextOf(payload)
+}
+
+// turnOf returns a turn of an agent that the user mentions while another one, or it, is active.
+func turnOf(turn, before, agent, text string) string {
+	in := `{"text":"What about ` + turn + `?","mentioned_agent_id":"` + agent + `"}`
+	return `> frontend USER_INPUT {"payload":` + in + `}
+< CONTROL/SWITCH_AGENT SYSTEM {"payload":{"from":"` + before + `","to":"` + agent + `","reason":"r","trigger":"t"}}
+< USER_INPUT AGENT {"target_id":"` + agent + `","turn_id":"` + turn + `","payload":` + in + `}
+< EVENT/TURN_ACCEPTED FRONTEND {"turn_id":"` + turn + `","payload":{"target_agent":"` + agent + `"}}
+> ` + agent + ` CONTROL/INPUT_ACK {"turn_id":"` + turn + `"}
+> ` + agent + ` AGENT_OUTPUT {"turn_id":"` + turn + `","payload":"` + text + `","final":true}
+< AGENT_OUTPUT FRONTEND {"turn_id":"` + turn + `","payload":"` + text + `","final":true}
+`
+}
+
+func contextOf(said string) string {
+	return `< CONTROL/HANDOVER_CONTEXT AGENT {"target_id":"agent-b","payload":{"said":` + said + "}}\n"
+}
 
 var handoverRows = []row{
 	{handovers, "confirmed", prompts + confirms + toB + context,
@@ -28,6 +56,23 @@ var handoverRows = []row{
 	{handovers, "the context first", prompts + confirms + context + toB, "", "061 136"},
 	{handovers, "the context, and no switch", prompts + confirms + context + fence, "", "035 065 134 165"},
 	{handovers, "the switch, and no context", prompts + confirms + toB + fence, "", "135 173"},
+	{handovers, "with the output of another agent", hands(`["Madrid is sunny"]`), "", "135"},
+	{handovers, "with the output of another agent in a summary of the request", hands(`["Madrid is sunny","so far"]`), "",
+		"135"},
+	{handovers, "with the agent's own former output", hands(`"Lisbon is cloudy"`), "", "135"},
+	{handovers, "with the output of several agents", hands(`["Lisbon is cloudy","Madrid is sunny","Rome is rainy"]`),
+		"135", ""},
+	{handovers, "with its output shortened", hands(`["Madrid is sunny","Rome is r…"]`), "135", ""},
+	{handovers, "with its output in other words", hands(`["Madrid is sunny","rainy is Rome"]`), "135", ""},
+	{handovers, "with a summary", hands(`"The weather in three towns"`), "135", ""},
+	{handovers, "with what the user has said", hands(`"What about Rome?"`), "135", ""},
+	{handovers, "with what another agent has said, as the request quotes it", strings.Replace(
+		hands(`"Madrid is sunny"`), `"reason":"r"}}`+"\n"+prompt, `"reason":"Madrid is sunny"}}`+"\n"+prompt, 1), "135", ""},
+	{handovers, "with the output of another agent, and its own is unknown", strings.Replace(hands(`"Madrid is sunny"`),
+		`> agent-a AGENT_OUTPUT {"turn_id":"t3"`, `> worker AGENT_OUTPUT {"turn_id":"t3"`, 1), "135", ""},
+	{handovers, "with the output of another agent, and a turn was not seen to begin", abc +
+		`> agent-a AGENT_OUTPUT {"turn_id":"t0","payload":"Oslo is cold"}` + "\n" + strings.TrimPrefix(
+		hands(`"Madrid is sunny"`), abc), "135", ""},
 	{handovers, "not yet handed over", prompts + confirms, "", ""},
 	{handovers, "rejected", prompts + rejects + fence, "035 137 165", ""},
 	{handovers, "rejected, and switched", prompts + rejects + toB, "", "133 137"},

@@ -2,6 +2,7 @@ package passive
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	vocab "parley/protocol/sessionruntime"
@@ -29,10 +30,12 @@ type turn struct {
 	n                int // record of the routing
 	accepted         int
 	acked, said      judge.Message // its agent's INPUT_ACK, and first output
-	told             int           // its first output forwarded
-	final            int           // its final output delivered
-	fault            int           // its agent's ERROR delivered
-	ended            int           // its final output forwarded
+	spoken           int           // its agent's latest output
+	speech           speech
+	told             int // its first output forwarded
+	final            int // its final output delivered
+	fault            int // its agent's ERROR delivered
+	ended            int // its final output forwarded
 	timeout          int
 	cancel           judge.Message
 	stops            int // acks of its cancel
@@ -196,6 +199,10 @@ func (s *session) route(p judge.Message) {
 	case p.Turn == "" || p.Trace == "":
 		s.broken(inputs, p, "USER_INPUT with turn_id and trace_id", 72, 75, 53)
 	}
+	if who := s.inOtherForm(p.TargetID); who != "" {
+		s.broken(inputs, p, "target_id "+strconv.QuoteToASCII(who)+", as the agent is called, and not "+
+			strconv.QuoteToASCII(p.TargetID), 15, 75)
+	}
 	in, sure := s.match(p)
 	old := s.turns[p.Turn]
 	t := &turn{id: p.Turn, trace: p.Trace, agent: p.TargetID, in: in, n: p.N}
@@ -212,6 +219,7 @@ func (s *session) route(p judge.Message) {
 		s.round(in.Message, p)
 	}
 	if in != nil {
+		s.answersAbout(in.who)
 		s.inputs = slices.DeleteFunc(s.inputs, func(c *input) bool { return c == in })
 		if s.routed = append(s.routed, in); len(s.routed) > mostDue {
 			s.routed = s.routed[1:]

@@ -42,6 +42,7 @@ type procedure struct {
 	idle          bool  // no turn was in flight when it was requested
 	done, failed  int   // receipts
 	over, doubted bool
+	refused       bool // the frontend may have been told that it does not take place
 }
 
 // open returns the unfinished procedures of a kind.
@@ -96,11 +97,13 @@ func (s *session) asked(m judge.Message) {
 // owesRequest notes that what waited for a turn to stop must go on once its agent has acknowledged, whatever else has
 // come between.
 func (s *session) owesRequest(t *turn, ack judge.Message) {
-	if t.cancel.N == 0 || t.stops > 1 || t.lost || s.loose > 0 || s.ackLimit < time.Minute || !firm(ack, true) {
+	if t.cancel.N == 0 || t.stops > 1 || t.lost && t.fault == 0 || s.loose > 0 ||
+		s.ackLimit < time.Minute || !firm(ack, true) {
 		return
 	}
 	for _, p := range s.procs {
-		if p.speaking != t || p.over || p.doubted || p.request.N > 0 || p.subject == moves && !s.present(p.who) {
+		if p.speaking != t || p.over || p.doubted || p.refused || p.request.N > 0 ||
+			p.subject == moves && !s.present(p.who) {
 			continue
 		}
 		clauses := p.accept
@@ -109,7 +112,7 @@ func (s *session) owesRequest(t *turn, ack judge.Message) {
 		}
 		s.owe(&due{subject: p.subject, cause: ack, what: "CONTROL " + p.way.request + " published", clauses: clauses,
 			met: func(o judge.Message) bool { return o.Subtype == p.way.request }, excused: func(o judge.Message) bool {
-				return news(o) || o.Kind() == p.told
+				return news(o) && s.faultIn(o) < 0 || o.Kind() == p.told
 			}})
 	}
 }
@@ -132,6 +135,7 @@ func (s *session) requested(m judge.Message) {
 		s.toManager(w, m)
 		return
 	}
+	s.sameForm(w, m, map[string]int{vocab.RequestRemoveAgent: 110, vocab.RequestAddAgent: 121}[w.request])
 	switch w.request {
 	case vocab.RequestRemoveAgent:
 		s.whole(m)
@@ -155,6 +159,10 @@ func (s *session) requested(m judge.Message) {
 		}
 	}
 	p.request = m
+	if w.request == vocab.RequestRemoveAgent {
+		s.answersAbout(who)
+		delete(s.arrivals, who)
+	}
 	s.round(p.ask, m)
 }
 

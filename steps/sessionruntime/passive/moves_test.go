@@ -1,5 +1,7 @@
 package passive
 
+import "strings"
+
 const (
 	removesA  = `> frontend CONTROL/REMOVE_AGENT {"payload":{"agent_id":"agent-a"}}` + "\n"
 	requestsA = `< CONTROL/REQUEST_REMOVE_AGENT SYSTEM {"payload":{"agent_id":"agent-a","session_id":"main",` +
@@ -9,9 +11,17 @@ const (
 	removesB  = `> frontend CONTROL/REMOVE_AGENT {"payload":{"agent_id":"agent-b"}}` + "\n"
 	requestsB = `< CONTROL/REQUEST_REMOVE_AGENT SYSTEM {"payload":{"agent_id":"agent-b","session_id":"main",` +
 		`"reason":"r"}}` + "\n"
-	goneB     = `> session_manager CONTROL/REMOVE_AGENT_DONE {"payload":{"agent_id":"agent-b"}}` + "\n"
-	staysB    = `> session_manager CONTROL/REMOVE_AGENT_FAILED {"payload":{"agent_id":"agent-b"}}` + "\n"
-	removedB  = `< EVENT/AGENT_REMOVED FRONTEND {"payload":{"agent_id":"agent-b"}}` + "\n"
+	goneB    = `> session_manager CONTROL/REMOVE_AGENT_DONE {"payload":{"agent_id":"agent-b"}}` + "\n"
+	staysB   = `> session_manager CONTROL/REMOVE_AGENT_FAILED {"payload":{"agent_id":"agent-b"}}` + "\n"
+	removedB = `< EVENT/AGENT_REMOVED FRONTEND {"payload":{"agent_id":"agent-b"}}` + "\n"
+	withD    = abc + invitesD + requestsD + hereD + addedD
+	noAgentD = `< ERROR/AGENT_NOT_IN_SESSION FRONTEND {"payload":{"agent_id":"agent-d","code":"AGENT_NOT_IN_SESSION"}}` +
+		"\n"
+	noAgentB = `< ERROR/AGENT_NOT_IN_SESSION FRONTEND {"payload":{"agent_id":"agent-b"}}` + "\n"
+	removesD = `> frontend CONTROL/REMOVE_AGENT {"payload":{"agent_id":"agent-d"}}` + "\n"
+	requestD = `< CONTROL/REQUEST_REMOVE_AGENT SYSTEM {"payload":{"agent_id":"agent-d","session_id":"main",` +
+		`"reason":"r"}}` + "\n"
+	failedA   = `< ERROR/REMOVE_AGENT_FAILED FRONTEND {"payload":{"agent_id":"agent-a"}}` + "\n"
 	failedB   = `< ERROR/REMOVE_AGENT_FAILED FRONTEND {"payload":{"agent_id":"agent-b"}}` + "\n"
 	withoutB  = abc + removesB + requestsB + goneB + removedB
 	invitesD  = `> frontend CONTROL/INVITE_AGENT {"payload":{"agent_id":"agent-d"}}` + "\n"
@@ -32,6 +42,9 @@ const (
 	tellsOpen = `< EVENT/SESSION_OPENED FRONTEND` + "\n"
 	tellsEnd  = `< EVENT/SESSION_CLOSED FRONTEND` + "\n"
 )
+
+// composed returns lines whose agent-d has another letter as its name.
+func composed(lines, d string) string { return strings.ReplaceAll(lines, "agent-d", "agent-"+d) }
 
 var moveRows = []row{
 	{moves, "removed", withoutB, "008 010 018 020 034 044 046 108 110 113 115 116 160 164 171 172", ""},
@@ -59,6 +72,42 @@ var moveRows = []row{
 		"008 018 020 034 060 106 108 110"},
 	{moves, "not asked for once stopped, as it had ended", speaks + removesA + stop + final + stopped + fence, "",
 		"008 018 020 034 060 106 108 110"},
+	{moves, "not asked for once stopped, as its agent had failed", speaks + removesA + stop + fails + failsOut + stopped +
+		fence, "", "008 018 020 034 060 106 108 110"},
+	{moves, "not asked for once stopped, as the ERROR that is passed on behind that came first", speaks + removesA + stop +
+		fails + stopped + failsOut + fence, "", "008 018 020 034 060 106 108 110"},
+	{moves, "refused as its agent had failed", speaks + removesA + stop + fails + failsOut + "< ERROR/NO FRONTEND\n" +
+		stopped + fence, "", ""},
+	{moves, "refused as its agent has failed, and stops nevertheless", speaks + removesA + stop + fails + failedA +
+		stopped + fence, "", ""},
+	{moves, "said to be absent once added", withD + byKeyD + noAgentD, "", "049 086"},
+	{moves, "said to be absent once added, by the id of the message", withD +
+		strings.Replace(byKeyD, "{", `{"id":"i7",`, 1) +
+		`< ERROR/NO FRONTEND {"payload":{"code":"AGENT_NOT_IN_SESSION","message_id":"i7"}}` + "\n", "", "049 086"},
+	{moves, "said to be absent once added, when it is to be removed", withD + removesD + noAgentD, "", "049 110"},
+	{moves, "said to be absent, and added", abc + byKeyD + noAgentD + invitesD + requestsD + hereD + addedD, "", ""},
+	{moves, "said to be absent once added, as it had been asked for before", abc + byKeyD + invitesD + requestsD + hereD +
+		addedD + noAgentD, "", ""},
+	{moves, "another agent said to be absent", withD + removesB + requestsB + goneB + removedB + byKey + noAgentB, "", ""},
+	{moves, "said to be absent once it is to leave again", withD + removesD + byKeyD + noAgentD, "", ""},
+	{moves, "said to be absent once it has left again", withD + removesD + requestD + byKeyD + noAgentD, "", ""},
+	{moves, "not there for another reason once added", withD + byKeyD +
+		`< ERROR/BUSY FRONTEND {"payload":{"agent_id":"agent-d"}}` + "\n" + fence, "", ""},
+	{moves, "asked for in another Unicode form", abc + composed(invitesD, "e\u0301") +
+		composed(requestsD, "\u00e9"), "", "121"},
+	{moves, "added in another Unicode form", abc + composed(invitesD+requestsD+hereD, "e\u0301") +
+		composed(addedD, "\u00e9"), "", "127"},
+	{moves, "removed in another Unicode form", abc + composed(invitesD+requestsD+hereD+addedD+removesD, "e\u0301") +
+		composed(requestD, "\u00e9"), "", "110"},
+	{moves, "said to be removed in another Unicode form", abc +
+		composed(strings.ReplaceAll(removesB+requestsB+goneB, "agent-b", "agent-d"), "e\u0301") +
+		composed(strings.ReplaceAll(removedB, "agent-b", "agent-d"), "\u00e9"), "", "116"},
+	{moves, "added in the Unicode form of the invitation", abc + composed(invitesD+requestsD+hereD+addedD, "e\u0301"),
+		"121 127", ""},
+	{inputs, "routed in another Unicode form", abc + composed(invitesD+requestsD+hereD+addedD+byKeyD, "e\u0301") +
+		composed(byKeyToD, "\u00e9"), "", "015 075"},
+	{inputs, "routed in the Unicode form of the invitation", abc +
+		composed(invitesD+requestsD+hereD+addedD+byKeyD+byKeyToD, "e\u0301"), "092", ""},
 	{moves, "refused once stopped", speaks + removesA + stop + stopped + isStopped + "< ERROR/NO FRONTEND\n" + fence,
 		"", ""},
 	{moves, "it ends meanwhile", speaks + removesA + final + requestsA, "", ""},
@@ -102,6 +151,8 @@ var moveRows = []row{
 	{sessions, "the failure is not told", abc + opens + asksOpen + hasFailed + fence, "", "045 046 155 166"},
 	{sessions, "stopped first", speaks + closes + stop + stopped + isStopped + asksClose, "152", ""},
 	{sessions, "not asked for once stopped", speaks + closes + stop + stopped + isStopped + fence, "", "020 036 151 153"},
+	{sessions, "not asked for once stopped, as its agent had failed", speaks + closes + stop + fails + failsOut + stopped +
+		fence, "", "020 036 151 153"},
 	{sessions, "not stopped first", speaks + closes + asksClose, "", "152"},
 	{sessions, "it ends meanwhile", speaks + closes + final + asksClose, "", ""},
 }

@@ -29,7 +29,7 @@ func (s *session) output(m judge.Message) {
 		s.hidden = true
 		return
 	}
-	o := &output{Message: m}
+	o := t.record(m)
 	switch {
 	case m.From == t.agent:
 	case s.present(m.From) && s.present(t.agent):
@@ -82,6 +82,15 @@ func (s *session) output(m judge.Message) {
 				return news(o) || o.Kind() == judge.CancelSent || o.Delivered && o.Event == vocab.Error
 			}})
 	}
+}
+
+// record notes what the agent of a turn says in it.
+func (t *turn) record(m judge.Message) *output {
+	if m.From == t.agent {
+		t.spoken = m.N
+		t.speech.add(m.Payload)
+	}
+	return &output{Message: m}
 }
 
 // repeated notes that a second subscription delivers a message.

@@ -21,6 +21,7 @@ func (s *session) told(p judge.Message) {
 	} else if who == "" {
 		return
 	}
+	s.sameForm(w, p, map[judge.Kind]int{judge.Added: 127, judge.Removed: 116}[w.told])
 	var requested []*procedure
 	done, failed, doubted := 0, 0, false
 	for _, c := range s.procs {
@@ -55,6 +56,9 @@ func (s *session) told(p judge.Message) {
 	case judge.Added:
 		s.agents[who] = true
 		delete(s.removed, who)
+		if len(requested) > 0 && done > 0 && !doubted {
+			s.arrives(who, p)
+		}
 	}
 }
 
@@ -94,6 +98,7 @@ func (s *session) known() (out []string) {
 
 // notRemoved judges REMOVE_AGENT_FAILED.
 func (s *session) notRemoved(p judge.Message) {
+	s.denied(p)
 	for _, c := range s.procs {
 		if c.told == judge.Removed && c.failed > 0 && !c.over && (c.who == p.AgentID || p.AgentID == "") {
 			s.kept(moves, p, 44, 46, 117, 164)
@@ -102,6 +107,15 @@ func (s *session) notRemoved(p judge.Message) {
 			s.unsure()
 			return
 		}
+	}
+	s.mayRefuse()
+}
+
+// mayRefuse notes an ERROR to the frontend that no other party has sent: what has not been requested of SessionManager
+// may have been given up.
+func (s *session) mayRefuse() {
+	for _, c := range s.procs {
+		c.refused = c.refused || c.request.N == 0
 	}
 }
 

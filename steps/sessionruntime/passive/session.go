@@ -18,7 +18,10 @@ type session struct {
 	agents   map[string]bool // known to be in the session, or known not to be
 	listed   bool            // unlisted agents are not in the session
 	removed  map[string]bool // the frontend was notified
-	ackLimit time.Duration   // for CANCEL_ACK; 0: unknown
+	arrivals map[string]*arrival
+	// agent → the ids of requests about it that may not have been answered
+	concerned map[string][]string
+	ackLimit  time.Duration // for CANCEL_ACK; 0: unknown
 
 	active   string // "": unknown
 	activeBy string
@@ -49,7 +52,7 @@ type session struct {
 
 func newSession(v *traffic, id string) *session {
 	return &session{v: v, id: id, agents: map[string]bool{}, removed: map[string]bool{}, public: map[string]int{},
-		turns: map[string]*turn{}, ids: map[string]bool{}}
+		turns: map[string]*turn{}, ids: map[string]bool{}, arrivals: map[string]*arrival{}, concerned: map[string][]string{}}
 }
 
 // due is a message that must come.
@@ -209,6 +212,7 @@ func firm(m judge.Message, agents bool) bool {
 }
 
 func (s *session) delivered(m judge.Message) {
+	s.concern(m)
 	switch {
 	case m.Event == vocab.UserInput:
 		s.input(m)

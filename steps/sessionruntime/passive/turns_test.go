@@ -17,6 +17,7 @@ const (
 	oneAgain  = `> agent-a AGENT_OUTPUT {"id":"o1","turn_id":"t1","payload":"one","is_chunk":true}` + "\n"
 	oneOut    = `< AGENT_OUTPUT FRONTEND {"turn_id":"t1","payload":"one","is_chunk":true}` + "\n"
 	fails     = `> agent-a ERROR/MODEL {"turn_id":"t1","payload":{"why":"x"}}` + "\n"
+	failsOut  = `< ERROR/MODEL FRONTEND {"turn_id":"t1","payload":{"why":"x"}}` + "\n"
 	sayAgain  = `> frontend USER_INPUT {"id":"i1","payload":"Hi"}` + "\n"
 	goesTo    = `< USER_INPUT AGENT {"target_id":"agent-a","payload":"Hi","turn_id":`
 )
@@ -102,7 +103,7 @@ var turnRows = []row{
 	{cancels, "no CANCELED", speaks + cancelled + stop + stopped + fence, "", "005 016 038 102 105 162"},
 	{cancels, "no CANCELED yet", speaks + cancelled + stop + stopped, "", ""},
 
-	{errors, "told", runs + fails + `< ERROR/MODEL FRONTEND {"turn_id":"t1","payload":{"why":"x"}}`, "011 040", ""},
+	{errors, "told", runs + fails + failsOut, "011 040", ""},
 	{errors, "not told", runs + fails + fence, "", "011 040"},
 	{errors, "not yet told", runs + fails, "", ""},
 	{errors, "of a turn that nobody has seen", abc + fails + fence, "", ""},
