@@ -18,6 +18,10 @@ func (m *model) event(c *conn, r transcript.Record) {
 	if r.Event.Again || !slices.Contains(ours, r.Event.Type) {
 		return
 	}
+	if c.heard = r.N; c.waiting != nil {
+		c.waiting()
+		c.waiting = nil
+	}
 	m.greets(c, r)
 	switch r.Event.Type {
 	case vocab.AgentListEvent:
@@ -27,6 +31,9 @@ func (m *model) event(c *conn, r transcript.Record) {
 	case vocab.ErrorEvent:
 		m.fails(c, r)
 	case vocab.SessionCreatedEvent:
+		if c.asked == 1 && c.loads == "" {
+			m.isNew(c, r, text(r, "sessionId"))
+		}
 		m.binds(c, text(r, "sessionId"), "")
 	case vocab.SessionLoadedEvent:
 		m.binds(c, "", text(r, "sessionId"))
@@ -133,8 +140,11 @@ func (m *model) answer(c *conn) (a *ask, any bool) {
 // switched judges an agent_switched.
 func (m *model) switched(c *conn, r transcript.Record) {
 	current, previous := text(r, "currentAgentId"), text(r, "previousAgentId")
-	a, _ := m.answer(c)
+	a, any := m.answer(c)
 	if a == nil {
+		if !any {
+			m.crosses(c, r, current, previous)
+		}
 		if c.bound != nil {
 			c.bound.agent, c.bound.refused = "", ""
 		}
@@ -147,6 +157,9 @@ func (m *model) switched(c *conn, r transcript.Record) {
 	switch s := a.of; {
 	case s != nil:
 		m.binding(c, a, r)
+		if len(m.conns) > 1 {
+			m.kept(r, "AS-095")
+		}
 		m.leads(s, r, previous)
 		s.agent, s.refused, m.latest = current, "", s
 	case !a.named && !c.sought && !c.other:

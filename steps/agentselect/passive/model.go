@@ -40,6 +40,10 @@ type conn struct {
 	failed bool   // a switch was refused
 	open   []*ask
 	misfit map[string]misnamed // names in agent_switched that are not in the list, by agent
+	opened int                 // the record
+	heard  int                 // the latest event
+	// told once it has outlived what another connection was told; nil: nothing
+	waiting func()
 }
 
 // misnamed is an agent_switched whose name differs from the list's.
@@ -62,8 +66,9 @@ type session struct {
 
 // request is a session request.
 type request struct {
-	c  *conn
-	id string // of the session to load
+	c    *conn
+	id   string // of the session to load
+	sure bool   // it is certain that it is of that connection
 }
 
 // ask is an unanswered switch_agent.
@@ -79,7 +84,7 @@ func (m *model) take(r transcript.Record) {
 	switch {
 	case r.Kind == transcript.Open && r.Dir == transcript.Sent:
 		m.closed(c)
-		m.conns[r.Conn] = &conn{misfit: map[string]misnamed{}}
+		m.conns[r.Conn] = &conn{misfit: map[string]misnamed{}, opened: r.N}
 		m.bound()
 	case r.Kind == transcript.Closed:
 		m.closed(c)
@@ -150,7 +155,7 @@ func (m *model) seeks(c *conn, r transcript.Record) {
 		}
 	}
 	if r.Kind == transcript.Request {
-		m.requests[r.N] = request{c, c.loads}
+		m.requests[r.N] = request{c, c.loads, m.tells(c, r)}
 		m.bound()
 	}
 }
@@ -196,6 +201,9 @@ func (m *model) answered(r transcript.Record) {
 	}
 	id, _ := wjson.Lookup(v, "/session/id")
 	name, _ := id.(string)
+	if q.id == "" && q.sure {
+		m.isNew(q.c, r, name)
+	}
 	m.binds(q.c, name, q.id)
 }
 

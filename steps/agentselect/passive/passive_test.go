@@ -36,10 +36,12 @@ func onB(s string) string {
 }
 
 var (
-	debug  = asks(`"debugger"`) + become("general", "debugger", "Debugger")
-	back   = asks(`"general"`) + become("debugger", "general", "General")
-	absent = asks(`"hacker"`) + refuse("agent_not_found", "Invalid agent ID: hacker")
-	both   = begun + onB(begun)
+	debug    = asks(`"debugger"`) + become("general", "debugger", "Debugger")
+	back     = asks(`"general"`) + become("debugger", "general", "General")
+	absent   = asks(`"hacker"`) + refuse("agent_not_found", "Invalid agent ID: hacker")
+	greetedB = strings.NewReplacer("A ", "B ", "c-1", "c-2").Replace(greeted)
+	createB  = strings.ReplaceAll(create, "A ", "B ")
+	both     = begun + onB(begun)
 )
 
 // rows has transcripts with the clauses that they keep and break; others may hold as well.
@@ -105,6 +107,25 @@ var rows = []struct{ reason, in, kept, broken string }{
 		become("requirement_analyzer", "general", "General"), "", "AS-007 AS-015 AS-093"},
 	{"another client names the session", both + debug + `B > switch_agent {"agentId":"general","sessionId":"s-1"}` + "\n" +
 		asks(`"debugger"`) + become("general", "debugger", "Debugger"), "", ""},
+
+	{"two clients with one session", begun + greetedB + createB + debug, "", "AS-094"},
+	{"two clients with one session, over HTTP", begun + greetedB + `B ! POST /session/create {"connectionId":"c-2"}` +
+		"\n" + `B 200 {"success":true,"session":{"id":"s-1"}}` + "\n" + debug, "", "AS-094"},
+	{"one session over HTTP, and perhaps of one client", begun + greetedB + `B ! POST /session/create` + "\n" +
+		`B 200 {"success":true,"session":{"id":"s-1"}}` + "\n" + debug, "", ""},
+	{"two clients with one session, and the first is not heard of", begun + greetedB + createB, "", ""},
+	{"one session again after a restart", begun + "A closed\n" + greetedB + createB, "", ""},
+	{"two clients with two sessions", begun + greetedB + strings.ReplaceAll(createB, "s-1", "s-2"), "AS-094", ""},
+	{"a switch told to a client without a session", begun + greetedB + debug +
+		strings.ReplaceAll(become("general", "debugger", "Debugger"), "A ", "B "), "AS-095", "AS-095"},
+	{"a switch told to another client first", begun + greetedB + asks(`"debugger"`) +
+		strings.ReplaceAll(become("general", "debugger", "Debugger"), "A ", "B "), "", "AS-095"},
+	{"a switch told to a client with another agent", both + onB(debug) + asks(`"requirement_analyzer"`) +
+		become("general", "requirement_analyzer", "Requirement Analyzer") +
+		onB(become("general", "requirement_analyzer", "Requirement Analyzer")), "", "AS-095"},
+	{"a switch that somebody else may have asked for", both + onB(debug) + asks(`"requirement_analyzer"`) +
+		become("general", "requirement_analyzer", "Requirement Analyzer") +
+		onB(become("debugger", "requirement_analyzer", "Requirement Analyzer")), "", ""},
 
 	{"not found", begun + absent, "AS-049 AS-050 AS-052 AS-089 AS-092", ""},
 	{"not named", begun + asks(`"hacker"`) + refuse("agent_not_found", "Invalid agent"), "", "AS-050"},

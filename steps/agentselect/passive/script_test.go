@@ -18,7 +18,8 @@ import (
 //	A ! DELETE /session/s-1
 //	A closed
 //
-// where > is sent in a frame and < received, a status answers the request before it, and ! is sent over HTTP.
+// where > is sent in a frame and < received, a status answers the request before it, and ! is sent over HTTP, with a
+// body or without one.
 func script(t testing.TB, lines string) []transcript.Record {
 	t.Helper()
 	var out []transcript.Record
@@ -37,11 +38,12 @@ func script(t testing.TB, lines string) []transcript.Record {
 		case "200", "404":
 			r.Kind, r.Reply, r.Status, body = transcript.Response, len(out), int(words[1][0]-'0')*100, words[2]
 		case "!":
-			r.Dir, r.Kind, r.Label = transcript.Sent, transcript.Request, words[2]+" "+words[3]
-			if words[2] == "POST" && strings.HasSuffix(words[3], "/create") {
+			path, sent, _ := strings.Cut(words[3], " ")
+			r.Dir, r.Kind, r.Label = transcript.Sent, transcript.Request, words[2]+" "+path
+			if words[2] == "POST" && strings.HasSuffix(path, "/create") {
 				r.Event = &transcript.Event{Type: vocab.SessionCreateType}
 			}
-			body = ""
+			body = sent
 		default:
 			if words[1] == ">" {
 				r.Dir = transcript.Sent

@@ -15,9 +15,8 @@ type idler struct {
 	asked bool // anything was sent
 }
 
-// idle judges the time before the first chat of each connection: no message may belong to a session. A message that
-// names an agent_id may be a client's that was not observed, but is out of place if only another connection, which is
-// still open, has mentioned it.
+// idle judges the time before the first chat of each connection: no message may belong to a session. One that names an
+// agent_id may belong to a client that was not observed.
 func idle(v *traffic) {
 	open := map[string]*idler{}
 	ended := false
@@ -38,10 +37,6 @@ func idle(v *traffic) {
 		case member(r, "agent_id") == nil && text(r, "session_id") != "":
 			v.broken(r, "no message of a session, because nobody has chatted on this connection", c.clauses()...)
 			delete(open, r.Conn)
-		case ofTurn[r.Event.Type] && !c.other && b.onlyOf(r) != "":
-			v.broken(r, fmt.Sprintf("no message of the session of agent_id %q, for which only connection %s has chatted",
-				text(r, "agent_id"), b.onlyOf(r)), "SC-001")
-			delete(open, r.Conn)
 		case c.answers(r):
 			v.kept(r, c.clauses()...)
 			delete(open, r.Conn)
@@ -50,17 +45,6 @@ func idle(v *traffic) {
 			delete(open, r.Conn)
 		}
 	})
-}
-
-// onlyOf returns the open connection, other than that of r, that alone has mentioned the agent_id of r; "" if there is
-// none.
-func (b *table) onlyOf(r transcript.Record) string {
-	for conn := range b.shared[text(r, "agent_id")] {
-		if len(b.shared[text(r, "agent_id")]) == 1 && conn != r.Conn && b.opened[conn] && !b.closed[conn] {
-			return conn
-		}
-	}
-	return ""
 }
 
 func (c *idler) sent(r transcript.Record) {

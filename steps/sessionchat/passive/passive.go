@@ -24,6 +24,7 @@ func Monitors() []monitor.Monitor {
 			"SC-012", "SC-020"),
 		passive("idle-at-first", "no message of a session is sent before the first chat of a connection", idle,
 			"SC-001", "SC-002", "SC-045", "SC-054", "SC-055"),
+		passive("no-crossing", "a client gets no message of a session that only another client uses", crossing, "SC-001"),
 		passive("heartbeats", "a ping is answered with a pong, and is not refused", pings, "SC-037", "SC-037a"),
 		passive("incomplete-chats", "a message that is not a complete chat starts no session", incomplete,
 			"SC-029", "SC-030", "SC-031"),

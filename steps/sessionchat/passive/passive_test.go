@@ -16,6 +16,7 @@ const (
 	ping   = "A > ping {}\n"
 	pong   = "A < pong {}\n"
 	blue   = "A > chat blue: Hi\n"
+	blueB  = "B > chat blue: Hi\n"
 	okB    = `A < result {"agent_id":"blue","session_id":"s-2","subtype":"success"}` + "\n"
 	two    = turn + blue + "A < system blue s-2: \n" + okB
 	entire = `A < assistant {"agent_id":"red","message":{"content":"one two three"}}`
@@ -84,12 +85,31 @@ var rows = []struct{ monitor, reason, in, kept, broken string }{
 		"SC-001 SC-045 SC-054"},
 	{"idle-at-first", "again, and rightly", "A open\nA closed\nB open\nB > ping {}\nB < pong {}",
 		"SC-001 SC-002 SC-045 SC-054 SC-055", ""},
-	{"idle-at-first", "a turn of another connection", "A open\nB open\n" + hi + "B < stream red s-1: x", "", "SC-001"},
-	{"idle-at-first", "a turn of a connection that has ended", "A open\nB open\n" + hi + "A closed\nB < stream red s-1: x",
+	{"no-crossing", "a turn of another connection", "A open\nB open\n" + hi + "B < stream red s-1: x", "", "SC-001"},
+	{"no-crossing", "a turn of another connection comes to one that chats", "A open\nB open\n" + blueB + hi +
+		"A < stream red s-1: x\nB < stream red s-1: x\n", "SC-001", "SC-001"},
+	{"no-crossing", "each has its own", "A open\nB open\n" + blueB + hi +
+		"A < stream red s-1: x\nB < stream blue s-2: x\n", "SC-001", ""},
+	{"no-crossing", "a client has asked for it in its own way", "A open\nB open\n" + hi + `B > watch {"session":"s-1"}` +
+		"\nB < stream red s-1: x\n", "", ""},
+	{"one-session-per-agent-id", "two clients have one", "A open\nB open\n" + turn + blueB + "B < system blue s-1: \n",
+		"SC-042 SC-056", "SC-009 SC-027"},
+	{"one-session-per-agent-id", "two clients have one, and the second comes later", "A open\n" + turn + "B open\n" +
+		blueB + "B < system blue s-1: \n" + turn + "B < stream blue s-1: x\n",
+		"SC-006 SC-042 SC-050 SC-056", "SC-009 SC-027"},
+	{"one-session-per-agent-id", "two clients have one, as the first shows with a heartbeat", "A open\n" + turn +
+		"B open\n" + blueB + "B < system blue s-1: \n" + ping + pong, "SC-042 SC-056", "SC-009 SC-027"},
+	{"one-session-per-agent-id", "the server may have begun anew", "A open\n" + turn + "B open\n" + blueB +
+		"B < system blue s-1: \nA closed\n", "SC-042 SC-056", ""},
+	{"one-session-per-agent-id", "the server has begun anew", "A open\n" + turn + "A closed\nB open\n" + blueB +
+		"B < system blue s-1: \n", "SC-042 SC-056", ""},
+	{"one-session-per-agent-id", "two clients have one conversation", "A open\nB open\n" + turn +
+		strings.ReplaceAll(turn, "A ", "B "), "SC-042 SC-056", ""},
+	{"no-crossing", "a turn of a connection that has ended", "A open\nB open\n" + hi + "A closed\nB < stream red s-1: x",
 		"", ""},
-	{"idle-at-first", "a turn that both connections know", "A open\nB open\n" + hi + inter2 + "B < stream red s-1: x",
+	{"no-crossing", "a turn that both connections know", "A open\nB open\n" + hi + inter2 + "B < stream red s-1: x",
 		"", ""},
-	{"idle-at-first", "a turn of somebody else", "A open\nB open\n" + hi + "B < stream zzz s-1: x", "", ""},
+	{"no-crossing", "a turn of somebody else", "A open\nB open\n" + hi + "B < stream zzz s-1: x", "", ""},
 	{"idle-at-first", "joined in the middle", `A < system {"session_id":"s-1"}`, "", ""},
 	{"heartbeats", "answered", "A open\n" + ping + pong, "SC-037 SC-037a", ""},
 	{"heartbeats", "refused", "A open\n" + ping + `A < error {"code":"unknown_type"}`, "", "SC-037 SC-037a"},

@@ -24,6 +24,7 @@ type known struct {
 // ids judges the session_ids of each connection's sessions: each is assigned to one agent_id, and does not change.
 func ids(v *traffic) {
 	agentsForIDs(v)
+	idsOfClients(v)
 	all := map[key]*known{}
 	owner := map[key]string{} // connection and session_id → agent_id
 	v.each(func(b *table, r transcript.Record) {
