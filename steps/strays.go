@@ -1,7 +1,10 @@
 package steps
 
 import (
+	"bytes"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -53,4 +56,21 @@ func (w *World) disturbed() bool {
 	}
 	count, _ := w.Env.Strays()
 	return count > 0
+}
+
+// NoncesLike returns a function that finds the first nonce of a scenario of the same run and driver in a text: such
+// nonces have the same ending, and begin with a prefix and numbers. It returns nil for a nonce of another form.
+func NoncesLike(nonce string) (find func([]byte) string) {
+	parts := strings.Split(nonce, "-")
+	if len(parts) < 3 {
+		return nil
+	}
+	ending := strings.Join(parts[len(parts)-2:], "-")
+	re := regexp.MustCompile(`[a-z]{2}(?:-[0-9]+)+-` + regexp.QuoteMeta(ending))
+	return func(text []byte) string {
+		if !bytes.Contains(text, []byte(ending)) { // a regular expression takes half a second for 16 MB
+			return ""
+		}
+		return string(re.Find(text))
+	}
 }

@@ -97,6 +97,19 @@ Feature: 4.0 The handshake
       Then agent B receives the participant's message
       And agent A receives nothing from agent B's relay session
 
+    @host @exclusive @EA-025 @booking @EA-4.0-20
+    Scenario: a call in one relay session changes nothing in another
+      Given the target has a host in every relay session
+      And agent A has a session
+      And agent A asks for a snapshot
+      And agent A gets a snapshot
+      And agent B joins the relay session "other"
+      And agent B is told that it has joined
+      And agent B has a session
+      When agent B makes the first call of the booking
+      And agent B is told that the call succeeded
+      Then agent A receives nothing from agent B's relay session
+
     @host @relay @EA-028 @EA-041 @EA-4.0-15
     Scenario: an agent that has reconnected may reuse its request ids
       Given agent A counts its requests from 1

@@ -102,7 +102,7 @@ func (s *suite) answerOfOther(c *client) (verdict.Finding, bool) {
 
 // ofOthers reports whether a text bears the nonce of another scenario: findsStrays tells of those.
 func (s *suite) ofOthers(text string) bool {
-	find := nonces(s.Nonce)
+	find := steps.NoncesLike(s.Nonce)
 	other := find != nil && find([]byte(text)) != ""
 	return other && !strings.Contains(text, s.Nonce)
 }

@@ -1,11 +1,8 @@
 package agentselect
 
 import (
-	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
@@ -14,29 +11,12 @@ import (
 	"parley/verdict"
 )
 
-// nonces matches the nonces of all scenarios of a run over one driver: they have the same ending, and begin with a
-// prefix and numbers. It is nil for a nonce of another form.
-func nonces(nonce string) (find func([]byte) string) {
-	parts := strings.Split(nonce, "-")
-	if len(parts) < 3 {
-		return nil
-	}
-	ending := strings.Join(parts[len(parts)-2:], "-")
-	re := regexp.MustCompile(`[a-z]{2}(?:-[0-9]+)+-` + regexp.QuoteMeta(ending))
-	return func(text []byte) string {
-		if !bytes.Contains(text, []byte(ending)) { // a regular expression takes half a second for 16 MB
-			return ""
-		}
-		return string(re.Find(text))
-	}
-}
-
 // findsStrays examines each record that a wait sees, and all others at the scenario's end, for answers to messages of
 // other scenarios: they carry another nonce, or are switches that no client of this scenario can have requested
 // (AS-095). A target declared unable to tell connections apart is exempt: it may attribute a late message to the
 // client connected by then.
 func (s *suite) findsStrays() {
-	find := nonces(s.Nonce)
+	find := steps.NoncesLike(s.Nonce)
 	if find == nil || binding.Of(s.Env.Profile).Correlation.Single {
 		return
 	}

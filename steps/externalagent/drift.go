@@ -2,7 +2,6 @@ package externalagent
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"parley/internal/deadline"
-	"parley/internal/words"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
@@ -24,94 +22,9 @@ type drift struct {
 	changed map[string]int // number of times that a place changed between two looks
 }
 
-// restlessness is what the scenarios of a run have found to change by itself. It holds for each of them, also for those
-// that were over before. It is safe for concurrent use.
-type restlessness struct {
-	mu     sync.Mutex
-	places []string
-	since  []string          // when each of them was found out
-	once   map[string]change // by place, a change between two states with nothing done in their session
-}
-
-// change is how a value changed: digests of the old and the new one.
-type change struct{ from, to [sha256.Size]byte }
-
-// known returns the places known so far.
-func (r *restlessness) known() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.places
-}
-
-// learn adds places, and returns those that were not known.
-func (r *restlessness) learn(since string, places ...string) (news []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, at := range places {
-		if !slices.Contains(r.places, at) {
-			r.places, r.since = append(slices.Clip(r.places), at), append(r.since, since)
-			news = append(news, at)
-		}
-	}
-	return news
-}
-
-// mostTold bounds the places that RunNotes names.
-const mostTold = 20
-
-// RunNotes implements steps.RunNoter: it says what is compared in no scenario.
-func (r *restlessness) RunNotes() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.places) == 0 {
-		return nil
-	}
-	var told []string
-	for i, at := range r.places[:min(len(r.places), mostTold)] {
-		told = append(told, at+" (since "+r.since[i]+")")
-	}
-	if more := len(r.places) - mostTold; more > 0 {
-		told = append(told, words.Counted(more, "other part"))
-	}
-	return []string{"not compared in any scenario, as it changes on its own: " + strings.Join(told, "; ")}
-}
-
 // now says at which moment of the scenario something is found out.
 func (s *suite) now() string {
 	return fmt.Sprintf("%.1f s into %q", time.Since(s.T.Began()).Seconds(), s.title)
-}
-
-// mostRemembered bounds the places of which a change is remembered.
-const mostRemembered = 1000
-
-// saw takes in two consecutive states of a session in which nothing has been done. A place changes by itself if it has
-// changed twice in the run, from another value and to another value: what is still loading as a session begins changes
-// in the same way in each.
-func (r *restlessness) saw(since string, a, b state) {
-	for _, at := range placesApart(a, b) {
-		name, pointer, _ := strings.Cut(at, "/")
-		if strings.Contains(at, "*") {
-			continue // the values of several places
-		}
-		now := change{digest(a.member(name), "/"+pointer), digest(b.member(name), "/"+pointer)}
-		r.mu.Lock()
-		if r.once == nil {
-			r.once = map[string]change{}
-		}
-		before, seen := r.once[at]
-		if !seen && len(r.once) < mostRemembered {
-			r.once[at] = now
-		}
-		r.mu.Unlock()
-		if seen && before.from != now.from && before.to != now.to {
-			r.learn(since, at)
-		}
-	}
-}
-
-func digest(doc any, pointer string) [sha256.Size]byte {
-	v, there := wjson.Lookup(doc, pointer)
-	return sha256.Sum256([]byte(fmt.Sprintf("%v %s", there, wjson.Compact(v))))
 }
 
 // adopt takes over what other scenarios have found to change by itself.
@@ -150,7 +63,7 @@ func (s *suite) tellChanges() {
 						changed[at] = true
 					}
 					if idle && s.nothingAsked(p, r.N) {
-						all.saw(s.now(), last, now)
+						all.saw(s.now(), s.Beside(), last, now)
 					}
 				}
 				last = now
@@ -159,7 +72,7 @@ func (s *suite) tellChanges() {
 	}
 	known := all.known()
 	s.Doubt(&steps.Doubt{Clauses: compared, Shown: shown, Settled: func() bool {
-		return slices.ContainsFunc(all.known()[len(known):], func(at string) bool { return changed[at] })
+		return slices.ContainsFunc(all.known(), func(at string) bool { return changed[at] && !slices.Contains(known, at) })
 	}})
 }
 
@@ -168,8 +81,8 @@ func (s *suite) tellChanges() {
 func (s *suite) nothingAsked(p *party, before int) bool {
 	from := 0
 	for _, q := range p.asked {
-		if q.kind == vocab.SessionStart && q.mark < before {
-			from = q.mark
+		if r := s.got(q); q.kind == vocab.SessionStart && r != nil && r.N < before {
+			from = q.mark // until it is answered, what comes is of the session before
 		}
 	}
 	for _, other := range s.parties {
@@ -345,7 +258,7 @@ func (s *suite) watch(ctx context.Context, p *party, d *drift, within time.Durat
 		}
 		if news := d.look(now, next); len(news) > 0 {
 			latest = time.Since(began)
-			s.leftOut(learnt[restlessness](s).learn(s.now(), news...))
+			s.leftOut(learnt[restlessness](s).learn(s.now(), s.Beside(), news...))
 		}
 		now = next
 	}

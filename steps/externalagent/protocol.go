@@ -82,6 +82,7 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 			w.T.Remark("", "%s%s", judge.CodeAt, s.wire.Fields.ErrorCode)
 			w.T.Remark("", "%s%s", judge.CodesAt, pointers(s.wire.Fields.ResultCode))
 			w.AtEnd(func() { s.close(ctx) })
+			s.findsStrays()
 			w.Severed = s.severed
 		}
 		return ctx, nil

@@ -3,7 +3,6 @@ package externalagent
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"parley/driver"
 	"parley/internal/cut"
@@ -302,35 +301,6 @@ func (s *suite) hostSaysOddly(ctx context.Context, p *party) error {
 			`"none":null,"list":[]},"parleyUnknown":{"kept":true},` +
 			`"messageHistory":[{"text":"中文 \"quoted\" \\ / \n"}],"toolSchema":[]}}`)}
 	})
-}
-
-// hearsNothingOf judges that nothing from another relay session reaches an agent (EA-025), including its end, up to a
-// fence.
-func (s *suite) hearsNothingOf(ctx context.Context, name, another string) error {
-	p, other := s.party(name), s.party(another)
-	study := other.study
-	if study == "" || study == p.study {
-		return steps.NotTestedf("agent %s has no study session of its own", other.name)
-	}
-	if _, err := s.snapshot(ctx, p); err != nil {
-		if at := s.endedAt(p); at > 0 {
-			return s.breaks(s.T.After(at - 1)[0],
-				fmt.Sprintf("agent %s stays in its relay session, regardless of what agent %s does in another", p.name,
-					other.name), "EA-025")
-		}
-		return err
-	}
-	look := func() error {
-		for _, r := range s.Between(p.name, p.opened, 0) {
-			has := func(word string) bool { return word != "" && strings.Contains(string(r.Bytes), word) }
-			if r.Kind == transcript.Frame && (has(study) || has(s.word)) {
-				return s.breaks(r, "no message from another relay session", "EA-025")
-			}
-		}
-		return s.Judge(verdict.Finding{Clauses: []string{"EA-025"}, OK: true})
-	}
-	s.AtEnd(func() { _ = look() })
-	return look()
 }
 
 // askAtOnce lets two agents send requests concurrently; each must get its answers on its own connection with its own

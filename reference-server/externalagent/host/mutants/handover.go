@@ -28,6 +28,7 @@ var handoverFaults = map[string]fault{
 	"calls-at-once-write-back": both(hurrying(proto.ToolCall, proto.ToolResult, proto.ToolCall),
 		hosting(writesBackHurried)),
 	"first-session-greets-less": greetsAgain,
+	"form-is-global":            sharesForm,
 }
 
 // callsInNextOf is callsInNext for the calls of one tool. With next it repeats the choice that next needs.
@@ -99,6 +100,38 @@ func greetsAgain(o *options) {
 		h.Policy.State = func(_ view, _ part, s state) state {
 			if again {
 				s.MessageHistory = slices.Concat([]any{object{"role": "system", "text": "Welcome back."}}, s.MessageHistory)
+			}
+			return s
+		}
+	})(o)
+}
+
+// sharesForm shows every session the form of whichever made the last call. Each session that starts clears it.
+func sharesForm(o *options) {
+	var mu sync.Mutex
+	var form any
+	by := ""
+	hosting(func(h *hostOptions) {
+		h.Inbound = func(_ view, msg message) []message {
+			if msg.Type() == proto.SessionStart {
+				mu.Lock()
+				defer mu.Unlock()
+				form = nil
+			}
+			return []message{msg}
+		}
+		h.Policy.Execute = func(v view, _ call, run func() *refusal) *refusal {
+			why := run()
+			mu.Lock()
+			defer mu.Unlock()
+			form, by = v.State().UISpec, v.SessionID()
+			return why
+		}
+		h.Policy.State = func(v view, _ part, s state) state {
+			mu.Lock()
+			defer mu.Unlock()
+			if form != nil && by != v.SessionID() {
+				s.UISpec = form
 			}
 			return s
 		}
