@@ -233,7 +233,7 @@ Feature: 4.3 Sessions and connections
       When client A, once idle, switches to "debugger"
       Then client A is switched from the default agent to "debugger"
 
-    @AS-064 @AS-111 @model @AS-4.3-25
+    @AS-043 @AS-064 @AS-111 @model @AS-4.3-25
     Scenario: a session can switch after its turn has failed
       Given client A has switched to "debugger"
       When client A chats and the model fails

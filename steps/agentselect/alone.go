@@ -52,6 +52,7 @@ func refusing(code string) string { return "no refusal with " + code }
 const (
 	previousIsCurrent = "previousAgentId is the agent switched to"
 	previousIsDefault = "previousAgentId is the default agent after a switch"
+	previousIsFormer  = "previousAgentId is that of an earlier switch to the same agent"
 	noRefusals        = "no refusals at all"
 )
 
@@ -59,7 +60,7 @@ const (
 // explains the same deviations in scenarios with more in them.
 func (s *suite) answersAlone(ctx context.Context, c *client) error {
 	from, silent := s.Env.Profile.Agents.Default, 0
-	for _, name := range []string{"debugger", "requirement_analyzer", "general", "debugger"} {
+	for _, name := range []string{"debugger", "requirement_analyzer", "debugger", "general"} {
 		to, err := s.agentID(name)
 		if err != nil {
 			return err
@@ -127,6 +128,8 @@ func (s *suite) switchAlone(ctx context.Context, c *client, from, to string) (st
 	case !later || from == to || previous == any(from):
 	case previous == any(to):
 		s.showsAlone(previousIsCurrent)
+	case s.saidBefore(rec):
+		s.showsAlone(previousIsFormer)
 	case previous == any(s.Env.Profile.Agents.Default):
 		s.showsAlone(previousIsDefault)
 	}

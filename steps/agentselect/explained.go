@@ -170,7 +170,16 @@ func (s *suite) whyNotRefused(c *client, codes []string) []string {
 func (s *suite) previousAlone(rec transcript.Record) bool {
 	previous := field(rec, "previousAgentId")
 	return s.shownAlone(previousIsCurrent) && previous == field(rec, "currentAgentId") ||
-		s.shownAlone(previousIsDefault) && previous == any(s.Env.Profile.Agents.Default)
+		s.shownAlone(previousIsDefault) && previous == any(s.Env.Profile.Agents.Default) ||
+		s.shownAlone(previousIsFormer) && s.saidBefore(rec)
+}
+
+// saidBefore reports whether an earlier agent_switched on the connection says the same of the agents.
+func (s *suite) saidBefore(rec transcript.Record) bool {
+	return slices.ContainsFunc(s.Between(rec.Conn, 0, rec.N), func(r transcript.Record) bool {
+		return r.N < rec.N && isSwitch(&r) && field(r, "currentAgentId") == field(rec, "currentAgentId") &&
+			field(r, "previousAgentId") == field(rec, "previousAgentId")
+	})
 }
 
 // unlisted returns the first finding that a client's agent_list breaks, if no agent can be told from it for certain.

@@ -202,6 +202,7 @@ func (s *suite) stillFrom(ctx context.Context, c *client, from, to string, claus
 	}
 	check := steps.CheckOf(rec, field(rec, "previousAgentId") == any(from), expected, clauses...)
 	if !check.OK && s.previousAlone(rec) {
+		check.Expected = "previousAgentId " + quoted(from)
 		return s.narrow(check, "AS-043", "AS-006")
 	}
 	return s.Judge(check)

@@ -19,6 +19,7 @@ var leftoverFaults = map[string]fault{
 	"turns-use-connection-agent":  turnsUseConnectionAgent,
 	"turns-forget-after-refusal":  turnsForgetAfterRefusal,
 	"turns-forget-after-load":     turnsForgetAfterLoad,
+	"failed-turn-resets-agent":    failedTurnResetsAgent,
 	"initial-agent-in-name":       initialAgentInName,
 	"members-are-agents":          deciding(rules{Agents: withMembers}),
 	"loading-back-is-ignored":     loadingBackIgnored,
@@ -73,6 +74,15 @@ func turnsForgetAfterRefusal(o *options) {
 		refused[sw.Session] = sw.Refusal != nil && sw.Refusal.Code == proto.AgentNotFound
 	}
 	usesGeneral(o, func(session string) bool { return refused[session] })
+}
+
+// failedTurnResetsAgent puts a session back to general when its turn fails.
+func failedTurnResetsAgent(o *options) {
+	o.Outbound = changed(of(proto.ErrorEvent), func(m manager, to *connInfo, ev *event) {
+		if !refuses()(*ev) {
+			m.SetAgentOf(m.DefaultSession(to.ID), proto.General)
+		}
+	})
 }
 
 // turnsForgetAfterLoad runs the turns of a loaded session with general until it is switched.

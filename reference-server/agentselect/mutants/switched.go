@@ -38,6 +38,7 @@ var switchedFaults = map[string]fault{
 	"first-switch-only":       firstSwitchOnly,
 	"busy-after-first-switch": busyAfterFirst,
 	"deduplicates-switches":   deduplicates,
+	"answers-from-a-cache":    answersFromCache,
 	"deaf-after-20-messages":  deafAfter(20),
 	"failed-switch-sticks":    committing(func(sw agentselect.Switch) string { return sw.AgentID }, proto.AgentNotFound),
 	"failed-switch-debugs":    committing(to(proto.Debugger)),
@@ -128,6 +129,26 @@ func deduplicates(o *options) {
 		seen[key] = isBuiltin(id)
 		return was
 	})(o)
+}
+
+// answersFromCache answers a switch to a built-in agent that the connection has requested before as it did then, and
+// carries it out no more.
+func answersFromCache(o *options) {
+	answers := map[[2]string]eventData{}
+	o.Policy.Commit = func(sw agentselect.Switch, set func(string)) {
+		if answers[[2]string{sw.Conn, sw.AgentID}] == nil {
+			correct.Commit(sw, set)
+		}
+	}
+	o.Outbound = changed(confirms, func(_ manager, to *connInfo, ev *event) {
+		id, _ := ev.Data["currentAgentId"].(string)
+		key := [2]string{to.ID, id}
+		if was := answers[key]; was != nil {
+			ev.Data = was
+		} else if isBuiltin(id) {
+			answers[key] = ev.Data
+		}
+	})
 }
 
 func to(id string) func(agentselect.Switch) string {
