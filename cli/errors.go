@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,14 +72,31 @@ func (s *streams) exit(err error) int {
 	case err == nil, errors.As(err, &said):
 	case code == verdict.ExitUsage:
 		for _, line := range usageLines(err) {
-			fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(oneLine(line))))
+			fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(plainFile(oneLine(line)))))
 		}
 	case code == verdict.ExitInterrupted:
 		fmt.Fprintln(s.Err, program+": interrupted")
 	default:
-		fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(err.Error())))
+		fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(plainFile(err.Error()))))
 	}
 	return code
+}
+
+// fileError is how the errors of the system about a file read.
+var fileError = regexp.MustCompile(`(^|: )(?:open|stat|lstat|read|mkdir) ([^:]+): ` +
+	`(no such file or directory|is a directory|not a directory|permission denied)$`)
+
+// plainFile names a file once in an error about it, and not what was called with it.
+func plainFile(text string) string {
+	m := fileError.FindStringSubmatchIndex(text)
+	if m == nil {
+		return text
+	}
+	before, name, what := text[:m[2]], text[m[4]:m[5]], text[m[6]:m[7]]
+	if strings.Contains(before, name) {
+		return before + ": " + what
+	}
+	return text[:m[3]] + name + ": " + what
 }
 
 // mistakenFile has the mistakes of a script or of a file of faults, a line each. It is a usage error.

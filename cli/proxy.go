@@ -403,9 +403,9 @@ func (o *proxyOptions) door(out *proxy.Options) error {
 		return usagef("--listen %s: other machines could reach it (give --token, --cert and --key, or say --open)", o.listen)
 	}
 	if withTLS {
-		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		pair, err := target.Pair(o.cert, o.key)
 		if err != nil {
-			return usagef("--cert, --key: %v", err)
+			return usagef("--%v", err)
 		}
 		out.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}

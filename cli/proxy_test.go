@@ -270,7 +270,7 @@ func TestProxyMistakes(t *testing.T) {
 		{append(to, "--listen", "0.0.0.0:0"), 2, "other machines could reach it"},
 		{append(to, "--cert", cert), 2, "there is no --key"},
 		{append(to, "--key", key), 2, "there is no --cert"},
-		{append(to, "--cert", key, "--key", key), 2, "--cert, --key: "},
+		{append(to, "--cert", key, "--key", key), 2, "do not make a pair: the first has no certificate"},
 		{append(to, "--ca", "none.pem"), 2, "--ca: "},
 		{append(to, "--ca", key), 2, "has no certificate in PEM"},
 		{append(to, "--ca", cert, "--insecure"), 2, "leave one out"},

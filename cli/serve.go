@@ -19,6 +19,7 @@ import (
 	"parley/internal/words"
 	"parley/reference-server/launch"
 	"parley/reference-server/web"
+	"parley/target"
 	"parley/verdict"
 )
 
@@ -234,9 +235,9 @@ func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, e
 	case !withTLS:
 		return nil, nil
 	}
-	pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+	pair, err := target.Pair(o.cert, o.key)
 	if err != nil {
-		return nil, usagef("--tls-cert, --tls-key: %v", err)
+		return nil, usagef("--tls-%v", err)
 	}
 	return &pair, nil
 }

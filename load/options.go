@@ -148,7 +148,7 @@ func admitted(ctx context.Context, base string, hosts []string) error {
 	}
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return usagef("%s: %v", base, err)
+		return &target.UnreachableError{URL: base, Tried: []target.Attempt{{Address: host, Err: err}}}
 	}
 	for _, ip := range all {
 		if !ip.Unmap().IsLoopback() {

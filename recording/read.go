@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -64,7 +65,11 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err == nil {
 		to.header, err = readHeader(text)
 	}
-	if err != nil {
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &file):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
 	return to, nil
@@ -142,15 +147,27 @@ func readMembers(text []byte) (*members, error) {
 	case len(faults) > 0:
 		return nil, errors.New(faults[0].String())
 	case !is:
-		return nil, fmt.Errorf("it is %s, and each line is an object", wjson.Kind(v))
+		return nil, fmt.Errorf("it is %s, and each line is an object", kindOf(v))
 	default:
 		return &members{of: o}, nil
 	}
 }
 
+// kindOf names the kind of a value.
+func kindOf(v any) string {
+	switch kind := wjson.Kind(v); kind {
+	case "null":
+		return kind
+	case "array", "object":
+		return "an " + kind
+	default:
+		return "a " + kind
+	}
+}
+
 func (m *members) wrong(name, want string) {
 	if m.err == nil {
-		m.err = fmt.Errorf("/%s: it is %s, want %s", name, wjson.Kind(m.of[name]), want)
+		m.err = fmt.Errorf("/%s: it is %s, want %s", name, kindOf(m.of[name]), want)
 	}
 }
 

@@ -101,11 +101,11 @@ func TestRead(t *testing.T) {
 		"began": {text: `{"parley":"recording","version":1,"began":"noon"}` + "\n",
 			err: `line 1: /began: "noon" is no time`},
 		"no JSON":        {text: first + "hello\n", err: "line 2: "},
-		"no object":      {text: first + "[]\n", err: "line 2: it is array, and each line is an object"},
+		"no object":      {text: first + "[]\n", err: "line 2: it is an array, and each line is an object"},
 		"a member twice": {text: first + `{"n":1,"n":2}` + "\n", err: "line 2: "},
 		"no number":      {text: first + `{"at_ms":1,"dir":"sent","kind":"frame"}` + "\n", err: "line 2: /n: the number"},
 		"a negative": {text: first + strings.Replace(ok, `"n":1`, `"n":-1`, 1) + "\n",
-			err: "line 2: /n: it is number, want a whole"},
+			err: "line 2: /n: it is a number, want a whole"},
 		"no time":      {text: first + `{"n":1,"dir":"sent","kind":"frame"}` + "\n", err: "line 2: /at_ms: "},
 		"another case": {text: first + strings.Replace(ok, "dir", "DIR", 1) + "\n", err: `line 2: /dir: "" is none of`},
 		"kind": {text: first + strings.Replace(ok, "frame", "flame", 1) + "\n",
@@ -114,10 +114,10 @@ func TestRead(t *testing.T) {
 			err: "line 2: it has both text and base64"},
 		"no base64": {text: first + strings.Replace(ok, `"text"`, `"base64"`, 1) + "\n", err: "line 2: /base64: "},
 		"a flag": {text: first + strings.Replace(ok, `"n"`, `"late":1,"n"`, 1) + "\n",
-			err: "line 2: /late: it is number, want true"},
+			err: "line 2: /late: it is a number, want true"},
 		"numbers go down": {text: first + ok + "\n" + ok + "\n", err: "line 3: /n: 1 comes behind 1, and numbers grow"},
 		"a text that none": {text: first + strings.Replace(ok, `"a"`, `1`, 1) + "\n",
-			err: "line 2: /text: it is number, want a string"},
+			err: "line 2: /text: it is a number, want a string"},
 	} {
 		got, err := Read(strings.NewReader(c.text))
 		switch {

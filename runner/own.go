@@ -7,11 +7,14 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	messages "github.com/cucumber/messages/go/v21"
 
+	"parley/internal/cut"
+	"parley/internal/words"
 	"parley/steps"
 )
 
@@ -123,9 +126,40 @@ var parserPlace = regexp.MustCompile(`\((\d+):(\d+)\): (.*)`)
 // mistake is the first error of the Gherkin parser, with the name of the file and the place.
 func mistake(err error, name string) string {
 	if m := parserPlace.FindStringSubmatch(err.Error()); m != nil {
-		return fmt.Sprintf(":%s:%s: %s", m[1], m[2], m[3])
+		return fmt.Sprintf(":%s:%s: %s", m[1], m[2], plainGherkin(m[3]))
 	}
 	return ": " + strings.ReplaceAll(err.Error(), name, "it")
+}
+
+// parserWords are the names that the Gherkin parser has for what may stand in a line, in the order in which they are
+// told.
+var parserWords = []struct{ token, words string }{
+	{"#FeatureLine", "Feature:"}, {"#BackgroundLine", "Background:"}, {"#RuleLine", "Rule:"},
+	{"#ScenarioLine", "Scenario:"}, {"#ExamplesLine", "Examples:"}, {"#StepLine", "a step (Given, When, Then, And, But)"},
+	{"#TableRow", "a row of a table (| a | b |)"}, {"#DocStringSeparator", `""" at the end of a text`},
+	{"#TagLine", "tags (@a @b)"},
+}
+
+var parserExpected = regexp.MustCompile(
+	`^(expected: |unexpected end of file, expected: )([#A-Za-z, ]+?)(?:, got '(.*)')?$`)
+
+// plainGherkin says an error of the Gherkin parser in plain words.
+func plainGherkin(text string) string {
+	m := parserExpected.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	tokens := strings.Split(m[2], ", ")
+	var may []string
+	for _, one := range parserWords {
+		if slices.Contains(tokens, one.token) {
+			may = append(may, one.words)
+		}
+	}
+	if strings.HasPrefix(m[1], "unexpected end") {
+		return "the file ends where it needs " + words.Either(may)
+	}
+	return fmt.Sprintf("expected %s, found %s", words.Either(may), cut.Text(strconv.Quote(m[3]), 60))
 }
 
 // union contains the suite's features and the user's files. It lists only the former.

@@ -47,7 +47,7 @@ func (d *Decoder) document(b []byte) (body ast.Node, err error) {
 		return nil, d.Fail("", fmt.Sprintf("a profile of %d bytes is too large", len(b)),
 			fmt.Sprintf("at most %d", maxProfile))
 	case !utf8.Valid(b):
-		return nil, d.Fail("", "the profile is not UTF-8", "")
+		return nil, d.Fail("", "the profile is not UTF-8", "save it as UTF-8")
 	}
 	body, err = d.parse(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if err == nil && body == nil {

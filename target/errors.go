@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"syscall"
 
@@ -52,11 +53,20 @@ type Attempt struct {
 func (e *UnreachableError) Error() string {
 	tried := make([]string, len(e.Tried))
 	for i, a := range e.Tried {
+		var lookup *net.DNSError
+		if errors.As(a.Err, &lookup) { // without the address of the resolver
+			tried[i] = fmt.Sprintf("%s: %s", a.Address, lookup.Err)
+			continue
+		}
 		tried[i] = fmt.Sprintf("%s: %v", a.Address, a.Err)
 	}
 	text := fmt.Sprintf("target %s cannot be reached: tried %s", e.URL, strings.Join(tried, "; "))
 	if errors.Is(e, syscall.ECONNREFUSED) {
 		text += " (is it running, and is that its port?)"
+	}
+	var lookup *net.DNSError
+	if errors.As(e, &lookup) && lookup.IsNotFound {
+		text += " (is its name spelt right?)"
 	}
 	return text
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -96,10 +97,32 @@ func (t TLS) pair(dir string) (*tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, &TLSError{"key", fmt.Sprintf("%s and %s do not make a pair: %s", t.Cert, t.Key,
-			strings.TrimPrefix(err.Error(), "tls: ")), "name a certificate and its own key"}
+		return nil, &TLSError{"key", fmt.Sprintf("%s and %s do not make a pair: %s", t.Cert, t.Key, unpaired(cert, key, err)),
+			"name a certificate and its own key"}
 	}
 	return &pair, nil
+}
+
+// unpaired says why a certificate and a key do not make a pair.
+func unpaired(cert, key []byte, err error) string {
+	switch {
+	case !bytes.Contains(cert, []byte("BEGIN CERTIFICATE")):
+		return "the first has no certificate"
+	case !bytes.Contains(key, []byte("PRIVATE KEY-----")):
+		return "the second has no private key"
+	case strings.Contains(err.Error(), "does not match"):
+		return "the key is that of another certificate"
+	}
+	return strings.NewReplacer("tls: ", "", "x509: ", "", "asn1: ", "").Replace(err.Error())
+}
+
+// Pair reads a certificate and its key for a server. The error is a *TLSError.
+func Pair(cert, key string) (tls.Certificate, error) {
+	pair, err := TLS{Cert: cert, Key: key}.pair("")
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return *pair, nil
 }
 
 func readPEM(key, name, dir string) ([]byte, error) {

@@ -44,7 +44,7 @@ func TestTLS(t *testing.T) {
 		{"no key file", "{cert: client.pem, key: none.key}", "", "tls.key: none.key cannot be read"},
 		{"encrypted", "{cert: client.pem, key: sealed.key}", "", "tls.key: sealed.key is encrypted (decrypt it: openssl"},
 		{"another's key", "{cert: client.pem, key: server.key}", "",
-			"tls.key: client.pem and server.key do not make a pair: private key does not match public key (name"},
+			"tls.key: client.pem and server.key do not make a pair: the key is that of another certificate (name"},
 		{"a port", "{server_name: 'server.test:443'}", "", `tls.server_name: "server.test:443" is not the name of a host`},
 		{"unknown", "{cacert: ca.pem}", "", `tls: unknown key "cacert"`},
 		{"plain", "{ca: ca.pem}", "url: http://localhost:1",

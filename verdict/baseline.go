@@ -79,7 +79,7 @@ func misshapen(err error) error {
 		p := at.GetToken().Position
 		out.Line, out.Column, out.Msg = p.Line, p.Column, at.GetMessage()
 	}
-	if strings.Contains(out.Msg, "unknown field") {
+	if strings.Contains(out.Msg, "unknown key") {
 		out.Msg += " (a row: " + RowExample + ")"
 	}
 	return out

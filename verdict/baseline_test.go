@@ -78,7 +78,7 @@ func TestParseBaselineRefuses(t *testing.T) {
 		{"no date", "expected: [{clause: AS-042, reason: r, expires: soon}]",
 			`AS-042: expires "soon" is not a date (YYYY-MM-DD)`},
 		{"an unknown key shows a row", "expected:\n  - clause: AS-042\n    until: never",
-			"[3:5] unknown field \"until\" (a row: - {clause: "},
+			"[3:5] unknown key \"until\" (a row: - {clause: "},
 		{"a row for every driver beside one for a driver",
 			"expected: [{clause: AS-042, reason: r}, {clause: AS-042, reason: s, driver: ws}]",
 			"AS-042 is listed twice: a row without role or driver is about all of them"},

@@ -3,9 +3,11 @@
 package yamltext
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -20,7 +22,8 @@ const (
 	maxIndent = 512 // columns
 )
 
-// placed is an error whose text is one line, without the surrounding lines of the source, which may be of any length.
+// placed is an error whose text is one line in plain words, without the surrounding lines of the source, which may be
+// of any length.
 type placed struct{ located }
 
 type located = yaml.Error
@@ -32,23 +35,64 @@ func (p placed) Error() string {
 	return p.GetMessage()
 }
 
-// Parse returns the syntax tree of a text. Mistakes with a place are a yaml.Error.
+// GetMessage returns what is wrong, in plain words.
+func (p placed) GetMessage() string { return plain(p.located.GetMessage()) }
+
+// Parse returns the syntax tree of a text, which may begin with a byte order mark. Mistakes with a place are a
+// yaml.Error.
 func Parse(text []byte) (file *ast.File, err error) {
 	defer shortened(&err)
+	if text, err = decoded(text); err != nil {
+		return nil, err
+	}
 	if err := check(text, false); err != nil {
 		return nil, err
 	}
 	return parser.ParseBytes(text, 0)
 }
 
-// Strict decodes a text into v, a pointer. Unknown and duplicate keys, and tags other than YAML's own (!!str), are
-// errors. Mistakes with a place are a yaml.Error.
+// Strict decodes a text into v, a pointer. Unknown and duplicate keys, a second document, and tags other than those of
+// YAML (!!str), are errors. Mistakes with a place are a yaml.Error.
 func Strict(text []byte, v any) (err error) {
 	defer shortened(&err)
+	if text, err = decoded(text); err != nil {
+		return err
+	}
 	if err := check(text, true); err != nil {
 		return err
 	}
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return err
+	}
+	if err := single(file); err != nil {
+		return err
+	}
 	return yaml.UnmarshalWithOptions(text, v, yaml.Strict())
+}
+
+// single rejects a second document.
+func single(file *ast.File) error {
+	found := false
+	for _, doc := range file.Docs {
+		if doc.Body != nil && found {
+			return &yaml.SyntaxError{Token: doc.Body.GetToken(), Message: "a second document (write one, without ---)"}
+		}
+		found = found || doc.Body != nil
+	}
+	return nil
+}
+
+// decoded returns a text without its byte order mark.
+func decoded(text []byte) ([]byte, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	switch {
+	case utf8.Valid(text):
+		return text, nil
+	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
+		return nil, errors.New("it is UTF-16 (save it as UTF-8)")
+	}
+	return nil, errors.New("it is not UTF-8 (save it as UTF-8)")
 }
 
 // shortened turns a panic of the library into an error, and shortens an error to one line.

@@ -125,16 +125,16 @@ func TestMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ text, origin, want string }{
-		"nothing":    {"", "", "it is not JSON: unexpected end of JSON input (byte 0)"},
-		"no JSON":    {"{", "", "it is not JSON: unexpected end"},
+		"nothing":    {"", "", "it is empty"},
+		"no JSON":    {"{", "", "it is not whole: its JSON ends in the middle, at line 1, byte 1 of it"},
 		"no text":    {"\xff", "", "it is not UTF-8"},
 		"no HAR":     {"{}", "", "/log: it is missing"},
-		"an array":   {"[]", "", "it is array, which is not right here"},
+		"an array":   {"[]", "", "it is an array, want an object"},
 		"version":    {`{"log":{"version":"2","entries":[]}}`, "", `/log/version: "2" is not known`},
 		"no entries": {`{"log":{"version":"1.2"}}`, "", "/log/entries: it is missing"},
 		"empty":      {of(), "", "/log/entries: none is a request"},
 		"a shape": {of(entry, strings.Replace(entry, `"status":200`, `"status":"200"`, 1)), "",
-			"/log/entries/1/response/status: it is string"},
+			"/log/entries/1/response/status: it is a string, want a whole number"},
 		"a time": {of(strings.Replace(entry, "2026-11-23", "today", 1)), "",
 			`/log/entries/0/startedDateTime: "todayT10:00:00Z" is no time`},
 		"a URL": {of(strings.Replace(entry, "http://a/x", "/x", 1)), "", `/log/entries/0/request/url: "/x" is not a URL`},

@@ -3,7 +3,6 @@ package har
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -34,19 +33,6 @@ type Result struct {
 	Entries int // that became records
 	Unheard int // WebSockets whose messages are not in the file
 	Left    int // documents, pictures and the like, and those of other origins
-}
-
-// Error is a mistake in a HAR file.
-type Error struct {
-	At   string // JSON Pointer; "" for the whole file
-	Text string
-}
-
-func (e *Error) Error() string {
-	if e.At == "" {
-		return e.Text
-	}
-	return e.At + ": " + e.Text
 }
 
 // Read writes what a page has sent to one server, and what came back, as a recording. Requests become records of a
@@ -100,11 +86,11 @@ func decode(text []byte) ([]entry, error) {
 		} `json:"log"`
 	}
 	if !utf8.Valid(text) {
-		return nil, &Error{"", "it is not UTF-8"}
+		return nil, &Error{"", "it is not UTF-8 (export it again from the developer tools)"}
 	}
 	text = []byte(strings.TrimPrefix(string(text), "\uFEFF"))
 	if err := json.Unmarshal(text, &outer); err != nil {
-		return nil, malformed("", err)
+		return nil, malformed(text, "", err)
 	}
 	switch {
 	case outer.Log == nil:
@@ -117,29 +103,13 @@ func decode(text []byte) ([]entry, error) {
 	all := make([]entry, len(*outer.Log.Entries))
 	for i, raw := range *outer.Log.Entries {
 		if err := json.Unmarshal(raw, &all[i]); err != nil {
-			return nil, malformed(place(i), err)
+			return nil, malformed(raw, place(i), err)
 		}
 	}
 	return all, nil
 }
 
 func place(i int) string { return fmt.Sprintf("/log/entries/%d", i) }
-
-// malformed says where JSON has another shape.
-func malformed(at string, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		return &Error{at, fmt.Sprintf("it is not JSON: %v (byte %d)", syntax, syntax.Offset)}
-	case errors.As(err, &kind):
-		if kind.Field != "" {
-			at += "/" + strings.ReplaceAll(kind.Field, ".", "/")
-		}
-		return &Error{at, fmt.Sprintf("it is %s, which is not right here", kind.Value)}
-	}
-	return &Error{at, err.Error()}
-}
 
 // reading makes records of entries.
 type reading struct {

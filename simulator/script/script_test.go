@@ -24,13 +24,13 @@ var mistakes = []struct {
 	line, column         int
 	want                 string
 }{
-	{"no YAML", "script: [", "script: s\nprotocol: p\nas: server\nrules: []", 1, 9, "it is no YAML"},
+	{"no YAML", "script: [", "script: s\nprotocol: p\nas: server\nrules: []", 1, 9, "not valid YAML"},
 	{"empty", "", head + "rules: []", 1, 1, "empty"},
 	{"two documents", head + "rules: []\n---\na: b\n", head + "rules: []", 6, 2, "one document"},
 	{"no name", "protocol: p\nas: s\nrules: []", head + "rules: []", 1, 1, "script is missing (script: busy-server)"},
 	{"no rules", head, head + "rules: []", 1, 1, "rules is missing"},
 	{"unknown key", head + "rule: []\nrules: []", head + "rules: []", 4, 1, `did you mean "rules"?`},
-	{"twice", head + "as: b\nrules: []", head + "rules: []", 4, 1, "already defined"},
+	{"twice", head + "as: b\nrules: []", head + "rules: []", 4, 1, "is given twice"},
 	{"an alias", head + "vars: {a: &x 1}\nrules: []", head + "vars: {a: 1}\nrules: []", 4, 11, "no anchors"},
 	{"no on", head + "rules:\n- answer: []", head + "rules:\n- on: ping", 5, 3, "on is missing"},
 	{"no action", head + "rules:\n- on: a\n  answer: [{after: 1s}]",

@@ -53,7 +53,7 @@ func read(text []byte) (*node, []*Error) {
 
 // syntax returns an error of the YAML parser with its place.
 func syntax(err error) *Error {
-	e := &Error{Line: 1, Column: 1, Text: "it is no YAML"}
+	e := &Error{Line: 1, Column: 1, Text: "not valid YAML"}
 	var line, column int
 	text := err.Error()
 	if n, _ := fmt.Sscanf(text, "[%d:%d]", &line, &column); n == 2 {
@@ -61,7 +61,7 @@ func syntax(err error) *Error {
 		text = strings.TrimSpace(text[strings.Index(text, "]")+1:])
 	}
 	first, _, _ := strings.Cut(text, "\n")
-	e.Text = "it is no YAML: " + first
+	e.Text = "not valid YAML: " + first
 	return e
 }
 

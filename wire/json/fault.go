@@ -3,6 +3,7 @@ package json
 import (
 	"errors"
 	"fmt"
+	"io"
 	"unicode/utf8"
 
 	"parley/internal/cut"
@@ -27,10 +28,14 @@ type SyntaxError struct {
 }
 
 func (e *SyntaxError) Error() string {
-	if e.Pointer == "" {
-		return fmt.Sprintf("not JSON at byte %d: %v", e.Offset, e.Err)
+	what := e.Err.Error()
+	if errors.Is(e.Err, io.ErrUnexpectedEOF) {
+		what = "it ends in the middle"
 	}
-	return fmt.Sprintf("not JSON at byte %d, in %q: %v", e.Offset, short(e.Pointer), e.Err)
+	if e.Pointer == "" {
+		return fmt.Sprintf("not JSON at byte %d: %s", e.Offset, what)
+	}
+	return fmt.Sprintf("not JSON at byte %d, in %q: %s", e.Offset, short(e.Pointer), what)
 }
 
 func (e *SyntaxError) Unwrap() error { return e.Err }

@@ -69,7 +69,7 @@ func TestEveryMovieCanBeBooked(t *testing.T) {
 func TestCatalogueErrors(t *testing.T) {
 	whole := string(embedded)
 	for _, row := range []struct{ old, new, want string }{
-		{"currency: EUR", "money: EUR", "unknown field"},
+		{"currency: EUR", "money: EUR", "unknown key"},
 		{"days: 6 ", "days: 1 ", "days is 1; it is from 2 to 60"},
 		{"id: m2,", "id: m1,", "movie id m1 is there twice"},
 		{"id: m2,", "id: ../m2,", `movie id "../m2"`},

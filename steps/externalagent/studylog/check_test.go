@@ -115,7 +115,7 @@ var logs = []struct {
 		want: []string{`line 1: EA-085: expected a JSON object; found not JSON at byte 3: trailing data after the value: ` +
 			`"{}", in {} {}`}},
 	{reason: "an object over several lines", in: "{\n}\n", want: []string{
-		`line 1: EA-085: expected a JSON object; found not JSON at byte 1: unexpected EOF, in {`,
+		`line 1: EA-085: expected a JSON object; found not JSON at byte 1: it ends in the middle, in {`,
 		`line 2: EA-085: expected a JSON object; found not JSON at byte 0: invalid character '}' at start of value, in }`}},
 	{reason: "a key that is given twice", in: one(`"payload"`, `"type":"x","payload"`), kept: "086 087 089 090 092 093",
 		want: []string{`line 1: EA-085: expected UTF-8, and each key once; found duplicate key at "/type" (byte 110)`}},
@@ -137,12 +137,12 @@ var logs = []struct {
 			`found a truncated line: {"sessionId":"s-`}},
 	{reason: "a line with an end is not torn", in: "{\"a\":\n",
 		want: []string{`line 1: EA-085: expected a JSON object; ` +
-			`found not JSON at byte 5, in "/a": unexpected EOF, in {"a":`}},
+			`found not JSON at byte 5, in "/a": it ends in the middle, in {"a":`}},
 	{reason: "nor one that is not the start of an object", in: "oops",
 		want: []string{"line 1: EA-085: expected a JSON object; found not JSON at byte 0: invalid character 'o' at start " +
 			"of value, in oops"}},
 	{reason: "nor the start of an array", in: "[1,",
-		want: []string{`line 1: EA-085: expected a JSON object; found not JSON at byte 3: unexpected EOF, in [1,`}},
+		want: []string{`line 1: EA-085: expected a JSON object; found not JSON at byte 3: it ends in the middle, in [1,`}},
 
 	// EA-086: sessionId.
 	{reason: "no sessionId", in: one("sessionId", "session"), kept: "085 087 089 090 092 093",
