@@ -240,7 +240,7 @@ func (a *awaiting) record(r *transcript.Record) bool {
 		a.w.cut, a.w.why = true, r.Label // it is unknown whether the target received the request
 	}
 	if r.Dir == transcript.Received && r.Kind == transcript.Closed {
-		a.miss = &verdict.Miss{Reason: r.Label, At: r.N}
+		a.miss = &verdict.Miss{Reason: ending(*r), At: r.N}
 	} else if a.Hopeless != nil {
 		if why := a.Hopeless(r); why != "" {
 			a.miss = &verdict.Miss{Reason: why, At: r.N}

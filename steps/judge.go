@@ -403,7 +403,15 @@ func Seen(r transcript.Record) string {
 	} else if r.Kind == transcript.Response {
 		what = "HTTP " + r.Label + " " + clipText(string(r.Bytes), 200)
 	} else if r.Kind == transcript.Closed || r.Kind == transcript.Failure {
-		what = r.Label
+		what = ending(r)
 	}
 	return fmt.Sprintf("%s   +%.1f ms, record %d", what, float64(r.At.Microseconds())/1000, r.N)
+}
+
+// ending says how a connection ended, with the code of its close if there was one.
+func ending(r transcript.Record) string {
+	if r.Kind != transcript.Closed || r.Status == 0 {
+		return r.Label
+	}
+	return fmt.Sprintf("%s, close code %d", r.Label, r.Status)
 }
