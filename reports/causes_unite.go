@@ -84,8 +84,18 @@ func (r *Run) unite(a, b Cause) Cause {
 	return a
 }
 
-// OrderCauses orders the causes of each outcome: first those in which the target's process ended, then those that
-// clearly look like a known fault.
+// misplaced are the words with which findings say that a message belongs to another session, or answers another
+// request. What is missing elsewhere follows from it.
+var misplaced = []string{"of another session", "another relay session", "under another id"}
+
+func (f Failure) isMisplaced() bool {
+	return slices.ContainsFunc(misplaced, func(words string) bool {
+		return strings.Contains(f.Expected, words) || strings.Contains(f.Observed, words)
+	})
+}
+
+// OrderCauses orders the causes of each outcome: first those in which the target's process ended, then those of which a
+// message belongs to another session or request, then those that clearly look like a known fault.
 func (r *Run) OrderCauses() {
 	var outcomes []verdict.Outcome
 	for _, c := range r.Causes {
@@ -96,10 +106,12 @@ func (r *Run) OrderCauses() {
 		switch {
 		case at.Scenario != nil && strings.Contains(at.Failure.Observed, processEnded):
 			return 0
-		case c.Alike():
+		case at.Scenario != nil && at.Failure.isMisplaced():
 			return 1
+		case c.Alike():
+			return 2
 		}
-		return 2
+		return 3
 	}
 	slices.SortStableFunc(r.Causes, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(slices.Index(outcomes, a.Outcome), slices.Index(outcomes, b.Outcome)),

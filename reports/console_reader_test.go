@@ -163,17 +163,20 @@ func TestUniteCauses(t *testing.T) {
 	}
 }
 
-// TestOrderCauses: those that clearly look like a known fault come first among those of their outcome.
+// TestOrderCauses: first comes what belongs to another session or request, then what clearly looks like a known fault,
+// among those of their outcome.
 func TestOrderCauses(t *testing.T) {
 	clear, rival := Likeness{"one", "why", 1, 1, 1}, Likeness{"two", "why", 1, 1, 1}
 	run := &Run{Causes: []Cause{{ID: "unknown"}, {ID: "tie", LooksLike: []Likeness{clear, rival}},
-		{ID: "clear", LooksLike: []Likeness{clear}}, {ID: "warned", Outcome: verdict.Warned, LooksLike: []Likeness{clear}}}}
+		{ID: "clear", LooksLike: []Likeness{clear}}, {ID: "warned", Outcome: verdict.Warned, LooksLike: []Likeness{clear}},
+		{ID: "other", Example: CauseExample{Scenario: "1"}}},
+		Scenarios: []Scenario{{ID: "1", Failures: []Failure{{Observed: "result, an answer under another id: result {}"}}}}}
 	run.OrderCauses()
 	var got []string
 	for _, c := range run.Causes {
 		got = append(got, c.ID)
 	}
-	if want := []string{"clear", "unknown", "tie", "warned"}; !slices.Equal(got, want) {
+	if want := []string{"other", "clear", "unknown", "tie", "warned"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

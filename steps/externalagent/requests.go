@@ -115,7 +115,11 @@ func (s *suite) instead(q *request, miss *verdict.Miss) (string, int) {
 		}
 		if kind == answerOf[q.kind] || kind == vocab.ErrorMessage {
 			if !slices.ContainsFunc(q.of.asked, func(o *request) bool { return o.id == to }) {
-				return fmt.Sprintf("%s, whose replyTo is not %q: %s", kind, q.id, steps.Seen(r)), r.N
+				named := ""
+				if to != "" {
+					named = ", an answer under another id"
+				}
+				return fmt.Sprintf("%s, whose replyTo is not %q%s: %s", kind, q.id, named, steps.Seen(r)), r.N
 			}
 		}
 	}
