@@ -89,7 +89,7 @@ func (s *suite) registerChatting(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^whether client (\w+) is answered by "(\w+)" is recorded$`, s.answerOrNot)
 	steps.Step(sc, `^the turn of "(\w+)" ends in any way$`, s.endsInAnyWay)
 	steps.Step(sc, `^every error of the turn of "(\w+)" has its ids$`,
-		func(_ context.Context, name string) error { return s.errorsNamed(name) })
+		s.errorsNamed)
 	steps.Step(sc, `^the pieces of "(\w+)" come in order$`, s.inOrder)
 	steps.Step(sc, `^client (\w+) receives the text of the model for "(\w+)" unchanged$`, s.receivesUnchanged)
 	steps.Step(sc, `^client (\w+) receives a message of the turn of "(\w+)" while it runs$`, s.receivesWhileItRuns)

@@ -215,6 +215,8 @@ func (s *suite) fenced(ctx context.Context, w steps.Wait) (transcript.Record, *v
 
 // endsInAnyWay waits for the end of a turn whose model fails: a result, an error about its session, or both; the
 // document demands none. The result may arrive long after the error, so after an error the session may not be idle yet.
+// It waits for a part of the limit only: a chat may follow a turn that is still ending, and errorsNamed waits for the
+// rest.
 func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 	t, err := s.lastTurn(name)
 	if err != nil {
@@ -223,16 +225,23 @@ func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 	if err := s.modelCalled(ctx, t); err != nil {
 		return err
 	}
-	end := ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)
-	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Proof: true, Match: end})
-	switch {
+	switch miss := s.endOfFailed(ctx, t, s.Env.Event()/4); {
 	case miss == nil:
 	case !miss.Late && !s.BrokenOff(miss):
 		return steps.NotTestedf("a turn whose model fails does not report it: %s", miss.Reason)
 	default: // no clause demands a report, but the session goes on
 		s.Note("a turn whose model fails does not report it: %s", miss.Reason)
 		s.dropEnded(t.client)
-		return nil
+	}
+	return nil
+}
+
+// endOfFailed waits for the end of a turn whose model fails, and notes it.
+func (s *suite) endOfFailed(ctx context.Context, t *turn, within time.Duration) *verdict.Miss {
+	rec, miss := s.Await(ctx, steps.Wait{Conn: t.client, After: t.mark, Within: within, Proof: true,
+		Match: ofSession(t.of, vocab.ResultMessage, vocab.ErrorMessage)})
+	if miss != nil {
+		return miss
 	}
 	if rec.Event.Type == vocab.ErrorMessage { // the monitors also see what follows at once
 		if result, miss := s.awaitResult(ctx, t, rec.N, s.Env.Profile.Limits.Quiet.Duration); miss == nil {
@@ -246,10 +255,13 @@ func (s *suite) endsInAnyWay(ctx context.Context, name string) error {
 // errorsNamed judges that an error about the model's failure in a turn has an agent_id and a session_id (SC-038,
 // SC-039), and that these are its session's (SC-042). An error without an agent_id is about the turn if nothing else
 // was asked of its connection: then there is nothing else that it could be about.
-func (s *suite) errorsNamed(name string) error {
+func (s *suite) errorsNamed(ctx context.Context, name string) error {
 	t, err := s.lastTurn(name)
 	if err != nil {
 		return err
+	}
+	if !t.over && t.failed {
+		_ = s.endOfFailed(ctx, t, s.Env.Event())
 	}
 	if !t.over || !t.failed || t.end.N == 0 {
 		return steps.NotTestedf("no turn of %s has failed", name)
