@@ -7,12 +7,12 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 
 # The packages in which connections and records meet, and which import little: in `make test` the race detector watches them,
 # without a second build of the rest. `make race` watches what runs their scenarios, too, and `make test-all` nearly everything.
-CONCURRENT = ./transcript ./driver ./driver/sse ./driver/ws ./driver/stdio ./steps ./simulator/gate ./reference-server/connection
+CONCURRENT = ./transport/transcript ./transport/driver ./transport/driver/sse ./transport/driver/ws ./transport/driver/stdio ./steps ./simulator/gate ./reference-server/connection
 # The packages whose tests last longest: they begin first.
-LONGEST = ./test/odd ./test/proof ./cli ./test/stress ./test/hostile ./simulator/console
+LONGEST = ./test/odd ./test/proof ./internal/cli ./test/stress ./test/hostile ./simulator/console
 # What the race detector does not watch at night: what runs in other processes, or many times over. Hostile peers come last and
 # alone, as the time that each may take is bounded.
-MANY = ./test/proof ./test/strangers ./cli
+MANY = ./test/proof ./test/strangers ./internal/cli
 
 # The protocol in a module of its own: that it takes exported packages alone, that its server conforms and its mutants are killed.
 OWN = cd examples/own-protocol && $(IN_WORKSPACE) && $(GO) vet ./... && GOGC=1000 $(GO) test ./...
@@ -70,7 +70,7 @@ raced:
 	GOGC=1000 $(WAY) $(GO) run ./internal/gotest -vet=off -race -p 2 -parallel 8 -timeout 30m $(CONCURRENT)
 
 race: ## the race detector where connections, records and scenarios meet: before you send a change to how they do
-	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m -short . $(CONCURRENT) ./runner ./load ./load/spread
+	GOGC=1000 $(GO) test -vet=off -race -parallel 8 -timeout 30m -short . $(CONCURRENT) ./runner ./simulator/load ./simulator/load/spread
 
 test-all: tools vet bin/go.work ## at night: everything, every mutant, and the race detector wherever it can be
 	$(GO) tool staticcheck ./...
@@ -83,13 +83,13 @@ test-all: tools vet bin/go.work ## at night: everything, every mutant, and the r
 
 # The packages of `make quick`: those that judge.
 JUDGING = . $$($(GO) list ./... | grep -E '^parley/(transcript|wire|verdict|monitor|driver|protocol|target|runner|steps|probe|doctor|reports|internal)(/|$$)' | \
-	grep -vx parley/driver/browser)
+	grep -vx parley/transport/driver/browser)
 
-quick: ## while you work: the suites but pages, and the packages that judge; or all of a package: make quick PKG=./wire/sse
+quick: ## while you work: the suites but pages, and the packages that judge; or all of a package: make quick PKG=./transport/wire/sse
 	GOGC=1000 $(GO) test -vet=off -p 8 -parallel 24 $(if $(PKG),$(PKG),-short $(JUDGING))
 
 # Packages with code of their own for Windows or macOS, which is checked for these too. `make test-all` builds whole programs.
-ELSEWHERE = ./driver/browser ./driver/stdio ./internal/cputime ./internal/freeport ./internal/input ./internal/procgroup ./target
+ELSEWHERE = ./transport/driver/browser ./transport/driver/stdio ./internal/cputime ./internal/freeport ./internal/input ./internal/procgroup ./target
 
 # staticcheck of test code takes eight times as long as of the rest: `make test-all` checks it too.
 vet: ## gofmt, go vet (also for other systems), staticcheck by staticcheck.conf, but of tests

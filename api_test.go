@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-const apiFile = "testdata/api.txt"
+const apiFile = "test/testdata/api.txt"
 
-// TestAPI compares the exported names of this package, with their types, with testdata/api.txt. Names may be added,
+// TestAPI compares the exported names of this package, with their types, with test/testdata/api.txt. Names may be added,
 // with -update; one that is gone or has changed breaks the promise in doc.go.
 func TestAPI(t *testing.T) {
 	is := exported(t)

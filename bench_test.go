@@ -4,11 +4,11 @@ import (
 	"context"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // BenchmarkSuite runs the whole suite of each protocol against its bundled server over all its drivers. The metric

@@ -57,7 +57,7 @@ func TestSubject(t *testing.T) {
 		case "complete":
 			opts = append(opts, parley.RequireComplete())
 		case "known":
-			opts = append(opts, parley.Baseline("testdata/known.yaml"))
+			opts = append(opts, parley.Baseline("test/testdata/known.yaml"))
 		}
 	}
 	target := parley.URL("http://127.0.0.1:1")
@@ -258,8 +258,8 @@ func TestImpossible(t *testing.T) {
 		{handler, []parley.Option{parley.Protocol("external-agent"), parley.Role("agent")}, "connects to the harness"},
 		{handler, []parley.Option{speaks, parley.Baseline("none.yaml")}, "parley.Baseline"},
 		{parley.Profile("none.yaml"), nil, "none.yaml"},
-		{parley.Profile("profiles/node.yaml"), []parley.Option{parley.Protocol("session-chat")}, "speaks agent-select"},
-		{parley.Profile("profiles/node.yaml"), []parley.Option{parley.Settings("name: x")}, "has a profile of its own"},
+		{parley.Profile("examples/profiles/node.yaml"), []parley.Option{parley.Protocol("session-chat")}, "speaks agent-select"},
+		{parley.Profile("examples/profiles/node.yaml"), []parley.Option{parley.Settings("name: x")}, "has a profile of its own"},
 	} {
 		res, err := parley.Run(t.Context(), tt.target, tt.opts...)
 		if err == nil || res != nil || !strings.Contains(err.Error(), tt.says) {

@@ -20,7 +20,7 @@
 // # What is stable
 //
 // The exported names of this package are stable: within a major version they keep their meaning, and names are only
-// added; testdata/api.txt lists them. So are the command line, results.json ([Result.WriteJSON]), the keys of a
+// added; test/testdata/api.txt lists them. So are the command line, results.json ([Result.WriteJSON]), the keys of a
 // profile, and the ids of clauses. Ids of scenarios are stable for one digest of the suite: a scenario that is added to
 // a feature file may change the ids after it.
 //

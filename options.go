@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/features/verdict"
 	"parley/internal/input"
 	"parley/runner"
 	"parley/steps"
 	"parley/steps/protocols"
-	"parley/verdict"
 )
 
 // Option changes a run. If an option is given twice, the last one counts.

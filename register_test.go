@@ -9,7 +9,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley"
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 const mixed = `Feature: mine

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	"parley/runner"
-	"parley/verdict"
 )
 
 // Test judges a target in a test, with a subtest for each scenario that the options select. The name of a subtest is

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // FS holds every .feature, clauses.yaml and judges.yaml, by protocol. judges.yaml says which steps judge which

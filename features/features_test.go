@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"parley/features"
+	"parley/features/verdict"
 	"parley/runner"
 	"parley/steps"
 	"parley/steps/protocols"
-	"parley/verdict"
 )
 
 // specs is the folder of the source documents and their rulings.

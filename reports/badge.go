@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
+	"parley/features/verdict"
 	"parley/internal/words"
-	"parley/verdict"
 )
 
 // Badge is what a badge says: the name of the program, and a message on a colour. White text has a contrast of more

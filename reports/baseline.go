@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // KnownFailures returns a baseline of everything that makes r non-conformant, in the order of the clauses. A row names

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 func TestKnownFailures(t *testing.T) {

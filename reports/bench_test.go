@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // thousand is a run of n scenarios with ten steps each, a tenth of which fail.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/causes"
-	"parley/verdict"
 )
 
 // Cause is what several findings of a run have in common: package causes says when they do. It settles no clause.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // UniteCauses makes one of causes with the same outcome that one known fault is likely to have brought about: it breaks

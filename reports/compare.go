@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // A Comparison says what changed between two results, in a language.

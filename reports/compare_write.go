@@ -4,8 +4,8 @@ import (
 	"io"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // part is one kind of changes as reports show it. Title is in English.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/words"
-	"parley/verdict"
 )
 
 // consistent returns an error if parts of results contradict each other, as after an edit by hand. It cannot find an

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // TestReadAltered: results that contradict themselves are refused, and unaltered ones of each kind are read.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // shownPerClause is how many failures of one clause are shown in full; further ones are only counted unless the

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // Bounds of the part of a brief report that tells the causes, whatever was found.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // TestConsoleMonitors: the scenarios of the table and those in which monitors found something are told apart.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // How much of each list a brief report of a broken target shows.

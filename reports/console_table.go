@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // column is one count of a table. Its head has two lines.

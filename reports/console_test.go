@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 func consoleText(t *testing.T, r *Results, o ConsoleOptions) string {

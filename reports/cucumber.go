@@ -13,8 +13,8 @@ import (
 
 	messages "github.com/cucumber/messages/go/v21"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // WriteCucumber writes r as Cucumber messages, a JSON object per line, which Cucumber's HTML formatter and other

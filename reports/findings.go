@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/causes"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // finding is one clause with all failures found against it in one run.

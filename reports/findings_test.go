@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // TestLeftOut: a scenario that was not tested is listed with its reason even if its clause passed in another one.

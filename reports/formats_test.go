@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 func writtenBy(t *testing.T, write func(io.Writer, *Results) error, r *Results) string {

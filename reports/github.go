@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/words"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // ghMost is how many annotations of one kind GitHub shows for a step; the last one counts the rest.

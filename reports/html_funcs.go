@@ -11,8 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // excluded is the outcome shown for a clause that the ledger excludes, whatever its real one.

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/net/html"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // recorded gives every scenario a recording, and returns the page's reader of them.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 func htmlText(t *testing.T, r *Results) []byte {

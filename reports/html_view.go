@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // page is what the template shows.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // The elements of JUnit XML that the common readers agree on.

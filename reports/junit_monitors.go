@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/words"
-	"parley/verdict"
 )
 
 // monitorCases returns a failing testcase for each failed clause that was found broken in the traffic of scenarios that

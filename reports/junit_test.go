@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // parsedJUnit is the report as a JUnit reader sees it.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/net/html"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // kept are the strings of results that the program reads, and those that users type.

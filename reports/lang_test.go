@@ -15,8 +15,8 @@ import (
 	"testing"
 	"unicode"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // saying are the functions that translate their literals, of these packages and the command line: the sentences
@@ -40,7 +40,7 @@ func said(t *testing.T) map[string]string {
 			saidIn(t, name, saying, out)
 		}
 	}
-	for _, dir := range []string{"../cli", "../certificate", "../certificate/site"} {
+	for _, dir := range []string{"../internal/cli", "certificate", "certificate/site"} {
 		more, err := filepath.Glob(dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func said(t *testing.T) map[string]string {
 	}
 	text, noun := regexp.MustCompile(`\(?\bt "([^"]*)"`), regexp.MustCompile(`\bcount (?:\S+|\([^)]*\)) "([^"]*)"`)
 	for _, name := range []string{"page/frame.gohtml", "page/report.gohtml", "page/matrix.gohtml", "page/compare.gohtml",
-		"../certificate/page/page.gohtml", "../certificate/site/page/index.gohtml"} {
+		"certificate/page/page.gohtml", "certificate/site/page/index.gohtml"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -176,7 +176,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 // TestReasonsAreOurs: each reason that has a translation is one that the program gives.
 func TestReasonsAreOurs(t *testing.T) {
 	var all strings.Builder
-	for _, dir := range []string{".", "../runner", "../steps", "../verdict"} {
+	for _, dir := range []string{".", "../runner", "../steps", "../features/verdict"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 				return err

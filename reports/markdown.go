@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // MarkdownMark is the first line of every Markdown report.

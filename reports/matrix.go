@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // A Matrix shows what several runs found: a table for each protocol and role, a line for each clause, a column for each

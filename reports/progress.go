@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // redrawEvery is how often the live line is redrawn: often enough for the clock, and cheap.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // eraseLine returns to the start of the line and clears it.

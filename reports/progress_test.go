@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // syncBuffer is a writer that a test may read while the progress writes.

@@ -6,8 +6,8 @@ import (
 	"cmp"
 	"time"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // SchemaID names the version of the results format; it is the $id of results.schema.json.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // nasty is what a hostile or broken target may send: every report must show it, complete and harmless.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // schemaNode is the part of JSON Schema that results.schema.json uses.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // look is how an outcome is shown to people: a mark that works without colour, and words.

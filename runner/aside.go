@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // A result may have a cause outside the scenario. Until the run knows, it is put aside; then the scenario runs again,

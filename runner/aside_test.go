@@ -3,11 +3,11 @@ package runner
 import (
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps"
 	"parley/steps/protocols"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // TestReconsider: a failure that depends on what the run may find out is reported when the run is over, but it counts

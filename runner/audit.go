@@ -1,8 +1,8 @@
 package runner
 
 import (
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // Audit compares the ledger of a protocol with the scenarios, steps and monitors that judge its clauses. It returns one

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver/r3labs"
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps"
 	"parley/target"
-	"parley/verdict"
+	"parley/transport/driver/r3labs"
 )
 
 // checkBaseline returns a *UsageError if a row does not fit the protocol.

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/features"
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps/protocols"
-	"parley/verdict"
 )
 
 func TestCheckBaseline(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"parley/features/verdict"
 	"parley/reports"
-	"parley/verdict"
 )
 
 // Blame says how widely faults show: how many clauses each mutant breaks besides those that are its own. A mutant has

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/features/verdict"
 	"parley/reports"
-	"parley/verdict"
 )
 
 func TestBlameOf(t *testing.T) {

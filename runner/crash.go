@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver/browser"
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver/browser"
+	"parley/transport/transcript"
 )
 
 // When the target's process exits by itself, every scenario running at that moment is affected. The target is

@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/features"
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // TestBlame: a scenario that ends the target's process breaks one clause. The other clauses that it could not test

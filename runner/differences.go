@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/jsondiff"
 	"parley/reports"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // differences notes each scenario that passed over two drivers but took a different course over them. Transports

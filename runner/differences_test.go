@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps/agentselect"
-	"parley/verdict"
 )
 
 func TestDifferences(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps"
 	"parley/target"
-	"parley/verdict"
 )
 
 // drive runs the plan of one driver: the three preflight stages one after the other, then the rest side by side.

@@ -3,14 +3,14 @@ package runner
 import (
 	"fmt"
 
-	"parley/driver"
-	"parley/driver/browser"
-	"parley/driver/r3labs"
-	"parley/driver/sse"
-	"parley/driver/stdio"
-	"parley/driver/ws"
 	"parley/steps"
 	"parley/target"
+	"parley/transport/driver"
+	"parley/transport/driver/browser"
+	"parley/transport/driver/r3labs"
+	"parley/transport/driver/sse"
+	"parley/transport/driver/stdio"
+	"parley/transport/driver/ws"
 )
 
 // kept is a driver that stays open after the run.

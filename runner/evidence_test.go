@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps"
 	"parley/steps/protocols"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // keeping returns a run that writes its results to a folder; its protocol has one role or several.

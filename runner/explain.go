@@ -12,16 +12,16 @@ import (
 	"sync"
 	"time"
 
-	"parley/driver"
-	"parley/driver/sse"
-	"parley/driver/ws"
 	"parley/internal/cut"
 	"parley/internal/deadline"
 	"parley/internal/httpclient"
 	"parley/internal/unixurl"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/driver/sse"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
 )
 
 // Time limits for probing what a server is. Nothing is judged by them.

@@ -11,7 +11,7 @@ import (
 
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestSpeaksFirst: a server that sends data before any request is not an HTTP server, whether its bytes arrive before

@@ -19,10 +19,10 @@ import (
 	"github.com/cucumber/godog"
 	"pgregory.net/rapid"
 
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // exploring allows one exploration at a time, because rapid keeps its settings in global flags.

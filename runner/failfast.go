@@ -3,7 +3,7 @@ package runner
 import (
 	"sync"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // FailFast ends the runs that share it at the first failed clause: scenarios that have not begun then are not tested.

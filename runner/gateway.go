@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/internal/words"
 	"parley/reports"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // What stands between the harness and a target is not the target. Package driver sends again what a gateway refuses;

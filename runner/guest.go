@@ -10,10 +10,10 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/reports"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // Guest lends the steps of a protocol to a godog suite of somebody else's, with a target that they judge. Scenarios

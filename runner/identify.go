@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"parley/driver/ws"
 	"parley/internal/unixurl"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
 )
 
 // Suspect is a protocol that a server may speak, and what was seen at the usual places of its servers.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // Part is a shard's results.

@@ -3,9 +3,9 @@ package runner
 import (
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // Clauses returns the clauses of a protocol as results for targets of a role list them, in order and without

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"parley/driver/browser"
-	"parley/transcript"
+	"parley/transport/driver/browser"
+	"parley/transport/transcript"
 )
 
 // slots limits how many scenarios run at once. A scenario that waits in vain puts no load on the target, but would hold

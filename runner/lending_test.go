@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"parley/driver/browser"
 	"parley/target"
+	"parley/transport/driver/browser"
 )
 
 // TestSlots: a lent slot goes to the next waiting scenario. A lender that returns does not wait, and none begins

@@ -10,7 +10,7 @@ import (
 
 	"parley/internal/deadline"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Live is a live session with a target: steps on demand, judged as in a run. Safe for concurrent use.

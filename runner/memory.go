@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // The transcripts of all scenarios of a process have a bounded memory together (transcript.Together), and what exceeds

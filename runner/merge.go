@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"parley/features/verdict"
 	"parley/reports"
-	"parley/verdict"
 )
 
 // Count returns how many scenarios the runs would execute, counting each driver, without running anything. It returns

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/verdict"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -9,15 +9,15 @@ import (
 	"sync"
 	"time"
 
-	"parley/driver"
-	"parley/driver/browser"
-	"parley/llm"
-	"parley/monitor"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
+	"parley/steps/monitor"
 	"parley/target"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/driver/browser"
 )
 
 // Mutant is a named fault of a bundled target, ready to run.

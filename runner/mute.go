@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"parley/driver"
-	"parley/driver/stdio"
 	"parley/internal/deadline"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/driver/stdio"
+	"parley/transport/transcript"
 )
 
 // A target that has accepted a connection but sent nothing may be slow with its first answer, or may never send

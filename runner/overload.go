@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
-	"parley/monitor"
 	"parley/reports"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // A target that is slow because many scenarios run at once is overloaded, not wrong. If answers were missing while

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	"parley/steps"
 	"parley/steps/agentselect"
 	"parley/steps/protocols"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // crowd is a driver's part of a run with many scenarios at once.

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps"
+	"parley/steps/monitor"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // Reasons of clauses that observed traffic did not judge.

@@ -16,9 +16,9 @@ import (
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
+	"parley/features/verdict"
 	"parley/runner/tags"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // Planned is one scenario that a run will execute over one driver. The list is fixed before the first one starts.

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/recording"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/recording"
+	"parley/transport/transcript"
 )
 
 // TestPrivate: recorded messages, which users may have written, are readable only by whoever runs the harness.

@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"parley/recording"
 	"parley/reports"
-	"parley/transcript"
+	"parley/transport/recording"
+	"parley/transport/transcript"
 )
 
 // writeRecording writes the recording of a scenario, with secrets redacted. The transcript is its human-readable form.

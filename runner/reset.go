@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/steps"
 	"parley/target"
-	"parley/verdict"
 )
 
 // With hooks.reset a scenario begins with fresh data. The hook and the scenario after it hold the write lock of the

@@ -15,14 +15,14 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver/r3labs"
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/internal/unixurl"
 	"parley/reports"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver/r3labs"
+	"parley/transport/transcript"
 )
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

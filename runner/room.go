@@ -5,11 +5,11 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // No clause says how many connections a target must take at once, so refusing, delaying or closing connections beyond

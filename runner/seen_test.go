@@ -3,7 +3,7 @@ package runner
 import (
 	"testing"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestSeenInEmptyMessages: the part of a message at which a stream was cut off is not what the server sends.

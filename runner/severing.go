@@ -11,13 +11,13 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/reports"
 	"parley/runner/tags"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // cutTag marks the scenarios in which a connection is cut.

@@ -3,9 +3,9 @@ package runner
 import (
 	"testing"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // TestWithoutChance: a few points that a course ends without are none; many are a fault, and stay.

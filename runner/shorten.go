@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // steadily is how often a failing sequence has to fail again before one try of a shorter one counts.

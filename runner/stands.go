@@ -3,8 +3,8 @@ package runner
 import (
 	"slices"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // A scenario that missed something beside others is judged by its rerun alone. But what arrived wrong in the first

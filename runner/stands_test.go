@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // TestStanding: a wrong message in a scenario that ran beside others stays a failure whatever its rerun shows. What

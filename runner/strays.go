@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/reports"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // Answers that arrive at clients of other scenarios, and effects on them, show that scenarios in parallel disturb each

@@ -1,9 +1,9 @@
 package runner
 
 import (
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // totals counts by outcome, level and section.

@@ -13,7 +13,7 @@ import (
 
 	"parley/reports"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // writeTranscript writes the transcript of a scenario, with secrets redacted.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/features/verdict"
 	"parley/internal/words"
 	"parley/reports"
-	"parley/verdict"
 )
 
 // unfinished returns the judgements of scenarios that were cut off and might have broken a binding clause that counts,

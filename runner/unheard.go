@@ -7,15 +7,15 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/driver"
-	"parley/driver/r3labs"
-	"parley/driver/sse"
-	"parley/driver/stdio"
-	"parley/driver/ws"
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/driver/r3labs"
+	"parley/transport/driver/sse"
+	"parley/transport/driver/stdio"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
 )
 
 // A target that has sent nothing of the protocol by the end of preflight is not judged: it requires credentials,

@@ -15,12 +15,12 @@ import (
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
+	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
 	"parley/steps"
 	"parley/steps/protocols"
-	"parley/verdict"
 )
 
 // line is a step of the features with its argument.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // Event is what Follow reports: a record, or a monitor's finding on the records so far.

@@ -8,7 +8,7 @@ import (
 
 	"parley/simulator"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestKnown: a session knows the names and ids that it has seen, except those that no step can contain.

@@ -16,7 +16,7 @@ import (
 	"parley/steps"
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // exchange performs a switch, and returns its records without the values specific to this session.

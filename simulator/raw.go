@@ -4,8 +4,8 @@ import (
 	"context"
 	"regexp"
 
-	"parley/driver"
 	"parley/steps"
+	"parley/transport/driver"
 )
 
 // Send writes bytes to the connection of a party unchanged, whatever they mean, and returns the number of the record.

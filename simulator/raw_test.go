@@ -16,14 +16,14 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/driver"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
 	"parley/steps"
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // heard is placed in front of targets, and keeps what clients send to them. It is a target.Launcher.

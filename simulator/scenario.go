@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // Scenario writes the steps of the session as the only scenario of a feature, which `parley run --features` runs. It is

@@ -20,11 +20,11 @@ import (
 	"sync"
 	"time"
 
-	"parley/recording"
+	"parley/features/verdict"
 	"parley/runner"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/recording"
+	"parley/transport/transcript"
 )
 
 // Session is one live session with a target. Safe for concurrent use; steps are serialised.

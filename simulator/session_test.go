@@ -8,12 +8,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
 	"parley/steps"
 	"parley/steps/protocols"
-	"parley/verdict"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

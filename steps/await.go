@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/deadline"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Wait describes an awaited record.

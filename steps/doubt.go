@@ -3,7 +3,7 @@ package steps
 import (
 	"slices"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // Doubt is what the verdict of a scenario depends on that later scenarios of the run, or the same one at a slower

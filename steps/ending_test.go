@@ -3,7 +3,7 @@ package steps
 import (
 	"testing"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestSeenClose: a close is told with its code and its reason.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"parley/monitor"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
 )
 
 // cause is a fault that a step has found and that explains failed checks of other clauses.

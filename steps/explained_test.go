@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // TestExplainedBy checks that a check that a fault explains leaves its clause not tested and never passed, that the

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // ledger has a clause of every level.

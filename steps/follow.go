@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // maxFollowing bounds the findings kept under one failure; they only show how far a deviation reaches.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // TestFollow: after a model's first deviation its findings decide nothing (RULINGS 9). AS-001 and AS-005 are binding,

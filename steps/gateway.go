@@ -5,10 +5,10 @@ import (
 	"net/url"
 	"strings"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/deadline"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // hears returns a sink that notices what a gateway answers in the target's place. The target does not know of such a

@@ -2,7 +2,7 @@ package steps
 
 import (
 	"fmt"
-	"parley/verdict"
+	"parley/features/verdict"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"

@@ -3,10 +3,10 @@ package steps
 import (
 	"bytes"
 
-	"parley/driver"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Recognisable is an optional interface of protocols whose targets are servers. It recognises messages of the

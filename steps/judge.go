@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // CheckOf returns a Finding on one record, with the record as the observation.

@@ -14,10 +14,10 @@ import (
 	"github.com/cucumber/godog"
 	messages "github.com/cucumber/messages/go/v21"
 
-	"parley/driver"
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Live is a scenario whose steps arrive while it runs, one at a time. It has the life cycle of any other scenario:

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // transcript makes the transcript of a scenario.

@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"time"
 
-	"parley/driver"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // sluggish: an answer is late if it takes more than this fraction (1/sluggish) of its limit.

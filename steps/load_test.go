@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // TestMissing: a missing message is distinguished from a wrong one, which is wrong under any load.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"sync"
 
-	"parley/driver"
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Loadable is an optional interface of protocols whose servers can be put under load (package load).

@@ -3,7 +3,7 @@ package steps
 import (
 	"sync"
 
-	"parley/driver"
+	"parley/transport/driver"
 )
 
 // opened counts the connections of all scenarios over one driver.

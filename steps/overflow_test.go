@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/transport/transcript"
 )
 
 // TestWhatWasNotKept: if a target sends more than a transcript holds, it is unknown whether an awaited record came.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/transport/driver"
 )
 
 // Only an act can be answered: a step judges only what was sent in its scenario and reached the target. Whatever else

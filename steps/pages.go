@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver"
 	"parley/internal/cut"
 	"parley/internal/deadline"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // openPage is the least limit for opening a page beside the target's connections: the first one waits for the browser.

@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"slices"
 
-	"parley/monitor"
+	"parley/features/verdict"
+	"parley/steps/monitor"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // Correlator is an optional interface of protocols in which an HTTP request belongs to an event stream. Without it,

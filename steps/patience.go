@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/target"
-	"parley/verdict"
 )
 
 // No document says how soon a message must come, so the limits are long. A missing message will mostly never come, so

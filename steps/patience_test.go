@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/transport/transcript"
 )
 
 const never = time.Hour

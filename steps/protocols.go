@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"parley/features/verdict"
 	"parley/target"
-	"parley/verdict"
 )
 
 // Protocols are the protocols that a program can judge, in the order of the documentation; the first is the default

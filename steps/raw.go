@@ -13,10 +13,10 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
 	"parley/internal/deadline"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Raw steps belong to no protocol. Live sessions and users' own scenarios can use them in addition to the protocol's

@@ -9,10 +9,10 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
 	"parley/internal/deadline"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Severer is an optional interface of protocols whose connections can be cut at every point of a course.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"parley/driver"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // cutWorld returns a world with a connected party A whose connection is cut after a record.

@@ -6,7 +6,7 @@ import (
 
 	"parley/internal/cut"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Bounds on the part of a target's stderr quoted when something did not come. The report has more of it.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // crying is a target with output on stderr.

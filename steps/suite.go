@@ -16,12 +16,12 @@ import (
 	messages "github.com/cucumber/messages/go/v21"
 	"pgregory.net/rapid"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/deadline"
-	"parley/monitor"
+	"parley/steps/monitor"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Protocol is what each protocol provides to the suite.

@@ -14,11 +14,11 @@ import (
 	"github.com/cucumber/godog"
 	"github.com/google/go-cmp/cmp"
 
-	"parley/driver"
-	"parley/monitor"
+	"parley/features/verdict"
+	"parley/steps/monitor"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // scenarios of a protocol with one step for every possible result.

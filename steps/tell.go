@@ -1,6 +1,6 @@
 package steps
 
-import "parley/transcript"
+import "parley/transport/transcript"
 
 // Teller is an optional interface of protocols whose recordings can be converted to steps.
 type Teller interface {

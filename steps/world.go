@@ -13,15 +13,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/internal/deadline"
 	"parley/internal/httpclient"
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Env is shared by the scenarios of one run over one driver. What it learns of the target is safe for concurrent use;

@@ -9,7 +9,7 @@ import (
 
 	"parley/internal/freeport"
 	"parley/internal/unixurl"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // launch starts the process. If another process took its port meanwhile, it tries once more with a new one.

@@ -18,7 +18,7 @@ import (
 
 	"parley/internal/input"
 	"parley/internal/unixurl"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Load reads a profile from a file. Any mistake in it, or in reading it, is a *ProfileError.

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"parley/driver"
+	"parley/transport/driver"
 	"time"
 )
 

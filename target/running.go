@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"parley/driver"
+	"parley/transport/driver"
 )
 
 // Running is a target that can be tested: a started process, one that runs elsewhere, or one within this process. It

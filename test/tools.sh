@@ -23,7 +23,7 @@ command -v python3 > /dev/null || needs "Python 3.11 or later, for foreign targe
 command -v node > /dev/null || needs "Node.js 20 or later, for foreign targets" nodejs node
 browser=
 for b in chromium-headless-shell chrome-headless-shell chromium chromium-browser google-chrome google-chrome-stable chrome; do
-	! command -v "$b" > /dev/null || browser=$b # those that the product takes (driver/browser/find.go)
+	! command -v "$b" > /dev/null || browser=$b # those that the product takes (transport/driver/browser/find.go)
 done
 [ -n "$browser" ] || [ -d "/Applications/Google Chrome.app" ] || [ -d /Applications/Chromium.app ] ||
 	needs "Chromium, for pages" chromium-headless-shell "--cask chromium"

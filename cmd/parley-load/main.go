@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"parley/cli"
-	"parley/load"
-	"parley/load/spread"
+	"parley/internal/cli"
 	"parley/reference-server/bundled"
+	"parley/simulator/load"
+	"parley/simulator/load/spread"
 	"parley/steps/protocols"
 )
 

@@ -2,7 +2,7 @@
 package main
 
 import (
-	"parley/cli"
+	"parley/internal/cli"
 	_ "parley/internal/startup"
 	"parley/reference-server/bundled"
 	"parley/steps/protocols"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cli"
+	"parley/internal/cli"
 )
 
 // asks has this test print what it finds at its start, and start the command that it looks for.

@@ -7,13 +7,13 @@ package session
 import (
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
 	"parley/steps"
 	"parley/steps/protocols"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // TestSwitch: with two clients connected, a switch of one does not affect the other.

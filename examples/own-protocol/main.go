@@ -11,7 +11,7 @@ package main
 import (
 	"example.org/tickets/desk"
 	"example.org/tickets/server"
-	"parley/cli"
+	"parley/internal/cli"
 	"parley/reference-server/launch"
 	"parley/steps"
 )

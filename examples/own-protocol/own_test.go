@@ -14,10 +14,10 @@ import (
 
 	"example.org/tickets/desk"
 	"example.org/tickets/server"
+	"parley/features/verdict"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // TestMain: the program under test is this binary, which its environment tells to act as the program.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reports"
-	"parley/verdict"
 )
 
 // clauses maps clauses to their outcomes; "A-1/ws" is one over a driver.

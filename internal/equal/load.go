@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports"
-	"parley/verdict"
 )
 
 // notSelected is the outcome of a clause that no selected scenario judges. Which scenarios a mutant selects, and what

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"parley/certificate"
 	"parley/internal/generate/sources"
 	"parley/reference-server/bundled"
+	"parley/reports/certificate"
 	"parley/runner"
 	"parley/steps/protocols"
 )
@@ -120,5 +120,5 @@ func writeSignatures(ctx context.Context) error {
 	if err := run(ctx, program, "mutants", "--whole", "--missing", "--out", onlyMutants); err != nil {
 		return err
 	}
-	return run(ctx, "go", "run", "./internal/signatures", onlyMutants, "diagnosis/signatures.json.gz")
+	return run(ctx, "go", "run", "./internal/signatures", onlyMutants, "reports/diagnosis/signatures.json.gz")
 }

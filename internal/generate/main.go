@@ -28,7 +28,7 @@ type part struct {
 var parts = []part{
 	{name: "ids", writes: "the ids of scenarios in features", write: writeIDs},
 	{name: "packages", writes: "the packages in docs/architecture.md", pkg: "./internal/style", test: "TestPackages"},
-	{name: "api", writes: "testdata/api.txt", pkg: ".", test: "TestAPI"},
+	{name: "api", writes: "test/testdata/api.txt", pkg: ".", test: "TestAPI"},
 	{name: "cli", writes: "docs/cli.md", pkg: "./cli", test: "TestReference"},
 	{name: "schema", writes: "the schema of profiles", pkg: "./steps/protocols", test: "TestProfileSchema"},
 	{name: "steps", writes: "docs/steps.md", pkg: "./steps/protocols", test: "TestStepReference"},
@@ -36,7 +36,7 @@ var parts = []part{
 	{name: "golden", writes: "reports/testdata", pkg: "./reports", test: ""},
 	{name: "judges", writes: "features/*/judges.yaml", pkg: ".", test: "TestFeatures"},
 	{name: "kills", writes: killsFile, write: writeKills},
-	{name: "signatures", writes: "diagnosis/signatures.json.gz", write: writeSignatures, asked: true},
+	{name: "signatures", writes: "reports/diagnosis/signatures.json.gz", write: writeSignatures, asked: true},
 }
 
 func main() {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/probe"
 	"parley/steps"
+	"parley/steps/probe"
 	"parley/target"
 )
 

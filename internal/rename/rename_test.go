@@ -24,7 +24,7 @@ func TestRename(t *testing.T) {
 			"var a, b, c = \"parley\", \"parley/steps\", \"parley/1\" // parley\n",
 			"package steps\n\nimport (\n\t\"fmt\"\n\n\t\"example.com/you/tool\"\n\tx \"example.com/you/tool/steps\"\n)\n\n" +
 				"var a, b, c = \"parley\", \"example.com/you/tool/steps\", \"parley/1\" // parley\n"},
-		"Makefile": {"\tgrep -e parley -e parley/cli -e '^parley/test/'; bin/parley\n",
+		"Makefile": {"\tgrep -e parley -e parley/internal/cli -e '^parley/test/'; bin/parley\n",
 			"\tgrep -e example.com/you/tool -e example.com/you/tool/cli -e '^example.com/you/tool/test/'; bin/parley\n"},
 		"docs/a.md": {"Run `parley run`; `replace parley => ../..`:\n\timport \"parley\"\n",
 			"Run `parley run`; `replace example.com/you/tool => ../..`:\n\timport \"example.com/you/tool\"\n"},

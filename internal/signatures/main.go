@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"parley/diagnosis"
 	"parley/reference-server/bundled"
 	"parley/reports"
+	"parley/reports/diagnosis"
 	"parley/runner"
 	"parley/steps/protocols"
 )

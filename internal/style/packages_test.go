@@ -27,13 +27,13 @@ var nodes = []struct{ of, id, name string }{
 	{`monitor`, "monitor", "monitor"},
 	{`verdict`, "verdict", "verdict"},
 	{`target`, "target", "target"},
-	{`driver.*`, "driver", "driver/‹transport›"},
+	{`driver.*`, "driver", "transport/driver/‹transport›"},
 	{`transcript`, "transcript", "transcript"},
-	{`wire/.*`, "wire", "wire/sse, ws, json"},
+	{`wire/.*`, "wire", "transport/wire/sse, ws, json"},
 	{`reference-server/(bundled|launch|.*/bundle)`, "bundle", "reference-server/launch, bundle"},
 	{`reference-server/(catalogue|.*/mutants)`, "mutants", "reference-server/…/mutants"},
 	{`reference-server/.*`, "servers", "reference-server/‹protocol›"},
-	{`llm.*`, "llm", "llm, llm/stub, llm/openai"},
+	{`llm.*`, "llm", "llm, internal/llm/stub, internal/llm/openai"},
 	{`protocol/.*`, "protocol", "protocol/‹protocol›"},
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/reference-server/connection"
 )
 

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/reference-server/defaults"
 )
 

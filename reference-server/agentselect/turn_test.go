@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/llm"
+	"parley/internal/llm"
 )
 
 // requests awaits n recorded model calls of a nonce.

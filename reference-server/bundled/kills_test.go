@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"parley/certificate"
 	"parley/internal/generate/sources"
 	"parley/reference-server/bundled"
+	"parley/reports/certificate"
 	"parley/runner"
 	"parley/steps/protocols"
 )

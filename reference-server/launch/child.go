@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"parley/llm/stub"
+	"parley/internal/llm/stub"
 	"parley/target"
 )
 

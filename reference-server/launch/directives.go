@@ -3,7 +3,7 @@ package launch
 import (
 	"log/slog"
 
-	"parley/llm"
+	"parley/internal/llm"
 )
 
 // Directives explains how a client commands the suite's model, for the help of `parley serve`.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/reference-server/catalogue"
 	"parley/runner"
 	"parley/target"

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"parley/llm"
-	"parley/llm/stub"
+	"parley/internal/llm"
+	"parley/internal/llm/stub"
 	"parley/reference-server/catalogue"
 	"parley/target"
 )

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 )
 

@@ -3,7 +3,7 @@ package sessionchat
 import (
 	"slices"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"parley/llm"
+	"parley/internal/llm"
 )
 
 func TestInterrupt(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/llm"
+	"parley/internal/llm"
 )
 
 // idled returns a policy, and a channel with the keys of the sessions that leave memory.

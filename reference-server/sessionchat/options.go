@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/reference-server/defaults"
 )
 

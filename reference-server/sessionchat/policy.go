@@ -7,7 +7,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/llm"
+	"parley/internal/llm"
 )
 
 // Policy has the decisions that the protocol prescribes. A nil function defaults to that of Correct, so a faulty

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 )
 

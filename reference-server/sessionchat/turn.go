@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"parley/llm"
+	"parley/internal/llm"
 )
 
 func everything(llm.Request) bool { return true }

@@ -18,7 +18,7 @@ import (
 	"parley/simulator"
 	"parley/simulator/fault"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 //go:embed all:page

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/recording"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/transport/recording"
 )
 
 // TestRoutes: each operation of the API is in openapi.yaml, with its query, and each of openapi.yaml in the API.

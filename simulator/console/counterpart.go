@@ -5,10 +5,10 @@ import (
 	"errors"
 	"net/http"
 
-	"parley/driver"
 	"parley/simulator/counterpart"
 	"parley/simulator/script"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Counterpart returns a play as a player. scriptOf reads a script: the name of a ready one, or the text of one.

@@ -11,7 +11,7 @@ import (
 
 	"parley/simulator"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // creation is the body of a request for a session.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // event is an event of a stream.

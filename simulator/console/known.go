@@ -8,7 +8,7 @@ import (
 
 	"parley/internal/words"
 	"parley/protocol/messages"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // ofModel is the party whose messages are not those of the protocol.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestMindOfTypes: a mind is for types that messages can have: those of the protocol, and those that came.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/reports"
-	"parley/verdict"
 )
 
 // uploads chooses files in the dialog of a new session, and starts the replay.

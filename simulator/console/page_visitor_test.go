@@ -18,7 +18,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
 
-	"parley/driver/browser"
 	"parley/internal/tier"
 	"parley/reference-server/bundled"
 	"parley/reports"
@@ -29,6 +28,7 @@ import (
 	"parley/simulator/script"
 	"parley/simulator/scripts"
 	"parley/steps/protocols"
+	"parley/transport/driver/browser"
 )
 
 // suite runs the tests, and ends the shared browser before goroutines are counted.

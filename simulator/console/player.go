@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/simulator/fault"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Player plays a party of a protocol for a user's program. It is safe for concurrent use.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver"
 	"parley/simulator/fault"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // fake is a Player that records the calls to it.

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Record is a record as the API shows it, without secrets.
@@ -95,7 +95,7 @@ func (s *session) shown(r transcript.Record) Record {
 
 // typeOf returns the type of a record's message in the protocol.
 func (s *session) typeOf(r transcript.Record) string {
-	raw := r.Kind == transcript.Request && strings.HasPrefix(r.Type, "raw ") // as driver/sse writes it
+	raw := r.Kind == transcript.Request && strings.HasPrefix(r.Type, "raw ") // as transport/driver/sse writes it
 	switch {
 	case r.Event != nil && r.Event.Type != "" && !raw:
 		return r.Event.Type

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/jsonwhy"
-	"parley/recording"
 	"parley/reports"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/recording"
+	"parley/transport/transcript"
 )
 
 // uploaded is the content that a replay shows: a recording, or a scenario of a run. It is never a path.

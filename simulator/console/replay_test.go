@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/recording"
+	"parley/features/verdict"
 	"parley/reports"
 	"parley/runner"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/recording"
+	"parley/transport/transcript"
 )
 
 // lines are records as a run writes them, and as they are read.

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"strconv"
 
+	"parley/features/verdict"
 	"parley/reports"
-	"parley/verdict"
 )
 
 // Progress is the progress of a run.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/simulator/script"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // script answers with a script of the actions of the program's peer; in a test, the peer is the target.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"parley/simulator/script"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestSaveScript: the script of a test with a bundled target answers the tester's messages as the target did.

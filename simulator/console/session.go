@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/simulator"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Kinds of sessions.

@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/driver"
-	"parley/recording"
+	"parley/features/verdict"
 	"parley/simulator/terminal"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/recording"
+	"parley/transport/transcript"
 )
 
 // Outcome is the judgement on a clause.

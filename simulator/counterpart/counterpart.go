@@ -27,13 +27,13 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/driver"
 	"parley/simulator/fault"
 	"parley/simulator/gate"
 	"parley/simulator/judge"
 	"parley/simulator/script"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Mind says who decides which messages the program gets.

@@ -16,7 +16,7 @@ import (
 
 	"parley/reference-server/bundled"
 	"parley/simulator/counterpart"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

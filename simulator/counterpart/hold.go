@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Held is a message to the program, or from it (Options.Between), that waits for a decision.

@@ -5,7 +5,7 @@ import (
 
 	"parley/simulator/gate"
 	"parley/simulator/judge"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // makeJudge makes the judge of the program's messages, if the protocol has one.

@@ -6,7 +6,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/simulator/counterpart"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestHeldWhileClientLeaves: a message that is held for a client keeps nobody from closing the connection. It is

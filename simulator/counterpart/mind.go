@@ -9,8 +9,8 @@ import (
 	"parley/internal/cut"
 	"parley/simulator/gate"
 	"parley/simulator/script"
-	"parley/transcript"
-	wire "parley/wire/ws"
+	"parley/transport/transcript"
+	wire "parley/transport/wire/ws"
 )
 
 // handle decides on a message that passes the gate.

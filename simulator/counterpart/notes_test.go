@@ -8,7 +8,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/simulator/script"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestScriptNotes: the transcript says which action of a script was left out, and which messages no rule matches, also

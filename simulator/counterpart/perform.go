@@ -12,11 +12,11 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/driver"
 	"parley/internal/httpclient"
 	"parley/simulator/gate"
 	"parley/simulator/script"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // SetScript arms a script, with its initial variables. It answers messages whose mind is Script. The error says that

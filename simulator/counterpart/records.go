@@ -3,8 +3,8 @@ package counterpart
 import (
 	"strings"
 
-	"parley/driver"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // into returns a sink that puts a gate's records into a transcript, and labels messages with their types.

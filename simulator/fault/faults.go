@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"parley/driver"
 	"parley/simulator/gate"
 	"parley/simulator/script"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Bounds of the memory that faults use.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // pause is the time between two writes, so that they are not sent as one.

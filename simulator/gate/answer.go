@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"parley/driver"
 	"parley/internal/rawhttp"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // errTooMuch reports that the gate holds more than it may.

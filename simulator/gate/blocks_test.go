@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	wire "parley/wire/sse"
+	wire "parley/transport/wire/sse"
 )
 
 // units cuts content that comes in pieces of a size into units; a late line feed belongs to the unit before it.

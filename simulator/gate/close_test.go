@@ -10,9 +10,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/driver"
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // TestHandlerHearsOfEnds: the Handler is told once when a side ends a connection, with the close frame.

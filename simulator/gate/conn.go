@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"parley/driver"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // endTime bounds the graceful end of a connection.

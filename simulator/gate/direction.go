@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 
-	"parley/driver/ws"
-	"parley/transcript"
-	wire "parley/wire/ws"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
+	wire "parley/transport/wire/ws"
 )
 
 // maxFaults bounds the recorded faults of one direction.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"parley/internal/unixurl"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // dialTime bounds the time for an upstream to accept a connection, including TLS.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver"
 	"parley/internal/rawhttp"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // exchange is a request and its answer.

@@ -8,7 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	wire "parley/wire/ws"
+	wire "parley/transport/wire/ws"
 )
 
 // rawFrame is a frame as it is on the wire.

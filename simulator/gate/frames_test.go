@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"parley/driver"
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 const upgrade = "GET /w HTTP/1.1\r\nHost: x\r\nconnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n" +

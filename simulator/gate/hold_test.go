@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver"
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // TestHeld: later messages in the direction of a held message wait; the other direction, and other connections, do not.

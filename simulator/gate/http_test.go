@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestHTTPBytes: everything that the gate does not have to change passes as it was written.

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"parley/driver"
 	"parley/internal/rawhttp"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // headTime bounds the time until a connection begins its first request, and the time for each request to be complete.

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"net/http"
 
-	"parley/driver"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Side is an end of a connection.

@@ -3,7 +3,7 @@ package gate
 import (
 	"unicode/utf8"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // ClientLeft ends the label of the last record of a stream of a server under test that the client has left.

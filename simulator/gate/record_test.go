@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/driver"
-	"parley/driver/sse"
-	"parley/driver/ws"
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/driver/sse"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
 )
 
 // short formats a record without its number, its time and addresses.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"parley/internal/rawhttp"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // partedTime is how long a side may stay after the other has left.

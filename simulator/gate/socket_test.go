@@ -8,9 +8,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/driver"
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // echoes sends each message back.

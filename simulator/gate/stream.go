@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"strings"
 
-	"parley/driver/sse"
 	"parley/internal/rawhttp"
-	"parley/transcript"
-	wire "parley/wire/sse"
+	"parley/transport/driver/sse"
+	"parley/transport/transcript"
+	wire "parley/transport/wire/sse"
 )
 
 // stream is an event stream.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"parley/driver"
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 const asksStream = "GET /s HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n"

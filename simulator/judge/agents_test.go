@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/simulator/counterpart"
 	"parley/simulator/fault"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // TestFaultsOnAgent: an agent that connects to the played host is not blamed for faults between them. doubted says that

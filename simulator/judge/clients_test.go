@@ -8,9 +8,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/features/verdict"
 	"parley/simulator/counterpart"
 	"parley/steps/protocols"
-	"parley/verdict"
 )
 
 // says dials a played party, sends messages, and reads until the fence: the answer to the last one.

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/simulator/counterpart"
 	"parley/simulator/fault"
 	"parley/simulator/scripts"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // fences are messages that every server answers, by protocol, and a text that only the answer contains.

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"parley/features/verdict"
 	"parley/simulator/gate"
 	"parley/simulator/proxy"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // Judge judges the records of one transcript. It is safe for concurrent use.

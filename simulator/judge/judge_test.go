@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/simulator/counterpart"
 	"parley/simulator/gate"
@@ -16,8 +17,7 @@ import (
 	"parley/simulator/scripts"
 	"parley/steps"
 	"parley/steps/protocols"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -3,10 +3,10 @@ package judge
 import (
 	"slices"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // Bounds of the part of a tape that all monitors see: its beginning, as in a

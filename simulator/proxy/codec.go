@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Codec decodes the records of a program that is only observed, in a role of its protocol. The protocol's binding

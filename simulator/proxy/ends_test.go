@@ -13,14 +13,14 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/features/verdict"
+	"parley/internal/llm"
+	"parley/internal/llm/stub"
 	"parley/internal/tier"
-	"parley/llm"
-	"parley/llm/stub"
 	"parley/simulator/proxy"
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // socket is the path of session-chat's WebSocket.
@@ -70,7 +70,7 @@ func chat(t *testing.T, c *websocket.Conn, agent string) {
 // TestServerKilled: a server in another language is killed in the middle of a connection; the client sees it, and the
 // traffic after the restart passes through the same proxy. None of that counts against the server.
 func TestServerKilled(t *testing.T) {
-	profile, err := protocols.Kinds().Load("../../profiles/python-chat.yaml")
+	profile, err := protocols.Kinds().Load("../../examples/profiles/python-chat.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

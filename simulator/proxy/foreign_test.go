@@ -15,11 +15,11 @@ import (
 	"syscall"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/verdict"
 )
 
 // page is a client in Python that uses no code of Parley.
@@ -168,7 +168,7 @@ func TestForeignCommand(t *testing.T) {
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			p, err := protocols.Kinds().Load("../../profiles/python-runtime.yaml")
+			p, err := protocols.Kinds().Load("../../examples/profiles/python-runtime.yaml")
 			if err != nil {
 				t.Fatal(err)
 			}

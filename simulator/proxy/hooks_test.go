@@ -10,9 +10,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/features/verdict"
 	"parley/simulator/gate"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // TestHandle: a handler changes messages; the server is judged by the messages that it sent, and clients are not

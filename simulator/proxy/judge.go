@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // Pace of judging while traffic passes: after a lull, and for at most a share of the time.

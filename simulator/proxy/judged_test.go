@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/steps/protocols"
-	"parley/verdict"
 )
 
 // TestConforming: a correct target breaks no clause, and some clauses pass; those without a monitor are not tested.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/verdict"
 )
 
 // Clients in other languages that begin a turn, report that, and wait for an answer that never comes; they report when
@@ -66,7 +66,7 @@ func TestForeignKilled(t *testing.T) {
 			if one.client[0] == "node" && exec.Command("node", webSocket, "-e", "WebSocket").Run() != nil {
 				t.Skip("this Node has no WebSocket")
 			}
-			profile, err := protocols.Kinds().Load("../../profiles/" + one.profile)
+			profile, err := protocols.Kinds().Load("../../examples/profiles/" + one.profile)
 			if err != nil {
 				t.Fatal(err)
 			}

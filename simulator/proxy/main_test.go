@@ -12,13 +12,13 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/features/verdict"
 	"parley/reference-server/bundled"
 	"parley/reports"
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/verdict"
 )
 
 func TestMain(m *testing.M) {

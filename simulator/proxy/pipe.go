@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"parley/internal/procgroup"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // pipeGrace is how long a command may take to end once its stdin is closed, and once more after SIGTERM.

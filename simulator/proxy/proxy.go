@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/rawhttp"
 	"parley/simulator/gate"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Options configure a Proxy.

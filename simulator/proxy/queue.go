@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Bounds of the records that wait to be judged: those in memory, and those in a file beyond that. Once the file is full

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // waits returns a record with the given number of bytes.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"parley/simulator/gate"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Beginnings of the labels of ends, by who has caused them.

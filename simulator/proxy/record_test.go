@@ -6,7 +6,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/simulator/proxy"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestRecordSaysWhoEnded: the last record of a connection names the client, the server or the proxy as the one who has

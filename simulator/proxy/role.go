@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	"parley/simulator/gate"
 	"parley/steps"
+	"parley/steps/monitor"
 	"parley/target"
-	"parley/verdict"
 )
 
 // Side is a side of the traffic.

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"parley/internal/rawhttp"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // maxSecrets bounds the secrets that are collected from requests; further ones are not redacted, but header fields are

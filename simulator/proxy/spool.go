@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // spool is a file of records that wait, oldest first. The zero value is an empty one, and makes its file when it needs

@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // maxPending bounds the unanswered requests of a tape.

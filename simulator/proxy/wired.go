@@ -20,7 +20,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/internal/procgroup"
-	wire "parley/wire/ws"
+	wire "parley/transport/wire/ws"
 )
 
 // Wired is a command that speaks on its stdin and stdout and is reached as a WebSocket server, so that what can stand

@@ -13,8 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"parley/llm"
-	"parley/llm/openai"
+	"parley/internal/llm"
+	"parley/internal/llm/openai"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
@@ -24,7 +24,7 @@ import (
 	"parley/steps"
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/internal/words"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // command is a command that begins with a dot.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"parley/internal/cut"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // paint colours text if it is true.

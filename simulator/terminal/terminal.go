@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"parley/features/verdict"
 	"parley/simulator"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // Options configure how a session is shown.

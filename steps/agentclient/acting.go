@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver"
-	"parley/driver/browser"
-	"parley/driver/browser/snapshot"
-	"parley/driver/sse"
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/driver/browser"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/driver/sse"
+	"parley/transport/transcript"
 )
 
 // act performs a user action. An action that a person could not perform is a *browser.ActError.

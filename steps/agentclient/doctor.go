@@ -1,8 +1,8 @@
 package agentclient
 
 import (
-	"parley/doctor"
 	"parley/steps/agentclient/checkup"
+	"parley/steps/doctor"
 )
 
 // Doctor implements doctor.Examinable.

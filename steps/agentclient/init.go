@@ -1,8 +1,8 @@
 package agentclient
 
 import (
-	engine "parley/probe"
 	"parley/steps/agentclient/probe"
+	engine "parley/steps/probe"
 )
 
 // Init implements probe.Probing.

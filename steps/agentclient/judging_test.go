@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/driver/browser/snapshot"
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
 	selectwire "parley/steps/agentselect/binding"
-	"parley/transcript"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/transcript"
 )
 
 func TestContains(t *testing.T) {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver/browser/snapshot"
+	"parley/features/verdict"
 	"parley/internal/cut"
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
-	"parley/verdict"
+	"parley/transport/driver/browser/snapshot"
 )
 
 // namesOf matches the names of agents in a step.

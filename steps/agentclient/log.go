@@ -11,11 +11,11 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver/browser/snapshot"
+	"parley/features/verdict"
 	texts "parley/protocol/agentclient"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
-	"parley/verdict"
+	"parley/transport/driver/browser/snapshot"
 )
 
 func (s *suite) registerLog(sc *godog.ScenarioContext) {

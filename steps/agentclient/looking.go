@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver/browser/snapshot"
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/transcript"
 )
 
 // sight is an expected look of the page: why describes what is wrong in a snapshot, "" if nothing is.

@@ -11,7 +11,7 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // trap is the path that an armed text requests if it runs.

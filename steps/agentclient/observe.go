@@ -3,7 +3,7 @@ package agentclient
 import (
 	"fmt"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Names of the observed page and its connections, as in runs.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver/browser/snapshot"
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
-	"parley/verdict"
+	"parley/transport/driver/browser/snapshot"
 )
 
 func (s *suite) registerPages(sc *godog.ScenarioContext) {

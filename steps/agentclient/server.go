@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"parley/driver"
-	"parley/driver/sse"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/driver/sse"
+	"parley/transport/transcript"
 )
 
 // agent is an entry of the lists that the scripted server sends.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/driver/browser/snapshot"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 func (s *suite) asksForNewSession(ctx context.Context) error {

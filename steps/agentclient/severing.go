@@ -8,7 +8,7 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // severedStream is the connection that is cut: the first event stream of the first page.

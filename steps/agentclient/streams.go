@@ -6,11 +6,11 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 func (s *suite) registerStreams(sc *godog.ScenarioContext) {

@@ -9,18 +9,18 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
-	"parley/driver/browser/snapshot"
 	"parley/features"
-	"parley/monitor"
 	vocab "parley/protocol/agentclient"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
 	judge "parley/steps/agentclient/invariants"
 	"parley/steps/agentclient/passive"
 	selectwire "parley/steps/agentselect/binding"
+	"parley/steps/monitor"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/transcript"
 )
 
 // suite is the agent-client side of one scenario's world.

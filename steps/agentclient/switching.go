@@ -9,12 +9,12 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver/browser/snapshot"
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/transcript"
 )
 
 func (s *suite) registerSwitching(sc *godog.ScenarioContext) {

@@ -9,7 +9,7 @@ import (
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // tale is the state of a page and its server that the steps of a recording have reached so far.

@@ -11,12 +11,12 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver/browser/snapshot"
+	"parley/features/verdict"
 	texts "parley/protocol/agentclient"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/transcript"
 )
 
 func (s *suite) registerTelling(sc *godog.ScenarioContext) {

@@ -9,13 +9,13 @@ import (
 	"net/url"
 	"strings"
 
-	"parley/driver/browser/snapshot"
 	vocab "parley/protocol/agentselect"
 	selectwire "parley/steps/agentselect/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
-	"parley/wire/sse"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
+	"parley/transport/wire/sse"
 )
 
 // fields are the fields of an event or a request, by their default binding names.

@@ -9,7 +9,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 func (r registry) absence() {

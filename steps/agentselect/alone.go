@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	judge "parley/steps/agentselect/invariants"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // alone is the key in Env.Learnt of a deviation that the target showed to a client that had it to itself, before all

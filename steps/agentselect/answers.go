@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // awaitEnd waits for the end of a client's turn.

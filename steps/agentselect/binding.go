@@ -10,12 +10,12 @@ import (
 	"net/url"
 	"strings"
 
-	"parley/driver"
 	vocab "parley/protocol/agentselect"
 	"parley/steps/agentselect/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // codec maps the protocol's messages to the target's wire and back. It is pure: no I/O, no state.

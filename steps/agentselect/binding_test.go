@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/driver/sse"
-	"parley/driver/ws"
 	vocab "parley/protocol/agentselect"
 	"parley/steps/agentselect/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver/sse"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // bound returns the binding of a profile with this wire.

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // client is one party of a scenario: its connection, what it was sent, and what it last did.

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	judge "parley/steps/agentselect/invariants"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 func (r registry) configuration() {

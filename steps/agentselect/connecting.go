@@ -7,14 +7,14 @@ import (
 	"net/http"
 	"strings"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
 	judge "parley/steps/agentselect/invariants"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 func (r registry) connecting() {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // A server may need a moment between the complete of a turn and the next chat in its session. What it does with a chat

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/verdict"
 )
 
 func (r registry) conversations() {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // compared are the events whose order a scenario determines; others may come at any time.

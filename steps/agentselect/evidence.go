@@ -7,11 +7,11 @@ import (
 	"sort"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/jsondiff"
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/steps"
 	"parley/target"
-	"parley/verdict"
 )
 
 func (r registry) evidence() {

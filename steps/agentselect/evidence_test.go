@@ -3,7 +3,7 @@ package agentselect
 import (
 	"testing"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/target"
 )
 

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	judge "parley/steps/agentselect/invariants"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // Monitors that report the faults which explain failed checks.

@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 func (r registry) handover() {

@@ -7,7 +7,7 @@ import (
 	"parley/steps"
 	"parley/steps/agentselect/binding"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 var _ steps.Recognisable = Protocol{}

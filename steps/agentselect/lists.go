@@ -3,10 +3,10 @@ package agentselect
 import (
 	"context"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // receivesNoList proves that a client's act has brought no agent_list (AS-023, AS-024, AS-026). A target may send one

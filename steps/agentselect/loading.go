@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/driver"
-	"parley/monitor"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/steps/monitor"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Acts of a session under load, beside those that every protocol has.

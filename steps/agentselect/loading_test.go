@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"parley/driver"
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // loadRig leads a session under load without any connection.

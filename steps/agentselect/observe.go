@@ -8,8 +8,8 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps/agentselect/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // maxStreams bounds the streams that Correlate remembers.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // TestCorrelate: the party of a request is the stream that it names, or the only one that it can be about. Lines open

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/internal/deadline"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // What is awaited after a switch.

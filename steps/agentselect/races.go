@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
-	"parley/llm"
+	"parley/internal/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 func (r registry) races() {

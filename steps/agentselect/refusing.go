@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/features/verdict"
 	"parley/internal/jsondiff"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	judge "parley/steps/agentselect/invariants"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 func (r registry) refusing() {

@@ -9,8 +9,8 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 const (

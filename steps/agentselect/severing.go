@@ -6,7 +6,7 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Courses implements steps.Severer. A client that reconnects has a new connection: it gets its own connected and

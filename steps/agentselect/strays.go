@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // findsStrays examines each record that a wait sees, and all others at the scenario's end, for answers to messages of

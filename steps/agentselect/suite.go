@@ -8,10 +8,8 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/doctor"
 	"parley/features"
-	"parley/monitor"
-	"parley/probe"
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
@@ -19,10 +17,12 @@ import (
 	judge "parley/steps/agentselect/invariants"
 	"parley/steps/agentselect/passive"
 	own "parley/steps/agentselect/probe"
+	"parley/steps/doctor"
+	"parley/steps/monitor"
+	"parley/steps/probe"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // suite is the agent-select side of one scenario's world.

@@ -10,15 +10,15 @@ import (
 	"time"
 	"unicode"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/internal/jsondiff"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/steps/agentselect/binding"
 	judge "parley/steps/agentselect/invariants"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 func (r registry) switching() {

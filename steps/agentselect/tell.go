@@ -10,7 +10,7 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 var (

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 func (t *tale) creates(c *toldClient, m message) ([]string, bool) {

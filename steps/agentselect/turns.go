@@ -10,7 +10,7 @@ import (
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // turn is one exchange of a conversation.

@@ -3,7 +3,7 @@ package externalagent
 import (
 	"fmt"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // acts follows during a wait what an agent does. A message that has been refused stubborn times is no act any more, as

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestActs checks which messages of an agent count as acts, each of which restarts the limit of a wait.

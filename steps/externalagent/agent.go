@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/driver"
-	"parley/driver/ws"
 	"parley/internal/deadline"
 	"parley/internal/freeport"
 	vocab "parley/protocol/externalagent"
@@ -20,7 +18,9 @@ import (
 	"parley/steps/externalagent/binding"
 	judge "parley/steps/externalagent/invariants"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
 )
 
 // callee is a target that is an agent. It connects to the harness, which plays relay and host for it.

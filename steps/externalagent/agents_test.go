@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	"parley/verdict"
 )
 
 const (

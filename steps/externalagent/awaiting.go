@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	"parley/steps"
 	judge "parley/steps/externalagent/invariants"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // howEnded describes how a process ended.

@@ -9,7 +9,7 @@ import (
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestGone checks when nothing more can come from an agent, and when that is an environment error.

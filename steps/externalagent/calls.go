@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/toolschema"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // callOf returns the payload of a tool.call.

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // patience is the limit for the harness's own host, which answers from a goroutine: a longer wait is a failure.

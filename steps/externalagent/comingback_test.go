@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // TestComingBackTooSoon checks that a party that has lost its connection retries, because it may briefly count as

@@ -12,12 +12,12 @@ import (
 	"github.com/cucumber/godog"
 
 	"parley/features"
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // conform runs all scenarios of the suite for a role: no clause may be broken, and nothing may be skipped except what

@@ -11,8 +11,8 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // agentLivesOn judges that an agent turns to the host again after a refused call (EA-074a). No clause says what it

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	judge "parley/steps/externalagent/invariants"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // turn is a successful call at which the host departs from its flow. Its effect has been applied.

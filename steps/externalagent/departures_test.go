@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver"
 	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 func TestOkAlone(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // drift is what changes by itself in a target's states, such as a clock in uiSpec. All comparisons ignore it. The zero

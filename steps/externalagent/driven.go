@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	judge "parley/steps/externalagent/invariants"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // connects is the act that hooks.call asks for first. The others are types of messages.

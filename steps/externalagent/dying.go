@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	judge "parley/steps/externalagent/invariants"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // promptly is how soon after a message a process must end to have ended because of it. Later it may have waited in

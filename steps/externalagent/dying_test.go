@@ -5,7 +5,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestFatal checks of which message a process is said to have died, if of any.

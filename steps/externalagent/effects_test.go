@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 const effectsPrev = "And agent A calls \"prev\"\nThen agent A is told that the call succeeded\n"

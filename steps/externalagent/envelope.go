@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // object is a decoded JSON object, or one to be encoded.

@@ -7,8 +7,8 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // heard returns a record of a text sent by a target.

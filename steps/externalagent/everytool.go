@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/toolschema"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // stop is a point of the booking at which tools are called.

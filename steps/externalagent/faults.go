@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	wjson "parley/transport/wire/json"
 )
 
 // faults corrupt a valid envelope.

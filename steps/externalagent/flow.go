@@ -14,7 +14,7 @@ import (
 	"parley/internal/yamltext"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/toolschema"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 //go:embed flow.yaml

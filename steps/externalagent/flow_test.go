@@ -9,7 +9,7 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // TestPut checks what a call sets in a uiSpec.

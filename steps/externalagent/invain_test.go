@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // staysOnce is a host whose first next succeeds but leads nowhere.

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	judge "parley/steps/externalagent/invariants"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // promptness is the longest time in nanoseconds that the agents of a run took from relay.joined to their first act.

@@ -8,7 +8,7 @@ import (
 
 	"parley/steps"
 	judge "parley/steps/externalagent/invariants"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestWaitsToJoin checks that an agent passes for waiting only if it would otherwise have acted before relay.joined.

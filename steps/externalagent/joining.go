@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // party is one connection of the harness: an agent or, if the target is a relay, a host.

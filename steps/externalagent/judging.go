@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // passes records that clauses are kept by a record.

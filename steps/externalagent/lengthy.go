@@ -6,7 +6,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // saysMuch sends agent.messages with long texts, without waiting. No clause sets a limit, so that a target which

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // TestLongMessages checks that a target may refuse long messages, and that what it takes must be served.

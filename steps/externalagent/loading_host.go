@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/driver"
 	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // loadPushed are the state.updated that the host sends after each call, before the participant's words.

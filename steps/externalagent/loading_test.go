@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // rig leads a session under load against parties of the test, without any connection.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/target"
-	"parley/verdict"
 )
 
 // The study log is the host's (EA-010). No clause is about a log of the relay, which may keep one as it likes: a file,

@@ -10,7 +10,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestRelaySessionsLedAstray checks the same for a file led out of the folder by the id of a relay session, for hosts

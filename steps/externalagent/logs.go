@@ -13,14 +13,14 @@ import (
 	"slices"
 	"strings"
 
-	"parley/driver"
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/studylog"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // ended returns the latest session.end of a party that was answered, with its answer, or nil.

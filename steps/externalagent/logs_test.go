@@ -11,8 +11,8 @@ import (
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // kinds changes the log lines of one type, or omits them if f is nil.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // manyTools announces further tools with required params and accepts any call that the host refuses.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/toolschema"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // announcesNothing answers a call and then announces no tool for a while. After this gap the booking is elsewhere, with

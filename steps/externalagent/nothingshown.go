@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // showsNothing answers with a quick uiSpec and then shows no active one (EA-043). The schemas of the announced tools

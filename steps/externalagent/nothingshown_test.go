@@ -6,7 +6,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 var takesNothingOldFrame = func(dir transcript.Dir, kind string, payload object) transcript.Record {

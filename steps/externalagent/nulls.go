@@ -6,7 +6,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // callsAtNull goes through the booking and makes a call wherever a state has a null uiSpec, even briefly. Such a call

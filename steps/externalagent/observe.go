@@ -2,7 +2,7 @@ package externalagent
 
 import (
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Observed implements steps.Witness. Tests of hosts and agents have only the connections of agents; a test of a

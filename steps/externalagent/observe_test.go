@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestObserved: the connections that tests of each role have.

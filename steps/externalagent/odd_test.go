@@ -7,8 +7,8 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // untold is a host that announces no state when a session starts, as nothing has changed yet.

@@ -5,7 +5,7 @@ import (
 
 	"parley/steps"
 	"parley/steps/externalagent/toolschema"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // otherwise is a tool of a stage with params other than those of the booking.

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/driver"
-	"parley/driver/browser"
-	"parley/driver/browser/snapshot"
 	"parley/internal/deadline"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/driver/browser"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/transcript"
 )
 
 // Names of the elements of a host's page in acts and snapshots. They are also their keys in external-agent.page.

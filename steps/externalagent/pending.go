@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // callsAtOnce makes calls of announced tools that do not lead away, without waiting. The target may refuse them or

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
-	"parley/driver"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/toolschema"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // play is the host played by the harness: a booking flow, on one connection at a time. If the target is an agent, it

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // host returns a play of the built-in flow, for messages given one after the other.

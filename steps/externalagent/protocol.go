@@ -7,20 +7,20 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/doctor"
-	"parley/driver"
 	"parley/features"
-	"parley/monitor"
-	engine "parley/probe"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
+	"parley/steps/doctor"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/checkup"
 	judge "parley/steps/externalagent/invariants"
 	"parley/steps/externalagent/passive"
 	"parley/steps/externalagent/probe"
+	"parley/steps/monitor"
+	engine "parley/steps/probe"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Protocol is the external-agent entry of the suite.

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // error1 returns an error with a code that answers a message.

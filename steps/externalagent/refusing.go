@@ -7,13 +7,13 @@ import (
 	"maps"
 	"slices"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/toolschema"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // isInvalid judges that the latest message is answered with INVALID_MESSAGE, with or without its id, and not as a

@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 func (s *suite) declared(capability string) error {

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // spoilt makes a relay change the messages of one type, passed on or its own.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // A host sends its state repeatedly, mostly unchanged. Repeated members are stored once: later records have a remark

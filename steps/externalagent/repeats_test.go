@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestRepeats checks that repeated members are omitted from a record's bytes, and that its event is still complete.

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // request is an envelope of a party that needs an answer.

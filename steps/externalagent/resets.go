@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // firstStateKnown learns how a session proceeds: its first state and those after the calls of the booking, without

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"parley/internal/words"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // restlessness is what the scenarios of a run have found to change by itself. It holds for each of them, also for those

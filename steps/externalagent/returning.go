@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // findsAsLeft judges what an agent sees that has reconnected to its study session (EA-073): nobody has acted meanwhile,

@@ -5,8 +5,8 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 const cameBack = session + restless + saying + firstCall +

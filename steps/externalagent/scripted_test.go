@@ -12,15 +12,15 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
 	"parley/features"
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // bad gives a peer a fault: it changes what is about to be sent because of a message.

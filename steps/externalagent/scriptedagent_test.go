@@ -17,7 +17,7 @@ import (
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/target"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // mind is how an agent differs from a good one.

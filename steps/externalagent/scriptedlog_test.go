@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // log records the messages, as a host does.

@@ -6,12 +6,12 @@ import (
 	"regexp"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // starts asks for a study session. Its ids contain the scenario's nonce if the profile says so.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	judge "parley/steps/externalagent/invariants"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Courses implements steps.Severer. An agent that reconnects joins again and resynchronises with snapshot.get (EA-026,

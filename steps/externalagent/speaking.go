@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // odd is text that is easily damaged: other scripts, quotes, markup, characters beyond the basic plane.

@@ -7,7 +7,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 var speakingRows = []hostRow{

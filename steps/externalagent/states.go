@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/cut"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // updates returns the states that a party was sent in state.updated after a mark.

@@ -9,7 +9,7 @@ import (
 
 	"parley/internal/cut"
 	"parley/steps"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // value returns a JSON value as decoded from the wire.

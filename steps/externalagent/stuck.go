@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // books is the key in Env.Learnt for whether an agent has gone through the flow in this run.

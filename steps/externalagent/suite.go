@@ -4,11 +4,11 @@ import (
 	"context"
 	"net/http"
 
-	"parley/driver"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/toolschema"
+	"parley/transport/driver"
 )
 
 // suite is the external-agent side of one scenario's world.

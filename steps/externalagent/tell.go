@@ -10,7 +10,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 var tellable = regexp.MustCompile(`^\w+$`)

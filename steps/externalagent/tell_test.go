@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestTellAnswers checks that a refusal is told of a request that was refused only: how a host answers a snapshot.get

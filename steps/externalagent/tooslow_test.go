@@ -6,7 +6,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestCalledLate checks that an agent whose next call takes too long, compared with how long the state was held back,

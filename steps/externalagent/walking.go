@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/externalagent"
 	"parley/steps"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/toolschema"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // path returns a path through the host's whole flow.

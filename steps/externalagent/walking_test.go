@@ -5,7 +5,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestMisfitOnce checks that a misfit of the booking path is awaited once per run: the next scenario that gets there

@@ -37,7 +37,7 @@ func TestIdle(t *testing.T) {
 			t.Errorf("%s: %v at the defaults", kind.Protocol, p.Idle())
 		}
 	}
-	files, err := filepath.Glob("../../profiles/*.yaml")
+	files, err := filepath.Glob("../../examples/profiles/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d profiles, %v", len(files), err)
 	}

@@ -64,7 +64,7 @@ func profileSchema(t *testing.T) func(text string) error {
 // with mistakes that a schema can see are not, nor can they be read.
 func TestProfileSchema(t *testing.T) {
 	valid := profileSchema(t)
-	files, err := filepath.Glob("../../profiles/*.yaml")
+	files, err := filepath.Glob("../../examples/profiles/*.yaml")
 	if err != nil || len(files) < 5 {
 		t.Fatal(files, err)
 	}

@@ -6,10 +6,10 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 func (s *suite) registerAbsence(sc *godog.ScenarioContext) {

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"parley/driver"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps/sessionchat/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // codec maps the protocol's messages to the target's wire and back. It does no I/O and has no state.

@@ -8,11 +8,11 @@ import (
 
 	"parley/steps/sessionchat/binding"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
-// elsewhere is a wire with other locations and names for everything, that of profiles/node-chat.yaml.
+// elsewhere is a wire with other locations and names for everything, that of examples/profiles/node-chat.yaml.
 const elsewhere = `
 ws: {path: /api/v1/conversations/socket, subprotocols: [conversations.v1]}
 fields:

@@ -9,10 +9,10 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // session is a conversation that a scenario knows by name: the agent_id that the harness uses, and what is known

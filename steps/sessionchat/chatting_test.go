@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/verdict"
 )
 
 const helloWords = "[[echo n-1]] Hello from client A"

@@ -7,11 +7,11 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/steps"
 	"parley/steps/sessionchat/invariants"
 	"parley/target"
-	"parley/verdict"
+	"parley/transport/driver"
 )
 
 func (s *suite) registerConnecting(sc *godog.ScenarioContext) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // chats returns the agent_id and content of each chat sent by these lines.

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // of returns a record of another kind.

@@ -1,7 +1,7 @@
 package sessionchat
 
 import (
-	"parley/doctor"
+	"parley/steps/doctor"
 	"parley/steps/sessionchat/checkup"
 )
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/deadline"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // doubtful reports whether a result after a chat may belong to an earlier turn: none of the model's words for this

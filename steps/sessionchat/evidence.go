@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/internal/deadline"
-	"parley/llm"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/steps/sessionchat/binding"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // calls returns the model's requests for a turn.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"parley/llm"
+	"parley/internal/llm"
 )
 
 // asRecorded returns what a request's record keeps of a text with the directive of the nonce k.

@@ -1,11 +1,11 @@
 package sessionchat
 
 import (
-	"parley/driver"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 var (

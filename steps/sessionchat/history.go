@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/llm"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 )

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/verdict"
 )
 
 // TestEarlierTurns checks that the request for a session's second turn contains the first. If it does not, and the

@@ -1,7 +1,7 @@
 package sessionchat
 
 import (
-	engine "parley/probe"
+	engine "parley/steps/probe"
 	"parley/steps/sessionchat/probe"
 )
 

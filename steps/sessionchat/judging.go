@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // pass records that clauses are satisfied, as a record shows.

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/driver"
-	"parley/monitor"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
+	"parley/steps/monitor"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Acts of a session under load, beside those that every protocol has.

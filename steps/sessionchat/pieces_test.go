@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
-	"parley/verdict"
 )
 
 // piece returns the model's words for piece i of n, for a script.

@@ -8,13 +8,13 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
-	"parley/llm"
-	"parley/monitor"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/steps/monitor"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // query is a message that must not start a session, and how to recognize its effect.

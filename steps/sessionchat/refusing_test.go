@@ -3,8 +3,8 @@ package sessionchat
 import (
 	"testing"
 
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/transport/transcript"
 )
 
 func TestRefusal(t *testing.T) {

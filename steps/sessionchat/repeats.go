@@ -3,8 +3,8 @@ package sessionchat
 import (
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // repeats finds duplicate messages whose legality the document leaves open: it neither defines pongs and errors

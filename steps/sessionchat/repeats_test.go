@@ -5,7 +5,7 @@ import (
 
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestErrorsTwice: an equal error is a repetition unless an interrupt may have asked for it.

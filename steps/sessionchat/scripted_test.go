@@ -11,16 +11,16 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
 	"parley/features"
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	"parley/steps/sessionchat/binding"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // saying is a message of a scripted target. NONCE in its text stands for the nonce of the chat that it answers.

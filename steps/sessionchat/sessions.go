@@ -8,10 +8,10 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/steps"
 	judge "parley/steps/sessionchat/invariants"
-	"parley/verdict"
 )
 
 func (s *suite) registerSessions(sc *godog.ScenarioContext) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/steps"
 	"parley/steps/sessionchat/binding"
 	judge "parley/steps/sessionchat/invariants"

@@ -6,8 +6,8 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
 	"parley/steps"
+	"parley/transport/driver"
 )
 
 // Courses implements steps.Severer. The source promises that a session outlives its connection and the process (SC-059,

@@ -8,7 +8,7 @@ import (
 
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // asked is the key, in Env.Learnt, of what clients of any scenario have done to the session of an agent_id.

@@ -9,15 +9,15 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
 	"parley/features"
-	"parley/monitor"
 	"parley/steps"
+	"parley/steps/monitor"
 	"parley/steps/sessionchat/binding"
 	judge "parley/steps/sessionchat/invariants"
 	"parley/steps/sessionchat/passive"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // suite is the session-chat side of one scenario's world.

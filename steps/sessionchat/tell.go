@@ -10,7 +10,7 @@ import (
 
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 var (

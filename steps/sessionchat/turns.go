@@ -8,10 +8,10 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 func (s *suite) registerTurns(sc *godog.ScenarioContext) {

@@ -3,11 +3,11 @@ package sessionruntime
 import (
 	"context"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // acceptedLate fails a turn that was not accepted before its agent had answered. The turn is over, and so is the

@@ -5,10 +5,10 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/verdict"
 )
 
 func (s *suite) registerAgents(sc *godog.ScenarioContext) {

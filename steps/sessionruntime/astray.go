@@ -4,7 +4,7 @@ import (
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // setUpBy is the key, in Env.Learnt, of a session that some connection has set up.

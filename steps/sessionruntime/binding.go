@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // codec maps messages to the target's wire and back. It is pure: no I/O, no state.

@@ -13,11 +13,11 @@ import (
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
-// elsewhere is a wire with other places and names for everything: those of profiles/node-runtime.yaml and more.
+// elsewhere is a wire with other places and names for everything: those of examples/profiles/node-runtime.yaml and more.
 const elsewhere = `
 senders: {frontend: web, manager: sm, session: sr, logger: log}
 fields:

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // TestBlame checks that, over the whole suite, a target with one fault fails exactly the clauses that the fault

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 const bus = "bus" // the connection's name in the transcript

@@ -1,7 +1,7 @@
 package sessionruntime
 
 import (
-	"parley/doctor"
+	"parley/steps/doctor"
 	"parley/steps/sessionruntime/checkup"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/cucumber/godog"
 	"pgregory.net/rapid"
 
+	"parley/features/verdict"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/verdict"
 )
 
 // TestExplore checks that every drawn scenario has known steps, begins with a session and ends with a judgement, and

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"parley/features"
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
 	"parley/target"
-	"parley/verdict"
 )
 
 // texts returns the features by name.

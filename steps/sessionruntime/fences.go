@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"parley/driver"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // fence waits until everything delivered has been handled.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/verdict"
 )
 
 // handover is an agent's request, under the name of the input concerned.

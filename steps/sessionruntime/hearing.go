@@ -3,13 +3,13 @@ package sessionruntime
 import (
 	"strings"
 
-	"parley/driver"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 var (

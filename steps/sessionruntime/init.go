@@ -1,7 +1,7 @@
 package sessionruntime
 
 import (
-	engine "parley/probe"
+	engine "parley/steps/probe"
 	"parley/steps/sessionruntime/probe"
 )
 

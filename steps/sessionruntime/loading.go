@@ -5,15 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"parley/driver"
-	"parley/monitor"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	"parley/steps/monitor"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Acts of a session under load, beside those that every protocol has.

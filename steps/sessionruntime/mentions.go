@@ -3,9 +3,9 @@ package sessionruntime
 import (
 	"context"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/verdict"
 )
 
 // mentions sends an input that mentions an agent (4B).

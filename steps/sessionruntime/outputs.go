@@ -7,10 +7,10 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/verdict"
 )
 
 func (s *suite) registerOutputs(sc *godog.ScenarioContext) {

@@ -9,14 +9,14 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 func (s *suite) registerSessions(sc *godog.ScenarioContext) {

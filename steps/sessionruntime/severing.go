@@ -8,9 +8,9 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
 	"parley/steps"
 	judge "parley/steps/sessionruntime/invariants"
+	"parley/transport/driver"
 )
 
 // Courses implements steps.Severer. The source does not say what happens to a session whose bus is lost. A bus that

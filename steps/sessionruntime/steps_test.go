@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
 	"parley/steps/sessionruntime/binding"
 	"parley/target"
-	"parley/verdict"
+	"parley/transport/driver"
 )
 
 const (

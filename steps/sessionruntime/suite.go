@@ -10,20 +10,20 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
 	"parley/features"
+	"parley/features/verdict"
 	"parley/internal/cut"
 	"parley/internal/deadline"
-	"parley/monitor"
 	vocab "parley/protocol/sessionruntime"
 	"parley/steps"
+	"parley/steps/monitor"
 	"parley/steps/sessionruntime/binding"
 	judge "parley/steps/sessionruntime/invariants"
 	"parley/steps/sessionruntime/passive"
 	"parley/target"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // suite is the session-runtime side of one scenario's world.

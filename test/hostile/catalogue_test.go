@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/internal/freeport"
 	"parley/internal/tier"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // row is one hostile behaviour, with what is expected when it is met.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/internal/freeport"
 	"parley/reports"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // unjudged checks the results of a target that does not speak its protocol: exit 3, one line that says why, and no
@@ -72,7 +72,7 @@ func TestDeadPort(t *testing.T) {
 // TestNoBrowser checks that a page is not judged without a browser, and that the verdict says what is missing.
 func TestNoBrowser(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	p, err := protocols.Kinds().Load("profiles/plain-page.yaml")
+	p, err := protocols.Kinds().Load("examples/profiles/plain-page.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

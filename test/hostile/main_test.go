@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"parley/cli"
+	"parley/internal/cli"
 	"parley/reference-server/bundled"
 	"parley/steps/protocols"
 	"parley/test/suitetest"

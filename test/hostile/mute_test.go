@@ -9,10 +9,10 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/features/verdict"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // badChat is a peer that talks over WebSockets.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"parley/verdict"
+	"parley/features/verdict"
 )
 
 // controls is a page that has every element and runs a given script.

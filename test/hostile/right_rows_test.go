@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/sessionchat"
 )

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/reference-server/agentclient"
 	"parley/reference-server/agentclient/bundle"
@@ -16,7 +17,6 @@ import (
 	"parley/steps/agentclient/binding"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // oddPages differ from the bundled page in ways that no document covers.

@@ -13,8 +13,9 @@ import (
 	"time"
 
 	"parley/features"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
@@ -23,7 +24,6 @@ import (
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 type tell = func(connID string, ev agentselect.Event)

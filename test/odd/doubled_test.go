@@ -12,8 +12,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/reference-server/launch"
 	"parley/reference-server/sessionchat"
@@ -22,7 +23,6 @@ import (
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // numbered gives a message an id of its own in its body.

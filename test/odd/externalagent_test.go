@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/freeport"
 	"parley/internal/tier"
 	"parley/reference-server/externalagent/agent"
@@ -20,7 +21,6 @@ import (
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // TestAgentConnectsByItself checks that an agent that connects repeatedly by itself is judged at the configured

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/llm"
+	"parley/internal/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"

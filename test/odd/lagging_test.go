@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/llm"
+	"parley/internal/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"

@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/launch"
 	"parley/reference-server/sessionchat"
@@ -22,7 +23,6 @@ import (
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 type middlebox struct {

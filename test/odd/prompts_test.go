@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // preached is a proxy between a server and its model. As some programs do, it turns the system prompt into a user
@@ -71,7 +71,7 @@ func TestPromptAsUserMessage(t *testing.T) {
 	suitetest.Works(t)
 	between := httptest.NewServer(http.HandlerFunc(preached))
 	t.Cleanup(between.Close)
-	p, err := protocols.Kinds().Load("profiles/python.yaml")
+	p, err := protocols.Kinds().Load("examples/profiles/python.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/reference-server/launch"
 	"parley/reference-server/sessionchat"

@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
 	"parley/reference-server/launch"
 	"parley/reference-server/sessionchat"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 type sender = func(connID string, msg sessionchat.Message)

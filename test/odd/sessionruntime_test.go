@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // change replaces a text in one of the Python orchestrator's files.

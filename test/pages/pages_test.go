@@ -15,12 +15,12 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"parley/certificate"
-	"parley/certificate/site"
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/reports"
+	"parley/reports/certificate"
+	"parley/reports/certificate/site"
 	"parley/reports/lang"
-	"parley/verdict"
 )
 
 // long is a text without a place to break it.

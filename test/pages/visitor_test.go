@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
 
-	"parley/driver/browser"
 	"parley/internal/tier"
+	"parley/transport/driver/browser"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

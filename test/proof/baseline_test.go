@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	"parley/runner"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // TestBaseline checks that a run with only excused failures ends well but is not called conformant, and that unused

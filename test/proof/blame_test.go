@@ -10,19 +10,19 @@ import (
 	"testing"
 	"time"
 
-	"parley/diagnosis"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/agentselect/mutants"
 	"parley/reference-server/launch"
 	"parley/reports"
+	"parley/reports/diagnosis"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // TestWhatIsNeverGivenProvesNothing checks that the absence of the custom agent's prompt counts only if the prompt

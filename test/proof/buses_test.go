@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/reports"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // buses are the examples of orchestrators behind a bus of their own, each with an object in the place of the bus, and

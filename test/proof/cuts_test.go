@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	"parley/protocol/agentclient"
 	"parley/reference-server/bundled"
 	"parley/reports"
@@ -16,7 +17,6 @@ import (
 	"parley/steps"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // severers calls f with each protocol and role whose connections can be cut at every point of a course.
@@ -74,7 +74,7 @@ func TestCutPoints(t *testing.T) {
 	t.Run("plain page", func(t *testing.T) {
 		tier.Night(t)
 		suitetest.InBrowser(t)
-		p, err := protocols.Kinds().Load("profiles/plain-page.yaml")
+		p, err := protocols.Kinds().Load("examples/profiles/plain-page.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,14 +9,14 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"parley/differential"
+	"parley/features/verdict"
+	"parley/internal/differential"
 	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/reports"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // bundledSide is the bundled target over all of its drivers.
@@ -178,7 +178,7 @@ func TestDifferentialListsWhatIsOpen(t *testing.T) {
 		t.Fatal("python3 is missing; install it: apt-get install -y python3   (3.11 or later)")
 	}
 	foreign := differential.Side{Name: "python", Fresh: true, Options: func() runner.Options {
-		p, err := protocols.Kinds().Load("profiles/python-chat.yaml")
+		p, err := protocols.Kinds().Load("examples/profiles/python-chat.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

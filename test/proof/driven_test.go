@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // drivenAgents are agents in Python that act when a hook asks them to, and what is said of them.
@@ -113,7 +113,7 @@ func personAt(t *testing.T, terminal string) (lines *target.Lines, leaves func()
 func drivenWith(t *testing.T, from, to string) *target.Profile {
 	t.Helper()
 	dir := t.TempDir()
-	const example, profile = "examples/agents/python-control", "profiles/python-agent.yaml"
+	const example, profile = "examples/agents/python-control", "examples/profiles/python-agent.yaml"
 	err := os.CopyFS(filepath.Join(dir, example), os.DirFS(example))
 	if err == nil {
 		err = os.Mkdir(filepath.Join(dir, "profiles"), 0o700)

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/runner"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // TestExplore checks that random sequences find nothing in the bundled server.

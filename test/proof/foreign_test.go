@@ -5,38 +5,38 @@ import (
 	"slices"
 	"testing"
 
-	"parley/driver/browser"
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
+	"parley/transport/driver/browser"
 )
 
 // foreign are targets in other languages, written only from the source document and the bindings. They share no code
 // with the harness, so a shared misunderstanding cannot go unnoticed. By default a third of the scenarios is run, of
 // the page a sixth, and of two targets of a protocol or a role one; at night everything is.
 var foreign = []struct{ profile, tool, install string }{
-	{"profiles/python.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
-	{"profiles/node.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
-	{"profiles/python-chat.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
-	{"profiles/node-chat.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
-	{"profiles/python-host.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
-	{"profiles/python-host-page.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
-	{"profiles/python-relay.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
-	{"profiles/node-agent.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
-	{"profiles/python-agent.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
-	{"profiles/python-runtime.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
-	{"profiles/node-runtime.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
-	{"profiles/plain-page.yaml", "", ""}, // a browser: the product's own search reports what is missing
+	{"examples/profiles/python.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"examples/profiles/node.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"examples/profiles/python-chat.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"examples/profiles/node-chat.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"examples/profiles/python-host.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"examples/profiles/python-host-page.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"examples/profiles/python-relay.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"examples/profiles/node-agent.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"examples/profiles/python-agent.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"examples/profiles/python-runtime.yaml", "python3", "apt-get install -y python3   (3.11 or later)"},
+	{"examples/profiles/node-runtime.yaml", "node", "apt-get install -y nodejs   (20 or later)"},
+	{"examples/profiles/plain-page.yaml", "", ""}, // a browser: the product's own search reports what is missing
 }
 
-var second = []string{"profiles/python.yaml", "profiles/python-host-page.yaml", "profiles/python-agent.yaml",
-	"profiles/node-chat.yaml", "profiles/python-runtime.yaml"}
+var second = []string{"examples/profiles/python.yaml", "examples/profiles/python-host-page.yaml", "examples/profiles/python-agent.yaml",
+	"examples/profiles/node-chat.yaml", "examples/profiles/python-runtime.yaml"}
 
 // warned lists the clauses that a target is warned of: they recommend what it does otherwise on purpose.
-var warned = map[string][]string{"profiles/plain-page.yaml": {"AC-029"}}
+var warned = map[string][]string{"examples/profiles/plain-page.yaml": {"AC-029"}}
 
 func TestForeignTargets(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver/browser"
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/reference-server/launch"
 	"parley/runner"
@@ -15,7 +15,7 @@ import (
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
+	"parley/transport/driver/browser"
 )
 
 // pageChange is a change in a file of examples/servers/python-host, or in its profile: from occurs there once.

@@ -7,19 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"parley/driver"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
-	"parley/load"
 	"parley/reference-server/bundled"
 	"parley/reference-server/catalogue"
 	"parley/reports"
 	"parley/runner"
+	"parley/simulator/load"
 	"parley/steps"
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
+	"parley/transport/driver"
 )
 
 // crowd is a number of sessions that no table of catalogue.Places holds.

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // TestMutants proves that the suite finds faults: every mutant is killed by its own clauses while its control

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
-	"parley/monitor"
 	"parley/runner"
 	"parley/steps"
+	"parley/steps/monitor"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // passively lists the protocols with passive monitors.

@@ -6,14 +6,14 @@ import (
 	"sync"
 	"testing"
 
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // behind lists the targets judged behind a proxy, with the minimum share, in percent, of the mutants breaking a
@@ -32,7 +32,7 @@ var behind = []struct {
 
 // proxied are foreign targets of either transport that are judged behind a proxy. The others are judged passively
 // without one (TestPassiveOnConforming); at night both with all.
-var proxied = []string{"profiles/node.yaml", "profiles/python-chat.yaml", "profiles/node-runtime.yaml"}
+var proxied = []string{"examples/profiles/node.yaml", "examples/profiles/python-chat.yaml", "examples/profiles/node-runtime.yaml"}
 
 // TestProxyOnConforming: the suite judges a target behind a proxy as it does without one, and the proxy finds nothing
 // in the traffic of the suite. It takes a twelfth of the scenarios, or all at night.

@@ -8,15 +8,15 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/internal/tier"
-	"parley/recording"
-	"parley/recording/scenario"
 	"parley/reports"
 	"parley/runner"
+	"parley/simulator/scenario"
 	"parley/steps"
 	"parley/steps/protocols"
 	"parley/test/suitetest"
-	"parley/verdict"
+	"parley/transport/recording"
 )
 
 // TestRecordedConform: the recording of each scenario of a conforming run, converted into a scenario, finds nothing on

@@ -11,10 +11,10 @@ import (
 	"sync"
 	"testing"
 
-	"parley/diagnosis"
 	"parley/internal/tier"
 	"parley/internal/yamltext"
 	"parley/reports"
+	"parley/reports/diagnosis"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/target"

@@ -14,13 +14,13 @@ import (
 	"sync"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reference-server/agentselect"
 	"parley/reports"
 	"parley/runner"
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // TestCrashingTarget checks that a process that crashes on a message is restarted, and that only the scenarios that
@@ -28,7 +28,7 @@ import (
 func TestCrashingTarget(t *testing.T) {
 	suitetest.Works(t)
 	suitetest.Needs(t, "python3")
-	p, err := protocols.Kinds().Load("profiles/python.yaml")
+	p, err := protocols.Kinds().Load("examples/profiles/python.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ exec(compile(open("agent_select.py", encoding="utf-8").read(), "agent_select.py"
 func TestCrashUnderLoad(t *testing.T) {
 	suitetest.Works(t)
 	suitetest.Needs(t, "python3")
-	p, err := protocols.Kinds().Load("profiles/python.yaml")
+	p, err := protocols.Kinds().Load("examples/profiles/python.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ exec(compile(open("agent_select.py", encoding="utf-8").read(), "agent_select.py"
 func TestCrashKeepsWhatWasWrong(t *testing.T) {
 	suitetest.Works(t)
 	suitetest.Needs(t, "python3")
-	p, err := protocols.Kinds().Load("profiles/python.yaml")
+	p, err := protocols.Kinds().Load("examples/profiles/python.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

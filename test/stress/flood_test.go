@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // flooding is a correct server whose streams contain much noise.

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/launch"
 	"parley/runner"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // lingering is a server whose turns continue for a while after an abort.

@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/internal/tier"
 	"parley/reference-server/externalagent/bundle"
 	"parley/reference-server/externalagent/host"
 	"parley/reports"
 	"parley/runner"
 	"parley/test/suitetest"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // hog holds the memory that all transcripts of the process have together, until some scenarios have been judged.

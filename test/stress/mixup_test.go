@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
@@ -16,7 +17,6 @@ import (
 	"parley/runner"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // newest applies a message without a session to the session that was bound last, whoever owns it.

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/launch"
@@ -17,7 +18,6 @@ import (
 	"parley/runner"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // small is a correct server with little capacity: beyond a few streams at once, each message is delayed or refused.

@@ -15,7 +15,8 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/launch"
@@ -24,7 +25,6 @@ import (
 	"parley/steps/protocols"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // store stands for the data of a target, which all its instances share. It notices whoever uses the target during a

@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/launch"
@@ -22,7 +23,6 @@ import (
 	"parley/runner"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // door stands before a server and limits the number of concurrent streams or sockets.

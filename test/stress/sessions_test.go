@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/reports"
 	"parley/runner"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // TestRelaySessionsMixed checks hosts and relays whose relay sessions mix, so that scenarios in parallel disturb each

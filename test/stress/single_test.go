@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/llm"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/agentselect/mutants"
@@ -21,7 +22,6 @@ import (
 	selectwire "parley/steps/agentselect/binding"
 	"parley/target"
 	"parley/test/suitetest"
-	"parley/verdict"
 )
 
 // uncorrelated stands before a server and hides which connection a request came from, as for clients that never say.

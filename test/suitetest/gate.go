@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"testing"
 
-	"parley/driver"
-	"parley/driver/browser"
 	"parley/internal/tier"
+	"parley/transport/driver"
+	"parley/transport/driver/browser"
 )
 
 // Most tests wait for targets that omit answers, which costs nothing: many of them run at once. Tests whose targets

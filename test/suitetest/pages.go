@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
-	"parley/driver"
 	"parley/simulator/proxy"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // throughBrowser opens pages whose server is behind a proxy: one page, one proxy.
@@ -55,7 +55,7 @@ func serverIn(page string) string {
 	return ""
 }
 
-// pageConn is a page in the browser of driver/browser.
+// pageConn is a page in the browser of transport/driver/browser.
 type pageConn interface {
 	driver.Conn
 	Profile() string

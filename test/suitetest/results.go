@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/reports"
-	"parley/verdict"
 )
 
 // Console renders results for a test's log.

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/bundle"
 	"parley/reference-server/bundled"

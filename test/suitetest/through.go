@@ -9,11 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	"parley/features/verdict"
 	"parley/runner"
 	"parley/simulator/proxy"
 	"parley/steps/protocols"
 	"parley/target"
-	"parley/verdict"
 )
 
 // Seen collects the judgements of the proxies in front of a run's targets.

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PARLEY } from './parley.mjs';
 
-const target = fileURLToPath(new URL('../../../profiles/node.yaml', import.meta.url)); // your profile, or a URL
+const target = fileURLToPath(new URL('../../profiles/node.yaml', import.meta.url)); // your profile, or a URL
 const selected = '@AS-042 or @AS-080'; // leave --tags out for the whole suite
 
 test('conformance', async (t) => {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 func (s *suite) registerAnswers(sc *godog.ScenarioContext) {

@@ -7,10 +7,10 @@ import (
 	"net/url"
 	"strings"
 
-	"parley/driver"
 	"parley/target"
-	"parley/transcript"
-	wire "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wire "parley/transport/wire/json"
 )
 
 // Names in the document: events, then messages.

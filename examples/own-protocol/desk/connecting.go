@@ -8,10 +8,10 @@ import (
 
 	"github.com/cucumber/godog"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 func (s *suite) registerConnecting(sc *godog.ScenarioContext) {

@@ -2,7 +2,7 @@ package desk
 
 import (
 	"example.org/tickets/features"
-	"parley/doctor"
+	"parley/steps/doctor"
 	"parley/target"
 )
 

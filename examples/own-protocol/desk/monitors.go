@@ -3,9 +3,9 @@ package desk
 import (
 	"fmt"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // monitors returns those that hold in every transcript, whatever its scenario is about. Each is a pure function of

@@ -11,10 +11,10 @@ import (
 	"github.com/cucumber/godog"
 
 	"example.org/tickets/features"
-	"parley/monitor"
 	"parley/steps"
+	"parley/steps/monitor"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Protocol is ticket-desk for Parley's engine.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"parley/driver"
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // suite is the ticket-desk part of one scenario.

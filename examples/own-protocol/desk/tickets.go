@@ -6,10 +6,10 @@ import (
 
 	"github.com/cucumber/godog"
 
+	"parley/features/verdict"
 	"parley/steps"
-	"parley/transcript"
-	"parley/verdict"
-	wire "parley/wire/json"
+	"parley/transport/transcript"
+	wire "parley/transport/wire/json"
 )
 
 func (s *suite) registerTickets(sc *godog.ScenarioContext) {

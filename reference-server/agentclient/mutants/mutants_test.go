@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"parley/features"
+	"parley/features/verdict"
 	proto "parley/protocol/agentclient"
 	"parley/reference-server/agentclient"
 	"parley/runner/tags"
-	"parley/verdict"
 )
 
 func TestCatalogue(t *testing.T) {

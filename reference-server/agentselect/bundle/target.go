@@ -5,7 +5,7 @@ package bundle
 import (
 	_ "embed"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/agentselect/mutants"

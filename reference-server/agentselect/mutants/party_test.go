@@ -17,7 +17,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 )

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/agentselect"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"parley/llm/openai"
+	"parley/internal/llm/openai"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/launch"
 	"parley/reference-server/sessionchat"

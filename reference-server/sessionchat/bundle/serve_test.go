@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
-	"parley/llm"
-	"parley/llm/stub"
+	"parley/internal/llm"
+	"parley/internal/llm/stub"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/launch"
 )

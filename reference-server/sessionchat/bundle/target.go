@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"parley/llm/openai"
+	"parley/internal/llm/openai"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/launch"
 	"parley/reference-server/sessionchat"

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"parley/features"
+	"parley/features/verdict"
 	proto "parley/protocol/sessionchat"
-	"parley/verdict"
 )
 
 func TestCatalogue(t *testing.T) {

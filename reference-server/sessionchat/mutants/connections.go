@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/sessionchat"
 )

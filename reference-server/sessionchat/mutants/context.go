@@ -3,7 +3,7 @@ package mutants
 import (
 	"slices"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/catalogue"
 )

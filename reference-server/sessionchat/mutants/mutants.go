@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"errors"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/reference-server/catalogue"
 	"parley/reference-server/sessionchat"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/llm"
 	"parley/internal/tier"
-	"parley/llm"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/sessionchat"
 )

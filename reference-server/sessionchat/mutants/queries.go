@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"parley/llm"
+	"parley/internal/llm"
 	"parley/reference-server/sessionchat"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/sessionchat"
 )

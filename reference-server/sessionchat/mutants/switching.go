@@ -6,7 +6,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/llm"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 )
 

@@ -2,10 +2,10 @@
 package checkup
 
 import (
-	"parley/doctor"
 	"parley/features"
 	vocab "parley/protocol/agentclient"
 	server "parley/steps/agentselect/binding"
+	"parley/steps/doctor"
 )
 
 // Guide returns the doctor's guide to agent-client.

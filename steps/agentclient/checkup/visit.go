@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"parley/doctor"
-	"parley/driver/browser"
-	"parley/driver/browser/snapshot"
 	"parley/steps/agentclient/binding"
 	"parley/steps/agentclient/visit"
 	server "parley/steps/agentselect/binding"
+	"parley/steps/doctor"
+	"parley/transport/driver/browser"
+	"parley/transport/driver/browser/snapshot"
 )
 
 // findBrowser reports whether there is a browser, where, and which version.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // script makes a transcript from lines: "choose", "given s1", "ask {kind} k=v …", "get /path", "post /path"; the

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // Bounds on the state kept of a page. Beyond them it is judged by single messages only.

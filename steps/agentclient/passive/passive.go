@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // The subjects, which are the monitors' names.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/transport/transcript"
 )
 
 // sim is a conforming page with its user and a server, all acting at random. Messages between

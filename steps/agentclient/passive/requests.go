@@ -7,8 +7,8 @@ import (
 	"unicode"
 
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // asks handles a request of the page.

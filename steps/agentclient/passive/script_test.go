@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // script reads a transcript from lines such as

@@ -1,9 +1,9 @@
 package probe
 
 import (
-	"parley/probe"
 	"parley/steps/agentclient/binding"
 	"parley/steps/agentclient/visit"
+	"parley/steps/probe"
 )
 
 // draft returns the profile of a session: the hooks that were found, with descriptions of their elements, and the

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"parley/driver/browser/snapshot"
 	"parley/steps/agentclient/visit"
+	"parley/transport/driver/browser/snapshot"
 )
 
 // listing returns hooks for the lists of offered items: by their contents, and the guessed ones.

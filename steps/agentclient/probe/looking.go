@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"parley/driver/browser"
-	"parley/driver/browser/snapshot"
-	"parley/probe"
 	"parley/steps/agentclient/binding"
 	"parley/steps/agentclient/visit"
 	server "parley/steps/agentselect/binding"
+	"parley/steps/probe"
+	"parley/transport/driver/browser"
+	"parley/transport/driver/browser/snapshot"
 )
 
 // inquiry opens a page and finds the elements to use.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"parley/driver/browser/snapshot"
 	"parley/internal/words"
 	"parley/steps/agentclient/binding"
 	"parley/steps/agentclient/visit"
+	"parley/transport/driver/browser/snapshot"
 )
 
 // likely describes where an element of a page is likely to be.

@@ -4,8 +4,8 @@ package probe
 import (
 	"context"
 
-	"parley/driver/browser"
-	"parley/probe"
+	"parley/steps/probe"
+	"parley/transport/driver/browser"
 )
 
 // Guide returns how to probe targets of agent-client.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/driver/browser/snapshot"
 	"parley/internal/profiletest"
-	"parley/probe"
 	"parley/steps/agentclient/binding"
 	"parley/steps/agentclient/visit"
+	"parley/steps/probe"
 	"parley/target"
+	"parley/transport/driver/browser/snapshot"
 )
 
 // TestRecognise checks that the likeliest sign identifies an element, and that no element has two keys.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"parley/driver/browser/snapshot"
-	"parley/driver/sse"
 	"parley/internal/deadline"
-	"parley/transcript"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/driver/sse"
+	"parley/transport/transcript"
 )
 
 // What the server of a visit offers, in words that no page contains by itself.

@@ -13,16 +13,16 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"parley/driver"
-	"parley/driver/browser"
-	"parley/driver/browser/snapshot"
-	"parley/driver/sse"
 	"parley/internal/cut"
 	"parley/internal/deadline"
 	"parley/steps/agentclient/binding"
 	server "parley/steps/agentselect/binding"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/driver/browser"
+	"parley/transport/driver/browser/snapshot"
+	"parley/transport/driver/sse"
+	"parley/transport/transcript"
 )
 
 // Visit is an open page in a browser that stays open, and a server that records the page's requests. The server opens

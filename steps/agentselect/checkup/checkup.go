@@ -2,9 +2,9 @@
 package checkup
 
 import (
-	"parley/doctor"
 	"parley/features"
 	"parley/steps/agentselect/binding"
+	"parley/steps/doctor"
 	"parley/target"
 )
 

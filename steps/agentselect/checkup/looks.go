@@ -5,12 +5,12 @@ import (
 	"errors"
 	"slices"
 
-	"parley/doctor"
-	"parley/driver/sse"
-	"parley/probe"
 	"parley/steps/agentselect/binding"
 	"parley/steps/agentselect/client"
+	"parley/steps/doctor"
+	"parley/steps/probe"
 	"parley/target"
+	"parley/transport/driver/sse"
 )
 
 // looks examines the optional endpoints over a connection of its own, the configuration and the restart.

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"parley/doctor/examination"
 	"parley/reference-server/bundled"
+	"parley/runner/examination"
 	"parley/steps/agentselect/binding"
 	"parley/steps/protocols"
 	"parley/target"

@@ -13,14 +13,14 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"parley/driver"
 	"parley/internal/deadline"
-	"parley/probe"
 	"parley/protocol/agentselect"
 	"parley/steps/agentselect/binding"
+	"parley/steps/probe"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Client is one connection, with its session if one was created. Only one goroutine may use it. The records of its

@@ -6,11 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // All lists the monitors of agent-select.

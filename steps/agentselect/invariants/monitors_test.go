@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // script reads a transcript from lines such as

@@ -7,11 +7,11 @@ import (
 	"regexp"
 	"strings"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // ISOTime matches a time as in agent-client 3.5: ISO 8601 in UTC.

@@ -3,10 +3,10 @@ package passive
 import (
 	"time"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // ClientMonitors lists the monitors that judge the client, which is not a target of a run. They do not judge whether an

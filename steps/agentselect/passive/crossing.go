@@ -3,7 +3,7 @@ package passive
 import (
 	"fmt"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // isNew judges that a session that was created is not that of another open connection. A server may number its

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // ours are the events named by the protocol and its binding. Others may come at any time.

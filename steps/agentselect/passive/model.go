@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"strings"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // maxKept bounds the stored connections, sessions and requests. Beyond it no switch is judged.

@@ -6,9 +6,9 @@ package passive
 import (
 	"slices"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // clauses are those that the monitor may judge.

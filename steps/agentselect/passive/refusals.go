@@ -5,7 +5,7 @@ import (
 
 	vocab "parley/protocol/agentselect"
 	"parley/steps/agentselect/invariants"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // fails judges an error.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	vocab "parley/protocol/agentselect"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // script reads a transcript from lines such as

@@ -6,16 +6,16 @@ import (
 	"mime"
 	"slices"
 
-	"parley/driver/sse"
-	"parley/driver/ws"
 	"parley/internal/deadline"
-	"parley/probe"
 	proto "parley/protocol/agentselect"
 	"parley/steps/agentselect/binding"
 	"parley/steps/agentselect/client"
+	"parley/steps/probe"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver/sse"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // inquiry probes a running server.

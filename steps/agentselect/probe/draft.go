@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"parley/probe"
 	"parley/steps/agentselect/binding"
+	"parley/steps/probe"
 	"parley/target"
 )
 

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"parley/probe"
 	proto "parley/protocol/agentselect"
 	"parley/steps/agentselect/binding"
+	"parley/steps/probe"
 	"parley/target"
 )
 

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"parley/driver"
 	"parley/internal/deadline"
-	"parley/probe"
 	"parley/steps/agentselect/binding"
 	"parley/steps/agentselect/client"
+	"parley/steps/probe"
+	"parley/transport/driver"
 )
 
 // found stores a correlation in the profile, and checks whether loading a session uses the same one.

@@ -7,10 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/profiletest"
-	"parley/probe"
 	"parley/steps/agentselect/binding"
+	"parley/steps/probe"
 	"parley/target"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 var kinds = target.Kinds{binding.Kind()}

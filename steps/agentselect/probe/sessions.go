@@ -8,16 +8,16 @@ import (
 	"slices"
 	"time"
 
-	"parley/driver"
-	"parley/driver/sse"
-	"parley/driver/ws"
-	"parley/probe"
 	proto "parley/protocol/agentselect"
 	"parley/steps/agentselect/binding"
 	"parley/steps/agentselect/client"
+	"parley/steps/probe"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	"parley/transport/driver/sse"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // quick is the time limit for a switch that is only a guess.

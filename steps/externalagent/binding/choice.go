@@ -8,7 +8,7 @@ import (
 
 	"parley/internal/words"
 	"parley/target"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // anyElement is the reference token of a Choice that stands for every element of a list.

@@ -4,9 +4,9 @@ package checkup
 import (
 	"context"
 
-	"parley/doctor"
 	"parley/features"
 	"parley/protocol/externalagent"
+	"parley/steps/doctor"
 	"parley/steps/externalagent/binding"
 	"parley/target"
 )

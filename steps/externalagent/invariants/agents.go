@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/toolschema"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // joinsFirst judges that an agent waits for relay.joined (EA-026) on each of its connections.

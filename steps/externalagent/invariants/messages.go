@@ -3,11 +3,11 @@ package invariants
 import (
 	"iter"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // message is an envelope in a transcript.

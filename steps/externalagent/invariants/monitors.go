@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // CodeAt is the beginning of the remark with the place of error codes in the target's errors, a JSON Pointer from the

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // row is a transcript and the verdict of one monitor. A clause in neither list must have no finding.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // script parses a transcript from lines such as

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"parley/steps/externalagent/toolschema"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // target is the state of an agent under test.

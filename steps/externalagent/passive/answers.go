@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 type finding = verdict.Finding

@@ -6,7 +6,7 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/toolschema"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // effective are the tools whose results may consist of ok only (EA-053).

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	vocab "parley/protocol/externalagent"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // effects notes what an answer shows about earlier messages: other due answers were skipped, and an agent.message was

@@ -7,11 +7,11 @@ package passive
 import (
 	"slices"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/externalagent"
 	judge "parley/steps/externalagent/invariants"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // The subjects, which are the monitors' names.

@@ -9,8 +9,8 @@ import (
 
 	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/toolschema"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Bounds on the stored state; older state is dropped and not judged.

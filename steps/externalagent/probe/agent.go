@@ -15,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"parley/internal/deadline"
-	"parley/probe"
 	proto "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
+	"parley/steps/probe"
 	"parley/target"
 )
 

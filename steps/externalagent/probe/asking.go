@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"parley/driver/ws"
-	"parley/probe"
 	proto "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
+	"parley/steps/probe"
 	"parley/target"
+	"parley/transport/driver/ws"
 )
 
 // inquiry probes a running relay, or relay and host.

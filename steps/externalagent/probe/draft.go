@@ -3,9 +3,9 @@ package probe
 import (
 	"slices"
 
-	"parley/probe"
 	proto "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
+	"parley/steps/probe"
 )
 
 // draft returns the text of the profile of a relay, or of a relay and host.

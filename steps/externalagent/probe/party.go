@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/driver"
-	"parley/probe"
 	proto "parley/protocol/externalagent"
+	"parley/steps/probe"
 	"parley/target"
-	wjson "parley/wire/json"
+	"parley/transport/driver"
+	wjson "parley/transport/wire/json"
 )
 
 // party is one connection of a probe. A nil party stands for a connection that failed: it gets no answers.

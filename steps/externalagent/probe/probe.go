@@ -5,8 +5,8 @@ package probe
 import (
 	"context"
 
-	"parley/probe"
 	"parley/steps/externalagent/binding"
+	"parley/steps/probe"
 )
 
 // Guide describes how targets of external-agent are probed.

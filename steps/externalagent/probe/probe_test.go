@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"parley/internal/profiletest"
-	"parley/probe"
 	"parley/steps/externalagent/binding"
+	"parley/steps/probe"
 	"parley/target"
 )
 

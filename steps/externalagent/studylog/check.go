@@ -8,7 +8,7 @@ import (
 	"io"
 
 	vocab "parley/protocol/externalagent"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // Check judges a log. It never panics, whatever the input.

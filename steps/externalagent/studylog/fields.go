@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // counts reports whether a number is a 64-bit integer, however its literal is written.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // FuzzCheck checks that for any input a report is bounded and independent of how reads are split, with texts on one

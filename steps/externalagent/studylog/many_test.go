@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 func TestLongLine(t *testing.T) {

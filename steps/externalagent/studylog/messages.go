@@ -6,7 +6,7 @@ import (
 
 	"parley/internal/words"
 	vocab "parley/protocol/externalagent"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // wire is what went over the wire and should be in the log. A nil wire knows no messages.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 func jsonNumber(s string) wjson.Number { return wjson.Number(s) }

@@ -3,7 +3,7 @@ package studylog
 import (
 	"fmt"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // owner says to which session a line belongs. A file may hold several sessions, whether or not one is expected.

@@ -41,7 +41,7 @@ type Options struct {
 type Message struct {
 	Direction string // from the host's view: in, out
 	Type      string
-	Payload   any // as decoded by wire/json
+	Payload   any // as decoded by transport/wire/json
 	Record    int // its number in the transcript
 
 	// Optional says that the log may omit the message. A line for it, as far as one can be matched, must have its

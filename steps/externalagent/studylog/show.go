@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // show formats a value for display: on one line, short, and without control characters for a terminal.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	vocab "parley/protocol/externalagent"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // needs are the members by which the payload of a type is recognised (sections 4.1 and 4.2). Those of error are

@@ -12,7 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // ErrNotUnderstood means that a schema, or params, exceed what is judged.

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // Example makes params that keep to the announced schema. settled reports whether the schema itself settles every

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // use does everything with a tool that a scenario does.

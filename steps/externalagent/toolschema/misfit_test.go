@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // TestMisfitsAreTold: why params are not accepted is told by place, without the words of the validator.

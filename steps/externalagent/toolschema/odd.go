@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"parley/internal/cut"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // oddities hold what was ignored in a schema, and why.

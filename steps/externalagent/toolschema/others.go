@@ -5,7 +5,7 @@ import (
 	"maps"
 	"math/big"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // Others returns legal params that differ from those of Example in one value each: the last value of an enum, or else

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // TestOthers: each value is changed alone, to legal ones.

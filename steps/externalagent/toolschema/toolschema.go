@@ -10,7 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 type object = map[string]any

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // decode returns a JSON value as decoded from the wire.

@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"slices"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // The limits for calls that are wrong in one way.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // ways are all ways known to Wrong.

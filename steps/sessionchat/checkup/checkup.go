@@ -2,9 +2,9 @@
 package checkup
 
 import (
-	"parley/doctor"
 	"parley/features"
 	"parley/protocol/sessionchat"
+	"parley/steps/doctor"
 	"parley/steps/sessionchat/binding"
 	"parley/target"
 )

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // saidOnce judges that each message with the model's words is forwarded once (SC-020), since a person would read the

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"parley/llm"
-	"parley/monitor"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // nothingAfter judges that a turn has one result, which is its last message (SC-020): once every chat of a session has

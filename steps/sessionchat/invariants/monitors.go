@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"parley/llm"
-	"parley/monitor"
+	"parley/features/verdict"
+	"parley/internal/llm"
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Resumes begins a scenario's remark that sessions may have left the target's memory through a restart or idling.

@@ -1,9 +1,9 @@
 package passive
 
 import (
-	"parley/monitor"
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // ClientMonitors lists the monitors that judge the client, which is not a target of a run. Each judges single messages.

@@ -3,7 +3,7 @@ package passive
 import (
 	"fmt"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // crossing finds what belongs to a client and comes to another one. A message may be about a session of a client that

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // ends judges that a turn has one result. A second result directly after the first belongs to the same turn: another

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // idler is a connection without a chat so far.

@@ -5,9 +5,9 @@ package passive
 import (
 	"slices"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // Monitors lists the monitors.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // prompt is the longest pause before a chat after which no server can have unloaded the session: "long inactivity" is

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	vocab "parley/protocol/sessionchat"
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // ofTurn are the message types that occur only in turns.

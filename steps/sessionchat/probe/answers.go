@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"parley/probe"
 	proto "parley/protocol/sessionchat"
+	"parley/steps/probe"
 	"parley/steps/sessionchat/binding"
 	"parley/target"
 )

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"parley/driver/ws"
-	"parley/probe"
 	proto "parley/protocol/sessionchat"
+	"parley/steps/probe"
 	"parley/steps/sessionchat/binding"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
 )
 
 // inquiry examines a running server.

@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/driver"
-	"parley/probe"
+	"parley/steps/probe"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // telling is a message of a server, and its delay after the previous one.

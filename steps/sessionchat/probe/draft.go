@@ -1,7 +1,7 @@
 package probe
 
 import (
-	"parley/probe"
+	"parley/steps/probe"
 	"parley/steps/sessionchat/binding"
 )
 

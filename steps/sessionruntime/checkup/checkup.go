@@ -4,9 +4,9 @@ package checkup
 import (
 	"slices"
 
-	"parley/doctor"
 	"parley/features"
 	"parley/protocol/sessionruntime"
+	"parley/steps/doctor"
 	"parley/steps/sessionruntime/binding"
 	"parley/target"
 )

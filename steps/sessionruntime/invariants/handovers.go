@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	vocab "parley/protocol/sessionruntime"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // handover is one handover (scenario F).

@@ -14,8 +14,8 @@ import (
 
 	"parley/internal/cut"
 	vocab "parley/protocol/sessionruntime"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Members of a decoded message's Data. A member that the message lacks is absent.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
-	"parley/verdict"
 )
 
 // Absence is the Expected text of a finding that something was not published. Absence alone says little, so it counts

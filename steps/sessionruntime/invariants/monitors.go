@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"parley/monitor"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/features/verdict"
+	"parley/steps/monitor"
+	"parley/transport/transcript"
 )
 
 // All lists the monitors of session-runtime.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 func everyRow() []row { return slices.Concat(courses, faults, leftOpen) }

@@ -1,6 +1,6 @@
 package invariants
 
-import wjson "parley/wire/json"
+import wjson "parley/transport/wire/json"
 
 // output is one AGENT_OUTPUT of an agent.
 type output struct {

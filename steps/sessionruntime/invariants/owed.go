@@ -2,7 +2,7 @@ package invariants
 
 import (
 	"fmt"
-	"parley/verdict"
+	"parley/features/verdict"
 	"slices"
 	"strings"
 	"time"

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // script reads a transcript from lines such as

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	vocab "parley/protocol/sessionruntime"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // Limits are the orchestrator's limits, as requested at set-up or fixed; 0 is unknown.

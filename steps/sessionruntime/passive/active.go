@@ -7,7 +7,7 @@ import (
 
 	vocab "parley/protocol/sessionruntime"
 	judge "parley/steps/sessionruntime/invariants"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // The causes that make an agent active.

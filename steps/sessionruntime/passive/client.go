@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"parley/monitor"
+	"parley/features/verdict"
 	vocab "parley/protocol/sessionruntime"
+	"parley/steps/monitor"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // The subjects of the other side of the bus.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/transcript"
+	"parley/transport/transcript"
 )
 
 // TestClientMonitors: agents' messages in their turns are judged, but not messages that the bus hands back.

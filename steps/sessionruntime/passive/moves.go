@@ -6,7 +6,7 @@ import (
 
 	vocab "parley/protocol/sessionruntime"
 	judge "parley/steps/sessionruntime/invariants"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // way describes one kind of request to SessionManager, and the forwarding of its receipt to the frontend.

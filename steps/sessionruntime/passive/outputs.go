@@ -6,7 +6,7 @@ import (
 
 	vocab "parley/protocol/sessionruntime"
 	judge "parley/steps/sessionruntime/invariants"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // output is one AGENT_OUTPUT of an agent.

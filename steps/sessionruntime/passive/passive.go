@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"slices"
 
-	"parley/monitor"
+	"parley/features/verdict"
+	"parley/steps/monitor"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/transcript"
-	"parley/verdict"
+	"parley/transport/transcript"
 )
 
 // The subjects, which are the monitors' names.

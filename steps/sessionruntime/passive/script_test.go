@@ -6,8 +6,8 @@ import (
 	"time"
 
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // script reads a transcript from lines such as

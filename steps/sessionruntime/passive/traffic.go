@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"parley/features/verdict"
 	"parley/internal/cut"
 	vocab "parley/protocol/sessionruntime"
 	judge "parley/steps/sessionruntime/invariants"
-	"parley/transcript"
-	"parley/verdict"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Bounds on the state kept of a session; older state is dropped and not judged.

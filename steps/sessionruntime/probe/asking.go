@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"parley/driver/stdio"
-	"parley/driver/ws"
-	"parley/probe"
 	proto "parley/protocol/sessionruntime"
 	"parley/steps"
+	"parley/steps/probe"
 	"parley/steps/sessionruntime/binding"
 	"parley/target"
-	"parley/transcript"
+	"parley/transport/driver/stdio"
+	"parley/transport/driver/ws"
+	"parley/transport/transcript"
 )
 
 // inquiry probes an orchestrator: it is the bus and every party on it.

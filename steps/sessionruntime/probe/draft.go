@@ -3,7 +3,7 @@ package probe
 import (
 	"reflect"
 
-	"parley/probe"
+	"parley/steps/probe"
 	"parley/steps/sessionruntime/binding"
 	"parley/target"
 )

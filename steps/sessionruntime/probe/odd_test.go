@@ -23,7 +23,7 @@ func TestProbeOfAnOddOrchestrator(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Fatal("node is missing; install it: apt-get install -y nodejs   (20 or later)")
 	}
-	known, err := target.Kinds{binding.Kind()}.Load("../../../profiles/node-runtime.yaml")
+	known, err := target.Kinds{binding.Kind()}.Load("../../../examples/profiles/node-runtime.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"parley/probe"
 	proto "parley/protocol/sessionruntime"
+	"parley/steps/probe"
 	"parley/target"
-	"parley/transcript"
-	wjson "parley/wire/json"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // party is the orchestrator's bus and every party on it.

@@ -4,7 +4,7 @@ package probe
 import (
 	"context"
 
-	"parley/probe"
+	"parley/steps/probe"
 )
 
 // Guide returns the guide for probing session-runtime targets.

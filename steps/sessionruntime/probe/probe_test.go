@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/profiletest"
-	"parley/probe"
+	"parley/steps/probe"
 	"parley/steps/sessionruntime/binding"
 	"parley/target"
 )

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"parley/probe"
 	proto "parley/protocol/sessionruntime"
+	"parley/steps/probe"
 	"parley/steps/sessionruntime/binding"
 	"parley/target"
-	wjson "parley/wire/json"
+	wjson "parley/transport/wire/json"
 )
 
 // reading is what an orchestrator's messages reveal about its wire. A field is located by its value if that is known,

@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"parley/transport/driver/browser"
+	"parley/transport/transcript"
+)
+
+// deed is what an act of a course does.
+type deed byte
+
+const (
+	opens deed = iota
+	sends
+	receives
+	closes
+)
+
+// act is a step of a course, as the client sees it.
+type act struct {
+	deed deed
+	conn int // of the course, from 0
+	size int // of the message in bytes
+	back int // sends over HTTP: size of the answer in bytes
+}
+
+// course is what happens on the connections of a scenario, in order.
+type course struct {
+	acts  []act
+	conns int
+}
+
+// script returns what a server does on a connection: it reads what the client sends, and sends what the client
+// receives.
+func (c course) script(conn int) []act {
+	var out []act
+	for _, a := range c.acts {
+		if a.conn == conn && (a.deed == sends || a.deed == receives) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// reader makes a course of records.
+type reader struct {
+	course
+	open    map[string]int // party → its connection
+	answers map[int]int    // number of a request → size of its answer
+	pages   bool           // connections are pages; those that a page makes to its server are left out
+	servers map[string]bool
+}
+
+// courseOf returns the course of a scenario over a driver. What came after the harness had closed a connection is left
+// out, and so are the connections that a page makes.
+func courseOf(driver string, records []transcript.Record) course {
+	c := reader{open: map[string]int{}, answers: map[int]int{}, servers: map[string]bool{}, pages: driver == browser.Name}
+	for _, r := range records {
+		if r.Kind == transcript.Response {
+			c.answers[r.Reply] = size(r)
+		}
+	}
+	for _, r := range records {
+		if !r.Late && r.Conn != "" && r.Dir != transcript.Noted {
+			c.read(r)
+		}
+	}
+	return c.course
+}
+
+func size(r transcript.Record) int { return len(r.Bytes) + r.Cut }
+
+func (c *reader) read(r transcript.Record) {
+	n, open := c.open[r.Conn]
+	switch r.Kind {
+	case transcript.Open:
+		switch {
+		case open || c.servers[r.Conn]:
+		case c.pages && r.Dir == transcript.Received:
+			c.servers[r.Conn] = true
+		default:
+			c.opens(r.Conn)
+		}
+	case transcript.Closed, transcript.Failure:
+		if open {
+			c.acts = append(c.acts, act{deed: closes, conn: n})
+			delete(c.open, r.Conn)
+		}
+	case transcript.Request, transcript.Frame, transcript.Stream, transcript.Act, transcript.Snapshot:
+		if !open && c.pages {
+			return
+		}
+		if !open {
+			n = c.opens(r.Conn)
+		}
+		a := act{deed: receives, conn: n, size: size(r)}
+		if r.Dir == transcript.Sent {
+			a.deed, a.back = sends, c.answers[r.N]
+		}
+		c.acts = append(c.acts, a)
+	}
+}
+
+// opens adds a connection of a party, and returns its number.
+func (c *reader) opens(party string) int {
+	n := c.conns
+	c.conns++
+	c.open[party] = n
+	c.acts = append(c.acts, act{deed: opens, conn: n})
+	return n
+}
+
+// count adds up what courses do.
+func (row *Row) count(courses []course) {
+	for _, c := range courses {
+		row.Connections += c.conns
+		for _, a := range c.acts {
+			switch {
+			case a.deed == sends:
+				row.Sent++
+				row.Bytes += int64(a.size + a.back)
+				if overHTTP(row.Driver) {
+					row.Received++ // its answer
+				}
+			case a.deed == receives:
+				row.Received++
+				row.Bytes += int64(a.size)
+			}
+		}
+	}
+}

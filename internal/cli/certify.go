@@ -1,0 +1,340 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/features/verdict"
+	"parley/internal/input"
+	"parley/reports"
+	"parley/reports/certificate"
+	"parley/reports/lang"
+	"parley/runner"
+)
+
+// certifyOptions are the flags of parley certify.
+type certifyOptions struct {
+	results, key, version, artifact, expires, kills, out, lang string
+}
+
+// Bounds of the files that certificates are made of.
+const (
+	maxKey     = 64 << 10
+	maxResults = 1 << 30
+	maxKills   = 16 << 20
+)
+
+func certifyCommand(s *streams) *cobra.Command {
+	var o certifyOptions
+	c := &cobra.Command{
+		Use:   "certify RESULTS --key KEY",
+		Short: "Sign a certificate for a conformant run",
+		Long: `Sign a certificate that a target conformed, from the results.json of a run and the transcripts beside it: an
+in-toto statement in a DSSE envelope, and a page for people beside it. Nothing is run.
+
+Only a conformant run of a whole suite is certified. A baseline, a filter, --allow-incomplete, --features,
+--faults and bundled targets are refused, with the reason, and exit code 1.`,
+		Example: `  parley keygen
+  parley run --target my.yaml
+  parley certify parley-results/results.json --key parley.key --target-version 1.4.2 --artifact my-server.tar.gz
+  parley verify parley-results/certificate.json --key parley.pub`,
+		Args: oneArg("certify", "the results.json of a run"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.results = args[0]
+			return certify(c.Context(), o, s)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.key, "key", "", "sign with the private key in `FILE`, which parley keygen wrote (required)")
+	f.StringVar(&o.version, "target-version", "", "`VERSION` of the target that was judged "+
+		"(default that of parley run --target-version)")
+	f.StringVar(&o.artifact, "artifact", "",
+		"`FILE` that the target was built as, such as an archive; its digest is certified")
+	f.StringVar(&o.expires, "expires", "", "last `DAY` on which the certificate is valid, such as 2027-12-31 "+
+		"(default a year after the run)")
+	f.StringVar(&o.kills, "kills", "",
+		"kill matrices `FILE` that parley mutants --matrix wrote (default those of this program)")
+	f.StringVar(&o.out, "out", "", "`FILE` for the certificate; the page has the ending .html "+
+		"(default certificate.json beside the results)")
+	declareLangOf(f, &o.lang, "the page and of what is printed: en or zh; the certificate is the same in each")
+	return c
+}
+
+// hasFolder rejects the name of a file in a folder that does not exist.
+func hasFolder(flag, file string) error {
+	info, err := os.Stat(filepath.Dir(file))
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", filepath.Dir(file))
+	}
+	if err != nil {
+		return usagef("%s: %v", flag, err)
+	}
+	return nil
+}
+
+// oneArg rejects other than one argument.
+func oneArg(command, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usagef("%s takes one argument, %s, and found %d (see %s --help)", command, what, len(args), c.CommandPath())
+		}
+		return nil
+	}
+}
+
+func certify(ctx context.Context, o certifyOptions, s *streams) error {
+	l, err := parseLang(o.lang)
+	if err != nil {
+		return err
+	}
+	if o.key == "" {
+		return usagef("certify: --key is missing (name a private key; parley keygen makes one)")
+	}
+	pem, err := input.Read(o.key, maxKey)
+	if err != nil {
+		return usagef("--key: %v", err)
+	}
+	key, err := certificate.ParsePrivate(pem)
+	if err != nil {
+		return usagef("--key: %s: %v", o.key, err)
+	}
+	if o.out == "" {
+		o.out = filepath.Join(filepath.Dir(o.results), "certificate.json")
+	}
+	page := strings.TrimSuffix(o.out, filepath.Ext(o.out)) + ".html"
+	if page == o.out {
+		return usagef("--out: %s is the name of the page (choose another, such as certificate.json)", o.out)
+	}
+	err = errors.Join(hasFolder("--out", o.out), ownFile(o.out, certificate.PayloadType), ownFile(page, certificate.Mark))
+	if err != nil {
+		return err
+	}
+	raw, res, err := sealedResults(o.results)
+	if err != nil {
+		return err
+	}
+	if why := certificate.Refusals(res, time.Now()); len(why) > 0 {
+		fmt.Fprintf(s.Err, "%s: not certified\n", program)
+		for _, reason := range why {
+			fmt.Fprintf(s.Err, "  - %s\n", printable(reason))
+		}
+		return exitError{verdict.ExitNonConformant}
+	}
+	st, texts, err := o.statement(raw, res, l)
+	if err != nil {
+		return err
+	}
+	signed, err := certificate.Sign(st, key)
+	if err != nil {
+		return err
+	}
+	cert, err := certificate.Open(signed)
+	if err != nil {
+		return fmt.Errorf("the certificate would not be valid: %w", err)
+	}
+	html, err := cert.HTML(certificate.Page{Now: time.Now(), File: filepath.Base(o.out), Texts: texts, Program: program,
+		Lang: l})
+	if err != nil {
+		return err
+	}
+	if err := writeTogether(newFile{o.out, signed, 0o644}, newFile{page, html, 0o644}); err != nil {
+		return err
+	}
+	return tellCertificate(cert, o.out, page, l, s)
+}
+
+func tellCertificate(cert *certificate.Certificate, file, page string, l lang.Lang, s *streams) error {
+	p := cert.Predicate
+	what := l.Say("%s: %s %s, suite %s", printable(p.Target.Title()), p.Target.Protocol, p.Target.Role, p.Suite.Version)
+	for _, line := range [][2]string{{l.Say("certificate"), file}, {l.Say("page"), page}, {l.Say("certified"), what},
+		{l.Say("valid until"), p.Expires}, {l.Say("key id"), cert.KeyID}} {
+		if _, err := fmt.Fprintf(s.Out, "%s %s\n", reports.Pad(line[0], 12), line[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sealedResults reads results.json, which must be as it was written.
+func sealedResults(path string) ([]byte, *reports.Results, error) {
+	raw, err := input.Read(path, maxResults)
+	if err != nil {
+		return nil, nil, usagef("%v", err)
+	}
+	res, err := reports.ReadJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, nil, usagef("%s: %v", path, err)
+	}
+	if err := reports.CheckSeal(raw); err != nil {
+		return nil, nil, usagef("%s: %v (run again)", path, err)
+	}
+	return raw, res, nil
+}
+
+// statement makes the statement, and returns the texts of the clauses. The error says what does not fit together.
+func (o certifyOptions) statement(raw []byte, res *reports.Results, l lang.Lang) (*certificate.Statement,
+	map[string]string, error) {
+	run := res.Runs[0]
+	if mine := (reports.Suite{Version: suite.Version, Digest: suite.Digest()}); res.Suite != mine {
+		return nil, nil, usagef("%s: suite %s (%s) judged, and this program has %s (%s): certify with the program that ran",
+			o.results, res.Suite.Version, res.Suite.Digest, mine.Version, mine.Digest)
+	}
+	known, err := runner.Clauses(suite, run.Protocol, run.Role)
+	if err == nil {
+		err = certificate.Audit(res, known)
+	}
+	if err != nil {
+		return nil, nil, usagef("%s: %v: it was altered", o.results, err)
+	}
+	if told := run.Target.Version; o.version != "" && told != "" && told != o.version {
+		return nil, nil, usagef("--target-version: %s was judged, not %s (leave it out)", told, o.version)
+	}
+	files := certificate.Files(res)
+	if err := certificate.CheckFiles(filepath.Dir(o.results), files); err != nil {
+		return nil, nil, usagef("%s: %v", o.results, err)
+	}
+	root, err := certificate.Root(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	sum, err := certificate.DigestOf(bytes.NewReader(raw))
+	if err != nil {
+		return nil, nil, err
+	}
+	kills, err := o.killFigures(run.Protocol, run.Role)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := certificate.Options{Version: cmp.Or(o.version, run.Target.Version), Issued: time.Now().UTC()}
+	if options.Expires, err = o.lastDay(res.Started); err != nil {
+		return nil, nil, err
+	}
+	if options.Artifact, err = artifact(o.artifact); err != nil {
+		return nil, nil, err
+	}
+	return certificate.New(res, sum, root, kills, options), certificate.Texts(known, l), nil
+}
+
+// lastDay returns the last day on which the certificate is valid.
+func (o certifyOptions) lastDay(started time.Time) (string, error) {
+	if o.expires == "" {
+		return started.UTC().AddDate(1, 0, 0).Format(time.DateOnly), nil
+	}
+	t, err := time.Parse(time.DateOnly, o.expires)
+	switch {
+	case err != nil:
+		return "", usagef("--expires: %q is not a day (such as 2027-12-31)", o.expires)
+	case !time.Now().Before(t.AddDate(0, 0, 1)):
+		return "", usagef("--expires: %s is over", o.expires)
+	}
+	return o.expires, nil
+}
+
+// artifact returns the name and the digest of a file of any length; nil for "".
+func artifact(path string) (*certificate.Subject, error) {
+	if path == "" {
+		return nil, nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, usagef("--artifact: %v", err)
+	case !info.Mode().IsRegular():
+		return nil, usagef("--artifact: %s is not a file (name the archive or program that was judged)", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usagef("--artifact: %v", err)
+	}
+	defer f.Close()
+	sum, err := certificate.DigestOf(f)
+	if err != nil {
+		return nil, usagef("--artifact: %v", err)
+	}
+	return &certificate.Subject{Name: filepath.Base(path), Digest: certificate.Digest{SHA256: sum}}, nil
+}
+
+// killFigures returns the figures of the kill matrix of a role; nil if the program has no mutants.
+func (o certifyOptions) killFigures(protocol, role string) (*certificate.KillFigures, error) {
+	all, err := ownKills()
+	if o.kills != "" {
+		var b []byte
+		if b, err = input.Read(o.kills, maxKills); err == nil {
+			all, err = presentKills(b)
+		}
+	}
+	if err != nil {
+		return nil, usagef("--kills: %v", err)
+	}
+	if all == nil && len(bundle) == 0 {
+		return nil, nil
+	}
+	const mend = "parley mutants --matrix kills.json makes them, and --kills kills.json names them"
+	if all == nil {
+		return nil, usagef("certify: this program has no kill matrices (%s)", mend)
+	}
+	if all.Suite != (reports.Suite{Version: suite.Version, Digest: suite.Digest()}) {
+		return nil, usagef("--kills: %s has the proofs of suite %s (%s), and not of the one that judged, %s (%s)", o.kills,
+			all.Suite.Version, all.Suite.Digest, suite.Digest(), mend)
+	}
+	figures, ok := all.Figures(protocol, role)
+	if !ok && o.kills == "" {
+		return nil, usagef("certify: this build of %s is incomplete, and your run is not to blame: it has no proofs of the "+
+			"suite of %s as it judged (%s)", program, titled(protocol, role), mend)
+	}
+	if !ok {
+		return nil, usagef("--kills: %s has no kill matrix of %s as it is in this program (%s)", o.kills,
+			titled(protocol, role), mend)
+	}
+	return figures, nil
+}
+
+// ownKills returns the kill matrices of this program; nil if it has none.
+func ownKills() (*certificate.Kills, error) {
+	if len(kills) == 0 {
+		return nil, nil
+	}
+	all, err := presentKills(kills)
+	return all, err
+}
+
+// presentKills reads kill matrices without those that say that they are of other scenarios, clauses or mutants than
+// this program has.
+func presentKills(b []byte) (*certificate.Kills, error) {
+	all, err := certificate.ReadKills(b)
+	if err != nil {
+		return nil, err
+	}
+	if all.Suite != (reports.Suite{}) { // it says so of all roles
+		return all, nil
+	}
+	all.Suite = reports.Suite{Version: suite.Version, Digest: suite.Digest()}
+	all.Roles = slices.DeleteFunc(all.Roles, func(r certificate.RoleKills) bool {
+		now, err := provedNow(r.Protocol, r.Role)
+		return err != nil || now != r.Of // an unknown protocol is another suite's
+	})
+	return all, nil
+}
+
+// provedNow returns what a kill matrix of a role made by this program is of.
+func provedNow(protocol, role string) (string, error) {
+	return runner.Proved(suite, protocol, role, bundle.Mutants(suite.Kinds(), protocol, role))
+}
+
+// knownSuite is what this program knows of suites.
+func knownSuite() (certificate.Suite, error) {
+	all, err := ownKills()
+	return certificate.Suite{Suite: reports.Suite{Version: suite.Version, Digest: suite.Digest()}, Released: released,
+		Clauses: func(protocol, role string) ([]reports.Clause, error) { return runner.Clauses(suite, protocol, role) },
+		Kills:   all, Mutants: len(bundle) > 0}, err
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/internal/clidoc"
+)
+
+var update = flag.Bool("update", false, "write docs/cli.md")
+
+const referenceHead = `# Command reference
+
+Every command with its flags, generated from the program (` + "`go test ./cli -run TestReference -update`" + `).
+[Command line](command-line.md) says what the commands are for, and has the exit codes.
+The same as man pages: ` + "`parley man --out share/man/man1`" + `.
+`
+
+// TestReference: docs/cli.md is what the program says about itself.
+func TestReference(t *testing.T) {
+	const file = "../../docs/cli.md"
+	is := clidoc.Page(rootCommand(&streams{Out: io.Discard, Err: io.Discard}), referenceHead)
+	if n := strings.Count(is, "\n## "); n < 25 {
+		t.Fatalf("the page has only %d commands", n)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(is), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is != string(was) {
+		t.Errorf("%s is out of date: go test ./cli -run TestReference -update", file)
+	}
+}
+
+// TestManPages: there is a page for each command; where groff is, it has nothing to complain about.
+func TestManPages(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "man1")
+	var errs bytes.Buffer
+	s := &streams{Out: io.Discard, Err: &errs}
+	if exit := parley([]string{"man"}, s); exit != 2 || !strings.Contains(errs.String(), "--out is missing") {
+		t.Errorf("without --out: exit %d, %s", exit, errs.String())
+	}
+	if exit := parley([]string{"man", "--out", dir}, s); exit != 0 {
+		t.Fatalf("exit %d: %s", exit, errs.String())
+	}
+	for _, c := range clidoc.Commands(rootCommand(s)) {
+		file := filepath.Join(dir, clidoc.ManName(c))
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, f := range clidoc.Flags(c) {
+			if !strings.Contains(string(page), strings.ReplaceAll("--"+f.Name, "-", `\-`)) {
+				t.Errorf("%s lacks --%s", clidoc.ManName(c), f.Name)
+			}
+		}
+		groff, err := exec.LookPath("groff")
+		if err != nil {
+			continue
+		}
+		out, err := exec.Command(groff, "-man", "-Tutf8", "-wall", "-z", file).CombinedOutput()
+		if err != nil || len(out) > 0 {
+			t.Errorf("groff: %v\n%s", err, out)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"parley/features/verdict"
+	"parley/internal/words"
+	"parley/runner"
+	"parley/steps"
+	"parley/target"
+	"parley/transport/driver/browser"
+	"parley/transport/transcript"
+)
+
+// exitError ends a command with an exit code after all output is written.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", e.code) }
+
+// usagef returns an error for wrong usage: exit code 2.
+func usagef(format string, args ...any) error {
+	return &runner.UsageError{Msg: fmt.Sprintf(named(format), args...)}
+}
+
+// suggest ends a message about an unknown word: with the known word that may be meant, or with otherwise.
+func suggest(word string, known []string, otherwise string) string {
+	return " (" + words.Suggest(word, known, named(otherwise)) + ")"
+}
+
+// exitCode returns the exit code of the process for an error.
+func exitCode(err error) int {
+	var (
+		done        exitError
+		usage       *runner.UsageError
+		profile     *target.ProfileError
+		unknown     *steps.UnknownProtocolError
+		unreachable *target.UnreachableError
+		start       *target.StartError
+		hook        *target.HookError
+		missing     *browser.MissingError
+		foreign     *runner.ForeignError
+	)
+	switch {
+	case err == nil:
+		return verdict.ExitConformant
+	case errors.As(err, &done):
+		return done.code
+	case errors.As(err, &usage), errors.As(err, &profile), errors.As(err, &unknown):
+		return verdict.ExitUsage
+	case errors.As(err, &unreachable), errors.As(err, &start), errors.As(err, &hook), errors.As(err, &missing),
+		errors.As(err, &foreign):
+		return verdict.ExitUnreachable
+	case errors.Is(err, context.Canceled):
+		return verdict.ExitInterrupted
+	}
+	return verdict.ExitHarness
+}
+
+// exit prints an error that has not been printed yet, and returns the exit code.
+func (s *streams) exit(err error) int {
+	code, program := exitCode(err), cmp.Or(s.name, program)
+	var said exitError
+	switch {
+	case err == nil, errors.As(err, &said):
+	case code == verdict.ExitUsage:
+		for _, line := range usageLines(err) {
+			fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(plainFile(oneLine(line)))))
+		}
+	case code == verdict.ExitInterrupted:
+		fmt.Fprintln(s.Err, program+": interrupted")
+	default:
+		fmt.Fprintln(s.Err, program+": "+printable(transcript.MaskURLs(plainFile(err.Error()))))
+	}
+	return code
+}
+
+// fileError is how the errors of the system about a file read.
+var fileError = regexp.MustCompile(`(^|: )(?:open|stat|lstat|read|mkdir) ([^:]+): ` +
+	`(no such file or directory|is a directory|not a directory|permission denied)$`)
+
+// plainFile names a file once in an error about it, and not what was called with it.
+func plainFile(text string) string {
+	m := fileError.FindStringSubmatchIndex(text)
+	if m == nil {
+		return text
+	}
+	before, name, what := text[:m[2]], text[m[4]:m[5]], text[m[6]:m[7]]
+	if strings.Contains(before, name) {
+		return before + ": " + what
+	}
+	return text[:m[3]] + name + ": " + what
+}
+
+// mistakenFile has the mistakes of a script or of a file of faults, a line each. It is a usage error.
+type mistakenFile struct{ error }
+
+// Unwrap makes it a usage error.
+func (m *mistakenFile) Unwrap() error { return &runner.UsageError{Msg: m.Error()} }
+
+// mostMistakes is how many mistakes of a file are printed.
+const mostMistakes = 20
+
+func (m *mistakenFile) lines() []string {
+	all := strings.Split(m.Error(), "\n")
+	if more := len(all) - mostMistakes; more > 0 {
+		all = append(all[:mostMistakes], fmt.Sprintf("and %d more", more))
+	}
+	return all
+}
+
+// usageLines returns an error in one line, and the mistakes of a file in one each, with what the error says before.
+func usageLines(err error) []string {
+	var file *mistakenFile
+	if errors.As(err, &file) {
+		return file.lines()
+	}
+	var several target.Mistakes
+	if !errors.As(err, &several) {
+		return []string{err.Error()}
+	}
+	before, ok := strings.CutSuffix(err.Error(), several.Error())
+	if !ok {
+		return []string{err.Error()}
+	}
+	lines := strings.Split(several.Error(), "\n")
+	for i := range lines {
+		lines[i] = before + lines[i]
+	}
+	return lines
+}
+
+// printable escapes what would move the cursor or reorder a line of a text, which may quote a target.
+func printable(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = transcript.Printable(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// oneLine puts a message on one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// flagError turns an error of pflag into a usage error that suggests the flag which may be meant.
+func flagError(c *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if errors.As(err, &missing) {
+		name := missing.GetSpecifiedName()
+		if missing.GetSpecifiedShortnames() != "" {
+			return usagef("unknown flag -%s (see %s --help)", name, c.CommandPath())
+		}
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+		return usagef("unknown flag --%s%s", name, suggest("--"+name, known, "see "+c.CommandPath()+" --help"))
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		if want := flagValues[invalid.GetFlag().Value.Type()]; want != "" {
+			return usagef("--%s: %q is not %s (see %s --help)", invalid.GetFlag().Name, invalid.GetValue(), want,
+				c.CommandPath())
+		}
+	}
+	return usagef("%v (see %s --help)", err, c.CommandPath())
+}
+
+// flagValues says what the values of flags are, by the names that pflag gives to their types.
+var flagValues = map[string]string{
+	"bool":     "true or false",
+	"int":      "a whole number",
+	"int64":    "a whole number",
+	"uint64":   "a whole number from 0 on",
+	"float64":  "a number",
+	"duration": "a duration, such as 90s, 10m or 2h",
+}
+
+// oneTarget takes the target from the plain arguments, where --target may name it too.
+func oneTarget(c *cobra.Command, args []string, target *string) error {
+	switch {
+	case len(args) > 1:
+		return usagef("%s takes one target, found %q too", c.CommandPath(), args[1])
+	case len(args) == 1 && *target != "":
+		return usagef("--target: %s is a target already (leave one out)", args[0])
+	case len(args) == 1:
+		*target = args[0]
+	}
+	return nil
+}
+
+// noArgs rejects arguments. Most commands take none.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, found %q (see %[1]s --help)", c.CommandPath(), args[0])
+	}
+	return nil
+}

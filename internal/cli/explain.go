@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley/features/verdict"
+	"parley/internal/words"
+	"parley/runner"
+	"parley/runner/tags"
+	"parley/steps"
+)
+
+func explainCommand(s *streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain ID…",
+		Short: "Show what a clause says, how it is read, and what judges it; or what a scenario or a mutant is about",
+		Long: `Show everything about clauses: level and section, the statement in English, the words of the source, how the
+suite reads and observes it, for which roles it is judged, which scenarios, steps and monitors judge it, which
+mutants prove that they do, and how to run them alone. A clause that a page and its server share is shown for
+both. For a scenario, show its clauses, its place, and how to run it alone. For a mutant, whose name a report gives
+behind "looks like", show why real servers have its fault, which clauses it breaks, what finds it, and how to serve
+it.`,
+		Example: "  parley explain AS-080 as-053 EA-026\n  parley explain AS-4.1-06\n  parley explain trims-ids",
+		RunE:    func(c *cobra.Command, args []string) error { return explain(c.Context(), args, s) },
+	}
+}
+
+func explain(_ context.Context, ids []string, s *streams) error {
+	if len(ids) == 0 {
+		return usagef("explain: which clause? (such as parley explain AS-080; parley list shows all)")
+	}
+	var pages []string
+	for _, id := range ids {
+		about, err := explained(id)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, about...)
+	}
+	_, err := fmt.Fprint(s.Out, strings.Join(pages, "\n"))
+	return err
+}
+
+// explained returns the pages about a clause, a scenario or a mutant. Only the protocols that may know it are opened.
+func explained(typed string) ([]string, error) {
+	const what = "clause, scenario or mutant"
+	id := clauseID(typed)
+	if !tags.IsID(id) {
+		if pages, err := mutantPages(strings.ToLower(typed)); err != nil || len(pages) > 0 {
+			return pages, err
+		}
+		return nil, unknownID(what, typed, typed, mutantNames())
+	}
+	protocols := suite.Naming(id)
+	if len(protocols) == 0 {
+		return nil, unknownID(what, typed, id, nil)
+	}
+	books, err := openBooks(protocols)
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := scenarioPage(books, id); ok {
+		return []string{text}, nil
+	}
+	found := find(books, id)
+	if len(found) == 0 {
+		return nil, unknownID(what, typed, id, nil)
+	}
+	return pagesOf(found)
+}
+
+// entry is a clause in one of the ledgers that contain it.
+type entry struct {
+	*book
+	verdict.Row
+}
+
+// find looks up a clause in its own ledger and in those that refer to it.
+func find(books []*book, id string) []entry {
+	var found []entry
+	for _, b := range books {
+		if row, ok := b.ledger.Row(id); ok {
+			found = append(found, entry{b, row})
+		}
+	}
+	return found
+}
+
+// unknownID is the mistake to name a clause, or what else there is, that does not exist. Besides the clauses, others
+// are known.
+func unknownID(what, typed, id string, others []string) error {
+	known := others
+	for _, p := range suite.All {
+		ledger, err := steps.LedgerOf(p)
+		if err != nil {
+			return err
+		}
+		for _, r := range ledger.Rows() {
+			known = append(known, r.ID)
+		}
+	}
+	if near := words.Near(id, known, 3); len(near) > 0 {
+		return usagef("unknown %s %q (nearest: %s; parley list shows all)", what, typed,
+			strings.Join(unique(near), ", "))
+	}
+	return usagef("unknown %s %q (parley list shows all)", what, typed)
+}
+
+// pagesOf returns the pages about a clause: one for each ledger in which it is tested, or one if it is tested in
+// none. The other ledgers are mentioned on the last page.
+func pagesOf(found []entry) ([]string, error) {
+	var pages []string
+	var others strings.Builder
+	for i, e := range found {
+		last := i == len(found)-1
+		if !e.Tested() && !(last && len(pages) == 0) {
+			fmt.Fprintf(&others, "  %-9s  %s: excluded, %s\n", "also", e.ledger.Protocol, e.Reason)
+			continue
+		}
+		if err := e.readSteps(); err != nil {
+			return nil, err
+		}
+		pages = append(pages, page(e.book, e.Row))
+	}
+	pages[len(pages)-1] += others.String()
+	return pages, nil
+}
+
+// clauseID normalises an id: "@as-042a" is AS-042a.
+func clauseID(id string) string {
+	id = strings.ToUpper(strings.TrimPrefix(id, "@"))
+	if n := len(id); n > 6 {
+		id = id[:6] + strings.ToLower(id[6:])
+	}
+	return id
+}
+
+// observedWords says what is needed to observe a clause.
+var observedWords = map[string]string{
+	"wire":        "on the wire alone",
+	"wire+config": "on the wire, with hooks that change the target's configuration",
+	"wire+model":  "on the wire, with the model stub behind the target",
+	"config":      "in the target's configuration",
+	"model":       "in what the model backend receives: needs the model stub",
+	"wire+user":   "on the wire, where the target's user can be made to speak",
+	"wire+fault":  "on the wire, where the profile can provoke the state or the failure",
+	"wire+log":    "on the wire and in the log file, where that can be read",
+	"page":        "on the page, as a person sees it in a browser",
+	"wire+page":   "on the page, as a person sees it in a browser, and in what it asks of its server",
+	"log":         "in the log file, where that can be read",
+	"none":        "not observable from outside",
+}
+
+// page renders everything about one clause.
+func page(b *book, r verdict.Row) string {
+	var w strings.Builder
+	fmt.Fprintf(&w, "%s  %s  section %s of %s\n", r.ID, r.Level, r.Section, document(b, r))
+	field := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&w, "  %-9s  %s\n", name, text)
+		}
+	}
+	field("text", r.Text)
+	field("source", r.Source)
+	field("ruling", r.Ruling)
+	field("fair", r.Fair)
+	field("strict", r.Strict)
+	field("observed", observed(r.Observed))
+	field("see", strings.Join(append(append([]string{}, r.See...), r.JudgedBy...), ", "))
+	if !r.Tested() {
+		field("excluded", r.Reason)
+		return w.String()
+	}
+	if b.roled() {
+		field("roles", strings.Join(b.rolesOf(r.ID), ", "))
+	}
+	judges(&w, b, r)
+	field("alone", alone(b, r))
+	return w.String()
+}
+
+// document returns the document that contains a clause. A cross row comes from another protocol.
+func document(b *book, r verdict.Row) string {
+	if !r.Cross {
+		return b.ledger.Source
+	}
+	from := "another document"
+	if p, err := suite.Find(suite.OfClause(r.ID)); err == nil {
+		if ledger, err := steps.LedgerOf(p); err == nil {
+			from = ledger.Source
+		}
+	}
+	return from + ", judged with " + b.ledger.Protocol
+}
+
+func observed(how string) string {
+	if rest, ok := strings.CutPrefix(how, "passive"); ok {
+		return observed("wire"+rest) + ", also in traffic that others cause"
+	}
+	if words, ok := observedWords[how]; ok {
+		return words
+	}
+	return how
+}
+
+// judges lists what judges a clause, and which mutants show that its tests detect faults.
+func judges(w *strings.Builder, b *book, r verdict.Row) {
+	list := func(name string, lines []string) {
+		for _, l := range lines {
+			fmt.Fprintf(w, "  %-9s  %s\n", name, l)
+			name = ""
+		}
+	}
+	var scenarios, monitors, faults []string
+	of := func(roles ...string) string { // if the protocol has several roles, and not all of them are meant
+		if !b.roled() || len(roles) == len(b.roles) {
+			return ""
+		}
+		return " (" + strings.Join(roles, ", ") + ")"
+	}
+	for _, p := range b.scenariosOf(r.ID) {
+		scenarios = append(scenarios, fmt.Sprintf("%s  %s%s  %s", p.ID, p.Name, of(b.scenarioRoles(p)...), p.Location))
+	}
+	for _, m := range b.monitorsOf(r.ID) {
+		monitors = append(monitors, m.Name+of(b.monitorRoles(m)...)+": "+m.Text)
+	}
+	for _, m := range b.mutantsOf(r.ID) {
+		faults = append(faults, m.ID+of(m.role)+": "+m.Why)
+	}
+	list("scenarios", scenarios)
+	list("steps", b.stepsOf(r.ID))
+	list("monitors", monitors)
+	list("mutants", faults)
+}
+
+// alone returns the command that runs only what judges a clause. A monitor judges the transcripts of all scenarios.
+func alone(b *book, r verdict.Row) string {
+	command := program + " run --protocol " + b.ledger.Protocol
+	var roles []string // of the scenarios to run
+	for _, role := range b.roles {
+		if slices.ContainsFunc(b.scenariosOf(r.ID), func(p runner.Planned) bool { return b.judges(p, role) }) {
+			roles = append(roles, role)
+		}
+	}
+	if len(roles) == 0 {
+		roles = b.rolesOf(r.ID)
+	}
+	if !slices.Equal(roles, b.roles[:1]) {
+		command += " --role " + strings.Join(roles, ",")
+	}
+	if len(b.scenariosOf(r.ID)) == 0 {
+		return command + "   (no scenario is about it: the monitor judges every transcript)"
+	}
+	return command + " --tags @" + r.ID
+}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"parley/internal/differential"
+	"parley/internal/input"
+	"parley/reports"
+	"parley/reports/lang"
+)
+
+// Formats of reports, and the files that hold them.
+const (
+	consoleFormat = "console"
+	jsonFormat    = "json"
+	githubFormat  = "github" // printed, because GitHub reads it from the output
+)
+
+// writer writes results in a format.
+type writer = func(io.Writer, *reports.Results) error
+
+var formats = []struct {
+	name, file string
+	mark       string // in the first 1 KiB of the file
+	write      writer // without what is beside the results
+}{
+	{name: consoleFormat},
+	{jsonFormat, "results.json", reports.SchemaID, reports.WriteJSON},
+	{"junit", "junit.xml", `<testsuites name="parley"`, reports.WriteJUnit},
+	{"html", "report.html", `content="default-src &#39;none&#39;; img-src &#39;self&#39; file:;`, reports.WriteHTML},
+	{"markdown", "report.md", reports.MarkdownMark, reports.WriteMarkdown},
+	{githubFormat, "", "", reports.WriteGitHub},
+	{"cucumber", "cucumber.ndjson", `"implementation":{"name":"parley"`, reports.WriteCucumber},
+	{"badge", "badge.svg", `aria-label="parley: `, reports.WriteBadge},
+	{"shields", "badge.json", `"label":"parley"`, reports.WriteShields},
+}
+
+// defaultFormats are the reports of a run that asks for none.
+const defaultFormats = "console,json,junit,html"
+
+// formatNames lists the values of --format.
+func formatNames() string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, ",")
+}
+
+// parseFormats parses the value of --format.
+func parseFormats(list string) ([]string, error) {
+	known := strings.Split(formatNames(), ",")
+	var out []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(known, name) {
+			return nil, usagef("--format: unknown format %q%s", name, suggest(name, known, "known: "+strings.Join(known, ", ")))
+		}
+		out = append(out, name)
+	}
+	return unique(out), nil
+}
+
+// writerOf returns the writer of a format, in a language if it is for people, for results whose recordings are in a
+// folder; "" for none.
+func writerOf(name, dir string, l lang.Lang, plain writer) writer {
+	switch name {
+	case "markdown":
+		return func(w io.Writer, r *reports.Results) error { return reports.WriteMarkdownIn(w, r, l) }
+	case "html":
+		o := reports.PageOptions{Lang: l}
+		if dir != "" {
+			o.Read = func(path string) ([]byte, error) {
+				return input.Read(filepath.Join(dir, filepath.FromSlash(path)), maxRecording)
+			}
+		}
+		return func(w io.Writer, r *reports.Results) error { return reports.WriteHTMLWith(w, r, o) }
+	}
+	return plain
+}
+
+// declareLang defines --lang.
+func declareLang(f *pflag.FlagSet, to *string) {
+	declareLangOf(f, to, "the reports for people: en or zh; results.json, junit.xml and the like are the same in each")
+}
+
+// declareLangOf defines --lang for a command that reports something else; errors are in English in each.
+func declareLangOf(f *pflag.FlagSet, to *string, what string) {
+	f.StringVar(to, "lang", string(lang.English), "`LANGUAGE` of "+what)
+}
+
+// parseLang parses the value of --lang.
+func parseLang(name string) (lang.Lang, error) {
+	l := lang.Lang(name)
+	if !slices.Contains(lang.All, l) {
+		return "", usagef("--lang: unknown language %q (known: en, zh)", name)
+	}
+	return l, nil
+}
+
+// maxRecording bounds the bytes of a recording that is read for a report.
+const maxRecording = 64 << 20
+
+// writeFiles writes results, whose recordings are in the folder from, to a folder, in each of the named formats that
+// has a file.
+func writeFiles(dir string, names []string, r *reports.Results, from string, l lang.Lang) error {
+	for _, f := range formats {
+		if f.file == "" || !slices.Contains(names, f.name) {
+			continue
+		}
+		write := writerOf(f.name, from, l, f.write)
+		if err := writeFile(filepath.Join(dir, f.file), func(w io.Writer) error { return write(w, r) }); err != nil {
+			return fmt.Errorf("write %s: %w", f.file, err)
+		}
+	}
+	return nil
+}
+
+// writeFile writes a file atomically.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // no effect after the rename
+	if err := write(f); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// ownFiles checks that reports in a folder, of the named formats or of all, are from an earlier run: files of others
+// would be overwritten.
+func ownFiles(dir string, names []string) error {
+	for _, f := range formats {
+		if f.file == "" || names != nil && !slices.Contains(names, f.name) {
+			continue
+		}
+		if err := ownFile(filepath.Join(dir, f.file), f.mark); err != nil {
+			return err
+		}
+	}
+	if names != nil {
+		return nil
+	}
+	if err := ownFile(filepath.Join(dir, differentialJSON), differential.SchemaID); err != nil {
+		return err
+	}
+	return ownFile(filepath.Join(dir, differentialPage), "# Where two implementations of ")
+}
+
+// formerIDs is in the first lines of what earlier programs wrote.
+const formerIDs = `"schema": "https://parley.dev/schema/`
+
+func ownFile(path, mark string) error {
+	head, err := headOf(path)
+	switch {
+	case err != nil && !os.IsNotExist(err):
+		return usagef("--out: %v", err)
+	case head != "" && !strings.Contains(head, mark) && !strings.Contains(head, formerIDs):
+		return usagef("--out: %s is not a report of %s, and would be overwritten (name another folder)", path, program)
+	}
+	return nil
+}
+
+// headOf returns the first bytes of a regular file.
+func headOf(path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 1<<10))
+	return string(head), err
+}
+
+// removeFiles removes the reports of an earlier run from a folder.
+func removeFiles(dir string) error {
+	for _, f := range formats {
+		if f.file == "" {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, f.file)); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	for _, name := range []string{differentialJSON, differentialPage} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeOut writes results to stdout in one format. Dir is the folder of their files, as the user would type it.
+func (s *streams) writeOut(name string, r *reports.Results, o reports.ConsoleOptions) error {
+	if name == consoleFormat {
+		o.Width = s.OutWidth
+		o.Color = o.Color && s.Color && s.OutTTY
+		return reports.WriteConsole(s.Out, r, o)
+	}
+	for _, f := range formats {
+		if f.name == name {
+			return writerOf(name, o.Dir, o.Lang, f.write)(s.Out, r)
+		}
+	}
+	return fmt.Errorf("no writer for format %q", name)
+}

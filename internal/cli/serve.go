@@ -1,0 +1,289 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"parley/features/verdict"
+	"parley/internal/words"
+	"parley/reference-server/launch"
+	"parley/reference-server/web"
+	"parley/target"
+)
+
+// grace is how long connections and turns may take to end.
+const grace = 800 * time.Millisecond
+
+// serveOptions are the flags common to all servers.
+type serveOptions struct {
+	addr, token, cert, key string
+	origins                []string
+	insecure               bool
+	listening              bool // --addr was given
+}
+
+const aboutServing = `With --token every request needs the header "Authorization: Bearer TOKEN", or ?token=TOKEN if a
+client cannot set headers, as with EventSource and WebSocket in a browser. An address that other machines can
+reach requires --token and TLS.
+
+GET /asyncapi.json describes the messages of the protocol, as an AsyncAPI document.`
+
+// serveCommand has a subcommand for each protocol. Used directly, it takes --protocol and the flags of all of them.
+func serveCommand(s *streams) *cobra.Command {
+	var protocol string
+	known := offersOf(bundle...)
+	c := &cobra.Command{
+		Use:   "serve [PROTOCOL]",
+		Short: "Serve a bundled server for your own clients",
+		Long: `Serve a bundled server until interrupted (default ` + bundle[0].Protocol + `). The first line on stdout is its
+URL; connections and what happens on them are logged to stderr.
+
+` + withModels() + aboutServing,
+		Example: examplesOf(bundle...),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			mend := suggest(args[0], bundle.Protocols(), "see parley serve --help")
+			return usagef("serve: unknown protocol %q%s", args[0], mend)
+		},
+	}
+	run := known.flags(c)
+	f := c.Flags()
+	f.StringVar(&protocol, "protocol", bundle[0].Protocol, "`PROTOCOL` to serve")
+	f.VisitAll(func(f *pflag.Flag) {
+		f.Hidden = f.Hidden || f.Name == "protocol" || f.Name == "role" || known.owns(f.Name)
+	})
+	c.RunE = func(c *cobra.Command, _ []string) error { return run(c, protocol, s) }
+	for _, t := range bundle {
+		c.AddCommand(serveProtocolCommand(t, s))
+	}
+	return c
+}
+
+// serveProtocolCommand serves one protocol.
+func serveProtocolCommand(t launch.Target, s *streams) *cobra.Command {
+	model := ""
+	if answersByModel(t) {
+		model = launch.Directives + "\n\n"
+	}
+	c := &cobra.Command{
+		Use:   t.Protocol,
+		Short: "Serve " + t.Short,
+		Long: strings.TrimSpace(longOf(t)) + `
+
+It runs until interrupted. The first line on stdout is the URL of a server; connections and what happens on them
+are logged to stderr.
+
+` + model + aboutServing,
+		Example: examplesOf(t),
+		Args:    noArgs,
+	}
+	run := offersOf(t).flags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error { return run(c, t.Protocol, s) }
+	return c
+}
+
+// answersByModel reports whether the suite's model answers the conversations of a server of the protocol.
+func answersByModel(t launch.Target) bool {
+	return slices.ContainsFunc(t.Roles, func(r launch.Role) bool { return r.Serve.Model })
+}
+
+// withModels explains the model of the servers that have one.
+func withModels() string {
+	var names []string
+	for _, t := range bundle {
+		if answersByModel(t) {
+			names = append(names, t.Protocol)
+		}
+	}
+	const about = "conversations"
+	return strings.Replace(launch.Directives, about, about+" of "+words.Either(names), 1) + "\n\n"
+}
+
+// longOf describes what is served, in each role if there are several.
+func longOf(t launch.Target) string {
+	if len(t.Roles) == 1 {
+		return t.Roles[0].Serve.Long
+	}
+	text := fmt.Sprintf("Serve %s. There are %d roles:\n\n", t.Short, len(t.Roles))
+	for _, r := range t.Roles {
+		text += fmt.Sprintf("  --role %-6s %s\n", r.Name, strings.ReplaceAll(r.Serve.Long, "\n", "\n                "))
+	}
+	return text
+}
+
+// examplesOf lists example command lines.
+func examplesOf(targets ...launch.Target) string {
+	var lines []string
+	for _, t := range targets {
+		for i, r := range t.Roles {
+			for _, args := range r.Serve.Examples {
+				line := "  parley serve " + t.Protocol
+				if i > 0 {
+					line += " --role " + r.Name
+				}
+				lines = append(lines, strings.TrimRight(line+" "+args, " "))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// serve serves until ctx ends, which is a regular end.
+func (one *offer) serve(ctx context.Context, o serveOptions, s *streams) error {
+	speaks := one.serving.Speaks != nil && one.serving.Speaks()
+	certificate, err := o.check(one.role.Serve.NotServer, speaks)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(s.Err, nil))
+	at := launch.Place{AllowOrigins: o.origins, Log: log, In: s.In, Out: s.Out, Err: s.Err}
+	if speaks || one.role.Serve.NotServer != "" {
+		err := one.serving.Run(ctx, at)
+		if errors.Is(err, launch.ErrInVain) {
+			return exitError{verdict.ExitNonConformant}
+		}
+		return err
+	}
+	handler, err := one.serving.Make(at)
+	if err != nil {
+		return err
+	}
+	listener, err := listen("--addr", o.addr)
+	if err != nil {
+		return errors.Join(err, handler.Close(ctx))
+	}
+	scheme := "http"
+	if certificate != nil {
+		scheme, listener = "https", secured(listener, *certificate)
+	}
+	one.tell(s.Out, scheme, listener.Addr(), handler)
+	var inside http.Handler = handler
+	if !one.role.Serve.Page {
+		inside = one.welcome(scheme, listener.Addr(), o.token != "", handler)
+	}
+	inside = one.described(scheme, listener.Addr(), inside)
+	guarded := remember(o.token, listener.Addr(), certificate != nil, guard(o.token, inside))
+	host, _, _ := net.SplitHostPort(o.addr)
+	door := web.Door{AnyName: o.token != "" || !loopback(host)}
+	server := door.Server(watch(log, one.role.Serve.Paths, guarded))
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
+	return serveUntil(ctx, server, listener, handler)
+}
+
+// secured returns a TLS listener.
+func secured(l net.Listener, certificate tls.Certificate) net.Listener {
+	return tls.NewListener(l, &tls.Config{
+		Certificates: []tls.Certificate{certificate},
+		MinVersion:   tls.VersionTLS12,
+		NextProtos:   []string{"http/1.1"}, // a WebSocket is an upgrade of HTTP/1.1
+	})
+}
+
+// tell prints the server's address and the messages of the handler.
+func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.Handler) {
+	fmt.Fprintf(w, "%s://%s\n", scheme, at)
+	for _, e := range one.role.Serve.Announce {
+		url := fmt.Sprintf("%s://%s%s", scheme, at, e.Path)
+		if e.Method == launch.Socket {
+			url = strings.Replace(url, "http", "ws", 1)
+		}
+		fmt.Fprintln(w, url)
+	}
+	if t, ok := handler.(launch.Teller); ok {
+		for _, line := range t.Tell() {
+			fmt.Fprintln(w, line)
+		}
+	}
+}
+
+// check validates the flags of servers, and loads the certificate; nil without one. notServer says why the role is not
+// a server, if so; speaks: the offer uses stdin and stdout.
+func (o *serveOptions) check(notServer string, speaks bool) (*tls.Certificate, error) {
+	switch {
+	case speaks:
+		return nil, o.checkDoors("and with --stdio there is no listener (leave it out)", o.listening)
+	case notServer != "":
+		return nil, o.checkDoors("and "+notServer, false)
+	}
+	host, _, err := net.SplitHostPort(o.addr)
+	if err != nil {
+		return nil, usagef("--addr: %v (write it like 127.0.0.1:8124)", err)
+	}
+	withTLS := o.cert != "" || o.key != ""
+	switch {
+	case withTLS && o.cert == "":
+		return nil, usagef("--tls-key: there is no --tls-cert")
+	case withTLS && o.key == "":
+		return nil, usagef("--tls-cert: there is no --tls-key")
+	case !loopback(host) && !o.insecure && (o.token == "" || !withTLS):
+		const mend = "give --token, --tls-cert and --tls-key, or give --insecure"
+		return nil, usagef("--addr %s: other machines could reach it (%s)", o.addr, mend)
+	case !withTLS:
+		return nil, nil
+	}
+	pair, err := target.Pair(o.cert, o.key)
+	if err != nil {
+		return nil, usagef("--tls-%v", err)
+	}
+	return &pair, nil
+}
+
+// checkDoors rejects server flags for an offer that is not a server, with the reason.
+func (o *serveOptions) checkDoors(why string, listening bool) error {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"--addr", listening}, {"--token", o.token != ""}, {"--tls-cert", o.cert != ""}, {"--tls-key", o.key != ""},
+		{"--allow-origin", len(o.origins) > 0}, {"--insecure", o.insecure},
+	} {
+		if f.given {
+			return usagef("%s: applies to servers, %s", f.name, why)
+		}
+	}
+	return nil
+}
+
+// loopback reports whether a host is reachable from this machine only. The empty host means every address of the
+// machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// serveUntil serves until ctx ends, then ends all requests within grace.
+func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handler launch.Handler) error {
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	// Streams first: Shutdown waits for requests to end, and streams never would. What does not end in time is cut off.
+	err := handler.Close(ctx)
+	if server.Shutdown(ctx) != nil {
+		err = errors.Join(err, server.Close())
+	}
+	<-served
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/features/verdict"
+	"parley/internal/input"
+	"parley/reports"
+	"parley/reports/certificate"
+	"parley/reports/lang"
+)
+
+// verifyOptions are the flags of parley verify.
+type verifyOptions struct {
+	certificate, results, artifact string
+	keys                           []string
+	rerun, out, lang               string
+	link                           linkOptions // of rerun
+}
+
+func verifyCommand(s *streams) *cobra.Command {
+	var o verifyOptions
+	c := &cobra.Command{
+		Use:   "verify CERTIFICATE",
+		Short: "Check a certificate, and say what it claims",
+		Long: `Check a certificate without a network: its signature, the digests of what --results and --artifact name,
+that the suite is known, and that it has not expired; then say in plain words what it claims, and what it does not.
+
+A signature shows that a certificate was not altered. Who signed it is known only with --key, the public key of
+somebody you trust.
+
+With --rerun the target is judged again, by the same suite with the same options, and each clause is compared.
+
+Exit 0 if nothing is wrong, 1 if something is.`,
+		Example: `  parley verify certificate.json
+  parley verify certificate.json --key acme.pub --results results.json --artifact my-server.tar.gz
+  parley verify certificate.json --key acme.pub --rerun my.yaml`,
+		Args: oneArg("verify", "a certificate"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.certificate = args[0]
+			return verify(c.Context(), o, s)
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.keys, "key", nil, "public key `FILE` of somebody you trust; may be repeated (default any)")
+	f.StringVar(&o.results, "results", "", "compare the results in `FILE`, and the transcripts beside it")
+	f.StringVar(&o.artifact, "artifact", "", "compare the artifact in `FILE`")
+	f.StringVar(&o.rerun, "rerun", "", "judge the target `FILE|URL` again, and compare")
+	f.StringVar(&o.out, "out", "parley-rerun", "`DIR` for the results of --rerun")
+	declareLangOf(f, &o.lang, "what is found: en or zh; errors, and the report of --rerun, are in English")
+	o.link.declareBeside(f)
+	return c
+}
+
+func verify(ctx context.Context, o verifyOptions, s *streams) error {
+	if flag := o.link.given(); flag != "" && o.rerun == "" {
+		return usagef("%s: nothing connects to a target without --rerun (name the target by it, or leave %[1]s out)", flag)
+	}
+	l, err := parseLang(o.lang)
+	if err != nil {
+		return err
+	}
+	body, err := input.Read(o.certificate, certificate.MaxBytes)
+	if err != nil {
+		return usagef("%v", err)
+	}
+	facts, err := o.facts(l)
+	if err != nil {
+		return err
+	}
+	known, err := knownSuite()
+	if err != nil {
+		return err
+	}
+	cert, err := certificate.Open(body)
+	if err != nil {
+		fmt.Fprintln(s.Out, l.Say("%s: %s", l.Say("not valid"), printable(err.Error())))
+		return exitError{verdict.ExitNonConformant}
+	}
+	checks := certificate.Verify(cert, known, facts)
+	sound := certificate.Sound(checks)
+	tellChecks(s.Out, cert, checks, sound, facts)
+	if o.rerun != "" && sound {
+		sound, err = o.again(ctx, cert, s)
+	}
+	if err == nil && !sound {
+		err = exitError{verdict.ExitNonConformant}
+	}
+	return err
+}
+
+// facts are what the flags name.
+func (o verifyOptions) facts(l lang.Lang) (certificate.Facts, error) {
+	f := certificate.Facts{Now: time.Now(), Dir: filepath.Dir(o.results), Lang: l}
+	for _, name := range o.keys {
+		h, err := readHolder(name)
+		if err != nil {
+			return f, err
+		}
+		f.Keys = append(f.Keys, h)
+	}
+	var err error
+	if o.results != "" {
+		if f.Results, err = input.Read(o.results, maxResults); err != nil {
+			return f, usagef("--results: %v", err)
+		}
+	}
+	f.Artifact, err = artifact(o.artifact)
+	return f, err
+}
+
+// readHolder reads a public key, whose holder is named after the file.
+func readHolder(path string) (certificate.Holder, error) {
+	pem, err := input.Read(path, maxKey)
+	if err != nil {
+		return certificate.Holder{}, usagef("--key: %v", err)
+	}
+	public, err := certificate.ParsePublic(pem)
+	if err != nil {
+		return certificate.Holder{}, usagef("--key: %s: %v", path, err)
+	}
+	base := filepath.Base(path)
+	return certificate.Holder{Name: strings.TrimSuffix(base, filepath.Ext(base)), Public: public}, nil
+}
+
+// tellChecks prints what was found, and what the certificate claims.
+func tellChecks(w io.Writer, cert *certificate.Certificate, checks []certificate.Check, sound bool,
+	f certificate.Facts) {
+	l := f.Lang
+	word := l.Say("valid")
+	if !sound {
+		word = l.Say("not valid")
+	}
+	fmt.Fprintf(w, "%s\n\n", l.Say("%s: %s", word, printable(cert.Predicate.Target.Title())))
+	for _, c := range checks {
+		lines := reports.Wrap(c.Text, textColumns)
+		fmt.Fprintf(w, "%s %s %s\n", reports.Pad(l.Say(c.Name), 12), reports.Pad(l.Say(string(c.State)), 13), lines[0])
+		for _, line := range lines[1:] {
+			fmt.Fprintf(w, "%-26s %s\n", "", line)
+		}
+	}
+	if !sound {
+		return // what it claims is worth nothing
+	}
+	tellList(w, l.Say("It claims:"), cert.Claims(l))
+	tellList(w, l.Say("It does not claim:"), cert.NotClaimed(l, certificate.HolderOf(cert, f.Keys)))
+}
+
+const textColumns = 90
+
+func tellList(w io.Writer, head string, lines []string) {
+	fmt.Fprintf(w, "\n%s\n", head)
+	for _, text := range lines {
+		fmt.Fprintf(w, "  - %s\n", strings.Join(reports.Wrap(text, textColumns), "\n    "))
+	}
+}

@@ -1,0 +1,273 @@
+package examination
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"parley/features/verdict"
+	"parley/internal/deadline"
+	"parley/internal/llm"
+	"parley/internal/words"
+	"parley/reports"
+	"parley/runner"
+	"parley/steps/doctor"
+)
+
+// scenarios runs the doctor's features over one driver: the preflight over each, everything else over the first.
+func (x *examination) scenarios(ctx context.Context, driver string, first bool) error {
+	selected := []string{"@preflight-1"}
+	if first {
+		selected = append(selected, x.selected()...)
+	}
+	w := &observer{examination: x, first: first, driver: driver, called: make(chan struct{})}
+	if x.brain != nil {
+		stop := w.listen(ctx)
+		defer stop()
+	}
+	o := runner.Options{Protocols: x.o.Protocols, Profile: x.Profile, Role: x.Profile.Role,
+		Launcher: &lent{Launcher: x.Launcher, running: x.Running, modelURL: x.modelURL},
+		Brain:    x.brain, Drivers: []string{driver}, Tags: strings.Join(selected, " or "), Concurrency: 1,
+		FS: x.guide.Features, Observer: w, Person: x.o.Person}
+	if x.Browser != nil {
+		o.Browser = x.Browser
+	}
+	res, err := runner.Run(ctx, o)
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return context.Canceled
+	case res.Exit == verdict.ExitHarness:
+		x.broken = true
+		return nil
+	case res.Exit == verdict.ExitUnreachable: // another driver may reach the target
+		return nil
+	}
+	x.met = true
+	return nil
+}
+
+// selected returns the tags of the items that a scenario can examine. It reports why the others cannot be examined.
+func (x *examination) selected() []string {
+	var tags []string
+	for _, it := range x.Checkup.Items {
+		if it.Declared(x.Profile) && it.Tag != "" {
+			if missing := x.undeclared(it); missing != "" {
+				x.Tell(doctor.NotChecked, it.Key, "it needs %s", missing)
+				x.state[it.Key] = doctor.NotChecked
+				continue
+			}
+			tags = append(tags, it.Tag)
+		}
+	}
+	return tags
+}
+
+// undeclared returns the key of the first dependency of an item that the profile does not declare, or "".
+func (x *examination) undeclared(it doctor.Item) string {
+	if provoked(it, x.Profile) {
+		return ""
+	}
+	for _, key := range it.After {
+		if !x.item(key).Declared(x.Profile) {
+			return key
+		}
+	}
+	return ""
+}
+
+// without describes what is lost because an item is not declared.
+func (x *examination) without(it doctor.Item) string {
+	what := "not tested"
+	if it.Optional {
+		what = "not applicable"
+	}
+	n := x.audit.scenariosWithout(it)
+	if n == 0 && it.Without != "" {
+		return it.Without
+	}
+	if n == 0 {
+		return "no scenario of " + titled(x.Protocol, x.Profile.Role) + " needs it"
+	}
+	var clauses []string
+	for _, l := range x.audit.losses([]doctor.Item{it}) {
+		clauses = append(clauses, l.clauses...)
+	}
+	switch {
+	case len(clauses) == 0:
+		return fmt.Sprintf("not run without it: %s; other scenarios judge their clauses too", words.Counted(n, "scenario"))
+	case len(clauses) > 8:
+		return fmt.Sprintf("%s without it: %s", what, words.Counted(len(clauses), "clause"))
+	}
+	return what + " without it: " + strings.Join(clauses, ", ")
+}
+
+// observer follows the scenarios and reports on each.
+type observer struct {
+	*examination
+	driver string
+	first  bool
+	mu     sync.Mutex
+	called chan struct{} // closed once the model stub is called
+}
+
+// Planned implements runner.Observer.
+func (w *observer) Planned(int) {}
+
+// ScenarioDone implements runner.Observer.
+func (w *observer) ScenarioDone(sc reports.Scenario) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.plan[sc.ID]
+	i := slices.IndexFunc(w.Checkup.Items, func(it doctor.Item) bool { return slices.Contains(p.Tags, it.Tag) })
+	if p.Stage > 0 {
+		w.preflight(p, sc)
+		return
+	}
+	if i < 0 {
+		return
+	}
+	it := w.Checkup.Items[i]
+	status, text := judged(sc)
+	switch missing := w.missing(it); {
+	case gated(sc):
+		status, text = doctor.NotChecked, "it needs "+w.stages()
+	case missing != "":
+		status, text = doctor.NotChecked, "it needs "+missing
+	case it.CallsModel:
+		status, text = w.reached(status, text)
+	}
+	if status == doctor.Failed {
+		text += " (look at " + it.Advice + ")"
+	}
+	w.Greeted = w.Greeted || w.first && !gated(sc)
+	if status == doctor.OK && it.Remark != nil {
+		if more := it.Remark(w.Profile); more != "" {
+			text += " (" + more + ")"
+		}
+	}
+	w.state[it.Key] = status
+	w.Tell(status, it.Key, "%s", text)
+}
+
+// missing returns the key of the first dependency of an item that does not work, or "".
+func (w *observer) missing(it doctor.Item) string {
+	if provoked(it, w.Profile) {
+		return ""
+	}
+	for _, key := range it.After {
+		if w.state[key] != doctor.OK {
+			return key
+		}
+	}
+	return ""
+}
+
+// reached fails the item unless a chat called the model stub: the target may have used another model.
+func (w *observer) reached(status doctor.Status, text string) (doctor.Status, string) {
+	late, cancel := deadline.WithLimit(context.Background(), w.Profile.Limits.Event.Duration)
+	defer cancel()
+	select {
+	case <-w.called:
+		if status == doctor.Failed {
+			text += "; the stub was called"
+		}
+		return status, text
+	case <-late.Done():
+		if status == doctor.OK {
+			text = "a chat was answered"
+		}
+		return doctor.Failed, text + "; the stub was never called"
+	}
+}
+
+func (w *observer) preflight(p runner.Planned, sc reports.Scenario) {
+	status, text := judged(sc)
+	switch {
+	case status == doctor.OK:
+		w.Greeted = w.Greeted || w.first && p.Stage == 3
+	case gated(sc), sc.Outcome == verdict.EnvError && p.Stage > 1:
+		status, text = doctor.NotChecked, sc.Name
+	case sc.Outcome == verdict.EnvError && !w.Profile.Dials(): // the reason says what to do
+		text = sc.Reason
+	default:
+		text += " (look at " + w.Checkup.Advice[p.Stage] + ")"
+	}
+	w.Tell(status, w.driver, "%s", text)
+}
+
+// judged returns the status and text for a scenario's outcome.
+func judged(sc reports.Scenario) (status doctor.Status, text string) {
+	switch sc.Outcome {
+	case verdict.Passed:
+		return doctor.OK, sc.Name
+	case verdict.Failed, verdict.Warned:
+		if len(sc.Failures) > 0 {
+			f := sc.Failures[0]
+			return doctor.Failed, fmt.Sprintf("%s: expected %s, observed %s", sc.Name, f.Expected, f.Observed)
+		}
+	}
+	return doctor.Failed, sc.Name + ": " + sc.Reason
+}
+
+// gated reports whether a scenario did not run because a preflight stage failed.
+func gated(sc reports.Scenario) bool { return strings.HasPrefix(sc.Reason, "preflight: ") }
+
+// listen closes called when the model stub is first called.
+func (w *observer) listen(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := w.brain.AwaitMatch(ctx, 1, func(llm.Request) bool { return true }); err == nil {
+			close(w.called)
+		}
+	})
+	return func() { cancel(); wg.Wait() }
+}
+
+// rest examines the items without a scenario and reports all undeclared ones.
+func (x *examination) rest(ctx context.Context) {
+	looks := map[string]doctor.Look{}
+	if x.Checkup.Others != nil {
+		var end func()
+		looks, end = x.Checkup.Others(ctx, x.Exam)
+		defer end()
+	}
+	for _, it := range x.Checkup.Items {
+		switch look := looks[it.Key]; {
+		case !it.Declared(x.Profile) && (it.Instead || it.Replaced != nil && it.Replaced(x.Profile)):
+			x.state[it.Key] = doctor.NotDeclared
+		case !it.Declared(x.Profile):
+			x.state[it.Key] = doctor.NotDeclared
+			x.Tell(doctor.NotDeclared, it.Key, "%s", x.without(it))
+		case look != nil:
+			x.found(it, look)
+		}
+	}
+}
+
+// found runs an item's look and reports the result.
+func (x *examination) found(it doctor.Item, look doctor.Look) {
+	good, err := look()
+	var w doctor.Wants
+	switch {
+	case errors.As(err, &w):
+		x.state[it.Key] = doctor.NotChecked
+		x.Tell(doctor.NotChecked, it.Key, "%v", err)
+	case err != nil:
+		x.state[it.Key] = doctor.Failed
+		x.Tell(doctor.Failed, it.Key, "%v (look at %s)", err, it.Advice)
+	default:
+		x.state[it.Key] = doctor.OK
+		x.Tell(doctor.OK, it.Key, "%s", good)
+	}
+}
+
+// item returns the item with the given key.
+func (x *examination) item(key string) doctor.Item {
+	return x.Checkup.Items[slices.IndexFunc(x.Checkup.Items, func(it doctor.Item) bool { return it.Key == key })]
+}

@@ -1,0 +1,186 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/internal/llm"
+	"parley/internal/unixurl"
+	"parley/runner"
+	"parley/steps"
+	"parley/target"
+)
+
+// Shape is how the rate of acts changes over the time of a load.
+type Shape string
+
+// The shapes.
+const (
+	Soak Shape = "soak" // the whole rate from the beginning
+	Ramp Shape = "ramp" // from 0 to the whole rate, in a straight line
+	Step Shape = "step" // in equal steps from a fifth of the rate to the whole
+)
+
+// Shapes lists the shapes, the default first.
+var Shapes = []Shape{Soak, Ramp, Step}
+
+// steppings is the number of steps of Step.
+const steppings = 5
+
+// Options configure a load.
+type Options struct {
+	Protocols *steps.Protocols
+	Profile   *target.Profile
+	Launcher  target.Launcher // nil: by the profile
+	Brain     *llm.Brain      // the model of a target within this process; nil: a stub, if the profile asks for one
+	Role      string
+	Driver    string // "": the first of the profile
+
+	Sessions int
+	Duration time.Duration // of the schedule of acts, after all sessions are open
+	Rate     float64       // acts per second, over all sessions; 0: one act of each session in 5 s
+	Opening  float64       // sessions that open per second; 0: 1000
+	Timeout  time.Duration // an act without an answer has failed; 0: 10 s
+	Shape    Shape
+	Strict   bool
+	Out      string // folder for transcripts; "": none
+	Explain  string // the command that explains a clause
+	Salt     string // makes the names of the sessions unique; "": random
+
+	Thresholds Thresholds
+
+	// Progress is called about once a second while the load lasts, from one goroutine. nil: no calls.
+	Progress func(Progress)
+
+	// Found is called with the first finding on each clause, soon after it was made. nil: no calls.
+	Found func(clause, observed string)
+
+	// Crew carries the load out with several workers. nil: this process does.
+	Crew   Crew
+	Source Source   // where a worker finds the profile
+	Hosts  []string // beyond loopback to which the load may go
+
+	claim func(steps.Claim) bool // see steps.Claims.Elsewhere
+}
+
+// Thresholds fail a load whose figures exceed them.
+type Thresholds struct {
+	P50, P99, P999 time.Duration // of the latency of all acts but connecting; 0: no limit
+	Errors         float64       // acts that failed
+	Percent        bool          // Errors is a share of all acts, in percent
+}
+
+// Progress is the state of a load.
+type Progress struct {
+	Phase      string // "opening", "acting", "ending" or "judging"
+	Elapsed    time.Duration
+	Open       int   // sessions with a connection
+	Acts       int64 // complete
+	Rate       float64
+	Errors     int64
+	Violations int64
+	P50, P99   time.Duration // since the last Progress
+}
+
+// Defaults of Options.
+const (
+	defaultPause   = 5 * time.Second
+	defaultOpening = 1000
+	defaultTimeout = 10 * time.Second
+)
+
+func (o Options) withDefaults() Options {
+	o.Rate = cmp.Or(o.Rate, max(float64(o.Sessions)/defaultPause.Seconds(), 1))
+	o.Opening = cmp.Or(o.Opening, defaultOpening)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.Shape = cmp.Or(o.Shape, Soak)
+	if o.Launcher == nil {
+		o.Launcher = target.NewLauncher(o.Profile)
+	}
+	if o.Driver == "" {
+		o.Driver = o.Profile.Drivers[0]
+	}
+	return o
+}
+
+func usagef(format string, args ...any) error {
+	return &runner.UsageError{Msg: fmt.Sprintf(format, args...)}
+}
+
+// check checks the options after withDefaults.
+func (o Options) check() error {
+	switch {
+	case o.Sessions < 1:
+		return usagef("--sessions: a load needs at least one session, not %d", o.Sessions)
+	case o.Duration <= 0:
+		return usagef("--duration: %v is no time (write it like 30s or 10m)", o.Duration)
+	case o.Rate <= 0 || o.Opening <= 0:
+		return usagef("--rate, --open-rate: give more than 0 per second")
+	case o.Timeout <= 0:
+		return usagef("--timeout: %v is no time (write it like 10s)", o.Timeout)
+	}
+	for _, s := range Shapes {
+		if o.Shape == s {
+			return nil
+		}
+	}
+	return usagef("--shape %s: unknown (choose among ramp, step, soak)", o.Shape)
+}
+
+// admitted rejects a target beyond this machine, but for the given hosts.
+func admitted(ctx context.Context, base string, hosts []string) error {
+	if unixurl.Is(base) { // sockets are on this machine
+		return nil
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return fmt.Errorf("the target's URL: %w", err)
+	}
+	host := u.Hostname()
+	if slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+		return nil
+	}
+	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return &target.UnreachableError{URL: base, Tried: []target.Attempt{{Address: host, Err: err}}}
+	}
+	for _, ip := range all {
+		if !ip.Unmap().IsLoopback() {
+			return usagef("%s is not on this machine's loopback: a load goes nowhere else", base)
+		}
+	}
+	return nil
+}
+
+// Files that are open beside the connections of sessions: pooled requests, those of the target and of this process.
+const (
+	otherFiles = 700
+	unlimited  = 1 << 30
+)
+
+// room checks that as many files may be open as the sessions of the part need: one for each of its parties, and two if
+// the target is within this process. Workers have files of their own: for them only the target needs files, if it is
+// started here.
+func (r *run) room(within bool) error {
+	sessions, each, most := r.part.share(r.o.Sessions), 1, openFiles()
+	switch {
+	case r.o.Crew != nil && r.o.Profile.URL != "" && r.o.Profile.Command == nil:
+		return nil
+	case within && r.o.Crew == nil:
+		each = 2
+	}
+	if r.plan.Paired {
+		each *= 2
+	}
+	if free := max((most-otherFiles)/each, 0); sessions > free {
+		return usagef("--sessions %d: this process may have %d files open, which is enough for %d sessions "+
+			"(ask for fewer, or raise the limit, as with ulimit -Hn)", r.o.Sessions, most, free)
+	}
+	return nil
+}

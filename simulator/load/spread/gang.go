@@ -1,0 +1,354 @@
+package spread
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"parley/simulator/load"
+)
+
+// ending is how long workers may take to end early, with what they have to judge.
+const ending = time.Minute
+
+// gang are the workers of one load, as the coordinator sees them. It is safe for concurrent use.
+type gang struct {
+	c        *Crew
+	tasks    []load.Task
+	d        *load.Desk
+	children []*child
+	subs     []*nats.Subscription
+	work     sync.WaitGroup // goroutines that wait for children
+
+	changed chan struct{} // has an element if something has changed
+
+	handling sync.Mutex // one message at a time
+	closed   bool       // no more of them
+
+	mu     sync.Mutex
+	all    []*member
+	failed string // a worker that was started here has ended; "" if none has
+}
+
+// member is a worker that has joined. Its number, from 0, is that of its task.
+type member struct {
+	n     int
+	id    string
+	pid   int
+	host  string // "": this machine
+	local int    // as in hello
+
+	heard  time.Time
+	opened bool
+	over   bool
+}
+
+func (m *member) name() string {
+	if m.host != "" {
+		return fmt.Sprintf("worker %d (process %d on %s)", m.n+1, m.pid, m.host)
+	}
+	return fmt.Sprintf("worker %d (process %d)", m.n+1, m.pid)
+}
+
+func newGang(c *Crew, tasks []load.Task, d *load.Desk) *gang {
+	return &gang{c: c, tasks: tasks, d: d, changed: make(chan struct{}, 1)}
+}
+
+// stir says that something has changed.
+func (g *gang) stir() {
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+// listen subscribes to what workers say.
+func (g *gang) listen() error {
+	for what, handle := range map[string]func(m *nats.Msg){
+		joining: g.join, report: g.heard(g.reported), show: g.heard(g.shown), claim: g.heard(g.claimed),
+		opened: g.heard(g.hasOpened), ended: g.heard(g.hasEnded),
+	} {
+		sub, err := g.c.conn.Subscribe(subject(g.c.o.Name, what), handle)
+		if err != nil {
+			return fmt.Errorf("subscribe: %w", err)
+		}
+		if err := sub.SetPendingLimits(100_000, 256<<20); err != nil {
+			return err
+		}
+		g.subs = append(g.subs, sub)
+	}
+	return g.c.conn.Flush()
+}
+
+// leave ends what the load has begun here.
+func (g *gang) leave() {
+	g.handling.Lock()
+	g.closed = true
+	g.handling.Unlock()
+	for _, c := range g.children {
+		c.end()
+	}
+	g.work.Wait()
+	for _, sub := range g.subs {
+		_ = sub.Unsubscribe()
+	}
+}
+
+// join takes a worker.
+func (g *gang) join(m *nats.Msg) {
+	var h hello
+	if err := decode(m.Data, &h); err != nil {
+		reply(m, answer{Error: err.Error()})
+		return
+	}
+	reply(m, g.take(h))
+}
+
+func (g *gang) take(h hello) answer {
+	o := g.c.o
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	defer g.stir()
+	if h.Version != version || h.Suite != o.Suite {
+		return answer{Error: "the coordinator is of another version (use the same parley-load)", Usage: true}
+	}
+	remote := 0
+	for _, m := range g.all {
+		if m.id == h.ID {
+			return answer{} // its request was repeated
+		}
+		if m.local == 0 {
+			remote++
+		}
+		if h.Local > 0 && m.local == h.Local {
+			return answer{Error: fmt.Sprintf("worker %d is there already", h.Local), Usage: true}
+		}
+	}
+	switch {
+	case !nameOf.MatchString(h.ID) || h.Local > o.Workers-o.Remote || h.Local < 0:
+		return answer{Error: "this is no worker of the load", Usage: true}
+	case h.Local == 0 && remote == o.Remote:
+		return answer{Error: "the load has all its workers", Usage: true}
+	}
+	host := h.Host
+	if host == here() {
+		host = ""
+	}
+	m := &member{n: len(g.all), id: h.ID, pid: h.PID, host: host, local: h.Local}
+	g.all = append(g.all, m)
+	o.Tell(m.name() + " has joined")
+	return answer{}
+}
+
+// joined returns how many workers have joined, and why the load cannot begin.
+func (g *gang) joined() (n int, failed string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.all), g.failed
+}
+
+// members returns the workers that have joined.
+func (g *gang) members() []*member {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all
+}
+
+// heard handles a message of a worker by f, and answers it.
+func (g *gang) heard(f func(m *member, what message) answer) func(*nats.Msg) {
+	return func(raw *nats.Msg) {
+		var what message
+		if err := decode(raw.Data, &what); err != nil {
+			reply(raw, answer{Error: err.Error()})
+			return
+		}
+		g.mu.Lock()
+		var from *member
+		for _, m := range g.all {
+			if m.id == what.ID && !m.over {
+				from, m.heard = m, time.Now()
+			}
+		}
+		g.mu.Unlock()
+		g.handling.Lock()
+		defer g.handling.Unlock()
+		if from == nil || g.closed {
+			reply(raw, answer{Error: "this is no worker of the load, or no longer"})
+			return
+		}
+		reply(raw, f(from, what))
+	}
+}
+
+func (g *gang) reported(m *member, what message) answer {
+	if what.Report == nil {
+		return answer{Error: "no report"}
+	}
+	return said(g.d.Report(m.n, *what.Report))
+}
+
+func (g *gang) shown(_ *member, what message) answer {
+	if what.Shown == nil {
+		return answer{Error: "nothing shown"}
+	}
+	return said(g.d.Show(*what.Shown))
+}
+
+func (g *gang) claimed(_ *member, what message) answer {
+	if what.Claim == nil {
+		return answer{Error: "no claim"}
+	}
+	return answer{No: !g.d.Claim(*what.Claim)}
+}
+
+func (g *gang) hasOpened(m *member, what message) answer {
+	a := g.reported(m, what)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m.opened = true
+	g.stir()
+	return a
+}
+
+// hasEnded takes the last report of a worker, which is lost nevertheless if it says that its part is not complete.
+func (g *gang) hasEnded(m *member, what message) answer {
+	var a answer
+	switch {
+	case what.Report == nil:
+		g.lose(m, what.Why)
+	case what.Why != "":
+		a = g.reported(m, what)
+		g.lose(m, what.Why)
+	default:
+		a = said(g.d.Ended(m.n, *what.Report))
+		if a.Error != "" {
+			g.lose(m, a.Error)
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m.over = true
+	g.stir()
+	return a
+}
+
+func said(err error) answer {
+	if err != nil {
+		return answer{Error: err.Error()}
+	}
+	return answer{}
+}
+
+// lose says that a worker is lost.
+func (g *gang) lose(m *member, why string) {
+	g.mu.Lock()
+	over := m.over
+	m.over = true
+	g.mu.Unlock()
+	if !over {
+		g.d.Lost(m.n, why)
+	}
+	g.stir()
+}
+
+// watch waits for the end of a worker that was started here.
+func (g *gang) watch(c *child) {
+	how := c.wait()
+	g.mu.Lock()
+	var of *member
+	for _, m := range g.all {
+		if m.local == c.n {
+			of = m
+		}
+	}
+	g.failed = fmt.Sprintf("worker %d %s", c.n, how)
+	g.mu.Unlock()
+	g.stir()
+	if of != nil {
+		g.lose(of, "its process "+how)
+	}
+}
+
+// order says something to all workers.
+func (g *gang) order(o order) {
+	b, err := encode(o)
+	if err != nil {
+		return
+	}
+	for _, m := range g.members() {
+		_ = g.c.conn.Publish(subject(g.c.o.Name, ordering)+"."+m.id, b) // who does not hear it is lost
+	}
+}
+
+// follow follows the load until all workers have ended or are lost. Once ctx ends, they are told to end early.
+func (g *gang) follow(ctx context.Context) {
+	g.mu.Lock()
+	for _, m := range g.all {
+		m.heard = time.Now()
+	}
+	g.mu.Unlock()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	acting, stop, late := false, ctx.Done(), (<-chan time.Time)(nil)
+	for {
+		open, left := g.count()
+		if left == 0 {
+			return
+		}
+		if open && !acting {
+			acting = true
+			g.order(order{Do: doAct, Acts: g.d.Opened()})
+		}
+		select {
+		case <-g.changed:
+		case <-tick.C:
+			g.silent()
+		case <-stop:
+			stop, late = nil, time.After(ending)
+			g.order(order{Do: doStop})
+		case <-late:
+			for _, m := range g.members() {
+				g.lose(m, fmt.Sprintf("it did not end within %v", ending))
+			}
+		}
+	}
+}
+
+// count returns whether all workers that are left have opened their sessions, and how many are left.
+func (g *gang) count() (open bool, left int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	open = true
+	for _, m := range g.all {
+		if !m.over {
+			left++
+			open = open && m.opened
+		}
+	}
+	return open, left
+}
+
+// silent gives up workers that were not heard for too long.
+func (g *gang) silent() {
+	for _, m := range g.members() {
+		g.mu.Lock()
+		since := time.Since(m.heard)
+		g.mu.Unlock()
+		if since > g.c.o.Silence {
+			g.lose(m, fmt.Sprintf("it was not heard for %v", since.Round(time.Second)))
+			g.kill(m)
+		}
+	}
+}
+
+// kill ends the process of a worker that was started here.
+func (g *gang) kill(m *member) {
+	for _, c := range g.children {
+		if c.n == m.local {
+			c.kill()
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package mock
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"parley/simulator/replay"
+	"parley/transport/recording"
+	"parley/transport/transcript"
+)
+
+// deed is something that a recorded client did.
+type deed struct {
+	asked  transcript.Record
+	m      replay.Message
+	of     *played
+	needs  []*heard // what has to have come
+	behind []*deed  // what has to have been done
+	left   int      // of both
+	then   []*deed  // those behind it
+	at     int      // place in its recording
+	answer *heard   // to a request, or to the opening of a connection; nil: none was recorded
+	ends   bool     // nothing is done: the recording ends here
+	done   bool
+	why    string // why it cannot be done
+}
+
+// heard is a message that a recorded client got.
+type heard struct {
+	r       transcript.Record
+	m       replay.Message
+	of      *played
+	at      int
+	first   *heard   // of messages in a row whose number depends on a model; itself
+	keys    []string // of ids that the server has drawn
+	fresh   []string // of those that came with it for the first time
+	came    bool
+	answers []*deed // what the client did with one of its ids
+
+	any  bool    // of a row of which it is the first: one has come
+	then []*deed // those that need the row
+}
+
+// hasCome reports whether it has come, or one of the row of which it is.
+func (h *heard) hasCome() bool { return h.first.any }
+
+// bucket are the messages of one sort on a connection.
+type bucket struct{ fresh, came []*heard }
+
+// move notes that a message has come.
+func (b *bucket) move(h *heard) {
+	i := slices.Index(b.fresh, h)
+	b.fresh, b.came = slices.Delete(b.fresh, i, i+1), append(b.came, h)
+}
+
+// played is a recording that a Client plays.
+type played struct {
+	name     string
+	label    string // what its connections are called: "" if there is one recording
+	deeds    []*deed
+	heard    []*heard
+	ids      *replay.IDs
+	byServer map[string]bool               // ids that the server has drawn
+	buckets  map[string]map[string]*bucket // by connection and sort
+}
+
+// bucket returns the messages of a sort on a connection.
+func (p *played) bucket(conn, sort string) *bucket {
+	if b := p.buckets[conn][sort]; b != nil {
+		return b
+	}
+	return &bucket{}
+}
+
+// link links what waits with what it waits for, and returns what waits for nothing.
+func (p *played) link() (ready []*deed) {
+	for _, d := range p.deeds {
+		for _, h := range d.needs {
+			h.first.then = append(h.first.then, d)
+		}
+		for _, one := range d.behind {
+			one.then = append(one.then, d)
+		}
+		if d.left = len(d.needs) + len(d.behind); d.left == 0 {
+			ready = append(ready, d)
+		}
+	}
+	p.buckets = map[string]map[string]*bucket{}
+	for _, h := range p.heard {
+		if h.r.Reply != 0 { // it is found by what it answers
+			continue
+		}
+		if p.buckets[h.r.Conn] == nil {
+			p.buckets[h.r.Conn] = map[string]*bucket{}
+		}
+		of, sort := p.buckets[h.r.Conn], h.m.Sort()
+		if of[sort] == nil {
+			of[sort] = &bucket{}
+		}
+		of[sort].fresh = append(of[sort].fresh, h)
+	}
+	return ready
+}
+
+// course takes what a client did out of a recording, and what it did it upon.
+type course struct {
+	c  *Client
+	p  *played
+	at int // number of what is read
+
+	drawn map[string]*heard // id by its key → the message with which the server drew it; nil: the client did
+	with  map[string]*heard // id by its key → the last message with it
+	used  map[string]bool   // ids that the client has repeated
+	asked map[int]*deed
+
+	lastHeard *heard
+	lastDeed  *deed // that is no end of a connection
+	heardOn   map[string]*heard
+	deedOn    map[string]*deed
+	own       map[string]int // number of the last deed of a connection that answers nothing
+	conns     []string
+}
+
+// readCourse reads a recording.
+func (c *Client) readCourse(in *recording.ClientView, p *played, size *int) error {
+	f := &course{c: c, p: p, drawn: map[string]*heard{}, with: map[string]*heard{}, used: map[string]bool{},
+		asked: map[int]*deed{}, heardOn: map[string]*heard{}, deedOn: map[string]*deed{},
+		own: map[string]int{}}
+	for {
+		r, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			f.finish()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if *size += len(r.Bytes); *size > MaxBytes {
+			return fmt.Errorf("the recordings hold more than %d MiB", MaxBytes>>20)
+		}
+		switch {
+		case r.Late:
+		case replay.FromServer(r):
+			f.hear(r)
+		case replay.FromClient(r):
+			r = c.o.Secrets.Restore(r)
+			if err := replay.Sendable(r); err != nil {
+				return err
+			}
+			f.do(&deed{asked: r, m: replay.Read(c.o.Messages, r), of: p})
+		}
+	}
+}
+
+// met notes a connection.
+func (f *course) met(conn string) {
+	if !slices.Contains(f.conns, conn) {
+		f.conns = append(f.conns, conn)
+	}
+}
+
+func (f *course) hear(r transcript.Record) {
+	f.at++
+	f.met(r.Conn)
+	h := &heard{r: r, m: replay.ReadServer(f.c.o.Messages, r), of: f.p, at: f.at}
+	h.first = h
+	if last := f.heardOn[r.Conn]; last != nil && h.m.Repeats() && last.m.SameSort(h.m) && !f.since(last, r.Conn) {
+		h.first = last.first
+	}
+	h.m.EachKey(func(key string) {
+		by, known := f.drawn[key]
+		switch {
+		case !known && len(f.drawn) < maxDrawn:
+			f.drawn[key] = h
+			h.fresh, f.p.byServer[key] = append(h.fresh, key), true
+		case known && by == nil || !known || slices.Contains(h.keys, key):
+			return
+		}
+		h.keys = append(h.keys, key)
+		f.with[key] = h
+	})
+	if d := f.asked[r.Reply]; d != nil && r.Reply != 0 && d.answer == nil && r.Kind != transcript.Frame &&
+		r.Kind != transcript.Stream {
+		d.answer = h
+	}
+	f.p.heard = append(f.p.heard, h)
+	f.lastHeard, f.heardOn[r.Conn] = h, h
+}
+
+// since reports whether the client has done something on a connection behind a message.
+func (f *course) since(h *heard, conn string) bool {
+	d := f.deedOn[conn]
+	return d != nil && d.at > h.at
+}
+
+// do adds a deed.
+func (f *course) do(d *deed) {
+	f.at++
+	conn := d.asked.Conn
+	f.met(conn)
+	if by := f.answers(d); by == nil || f.own[conn] > by.at {
+		f.follows(d, conn) // it has done something of its own before it answered
+	}
+	d.m.EachKey(func(key string) {
+		by, known := f.drawn[key]
+		switch {
+		case !known && len(f.drawn) < maxDrawn:
+			f.drawn[key] = nil
+		case by != nil:
+			f.used[key] = true
+			if !slices.Contains(d.needs, by) {
+				d.needs = append(d.needs, by)
+			}
+		}
+	})
+	closes := d.ends || d.asked.Kind == transcript.Closed
+	if closes {
+		for _, one := range f.p.deeds {
+			if one.asked.Conn == conn && !slices.Contains(d.behind, one) {
+				d.behind = append(d.behind, one)
+			}
+		}
+	} else {
+		f.lastDeed = d
+	}
+	f.p.deeds = append(f.p.deeds, d)
+	d.at, f.asked[d.asked.N], f.deedOn[conn] = f.at, d, d
+}
+
+// answers finds the message that a deed answers: the last one with an id that the client repeats for the first time.
+// Of several such ids that which was drawn last counts. It returns nil if the deed answers nothing.
+func (f *course) answers(d *deed) (by *heard) {
+	var newest *heard
+	d.m.EachKey(func(key string) {
+		if drew := f.drawn[key]; drew != nil && !f.used[key] && (newest == nil || drew.at > newest.at) {
+			newest, by = drew, f.with[key]
+		}
+	})
+	if by == nil {
+		f.own[d.asked.Conn] = f.at
+		return nil
+	}
+	by.answers, d.needs = append(by.answers, d), []*heard{by}
+	return by
+}
+
+// follows says what a deed waits for that answers nothing: the last message on its connection, if the client has done
+// nothing on it since; and what anybody did or got later, where that may be the reason.
+func (f *course) follows(d *deed, conn string) {
+	own, prev := f.heardOn[conn], f.deedOn[conn]
+	base := 0
+	switch {
+	case own != nil && (prev == nil || own.at > prev.at):
+		base = own.at
+		d.needs = append(d.needs, own)
+	case prev != nil:
+		base = prev.at
+		d.behind = append(d.behind, prev)
+	}
+	acted := f.lastDeed != nil && f.lastDeed.at > base
+	switch {
+	case f.lastHeard != nil && f.lastHeard.at > base && (prev == nil || base == prev.at || acted) &&
+		(!acted || f.lastHeard.at > f.lastDeed.at):
+		d.needs = append(d.needs, f.lastHeard)
+	case acted:
+		d.behind = append(d.behind, f.lastDeed)
+	}
+}
+
+// finish adds the ends of connections that were open where the recording ends.
+func (f *course) finish() {
+	for _, conn := range f.conns {
+		last := f.deedOn[conn]
+		if last != nil && last.asked.Kind == transcript.Closed {
+			continue
+		}
+		if h := f.heardOn[conn]; h != nil && (last == nil || h.at > last.at) {
+			d := &deed{asked: transcript.Record{Conn: conn}, of: f.p, ends: true, needs: []*heard{h}, at: f.at + 1}
+			for _, one := range f.p.deeds {
+				if one.asked.Conn == conn {
+					d.behind = append(d.behind, one)
+				}
+			}
+			f.p.deeds = append(f.p.deeds, d)
+		}
+	}
+}

@@ -1,0 +1,352 @@
+package replay
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"parley/transport/transcript"
+)
+
+// meeting compares two recordings of one scenario.
+type meeting struct {
+	o     Options
+	ids   *ids
+	a, b  *tape
+	twin  map[int]int       // number of an act of the harness in A → its number in B
+	back  map[int]int       // the reverse of twin
+	lanes map[string]string // conversation of B → what it is called in A, where that differs
+	solo  map[series]bool   // conversations that the harness had on one side alone
+	pairs []pair
+	found Comparison
+
+	endA, endB int // from here on the harness did something else
+}
+
+// pair is what was done on both sides.
+type pair struct {
+	a, b []message // the threads in which they are
+	i, j int
+	act  bool // by the harness
+}
+
+// pairActs pairs what the harness did, by connection and conversation, as long as it did the same.
+func (m *meeting) pairActs() {
+	m.endA, m.endB = math.MaxInt, math.MaxInt
+	a, b := m.lanesOf(m.a.acts), m.lanesOf(m.b.acts)
+	m.nameLanes(a, b)
+	theirs := map[series][]message{}
+	for key, acts := range b {
+		theirs[series{key.conn, m.laneOf(key.lane)}] = acts
+	}
+	for key, mine := range a {
+		n := 0
+		for n < len(mine) && n < len(theirs[key]) && doneAlike(mine[n], theirs[key][n]) {
+			m.twin[mine[n].N] = theirs[key][n].N
+			m.back[theirs[key][n].N] = mine[n].N
+			m.pairs = append(m.pairs, pair{a: mine, b: theirs[key], i: n, j: n, act: true})
+			n++
+		}
+		switch {
+		case key.lane != "" && theirs[key] == nil: // a talk of the harness's own, such as to measure the target's pace
+			m.solo[key] = true
+		default:
+			m.endA, m.endB = min(m.endA, firstAct(mine[n:])), min(m.endB, firstAct(theirs[key][n:]))
+		}
+	}
+	for key, acts := range theirs {
+		switch {
+		case a[key] != nil:
+		case key.lane == "":
+			m.endB = min(m.endB, firstAct(acts))
+		default:
+			m.solo[key] = true
+		}
+	}
+	m.found.Parted = m.endA != math.MaxInt || m.endB != math.MaxInt
+}
+
+// series is what belongs to one conversation on one connection.
+type series struct{ conn, lane string }
+
+// lanesOf sorts the acts of a harness. Its answers to a client's requests are left out: they follow from those.
+func (m *meeting) lanesOf(acts []message) map[series][]message {
+	out := map[series][]message{}
+	for _, one := range acts {
+		if one.Reply == 0 || one.Kind != transcript.Response && one.Kind != transcript.Open {
+			key := series{one.Conn, m.lane(one)}
+			out[key] = append(out[key], one)
+		}
+	}
+	return out
+}
+
+// lane returns which conversation a message belongs to; "" for the only one.
+func (m *meeting) lane(one message) string {
+	if m.found.Mapped {
+		return ""
+	}
+	return m.o.Messages.Lane(one.value)
+}
+
+// nameLanes finds out which conversation of A one of B is, where the harness gave them other names: the first of
+// these is the first of those, if there are as many.
+func (m *meeting) nameLanes(a, b map[series][]message) {
+	onlyA, onlyB := alone(a, b), alone(b, a)
+	for conn, theirs := range onlyB {
+		if mine := onlyA[conn]; len(mine) == len(theirs) {
+			for i, lane := range theirs {
+				m.lanes[lane] = mine[i]
+			}
+		}
+	}
+}
+
+// alone returns the conversations on each connection that the other side has not, in their order.
+func alone(mine, theirs map[series][]message) map[string][]string {
+	out := map[string][]string{}
+	var keys []series
+	for key := range mine {
+		if _, common := theirs[key]; !common && key.lane != "" {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(x, y series) int { return mine[x][0].N - mine[y][0].N })
+	for _, key := range keys {
+		out[key.conn] = append(out[key.conn], key.lane)
+	}
+	return out
+}
+
+// laneOf returns the name that A has for a conversation of B.
+func (m *meeting) laneOf(lane string) string { return cmp.Or(m.lanes[lane], lane) }
+
+// firstAct returns the number of the first act that is not the end of a connection.
+func firstAct(acts []message) int {
+	for _, m := range acts {
+		if m.Kind != transcript.Closed {
+			return m.N
+		}
+	}
+	return math.MaxInt
+}
+
+// doneAlike reports whether two acts of the harness are the same, but for what they contain. What they are in the
+// protocol their labels say, whatever the wire of a target is.
+func doneAlike(a, b message) bool {
+	if a.Kind != b.Kind {
+		return false
+	}
+	switch a.Kind {
+	case transcript.Request:
+		return a.Type == b.Type
+	case transcript.Open, transcript.Closed:
+		return true
+	}
+	return a.sort == b.sort || a.Label != "" && a.Label == b.Label
+}
+
+// threads sorts what a target did by the threads in which the order counts. Answers are in those of A's requests.
+func (m *meeting) threads() (a, b map[thread][]message, order []thread) {
+	a, b = map[thread][]message{}, map[thread][]message{}
+	put := func(to map[thread][]message, key thread, one message) {
+		if a[key] == nil && b[key] == nil {
+			order = append(order, key)
+		}
+		to[key] = append(to[key], one)
+	}
+	for _, one := range m.a.came {
+		put(a, m.thread(one, one.Reply), one)
+	}
+	for _, one := range m.b.came {
+		reply := one.Reply
+		if reply != 0 {
+			if reply = m.back[one.Reply]; reply == 0 {
+				continue // the harness did not ask that in A
+			}
+		}
+		put(b, m.thread(one, reply), one)
+	}
+	return a, b, order
+}
+
+func (m *meeting) thread(one message, reply int) thread {
+	if m.a.atServer && (one.Kind == transcript.Open || one.Kind == transcript.Request) {
+		key := askedIn(one.Record)
+		key.conn = one.Conn
+		return key
+	}
+	if m.a.atServer {
+		reply = 0
+	}
+	return thread{conn: one.Conn, reply: reply}
+}
+
+// align pairs what the targets did, and notes what one of them did alone.
+func (m *meeting) align() {
+	a, b, order := m.threads()
+	passedA, passedB := m.a.sent(), m.b.sent()
+	for _, key := range order {
+		mine, theirs := m.split(a[key], false), m.split(b[key], true)
+		var all []*gap
+		for _, lane := range slices.Sorted(maps.Keys(lanesIn(mine, theirs))) {
+			g := &gap{m: m, key: key, a: mine[lane], b: theirs[lane], gone: map[int]bool{}}
+			g.pairs = earliest(g.a, g.b)
+			passedA.match(g, passedB)
+			for _, two := range g.pairs {
+				m.pairs = append(m.pairs, pair{a: g.a, b: g.b, i: two[0], j: two[1]})
+			}
+			all = append(all, g)
+		}
+		m.across(all)
+		for _, g := range all {
+			g.note()
+		}
+	}
+}
+
+// earliest is longest among the messages of sorts that both sides have, so that what one side sends alone moves no pair
+// to a later place.
+func earliest(a, b []message) [][2]int {
+	mine, theirs := among(a, b), among(b, a)
+	pick := func(all []message, at []int) (out []message) {
+		for _, i := range at {
+			out = append(out, all[i])
+		}
+		return out
+	}
+	pairs := longest(pick(a, mine), pick(b, theirs))
+	for i, two := range pairs {
+		pairs[i] = [2]int{mine[two[0]], theirs[two[1]]}
+	}
+	return pairs
+}
+
+// among returns the indices of the messages of which the other side has some of the sort.
+func among(all, other []message) (out []int) {
+	has := map[sort]bool{}
+	for _, m := range other {
+		has[m.sort] = true
+	}
+	for i, m := range all {
+		if has[m.sort] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func lanesIn(a, b map[string][]message) map[string][]message {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// split sorts a thread by conversation.
+func (m *meeting) split(all []message, ofB bool) map[string][]message {
+	out := map[string][]message{}
+	for _, one := range all {
+		lane := m.lane(one)
+		if ofB {
+			lane = m.laneOf(lane)
+		}
+		out[lane] = append(out[lane], one)
+	}
+	for lane := range out {
+		if out[lane] = m.plain(out[lane]); m.solo[series{all[0].Conn, lane}] {
+			delete(out, lane)
+		}
+	}
+	return out
+}
+
+// across pairs messages of one sort that are in different conversations: one of the targets takes one for the other.
+func (m *meeting) across(all []*gap) {
+	if len(all) < 2 {
+		return
+	}
+	taken := map[int]bool{} // of B
+	for _, x := range all {
+		for _, i := range unpaired(x.pairs, len(x.a), 0) {
+			for _, y := range all {
+				at := slices.IndexFunc(unpaired(y.pairs, len(y.b), 1), func(j int) bool {
+					return y != x && y.b[j].sort == x.a[i].sort && !taken[y.b[j].N]
+				})
+				if at < 0 || x.a[i].repeats() {
+					continue
+				}
+				j := unpaired(y.pairs, len(y.b), 1)[at]
+				taken[y.b[j].N] = true
+				x.gone[x.a[i].N], y.gone[-y.b[j].N] = true, true
+				m.pairs = append(m.pairs, pair{a: x.a, b: y.b, i: i, j: j})
+				break
+			}
+		}
+	}
+}
+
+// unpaired returns the indices below n of one side that are in no pair.
+func unpaired(pairs [][2]int, n, side int) (out []int) {
+	in := map[int]bool{}
+	for _, two := range pairs {
+		in[two[side]] = true
+	}
+	for i := range n {
+		if !in[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// plain leaves out what is ignored, and all but one of messages in a row whose number depends on a model.
+func (m *meeting) plain(all []message) (out []message) {
+	for _, one := range all {
+		ignored := one.name != "" && slices.ContainsFunc(m.o.Ignore, func(i Ignore) bool { return i.whole(one.name) })
+		n := len(out)
+		if !ignored && (m.o.Words || n == 0 || !one.repeats() || out[n-1].sort != one.sort) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// judge compares the content of what was paired, in the order of A.
+func (m *meeting) judge() {
+	slices.SortStableFunc(m.pairs, func(x, y pair) int { return cmp.Compare(x.a[x.i].N, y.a[y.i].N) })
+	for _, p := range m.pairs {
+		a, b := p.a[p.i], p.b[p.j]
+		if p.act {
+			m.learn(a, b)
+			continue
+		}
+		c := comparison{ids: m.ids, ignore: m.o.Ignore, kind: a.name, exact: m.o.Words, apart: true}
+		if m.found.Mapped {
+			a.Bytes, a.json = nil, false
+			b.Bytes, b.json = nil, false
+		}
+		places := c.messages(a, b)
+		if a.N > m.endA && b.N > m.endB {
+			continue
+		}
+		m.found.Compared++
+		if len(places) == 0 {
+			continue
+		}
+		d := Difference{N: a.N, Message: a.title(), Places: places, recorded: &a, came: &b, ids: m.ids}
+		m.found.Deviations = append(m.found.Deviations, Deviation{Kind: Changed, Conn: a.Conn,
+			A: m.a.wire(p.a, p.i), B: m.b.wire(p.b, p.j), Places: places, Diff: d.render(), AtA: a.N, AtB: b.N})
+	}
+}
+
+// learn learns the ids in what the harness has done on both sides.
+func (m *meeting) learn(a, b message) {
+	c := comparison{ids: m.ids, kind: a.name}
+	c.messages(a, b)
+	if a.json && b.json {
+		c.values(a.value, b.value, nil) // names that the harness has made up, in any member
+	}
+	m.ids.oursIn(b.Bytes)
+	m.ids.says(b.value)
+}

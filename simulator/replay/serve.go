@@ -1,0 +1,264 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+
+	"parley/internal/deadline"
+	"parley/protocol/messages"
+	"parley/transport/driver/stdio"
+	"parley/transport/recording"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
+)
+
+// door is where a live client comes in.
+type door interface {
+	// decide answers a request or opening, of which asked is the number. conn is what an accepted connection is called.
+	decide(asked int, conn string, r transcript.Record, body []byte)
+	// refuse answers what was not recorded.
+	refuse(asked int)
+	// send sends a message; the error says why it cannot be sent.
+	send(ctx context.Context, conn string, r transcript.Record, body []byte) error
+	// end ends a connection.
+	end(conn string, status int, reason string, broken bool)
+	// open reports whether a client is connected.
+	open() bool
+	// close ends everything, once all answers are written.
+	close()
+}
+
+// server plays the server of a recording.
+type server struct {
+	*player
+	door  door
+	marks map[int]int     // recorded number of a request or opening → its number now, until it is answered
+	spoke map[string]bool // recorded connections on which something was sent
+
+	come sync.Once
+	here chan struct{} // closed when the client has come
+}
+
+// Serve plays the server of a recording for a live client that connects to o.Addr, by HTTP, event streams and
+// WebSockets. It waits for the client without a limit, and returns when all is played. Errors: ErrNothing; those of the
+// recording, and of the address; the context's cause.
+func Serve(ctx context.Context, in *recording.Reader, o Options) (Result, error) {
+	s := newServer(o)
+	web, err := listen(s, o.Addr)
+	if err != nil {
+		return Result{}, err
+	}
+	if o.Ready != nil {
+		o.Ready(web.url)
+	}
+	return s.serve(ctx, in, web)
+}
+
+// ServeLines plays the server of a recording that was made over stdio: the client writes to in, and reads from out.
+// Each line is a message. The errors are those of Serve. in is read until it ends or the replay is over; a Read that is
+// under way then is left behind.
+func ServeLines(ctx context.Context, rec *recording.Reader, in io.Reader, out io.Writer, o Options) (Result, error) {
+	s := newServer(o)
+	return s.serve(ctx, rec, newLines(s, in, out))
+}
+
+func newServer(o Options) *server {
+	o.defaults()
+	p := &player{o: o, ids: newIDs(), rules: rules{set: o.Messages, from: messages.Client}}
+	p.came = newWaiting(transcript.Sent, p.rules.read)
+	s := &server{player: p, marks: map[int]int{}, spoke: map[string]bool{}, here: make(chan struct{})}
+	p.side = s
+	return s
+}
+
+func (s *server) serve(ctx context.Context, in *recording.Reader, at door) (Result, error) {
+	s.door = at
+	defer at.close()
+	defer s.came.close()
+	err := s.run(ctx, recording.NewClientView(in))
+	return s.result, err
+}
+
+func (s *server) dir() transcript.Dir { return transcript.Sent }
+
+// first waits until the client has come.
+func (s *server) first(ctx context.Context) error {
+	select {
+	case <-s.here:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// asked takes an opening or request of the client, and returns its number.
+func (s *server) asked(r transcript.Record, known func(n int)) {
+	s.come.Do(func() { close(s.here) })
+	r.Dir, r.N = transcript.Sent, s.came.number()
+	known(r.N)
+	s.came.put(askedIn(r), r)
+}
+
+// said takes a message on a connection, of which conn is the recorded name.
+func (s *server) said(conn string, r transcript.Record) {
+	r.Conn, r.Dir, r.N = conn, transcript.Sent, s.came.number()
+	s.came.put(thread{conn: conn}, r)
+}
+
+// askedIn is the thread of an opening or request: the order counts among those to one place. A GET may open a stream
+// without asking for an event stream.
+func askedIn(r transcript.Record) thread {
+	at := placeOf(r)
+	if strings.HasSuffix(r.Label, " (upgrade)") {
+		at += " (upgrade)"
+	}
+	return thread{place: at}
+}
+
+func (s *server) thread(r transcript.Record) thread {
+	if r.Dir == transcript.Sent && (r.Kind == transcript.Open || r.Kind == transcript.Request) {
+		return askedIn(r)
+	}
+	return thread{conn: r.Conn}
+}
+
+func (s *server) thinks() bool { return s.o.Thinks && s.door.open() }
+
+// skips reports whether a record of the client is not awaited: when it leaves is its own affair, and what browsers ask
+// by themselves is answered by the door.
+func (s *server) skips(r transcript.Record) bool {
+	return r.Kind == transcript.Closed || r.Kind == transcript.Request && strings.HasPrefix(r.Label, "OPTIONS ")
+}
+
+// early plays the next message of the server: a client that waits for it was recorded not to wait.
+func (s *server) early(ctx context.Context, pending []message, some bool) (bool, error) {
+	held := map[string]bool{} // connections on which something else has to come first
+	asks := false             // what follows is behind something more that the client has to do
+	r, ok := s.in.take(func(r transcript.Record) bool {
+		asks = asks || compared(r, s.dir()) && !s.skips(r)
+		if r.Kind == transcript.Stream || r.Kind == transcript.Frame {
+			held[r.Conn] = held[r.Conn] || asks || !some && (s.spoke[r.Conn] || repeats(r, pending))
+		}
+		if held[r.Conn] {
+			return false
+		}
+		if r.Late || r.Cut > 0 || !played(r, transcript.Sent) || r.Kind == transcript.Closed {
+			return false
+		}
+		_, asked := s.marks[r.Reply]
+		return r.Kind == transcript.Stream || r.Kind == transcript.Frame || asked
+	})
+	if !ok || bytes.Contains(r.Bytes, []byte(transcript.Blank)) {
+		return false, nil
+	}
+	return true, s.act(ctx, r)
+}
+
+func (s *server) paired(want, got message) {
+	if want.Kind == transcript.Open || want.Kind == transcript.Request {
+		s.marks[want.N] = got.N
+		if len(s.marks) > 2*maxMarks {
+			maps.DeleteFunc(s.marks, func(old, _ int) bool { return old < want.N-maxMarks })
+		}
+	}
+}
+
+func (s *server) surplus(m message) {
+	if m.Kind == transcript.Open || m.Kind == transcript.Request {
+		s.door.refuse(m.N)
+	}
+}
+
+func (s *server) act(ctx context.Context, r transcript.Record) error {
+	switch r.Kind {
+	case transcript.Open, transcript.Response, transcript.Failure:
+		asked, known := s.marks[r.Reply]
+		if !known { // that it did not come has been said
+			return nil
+		}
+		if refusedLater(r) {
+			return nil
+		}
+		s.result.Sent++
+		delete(s.marks, r.Reply)
+		s.door.decide(asked, r.Conn, r, s.ids.outgoing(s.rules.readFrom(r, messages.Server)))
+		return nil
+	case transcript.Closed:
+		s.door.end(r.Conn, r.Status, reasonOf(r.Label), strings.Contains(r.Label, "broke off"))
+		return nil
+	}
+	s.spoke[r.Conn] = true
+	m := s.rules.readFrom(r, messages.Server)
+	limited, cancel := deadline.WithLimit(ctx, s.o.Within)
+	defer cancel()
+	s.result.Sent++
+	switch err := s.door.send(limited, r.Conn, r, s.ids.outgoing(m)); {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		s.unsent(m, fmt.Sprintf("the client has not read for %s", s.o.Within))
+	case err != nil:
+		s.unsent(m, err.Error())
+	}
+	return nil
+}
+
+// refusedLater reports whether an opening is the first record of a refusal, whose second one has all that was answered.
+func refusedLater(r transcript.Record) bool {
+	return r.Kind == transcript.Open && r.Status != 0 && r.Status != 101 && r.Status != 200
+}
+
+// reasonOf returns the reason of a close frame, which the record of its end quotes.
+func reasonOf(label string) string {
+	_, quoted, _ := strings.Cut(label, ": ")
+	reason, err := strconv.Unquote(quoted)
+	if err != nil {
+		return ""
+	}
+	return reason
+}
+
+// errNotOpen is why a message cannot be sent on a connection that has ended, or never was.
+var errNotOpen = errors.New("its connection is not open")
+
+// stdioPlace is how the opening of a connection over stdio is recorded.
+const stdioPlace = stdio.Name
+
+// repeats reports whether a message of the server has a text of one that the client has not sent yet: it may answer it.
+func repeats(r transcript.Record, pending []message) bool {
+	for _, m := range pending {
+		if !m.json {
+			return true // nothing is known of it
+		}
+		for _, text := range textsIn(m.value, nil) {
+			if len(text) > 1 && bytes.Contains(r.Bytes, []byte(text)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// textsIn appends the texts of a JSON value.
+func textsIn(v any, all []string) []string {
+	switch v := v.(type) {
+	case wjson.Object:
+		for _, one := range v {
+			all = textsIn(one, all)
+		}
+	case []any:
+		for _, one := range v {
+			all = textsIn(one, all)
+		}
+	case string:
+		all = append(all, v)
+	}
+	return all
+}

@@ -1,0 +1,299 @@
+// Package browser drives web pages: it opens them in headless Chromium, acts on them as a user would, and records
+// what a user would see and what the page requests from its server.
+//
+// One browser runs for all pages of a [Driver]; the first Open starts it, Close ends it. Each page has its own
+// window, 1280x800, and a fresh profile, unless driver.Page.With names another page's. For root the browser runs
+// without its sandbox, which does not support root. Frames within a page and closed shadow roots are not read.
+//
+// Records of a page, received unless noted otherwise:
+//
+//   - Open (sent, then received with the document's HTTP status once it has loaded; received again for each later
+//     document, with Reply being the act that requested it, or 0 if the page did);
+//   - Snapshot whenever the visible state has changed (see package snapshot), at the end of a task of the page;
+//   - Act (sent) for each user act, and Failure if a user could not perform it;
+//   - Ask for each network request of the page, in order, and Answered when it has ended. A request to a host that is
+//     neither loopback nor the page's own nor allowed is refused on this machine, and recorded once per URL, with a
+//     Label that begins "blocked ";
+//   - Dialog, which is accepted at once, and Console;
+//   - Closed when the page has crashed or closed itself, the browser has ended, or the harness has closed it.
+package browser
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+
+	"parley/internal/deadline"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+)
+
+// Name is the driver's name on the command line and in results.
+const Name = "browser"
+
+// Options say which browser is used.
+type Options struct {
+	Command string // program name or path; "": the first that [Find] finds
+
+	// TLS says which certificates pages at https URLs may have: with RootCAs what these authorities have signed, which is
+	// checked for the host of the page; with InsecureSkipVerify any, also of other hosts. Nil: the browser decides. The
+	// browser presents no certificate. One browser accepts only the keys of its first page's host.
+	TLS *tls.Config
+
+	// Header is sent with the requests of pages to their own origins, but not by their workers and WebSockets.
+	Header http.Header
+}
+
+// Driver opens pages in one browser. It is safe for concurrent use.
+type Driver struct {
+	o    Options
+	turn chan struct{} // a one-slot lock for starting and ending the browser
+
+	mu     sync.Mutex
+	b      *browser
+	closed bool
+}
+
+// New makes a driver. It does not start the browser yet.
+func New(o Options) *Driver { return &Driver{o: o, turn: make(chan struct{}, 1)} }
+
+// Name implements driver.Driver.
+func (*Driver) Name() string { return Name }
+
+// Open implements driver.Driver: it opens o.URL in a page, and returns once the page has loaded and the first look at
+// it is recorded. The Conn is a *[Conn]. If there is no browser, the error is a *[MissingError].
+func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sink) (driver.Conn, error) {
+	if o.Page == nil {
+		o.Page = &driver.Page{}
+	}
+	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " + o.URL})
+	c, err := d.open(ctx, o, sink, n)
+	if err == nil {
+		return c, nil
+	}
+	r := transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n}
+	e := &driver.OpenError{URL: o.URL, Err: err}
+	var status *statusError
+	if errors.As(err, &status) {
+		e.Status, r.Status, r.Kind = status.status, status.status, transcript.Response
+	}
+	sink(r)
+	var missing *MissingError
+	if errors.As(err, &missing) {
+		return nil, missing
+	}
+	return nil, e
+}
+
+func (d *Driver) open(ctx context.Context, o driver.OpenOptions, sink driver.Sink, n int) (*Conn, error) {
+	hosts, err := allowed(o.URL, o.Page.Allow)
+	if err != nil {
+		return nil, err
+	}
+	script, err := readerFor(o.Page)
+	if err != nil {
+		return nil, err
+	}
+	pin, err := d.pin(ctx, o.URL)
+	if err != nil {
+		return nil, err
+	}
+	b, err := d.running(ctx, pin)
+	if err != nil {
+		return nil, err
+	}
+	t, err := b.take(ctx, o.Page.With, hosts)
+	if err != nil {
+		return nil, b.why(err)
+	}
+	c := newConn(b, t, o, sink)
+	if !b.keep(c) {
+		c.end("")
+		return nil, errEnded
+	}
+	c.trust(d.o)
+	if err := c.open(ctx, script, n); err != nil {
+		c.end("")
+		return nil, b.why(err)
+	}
+	b.restock()
+	return c, nil
+}
+
+// running returns the browser, and starts one, which accepts a key, if none is running.
+func (d *Driver) running(ctx context.Context, pin string) (*browser, error) {
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	d.mu.Lock()
+	b, closed := d.b, d.closed
+	d.mu.Unlock()
+	switch {
+	case closed:
+		return nil, driver.ErrClosed
+	case b != nil && !b.isLost() && pin != "" && pin != b.pin:
+		return nil, errors.New("the host has another key than the first page had, and the browser accepts no other")
+	case b != nil && !b.isLost():
+		return b, nil
+	case b != nil:
+		_ = b.stop() // clean up its remains
+	}
+	path, err := Find(d.o.Command)
+	if err != nil {
+		return nil, err
+	}
+	if b, err = startBrowser(ctx, path, pin); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	d.b = b
+	d.mu.Unlock()
+	return b, nil
+}
+
+// Close closes every page, ends the browser and removes its folder. Nothing can be opened afterwards.
+func (d *Driver) Close() error {
+	d.turn <- struct{}{}
+	defer func() { <-d.turn }()
+	d.mu.Lock()
+	b := d.b
+	d.b, d.closed = nil, true
+	d.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	for _, c := range b.pages() {
+		_ = c.Close(driver.Reset)
+	}
+	return b.stop()
+}
+
+// browser is a running browser.
+type browser struct {
+	p     *process
+	c     *client
+	fence *fence // for the browser's own requests, which are not needed
+	agent string // its user agent
+	pin   string // the key that it accepts besides those that the system trusts; "" for none
+
+	live context.Context // ends with the browser
+	stop func() error    // ends it; may be called again
+	work sync.WaitGroup
+
+	mu       sync.Mutex
+	stopping bool
+	n        int
+	conns    map[*Conn]bool
+	profiles map[string]*profile
+	spare    *spare
+}
+
+func startBrowser(ctx context.Context, path, pin string) (*browser, error) {
+	f, err := newFence(nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := startProcess(path, f.address(), pin)
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	b := &browser{p: p, c: newClient(p.out, p.in), fence: f, pin: pin, conns: map[*Conn]bool{},
+		profiles: map[string]*profile{}}
+	live, cancel := context.WithCancelCause(context.Background())
+	b.live = live
+	b.stop = sync.OnceValue(func() error {
+		b.mu.Lock()
+		b.stopping = true
+		b.mu.Unlock()
+		cancel(driver.ErrClosed)
+		err := b.p.stop()
+		b.c.close()
+		b.work.Wait()
+		b.fence.close()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, p := range b.profiles {
+			p.fence.close()
+		}
+		return err
+	})
+	v, err := call(ctx, b.c.browser(), cdpbrowser.GetVersion, cdp.Empty{})
+	if err != nil {
+		err = b.why(err)
+		return nil, errors.Join(fmt.Errorf("start %s: %w", path, err), b.stop())
+	}
+	b.agent = v.UserAgent
+	b.restock()
+	return b, nil
+}
+
+func (b *browser) isLost() bool {
+	select {
+	case <-b.c.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// why replaces errEnded by how the browser ended, if it has.
+func (b *browser) why(err error) error {
+	if !errors.Is(err, errEnded) || !b.isLost() {
+		return err
+	}
+	return errors.New(b.ended())
+}
+
+// ended says how the browser ended, once it has.
+func (b *browser) ended() string {
+	b.mu.Lock()
+	stopping := b.stopping
+	b.mu.Unlock()
+	if stopping {
+		return byHarness
+	}
+	ctx, cancel := deadline.WithLimit(context.Background(), killWait)
+	defer cancel()
+	select {
+	case <-b.p.exited:
+		return b.p.how()
+	case <-ctx.Done():
+		return "the browser no longer responds"
+	}
+}
+
+// keep registers an open page; false if the browser is being stopped.
+func (b *browser) keep(c *Conn) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.stopping {
+		b.conns[c] = true
+	}
+	return !b.stopping
+}
+
+func (b *browser) forget(c *Conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.conns, c)
+}
+
+func (b *browser) pages() []*Conn {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []*Conn
+	for c := range b.conns {
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,416 @@
+package har
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/url"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/transport/recording"
+	"parley/transport/transcript"
+	"parley/transport/wire/sse"
+)
+
+// Options say what is taken from a HAR file.
+type Options struct {
+	Protocol string // id of the protocol, for the header of the recording
+	// scheme, host and port of the server, such as http://localhost:3000; "": there is only one in the file
+	Origin   string
+	Redactor *transcript.Redactor // nil: nothing is removed
+	By       string               // the program, with its version
+}
+
+// Result says what was taken.
+type Result struct {
+	Entries int // that became records
+	Unheard int // WebSockets whose messages are not in the file
+	Left    int // documents, pictures and the like, and those of other origins
+}
+
+// Read writes what a page has sent to one server, and what came back, as a recording. Requests become records of a
+// client without a connection; each stream or socket has a party: C1, C2, …. The error is an *Error with its place, or
+// that of r or w; nothing is written if the file has a mistake.
+func Read(w io.Writer, r io.Reader, o Options) (Result, error) { return read(w, r, o, MaxBytes) }
+
+func read(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
+	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err != nil {
+		return Result{}, err
+	}
+	if len(text) > most {
+		return Result{}, &Error{"", fmt.Sprintf("it has more than %d MiB", most>>20)}
+	}
+	entries, err := decode(text)
+	if err != nil {
+		return Result{}, err
+	}
+	from := &reading{}
+	origin, err := from.choose(entries, o.Origin)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := from.read(); err != nil {
+		return Result{}, err
+	}
+	if len(from.unheard) > 0 && len(from.unheard) == len(from.taken) {
+		return Result{}, &Error{from.unheard[0] + "/_webSocketMessages",
+			"it is missing: the messages of the WebSocket were not exported (Chromium exports them)"}
+	}
+	all, err := from.records()
+	if err != nil {
+		return Result{}, err
+	}
+	h := recording.Header{Protocol: o.Protocol, URL: origin, Began: from.began, By: o.By, Driver: from.driver()}
+	to, err := recording.NewWriter(w, h, o.Redactor)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Entries: len(from.taken), Left: len(entries) - len(from.taken), Unheard: len(from.unheard)},
+		to.Add(all...)
+}
+
+// decode reads a file.
+func decode(text []byte) ([]entry, error) {
+	var outer struct {
+		Log *struct {
+			Version string             `json:"version"`
+			Entries *[]json.RawMessage `json:"entries"`
+		} `json:"log"`
+	}
+	if !utf8.Valid(text) {
+		return nil, &Error{"", "it is not UTF-8 (export it again from the developer tools)"}
+	}
+	text = []byte(strings.TrimPrefix(string(text), "\uFEFF"))
+	if err := json.Unmarshal(text, &outer); err != nil {
+		return nil, malformed(text, "", err)
+	}
+	switch {
+	case outer.Log == nil:
+		return nil, &Error{"/log", `it is missing: a HAR file is {"log":{"version":"1.2","entries":[…]}}`}
+	case !strings.HasPrefix(outer.Log.Version, "1."):
+		return nil, &Error{"/log/version", fmt.Sprintf("%q is not known: want 1.1 or 1.2", outer.Log.Version)}
+	case outer.Log.Entries == nil:
+		return nil, &Error{"/log/entries", "it is missing"}
+	}
+	all := make([]entry, len(*outer.Log.Entries))
+	for i, raw := range *outer.Log.Entries {
+		if err := json.Unmarshal(raw, &all[i]); err != nil {
+			return nil, malformed(raw, place(i), err)
+		}
+	}
+	return all, nil
+}
+
+func place(i int) string { return fmt.Sprintf("/log/entries/%d", i) }
+
+// reading makes records of entries.
+type reading struct {
+	taken   []taken
+	began   time.Time
+	all     []timed
+	conns   int
+	drivers map[string]bool
+	unheard []string // places of WebSockets whose messages are not in the file
+}
+
+// taken is an entry that becomes records.
+type taken struct {
+	entry
+	at    string // its place in the file
+	began time.Time
+	url   *url.URL
+}
+
+// timed is a record before all are numbered.
+type timed struct {
+	transcript.Record
+	when time.Time
+	of   int  // serial of the record that it answers; 0 for none
+	n    int  // serial
+	late bool // the file does not say when it came, only when its stream had ended
+}
+
+// dull are the types of what is no traffic of a protocol.
+var dull = []string{"document", "stylesheet", "script", "image", "font", "media", "manifest", "texttrack", "ping",
+	"preflight", "csp-violation-report", "signed-exchange"}
+
+// isDull reports whether an entry is a document, a picture or the like.
+func (e entry) isDull() bool {
+	if e.Resource != "" {
+		return slices.Contains(dull, strings.ToLower(e.Resource))
+	}
+	kind, _, _ := mime.ParseMediaType(e.Response.Content.MimeType)
+	top, _, _ := strings.Cut(kind, "/")
+	return e.Request.Method == "GET" && len(e.Frames) == 0 &&
+		(slices.Contains([]string{"image", "font", "audio", "video"}, top) ||
+			slices.Contains([]string{"text/html", "text/css", "text/javascript", "application/javascript"}, kind))
+}
+
+// choose takes the entries of an origin, and returns it.
+func (f *reading) choose(all []entry, origin string) (string, error) {
+	counts := map[string]int{}
+	origin = strings.TrimSuffix(origin, "/")
+	for i, e := range all {
+		u, err := url.Parse(e.Request.URL)
+		if err != nil || u.Host == "" {
+			return "", &Error{place(i) + "/request/url", fmt.Sprintf("%q is not a URL", e.Request.URL)}
+		}
+		began, err := time.Parse(time.RFC3339Nano, e.Started)
+		if err != nil {
+			return "", &Error{place(i) + "/startedDateTime", fmt.Sprintf("%q is no time such as 2026-01-31T12:00:00.000Z",
+				e.Started)}
+		}
+		if !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) || e.isDull() {
+			continue
+		}
+		of := strings.Replace(u.Scheme, "ws", "http", 1) + "://" + u.Host
+		counts[of]++
+		if origin == "" || of == origin {
+			f.taken = append(f.taken, taken{entry: e, at: place(i), began: began, url: u})
+		}
+	}
+	if len(f.taken) == 0 && len(counts) == 0 {
+		return "", &Error{"/log/entries", "none is a request of a script, an event stream or a WebSocket"}
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		names = append(names, fmt.Sprintf("%s (%d)", name, counts[name]))
+	}
+	switch {
+	case len(f.taken) == 0:
+		return "", &Error{"/log/entries", fmt.Sprintf("nothing went to %s; there are %s", origin, strings.Join(names, ", "))}
+	case origin == "" && len(counts) > 1:
+		return "", &Error{"/log/entries", "they went to several servers; choose one: " + strings.Join(names, ", ")}
+	case origin == "":
+		origin = slices.Collect(maps.Keys(counts))[0]
+	}
+	return origin, nil
+}
+
+func (f *reading) driver() string {
+	if len(f.drivers) == 1 {
+		return slices.Collect(maps.Keys(f.drivers))[0]
+	}
+	return ""
+}
+
+// add adds a record, and returns its serial.
+func (f *reading) add(when time.Time, of int, r transcript.Record) int {
+	f.all = append(f.all, timed{Record: r, when: when, of: of, n: len(f.all) + 1})
+	return len(f.all)
+}
+
+// read makes the records.
+func (f *reading) read() error {
+	f.drivers = map[string]bool{}
+	for _, e := range f.taken {
+		if f.began.IsZero() || e.began.Before(f.began) {
+			f.began = e.began
+		}
+	}
+	for _, e := range f.taken {
+		var err error
+		kind, _, _ := mime.ParseMediaType(e.Response.Content.MimeType)
+		switch {
+		case e.Resource == socketType || len(e.Frames) > 0 || strings.HasPrefix(e.url.Scheme, "ws"):
+			err = f.socket(e)
+		case e.Request.Method == "GET" && (e.Resource == streamType || kind == "text/event-stream"):
+			err = f.stream(e)
+		default:
+			err = f.request(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ends is when an entry was over.
+func (e taken) ends() time.Time {
+	return e.began.Add(lasting(e.Time))
+}
+
+// lasting is a time in milliseconds; what is longer than a file may be stands for a little more than that.
+func lasting(ms float64) time.Duration {
+	return time.Duration(min(max(ms, 0), float64(longest.Milliseconds()+1)) * float64(time.Millisecond))
+}
+
+// body returns a text that may be base64.
+func body(at, text, encoding string) ([]byte, error) {
+	switch encoding {
+	case "":
+		return []byte(text), nil
+	case "base64":
+		b, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, &Error{at + "/text", "it is not base64: " + err.Error()}
+		}
+		return b, nil
+	}
+	return nil, &Error{at + "/encoding", fmt.Sprintf("%q is not known: want base64", encoding)}
+}
+
+func (f *reading) party() string {
+	f.conns++
+	return fmt.Sprintf("C%d", f.conns)
+}
+
+// refused adds the answer of what was not opened, or not answered.
+func (f *reading) refused(e taken, party string, of int) error {
+	r := transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Failure, Label: e.Response.Error,
+		Status: e.Response.Status}
+	if e.Response.Status != 0 {
+		b, err := body(e.at+"/response/content", e.Response.Content.Text, e.Response.Content.Encoding)
+		if err != nil {
+			return err
+		}
+		r.Kind, r.Label, r.Bytes = transcript.Response, fmt.Sprint(e.Response.Status), b
+		r.Type = e.Response.Content.MimeType
+	}
+	f.add(e.ends(), of, r)
+	return nil
+}
+
+func (f *reading) request(e taken) error {
+	r := transcript.Record{Dir: transcript.Sent, Kind: transcript.Request,
+		Label: e.Request.Method + " " + e.url.RequestURI()}
+	if e.Request.Method == "" {
+		return &Error{e.at + "/request/method", "it is missing"}
+	}
+	if p := e.Request.PostData; p != nil {
+		var err error
+		if r.Bytes, err = body(e.at+"/request/postData", p.Text, p.Encoding); err != nil {
+			return err
+		}
+	}
+	return f.refused(e, "", f.add(e.began, 0, r))
+}
+
+func (f *reading) stream(e taken) error {
+	f.drivers["sse"] = true
+	party := f.party()
+	of := f.add(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
+		Label: "GET " + e.url.RequestURI()})
+	if e.Response.Status != 200 {
+		return f.refused(e, party, of)
+	}
+	opened := e.began.Add(lasting(e.Timings.Wait))
+	f.add(opened, of, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Open, Label: "stream",
+		Status: 200, Type: e.Response.Content.MimeType})
+	for _, m := range e.Events {
+		kind := m.Name
+		if kind == "" {
+			kind = "message"
+		}
+		f.add(at(m.Time), 0, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Stream, Label: kind,
+			Type: kind, Bytes: []byte(m.Data)})
+	}
+	if len(e.Events) > 0 {
+		return nil
+	}
+	text, err := body(e.at+"/response/content", e.Response.Content.Text, e.Response.Content.Encoding)
+	if err != nil {
+		return err
+	}
+	for _, it := range sse.NewDecoder(sse.Limits{}).Feed(text) {
+		if it.Kind == sse.Event {
+			n := f.add(e.ends(), 0, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Stream,
+				Label: it.Type, Type: it.Type, Bytes: []byte(it.Data)})
+			f.all[n-1].late = true
+		}
+	}
+	return nil
+}
+
+func (f *reading) socket(e taken) error {
+	f.drivers["ws"] = true
+	party := f.party()
+	of := f.add(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
+		Label: "GET " + strings.Replace(e.url.String(), "http", "ws", 1) + " (upgrade)"})
+	if e.Response.Status != 101 {
+		return f.refused(e, party, of)
+	}
+	opened := e.began
+	if len(e.Frames) == 0 || e.Timings.Wait > 0 {
+		opened = opened.Add(lasting(e.Timings.Wait))
+	}
+	f.add(opened, of, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket",
+		Status: 101})
+	if e.Frames == nil {
+		f.unheard = append(f.unheard, e.at)
+	}
+	for i, m := range e.Frames {
+		where := fmt.Sprintf("%s/_webSocketMessages/%d", e.at, i)
+		r := transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Frame, Type: "text", Bytes: []byte(m.Data)}
+		switch m.Type {
+		case "send":
+		case "receive":
+			r.Dir = transcript.Received
+		case "error":
+			continue // the end of the connection
+		default:
+			return &Error{where + "/type", fmt.Sprintf("%q is neither send nor receive", m.Type)}
+		}
+		switch m.Opcode {
+		case 1:
+		case 2:
+			var err error
+			if r.Bytes, err = base64.StdEncoding.DecodeString(m.Data); err != nil {
+				return &Error{where + "/data", "it is not base64, as opcode 2 says: " + err.Error()}
+			}
+			r.Type = "binary"
+		default:
+			continue // control frames
+		}
+		f.add(at(m.Time), 0, r)
+	}
+	return nil
+}
+
+// longest is how long what is in a file may have taken.
+const (
+	day     = 24 * time.Hour
+	longest = 100 * day
+)
+
+// records returns all records in the order of their times, and numbers them. What was written before another record of
+// the same connection stays before it.
+func (f *reading) records() ([]transcript.Record, error) {
+	f.place()
+	last := map[string]time.Time{}
+	asked := map[int]time.Time{}
+	for i := range f.all {
+		r := &f.all[i]
+		if r.when.Before(last[r.Conn]) && r.Conn != "" {
+			r.when = last[r.Conn]
+		}
+		if t := asked[r.of]; r.of != 0 && r.when.Before(t) {
+			r.when = t
+		}
+		last[r.Conn], asked[r.n] = r.when, r.when
+	}
+	sort.SliceStable(f.all, func(a, b int) bool { return f.all[a].when.Before(f.all[b].when) })
+	number := map[int]int{}
+	out := make([]transcript.Record, len(f.all))
+	for i, r := range f.all {
+		number[r.n] = i + 1
+		out[i] = r.Record
+		out[i].N, out[i].At = i+1, max(0, r.when.Sub(f.began))
+		if out[i].At > longest {
+			return nil, &Error{"/log/entries", fmt.Sprintf("their times are more than %d days apart", longest/day)}
+		}
+	}
+	for i, r := range f.all {
+		out[i].Reply = number[r.of]
+	}
+	return out, nil
+}
