@@ -82,8 +82,8 @@ test-all: tools vet bin/go.work ## at night: everything, every mutant, and the r
 	$(FROM_GO)
 
 # The packages of `make quick`: those that judge.
-JUDGING = . $$($(GO) list ./... | grep -E '^parley/(transcript|wire|verdict|monitor|driver|protocol|target|runner|steps|probe|doctor|reports|internal)(/|$$)' | \
-	grep -vx parley/transport/driver/browser)
+JUDGING = . $$($(GO) list ./... | grep -E '^parley/(transport|features/verdict|protocol|target|runner|steps|reports|internal)(/|$$)' | \
+	grep -vxE 'parley/(transport/driver/browser|internal/(cli|bench|differential))')
 
 quick: ## while you work: the suites but pages, and the packages that judge; or all of a package: make quick PKG=./transport/wire/sse
 	GOGC=1000 $(GO) test -vet=off -p 8 -parallel 24 $(if $(PKG),$(PKG),-short $(JUDGING))

@@ -15,8 +15,8 @@ import (
 
 const apiFile = "test/testdata/api.txt"
 
-// TestAPI compares the exported names of this package, with their types, with test/testdata/api.txt. Names may be added,
-// with -update; one that is gone or has changed breaks the promise in doc.go.
+// TestAPI compares the exported names of this package, with their types, with test/testdata/api.txt. Names may be
+// added, with -update; one that is gone or has changed breaks the promise in doc.go.
 func TestAPI(t *testing.T) {
 	is := exported(t)
 	was, err := os.ReadFile(apiFile)

@@ -240,7 +240,7 @@ func TestModel(t *testing.T) {
 
 // TestImpossible: a run that cannot be is an error that says why, and nothing runs.
 func TestImpossible(t *testing.T) {
-	handler := parley.Handler(http.NotFoundHandler())
+	handler, node := parley.Handler(http.NotFoundHandler()), parley.Profile("examples/profiles/node.yaml")
 	speaks := parley.Protocol("agent-select")
 	for _, tt := range []struct {
 		target parley.Target
@@ -258,8 +258,8 @@ func TestImpossible(t *testing.T) {
 		{handler, []parley.Option{parley.Protocol("external-agent"), parley.Role("agent")}, "connects to the harness"},
 		{handler, []parley.Option{speaks, parley.Baseline("none.yaml")}, "parley.Baseline"},
 		{parley.Profile("none.yaml"), nil, "none.yaml"},
-		{parley.Profile("examples/profiles/node.yaml"), []parley.Option{parley.Protocol("session-chat")}, "speaks agent-select"},
-		{parley.Profile("examples/profiles/node.yaml"), []parley.Option{parley.Settings("name: x")}, "has a profile of its own"},
+		{node, []parley.Option{parley.Protocol("session-chat")}, "speaks agent-select"},
+		{node, []parley.Option{parley.Settings("name: x")}, "has a profile of its own"},
 	} {
 		res, err := parley.Run(t.Context(), tt.target, tt.opts...)
 		if err == nil || res != nil || !strings.Contains(err.Error(), tt.says) {

@@ -61,7 +61,9 @@ func TestStartsNothing(t *testing.T) {
 }
 
 // module returns the path of this module, with a slash behind it.
-func module() string { return strings.TrimSuffix(reflect.TypeFor[cli.Parts]().PkgPath(), "cli") }
+func module() string {
+	return strings.TrimSuffix(reflect.TypeFor[cli.Parts]().PkgPath(), "internal/cli")
+}
 
 // atInit is how many bytes a package of this module may take to be initialized. Tables of expressions and of faults
 // take up to 200,000; to parse a catalogue, a ledger or the features of a protocol takes millions.

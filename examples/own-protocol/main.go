@@ -11,15 +11,15 @@ package main
 import (
 	"example.org/tickets/desk"
 	"example.org/tickets/server"
-	"parley/internal/cli"
+	"parley"
 	"parley/reference-server/launch"
 	"parley/steps"
 )
 
-var parts = cli.Parts{
+var parts = parley.Parts{
 	Name:      "tickets",
 	Protocols: steps.NewProtocols("1.0.0", desk.Protocol{}),
 	Targets:   launch.Targets{server.Target},
 }
 
-func main() { cli.Main(parts) }
+func main() { parley.Main(parts) }

@@ -29,7 +29,7 @@ var inlineMake = regexp.MustCompile("`(make [a-z-]+)`")
 // console blocks, and those of make in its text.
 func readmeCommands(t *testing.T, page string) []exchange {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", page))
+	text, err := os.ReadFile(filepath.Join("..", "..", page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func clone(t *testing.T, to string) string {
 	if _, err := os.Stat("../../.git"); err != nil {
 		t.Skip("not a checkout")
 	}
-	if out, err := exec.Command("git", "clone", "--quiet", "..", to).CombinedOutput(); err != nil {
+	if out, err := exec.Command("git", "clone", "--quiet", filepath.Join("..", ".."), to).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return to

@@ -30,8 +30,8 @@ type session struct {
 func (s *session) open() {
 	s.dir, s.end = s.root, func() {}
 	s.t.Cleanup(func() { s.end() })
-	for _, name := range []string{"examples", "profiles"} {
-		from, err := filepath.Abs(filepath.Join("..", name))
+	for _, name := range []string{"examples"} {
+		from, err := filepath.Abs(filepath.Join("..", "..", name))
 		if err == nil {
 			err = os.Symlink(from, filepath.Join(s.root, name))
 		}

@@ -107,7 +107,7 @@ var saved = regexp.MustCompile("(?:save|keep) it as\\s+`([a-z-]+\\.yaml)`")
 // readPage returns the fenced blocks of a page.
 func readPage(t *testing.T, page string) []part {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", page))
+	text, err := os.ReadFile(filepath.Join("..", "..", page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestDocumentedCommands(t *testing.T) {
 				}
 			}
 		}
-		text, err := os.ReadFile(filepath.Join("..", page))
+		text, err := os.ReadFile(filepath.Join("..", "..", page))
 		if err != nil {
 			t.Fatal(err)
 		}

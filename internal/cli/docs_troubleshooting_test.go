@@ -72,7 +72,7 @@ var verb = regexp.MustCompile(`%[-+#0-9.\[\]]*[a-zA-Z]`)
 func ourTexts(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err

@@ -35,7 +35,7 @@ func TestExamplesCI(t *testing.T) {
 				t.Skip(c.command[0] + " is not installed")
 			}
 			run := exec.CommandContext(t.Context(), program, c.command[1:]...)
-			run.Dir = filepath.Join("..", "examples", "ci", c.language)
+			run.Dir = filepath.Join("..", "..", "examples", "ci", c.language)
 			run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 			out, err := run.CombinedOutput()
 			for _, want := range c.shows {
@@ -50,7 +50,7 @@ func TestExamplesCI(t *testing.T) {
 // TestWorkflows: the jobs in examples/ci are YAML, and the commands of Parley in them exist, with their flags.
 func TestWorkflows(t *testing.T) {
 	for _, name := range []string{"github.yml", "gitlab.yml"} {
-		text, err := os.ReadFile(filepath.Join("..", "examples", "ci", name))
+		text, err := os.ReadFile(filepath.Join("..", "..", "examples", "ci", name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"parley/target"
 )
 
-// Spread is what spreads loads over several processes. Package simulator/load/spread does; it is not imported here, so that only
-// the program parley-load contains it.
+// Spread is what spreads loads over several processes. Package spread does; it is not imported here, so that only the
+// program parley-load contains it.
 type Spread struct {
 	Name          string // of the program
 	Long, Example string // of the load, beside those of parley load

@@ -18,7 +18,7 @@ import (
 // packaging returns a file that says how Parley is packaged, decoded if it is YAML.
 func packaging(t *testing.T, file string, into any) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", file))
+	b, err := os.ReadFile(filepath.Join("..", "..", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestReleaseFiles(t *testing.T) {
 		if strings.HasPrefix(f, "bin/completions/") && strings.Contains(text, "completion $s > bin/completions/parley.$s") {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join("..", f)); err != nil {
+		if _, err := os.Stat(filepath.Join("..", "..", f)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -225,7 +225,7 @@ func TestCrossCompiles(t *testing.T) {
 					args = append(args, b.Main)
 				}
 				cmd := exec.Command("go", args...)
-				cmd.Dir = ".."
+				cmd.Dir = filepath.Join("..", "..")
 				cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					t.Errorf("%v\n%s", err, out)

@@ -102,7 +102,7 @@ func speaks(t *testing.T, program string, args ...string) string {
 		t.Fatal(program + " is not installed")
 	}
 	c := exec.CommandContext(t.Context(), path, args...)
-	c.Dir = filepath.Join("..", "examples", "fake-server")
+	c.Dir = filepath.Join("..", "..", "examples", "fake-server")
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "NODE_NO_WARNINGS=1")
 	var errs bytes.Buffer
 	c.Stderr = &errs

@@ -178,7 +178,7 @@ func TestFakeServer(t *testing.T) {
 		t.Fatal("python3 is not installed")
 	}
 	c := exec.CommandContext(t.Context(), python, "-m", "unittest", "-v")
-	c.Dir = filepath.Join("..", "examples", "fake-server")
+	c.Dir = filepath.Join("..", "..", "examples", "fake-server")
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1") // parley is on the PATH of a test
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Ran 4 tests") {

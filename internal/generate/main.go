@@ -29,7 +29,7 @@ var parts = []part{
 	{name: "ids", writes: "the ids of scenarios in features", write: writeIDs},
 	{name: "packages", writes: "the packages in docs/architecture.md", pkg: "./internal/style", test: "TestPackages"},
 	{name: "api", writes: "test/testdata/api.txt", pkg: ".", test: "TestAPI"},
-	{name: "cli", writes: "docs/cli.md", pkg: "./cli", test: "TestReference"},
+	{name: "cli", writes: "docs/cli.md", pkg: "./internal/cli", test: "TestReference"},
 	{name: "schema", writes: "the schema of profiles", pkg: "./steps/protocols", test: "TestProfileSchema"},
 	{name: "steps", writes: "docs/steps.md", pkg: "./steps/protocols", test: "TestStepReference"},
 	{name: "asyncapi", writes: "docs/asyncapi", pkg: "./protocol/messages", test: "TestAsyncAPI"},

@@ -24,8 +24,8 @@ func TestRename(t *testing.T) {
 			"var a, b, c = \"parley\", \"parley/steps\", \"parley/1\" // parley\n",
 			"package steps\n\nimport (\n\t\"fmt\"\n\n\t\"example.com/you/tool\"\n\tx \"example.com/you/tool/steps\"\n)\n\n" +
 				"var a, b, c = \"parley\", \"example.com/you/tool/steps\", \"parley/1\" // parley\n"},
-		"Makefile": {"\tgrep -e parley -e parley/internal/cli -e '^parley/test/'; bin/parley\n",
-			"\tgrep -e example.com/you/tool -e example.com/you/tool/cli -e '^example.com/you/tool/test/'; bin/parley\n"},
+		"Makefile": {"\tgrep -e parley -e parley/target -e '^parley/test/'; bin/parley\n",
+			"\tgrep -e example.com/you/tool -e example.com/you/tool/target -e '^example.com/you/tool/test/'; bin/parley\n"},
 		"docs/a.md": {"Run `parley run`; `replace parley => ../..`:\n\timport \"parley\"\n",
 			"Run `parley run`; `replace example.com/you/tool => ../..`:\n\timport \"example.com/you/tool\"\n"},
 		"bin/b.go": {"package b\n\nimport _ \"parley\"\n", "package b\n\nimport _ \"parley\"\n"},
@@ -65,8 +65,8 @@ func TestEveryRename(t *testing.T) {
 	if n, err := rename(dir, to); err != nil || n < 100 {
 		t.Fatalf("%d files, %v", n, err)
 	}
-	for _, args := range []string{". build ./...", ". vet . ./internal/style ./cli", "examples/go-module vet ./...",
-		"examples/own-protocol vet ./..."} {
+	for _, args := range []string{". build ./...", ". vet . ./internal/style ./internal/cli",
+		"examples/go-module vet ./...", "examples/own-protocol vet ./..."} {
 		words := strings.Fields(args)
 		c := exec.CommandContext(t.Context(), "go", words[1:]...)
 		c.Dir = filepath.Join(dir, words[0])

@@ -12,29 +12,21 @@ import (
 	"testing"
 )
 
-// nodes are the nodes of the package diagram: a pattern of import paths, an id and a name. The first match counts.
-var nodes = []struct{ of, id, name string }{
-	{`cmd/parley`, "cmd", "cmd/parley"},
-	{`cli`, "cli", "cli"},
-	{`doctor.*`, "doctor", "doctor"},
-	{`probe`, "probe", "probe"},
-	{`runner.*`, "runner", "runner"},
-	{`reports`, "reports", "reports"},
-	{`certificate.*`, "certificate", "certificate"},
-	{`steps`, "steps", "steps"},
-	{`steps/.*`, "protocols", "steps/‹protocol›"},
-	{`features`, "features", "features"},
-	{`monitor`, "monitor", "monitor"},
-	{`verdict`, "verdict", "verdict"},
-	{`target`, "target", "target"},
-	{`driver.*`, "driver", "transport/driver/‹transport›"},
-	{`transcript`, "transcript", "transcript"},
-	{`wire/.*`, "wire", "transport/wire/sse, ws, json"},
-	{`reference-server/(bundled|launch|.*/bundle)`, "bundle", "reference-server/launch, bundle"},
-	{`reference-server/(catalogue|.*/mutants)`, "mutants", "reference-server/…/mutants"},
-	{`reference-server/.*`, "servers", "reference-server/‹protocol›"},
-	{`llm.*`, "llm", "llm, internal/llm/stub, internal/llm/openai"},
-	{`protocol/.*`, "protocol", "protocol/‹protocol›"},
+// rooms are the rooms of the house from the top to the bottom: a pattern of import paths, an id and a name. The rest of
+// internal is what any room may use.
+var rooms = []struct{ of, id, name string }{
+	{`parley/cmd/.*`, "cmd", "cmd"},
+	{`parley`, "parley", "package parley"},
+	{`parley/internal/(cli|bench|differential)`, "cli", "internal/cli, bench, differential"},
+	{`parley/simulator(/.*)?`, "simulator", "simulator"},
+	{`parley/reference-server/.*`, "servers", "reference-server"},
+	{`parley/runner(/.*)?`, "runner", "runner"},
+	{`parley/reports(/.*)?`, "reports", "reports"},
+	{`parley/steps(/.*)?`, "steps", "steps"},
+	{`parley/features(/.*)?`, "features", "features"},
+	{`parley/target(/.*)?`, "target", "target"},
+	{`parley/transport/.*`, "transport", "transport"},
+	{`parley/protocol/.*`, "protocol", "protocol"},
 }
 
 const (
@@ -70,10 +62,53 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// TestPackagesInWords checks that docs/architecture.md describes every package. Packages that each protocol has are
-// described once, as in steps/<protocol>/probe.
+// TestRooms checks that no import runs upward between rooms, that what rooms use of internal imports none of them, and
+// that the house has no more rooms than a look takes in.
+func TestRooms(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "../../...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, asks := map[string]string{}, map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		paths := strings.Fields(line)
+		from := roomOf(paths[0])
+		for _, path := range paths[1:] {
+			to := roomOf(path)
+			switch {
+			case from >= 0 && to >= 0 && to < from:
+				t.Errorf("%s imports %s, which is above it: %s is below %s", paths[0], path, rooms[from].name, rooms[to].name)
+			case from >= 0 && to < 0:
+				used[path] = paths[0]
+			case from < 0 && to >= 0:
+				asks[paths[0]] = path
+			}
+		}
+	}
+	for path, by := range used {
+		if room := asks[path]; room != "" {
+			t.Errorf("%s imports %s, and is used by %s: what a room uses of internal imports no room", path, room, by)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folders []string
+	for _, e := range entries {
+		if name := e.Name(); e.IsDir() && name[0] != '.' && name != "bin" && name != "parley-results" {
+			folders = append(folders, name)
+		}
+	}
+	if len(folders) > 14 {
+		t.Errorf("%d top-level folders, want 14 at most: %s", len(folders), strings.Join(folders, ", "))
+	}
+}
+
+// TestPackagesInWords checks that every package says in its doc comment what it is, for readers of go doc, and that
+// docs/architecture.md has a row for every top-level folder.
 func TestPackagesInWords(t *testing.T) {
-	out, err := exec.Command("go", "list", "../../...").Output()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}:{{len .GoFiles}}:{{.Doc}}`, "../../...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,15 +116,15 @@ func TestPackagesInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := regexp.MustCompile(`/(agentselect|agentclient|sessionchat|sessionruntime|externalagent)\b`)
-	for path := range strings.Lines(string(out)) {
-		path, ours := strings.CutPrefix(strings.TrimSpace(path), "parley/")
-		party := strings.HasSuffix(path, "/mutants") || strings.HasPrefix(path, "reference-server/externalagent/")
-		if !ours || party || strings.Contains(string(text), "`"+path+"`") ||
-			strings.Contains(string(text), "`"+of.ReplaceAllString(path, "/<protocol>")+"`") {
-			continue
+	for line := range strings.Lines(string(out)) {
+		part := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if part[1] != "0" && part[2] == "" {
+			t.Errorf("%s does not say what it is", part[0])
 		}
-		t.Errorf("%s does not say what lives in %s", pictured, path)
+		room, _, _ := strings.Cut(strings.TrimPrefix(part[0], "parley/"), "/")
+		if !strings.Contains(string(text), "\n| `"+room+"` | ") && part[0] != "parley" {
+			t.Errorf("%s has no row for %s", pictured, room)
+		}
 	}
 }
 
@@ -106,46 +141,43 @@ func TestSmallProgram(t *testing.T) {
 	}
 }
 
-// imports returns the imports between nodes, by id.
+// imports returns the imports between rooms, by id.
 func imports(list string) map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for line := range strings.Lines(list) {
 		paths := strings.Fields(line)
-		from := nodeOf(paths[0])
-		if from == "" {
+		from := roomOf(paths[0])
+		if from < 0 {
 			continue
 		}
-		if all[from] == nil {
-			all[from] = map[string]bool{}
+		id := rooms[from].id
+		if all[id] == nil {
+			all[id] = map[string]bool{}
 		}
 		for _, path := range paths[1:] {
-			if to := nodeOf(path); to != "" && to != from {
-				all[from][to] = true
+			if to := roomOf(path); to > from {
+				all[id][rooms[to].id] = true
 			}
 		}
 	}
 	return all
 }
 
-// nodeOf returns the id of the node that contains a package, or "".
-func nodeOf(path string) string {
-	ours, is := strings.CutPrefix(path, "parley/")
-	for _, n := range nodes {
-		if is && regexp.MustCompile(`^(`+n.of+`)$`).MatchString(ours) {
-			return n.id
-		}
-	}
-	return ""
+// roomOf returns the index of the room that contains a package, or -1.
+func roomOf(path string) int {
+	return slices.IndexFunc(rooms, func(r struct{ of, id, name string }) bool {
+		return regexp.MustCompile(`^(` + r.of + `)$`).MatchString(path)
+	})
 }
 
-// picture draws the nodes, and an arrow for each import that no other path implies.
+// picture draws the rooms, and an arrow for each import that no other path implies.
 func picture(all map[string]map[string]bool) string {
 	var b strings.Builder
 	b.WriteString("graph TD\n")
-	for _, n := range nodes {
+	for _, n := range rooms {
 		fmt.Fprintf(&b, "  %s[\"%s\"]\n", n.id, n.name)
 	}
-	for _, n := range nodes {
+	for _, n := range rooms {
 		for _, to := range slices.Sorted(maps.Keys(all[n.id])) {
 			follows := false
 			for via := range all[n.id] {

@@ -40,7 +40,7 @@ type Options struct {
 	UpstreamTLS *tls.Config // nil: Go's defaults
 	Header      http.Header // set on requests to the upstream; Host too
 
-	// Program is the side under test. The records are those of the other end, as transport/driver/ws and transport/driver/sse would write
+	// Program is the side under test. The records are those of the other end, as the drivers ws and sse would write
 	// them: Received is what the program sent, before the Handler decides; Sent what it gets.
 	Program Side
 	Sink    driver.Sink // receives the records; nil: they are dropped

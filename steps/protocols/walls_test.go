@@ -13,9 +13,8 @@ import (
 // shared are the folders of the code that all protocols share, each with the folders below it that belong to one
 // protocol.
 var shared = map[string][]string{
-	"cli": {}, "cmd": {}, "doctor": {}, "driver": {}, "internal": {}, "llm": {}, "monitor": {}, "probe": {},
-	"reports": {"lang"}, // it has the reasons that protocols give, too
-	"runner":  {}, "target": {}, "transcript": {}, "verdict": {}, "wire": {},
+	"cmd": {}, "features/verdict": {}, "internal": {}, "reports": {"lang"}, // it has the reasons that protocols give, too
+	"runner": {}, "target": {}, "transport": {},
 	"reference-server/catalogue": {}, "reference-server/launch": {}, "steps": append([]string{"protocols"}, own...),
 }
 

@@ -17,7 +17,7 @@ import (
 	wjson "parley/transport/wire/json"
 )
 
-// elsewhere is a wire with other places and names for everything: those of examples/profiles/node-runtime.yaml and more.
+// elsewhere is a wire with other places and names for everything: those of the profile node-runtime.yaml and more.
 const elsewhere = `
 senders: {frontend: web, manager: sm, session: sr, logger: log}
 fields:

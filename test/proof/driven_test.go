@@ -116,7 +116,7 @@ func drivenWith(t *testing.T, from, to string) *target.Profile {
 	const example, profile = "examples/agents/python-control", "examples/profiles/python-agent.yaml"
 	err := os.CopyFS(filepath.Join(dir, example), os.DirFS(example))
 	if err == nil {
-		err = os.Mkdir(filepath.Join(dir, "profiles"), 0o700)
+		err = os.MkdirAll(filepath.Join(dir, filepath.Dir(profile)), 0o700)
 	}
 	for _, name := range []string{example + "/agent.py", profile} {
 		var data []byte

@@ -32,8 +32,8 @@ var foreign = []struct{ profile, tool, install string }{
 	{"examples/profiles/plain-page.yaml", "", ""}, // a browser: the product's own search reports what is missing
 }
 
-var second = []string{"examples/profiles/python.yaml", "examples/profiles/python-host-page.yaml", "examples/profiles/python-agent.yaml",
-	"examples/profiles/node-chat.yaml", "examples/profiles/python-runtime.yaml"}
+var second = []string{"examples/profiles/python.yaml", "examples/profiles/python-host-page.yaml",
+	"examples/profiles/python-agent.yaml", "examples/profiles/node-chat.yaml", "examples/profiles/python-runtime.yaml"}
 
 // warned lists the clauses that a target is warned of: they recommend what it does otherwise on purpose.
 var warned = map[string][]string{"examples/profiles/plain-page.yaml": {"AC-029"}}

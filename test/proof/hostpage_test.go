@@ -128,10 +128,10 @@ func hostWith(t *testing.T, c pageChange) *target.Profile {
 		os.DirFS("examples/servers/python-host")); err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(dir, "profiles", hostPageProfile)
-	data, err := os.ReadFile(filepath.Join("profiles", hostPageProfile))
+	name := filepath.Join(dir, "examples/profiles", hostPageProfile)
+	data, err := os.ReadFile(filepath.Join("examples", "profiles", hostPageProfile))
 	if err == nil {
-		err = os.Mkdir(filepath.Dir(name), 0o700)
+		err = os.MkdirAll(filepath.Dir(name), 0o700)
 	}
 	if err == nil {
 		err = os.WriteFile(name, data, 0o600)
@@ -153,7 +153,7 @@ func changeFile(t *testing.T, dir string, c pageChange) {
 	t.Helper()
 	name := filepath.Join(dir, "examples/servers/python-host", c.file)
 	if c.file == hostPageProfile {
-		name = filepath.Join(dir, "profiles", c.file)
+		name = filepath.Join(dir, "examples/profiles", c.file)
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -32,7 +32,8 @@ var behind = []struct {
 
 // proxied are foreign targets of either transport that are judged behind a proxy. The others are judged passively
 // without one (TestPassiveOnConforming); at night both with all.
-var proxied = []string{"examples/profiles/node.yaml", "examples/profiles/python-chat.yaml", "examples/profiles/node-runtime.yaml"}
+var proxied = []string{"examples/profiles/node.yaml", "examples/profiles/python-chat.yaml",
+	"examples/profiles/node-runtime.yaml"}
 
 // TestProxyOnConforming: the suite judges a target behind a proxy as it does without one, and the proxy finds nothing
 // in the traffic of the suite. It takes a twelfth of the scenarios, or all at night.

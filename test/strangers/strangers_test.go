@@ -66,12 +66,12 @@ func copyWith(t *testing.T, f fault) *target.Profile {
 			t.Fatal(err)
 		}
 	}
-	data, err := os.ReadFile(filepath.Join("profiles", f.Profile+".yaml"))
+	data, err := os.ReadFile(filepath.Join("examples", "profiles", f.Profile+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(dir, "profiles", f.Profile+".yaml")
-	if err := os.Mkdir(filepath.Dir(name), 0o700); err != nil {
+	name := filepath.Join(dir, "examples", "profiles", f.Profile+".yaml")
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(name, data, 0o600); err != nil {
@@ -105,7 +105,7 @@ func rows(t *testing.T, pages bool) (list []fault, unknown int) {
 		t.Fatal(err)
 	}
 	for _, f := range faults(t) {
-		p, err := protocols.Kinds().Load(filepath.Join("profiles", f.Profile+".yaml"))
+		p, err := protocols.Kinds().Load(filepath.Join("examples", "profiles", f.Profile+".yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ import (
 
 // TestNamesElsewhere: scripts that look for a browser before the tests use the same names as the product.
 func TestNamesElsewhere(t *testing.T) {
-	for _, file := range []string{"../../../test/tools.sh", "../../.ci/run"} {
+	for _, file := range []string{"../../../test/tools.sh", "../../../.ci/run"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package sse drives targets over Server-Sent Events with HTTP requests next to the stream. Only transport/wire/sse decodes the
-// stream, so that verdicts depend on every byte.
+// Package sse drives targets over Server-Sent Events with HTTP requests next to the stream. Only transport/wire/sse
+// decodes the stream, so that verdicts depend on every byte.
 package sse
 
 import (

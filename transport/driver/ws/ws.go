@@ -1,7 +1,7 @@
 // Package ws drives targets over WebSocket: a [Driver] dials server targets, a [Listener] accepts the connections of
-// client targets. The library delivers messages. transport/wire/ws reads control frames, and anything that RFC 6455 forbids,
-// directly from the connection's bytes; they are recorded as records of Kind Comment: "ping", "pong", "close" with
-// its status and reason, and "frame fault: …".
+// client targets. The library delivers messages. Package wire/ws reads control frames, and anything that RFC 6455
+// forbids, directly from the connection's bytes; they are recorded as records of Kind Comment: "ping", "pong", "close"
+// with its status and reason, and "frame fault: …".
 package ws
 
 import (
