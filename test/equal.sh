@@ -75,8 +75,11 @@ bundled() { # SIDE ROUND PROTOCOL
 	parley "$1" run --protocol "$3" --driver all --role all --format json --out "$kept/$1$2/bundled/$3"
 }
 
+# profiles prints where those of OLD are.
+profiles() { if [[ -d $work/old/examples/profiles ]]; then echo examples/profiles; else echo profiles; fi; }
+
 foreign() { # SIDE ROUND NAME: both sides judge the targets of OLD
-	(cd "$work/old" && parley "$1" run --target "profiles/$3.yaml" --format json --out "$kept/$1$2/foreign/$3")
+	(cd "$work/old" && parley "$1" run --target "$(profiles)/$3.yaml" --format json --out "$kept/$1$2/foreign/$3")
 }
 
 mutants() { # SIDE ROUND PROTOCOL [IDS]
@@ -107,13 +110,13 @@ both() {
 
 part() { [[ " $parts " == *" $1 "* ]]; }
 
-of() { sed -n 's/^protocol: *//p' "$work/old/profiles/$1.yaml"; } # NAME of a profile
+of() { sed -n 's/^protocol: *//p' "$work/old/$(profiles)/$1.yaml"; } # NAME of a profile
 
 first() {
 	local protocol name
 	for protocol in $protocols; do
 		if part bundled; then both bundled '' "$protocol"; fi
-		for name in "$work"/old/profiles/*.yaml; do
+		for name in "$work/old/$(profiles)"/*.yaml; do
 			name=$(basename "$name" .yaml)
 			if part foreign && [[ $(of "$name") == "$protocol" ]]; then both foreign '' "$name"; fi
 		done
