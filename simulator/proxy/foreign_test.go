@@ -163,8 +163,8 @@ func TestForeignCommand(t *testing.T) {
 		name, script string
 		conforms     bool
 	}{
-		{"as the document has it", "exec python3 ../examples/adapters/python/adapter.py", true},
-		{"without turns", "python3 ../examples/adapters/python/adapter.py | python3 -c '" + renames + "'", false},
+		{"as the document has it", "exec python3 ../adapters/python/adapter.py", true},
+		{"without turns", "python3 ../adapters/python/adapter.py | python3 -c '" + renames + "'", false},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
