@@ -56,7 +56,7 @@ func WriteConsole(w io.Writer, r *Results, o ConsoleOptions) error {
 		}
 	}
 	if !o.Quiet {
-		c.hang("parley ", bold, aboutRun(r, c.lang), dim)
+		c.hang(r.Suite.program()+" ", bold, aboutRun(r, c.lang), dim)
 	}
 	for i := range r.Runs {
 		c.run(r, &r.Runs[i])

@@ -15,7 +15,7 @@ const absentLines = 5
 func (c *console) absent(r *Results, run *Run) {
 	reason, last := parted(run)
 	about := aboutTarget(run, c.lang)
-	c.line("%s%s", c.paint.text(bold, "parley "), c.paint.text(dim, aboutRun(r, c.lang)))
+	c.line("%s%s", c.paint.text(bold, r.Suite.program()+" "), c.paint.text(dim, aboutRun(r, c.lang)))
 	c.line("%s · %s", c.paint.text(bold, runName(run)), about)
 	left := absentLines - 3
 	if last != "" {

@@ -103,7 +103,7 @@ func hostile() *Results {
 				Following: []Following{{Clause: nasty, Expected: nasty, Observed: nasty, At: nasty, Monitor: nasty}}}
 		}
 	}
-	r.Suite, r.Selection = Suite{nasty, nasty}, nasty
+	r.Suite, r.Selection = Suite{Version: nasty, Digest: nasty}, nasty
 	return r
 }
 

@@ -33,7 +33,7 @@ func WriteMarkdownIn(w io.Writer, r *Results, l lang.Lang) error {
 		m.run(r, &r.Runs[i])
 	}
 	m.load(r.Load)
-	m.line("<sub>%s</sub>", md("parley "+aboutRun(r, l)))
+	m.line("<sub>%s</sub>", md(r.Suite.program()+" "+aboutRun(r, l)))
 	_, err := w.Write(m.Bytes())
 	return err
 }

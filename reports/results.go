@@ -83,9 +83,12 @@ func CompareJudged(a, b Judged) int {
 
 // Suite identifies the suite that judged.
 type Suite struct {
+	Program string `json:"program,omitempty"` // that has the suite; "": parley
 	Version string `json:"version"`
 	Digest  string `json:"digest"` // "sha256:<hex>" over every feature and ledger
 }
+
+func (s Suite) program() string { return cmp.Or(s.Program, "parley") }
 
 // Run is one protocol in one role against one target.
 type Run struct {

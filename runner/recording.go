@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,7 +22,7 @@ func (r *run) writeRecording(d *driverRun, pl Planned, records []transcript.Reco
 	}
 	rel := filepath.Join("transcripts", d.name+"-"+r.roleName()+pl.ID+".jsonl")
 	t, err := writeRecording(r.o.Out, rel, recording.Header{Protocol: r.o.Profile.Protocol, Role: r.o.Profile.Role,
-		Driver: d.name, By: "parley " + r.o.Protocols.Version}, records, r.redact)
+		Driver: d.name, By: cmp.Or(r.o.Protocols.Program, "parley") + " " + r.o.Protocols.Version}, records, r.redact)
 	if err != nil {
 		r.notWritten("recording", err)
 		return nil

@@ -42,5 +42,5 @@ func count() reports.Count { return reports.Count{ByOutcome: map[verdict.Outcome
 
 // suiteOf identifies the suite that judges.
 func suiteOf(ps *steps.Protocols) reports.Suite {
-	return reports.Suite{Version: ps.Version, Digest: ps.Digest()}
+	return reports.Suite{Program: ps.Program, Version: ps.Version, Digest: ps.Digest()}
 }

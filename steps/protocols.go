@@ -21,7 +21,8 @@ type Protocols struct {
 	// Version is the version of the suite. It changes whenever a verdict may.
 	Version string
 
-	All []Protocol
+	Program string // that judges by this suite, for reports; "": parley
+	All     []Protocol
 
 	once   sync.Once
 	digest string

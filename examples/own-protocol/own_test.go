@@ -81,7 +81,11 @@ func TestRun(t *testing.T) {
 	if passed != 22 {
 		t.Errorf("%d clauses passed, want 22", passed)
 	}
-	out, exit := tickets(t, "report", "--from", filepath.Join(dir, "results.json"), "--format", "html")
+	out, exit := tickets(t, "report", "--from", filepath.Join(dir, "results.json"))
+	if exit != 0 || !strings.HasPrefix(out, "tickets 1.0.0 (") {
+		t.Errorf("report: exit %d:\n%s", exit, out)
+	}
+	out, exit = tickets(t, "report", "--from", filepath.Join(dir, "results.json"), "--format", "html")
 	if exit != 0 || !strings.Contains(out, "TD-014") {
 		t.Errorf("report: exit %d:\n%s", exit, out)
 	}

@@ -27,7 +27,7 @@ func Main(parts Parts) {
 	begin(parts)
 	kills, released = parts.Kills, parts.Released
 	if parts.Name != "" {
-		program = parts.Name
+		program, suite.Program = parts.Name, parts.Name
 	}
 	os.Exit(parley(os.Args[1:], terminal()))
 }
