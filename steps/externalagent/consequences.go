@@ -352,8 +352,14 @@ func (s *suite) asksFirst(ctx context.Context) error {
 	case kindOf(&rec) == vocab.ToolCall && s.toldBetween(at, rec.N):
 		return steps.NotTestedf("the agent received a state meanwhile, so nothing was stale: %s", steps.Seen(rec))
 	}
-	return s.Judge(steps.CheckOf(rec, kindOf(&rec) == vocab.SnapshotGet, "snapshot.get before the next tool.call",
-		"EA-076", "EA-077"))
+	check := steps.CheckOf(rec, kindOf(&rec) == vocab.SnapshotGet, "snapshot.get before the next tool.call",
+		"EA-076", "EA-077")
+	if told := s.T.After(at - 1); !check.OK && len(told) > 0 && told[0].N == at {
+		if waited := rec.At - told[0].At; waited > s.Env.Profile.Limits.Quiet.Duration {
+			check.Observed = "after a wait of " + steps.Span(waited) + ": " + check.Observed
+		}
+	}
+	return s.Judge(check)
 }
 
 // comesBack waits until an agent has joined again after losing its connection. Only agents declared to reconnect must
