@@ -2,8 +2,11 @@ package reports
 
 import (
 	"path"
+	"slices"
 	"strings"
 
+	"parley/features/verdict"
+	"parley/internal/cut"
 	"parley/reports/lang"
 )
 
@@ -162,5 +165,185 @@ func times(n int, l lang.Lang) string {
 		return l.Say("twice")
 	default:
 		return l.Count(n, "time")
+	}
+}
+
+// How much of each list a brief report of a broken target shows.
+const (
+	shownErrors  = 3  // scenarios without a judgement
+	shownReasons = 20 // more than one profile can lack
+	shownNotes   = 5
+)
+
+// brokenScenarios writes the scenarios that ended in an error not explained by any clause.
+func (c *console) brokenScenarios(run *Run) {
+	list := broken(run)
+	if len(list) == 0 {
+		return
+	}
+	c.heading(magenta, "Errors: %s without a judgement", c.lang.Count(len(list), "scenario"))
+	for i, s := range list {
+		if i == shownErrors && !c.opts.Verbose {
+			c.WriteByte('\n')
+			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(list)-i, "more scenario"), c.where()), dim)
+			return
+		}
+		c.WriteByte('\n')
+		c.hang(wordOf(s.Outcome, c.lang)+"  ", strong(magenta), s.Name+"   "+c.lang.Say("(driver %s)", s.Driver), "")
+		c.field("reason", dim, s.Reason)
+		c.field("step", dim, failedStep(s))
+		c.uncut("feature", s.Location)
+		c.kept(s, c.opts.Dir)
+	}
+}
+
+// failedStep returns the step that a scenario ended in, with its error.
+func failedStep(s *Scenario) string {
+	for _, st := range s.Steps {
+		if st.Status != "passed" && st.Status != "skipped" {
+			text := strings.TrimSpace(st.Keyword) + " " + st.Text
+			if st.Error != "" {
+				text += "\n" + st.Error
+			}
+			return text
+		}
+	}
+	return ""
+}
+
+// baseline writes the rows that need to be fixed, and those that soon will.
+func (c *console) baseline(r *Results, run *Run) {
+	if rows := troubledRows(run.Baseline); len(rows) > 0 {
+		c.heading(red, "Baseline: %s to fix", c.lang.Count(len(rows), "row"))
+		for _, row := range rows {
+			c.hang("  "+pad(row.Clause, 10)+" ", bold, baselineText(row, c.lang), "")
+		}
+	}
+	if rows := endingRows(r, run); len(rows) > 0 {
+		c.heading(yellow, oneOr(len(rows), "Baseline: %s expires soon", "Baseline: %s expire soon"),
+			c.lang.Count(len(rows), "row"))
+		for _, row := range rows {
+			c.hang("  "+pad(row.Clause, 10)+" ", bold, endingText(r, row, c.lang), "")
+		}
+	}
+}
+
+// baselineText says what became of a baseline row.
+func baselineText(row BaselineRow, l lang.Lang) string {
+	text := l.Say(row.State)
+	switch row.State {
+	case verdict.RowStale:
+		text = l.Say("stale, the clause passes now")
+	case verdict.RowExpired:
+		text = l.Say("expired %s", row.Expires)
+	}
+	return rowScope(row, l) + l.Say("%s: %s", text, row.Reason)
+}
+
+// reasons writes why clauses or scenarios have no result: each reason once, with those that share it; binding says
+// how many of them bind. A brief list has each reason on a line.
+func (c *console) reasons(title string, tint colour, noun, binding string, groups []reasonGroup, brief bool) {
+	if len(groups) == 0 {
+		return
+	}
+	n := 0
+	for _, g := range groups {
+		n += len(g.IDs)
+	}
+	c.heading(tint, "%s: %s", c.lang.Say(title), c.lang.Count(n, noun)+binding)
+	for i, g := range groups {
+		text := c.lang.Say("%s (%d)", c.lang.Of(g.Reason), len(g.IDs))
+		if brief && i == shownReasons {
+			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(groups)-i, "more reason"), c.where()), dim)
+			return
+		}
+		if brief {
+			c.line("  %s", c.oneLine(text, 2))
+			continue
+		}
+		c.hang("  ", "", text, "")
+		if g.Reason != c.lang.Of(verdict.NotRun) { // whoever selects knows what was left out
+			c.hang("    ", "", strings.Join(g.IDs, " "), dim)
+		}
+	}
+}
+
+// expected writes the failures expected by the baseline, one per line.
+func (c *console) expected(list []finding) {
+	if len(list) == 0 {
+		return
+	}
+	c.heading(dim, "Expected failures: %s", c.lang.Count(len(list), "clause"))
+	for _, f := range list {
+		c.hang("  "+pad(f.Clause.ID, 10)+" ", bold, c.lang.Of(f.Clause.Reason), "")
+	}
+}
+
+// notes writes remarks that fail nothing. The scenarios' own notes are only in the verbose report.
+func (c *console) notes(run *Run, brief bool) {
+	notes := run.Notes
+	if c.opts.Verbose {
+		notes = slices.Concat(notes, scenarioNotes(run))
+	}
+	if len(notes) == 0 {
+		return
+	}
+	c.heading(cyan, "Notes")
+	kinds := 0
+	for _, n := range notes {
+		kinds = max(kinds, columns(c.lang.Say(n.Kind)))
+	}
+	for i, n := range notes {
+		if brief && i == shownNotes {
+			c.hang("  ", "", c.lang.Say("and %s: %s", c.lang.Count(len(notes)-i, "more note"), c.where()), dim)
+			return
+		}
+		tint := bold
+		if n.Kind == "security" {
+			tint = red
+		}
+		text := n.Text
+		if n.Scenario != "" {
+			text += c.lang.Say(" (%s)", n.Scenario)
+		}
+		c.hang("  "+pad(c.lang.Say(n.Kind), kinds)+"  ", tint, text, "")
+	}
+}
+
+// scenarioNotes returns the notes of scenarios as notes of the run.
+func scenarioNotes(run *Run) []Note {
+	var out []Note
+	for _, s := range run.Scenarios {
+		for _, text := range s.Notes {
+			out = append(out, Note{Kind: "scenario", Text: text, Scenario: s.ID + " " + s.Driver})
+		}
+	}
+	return out
+}
+
+// shownStderr is how many lines of a target's stderr a report shows that is not verbose.
+const shownStderr = 10
+
+// stderr shows the end of the target's stderr, if the run ended in an error, if something did not come, if the
+// target's process ended during a scenario, or if the report is verbose.
+func (c *console) stderr(run *Run) {
+	ended := func(f Failure) bool { return strings.Contains(f.Observed, processEnded) }
+	wanted := c.opts.Verbose || run.Environment != "" || slices.ContainsFunc(run.Scenarios, func(s Scenario) bool {
+		return s.Outcome == verdict.EnvError || slices.ContainsFunc(s.Failures, ended)
+	})
+	text := strings.TrimSpace(run.TargetStderr)
+	if text == "" || !wanted {
+		return
+	}
+	c.heading(dim, "The target's last output on stderr")
+	if !c.opts.Verbose {
+		lines := cut.Trouble(text, shownStderr)
+		for i := range lines {
+			lines[i] = cut.Head(lines[i], 4*c.width)
+		}
+		text = strings.Join(lines, "\n")
+	}
+	for _, line := range c.fit(text, 4) {
+		c.line("  %s %s", c.paint.text(dim, "│"), line)
 	}
 }

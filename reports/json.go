@@ -3,17 +3,21 @@ package reports
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	legacy "github.com/go-json-experiment/json/v1"
 
 	"parley/internal/jsonwhy"
+	"parley/internal/words"
 )
 
 // WriteJSON writes r as results.json: indented, keys in the order of the model, map keys sorted, empty lists and maps
@@ -112,6 +116,286 @@ func checkSchemaID(b []byte) error {
 			return errors.New("read results: it has no schema (name the results.json of a run)")
 		}
 		return fmt.Errorf("read results: schema is %q, want %q", head.Schema, SchemaID)
+	}
+	return nil
+}
+
+// Load has the figures of `parley load`. Times are milliseconds; an act's latency counts from the time at which it was
+// due, so that it includes the time for which it had to wait.
+type Load struct {
+	Driver   string  `json:"driver"`
+	Shape    string  `json:"shape"`
+	Sessions int     `json:"sessions"`
+	Rate     float64 `json:"rate"`        // acts per second that were due, of the whole shape
+	Duration float64 `json:"duration_ms"` // of the schedule
+
+	Opened      int   `json:"opened"`   // sessions that got ready
+	Sent        int64 `json:"sent"`     // messages
+	Received    int64 `json:"received"` // messages
+	Lives       int64 `json:"lives"`    // connections that were judged
+	Unjudged    int64 `json:"unjudged,omitempty"`
+	Violations  int64 `json:"violations"`   // findings on binding clauses, each message counted
+	BrokenLives int64 `json:"broken_lives"` // connections on which a clause was broken
+	Unfinished  int64 `json:"unfinished"`   // acts that were due and had no answer at the end
+	Lag         int64 `json:"lag_us"`       // the longest time by which the schedule itself was late, in microseconds
+	Interrupted bool  `json:"interrupted,omitempty"`
+
+	// Of a load of several workers. What a lost worker had reported before is among the figures.
+	Workers      []LoadWorker `json:"workers,omitempty"`
+	LostSessions int          `json:"lost_sessions,omitempty"` // those of lost workers
+	Unshown      []string     `json:"unshown,omitempty"`       // clauses that a worker found broken, without its evidence
+
+	All    LoadAct     `json:"all"` // all acts but connecting
+	Acts   []LoadAct   `json:"acts"`
+	Steps  []LoadAct   `json:"steps,omitempty"` // of shape "step"
+	Errors []LoadError `json:"errors,omitempty"`
+
+	Memory     LoadMemory      `json:"memory"`
+	Thresholds []LoadThreshold `json:"thresholds"`
+}
+
+// LoadAct has the figures of one kind of act, or of a step.
+type LoadAct struct {
+	Name   string  `json:"name"`
+	Wanted float64 `json:"wanted,omitempty"` // of a step: acts per second that were due
+	Count  int64   `json:"count"`
+	Failed int64   `json:"failed"`
+	Rate   float64 `json:"rate"` // per second
+	P50    float64 `json:"p50_ms"`
+	P90    float64 `json:"p90_ms"`
+	P99    float64 `json:"p99_ms"`
+	P999   float64 `json:"p999_ms"`
+	Max    float64 `json:"max_ms"`
+}
+
+// LoadError is a kind of error.
+type LoadError struct {
+	Kind    string `json:"kind"`
+	Count   int64  `json:"count"`
+	Example string `json:"example,omitempty"`
+}
+
+// LoadWorker is one of the workers of a load, in the order of their numbers.
+type LoadWorker struct {
+	PID        int       `json:"pid"`
+	Host       string    `json:"host,omitempty"` // its machine, if that is not the one that has merged the load
+	Sessions   int       `json:"sessions"`
+	Opened     int       `json:"opened"` // sessions that got ready
+	Acts       int64     `json:"acts"`   // without connecting
+	Failed     int64     `json:"failed"`
+	Lives      int64     `json:"lives"` // connections that were judged
+	Violations int64     `json:"violations"`
+	Session    int64     `json:"session"` // its bytes for each session at rest
+	Peak       int64     `json:"peak"`    // the most bytes that it had
+	Lost       *LoadLoss `json:"lost,omitempty"`
+}
+
+// LoadLoss says that a worker did not end as it should.
+type LoadLoss struct {
+	Since float64 `json:"since_ms"` // of the load, when it reported last
+	Why   string  `json:"why"`
+	Acts  int64   `json:"acts"` // that were due at its sessions, and are not among the figures
+}
+
+// LoadMemory has the memory of both sides, in bytes. Those of the target are 0 if it was not started by Parley, or the
+// system does not tell.
+type LoadMemory struct {
+	Session       int64 `json:"session"`        // of this process, or of the workers, for each session at rest
+	Peak          int64 `json:"peak"`           // the most that this process had, or all workers together
+	TargetSession int64 `json:"target_session"` // of the target for each session at rest, after all are open
+	TargetPeak    int64 `json:"target_peak"`
+}
+
+// LoadThreshold is a threshold, and whether the load kept it. Latencies are milliseconds.
+type LoadThreshold struct {
+	Name  string  `json:"name"` // such as "p99"
+	Limit float64 `json:"limit"`
+	Value float64 `json:"value"`
+	OK    bool    `json:"ok"`
+}
+
+// exceeded returns the thresholds that the load did not keep; none without a load.
+func (l *Load) exceeded() (out []LoadThreshold) {
+	if l == nil {
+		return nil
+	}
+	for _, t := range l.Thresholds {
+		if !t.OK {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// String describes the threshold and the value.
+func (t LoadThreshold) String() string {
+	switch name, percent := strings.CutSuffix(t.Name, " %"); {
+	case percent:
+		return fmt.Sprintf("%.3g %% %s, and %.3g %% are allowed", t.Value, name, t.Limit)
+	case name == "errors":
+		return fmt.Sprintf("%s, and %.0f are allowed", words.Counted(int(t.Value), "error"), t.Limit)
+	}
+	return fmt.Sprintf("%s is %s, and %s is allowed", t.Name, latency(t.Value), latency(t.Limit))
+}
+
+// latency renders milliseconds.
+func latency(ms float64) string {
+	switch {
+	case ms >= 10_000:
+		return fmt.Sprintf("%.1f s", ms/1000)
+	case ms >= 100:
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.3g ms", ms)
+}
+
+// Said describes the load in sentences, for the notes of its run.
+func (l *Load) Said() []string {
+	out := []string{
+		fmt.Sprintf("%s over %s, %s: %.4g acts per second were due for %.4g s, and %.4g per second were done; "+
+			"p50 %s, p99 %s, p99.9 %s, at most %s", words.Counted(l.Sessions, "session"), l.Driver, l.Shape, l.Rate,
+			l.Duration/1000,
+			l.All.Rate, latency(l.All.P50), latency(l.All.P99), latency(l.All.P999), latency(l.All.Max)),
+		fmt.Sprintf("%d messages were sent and %d received; %d connections were judged, and a clause was broken on %d of "+
+			"them", l.Sent, l.Received, l.Lives, l.BrokenLives),
+		fmt.Sprintf("memory of a session at rest: %s here%s; at most %s here%s", kilobytes(l.Memory.Session),
+			ofTarget(l.Memory.TargetSession), kilobytes(l.Memory.Peak), ofTarget(l.Memory.TargetPeak)),
+	}
+	out = append(out, l.crew()...)
+	for _, e := range l.Errors {
+		out = append(out, fmt.Sprintf("%s: %s, such as: %s", words.Counted(int(e.Count), "error"), e.Kind, e.Example))
+	}
+	if l.Unfinished > 0 {
+		out = append(out, fmt.Sprintf("%s without an answer at the end", words.Counted(int(l.Unfinished), "act")))
+	}
+	if l.Unjudged > 0 {
+		out = append(out, fmt.Sprintf("%s not judged, as what they carried came faster than the monitors can judge",
+			words.Counted(int(l.Unjudged), "connection")))
+	}
+	if l.Lag > lateSchedule {
+		out = append(out, fmt.Sprintf("the schedule itself was up to %s late: this machine is too slow for this load, and "+
+			"the latencies include that", latency(float64(l.Lag)/1000)))
+	}
+	return out
+}
+
+// crew describes the workers in sentences; none if there was one process.
+func (l *Load) crew() (out []string) {
+	if len(l.Workers) == 0 {
+		return nil
+	}
+	out = append(out, fmt.Sprintf("%s carried out the load", words.Counted(len(l.Workers), "worker")))
+	for i, w := range l.Workers {
+		if w.Lost != nil {
+			out = append(out, fmt.Sprintf("worker %d (process %d) was lost with its %s, and reported last %s after the "+
+				"beginning: %s; of what was due at its sessions, %s not in the figures", i+1, w.PID,
+				words.Counted(w.Sessions, "session"),
+				latency(w.Lost.Since), w.Lost.Why, missing(w.Lost.Acts)))
+		}
+	}
+	if len(l.Unshown) > 0 {
+		out = append(out, fmt.Sprintf("workers found %s broken, and were lost before they could show it",
+			strings.Join(l.Unshown, ", ")))
+	}
+	return out
+}
+
+func missing(acts int64) string {
+	if acts == 1 {
+		return "1 act is"
+	}
+	return fmt.Sprintf("%d acts are", acts)
+}
+
+// lateSchedule is how late a schedule may be without mention, in microseconds.
+const lateSchedule = 20_000
+
+func kilobytes(n int64) string {
+	if n <= 0 {
+		return "too little to be measured"
+	}
+	if n >= 10<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/1024)
+}
+
+func ofTarget(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return ", " + kilobytes(n) + " in the target"
+}
+
+// rows returns the lines of a table: each act, all of them, each step.
+func (l *Load) rows() (out []LoadAct) {
+	out = append(append(out, l.Acts...), l.All)
+	for _, s := range l.Steps {
+		s.Name = fmt.Sprintf("%.0f per second", s.Wanted)
+		out = append(out, s)
+	}
+	return out
+}
+
+// load writes the table of a load.
+func (c *console) load(l *Load) {
+	if l == nil {
+		return
+	}
+	c.heading(cyan, "Under load")
+	c.line("  %-20s %9s %8s %9s %9s %9s %9s", "act", "count", "failed", "p50", "p90", "p99", "max")
+	for _, a := range l.rows() {
+		c.line("  %-20s %9d %8d %9s %9s %9s %9s", a.Name, a.Count, a.Failed, latency(a.P50), latency(a.P90), latency(a.P99),
+			latency(a.Max))
+	}
+}
+
+// load writes the table of a load.
+func (m *markdown) load(l *Load) {
+	if l == nil {
+		return
+	}
+	m.line("| act | count | failed | p50 | p90 | p99 | max |")
+	m.line("|---|--:|--:|--:|--:|--:|--:|")
+	for _, a := range l.rows() {
+		m.line("| %s | %d | %d | %s | %s | %s | %s |", md(a.Name), a.Count, a.Failed, latency(a.P50), latency(a.P90),
+			latency(a.P99), latency(a.Max))
+	}
+	m.line("")
+}
+
+// ErrUnsealed says that a results file has no seal, and ErrEdited that its content is not what was sealed.
+var (
+	ErrUnsealed = errors.New("the file has no seal: an earlier version of the program wrote it")
+	ErrEdited   = errors.New("the file was edited after it was written: its seal does not match its content")
+)
+
+const sealScheme = "sha256:"
+
+// unsealed is the seal of a file while its digest is computed.
+var unsealed = sealScheme + strings.Repeat("0", sha256.Size*2)
+
+// seal puts the seal into the bytes of a results file that has unsealed in its place.
+func seal(b []byte) []byte {
+	sum := sha256.Sum256(b)
+	at := bytes.LastIndex(b, []byte(unsealed))
+	hex.Encode(b[at+len(sealScheme):], sum[:])
+	return b
+}
+
+// CheckSeal reports whether the bytes of a results file are those that WriteJSON wrote. Whoever edits a file can seal
+// it again: a seal finds mistakes, and only a signature finds intent.
+func CheckSeal(b []byte) error {
+	const key = `"seal": "` + sealScheme
+	at := bytes.LastIndex(b, []byte(key)) + len(key)
+	if at < len(key) || at+sha256.Size*2 > len(b) {
+		return ErrUnsealed
+	}
+	open := bytes.Clone(b)
+	copy(open[at:], unsealed[len(sealScheme):])
+	sum := sha256.Sum256(open)
+	if hex.EncodeToString(sum[:]) != string(b[at:at+sha256.Size*2]) {
+		return ErrEdited
 	}
 	return nil
 }

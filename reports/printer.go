@@ -2,9 +2,14 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
+	"parley/features/verdict"
 	"parley/reports/lang"
 )
 
@@ -138,3 +143,215 @@ func shellWords(s string) []string {
 	}
 	return append(words, s[start:])
 }
+
+// colour is the parameter of a terminal colour code; the zero value means no colour.
+type colour string
+
+const (
+	bold    colour = "1"
+	dim     colour = "2"
+	red     colour = "31"
+	green   colour = "32"
+	yellow  colour = "33"
+	magenta colour = "35"
+	cyan    colour = "36"
+)
+
+// strong returns c in bold.
+func strong(c colour) colour {
+	if c == "" {
+		return bold
+	}
+	return bold + ";" + c
+}
+
+// paint colours text if true.
+type paint bool
+
+func (p paint) text(c colour, s string) string {
+	if !p || c == "" || s == "" {
+		return s
+	}
+	return "\x1b[" + string(c) + "m" + s + "\x1b[0m"
+}
+
+// column is one count of a table. Its head has two lines.
+type column struct {
+	head    [2]string
+	short   [2]string // for terminals too narrow for the heads
+	outcome verdict.Outcome
+	always  bool // shown even if all its values are zero
+}
+
+// totalColumn is the outcome of the first column: the total.
+const totalColumn verdict.Outcome = ""
+
+var tableColumns = []column{
+	{head: [2]string{"", "total"}, short: [2]string{"", "total"}, outcome: totalColumn, always: true},
+	{head: [2]string{"", "passed"}, short: [2]string{"", "passed"}, outcome: verdict.Passed, always: true},
+	{head: [2]string{"", "failed"}, short: [2]string{"", "failed"}, outcome: verdict.Failed, always: true},
+	{head: [2]string{"", "warned"}, short: [2]string{"", "warned"}, outcome: verdict.Warned, always: true},
+	{head: [2]string{"not", "applicable"}, short: [2]string{"not", "appl."}, outcome: verdict.NotApplicable, always: true},
+	{head: [2]string{"not", "tested"}, short: [2]string{"not", "tested"}, outcome: verdict.NotTested, always: true},
+	{head: [2]string{"expected", "failure"}, short: [2]string{"expect.", "failure"}, outcome: verdict.ExpectedFail},
+	{head: [2]string{"unexpected", "pass"}, short: [2]string{"unexp.", "pass"}, outcome: verdict.UnexpectedPass},
+	{head: [2]string{"environment", "error"}, short: [2]string{"env.", "error"}, outcome: verdict.EnvError},
+	{head: [2]string{"harness", "error"}, short: [2]string{"harness", "error"}, outcome: verdict.HarnessError},
+}
+
+// row is one line of a table.
+type row struct {
+	label string
+	count Count
+}
+
+// grid is the layout that the tables of one run share.
+type grid struct {
+	columns []column
+	widths  []int
+	label   int
+	gap     string
+}
+
+// tables writes the clauses of a run by level and, unless it is to be brief, by section of their source.
+func (c *console) tables(run *Run, brief bool) {
+	t := run.Totals
+	levels := levelRows(t.ByLevel)
+	levels = append(levels, row{c.lang.Say("all clauses"), t.Clauses}, row{c.lang.Say("scenarios"), t.Scenarios})
+	var sections []row
+	for _, s := range slices.SortedFunc(maps.Keys(t.BySection), compareSections) {
+		sections = append(sections, row{s, t.BySection[s]})
+	}
+	g := fitGrid(slices.Concat(levels, sections), c.width, c.lang)
+	c.table(g, c.lang.Say("level"), levels)
+	if len(sections) > 0 && !brief {
+		c.table(g, c.lang.Say("section"), sections)
+	}
+	disputed := t.ByLevel[string(verdict.Conflict)].Total > 0
+	if t.Excluded > 0 || t.OtherRole > 0 || disputed {
+		c.WriteByte('\n')
+	}
+	if disputed {
+		c.hang("", "", c.lang.Say("CONFLICT: the source document disagrees with itself; the fair reading is judged "+
+			"(parley explain ID)"), dim)
+	}
+	if t.Excluded > 0 {
+		c.hang("", "", c.lang.Say("%s excluded, which no test from outside could judge (parley list names them)",
+			c.lang.Count(t.Excluded, "further clause")), dim)
+	}
+	if t.OtherRole > 0 {
+		c.hang("", "", c.lang.Say("%s of targets of other roles", c.lang.Count(t.OtherRole, "further clause")), dim)
+	}
+}
+
+func levelRows(by map[string]Count) []row {
+	var out []row
+	for _, l := range verdict.Levels {
+		if n, ok := by[string(l)]; ok && n.Total > 0 {
+			out = append(out, row{string(l), n})
+		}
+	}
+	return out
+}
+
+// fitGrid chooses the widest layout that fits the terminal.
+func fitGrid(rows []row, width int, l lang.Lang) grid {
+	g := grid{gap: "  "}
+	for _, r := range rows {
+		g.label = max(g.label, columns(r.label))
+	}
+	g.columns = usedColumns(rows, l)
+	if g.measure(rows); g.total() > width {
+		g.gap = " "
+	}
+	if g.total() > width {
+		for i := range g.columns {
+			g.columns[i].head = g.columns[i].short
+		}
+		g.measure(rows)
+	}
+	return g
+}
+
+// usedColumns drops the rarer columns that are empty.
+func usedColumns(rows []row, l lang.Lang) []column {
+	var out []column
+	for _, col := range tableColumns {
+		if col.always || slices.ContainsFunc(rows, func(r row) bool { return col.value(r.count) > 0 }) {
+			out = append(out, col.in(l))
+		}
+	}
+	return out
+}
+
+func (g *grid) measure(rows []row) {
+	g.widths = g.widths[:0]
+	for _, col := range g.columns {
+		w := max(columns(col.head[0]), columns(col.head[1]))
+		for _, r := range rows {
+			w = max(w, len(strconv.Itoa(col.value(r.count))))
+		}
+		g.widths = append(g.widths, w)
+	}
+}
+
+func (g *grid) total() int {
+	n := g.label
+	for _, w := range g.widths {
+		n += len(g.gap) + w
+	}
+	return n
+}
+
+// in returns the column with its head in a language. Chinese heads are short enough for one line.
+func (col column) in(l lang.Lang) column {
+	if l == lang.Chinese {
+		col.head = [2]string{"", l.Say(col.Title())}
+		col.short = col.head
+	}
+	return col
+}
+
+// Title returns the head on one line.
+func (col column) Title() string { return strings.TrimSpace(col.head[0] + " " + col.head[1]) }
+
+func (col column) value(n Count) int {
+	if col.outcome == totalColumn {
+		return n.Total
+	}
+	return n.ByOutcome[col.outcome]
+}
+
+func (c *console) table(g grid, label string, rows []row) {
+	c.WriteByte('\n')
+	for i := range 2 {
+		line := pad([2]string{"", label}[i], g.label)
+		for j, col := range g.columns {
+			line += g.gap + padLeft(col.head[i], g.widths[j])
+		}
+		if line = strings.TrimRight(line, " "); line != "" { // heads of one line leave the first one empty
+			c.line("%s", c.paint.text(dim, line))
+		}
+	}
+	for _, r := range rows {
+		line := pad(r.label, g.label)
+		for j, col := range g.columns {
+			line += g.gap + c.cell(col, col.value(r.count), g.widths[j])
+		}
+		c.line("%s", line)
+	}
+}
+
+// cell shows a zero as a dash, so that the numbers that matter stand out.
+func (c *console) cell(col column, n, width int) string {
+	if n == 0 && col.outcome != totalColumn {
+		return c.paint.text(dim, padLeft("-", width))
+	}
+	var tint colour
+	if col.outcome != totalColumn {
+		tint = lookOf(col.outcome).colour
+	}
+	return c.paint.text(tint, padLeft(strconv.Itoa(n), width))
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

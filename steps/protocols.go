@@ -4,15 +4,23 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/cucumber/godog"
+	"github.com/goccy/go-yaml"
+
 	"parley/features/verdict"
 	"parley/target"
+	"parley/transport/driver"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // Protocols are the protocols that a program can judge, in the order of the documentation; the first is the default
@@ -162,3 +170,235 @@ func LedgerOf(p Protocol) (*verdict.Ledger, error) {
 
 // ledgers holds what was parsed, by its text. Nothing changes a ledger.
 var ledgers sync.Map
+
+// Recognisable is an optional interface of protocols whose targets are servers. It recognises messages of the
+// protocol. A target that never sends any is not judged: it is another kind of server, or none.
+type Recognisable interface {
+	// Ours reports whether a decoded message can only come from a server of this protocol, in the default binding. name
+	// is the event's name on an event stream; "" elsewhere.
+	Ours(message any, name string) bool
+	// Heard reports whether an event, decoded by the binding of a profile, comes from a server of this protocol.
+	Heard(ev *transcript.Event) bool
+	// Places returns where servers of the protocol usually are, the default one first.
+	Places() []Place
+	// PlaceKey returns the profile key that sets the place of the target over a driver.
+	PlaceKey(driver string) string
+}
+
+// Prober is an optional interface of protocols whose targets may take long for their first message in preflight, and
+// that have messages which a target can answer at once.
+type Prober interface {
+	// Probe returns a connection, and messages that a target answers at once, the most harmless first.
+	Probe(env *Env, run target.Running) (driver.OpenOptions, []driver.Message, error)
+}
+
+// Place is where a server may be found, and what to send there to make it answer.
+type Place struct {
+	Driver string
+	Path   string
+	Say    []string // messages, one text frame each; none on an event stream
+}
+
+// Heard reports whether a transcript has a message of a protocol from the target. Echoes of the harness's own
+// messages do not count.
+func Heard(p Recognisable, records []transcript.Record) bool {
+	for _, r := range records {
+		if r.Dir != transcript.Received || len(r.Bytes) == 0 {
+			continue
+		}
+		if (r.Event != nil && p.Heard(r.Event) || ours(p, r)) && !sentBack(r, records) {
+			return true
+		}
+	}
+	return false
+}
+
+func ours(p Recognisable, r transcript.Record) bool {
+	if len(r.Bytes) > mostHeard {
+		return false
+	}
+	name := ""
+	if r.Kind == transcript.Stream {
+		name = r.Type
+	}
+	v, _, err := wjson.Decode(r.Bytes)
+	if err != nil {
+		v = nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	for _, v := range list { // a list of messages is malformed, but still of the protocol
+		if p.Ours(v, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// mostHeard is the size of the largest message by which an unknown target is recognised: decoding takes many times
+// that, and what targets say first is short.
+const mostHeard = 256 << 10
+
+// sentBack reports whether a record repeats what the harness sent before it.
+func sentBack(r transcript.Record, records []transcript.Record) bool {
+	for _, s := range records {
+		if s.N < r.N && s.Dir == transcript.Sent && bytes.Equal(s.Bytes, r.Bytes) {
+			return true
+		}
+	}
+	return false
+}
+
+// Text returns a string member of a decoded object; "" if it is missing or not a string.
+func Text(v any, name string) string {
+	obj, _ := v.(map[string]any)
+	s, _ := obj[name].(string)
+	return s
+}
+
+// Has counts how many of the given names are members of a decoded object.
+func Has(v any, names ...string) (n int) {
+	obj, _ := v.(map[string]any)
+	for _, name := range names {
+		if _, ok := obj[name]; ok {
+			n++
+		}
+	}
+	return n
+}
+
+// Renamer is an optional interface of protocols whose steps had other texts in earlier versions. Users' features and
+// live sessions may still use those.
+type Renamer interface {
+	// Renamed returns pairs: an expression that matches an earlier text as a whole, and the present text, with the groups
+	// of the expression as $1, $2.
+	Renamed() [][2]string
+}
+
+// Current returns the present text of a step, given without its keyword. Any other text is returned unchanged.
+func Current(p Protocol, text string) string {
+	r, ok := p.(Renamer)
+	if !ok {
+		return text
+	}
+	for _, pair := range r.Renamed() {
+		if former := expression(pair[0]); former.MatchString(text) {
+			return former.ReplaceAllString(text, pair[1])
+		}
+	}
+	return text
+}
+
+var stepLine = regexp.MustCompile(`^(\s*(?:Given|When|Then|And|But|\*) +)(.*?)(\s*)$`)
+
+// CurrentFeature returns a feature file with the present texts of its steps. Its lines keep their numbers.
+func CurrentFeature(p Protocol, feature []byte) []byte {
+	if _, ok := p.(Renamer); !ok {
+		return feature
+	}
+	lines := bytes.Split(feature, []byte("\n"))
+	for i, line := range lines {
+		if m := stepLine.FindSubmatch(line); m != nil {
+			lines[i] = bytes.Join([][]byte{m[1], []byte(Current(p, string(m[2]))), m[3]}, nil)
+		}
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
+
+// Teller is an optional interface of protocols whose recordings can be converted to steps.
+type Teller interface {
+	// Tell starts the conversion of a recording. Call the returned function with the records in order, as a reader
+	// of recordings gives them: without events. It returns the steps that do what a record of the harness did, and that
+	// state what the protocol demands in answer; never what a target happened to answer. known is false if the harness
+	// sent something that no step expresses. After the last record, call it with the zero Record. Text below
+	// a step, such as a table, follows after a line break. The function is not safe for concurrent use.
+	Tell(what Told) func(r transcript.Record) (lines []string, known bool)
+	// Dials reports whether targets of a role connect to the harness. Their recordings are converted from the view of the
+	// side that recorded; all others from the client's view, whichever side recorded.
+	Dials(role string) bool
+	// Folds returns steps that can replace several others. They are tried in order.
+	Folds() []Fold
+}
+
+// Fold is a step that replaces several.
+type Fold struct {
+	Steps []string // expressions of consecutive steps; groups with the same name must match the same text
+	By    string   // the replacing step; $name is the match of that group
+}
+
+// Told describes the converted recording.
+type Told struct {
+	Role   string // of the target; "" if unknown
+	Driver string // "" if unknown
+}
+
+// listing collects the expressions that Step registers for Expressions.
+var listing sync.Map // *godog.ScenarioContext → *[]string
+
+// Expressions returns the expressions of a protocol's steps, in the order of registration.
+func Expressions(p Protocol) []string {
+	var out []string
+	godog.TestSuite{
+		ScenarioInitializer: func(sc *godog.ScenarioContext) {
+			listing.Store(sc, &out)
+			defer listing.Delete(sc)
+			p.Register(sc, func() *World { return nil })
+		},
+		Options: &godog.Options{
+			Format: "progress", Output: io.Discard, NoColors: true,
+			FeatureContents: []godog.Feature{{Name: "none",
+				Contents: []byte("Feature: none\n  Scenario: none\n    * nothing\n")}},
+		},
+	}.Run()
+	return out
+}
+
+// ExpressionOf returns the expression that a step's text matches; "" if none does.
+func ExpressionOf(expressions []string, text string) string {
+	for _, expr := range expressions {
+		if expression(expr).MatchString(text) {
+			return expr
+		}
+	}
+	return ""
+}
+
+// Judges says which steps judge which clause: sorted step expressions, by clause.
+type Judges map[string][]string
+
+// Add records that a step judges a clause.
+func (j Judges) Add(clause, expression string) {
+	if !slices.Contains(j[clause], expression) {
+		j[clause] = append(j[clause], expression)
+		slices.Sort(j[clause])
+	}
+}
+
+// AtEnd stands for the expression of checks after the last step of a scenario.
+const AtEnd = "the end of the scenario"
+
+// judgesFile holds a protocol's Judges, beside its ledger.
+const judgesFile = "judges.yaml"
+
+// JudgesOf reads a protocol's Judges from its features; nil if there is no such file.
+func JudgesOf(p Protocol) (Judges, error) {
+	b, err := fs.ReadFile(p.Features(), Name(p)+"/"+judgesFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the judges of %s: %w", Name(p), err)
+	}
+	var out Judges
+	if err := yaml.UnmarshalWithOptions(b, &out, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("read the judges of %s: %w", Name(p), err)
+	}
+	return out, nil
+}
+
+// StepWords returns an expression for people, without its anchors.
+func StepWords(expression string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$")
+}

@@ -2,14 +2,20 @@ package target
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"parley/internal/deadline"
+	"parley/internal/freeport"
 	"parley/internal/procgroup"
 )
 
@@ -158,4 +164,173 @@ func ending(f *os.File) []byte {
 	}
 	all, _ := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-keptOutput), keptOutput))
 	return all
+}
+
+// setup holds what a process of a profile is started with.
+type setup struct {
+	profile *Profile
+	fill    filling
+	second  *freeport.Port // the port of {port2}; nil: none
+}
+
+// settle creates the scratch folder.
+func (s *setup) settle() error {
+	base, err := filepath.Abs(s.profile.Dir)
+	if err != nil {
+		return err
+	}
+	scratch, err := procgroup.Folder("target")
+	if err != nil {
+		return err
+	}
+	s.fill.dir, s.fill.profile = scratch, base
+	return nil
+}
+
+// find checks that the program exists.
+func (s *setup) find() error {
+	program, dir := s.profile.Command.Run[0], s.profile.Command.Dir
+	if settledLater(program) || settledLater(dir) {
+		return nil
+	}
+	program, dir = s.fill.fill(program), s.resolve(dir)
+	if _, err := os.Stat(dir); err != nil {
+		return err
+	}
+	if filepath.Base(program) != program && !filepath.IsAbs(program) {
+		program = filepath.Join(dir, program)
+	}
+	_, err := exec.LookPath(program)
+	return err
+}
+
+// settledLater reports whether a path is unknown until the process is started.
+func settledLater(path string) bool {
+	placeholders := []string{"{dir}", "{url}", anyPort, anyPort2, anySession}
+	return slices.ContainsFunc(placeholders, func(p string) bool { return strings.Contains(path, p) })
+}
+
+// prepare does what precedes the start: it copies files and announces the model stub.
+func (s *setup) prepare(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(s.profile.Command.Copy)) {
+		from := s.resolve(s.profile.Command.Copy[name])
+		if err := copyFile(from, filepath.Join(s.fill.dir, name)); err != nil {
+			return &StartError{Command: s.argv(), Reason: "is not started: command.copy", Err: err}
+		}
+	}
+	return s.tellModel(ctx)
+}
+
+// run starts the process. The error is a *StartError.
+func (s *setup) run(stdout, stderr *output) (*process, error) {
+	failed := &StartError{Command: s.argv(), Reason: "cannot be started"}
+	cmd := exec.Command(failed.Command[0], failed.Command[1:]...)
+	cmd.Dir, cmd.Env = s.resolve(s.profile.Command.Dir), s.environ()
+	if _, failed.Err = os.Stat(cmd.Dir); failed.Err != nil {
+		return nil, failed
+	}
+	p, err := startProcess(cmd, stdout, stderr)
+	if err != nil {
+		failed.Err = err
+		return nil, failed
+	}
+	return p, nil
+}
+
+// tellModel runs the hook that tells the target the model stub's address.
+func (s *setup) tellModel(ctx context.Context) error {
+	if m := s.profile.Model; m != nil && m.Hook != "" && s.fill.model != "" {
+		_, err := s.shell(ctx, HookModel, m.Hook, nil)
+		return err
+	}
+	return nil
+}
+
+func (s *setup) shell(ctx context.Context, name, command string, env []string) ([]byte, error) {
+	return s.hook(name, command, env).run(ctx)
+}
+
+// hook returns a hook to run.
+func (s *setup) hook(name, command string, env []string) shell {
+	return shell{
+		name: name, command: command, dir: s.fill.profile, env: append(s.fill.env(), env...),
+		limit: s.profile.Limits.Hook.Duration,
+	}
+}
+
+// resolve returns a path of the profile with its placeholders replaced, relative to the profile's folder.
+func (s *setup) resolve(path string) string {
+	path = s.fill.fill(path)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.fill.profile, path)
+}
+
+// argv returns the command with its placeholders replaced.
+func (s *setup) argv() []string {
+	argv := make([]string, len(s.profile.Command.Run))
+	for i, arg := range s.profile.Command.Run {
+		argv[i] = s.fill.fill(arg)
+	}
+	return argv
+}
+
+// environ returns the harness's own environment with the profile's additions; the last entry of a name counts.
+func (s *setup) environ() []string {
+	env := append(os.Environ(), s.fill.env()...)
+	add := func(m map[string]string) {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			env = append(env, name+"="+s.fill.fill(m[name]))
+		}
+	}
+	add(s.profile.Command.Env)
+	if s.profile.Model != nil && s.fill.model != "" {
+		add(s.profile.Model.Env)
+	}
+	return env
+}
+
+// copyFile copies a file with its mode, and creates the folders it needs.
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	info, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", from)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, info.Mode().Perm()|0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+// lifetime ends pending operations when a Running is stopped. It must be opened first.
+type lifetime struct {
+	stopping context.Context // Stop ends it, and thereby hooks, restarts and calls
+	cancel   context.CancelFunc
+	life     sync.RWMutex // writers: start, restart, stop; readers: hooks, calls
+}
+
+func (l *lifetime) open() { l.stopping, l.cancel = context.WithCancel(context.Background()) }
+
+// bound returns a ctx that also ends with Stop.
+func (l *lifetime) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if l.stopping.Err() != nil {
+		cancel(errStopped) // AfterFunc alone would be too late
+	}
+	unhook := context.AfterFunc(l.stopping, func() { cancel(errStopped) })
+	return ctx, func() { unhook(); cancel(nil) }
 }

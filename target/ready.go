@@ -1,16 +1,24 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"parley/internal/deadline"
+	"parley/internal/freeport"
 	"parley/internal/httpclient"
 	"parley/internal/unixurl"
 )
@@ -204,4 +212,144 @@ func listens(ctx context.Context, base string, within time.Duration) error {
 		}
 	}
 	return failed
+}
+
+// Placeholders for the free ports of a command.
+const (
+	anyPort  = "{port}"
+	anyPort2 = "{port2}"
+)
+
+// portIn returns the placeholder for a port that a URL has; "" if it has none.
+func portIn(url string) string {
+	for _, p := range []string{anyPort, anyPort2} {
+		if strings.Contains(url, p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// SampleURL returns a URL of a profile with a port in place of the placeholder, so that it can be parsed.
+func SampleURL(url string) string { return strings.Replace(url, cmp.Or(portIn(url), anyPort), "1", 1) }
+
+// lend picks the second port, {port2}. Release gives it back.
+func (s *setup) lend() (err error) {
+	if s.second, err = freeport.Lend(); err != nil {
+		return fmt.Errorf("pick a port for the target: %w", err)
+	}
+	s.fill.port2 = strconv.Itoa(s.second.Number)
+	return nil
+}
+
+var inUse = regexp.MustCompile(`(?i)EADDRINUSE|address (is )?already in use|port \d+ is (already )?in use|only ` +
+	`one usage of each socket address`)
+
+// portClash reports whether a process exited during its start because another one had taken its port.
+func portClash(port int, err *StartError) bool {
+	if inUse.MatchString(err.Stderr) || inUse.MatchString(err.Stdout) {
+		return true
+	}
+	return portTaken(port)
+}
+
+// portTaken reports whether a process listens on a port.
+func portTaken(port int) bool {
+	l, listen := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if listen != nil {
+		return errors.Is(listen, syscall.EADDRINUSE)
+	}
+	_ = l.Close()
+	return false
+}
+
+// hostPort returns the host and port to dial for a base URL; none of a unix socket.
+func hostPort(base string) (host, port string) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme == "unix" {
+		return "", ""
+	}
+	port = u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return u.Hostname(), port
+}
+
+// Placeholders that the URL of a unix socket may have: the folders of the process and of the profile.
+const (
+	anyDir     = "{dir}"
+	anyProfile = "{profile}"
+)
+
+// socket checks a URL of a unix socket.
+func (c *Checker) socket() error {
+	const mend = "write it like unix:///run/server.sock, or unix:///run/server.sock:/base"
+	p := c.Profile
+	if slices.Contains(p.Drivers, Browser) {
+		return c.Fail("url", "a browser opens no page at a unix socket", "let the server listen on a port")
+	}
+	if portIn(p.URL) != "" {
+		return c.Fail("url", "a unix socket has no port", mend)
+	}
+	if strings.Contains(p.URL, anyDir) && p.Command == nil {
+		return c.Fail("url", "{dir} is the folder of a command, but there is no command", "give the path, or a command")
+	}
+	at := p.URL
+	for _, folder := range []string{anyDir, anyProfile} {
+		at = strings.Replace(at, "unix://"+folder, "unix:///folder", 1)
+	}
+	_, rest, err := unixurl.Split(at)
+	switch {
+	case err != nil:
+		return c.Fail("url", fmt.Sprintf("%q is not the URL of a unix socket", p.URL), mend)
+	case strings.ContainsAny(rest, "?"):
+		return c.Fail("url", fmt.Sprintf("%q is more than a base URL", p.URL), "no query; see "+c.rest())
+	}
+	if at == p.URL {
+		p.URL = strings.TrimSuffix(unixurl.Base(p.URL), "/")
+	}
+	p.URL = unixurl.Shown(p.URL)
+	return nil
+}
+
+// urlPath writes a path as in a URL.
+func urlPath(path string) string { return (&url.URL{Path: path}).EscapedPath() }
+
+// socketName names the target at a unix socket: by its file.
+func socketName(raw string) string {
+	socket, _, err := unixurl.Split(raw)
+	if err != nil {
+		return raw
+	}
+	return filepath.Base(socket)
+}
+
+// listensAt checks that a server accepts connections at a unix socket; *UnreachableError if not.
+func listensAt(ctx context.Context, base string) error {
+	socket, _, err := unixurl.Split(base)
+	if err != nil {
+		return &UnreachableError{unixurl.Shown(base), []Attempt{{base, err}}}
+	}
+	conn, err := unixurl.Connect(ctx, socket)
+	if err == nil {
+		return conn.Close()
+	}
+	if errors.Is(err, syscall.ECONNRESET) {
+		return nil
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err // without the address, which is shown next to it
+	}
+	return &UnreachableError{unixurl.Shown(base), []Attempt{{socket, err}}}
+}
+
+// Listens checks that a server accepts connections at a base URL, within limits.open; *UnreachableError if not.
+func (p *Profile) Listens(ctx context.Context, base string) error {
+	return listens(ctx, base, p.Limits.Open.Duration)
 }

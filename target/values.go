@@ -1,12 +1,15 @@
 package target
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -130,4 +133,173 @@ func NewCommand(run ...string) *Command {
 	c := &Command{Run: run}
 	c.defaults()
 	return c
+}
+
+var (
+	bareName   = regexp.MustCompile(`\A[\w$@-]+\z`)
+	badEscape  = regexp.MustCompile(`~([^01]|\z)`)
+	arrayIndex = regexp.MustCompile(`\A(0|[1-9][0-9]{0,8})\z`)
+	unescaper  = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// ParsePointer parses a JSON Pointer or a bare name, which points to the member of that name.
+func ParsePointer(s string) (Pointer, error) {
+	switch {
+	case bareName.MatchString(s):
+		return Pointer("/" + s), nil
+	case s != "" && s[0] != '/':
+		return "", fmt.Errorf("%q is neither a name nor a JSON Pointer", s)
+	case badEscape.MatchString(s):
+		return "", fmt.Errorf("%q is not a JSON Pointer: ~ must be written ~0, and / within a name ~1", s)
+	}
+	return Pointer(s), nil
+}
+
+// Get returns what the pointer points to in a decoded JSON value (map[string]any, []any, scalars), and whether it
+// exists.
+func (p Pointer) Get(doc any) (any, bool) {
+	if p == "" {
+		return doc, true
+	}
+	_, rest, _ := strings.Cut(string(p), "/")
+	for more := true; more; {
+		var name string
+		name, rest, more = strings.Cut(rest, "/")
+		if strings.Contains(name, "~") {
+			name = unescaper.Replace(name)
+		}
+		switch d := doc.(type) {
+		case map[string]any:
+			v, ok := d[name]
+			if !ok {
+				return nil, false
+			}
+			doc = v
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || !arrayIndex.MatchString(name) || i >= len(d) {
+				return nil, false
+			}
+			doc = d[i]
+		default:
+			return nil, false
+		}
+	}
+	return doc, true
+}
+
+// Put sets what the pointer points to in doc, and creates the objects on the way. It replaces members on the way that
+// are not objects. It panics for the pointer "", since the whole document cannot be set.
+func (p Pointer) Put(doc map[string]any, value any) {
+	if err := p.put(doc, value, true); err != nil {
+		panic("target: Put: " + err.Error())
+	}
+}
+
+// Set is Put without loss: a member on the way that is neither an object nor null, or the pointer "", is an error and
+// leaves doc unchanged.
+func (p Pointer) Set(doc map[string]any, value any) error { return p.put(doc, value, false) }
+
+func (p Pointer) put(doc map[string]any, value any, replace bool) error {
+	names := p.names()
+	if len(names) == 0 {
+		return errors.New("the whole document is not a field")
+	}
+	last := len(names) - 1
+	for _, name := range names[:last] {
+		next, ok := doc[name].(map[string]any)
+		if !ok {
+			if doc[name] != nil && !replace {
+				return fmt.Errorf("field %s: %q is not an object", p, name)
+			}
+			next = map[string]any{}
+			doc[name] = next
+		}
+		doc = next
+	}
+	doc[names[last]] = value
+	return nil
+}
+
+// names returns the unescaped reference tokens.
+func (p Pointer) names() []string {
+	if p == "" {
+		return nil
+	}
+	names := strings.Split(string(p), "/")[1:]
+	for i, name := range names {
+		names[i] = unescaper.Replace(name)
+	}
+	return names
+}
+
+var (
+	variable     = regexp.MustCompile(`\$?\$\{[^}]*\}?`)
+	variableName = regexp.MustCompile(`\A\$\{[A-Za-z_][A-Za-z0-9_]*\}\z`)
+)
+
+// expandEnv replaces ${NAME} by environment variables; $${ stands for a literal ${. It also returns the values that
+// it inserted.
+func expandEnv(s string, env func(string) (string, bool)) (out string, values []string, err error) {
+	out = variable.ReplaceAllStringFunc(s, func(m string) string {
+		switch {
+		case strings.HasPrefix(m, "$$"):
+			return m[1:]
+		case !variableName.MatchString(m):
+			err = fmt.Errorf("%q is not the name of an environment variable", m)
+			return m
+		}
+		value, ok := env(m[2 : len(m)-1])
+		if !ok && err == nil {
+			err = fmt.Errorf("the environment variable %s is not set", m[2:len(m)-1])
+		}
+		if value != "" {
+			values = append(values, value)
+		}
+		return value
+	})
+	return out, values, err
+}
+
+// filling holds the values of the placeholders for one process.
+type filling struct {
+	port, url, dir, profile, model string
+	port2                          string
+	session                        string // "": none, and {session} stays as it is
+	driver                         string // how the process is reached; "" if the protocol has only one way
+}
+
+// fill replaces the placeholders in s. It does not expand the inserted text.
+func (f filling) fill(s string) string {
+	pairs := []string{
+		anyPort, f.port, anyPort2, f.port2, "{url}", f.url, "{dir}", f.dir, "{profile}", f.profile, "{model}", f.model,
+	}
+	if f.session != "" {
+		pairs = append(pairs, anySession, f.session)
+	}
+	return strings.NewReplacer(pairs...).Replace(s)
+}
+
+// env returns the environment variables for processes and hooks.
+func (f filling) env() []string {
+	env := []string{
+		"PARLEY_PORT=" + f.port, "PARLEY_PORT2=" + f.port2, "PARLEY_URL=" + f.url, "PARLEY_DIR=" + f.dir,
+		"PARLEY_PROFILE_DIR=" + f.profile, "PARLEY_MODEL_URL=" + f.model,
+	}
+	if f.session != "" {
+		env = append(env, "PARLEY_SESSION="+f.session)
+	}
+	if f.driver != "" {
+		env = append(env, "PARLEY_DRIVER="+f.driver)
+	}
+	return env
+}
+
+// mentions reports whether the process can see the placeholder anywhere.
+func (c *Command) mentions(placeholder string) bool {
+	if c == nil {
+		return false
+	}
+	has := func(s string) bool { return strings.Contains(s, placeholder) }
+	return slices.ContainsFunc(c.Run, has) || slices.ContainsFunc(slices.Collect(maps.Values(c.Env)), has)
 }

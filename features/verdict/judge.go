@@ -1,3 +1,5 @@
+// Package verdict turns what scenarios and monitors saw into outcomes per clause and one verdict. It is pure: it has
+// no I/O, no clock and no knowledge of any protocol. docs/verdicts.md has the rules.
 package verdict
 
 import (
@@ -137,4 +139,117 @@ func worst(failed bool) Verdict {
 		return NonConformant
 	}
 	return Incomplete
+}
+
+// Outcome is the result of a clause or of a scenario. The values stay distinct all the way to the reports: what did
+// not run has never passed.
+type Outcome string
+
+const (
+	Passed        Outcome = "passed"
+	Failed        Outcome = "failed"         // a MUST was broken
+	Warned        Outcome = "warned"         // a SHOULD was broken
+	NotApplicable Outcome = "not-applicable" // an optional feature that the target does not declare or use
+	NotTested     Outcome = "not-tested"     // a precondition could not be reached; the reason names it
+	HarnessError  Outcome = "harness-error"  // the harness failed
+	// the target could not be started or reached, or is another kind of server
+	EnvError       Outcome = "environment-error"
+	ExpectedFail   Outcome = "expected-failure" // failed, and the baseline says so
+	UnexpectedPass Outcome = "unexpected-pass"  // passed, although the baseline expects a failure
+)
+
+// Outcomes lists every value, worst last, in the order in which reports count them.
+var Outcomes = []Outcome{Passed, NotApplicable, ExpectedFail, Warned, NotTested, UnexpectedPass, Failed, EnvError,
+	HarnessError}
+
+// Level is how binding a clause is.
+type Level string
+
+const (
+	Must     Level = "MUST"
+	Should   Level = "SHOULD"
+	May      Level = "MAY"
+	Info     Level = "INFO"     // background and example values
+	Conflict Level = "CONFLICT" // the documents disagree; binding on the ledger's fair reading
+)
+
+// Levels lists every level, most binding first.
+var Levels = []Level{Must, Conflict, Should, May, Info}
+
+// Binding reports whether breaking a clause of this level makes a target non-conformant.
+func (l Level) Binding() bool { return l == Must || l == Conflict }
+
+// Verdict is the answer to "does the target conform?".
+type Verdict string
+
+const (
+	Conformant    Verdict = "conformant"
+	NonConformant Verdict = "non-conformant"
+	Incomplete    Verdict = "incomplete"  // an applicable MUST was not tested, and nothing is worse
+	AsExpected    Verdict = "as-expected" // everything that failed is in the baseline, and nothing is worse
+)
+
+// Exit codes of the command line.
+const (
+	ExitConformant    = 0 // as-expected too
+	ExitNonConformant = 1
+	ExitUsage         = 2
+	ExitUnreachable   = 3
+	ExitHarness       = 4
+	ExitIncomplete    = 5
+	ExitInterrupted   = 130
+)
+
+// Worst has the worst outcome so far of each clause, for what judges while something goes on.
+type Worst map[string]Outcome
+
+// Take adds an outcome, and reports whether it is the first of its clause, or worse.
+func (w Worst) Take(clause string, o Outcome) bool {
+	if was, ok := w[clause]; ok && rank[o] <= rank[was] {
+		return false
+	}
+	w[clause] = o
+	return true
+}
+
+// A Finding is one comparison of expectation and observation, by a step or a monitor. It says of some clauses that they
+// are kept or broken.
+//
+// A model that was wrong once knows nothing more (RULINGS 9). A finding that depends on tracked state (of a session,
+// a turn, a transaction, a stage) names it in Model, as a path: a deviation of "s1" also affects its part "s1/t2",
+// but not vice versa. Findings after a model's first deviation decide no clause: failures are kept as following from
+// the first one, the others are dropped. A finding without a Model is about its record alone, and always counts.
+type Finding struct {
+	Clauses  []string // a scenario judges those among its tags, a monitor those that it has listed
+	OK       bool
+	Expected string
+	Observed string // set if not OK
+	Diff     string // a go-cmp diff, - expected + observed; "" if the two lines suffice
+	At       int    // number of the record at which it was seen; 0 for none
+	Model    string // the model whose state was compared; "": none, or the record's according to Monitor.Of
+	Miss     *Miss  // of steps: the wait that failed, if that is the difference; nil if something came
+	// set by monitors: it follows from an earlier deviation of the model, even one at the same record
+	Follows bool
+
+	// Group names the kind of difference, for steps with many comparisons that tend to fail alike. Of one group, the
+	// scenario keeps the first for each clause and counts the others on it. "" is never grouped.
+	Group string
+}
+
+// Miss says that an awaited record did not come, and why.
+type Miss struct {
+	Reason string
+	At     int // the record that ended the wait; 0 if it timed out
+	// the wait timed out; a step that has found something wrong in place of the awaited record resets this
+	Late bool
+	// nothing is owed: no act was made that the record would answer, or none that reached the target, or the user or a
+	// limit of the harness ended the wait. Its finding leaves clauses not tested
+	NotOwed bool
+}
+
+func (m *Miss) Error() string { return m.Reason }
+
+// Check returns the finding of a failed wait.
+func (m *Miss) Check(expected string, clauses ...string) Finding {
+	return Finding{Clauses: clauses, Expected: expected, Observed: m.Reason, At: m.At, Miss: m}
 }

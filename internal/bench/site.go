@@ -8,10 +8,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 
 	"github.com/coder/websocket"
+
+	"parley/transport/driver"
+	"parley/transport/driver/browser"
+	"parley/transport/transcript"
 )
 
 // site is an HTTP server on loopback whose paths have scripts, and a client for it.
@@ -216,3 +221,134 @@ func skip(r io.Reader, n int) error {
 	_, err := io.CopyN(io.Discard, r, int64(max(n, 1)))
 	return err
 }
+
+// pages are empty pages of one browser, in which nothing is done.
+type pages struct {
+	*site
+	browser *browser.Driver
+}
+
+func newPages() (transport, error) {
+	s, err := newSite(func(w http.ResponseWriter, _ *http.Request, _ *script) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, "<!doctype html><title>empty</title>")
+	})
+	return pages{s, browser.New(browser.Options{})}, err
+}
+
+func (p pages) open(ctx context.Context, _ []act) (link, error) {
+	c, err := p.browser.Open(ctx, driver.OpenOptions{Party: "A", URL: p.add(nil)}, transcript.New(nil).Append)
+	if err != nil {
+		return nil, fmt.Errorf("open a page: %w", err)
+	}
+	return page{c}, nil
+}
+
+func (p pages) close() error {
+	err := p.browser.Close()
+	if end := p.site.close(); err == nil {
+		err = end
+	}
+	return err
+}
+
+type page struct{ driver.Conn }
+
+func (page) send(act) error    { return nil }
+func (page) receive(act) error { return nil }
+func (p page) close() error    { return p.Close(driver.Graceful) }
+
+// plain is an end of a connection of bytes without frames: each side knows how many bytes come.
+type plain struct {
+	r    io.Reader
+	w    io.Writer
+	ends []io.Closer
+	stop func() bool
+}
+
+func (p plain) send(a act) error {
+	_, err := p.w.Write(filler(a.size))
+	return err
+}
+
+func (p plain) receive(a act) error { return skip(p.r, a.size) }
+
+func (p plain) close() error {
+	p.stop()
+	for _, c := range p.ends {
+		_ = c.Close()
+	}
+	return nil
+}
+
+// newPlain makes an end, which is closed when ctx ends.
+func newPlain(ctx context.Context, r io.Reader, w io.Writer, ends ...io.Closer) plain {
+	return plain{r, w, ends, context.AfterFunc(ctx, func() {
+		for _, c := range ends {
+			_ = c.Close()
+		}
+	})}
+}
+
+// serve follows a script from the server's side, and closes the connection when the client has.
+func (p plain) serve(acts []act) {
+	defer func() { _ = p.close() }()
+	for _, a := range acts {
+		do := p.send
+		if a.deed == sends {
+			do = p.receive
+		}
+		if do(a) != nil {
+			return
+		}
+	}
+	_, _ = io.Copy(io.Discard, p.r)
+}
+
+// pipes are connections of two pipes, as between a program and its child. A line is a message and its end.
+type pipes struct{}
+
+func (pipes) open(ctx context.Context, acts []act) (link, error) {
+	fromClient, toServer, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	fromServer, toClient, err := os.Pipe()
+	if err != nil {
+		_, _ = fromClient.Close(), toServer.Close()
+		return nil, err
+	}
+	go newPlain(ctx, fromClient, toClient, fromClient, toClient).serve(acts)
+	return newPlain(ctx, fromServer, toServer, toServer, fromServer), nil
+}
+
+func (pipes) close() error { return nil }
+
+// wires are TCP connections.
+type wires struct {
+	l  net.Listener
+	mu sync.Mutex // from a connection's opening until it is accepted
+}
+
+func newWires() (*wires, error) {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	return &wires{l: l}, err
+}
+
+func (w *wires) open(ctx context.Context, acts []act) (link, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", w.l.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	s, err := w.l.Accept()
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	go newPlain(ctx, s, s, s).serve(acts)
+	return newPlain(ctx, c, c, c), nil
+}
+
+func (w *wires) close() error { return w.l.Close() }

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"parley/internal/words"
+	"parley/reports"
+	"parley/runner"
 	"parley/target"
 	"parley/transport/driver/browser"
 	"parley/transport/driver/r3labs"
@@ -139,4 +143,154 @@ func having(subjects []*subject, asked []string) []string {
 		}
 	}
 	return unique(out)
+}
+
+// withoutBrowser says why a page protocol that was not asked for by name is left out.
+func withoutBrowser(protocol string) string {
+	return protocol + " was not run: no Chromium found (Debian: apt-get install chromium)"
+}
+
+// missingBrowser returns an error if the target is or has a page and there is no browser to drive it. The error
+// determines the exit code.
+func missingBrowser(p *target.Profile) error {
+	if !slices.Contains(p.Drivers, browser.Name) && p.Reach().Page == "" {
+		return nil
+	}
+	_, err := browser.Find(p.Reach().Browser)
+	var missing *browser.MissingError
+	if errors.As(err, &missing) {
+		missing.Key = p.Reach().BrowserKey
+	}
+	return err
+}
+
+// leaveOut keeps what can be judged on this machine, and says what is left out. It returns an error if something was
+// asked for by name or nothing remains.
+func leaveOut[T any](all []T, named bool, missing func(T) error, protocol func(T) string) (kept []T, left []string,
+	err error) {
+	for _, one := range all {
+		switch why := missing(one); {
+		case why == nil:
+			kept = append(kept, one)
+		case named:
+			return nil, nil, why
+		default:
+			left, err = unique(append(left, withoutBrowser(protocol(one)))), why
+		}
+	}
+	if len(kept) > 0 {
+		err = nil
+	}
+	return kept, left, err
+}
+
+// noteLeft adds what was left out to the notes of the last run, just before the summary.
+func noteLeft(r *reports.Results, left []string) {
+	if len(r.Runs) == 0 {
+		return
+	}
+	last := &r.Runs[len(r.Runs)-1]
+	for _, text := range left {
+		last.Notes = append(last.Notes, reports.Note{Kind: "harness", Text: text})
+	}
+}
+
+// everyRole selects all roles that targets of a protocol can have.
+const everyRole = "all"
+
+// roled reports whether targets of a protocol can have several roles. Only then is the role worth mentioning.
+func roled(protocol string) bool { return len(suite.Roles(protocol)) > 1 }
+
+// titled returns a protocol's name, with the role of its target if there are several.
+func titled(protocol, role string) string {
+	if roled(protocol) {
+		return protocol + " " + role
+	}
+	return protocol
+}
+
+// rolesAmong returns those of the requested roles that targets of a protocol can have; nil if it has none of them.
+func rolesAmong(protocol string, asked []string) []string {
+	var out []string
+	for _, r := range asked {
+		switch known := suite.Roles(protocol); {
+		case r == everyRole:
+			out = append(out, known...)
+		case slices.Contains(known, r):
+			out = append(out, r)
+		}
+	}
+	return unique(out)
+}
+
+// knownRoles rejects a role that none of the protocols has.
+func knownRoles(asked, protocols []string) error {
+	var known []string
+	for _, p := range protocols {
+		known = append(known, suite.Roles(p)...)
+	}
+	if known = unique(known); len(known) > 1 {
+		known = append(known, everyRole)
+	}
+	for _, r := range asked {
+		if r == everyRole || slices.Contains(known, r) {
+			continue
+		}
+		meant := ""
+		if near := words.Near(r, known, 1); len(near) > 0 {
+			meant = fmt.Sprintf("did you mean %q? ", near[0])
+		}
+		return usagef("--role: unknown role %q of %s (%sknown: %s)", r, words.Either(unique(protocols)), meant,
+			strings.Join(known, ", "))
+	}
+	return nil
+}
+
+// oneRole returns the role requested for a target; "" if none was.
+func oneRole(protocol string, asked []string) (string, error) {
+	if err := knownRoles(asked, []string{protocol}); err != nil {
+		return "", err
+	}
+	roles := rolesAmong(protocol, asked)
+	switch len(roles) {
+	case 0:
+		return "", nil
+	case 1:
+		return roles[0], nil
+	}
+	return "", usagef("--role: a target has one role at a time, but %s are given (choose one)", strings.Join(roles, ", "))
+}
+
+// as sets the role of a target instead of that in its profile; "" keeps it. Call it before making the launcher. Keys
+// with a meaning in one role only are dropped or rejected as when a profile is read.
+func as(p *target.Profile, role string) error {
+	if role == "" || role == p.Role {
+		return nil
+	}
+	wrong := func(msg, mend string) error {
+		return fmt.Errorf("--role %s: %w", role, &target.ProfileError{File: p.Path, Msg: msg, Mend: mend})
+	}
+	p.Role = role
+	switch cmd := p.Command; {
+	case p.Dials() && cmd == nil && p.Reach().Listen == "":
+		return wrong("nothing to test",
+			"give a command that starts the agent, or "+p.Reach().ListenKey+", to which it connects by itself")
+	case p.Dials() && cmd != nil && (cmd.Ready.Path != "" || cmd.Ready.Log != ""):
+		return wrong("command.ready: an agent is ready once it has joined", p.Reach().ReadyMend)
+	case p.Dials():
+		p.URL = "" // it connects to the harness
+	case p.URL == "" && cmd == nil:
+		return wrong("nothing to test", "give the url of a running target, or a command that starts one")
+	case p.URL == "":
+		p.URL = "http://127.0.0.1:{port}"
+	}
+	if err := p.CheckSections(); err != nil {
+		return fmt.Errorf("--role %s: %w", role, err)
+	}
+	return nil
+}
+
+// inRole reports whether a scenario applies to targets of a role.
+func inRole(protocol, role string, p runner.Planned) bool {
+	return !roled(protocol) || slices.Contains(p.Tags, "@"+role)
 }

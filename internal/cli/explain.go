@@ -258,3 +258,115 @@ func alone(b *book, r verdict.Row) string {
 	}
 	return command + " --tags @" + r.ID
 }
+
+// mutantPages renders everything about the mutants of a name: nearly always one.
+func mutantPages(name string) ([]string, error) {
+	var pages []string
+	for _, protocol := range suite.Names() {
+		for _, role := range suite.Roles(protocol) {
+			for _, m := range bundle.Mutants(suite.Kinds(), protocol, role) {
+				if m.ID != name {
+					continue
+				}
+				b, err := openBook(protocol)
+				if err != nil {
+					return nil, err
+				}
+				pages = append(pages, aboutMutant(b, m, role))
+			}
+		}
+	}
+	return pages, nil
+}
+
+// mutantNames lists the names of all mutants.
+func mutantNames() (names []string) {
+	for _, protocol := range suite.Names() {
+		for _, role := range suite.Roles(protocol) {
+			for _, m := range bundle.Mutants(suite.Kinds(), protocol, role) {
+				names = append(names, m.ID)
+			}
+		}
+	}
+	return names
+}
+
+func aboutMutant(b *book, m runner.Mutant, role string) string {
+	var out strings.Builder
+	protocol := b.ledger.Protocol
+	fmt.Fprintf(&out, "%s  a mutant: the bundled %s with one fault\n", m.ID, titled(protocol, role))
+	list := func(name string, lines []string) {
+		for _, l := range lines {
+			fmt.Fprintf(&out, "  %-9s  %s\n", name, l)
+			name = ""
+		}
+	}
+	list("why", []string{m.Why})
+	var breaks, found []string
+	for _, id := range m.Clauses {
+		if row, ok := b.ledger.Row(id); ok {
+			breaks = append(breaks, fmt.Sprintf("%s  %s  %s", row.ID, row.Level, row.Text))
+		}
+		for _, p := range b.scenariosOf(id) {
+			if b.judges(p, role) {
+				found = append(found, fmt.Sprintf("%s  %s  %s", p.ID, p.Name, p.Location))
+			}
+		}
+		for _, monitor := range b.monitorsOf(id) {
+			if monitor.For(role) {
+				found = append(found, "monitor "+monitor.Name+": "+monitor.Text)
+			}
+		}
+	}
+	list("breaks", breaks)
+	list("found by", unique(found))
+	if slices.Contains(partiesOf(protocol), role) {
+		list("serve", []string{fmt.Sprintf("%s simulate --protocol %s --as %s --mutant %s", program, protocol, role, m.ID)})
+	}
+	list("alone", []string{fmt.Sprintf("%s mutants --protocol %s --role %s --only %s", program, protocol, role, m.ID)})
+	return out.String()
+}
+
+// scenarioPage renders everything about the scenario with an id; ok reports whether there is one.
+func scenarioPage(books []*book, id string) (text string, ok bool) {
+	for _, b := range books {
+		for _, pl := range b.scenarios {
+			if pl.ID == id {
+				return aboutScenario(b, pl), true
+			}
+		}
+	}
+	return "", false
+}
+
+func aboutScenario(b *book, pl runner.Planned) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s  %s\n", pl.ID, pl.Name)
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&out, "  %-9s  %s\n", name, value)
+		}
+	}
+	field("feature", pl.Feature)
+	field("rule", pl.Rule)
+	field("place", pl.Location)
+	if b.roled() {
+		field("roles", strings.Join(b.scenarioRoles(pl), ", "))
+	}
+	name := "clauses"
+	for _, c := range pl.Clauses {
+		if row, ok := b.ledger.Row(c); ok {
+			field(name, fmt.Sprintf("%s  %s  %s", row.ID, row.Level, row.Text))
+			name = ""
+		}
+	}
+	field("tags", strings.Join(slices.DeleteFunc(slices.Clone(pl.Tags), func(t string) bool {
+		return slices.Contains(pl.Clauses, strings.TrimPrefix(t, "@"))
+	}), " "))
+	command := fmt.Sprintf("%s run --protocol %s", program, b.ledger.Protocol)
+	if roles := b.scenarioRoles(pl); b.roled() && !slices.Contains(roles, b.roles[0]) {
+		command += " --role " + roles[0]
+	}
+	field("alone", command+" "+pl.ID)
+	return out.String()
+}

@@ -1,14 +1,23 @@
 package cli
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"parley/internal/freeport"
+	"parley/steps/probe"
 	"parley/target"
 )
 
@@ -55,4 +64,249 @@ func unstarted(command string, err error) error {
 	}
 	return &listenError{fmt.Sprintf("%q after -- cannot be started: %v (name a program on the PATH, or give its path)",
 		command, err), err}
+}
+
+// linkOptions are the flags about the connections to a target.
+type linkOptions struct {
+	headers       []string
+	insecure      bool
+	ca, cert, key string
+
+	certFlag, keyFlag string // names of the flags of cert and key; "": the usual ones
+}
+
+// declare defines the flags.
+func (l *linkOptions) declare(f *pflag.FlagSet) {
+	l.declareHeaders(f)
+	f.BoolVar(&l.insecure, "insecure", false, "do not check the certificate of the target; such a run never certifies")
+	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that has signed the certificate of the target")
+	f.StringVar(&l.cert, "cert", "", "PEM `FILE` of the certificate that is shown to the target")
+	f.StringVar(&l.key, "key", "", "PEM `FILE` of its key")
+}
+
+// declareHeaders defines --header.
+func (l *linkOptions) declareHeaders(f *pflag.FlagSet) {
+	f.StringArrayVarP(&l.headers, "header", "H", nil,
+		"send the header `NAME:VALUE` with every request to the target; may be repeated; @env:VAR in the value is the "+
+			"environment variable VAR, a secret")
+}
+
+// declareBeside defines the flags for a command that has --key of its own.
+func (l *linkOptions) declareBeside(f *pflag.FlagSet) {
+	l.declareHeaders(f)
+	f.StringVar(&l.ca, "ca", "", "PEM `FILE` of the authority that has signed the certificate of the target")
+	f.BoolVar(&l.insecure, "insecure", false, "do not check the certificate of the target")
+	l.certFlag, l.keyFlag = "--client-cert", "--client-key"
+	f.StringVar(&l.cert, "client-cert", "", "PEM `FILE` of the certificate that is shown to the target")
+	f.StringVar(&l.key, "client-key", "", "PEM `FILE` of its key")
+}
+
+// words returns the flags as given, without secrets.
+func (l linkOptions) words() []string {
+	var out []string
+	for _, text := range l.headers {
+		name, value, _ := strings.Cut(text, ":")
+		if carriesSecret(name) && !fromEnv.MatchString(value) {
+			text = name + ": …"
+		}
+		out = append(out, "-H", shellWord(text))
+	}
+	if l.insecure {
+		out = append(out, "--insecure")
+	}
+	for _, f := range []struct{ name, value string }{{"--ca", l.ca}, {"--cert", l.cert}, {"--key", l.key}} {
+		if f.value != "" {
+			out = append(out, f.name, shellWord(f.value))
+		}
+	}
+	return out
+}
+
+// given names the first of the flags that is given; "" if none is.
+func (l linkOptions) given() string {
+	switch {
+	case len(l.headers) > 0:
+		return "--header"
+	case l.insecure:
+		return "--insecure"
+	case l.ca != "":
+		return "--ca"
+	case l.cert != "":
+		return l.flagOf("cert")
+	case l.key != "":
+		return l.flagOf("key")
+	}
+	return ""
+}
+
+// flagOf returns the flag for a key of the profile's section tls.
+func (l linkOptions) flagOf(key string) string {
+	switch {
+	case key == "cert" && l.certFlag != "":
+		return l.certFlag
+	case key == "key" && l.keyFlag != "":
+		return l.keyFlag
+	}
+	return "--" + key
+}
+
+// apply puts what the flags say into a profile.
+func (l linkOptions) apply(p *target.Profile) error {
+	flag := l.given()
+	if flag == "" {
+		return nil
+	}
+	if why := p.Undialled(); why != "" {
+		return usagef("%s: %s (leave it out)", flag, strings.ReplaceAll(why, "%", "%%"))
+	}
+	for _, text := range l.headers {
+		if err := addHeader(p, text); err != nil {
+			return err
+		}
+	}
+	if l.tlsFlag() == "" {
+		return nil
+	}
+	return l.flagged(p.UseTLS(l.tls()))
+}
+
+// tls returns the flags as the section of a profile.
+func (l linkOptions) tls() target.TLS {
+	return target.TLS{CA: l.ca, Cert: l.cert, Key: l.key, Insecure: l.insecure}
+}
+
+// config returns what the flags about TLS say; nil if none is given.
+func (l linkOptions) config() (*tls.Config, error) {
+	if l.tlsFlag() == "" {
+		return nil, nil
+	}
+	conf, err := l.tls().Config("")
+	return conf, l.flagged(err)
+}
+
+// flagged names the flag in an error about TLS.
+func (l linkOptions) flagged(err error) error {
+	var wrong *target.TLSError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	flag := l.tlsFlag()
+	if wrong.Key != "" {
+		flag = l.flagOf(wrong.Key)
+	}
+	msg := strings.ReplaceAll(wrong.Msg, " with insecure", " with --insecure")
+	for _, path := range []string{l.ca, l.cert, l.key} { // as they were given
+		if abs, err := filepath.Abs(path); err == nil && path != "" {
+			msg = strings.ReplaceAll(msg, abs, path)
+		}
+	}
+	mend := mendOf.ReplaceAllStringFunc(wrong.Mend, func(m string) string { return "by " + l.flagOf(m[3:]) })
+	return usagef("%s", (&target.TLSError{Key: flag, Msg: msg, Mend: mend}).Error())
+}
+
+// mendOf finds keys of a profile in the mend of an error.
+var mendOf = regexp.MustCompile(`\bby (key|cert)\b`)
+
+// tlsFlag names the first flag about TLS that is given.
+func (l linkOptions) tlsFlag() string {
+	l.headers = nil
+	return l.given()
+}
+
+// applyAll puts what the flags say into the profiles of subjects, which must not be bundled.
+func (l linkOptions) applyAll(subjects []*subject) error {
+	for _, s := range subjects {
+		if flag := l.given(); flag != "" && s.bundled {
+			return usagef("%s: the bundled targets take connections as they are (name yours by --target)", flag)
+		}
+		if err := l.apply(s.profile); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fromEnv finds environment variables in the value of a header.
+var fromEnv = regexp.MustCompile(`@env:([A-Za-z_][A-Za-z0-9_]*)`)
+
+// addHeader adds NAME:VALUE to a profile, and what is secret of it to the profile's secrets.
+func addHeader(p *target.Profile, text string) error {
+	name, value, ok := strings.Cut(text, ":")
+	if name = strings.TrimSpace(name); !ok || name == "" {
+		return usagef("--header: a header is missing its name or its value (write it like " +
+			"-H 'Authorization: Bearer @env:TOKEN')")
+	}
+	value = strings.TrimSpace(value)
+	var secrets []string
+	var unset string
+	whole := fromEnv.ReplaceAllStringFunc(value, func(m string) string {
+		v, ok := os.LookupEnv(m[len("@env:"):])
+		if !ok || v == "" {
+			unset = m[len("@env:"):]
+		}
+		secrets = append(secrets, v)
+		return v
+	})
+	switch {
+	case unset != "":
+		return usagef("--header %s: the environment variable %s is not set (set it)", name, unset)
+	case strings.Contains(value, "@env:") && len(secrets) == 0:
+		return usagef("--header %s: after @env: comes no name of an environment variable (write it like @env:TOKEN)", name)
+	case carriesSecret(name) && len(secrets) == 0:
+		secrets = append(secrets, value)
+		if _, credentials, ok := strings.Cut(value, " "); ok {
+			secrets = append(secrets, strings.TrimSpace(credentials))
+		}
+	}
+	if err := p.SetHeader(name, whole); err != nil {
+		return usagef("%s", "--header: "+err.Error())
+	}
+	p.Secrets = append(slices.Clip(p.Secrets), secrets...)
+	return nil
+}
+
+// carriesSecret reports whether the value of a header is a credential, by its name.
+func carriesSecret(name string) bool {
+	name = http.CanonicalHeaderKey(strings.TrimSpace(name))
+	return slices.Contains([]string{"Authorization", "Proxy-Authorization", "Cookie"}, name) ||
+		slices.ContainsFunc([]string{"Key", "Token", "Secret", "Password"},
+			func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+// lines returns the flags as lines of the profile that is written to a file. Secrets become environment variables.
+func (l linkOptions) lines(file string) []string {
+	var out []string
+	if len(l.headers) > 0 {
+		out = append(out, "headers:")
+	}
+	for _, text := range l.headers {
+		name, value, _ := strings.Cut(text, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		made := strings.ReplaceAll(value, "${", "$${")
+		if fromEnv.MatchString(value) {
+			made = fromEnv.ReplaceAllString(made, "$${$1}")
+		} else if carriesSecret(name) {
+			variable := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+			out = append(out, "  # what was given is not written here: set it as "+variable)
+			made = "${" + variable + "}"
+		}
+		out = append(out, "  "+name+": "+probe.Quote(made))
+	}
+	var tls []string
+	for _, f := range []struct{ key, path string }{{"ca", l.ca}, {"cert", l.cert}, {"key", l.key}} {
+		if f.path == "" {
+			continue
+		}
+		if abs, err := filepath.Abs(f.path); err == nil && filepath.Dir(file) != "." {
+			f.path = abs
+		}
+		tls = append(tls, "  "+f.key+": "+probe.Quote(f.path))
+	}
+	if l.insecure {
+		tls = append(tls, "  insecure: true")
+	}
+	if len(tls) > 0 {
+		out = append(append(out, "tls:"), tls...)
+	}
+	return out
 }

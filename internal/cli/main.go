@@ -9,17 +9,25 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"parley/features/verdict"
+	"parley/internal/clidoc"
 	"parley/internal/deadline"
+	"parley/reference-server/launch"
+	"parley/steps"
 )
 
 // Main runs the command line of this process for the given protocols and targets, and exits with the exit code.
@@ -218,4 +226,176 @@ func knownCommand(c *cobra.Command, args []string) error {
 		}
 	}
 	return usagef("unknown command %q%s", args[0], suggest(args[0], names, "see parley help"))
+}
+
+// Parts configures the command line of a program.
+type Parts struct {
+	Name      string           // of the program in help and hints; "": parley
+	Protocols *steps.Protocols // that it can judge
+	Targets   launch.Targets   // bundled targets to judge and to serve; may be nil
+
+	// Kills are the kill matrices of the suite, which parley mutants --matrix wrote, for certificates; may be nil.
+	Kills []byte
+	// Released are the digests of the suites of released versions, by version, which certificates may name; may be nil.
+	Released map[string]string
+}
+
+// hasSuite rejects the version or digest of a suite that this program does not have; "" is any.
+func hasSuite(name string) error {
+	switch {
+	case name == "" || name == suite.Version || name == suite.Digest():
+		return nil
+	case strings.HasPrefix(name, digestScheme) && len(name) >= minDigest && strings.HasPrefix(suite.Digest(), name):
+		return nil
+	}
+	return usagef("--suite: this program has suite %s (%s), not %s (run the version of %s that has it)", suite.Version,
+		suite.Digest(), name, program)
+}
+
+const (
+	digestScheme = "sha256:"
+	minDigest    = len(digestScheme) + 12 // of an abbreviated digest
+)
+
+// program, suite and bundle are the parts of this program. Only Main sets them.
+var (
+	program = parleyName
+	suite   *steps.Protocols
+	bundle  launch.Targets
+
+	kills    []byte
+	released map[string]string
+)
+
+func versionCommand(s *streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, and the digest of the suite",
+		Args:  noArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return version(c.Context(), s) },
+	}
+}
+
+func version(_ context.Context, s *streams) error {
+	_, err := fmt.Fprint(s.Out, versionText())
+	return err
+}
+
+// versionText is what parley version and parley --version print.
+func versionText() string {
+	return fmt.Sprintf("%s %s%s\nsuite  %s\n%s %s/%s\n",
+		program, suite.Version, revision(), suite.Digest(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// revision returns the commit of the build, if known.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	var commit, dirty string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = ", modified"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return " (" + commit + dirty + ")"
+}
+
+// helpColumns is the width of help texts, and flagColumns that of the table of flags.
+const (
+	helpColumns = 80
+	flagColumns = 100
+)
+
+// flagUsages is what cobra's template calls for the table of flags.
+var flagUsages = regexp.MustCompile(`\bFlagUsages\b`)
+
+// tidy wraps the help texts of a command and its subcommands, and puts this program's name into them.
+func tidy(root *cobra.Command) {
+	wide := fmt.Sprintf("FlagUsagesWrapped %d", flagColumns)
+	root.SetUsageTemplate(flagUsages.ReplaceAllString(root.UsageTemplate(), wide)) // subcommands inherit it
+	tidyTexts(root)
+}
+
+func tidyTexts(c *cobra.Command) {
+	c.Long, c.Example = wrapped(named(c.Long), helpColumns), named(c.Example)
+	for _, sub := range c.Commands() {
+		tidyTexts(sub)
+	}
+}
+
+// wrapped wraps each paragraph of a text at the given width, between words. A paragraph that begins with a space
+// stays as it is.
+func wrapped(text string, columns int) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		if !strings.HasPrefix(p, " ") {
+			paragraphs[i] = fill(p, columns)
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// fill wraps one paragraph.
+func fill(text string, columns int) string {
+	var out strings.Builder
+	at := 0
+	for _, word := range strings.Fields(text) {
+		length := len([]rune(word))
+		switch {
+		case at == 0:
+		case at+1+length > columns:
+			out.WriteByte('\n')
+			at = 0
+		default:
+			out.WriteByte(' ')
+			at++
+		}
+		out.WriteString(word)
+		at += length
+	}
+	return out.String()
+}
+
+// manCommand is hidden: it is for those who package the program.
+func manCommand(s *streams) *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:    "man",
+		Hidden: true,
+		Short:  "Write the man pages of all commands",
+		Args:   noArgs,
+		RunE:   func(c *cobra.Command, _ []string) error { return man(c.Context(), c.Root(), out, s) },
+	}
+	c.Flags().StringVar(&out, "out", "", "`DIR` for the pages")
+	return c
+}
+
+// man writes a page for each command.
+func man(_ context.Context, root *cobra.Command, out string, s *streams) error {
+	if out == "" {
+		return usagef("man: --out is missing (name the folder of the pages, such as share/man/man1)")
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return usagef("man: --out: %v", err)
+	}
+	all := clidoc.Commands(root)
+	for _, c := range all {
+		err := writeFile(filepath.Join(out, clidoc.ManName(c)), func(w io.Writer) error {
+			_, err := io.WriteString(w, clidoc.Man(c, suite.Version))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(s.Err, "%d man pages are in %s\n", len(all), out)
+	return err
 }

@@ -1,11 +1,22 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"parley/internal/input"
+	"parley/reports"
 	"parley/reports/lang"
+	"parley/runner"
 )
 
 // runOptions are the flags of parley run.
@@ -95,4 +106,156 @@ func (o *runOptions) declare(f *pflag.FlagSet) {
 		"report every failure in full, observations, and clauses that do not apply")
 	declareLang(f, &o.lang)
 	f.BoolVar(&o.noColor, "no-color", false, "no colours, as with NO_COLOR in the environment")
+}
+
+// prepareOut creates the results folder, and removes the reports of an earlier run.
+func prepareOut(dir string) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return usagef("--out: %s is a file (name a folder)", dir)
+	}
+	if err := ownFiles(dir, nil); err != nil {
+		return err
+	}
+	if err := runner.PrepareOut(dir); err != nil {
+		return usagef("--out: %v", err)
+	}
+	if err := removeFiles(dir); err != nil {
+		return usagef("--out: %v", err)
+	}
+	return nil
+}
+
+// write writes the results, and prints the report: on the console, or as JSON if only that is asked for. It prints the
+// report even if the files could not be written, as on a full disk.
+func (o runOptions) write(asked []string, r *reports.Results, s *streams) error {
+	unwritten := errors.Join(writeFiles(o.out, append([]string{jsonFormat}, asked...), r, o.out, o.spoken),
+		summarize(asked, r, o.spoken))
+	return errors.Join(o.print(asked, r, unwritten == nil, s.forPeople(asked), s), annotated(asked, r, s), unwritten)
+}
+
+// print prints the report, or only the verdict if the report is in files. JSON goes to the raw streams, as it is.
+func (o runOptions) print(asked []string, r *reports.Results, written bool, s, raw *streams) error {
+	if !written {
+		o.out = "" // there is nothing to refer to
+	}
+	switch {
+	case slices.Contains(asked, consoleFormat):
+		return s.writeOut(consoleFormat, r, reports.ConsoleOptions{Dir: o.out, Verbose: o.verbose, Quiet: o.quiet,
+			Color: !o.noColor, Lang: o.spoken})
+	case len(asked) == 1 && asked[0] == jsonFormat:
+		if err := raw.writeOut(jsonFormat, r, reports.ConsoleOptions{}); err != nil {
+			return err
+		}
+	}
+	l := o.spoken
+	if written {
+		fmt.Fprintln(s.Err, l.Say(string(r.Verdict))+l.Say(" · exit %d", r.Exit)+l.Say(" · results in %s", o.out))
+	} else {
+		fmt.Fprintln(s.Err, l.Say(string(r.Verdict))+l.Say(" · the results could not be written"))
+	}
+	return nil
+}
+
+// newFile is a file to be written.
+type newFile struct {
+	path string
+	body []byte
+	mode fs.FileMode
+}
+
+// writeTogether writes all files or none: each goes to a temporary file beside its place, on the disk, before the
+// first one gets its name. It replaces files of these names.
+func writeTogether(files ...newFile) (err error) {
+	var temps []string
+	defer func() {
+		for _, name := range temps {
+			_ = os.Remove(name) // no effect after the rename
+		}
+	}()
+	for _, f := range files {
+		name, err := stage(f)
+		if name != "" {
+			temps = append(temps, name)
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: %w", f.path, err)
+		}
+	}
+	for i, f := range files {
+		if err := os.Rename(temps[i], f.path); err != nil {
+			return fmt.Errorf("write %s: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+// stage writes a file under a temporary name.
+func stage(f newFile) (name string, err error) {
+	t, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+"-")
+	if err != nil {
+		return "", err
+	}
+	_, err = t.Write(f.body)
+	err = errors.Join(err, t.Chmod(f.mode), t.Sync(), t.Close())
+	return t.Name(), err
+}
+
+// suiteFeatures is the value of --features that selects the suite's own scenarios.
+const suiteFeatures = "suite"
+
+// maxFeature bounds a feature file.
+const maxFeature = 1 << 20
+
+// ownFeatures reads the files that --features names, and those in the folders that it names, in the order of their
+// names; beside reports whether the suite's scenarios run too.
+func ownFeatures(names []string) (own []runner.OwnFeature, beside bool, err error) {
+	for _, name := range names {
+		if name == suiteFeatures {
+			beside = true
+			continue
+		}
+		files, err := featureFiles(name)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, file := range files {
+			text, err := input.Read(file, maxFeature)
+			if err != nil {
+				return nil, false, usagef("--features: %v", err)
+			}
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+			own = append(own, runner.OwnFeature{Path: filepath.ToSlash(file), Text: text})
+		}
+	}
+	if beside && len(own) == 0 {
+		return nil, false, usagef("--features suite: no files of your own are given (name them too, or leave it out)")
+	}
+	return own, beside, nil
+}
+
+// featureFiles are a file, or the *.feature files below a folder.
+func featureFiles(name string) ([]string, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usagef("--features: there is no file or folder %s", name)
+	case err != nil:
+		return nil, usagef("--features: %v", err)
+	case !info.IsDir():
+		return []string{name}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".feature") {
+			files = append(files, path)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, usagef("--features: %v", err)
+	case len(files) == 0:
+		return nil, usagef("--features: there is no *.feature file below %s", name)
+	}
+	return files, nil
 }

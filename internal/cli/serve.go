@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -9,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +22,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/words"
+	"parley/protocol/messages"
 	"parley/reference-server/launch"
 	"parley/reference-server/web"
 	"parley/target"
@@ -286,4 +291,124 @@ func serveUntil(ctx context.Context, server *http.Server, l net.Listener, handle
 		return nil
 	}
 	return err
+}
+
+// remember admits a page that was opened with ?token=, although the files it loads and its WebSocket carry no token.
+// A client that has shown the token gets a cookie that replaces it until the server ends. The cookie is not a copy of
+// the token, since servers on other ports of the same machine see it too. With the cookie, a browser may call from
+// the server's own origin, whatever its name. Without a token, remember does nothing.
+func remember(token string, at net.Addr, secure bool, next http.Handler) http.Handler {
+	if token == "" {
+		return next
+	}
+	name, value := "parley", rand.Text()
+	if _, port, err := net.SplitHostPort(at.String()); err == nil {
+		name += "-" + port
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown := carried(r)
+		if shown == "" {
+			if c, err := r.Cookie(name); err == nil && same(c.Value, value) {
+				r = r.Clone(r.Context())
+				r.Header.Set("Authorization", "Bearer "+token)
+				if from, err := url.Parse(r.Header.Get("Origin")); err == nil && from.Host == r.Host {
+					r.Header.Del("Origin")
+				}
+			}
+		} else if r.URL.Path == "/" && same(shown, token) {
+			http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, Secure: secure,
+				SameSite: http.SameSiteStrictMode})
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// same compares secrets in constant time.
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// asyncAPI is where a server describes its messages. No bundled server has anything else there.
+var asyncAPI = launch.Endpoint{Method: http.MethodGet, Path: "/asyncapi.json",
+	About: "its messages, as an AsyncAPI document"}
+
+// described answers GET /asyncapi.json with the AsyncAPI document of the protocol, at the address that the client used;
+// next handles everything else, and that as well if the protocol has no document.
+func (one *offer) described(scheme string, at net.Addr, next http.Handler) http.Handler {
+	if messages.AsyncAPI(one.protocol, at.String(), false) == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != asyncAPI.Path || r.Method != http.MethodGet && r.Method != http.MethodHead {
+			next.ServeHTTP(w, r)
+			return
+		}
+		host := r.Host
+		if !plainHost.MatchString(host) {
+			host = at.String()
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = w.Write(messages.AsyncAPI(one.protocol, host, scheme == "https")) // a client that has gone misses it
+	})
+}
+
+// watch logs the end of the connections at the given paths.
+func watch(log *slog.Logger, sockets []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		next.ServeHTTP(w, r)
+		if slices.Contains(sockets, r.URL.Path) {
+			after := time.Since(began).Round(time.Millisecond)
+			log.Info("connection ended", "path", r.URL.Path, "remote", r.RemoteAddr, "after", after)
+		}
+	})
+}
+
+// guard rejects requests without the token. It admits CORS preflights of browsers, which cannot carry one.
+func guard(token string, next http.Handler) http.Handler {
+	return guardWith(token, next, func(w http.ResponseWriter, text string) {
+		http.Error(w, text, http.StatusUnauthorized)
+	})
+}
+
+// guardWith is guard with the answer for requests without the token.
+func guardWith(token string, next http.Handler, refuse func(w http.ResponseWriter, text string)) http.Handler {
+	if token == "" {
+		return next
+	}
+	want := sha256.Sum256([]byte(token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		preflight := r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
+		// Comparing digests keeps the timing from revealing the length too.
+		got := sha256.Sum256([]byte(carried(r)))
+		if !preflight && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.Header().Set("Access-Control-Allow-Origin", "*") // any page may learn that it needs a token, but nothing else
+			refuse(w, "a token is needed: Authorization: Bearer TOKEN, or ?token=TOKEN")
+			return
+		}
+		next.ServeHTTP(w, withoutToken(r))
+	})
+}
+
+// carried returns the token of a request.
+func carried(r *http.Request) string {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	return r.URL.Query().Get("token")
+}
+
+// withoutToken returns a request with its token removed.
+func withoutToken(r *http.Request) *http.Request {
+	r = r.Clone(r.Context())
+	r.Header.Del("Authorization")
+	q := r.URL.Query()
+	if q.Has("token") {
+		q.Del("token")
+		r.URL.RawQuery = q.Encode()
+		r.RequestURI = r.URL.RequestURI()
+	}
+	return r
 }

@@ -1,6 +1,42 @@
+// Package llm is a scripted language model: the conversation brain behind the model stub (package stub) and behind the
+// bundled servers, which call it in process.
+//
+// It obeys directives in the last user text of a request: the last non-empty text with role user. Later user texts
+// without a directive are reminders added by the target, and left out, unless an answer in words precedes them. A
+// directive is written in double brackets and carries a nonce, so that parallel scenarios can share one brain:
+//
+//	[[hold N]]             say "holding N", wait for Release(N) or the end of the context, say "released N"
+//	[[hold N 2s]]          the same, released after that time by itself (at most MaxHold)
+//	[[stream N n]]         say n parts (1 without n, at most MaxParts)
+//	[[tool N name {json}]] ask for that tool call; once its result follows, say "tool N answered"
+//	[[fail N 500]]         fail with that status (400 to 599, default 500)
+//	[[echo N]]             say the user's text, unchanged
+//	[[recall N]]           say the nonces of the earlier turns in this request, and their number: "a b (2)"
+//
+// The rules, in order:
+//
+//  1. A text without directives is answered by "ok".
+//  2. Several directives in one text are carried out in order, each from the second on starting a new line. Directives
+//     in lines before the last line with directives are left out if they carry another nonce: some targets join the
+//     text of an aborted turn with that of the next one.
+//  3. A tool directive ends the answer at its call. Every tool result after the user text, counted by call id, answers
+//     one tool directive: the next request continues after the last one answered. The answer says so first, unless a
+//     fail directive comes next, so that a failure after a result keeps its HTTP status.
+//  4. A fail directive ends the answer. Parts before it have already been said.
+//  5. An earlier turn is a user message before the last user text. Recall names each nonce once per turn, in order.
+//  6. A malformed directive is text.
+//
+// The brain keeps no conversation: everything comes from the request itself. It records all requests as evidence,
+// failed ones included; see Brain for the bounds.
 package llm
 
-import "context"
+import (
+	"container/list"
+	"context"
+	"crypto/rand"
+	"strconv"
+	"sync"
+)
 
 // Brain answers requests and records them. It is safe for concurrent use.
 //
@@ -72,4 +108,179 @@ func (b *Brain) Find(match func(Request) bool) []Request {
 // are as in Find and Await.
 func (b *Brain) AwaitMatch(ctx context.Context, n int, match func(Request) bool) ([]Request, error) {
 	return b.journal.awaitMatch(ctx, n, match)
+}
+
+// gates holds answers until their nonce is released. It remembers at most limit released nonces for later holds; the
+// oldest is dropped first.
+type gates struct {
+	limit int
+
+	mu       sync.Mutex
+	held     map[string]*gate
+	released map[string]*list.Element // of order
+	order    list.List                // of string: the released nonces, oldest first
+}
+
+type gate struct {
+	open    chan struct{} // closed by the release
+	left    chan struct{} // closed once nobody waits
+	waiters int
+}
+
+func newGates(limit int) *gates {
+	return &gates{limit: limit, held: map[string]*gate{}, released: map[string]*list.Element{}}
+}
+
+// wait returns when the nonce is released or forgotten, or with the context's error if that ends first.
+func (g *gates) wait(ctx context.Context, nonce string) error {
+	h := g.enter(nonce)
+	if h == nil {
+		return nil
+	}
+	select {
+	case <-h.open:
+		return nil
+	case <-ctx.Done():
+		g.leave(nonce, h)
+		return ctx.Err()
+	}
+}
+
+// enter returns the gate to wait at; nil if the nonce has been released.
+func (g *gates) enter(nonce string) *gate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.released[nonce] != nil {
+		return nil
+	}
+	h := g.held[nonce]
+	if h == nil {
+		h = &gate{open: make(chan struct{}), left: make(chan struct{})}
+		g.held[nonce] = h
+	}
+	h.waiters++
+	return h
+}
+
+func (g *gates) leave(nonce string, h *gate) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h.waiters--
+	if h.waiters == 0 && g.held[nonce] == h {
+		delete(g.held, nonce)
+		close(h.left)
+	}
+}
+
+// abandoned waits until no answer of a nonce is held, and reports whether all have gone without a release.
+func (g *gates) abandoned(ctx context.Context, nonce string) bool {
+	g.mu.Lock()
+	h, released := g.held[nonce], g.released[nonce] != nil
+	g.mu.Unlock()
+	if h == nil {
+		return !released
+	}
+	select {
+	case <-h.left:
+		return true
+	case <-h.open:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (g *gates) release(nonce string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open(nonce)
+	if g.released[nonce] != nil {
+		return
+	}
+	g.released[nonce] = g.order.PushBack(nonce)
+	if g.order.Len() > g.limit {
+		delete(g.released, g.order.Remove(g.order.Front()).(string))
+	}
+}
+
+// forget opens the gate of a nonce and forgets its release, so that a later hold waits again.
+func (g *gates) forget(nonce string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open(nonce)
+	if mark := g.released[nonce]; mark != nil {
+		g.order.Remove(mark)
+		delete(g.released, nonce)
+	}
+}
+
+// open frees the current waiters. The caller holds the lock.
+func (g *gates) open(nonce string) {
+	if h := g.held[nonce]; h != nil {
+		close(h.open)
+		delete(g.held, nonce)
+	}
+}
+
+// voice emits one answer. It stops when the context ends.
+type voice struct {
+	ctx   context.Context
+	emit  func(Part) error
+	gates *gates
+
+	spoken  bool // something has been said
+	newLine bool // the next text starts a line
+}
+
+// line makes the next text start a new line, unless it is the first.
+func (v *voice) line() { v.newLine = v.spoken }
+
+func (v *voice) say(text string) error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
+	if v.newLine {
+		text = "\n" + text
+	}
+	v.spoken, v.newLine = true, false
+	return v.emit(Part{Text: text})
+}
+
+// call emits a tool call. Its id is unique across brains, because a target may keep it longer than this one exists.
+func (v *voice) call(name, args string) error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
+	return v.emit(Part{Call: &ToolCall{ID: "call_" + rand.Text(), Name: name, Arguments: args}})
+}
+
+func (v *voice) hold(d Directive) error {
+	if err := v.say("holding " + d.Nonce); err != nil {
+		return err
+	}
+	ctx, cancel := v.ctx, context.CancelFunc(func() {})
+	if d.For > 0 {
+		ctx, cancel = context.WithTimeout(v.ctx, d.For)
+	}
+	defer cancel()
+	if err := v.gates.wait(ctx, d.Nonce); err != nil && (d.For == 0 || v.ctx.Err() != nil) {
+		return err
+	}
+	return v.say("\nreleased " + d.Nonce)
+}
+
+func (v *voice) stream(nonce string, n int) error {
+	of := "/" + strconv.Itoa(n) + " "
+	for i := range n {
+		if err := v.say("stream " + nonce + " " + strconv.Itoa(i+1) + of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *voice) fail(d Directive) error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
+	return &Failure{Status: d.Status, Text: "failing " + d.Nonce + " as asked"}
 }

@@ -1,9 +1,13 @@
 package llm
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 )
 
 // turn is what a request says about the answer it asks for.
@@ -140,3 +144,162 @@ func (t turn) recall() string {
 	}
 	return strings.TrimLeft(fmt.Sprintf("%s (%d)", strings.Join(found, " "), len(found)), " ")
 }
+
+// clip returns a text of at most MaxText bytes. A longer one is cut between characters and ends in a note about the
+// cut.
+func clip(text string) string {
+	if len(text) <= MaxText {
+		return text
+	}
+	note := fmt.Sprintf(" …[clipped from %d bytes]", len(text))
+	end := MaxText - len(note)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + note
+}
+
+// clipped returns a deep copy of the request with its texts clipped.
+func clipped(r Request) Request {
+	r = copied(r)
+	for _, s := range []*string{&r.API, &r.Model, &r.System} {
+		*s = clip(*s)
+	}
+	for i := range r.Tools {
+		r.Tools[i] = clip(r.Tools[i])
+	}
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		m.Role, m.Text, m.ResultOf = clip(m.Role), clip(m.Text), clip(m.ResultOf)
+		for j := range m.Calls {
+			c := &m.Calls[j]
+			c.ID, c.Name, c.Arguments = clip(c.ID), clip(c.Name), clip(c.Arguments)
+		}
+	}
+	return r
+}
+
+func copied(r Request) Request {
+	r.Tools = slices.Clone(r.Tools)
+	r.Messages = slices.Clone(r.Messages)
+	for i := range r.Messages {
+		r.Messages[i].Calls = slices.Clone(r.Messages[i].Calls)
+	}
+	return r
+}
+
+// weight estimates the size of a request's record in bytes.
+func weight(r Request, nonces []string) int {
+	const request, message, call, text = 512, 96, 48, 16
+	w := request + len(r.API) + len(r.Model) + len(r.System)
+	for _, list := range [][]string{r.Tools, nonces} {
+		for _, s := range list {
+			w += text + len(s)
+		}
+	}
+	for _, m := range r.Messages {
+		w += message + len(m.Role) + len(m.Text) + len(m.ResultOf)
+		for _, c := range m.Calls {
+			w += call + len(c.ID) + len(c.Name) + len(c.Arguments)
+		}
+	}
+	return w
+}
+
+// foretoldMax is the longest answer that is foretold, in bytes.
+const foretoldMax = MaxText
+
+// Foretold returns the whole answer to a user text with directives, with its holds released; "" if that depends on more
+// than the text, as after a failure, a tool call or a recall, or if it is longer than MaxText bytes.
+func Foretold(text string) string {
+	t := turnOf([]Message{{Role: RoleUser, Text: text}})
+	if len(t.directives) == 0 {
+		return ""
+	}
+	for _, d := range t.directives {
+		if d.Kind == KindTool || d.Kind == KindFail || d.Kind == KindRecall || d.Count > foretoldMax {
+			return ""
+		}
+	}
+	var said strings.Builder
+	open := newGates(len(t.directives) + 1)
+	for _, d := range t.directives {
+		open.release(d.Nonce)
+	}
+	err := t.answer(&voice{ctx: context.Background(), gates: open, emit: func(p Part) error {
+		if said.Len()+len(p.Text) > foretoldMax {
+			return errTooLong
+		}
+		said.WriteString(p.Text)
+		return nil
+	}})
+	if err != nil {
+		return ""
+	}
+	return said.String()
+}
+
+var errTooLong = errors.New("the answer is too long to be foretold")
+
+// Values of Request.API that this module uses. An in-process caller may use others.
+const (
+	APIInProcess = "in-process"
+	APIChat      = "openai-chat"
+	APIResponses = "openai-responses"
+	APIMessages  = "anthropic-messages"
+)
+
+// The roles of a Message.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
+)
+
+// Request is one call of a model, as the model sees it: the whole conversation up to the requested answer.
+type Request struct {
+	Seq      int       // set by the brain, from 1
+	At       time.Time // set by the brain
+	API      string    // one of the API constants
+	Model    string
+	System   string    // system prompts, joined by "\n"
+	Tools    []string  // names of the tools offered, in order
+	Messages []Message // without the system prompt
+	Stream   bool      // the answer is requested in pieces
+}
+
+// Asking returns the user text that asks for the answer, as Brain.Answer finds it, and the number of tool calls
+// answered since.
+func (r Request) Asking() (text string, results int) {
+	t := turnOf(r.Messages)
+	return t.text, t.answered
+}
+
+// Message is one message of a conversation.
+type Message struct {
+	Role     string // RoleUser, RoleAssistant or RoleTool
+	Text     string
+	Calls    []ToolCall // of assistant messages
+	ResultOf string     // of tool messages: the id of the call that this answers
+}
+
+// ToolCall asks for one run of a tool.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // JSON text, an object
+}
+
+// Part is one streamed piece of an answer: text, or one tool call.
+type Part struct {
+	Text string
+	Call *ToolCall // nil for text
+}
+
+// Failure is the error of an answer that a fail directive requested.
+type Failure struct {
+	Status int    // HTTP status, 400 to 599
+	Text   string // names the nonce
+}
+
+func (f *Failure) Error() string { return fmt.Sprintf("model failure %d: %s", f.Status, f.Text) }

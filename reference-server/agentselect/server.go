@@ -1,15 +1,44 @@
+// Package agentselect is the bundled target of the agent-select protocol: an http.Handler that implements
+// agent-select.zh.md, as the project's rulings interpret it, over the default binding.
+//
+// The entry points are New and the routes of the Server that it returns:
+//
+//	GET    /events           the stream (SSE): connected, agent_list, then whatever happens on this connection
+//	POST   /message          chat, switch_agent, abort, tool_confirmation_response, user_question_response
+//	POST   /session/create   {connectionId, initialAgentId?}
+//	POST   /session/load     {connectionId, sessionId}
+//	GET    /session/list
+//	DELETE /session/{id}
+//	GET    /health
+//	GET    /agents/ws        the same events and messages over one WebSocket; an extension of this project
+//
+// The server's parts follow the terms of section 4.3, because implementations confuse these:
+//
+//   - a connection is a bounded queue of events, and at most one default session
+//   - a session has an owner (the connection that its events go to), an agent, and a history
+//   - sessionControllers holds the running turns, pendingInteractions what the user has not answered yet; a session is
+//     busy if either has an entry. While a turn waits for the user its controller is parked, so each can hold alone.
+//
+// Each decision that the source prescribes is a function of a Policy; Correct has the correct ones. Messages and
+// events pass through Options.Inbound and Options.Outbound. Faulty servers (package mutants) replace these, so this
+// code contains no faults.
+//
+// Tools are never executed: the result of a confirmed command is a sentence that it was not run.
 package agentselect
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"parley/internal/llm"
 	proto "parley/protocol/agentselect"
 	"parley/reference-server/connection"
+	"parley/reference-server/defaults"
 	"parley/reference-server/web"
 )
 
@@ -124,4 +153,91 @@ func (s *Server) send(connID string, ev Event, r *receipt) {
 	}
 	c.Push(data)
 	r.add(c)
+}
+
+// Options configures a Server. The zero value serves the built-in agents with a new brain.
+type Options struct {
+	AgentsFile   string       // TOML file of custom agents; default: none
+	Brain        *llm.Brain   // answers the conversations; default: a new one
+	Policy       Policy       // nil functions default to those of Correct
+	Inbound      Inbound      // sees client messages before the server; may be nil
+	Outbound     Outbound     // sees events before their connection; may be nil
+	Logger       *slog.Logger // default: discard
+	AllowOrigins []string     // accepted Origin values besides loopback ones; "null" and "*" stand for themselves
+	Limits       Limits       // zero fields default to DefaultLimits
+}
+
+// Message is a decoded client message. Absent and null members differ.
+type Message map[string]any
+
+// Inbound sees a decoded client message, which it may change, and reports whether to handle it. Over HTTP an ignored
+// message gets a success response.
+//
+// It is called with the server's lock held, so it must not call methods of the Server.
+type Inbound func(m Manager, from ConnInfo, msg Message) bool
+
+// Outbound sees an event on its way to a connection and sends its replacements. send may be called any number of
+// times, for any connection, during the call or later, by any goroutine. The same locking rules as for Inbound apply.
+type Outbound func(m Manager, to ConnInfo, ev Event, send func(connID string, ev Event))
+
+// Limits bounds what a Server keeps and its waits.
+type Limits struct {
+	Body        int64         // bytes of an HTTP body or a WebSocket message
+	AgentsFile  int64         // bytes of the agents file
+	Connections int           // open connections; more get 503
+	Sessions    int           // sessions; beyond it the oldest idle one without a connection is evicted, else 503
+	History     int           // messages kept per session
+	Queue       int           // events waiting for a slow reader; one more ends its connection
+	QueueBytes  int           // total bytes of them, likewise; a single event may always wait
+	ModelCalls  int           // model calls of one turn
+	Turn        time.Duration // a whole turn, including waits for the user
+	Write       time.Duration // one write to a connection
+	Heartbeat   time.Duration // between two SSE comments on a quiet stream
+}
+
+// DefaultLimits are the default limits.
+var DefaultLimits = Limits{
+	Body:        1 << 20,
+	AgentsFile:  1 << 20,
+	Connections: 4096,
+	Sessions:    16384,
+	History:     200,
+	Queue:       512,
+	QueueBytes:  32 << 20,
+	ModelCalls:  64,
+	Turn:        30 * time.Minute,
+	Write:       time.Minute,
+	Heartbeat:   15 * time.Second,
+}
+
+func (o Options) withDefaults() Options {
+	defaults.Fill(&o.Limits, DefaultLimits)
+	defaults.Fill(&o.Policy, Correct)
+	if o.Brain == nil {
+		o.Brain = llm.NewUnrecorded()
+	}
+	if o.Inbound == nil {
+		o.Inbound = func(Manager, ConnInfo, Message) bool { return true }
+	}
+	if o.Outbound == nil {
+		o.Outbound = func(_ Manager, to ConnInfo, ev Event, send func(string, Event)) { send(to.ID, ev) }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// admit refuses requests from pages of other origins, and answers preflight requests from allowed ones.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) bool {
+	if !web.Admit(w, r, s.o.AllowOrigins) {
+		return false
+	}
+	if r.Method != http.MethodOptions || r.Header.Get("Origin") == "" {
+		return true
+	}
+	w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+	w.WriteHeader(http.StatusNoContent)
+	return false
 }

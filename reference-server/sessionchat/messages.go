@@ -1,8 +1,17 @@
 package sessionchat
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"parley/internal/jsonwhy"
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 )
 
@@ -105,4 +114,199 @@ func (s *Server) interrupt(c *conn, agentID string) *Refusal {
 		return &Refusal{proto.NotRunning, "no turn of this agent_id runs: there is nothing to interrupt"}
 	}
 	return nil
+}
+
+// Message is a JSON object on the wire: a decoded client message, in which absent and null members differ and numbers
+// are of type Number; or a server message with the members of protocol/sessionchat.Message. It is a map, so that a
+// faulty server can change any member.
+type Message map[string]any
+
+// With returns a copy with the member set to v.
+func (m Message) With(name string, v any) Message {
+	c := maps.Clone(m)
+	c[name] = v
+	return c
+}
+
+// Without returns a copy without the member.
+func (m Message) Without(name string) Message {
+	c := maps.Clone(m)
+	delete(c, name)
+	return c
+}
+
+// Type returns the message_type of a server message.
+func (m Message) Type() string {
+	kind, _ := m["message_type"].(string)
+	return kind
+}
+
+// Body returns the member message; nil if it is not an object.
+func (m Message) Body() map[string]any {
+	body, _ := m["message"].(map[string]any)
+	return body
+}
+
+// Number is a JSON number as it was sent. An option that this server does not know may be a number of any size.
+type Number string
+
+// MarshalJSON writes the number in its original form.
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
+
+var keepNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v *any) error {
+	if dec.PeekKind() != '0' {
+		return errors.ErrUnsupported // use the default marshalling
+	}
+	number, err := dec.ReadValue()
+	*v = Number(number)
+	return err
+}))
+
+// decode reads a message strictly: a JSON object in valid UTF-8 with case-sensitive, unique names.
+func decode(data []byte) (Message, *Refusal) {
+	var msg Message
+	if err := json.Unmarshal(data, &msg, keepNumbers); err != nil {
+		return nil, &Refusal{proto.InvalidMessage, jsonwhy.Of(err)}
+	}
+	if msg == nil {
+		return nil, &Refusal{proto.InvalidMessage, "send one JSON object, not null"}
+	}
+	return msg, nil
+}
+
+// rfc3339Millis always has milliseconds, like JavaScript's toISOString.
+const rfc3339Millis = "2006-01-02T15:04:05.000Z"
+
+// newMessage makes a server message. agentID is a string or nil; an unknown session id becomes null (SC-056).
+func newMessage(kind string, agentID any, sessionID string, body map[string]any) Message {
+	msg := Message{
+		"message_type": kind, "agent_id": agentID, "session_id": nil, "message": body,
+		"timestamp": time.Now().UTC().Format(rfc3339Millis),
+	}
+	if sessionID != "" {
+		msg["session_id"] = sessionID
+	}
+	return msg
+}
+
+// errorMessage answers a message that started no turn. agentID is the client's value.
+func errorMessage(agentID any, sessionID string, r *Refusal) Message {
+	return newMessage(proto.ErrorMessage, stringOrNil(agentID), sessionID, map[string]any{"code": r.Code, "text": r.Text})
+}
+
+func stringOrNil(v any) any {
+	if s, isString := v.(string); isString {
+		return s
+	}
+	return nil
+}
+
+// encode writes a message with its members in order. A model may cut its text inside a character: invalid UTF-8
+// becomes U+FFFD.
+func (m Message) encode() ([]byte, error) {
+	return json.Marshal(map[string]any(m), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// Reasons for the end of a turn's context.
+var (
+	errInterrupted = errors.New("interrupted")
+	errGone        = errors.New("the connection has ended")
+	errClosing     = errors.New("the server closes")
+	errTooLate     = errors.New("the turn took too long")
+)
+
+var errNoMemory = errors.New("too much text is in work")
+
+// storeError is a failure of the store.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return e.err.Error() }
+func (e *storeError) Unwrap() error { return e.err }
+
+// StoreFailed is the code for a turn whose session could not be read or saved; the binding names none for it.
+const StoreFailed = "store_failed"
+
+// finish ends the turn: it sends the whole answer and, once that is saved, the result.
+func (t *turn) finish(err error) {
+	s := t.s
+	s.mu.Lock()
+	if ended := context.Cause(t.ctx); ended != nil && !isStoreError(err) {
+		err = ended
+	}
+	if err == nil {
+		t.tell(proto.AssistantMessage, map[string]any{"role": llm.RoleAssistant, "content": t.answer.String()})
+	}
+	var what Saving
+	var kept Turn
+	if t.kept != nil {
+		t.kept.Answer, t.kept.Outcome = t.answer.String(), outcome(err)
+		t.unreserve()
+		what, kept = s.o.Policy.Persist(t.view, AtEnd), *t.kept
+	}
+	s.mu.Unlock()
+
+	if failed := t.save(what, kept); failed != nil {
+		err = failed
+	}
+	if isStoreError(err) {
+		s.o.Logger.Error("store failed", "err", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.tell(proto.ResultMessage, t.result(err))
+	s.forget(t)
+}
+
+// tell sends a message of the turn to the connection that asked. If another connection interrupted, that also gets
+// the result, because it has no other confirmation. The caller holds the lock.
+func (t *turn) tell(kind string, body map[string]any) {
+	id := t.view.SessionID
+	if t.kept == nil { // a session that could not be saved has no id
+		id = t.sess.id
+	}
+	msg := newMessage(kind, t.agentID, id, body)
+	t.s.emit(t.c, msg)
+	if kind == proto.ResultMessage && t.interrupter != nil && t.interrupter != t.c {
+		t.s.emit(t.interrupter, msg)
+	}
+}
+
+// result returns the body of the last message. The caller holds the lock.
+func (t *turn) result(err error) map[string]any {
+	body := map[string]any{
+		"subtype":     outcome(err),
+		"duration_ms": time.Since(t.started).Milliseconds(),
+		"num_turns":   t.view.Turn,
+	}
+	if body["subtype"] == proto.Failed {
+		body["code"], body["text"] = failure(err)
+	}
+	return body
+}
+
+// outcome returns the subtype of a result.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return proto.Success
+	case errors.Is(err, errInterrupted), errors.Is(err, errGone), errors.Is(err, errClosing):
+		return proto.Interrupted
+	}
+	return proto.Failed
+}
+
+func isStoreError(err error) bool {
+	_, is := errors.AsType[*storeError](err)
+	return is
+}
+
+// failure describes what went wrong, without details of the store.
+func failure(err error) (code, text string) {
+	switch {
+	case errors.Is(err, ErrFull), errors.Is(err, errNoMemory):
+		return proto.Overloaded, "there is no room left for this turn: try again later"
+	case isStoreError(err):
+		return StoreFailed, "the session could not be read or saved: send the chat again"
+	}
+	return proto.ModelFailed, fmt.Sprintf("the model failed: %v", err)
 }

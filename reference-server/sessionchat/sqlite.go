@@ -13,7 +13,49 @@ import (
 
 	"modernc.org/sqlite" // also registers the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"parley/internal/llm"
+	proto "parley/protocol/sessionchat"
 )
+
+// Store is the database of the source: it keeps the session id and history of each session by key (SC-007, SC-023).
+// Data survives a crash once Save has returned. It is safe for concurrent use.
+type Store interface {
+	// Lookup returns the record of a key, and whether there is one. After an error the session may still exist.
+	Lookup(ctx context.Context, key string) (Record, bool, error)
+
+	// Save binds the key to the session id and, if t is not nil, writes the turn, replacing any with that number. Both
+	// happen or neither. The error wraps ErrFull when there is no room left.
+	Save(ctx context.Context, key, sessionID string, t *Turn) error
+
+	// Close ends the use of the store. The server calls it once, after everything else.
+	Close() error
+}
+
+// ErrFull is the error of a store without room for the data.
+var ErrFull = errors.New("the store is full")
+
+// Record is a store's data about a session.
+type Record struct {
+	SessionID string
+	Turns     []Turn // oldest first: the last ones, within Limits.History and Limits.HistoryBytes
+}
+
+// Turn is one exchange of a session.
+type Turn struct {
+	N       int    // numbered from 1, without gaps
+	Content string // what the user said
+	Answer  string // what the model said, possibly cut off
+	Outcome string // proto.Success, Interrupted or Failed; "" while the turn runs, and after a crash during it
+}
+
+// OpenStore opens the store that a server with these options would open, so that a caller can wrap it in
+// Options.Store. It fails if the file is not a database of this server or comes from a newer one, if its folder does
+// not exist, and if it can't be read and written.
+func OpenStore(o Options) (Store, error) {
+	o = o.withDefaults()
+	return openSQLite(o.DB, o.Unsynced, o.Limits)
+}
 
 const (
 	schemaVersion = 1
@@ -269,3 +311,45 @@ func (s *sqliteStore) Save(ctx context.Context, key, sessionID string, t *Turn) 
 
 // Close implements Store. SQLite moves the WAL's contents to the file.
 func (s *sqliteStore) Close() error { return s.db.Close() }
+
+// weight returns the size of a turn's text in bytes, plus an allowance for the rest of it.
+func (t *Turn) weight() int { return 64 + len(t.Content) + len(t.Answer) }
+
+// messages returns the conversation up to the last turn, whose answer is wanted. The roles alternate, as models
+// require: for a turn without an answer, a note takes its place.
+func messages(turns []*Turn) []llm.Message {
+	var all []llm.Message
+	for i, t := range turns {
+		all = append(all, llm.Message{Role: llm.RoleUser, Text: t.Content})
+		if i < len(turns)-1 {
+			all = append(all, llm.Message{Role: llm.RoleAssistant, Text: t.answer()})
+		}
+	}
+	return all
+}
+
+// answer returns the answer of an earlier turn, or a note on why there is none.
+func (t *Turn) answer() string {
+	switch {
+	case t.Answer != "":
+		return t.Answer
+	case t.Outcome == proto.Success:
+		return "[empty answer]"
+	case t.Outcome == proto.Failed:
+		return "[no answer: failed]"
+	}
+	return "[no answer: interrupted]"
+}
+
+// trim drops the oldest turns until the limits hold, but never the last one.
+func trim(turns []*Turn, l Limits) []*Turn {
+	bytes, first := 0, len(turns)
+	for first > 0 {
+		bytes += turns[first-1].weight()
+		if n := len(turns) - first; n > 0 && (n >= l.History || bytes > l.HistoryBytes) {
+			break
+		}
+		first--
+	}
+	return slices.Clone(turns[first:])
+}

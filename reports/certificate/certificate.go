@@ -9,6 +9,10 @@
 package certificate
 
 import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
 	"time"
 
 	"parley/features/verdict"
@@ -160,4 +164,204 @@ func (p *Predicate) lastMoment() (time.Time, error) {
 func (p *Predicate) Expired(now time.Time) bool {
 	end, err := p.lastMoment()
 	return err != nil || !now.Before(end)
+}
+
+// Refusals returns the reasons why results are not certified, each a sentence for people; none if they can be.
+func Refusals(r *reports.Results, now time.Time) []string {
+	var why []string
+	add := func(applies bool, format string, args ...any) {
+		if applies {
+			why = append(why, fmt.Sprintf(format, args...))
+		}
+	}
+	add(r.Passive, "observed traffic is not a run: the suite has to act itself")
+	add(!r.Passive && r.Options == nil, "the results do not record how the run was made: run again with this version")
+	if o := r.Options; o != nil {
+		add(o.Baseline, "a baseline excuses failures: run without --baseline")
+		add(o.AllowIncomplete, "--allow-incomplete accepts clauses that were not tested: run without it")
+		add(len(o.Features) > 0, "scenarios of your own are not the suite's: run without --features")
+		add(o.Faults, "faults were injected: run without --faults")
+	}
+	add(r.Selection != "", "a filter narrowed the run (%s): run the whole suite", r.Selection)
+	add(r.Partial, "the run was interrupted")
+	add(r.Started.After(now.Add(time.Hour)), "the run began in the future, at %s", r.Started.Format(time.RFC3339))
+	add(!r.Passive && len(r.Runs) != 1, "a certificate is about one run, and these results have %d", len(r.Runs))
+	for _, run := range r.Runs {
+		switch run.Target.Origin {
+		case reports.FromBundle:
+			add(true, "the target is bundled with the suite, which proves nothing about anybody's program: judge yours")
+		case "":
+			add(!r.Passive && r.Options != nil, "the results do not record where the target comes from: run again")
+		}
+		add(run.Target.Insecure, "the certificate of the target was not checked, so that anybody could have answered: run "+
+			"without --insecure and tls.insecure (--ca names an authority)")
+		add(len(run.Faults) > 0 && (r.Options == nil || !r.Options.Faults), "faults were injected: run without --faults")
+		add(len(run.Baseline) > 0 && (r.Options == nil || !r.Options.Baseline), "a baseline was applied")
+		add(run.Environment != "", "the target could not be judged: %s", run.Environment)
+		add(r.Verdict == verdict.Conformant && run.Verdict != verdict.Conformant, "the verdict of %s is %s", run.Protocol,
+			run.Verdict)
+	}
+	add(r.Verdict != verdict.Conformant, "the verdict is %s, not conformant", r.Verdict)
+	return why
+}
+
+// Audit checks that results agree with themselves and with the clauses of the suite that judged, as Clauses of the
+// runner lists them. The error says where they do not, as after an edit.
+func Audit(r *reports.Results, known []reports.Clause) error {
+	run := &r.Runs[0]
+	if len(run.Clauses) != len(known) {
+		return fmt.Errorf("the results have %d clauses, and the suite has %d for this role", len(run.Clauses), len(known))
+	}
+	var counted []verdict.Judgement
+	levels := map[string]verdict.Level{}
+	for i, c := range run.Clauses {
+		if err := sameClause(c, known[i]); err != nil {
+			return err
+		}
+		for driver, o := range c.ByDriver {
+			if c.Outcome == verdict.Passed && bad(o) {
+				return fmt.Errorf("the results say that %s passed, and that it is %s over %s", c.ID, o, driver)
+			}
+		}
+		levels[c.ID] = c.Level
+		if !c.Excluded && !c.OtherRole {
+			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
+		}
+	}
+	if err := reports.CheckTotals(run); err != nil {
+		return err
+	}
+	level := func(id string) verdict.Level { return levels[id] }
+	v, _ := verdict.Decide(counted, level, verdict.Circumstances{CutOff: cutOff(run, level)})
+	if v != run.Verdict {
+		return fmt.Errorf("the results say that the verdict is %s, and their clauses that it is %s", run.Verdict, v)
+	}
+	return auditScenarios(run)
+}
+
+func sameClause(c, known reports.Clause) error {
+	switch {
+	case c.ID != known.ID, c.Level != known.Level, c.Section != known.Section, c.Text != known.Text,
+		c.Excluded != known.Excluded, c.OtherRole != known.OtherRole:
+		return fmt.Errorf("the clause %s of the results is not the suite's %s", c.ID, known.ID)
+	case (c.Excluded || c.OtherRole) && (c.Outcome != known.Outcome || c.Reason != known.Reason):
+		return fmt.Errorf("the results do not say of %s what the suite says: %s", c.ID, known.Reason)
+	}
+	return nil
+}
+
+// cutOff reports whether a scenario was cut off that might have broken a binding clause.
+func cutOff(run *reports.Run, level func(clause string) verdict.Level) bool {
+	return slices.ContainsFunc(run.Scenarios, func(sc reports.Scenario) bool {
+		return slices.ContainsFunc(sc.Clauses, func(j verdict.Judgement) bool {
+			return j.Unfinished && level(j.Clause).Binding()
+		})
+	})
+}
+
+func auditScenarios(run *reports.Run) error {
+	outcomes := map[string]verdict.Outcome{}
+	for _, c := range run.Clauses {
+		outcomes[c.ID] = c.Outcome
+	}
+	for _, sc := range run.Scenarios {
+		for _, j := range sc.Clauses {
+			if bad(j.Outcome) && outcomes[j.Clause] == verdict.Passed {
+				return fmt.Errorf("the results say that %s passed, and that %s found it %s", j.Clause, sc.ID, j.Outcome)
+			}
+		}
+	}
+	return nil
+}
+
+func bad(o verdict.Outcome) bool {
+	return o == verdict.Failed || o == verdict.HarnessError || o == verdict.EnvError
+}
+
+var (
+	sha256Hex    = regexp.MustCompile(`\A[0-9a-f]{64}\z`)
+	sha256Digest = regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`)
+	clauseID     = regexp.MustCompile(`\A[A-Z]{2}-\d{3}[a-z]?\z`)
+)
+
+// maxList bounds the lists in a statement.
+const maxList = 5000
+
+// certifiable are the outcomes that clauses of a conformant run can have.
+var certifiable = []verdict.Outcome{verdict.Passed, verdict.Warned, verdict.NotApplicable, verdict.NotTested}
+
+// check checks that the fields of a statement have values that New could have given them. A good signature shows only
+// that the holder of some key signed them.
+func (s *Statement) check() error {
+	p := &s.Predicate
+	end, err := p.lastMoment()
+	switch {
+	case len(s.Subject) < 1 || len(s.Subject) > 2 || s.Subject[0].Name != ResultsName:
+		return errors.New("it is not about the results of a run")
+	case slices.ContainsFunc(s.Subject, func(x Subject) bool { return !sha256Hex.MatchString(x.Digest.SHA256) }):
+		return errors.New("the digest of a subject is malformed")
+	case err != nil:
+		return fmt.Errorf("its last day %q is not a date", p.Expires)
+	case p.Issued.IsZero() || !p.Issued.Before(end):
+		return errors.New("it expires before it was issued")
+	case p.Run.Started.IsZero() || p.Issued.Before(p.Run.Started.Truncate(time.Second)):
+		return errors.New("it was issued before the run began")
+	case !sha256Digest.MatchString(p.Suite.Digest) || p.Suite.Version == "":
+		return errors.New("it does not name the suite that judged")
+	case p.Target.Name == "" || p.Target.Protocol == "" || p.Target.Role == "" || len(p.Target.Drivers) == 0:
+		return errors.New("it does not say what was judged")
+	case p.Target.Origin != reports.FromProfile && p.Target.Origin != reports.FromAddress:
+		return fmt.Errorf("its target is %q, which is not certified", p.Target.Origin)
+	case p.Target.ProfileDigest != "" && !sha256Digest.MatchString(p.Target.ProfileDigest):
+		return errors.New("the digest of the profile is malformed")
+	case p.Transcripts.Files < 1 || !sha256Hex.MatchString(p.Transcripts.Root):
+		return errors.New("it names no transcripts")
+	}
+	return errors.Join(s.checkTexts(), p.checkClauses(), p.Kills.check())
+}
+
+// checkTexts checks the lengths of texts and lists.
+func (s *Statement) checkTexts() error {
+	t := s.Predicate.Target
+	texts := slices.Concat([]string{t.Name, t.Version, t.Protocol, t.Role, s.Predicate.Suite.Version}, t.Drivers,
+		t.Capabilities)
+	for _, x := range s.Subject {
+		texts = append(texts, x.Name)
+	}
+	for _, c := range s.Predicate.Clauses {
+		texts = append(texts, c.Reason)
+	}
+	if len(texts) > maxList {
+		return errors.New("it has too many texts")
+	}
+	if slices.ContainsFunc(texts, func(text string) bool { return len(text) > MaxText }) {
+		return fmt.Errorf("a text in it is longer than %d bytes", MaxText)
+	}
+	return nil
+}
+
+// checkClauses checks that the outcomes are those of a conformant run.
+func (p *Predicate) checkClauses() error {
+	levels := map[string]verdict.Level{}
+	var counted []verdict.Judgement
+	for _, c := range p.Clauses {
+		_, twice := levels[c.ID]
+		switch {
+		case !clauseID.MatchString(c.ID) || !slices.Contains(verdict.Levels, c.Level):
+			return fmt.Errorf("it names the clause %q of the level %q, which cannot be", c.ID, c.Level)
+		case twice:
+			return fmt.Errorf("it names the clause %s twice", c.ID)
+		case !slices.Contains(certifiable, c.Outcome), c.Outside && c.Outcome != verdict.NotApplicable:
+			return fmt.Errorf("its clause %s is %s, which is not certified", c.ID, c.Outcome)
+		}
+		levels[c.ID] = c.Level
+		if !c.Outside {
+			counted = append(counted, verdict.Judgement{Clause: c.ID, Outcome: c.Outcome})
+		}
+	}
+	level := func(id string) verdict.Level { return levels[id] }
+	if v, _ := verdict.Decide(counted, level, verdict.Circumstances{}); v != verdict.Conformant || len(counted) == 0 {
+		return fmt.Errorf("the outcomes of its clauses are not those of a conformant run, but %s", v)
+	}
+	return nil
 }

@@ -2,11 +2,27 @@ package certificate
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/mod/sumdb/tlog"
+	"golang.org/x/sync/errgroup"
+
+	"parley/internal/jsonwhy"
 	"parley/reports"
 	"parley/reports/lang"
 	"parley/transport/transcript"
@@ -202,4 +218,194 @@ func (c *Certificate) checkExpiry(f Facts) Check {
 	}
 	end, _ := p.lastMoment()
 	return Check{OfExpiry, Good, l.Say("valid until %s, for %d more days", p.Expires, int(end.Sub(now).Hours()/24))}
+}
+
+// File is a file beside results.json, as they name it.
+type File struct{ Path, SHA256 string }
+
+// Files returns the transcripts, recordings and other evidence that results name, sorted by path.
+func Files(r *reports.Results) []File {
+	var out []File
+	add := func(t *reports.Transcript) {
+		if t != nil {
+			out = append(out, File{t.Path, t.SHA256})
+		}
+	}
+	for _, run := range r.Runs {
+		for _, sc := range run.Scenarios {
+			add(sc.Transcript)
+			add(sc.Recording)
+			for _, e := range sc.Evidence {
+				out = append(out, File{e.Path, e.SHA256})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b File) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.SHA256, b.SHA256))
+	})
+	return out
+}
+
+// Root returns the Merkle root of files, which need not exist.
+func Root(files []File) (Transcripts, error) {
+	var stored []tlog.Hash
+	read := tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
+		out := make([]tlog.Hash, len(at))
+		for i, x := range at {
+			out[i] = stored[x]
+		}
+		return out, nil
+	})
+	for i, f := range files {
+		hashes, err := tlog.StoredHashes(int64(i), []byte(f.SHA256+"  "+f.Path), read)
+		if err != nil {
+			return Transcripts{}, err
+		}
+		stored = append(stored, hashes...)
+	}
+	root, err := tlog.TreeHash(int64(len(files)), read)
+	return Transcripts{Files: len(files), Root: hex.EncodeToString(root[:])}, err
+}
+
+// CheckFiles checks that files are in a folder with the content that their digests name. The error names the first
+// one that is missing or altered. Nothing outside of the folder is read.
+func CheckFiles(dir string, files []File) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	folders := map[string]*os.Root{} // opened once: there are thousands of files in two folders
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, f := range files {
+		folder, name := path.Split(f.Path)
+		if folders[folder] == nil {
+			if folders[folder], err = root.OpenRoot(filepath.FromSlash(path.Clean(folder))); err != nil {
+				return errors.Join(fmt.Errorf("%s cannot be read: %w", f.Path, err), g.Wait())
+			}
+			defer folders[folder].Close()
+		}
+		from := folders[folder]
+		g.Go(func() error {
+			sum, err := digestIn(from, name)
+			switch {
+			case err != nil:
+				return fmt.Errorf("%s cannot be read: %w", f.Path, err)
+			case sum != f.SHA256:
+				return fmt.Errorf("%s is not the file that the run wrote: it was altered", f.Path)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// digestIn returns the digest of a regular file in a folder.
+func digestIn(root *os.Root, name string) (string, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return DigestOf(f)
+}
+
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// DigestOf returns the SHA-256 of what r has, in hexadecimal.
+func DigestOf(r io.Reader) (string, error) {
+	h := sha256.New()
+	buffer := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(buffer)
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{r}, buffer[:]); err != nil { // a file would bring its own buffer
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Kills are the kill matrices of a suite, without what depends on the machine, so that they have a stable digest.
+type Kills struct {
+	Suite reports.Suite `json:"suite,omitzero"` // of the roles that do not say what they are of
+	Roles []RoleKills   `json:"roles"`
+}
+
+// RoleKills is the kill matrix of one role of a protocol.
+type RoleKills struct {
+	Protocol string              `json:"protocol"`
+	Role     string              `json:"role"`
+	Mutants  int                 `json:"mutants"`
+	Survived []string            `json:"survived"` // mutants that are not detected as they should be
+	Unproved []string            `json:"unproved"` // binding tested clauses that no mutant proves
+	Clauses  map[string][]string `json:"clauses"`  // clause → mutants that it killed, sorted
+	// "sha256:<hex>" of the scenarios, clauses and mutants that it is of (runner.Proved); "": of Kills.Suite
+	Of string `json:"of,omitzero"`
+	// "sha256:<hex>" of the Go files that judge and are judged, where the tree was at hand (internal/generate)
+	Sources string `json:"sources,omitzero"`
+}
+
+// KillFigures say in a certificate how well the suite detects known faults.
+type KillFigures struct {
+	Digest   string   `json:"digest"` // "sha256:<hex>" of the matrix of the role
+	Mutants  int      `json:"mutants"`
+	Killed   int      `json:"killed"`
+	Proved   int      `json:"proved"`   // clauses that a mutant proves
+	Unproved []string `json:"unproved"` // binding tested clauses that none proves
+}
+
+// WriteKills returns the bytes of kill matrices: indented, everything sorted.
+func WriteKills(k *Kills) ([]byte, error) {
+	b, err := json.Marshal(k, json.Deterministic(true), jsontext.WithIndent(" "))
+	return append(b, '\n'), err
+}
+
+// ReadKills reads what WriteKills wrote.
+func ReadKills(b []byte) (*Kills, error) {
+	var k Kills
+	if err := json.Unmarshal(b, &k, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("not kill matrices: %s", jsonwhy.InFile(err))
+	}
+	return &k, nil
+}
+
+// Figures returns the figures of one role; false if there is no matrix for it.
+func (k *Kills) Figures(protocol, role string) (*KillFigures, bool) {
+	if k == nil {
+		return nil, false
+	}
+	for _, r := range k.Roles {
+		if r.Protocol != protocol || r.Role != role {
+			continue
+		}
+		r.Of, r.Sources = "", "" // the same matrix
+		b, err := json.Marshal(&r, json.Deterministic(true))
+		if err != nil {
+			return nil, false
+		}
+		sum := sha256.Sum256(b)
+		return &KillFigures{Digest: "sha256:" + hex.EncodeToString(sum[:]), Mutants: r.Mutants,
+			Killed: r.Mutants - len(r.Survived), Proved: len(r.Clauses), Unproved: append([]string{}, r.Unproved...)}, true
+	}
+	return nil, false
+}
+
+func (k *KillFigures) check() error {
+	switch {
+	case k == nil:
+		return nil
+	case !sha256Digest.MatchString(k.Digest):
+		return errors.New("the digest of the kill matrix is malformed")
+	case k.Mutants < 0 || k.Killed < 0 || k.Killed > k.Mutants || k.Proved < 0 || len(k.Unproved) > maxList:
+		return errors.New("the figures of the kill matrix cannot be")
+	case slices.ContainsFunc(k.Unproved, func(id string) bool { return !clauseID.MatchString(id) }):
+		return errors.New("the kill matrix names a clause that cannot be")
+	}
+	return nil
 }

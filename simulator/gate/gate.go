@@ -1,3 +1,21 @@
+// Package gate is an HTTP and WebSocket intermediary between a program and its peer that works on messages. It listens,
+// opens a connection to the upstream for each connection of a client, and shows every message to a [Handler], which
+// passes, drops or replaces it, or answers instead of the peer. It knows no protocol.
+//
+// Unless a Handler intervenes, bytes pass unchanged: heads with the order and spelling of their fields, bodies with
+// their chunks, frames with their fragments and masks, pings, close codes, events with their comments and line ends.
+// The gate always makes these changes:
+//
+//   - Host becomes that of the upstream, whose path is prepended to that of the request; Options.Header is added.
+//   - Accept-Encoding and Sec-WebSocket-Extensions are removed from requests, so that nothing is compressed.
+//   - The gate itself answers Expect: 100-continue.
+//   - The content of an event stream is unchanged, but it is divided into new chunks, and a stream with a
+//     Content-Length becomes a chunked one.
+//
+// Origin passes unchecked. Only HTTP/1 is supported.
+//
+// A message is held back until it is complete and the Handler has decided; without a Handler, bytes pass as they come.
+// A close or reset of one side is passed on to the other.
 package gate
 
 import (
@@ -11,10 +29,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"parley/internal/freeport"
 	"parley/internal/rawhttp"
 	"parley/transport/driver"
+	"parley/transport/transcript"
 )
 
 // Bounds of a Gate, which limit the memory that a peer can use.
@@ -297,3 +317,32 @@ func (g *Gate) unregister(l *link) {
 
 // hold counts bytes that are kept in memory, and reports whether the total is within the bounds.
 func (g *Gate) hold(n int) bool { return g.held.Add(int64(n)) <= maxHeld }
+
+// ClientLeft ends the label of the last record of a stream of a server under test that the client has left.
+const ClientLeft = ": the client left the stream"
+
+// record gives a record to the sink.
+func (g *Gate) record(r transcript.Record) int {
+	if g.o.Sink == nil {
+		return 0
+	}
+	return g.o.Sink(r)
+}
+
+// messageRecord is the record of an event or WebSocket message.
+func messageRecord(kind, party string, dir transcript.Dir, m Message) transcript.Record {
+	r := transcript.Record{Conn: party, Dir: dir, Kind: transcript.Frame, Bytes: m.Body, Type: "text"}
+	switch {
+	case kind == "sse":
+		r.Kind, r.Type, r.ID = transcript.Stream, m.Event, m.ID
+		if r.Type == "" {
+			r.Type = "message"
+		}
+		r.Label = r.Type
+	case m.Binary:
+		r.Type = "binary"
+	case !utf8.Valid(m.Body):
+		r.Label = "text that is not UTF-8"
+	}
+	return r
+}

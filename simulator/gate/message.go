@@ -1,10 +1,21 @@
 package gate
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
 	"iter"
+	"net"
 	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
 
+	"parley/internal/unixurl"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 )
@@ -102,3 +113,213 @@ type Decision struct {
 // stream or socket at a time. A Handler must not call Gate.Close, Reset or End, which wait for it. It must not call
 // Gate.Send for the connection whose Open it decides on: Send waits until the connection is open.
 type Handler func(ctx context.Context, m Message) Decision
+
+// dialTime bounds the time for an upstream to accept a connection, including TLS.
+const dialTime = 5 * time.Second
+
+// end is a network connection to one side. in is read by one goroutine at a time.
+type end struct {
+	net.Conn
+	in   *bufio.Reader
+	seen *watch      // the latest; nil: none
+	over atomic.Bool // the watch has seen the end
+	wait []byte      // bytes to write together with the next ones; guarded by the turn of the outlet
+}
+
+func newEnd(c net.Conn) *end { return &end{Conn: c, in: bufio.NewReaderSize(c, 32<<10)} }
+
+// maxWait bounds the bytes that wait to be written.
+const maxWait = 16 << 10
+
+// Write writes the waiting bytes, and then b.
+func (e *end) Write(b []byte) (int, error) {
+	if len(e.wait) == 0 {
+		return e.Conn.Write(b)
+	}
+	if len(b) > maxWait {
+		if err := e.flush(); err != nil {
+			return 0, err
+		}
+		return e.Conn.Write(b)
+	}
+	e.wait = append(e.wait, b...)
+	return len(b), e.flush()
+}
+
+// later writes bytes together with the next ones. The caller must flush before it waits for anything.
+func (e *end) later(b []byte) error {
+	if len(b) > maxWait {
+		_, err := e.Write(b)
+		return err
+	}
+	e.wait = append(e.wait, b...)
+	if len(e.wait) < maxWait {
+		return nil
+	}
+	return e.flush()
+}
+
+// flush writes the bytes that wait.
+func (e *end) flush() error {
+	if len(e.wait) == 0 {
+		return nil
+	}
+	_, err := e.Conn.Write(e.wait)
+	e.wait = e.wait[:0]
+	return err
+}
+
+// watch waits for the next byte of a side. err is set when done closes, nil if there is a byte.
+type watch struct {
+	done chan struct{}
+	err  error
+}
+
+// watch begins to wait for the next byte, unless it is already waiting. The caller must call settle before it reads,
+// and after it has closed the connection. gone, if not nil, is called with the error.
+func (e *end) watch(gone func(error)) *watch {
+	if e.seen != nil {
+		return e.seen
+	}
+	w := &watch{done: make(chan struct{})}
+	e.seen = w
+	go func() {
+		defer close(w.done)
+		if _, w.err = e.in.Peek(1); w.err != nil {
+			e.over.Store(true)
+			if gone != nil {
+				gone(w.err)
+			}
+		}
+	}()
+	return w
+}
+
+// idle waits for the next request, or for the end of the connection, which it then closes.
+func (e *end) idle() { e.watch(func(error) { _ = e.Close() }) }
+
+// settle waits for the watch, so that the connection can be read. It returns the error of the watch.
+func (e *end) settle() error {
+	if e.seen == nil {
+		return nil
+	}
+	<-e.seen.done
+	err := e.seen.err
+	e.seen = nil
+	return err
+}
+
+// stale reports whether the watch has seen the connection end, or unrequested bytes.
+func (e *end) stale() bool {
+	if e.seen == nil {
+		return e.in.Buffered() > 0
+	}
+	if e.over.Load() {
+		return true
+	}
+	select {
+	case <-e.seen.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// closeWrite tells the side that nothing more comes.
+func (e *end) closeWrite() {
+	if half, ok := e.Conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+		return
+	}
+	_ = e.Close()
+}
+
+// reset drops the connection, so that the side sees a reset.
+func (e *end) reset() {
+	c := e.Conn
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+// wasReset reports whether a connection ended other than by the regular end of the stream.
+func wasReset(err error) bool {
+	return err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// base is the address of an upstream.
+type base struct {
+	url  string
+	addr string
+	host string // for the field Host
+	path string // before the path of a request
+	tls  bool
+
+	socket string // of a unix socket, instead of addr; "": TCP
+}
+
+// errNoUpstream reports that a request had no Reply, and there is no upstream.
+var errNoUpstream = errors.New("there is no peer behind this address, and nothing answers in its place")
+
+func parseBase(text string) (base, error) {
+	if text == "" {
+		return base{}, errNoUpstream
+	}
+	if unixurl.Is(text) {
+		socket, rest, err := unixurl.Split(text)
+		if err != nil {
+			return base{}, fmt.Errorf("the URL of the peer is invalid: %w", err)
+		}
+		return base{url: text, socket: socket, host: unixurl.Host, path: strings.TrimRight(rest, "/")}, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return base{}, fmt.Errorf("the URL of the peer is invalid: %w", err)
+	}
+	b := base{url: text, host: u.Host, path: strings.TrimRight(u.EscapedPath(), "/")}
+	port := "80"
+	switch u.Scheme {
+	case "http", "ws":
+	case "https", "wss":
+		b.tls, port = true, "443"
+	default:
+		return base{}, fmt.Errorf("the URL of the peer, %q, begins with none of http, https, ws, wss and unix", text)
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	if u.Hostname() == "" {
+		return base{}, fmt.Errorf("the URL of the peer, %q, names no host", text)
+	}
+	b.addr = net.JoinHostPort(u.Hostname(), port)
+	return b, nil
+}
+
+// dial connects to an upstream.
+func (b base) dial(ctx context.Context, conf *tls.Config) (*end, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	var c net.Conn
+	var err error
+	switch {
+	case b.socket != "":
+		c, err = unixurl.Connect(ctx, b.socket)
+	case b.tls:
+		if conf == nil {
+			conf = &tls.Config{}
+		}
+		conf = conf.Clone()
+		conf.NextProtos = []string{"http/1.1"}
+		c, err = unixurl.DialTLS(ctx, "tcp", b.addr, conf)
+	default:
+		c, err = unixurl.Dial(nil)(ctx, "tcp", b.addr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the peer at %s cannot be reached: %w", transcript.MaskURLs(b.url), err)
+	}
+	return newEnd(c), nil
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/internal/llm"
 	"parley/steps"
 	"parley/target"
 )
@@ -129,3 +130,111 @@ type elsewhere struct {
 
 // BaseURL implements target.Running.
 func (e elsewhere) BaseURL() string { return e.base }
+
+// Part is what one of several workers does of a load: it has the sessions N, N+Of, N+2·Of and so on, and the acts that
+// arrive at them. All parts together do the same, at the same times, as one process that does everything.
+type Part struct {
+	N  int `json:"n"` // from 0
+	Of int `json:"of"`
+}
+
+// share returns how many of the sessions of the load are those of the part.
+func (p Part) share(sessions int) int { return (sessions - p.N + p.Of - 1) / p.Of }
+
+// acts returns how many acts of a schedule arrive at the part's sessions.
+func (p Part) acts(s schedule, sessions int) (n int64) {
+	for all := s.count(); all > 0; all -= sessions {
+		n += int64(max(p.share(min(all, sessions)), 0))
+	}
+	return n
+}
+
+// Task is a part of a load, for a worker elsewhere.
+type Task struct {
+	Part   Part   `json:"part"`
+	Source Source `json:"source"`
+	Base   string `json:"base"` // base URL of the target
+	Role   string `json:"role"`
+	Driver string `json:"driver"`
+	Strict bool   `json:"strict,omitempty"`
+	Known  bool   `json:"known,omitempty"` // the answers of the target's model are known
+
+	Sessions int           `json:"sessions"` // of the whole load, as Rate and Opening are
+	Rate     float64       `json:"rate"`
+	Opening  float64       `json:"opening"`
+	Duration time.Duration `json:"duration"`
+	Timeout  time.Duration `json:"timeout"`
+	Shape    Shape         `json:"shape"`
+	Salt     string        `json:"salt"`
+}
+
+// task returns the task of a worker.
+func (r *run) task(n, of int) Task {
+	return Task{Part: Part{n, of}, Source: r.o.Source, Base: r.target.BaseURL(), Role: r.o.Profile.Role,
+		Driver: r.o.Driver, Strict: r.o.Strict, Known: r.brain != nil, Sessions: r.o.Sessions,
+		Rate: r.o.Rate, Opening: r.o.Opening, Duration: r.o.Duration,
+		Timeout: r.o.Timeout, Shape: r.o.Shape, Salt: r.salt}
+}
+
+// options returns what a worker does for the task.
+func (t Task) options(protocols *steps.Protocols, p *target.Profile) Options {
+	o := Options{Protocols: protocols, Profile: p, Driver: t.Driver, Strict: t.Strict, Sessions: t.Sessions, Rate: t.Rate,
+		Opening: t.Opening, Duration: t.Duration, Timeout: t.Timeout, Shape: t.Shape, Salt: t.Salt}
+	if t.Known {
+		o.Brain = llm.NewUnrecorded() // its answers are known; what it is asked is not of interest
+	}
+	return o.withDefaults()
+}
+
+// MaxSource bounds the file of a Source.
+const MaxSource = 256 << 10
+
+// Source says where a worker finds the profile of the target. A worker starts nothing, and calls no hook.
+type Source struct {
+	Protocol string `json:"protocol,omitempty"` // that of the bundled server, or of a URL
+	URL      string `json:"url,omitempty"`      // as given by the user; with Protocol
+	Name     string `json:"name,omitempty"`     // of the file
+	YAML     []byte `json:"yaml,omitempty"`     // the file
+	Dir      string `json:"dir,omitempty"`      // its folder, to which the paths in it refer
+
+	Env map[string]string `json:"env,omitempty"` // the values of ${NAME} in the file
+
+	// What was said beside the file or the URL: headers, and keys of tls with absolute paths.
+	Headers map[string]string `json:"headers,omitempty"`
+	TLS     *target.TLS       `json:"tls,omitempty"`
+}
+
+// profile makes the profile, as plain does.
+func (s Source) profile(kinds target.Kinds, bundled func(protocol string) *target.Profile) (*target.Profile, error) {
+	p, err := s.plain(kinds, bundled)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range s.Headers {
+		if err := p.SetHeader(name, value); err != nil {
+			return nil, err
+		}
+	}
+	if s.TLS != nil {
+		err = p.UseTLS(*s.TLS)
+	}
+	return p, err
+}
+
+// plain makes the profile without what was said beside it. bundled returns that of the bundled server of a protocol;
+// nil if there is none.
+func (s Source) plain(kinds target.Kinds, bundled func(protocol string) *target.Profile) (*target.Profile, error) {
+	switch {
+	case len(s.YAML) > 0:
+		return kinds.ParseIn(s.YAML, s.Name, s.Dir, func(name string) (string, bool) {
+			value, ok := s.Env[name]
+			return value, ok
+		})
+	case s.URL != "":
+		return kinds.ForURL(s.Protocol, s.URL)
+	}
+	if p := bundled(s.Protocol); p != nil {
+		return p, nil
+	}
+	return nil, usagef("--protocol %s: the worker has no bundled server", s.Protocol)
+}

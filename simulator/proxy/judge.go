@@ -1,13 +1,20 @@
 package proxy
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"parley/features/verdict"
+	"parley/simulator/gate"
 	"parley/steps"
+	"parley/steps/monitor"
+	"parley/target"
+	"parley/transport/driver"
 	"parley/transport/transcript"
 )
 
@@ -147,4 +154,201 @@ func Worst(all ...map[string]verdict.Outcome) map[string]verdict.Outcome {
 func (p *Proxy) Check() {
 	p.queue.settle()
 	p.look()
+}
+
+// Codec decodes the records of a program that is only observed, in a role of its protocol. The protocol's binding
+// depends on the driver that would have made the records: frames are those of a WebSocket or of stdio, and everything
+// else is HTTP.
+type Codec struct {
+	Env *steps.Env // for judging
+
+	protocol steps.Protocol
+	base     string                // URL of the program, if it is a server
+	envs     map[string]*steps.Env // by driver
+}
+
+// NewCodec makes a codec for a program that uses the default wire names. base is its base URL if it is a server.
+func NewCodec(p steps.Protocol, role, base string) (*Codec, error) {
+	kind := p.Kind()
+	profile := kind.New()
+	profile.Protocol, profile.Role, profile.Name, profile.URL = kind.Protocol, role, "your program", base
+	if base != "" && kind.Locate != nil {
+		kind.Locate(profile) // a URL may contain the path of the socket
+	}
+	ledger, err := steps.LedgerOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return newCodec(p, profile, ledger, false, profile.URL), nil
+}
+
+// CodecOf makes a codec for a target with the wire names of its profile. base is its base URL.
+func CodecOf(p steps.Protocol, profile *target.Profile, strict bool, base string) (*Codec, error) {
+	ledger, err := steps.LedgerOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return newCodec(p, profile, ledger, strict, base), nil
+}
+
+func newCodec(p steps.Protocol, profile *target.Profile, ledger *verdict.Ledger, strict bool, base string) *Codec {
+	c := &Codec{protocol: p, base: base, envs: map[string]*steps.Env{}}
+	for _, name := range p.Kind().Drivers {
+		c.envs[name] = &steps.Env{Profile: profile, Role: profile.Role, Driver: unused(name), Ledger: ledger, Strict: strict,
+			Redact: transcript.NewRedactor()}
+		if c.Env == nil {
+			c.Env = c.envs[name]
+		}
+	}
+	return c
+}
+
+// Decoder returns a decoder of records with its own state.
+func (c *Codec) Decoder() func(*transcript.Record) {
+	by := map[string]func(*transcript.Record){}
+	for name, env := range c.envs {
+		by[name] = c.protocol.Bind(env, observed(c.base))
+	}
+	pick := func(names ...string) func(*transcript.Record) {
+		for _, name := range names {
+			if by[name] != nil {
+				return by[name]
+			}
+		}
+		return func(*transcript.Record) {}
+	}
+	frames := pick(target.WS, target.Stdio, target.SSE, target.Browser)
+	others := pick(target.SSE, target.Browser, target.WS, target.Stdio)
+	return func(rec *transcript.Record) {
+		if rec.Kind == transcript.Frame {
+			frames(rec)
+			return
+		}
+		others(rec)
+	}
+}
+
+// Observed returns the records that a tester of the role would have: see steps.Witness. filters reports whether it may
+// omit records.
+func (c *Codec) Observed(records []transcript.Record) (out []transcript.Record, filters bool) {
+	if w, ok := c.protocol.(steps.Witness); ok {
+		return w.Observed(c.Env.Role, records), true
+	}
+	return records, false
+}
+
+// unused is a driver of which only the name is used.
+type unused string
+
+// Name implements driver.Driver.
+func (u unused) Name() string { return string(u) }
+
+// Open implements driver.Driver.
+func (u unused) Open(context.Context, driver.OpenOptions, driver.Sink) (driver.Conn, error) {
+	return nil, errors.New("who only observes opens no connection")
+}
+
+// observed is a target.Running that the harness does not control. Its value is the program's base URL.
+type observed string
+
+// BaseURL implements target.Running.
+func (o observed) BaseURL() string { return string(o) }
+
+// Hook implements target.Running.
+func (o observed) Hook(_ context.Context, name string, _ target.CustomAgent) error {
+	return &target.NotDeclaredError{Key: "hooks." + name}
+}
+
+// ConfigBytes implements target.Running.
+func (o observed) ConfigBytes() ([]byte, error) {
+	return nil, &target.NotDeclaredError{Key: "configuration of a program that is only observed"}
+}
+
+// Restart implements target.Running.
+func (o observed) Restart(context.Context, bool) error {
+	return &target.NotDeclaredError{Key: "way to restart a program that is only observed"}
+}
+
+// Stderr implements target.Running.
+func (o observed) Stderr() string { return "" }
+
+// Stop implements target.Running.
+func (o observed) Stop(context.Context) error { return nil }
+
+// Side is a side of the traffic.
+type Side = gate.Side
+
+// The sides.
+const (
+	Client = gate.Client
+	Server = gate.Server
+)
+
+// Role is a role in which one side is judged.
+type Role struct {
+	Name     string            // of the protocol
+	Side     Side              // the side of its targets
+	Together bool              // all connections are judged together, else each separately
+	Monitors []monitor.Monitor // that judge it
+}
+
+// Clauses returns the ids of the clauses that the role's monitors judge, sorted.
+func (r Role) Clauses() []string {
+	var all []string
+	for _, m := range r.Monitors {
+		all = append(all, m.Clauses...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// RolesOf returns the roles in which the traffic of a protocol can be judged: those named, or, for none, the first role
+// of each side. The error names an unknown role.
+func RolesOf(p steps.Protocol, named []string) ([]Role, error) {
+	kind := p.Kind()
+	var out []Role
+	for _, name := range named {
+		if !slices.Contains(kind.Roles, name) {
+			return nil, fmt.Errorf("%s has no role %q", kind.Protocol, name)
+		}
+	}
+	has := [2]bool{}
+	for _, name := range kind.Roles {
+		side, together := sideOf(kind, name)
+		if len(named) > 0 && !slices.Contains(named, name) || len(named) == 0 && has[side] {
+			continue
+		}
+		has[side] = true
+		if a, ok := p.(steps.Apart); ok && a.Apart(name) {
+			together = false
+		}
+		out = append(out, Role{Name: name, Side: side, Together: together, Monitors: steps.PassiveMonitorsOf(p, name)})
+	}
+	return out, nil
+}
+
+// sideOf returns the side of the targets of a role: a page, like any target that dials, is a client. together: the
+// connections belong to one target. Those of a page do, because its requests and its streams are separate connections.
+func sideOf(kind target.Kind, role string) (side Side, together bool) {
+	p := kind.New()
+	p.Role = role
+	switch {
+	case p.Dials():
+		return Client, false
+	case slices.Equal(kind.Drivers, []string{target.Browser}):
+		return Client, true
+	}
+	return Server, true
+}
+
+// role is a Role with the data that its tapes need.
+type role struct {
+	Role
+	*Codec
+}
+
+func newRole(r Role, o Options, ledger *verdict.Ledger, base string) *role {
+	profile := *o.Profile
+	profile.Role = r.Name
+	return &role{Role: r, Codec: newCodec(o.Protocol, &profile, ledger, o.Strict, base)}
 }

@@ -1,12 +1,15 @@
 package proxy
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"parley/features/verdict"
+	"parley/simulator/gate"
 	"parley/steps"
 	"parley/steps/monitor"
 	"parley/transport/transcript"
@@ -188,4 +191,132 @@ func (one *tape) beyond(mark int) (out []verdict.Judgement, failures []steps.Fai
 		}
 	}
 	return out, failures
+}
+
+// spool is a file of records that wait, oldest first. The zero value is an empty one, and makes its file when it needs
+// one.
+type spool struct {
+	since time.Time // time of the first record ever; times are relative to it
+	file  *os.File
+	parts []part // in the file
+	size  int64  // of the file
+	buf   []byte // newer records
+	err   error  // why nothing more can be written
+	lost  error  // why records could not be read again
+}
+
+// part is a part of the file.
+type part struct{ offset, size int64 }
+
+// spoolPart is the number of bytes written at once.
+const spoolPart = 1 << 20
+
+func (s *spool) empty() bool { return len(s.parts) == 0 && len(s.buf) == 0 }
+
+// add adds a record; false if there is no room.
+func (s *spool) add(w waiting) bool {
+	if len(s.buf) >= spoolPart && !s.flush() {
+		return false
+	}
+	if s.since.IsZero() {
+		s.since = w.at
+	}
+	w.r.N, w.r.At = w.n, w.at.Sub(s.since)
+	s.buf = transcript.AppendRecord(s.buf, &w.r)
+	return true
+}
+
+// flush writes the newer records to the file; false if there is no room.
+func (s *spool) flush() bool {
+	if s.err != nil || s.size+int64(len(s.buf)) > maxSpooled {
+		return false
+	}
+	if s.file == nil {
+		if s.file, s.err = os.CreateTemp("", "parley-proxy-*"); s.err != nil {
+			return false
+		}
+		_ = os.Remove(s.file.Name()) // if an open file can be removed, nothing is left behind
+	}
+	if _, s.err = s.file.WriteAt(s.buf, s.size); s.err != nil {
+		return false
+	}
+	s.parts = append(s.parts, part{s.size, int64(len(s.buf))})
+	s.size += int64(len(s.buf))
+	s.buf = s.buf[:0]
+	return true
+}
+
+// take returns the oldest records. Once all have been taken, the file is emptied.
+func (s *spool) take() (all []waiting) {
+	text := s.buf
+	if len(s.parts) > 0 {
+		first := s.parts[0]
+		s.parts = s.parts[1:]
+		text = make([]byte, first.size)
+		if _, err := s.file.ReadAt(text, first.offset); err != nil {
+			s.lost, text = fmt.Errorf("records that waited in a file are lost: %w", err), nil
+		}
+	} else {
+		s.buf = nil
+	}
+	if len(s.parts) == 0 && s.file != nil {
+		s.size = 0
+		_ = s.file.Truncate(0)
+	}
+	for len(text) > 0 {
+		r, left, ok := transcript.ReadRecord(text)
+		if !ok {
+			s.lost = fmt.Errorf("records that waited in a file are lost: it is damaged")
+			break
+		}
+		w := waiting{r: r, n: r.N, at: s.since.Add(r.At)}
+		w.r.N, w.r.At = 0, 0
+		all, text = append(all, w), left
+	}
+	return all
+}
+
+// close removes the file.
+func (s *spool) close() {
+	if s.file != nil {
+		_ = s.file.Close()
+		_ = os.Remove(s.file.Name())
+		s.file = nil
+	}
+}
+
+// Beginnings of the labels of ends, by who has caused them.
+const (
+	byClient = "the client "
+	byServer = "the server "
+	byProxy  = "the proxy "
+)
+
+// EndedBy returns the last record of a connection as a user gets it: it says whether the client, the server or the
+// proxy has ended the connection, and that of the client is sent. Gates, and so tapes, have the words of a harness at
+// the client's end.
+func EndedBy(r transcript.Record) transcript.Record {
+	if r.Kind != transcript.Closed {
+		return r
+	}
+	says := func(dir transcript.Dir, label string) transcript.Record {
+		r.Dir, r.Label = dir, label
+		return r
+	}
+	if rest, ok := strings.CutPrefix(r.Label, "the peer "); ok {
+		return says(transcript.Sent, byClient+rest)
+	}
+	if rest, ok := strings.CutPrefix(r.Label, "the target "); ok {
+		return says(r.Dir, byServer+rest)
+	}
+	if rest, ok := strings.CutPrefix(r.Label, "the connection broke off"); ok {
+		return says(r.Dir, byServer+"broke the connection off"+rest)
+	}
+	switch r.Label {
+	case "closed by the harness" + gate.ClientLeft:
+		return says(transcript.Sent, byClient+"left the stream")
+	case "closed by the harness", "cut off by the harness":
+		return says(transcript.Sent, byProxy+"ended the connection")
+	}
+	return r
 }

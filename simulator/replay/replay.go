@@ -1,13 +1,27 @@
+// Package replay plays one side of a recording against a live other side, and says where what comes differs from what
+// was recorded. Ids that the other side draws anew are learnt, and replaced in what is sent afterwards. What else may
+// differ, such as times and a model's words, the schemas of the protocol's messages say; where there is none, what
+// looks like an id or a time may.
 package replay
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/internal/deadline"
+	"parley/protocol/messages"
+	"parley/transport/driver"
 	"parley/transport/recording"
 	"parley/transport/transcript"
 )
@@ -233,4 +247,133 @@ func (p *player) differs(d Difference) {
 	d.Diff, d.Maybe = d.render(), d.maybe()
 	d.recorded, d.came, d.ids = nil, nil, nil
 	p.o.Differs(d)
+}
+
+// Options say how to replay.
+type Options struct {
+	Messages *messages.Set // the protocol's; nil: none is known
+	// a model's words must be as recorded, and as many messages as recorded must have them
+	Words bool
+	// 2: twice as fast as recorded; 0: each message is sent as soon as what was received before it has come
+	Speed   float64
+	Within  time.Duration // limit for what is to come, from the last thing that came; default 10 s
+	Quiet   time.Duration // how long silence is shown by silence: see Result.Behind; default 250 ms
+	Ignore  []Ignore
+	Differs func(Difference) // is called for each message that differs, in order
+
+	// Serve only: Within counts only while no client is connected, since a person may think for any time.
+	Thinks bool
+
+	// Against only:
+	URL          string         // base URL of the server, http or https
+	Header       http.Header    // sent with every request
+	TLS          *tls.Config    // nil: Go's defaults
+	Subprotocols []string       // offered by sockets
+	Process      driver.Starter // what a recording over stdio is played against
+	Secrets      Secrets        // the server's
+
+	// Serve only:
+	Addr  string           // host:port to listen on; default a free port of loopback
+	Ready func(url string) // called with the URL where it listens
+}
+
+// Result says what was done.
+type Result struct {
+	Sent        int // messages, opening a connection included
+	Compared    int // messages that came and were compared
+	Differences int // messages that differ, did not come, or were not recorded
+	// recorded messages that were left out, because Ignore names them
+	Ignored int
+	// messages that came behind the last one that was recorded of their connection, where the recording ends, or the
+	// connection was closed, within Quiet: nobody knows whether they would have come then
+	Behind int
+}
+
+// Errors of a replay.
+var (
+	// ErrUnreachable is returned when no connection to the server could be made.
+	ErrUnreachable = errors.New("the target cannot be reached")
+	// ErrNothing is returned when a recording has nothing that the side to be played does.
+	ErrNothing = errors.New("there is no connection or request in it")
+)
+
+// defaults fills in the defaults.
+func (o *Options) defaults() {
+	if o.Within <= 0 {
+		o.Within = 10 * time.Second
+	}
+	if o.Quiet <= 0 {
+		o.Quiet = 250 * time.Millisecond
+	}
+	if o.Differs == nil {
+		o.Differs = func(Difference) {}
+	}
+}
+
+// Secrets are those of a target, for what was redacted in the recording that is played against it.
+type Secrets struct {
+	Named map[string]string // those in the target's paths, by the names of their parameters, with the escapes of a URL
+	All   []string
+}
+
+var (
+	hiddenParameter = regexp.MustCompile(`([?&])([^=&?#\s]+)=` + transcript.Blank)
+	hiddenMember    = regexp.MustCompile(`"([\w-]+)"(\s*:\s*)"` + transcript.Blank + `"`)
+)
+
+// Restore puts the secrets of the target where secrets were removed from a record: the one of the same name, or the
+// only one that the target has.
+func (s Secrets) Restore(r transcript.Record) transcript.Record {
+	if sendable(r) == nil || len(s.All) == 0 {
+		return r
+	}
+	only := ""
+	if all := slices.Compact(slices.Sorted(slices.Values(s.All))); len(all) == 1 {
+		only = all[0]
+	}
+	r.Label = hiddenParameter.ReplaceAllStringFunc(r.Label, func(found string) string {
+		name := strings.TrimSuffix(found[1:], "="+transcript.Blank)
+		switch value := s.Named[name]; {
+		case value != "":
+			return found[:1] + name + "=" + value
+		case only != "":
+			return found[:1] + name + "=" + url.QueryEscape(only)
+		}
+		return found
+	})
+	r.Bytes = hiddenMember.ReplaceAllFunc(r.Bytes, func(found []byte) []byte {
+		parts := hiddenMember.FindSubmatch(found)
+		value := only
+		if named, err := url.QueryUnescape(s.Named[string(parts[1])]); err == nil && named != "" {
+			value = named
+		}
+		quoted, err := json.Marshal(value)
+		if value == "" || err != nil {
+			return found
+		}
+		return fmt.Appendf(nil, "%q%s%s", parts[1], parts[2], quoted)
+	})
+	if only != "" {
+		quoted, _ := json.Marshal(only)
+		r.Bytes = bytes.ReplaceAll(r.Bytes, []byte(transcript.Blank), quoted[1:len(quoted)-1])
+	}
+	return r
+}
+
+// Sendable says why a record cannot be sent; nil if it can.
+func Sendable(r transcript.Record) error {
+	if err := sendable(r); err != nil {
+		return err
+	}
+	if r.Cut > 0 {
+		return fmt.Errorf("record %d cannot be sent: %d bytes of it were not recorded", r.N, r.Cut)
+	}
+	return nil
+}
+
+func sendable(r transcript.Record) error {
+	if bytes.Contains(r.Bytes, []byte(transcript.Blank)) || strings.Contains(r.Label, transcript.Blank) {
+		return fmt.Errorf("record %d cannot be sent: a secret was removed from it (name a profile that has it)", r.N)
+	}
+	return nil
 }

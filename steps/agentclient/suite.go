@@ -4,6 +4,7 @@ package agentclient
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -13,10 +14,14 @@ import (
 	vocab "parley/protocol/agentclient"
 	"parley/steps"
 	"parley/steps/agentclient/binding"
+	"parley/steps/agentclient/checkup"
 	judge "parley/steps/agentclient/invariants"
 	"parley/steps/agentclient/passive"
+	"parley/steps/agentclient/probe"
 	selectwire "parley/steps/agentselect/binding"
+	"parley/steps/doctor"
 	"parley/steps/monitor"
+	engine "parley/steps/probe"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/driver/browser/snapshot"
@@ -237,3 +242,50 @@ const (
 	session    = "session"
 	selector   = "select"
 )
+
+// Doctor implements doctor.Examinable.
+func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }
+
+// Init implements probe.Probing.
+func (Protocol) Init() engine.Guide { return probe.Guide() }
+
+// Names of the observed page and its connections, as in runs.
+const (
+	observedPage = "A"
+	ofRequests   = observedPage + " api"
+)
+
+// Observed implements steps.Witness: plain requests are those of the party "A api", and streams are "A api 1", "A api
+// 2", …. The page of a request is unknown, so there can be only one page: the records end where a second stream is
+// requested while another one is open.
+func (Protocol) Observed(_ string, records []transcript.Record) []transcript.Record {
+	names := map[string]string{}
+	open := 0
+	var out []transcript.Record
+	for _, r := range records {
+		switch {
+		case r.Conn == "":
+			r.Conn = ofRequests
+		case r.Kind == transcript.Open && r.Dir == transcript.Received:
+			if open > 0 {
+				return out
+			}
+			open++
+			names[r.Conn] = fmt.Sprintf("%s %d", ofRequests, len(names)+1)
+		case r.Kind == transcript.Closed, r.Kind == transcript.Response, r.Kind == transcript.Failure:
+			open = 0
+		}
+		if name := names[r.Conn]; name != "" {
+			r.Conn = name
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Renamed implements steps.Renamer.
+func (Protocol) Renamed() [][2]string {
+	return [][2]string{
+		{`^it is recorded (whether the page suggests "[^"]*")$`, `$1 is recorded`},
+	}
+}

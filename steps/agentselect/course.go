@@ -1,11 +1,17 @@
 package agentselect
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
 
+	"parley/features/verdict"
+	"parley/internal/deadline"
+	"parley/internal/llm"
 	vocab "parley/protocol/agentselect"
+	"parley/steps"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -134,4 +140,160 @@ func shape(ev *transcript.Event) string {
 		}
 	}
 	return wjson.Compact(kept)
+}
+
+func (r registry) races() {
+	r.step(`^client (\w+) switches to `+agentRef+` and to `+agentRef+` at once$`, r.switchesTwice)
+	r.step(`^each switch of client (\w+) starts where the previous one ended$`, r.switchesChained)
+	r.step(`^the model answers the aborted turn of client (\w+) late$`, r.abortedAnswers)
+	r.step(`^client (\w+) sends another message during its turn$`, r.chatsOver)
+	r.step(`^client (\w+) is busy until (?:its first turn|the turn in its session) ends$`, r.busyWhileFirst)
+}
+
+// switchesTwice sends two switches, the second before the first can have been answered.
+func (s *suite) switchesTwice(ctx context.Context, c *client, first, second agentID) error {
+	mark, err := s.sendSwitch(ctx, c, fields{"agentId": first.id}, act{})
+	if err != nil {
+		return err
+	}
+	_, err = s.sendSwitch(ctx, c, fields{"agentId": second.id}, act{})
+	c.act.mark = mark
+	return err
+}
+
+// switchesChained judges two switches in flight: in the order of their announcements, each comes from the agent that
+// the previous one led to (AS-043), and so does a third switch after them.
+func (s *suite) switchesChained(ctx context.Context, c *client) error {
+	at, from := c.act.mark, c.agent
+	for n := 1; n <= 2; n++ {
+		rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: at, Match: s.foreignAnswer(c)})
+		if miss != nil {
+			return s.Need(miss.Check(fmt.Sprintf("agent_switched for each of two switches; this is number %d", n), "AS-042"))
+		}
+		if !isSwitch(&rec) {
+			return steps.NotTestedf("one of two switches in flight was refused: %s", steps.Seen(rec))
+		}
+		expected := fmt.Sprintf("announcement %d of 2 with previousAgentId %q, the agent that the switch before it led to",
+			n, from)
+		check := steps.CheckOf(rec, field(rec, "previousAgentId") == any(from), expected, "AS-043")
+		if err := s.Need(check); err != nil {
+			return err
+		}
+		from, _ = field(rec, "currentAgentId").(string)
+		at = rec.N
+	}
+	s.confirmed(c, from)
+	to := s.swapped(vocab.Debugger)
+	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
+		return err
+	}
+	return s.switchedTo(ctx, c, from, to)
+}
+
+// abortedAnswers lets the model continue the aborted turn, and gives the target's reaction the quiet window: nothing
+// shows when an aborted turn has ended.
+func (s *suite) abortedAnswers(ctx context.Context, c *client) error {
+	last := len(c.turns) - 1
+	if last >= 0 && s.actor == c { // its last turn runs
+		last--
+	}
+	if last < 0 || c.turns[last].nonce == "" {
+		return steps.NotTestedf("without the model stub the aborted turn of client %s cannot be made to end late", c.name)
+	}
+	mark := s.T.Len()
+	s.Env.Brain.Release(c.turns[last].nonce)
+	s.pace(ctx, c, mark, s.Env.Profile.Limits.Quiet.Duration)
+	return nil
+}
+
+// chatsOver sends a second message during a turn, and waits until the target has refused or answered it; it may also
+// defer it, which cannot be seen. The client's turn remains the first one.
+func (s *suite) chatsOver(ctx context.Context, c *client) error {
+	if c.turn == nil {
+		return steps.NotTestedf("client %s has not chatted", c.name)
+	}
+	first := c.turn
+	if err := s.chat(ctx, c, "[[echo %s]] And another thing"); err != nil {
+		return err
+	}
+	second := c.turn
+	c.turn, c.turns = first, c.turns[:len(c.turns)-1]
+	over := isEvent(vocab.CompleteEvent, vocab.ErrorEvent)
+	ctx, cancel := deadline.WithLimit(ctx, s.Limit(s.Env.Event()))
+	defer cancel()
+	refused := func(r *transcript.Record) bool {
+		return r.Reply == second.mark &&
+			(r.Kind == transcript.Failure || r.Kind == transcript.Response && s.notAccepted(*r) != "")
+	}
+	rec, err := s.T.Await(ctx, second.mark, func(r *transcript.Record) bool {
+		return r.Conn == c.name && (over(r) || refused(r))
+	})
+	if err != nil {
+		s.Note("a second message while a turn runs: deferred or not answered")
+	} else {
+		s.Note("a second message while a turn runs: %s", steps.Seen(rec))
+	}
+	return nil
+}
+
+// busyWhileFirst judges that a turn keeps its session busy whatever became of a second message, of another load of the
+// session, or of the connection that it had (AS-109, AS-110). The target may have ended the turn for that, so a switch
+// that succeeds is wrong only if the turn continues after it.
+func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
+	if c.try != nil && c.try.refused != "" {
+		return steps.NotTestedf("client %s could not load the session: %s", c.name, c.try.refused)
+	}
+	if c.turn == nil || c.turn.session != c.session {
+		return steps.NotTestedf("no turn runs in the session of client %s", c.name)
+	}
+	to := s.swapped(vocab.General)
+	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
+		return err
+	}
+	rec, miss := s.outcome(ctx, c, rejection)
+	clauses := []string{"AS-109", "AS-110"}
+	switch {
+	case miss != nil:
+		return s.Need(miss.Check("agent_busy", clauses...))
+	case codeOf(rec) == vocab.AgentBusy:
+		return s.passed(clauses...)
+	case !isSwitch(&rec):
+		return s.Need(steps.CheckOf(rec, false, "agent_busy", clauses...))
+	}
+	s.confirmed(c, to)
+	later, went := s.goesOn(ctx, c, rec.N)
+	if !went {
+		return steps.NotTestedf("the turn in the session of client %s does not go on, so the target has ended it, and the "+
+			"switch found the session idle", c.name)
+	}
+	return s.Judge(verdict.Finding{Clauses: clauses, At: rec.N,
+		Observed: steps.Seen(rec) + ", and the turn continued: " + later,
+		Expected: "agent_busy while the turn in the session of client " + c.name + " goes on"})
+}
+
+// goesOn lets a turn continue and reports whether it does: its model is asked again, or its answer comes. A turn whose
+// model request the target has given up does not.
+func (s *suite) goesOn(ctx context.Context, c *client, mark int) (seen string, ok bool) {
+	if c.turn.request != nil {
+		if err := s.respond(ctx, c, confirming); err != nil {
+			return "", false
+		}
+		return "its model was asked again, with the tool's result", s.calledAgain(ctx, c) == nil
+	}
+	quiet, cancel := deadline.WithLimit(ctx, s.Env.Profile.Limits.Quiet.Duration)
+	defer cancel()
+	if s.Env.Brain.Abandoned(quiet, c.turn.nonce) {
+		return "", false
+	}
+	s.Env.Brain.Release(c.turn.nonce)
+	rec, miss := s.Await(ctx, steps.Wait{Conn: c.name, After: mark, Match: s.saysNonce(c, mark)})
+	return steps.Seen(rec), miss == nil
+}
+
+// withResult matches the model requests of a turn that carry a tool's result.
+func withResult(t *turn) func(llm.Request) bool {
+	return func(r llm.Request) bool {
+		text, results := r.Asking()
+		return results > 0 && strings.Contains(text, t.nonce)
+	}
 }

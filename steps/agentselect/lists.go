@@ -1,12 +1,22 @@
 package agentselect
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
 
 	"parley/features/verdict"
 	vocab "parley/protocol/agentselect"
 	"parley/steps"
+	"parley/steps/agentselect/binding"
+	judge "parley/steps/agentselect/invariants"
+	"parley/target"
 	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // receivesNoList proves that a client's act has brought no agent_list (AS-023, AS-024, AS-026). A target may send one
@@ -81,3 +91,290 @@ func (s *suite) actsAgain(ctx context.Context, c *client) error {
 	}
 	return steps.NotTestedf("client %s was offered no second agent", c.name)
 }
+
+func (r registry) configuration() {
+	r.step(`^the target has a custom agent$`, func() error { _, err := r.custom(); return err })
+	r.step(`^the configuration of the target is read$`, r.configRead)
+	r.step(`^the configuration of the target is unchanged$`, r.configUnchanged)
+	r.step(`^the agent "([^"]*)" is added to the configuration$`, r.adds)
+	r.step(`^the agent "([^"]*)" has been added to the configuration$`, r.hasAdded)
+	r.step(`^the agent "([^"]*)" is renamed in the configuration$`, r.renames)
+	r.step(`^the agent "([^"]*)" is removed from the configuration$`, r.removes)
+	r.step(`^a new client is (offered|not offered) "([^"]*)"( under its new name)?$`, r.newClientSees)
+	r.step(`^client (\w+) is offered "([^"]*)"$`, r.isOffered)
+}
+
+// notDeclared turns a missing or failed hook into "not tested".
+func notDeclared(err error) error {
+	var nd *target.NotDeclaredError
+	if errors.As(err, &nd) {
+		return steps.NotTestedf("%v", err)
+	}
+	if err != nil {
+		return steps.NotTestedf("hook: %v", err)
+	}
+	return nil
+}
+
+func (s *suite) configRead() error {
+	b, err := s.Target.ConfigBytes()
+	if err != nil {
+		return notDeclared(err)
+	}
+	s.config = append([]byte{}, b...)
+	return nil
+}
+
+// configUnchanged judges that switching left the configuration unchanged, byte by byte (AS-025).
+func (s *suite) configUnchanged() error {
+	if s.config == nil {
+		return steps.NotTestedf("the configuration was not read before")
+	}
+	b, err := s.Target.ConfigBytes()
+	if err != nil {
+		return notDeclared(err)
+	}
+	return s.Judge(verdict.Finding{Clauses: []string{"AS-025"}, OK: bytes.Equal(b, s.config), At: s.T.Len(),
+		Expected: fmt.Sprintf("the configuration unchanged, %d bytes", len(s.config)),
+		Observed: fmt.Sprintf("it has changed: %d bytes", len(b))})
+}
+
+// hook changes the target's configuration; absence is judged from here.
+func (s *suite) hook(ctx context.Context, name string, a target.CustomAgent) error {
+	s.mark, s.actor, s.configured = s.T.Len(), nil, true
+	s.T.Remark("", "hook %s: %s %q", name, a.ID, a.Name)
+	return notDeclared(s.Target.Hook(ctx, name, a))
+}
+
+func (s *suite) adds(ctx context.Context, id string) error {
+	a := target.CustomAgent{ID: id, Name: "Parley " + id, Description: "made by a conformance test",
+		Prompt: "PARLEY-" + s.Nonce}
+	if c, err := s.custom(); err == nil {
+		a.Tools = c.Tools
+	}
+	if err := s.hook(ctx, target.HookAddAgent, a); err != nil {
+		return err
+	}
+	s.gained[id] = a
+	s.AtEnd(func() {
+		if _, still := s.gained[id]; still {
+			_ = s.Target.Hook(context.WithoutCancel(ctx), target.HookRemoveAgent, a)
+		}
+	})
+	return nil
+}
+
+// hasAdded is adds as a precondition: it waits until new clients see the agent.
+func (s *suite) hasAdded(ctx context.Context, id string) error {
+	if err := s.adds(ctx, id); err != nil {
+		return err
+	}
+	_, within, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool { return hasAgent(list, id) })
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return steps.NotTestedf("after the hook %s, new clients did not see %q within %v", target.HookAddAgent, id, within)
+	}
+	return nil
+}
+
+func (s *suite) renames(ctx context.Context, id string) error {
+	a := s.gained[id]
+	a.Name = "Renamed " + id
+	s.gained[id] = a
+	return s.hook(ctx, target.HookChangeAgent, a)
+}
+
+func (s *suite) removes(ctx context.Context, id string) error {
+	a := s.gained[id]
+	if err := s.hook(ctx, target.HookRemoveAgent, a); err != nil {
+		return err
+	}
+	delete(s.gained, id)
+	return nil
+}
+
+// newClientSees judges that a connection made after the change sees it (AS-027); the target may take until the reload
+// limit.
+func (s *suite) newClientSees(ctx context.Context, how, id, renamed string) error {
+	if !s.configured {
+		return steps.NotTestedf("the configuration was not changed")
+	}
+	last, within, ok, err := s.awaitList(ctx, func(list []vocab.AgentInfo) bool {
+		a, listed := find(list, id)
+		return listed == (how == "offered") && (renamed == "" || a.Name == s.gained[id].Name)
+	})
+	if err != nil {
+		return err
+	}
+	observed := "no agent_list"
+	if last != nil {
+		observed = steps.Seen(*last)
+	}
+	if last != nil {
+		if err := s.judgeFindings(judge.Agents(*last)); err != nil {
+			return err
+		}
+	}
+	expected := fmt.Sprintf("a new connection that is %s %q%s within %v", how, id, renamed, within)
+	return s.Need(verdict.Finding{Clauses: []string{"AS-027"}, OK: ok, Expected: expected, Observed: observed,
+		At: s.T.Len()})
+}
+
+// awaitList reconnects until the list is as wanted, or the reload limit has passed, which is shorter once lists have
+// never been as wanted.
+func (s *suite) awaitList(
+	ctx context.Context, want func([]vocab.AgentInfo) bool,
+) (_ *transcript.Record, within time.Duration, ok bool, err error) {
+	c, mark, actor := s.client("new"), s.mark, s.actor
+	defer func() {
+		s.mark, s.actor = mark, actor
+		_ = s.hasDisconnected(ctx, c) // no extra connection for a target that cannot tell connections apart
+	}()
+	limit := s.Env.Profile.Limits.Reload.Duration
+	try := s.TryFor("a list with the change of a hook", limit, limit)
+	s.retry(ctx, c, try.Within, func() (again bool) {
+		if err = s.connect(ctx, c, ""); err == nil {
+			err = s.connected(ctx, c)
+		}
+		ok = err == nil && want(c.offered)
+		return err == nil && !ok
+	})
+	if err == nil && ctx.Err() == nil {
+		try.Over(ok)
+	}
+	return c.list, try.Within, ok, err
+}
+
+func (s *suite) isOffered(ctx context.Context, c *client, id string) error {
+	rec, err := s.offeredList(ctx, c, "AS-027")
+	if err != nil {
+		return err
+	}
+	return s.Judge(steps.CheckOf(rec, hasAgent(c.offered, id), "a list with "+id, "AS-027"))
+}
+
+// maxStreams bounds the streams that Correlate remembers.
+const maxStreams = 10_000
+
+// Correlate implements steps.Correlator: a request names the connection id of its stream. One that does not, such as
+// that of a page whose profile is not known, belongs to the only stream that it can belong to, if there is one.
+func (Protocol) Correlate(p *target.Profile) func(*transcript.Record, http.Header) string {
+	k := &correlation{codec: newCodec(p, "", target.SSE), given: map[string]string{},
+		sessions: map[string]map[string]bool{}, open: map[string]bool{}}
+	return func(r *transcript.Record, h http.Header) string {
+		switch {
+		case r.Kind == transcript.Open && r.Dir == transcript.Received && r.Conn != "":
+			k.open[r.Conn] = true
+		case r.Kind == transcript.Closed:
+			delete(k.open, r.Conn)
+		case r.Kind == transcript.Stream && r.Event != nil:
+			k.learn(r)
+		case r.Kind == transcript.Request:
+			return cmp.Or(k.partyOf(r, h), k.onlyParty(r, h))
+		}
+		return ""
+	}
+}
+
+// correlation is what the streams have shown so far.
+type correlation struct {
+	*codec
+	given    map[string]string          // connection id → party
+	sessions map[string]map[string]bool // session id → parties whose streams have named it
+	open     map[string]bool
+}
+
+// learn notes the ids in an event.
+func (k *correlation) learn(r *transcript.Record) {
+	data, _ := r.Event.Data.(map[string]any)
+	if id, ok := data["connectionId"]; ok && r.Event.Type == vocab.ConnectedEvent {
+		if len(k.given) >= maxStreams {
+			clear(k.given)
+		}
+		k.given[fmt.Sprint(id)] = r.Conn
+	}
+	id, ok := data["sessionId"].(string)
+	if !ok {
+		return
+	}
+	if k.sessions[id] == nil {
+		if len(k.sessions) >= maxStreams {
+			clear(k.sessions)
+		}
+		k.sessions[id] = map[string]bool{}
+	}
+	k.sessions[id][r.Conn] = true
+}
+
+// partyOf returns the party of a request, found where the profile says; "" if that is silent.
+func (k *correlation) partyOf(r *transcript.Record, h http.Header) string {
+	body, _, err := wjson.Decode(r.Bytes)
+	for _, how := range []binding.Correlation{k.wire.Correlation, k.wire.Correlation.OfCreate(),
+		k.wire.Correlation.OfLoad()} {
+		switch {
+		case how.Single && len(k.open) == 1:
+			return k.onlyOpen()
+		case how.Header != "" && h.Get(how.Header) != "":
+			return owner(k.given, h.Get(how.Header))
+		case how.Body != "" && err == nil:
+			if id, ok := look(body, how.Body); ok {
+				return owner(k.given, fmt.Sprint(id))
+			}
+		}
+	}
+	return ""
+}
+
+// onlyParty returns the party of a message that does not say its stream where the profile expects it: that whose
+// connection id stands in any header or member, else that whose stream alone is open or has named the message's
+// session. "" if several streams are possible.
+func (k *correlation) onlyParty(r *transcript.Record, h http.Header) string {
+	if r.Event == nil {
+		return ""
+	}
+	for _, values := range h {
+		for _, v := range values {
+			if party := k.given[v]; party != "" {
+				return party
+			}
+		}
+	}
+	body, _, _ := wjson.Decode(r.Bytes)
+	members, _ := body.(map[string]any)
+	for _, v := range members {
+		if text, ok := v.(string); ok && k.given[text] != "" {
+			return k.given[text]
+		}
+	}
+	if len(k.open) == 1 {
+		return k.onlyOpen()
+	}
+	id, _ := look(body, k.wire.Fields.Request.SessionID)
+	text, _ := id.(string)
+	found := ""
+	for party := range k.sessions[text] {
+		switch {
+		case !k.open[party]:
+		case found != "":
+			return ""
+		default:
+			found = party
+		}
+	}
+	return found
+}
+
+// onlyOpen returns the party of the only open stream.
+func (k *correlation) onlyOpen() string {
+	for name := range k.open {
+		return name
+	}
+	return ""
+}
+
+// nobody is the party of a request that names an unknown stream.
+const nobody = "nobody"
+
+func owner(given map[string]string, id string) string { return cmp.Or(given[id], nobody) }

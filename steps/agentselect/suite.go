@@ -215,3 +215,71 @@ func (s *suite) nameOf(c *client, id string) (string, bool) {
 	a, ok := find(c.offered, id)
 	return a.Name, ok
 }
+
+// Renamed implements steps.Renamer.
+func (Protocol) Renamed() [][2]string {
+	return [][2]string{
+		{`^client (\w+) is given an event stream$`, `client $1 receives an event stream`},
+		{`^the list of client (\w+) names no current agent but the default one$`,
+			`the list of client $1 names the default agent as current, or none`},
+		{`^(client \w+ connects and switches to "[^"]*") as early as it can$`, `$1 as early as possible`},
+		{`^each switch of client (\w+) starts from the agent that the one before it led to$`,
+			`each switch of client $1 starts where the previous one ended`},
+	}
+}
+
+var _ steps.Recognisable = Protocol{}
+
+// distinct are the events that no other kind of server sends. Many servers send connected or error events.
+var distinct = map[string]bool{
+	vocab.AgentListEvent: true, vocab.AgentSwitchedEvent: true, vocab.ConfirmationRequestEvent: true,
+	vocab.QuestionRequestEvent: true,
+	vocab.SessionCreatedEvent:  true, vocab.SessionLoadedEvent: true,
+}
+
+// Ours implements steps.Recognisable.
+func (Protocol) Ours(message any, name string) bool {
+	if distinct[name] {
+		return true
+	}
+	obj, _ := message.(map[string]any)
+	kind := steps.Text(obj, "type")
+	if name != "" && name != "message" && kind == "" {
+		return telling(name, obj)
+	}
+	return telling(kind, obj["data"])
+}
+
+// Heard implements steps.Recognisable.
+func (Protocol) Heard(ev *transcript.Event) bool { return telling(ev.Type, ev.Data) }
+
+// telling reports whether an event and its data can only be of this protocol.
+func telling(kind string, data any) bool {
+	obj, _ := data.(map[string]any)
+	switch kind {
+	case vocab.ConnectedEvent:
+		for name := range obj {
+			if strings.Contains(strings.ToLower(name), "connection") {
+				return true
+			}
+		}
+		return false
+	case vocab.ErrorEvent:
+		return obj["errorCode"] != nil
+	}
+	return distinct[kind]
+}
+
+// Places implements steps.Recognisable.
+func (Protocol) Places() []steps.Place {
+	std := binding.Default()
+	return []steps.Place{{Driver: target.SSE, Path: std.SSE.Stream.Path}, {Driver: target.WS, Path: std.WS.Path}}
+}
+
+// PlaceKey implements steps.Recognisable.
+func (Protocol) PlaceKey(driver string) string {
+	if driver == target.WS {
+		return "agent-select.ws.path"
+	}
+	return "agent-select.sse.stream"
+}

@@ -1,9 +1,19 @@
 package externalagent
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 
+	"parley/features/verdict"
+	"parley/internal/cut"
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
 	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
 )
 
 // acts follows during a wait what an agent does. A message that has been refused stubborn times is no act any more, as
@@ -57,4 +67,183 @@ func (a *acts) again() string {
 		return ""
 	}
 	return fmt.Sprintf("it repeats a %s that was refused %d times before", a.latest, a.times)
+}
+
+// passes records that clauses are kept by a record.
+func (s *suite) passes(at int, clauses ...string) {
+	_ = s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: at})
+}
+
+// breaks judges that a record breaks clauses.
+func (s *suite) breaks(r transcript.Record, expected string, clauses ...string) error {
+	return s.Judge(steps.CheckOf(r, false, expected, clauses...))
+}
+
+// judgeMember judges one member of a record's payload; want describes the expected value.
+func (s *suite) judgeMember(r *transcript.Record, clause, name string, ok bool, want string) error {
+	return s.Judge(verdict.Finding{Clauses: []string{clause}, OK: ok, At: r.N, Group: kindOf(r) + " " + name,
+		Expected: fmt.Sprintf("payload.%s is %s", name, want),
+		Observed: fmt.Sprintf("payload.%s is %s", name, wjson.Compact(payload(r)[name]))})
+}
+
+// member is judgeMember for scenarios that continue in any case.
+func (s *suite) member(r *transcript.Record, clause, name string, ok bool, want string) {
+	_ = s.judgeMember(r, clause, name, ok, want)
+}
+
+// unanswered returns the check of a request without an answer.
+func (q *request) unanswered(miss *verdict.Miss, expected string, clauses ...string) verdict.Finding {
+	check := miss.Check(expected, clauses...)
+	check.At = cmp.Or(miss.At, q.mark)
+	return check
+}
+
+// silent returns the check of an agent that did not do what was expected after a record.
+func (s *suite) silent(miss *verdict.Miss, at int, expected string, clauses ...string) verdict.Finding {
+	check := miss.Check(expected, clauses...)
+	check.At, check.Observed = at, miss.Reason+s.lastWords()
+	return check
+}
+
+// without returns the error of a scenario that is not tested because of what the agent did not do, or that has failed
+// because its process has died of a legal message.
+func (s *suite) without(miss *verdict.Miss, format string, args ...any) error {
+	if err := s.judgeDeath(); err != nil {
+		return err
+	}
+	return steps.NotTestedf("the agent %s: %s%s", fmt.Sprintf(format, args...), miss.Reason, s.lastWords())
+}
+
+// unlike returns a check of two states that differ, with the differing member and the difference.
+func unlike(at int, difference, expected string, clauses ...string) verdict.Finding {
+	member, _, _ := strings.Cut(difference, ":")
+	return verdict.Finding{Clauses: clauses, At: at, Expected: expected, Observed: "another " + member,
+		Diff: cut.Head(difference, 4000)}
+}
+
+// quoted returns the texts between quotes: A and B for "A" or "B".
+func quoted(list string) []string { return strings.Split(strings.Trim(list, `"`), `" or "`) }
+
+// Observed implements steps.Witness. Tests of hosts and agents have only the connections of agents; a test of a
+// relay also has those of hosts, one at a time, named host: if a second host connects at the same time, the records
+// end, because their sessions cannot be distinguished.
+func (Protocol) Observed(role string, records []transcript.Record) []transcript.Record {
+	joined := map[string]string{} // connection → role
+	for i := range records {
+		r := &records[i]
+		if kindOf(r) != vocab.RelayJoin || joined[r.Conn] != "" {
+			continue
+		}
+		p, _ := r.Event.Data.(object)
+		as, _ := p["role"].(string)
+		if as != vocab.HostRole && as != vocab.FrontendRole {
+			as = vocab.AgentRole // an agent that joins with a wrong role is still judged
+		}
+		joined[r.Conn] = as
+	}
+	var out []transcript.Record
+	host := "" // the connection of the present host
+	for _, r := range records {
+		as := joined[r.Conn]
+		switch {
+		case role != vocab.Relay || as != vocab.HostRole && as != vocab.FrontendRole:
+		case r.Kind == transcript.Closed && r.Conn == host:
+			host = ""
+		case host != "" && host != r.Conn && r.Kind != transcript.Closed:
+			return out
+		case r.Kind == transcript.Frame:
+			host = r.Conn
+		}
+		switch {
+		case as == vocab.HostRole || as == vocab.FrontendRole:
+			if role != vocab.Relay {
+				continue
+			}
+			r.Conn = "host"
+		case as == "" && r.Conn != "" && role == vocab.Agent && joinsLater(records, r.Conn):
+			continue // it has sent nothing
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// joinsLater reports whether a connection has not sent any message.
+func joinsLater(records []transcript.Record, conn string) bool {
+	for i := range records {
+		if r := &records[i]; r.Conn == conn && r.Kind == transcript.Frame && r.Dir == transcript.Received {
+			return false
+		}
+	}
+	return true
+}
+
+// tries is how often the host departs from its flow where an agent that takes too long for its next act, as under
+// load, shows nothing.
+const tries = 3
+
+// planAgain makes the host depart from its flow once more, at the next fitting call, up to tries times in all. The
+// caller holds the play's lock.
+func (s *suite) planAgain(t turn, fits func(call, result object) bool, do func(turn) []any) {
+	if s.agent.departed++; s.agent.departed < tries {
+		t.plans = append(t.plans, &plan{n: t.went + 1, fits: fits, do: do})
+	}
+}
+
+// judgeUntilPrompt judges what an agent does at a departure, and at those that planAgain adds, until one has shown
+// something. judge says why its departure has shown nothing, or returns "".
+func (s *suite) judgeUntilPrompt(ctx context.Context, judge func(context.Context) (slow string, err error)) error {
+	why := ""
+	for range tries {
+		slow, err := judge(ctx)
+		var missing *steps.NotTestedError
+		switch {
+		case errors.As(err, &missing) && why != "":
+			return steps.NotTestedf("%s; and then %s", why, missing.Reason)
+		case err != nil || slow == "":
+			return err
+		}
+		s.Note("%s", slow)
+		why = slow
+		s.agent.planned++
+	}
+	return steps.NotTestedf("%s", why)
+}
+
+// tooSlow says why a wait of a given length has shown nothing of an agent that took this long for its next act. It
+// returns "" if the wait was long enough.
+func tooSlow(given, took time.Duration, what string) string {
+	if took <= given {
+		return ""
+	}
+	return fmt.Sprintf("the agent took %s for its next message and was given %s in which %s: its silence may be due to "+
+		"that",
+		took.Round(time.Millisecond), given.Round(time.Millisecond), what)
+}
+
+// failsLater judges the refusal of a call that fails at run time after calls that succeeded (EA-083). Whether it fails
+// there, too, is the host's affair.
+func (s *suite) failsLater(ctx context.Context, p *party, before int) error {
+	path, err := s.wholePath()
+	if err != nil {
+		return err
+	}
+	if len(path) <= before {
+		return steps.NotTestedf("the booking path has no more than %d calls", before)
+	}
+	now, err := s.still(ctx, p)
+	for _, c := range path[:before] {
+		if err == nil {
+			now, err = s.advance(ctx, p, c, now, false)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.provokes(ctx, p, failing); err != nil {
+		return err
+	}
+	p.last.mayPass = fmt.Sprintf("a call of %s need not fail at run time after %d calls of the booking", p.last.tool,
+		before)
+	return s.isRefused(ctx, p, vocab.ToolExecutionFailed)
 }

@@ -2,6 +2,7 @@ package externalagent
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -9,6 +10,11 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/steps/externalagent/binding"
+	judge "parley/steps/externalagent/invariants"
+	"parley/transport/driver"
 	"parley/transport/transcript"
 )
 
@@ -189,4 +195,167 @@ func membersOf(d *jsontext.Decoder, text []byte) []stretch {
 		return nil
 	}
 	return out
+}
+
+// Courses implements steps.Severer. An agent that reconnects joins again and resynchronises with snapshot.get (EA-026,
+// EA-028, EA-076, EA-077a). Whether its session has outlived the connection is left open (EA-G09), so either is
+// correct. For a target that is an agent, the harness cuts the connection; a killed agent knows nothing of its session,
+// so it is not killed.
+func (Protocol) Courses(role string) []steps.Course {
+	if role == vocab.Agent {
+		return []steps.Course{callingCourse()}
+	}
+	return []steps.Course{bookingCourse()}
+}
+
+// bookingCourse is the course of an agent that the harness plays.
+func bookingCourse() steps.Course {
+	return steps.Course{
+		ID: "booking", Name: "a session of an agent up to its first call", Party: "A",
+		Tags: strings.Fields(`@EA-028 @EA-038 @EA-041 @EA-077a @booking`),
+		Lines: []string{
+			`Given agent A has joined`, `When agent A starts a session`, `Then agent A is told that the session has started`,
+			`When agent A makes the first call of the booking`, `Then agent A is told that the call succeeded`,
+			`When agent A sends the participant a message`, `And agent A asks for a snapshot`, `Then agent A gets a snapshot`,
+		},
+		Back: []string{
+			steps.ComesBack, `When agent A has joined`, `Then agent A resynchronises, or starts a session`,
+			`And agent A is still served`,
+		},
+	}
+}
+
+// callingCourse is the course of a target that is an agent, up to its fourth call.
+func callingCourse() steps.Course {
+	return steps.Course{
+		ID: "calls", Name: "an agent up to its fourth call", Party: judge.AgentParty + "1",
+		Tags: strings.Fields(`@EA-026 @EA-076 @EA-077`), Only: []steps.Way{steps.ByReset, steps.ByClose, steps.ByFin},
+		Lines: []string{
+			`Given a host awaits the agent`, `And the state after call 4 is lost`, // the agent must not continue
+			`When the agent is started`, `Then the agent makes 4 calls`,
+		},
+		Back: []string{
+			steps.ComesBack, `Then the agent connects again and joins`,
+			`And the agent asks for a snapshot, or starts a session that it has not begun`,
+			`And the agent makes a call that is announced`,
+		},
+	}
+}
+
+// severed marks a connection that was cut on purpose as lost; all of them if the target's process was killed.
+func (s *suite) severed(party string, by steps.Way) error {
+	for _, r := range s.T.All() {
+		if r.Kind == transcript.Remark && strings.HasPrefix(r.Label, steps.SeveredAt) {
+			s.cut = r.N
+		}
+	}
+	for _, p := range s.parties {
+		if p.name != party && by != steps.ByKill {
+			continue
+		}
+		if p.conn != nil {
+			_ = s.disconnect(p, driver.Reset)
+		}
+		p.conn, p.joined, p.last, p.returned = nil, false, nil, true
+		if by == steps.ByKill {
+			p.study, p.reset = "", ""
+		}
+	}
+	if by == steps.ByKill {
+		for session := range s.plays {
+			s.stopPlay(session)
+		}
+		s.leavePages()
+	}
+	s.mark = s.T.Len()
+	return nil
+}
+
+// resyncs judges that snapshot.get is answered after a connection was lost: with a snapshot, or with the error that
+// there is no session, after which one can be started. A session whose start was not answered may or may not be
+// running.
+func (s *suite) resyncs(ctx context.Context, p *party) error {
+	q, err := s.ask(ctx, p, vocab.SnapshotGet, object{})
+	if err != nil {
+		return err
+	}
+	rec, miss := s.answer(ctx, q)
+	p.returned = false
+	if miss == nil && refused(&rec) && s.codeOf(&rec) == vocab.SessionNotActive {
+		p.study = ""
+		if err := s.starts(ctx, p); err != nil {
+			return err
+		}
+		return s.isStarted(ctx, p)
+	}
+	if _, err := s.getsSnapshot(ctx, p); err != nil {
+		return err
+	}
+	if p.study == "" {
+		p.study = "started before the cut"
+	}
+	return nil
+}
+
+// connectsAgain judges that an agent that is declared to reconnect does so, and joins before anything else (EA-026,
+// EA-076).
+func (s *suite) connectsAgain(ctx context.Context) error {
+	if err := s.declared(binding.Reconnect); err != nil {
+		return err
+	}
+	const expected = "the agent comes back, and relay.join is its first message"
+	first := func(r *transcript.Record) bool { return r.Conn != s.severedParty() && r.Kind == transcript.Frame }
+	rec, miss := s.awaitAgent(ctx, s.cut, s.joinLimit(), first)
+	switch done := s.gone(); {
+	case miss != nil && strings.HasSuffix(done, endedWell):
+		return s.without(miss, "had finished before its connection was cut")
+	case miss != nil:
+		return s.Need(s.silent(miss, s.cut, expected, "EA-076"))
+	}
+	s.agent.back = rec.N
+	return s.Need(steps.CheckOf(rec, kindOf(&rec) == vocab.RelayJoin, expected, "EA-026"))
+}
+
+// severedParty is the connection of an agent that was cut.
+func (s *suite) severedParty() string { return s.agent.name(1) }
+
+// resumes judges the requests of an agent once it has joined again: it requests a snapshot before any call (EA-076,
+// EA-077). An agent that was not told that its session had started may start one.
+func (s *suite) resumes(ctx context.Context) error {
+	rec, miss := s.awaitAgent(ctx, s.agent.back, s.pace(),
+		received(vocab.SnapshotGet, vocab.SessionStart, vocab.SessionEnd, vocab.ToolCall))
+	if miss != nil {
+		return s.without(miss, "does nothing more")
+	}
+	s.agent.resumed = rec.N
+	told := false
+	for _, r := range s.Between(s.severedParty(), 0, s.cut) {
+		told = told || sent(vocab.SessionStarted)(&r)
+	}
+	kind := kindOf(&rec)
+	if told && (kind == vocab.SessionStart || kind == vocab.SessionEnd) {
+		return steps.NotTestedf("the agent does not go on with its session: %s", steps.Seen(rec))
+	}
+	return s.Judge(steps.CheckOf(rec, kind == vocab.SnapshotGet || !told && kind == vocab.SessionStart,
+		"snapshot.get before the next tool.call", "EA-076", "EA-077"))
+}
+
+// goesOnByState judges that the agent continues according to the state that it received since: its next call is carried
+// out, or refused for another reason than that no such tool is announced (EA-077).
+func (s *suite) goesOnByState(ctx context.Context) error {
+	at := s.agent.resumed
+	call, miss := s.awaitAgent(ctx, at-1, s.pace(), received(vocab.ToolCall))
+	if miss != nil {
+		return s.without(miss, "makes no further call")
+	}
+	answer := func(r *transcript.Record) bool {
+		return sent(vocab.ToolResult, vocab.ErrorMessage)(r) && field(r, "replyTo") == field(&call, "id")
+	}
+	rec, miss := s.Await(ctx, steps.Wait{Conn: call.Conn, After: call.N, Proof: true, Match: answer})
+	if miss != nil {
+		return steps.NotTestedf("the call was not answered: %s", miss.Reason)
+	}
+	code := s.codeOf(&rec)
+	return s.Judge(steps.CheckOf(call, code != vocab.UnknownTool && code != vocab.InvalidParams,
+		"a call that the latest state announces", "EA-077"))
 }

@@ -12,12 +12,20 @@ package probe
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
+	"parley/internal/deadline"
 	"parley/steps"
 	"parley/target"
 	"parley/transport/driver"
+	"parley/transport/driver/stdio"
 	"parley/transport/transcript"
 )
 
@@ -153,4 +161,122 @@ func (n *Notebook) Welcome() {
 	for _, text := range held {
 		n.Say("%s", text)
 	}
+}
+
+// interpreter matches programs that run another one, which their arguments name.
+var interpreter = regexp.MustCompile(
+	`^(java|dotnet|(python|pypy)[0-9.]*|node|deno|bun|ruby|perl|php|(ba|da|z)?sh|go|uv)(\.exe)?$`)
+
+// Flags of interpreters: those whose value is the next argument, and those whose value is the program's text.
+var (
+	valued = []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "-W", "-X", "-r", "--require",
+		"--import"}
+	inline = []string{"-c", "-e", "--eval"}
+)
+
+// programOf returns the name of the program that a command runs, without folder and extension. For an interpreter it
+// is that of the script, module or class.
+func programOf(command []string) string {
+	plain := func(path string) string {
+		base := filepath.Base(path)
+		return strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	if !interpreter.MatchString(filepath.Base(command[0])) {
+		return plain(command[0])
+	}
+	class := func(before, arg string) bool { // or a module: its dots are no extension
+		java := strings.HasPrefix(filepath.Base(command[0]), "java")
+		return before == "-m" || java && before != "-jar" && filepath.Ext(arg) != ".java" ||
+			!strings.ContainsAny(arg, `/\`) && filepath.Ext(arg) == ""
+	}
+	for i := 1; i < len(command); i++ {
+		switch arg := command[i]; {
+		case slices.Contains(inline, arg):
+			return plain(command[0])
+		case slices.Contains(valued, arg):
+			i++
+		case arg == "run" || strings.HasPrefix(arg, "-"):
+		case class(command[i-1], arg):
+			return arg
+		case plain(arg) != "" && plain(arg) != string(filepath.Separator):
+			return plain(arg)
+		}
+	}
+	return plain(command[0])
+}
+
+// Driver is a driver that holds resources until it is closed, as all drivers of servers do.
+type Driver interface {
+	driver.Driver
+	Close() error
+}
+
+// Line is one connection of a probe.
+type Line struct {
+	Conn       driver.Conn
+	Transcript *transcript.Transcript
+	ctx        context.Context
+}
+
+// NewLine returns a line for an open connection that records in t.
+func NewLine(ctx context.Context, conn driver.Conn, t *transcript.Transcript) *Line {
+	return &Line{Conn: conn, Transcript: t, ctx: ctx}
+}
+
+// Open opens a connection to the target within limits.open: to a path below its base URL or, with the stdio driver,
+// to its process. decode, which may be nil, adds events to the records. The context applies to the line too.
+func (s *Session) Open(
+	ctx context.Context, d driver.Driver, path string, decode func(*transcript.Record),
+) (*Line, error) {
+	limit, cancel := deadline.WithLimit(ctx, s.Profile.Limits.Open.Duration)
+	defer cancel()
+	o := driver.OpenOptions{Party: "probe", MaxEvent: int(s.Profile.Limits.MaxEvent)}
+	if d.Name() == stdio.Name {
+		o.Process = target.Starter(s.Target)
+	} else {
+		o.URL, o.Header = s.Target.BaseURL()+path, http.Header{}
+		for k, v := range s.Profile.Headers {
+			o.Header.Set(k, v)
+		}
+	}
+	t := transcript.New(decode)
+	conn, err := d.Open(limit, o, t.Append)
+	if err != nil {
+		return nil, err
+	}
+	return NewLine(ctx, conn, t), nil
+}
+
+// Close drops the connection.
+func (l *Line) Close() { _ = l.Conn.Close(driver.Reset) }
+
+// Send sends a document as JSON in one message and returns the mark for what follows.
+func (l *Line) Send(doc any) (mark int, err error) {
+	b, err := json.Marshal(doc, json.Deterministic(true))
+	if err != nil {
+		return 0, err
+	}
+	return l.Conn.Send(l.ctx, driver.Message{Body: b})
+}
+
+// Record waits for a matching record after a mark. It returns an error if none arrives in time.
+func (l *Line) Record(mark int, limit time.Duration, match func(*transcript.Record) bool) (transcript.Record, error) {
+	ctx, cancel := deadline.WithLimit(l.ctx, limit)
+	defer cancel()
+	return l.Transcript.Await(ctx, mark, match)
+}
+
+// Await waits for a frame after a mark that is a matching JSON object, and returns the mark for what follows. It
+// returns nil if none arrives in time or before the connection ends.
+func (l *Line) Await(mark int, limit time.Duration, match func(map[string]any) bool) (found map[string]any, at int) {
+	r, _ := l.Record(mark, limit, func(r *transcript.Record) bool {
+		if r.Dir != transcript.Received {
+			return false
+		}
+		if msg := Object(r.Bytes); r.Kind == transcript.Frame && msg != nil && match(msg) {
+			found = msg
+		}
+		return found != nil || r.Kind == transcript.Closed || r.Kind == transcript.Failure
+	})
+	return found, r.N
 }

@@ -4,7 +4,14 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+
+	vocab "parley/protocol/sessionchat"
+	"parley/steps"
 )
 
 // contents are user texts, by their names in features. %s is a directive with the nonce of the turn, placed so that
@@ -112,3 +119,213 @@ func (s *suite) chatsNear(ctx context.Context, client, name, other, how string) 
 	s.session(name).agentID = change(s.session(other).agentID)
 	return s.chat(ctx, client, name, &turn{}, hello)
 }
+
+// The text of a message may be in it twice, as a string and as a list of blocks. It is looked for only where a message
+// would have it, so that the work grows with the message and no faster.
+const (
+	maxForms = 16 // members of an object
+	maxTexts = 8  // texts of a member
+	maxDepth = 4  // objects within each other
+)
+
+// texts returns the strings within a value, those of an object by the names of its members. What two members of an
+// object say alike counts once: the same text as a string and as a list of blocks is shown once.
+func texts(v any) []string { return gather(nil, v, maxDepth) }
+
+func gather(into []string, v any, depth int) []string {
+	switch v := v.(type) {
+	case string:
+		return append(into, v)
+	case []any:
+		for _, e := range v {
+			into = gather(into, e, depth)
+		}
+	case map[string]any:
+		if depth == 0 || len(v) > maxForms {
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				into = gather(into, v[k], depth)
+			}
+			return into
+		}
+		members := make([][]string, 0, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			members = append(members, gather(nil, v[k], depth-1))
+		}
+		for i, said := range members {
+			if len(said) > maxTexts {
+				continue
+			}
+			for _, whole := range said {
+				for j := range members {
+					if j != i {
+						members[j] = without(members[j], whole)
+					}
+				}
+			}
+		}
+		return append(into, slices.Concat(members...)...)
+	}
+	return into
+}
+
+// without returns the parts but those of which, in their order, a whole consists; all of them if it does not.
+func without(parts []string, whole string) []string {
+	rest, taken := whole, 0
+	left := make([]string, 0, len(parts))
+	for _, part := range parts {
+		if after, found := strings.CutPrefix(rest, part); found && part != "" {
+			rest, taken = after, taken+1
+		} else {
+			left = append(left, part)
+		}
+	}
+	if rest != "" || taken == 0 {
+		return parts
+	}
+	return left
+}
+
+// inOrder judges that the pieces of an answer arrive complete and in order (SC-020). A target may pass them on one at
+// a time, in other portions, as the text so far, or as a whole; each form keeps the order of the model's words.
+func (s *suite) inOrder(name string) error {
+	t := s.session(name).turn()
+	if t == nil || t.pieces == 0 {
+		return steps.NotTestedf("no turn of %s has pieces", name)
+	}
+	piece := regexp.MustCompile(`stream ` + regexp.QuoteMeta(t.nonce) + ` (\d+)/` + strconv.Itoa(t.pieces))
+	whole, seen := false, 0
+	for _, kind := range []string{vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage} {
+		said := s.saidIn(t, kind)
+		got, ok := sequence(piece, said, kind == vocab.StreamMessage)
+		seen = max(seen, len(got))
+		switch {
+		case kind == vocab.ResultMessage: // it may have any summary
+			whole = whole || ok && len(got) == t.pieces
+		case !ok:
+			return s.outOfOrder(t, fmt.Sprintf("in %s messages, in this order: %v", kind, short(got)), t.mark)
+		case len(got) > 0 && len(got) < t.pieces && !cumulative(said):
+			return s.outOfOrder(t, fmt.Sprintf("in %s messages only %d: %v", kind, len(got), short(got)), t.mark)
+		default:
+			whole = whole || len(got) == t.pieces
+		}
+	}
+	if !whole {
+		return s.outOfOrder(t, fmt.Sprintf("not all of them: %d in the messages of one type at most", seen), t.mark)
+	}
+	return s.pass([]string{"SC-012", "SC-020"}, t.end.N)
+}
+
+// receivesUnchanged judges that the model's words reach the client unchanged (SC-020) if they are known: an echo of
+// the chat.
+func (s *suite) receivesUnchanged(client, name string) error {
+	t, err := s.lastTurn(name)
+	if err != nil {
+		return err
+	}
+	want, known := t.text.(string)
+	if !t.echo || !known {
+		return nil
+	}
+	heard := ""
+	for _, kind := range []string{vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage} {
+		said := s.saidIn(t, kind)
+		for _, glue := range []string{"", "\n"} {
+			if whole := strings.Join(said, glue); strings.Contains(whole, want) {
+				return s.pass([]string{"SC-020"}, t.end.N)
+			} else if whole != "" && heard == "" {
+				heard = whole
+			}
+		}
+	}
+	expected := "client " + client + " receives " + excerpt(want, heard)
+	return s.breach([]string{"SC-020"}, t.end.N, expected, excerpt(heard, want))
+}
+
+// saidIn returns the texts of a turn's messages of one type. If some stream messages have their text where the
+// profile says, those without are of another kind.
+func (s *suite) saidIn(t *turn, kind string) []string {
+	var all, placed []string
+	for _, r := range s.since(t, kind) {
+		all = append(all, text(&r, inText))
+		if member(&r, inPiece) != nil {
+			placed = append(placed, text(&r, inText))
+		}
+	}
+	if len(placed) > 0 {
+		return placed
+	}
+	return all
+}
+
+// sequence reads the numbers of the pieces from a list of texts, and reports whether they count up from one:
+// concatenated, each as the text so far, or concatenated and then once more as a whole.
+func sequence(piece *regexp.Regexp, said []string, portions bool) ([]int, bool) {
+	if len(said) == 0 {
+		return nil, true
+	}
+	glue := "\n"
+	if portions {
+		glue = "" // a portion may end anywhere, even inside a piece
+	}
+	last := numbers(piece, said[len(said)-1])
+	switch all := numbers(piece, strings.Join(said, glue)); {
+	case counts(all):
+		return all, true
+	case counts(last) && (cumulative(said) || !portions && growing(piece, said)):
+		return last, true
+	case !portions && counts(numbers(piece, strings.Join(said, ""))):
+		return numbers(piece, strings.Join(said, "")), true
+	case len(all) == 2*len(last) && counts(last) && counts(all[:len(last)]):
+		return last, true
+	default:
+		return all, false
+	}
+}
+
+// counts reports whether numbers count up from one.
+func counts(list []int) bool {
+	for i, n := range list {
+		if n != i+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// cumulative reports whether each text extends the previous one.
+func cumulative(said []string) bool {
+	for i := 1; i < len(said); i++ {
+		if len(said[i]) <= len(said[i-1]) || !strings.HasPrefix(said[i], said[i-1]) {
+			return false
+		}
+	}
+	return len(said) > 1
+}
+
+// growing is cumulative based on the pieces: a whole message may contain more than the model's words.
+func growing(piece *regexp.Regexp, said []string) bool {
+	last := 0
+	for _, text := range said {
+		got := numbers(piece, text)
+		if !counts(got) || len(got) < last {
+			return false
+		}
+		last = len(got)
+	}
+	return true
+}
+
+func (s *suite) outOfOrder(t *turn, observed string, at int) error {
+	return s.breach([]string{"SC-012", "SC-020"}, at, fmt.Sprintf("%d pieces, all and in order", t.pieces), observed)
+}
+
+func numbers(piece *regexp.Regexp, said string) []int {
+	var out []int
+	for _, m := range piece.FindAllStringSubmatch(said, -1) {
+		n, _ := strconv.Atoi(m[1])
+		out = append(out, n)
+	}
+	return out
+}
+
+func short(list []int) []int { return list[:min(len(list), 20)] }

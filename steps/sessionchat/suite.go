@@ -6,15 +6,22 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/cucumber/godog"
 
 	"parley/features"
+	"parley/features/verdict"
+	vocab "parley/protocol/sessionchat"
 	"parley/steps"
+	"parley/steps/doctor"
 	"parley/steps/monitor"
+	engine "parley/steps/probe"
 	"parley/steps/sessionchat/binding"
+	"parley/steps/sessionchat/checkup"
 	judge "parley/steps/sessionchat/invariants"
 	"parley/steps/sessionchat/passive"
+	"parley/steps/sessionchat/probe"
 	"parley/target"
 	"parley/transport/driver"
 	"parley/transport/transcript"
@@ -173,4 +180,134 @@ func (s *suite) endedAt(c *client) int {
 		}
 	}
 	return 0
+}
+
+// Doctor implements doctor.Examinable.
+func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }
+
+// Init implements probe.Probing.
+func (Protocol) Init() engine.Guide { return probe.Guide() }
+
+// Renamed implements steps.Renamer.
+func (Protocol) Renamed() [][2]string {
+	return [][2]string{
+		{`^(the answer to client \w+ is) noted$`, `$1 recorded`},
+		{`^it is noted (whether client \w+ is answered by "[^"]*")$`, `$1 is recorded`},
+		{`^it is noted which model was asked for "([^"]*)"$`, `the model that was asked for "$1" is recorded`},
+		{`^every message of "([^"]*)" has had its session_id$`, `every message of "$1" has its session_id`},
+		{`^client (\w+) receives the words of the model for "([^"]*)" unchanged$`,
+			`client $1 receives the text of the model for "$2" unchanged`},
+		{`^the model was sent the text of "([^"]*)" as it was written$`,
+			`the model was sent the text of "$1" unchanged`},
+		{`^the target uses the model that options name$`, `the target uses the model named in options`},
+		{`^(client \w+ chats with "\w+" under) the (agent_id of [^"]+)$`, `$1 an $2`},
+		{`^it starts no session$`, `that message starts no session`},
+		{`^the target has handled what client (\w+) sent$`, `the target has handled every message of client $1`},
+	}
+}
+
+var (
+	_ steps.Recognisable = Protocol{}
+	_ steps.Prober       = Protocol{}
+)
+
+// Ours implements steps.Recognisable: a message with a message_type, or with most of the other members.
+func (Protocol) Ours(message any, _ string) bool {
+	return steps.Text(message, inType) != "" || steps.Has(message, inAgent, inSession, inMessage, inTime) > 2
+}
+
+// Heard implements steps.Recognisable: a message of a known type at the profile's location.
+func (Protocol) Heard(ev *transcript.Event) bool {
+	return ev.Type != "" && ev.Type != foreign(ev.Type) && known[ev.Type]
+}
+
+var known = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true,
+	vocab.ResultMessage: true, vocab.PongMessage: true}
+
+// Places implements steps.Recognisable. A ping has no effect, and an unknown type is refused.
+func (Protocol) Places() []steps.Place {
+	say := []string{`{"type":"` + vocab.PingType + `"}`, `{"type":"parley-hello"}`}
+	var out []steps.Place
+	for _, path := range []string{vocab.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"} {
+		out = append(out, steps.Place{Driver: target.WS, Path: path, Say: say})
+	}
+	return out
+}
+
+// Probe implements steps.Prober: a ping, and a chat without agent_id, which is refused (SC-030).
+func (Protocol) Probe(env *steps.Env, run target.Running) (driver.OpenOptions, []driver.Message, error) {
+	s := &suite{World: &steps.World{Env: env}, bind: newCodec(env.Profile, run.BaseURL())}
+	ping, err := s.bind.message(vocab.PingType, nil)
+	if err != nil {
+		return driver.OpenOptions{}, nil, err
+	}
+	chat, err := s.bind.message(vocab.ChatType, fields{"content": "parley-hello"})
+	o := driver.OpenOptions{Party: "probe", URL: s.bind.url(), Header: s.header()}
+	o.MaxEvent = int(env.Profile.Limits.MaxEvent)
+	return o, []driver.Message{ping, chat}, err
+}
+
+// PlaceKey implements steps.Recognisable.
+func (Protocol) PlaceKey(string) string { return "session-chat.ws.path" }
+
+// pass records that clauses are satisfied, as a record shows.
+func (s *suite) pass(clauses []string, at int) error {
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: at})
+}
+
+// breach records that clauses are broken.
+func (s *suite) breach(clauses []string, at int, expected, observed string) error {
+	return s.Judge(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: at})
+}
+
+// fatal is breach for a scenario that can't continue.
+func (s *suite) fatal(clauses []string, at int, expected, observed string) error {
+	return s.Need(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: at})
+}
+
+// lacking is fatal for a missing message; observed is what came instead.
+func (s *suite) lacking(clauses []string, expected, observed string, miss *verdict.Miss) error {
+	return s.Need(verdict.Finding{Clauses: clauses, Expected: expected, Observed: observed, At: miss.At, Miss: miss})
+}
+
+// lastTurn returns the last turn of a session.
+func (s *suite) lastTurn(name string) (*turn, error) {
+	if t := s.session(name).turn(); t != nil {
+		return t, nil
+	}
+	return nil, steps.NotTestedf("no client has chatted with %s", name)
+}
+
+// heldTurn returns the last turn of a session, whose model waits.
+func (s *suite) heldTurn(name string) (*turn, error) {
+	if t := s.session(name).turn(); t != nil && t.held {
+		return t, nil
+	}
+	return nil, steps.NotTestedf("no turn of %s is held", name)
+}
+
+// askedTurn returns the last turn of a session, for which the model was asked.
+func (s *suite) askedTurn(name string) (*turn, error) {
+	if t := s.session(name).turn(); t != nil && len(s.calls(t)) > 0 {
+		return t, nil
+	}
+	return nil, steps.NotTestedf("the model was not asked for a chat of %s", name)
+}
+
+// since returns the messages about its session that the client of a turn has received since its chat.
+func (s *suite) since(t *turn, kinds ...string) (list []transcript.Record) {
+	ours := ofSession(t.of, kinds...)
+	for _, r := range s.Between(t.client, t.mark, 0) {
+		if ours(&r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// awaitResult waits for a result in the session of a turn, after a record.
+func (s *suite) awaitResult(ctx context.Context, t *turn, after int, within time.Duration) (transcript.Record,
+	*verdict.Miss) {
+	match := ofSession(t.of, vocab.ResultMessage)
+	return s.Await(ctx, steps.Wait{Conn: t.client, After: after, Within: within, Match: match})
 }

@@ -1,11 +1,25 @@
+// Package mutants is the catalogue of faulty agent-select servers: each is the bundled one with one named fault that
+// a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
+//
+// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault replaces a decision of
+// agentselect.Policy, rewrites messages on their way in or events on their way out, or wraps the handler; the correct
+// server contains none. A leak is sent before the answer, so that it is on record when the answer arrives.
+//
+// Delayed is not a mutant: it answers each message with the answer to the previous one, which shows whether a harness
+// attributes an answer to the wrong question.
 package mutants
 
 import (
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
 	proto "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
+	"parley/reference-server/catalogue"
 )
 
 // Short names for what every fault handles.
@@ -150,4 +164,156 @@ func before(what which, more func(m manager, to connInfo) event) fault {
 // elsewhere sends some events on another connection.
 func elsewhere(what which, on func(m manager, to connInfo) connInfo) fault {
 	return telling(changed(what, func(m manager, to *connInfo, _ *event) { *to = on(m, *to) }))
+}
+
+// Mutant is a row of the catalogue.
+type Mutant = catalogue.Mutant
+
+//go:embed catalogue.yaml
+var catalogueYAML []byte
+
+var rows = catalogue.Reader(catalogueYAML)
+
+// All returns the catalogue, in its order.
+func All() []Mutant { return rows() }
+
+//go:embed load.yaml
+var loadYAML []byte
+
+var underLoad = catalogue.New(loadYAML, loadFaults)
+
+// Load returns the catalogue of the faults that only a load shows, in its order.
+func Load() []Mutant { return underLoad.All() }
+
+// Server is a faulty server.
+type Server interface {
+	http.Handler
+	Close(ctx context.Context) error // as for agentselect.Server
+}
+
+// Handler returns the mutant with that id. It replaces Policy, Inbound and Outbound of the options.
+func Handler(id string, o agentselect.Options) (Server, error) {
+	f, ok := faults()[id]
+	if one := loadFaults[id]; one != nil {
+		f, ok = one, true
+	}
+	if !ok {
+		return nil, fmt.Errorf("no mutant %q", id)
+	}
+	return build(f, o)
+}
+
+func build(f fault, o agentselect.Options) (Server, error) {
+	o.Policy, o.Inbound, o.Outbound = rules{}, nil, nil
+	own := options{Options: o}
+	f(&own)
+	server, err := agentselect.New(own.Options)
+	if err != nil {
+		return nil, err
+	}
+	if own.wrap == nil {
+		return server, nil
+	}
+	return &wrapped{Server: server, handler: own.wrap(server)}, nil
+}
+
+// wrapped is a server behind a faulty handler.
+type wrapped struct {
+	*agentselect.Server
+	handler http.Handler
+}
+
+func (w *wrapped) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
+
+// registered returns the implementations by subject.
+func registered() []map[string]fault {
+	return []map[string]fault{
+		idFaults, refusalFaults, availableFaults, listFaults, greetingFaults, configFaults, switchedFaults, messageFaults,
+		sessionFaults, bindingFaults, defaultFaults, busyFaults, turnFaults, raceFaults, webFaults,
+		cutFaults, leftoverFaults, endingFaults,
+	}
+}
+
+// faults returns all implementations by id.
+func faults() map[string]fault {
+	all := map[string]fault{}
+	for _, some := range registered() {
+		maps.Copy(all, some)
+	}
+	return all
+}
+
+// messageFaults misread client messages.
+var messageFaults = map[string]fault{
+	"switch-in-camel-case":   retyped("switchAgent"),
+	"switch-named-set-agent": retyped("set_agent"),
+	"agent-id-in-snake-case": misreading(proto.SwitchAgentType, func(msg message) { msg["agentId"] = msg["agent_id"] }),
+	"agent-id-under-agent":   misreading(proto.SwitchAgentType, func(msg message) { msg["agentId"] = msg["agent"] }),
+	"switch-wants-data":      misreading(proto.SwitchAgentType, inData),
+	"agent-id-in-any-case":   misreading(proto.SwitchAgentType, anyCase),
+	"strict-about-fields":    dropping(proto.SwitchAgentType, hasUnknownField),
+	"session-id-in-snake-case": misreading(
+		proto.SwitchAgentType, func(msg message) { rename(msg, "sessionId", "session_id") }),
+	"deaf-to-old-clients":     deafToOldClients,
+	"old-chat-needs-agent-id": dropping(proto.ChatType, namesNoAgent),
+}
+
+// retyped expects another type for the switch.
+func retyped(kind string) fault {
+	return receiving(func(_ manager, _ connInfo, msg message) bool {
+		switch msg["type"] {
+		case kind:
+			msg["type"] = proto.SwitchAgentType
+		case proto.SwitchAgentType:
+			msg["type"] = "unknown"
+		}
+		return true
+	})
+}
+
+// inData reads the agent from a nested object.
+func inData(msg message) {
+	fields, _ := msg["data"].(map[string]any)
+	msg["agentId"] = fields["agentId"]
+}
+
+// anyCase reads the field as encoding/json does: ignoring case, the last one wins.
+func anyCase(msg message) {
+	for _, key := range []string{"AgentId", "agentid", "AGENTID", "AgentID"} {
+		if v, present := msg[key]; present {
+			msg["agentId"] = v
+		}
+	}
+}
+
+func rename(msg message, from, to string) {
+	delete(msg, from)
+	if v, present := msg[to]; present {
+		msg[from] = v
+	}
+}
+
+// hasUnknownField reports whether a switch has fields that the source does not name.
+func hasUnknownField(_ manager, _ connInfo, msg message) bool {
+	for key := range msg {
+		if !slices.Contains([]string{"type", "agentId", "sessionId", "connectionId"}, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// deafToOldClients handles chats only from clients that have chosen an agent.
+func deafToOldClients(o *options) {
+	chosen := map[string]bool{}
+	o.Inbound = func(_ manager, from connInfo, msg message) bool {
+		chosen[from.ID] = chosen[from.ID] || msg["type"] == proto.SwitchAgentType
+		return msg["type"] != proto.ChatType || chosen[from.ID]
+	}
+}
+
+// namesNoAgent reports whether a chat does not name the agent.
+func namesNoAgent(_ manager, _ connInfo, msg message) bool {
+	_, named := msg["agentId"]
+	return !named
 }

@@ -3,12 +3,15 @@ package mutants
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"parley/internal/llm"
 	proto "parley/protocol/agentselect"
+	"parley/reference-server/agentselect"
 )
 
 // raceFaults fail when two things happen at once, or one happens late.
@@ -160,5 +163,129 @@ func chatsElsewhere(o *options) {
 			}
 		}
 		return true
+	}
+}
+
+// Delayed returns a server that is correct except for its timing: it answers each client message with the answer to
+// the previous one on the same connection, and the first with only an HTTP success. It answers connecting, and
+// creating and loading sessions, at once.
+func Delayed(o agentselect.Options) (Server, error) { return build(delayed, o) }
+
+func delayed(o *options) {
+	due := map[string][]func(){} // connection → reply to its latest message
+	o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
+		unbound := ev.Type == proto.ErrorEvent && ev.RequestID != "" // a session could not be created or loaded
+		if atOnce(ev) || unbound {
+			send(to.ID, ev)
+			return
+		}
+		due[to.ID] = append(due[to.ID], func() { send(to.ID, ev) })
+	}
+	o.Inbound = func(_ manager, from connInfo, _ message) bool {
+		late := due[from.ID]
+		delete(due, from.ID)
+		for _, send := range late {
+			send()
+		}
+		return true
+	}
+	on("/message", answeredLate())(o)
+}
+
+// answeredLate delays the HTTP responses like the events.
+func answeredLate() serve {
+	var mu sync.Mutex
+	latest := map[any]*httptest.ResponseRecorder{}
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		conn, _ := peek(r)["connectionId"].(string)
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r)
+		mu.Lock()
+		late := latest[conn]
+		latest[conn] = answer
+		mu.Unlock()
+		if late == nil {
+			succeed(w, r)
+			return
+		}
+		copyTo(w, late)
+	}
+}
+
+// cutFaults show only if a connection ends at a certain point of a session, and the client then reconnects.
+var cutFaults = map[string]fault{
+	"end-after-a-refusal-unbinds":        endAfterRefusalUnbinds,
+	"end-in-a-turn-stays-busy":           endInTurnStaysBusy,
+	"end-after-two-switches-freezes":     endAfterSwitchesFreezes,
+	"end-after-an-abort-unbinds-another": endAfterAbortTakesOthers,
+}
+
+// endAfterRefusalUnbinds never again binds a session whose connection ended after a refused switch.
+func endAfterRefusalUnbinds(o *options) {
+	refused, lost := map[string]bool{}, map[string]bool{}
+	o.Policy.Commit = func(sw agentselect.Switch, set func(string)) {
+		correct.Commit(sw, set)
+		refused[sw.Conn] = sw.Refusal != nil && sw.Refusal.Code == proto.AgentNotFound
+	}
+	o.Policy.OnDisconnect = func(m manager, c connInfo) {
+		if id := m.DefaultSession(c.ID); refused[c.ID] && id != "" {
+			lost[id] = true
+		}
+	}
+	o.Policy.Bind = func(m manager, how agentselect.Occasion, c connInfo, id string) agentselect.Binding {
+		b := correct.Bind(m, how, c, id)
+		b.Default = b.Default && !lost[id]
+		return b
+	}
+}
+
+// endInTurnStaysBusy treats a session whose connection ended during a turn as busy forever.
+func endInTurnStaysBusy(o *options) {
+	stuck := map[string]bool{}
+	o.Policy.OnDisconnect = func(m manager, c connInfo) {
+		if id := m.DefaultSession(c.ID); id != "" && m.Running(id) {
+			stuck[id] = true
+		}
+	}
+	o.Policy.Busy = func(m manager, session string) bool { return stuck[session] || correct.Busy(m, session) }
+}
+
+// endAfterSwitchesFreezes announces the switches of a session but does not make them, if its connection ended after the
+// second switch.
+func endAfterSwitchesFreezes(o *options) {
+	made, frozen := map[string]int{}, map[string]bool{}
+	o.Policy.Commit = func(sw agentselect.Switch, set func(string)) {
+		if frozen[sw.Session] {
+			return
+		}
+		correct.Commit(sw, set)
+		if sw.Refusal == nil {
+			made[sw.Session]++
+		}
+	}
+	o.Policy.OnDisconnect = func(m manager, c connInfo) {
+		if id := m.DefaultSession(c.ID); id != "" && made[id] == 2 {
+			frozen[id] = true
+		}
+	}
+}
+
+// endAfterAbortTakesOthers unbinds the newest other connection when one ends whose last message was an abort.
+func endAfterAbortTakesOthers(o *options) {
+	last := map[string]any{}
+	o.Inbound = func(_ manager, from connInfo, msg message) bool {
+		last[from.ID] = msg["type"]
+		return true
+	}
+	o.Policy.OnDisconnect = func(m manager, c connInfo) {
+		if last[c.ID] != proto.AbortType {
+			return
+		}
+		for _, other := range slices.Backward(m.Connections()) {
+			if other.ID != c.ID && m.DefaultSession(other.ID) != "" {
+				m.SetDefault(other.ID, "")
+				return
+			}
+		}
 	}
 }

@@ -1,14 +1,21 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json"
+
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // connection is what a Machine knows about its connection.
@@ -131,4 +138,227 @@ func (m *Machine) strange(o Oddity) {
 		m.finish(fmt.Errorf("received a message that is %s: %s", o.Kind, clip(o.Why, 200)))
 	case Ignore:
 	}
+}
+
+// Socket is the agent's interface to a connection. Read is called by one goroutine, the other methods by another.
+// Read ends with its context and with the connection.
+type Socket interface {
+	Read(ctx context.Context) (websocket.MessageType, []byte, error)
+	Write(ctx context.Context, kind websocket.MessageType, data []byte) error
+	Close(code websocket.StatusCode, reason string) error // with a closing handshake
+	CloseNow() error
+}
+
+// Dialer opens a connection.
+type Dialer func(ctx context.Context, url string) (Socket, error)
+
+// DialWebSocket is the default Dialer, with DefaultLimits.
+func DialWebSocket(ctx context.Context, url string) (Socket, error) {
+	return dialer(DefaultLimits)(ctx, url)
+}
+
+func dialer(l Limits) Dialer {
+	return func(ctx context.Context, url string) (Socket, error) {
+		s := &webSocket{wait: l.Close}
+		// A refused handshake leaves no idle connection behind.
+		transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, DialContext: s.dial}
+		ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+		if err != nil {
+			return nil, err
+		}
+		ws.SetReadLimit(l.Frame)
+		s.Conn = ws
+		return s, nil
+	}
+}
+
+// webSocket is a WebSocket with a time limit on its closing handshake.
+type webSocket struct {
+	*websocket.Conn
+	wait time.Duration
+	wire atomic.Pointer[net.Conn]
+}
+
+func (s *webSocket) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var d net.Dialer
+	wire, err := d.DialContext(ctx, network, address)
+	if err == nil {
+		s.wire.Store(&wire)
+	}
+	return wire, err
+}
+
+// Close waits at most the limit for a peer that keeps sending or does not read. The library's own limit is not
+// configurable, and no context ends its wait.
+func (s *webSocket) Close(code websocket.StatusCode, reason string) error {
+	defer time.AfterFunc(s.wait, func() { _ = (*s.wire.Load()).Close() }).Stop()
+	return s.Conn.Close(code, reason)
+}
+
+// Message is an envelope.
+type Message = wire.Message
+
+type object = wire.Object
+
+// decode reads a JSON object strictly: case-sensitive, unique names and valid UTF-8.
+func decode(data []byte) (Message, error) {
+	var msg Message
+	if err := json.Unmarshal(data, &msg); err != nil {
+		return nil, err
+	}
+	if msg == nil {
+		return nil, errors.New("null is not an object")
+	}
+	return msg, nil
+}
+
+// canonical returns the same text for equal values.
+func canonical(v any) string {
+	data, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil { // a faulty agent made the value
+		return fmt.Sprintf("%#v", v)
+	}
+	return string(data)
+}
+
+// problemOf returns why an object is not an envelope; "" if it is one. Members that section 3 does not name are
+// allowed.
+func problemOf(m Message) string {
+	if m["v"] != proto.Version {
+		return fmt.Sprintf("v is %s, not %q", brief(m["v"]), proto.Version)
+	}
+	if kind, isText := m["type"].(string); !isText || kind == "" {
+		return "type is not a string"
+	}
+	for _, name := range []string{"id", "replyTo"} {
+		if v, present := m[name]; present {
+			if _, isText := v.(string); !isText {
+				return name + " is not a string"
+			}
+		}
+	}
+	if _, isObject := m["payload"].(object); !isObject {
+		return "payload is not an object"
+	}
+	return ""
+}
+
+// brief formats a value for a log line.
+func brief(v any) string { return clip(canonical(v), 200) }
+
+// clip shortens a text to at most the given number of characters.
+func clip(text string, most int) string {
+	n := 0
+	for at := range text {
+		if n == most {
+			return text[:at] + "…"
+		}
+		n++
+	}
+	return text
+}
+
+// Event is something that happened to a Machine: a value of one of the types below.
+type Event any
+
+// The events. Connection events always come from the last dialled connection, never from an abandoned one.
+type (
+	Started      struct{}                  // always the first
+	Connected    struct{}                  // a Dial succeeded
+	Received     struct{ Message Message } // a JSON object
+	Junk         struct{ Oddity Oddity }   // any other frame
+	Disconnected struct{ Err error }       // the connection ended, or a Dial failed
+	Fired        struct{ Timer Timer }     // an armed timer expired
+)
+
+// Action is something for the caller of a Machine to do: a value of one of the types below. Actions are executed in
+// order.
+type Action any
+
+// The actions.
+type (
+	Dial struct{}                  // open a connection; Connected or Disconnected follows
+	Send struct{ Message Message } // on the open connection
+	Drop struct{ Why string }      // leave the connection; no Disconnected follows
+	Arm  struct {                  // Fired follows; replaces an earlier timer of the same name
+		Timer Timer
+		After time.Duration
+	}
+	Disarm struct{ Timer Timer }
+	Note   struct { // a line for the log
+		Text string
+		Args []any // slog arguments
+	}
+	Finish struct { // leave the connection with 1000; Run returns
+		Outcome Outcome
+		Err     error
+	}
+)
+
+// Timer names a timer.
+type Timer string
+
+// The timers.
+const (
+	RedialTimer   Timer = "redial"   // until the next connection
+	GiveUpTimer   Timer = "give up"  // without a connection
+	JoinTimer     Timer = "join"     // waiting for relay.joined
+	AnswerTimer   Timer = "answer"   // waiting for a reply
+	PatienceTimer Timer = "patience" // waiting for the state after a confirmed call
+	PauseTimer    Timer = "pause"    // before a refused request is repeated
+	PollTimer     Timer = "poll"     // while nothing is shown yet
+)
+
+// idOfMessage returns the id of the nth message: ids are unique in a run, across connections.
+func idOfMessage(kind string, n int) string {
+	if kind == proto.RelayJoin {
+		return fmt.Sprintf("join-%03d", n)
+	}
+	return fmt.Sprintf("req-%03d", n)
+}
+
+// settled reports whether a state that differs from the one before the call has arrived since the call was sent. A
+// state from before the tool.result counts too, because no sentence orders the two. An unchanged state does not
+// count, because it may have been on its way when the call was sent.
+func settled(c Called, last State) bool {
+	return last.Serial > c.Before.Serial && changed(c.Before, last, c.Tool == proto.PostMessage)
+}
+
+// changed reports whether the second state shows or announces anything that the first does not. The history counts
+// only for a tool whose only effect is on the history: it grows with every message of the user and of the agent.
+func changed(a, b State, withHistory bool) bool {
+	return keyOf(a) != keyOf(b) || withHistory && canonical(a.History) != canonical(b.History)
+}
+
+// remedy returns the remedy for a failure, following section 5.
+func remedy(f Failure) Remedy {
+	switch f.Request.Type {
+	case proto.RelayJoin:
+		return Reopen
+	case proto.SessionStart:
+		if f.Code == proto.SessionNotActive { // the host has not joined yet
+			return TryAgain
+		}
+		return Synchronise // a session may already be active
+	case proto.SessionEnd:
+		if f.Code == proto.SessionNotActive {
+			return TakeAsDone
+		}
+		return TryAgain
+	}
+	switch f.Code {
+	case proto.SessionNotActive:
+		return Restart
+	case proto.NoActiveSpec:
+		if f.Request.Type == proto.SnapshotGet {
+			return ShowNothing
+		}
+		return Synchronise
+	}
+	return TryAnother
+}
+
+// finished reports whether a call was made and the state shows no form or announces no tools.
+func (m *Machine) finished(s State) bool {
+	return m.calls > 0 && s.Serial > 0 && (s.UISpec == nil || len(s.Tools) == 0)
 }

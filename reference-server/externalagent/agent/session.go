@@ -1,7 +1,11 @@
 package agent
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	proto "parley/protocol/externalagent"
 )
@@ -247,3 +251,111 @@ func (m *Machine) overdue() {
 		m.resync(NoAnswer)
 	}
 }
+
+// readState reads the state from a state.updated or a snapshot.state. A missing part is a problem: a state without
+// uiSpec is not the same as one that shows nothing (EA-043 to EA-045, EA-057 to EA-059).
+func readState(payload object) (s State, problem string) {
+	spec, present := payload["uiSpec"]
+	s.UISpec, _ = spec.(object)
+	if !present || spec != nil && s.UISpec == nil {
+		return State{}, "uiSpec is neither an object nor null"
+	}
+	tools, isArray := payload["toolSchema"].([]any)
+	if !isArray {
+		return State{}, "toolSchema is not an array"
+	}
+	s.History, _ = payload["messageHistory"].([]any) // optional: no decision depends on it
+	s.Tools = readTools(tools)
+	return s, ""
+}
+
+// readTools skips unnamed tools and repeated names.
+func readTools(schema []any) []proto.Tool {
+	tools := []proto.Tool{}
+	for _, v := range schema {
+		o, _ := v.(object)
+		name, _ := o["name"].(string)
+		if name == "" || slices.ContainsFunc(tools, func(t proto.Tool) bool { return t.Name == name }) {
+			continue
+		}
+		description, _ := o["description"].(string)
+		tools = append(tools, proto.Tool{Name: name, Description: description, Parameters: o["parameters"]})
+	}
+	return tools
+}
+
+// stageOf returns the stage of a state; "" if nothing is shown.
+func stageOf(s State) string { return clip(readScreen(s.UISpec).stage, 80) }
+
+// toolNames lists the tools of a state for the log.
+func toolNames(s State) string {
+	names := make([]string, 0, len(s.Tools))
+	for _, t := range s.Tools {
+		names = append(names, t.Name)
+	}
+	return clip(strings.Join(names, " "), 200)
+}
+
+// stateKey is equal for states that show and announce the same.
+type stateKey [sha256.Size]byte
+
+func keyOf(s State) stateKey {
+	if s.key != (stateKey{}) {
+		return s.key
+	}
+	return sha256.Sum256([]byte(canonical(s.UISpec) + canonical(s.Tools)))
+}
+
+// told records what the user says (EA-060 to EA-062). The reply waits until the agent knows the state.
+func (m *Machine) told(msg Message) {
+	const most = 64 // unanswered messages kept; a host that floods the agent gets no further replies
+	payload := msg.Payload()
+	text, isText := payload["text"].(string)
+	if !isText {
+		m.strange(Oddity{Kind: Useless, Why: "text is not a string", Message: msg})
+		return
+	}
+	stage, _ := payload["stage"].(string)
+	m.note("user", "text", clip(text, 200), "stage", clip(stage, 80))
+	m.planner.wish(text)
+	if len(m.unheard) < most {
+		m.unheard = append(m.unheard, text)
+	}
+}
+
+// reply answers the user's oldest message.
+func (m *Machine) reply() {
+	text := m.unheard[0]
+	m.unheard = m.unheard[1:]
+	m.say("Noted, I will prefer what fits: " + quote(text))
+}
+
+// comment announces once per stage what the agent does there (EA-008).
+func (m *Machine) comment(s State) {
+	screen := readScreen(s.UISpec)
+	if !m.stages[screen.stage] {
+		m.stages[screen.stage] = true
+		m.say(stageComment(screen))
+	}
+}
+
+// say sends an agent.message, which has no reply (EA-036).
+func (m *Machine) say(text string) {
+	m.send(proto.AgentMessage, object{"text": text})
+	m.note("said", "text", clip(text, 200))
+}
+
+func stageComment(s screen) string {
+	switch {
+	case s.name == "":
+		return "I will take the next step of the booking."
+	case s.name == proto.ConfirmStage:
+		return "Everything is chosen: I will confirm the booking."
+	case len(s.items) > 0:
+		return fmt.Sprintf("I will make the choice for %s next.", clip(s.name, 80))
+	}
+	return fmt.Sprintf("I will go on with %s next.", clip(s.name, 80))
+}
+
+// quote quotes another party's text for use in a sentence.
+func quote(text string) string { return strconv.Quote(clip(text, 80)) }

@@ -1,10 +1,15 @@
 package agent
 
 import (
+	"errors"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	proto "parley/protocol/externalagent"
 )
 
 // generator makes values that a schema may allow. It need not be exact, because the values are validated later.
@@ -213,4 +218,213 @@ func (g generator) find(ref string) object {
 		found, _ = found[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)].(object)
 	}
 	return found
+}
+
+// source is where parameter values come from.
+type source struct {
+	screen   screen
+	items    []item   // choices, best first
+	quantity *float64 // to set; nil if none
+}
+
+const (
+	mostParams = 64   // parameter sets tried for one tool in one state
+	mostTries  = 1000 // combinations of values
+
+	mostSchemas = 10_000 // schemas visited to make them
+)
+
+// params returns parameters that the tool's schema allows, best first. It first tries the required members plus those
+// for an item or a quantity.
+func (c schemas) params(t proto.Tool, src source) (found []object) {
+	schema := toSchema(t.Parameters)
+	compiled := c.compile(schema)
+	budget := mostSchemas
+	g := generator{source: src, root: schema, budget: &budget}
+	seen := map[string]bool{}
+	for _, choose := range []func(name string, required bool) bool{
+		func(name string, required bool) bool { return required || g.meant(name) },
+		func(_ string, required bool) bool { return required },
+		func(string, bool) bool { return true },
+	} {
+		for _, v := range g.objects(schema, 0, choose) {
+			if len(found) == mostParams {
+				return found
+			}
+			params := v.(object)
+			text := canonical(params)
+			if seen[text] {
+				continue
+			}
+			seen[text] = true
+			if compiled == nil || compiled.Validate(params) == nil {
+				found = append(found, params)
+			}
+		}
+	}
+	return found
+}
+
+// meant reports whether a parameter selects an item, when there is one to choose, or sets the wanted quantity.
+func (g generator) meant(name string) bool {
+	return len(g.items) > 0 && itemNames.MatchString(name) || g.quantity != nil && counting.MatchString(name)
+}
+
+// objects returns objects with the chosen members in all combinations; the last name varies fastest.
+func (g generator) objects(schema object, depth int, choose func(name string, required bool) bool) (found []any) {
+	schema = g.deref(schema)
+	properties, _ := schema["properties"].(object)
+	requiredNames, _ := schema["required"].([]any)
+	var names []string
+	var values [][]any
+	for _, name := range membersOf(properties, requiredNames) {
+		if choose(name, slices.Contains(requiredNames, any(name))) {
+			names = append(names, name)
+			values = append(values, g.values(name, properties[name], depth+1))
+		}
+	}
+	at := make([]int, len(names))
+	for range mostTries {
+		o := object{}
+		for n, name := range names {
+			if len(values[n]) == 0 {
+				return nil // no value for it
+			}
+			o[name] = values[n][at[n]]
+		}
+		found = append(found, o)
+		n := len(names) - 1
+		for ; n >= 0; n-- {
+			if at[n]++; at[n] < len(values[n]) {
+				break
+			}
+			at[n] = 0
+		}
+		if n < 0 {
+			break
+		}
+	}
+	return found
+}
+
+// membersOf lists the properties, then the required members that are not properties.
+func membersOf(properties object, required []any) []string {
+	names := slices.Sorted(maps.Keys(properties))
+	for _, v := range required {
+		if name, isText := v.(string); isText && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// toSchema makes a JSON Schema from either form of announced parameters: a JSON Schema, or a flat map {param: {type,
+// enum?, optional?}}.
+func toSchema(parameters any) object {
+	o, _ := parameters.(object)
+	if isSchema(o) {
+		return o
+	}
+	properties, required := object{}, []any{}
+	for name, v := range o {
+		p := object{}
+		optional := false
+		if kind, isText := v.(string); isText { // {param: type}
+			v = object{"type": kind}
+		}
+		if flat, isObject := v.(object); isObject {
+			for member, v := range flat {
+				p[member] = v
+			}
+			optional = flat["optional"] == true || flat["required"] == false
+		}
+		delete(p, "optional")
+		delete(p, "required")
+		if kind, isText := p["type"].(string); isText {
+			p["type"] = typeName(kind)
+		}
+		if p["type"] == "" {
+			delete(p, "type")
+		}
+		properties[name] = p
+		if !optional {
+			required = append(required, name)
+		}
+	}
+	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// isSchema reports whether parameters are a JSON Schema; a flat map has an object for each parameter, whatever its
+// name.
+func isSchema(o object) bool {
+	switch o["type"].(type) {
+	case string, []any:
+		return true
+	}
+	for name := range o {
+		if strings.HasPrefix(name, "$") {
+			return true
+		}
+	}
+	properties, isObject := o["properties"].(object)
+	if !isObject {
+		return false
+	}
+	for _, p := range properties {
+		switch p.(type) {
+		case object, bool:
+		default: // the definition of a flat parameter with this name
+			return false
+		}
+	}
+	return true
+}
+
+// typeName returns the JSON Schema name of a type; "" for an unknown one.
+func typeName(kind string) string {
+	switch kind = strings.ToLower(kind); kind {
+	case "string", "number", "integer", "boolean", "array", "object", "null":
+		return kind
+	case "int":
+		return "integer"
+	case "float", "double":
+		return "number"
+	case "bool":
+		return "boolean"
+	}
+	return ""
+}
+
+// schemas caches compiled schemas by their text.
+type schemas map[string]*jsonschema.Schema
+
+// compile returns nil for an invalid schema, which allows any parameters.
+func (c schemas) compile(schema object) *jsonschema.Schema {
+	const most = 500
+	text := canonical(schema)
+	if s, found := c[text]; found {
+		return s
+	}
+	if len(c) == most {
+		clear(c)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(noLoader{})
+	var s *jsonschema.Schema
+	if err := compiler.AddResource(schemaURL, schema); err == nil {
+		if s, err = compiler.Compile(schemaURL); err != nil {
+			s = nil
+		}
+	}
+	c[text] = s
+	return s
+}
+
+const schemaURL = "tool:parameters"
+
+// noLoader refuses to load anything: a schema from the wire must not refer to files or addresses.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("references to other documents are not followed")
 }

@@ -2,12 +2,17 @@ package host
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/wire"
 )
 
 // display returns the items of the form, filtered and sorted.
@@ -145,4 +150,171 @@ func bookingCode(sessionID string) string {
 		code[i], n = letters[n%32], n/32
 	}
 	return string(code)
+}
+
+// tools returns the tools of the current form for the displayed items. text is the maximum size of a message in
+// bytes.
+func (b *booking) tools(text int) []proto.Tool {
+	stage := b.name()
+	if stage == "" {
+		return nil
+	}
+	ids := []any{}
+	for _, item := range b.display() {
+		ids = append(ids, item.ID)
+	}
+	item := object{"type": "string", "enum": ids}
+
+	var tools []proto.Tool
+	add := func(name, description string, required []any, properties object) {
+		tools = append(tools, proto.Tool{Name: name, Description: description, Parameters: object{
+			"type": "object", "properties": properties, "required": required, "additionalProperties": false,
+		}})
+	}
+	switch {
+	case len(ids) == 0: // JSON Schema has no enum without values
+	case stage == proto.TicketStage:
+		add(proto.SetQuantity, "Set how many tickets of a type are wanted. The tickets must be as many as the seats.",
+			[]any{"itemId", "quantity"}, object{"itemId": item, "quantity": object{"type": "integer", "minimum": 0,
+				"maximum": b.mostTickets()}})
+	case stage == proto.SeatStage:
+		add(proto.Select, "Choose a seat, or give a chosen one back.", []any{"itemId"}, object{"itemId": item})
+	default:
+		add(proto.Select, "Choose an item, in place of the one that is chosen.", []any{"itemId"}, object{"itemId": item})
+	}
+	if len(ids) > 0 {
+		add(proto.Highlight, "Draw the participant's attention to an item.", []any{"itemId"}, object{"itemId": item})
+	}
+	if names := attributes[stage]; len(names) > 0 {
+		attribute := object{"type": "string", "enum": anys(names)}
+		add(proto.Filter, "Show only the items whose attribute has the value; an empty value shows all.",
+			[]any{"attribute", "value"}, object{"attribute": attribute, "value": object{"type": "string", "maxLength": 100}})
+		add(proto.Sort, "Show the items in the order of an attribute.",
+			[]any{"attribute", "order"}, object{"attribute": attribute, "order": object{"type": "string", "enum": []any{"asc",
+				"desc"}}})
+	}
+	if stage == proto.ConfirmStage {
+		add(proto.Next, "Book what the summary says.", []any{}, object{})
+	} else {
+		add(proto.Next, "Go to the next stage, once this one's choice is made.", []any{}, object{})
+	}
+	if b.stage > 0 {
+		add(proto.Prev, "Go back to the stage before. What has been chosen stays.", []any{}, object{})
+	}
+	add(proto.PostMessage, "Say something to the participant in the chat.",
+		// a character takes up to 4 bytes
+		[]any{"text"}, object{"text": object{"type": "string", "minLength": 1, "maxLength": text / 4}})
+	return tools
+}
+
+// toolsAt returns the tools that a stage has while it is shown.
+func (b *booking) toolsAt(stage string, text int) []proto.Tool {
+	if stage == b.name() {
+		return b.tools(text)
+	}
+	there := *b
+	there.turnTo(slices.Index(proto.Stages(), stage))
+	return there.tools(text)
+}
+
+func (b *booking) mostTickets() int {
+	most := 0
+	for _, t := range b.cat.Tickets {
+		most = max(most, t.Max)
+	}
+	return most
+}
+
+func anys(names []string) []any {
+	all := make([]any, len(names))
+	for i, name := range names {
+		all[i] = name
+	}
+	return all
+}
+
+// Roles of history entries.
+const (
+	user      = "user"
+	agent     = "agent"
+	assistant = "assistant"
+)
+
+// Errors of Say.
+var (
+	ErrNoSession = errors.New("no session is active")
+	ErrText      = errors.New("the text is not accepted")
+	ErrFull      = errors.New("the chat has no room for more: end the session")
+)
+
+// chat is the message history.
+type chat struct {
+	all   []proto.ChatMessage
+	bytes int // size of the entries as JSON
+}
+
+func (c *chat) add(msg proto.ChatMessage) {
+	c.all = append(c.all, msg)
+	c.bytes += size(msg)
+}
+
+func size(msg proto.ChatMessage) int {
+	data, _ := json.Marshal(msg, jsontext.AllowInvalidUTF8(true)) // cannot fail: it holds only strings
+	return len(data)
+}
+
+func (c *chat) entries() []any {
+	entries := make([]any, len(c.all))
+	for i, msg := range c.all {
+		entries[i] = object{"id": msg.ID, "role": msg.Role, "text": msg.Text, "stage": msg.Stage, "timestamp": msg.Timestamp}
+	}
+	return entries
+}
+
+func (m *machine) entry(role, text string) proto.ChatMessage {
+	id := fmt.Sprintf("msg-%d", len(m.chat.all)+1)
+	return proto.ChatMessage{ID: id, Role: role, Text: text, Stage: m.stage, Timestamp: m.timestamp()}
+}
+
+// say adds an entry to the history, if there is room.
+func (m *machine) say(role, text string) error {
+	l := m.o.Limits
+	if len(text) > l.Text {
+		return fmt.Errorf("%w: send at most %d bytes", ErrText, l.Text)
+	}
+	msg := m.entry(role, text)
+	if len(m.chat.all) >= l.History || m.chat.bytes+size(msg) > l.HistoryBytes {
+		return ErrFull
+	}
+	m.chat.add(msg)
+	return nil
+}
+
+// agentSays shows and records a message and has no other effect (EA-008). It has no reply; state.updated shows it.
+func (m *machine) agentSays(msg Message) *Refusal {
+	if err := m.say(agent, msg.PayloadText("text")); err != nil {
+		return &Refusal{proto.InvalidMessage, err.Error()}
+	}
+	m.update(msg)
+	return nil
+}
+
+// userSays handles the participant's input (EA-009, EA-060 to EA-062).
+func (m *machine) userSays(text string) error {
+	if m.id == "" {
+		return ErrNoSession
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if text == "" {
+		return fmt.Errorf("%w: it is empty", ErrText)
+	}
+	if err := m.say(user, text); err != nil {
+		return err
+	}
+	m.internal(userInput, object{"text": text, "stage": m.stage})
+	msg := wire.New(proto.UserMessage, object{"text": text, "stage": m.stage})
+	m.emit(msg)
+	m.update(msg)
+	m.settle(nil)
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/coder/websocket"
+
 	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/sessionchat"
@@ -138,5 +140,205 @@ func (g *tasks) cancelAll() {
 	defer g.mu.Unlock()
 	for _, cancel := range g.cancels {
 		cancel()
+	}
+}
+
+// heartbeatFaults handle pings incorrectly.
+var heartbeatFaults = map[string]fault{
+	"ping-unanswered":    receiving(taking(proto.PingType, func(manager, connInfo, message) []message { return nil })),
+	"ping-answered-once": answeredOnce,
+
+	// It does not know the type, or applies the requirements of a chat to every message.
+	"ping-refused": pingRefused(proto.UnknownType, "unknown type ping", func(message) bool { return true }),
+	"ping-needs-agent-id": pingRefused(proto.MissingField, "agent_id is required",
+		func(msg message) bool { return agentOf(msg) == "" }),
+
+	// It looks up a missing agent_id, and the exception ends the connection.
+	"ping-closes": receiving(taking(proto.PingType, closeWith(websocket.StatusInternalError))),
+
+	// It obtains a session for every message, and announces it.
+	"ping-creates": receiving(taking(proto.PingType, noting(func(m manager, from connInfo, _ message) {
+		m.Send(from.ID, announcement("default", rand.Text()))
+	}))),
+	"ping-ends-turns":    receiving(taking(proto.PingType, pingEnds)),
+	"ping-ends-sessions": pingForgets,
+}
+
+func answeredOnce(o *options) {
+	answered := map[string]bool{}
+	o.Inbound = taking(proto.PingType, func(_ manager, from connInfo, msg message) []message {
+		if answered[from.ID] {
+			return nil
+		}
+		answered[from.ID] = true
+		return []message{msg}
+	})
+}
+
+func pingRefused(code, text string, which func(msg message) bool) fault {
+	return deciding(rules{Accept: refusing(code, text, func(_ manager, _ connInfo, msg message) bool {
+		return msg["type"] == proto.PingType && which(msg)
+	})})
+}
+
+// pingEnds has a single receiver, where anything received ends what is being sent.
+func pingEnds(m manager, _ connInfo, msg message) []message {
+	var all []message
+	for _, key := range m.Sessions() {
+		if m.Running(key) {
+			all = append(all, interruptOf(key))
+		}
+	}
+	return append(all, msg)
+}
+
+// pingForgets treats a ping as the sign of a new client, and clears the sessions of the connection.
+func pingForgets(o *options) {
+	lost, ids := losing(o), used{}
+	o.Inbound = noting(func(_ manager, from connInfo, msg message) {
+		ids.note(from, msg)
+		if msg["type"] == proto.PingType {
+			lost.lose(ids[from.ID]...)
+		}
+	})
+}
+
+// cutFaults show only if a connection ends at a certain point of a conversation, and the client then reconnects.
+var cutFaults = map[string]fault{
+	"end-after-a-ping-forgets":       endingAfter(proto.PingType),
+	"end-after-an-interrupt-forgets": endingAfter(proto.InterruptType),
+	"end-in-a-third-turn-forgets":    endInFirstTurnForgets,
+	"end-after-the-second-forgets":   endAfterSecondForgets,
+}
+
+// endingAfter forgets the sessions of a connection that ends when its last message was of that type.
+func endingAfter(kind string) fault {
+	return func(o *options) {
+		lost, ids, last := losing(o), used{}, map[string]any{}
+		o.Inbound = noting(func(_ manager, from connInfo, msg message) {
+			ids.note(from, msg)
+			last[from.ID] = msg["type"]
+		})
+		o.Policy.OnDisconnect = func(_ manager, c connInfo) bool {
+			if last[c.ID] == kind {
+				lost.lose(unique(ids[c.ID])...)
+			}
+			return true
+		}
+	}
+}
+
+// endInFirstTurnForgets forgets the other sessions of a connection that ends during the first turn of a session, if two
+// turns or more came before.
+func endInFirstTurnForgets(o *options) {
+	lost, ids := losing(o), noted(o)
+	o.Policy.OnDisconnect = func(m manager, c connInfo) bool {
+		all := ids[c.ID]
+		last := ids.last(c.ID)
+		if last != "" && count(all, last) == 1 && len(all) > 2 && m.Running(o.Policy.Key(c, last, "")) {
+			lost.lose(slices.DeleteFunc(unique(all), func(id string) bool { return id == last })...)
+		}
+		return true
+	}
+}
+
+// endAfterSecondForgets forgets the first session of a connection that was last used for another session when it ends.
+func endAfterSecondForgets(o *options) {
+	lost, ids := losing(o), noted(o)
+	o.Policy.OnDisconnect = func(m manager, c connInfo) bool {
+		all, last := ids[c.ID], ids.last(c.ID)
+		if last != "" && all[0] != last && count(all, last) > 1 {
+			lost.lose(all[0])
+		}
+		return true
+	}
+}
+
+// count returns how often an id occurs.
+func count(ids []string, id string) (n int) {
+	for _, one := range ids {
+		if one == id {
+			n++
+		}
+	}
+	return n
+}
+
+// unique returns the ids without repetition, sorted.
+func unique(ids []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(ids)))
+}
+
+// limitFaults serve fewer sessions than there are, or one connection of a session at a time.
+var limitFaults = map[string]fault{
+	"evicts-what-runs":      evictsRunning,
+	"ninth-session-refused": ninthRefused,
+	"ninth-session-ignored": ninthIgnored,
+	"connection-closes-former": closesFormer(func(m manager, _ string, ids []string) bool {
+		return slices.ContainsFunc(ids, m.Running)
+	}),
+	"chat-closes-busy-connection": closesFormer(func(m manager, id string, _ []string) bool { return m.Running(id) }),
+}
+
+// evictsRunning keeps the sixteen sessions of a connection that were used last, and drops what the others still say.
+func evictsRunning(o *options) {
+	kept := used{}
+	o.Inbound = noting(func(_ manager, from connInfo, msg message) {
+		if id := asked(msg); id != "" {
+			ids := append(slices.DeleteFunc(kept[from.ID], func(other string) bool { return other == id }), id)
+			kept[from.ID] = ids[max(0, len(ids)-16):]
+		}
+	})
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		if !ofTurn(msg) || slices.Contains(kept[to.ID], agentOf(msg)) {
+			send(to.ID, msg)
+		}
+	}
+}
+
+// ninth reports whether a chat begins another session of a connection that has used eight, and notes it if not.
+func (u used) ninth(from connInfo, msg message) bool {
+	id := asked(msg)
+	if id == "" || slices.Contains(u[from.ID], id) {
+		return false
+	}
+	if len(u[from.ID]) >= 8 {
+		return true
+	}
+	u.note(from, msg)
+	return false
+}
+
+func ninthRefused(o *options) {
+	ids := used{}
+	o.Policy.Accept = refusing(proto.Overloaded, "this connection has eight sessions already",
+		func(_ manager, c connInfo, msg message) bool { return ids.ninth(c, msg) })
+}
+
+func ninthIgnored(o *options) {
+	ids := used{}
+	o.Inbound = func(_ manager, from connInfo, msg message) []message {
+		if ids.ninth(from, msg) {
+			return nil
+		}
+		return []message{msg}
+	}
+}
+
+// closesFormer closes the connection that used a session before, if an answer is on its way there.
+func closesFormer(busy func(m manager, id string, ids []string) bool) fault {
+	return func(o *options) {
+		holders, ids := map[string]string{}, used{}
+		o.Inbound = noting(func(m manager, from connInfo, msg message) {
+			id := asked(msg)
+			if id == "" {
+				return
+			}
+			if former := holders[id]; former != "" && former != from.ID && busy(m, id, ids[former]) {
+				m.End(former, websocket.StatusPolicyViolation, "this session is open elsewhere")
+			}
+			holders[id] = from.ID
+			ids.note(from, msg)
+		})
 	}
 }

@@ -1,16 +1,24 @@
 package mutants
 
 import (
+	"context"
+	"crypto/rand"
 	"fmt"
 	"html"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
 
+	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"
 	"golang.org/x/text/unicode/norm"
+
+	proto "parley/protocol/sessionchat"
+	"parley/reference-server/sessionchat"
 )
 
 // contentFaults ask the model something other than what the user said.
@@ -100,5 +108,340 @@ func trimmedLater(o *options) {
 		}
 		begun[key] = true
 		return s
+	}
+}
+
+// memberFaults omit members of messages, or change their type: everywhere, or in messages of one kind.
+var memberFaults = map[string]fault{
+	"no-agent-id":             rewriting(ofTurn, lacking("agent_id")),
+	"no-agent-id-in-stream":   rewriting(typed(proto.StreamMessage), lacking("agent_id")),
+	"no-agent-id-in-system":   rewriting(typed(proto.SystemMessage), lacking("agent_id")),
+	"no-agent-id-in-result":   rewriting(ended(), lacking("agent_id")),
+	"no-agent-id-if-stopped":  rewriting(ended(proto.Interrupted), lacking("agent_id")),
+	"no-ids-in-error-of-turn": noIDsInErrorOfTurn,
+	"no-agent-id-if-failed":   rewriting(ended(proto.Failed), lacking("agent_id")),
+	"agent-id-null-in-stream": rewriting(typed(proto.StreamMessage), being("agent_id", nil)),
+	"agent-id-list-in-system": rewriting(typed(proto.SystemMessage),
+		made("agent_id", func(msg message) any { return []any{agentOf(msg)} })),
+	"no-session-id":            rewriting(ofTurn, lacking("session_id")),
+	"no-session-id-in-stream":  rewriting(typed(proto.StreamMessage), lacking("session_id")),
+	"no-session-id-in-result":  rewriting(ended(), lacking("session_id")),
+	"no-session-id-if-stopped": rewriting(ended(proto.Interrupted), lacking("session_id")),
+	"no-session-id-if-failed":  rewriting(ended(proto.Failed), lacking("session_id")),
+	"session-id-is-a-number":   rewriting(ofTurn, being("session_id", 7)),
+	"session-id-is-an-object": rewriting(ofTurn,
+		made("session_id", func(msg message) any { return object{"id": msg["session_id"]} })),
+	"type-for-message-type":   rewriting(ofTurn, renamed("message_type", "type")),
+	"type-in-stream":          rewriting(typed(proto.StreamMessage), renamed("message_type", "type")),
+	"type-in-assistant":       rewriting(typed(proto.AssistantMessage), renamed("message_type", "type")),
+	"type-if-stopped":         rewriting(ended(proto.Interrupted), renamed("message_type", "type")),
+	"type-is-a-number":        rewriting(typed(proto.StreamMessage), being("message_type", 2)),
+	"type-is-empty-in-system": rewriting(typed(proto.SystemMessage), being("message_type", "")),
+	"no-message":              rewriting(ofTurn, renamed("message", "data")),
+	"no-message-in-system":    rewriting(typed(proto.SystemMessage), lacking("message")),
+	"no-message-if-stopped":   rewriting(ended(proto.Interrupted), lacking("message")),
+	"no-message-if-failed":    rewriting(ended(proto.Failed), lacking("message")),
+	"message-is-text": rewriting(typed(proto.StreamMessage),
+		made("message", func(msg message) any { return msg.Body()["text"] })),
+	"message-is-a-list": rewriting(typed(proto.AssistantMessage),
+		made("message", func(msg message) any { return []any{msg.Body()} })),
+	"message-is-null":         rewriting(ended(), being("message", nil)),
+	"message-is-json-text":    rewriting(ofTurn, made("message", func(msg message) any { return text(msg["message"]) })),
+	"no-timestamp":            rewriting(ofTurn, lacking("timestamp")),
+	"no-timestamp-in-stream":  rewriting(typed(proto.StreamMessage), lacking("timestamp")),
+	"no-timestamp-in-result":  rewriting(ended(), lacking("timestamp")),
+	"no-timestamp-if-stopped": rewriting(ended(proto.Interrupted), lacking("timestamp")),
+	"no-timestamp-if-failed":  rewriting(ended(proto.Failed), lacking("timestamp")),
+	"timestamp-is-a-number": rewriting(ofTurn,
+		made("timestamp", func(msg message) any { return time.Now().UnixMilli() })),
+	"timestamp-is-null":   rewriting(typed(proto.StreamMessage), being("timestamp", nil)),
+	"timestamp-is-a-list": rewriting(typed(proto.ResultMessage), being("timestamp", []any{2026, 1, 1, 12, 0})),
+}
+
+// noIDsInErrorOfTurn also reports the failure of a turn by an error that says nothing of its session.
+func noIDsInErrorOfTurn(o *options) {
+	failed := ended(proto.Failed)
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		if failed(msg) {
+			send(to.ID, msg.With("message_type", proto.ErrorMessage).Without("agent_id").Without("session_id"))
+		}
+		send(to.ID, msg)
+	}
+}
+
+func lacking(member string) func(msg message) message {
+	return func(msg message) message { return msg.Without(member) }
+}
+
+func made(member string, v func(msg message) any) func(msg message) message {
+	return func(msg message) message { return msg.With(member, v(msg)) }
+}
+
+func being(member string, v any) func(msg message) message {
+	return func(msg message) message { return msg.With(member, v) }
+}
+
+func renamed(member, to string) func(msg message) message {
+	return func(msg message) message { return msg.With(to, msg[member]).Without(member) }
+}
+
+// typeFaults mistake other messages for chats or the reverse, or fail on texts that are not messages.
+var typeFaults = map[string]fault{
+	"chat-named-message":   retyped(proto.ChatType, "message"),
+	"chat-named-query":     retyped(proto.ChatType, "query"),
+	"type-optional":        takenAsChat(func(_ any, present bool) bool { return !present }),
+	"unknown-type-is-chat": takenAsChat(func(kind any, present bool) bool { return present && !known(kind) }),
+	"arrays-are-batches":   deciding(rules{Malformed: batches}),
+	"junk-ends-sessions":   junkEnds,
+}
+
+func known(kind any) bool {
+	return kind == proto.ChatType || kind == proto.InterruptType || kind == proto.PingType
+}
+
+func takenAsChat(which func(kind any, present bool) bool) fault {
+	return receiving(noting(func(_ manager, _ connInfo, msg message) {
+		if kind, present := msg["type"]; which(kind, present) {
+			msg["type"] = proto.ChatType
+		}
+	}))
+}
+
+// batches treats a list of messages as its elements.
+func batches(_ manager, _ connInfo, data []byte, why *refusal) ([]message, *refusal) {
+	var list []message
+	if json.Unmarshal(data, &list) != nil {
+		return nil, why
+	}
+	return list, nil
+}
+
+// junkEnds cleans up as if the connection had ended when its handler throws, and continues without its sessions.
+func junkEnds(o *options) {
+	lost, ids := losing(o), noted(o)
+	o.Policy.Malformed = func(_ manager, c connInfo, _ []byte, why *refusal) ([]message, *refusal) {
+		lost.lose(ids[c.ID]...)
+		return nil, why
+	}
+}
+
+// fileFaults keep each session in a file whose name another agent_id may share.
+var fileFaults = map[string]fault{
+	"file-names-with-underscores": deciding(rules{Key: func(_ connInfo, agentID string, in sessionchat.Place) string {
+		if in == sessionchat.InStore {
+			return punctuation.ReplaceAllString(agentID, "_")
+		}
+		return agentID
+	}}),
+	"file-names-with-hyphens":        filing(func(id string) string { return punctuation.ReplaceAllString(id, "-") }),
+	"file-names-without-punctuation": filing(func(id string) string { return punctuation.ReplaceAllString(id, "") }),
+	"file-names-in-lower-case":       filing(strings.ToLower),
+}
+
+var punctuation = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+func filing(name func(key string) string) fault {
+	return func(o *options) { o.Store = &folder{store: o.Store, name: name, written: map[string]string{}} }
+}
+
+// folder is a store that reads only files of an earlier process. Those that it writes replace others of their name.
+type folder struct {
+	store
+	name    func(key string) string
+	mu      sync.Mutex
+	written map[string]string // by name: the key that was written last
+}
+
+func (f *folder) Lookup(ctx context.Context, key string) (record, bool, error) {
+	f.mu.Lock()
+	by, found := f.written[f.name(key)]
+	f.mu.Unlock()
+	if found && by != key {
+		return record{}, false, nil
+	}
+	return f.store.Lookup(ctx, f.name(key))
+}
+
+func (f *folder) Save(ctx context.Context, key, sessionID string, t *turn) error {
+	f.mu.Lock()
+	f.written[f.name(key)] = key
+	f.mu.Unlock()
+	return f.store.Save(ctx, f.name(key), sessionID, t)
+}
+
+// requiredFaults mishandle a chat whose required fields are missing or malformed.
+var requiredFaults = map[string]fault{
+	"agent-id-in-camel-case": misreading(proto.ChatType, func(msg message) { msg["agent_id"] = msg["agentId"] }),
+	"agent-id-by-session-id": misreading(proto.ChatType, bySessionID),
+	"agent-id-optional":      misreading(proto.ChatType, func(msg message) { setDefault(msg, "agent_id", "default") }),
+	"agent-id-of-last-chat":  ofLastChat,
+	"agent-id-null-is-none":  reading("agent_id", isNull, text),
+	"agent-id-becomes-text":  reading("agent_id", isScalar, text),
+	"agent-id-serialised":    reading("agent_id", isComposite, text),
+	"agent-id-drops-chat":    without("agent_id", dropAbsent("agent_id")),
+	"agent-id-missing-1011":  without("agent_id", closeWith(websocket.StatusInternalError)),
+
+	"content-named-message":     misreading(proto.ChatType, func(msg message) { msg["content"] = msg["message"] }),
+	"content-optional":          deciding(rules{Accept: contentOptional}),
+	"content-null-is-none":      reading("content", isNull, text),
+	"content-becomes-text":      reading("content", isScalar, text),
+	"content-serialised":        reading("content", isComposite, text),
+	"content-of-parts":          reading("content", isComposite, parts),
+	"content-refused-too-late":  without("content", askFirst),
+	"content-checked-too-late":  without("content", createFirst),
+	"content-drops-chat":        without("content", dropAbsent("content")),
+	"content-missing-1011":      without("content", closeWith(websocket.StatusInternalError)),
+	"content-missing-1000":      without("content", closeWith(websocket.StatusNormalClosure)),
+	"content-only-ascii":        onlyContent(func(s string) bool { return strings.IndexFunc(s, isForeign) < 0 }),
+	"content-of-three-letters":  onlyContent(func(s string) bool { return len([]rune(s)) >= 3 }),
+	"content-of-printable-only": onlyContent(func(s string) bool { return strings.Map(printable, s) == s }),
+	"content-of-64-kib-at-most": onlyContent(func(s string) bool { return len(s) <= 64<<10 }),
+	"refused-chat-ends-session": refusalEnds,
+}
+
+func bySessionID(msg message) { msg["agent_id"] = msg["session_id"] }
+
+func setDefault(msg message, field, value string) {
+	if _, present := msg[field]; !present {
+		msg[field] = value
+	}
+}
+
+// reading converts a field of a chat to a string if its value is of some kind.
+func reading(field string, kind func(v any) bool, as func(v any) string) fault {
+	return misreading(proto.ChatType, func(msg message) {
+		if v, present := msg[field]; present && kind(v) {
+			msg[field] = as(v)
+		}
+	})
+}
+
+func isNull(v any) bool { return v == nil }
+
+func isScalar(v any) bool {
+	switch v.(type) {
+	case bool, sessionchat.Number:
+		return true
+	}
+	return false
+}
+
+func isComposite(v any) bool {
+	switch v.(type) {
+	case []any, object:
+		return true
+	}
+	return false
+}
+
+func isForeign(r rune) bool { return r > unicode.MaxASCII }
+
+// text returns a value as a string: its JSON, or a word for null.
+func text(v any) string {
+	if v == nil {
+		return "None"
+	}
+	data, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}
+
+// parts joins the texts of multimodal content.
+func parts(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case object:
+		s, _ := v["text"].(string)
+		return s
+	case []any:
+		var all []string
+		for _, part := range v {
+			all = append(all, parts(part))
+		}
+		return strings.Join(all, "\n")
+	}
+	return ""
+}
+
+// contentOptional accepts a chat without content and asks the model with none.
+func contentOptional(m manager, c connInfo, msg message) *refusal {
+	if _, present := msg["content"]; msg["type"] == proto.ChatType && !present {
+		msg = msg.With("content", "nothing")
+	}
+	return correct.Accept(m, c, msg)
+}
+
+// onlyContent refuses other contents.
+func onlyContent(good func(content string) bool) fault {
+	return deciding(rules{Accept: refusing(proto.InvalidMessage, "content is malformed",
+		func(_ manager, _ connInfo, msg message) bool {
+			content, _ := msg["content"].(string)
+			return asked(msg) != "" && !good(content)
+		})})
+}
+
+// ofLastChat treats a chat without agent_id as one of the session that its connection used last.
+func ofLastChat(o *options) {
+	ids := used{}
+	o.Inbound = noting(func(_ manager, from connInfo, msg message) {
+		if last := ids.last(from.ID); msg["type"] == proto.ChatType && last != "" {
+			setDefault(msg, "agent_id", last)
+		}
+		ids.note(from, msg)
+	})
+}
+
+// without handles a chat differently if a field is missing or not a string.
+func without(field string, instead inbound) fault {
+	return receiving(taking(proto.ChatType, func(m manager, from connInfo, msg message) []message {
+		if _, isString := msg[field].(string); !isString {
+			return instead(m, from, msg)
+		}
+		return []message{msg}
+	}))
+}
+
+// dropAbsent logs that the field is missing, and continues.
+func dropAbsent(field string) inbound {
+	return func(_ manager, _ connInfo, msg message) []message {
+		if _, present := msg[field]; !present {
+			return nil
+		}
+		return []message{msg}
+	}
+}
+
+func closeWith(code websocket.StatusCode) inbound {
+	return func(m manager, from connInfo, _ message) []message {
+		m.End(from.ID, code, "")
+		return nil
+	}
+}
+
+// askFirst refuses the message only after it has asked the model.
+func askFirst(_ manager, _ connInfo, msg message) []message {
+	return []message{msg.With("content", text(msg["content"])), msg}
+}
+
+// createFirst refuses the message only after it has created the session.
+func createFirst(m manager, from connInfo, msg message) []message {
+	if id := agentOf(msg); id != "" {
+		m.Send(from.ID, announcement(id, rand.Text()))
+	}
+	return []message{msg}
+}
+
+// refusalEnds removes the session that a refused chat names, as after a failure.
+func refusalEnds(o *options) {
+	lost := losing(o)
+	o.Policy.Accept = func(m manager, c connInfo, msg message) *refusal {
+		no := correct.Accept(m, c, msg)
+		if id := agentOf(msg); no != nil && msg["type"] == proto.ChatType && id != "" {
+			lost.lose(id)
+		}
+		return no
 	}
 }

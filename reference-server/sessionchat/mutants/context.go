@@ -1,10 +1,21 @@
 package mutants
 
 import (
+	"context"
+	"errors"
+	"html"
+	"path"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/unicode/norm"
 
 	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
+	"parley/reference-server/sessionchat"
 )
 
 // contextFaults ask the model with turns other than the session's.
@@ -93,4 +104,253 @@ func forgettingAfter(how string) fault {
 			from[agentOf(msg)] = length[agentOf(msg)] + 1 // counting the note that stands for its answer
 		})
 	}
+}
+
+// index is a store that knows its keys in the order of their last use, as a real server's table does. It keeps the
+// index beside the sessions.
+type index struct {
+	store
+	mu   sync.Mutex
+	n    int
+	keys []string
+	ids  map[string]string // session_ids by key
+}
+
+const indexKey = "\x00index"
+
+func newIndex(inner store) *index {
+	x := &index{store: inner, ids: map[string]string{}}
+	r, _, _ := inner.Lookup(context.Background(), indexKey)
+	for _, t := range r.Turns {
+		x.use(t.Content, t.Answer)
+		x.n = t.N
+	}
+	return x
+}
+
+// use moves a key to the end.
+func (x *index) use(key, sessionID string) {
+	x.ids[key] = sessionID
+	x.keys = append(slices.DeleteFunc(x.keys, func(k string) bool { return k == key }), key)
+}
+
+func (x *index) Save(ctx context.Context, key, sessionID string, t *turn) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.keys) == 0 || x.keys[len(x.keys)-1] != key {
+		x.n++
+		if err := x.store.Save(ctx, indexKey, "index", &turn{N: x.n, Content: key, Answer: sessionID}); err != nil {
+			return err
+		}
+		x.use(key, sessionID)
+	}
+	return x.store.Save(ctx, key, sessionID, t)
+}
+
+func (x *index) all() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.keys)
+}
+
+// last returns the key used last; none if the store is empty.
+func (x *index) last() []string {
+	keys := x.all()
+	return keys[max(0, len(keys)-1):]
+}
+
+// allIfKnown returns all keys if key is one of them.
+func (x *index) allIfKnown(key string) []string {
+	if keys := x.all(); slices.Contains(keys, key) {
+		return keys
+	}
+	return nil
+}
+
+// anotherThan returns the key used last for any known key.
+func anotherThan(x *index, key string) []string {
+	if x.allIfKnown(key) == nil {
+		return nil
+	}
+	return x.last()
+}
+
+// announce sends a connection messages about existing sessions.
+func (x *index) announce(m manager, c connInfo, keys []string) {
+	for _, key := range keys {
+		x.mu.Lock()
+		id := x.ids[key]
+		x.mu.Unlock()
+		m.Send(c.ID, announcement(key, id))
+	}
+}
+
+// keyFaults mistake one agent_id for another.
+var keyFaults = map[string]fault{
+	"folds-case":               keyed(strings.ToLower),
+	"trims-agent-id":           keyed(strings.TrimSpace),
+	"chomps-agent-id":          keyed(func(id string) string { return strings.TrimRight(id, "\r\n") }),
+	"composes-agent-id":        keyed(norm.NFC.String),
+	"agent-id-of-64-bytes":     keyed(func(id string) string { return head(id, 64) }),
+	"ignores-agent-id":         keyed(func(string) string { return "the session" }),
+	"finds-by-prefix":          finding(func(known, id string) bool { return strings.HasPrefix(known, id) }),
+	"finds-by-pattern":         finding(func(known, id string) bool { return like(id, "").MatchString(known) }),
+	"finds-by-pattern-anycase": finding(func(known, id string) bool { return like(id, "i").MatchString(known) }),
+	"agent-ids-are-ascii":      refusingIDs(isForeign),
+	"agent-ids-lose-letters":   keyed(func(id string) string { return strings.Map(latin, id) }),
+	"agent-ids-of-an-object":   receiving(taking(proto.ChatType, dropsMembers)),
+	"a-file-per-agent-id":      func(o *options) { o.Store = files{o.Store} },
+}
+
+// keyed looks up sessions by a key other than the agent_id, but messages carry the agent_id as sent.
+func keyed(f func(agentID string) string) fault {
+	return deciding(rules{Key: func(_ connInfo, agentID string, _ sessionchat.Place) string { return f(agentID) }})
+}
+
+// latin replaces letters that the column's character set lacks.
+func latin(r rune) rune {
+	if r > 0xff {
+		return '?'
+	}
+	return r
+}
+
+// dropsMembers loses chats with an agent_id that every object of JavaScript has as a member.
+func dropsMembers(_ manager, _ connInfo, msg message) []message {
+	switch asked(msg) {
+	case "constructor", "__proto__", "toString", "valueOf", "hasOwnProperty":
+		return nil
+	}
+	return []message{msg}
+}
+
+// finding uses the first matching session, and makes one if there is none.
+func finding(matches func(known, agentID string) bool) fault {
+	return func(o *options) {
+		var known []string
+		keyed(func(agentID string) string {
+			i := slices.IndexFunc(known, func(k string) bool { return matches(k, agentID) })
+			if i >= 0 {
+				return known[i]
+			}
+			known = append(known, agentID)
+			return agentID
+		})(o)
+	}
+}
+
+// like returns a regexp equivalent to SQL's LIKE with that pattern.
+func like(pattern, flags string) *regexp.Regexp {
+	quoted := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(pattern))
+	return regexp.MustCompile(`(?s` + flags + `)\A` + quoted + `\z`)
+}
+
+// refusingIDs requires agent_ids to be identifiers, in which some characters are not allowed.
+func refusingIDs(letter func(r rune) bool) fault {
+	return deciding(rules{Accept: refusing(proto.InvalidMessage, "agent_id is malformed",
+		func(_ manager, _ connInfo, msg message) bool { return strings.ContainsFunc(asked(msg), letter) })})
+}
+
+// files is a store with one file per session, named after its agent_id. It creates no folders.
+type files struct{ store }
+
+func (f files) Save(ctx context.Context, key, sessionID string, t *turn) error {
+	if strings.Contains(key, "/") {
+		return errors.New("open " + key + ".json: no such file or directory")
+	}
+	return f.store.Save(ctx, key, sessionID, t)
+}
+
+// echoFaults send back another agent_id than the client sent, in the model's messages.
+var echoFaults = map[string]fault{
+	"echoes-in-lower-case": echoing(strings.ToLower),
+	"echoes-trimmed":       echoing(strings.TrimSpace),
+	"echoes-composed":      echoing(norm.NFC.String),
+	"echoes-escaped":       echoing(html.EscapeString),
+	"echoes-a-clean-path":  echoing(path.Clean),
+	"echoes-64-bytes":      echoing(func(id string) string { return head(id, 64) }),
+	"echoes-a-number":      rewriting(ofModel, numbered),
+	"ids-swapped":          rewriting(ofTurn, swapped),
+}
+
+func echoing(f func(agentID string) string) fault {
+	return rewriting(ofModel, func(msg message) message { return msg.With("agent_id", f(agentOf(msg))) })
+}
+
+// numbered sends an agent_id of digits as a number, as PHP's array keys do.
+func numbered(msg message) message {
+	if n, err := strconv.ParseInt(agentOf(msg), 10, 64); err == nil && strconv.FormatInt(n, 10) == agentOf(msg) {
+		return msg.With("agent_id", sessionchat.Number(agentOf(msg)))
+	}
+	return msg
+}
+
+func swapped(msg message) message {
+	return msg.With("agent_id", msg["session_id"]).With("session_id", msg["agent_id"])
+}
+
+// queryFaults do not ask the model for every chat.
+var queryFaults = map[string]fault{
+	"equal-chat-dropped": equalDropped,
+	"equal-chat-cached":  func(o *options) { o.Backend = &cache{o.Backend, sync.Mutex{}, map[string][]llm.Part{}} },
+	"slash-is-a-command": func(o *options) { o.Backend = commands{o.Backend} },
+}
+
+// equalDropped drops a chat that equals the one before it of its session.
+func equalDropped(o *options) {
+	last := map[string]any{} // by agent_id
+	o.Inbound = func(_ manager, _ connInfo, msg message) []message {
+		id := asked(msg)
+		if id == "" {
+			return []message{msg}
+		}
+		if msg["content"] == last[id] {
+			return nil
+		}
+		last[id] = msg["content"]
+		return []message{msg}
+	}
+}
+
+// cache is a backend that answers a text as it was answered before.
+type cache struct {
+	backend sessionchat.Backend
+	mu      sync.Mutex
+	answers map[string][]llm.Part
+}
+
+func (c *cache) Answer(ctx context.Context, r llm.Request, emit func(llm.Part) error) error {
+	text := r.Messages[len(r.Messages)-1].Text
+	c.mu.Lock()
+	known, found := c.answers[text]
+	c.mu.Unlock()
+	if found {
+		for _, p := range known {
+			if err := emit(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var said []llm.Part
+	err := c.backend.Answer(ctx, r, func(p llm.Part) error {
+		said = append(said, p)
+		return emit(p)
+	})
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.answers[text] = said
+	}
+	return err
+}
+
+// commands is a backend that answers a text with a slash before it itself.
+type commands struct{ backend sessionchat.Backend }
+
+func (c commands) Answer(ctx context.Context, r llm.Request, emit func(llm.Part) error) error {
+	if text := r.Messages[len(r.Messages)-1].Text; strings.HasPrefix(text, "/") {
+		return emit(llm.Part{Text: "There is no such command."})
+	}
+	return c.backend.Answer(ctx, r, emit)
 }

@@ -1,12 +1,59 @@
+// Package mutants is the catalogue of faulty session-chat servers: each is the bundled one with one named fault that
+// a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
+//
+// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault replaces a decision of
+// sessionchat.Policy, rewrites messages on their way in or out, or wraps the store or the model; the correct server
+// contains none. A leak is sent before the answer, so that it is on record when the answer arrives.
+//
+// A mutant keeps its state in memory and loses it with its process, except for what it puts into the store.
 package mutants
 
 import (
+	"cmp"
+	_ "embed"
+	"errors"
 	"strconv"
 	"strings"
 
+	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
+	"parley/reference-server/catalogue"
 	"parley/reference-server/sessionchat"
 )
+
+//go:embed catalogue.yaml
+var catalogueYAML []byte
+
+var set = catalogue.New(catalogueYAML,
+	keyFaults, echoFaults, contextFaults, idFaults, storageFaults, connectionFaults, switchingFaults, interruptFaults,
+	busyFaults, requiredFaults, typeFaults, optionFaults, contentFaults, heartbeatFaults, memberFaults, orderFaults,
+	fileFaults, limitFaults, queryFaults, cutFaults)
+
+// All returns the catalogue, in its order.
+func All() []catalogue.Mutant { return set.All() }
+
+// Handler returns the mutant with that id. It replaces Policy, Inbound and Outbound of the options. It fails as
+// sessionchat.New does, and for an unknown id.
+func Handler(id string, o sessionchat.Options) (*sessionchat.Server, error) {
+	o.Policy, o.Inbound, o.Outbound = sessionchat.Policy{}, nil, nil
+	if o.Store == nil {
+		var err error
+		if o.Store, err = sessionchat.OpenStore(o); err != nil {
+			return nil, err
+		}
+	}
+	if o.Backend == nil {
+		o.Backend = llm.New()
+	}
+	put := set.Put
+	if loadFaults[id] != nil {
+		put = underLoad.Put
+	}
+	if err := put(id, &o); err != nil {
+		return nil, errors.Join(err, o.Store.Close())
+	}
+	return sessionchat.New(o)
+}
 
 // Short names for what every fault handles.
 type (
@@ -231,3 +278,46 @@ func (u used) left(from connInfo, msg message) string {
 	}
 	return ""
 }
+
+// optionFaults handle the options of a chat incorrectly.
+var optionFaults = map[string]fault{
+	"options-refused":       refusingOptions(func(object) bool { return true }),
+	"options-refused-empty": refusingOptions(func(o object) bool { return len(o) == 0 }),
+	"model-ignored":         choosing(false, func(string, string) (string, string) { return "", "" }),
+	"model-of-first-option": choosing(false, byFirst),
+	"model-of-last-option":  choosing(false, byLast),
+	"model-one-chat-late":   choosing(true, oneLate),
+}
+
+func refusingOptions(which func(options object) bool) fault {
+	return deciding(rules{Accept: refusing(proto.InvalidMessage, "options: not allowed here",
+		func(_ manager, _ connInfo, msg message) bool {
+			o, isObject := msg["options"].(object)
+			return isObject && which(o)
+		})})
+}
+
+// choosing makes a server that remembers model names. choose gets the name in the chat's options ("" if none) and the
+// remembered one; it returns the model for this chat ("" for the default) and the name to remember.
+func choosing(perSession bool, choose func(named, kept string) (now, keep string)) fault {
+	return func(o *options) {
+		kept := map[string]string{}
+		o.Policy.Model = func(key string, options object, fallback string) string {
+			if !perSession {
+				key = ""
+			}
+			var now string
+			now, kept[key] = choose(correct.Model(key, options, ""), kept[key])
+			return cmp.Or(now, fallback)
+		}
+	}
+}
+
+// byFirst configures the server by the first options that it receives.
+func byFirst(named, kept string) (string, string) { return cmp.Or(kept, named), cmp.Or(kept, named) }
+
+// byLast configures the server by every options that it receives.
+func byLast(named, kept string) (string, string) { return cmp.Or(named, kept), cmp.Or(named, kept) }
+
+// oneLate applies the options only to the next chat.
+func oneLate(named, kept string) (string, string) { return kept, named }

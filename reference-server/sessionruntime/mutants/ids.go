@@ -2,11 +2,15 @@ package mutants
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/unicode/norm"
 
 	proto "parley/protocol/sessionruntime"
+	"parley/reference-server/sessionruntime/orchestrator"
 )
 
 // idFaults lose, replace or reuse the ids of turns (RT-072).
@@ -116,4 +120,295 @@ func composedIDs(v any) any {
 func inEnvelope(_ view, msg message) message {
 	msg.ID = text(msg, proto.TurnID)
 	return unnamed(unnamed(msg, proto.TurnID), proto.TraceID)
+}
+
+// sessionFaults open or close a session too early, incorrectly, or not at all (4H).
+var sessionFaults = map[string]fault{
+	"open-ignored":       deafTo(proto.SessionOpen),
+	"close-ignored":      deafTo(proto.SessionClose),
+	"open-not-requested": begins(proto.SessionOpen, orchestrator.TellDone),
+	"opened-at-once":     begins(proto.SessionOpen, orchestrator.Request, orchestrator.TellDone),
+	"closed-at-once": begins(proto.SessionClose, orchestrator.Interrupt, orchestrator.Await,
+		orchestrator.Request, orchestrator.TellDone),
+	"close-without-cancel":        begins(proto.SessionClose, orchestrator.Request),
+	"close-does-not-wait":         begins(proto.SessionClose, orchestrator.Interrupt, orchestrator.Request),
+	"close-cancels-behind":        begins(proto.SessionClose, orchestrator.Request, orchestrator.Interrupt),
+	"close-after-time-out":        ruling(rules{CancelTimeout: goesOn(proto.SessionClose)}),
+	"close-after-first-ack":       runtime(closesAfterFirst),
+	"close-behind-cancel":         ruling(rules{Begin: closesBehindCancel}),
+	"close-needs-cancel-ack":      deciding(needsCancelAck(proto.SessionClose)),
+	"close-cancels-idle":          beginning(proto.SessionClose, cancelsIdle),
+	"open-cancels":                beginning(proto.SessionOpen, cancelsIf(anybody)),
+	"open-waits-for-speech":       ruling(rules{Begin: openAsClose}),
+	"opened-ignored":              deafTo(proto.SessionOpened),
+	"closed-ignored":              deafTo(proto.SessionClosed),
+	"session-failed-ignored":      deafTo(proto.SessionFailed),
+	"session-receipt-of-any-kind": runtime(receiptOfAnyKind),
+	"session-failed-is-done":      upon(proto.SessionFailed, orchestrator.TellDone),
+	"opened-told-twice":           upon(proto.SessionOpened, orchestrator.TellDone, orchestrator.TellDone),
+	"opened-passed-on":            as(proto.Control, proto.SessionOpened),
+	"session-failed-to-system":    elsewhere(proto.SessionFailed, proto.ToSystem),
+	"request-open-named-load":     renamed(proto.RequestSessionOpen, "REQUEST_SESSION_LOAD"),
+	"request-open-twice":          twice(proto.RequestSessionOpen),
+	"request-close-broadcast":     elsewhere(proto.RequestSessionClose, proto.ToBroadcast),
+	"close-requests-open":         renamed(proto.RequestSessionClose, proto.RequestSessionOpen),
+	"close-removes-before-it-ask": beginning(proto.SessionClose, closeRemoves),
+}
+
+// receiptOfAnyKind lets SESSION_OPENED end a request to close: one handler passes all receipts on.
+func receiptOfAnyKind(o *options) {
+	over := map[string]bool{}
+	o.Inbound = func(v view, msg message) []message {
+		if kindOf(msg) != proto.SessionOpened || msg.Sender != proto.FromManager || msg.Target != proto.ToSystem {
+			return []message{msg}
+		}
+		for _, tx := range v.Transactions() {
+			if tx.Kind == proto.SessionOpen {
+				return []message{msg}
+			}
+			over[tx.ID] = over[tx.ID] || tx.Kind == proto.SessionClose && tx.Asked
+		}
+		return []message{msg}
+	}
+	o.Policy = rules{Correlate: func(v view, msg message, open []transaction) string {
+		if id := correct.Correlate(v, msg, open); !over[id] {
+			return id
+		}
+		return ""
+	}}
+}
+
+// closesAfterFirst cancels all speaking turns but waits for only one of them.
+func closesAfterFirst(o *options) {
+	early := false
+	o.Outbound = func(_ view, msg message, send sender) {
+		if kindOf(msg) == proto.RequestSessionClose && early {
+			early = false
+			return
+		}
+		send(msg)
+	}
+	o.Policy = rules{Stopped: func(v view, t turn) []step {
+		others := slices.DeleteFunc(speakers(v), func(o turn) bool { return o.ID == t.ID })
+		for _, tx := range v.Transactions() {
+			if tx.Kind == proto.SessionClose && !tx.Asked && len(others) > 0 && !early {
+				v.Send(v.New(proto.Control, proto.RequestSessionClose, proto.ToSystem, "", object{"session_id": v.SessionID()},
+					ids{Tx: tx.ID}))
+				early = true
+			}
+		}
+		return correct.Stopped(v, t)
+	}}
+}
+
+// closesBehindCancel does not wait for the acks of cancels that were sent before.
+func closesBehindCancel(v view, tx transaction) []step {
+	untold := func(t turn) bool { return !t.CancelSent }
+	if tx.Kind == proto.SessionClose && v.Interruptible() && !slices.ContainsFunc(speakers(v), untold) {
+		return []step{orchestrator.Request}
+	}
+	return correct.Begin(v, tx)
+}
+
+// openAsClose opens nothing while an agent is speaking.
+func openAsClose(v view, tx transaction) []step {
+	if tx.Kind == proto.SessionOpen && len(v.Speaking()) > 0 {
+		return nil
+	}
+	return correct.Begin(v, tx)
+}
+
+// closeRemoves removes the agents first.
+func closeRemoves(v view, tx transaction) {
+	for _, agent := range v.Agents() {
+		payload := object{"session_id": v.SessionID(), "agent_id": agent, "reason": "close"}
+		v.Send(v.New(proto.Control, proto.RequestRemoveAgent, proto.ToSystem, "", payload, ids{Tx: tx.ID + agent}))
+	}
+}
+
+// cutFaults show only in a session whose earlier bus ended at a certain point, and that is set up again on another bus.
+// Each call makes the state of one server.
+var cutFaults = map[string]func() fault{
+	"end-after-an-ack-keeps-turns": endedAfter(of(proto.InputAck), func(o *options) {
+		o.Policy = rules{Output: func(v view, t turn, msg message) []step {
+			if t.ID == "" {
+				return []step{orchestrator.Forward}
+			}
+			return correct.Output(v, t, msg)
+		}}
+	}),
+	"end-after-a-mention-keeps-agent": endedAfter(mentions, func(o *options) { o.Active = o.Agents[len(o.Agents)-1] }),
+	"end-after-a-final-refuses-the-next": endedAfter(final, func(o *options) {
+		o.Policy = rules{Output: func(v view, t turn, msg message) []step {
+			if t.ID != "" && orchestrator.IsFinal(msg) {
+				return []step{orchestrator.Report}
+			}
+			return correct.Output(v, t, msg)
+		}}
+	}),
+}
+
+// mentions matches an input that mentions an agent; final matches the end of an agent's output.
+func mentions(v view, msg message) bool {
+	_, is := correct.Mention(v, msg)
+	return is && msg.Event == proto.UserInput
+}
+
+func final(_ view, msg message) bool {
+	return kindOf(msg) == proto.AgentOutput && orchestrator.IsFinal(msg)
+}
+
+// last is the latest bus of a session, and whether the last message to the session there matched.
+type last struct {
+	bus  *int
+	fits bool
+}
+
+// endedAfter puts a fault into a session whose previous bus ended right after a matching message to the session.
+func endedAfter(fits func(v view, msg message) bool, put func(o *options)) func() fault {
+	return func() fault {
+		var mu sync.Mutex
+		sessions := map[string]last{}
+		return func() seams {
+			bus := new(int)
+			return seams{Runtime: func(o *options) {
+				mu.Lock()
+				was, known := sessions[o.SessionID]
+				mu.Unlock()
+				if known && was.bus != bus && was.fits {
+					put(o)
+				}
+				session := o.SessionID
+				o.Inbound = func(v view, msg message) []message {
+					mu.Lock()
+					defer mu.Unlock()
+					sessions[session] = last{bus, fits(v, msg)}
+					return []message{msg}
+				}
+			}}
+		}
+	}
+}
+
+// switchFaults do not change the active agent, or change it at the wrong time (3).
+var switchFaults = map[string]fault{
+	"switch-ignored":          deafTo(proto.SwitchAgent),
+	"switch-refused-if-busy":  deaf(switchWhileBusy),
+	"switch-not-told":         switching(orchestrator.Activate),
+	"switch-only-told":        switching(orchestrator.TellSwitch),
+	"switch-told-twice":       switching(orchestrator.Activate, orchestrator.TellSwitch, orchestrator.TellSwitch),
+	"switch-told-with-input":  delayed(proto.SwitchAgent, is(proto.UserInput)),
+	"switch-after-next-input": deciding(afterNextInput),
+	"switch-after-speech":     ruling(rules{Target: plainTo(view.SpeakingAgent)}),
+	"active-told-with-inputs": telling(activeWithInputs),
+}
+
+func switchWhileBusy(v view, msg message) bool {
+	return kindOf(msg) == proto.SwitchAgent && msg.Sender == proto.FromFrontend && len(v.Speaking()) > 0
+}
+
+// switching gives a frontend's switch another program.
+func switching(program ...step) fault {
+	return ruling(rules{Switch: func(view, string, message) []step { return program }})
+}
+
+// afterNextInput still sends the first input after a switch to the previous agent.
+func afterNextInput() rules {
+	before := ""
+	return rules{
+		Switch: func(v view, agent string, msg message) []step {
+			before = v.Active()
+			return correct.Switch(v, agent, msg)
+		},
+		Target: func(v view, msg message, mentioned string) string {
+			was := before
+			if before = ""; mentioned == "" && v.Has(was) {
+				return was
+			}
+			return correct.Target(v, msg, mentioned)
+		},
+	}
+}
+
+// activeWithInputs announces the active agent with every input.
+func activeWithInputs() outbound {
+	return func(v view, msg message, send sender) {
+		if kindOf(msg) == proto.UserInput {
+			send(switchOf(v, v.Active(), msg.TargetID))
+		}
+		send(msg)
+	}
+}
+
+// announceFaults announce a change other than by SWITCH_AGENT with from, to, reason and trigger on SYSTEM or
+// BROADCAST (RT-066).
+var announceFaults = map[string]fault{
+	"switch-without-from":      spoiling(proto.SwitchAgent, lose("from")),
+	"switch-without-reason":    spoiling(proto.SwitchAgent, lose("reason")),
+	"switch-without-trigger":   spoiling(proto.SwitchAgent, lose("trigger")),
+	"switch-from-new":          spoiling(proto.SwitchAgent, func(o object) { o["from"] = o["to"] }),
+	"switch-from-first":        telling(fromFirst),
+	"switch-members-renamed":   spoiling(proto.SwitchAgent, both2(rename("from", "from_agent"), rename("to", "to_agent"))),
+	"switch-in-metadata":       rewriting(proto.SwitchAgent, inMetadata),
+	"switch-as-event":          as(proto.Event, proto.SwitchAgent),
+	"switch-told-as-changed":   rewriting(proto.SwitchAgent, asChanged),
+	"switch-to-frontend-only":  elsewhere(proto.SwitchAgent, proto.ToFrontend),
+	"switch-to-agents-only":    rewriting(proto.SwitchAgent, toNewAgent),
+	"switch-hidden":            marking(proto.SwitchAgent, set(proto.Visibility, "internal")),
+	"fallback-without-trigger": rewriting(proto.SwitchAgent, fallbackUntriggered),
+	"handover-without-reason":  rewriting(proto.SwitchAgent, handoverUnreasoned),
+}
+
+// both2 applies both changes.
+func both2(f, g func(o object)) func(o object) {
+	return func(o object) { f(o); g(o) }
+}
+
+// fromFirst gives the session's initial agent as from.
+func fromFirst() outbound {
+	first := ""
+	return func(_ view, msg message, send sender) {
+		if kindOf(msg) == proto.SwitchAgent {
+			payload := maps.Clone(payloadOf(msg))
+			if from, _ := payload["from"].(string); first == "" {
+				first = from
+			}
+			payload["from"] = first
+			msg.Payload = payload
+		}
+		send(msg)
+	}
+}
+
+func inMetadata(_ view, msg message) message {
+	maps.Copy(msg.Metadata, payloadOf(msg))
+	msg.Payload = object{}
+	return msg
+}
+
+func asChanged(_ view, msg message) message {
+	msg.Event, msg.Subtype, msg.Target = proto.Event, proto.ActiveChanged, proto.ToFrontend
+	return msg
+}
+
+func toNewAgent(_ view, msg message) message {
+	msg.TargetID, _ = payloadOf(msg)["to"].(string)
+	msg.Target = proto.ToAgent
+	return msg
+}
+
+func fallbackUntriggered(_ view, msg message) message {
+	if payload := maps.Clone(payloadOf(msg)); payload["trigger"] == proto.RemoveAgent {
+		delete(payload, "trigger")
+		msg.Payload = payload
+	}
+	return msg
+}
+
+func handoverUnreasoned(_ view, msg message) message {
+	if payload := maps.Clone(payloadOf(msg)); payload["trigger"] == proto.HandoverConfirm {
+		delete(payload, "reason")
+		msg.Payload = payload
+	}
+	return msg
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // MaxDepth is the maximum nesting depth of arrays and objects.
@@ -121,4 +122,227 @@ func viewMap(r reflect.Value) (any, error) {
 		object[k.String()] = v.Interface()
 	}
 	return object, nil
+}
+
+// Decimal is the exact value of a number: digits times ten to the exponent. It
+// is normalised (the digits neither start nor end with 0, zero has no digits
+// and no sign), so that equal values are equal structs.
+type Decimal struct {
+	Negative bool
+	Digits   string
+	Exponent int64
+}
+
+// DecimalOf parses a number. ok is false if the literal is not a JSON number;
+// exact is false if the exponent is beyond ±2^62, and was clamped to that.
+func DecimalOf(n Number) (d Decimal, exact, ok bool) { return parseNumber(string(n)) }
+
+// parseNumber parses a literal. ok is false if it does not match the grammar of
+// RFC 8259; exact is false if its exponent is too large to compute with.
+func parseNumber(literal string) (d Decimal, exact, ok bool) {
+	rest, negative := strings.CutPrefix(literal, "-")
+	whole, rest := cutDigits(rest)
+	if whole == "" || whole[0] == '0' && len(whole) > 1 {
+		return d, false, false
+	}
+	var fraction string
+	if after, found := strings.CutPrefix(rest, "."); found {
+		if fraction, rest = cutDigits(after); fraction == "" {
+			return d, false, false
+		}
+	}
+	exponent := "0"
+	if rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
+		rest = rest[1:]
+		sign := ""
+		if rest != "" && (rest[0] == '+' || rest[0] == '-') {
+			sign, rest = rest[:1], rest[1:]
+		}
+		if exponent, rest = cutDigits(rest); exponent == "" {
+			return d, false, false
+		}
+		exponent = sign + exponent
+	}
+	if rest != "" {
+		return d, false, false
+	}
+	d, exact = normal(negative, whole, fraction, exponent)
+	return d, exact, true
+}
+
+func normal(negative bool, whole, fraction, exponent string) (d Decimal, exact bool) {
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return Decimal{}, true // whatever its sign and exponent
+	}
+	e, err := strconv.ParseInt(exponent, 10, 64)
+	const most = 1 << 62 // no text is long enough for the sum to overflow
+	exact = err == nil && -most <= e && e <= most
+	short := strings.TrimRight(digits, "0")
+	e = min(max(e, -most), most) + int64(len(digits)-len(short)-len(fraction))
+	return Decimal{negative, short, e}, exact
+}
+
+// cutDigits returns the digits that s starts with, and the rest.
+func cutDigits(s string) (digits, rest string) {
+	rest = strings.TrimLeft(s, "0123456789")
+	return s[:len(s)-len(rest)], rest
+}
+
+// equalNumbers compares by value if both are exact, otherwise by literal.
+func equalNumbers(a, b Number) bool {
+	if a == b {
+		return true
+	}
+	x, exactX, okX := parseNumber(string(a))
+	y, exactY, okY := parseNumber(string(b))
+	return okX && okY && exactX && exactY && x == y
+}
+
+// Equal reports whether a and b are the same JSON value: of the same kind,
+// arrays in the same order, objects with the same members. Numbers are equal if
+// their exact values are, without rounding: 1, 1.0 and 10e-1 are equal, and so
+// are 0 and -0. A number whose exponent does not fit 62 bits equals only its
+// own literal.
+//
+// Anything that is not a JSON value, or is nested deeper than [MaxDepth],
+// equals nothing.
+func Equal(a, b any) bool { return equal(a, b, 0) }
+
+func equal(a, b any, depth int) bool {
+	a, errA := view(a)
+	b, errB := view(b)
+	if errA != nil || errB != nil {
+		return false
+	}
+	switch a := a.(type) {
+	case Number:
+		b, ok := b.(Number)
+		return ok && equalNumbers(a, b)
+	case []any:
+		b, ok := b.([]any)
+		return ok && depth < MaxDepth && equalArrays(a, b, depth+1)
+	case Object:
+		b, ok := b.(Object)
+		return ok && depth < MaxDepth && equalObjects(a, b, depth+1)
+	case string:
+		b, ok := b.(string)
+		return ok && a == b
+	case bool:
+		b, ok := b.(bool)
+		return ok && a == b
+	default:
+		return b == nil
+	}
+}
+
+func equalArrays(a, b []any, depth int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !equal(a[i], b[i], depth) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalObjects(a, b Object, depth int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for key, x := range a {
+		if y, ok := b[key]; !ok || !equal(x, y, depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// ParsePointer returns the unescaped reference tokens of a JSON pointer (RFC
+// 6901). It returns an error if the pointer is neither empty nor starts with a
+// slash, or if a tilde is followed by neither 0 nor 1. The empty pointer refers
+// to the whole value and has no tokens.
+func ParsePointer(pointer string) ([]string, error) {
+	if pointer == "" {
+		return nil, nil
+	}
+	if pointer[0] != '/' {
+		return nil, fmt.Errorf("JSON pointer %q does not start with a slash", pointer)
+	}
+	tokens := strings.Split(pointer[1:], "/")
+	for i, token := range tokens {
+		for _, after := range strings.Split(token, "~")[1:] {
+			if after == "" || after[0] != '0' && after[0] != '1' {
+				return nil, fmt.Errorf("JSON pointer %q has a tilde that is neither ~0 nor ~1", pointer)
+			}
+		}
+		tokens[i] = unescape.Replace(token)
+	}
+	return tokens, nil
+}
+
+// FormatPointer returns the JSON pointer of tokens: the inverse of
+// [ParsePointer].
+func FormatPointer(tokens ...string) string {
+	var b strings.Builder
+	for _, token := range tokens {
+		b.WriteByte('/')
+		escape.WriteString(&b, token)
+	}
+	return b.String()
+}
+
+var (
+	escape   = strings.NewReplacer("~", "~0", "/", "~1")
+	unescape = strings.NewReplacer("~1", "/", "~0", "~") // in one pass: ~01 is ~1
+)
+
+// Lookup returns the value in v that pointer refers to (RFC 6901), and whether
+// there is one. A malformed pointer refers to nothing: use [ParsePointer] for a
+// pointer that a user wrote.
+func Lookup(v any, pointer string) (any, bool) {
+	tokens, err := ParsePointer(pointer)
+	if err != nil {
+		return nil, false
+	}
+	for _, token := range tokens {
+		container, err := view(v)
+		if err != nil {
+			return nil, false
+		}
+		switch c := container.(type) {
+		case Object:
+			member, ok := c[token]
+			if !ok {
+				return nil, false
+			}
+			v = member
+		case []any:
+			i, ok := index(token)
+			if !ok || i >= len(c) {
+				return nil, false
+			}
+			v = c[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// index parses an array index: digits without leading zeros. It rejects an
+// index that no array can have.
+func index(token string) (i int, ok bool) {
+	if token == "" || len(token) > 9 || token[0] == '0' && len(token) > 1 {
+		return 0, false
+	}
+	for _, c := range []byte(token) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		i = i*10 + int(c-'0')
+	}
+	return i, true
 }

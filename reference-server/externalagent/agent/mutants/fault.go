@@ -1,14 +1,30 @@
+// Package mutants is the catalogue of faulty agents of external-agent: each is the bundled agent with one named fault
+// that a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
+//
+// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault changes a decision by
+// agent.Policy, or envelopes, frames and connections on their way.
 package mutants
 
 import (
 	"context"
+	_ "embed"
 	"maps"
 
 	"github.com/coder/websocket"
 
+	proto "parley/protocol/externalagent"
+	"parley/reference-server/catalogue"
 	"parley/reference-server/externalagent/agent"
 	"parley/reference-server/externalagent/wire"
 )
+
+//go:embed catalogue.yaml
+var rows []byte
+
+// Catalogue has the mutants. The state of a fault belongs to the options it is set up in, which make one agent.
+var Catalogue = catalogue.New[options](rows,
+	connectingFaults, joiningFaults, envelopeFaults, messageFaults, stateFaults, callFaults, survivalFaults,
+	cutFaults)
 
 // Short names for what every fault handles.
 type (
@@ -125,3 +141,33 @@ func writing(writer func() func(data string, put put) error) fault {
 
 // dialling replaces the dialer.
 func dialling(f agent.Dialer) fault { return func(o *options) { o.Dial = f } }
+
+// cutFaults show only if a connection ends at a certain point of a booking: directly after the agent has sent or
+// received a message of a certain kind, or after a certain number of calls.
+var cutFaults = map[string]fault{
+	"end-behind-a-first-result-trusts":  trusting(1, proto.ToolResult),
+	"end-behind-a-second-result-trusts": trusting(2, proto.ToolResult),
+	"end-behind-a-third-result-trusts":  trusting(3, proto.ToolResult),
+}
+
+// trusting requests no snapshot on a new connection if the previous one ended at that point: it relies on what it knew
+// before.
+func trusting(made int, behind string) fault {
+	return func(o *options) {
+		last, trusted := "", 0
+		o.Inbound = func(_ view, msg message) []message {
+			last = msg.Type()
+			return []message{msg}
+		}
+		o.Outbound = func(_ view, msg message, send sender) {
+			last = msg.Type()
+			send(msg)
+		}
+		o.Policy.Resync = func(v view, why agent.Occasion, resync bool) bool {
+			if why == agent.Reconnected && v.Made == made && last == behind {
+				trusted = v.Connection
+			}
+			return resync && trusted != v.Connection
+		}
+	}
+}

@@ -2,11 +2,16 @@ package mutants
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/coder/websocket"
+
 	proto "parley/protocol/externalagent"
+	"parley/reference-server/externalagent/relay"
+	relaymutants "parley/reference-server/externalagent/relay/mutants"
 	"parley/reference-server/externalagent/wire"
 )
 
@@ -244,3 +249,149 @@ func callsInNext(h *hostOptions) {
 	}
 	h.Outbound = answersOnly
 }
+
+// joinFaults get the handshake wrong.
+var joinFaults = map[string]fault{
+	"endpoint-elsewhere":    likeRelay("endpoint-elsewhere"),
+	"join-unanswered":       likeRelay("joined-unsaid"),
+	"join-answer-unnamed":   likeRelay("joined-without-reply-to"),
+	"join-answer-misnamed":  likeRelay("joined-reply-to-the-example"),
+	"join-answer-mistyped":  likeRelay("joined-as-an-ack"),
+	"join-echoes-no-role":   likeRelay("joined-without-role"),
+	"join-echoes-own-role":  likeRelay("joined-role-of-the-relay"),
+	"join-shouts-role":      likeRelay("joined-role-in-capitals"),
+	"join-echoes-nowhere":   likeRelay("joined-without-session"),
+	"join-echoes-default":   likeRelay("joined-session-default"),
+	"join-session-is-room":  likeRelay("joined-session-renamed"),
+	"joins-once":            likeRelay("returning-agent-refused"),
+	"one-party-per-session": joining(onePartyOnly),
+	"places-never-freed": inRelay(relaymutants.PlacesKept(2, func(j proto.Join) bool {
+		return j.Role == proto.AgentRole
+	})),
+	"newcomer-ends-others": joining(newcomerEnds),
+
+	"unjoined-call-dropped":    likeRelay("unjoined-unanswered"),
+	"unjoined-call-is-unknown": likeRelay("unjoined-another-code"),
+	"unjoined-call-fails":      refusingUnjoined(proto.ToolExecutionFailed),
+	"unjoined-are-taken-in":    likeRelay("joins-who-speaks-first"),
+	"unjoined-start-in-default": inRelay(relaymutants.JoinsWhoSends(proto.DefaultSession, func(kind string) bool {
+		return kind == proto.SessionStart
+	})),
+}
+
+func joining(f func(r relayView, from party, e *envelope, j proto.Join, why *relay.Refusal) (proto.Join,
+	*relay.Refusal)) fault {
+	return inRelay(func(o *relay.Options) { o.Policy.Join = f })
+}
+
+// onePartyOnly has room for one connection per session, and the host takes it.
+func onePartyOnly(_ relayView, from party, _ *envelope, j proto.Join, why *relay.Refusal) (proto.Join, *relay.Refusal) {
+	if why == nil && !from.Attached {
+		why = &relay.Refusal{Code: proto.InvalidMessage, Text: "the session is taken"}
+	}
+	return j, why
+}
+
+// newcomerEnds ends the connections of the present agents when another one joins.
+func newcomerEnds(r relayView, _ party, _ *envelope, j proto.Join, why *relay.Refusal) (proto.Join, *relay.Refusal) {
+	if why == nil && j.Role == proto.AgentRole {
+		for _, p := range r.Agents(j.SessionID) {
+			r.End(p.Conn, websocket.CloseError{Code: websocket.StatusPolicyViolation, Reason: "another agent has joined"})
+		}
+	}
+	return j, why
+}
+
+func refusingUnjoined(code string) fault {
+	return inRelay(func(o *relay.Options) {
+		o.Policy.Unjoined = func(_ relayView, _ party, _ *envelope, why *relay.Refusal) *relay.Refusal {
+			return &relay.Refusal{Code: code, Text: why.Text}
+		}
+	})
+}
+
+// sessionFaults get wrong who is in a relay session, or who gets which message.
+var sessionFaults = map[string]fault{
+	"states-cross-sessions":     likeRelay("states-leak"),
+	"answers-cross-sessions":    likeRelay("answers-leak"),
+	"sessions-by-prefix":        inRelay(byPrefix),
+	"answers-to-latest-agent":   likeRelay("answers-to-the-last-agent"),
+	"states-to-first-agent":     likeRelay("states-to-the-first-agent"),
+	"states-to-latest-agent":    likeRelay("states-to-the-last-agent"),
+	"states-to-caller":          likeRelay("states-to-the-latest-asker"),
+	"moves-to-study-session":    likeRelay("moves-to-the-study-session"),
+	"closes-behind-results":     likeRelay("closes-behind-a-result"),
+	"closes-behind-snapshots":   likeRelay("closes-behind-a-snapshot"),
+	"closes-behind-errors":      inRelay(relaymutants.ClosingAfter(proto.ErrorMessage)),
+	"deaf-behind-errors":        inRelay(deafAfterErrors),
+	"replies-name-latest-asked": inRelay(repliesToLatest(func(message) bool { return true }, isAnswer)),
+	"results-name-latest-call":  inRelay(repliesToLatest(isKnownCall, isResult)),
+}
+
+// byPrefix puts a party into a session whose name is a prefix of its own.
+func byPrefix(o *relay.Options) {
+	var known []string
+	o.Policy.Key = func(session string) string {
+		for _, k := range known {
+			if strings.HasPrefix(session, k) {
+				return k
+			}
+		}
+		known = append(known, session)
+		return session
+	}
+}
+
+// deafAfterErrors ignores an agent once it has refused a request of that agent.
+func deafAfterErrors(o *relay.Options) {
+	deaf := map[int]bool{}
+	o.Inbound = func(_ relayView, from party, in frame) []frame {
+		if deaf[from.Conn] {
+			return nil
+		}
+		return []frame{in}
+	}
+	o.Outbound = func(_ relayView, _, to party, data []byte, send func(int, []byte)) {
+		if wire.Read(data)["type"] == proto.ErrorMessage && to.Role == proto.AgentRole {
+			deaf[to.Conn] = true
+		}
+		send(to.Conn, data)
+	}
+}
+
+// repliesToLatest delays some replies and names the latest of some requests in them.
+func repliesToLatest(request, reply func(msg message) bool) func(o *relay.Options) {
+	const pause = 40 * time.Millisecond
+	return func(o *relay.Options) {
+		var mu sync.Mutex
+		latest := map[int]string{}
+		o.Inbound = func(_ relayView, from party, in frame) []frame {
+			msg := message(wire.Read(in.Data))
+			if id, ok := msg["id"].(string); ok && !from.Attached && request(msg) {
+				mu.Lock()
+				defer mu.Unlock()
+				latest[from.Conn] = id
+			}
+			return []frame{in}
+		}
+		o.Outbound = func(_ relayView, from, to party, data []byte, send func(int, []byte)) {
+			msg := message(wire.Read(data))
+			if !reply(msg) || from.Role != proto.HostRole {
+				send(to.Conn, data)
+				return
+			}
+			time.AfterFunc(pause, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				send(to.Conn, wire.Encode(msg.With("replyTo", latest[to.Conn])))
+			})
+		}
+	}
+}
+
+// isKnownCall reports whether a request calls a tool that the host has.
+func isKnownCall(msg message) bool {
+	return slices.Contains(saysOkOnly, toolOf(msg)) || slices.Contains(hasQuickUI, toolOf(msg))
+}
+
+func isResult(msg message) bool { return msg.Type() == proto.ToolResult }

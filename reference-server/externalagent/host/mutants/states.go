@@ -1,8 +1,12 @@
 package mutants
 
 import (
+	"sync"
+	"time"
+
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/host"
+	"parley/reference-server/externalagent/relay"
 	"parley/reference-server/externalagent/spoil"
 	"parley/reference-server/externalagent/wire"
 )
@@ -220,4 +224,129 @@ func sourceIsTool(h *hostOptions) {
 		msg.Payload()["source"] = source
 		return msg
 	})
+}
+
+// drawingFaults accept calls while no form is shown.
+var drawingFaults = map[string]fault{
+	"takes-calls-while-drawing": inRelay(takesCallsWhileDrawing),
+}
+
+// takesCallsWhileDrawing shows no form for a while after each next, but executes the calls that arrive meanwhile.
+func takesCallsWhileDrawing(o *relay.Options) {
+	const drawing = 120 * time.Millisecond
+	var mu sync.Mutex
+	went := map[string]bool{}    // relay sessions whose last call was next
+	kept := map[string]message{} // the latest state, while a form is drawn
+	o.Outbound = func(_ relayView, _, to party, data []byte, send func(int, []byte)) {
+		msg, session := message(wire.Read(data)), to.Session
+		payload := msg.Payload()
+		mu.Lock()
+		defer mu.Unlock()
+		switch msg.Type() {
+		case proto.ToolResult:
+			went[session] = went[session] || payload["toolName"] == proto.Next && payload["ok"] == true && kept[session] == nil
+		case proto.SessionStarted:
+			delete(went, session)
+			delete(kept, session)
+		case proto.SnapshotState:
+			if kept[session] != nil {
+				data = wire.Encode(formless(msg))
+			}
+		case proto.StateUpdated:
+			if payload["uiSpec"] == nil {
+				break
+			}
+			if went[session] {
+				time.AfterFunc(drawing, func() {
+					mu.Lock()
+					defer mu.Unlock()
+					if latest := kept[session]; latest != nil {
+						delete(kept, session)
+						send(to.Conn, wire.Encode(latest))
+					}
+				})
+			}
+			if went[session] || kept[session] != nil {
+				kept[session] = msg
+				data = wire.Encode(formless(msg))
+			}
+			delete(went, session)
+		}
+		send(to.Conn, data)
+	}
+}
+
+// formless returns a message with a state that shows no form.
+func formless(msg message) message {
+	payload := message(msg.Payload()).With("uiSpec", nil).With("toolSchema", []any{})
+	return msg.With("payload", object(payload))
+}
+
+// returnFaults lose something when an agent joins again.
+var returnFaults = map[string]fault{
+	"returning-agent-reads-old-state": joinedBy(readsOldState),
+	"history-ends-with-connection":    joinedBy(historyOfConnection),
+}
+
+// joinedBy is a fault of each host that can count the agents' joins of its relay session.
+func joinedBy(put func(h *hostOptions, joins func() int)) fault {
+	return func(o *options) {
+		var mu sync.Mutex
+		joins := map[string]int{}
+		o.Relay.Inbound = func(_ relayView, from party, in frame) []frame {
+			if msg := message(wire.Read(in.Data)); msg.Type() == proto.RelayJoin && !from.Attached {
+				mu.Lock()
+				defer mu.Unlock()
+				joins[msg.PayloadText("sessionId")]++
+			}
+			return []frame{in}
+		}
+		inSession(func(h *hostOptions, session string) {
+			put(h, func() int {
+				mu.Lock()
+				defer mu.Unlock()
+				return joins[session]
+			})
+		})(o)
+	}
+}
+
+// readsOldState has the state before the last state.updated in the first snapshot after another join.
+func readsOldState(h *hostOptions, joins func() int) {
+	var before, last state
+	seen := 0
+	h.Policy.Reset = func(_ view, right keep) keep {
+		before, last = state{}, state{}
+		return right
+	}
+	h.Policy.State = func(_ view, in part, s state) state {
+		if in == host.InUpdate {
+			before, last = last, s
+			return s
+		}
+		back := seen > 0 && joins() > seen
+		if seen = joins(); back && before.ToolSchema != nil {
+			return before
+		}
+		return s
+	}
+}
+
+// historyOfConnection has no entries from before the latest join.
+func historyOfConnection(h *hostOptions, joins func() int) {
+	seen, gone := 0, 0
+	h.Policy.Reset = func(_ view, right keep) keep {
+		gone = 0
+		return right
+	}
+	h.Policy.State = func(_ view, _ part, s state) state {
+		if n := joins(); n > seen {
+			if seen > 0 {
+				gone = len(s.MessageHistory)
+			}
+			seen = n
+		}
+		s.MessageHistory = s.MessageHistory[min(gone, len(s.MessageHistory)):]
+		return s
+	}
 }

@@ -2,11 +2,15 @@ package mutants
 
 import (
 	"cmp"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent/relay"
+	"parley/reference-server/externalagent/spoil"
 	"parley/reference-server/externalagent/wire"
 )
 
@@ -101,4 +105,166 @@ func JoinsWhoSends(session string, which func(kind string) bool) fault {
 			return []frame{f}
 		})(o)
 	}
+}
+
+// joinedFaults send a wrong relay.joined.
+var joinedFaults = map[string]fault{
+	"joined-without-role":       joinedBody(spoil.Lose("role")),
+	"joined-role-agent-always":  joinedBody(spoil.Set("role", proto.AgentRole)),
+	"joined-role-of-the-relay":  joinedBody(spoil.Set("role", "relay")),
+	"joined-role-in-capitals":   joinedBody(spoil.Set("role", "AGENT")),
+	"joined-without-session":    joinedBody(spoil.Lose("sessionId")),
+	"joined-session-default":    joinedBody(spoil.Set("sessionId", proto.DefaultSession)),
+	"joined-session-of-its-own": joinedBody(spoil.Set("sessionId", "s-20260213-001")),
+	"joined-session-renamed":    joinedBody(spoil.Rename("sessionId", "session")),
+	"joined-without-payload":    joinedAs(spoil.Without("payload")),
+	"joined-payload-flat":       joinedAs(joinedFlat),
+	"joined-without-reply-to":   joinedAs(spoil.Without("replyTo")),
+	"joined-id-for-reply-to": joinedAs(func(msg message) message {
+		return msg.Without("replyTo").With("id", msg["replyTo"])
+	}),
+	"joined-reply-to-the-example": joinedAs(spoil.With("replyTo", "join-001")),
+	"joined-reply-to-numbers":     joinedAs(replyToNumber),
+	"joined-reply-to-in-payload": joinedAs(func(msg message) message {
+		msg.Payload()["replyTo"] = msg["replyTo"]
+		return msg.Without("replyTo")
+	}),
+	"joined-as-an-ack":             joinedAs(spoil.With("type", "ack")),
+	"joined-type-of-the-join":      joinedAs(spoil.With("type", proto.RelayJoin)),
+	"joined-unsaid":                joinedAs(func(message) message { return nil }),
+	"joined-unsaid-to-hosts":       joinedAs(unsaidToHosts),
+	"joined-said-to-the-host-only": joinedToTheHost,
+}
+
+// joinedBody changes the payload of relay.joined.
+func joinedBody(f func(p object)) fault {
+	return joinedAs(func(msg message) message {
+		f(msg.Payload())
+		return msg
+	})
+}
+
+func joinedFlat(msg message) message {
+	p := msg.Payload()
+	return msg.Without("payload").With("role", p["role"]).With("sessionId", p["sessionId"])
+}
+
+func unsaidToHosts(msg message) message {
+	if msg.PayloadText("role") == proto.AgentRole {
+		return msg
+	}
+	return nil
+}
+
+// replyToNumber turns an id that looks like a number into one.
+func replyToNumber(msg message) message {
+	id, _ := msg["replyTo"].(string)
+	if n, err := strconv.Atoi(id); err == nil {
+		return msg.With("replyTo", n)
+	}
+	return msg
+}
+
+// joinedToTheHost sends the reply to an agent's join to the host.
+func joinedToTheHost(o *options) {
+	o.Policy.Joined = func(v view, to party, _ proto.Join, msg message) message {
+		if host, ok := v.Host(to.Session); ok && isAgent(to) {
+			v.Send(host.Conn, wire.Encode(msg))
+			return nil
+		}
+		return msg
+	}
+}
+
+// sessionFaults mix up relay sessions, or confuse them with study sessions.
+var sessionFaults = map[string]fault{
+	"sessions-are-one":         keyed(func(string) string { return "all" }),
+	"sessions-of-8-characters": keyed(func(id string) string { return id[:min(8, len(id))] }),
+	"states-leak":              leaking(proto.StateUpdated),
+	"users-words-leak":         leaking(proto.UserMessage),
+	"answers-leak": leaking(proto.SessionStarted, proto.SnapshotState, proto.ToolResult,
+		proto.SessionEnded, proto.ErrorMessage),
+	"agents-heard-by-other-hosts": routing(otherHostsHear),
+	"hosts-of-the-latest-session": latestHost,
+	// Refusing the join instead would depend on how soon the relay notices that the previous session's parties have
+	// left.
+	"one-session-at-a-time": endingAtJoin(func(p, _ party, session string) bool {
+		return p.Session != "" && p.Session != session
+	}),
+
+	"routes-by-payload-session":  routing(byPayloadSession),
+	"moves-to-the-study-session": movesToStudy,
+	"started-session-filled-in":  passing(relaySessionInside, proto.SessionStarted),
+	"snapshot-session-filled-in": passing(relaySessionInside, proto.SnapshotState),
+	"ended-session-filled-in":    passing(relaySessionInside, proto.SessionEnded),
+}
+
+func keyed(f func(sessionID string) string) fault {
+	return func(o *options) { o.Policy.Key = f }
+}
+
+// leaking also sends some host messages to agents of other relay sessions, and to these first.
+func leaking(types ...string) fault {
+	return routing(func(v view, from party, e *envelope, to []party) []party {
+		if !isHost(from) || !ofType(e, types...) {
+			return to
+		}
+		others := slices.DeleteFunc(v.Parties(), func(p party) bool { return !isAgent(p) || p.Session == from.Session })
+		return append(others, to...)
+	})
+}
+
+// otherHostsHear sends agents' messages to all hosts.
+func otherHostsHear(v view, from party, _ *envelope, to []party) []party {
+	if !isAgent(from) || len(to) == 0 {
+		return to
+	}
+	others := slices.DeleteFunc(v.Parties(), func(p party) bool { return !isHost(p) || p == to[0] })
+	return append(others, to...)
+}
+
+// latestHost sends agents' messages to the host that joined last, in any session.
+func latestHost(o *options) {
+	latest := party{}
+	o.Policy.Joined = func(_ view, to party, _ proto.Join, msg message) message {
+		if isHost(to) {
+			latest = to
+		}
+		return msg
+	}
+	o.Policy.Recipients = func(_ view, from party, _ *envelope, to []party) []party {
+		if isAgent(from) && len(to) > 0 && latest.Conn > 0 {
+			return []party{latest}
+		}
+		return to
+	}
+}
+
+// byPayloadSession sends a message with a sessionId in its payload to the agents of that session.
+func byPayloadSession(v view, from party, e *envelope, to []party) []party {
+	if session, ok := e.Payload().Text("sessionId"); ok && isHost(from) {
+		return v.Agents(session)
+	}
+	return to
+}
+
+// movesToStudy moves an agent to the session named in session.started, which has no host.
+func movesToStudy(o *options) {
+	moved := map[int]bool{}
+	o.Policy.Recipients = func(_ view, from party, e *envelope, to []party) []party {
+		switch {
+		case moved[from.Conn]:
+			return nil
+		case isHost(from) && e.Type() == proto.SessionStarted:
+			for _, p := range to {
+				moved[p.Conn] = true
+			}
+		}
+		return to
+	}
+}
+
+// relaySessionInside adds the relay session to the payload.
+func relaySessionInside(m members) {
+	inPayload(func(p members) { p["sessionId"] = jsontext.Value(`"` + proto.DefaultSession + `"`) })(m)
 }

@@ -1,0 +1,293 @@
+package externalagent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"parley/features/verdict"
+	"parley/internal/deadline"
+	vocab "parley/protocol/externalagent"
+	"parley/steps"
+	"parley/steps/externalagent/toolschema"
+	"parley/transport/transcript"
+	wjson "parley/transport/wire/json"
+)
+
+// announcesNothing answers a call and then announces no tool for a while. After this gap the booking is elsewhere, with
+// tools that were not announced before, so that a late call is recognisable by its tool. The caller holds the lock.
+func (s *suite) announcesNothing(t turn) []any {
+	nothing := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost,
+		"uiSpec": object{"stage": "please wait"}, "messageHistory": t.history, "toolSchema": []any{}})
+	t.elsewhere()
+	s.planAgain(t, func(object, object) bool { return s.tookLong(0) != "" }, s.announcesNothing)
+	return []any{t.result, nothing, s.window(), t.updated()}
+}
+
+// announcesNone matches a state that announces no tool.
+func announcesNone(r *transcript.Record) bool {
+	return sent(vocab.StateUpdated)(r) && len(stateOf(r).list()) == 0
+}
+
+// tookLong says why a gap (the one that began with the given record, or any for 0) has shown nothing: the agent took
+// longer than the gap for its next act. It returns "" if the gap was long enough or nothing can be said yet.
+func (s *suite) tookLong(while int) string {
+	var from, next transcript.Record
+	for _, r := range s.T.After(s.agent.started) {
+		switch {
+		case announcesNone(&r) && (while == 0 || r.N == while):
+			from, next = r, transcript.Record{}
+		case from.N > 0 && next.N == 0 && tells(&r):
+			next = r
+		case next.N > 0 && received(vocab.ToolCall, vocab.SessionEnd)(&r):
+			if slow := tooSlow(next.At-from.At, r.At-next.At, "nothing was announced"); slow != "" {
+				return slow
+			}
+			if while > 0 {
+				return ""
+			}
+			from, next = transcript.Record{}, transcript.Record{}
+		}
+	}
+	return ""
+}
+
+// callsNothing judges that an agent makes no call while nothing is announced (EA-096a). The gap ends with the state
+// after it.
+func (s *suite) callsNothing(ctx context.Context) error {
+	return s.judgeUntilPrompt(ctx, s.calledNothing)
+}
+
+// calledNothing judges one gap. slow says why it has shown nothing, or is "".
+func (s *suite) calledNothing(ctx context.Context) (slow string, err error) {
+	end, err := s.done(ctx)
+	if err != nil {
+		return "", err
+	}
+	limit, cancel := deadline.WithLimit(ctx, s.pace().Duration)
+	defer cancel()
+	from, err := s.T.Await(limit, s.begun(end), announcesNone)
+	if err != nil {
+		return "", steps.NotTestedf("the host has not withdrawn its tools: %v", err)
+	}
+	next, err := s.T.Await(limit, from.N, func(r *transcript.Record) bool { return tells(r) && !announcesNone(r) })
+	if err != nil {
+		return "", steps.NotTestedf("the host did not go on: %v", err)
+	}
+	clauses := []string{"EA-096a", "EA-072"}
+	overlaps := s.overlaps(next.N)
+	early := func(r *transcript.Record) bool { return overlaps && r.At-from.At < crossing }
+	for _, r := range s.T.After(from.N) {
+		if r.N < next.N && received(vocab.ToolCall)(&r) && !early(&r) {
+			return "", s.breaks(r, "no call while toolSchema is empty", clauses...)
+		}
+		// It has nothing to call and ends the session: later messages belong to another session.
+		if r.N < next.N && received(vocab.SessionEnd)(&r) {
+			return "", s.Judge(steps.CheckOf(r, true, "", clauses...))
+		}
+	}
+	rec, miss := s.awaitAgent(ctx, next.N, s.pace(), func(r *transcript.Record) bool {
+		return received(vocab.SessionStart, vocab.SessionEnd)(r) || received(vocab.ToolCall)(r) && !early(r)
+	})
+	switch {
+	case miss == nil && kindOf(&rec) == vocab.SessionStart:
+		return "", steps.NotTestedf("the agent has begun another session (record %d) before it did anything more in this one",
+			rec.N)
+	case miss != nil:
+		return "", s.without(miss, "neither continues nor ends its session")
+	case kindOf(&rec) == vocab.ToolCall && s.goesBackTo(&rec, &from, &next):
+		return "", s.breaks(rec, fmt.Sprintf("a call of a tool that record %d announces; this one was announced last before "+
+			"record %d, in which none is", next.N, from.N), clauses...)
+	}
+	if slow := s.tookLong(from.N); slow != "" {
+		return slow, nil
+	}
+	return "", s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: next.N})
+}
+
+// goesBackTo reports whether a call is of a tool that was last announced before the gap and is not announced now.
+func (s *suite) goesBackTo(call, while, present *transcript.Record) bool {
+	before := s.lastState(while.N)
+	return before != nil && announcedIn(present, call) == nil && announcedIn(before, call) != nil
+}
+
+// announcedIn returns the tool of a call as a state announces it, or nil.
+func announcedIn(st, call *transcript.Record) *toolschema.Tool {
+	name, _ := payload(call)["toolName"].(string)
+	tools, err := toolschema.Parse(stateOf(st).list())
+	if err != nil {
+		return nil // our own toolSchema always parses
+	}
+	return tools.Find(name)
+}
+
+// showsNothing answers with a quick uiSpec and then shows no active one (EA-043). The schemas of the announced tools
+// do not list their params' values, so only what was shown before has some. In the quick uiSpec these values contain
+// the scenario's nonce, so that no agent can know them otherwise. The uiSpec comes back after a while.
+func (s *suite) showsNothing(t turn) []any {
+	to, tools, values := t.unlisted()
+	if to < 0 {
+		return []any{t.result, t.updated()}
+	}
+	ui := t.flow.Stages[to].UISpec
+	quick := replaced(ui, func(text string) string {
+		if slices.Contains(values, text) {
+			return text + "-" + s.Nonce
+		}
+		return text
+	})
+	s.agent.listed.Store(&values)
+	t.move(to, tools)
+	t.ui = nil
+	nothing := t.updated()
+	t.ui, t.narrow = copied(ui), nil
+	return []any{t.confirmation(object{"uiSpec": quick}), nothing, s.window(), t.updated()}
+}
+
+// unlisted finds a stage, cyclically from the present one, with tools whose schemas list values of their params. It
+// returns the tools without these values, and the values; at is -1 if there is none. The caller holds the lock.
+func (p *play) unlisted() (at int, tools []any, values []string) {
+	n := len(p.flow.Stages)
+	for i := range n {
+		at := (p.at + i) % n
+		for _, item := range p.flow.Stages[at].ToolSchema {
+			if params := item.(object)["parameters"]; len(listed(params)) > 0 {
+				values = append(values, listed(params)...)
+				free := copied(item).(object)
+				free["parameters"] = freed(params)
+				tools = append(tools, free)
+			}
+		}
+		if tools != nil {
+			return at, tools, values
+		}
+	}
+	return -1, nil, nil
+}
+
+// lists are the schema keywords that list values.
+var lists = []string{"enum", "const", "default", "examples"}
+
+// listed returns the texts in the enums of a schema.
+func listed(schema any) []string {
+	o, _ := schema.(object)
+	var out []string
+	for _, name := range names(o) {
+		if list, ok := o[name].([]any); ok && name == "enum" {
+			out = append(out, texts(list)...)
+		} else {
+			out = append(out, listed(o[name])...)
+		}
+	}
+	return out
+}
+
+// freed returns a schema without the values that it lists.
+func freed(schema any) any {
+	o, ok := schema.(object)
+	if !ok {
+		return schema
+	}
+	out := object{}
+	for name, v := range o {
+		if _, param := v.(object); param || !slices.Contains(lists, name) {
+			out[name] = freed(v)
+		}
+	}
+	return out
+}
+
+// takesNothingOld judges that while no uiSpec is active an agent makes no call with a value that it can only have
+// from an earlier one (EA-051, EA-072, EA-077), and that it continues once something is shown again, or has ended its
+// session.
+func (s *suite) takesNothingOld(ctx context.Context) error {
+	end, err := s.done(ctx)
+	if err != nil {
+		return err
+	}
+	limit, cancel := deadline.WithLimit(ctx, s.pace().Duration)
+	defer cancel()
+	null := func(r *transcript.Record) bool { return tells(r) && stateOf(r).ui == nil }
+	from, err := s.T.Await(limit, s.begun(end)-1, func(r *transcript.Record) bool { return null(r) || r.N > end })
+	if err != nil || !null(&from) {
+		return steps.NotTestedf("the host was never without a uiSpec: no tool of the flow takes a value that its schema " +
+			"lists (external-agent.flow)")
+	}
+	next, err := s.T.Await(limit, from.N, func(r *transcript.Record) bool { return tells(r) && !null(r) })
+	if err != nil {
+		return steps.NotTestedf("the host did not go on: %v", err)
+	}
+	clauses := []string{"EA-051", "EA-072", "EA-077"}
+	overlaps, others := s.overlaps(next.N), 0
+	for _, r := range s.T.After(from.N) {
+		if r.N >= next.N || !received(vocab.ToolCall)(&r) || overlaps && r.At-from.At < crossing {
+			continue
+		}
+		if old := s.shownBefore(payload(&r)["params"], &from); old != "" {
+			return s.Judge(verdict.Finding{Clauses: clauses, At: r.N,
+				Expected: fmt.Sprintf("no call based on a uiSpec from before record %d, which shows none", from.N),
+				Observed: fmt.Sprintf("a call with %s, which only an earlier uiSpec contains: %s", old, steps.Seen(r))})
+		}
+		others++
+	}
+	// It may take the empty screen for the end and leave. An agent that has stopped proves nothing.
+	act, miss := s.awaitAgent(ctx, from.N, s.pace(), func(r *transcript.Record) bool {
+		return received(vocab.SessionEnd)(r) || r.N > next.N && received(vocab.ToolCall)(r) &&
+			(r.At-next.At >= crossing || !s.overlaps(r.N))
+	})
+	if miss != nil {
+		return s.without(miss, "neither continues nor ends its session")
+	}
+	if slow := tooSlow(next.At-from.At, act.At-next.At, "nothing was shown"); slow != "" {
+		return steps.NotTestedf("%s", slow)
+	}
+	if others > 0 {
+		return steps.NotTestedf("no call that the agent made while no uiSpec was active used a value of an earlier one")
+	}
+	return s.Judge(verdict.Finding{Clauses: clauses, OK: true, At: next.N})
+}
+
+// shownBefore returns the first text in params from an earlier uiSpec sent to the agent that is nowhere in the
+// present state, or "". Values that the flow lists for params do not count: an agent may know them otherwise.
+func (s *suite) shownBefore(params any, now *transcript.Record) string {
+	old := map[string]bool{}
+	for _, r := range s.T.After(s.agent.started) {
+		if r.N < now.N && r.Dir == transcript.Sent && r.Event != nil {
+			for _, text := range texts(payload(&r)["uiSpec"]) {
+				old[text] = true
+			}
+		}
+	}
+	for _, text := range texts(payload(now)) {
+		delete(old, text)
+	}
+	if values := s.agent.listed.Load(); values != nil {
+		for _, text := range *values {
+			delete(old, text)
+		}
+	}
+	for _, text := range texts(params) {
+		if text != "" && old[text] {
+			return wjson.Compact(text)
+		}
+	}
+	return ""
+}
+
+// texts returns all texts in a value, except member names.
+func texts(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, x := range v {
+			out = append(out, texts(x)...)
+		}
+	case object:
+		for _, name := range names(v) {
+			out = append(out, texts(v[name])...)
+		}
+	}
+	return out
+}
