@@ -101,7 +101,7 @@ var bookings = []booking{
 		talk: each(func([]byte) []byte {
 			return []byte(`{"v":"mvp-0.2","type":"relay.joined","payload":{"x":"` + strings.Repeat("x", 9<<20) + `"}}`)
 		})},
-	{name: "refuses everything", may: append([]string{"EA-069", "EA-070", "EA-084", "EA-023a"}, form...),
+	{name: "refuses everything", may: append([]string{"EA-068", "EA-069", "EA-070", "EA-084", "EA-023a"}, form...),
 		reason: "answers every envelope with one error",
 		talk: answering(func(_, id string, _ []byte) string {
 			return envelopeText("error", id, `{"code":"SESSION_NOT_ACTIVE","message":"no"}`)
@@ -111,7 +111,7 @@ var bookings = []booking{
 		talk:   always(`{"v":"mvp-0.2","type":"error","payload":{"code":"INVALID_MESSAGE","message":"no"}}`)},
 	{name: "a relay alone", may: welcome, reason: "lets an agent join, but has no host",
 		talk: welcomes(func(string, string, []byte) string { return "" })},
-	{name: "joined and refused", may: append([]string{"EA-069", "EA-070", "EA-084"}, welcome...),
+	{name: "joined and refused", may: append([]string{"EA-068", "EA-069", "EA-070", "EA-084"}, welcome...),
 		reason: "lets an agent join, and refuses the rest",
 		talk: welcomes(func(_, id string, _ []byte) string {
 			return envelopeText("error", id, `{"code":"UNKNOWN_TOOL","message":"no"}`)
