@@ -51,18 +51,23 @@ func (s *suite) tellChanges() {
 	changed := map[string]bool{}
 	for _, p := range s.parties {
 		var last state
-		idle := false // a session has begun, and nothing has been done in it
+		idle, from := false, 0 // a session has begun, and nothing has been done in it; the record that asked for it
 		for _, r := range s.Between(p.name, 0, 0) {
 			switch {
 			case received(vocab.SessionStarted)(&r):
 				last, idle = state{}, true
+				for _, q := range p.asked {
+					if q.kind == vocab.SessionStart && answers(q.id)(&r) {
+						from = q.mark // until it is answered, what comes is of the session before
+					}
+				}
 			case told(&r):
 				now := stateOf(&r)
 				if last.at > 0 {
 					for _, at := range placesApart(last, now) {
 						changed[at] = true
 					}
-					if idle && s.nothingAsked(p, r.N) {
+					if idle && s.nothingAsked(p, from, r.N) {
 						all.saw(s.now(), s.Beside(), last, now)
 					}
 				}
@@ -76,15 +81,9 @@ func (s *suite) tellChanges() {
 	}})
 }
 
-// nothingAsked reports whether, up to a record, nobody in a party's relay session had asked for more than a session
-// and its state since that session was requested.
-func (s *suite) nothingAsked(p *party, before int) bool {
-	from := 0
-	for _, q := range p.asked {
-		if r := s.got(q); q.kind == vocab.SessionStart && r != nil && r.N < before {
-			from = q.mark // until it is answered, what comes is of the session before
-		}
-	}
+// nothingAsked reports whether, between two records, nobody in a party's relay session asked for more than a session
+// and its state.
+func (s *suite) nothingAsked(p *party, from, before int) bool {
 	for _, other := range s.parties {
 		for _, q := range other.asked {
 			if q.mark >= from && q.mark < before && other.session == p.session && q.kind != vocab.SessionStart &&

@@ -22,16 +22,16 @@ func (s *suite) findsStrays() {
 	if find == nil || s.fixed() || s.Env.Role == vocab.AgentRole {
 		return
 	}
-	told := map[int]bool{}
+	seen := map[int]bool{} // several waits see the same record
 	look := func(r *transcript.Record) {
-		if told[r.N] || r.Dir != transcript.Received || r.Kind != transcript.Frame {
+		if seen[r.N] || r.Dir != transcript.Received || r.Kind != transcript.Frame {
 			return
 		}
+		seen[r.N] = true
 		other := find(bytes.ReplaceAll(said(r), []byte(s.Nonce), nil))
 		if other == "" {
 			return
 		}
-		told[r.N] = true
 		s.mixed(fmt.Sprintf("in scenario %s, %s received what belongs to a relay session of scenario %s: %s", s.Nonce,
 			r.Conn, other, steps.Seen(*r)))
 	}
