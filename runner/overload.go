@@ -270,12 +270,13 @@ func (r *run) lapse(d *driverRun, pl Planned, res *steps.Result) (later bool) {
 	if at < 0 {
 		return false
 	}
+	busy := d.envs.Busy()
 	refusal := d.opensAgain()
 	if refusal == nil || refusal.Status != res.Records[at].Status {
 		return false
 	}
 	after := time.Since(r.started) - res.Duration + res.Records[at].At
-	if refusal.Status == http.StatusForbidden && d.envs.Busy() {
+	if refusal.Status == http.StatusForbidden && (busy || d.envs.Busy()) { // others may have ended meanwhile
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if later = !d.closed[mayBeFull]; later {

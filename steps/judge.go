@@ -395,13 +395,10 @@ func brief(v any) string {
 	return "{" + strings.Join(append(short, long...), ",") + "}"
 }
 
-// Seen renders a record as an observation: what it says, when, and where. A message is quoted as it came, with the
-// names on the wire, and with no member that only its decoded form has.
+// Seen renders a record as an observation: what it says, when, and where.
 func Seen(r transcript.Record) string {
 	what := r.Line(300)
-	if r.Event != nil && r.Event.Envelope != nil {
-		what = r.Event.Type + " " + clipText(brief(r.Event.Envelope), 300)
-	} else if r.Event != nil {
+	if r.Event != nil {
 		what = r.Event.Type + " " + clipText(brief(r.Event.Data), 300)
 	} else if r.Kind == transcript.Response {
 		what = "HTTP " + r.Label + " " + clipText(string(r.Bytes), 200)

@@ -320,10 +320,6 @@ func TestSeen(t *testing.T) {
 	}{
 		{"an event", transcript.Record{Event: &transcript.Event{Type: "error", Data: map[string]any{"b": "主", "a": nil}}},
 			`error {"a":null,"b":"主"}   +1.5 ms, record 7`},
-		{"a message, as it came", transcript.Record{Event: &transcript.Event{Type: "stream",
-			Data:     map[string]any{"message_type": "delta", "text": "hi", "piece": true},
-			Envelope: map[string]any{"kind": "delta", "body": map[string]any{"text": "hi"}}}},
-			`stream {"kind":"delta","body":{"text":"hi"}}   +1.5 ms, record 7`},
 		{"an answer", transcript.Record{Kind: transcript.Response, Label: "404 Not Found", Bytes: []byte("no")},
 			"HTTP 404 Not Found no   +1.5 ms, record 7"},
 		{"an end", transcript.Record{Kind: transcript.Closed, Label: "gone"}, "gone   +1.5 ms, record 7"},

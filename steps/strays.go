@@ -20,33 +20,47 @@ type Stray struct {
 // strays records the strays of one run over one driver.
 type strays struct {
 	mu    sync.Mutex
-	first Stray // with the clauses of all
-	count int
+	kinds []Stray // the first of each kind, told apart by What
+	times []int   // how often each was seen
 }
 
-// Strayed records a stray. The first one is reported, with the clauses that any of them breaks.
+// Strayed records a stray. The first of the kind that is most frequent is reported, with the clauses that any of them
+// breaks: one cause may show in several ways.
 func (w *World) Strayed(one Stray) {
 	s := &w.Env.strays
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.count++; s.count == 1 {
-		s.first = one
+	at := slices.IndexFunc(s.kinds, func(k Stray) bool { return k.What == one.What })
+	if at < 0 {
+		at = len(s.kinds)
+		s.kinds, s.times = append(s.kinds, one), append(s.times, 0)
 	}
-	for _, id := range one.Clauses {
-		if !slices.Contains(s.first.Clauses, id) {
-			s.first.Clauses = append(slices.Clip(s.first.Clauses), id)
-		}
-	}
+	s.times[at]++
 }
 
 // Beside reports whether other scenarios run at the same time.
 func (w *World) Beside() bool { return w.beside }
 
-// Strays returns the number of strays, and the first of them.
+// Strays returns the number of strays, and the first of the most frequent kind, with the clauses of all.
 func (e *Env) Strays() (count int, first Stray) {
 	e.strays.mu.Lock()
 	defer e.strays.mu.Unlock()
-	return e.strays.count, e.strays.first
+	most := 0
+	for i, k := range e.strays.kinds {
+		count += e.strays.times[i]
+		if e.strays.times[i] > most {
+			most, first = e.strays.times[i], k
+		}
+	}
+	first.Clauses = slices.Clone(first.Clauses)
+	for _, k := range e.strays.kinds {
+		for _, id := range k.Clauses {
+			if !slices.Contains(first.Clauses, id) {
+				first.Clauses = append(first.Clauses, id)
+			}
+		}
+	}
+	return count, first
 }
 
 // disturbed reports whether another scenario running beside this one may be the cause of missing messages.

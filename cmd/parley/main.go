@@ -2,12 +2,12 @@
 package main
 
 import (
-	"parley/internal/cli"
+	"parley/cmd"
 	_ "parley/internal/startup"
 	"parley/reference-server/bundled"
 	"parley/steps/protocols"
 )
 
 func main() {
-	cli.Main(cli.Parts{Protocols: protocols.All, Targets: bundled.All, Kills: bundled.Kills, Released: protocols.Released})
+	cmd.Main(cmd.Parts{Protocols: protocols.All, Targets: bundled.All, Kills: bundled.Kills, Released: protocols.Released})
 }

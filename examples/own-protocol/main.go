@@ -11,15 +11,15 @@ package main
 import (
 	"example.org/tickets/desk"
 	"example.org/tickets/server"
-	"parley"
+	"parley/cmd"
 	"parley/reference-server/launch"
 	"parley/steps"
 )
 
-var parts = parley.Parts{
+var parts = cmd.Parts{
 	Name:      "tickets",
 	Protocols: steps.NewProtocols("1.0.0", desk.Protocol{}),
 	Targets:   launch.Targets{server.Target},
 }
 
-func main() { parley.Main(parts) }
+func main() { cmd.Main(parts) }

@@ -16,7 +16,7 @@ import (
 // rooms are the rooms of the house from the top to the bottom: a pattern of import paths, an id and a name. The rest of
 // internal is what any room may use.
 var rooms = []struct{ of, id, name string }{
-	{`parley/cmd/.*`, "cmd", "cmd"},
+	{`parley/cmd(/.*)?`, "cmd", "cmd"},
 	{`parley`, "parley", "package parley"},
 	{`parley/internal/(cli|bench|differential)`, "cli", "internal/cli, bench, differential"},
 	{`parley/simulator(/.*)?`, "simulator", "simulator"},

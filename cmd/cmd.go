@@ -1,4 +1,6 @@
-package parley
+// Package cmd is the command line for programs with protocols of their own: the same commands as those of parley,
+// which is one of them.
+package cmd
 
 import (
 	"parley/internal/cli"
