@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/features/verdict"
+	"parley/internal/tier"
 	vocab "parley/protocol/externalagent"
 	"parley/reports"
 	"parley/runner"
@@ -16,13 +17,14 @@ import (
 // other: whatever is broken, and not tested, is what it is when the scenarios run one at a time.
 func TestRelaySessionsMixed(t *testing.T) {
 	suitetest.Works(t)
-	for _, row := range []struct{ role, mutant string }{
+	for i, row := range []struct{ role, mutant string }{
 		{vocab.Host, "form-is-global"},
-		{vocab.Relay, "states-leak"},
 		{vocab.Relay, "hosts-of-the-latest-session"},
+		{vocab.Relay, "states-leak"},
 		{vocab.Relay, "agents-heard-by-other-hosts"},
 	} {
 		t.Run(row.role+" "+row.mutant, func(t *testing.T) {
+			tier.Sample(t, i, 4, 2)
 			all := suitetest.Mutants(vocab.Protocol, row.role)
 			m := all[slices.IndexFunc(all, func(m runner.Mutant) bool { return m.ID == row.mutant })]
 			o := suitetest.Bundled(vocab.Protocol, row.role)

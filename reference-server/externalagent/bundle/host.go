@@ -13,6 +13,7 @@ import (
 
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent"
+	//lint:ignore ST1019 what serves and what launches name it apart
 	hosting "parley/reference-server/externalagent/host"
 	party "parley/reference-server/externalagent/host"
 	"parley/reference-server/externalagent/host/mutants"
