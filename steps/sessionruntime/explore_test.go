@@ -58,7 +58,7 @@ func TestExploreIsLegal(t *testing.T) {
 				draw.Fatalf("not legal:\n%s", strings.Join(lines, "\n"))
 			}
 			if strings.Contains(strings.Join(lines, "\n"), "expires") && !strings.Contains(lines[0], "a short limit") {
-				draw.Fatalf("a long limit is waited for in\n%s", strings.Join(lines, "\n"))
+				draw.Fatalf("the sequence waits for a long limit:\n%s", strings.Join(lines, "\n"))
 			}
 			for _, what := range []string{"says", "mentions", "acknowledges", "chunk", "final", "cancels", "confirms the cancel",
 				"stopped the stream", "removes", "is removed", "invites", "is added", "switches", "to hand", "error",
