@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -395,11 +396,34 @@ func brief(v any) string {
 	return "{" + strings.Join(append(short, long...), ",") + "}"
 }
 
+// AsCame returns the part of a message that a failure quotes: its data, where they are a part of the message as it
+// came, and otherwise the whole message, as the decoded data then have names or members that are not on the wire.
+func AsCame(ev *transcript.Event) any {
+	if ev.Envelope == nil || hasPart(ev.Envelope, ev.Data) {
+		return ev.Data
+	}
+	return ev.Envelope
+}
+
+// hasPart reports whether part is whole, or a value anywhere in it.
+func hasPart(whole, part any) bool {
+	if reflect.DeepEqual(whole, part) {
+		return true
+	}
+	members, _ := whole.(map[string]any)
+	for _, member := range members {
+		if hasPart(member, part) {
+			return true
+		}
+	}
+	return false
+}
+
 // Seen renders a record as an observation: what it says, when, and where.
 func Seen(r transcript.Record) string {
 	what := r.Line(300)
 	if r.Event != nil {
-		what = r.Event.Type + " " + clipText(brief(r.Event.Data), 300)
+		what = r.Event.Type + " " + clipText(brief(AsCame(r.Event)), 300)
 	} else if r.Kind == transcript.Response {
 		what = "HTTP " + r.Label + " " + clipText(string(r.Bytes), 200)
 	} else if r.Kind == transcript.Closed || r.Kind == transcript.Failure {

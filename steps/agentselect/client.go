@@ -336,7 +336,7 @@ func (s *suite) openSessionWS(ctx context.Context, c *client, kind string, f fie
 		Match: func(r *transcript.Record) bool { return isEvent(done)(r) && bears(r, reqID) },
 		Hopeless: func(r *transcript.Record) string {
 			if isError(r) && bears(r, reqID) {
-				return "refused: " + wjson.Compact(r.Event.Data)
+				return "refused: " + wjson.Compact(steps.AsCame(r.Event))
 			}
 			return ""
 		},
@@ -346,7 +346,7 @@ func (s *suite) openSessionWS(ctx context.Context, c *client, kind string, f fie
 	}
 	id, _ := field(rec, "sessionId").(string)
 	if id == "" {
-		return attempt{refused: done + " has no sessionId: " + wjson.Compact(rec.Event.Data), at: rec.N}, nil
+		return attempt{refused: done + " has no sessionId: " + wjson.Compact(steps.AsCame(rec.Event)), at: rec.N}, nil
 	}
 	if kind == vocab.SessionLoadType {
 		id = f["sessionId"].(string)

@@ -13,8 +13,6 @@ import (
 
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/externalagent"
-	//lint:ignore ST1019 what serves and what launches name it apart
-	hosting "parley/reference-server/externalagent/host"
 	party "parley/reference-server/externalagent/host"
 	"parley/reference-server/externalagent/host/mutants"
 	"parley/reference-server/externalagent/relay"
@@ -65,12 +63,12 @@ external-agent:
 }
 
 // Launcher launches a host whose messages out sees, and may change.
-func Launcher(out hosting.Outbound) target.Launcher {
+func Launcher(out party.Outbound) target.Launcher {
 	role := host
 	role.Make = func(o launch.Options) (launch.Handler, error) {
 		return externalagent.New(externalagent.Options{Logs: logsIn(o.Dir),
 			Relay: relay.Options{Limits: roomFor(o.Connections)}, MaxHosts: o.Connections,
-			Host: func(_ string, ho hosting.Options) hosting.Options {
+			Host: func(_ string, ho party.Options) party.Options {
 				ho.Outbound = out
 				return ho
 			}})
