@@ -74,6 +74,9 @@ const MaxJSON = 64 << 20
 // readObject reads the text of a JSON object of at most max bytes.
 func readObject(r io.Reader, max int64) ([]byte, error) {
 	in := bufio.NewReader(io.LimitReader(r, max+1))
+	if mark, _ := in.Peek(3); string(mark) == "\ufeff" { // editors write it
+		_, _ = in.Discard(len(mark))
+	}
 	for {
 		c, err := in.ReadByte()
 		switch {

@@ -71,6 +71,9 @@ func TestFormerID(t *testing.T) {
 
 func TestReadJSONIsStrict(t *testing.T) {
 	good := string(written(t, sample()))
+	if _, err := ReadJSON(strings.NewReader("\ufeff" + good)); err != nil {
+		t.Errorf("with the mark that editors write in front: %v", err)
+	}
 	for _, tt := range []struct{ reason, old, new, want string }{
 		{"another version", "results:1", "results:2", `schema is "urn:parley:results:2", want`},
 		{"no schema id", `"schema": "` + SchemaID + `",`, ``, "it has no schema"},

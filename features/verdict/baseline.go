@@ -52,25 +52,38 @@ func ParseBaseline(b []byte) (*Baseline, error) {
 	if err := yamltext.Strict(b, out); err != nil {
 		return nil, misshapen(err)
 	}
+	rows := rowLines(bytes.SplitAfter(b, []byte("\n")))
 	for i, e := range out.Expected {
-		switch {
-		case e == Expected{}:
-			return nil, &BaselineError{Msg: fmt.Sprintf("row %d is empty (a row: %s)", i+1, RowExample)}
-		case !clauseID.MatchString(e.Clause):
-			return nil, &BaselineError{Msg: fmt.Sprintf("clause %q is not a clause id (such as AS-042)", e.Clause)}
-		case e.Reason == "":
-			return nil, &BaselineError{Msg: e.Clause + " needs a reason"}
-		}
-		for _, other := range out.Expected[:i] {
-			if e.Overlaps(other) {
-				return nil, &BaselineError{Msg: e.Clause + " is listed twice" + e.twice(other)}
+		if mistake := e.mistake(i, out.Expected[:i]); mistake != "" {
+			err := &BaselineError{Msg: mistake}
+			if len(rows) == len(out.Expected) { // each begins on a line of its own
+				err.Line, err.Column = rows[i].first+1, 1
 			}
-		}
-		if _, err := e.last(); err != nil {
-			return nil, &BaselineError{Msg: fmt.Sprintf("%s: expires %q is not a date (YYYY-MM-DD)", e.Clause, e.Expires)}
+			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// mistake says what is wrong with a row, the i-th from 0, behind those before it; "" if nothing is.
+func (e Expected) mistake(i int, before []Expected) string {
+	switch {
+	case e == Expected{}:
+		return fmt.Sprintf("row %d is empty (a row: %s)", i+1, RowExample)
+	case !clauseID.MatchString(e.Clause):
+		return fmt.Sprintf("clause %q is not a clause id (such as AS-042)", e.Clause)
+	case e.Reason == "":
+		return e.Clause + " needs a reason"
+	}
+	for _, other := range before {
+		if e.Overlaps(other) {
+			return e.Clause + " is listed twice" + e.twice(other)
+		}
+	}
+	if _, err := e.last(); err != nil {
+		return fmt.Sprintf("%s: expires %q is not a date (YYYY-MM-DD)", e.Clause, e.Expires)
+	}
+	return ""
 }
 
 // misshapen adds the place of a mistake, and for an unknown key the example of a row.

@@ -73,6 +73,8 @@ func TestParseBaselineRefuses(t *testing.T) {
 		{"no clause id", "expected: [{clause: AS-42, reason: r}]", `clause "AS-42" is not a clause id (such as AS-042)`},
 		{"a scenario instead of a clause", "expected: [{clause: AS-3.1-01, reason: r}]", "is not a clause id"},
 		{"no reason", "expected: [{clause: AS-042}]", "AS-042 needs a reason"},
+		{"no reason, on a line", "expected:\n  - {clause: AS-041, reason: r}\n  - clause: AS-042\n",
+			"[3:1] AS-042 needs a reason"},
 		{"a duplicate clause", "expected: [{clause: AS-042, reason: r}, {clause: AS-042, reason: s}]",
 			"AS-042 is listed twice"},
 		{"no date", "expected: [{clause: AS-042, reason: r, expires: soon}]",
