@@ -264,17 +264,21 @@ func (d *driverRun) gate(pl Planned) string {
 	return ""
 }
 
-// passed advances the preflight, or marks it as failed.
+// passed advances the preflight, or marks it as failed. A target that has got through a stage is past it, whether a
+// step has said so or not.
 func (r *run) passed(d *driverRun, pl Planned, res steps.Result) {
 	if pl.Stage == 0 {
 		return
+	}
+	if res.Outcome == verdict.Passed || res.Outcome == verdict.Warned {
+		res.Reached = max(res.Reached, steps.Reach(pl.Stage)+1)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reached = max(d.reached, res.Reached)
 	if d.reached <= steps.Reach(pl.Stage) && d.failed == "" {
 		what, how := r.protocol.Stages()[pl.Stage-1], "did not work"
-		if res.Run == nil && r.unfresh.Load() {
+		if res.Run == nil { // there was no target to try it with
 			how = "was not tested"
 		}
 		d.failed = fmt.Sprintf("preflight: %s %s (%s %q): %s", what, how, pl.ID, pl.Name, firstLine(res.Reason))

@@ -229,7 +229,9 @@ func (w *World) Need(c verdict.Finding) error {
 	return NotTestedf("expected %s; observed %s", c.Expected, c.Observed)
 }
 
-// Reach is how far a target has come in answering at all, right or wrong. Scenarios that need more are not run.
+// Reach is how far a target has come with a client, whether what it sent was right or wrong. Preflight finds it out:
+// its stages show that a target gets to Greeted, Given and Answered. Scenarios that need more than was reached are not
+// run, and their clauses not tested.
 type Reach int
 
 const (
@@ -240,7 +242,9 @@ const (
 	Answered       // it has answered a message
 )
 
-// Reached records the target's progress.
+// Reached records that the target has come so far. A stage of preflight that passes needs no such call; one that fails
+// does, in the step that sees the target do what the later scenarios need, before that is judged: a target that answers
+// wrongly is still asked the rest.
 func (w *World) Reached(r Reach) { w.reached = max(w.reached, r) }
 
 // Broken reports whether the scenario has found a failure or a warning.
