@@ -12,7 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/goccy/go-yaml/ast"
+
+	wjson "parley/transport/wire/json"
 )
 
 // Duration is a span of time. In YAML it is written with its unit: 2s, 150ms, 1m30s.
@@ -136,10 +139,8 @@ func NewCommand(run ...string) *Command {
 }
 
 var (
-	bareName   = regexp.MustCompile(`\A[\w$@-]+\z`)
-	badEscape  = regexp.MustCompile(`~([^01]|\z)`)
-	arrayIndex = regexp.MustCompile(`\A(0|[1-9][0-9]{0,8})\z`)
-	unescaper  = strings.NewReplacer("~1", "/", "~0", "~")
+	bareName  = regexp.MustCompile(`\A[\w$@-]+\z`)
+	badEscape = regexp.MustCompile(`~([^01]|\z)`)
 )
 
 // ParsePointer parses a JSON Pointer or a bare name, which points to the member of that name.
@@ -157,36 +158,7 @@ func ParsePointer(s string) (Pointer, error) {
 
 // Get returns what the pointer points to in a decoded JSON value (map[string]any, []any, scalars), and whether it
 // exists.
-func (p Pointer) Get(doc any) (any, bool) {
-	if p == "" {
-		return doc, true
-	}
-	_, rest, _ := strings.Cut(string(p), "/")
-	for more := true; more; {
-		var name string
-		name, rest, more = strings.Cut(rest, "/")
-		if strings.Contains(name, "~") {
-			name = unescaper.Replace(name)
-		}
-		switch d := doc.(type) {
-		case map[string]any:
-			v, ok := d[name]
-			if !ok {
-				return nil, false
-			}
-			doc = v
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || !arrayIndex.MatchString(name) || i >= len(d) {
-				return nil, false
-			}
-			doc = d[i]
-		default:
-			return nil, false
-		}
-	}
-	return doc, true
-}
+func (p Pointer) Get(doc any) (any, bool) { return wjson.Lookup(doc, string(p)) }
 
 // Put sets what the pointer points to in doc, and creates the objects on the way. It replaces members on the way that
 // are not objects. It panics for the pointer "", since the whole document cannot be set.
@@ -201,12 +173,11 @@ func (p Pointer) Put(doc map[string]any, value any) {
 func (p Pointer) Set(doc map[string]any, value any) error { return p.put(doc, value, false) }
 
 func (p Pointer) put(doc map[string]any, value any, replace bool) error {
-	names := p.names()
-	if len(names) == 0 {
+	if p == "" {
 		return errors.New("the whole document is not a field")
 	}
-	last := len(names) - 1
-	for _, name := range names[:last] {
+	at := jsontext.Pointer(p)
+	for name := range at.Parent().Tokens() {
 		next, ok := doc[name].(map[string]any)
 		if !ok {
 			if doc[name] != nil && !replace {
@@ -217,20 +188,8 @@ func (p Pointer) put(doc map[string]any, value any, replace bool) error {
 		}
 		doc = next
 	}
-	doc[names[last]] = value
+	doc[at.LastToken()] = value
 	return nil
-}
-
-// names returns the unescaped reference tokens.
-func (p Pointer) names() []string {
-	if p == "" {
-		return nil
-	}
-	names := strings.Split(string(p), "/")[1:]
-	for i, name := range names {
-		names[i] = unescaper.Replace(name)
-	}
-	return names
 }
 
 var (

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // change is the change of one member of a JSON message.
@@ -36,8 +38,7 @@ func (c change) apply(body []byte) (out []byte, ok bool) {
 		return nil, false
 	}
 	before, _ := json.Marshal(root)
-	parts := strings.Split(c.at[1:], "/")
-	if root, ok = c.in(root, parts); !ok {
+	if root, ok = c.in(root, slices.Collect(jsontext.Pointer(c.at).Tokens())); !ok {
 		return nil, false
 	}
 	out, err := json.Marshal(root)
@@ -45,7 +46,7 @@ func (c change) apply(body []byte) (out []byte, ok bool) {
 }
 
 func (c change) in(v any, parts []string) (any, bool) {
-	name, last := strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[0]), len(parts) == 1
+	name, last := parts[0], len(parts) == 1
 	var changed any
 	ok := true
 	next := func(was any) any {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"parley/internal/cut"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -128,7 +130,7 @@ type treeLine struct {
 // tree renders a recorded message with what came in its places.
 type tree struct {
 	places map[string]Place
-	inside map[string][]string // pointer of an object or array → what came in it and was not recorded
+	inside map[string][]string // pointer of an object or array → the names of what came in it and was not recorded
 	lines  []treeLine
 }
 
@@ -142,8 +144,8 @@ func (d Difference) writeTree(b *strings.Builder) {
 		}
 		t.places[p.At] = p
 		if p.Recorded == "" && p.At != "" {
-			up := p.At[:strings.LastIndexByte(p.At, '/')]
-			t.inside[up] = append(t.inside[up], p.At[len(up)+1:])
+			at := jsontext.Pointer(p.At)
+			t.inside[string(at.Parent())] = append(t.inside[string(at.Parent())], at.LastToken())
 		}
 	}
 	if len(t.places) == 0 {
@@ -171,10 +173,7 @@ func (t *tree) value(depth int, name, at string, v any) {
 	switch v := v.(type) {
 	case wjson.Object:
 		t.lines = append(t.lines, treeLine{' ', depth, name + "{"})
-		names := slices.Collect(maps.Keys(v))
-		for _, more := range t.inside[at] {
-			names = append(names, unescape.Replace(more))
-		}
+		names := slices.AppendSeq(slices.Clone(t.inside[at]), maps.Keys(v))
 		slices.Sort(names)
 		for _, member := range names {
 			t.value(depth+1, wjson.Compact(member)+": ", at+wjson.FormatPointer(member), v[member])
@@ -192,8 +191,6 @@ func (t *tree) value(depth int, name, at string, v any) {
 		t.lines = append(t.lines, treeLine{' ', depth, "]"})
 	}
 }
-
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // opens reports whether something in a value differs.
 func (t *tree) opens(at string) bool {

@@ -368,30 +368,3 @@ func decode(body []byte) any {
 	}
 	return v
 }
-
-// at follows a JSON Pointer (RFC 6901).
-func at(v any, pointer string) (any, bool) {
-	if pointer == "" {
-		return v, v != nil
-	}
-	for part := range strings.SplitSeq(pointer[1:], "/") {
-		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
-		switch in := v.(type) {
-		case map[string]any:
-			next, ok := in[part]
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case []any:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(in) {
-				return nil, false
-			}
-			v = in[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
-}

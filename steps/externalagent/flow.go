@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"parley/internal/input"
 	"parley/internal/yamltext"
 	"parley/steps/externalagent/binding"
@@ -223,7 +225,7 @@ func put(doc any, pointer string, v any) any {
 		return doc
 	}
 	name, rest, _ := strings.Cut(pointer[1:], "/")
-	name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	name = jsontext.Pointer("/" + name).LastToken()
 	if rest != "" {
 		rest = "/" + rest
 	}

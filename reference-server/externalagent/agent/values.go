@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	proto "parley/protocol/externalagent"
@@ -214,8 +215,8 @@ func (g generator) deref(o object) object {
 // find resolves a local reference, a JSON Pointer; nil if it has no target.
 func (g generator) find(ref string) object {
 	found := g.root
-	for _, name := range strings.Split(strings.TrimPrefix(ref, "#"), "/")[1:] {
-		found, _ = found[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)].(object)
+	for name := range jsontext.Pointer(strings.TrimPrefix(ref, "#")).Tokens() {
+		found, _ = found[name].(object)
 	}
 	return found
 }

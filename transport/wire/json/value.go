@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxDepth is the maximum nesting depth of arrays and objects.
@@ -261,53 +264,34 @@ func equalObjects(a, b Object, depth int) bool {
 }
 
 // ParsePointer returns the unescaped reference tokens of a JSON pointer (RFC
-// 6901). It returns an error if the pointer is neither empty nor starts with a
-// slash, or if a tilde is followed by neither 0 nor 1. The empty pointer refers
-// to the whole value and has no tokens.
+// 6901). The empty pointer refers to the whole value and has no tokens.
 func ParsePointer(pointer string) ([]string, error) {
-	if pointer == "" {
-		return nil, nil
+	p := jsontext.Pointer(pointer)
+	if !p.IsValid() {
+		return nil, fmt.Errorf("%q is not a JSON Pointer", pointer)
 	}
-	if pointer[0] != '/' {
-		return nil, fmt.Errorf("JSON pointer %q does not start with a slash", pointer)
-	}
-	tokens := strings.Split(pointer[1:], "/")
-	for i, token := range tokens {
-		for _, after := range strings.Split(token, "~")[1:] {
-			if after == "" || after[0] != '0' && after[0] != '1' {
-				return nil, fmt.Errorf("JSON pointer %q has a tilde that is neither ~0 nor ~1", pointer)
-			}
-		}
-		tokens[i] = unescape.Replace(token)
-	}
-	return tokens, nil
+	return slices.Collect(p.Tokens()), nil
 }
 
 // FormatPointer returns the JSON pointer of tokens: the inverse of
 // [ParsePointer].
 func FormatPointer(tokens ...string) string {
-	var b strings.Builder
+	var p jsontext.Pointer
 	for _, token := range tokens {
-		b.WriteByte('/')
-		escape.WriteString(&b, token)
+		p = p.AppendToken(token)
 	}
-	return b.String()
+	return string(p)
 }
-
-var (
-	escape   = strings.NewReplacer("~", "~0", "/", "~1")
-	unescape = strings.NewReplacer("~1", "/", "~0", "~") // in one pass: ~01 is ~1
-)
 
 // Lookup returns the value in v that pointer refers to (RFC 6901), and whether
 // there is one. A malformed pointer refers to nothing: use [ParsePointer] for a
 // pointer that a user wrote.
 func Lookup(v any, pointer string) (any, bool) {
-	tokens, err := ParsePointer(pointer)
-	if err != nil {
+	p := jsontext.Pointer(pointer)
+	if !p.IsValid() {
 		return nil, false
 	}
-	for _, token := range tokens {
+	for token := range p.Tokens() {
 		container, err := view(v)
 		if err != nil {
 			return nil, false
