@@ -30,14 +30,14 @@ func (c *Checker) Socket(path string, ws WSWire) error {
 	return c.since(n)
 }
 
-// Places checks that every field of a struct of pointers has a place within the whole. Only the keys in but may be
-// the whole itself.
-func (c *Checker) Places(path, whole string, fields any, but ...string) error {
+// Places checks that every field of a struct of pointers has a place within the whole. Only a field with the tag
+// whole may be the whole itself.
+func (c *Checker) Places(path, whole string, fields any) error {
 	n := len(c.found)
 	v := reflect.ValueOf(fields)
 	for i := range v.NumField() {
-		key := v.Type().Field(i).Tag.Get("yaml")
-		at, list := Within(path, key), Pointers(nil)
+		tag := v.Type().Field(i).Tag
+		at, list := Within(path, tag.Get("yaml")), Pointers(nil)
 		switch f := v.Field(i).Interface().(type) {
 		case Pointer:
 			list = Pointers{f}
@@ -49,7 +49,7 @@ func (c *Checker) Places(path, whole string, fields any, but ...string) error {
 		}
 		for j, p := range list {
 			switch one := c.Item(at, j); {
-			case p == "" && !slices.Contains(but, key):
+			case p == "" && tag.Get("whole") == "":
 				c.Fail(one, fmt.Sprintf("the whole %s cannot be one field", whole), "write a name or a pointer")
 			case slices.Contains(list[:j], p):
 				c.Fail(one, fmt.Sprintf("the place %q is given twice", p), "")

@@ -5,6 +5,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml/ast"
 )
 
 // Kind describes the targets of a protocol: what their profiles may contain and how they are reached. It is
@@ -29,7 +32,8 @@ type Kind struct {
 	Renames map[string][]string
 
 	// Example is a commented profile with every key that applies to the protocol. Keys that are not commented out have
-	// their default values, apart from url; a line with a # right before its key shows one without a default.
+	// their default values, apart from url; a line with a # right before its key shows one without a default. Sections
+	// take their defaults from it; see Defaults.
 	Example string
 
 	// Ignores are the profile keys, such as "hooks.user-says", that all protocols share and no scenario of this one
@@ -365,4 +369,29 @@ func (p *Profile) CheckSections() error {
 	d.file = p.Path
 	c := &Checker{Decoder: d, Profile: p, kinds: Kinds{p.kind}}
 	return c.run(c.sections)
+}
+
+// Defaults returns what makes a section at its defaults: the values that the example of a profile has under the
+// section's key. It panics if they cannot be read.
+func Defaults[T any](example, key string) func() T {
+	section := sync.OnceValue(func() ast.Node {
+		d := &Decoder{file: "example.yaml"}
+		body, err := d.document([]byte(example))
+		if err != nil {
+			panic("target: " + err.Error())
+		}
+		members, _ := d.Members(body, "")
+		for _, m := range members {
+			if m.Key == key {
+				return m.Value
+			}
+		}
+		panic("target: the example has no " + key)
+	})
+	return func() (v T) {
+		if err := NewDecoder().Into(section(), &v, key); err != nil {
+			panic("target: the example: " + err.Error())
+		}
+		return v
+	}
 }

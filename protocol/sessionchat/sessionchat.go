@@ -45,24 +45,25 @@ const (
 	Overloaded     = "overloaded" // a server limit is reached
 )
 
-// Chat is the client message that creates, continues or resumes a session.
-type Chat struct {
-	Type    string   `json:"type"`
-	AgentID string   `json:"agent_id"`
-	Content string   `json:"content"`
-	Options *Options `json:"options,omitzero"`
-}
+// Members of client messages.
+const (
+	Type    = "type"
+	AgentID = "agent_id" // also of server messages, as the client sent it; null in messages without a session
+	Content = "content"
+	Options = "options" // an object that may be absent; its unknown members are tolerated
+	Model   = "model"   // of the options
+)
 
-// Options configure one chat. Unknown keys are tolerated.
-type Options struct {
-	Model string `json:"model,omitzero"`
-}
+// Members of server messages, section 后端返回消息.
+const (
+	MessageType = "message_type"
+	SessionID   = "session_id" // null until the backend has assigned it
+	Body        = "message"    // an object
+	Timestamp   = "timestamp"  // RFC 3339, UTC
+	Subtype     = "subtype"    // of the body of a result
+	Code        = "code"       // of the body of an error
+	Text        = "text"       // of the body of a stream message or an error
+)
 
-// Message is a server message, section 后端返回消息.
-type Message struct {
-	MessageType string         `json:"message_type"`
-	AgentID     *string        `json:"agent_id"`   // key as sent by the client; null in messages without a session
-	SessionID   *string        `json:"session_id"` // null until the backend has assigned it
-	Message     map[string]any `json:"message"`
-	Timestamp   string         `json:"timestamp"` // RFC 3339, UTC
-}
+// Piece is a member of decoded stream messages alone, not of the wire: true if their text is where the profile says.
+const Piece = "piece"

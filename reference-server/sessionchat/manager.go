@@ -219,15 +219,15 @@ func (m *manager) dequeue(t *turn) (next *turn) {
 //
 // An empty agent_id or content counts as missing: the former names no session, the latter asks nothing.
 func accept(_ Manager, _ ConnInfo, msg Message) *Refusal {
-	kind, isString := msg["type"].(string)
+	kind, isString := msg[proto.Type].(string)
 	if !isString {
 		return &Refusal{proto.InvalidMessage, `type must be a string: "chat", "interrupt" or "ping"`}
 	}
 	switch kind {
 	case proto.ChatType:
-		return cmp.Or(needString(msg, "agent_id"), needString(msg, "content"), checkOptions(msg))
+		return cmp.Or(needString(msg, proto.AgentID), needString(msg, proto.Content), checkOptions(msg))
 	case proto.InterruptType:
-		return needString(msg, "agent_id")
+		return needString(msg, proto.AgentID)
 	case proto.PingType:
 		return nil
 	}
@@ -240,13 +240,14 @@ func needString(msg Message, field string) *Refusal {
 	case isString && v != "":
 		return nil
 	case isString || msg[field] == nil:
-		return &Refusal{proto.MissingField, fmt.Sprintf("%s needs %s: send a string that is not empty", msg["type"], field)}
+		return &Refusal{proto.MissingField, fmt.Sprintf("%s needs %s: send a string that is not empty",
+			msg[proto.Type], field)}
 	}
 	return &Refusal{proto.InvalidMessage, fmt.Sprintf("%s must be a string, not %s", field, jsonKind(msg[field]))}
 }
 
 func checkOptions(msg Message) *Refusal {
-	raw, present := msg["options"]
+	raw, present := msg[proto.Options]
 	if !present {
 		return nil
 	}
@@ -255,7 +256,7 @@ func checkOptions(msg Message) *Refusal {
 		text := fmt.Sprintf("options must be an object, not %s: leave it out or send {}", jsonKind(raw))
 		return &Refusal{proto.InvalidMessage, text}
 	}
-	if name, present := options["model"]; present {
+	if name, present := options[proto.Model]; present {
 		if _, isString := name.(string); !isString {
 			return &Refusal{proto.InvalidMessage, fmt.Sprintf("options.model must be a string, not %s", jsonKind(name))}
 		}

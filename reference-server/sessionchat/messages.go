@@ -36,30 +36,30 @@ func (s *Server) handle(c *conn, data []byte) {
 
 // dispatch handles a decoded message. The caller holds the lock.
 func (s *Server) dispatch(c *conn, msg Message) {
-	agentID, _ := msg["agent_id"].(string)
+	agentID, _ := msg[proto.AgentID].(string)
 	refusal := s.o.Policy.Accept(s.m, c.info, msg)
 	if limit := s.o.Limits.AgentID; refusal == nil && len(agentID) > limit {
 		refusal = &Refusal{proto.InvalidMessage, fmt.Sprintf("agent_id is too long: send at most %d bytes", limit)}
 		msg = Message{} // it is not echoed
 	}
 	if refusal == nil {
-		switch msg["type"] {
+		switch msg[proto.Type] {
 		case proto.ChatType:
 			refusal = s.chat(c, agentID, msg)
 		case proto.InterruptType:
 			refusal = s.interrupt(c, agentID)
 		case proto.PingType:
-			s.emit(c, newMessage(proto.PongMessage, stringOrNil(msg["agent_id"]), "", map[string]any{}))
+			s.emit(c, newMessage(proto.PongMessage, stringOrNil(msg[proto.AgentID]), "", map[string]any{}))
 		}
 	}
 	if refusal != nil {
-		s.emit(c, errorMessage(msg["agent_id"], s.sessionID(c, msg), refusal))
+		s.emit(c, errorMessage(msg[proto.AgentID], s.sessionID(c, msg), refusal))
 	}
 }
 
 // sessionID returns the id of the session that a message names; "" if it is not in memory.
 func (s *Server) sessionID(c *conn, msg Message) string {
-	agentID, isString := msg["agent_id"].(string)
+	agentID, isString := msg[proto.AgentID].(string)
 	if !isString {
 		return ""
 	}
@@ -80,13 +80,13 @@ func (s *Server) chat(c *conn, agentID string, msg Message) *Refusal {
 	if sess == nil {
 		return &Refusal{proto.Overloaded, "too many sessions are in use: send the chat again after a result"}
 	}
-	content, _ := msg["content"].(string)
+	content, _ := msg[proto.Content].(string)
 	content = s.o.Policy.Content(key, content)
 	if !s.m.reserve(len(content)) {
 		s.m.release(sess)
 		return &Refusal{proto.Overloaded, "too much text is in work: send the chat again after a result"}
 	}
-	options, _ := msg["options"].(map[string]any)
+	options, _ := msg[proto.Options].(map[string]any)
 	t := &turn{
 		s: s, c: c, sess: sess, queue: queue, agentID: agentID, content: content, reserved: len(content),
 		model: s.o.Policy.Model(key, options, s.o.Model),
@@ -137,13 +137,13 @@ func (m Message) Without(name string) Message {
 
 // Type returns the message_type of a server message.
 func (m Message) Type() string {
-	kind, _ := m["message_type"].(string)
+	kind, _ := m[proto.MessageType].(string)
 	return kind
 }
 
 // Body returns the member message; nil if it is not an object.
 func (m Message) Body() map[string]any {
-	body, _ := m["message"].(map[string]any)
+	body, _ := m[proto.Body].(map[string]any)
 	return body
 }
 
@@ -180,18 +180,20 @@ const rfc3339Millis = "2006-01-02T15:04:05.000Z"
 // newMessage makes a server message. agentID is a string or nil; an unknown session id becomes null (SC-056).
 func newMessage(kind string, agentID any, sessionID string, body map[string]any) Message {
 	msg := Message{
-		"message_type": kind, "agent_id": agentID, "session_id": nil, "message": body,
-		"timestamp": time.Now().UTC().Format(rfc3339Millis),
+		proto.MessageType: kind, proto.AgentID: agentID, proto.SessionID: nil, proto.Body: body,
+		proto.Timestamp: time.Now().UTC().Format(rfc3339Millis),
 	}
 	if sessionID != "" {
-		msg["session_id"] = sessionID
+		msg[proto.SessionID] = sessionID
 	}
 	return msg
 }
 
 // errorMessage answers a message that started no turn. agentID is the client's value.
 func errorMessage(agentID any, sessionID string, r *Refusal) Message {
-	return newMessage(proto.ErrorMessage, stringOrNil(agentID), sessionID, map[string]any{"code": r.Code, "text": r.Text})
+	return newMessage(proto.ErrorMessage, stringOrNil(agentID), sessionID, map[string]any{
+		proto.Code: r.Code, proto.Text: r.Text,
+	})
 }
 
 func stringOrNil(v any) any {
@@ -234,7 +236,7 @@ func (t *turn) finish(err error) {
 		err = ended
 	}
 	if err == nil {
-		t.tell(proto.AssistantMessage, map[string]any{"role": llm.RoleAssistant, "content": t.answer.String()})
+		t.tell(proto.AssistantMessage, map[string]any{"role": llm.RoleAssistant, proto.Content: t.answer.String()})
 	}
 	var what Saving
 	var kept Turn
@@ -274,12 +276,12 @@ func (t *turn) tell(kind string, body map[string]any) {
 // result returns the body of the last message. The caller holds the lock.
 func (t *turn) result(err error) map[string]any {
 	body := map[string]any{
-		"subtype":     outcome(err),
+		proto.Subtype: outcome(err),
 		"duration_ms": time.Since(t.started).Milliseconds(),
 		"num_turns":   t.view.Turn,
 	}
-	if body["subtype"] == proto.Failed {
-		body["code"], body["text"] = failure(err)
+	if body[proto.Subtype] == proto.Failed {
+		body[proto.Code], body[proto.Text] = failure(err)
 	}
 	return body
 }

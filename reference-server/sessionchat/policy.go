@@ -8,6 +8,7 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/internal/llm"
+	proto "parley/protocol/sessionchat"
 )
 
 // Policy has the decisions that the protocol prescribes. A nil function defaults to that of Correct, so a faulty
@@ -153,7 +154,7 @@ var Correct = Policy{
 
 	// That of the options, for this chat only (SC-033).
 	Model: func(_ string, options map[string]any, fallback string) string {
-		name, _ := options["model"].(string)
+		name, _ := options[proto.Model].(string)
 		return cmp.Or(name, fallback)
 	},
 

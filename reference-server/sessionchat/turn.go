@@ -108,7 +108,7 @@ func (t *turn) obtain() error {
 		API: llm.APIInProcess, Model: t.model, Stream: true,
 		Messages: s.o.Policy.History(v, messages(sess.turns)),
 	}
-	t.tell(proto.SystemMessage, map[string]any{"subtype": "init", "model": t.model, "resumed": v.Resumed})
+	t.tell(proto.SystemMessage, map[string]any{proto.Subtype: "init", proto.Model: t.model, "resumed": v.Resumed})
 	return nil
 }
 
@@ -205,6 +205,6 @@ func (t *turn) tellPiece(text string) error {
 		return errNoMemory
 	}
 	t.reserved += len(text)
-	t.tell(proto.StreamMessage, map[string]any{"text": text})
+	t.tell(proto.StreamMessage, map[string]any{proto.Text: text})
 	return nil
 }

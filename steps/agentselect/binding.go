@@ -176,7 +176,7 @@ func (b *codec) decode(r *transcript.Record) {
 	if b.env.SSEEvent {
 		ev.Type = r.Type
 	} else {
-		name, _ := look(v, b.env.Type)
+		name, _ := b.env.Type.Get(v)
 		s, ok := name.(string)
 		if !ok {
 			return // not an event of this protocol: it has no type
@@ -184,9 +184,9 @@ func (b *codec) decode(r *transcript.Record) {
 		ev.Type = s
 	}
 	ev.Type = b.wire.EventOf(ev.Type)
-	ev.Data, _ = look(v, b.env.Data)
-	ev.RequestID, _ = look(v, b.env.RequestID)
-	ev.Timestamp, _ = look(v, b.env.Timestamp)
+	ev.Data, _ = b.env.Data.Get(v)
+	ev.RequestID, _ = b.env.RequestID.Get(v)
+	ev.Timestamp, _ = b.env.Timestamp.Get(v)
 	ev.Data = b.canonical(ev.Type, ev.Data)
 	r.Event, r.Label = ev, ev.Type
 }
@@ -202,7 +202,7 @@ func (b *codec) decodeSent(r *transcript.Record) {
 	}
 	kind := b.requested(r)
 	if kind == "" {
-		name, _ := look(v, b.wire.Fields.Request.Type)
+		name, _ := b.wire.Fields.Request.Type.Get(v)
 		kind, _ = name.(string)
 	}
 	if kind == "" {
@@ -218,7 +218,7 @@ func (b *codec) decodeSent(r *transcript.Record) {
 	data := map[string]any{}
 	at := b.wire.Fields.Request
 	for key, p := range map[string]target.Pointer{"agentId": at.AgentID, "sessionId": at.SessionID} {
-		if f, found := look(v, p); found {
+		if f, found := p.Get(v); found {
 			data[key] = f
 		}
 	}
@@ -238,16 +238,12 @@ func (b *codec) requested(r *transcript.Record) string {
 	return ""
 }
 
-func look(v any, p target.Pointer) (any, bool) {
-	if p == "" {
-		return v, true
-	}
-	return wjson.Lookup(v, string(p))
-}
+// std are the places of the default binding.
+var std = binding.Default().Fields
 
 // canonical moves the fields of an event to where the default binding has them.
 func (b *codec) canonical(event string, data any) any {
-	f, std := b.wire.Fields.Event, binding.Default().Fields
+	f := b.wire.Fields.Event
 	type move struct{ from, to target.Pointer }
 	moves := map[string][]move{
 		vocab.ConnectedEvent: {{f.ConnectionID, std.Event.ConnectionID}},
@@ -289,7 +285,7 @@ func moved(data, original any, from, to target.Pointer) any {
 		out[k] = v
 	}
 	key := strings.TrimPrefix(string(to), "/")
-	if v, found := look(original, from); found {
+	if v, found := from.Get(original); found {
 		out[key] = v
 	} else {
 		delete(out, key)

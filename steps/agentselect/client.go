@@ -279,7 +279,7 @@ func (s *suite) openSessionHTTP(ctx context.Context, c *client, kind string, f f
 		return attempt{refused: "the answer is not JSON: " + err.Error(), at: rec.N}, nil
 	}
 	p := binding.Of(s.Env.Profile).Fields.Answer.SessionID
-	got, _ := look(v, p)
+	got, _ := p.Get(v)
 	if id, ok := got.(string); ok && id != "" {
 		return attempt{session: id, at: rec.N}, nil
 	}
@@ -313,7 +313,7 @@ func (s *suite) notAccepted(r transcript.Record) string {
 	if err != nil {
 		return ""
 	}
-	if ok, found := look(v, binding.Of(s.Env.Profile).Fields.Answer.Success); found && ok == false {
+	if ok, found := binding.Of(s.Env.Profile).Fields.Answer.Success.Get(v); found && ok == false {
 		return "success is false"
 	}
 	return ""

@@ -319,7 +319,7 @@ func (k *correlation) partyOf(r *transcript.Record, h http.Header) string {
 		case how.Header != "" && h.Get(how.Header) != "":
 			return owner(k.given, h.Get(how.Header))
 		case how.Body != "" && err == nil:
-			if id, ok := look(body, how.Body); ok {
+			if id, ok := how.Body.Get(body); ok {
 				return owner(k.given, fmt.Sprint(id))
 			}
 		}
@@ -351,7 +351,7 @@ func (k *correlation) onlyParty(r *transcript.Record, h http.Header) string {
 	if len(k.open) == 1 {
 		return k.onlyOpen()
 	}
-	id, _ := look(body, k.wire.Fields.Request.SessionID)
+	id, _ := k.wire.Fields.Request.SessionID.Get(body)
 	text, _ := id.(string)
 	found := ""
 	for party := range k.sessions[text] {

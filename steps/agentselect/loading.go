@@ -204,7 +204,7 @@ func (l *loaded) greeted(r *transcript.Record, out *steps.LoadStep) {
 func (l *loaded) answered(r *transcript.Record, out *steps.LoadStep) {
 	v, _, err := wjson.Decode(r.Bytes)
 	at := binding.Of(l.env.Profile).Fields.Answer
-	success, said := look(v, at.Success)
+	success, said := at.Success.Get(v)
 	switch {
 	case l.act == "":
 	case r.Status/100 != 2:
@@ -215,7 +215,7 @@ func (l *loaded) answered(r *transcript.Record, out *steps.LoadStep) {
 	case err != nil:
 		out.Failed = "the answer about the session is not JSON"
 	default:
-		id, _ := look(v, at.SessionID)
+		id, _ := at.SessionID.Get(v)
 		text, _ := id.(string)
 		l.bound(r, text, out)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -42,6 +43,18 @@ func MemberWhere(obj map[string]any, is func(any) bool, names ...string) string 
 		}
 	}
 	return ""
+}
+
+// Names returns the names that servers use for a field of a struct of places, as its tag lists them. Both arguments are
+// pointers, the second one to the field.
+func Names(fields, field any) []string {
+	v := reflect.ValueOf(fields).Elem()
+	for i := range v.NumField() {
+		if v.Field(i).Addr().Interface() == field {
+			return strings.Fields(v.Type().Field(i).Tag.Get("names"))
+		}
+	}
+	panic("probe: not a field")
 }
 
 // IsObject reports whether a value is an object.

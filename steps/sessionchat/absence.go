@@ -69,7 +69,7 @@ func (s *suite) receivesNoSession(ctx context.Context, client string) error {
 
 func (s *suite) receivesNoneOf(ctx context.Context, client, name string) error {
 	ss := s.session(name)
-	return s.noSession(ctx, client, func(r *transcript.Record) bool { return text(r, inAgent) == ss.agentID })
+	return s.noSession(ctx, client, func(r *transcript.Record) bool { return text(r, vocab.AgentID) == ss.agentID })
 }
 
 // noSession looks for messages that reveal a session, now up to the answer of a fence, and again at the end of the
@@ -106,7 +106,7 @@ func ofAnySession(r *transcript.Record) bool {
 	if r.Event == nil || r.Dir != transcript.Received {
 		return false
 	}
-	switch id := member(r, inSession); r.Event.Type {
+	switch id := member(r, vocab.SessionID); r.Event.Type {
 	case vocab.StreamMessage, vocab.AssistantMessage:
 		return true
 	case vocab.SystemMessage, vocab.ResultMessage, "":
@@ -124,7 +124,7 @@ func (s *suite) known(r *transcript.Record) bool {
 		case sent.Kind == transcript.Open:
 			chatted = false
 		case sent.Event != nil && sent.Event.Type == vocab.ChatType && legal(&sent):
-			chatted = chatted || id != "" && text(&sent, "agent_id") == id
+			chatted = chatted || id != "" && text(&sent, vocab.AgentID) == id
 		}
 	}
 	return chatted
@@ -133,15 +133,15 @@ func (s *suite) known(r *transcript.Record) bool {
 // agentOf returns the agent_id of a message or, if it lacks one (SC-038), of another one of its session on the
 // connection; "" if none has it.
 func (s *suite) agentOf(r *transcript.Record) string {
-	id, session := text(r, inAgent), text(r, inSession)
+	id, session := text(r, vocab.AgentID), text(r, vocab.SessionID)
 	if id != "" || session == "" {
 		return id
 	}
 	for _, other := range s.T.All() {
-		if other.Conn != r.Conn || other.Dir != transcript.Received || text(&other, inSession) != session {
+		if other.Conn != r.Conn || other.Dir != transcript.Received || text(&other, vocab.SessionID) != session {
 			continue
 		}
-		if id := text(&other, inAgent); id != "" {
+		if id := text(&other, vocab.AgentID); id != "" {
 			return id
 		}
 	}
@@ -150,6 +150,6 @@ func (s *suite) agentOf(r *transcript.Record) string {
 
 // legal reports whether a chat has the required content.
 func legal(r *transcript.Record) bool {
-	_, content := member(r, "content").(string)
+	_, content := member(r, vocab.Content).(string)
 	return content
 }

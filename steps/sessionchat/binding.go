@@ -38,7 +38,7 @@ func (b *codec) message(kind string, f fields) (driver.Message, error) {
 	body := map[string]any{}
 	at := b.wire.Fields.Request
 	places := map[string]target.Pointer{
-		"agent_id": at.AgentID, "content": at.Content, "options": at.Options, "model": at.Model,
+		vocab.AgentID: at.AgentID, vocab.Content: at.Content, vocab.Options: at.Options, vocab.Model: at.Model,
 	}
 	if kind != "" {
 		if err := at.Type.Set(body, b.wire.MessageName(kind)); err != nil {
@@ -50,7 +50,7 @@ func (b *codec) message(kind string, f fields) (driver.Message, error) {
 		if !ok {
 			return driver.Message{}, fmt.Errorf("message %s has no field %s", kind, name)
 		}
-		if _, taken := p.Get(body); taken && name != "model" {
+		if _, taken := p.Get(body); taken && name != vocab.Model {
 			return driver.Message{}, fmt.Errorf("message %s: field %s: %s is another field's place, or within it", kind, name, p)
 		}
 		v := f[name]
@@ -73,21 +73,9 @@ func (b *codec) message(kind string, f fields) (driver.Message, error) {
 	return driver.Message{Label: kind, Body: bytes.TrimRight(buf.Bytes(), "\n")}, nil
 }
 
-// Members of a decoded server message, by their default binding names. Missing members are absent.
-const (
-	inAgent   = "agent_id"
-	inSession = "session_id"
-	inType    = "message_type"
-	inMessage = "message"
-	inTime    = "timestamp"
-	inSubtype = "subtype" // canonical: success, interrupted or error, otherwise as on the wire
-	inCode    = "code"
-	inPiece   = "piece" // of a stream message: true if its text is where the profile says
-	inText    = "text"  // every string in the message, ordered by member name; absent if there is none
-)
-
-// decode fills a record's Event with the message under the names of the default binding. Its Type is "" if the
-// message has none.
+// decode fills a record's Event with the message under the names of the vocabulary, all at its top. Its Type is "" if
+// the message has none. An outcome has its default name if it has one. A text that is not where the profile says is
+// every string in the message, ordered by member name. Members that the message lacks are absent.
 func (b *codec) decode(r *transcript.Record) {
 	if r.Kind != transcript.Frame || r.Type != "text" {
 		return
@@ -115,21 +103,18 @@ func (b *codec) decode(r *transcript.Record) {
 }
 
 func (b *codec) received(ev *transcript.Event, v any) {
-	f, data := b.wire.Fields.Message, map[string]any{}
-	for name, p := range map[string]target.Pointer{
-		inAgent: f.AgentID, inSession: f.SessionID, inMessage: f.Body, inTime: f.Timestamp, inCode: f.Code,
-	} {
-		if m, found := p.Get(v); found {
-			data[name] = m
-		}
-	}
+	f := b.wire.Fields.Message
+	data := found(v, map[string]target.Pointer{
+		vocab.AgentID: f.AgentID, vocab.SessionID: f.SessionID, vocab.Body: f.Body, vocab.Timestamp: f.Timestamp,
+		vocab.Code: f.Code,
+	})
 	for i, p := range f.Type {
 		m, found := p.Get(v)
 		if !found {
 			continue
 		}
 		if i == 0 {
-			data[inType] = m
+			data[vocab.MessageType] = m
 		}
 		if name, ok := m.(string); ok && ev.Type == "" {
 			if ev.Type = b.wire.TypeOf(name); ev.Type == "" && name != "" {
@@ -143,15 +128,15 @@ func (b *codec) received(ev *transcript.Event, v any) {
 				m = foreign(name)
 			}
 		}
-		data[inSubtype] = m
+		data[vocab.Subtype] = m
 	}
 	if m, found := f.Text.Get(v); found && ev.Type == vocab.StreamMessage {
-		data[inText], _ = m.(string)
-		data[inPiece] = true
-	} else if said := strings.Join(texts(data[inMessage]), "\n"); said != "" {
-		data[inText] = said // a member that the message may lack, and that is quoted with the others
+		data[vocab.Text], _ = m.(string)
+		data[vocab.Piece] = true
+	} else if said := strings.Join(texts(data[vocab.Body]), "\n"); said != "" {
+		data[vocab.Text] = said // a member that the message may lack, and that is quoted with the others
 	}
-	ev.Data, ev.Timestamp = data, data[inTime]
+	ev.Data, ev.Timestamp = data, data[vocab.Timestamp]
 }
 
 // foreign marks a name that the default binding uses for something that has another name on this wire.
@@ -159,12 +144,10 @@ func foreign(name string) string { return "(" + name + ")" }
 
 // sent decodes the harness's own messages into the same form, for the monitors.
 func (b *codec) sent(ev *transcript.Event, v any) {
-	f, data := b.wire.Fields.Request, map[string]any{}
-	for name, p := range map[string]target.Pointer{"agent_id": f.AgentID, "content": f.Content, "options": f.Options} {
-		if m, found := p.Get(v); found {
-			data[name] = m
-		}
-	}
+	f := b.wire.Fields.Request
+	ev.Data = found(v, map[string]target.Pointer{
+		vocab.AgentID: f.AgentID, vocab.Content: f.Content, vocab.Options: f.Options,
+	})
 	if m, found := f.Type.Get(v); found {
 		ev.Type, _ = m.(string)
 	}
@@ -174,7 +157,17 @@ func (b *codec) sent(ev *transcript.Event, v any) {
 			break
 		}
 	}
-	ev.Data = data
+}
+
+// found returns the members of a message that are there, by name.
+func found(v any, places map[string]target.Pointer) map[string]any {
+	data := map[string]any{}
+	for name, p := range places {
+		if m, ok := p.Get(v); ok {
+			data[name] = m
+		}
+	}
+	return data
 }
 
 // member returns a member of a decoded message; nil if it is null or absent.

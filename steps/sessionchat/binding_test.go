@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	vocab "parley/protocol/sessionchat"
 	"parley/steps/sessionchat/binding"
 	"parley/target"
 	"parley/transport/transcript"
@@ -54,7 +55,8 @@ func TestURL(t *testing.T) {
 
 // everything returns all fields of a chat.
 func everything() fields {
-	return fields{"agent_id": "red", "content": "你好", "options": map[string]any{"x": []any{1, nil}}, "model": "m"}
+	return fields{vocab.AgentID: "red", vocab.Content: "你好", vocab.Model: "m",
+		vocab.Options: map[string]any{"x": []any{1, nil}}}
 }
 
 var messageRows = []struct {
@@ -64,32 +66,33 @@ var messageRows = []struct {
 	f      fields
 	want   string
 }{
-	{"a chat", "", "chat", fields{"agent_id": "red", "content": "你好"}, `{"agent_id":"red","content":"你好","type":"chat"}`},
+	{"a chat", "", "chat", fields{vocab.AgentID: "red", vocab.Content: "你好"},
+		`{"agent_id":"red","content":"你好","type":"chat"}`},
 	{"with everything", "", "chat", everything(),
 		`{"agent_id":"red","content":"你好","options":{"model":"m","x":[1,null]},"type":"chat"}`},
-	{"a model needs no options", "", "chat", fields{"model": "m"}, `{"options":{"model":"m"},"type":"chat"}`},
-	{"options without a model", "", "chat", fields{"options": map[string]any{}}, `{"options":{},"type":"chat"}`},
-	{"a model within options that are null", "", "chat", fields{"options": nil, "model": "m"},
+	{"a model needs no options", "", "chat", fields{vocab.Model: "m"}, `{"options":{"model":"m"},"type":"chat"}`},
+	{"options without a model", "", "chat", fields{vocab.Options: map[string]any{}}, `{"options":{},"type":"chat"}`},
+	{"a model within options that are null", "", "chat", fields{vocab.Options: nil, vocab.Model: "m"},
 		`{"options":{"model":"m"},"type":"chat"}`},
 	{"a model replaces that of the options", "", "chat",
-		fields{"options": map[string]any{"model": "a"}, "model": "m"}, `{"options":{"model":"m"},"type":"chat"}`},
-	{"an interrupt", "", "interrupt", fields{"agent_id": "red"}, `{"agent_id":"red","type":"interrupt"}`},
+		fields{vocab.Options: map[string]any{vocab.Model: "a"}, vocab.Model: "m"}, `{"options":{"model":"m"},"type":"chat"}`},
+	{"an interrupt", "", "interrupt", fields{vocab.AgentID: "red"}, `{"agent_id":"red","type":"interrupt"}`},
 	{"a ping", "", "ping", nil, `{"type":"ping"}`},
-	{"no type", "", "", fields{"agent_id": "red"}, `{"agent_id":"red"}`},
+	{"no type", "", "", fields{vocab.AgentID: "red"}, `{"agent_id":"red"}`},
 	{"a type that the binding does not have", "", "x-unknown", nil, `{"type":"x-unknown"}`},
-	{"odd values stay unchanged", "", "chat", fields{"agent_id": nil, "content": []any{"a"}, "options": 42},
+	{"odd values stay unchanged", "", "chat", fields{vocab.AgentID: nil, vocab.Content: []any{"a"}, vocab.Options: 42},
 		`{"agent_id":null,"content":["a"],"options":42,"type":"chat"}`},
-	{"only what must be is escaped", "", "chat", fields{"content": "<b>&amp;</b> 👋🏽"},
+	{"only what must be is escaped", "", "chat", fields{vocab.Content: "<b>&amp;</b> 👋🏽"},
 		`{"content":"<b>&amp;</b> 👋🏽","type":"chat"}`},
-	{"special characters are escaped", "", "chat", fields{"content": "a\"\\\n\u0001"},
+	{"special characters are escaped", "", "chat", fields{vocab.Content: "a\"\\\n\u0001"},
 		`{"content":"a\"\\\n\u0001","type":"chat"}`},
 
 	{"a chat elsewhere", elsewhere, "chat", everything(),
 		`{"action":"send","settings":{"llm":"m","x":[1,null]},"text":"你好","thread":"red"}`},
-	{"a model elsewhere", elsewhere, "chat", fields{"model": "m"}, `{"action":"send","settings":{"llm":"m"}}`},
-	{"an interrupt elsewhere", elsewhere, "interrupt", fields{"agent_id": "red"}, `{"action":"stop","thread":"red"}`},
+	{"a model elsewhere", elsewhere, "chat", fields{vocab.Model: "m"}, `{"action":"send","settings":{"llm":"m"}}`},
+	{"an interrupt elsewhere", elsewhere, "interrupt", fields{vocab.AgentID: "red"}, `{"action":"stop","thread":"red"}`},
 	{"a ping elsewhere", elsewhere, "ping", nil, `{"action":"heartbeat"}`},
-	{"no type elsewhere", elsewhere, "", fields{"content": "x"}, `{"text":"x"}`},
+	{"no type elsewhere", elsewhere, "", fields{vocab.Content: "x"}, `{"text":"x"}`},
 	{"an unknown type elsewhere", elsewhere, "x-unknown", nil, `{"action":"x-unknown"}`},
 
 	{"nested fields", "fields: {request: {type: /head/type, agent-id: /head/agent/id, content: /body/0/text, options: " +
@@ -101,12 +104,12 @@ var messageRows = []struct {
 	{"everything within the options", "fields: {request: {agent-id: /options/agent, content: /options/content}}",
 		"chat", everything(), `{"options":{"agent":"red","content":"你好","model":"m","x":[1,null]},"type":"chat"}`},
 	{"two fields at the same location, one of them used", "fields: {request: {agent-id: id, content: id}}",
-		"interrupt", fields{"agent_id": "red"}, `{"id":"red","type":"interrupt"}`},
+		"interrupt", fields{vocab.AgentID: "red"}, `{"id":"red","type":"interrupt"}`},
 	{"a type below the content of a message that has none", "fields: {request: {type: /content/type}}", "ping", nil,
 		`{"content":{"type":"ping"}}`},
 	{"a content at the location of the type, without a type", "fields: {request: {content: type}}", "",
-		fields{"content": "x"}, `{"type":"x"}`},
-	{"names that need escapes", "fields: {request: {agent-id: /a~1b/c~0d}}", "chat", fields{"agent_id": "red"},
+		fields{vocab.Content: "x"}, `{"type":"x"}`},
+	{"names that need escapes", "fields: {request: {agent-id: /a~1b/c~0d}}", "chat", fields{vocab.AgentID: "red"},
 		`{"a/b":{"c~d":"red"},"type":"chat"}`},
 	{"swapped names", "messages: {interrupt: ping, ping: interrupt}", "ping", nil, `{"type":"interrupt"}`},
 }
@@ -135,43 +138,44 @@ func TestMessageThatCannotBe(t *testing.T) {
 		f      fields
 		want   string // in the error
 	}{
-		{"a field that no message has", "", fields{"session_id": "s"}, "session_id"},
-		{"a value that JSON can't represent", "", fields{"content": func() {}}, "encode chat"},
-		{"a model within options that are a number", "", fields{"options": 42, "model": "m"},
+		{"a field that no message has", "", fields{vocab.SessionID: "s"}, "session_id"},
+		{"a value that JSON can't represent", "", fields{vocab.Content: func() {}}, "encode chat"},
+		{"a model within options that are a number", "", fields{vocab.Options: 42, vocab.Model: "m"},
 			`field /options/model: "options" is not an object`},
-		{"a model within options that are a list", "", fields{"options": []any{}, "model": "m"},
+		{"a model within options that are a list", "", fields{vocab.Options: []any{}, vocab.Model: "m"},
 			`field /options/model: "options" is not an object`},
 		{"an agent_id below the content", "fields: {request: {agent-id: /content/agent}}",
-			fields{"agent_id": "red", "content": "x"}, `field /content/agent: "content" is not an object`},
-		{"a content below the type", "fields: {request: {content: /type/content}}", fields{"content": "x"},
+			fields{vocab.AgentID: "red", vocab.Content: "x"}, `field /content/agent: "content" is not an object`},
+		{"a content below the type", "fields: {request: {content: /type/content}}", fields{vocab.Content: "x"},
 			`field /type/content: "type" is not an object`},
-		{"a type below the content", "fields: {request: {type: /content/type}}", fields{"content": "x"},
+		{"a type below the content", "fields: {request: {type: /content/type}}", fields{vocab.Content: "x"},
 			"field content: /content is another field's place"},
-		{"a type within the options", "fields: {request: {type: /options/type}}", fields{"options": 42},
+		{"a type within the options", "fields: {request: {type: /options/type}}", fields{vocab.Options: 42},
 			"field options: /options is another field's place"},
 		{"a type within options that are an object", "fields: {request: {type: /options/type}}",
-			fields{"options": map[string]any{"x": 1}}, "field options: /options is another field's place"},
-		{"a type below the model", "fields: {request: {type: /head/type, model: /head}}", fields{"model": "m"},
+			fields{vocab.Options: map[string]any{"x": 1}}, "field options: /options is another field's place"},
+		{"a type below the model", "fields: {request: {type: /head/type, model: /head}}", fields{vocab.Model: "m"},
 			"its type stands within another field"},
-		{"an agent_id at the place of the type", "fields: {request: {agent-id: type}}", fields{"agent_id": "red"},
+		{"an agent_id at the place of the type", "fields: {request: {agent-id: type}}", fields{vocab.AgentID: "red"},
 			"field agent_id: /type is another field's place"},
 		{"a content below the agent_id", "fields: {request: {content: /agent_id/text}}",
-			fields{"agent_id": "red", "content": "x"}, "field agent_id: /agent_id is another field's place"},
+			fields{vocab.AgentID: "red", vocab.Content: "x"}, "field agent_id: /agent_id is another field's place"},
 		{"a content at the place of the options", "fields: {request: {content: options}}",
-			fields{"content": "x", "options": map[string]any{}}, "field content: /options is another field's place"},
+			fields{vocab.Content: "x", vocab.Options: map[string]any{}}, "field content: /options is another field's place"},
 		{"a content at the place of the model", "fields: {request: {content: /options/model}}",
-			fields{"content": "x", "model": "m"}, "field content: /options/model is another field's place"},
+			fields{vocab.Content: "x", vocab.Model: "m"}, "field content: /options/model is another field's place"},
 		{"a content that is null, at the place of the model", "fields: {request: {content: /options/model}}",
-			fields{"content": nil, "model": "m"}, "field content: /options/model is another field's place"},
+			fields{vocab.Content: nil, vocab.Model: "m"}, "field content: /options/model is another field's place"},
 		{"a model at the place of the agent_id", "fields: {request: {model: agent_id}}",
-			fields{"agent_id": "red", "model": "m"}, "field agent_id: /agent_id is another field's place"},
-		{"a model below the content", "fields: {request: {model: /content/model}}", fields{"content": "x", "model": "m"},
+			fields{vocab.AgentID: "red", vocab.Model: "m"}, "field agent_id: /agent_id is another field's place"},
+		{"a model below the content", "fields: {request: {model: /content/model}}",
+			fields{vocab.Content: "x", vocab.Model: "m"},
 			"field content: /content is another field's place"},
 		{"an agent_id at a place that the options have taken", "fields: {request: {agent-id: /options/agent}}",
-			fields{"agent_id": "red", "options": map[string]any{"agent": "x"}},
+			fields{vocab.AgentID: "red", vocab.Options: map[string]any{"agent": "x"}},
 			"field agent_id: /options/agent is another field's place"},
 		{"two fields at one place", "fields: {request: {agent-id: id, content: id}}",
-			fields{"agent_id": "red", "content": "x"}, "field agent_id: /id is another field's place"},
+			fields{vocab.AgentID: "red", vocab.Content: "x"}, "field agent_id: /id is another field's place"},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -185,7 +189,7 @@ func TestMessageThatCannotBe(t *testing.T) {
 
 // TestMessageLeavesItsFields checks that encoding does not change the fields, so that they may be sent twice.
 func TestMessageLeavesItsFields(t *testing.T) {
-	f := fields{"options": map[string]any{"x": 1}, "model": "m"}
+	f := fields{vocab.Options: map[string]any{"x": 1}, vocab.Model: "m"}
 	for range 2 {
 		m, err := bound(t, "").message("chat", f)
 		if err != nil {
@@ -194,7 +198,7 @@ func TestMessageLeavesItsFields(t *testing.T) {
 		if got := string(m.Body); got != `{"options":{"model":"m","x":1},"type":"chat"}` {
 			t.Errorf("the message is %s", got)
 		}
-		if diff := cmp.Diff(fields{"options": map[string]any{"x": 1}, "model": "m"}, f); diff != "" {
+		if diff := cmp.Diff(fields{vocab.Options: map[string]any{"x": 1}, vocab.Model: "m"}, f); diff != "" {
 			t.Errorf("the fields have changed; want(-) got(+):\n%s", diff)
 		}
 	}

@@ -102,9 +102,9 @@ func (s *suite) chats(ctx context.Context, client, name, with string) error {
 	extra := fields{}
 	switch with {
 	case " with empty options":
-		extra["options"] = map[string]any{}
+		extra[vocab.Options] = map[string]any{}
 	case " with unknown options":
-		extra["options"] = map[string]any{"x-parley": "option", "nested": map[string]any{"list": []any{1, nil, true}}}
+		extra[vocab.Options] = map[string]any{"x-parley": "option", "nested": map[string]any{"list": []any{1, nil, true}}}
 	}
 	return s.chat(ctx, client, name, &turn{}, hello, extra)
 }
@@ -122,7 +122,7 @@ func (s *suite) saysHello(ctx context.Context, client, name string) error {
 }
 
 func (s *suite) chatsWithModel(ctx context.Context, client, name, model string) error {
-	return s.chat(ctx, client, name, &turn{}, hello, fields{"model": model})
+	return s.chat(ctx, client, name, &turn{}, hello, fields{vocab.Model: model})
 }
 
 // chat sends a chat with a directive for the model in its text; format has one %s for the turn's nonce.
@@ -147,7 +147,7 @@ func (s *suite) newNonce() string {
 }
 
 func (s *suite) say(ctx context.Context, c *client, t *turn, more fields) error {
-	f := fields{"agent_id": t.of.agentID, "content": t.text}
+	f := fields{vocab.AgentID: t.of.agentID, vocab.Content: t.text}
 	maps.Copy(f, more)
 	m, err := s.bind.message(vocab.ChatType, f)
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *suite) hasChatted(ctx context.Context, client, name string) error {
 // ofSession matches the target's messages about a session, by agent_id.
 func ofSession(ss *session, kinds ...string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
-		if r.Dir != transcript.Received || r.Event == nil || text(r, inAgent) != ss.agentID {
+		if r.Dir != transcript.Received || r.Event == nil || text(r, vocab.AgentID) != ss.agentID {
 			return false
 		}
 		return len(kinds) == 0 || slices.Contains(kinds, r.Event.Type)
@@ -259,7 +259,7 @@ func (s *suite) answers(t *turn) func(*transcript.Record) bool {
 		if !match(r) {
 			return false
 		}
-		said := text(r, inText)
+		said := text(r, vocab.Text)
 		switch {
 		case s.Env.Brain == nil || t.nonce == "":
 			return said != "" || r.Event.Type == vocab.ResultMessage
@@ -276,7 +276,7 @@ func (s *suite) answers(t *turn) func(*transcript.Record) bool {
 func (s *suite) learn(ss *session, r transcript.Record) {
 	for _, m := range s.Between(r.Conn, 0, r.N+1) {
 		if ofSession(ss)(&m) && m.N > s.mark0(ss) {
-			if id := text(&m, inSession); id != "" {
+			if id := text(&m, vocab.SessionID); id != "" {
 				ss.id = id
 			}
 		}
@@ -355,8 +355,8 @@ func (s *suite) unmet(t *turn) []string {
 func (s *suite) instead(t *turn, miss *verdict.Miss) string {
 	heard := s.Between(t.client, t.mark, 0)
 	for _, r := range heard {
-		said := r.Event != nil && mentions(text(&r, inText), t.nonce)
-		if said && text(&r, inAgent) != t.of.agentID {
+		said := r.Event != nil && mentions(text(&r, vocab.Text), t.nonce)
+		if said && text(&r, vocab.AgentID) != t.of.agentID {
 			return "the answer under another agent_id: " + steps.Seen(r)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 const helloWords = "[[echo n-1]] Hello from client A"
 
 var ends = []saying{result(nil)}
-var theSystem = saying{kind: vocab.SystemMessage, body: map[string]any{"subtype": "init"}}
-var aWarning = saying{kind: vocab.ErrorMessage, body: map[string]any{"code": "slow", "text": "be patient"}}
+var theSystem = saying{kind: vocab.SystemMessage, body: map[string]any{vocab.Subtype: "init"}}
+var aWarning = saying{kind: vocab.ErrorMessage, body: map[string]any{vocab.Code: "slow", vocab.Text: "be patient"}}
 
 var answeredRows = []struct {
 	reason string
@@ -29,11 +29,11 @@ var answeredRows = []struct {
 	{"the whole only", [][]saying{assistants(helloWords), ends}, verdict.Passed},
 	{"in the second of two assistant messages", [][]saying{assistants("Let me think.", helloWords), ends}, verdict.Passed},
 	{"in a block", [][]saying{{{kind: vocab.AssistantMessage,
-		body: map[string]any{"content": []any{block("Hm."), block(helloWords)}}}}, ends}, verdict.Passed},
+		body: map[string]any{vocab.Content: []any{block("Hm."), block(helloWords)}}}}, ends}, verdict.Passed},
 	{"in the result only", [][]saying{{theSystem, result(map[string]any{"result": helloWords})}}, verdict.Passed},
 	{"with messages of other types between and after",
 		[][]saying{between(streams(portions(helloWords, 4)...), saying{kind: "usage", silent: true}), ends,
-			{{kind: "usage", body: map[string]any{"text": helloWords}}}}, verdict.Passed},
+			{{kind: "usage", body: map[string]any{vocab.Text: helloWords}}}}, verdict.Passed},
 	{"with a warning before it", [][]saying{{aWarning}, assistants(helloWords), ends}, verdict.Passed},
 	{"in portions that end in the middle of its nonce",
 		[][]saying{streams("[[echo n-", "1]] Hello from client A"), ends}, verdict.Passed},

@@ -246,9 +246,9 @@ func (s *suite) receivesUnchanged(client, name string) error {
 func (s *suite) saidIn(t *turn, kind string) []string {
 	var all, placed []string
 	for _, r := range s.since(t, kind) {
-		all = append(all, text(&r, inText))
-		if member(&r, inPiece) != nil {
-			placed = append(placed, text(&r, inText))
+		all = append(all, text(&r, vocab.Text))
+		if member(&r, vocab.Piece) != nil {
+			placed = append(placed, text(&r, vocab.Text))
 		}
 	}
 	if len(placed) > 0 {

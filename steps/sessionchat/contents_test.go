@@ -24,7 +24,7 @@ func chats(t *testing.T, lines string) (agents, contents []string) {
 	}
 	for _, r := range got.Records {
 		if r.Dir == transcript.Sent && r.Event != nil && r.Event.Type == vocab.ChatType {
-			agents, contents = append(agents, text(&r, "agent_id")), append(contents, text(&r, "content"))
+			agents, contents = append(agents, text(&r, vocab.AgentID)), append(contents, text(&r, vocab.Content))
 		}
 	}
 	return agents, contents

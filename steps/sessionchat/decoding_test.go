@@ -205,7 +205,7 @@ func TestNamesThatMeanNothing(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			r := heard(`{"kind":"` + kind + `","meta":{"thread":"red"}}`)
 			bound(t, elsewhere).decode(&r)
-			if want := "(" + kind + ")"; r.Event.Type != want || r.Label != want || text(&r, inType) != kind {
+			if want := "(" + kind + ")"; r.Event.Type != want || r.Label != want || text(&r, vocab.MessageType) != kind {
 				t.Errorf("it is %s, labelled %q", told(r), r.Label)
 			}
 		})
@@ -214,7 +214,7 @@ func TestNamesThatMeanNothing(t *testing.T) {
 		t.Run("a result that is "+how, func(t *testing.T) {
 			r := heard(`{"kind":"finished","body":{"state":"` + how + `"}}`)
 			bound(t, elsewhere).decode(&r)
-			if got := text(&r, inSubtype); r.Event.Type != vocab.ResultMessage || got != "("+how+")" {
+			if got := text(&r, vocab.Subtype); r.Event.Type != vocab.ResultMessage || got != "("+how+")" {
 				t.Errorf("the turn has ended with %q: %s", got, told(r))
 			}
 		})
@@ -288,7 +288,7 @@ func TestRoundTrip(t *testing.T) {
 		"fields: {request: {type: /head/type, agent-id: /head/id, content: /body/text, options: /body/opts, model: /m}}"} {
 		for _, kind := range []string{"chat", "interrupt", "ping", "x-unknown", ""} {
 			b := bound(t, wire)
-			m, err := b.message(kind, fields{"agent_id": "red", "content": "x", "options": map[string]any{"a": "b"}})
+			m, err := b.message(kind, fields{vocab.AgentID: "red", vocab.Content: "x", vocab.Options: map[string]any{"a": "b"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -305,16 +305,18 @@ func TestRoundTrip(t *testing.T) {
 func TestMember(t *testing.T) {
 	r := heard(`{"message_type":"stream","agent_id":"red","session_id":null,"timestamp":7}`)
 	bound(t, "").decode(&r)
-	for name, want := range map[string]string{inAgent: "red", inSession: "", inTime: "", inMessage: "", inText: ""} {
+	for name, want := range map[string]string{
+		vocab.AgentID: "red", vocab.SessionID: "", vocab.Timestamp: "", vocab.Body: "", vocab.Text: "",
+	} {
 		if got := text(&r, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if got := wjson.Compact(member(&r, inTime)); got != "7" {
+	if got := wjson.Compact(member(&r, vocab.Timestamp)); got != "7" {
 		t.Errorf("the time is %s", got)
 	}
 	for _, r := range []transcript.Record{{}, {Event: &transcript.Event{}}, {Event: &transcript.Event{Data: []any{1}}}} {
-		if got := member(&r, inAgent); got != nil {
+		if got := member(&r, vocab.AgentID); got != nil {
 			t.Errorf("%+v has the agent_id %v", r, got)
 		}
 	}

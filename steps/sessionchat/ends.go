@@ -17,7 +17,7 @@ import (
 // turn have arrived, and an earlier turn of the session ended, by a result that this one may repeat or by an error
 // that it may complete. A failure can only repeat or complete the end of a failed turn.
 func (s *suite) doubtful(t *turn, r transcript.Record) bool {
-	if s.Env.Brain == nil || t.nonce == "" || !t.of.endedBefore(t, text(&r, inSubtype) == vocab.Failed) {
+	if s.Env.Brain == nil || t.nonce == "" || !t.of.endedBefore(t, text(&r, vocab.Subtype) == vocab.Failed) {
 		return false
 	}
 	answer := s.answers(t)
@@ -37,7 +37,7 @@ func (s *suite) cutShort(t *turn) bool {
 	}
 	last, pieces := "released "+t.nonce, ""
 	for _, r := range s.since(t, vocab.StreamMessage, vocab.AssistantMessage, vocab.ResultMessage) {
-		said := text(&r, inText)
+		said := text(&r, vocab.Text)
 		if r.Event.Type == vocab.StreamMessage {
 			pieces += said
 		}
@@ -56,7 +56,7 @@ func (ss *session) endedBefore(t *turn, failed bool) bool {
 		}
 		end := &earlier.end
 		asError := end.Event != nil && end.Event.Type == vocab.ErrorMessage
-		if earlier.over && (!failed || asError || text(end, inSubtype) == vocab.Failed) {
+		if earlier.over && (!failed || asError || text(end, vocab.Subtype) == vocab.Failed) {
 			return true
 		}
 	}
@@ -131,7 +131,7 @@ func (s *suite) ended(t *turn) func(*transcript.Record) string {
 	end := ofSession(t.of, vocab.ResultMessage)
 	return func(r *transcript.Record) string {
 		if r.Event != nil && r.Event.Type == vocab.AssistantMessage && r.Dir == transcript.Received {
-			if id := text(r, inAgent); id != "" && id != t.of.agentID && mentions(text(r, inText), t.nonce) {
+			if id := text(r, vocab.AgentID); id != "" && id != t.of.agentID && mentions(text(r, vocab.Text), t.nonce) {
 				return "the answer under another agent_id: " + steps.Seen(*r)
 			}
 		}
@@ -267,7 +267,7 @@ func (s *suite) errorsNamed(ctx context.Context, name string) error {
 		return steps.NotTestedf("no turn of %s has failed", name)
 	}
 	for _, r := range s.since(t, vocab.ErrorMessage) {
-		if id := text(&r, inSession); id != "" && t.of.id != "" && r.N <= t.end.N {
+		if id := text(&r, vocab.SessionID); id != "" && t.of.id != "" && r.N <= t.end.N {
 			_ = s.Judge(verdict.Finding{Clauses: []string{"SC-042"}, OK: id == t.of.id, At: r.N,
 				Expected: fmt.Sprintf("session_id %q, which %s has, in an error about its turn", t.of.id, t.of.agentID),
 				Observed: fmt.Sprintf("session_id %q%s: %s", id, s.ownerOf(id), steps.Seen(r))})
@@ -281,9 +281,9 @@ func (s *suite) errorsNamed(ctx context.Context, name string) error {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
-		_, told := data[inSession]
-		_ = s.idGiven("SC-038", inAgent, text(&r, inAgent) != "", r)
-		_ = s.idGiven("SC-039", inSession, told, r)
+		_, told := data[vocab.SessionID]
+		_ = s.idGiven("SC-038", vocab.AgentID, text(&r, vocab.AgentID) != "", r)
+		_ = s.idGiven("SC-039", vocab.SessionID, told, r)
 	}
 	return nil
 }
@@ -291,8 +291,9 @@ func (s *suite) errorsNamed(ctx context.Context, name string) error {
 // ownerOf says whose messages have a session_id; "" if it is known of no session.
 func (s *suite) ownerOf(id string) string {
 	for _, r := range s.T.All() {
-		if r.Dir == transcript.Received && r.Event != nil && r.Event.Type != vocab.ErrorMessage && text(&r, inSession) == id {
-			return ", which " + text(&r, inAgent) + " has"
+		if r.Dir == transcript.Received && r.Event != nil && r.Event.Type != vocab.ErrorMessage &&
+			text(&r, vocab.SessionID) == id {
+			return ", which " + text(&r, vocab.AgentID) + " has"
 		}
 	}
 	return ""
@@ -344,7 +345,7 @@ func (s *suite) canChatAgain(ctx context.Context, client, name string) error {
 		wait := steps.Wait{Conn: client, After: t.mark, Kind: dueAnswer, Within: within}
 		wait.Match = func(r *transcript.Record) bool {
 			isError := r.Dir == transcript.Received && r.Event != nil && r.Event.Type == vocab.ErrorMessage
-			return isError && member(r, inAgent) == nil || ofSession(ss, vocab.ErrorMessage)(r) || answer(r)
+			return isError && member(r, vocab.AgentID) == nil || ofSession(ss, vocab.ErrorMessage)(r) || answer(r)
 		}
 		rec, miss := s.Await(ctx, wait)
 		switch {

@@ -62,7 +62,7 @@ func (s *suite) led(ss *session, client string) error {
 func (ss *session) wentWrong(nonces []string) string {
 	var out strings.Builder
 	for _, t := range ss.turns {
-		if slices.Contains(nonces, t.nonce) && text(&t.end, inSubtype) == vocab.Failed {
+		if slices.Contains(nonces, t.nonce) && text(&t.end, vocab.Subtype) == vocab.Failed {
 			fmt.Fprintf(&out, "; the target had ended %s as a failure: %s", t.nonce, steps.Seen(t.end))
 		}
 	}

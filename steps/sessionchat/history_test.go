@@ -15,7 +15,7 @@ import (
 // target had reported that turn as failed, the message says both.
 func TestEarlierTurns(t *testing.T) {
 	const one, two = "[[echo n-1]] Hello from client A", "[[echo n-2]] Hello from client A"
-	failure := result(map[string]any{"subtype": vocab.Failed, "code": "store_failed"})
+	failure := result(map[string]any{vocab.Subtype: vocab.Failed, vocab.Code: "store_failed"})
 	whole := []llm.Message{{Role: llm.RoleUser, Text: one}, {Role: llm.RoleAssistant, Text: one},
 		{Role: llm.RoleUser, Text: two}}
 	rows := []struct {

@@ -106,7 +106,7 @@ func (l *loaded) Act(name string) []driver.Message {
 
 func (l *loaded) chat(content string) []driver.Message {
 	a := &l.agents[l.now]
-	return l.message(vocab.ChatType, fields{"agent_id": a.id, "content": content})
+	return l.message(vocab.ChatType, fields{vocab.AgentID: a.id, vocab.Content: content})
 }
 
 func (l *loaded) message(kind string, f fields) []driver.Message {
@@ -136,7 +136,7 @@ func (l *loaded) Take(r *transcript.Record) (out steps.LoadStep) {
 			l.ends(&out)
 		}
 	case r.Event.Type == vocab.ErrorMessage:
-		out.Failed = "error " + text(r, inCode)
+		out.Failed = "error " + text(r, vocab.Code)
 	default:
 		l.ofTurn(r, &out)
 	}
@@ -158,7 +158,7 @@ func (l *loaded) ofTurn(r *transcript.Record, out *steps.LoadStep) {
 	default:
 		return
 	}
-	if id := text(r, inAgent); id != a.id || l.nonce == "" {
+	if id := text(r, vocab.AgentID); id != a.id || l.nonce == "" {
 		l.finding(out, r, false, "the agent_id of the chat that caused it, "+a.id, "SC-021", "SC-041")
 		return
 	}
@@ -171,7 +171,7 @@ func (l *loaded) ofTurn(r *transcript.Record, out *steps.LoadStep) {
 	case vocab.StreamMessage:
 		l.piece(r, out)
 	case vocab.AssistantMessage:
-		l.text += text(r, inText)
+		l.text += text(r, vocab.Text)
 		l.whole(r, out)
 	case vocab.ResultMessage:
 		l.results(r, a, out)
@@ -180,7 +180,7 @@ func (l *loaded) ofTurn(r *transcript.Record, out *steps.LoadStep) {
 
 // owns judges the session_id of a message.
 func (l *loaded) owns(r *transcript.Record, a *loadedAgent, out *steps.LoadStep) {
-	id := text(r, inSession)
+	id := text(r, vocab.SessionID)
 	switch {
 	case id == "":
 	case a.session == "":
@@ -193,18 +193,18 @@ func (l *loaded) owns(r *transcript.Record, a *loadedAgent, out *steps.LoadStep)
 }
 
 func (l *loaded) piece(r *transcript.Record, out *steps.LoadStep) {
-	l.text += text(r, inText)
+	l.text += text(r, vocab.Text)
 	if l.pieces == nil {
 		return
 	}
 	want := l.pieces.Expected()
-	if wrong := l.pieces.Take(text(r, inText)); wrong != "" {
+	if wrong := l.pieces.Take(text(r, vocab.Text)); wrong != "" {
 		l.finding(out, r, false, want, "SC-012", "SC-020")
 	}
 	l.said = l.said || l.pieces.Whole()
 	if l.act == loadInterrupt && !l.cut && l.pieces.Any() {
 		l.cut = true
-		out.Send = l.message(vocab.InterruptType, fields{"agent_id": l.agents[l.now].id})
+		out.Send = l.message(vocab.InterruptType, fields{vocab.AgentID: l.agents[l.now].id})
 	}
 }
 
@@ -214,7 +214,7 @@ func (l *loaded) whole(r *transcript.Record, out *steps.LoadStep) {
 		return
 	}
 	all := &steps.Pieces{Nonce: l.nonce, Of: l.pieces.Of}
-	if wrong := all.Take(text(r, inText)); wrong != "" {
+	if wrong := all.Take(text(r, vocab.Text)); wrong != "" {
 		l.finding(out, r, false, all.Expected(), "SC-020")
 	}
 	l.said = l.said || all.Whole()
@@ -222,7 +222,7 @@ func (l *loaded) whole(r *transcript.Record, out *steps.LoadStep) {
 
 // results ends the act whose turn has its result.
 func (l *loaded) results(r *transcript.Record, a *loadedAgent, out *steps.LoadStep) {
-	how := text(r, inSubtype)
+	how := text(r, vocab.Subtype)
 	switch {
 	case how == vocab.Failed:
 		a.cleared = true

@@ -75,7 +75,7 @@ func as(agent string, list []saying) []saying {
 	return list
 }
 
-func block(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
+func block(text string) map[string]any { return map[string]any{vocab.Type: "text", vocab.Text: text} }
 
 // numbered returns assistant messages with an id besides their text.
 func numbered(list ...string) []saying {
@@ -103,10 +103,10 @@ var inOrderRows = []struct {
 	{"two, and one", [][]saying{streams(piece(1, 3)+piece(2, 3), piece(3, 3)), ends}, verdict.Passed},
 	{"the whole only", [][]saying{assistants(whole3), ends}, verdict.Passed},
 	{"the whole with other data of the model's API",
-		[][]saying{{{kind: vocab.AssistantMessage, body: map[string]any{"model": "m", "content": []any{block(whole3)}}}},
+		[][]saying{{{kind: vocab.AssistantMessage, body: map[string]any{"model": "m", vocab.Content: []any{block(whole3)}}}},
 			ends}, verdict.Passed},
 	{"a block for each piece", [][]saying{{{kind: vocab.AssistantMessage,
-		body: map[string]any{"content": []any{block(piece(1, 3)), block(piece(2, 3)), block(piece(3, 3))}}}}, ends},
+		body: map[string]any{vocab.Content: []any{block(piece(1, 3)), block(piece(2, 3)), block(piece(3, 3))}}}}, ends},
 		verdict.Passed},
 	{"an assistant message for each piece", [][]saying{assistants(pieces(1, 2, 3)...), ends}, verdict.Passed},
 	{"an assistant message for some of them", [][]saying{assistants(piece(1, 3), piece(2, 3)+piece(3, 3)), ends},
@@ -151,12 +151,12 @@ var inOrderRows = []struct {
 	{"an assistant message without the last blank", [][]saying{assistants(strings.TrimSpace(whole3)), ends},
 		verdict.Passed},
 	{"assistant messages of text alone, without their last blanks", [][]saying{{
-		{kind: vocab.AssistantMessage, body: map[string]any{"text": strings.TrimSpace(piece(1, 3))}},
-		{kind: vocab.AssistantMessage, body: map[string]any{"text": strings.TrimSpace(piece(2, 3) + piece(3, 3))}},
+		{kind: vocab.AssistantMessage, body: map[string]any{vocab.Text: strings.TrimSpace(piece(1, 3))}},
+		{kind: vocab.AssistantMessage, body: map[string]any{vocab.Text: strings.TrimSpace(piece(2, 3) + piece(3, 3))}},
 	}, ends}, verdict.Passed},
 	{"messages of other types between",
 		[][]saying{between(streams(pieces(1, 2, 3)...), theSystem,
-			saying{kind: "usage", body: map[string]any{"text": piece(9, 3)}}), ends}, verdict.Passed},
+			saying{kind: "usage", body: map[string]any{vocab.Text: piece(9, 3)}}), ends}, verdict.Passed},
 	{"pieces without text between small portions",
 		[][]saying{between(streams(portions(whole(3), 5)...), saying{kind: vocab.StreamMessage, silent: true}), ends},
 		verdict.Passed},

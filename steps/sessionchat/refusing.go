@@ -42,7 +42,7 @@ var oddValues = map[string]func(directive string) any{
 	"true":           func(string) any { return true },
 	"a number":       func(string) any { return 42 },
 	"a list":         func(d string) any { return []any{d} },
-	"an object":      func(d string) any { return map[string]any{"type": "text", "text": d} },
+	"an object":      func(d string) any { return map[string]any{vocab.Type: "text", vocab.Text: d} },
 	"the empty text": func(string) any { return "" },
 }
 
@@ -76,7 +76,7 @@ func (s *suite) sendsOptions(ctx context.Context, client, value string) error {
 	if err != nil {
 		return err
 	}
-	f["options"] = v
+	f[vocab.Options] = v
 	return s.sendIllegal(ctx, client, vocab.ChatType, f, nonce)
 }
 
@@ -92,7 +92,7 @@ func (s *suite) sendsType(ctx context.Context, client, name, which string) error
 // chatFields returns the fields of a legal chat, and its nonce.
 func (s *suite) chatFields(name string) (fields, string) {
 	nonce := s.newNonce()
-	return fields{"agent_id": s.session(name).agentID, "content": fmt.Sprintf("[[echo %s]]", nonce)}, nonce
+	return fields{vocab.AgentID: s.session(name).agentID, vocab.Content: fmt.Sprintf("[[echo %s]]", nonce)}, nonce
 }
 
 func (s *suite) sendIllegal(ctx context.Context, client, kind string, f fields, nonce string) error {
@@ -105,7 +105,7 @@ func (s *suite) sendIllegal(ctx context.Context, client, kind string, f fields, 
 
 func (s *suite) sendsJunk(ctx context.Context, client, what string) error {
 	nonce := s.newNonce()
-	chat := fields{"agent_id": "junk-" + nonce, "content": fmt.Sprintf("[[echo %s]]", nonce)}
+	chat := fields{vocab.AgentID: "junk-" + nonce, vocab.Content: fmt.Sprintf("[[echo %s]]", nonce)}
 	legal, err := s.bind.message(vocab.ChatType, chat)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (s *suite) insteadOfRefusal(q *query) (what string, at int) {
 	for _, r := range s.Between(q.client, q.mark, 0) {
 		switch {
 		case r.Dir != transcript.Received || r.Kind != transcript.Frame:
-		case ofAnySession(&r) && (mentions(text(&r, inText), q.nonce) || !s.known(&r)):
+		case ofAnySession(&r) && (mentions(text(&r, vocab.Text), q.nonce) || !s.known(&r)):
 			return "it was accepted: " + steps.Seen(r), r.N
 		case at == 0 && (r.Event == nil || !slices.Contains(ofTurn, r.Event.Type) && r.Event.Type != vocab.PongMessage):
 			what, at = "what came is not recognised as a refusal: "+strings.TrimSpace(monitor.Describe(r)), r.N
@@ -270,7 +270,7 @@ func (s *suite) noSessionOfIt(ctx context.Context) error {
 	look := func() error {
 		clauses := []string{"SC-002", "SC-029", "SC-030", "SC-031", "SC-055"}
 		for _, r := range s.Between(q.client, q.mark, 0) {
-			if ofAnySession(&r) && (mentions(text(&r, inText), q.nonce) || !s.known(&r)) {
+			if ofAnySession(&r) && (mentions(text(&r, vocab.Text), q.nonce) || !s.known(&r)) {
 				return s.breach(clauses, r.N, "no session", steps.Seen(r))
 			}
 		}

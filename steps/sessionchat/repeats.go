@@ -51,7 +51,7 @@ func (s *repeats) note(r *transcript.Record) {
 
 func (c *counted) sent(r *transcript.Record) {
 	c.quiet = false
-	switch agent := text(r, inAgent); r.Event.Type {
+	switch agent := text(r, vocab.AgentID); r.Event.Type {
 	case vocab.PingType:
 		c.pings++
 	case vocab.InterruptType:
@@ -69,7 +69,7 @@ func (c *counted) sent(r *transcript.Record) {
 // repeats reports whether a message is a copy that breaks no clause: an extra pong if every ping has its own, or a
 // message that equals the previous one of its session, if nothing was sent between the two.
 func (c *counted) repeats(r *transcript.Record) bool {
-	agent := text(r, inAgent)
+	agent := text(r, vocab.AgentID)
 	was, followed := c.last[agent]
 	switch r.Event.Type {
 	case vocab.PongMessage:
@@ -81,7 +81,7 @@ func (c *counted) repeats(r *transcript.Record) bool {
 	}
 	c.last[agent] = *r
 	asked := c.answered(r.Event.Type)
-	if !followed || was.Event.Type != r.Event.Type || !wjson.Equal(member(&was, inMessage), member(r, inMessage)) {
+	if !followed || was.Event.Type != r.Event.Type || !wjson.Equal(member(&was, vocab.Body), member(r, vocab.Body)) {
 		return false
 	}
 	same := wjson.Equal(was.Event.Timestamp, r.Event.Timestamp)
@@ -138,7 +138,7 @@ func (s *suite) findsStrays() {
 		if !s.Beside() || r.Dir != transcript.Received || r.Event == nil {
 			return
 		}
-		found, ok := s.Env.Learnt.Load(asked{text(r, inAgent)})
+		found, ok := s.Env.Learnt.Load(asked{text(r, vocab.AgentID)})
 		if !ok || !slices.Contains(ofTurn, r.Event.Type) {
 			return
 		}
@@ -153,7 +153,7 @@ func (s *suite) findsStrays() {
 // findsForeign finds a message of a session of another scenario, whose agent_id none of this one has sent (SC-001). The
 // end of a turn that nobody there has interrupted is told as what it is: an interrupt of this scenario has ended it.
 func (s *suite) findsForeign(r *transcript.Record, of *deeds) {
-	id := text(r, inAgent)
+	id := text(r, vocab.AgentID)
 	if strings.Contains(id, s.Nonce) || !strings.Contains(id, of.by) { // other scenarios may use the same
 		return
 	}
@@ -169,12 +169,12 @@ func (s *suite) findsForeign(r *transcript.Record, of *deeds) {
 // findsEnded finds that a turn of this or another scenario has ended as interrupted although nothing was done to its
 // session that could end it: the interrupt of another session has ended it (SC-036).
 func (s *suite) findsEnded(r *transcript.Record, of *deeds) bool {
-	if r.Event.Type != vocab.ResultMessage || text(r, inSubtype) != vocab.Interrupted || of.done.Load() {
+	if r.Event.Type != vocab.ResultMessage || text(r, vocab.Subtype) != vocab.Interrupted || of.done.Load() {
 		return false
 	}
 	s.World.Strayed(steps.Stray{Clauses: []string{"SC-036"}, What: "interrupts of one session ended turns of others",
 		Seen: fmt.Sprintf("a client of scenario %s received the end of the turn of %s as interrupted, although no client "+
-			"of it interrupted: %s", s.Nonce, text(r, inAgent), steps.Seen(*r))})
+			"of it interrupted: %s", s.Nonce, text(r, vocab.AgentID), steps.Seen(*r))})
 	return true
 }
 

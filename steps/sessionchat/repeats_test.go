@@ -29,7 +29,7 @@ func TestErrorsTwice(t *testing.T) {
 		env := &steps.Env{}
 		s := &repeats{env: env, conns: map[string]*counted{}}
 		for i, m := range row.msgs {
-			data := map[string]any{inAgent: "red", inMessage: map[string]any{inCode: "no"}}
+			data := map[string]any{vocab.AgentID: "red", vocab.Body: map[string]any{vocab.Code: "no"}}
 			s.note(&transcript.Record{N: i + 1, Conn: "A", Dir: m.dir, Kind: transcript.Frame,
 				Event: &transcript.Event{Type: m.kind, Data: data}})
 		}

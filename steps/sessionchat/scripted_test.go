@@ -49,7 +49,7 @@ func says(kind, member string, list []string) []saying {
 }
 
 func result(body map[string]any) saying {
-	all := map[string]any{"subtype": vocab.Success}
+	all := map[string]any{vocab.Subtype: vocab.Success}
 	for k, v := range body {
 		all[k] = v
 	}
@@ -89,21 +89,22 @@ func (c *scriptedConn) Send(_ context.Context, m driver.Message) (int, error) {
 	n := frame(transcript.Sent, m.Label, m.Body)
 	v, _, _ := wjson.Decode(m.Body)
 	chat, _ := v.(map[string]any)
-	content, _ := chat["content"].(string)
+	content, _ := chat[vocab.Content].(string)
 	nonce := "NONCE"
 	for _, d := range llm.Directives(content) {
 		nonce = d.Nonce
 	}
 	for _, said := range c.script {
-		if agent, _ := chat["agent_id"].(string); said.unless != "" && strings.HasPrefix(agent, said.unless) {
+		if agent, _ := chat[vocab.AgentID].(string); said.unless != "" && strings.HasPrefix(agent, said.unless) {
 			continue
 		}
-		out := map[string]any{"message_type": said.kind, "agent_id": chat["agent_id"], "session_id": "s-1", "timestamp": "t"}
+		out := map[string]any{vocab.MessageType: said.kind, vocab.AgentID: chat[vocab.AgentID], vocab.SessionID: "s-1",
+			vocab.Timestamp: "t"}
 		if said.agent != "" {
-			out["agent_id"], out["session_id"] = said.agent, "s-of-"+said.agent
+			out[vocab.AgentID], out[vocab.SessionID] = said.agent, "s-of-"+said.agent
 		}
 		if !said.silent {
-			out["message"] = said.body
+			out[vocab.Body] = said.body
 		}
 		frame(transcript.Received, "", []byte(strings.ReplaceAll(wjson.Compact(out), "NONCE", nonce)))
 	}

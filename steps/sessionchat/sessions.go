@@ -10,6 +10,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/llm"
+	vocab "parley/protocol/sessionchat"
 	"parley/steps"
 	judge "parley/steps/sessionchat/invariants"
 )
@@ -170,7 +171,7 @@ func (s *suite) isSame(ctx context.Context, name string) error {
 func (s *suite) renamed(t *turn) bool {
 	ids := map[string]bool{}
 	for _, r := range s.Between(t.client, t.mark, t.end.N+1) {
-		if id := text(&r, inSession); id != "" && ofSession(t.of)(&r) {
+		if id := text(&r, vocab.SessionID); id != "" && ofSession(t.of)(&r) {
 			ids[id] = true
 		}
 	}
@@ -184,7 +185,7 @@ func (s *suite) idIn(t *turn) string {
 		end = t.end.N + 1
 	}
 	for _, r := range s.Between(t.client, t.mark, end) {
-		if got := text(&r, inSession); got != "" && ofSession(t.of)(&r) {
+		if got := text(&r, vocab.SessionID); got != "" && ofSession(t.of)(&r) {
 			id = got
 		}
 	}
@@ -213,7 +214,7 @@ func (s *suite) alwaysHad(name string) error {
 	}
 	ss, clauses := s.session(name), []string{"SC-056"}
 	for _, r := range s.Between(ss.turns[0].client, ss.turns[0].mark, 0) {
-		if !ofSession(ss, ofTurn...)(&r) || text(&r, inSession) != "" {
+		if !ofSession(ss, ofTurn...)(&r) || text(&r, vocab.SessionID) != "" {
 			continue
 		}
 		if !s.Env.Strict {

@@ -213,7 +213,8 @@ var (
 
 // Ours implements steps.Recognisable: a message with a message_type, or with most of the other members.
 func (Protocol) Ours(message any, _ string) bool {
-	return steps.Text(message, inType) != "" || steps.Has(message, inAgent, inSession, inMessage, inTime) > 2
+	return steps.Text(message, vocab.MessageType) != "" ||
+		steps.Has(message, vocab.AgentID, vocab.SessionID, vocab.Body, vocab.Timestamp) > 2
 }
 
 // Heard implements steps.Recognisable: a message of a known type at the profile's location.
@@ -241,7 +242,7 @@ func (Protocol) Probe(env *steps.Env, run target.Running) (driver.OpenOptions, [
 	if err != nil {
 		return driver.OpenOptions{}, nil, err
 	}
-	chat, err := s.bind.message(vocab.ChatType, fields{"content": "parley-hello"})
+	chat, err := s.bind.message(vocab.ChatType, fields{vocab.Content: "parley-hello"})
 	o := driver.OpenOptions{Party: "probe", URL: s.bind.url(), Header: s.header()}
 	o.MaxEvent = int(env.Profile.Limits.MaxEvent)
 	return o, []driver.Message{ping, chat}, err

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	vocab "parley/protocol/sessionchat"
 )
 
 // TestRepeatedTexts: what two members of an object say alike counts once; what a list says twice counts twice.
@@ -36,14 +38,14 @@ func TestRepeatedTexts(t *testing.T) {
 func BenchmarkTexts(b *testing.B) {
 	var blocks []any
 	for range 20_000 {
-		blocks = append(blocks, map[string]any{"type": "text", "text": "ab"})
+		blocks = append(blocks, map[string]any{vocab.Type: "text", vocab.Text: "ab"})
 	}
 	deep := any("ab")
 	for range 20_000 {
-		deep = map[string]any{"text": "ab", "content": deep}
+		deep = map[string]any{vocab.Text: "ab", vocab.Content: deep}
 	}
 	for name, v := range map[string]any{
-		"blocks": map[string]any{"text": strings.Repeat("ab", 20_000), "content": blocks}, "deep": deep,
+		"blocks": map[string]any{vocab.Text: strings.Repeat("ab", 20_000), vocab.Content: blocks}, "deep": deep,
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -29,7 +29,7 @@ func (s *suite) registerTurns(sc *godog.ScenarioContext) {
 // interrupts sends an interrupt for a session's agent_id, whether or not the session exists.
 func (s *suite) interrupts(ctx context.Context, client, name string) error {
 	c, ss := s.client(client), s.session(name)
-	m, err := s.bind.message(vocab.InterruptType, fields{"agent_id": ss.agentID})
+	m, err := s.bind.message(vocab.InterruptType, fields{vocab.AgentID: ss.agentID})
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 		expected := "the end of the interrupted turn (" + vocab.ResultMessage + ") of " + t.of.agentID
 		return s.lacking(clauses, expected, miss.Reason+s.toldAsker(t), miss)
 	}
-	if text(&rec, inSubtype) != vocab.Interrupted && s.doubtful(t, rec) {
+	if text(&rec, vocab.Subtype) != vocab.Interrupted && s.doubtful(t, rec) {
 		w := steps.Wait{Conn: t.client, After: rec.N, Match: result}
 		if own, none := s.fenced(ctx, w); none == nil {
 			rec = own
@@ -88,7 +88,7 @@ func (s *suite) isInterrupted(ctx context.Context, name string) error {
 	}
 	t.over, t.end = true, rec
 	s.learn(t.of, rec)
-	how := text(&rec, inSubtype)
+	how := text(&rec, vocab.Subtype)
 	if how == vocab.Success && t.nonce == "" {
 		return steps.NotTestedf("the turn that provoke.running_turn starts may have ended by itself: %s", steps.Seen(rec))
 	}
@@ -232,7 +232,7 @@ func (s *suite) pingRefused(c *client, miss *verdict.Miss) error {
 	observed, at := miss.Reason, miss.At
 	if at == 0 {
 		for _, r := range s.Between(c.name, c.ping, 0) {
-			if r.Event != nil && r.Event.Type == vocab.ErrorMessage && text(&r, inAgent) == "" {
+			if r.Event != nil && r.Event.Type == vocab.ErrorMessage && text(&r, vocab.AgentID) == "" {
 				observed, at = steps.Seen(r), r.N
 			}
 		}

@@ -17,6 +17,8 @@ import (
 //go:embed example.yaml
 var example string
 
+var defaults = target.Defaults[Binding](example, agentclient.Protocol)
+
 // SessionList is the optional capability of a page that lists its sessions and loads one on a click.
 const SessionList = server.SessionList
 
@@ -185,16 +187,4 @@ func BrowserProgram(p *target.Profile) string {
 }
 
 // Default returns the default binding of agent-client.
-func Default() Binding {
-	return Binding{
-		Page: "/", Language: "zh-CN",
-		Server: PageServer{Value: anyServer},
-		Hooks: PageHooks{
-			ServerURL: "#" + agentclient.ServerURLID,
-			Connect:   "#" + agentclient.ConnectID, Disconnect: "#" + agentclient.DisconnectID,
-			Selector: "#" + agentclient.SelectorID, NewSession: "#" + agentclient.NewSessionID,
-			Message: "#" + agentclient.MessageID, Send: "#" + agentclient.SendID, Abort: "#" + agentclient.AbortID,
-			Chat: "#" + agentclient.ChatID, Log: "#" + agentclient.LogID, Sessions: "#" + agentclient.SessionsID,
-		},
-	}
-}
+func Default() Binding { return defaults() }

@@ -4,7 +4,6 @@ package binding
 
 import (
 	_ "embed"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -14,6 +13,8 @@ import (
 
 //go:embed example.yaml
 var example string
+
+var defaults = target.Defaults[Binding](example, agentselect.Protocol)
 
 // Capabilities that a profile may declare. agent-client uses SessionList too: the page lists its sessions, and loads
 // one by a click.
@@ -218,33 +219,4 @@ func (b Binding) EnvelopeFor(driver string) Envelope {
 }
 
 // Default returns the default binding of agent-select.
-func Default() Binding {
-	return Binding{
-		SSE: SSEWire{
-			Stream:  Endpoint{http.MethodGet, "/events"},
-			Message: Endpoint{http.MethodPost, "/message"},
-			Create:  Endpoint{http.MethodPost, "/session/create"},
-			Load:    Endpoint{http.MethodPost, "/session/load"},
-			List:    Endpoint{http.MethodGet, "/session/list"},
-			Delete:  Endpoint{http.MethodDelete, "/session/{id}"},
-			Health:  Endpoint{http.MethodGet, "/health"},
-		},
-		WS:          target.WSWire{Path: "/agents/ws"},
-		Correlation: Correlation{Body: "/connectionId"},
-		Envelope:    Envelope{Type: "/type", Data: "/data", RequestID: "/requestId", Timestamp: "/timestamp"},
-		Fields: Fields{
-			Event: EventFields{
-				ConnectionID: "/connectionId", Agents: "/agents", CurrentAgentID: "/currentAgentId",
-				PreviousAgentID: "/previousAgentId", AgentName: "/agentName", ErrorCode: "/errorCode",
-				Message: "/message", AvailableAgents: "/availableAgents", Role: "/role", Content: "/content",
-				Streaming: "/streaming", SessionID: "/sessionId", Cancelled: "/cancelled",
-			},
-			Agent:  AgentFields{ID: "/id", Name: "/name", Description: "/description"},
-			Answer: AnswerFields{Success: "/success", SessionID: "/session/id"},
-			Request: RequestFields{
-				Type: "/type", AgentID: "/agentId", SessionID: "/sessionId", Content: "/content",
-				RequestID: "/requestId", Response: "/response", InitialAgentID: "/initialAgentId",
-			},
-		},
-	}
-}
+func Default() Binding { return defaults() }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"parley/protocol/externalagent"
 	"parley/target"
@@ -17,6 +16,8 @@ import (
 
 //go:embed example.yaml
 var example string
+
+var defaults = target.Defaults[Binding](example, externalagent.Protocol)
 
 // The capabilities that a profile may declare.
 const (
@@ -287,38 +288,7 @@ func (b Binding) CallsOf(p Provocation) []ToolCall {
 
 // Default returns the default binding of external-agent, with the booking path of the bundled host.
 func Default() Binding {
-	next := ToolCall{Tool: externalagent.Next}
-	return Binding{
-		WS:       target.WSWire{Path: externalagent.Path},
-		HostRole: externalagent.HostRole,
-		Session:  externalagent.DefaultSession,
-		Start:    StudyStart{StudyID: "pilot-01", ParticipantID: "P07"},
-		Fields: CodeFields{
-			ErrorCode: "/payload/code", ResultCode: target.Pointers{"/payload/code", "/payload/error/code"},
-		},
-		Booking: defaultBooking(),
-		Provoke: Provocations{
-			NoActiveSpec: Provocation{Booking: true, Calls: []ToolCall{next}},
-			ToolFailure:  Provocation{Calls: []ToolCall{next}, Assumed: true},
-		},
-		Agent: AgentSide{Join: target.Duration{Duration: 10 * time.Second},
-			Pace: target.Duration{Duration: 10 * time.Second}},
-	}
-}
-
-// defaultBooking chooses the first item at every stage.
-func defaultBooking() (calls []ToolCall) {
-	first := Value{target.Pointer("/items/0/id")}
-	for _, stage := range externalagent.Stages() {
-		switch stage {
-		case externalagent.ConfirmStage:
-		case externalagent.TicketStage:
-			calls = append(calls, ToolCall{externalagent.SetQuantity,
-				map[string]Value{"itemId": first, "quantity": {uint64(1)}}})
-		default:
-			calls = append(calls, ToolCall{externalagent.Select, map[string]Value{"itemId": first}})
-		}
-		calls = append(calls, ToolCall{Tool: externalagent.Next})
-	}
-	return calls
+	b := defaults()
+	b.Provoke.ToolFailure = Provocation{Calls: []ToolCall{{Tool: externalagent.Next}}, Assumed: true}
+	return b
 }

@@ -11,6 +11,8 @@ import (
 //go:embed example.yaml
 var example string
 
+var defaults = target.Defaults[Binding](example, sessionchat.Protocol)
+
 // OptionsModel is the optional capability to use the model named in a chat's options.
 const OptionsModel = "options-model"
 
@@ -59,7 +61,8 @@ type Binding struct {
 }
 
 // ChatFields are the locations of fields. Each is a JSON Pointer from the top of the message, or a bare name, which
-// stands for the top-level member.
+// stands for the top-level member. What each is, and its default, is in the example; names are what servers call it
+// (see probe.Names).
 type ChatFields struct {
 	Message ChatMessageFields `yaml:"message"`
 	Request ChatRequestFields `yaml:"request"`
@@ -68,24 +71,25 @@ type ChatFields struct {
 // ChatMessageFields are in server messages.
 type ChatMessageFields struct {
 	// Type is the location of the type. The first is that of messages of a session; the others are alternatives for
-	// messages of no session, such as errors and pongs. Default [/message_type].
-	Type      target.Pointers `yaml:"type"`
-	AgentID   target.Pointer  `yaml:"agent-id"`   // default /agent_id
-	SessionID target.Pointer  `yaml:"session-id"` // default /session_id
-	Body      target.Pointer  `yaml:"body"`       // default /message; "" is the whole message, for a wire without bodies
-	Timestamp target.Pointer  `yaml:"timestamp"`  // default /timestamp
-	Subtype   target.Pointer  `yaml:"subtype"`    // of a result; default /message/subtype
-	Code      target.Pointer  `yaml:"code"`       // of an error; default /message/code
-	Text      target.Pointer  `yaml:"text"`       // of a stream message; default /message/text
+	// messages of no session, such as errors and pongs.
+	Type      target.Pointers `yaml:"type" names:"messagetype type event eventtype kind msgtype op"`
+	AgentID   target.Pointer  `yaml:"agent-id"`
+	SessionID target.Pointer  `yaml:"session-id" names:"sessionid conversationid threadid chatid sid session conversation"`
+	// Body may be "", the whole message, for a wire without bodies.
+	Body      target.Pointer `yaml:"body" names:"message body data payload" whole:"yes"`
+	Timestamp target.Pointer `yaml:"timestamp" names:"timestamp time ts createdat at"`
+	Subtype   target.Pointer `yaml:"subtype" names:"subtype outcome state status stopreason finishreason reason"`
+	Code      target.Pointer `yaml:"code" names:"code errorcode"`
+	Text      target.Pointer `yaml:"text" names:"text delta chunk token content"`
 }
 
 // ChatRequestFields are in client messages.
 type ChatRequestFields struct {
-	Type    target.Pointer `yaml:"type"`     // default /type
-	AgentID target.Pointer `yaml:"agent-id"` // default /agent_id
-	Content target.Pointer `yaml:"content"`  // default /content
-	Options target.Pointer `yaml:"options"`  // default /options
-	Model   target.Pointer `yaml:"model"`    // default /options/model
+	Type    target.Pointer `yaml:"type"`
+	AgentID target.Pointer `yaml:"agent-id"`
+	Content target.Pointer `yaml:"content"`
+	Options target.Pointer `yaml:"options"`
+	Model   target.Pointer `yaml:"model"`
 }
 
 // TypeOf returns the default binding name of a message_type on this wire. A name unknown to the default binding is
@@ -99,17 +103,4 @@ func (b Binding) OutcomeOf(wire string) string { return target.Original(b.Outcom
 func (b Binding) MessageName(name string) string { return target.Renamed(b.Messages, name) }
 
 // Default returns the default binding of session-chat.
-func Default() Binding {
-	return Binding{
-		WS: target.WSWire{Path: sessionchat.Path},
-		Fields: ChatFields{
-			Message: ChatMessageFields{
-				Type: target.Pointers{"/message_type"}, AgentID: "/agent_id", SessionID: "/session_id", Body: "/message",
-				Timestamp: "/timestamp", Subtype: "/message/subtype", Code: "/message/code", Text: "/message/text",
-			},
-			Request: ChatRequestFields{
-				Type: "/type", AgentID: "/agent_id", Content: "/content", Options: "/options", Model: "/options/model",
-			},
-		},
-	}
-}
+func Default() Binding { return defaults() }

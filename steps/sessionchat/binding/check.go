@@ -29,7 +29,7 @@ func check(c *target.Checker) error {
 	s := Of(c.Profile)
 	return cmp.Or(
 		c.Socket("session-chat.ws", s.WS),
-		c.Places("session-chat.fields.message", "message", s.Fields.Message, "body"),
+		c.Places("session-chat.fields.message", "message", s.Fields.Message),
 		c.Places("session-chat.fields.request", "request", s.Fields.Request),
 		c.Names("session-chat.types", "type", s.Types, renames["session-chat.types"]),
 		c.Names("session-chat.outcomes", "outcome", s.Outcomes, renames["session-chat.outcomes"]),

@@ -29,7 +29,7 @@ func saidOnce(t []transcript.Record) []verdict.Finding {
 		first := map[string]transcript.Record{} // by body
 		for _, r := range s.whole {
 			data, _ := r.Event.Data.(map[string]any)
-			body := fmt.Sprintf("%s\n%v", wjson.Compact(data["message"]), data["text"])
+			body := fmt.Sprintf("%s\n%v", wjson.Compact(data[vocab.Body]), data[vocab.Text])
 			was, again := first[body]
 			if !again {
 				if slices.ContainsFunc(noncesIn(r, agents), func(n string) bool { return agents[n] == s.agent }) {
@@ -39,7 +39,7 @@ func saidOnce(t []transcript.Record) []verdict.Finding {
 				continue
 			}
 			before, _ := was.Event.Data.(map[string]any)
-			if s.streamed || wjson.Equal(before["timestamp"], data["timestamp"]) {
+			if s.streamed || wjson.Equal(before[vocab.Timestamp], data[vocab.Timestamp]) {
 				out = append(out, verdict.Finding{Clauses: []string{"SC-020"}, At: r.N,
 					Expected: fmt.Sprintf("the message of record %d forwarded once", was.N),
 					Observed: "a copy of it: " + monitor.Describe(r)})
@@ -73,7 +73,7 @@ func saidIn(t []transcript.Record) []*said {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
-		agent, _ := data["agent_id"].(string)
+		agent, _ := data[vocab.AgentID].(string)
 		at := [2]string{r.Conn, agent}
 		s := now[at]
 		if s == nil || r.Dir == transcript.Sent && r.Event.Type == vocab.ChatType {
@@ -84,7 +84,7 @@ func saidIn(t []transcript.Record) []*said {
 		switch {
 		case r.Dir != transcript.Received || r.Cut > 0:
 		case r.Event.Type == vocab.StreamMessage:
-			s.streamed = s.streamed || data["text"] != nil && data["text"] != ""
+			s.streamed = s.streamed || data[vocab.Text] != nil && data[vocab.Text] != ""
 		case r.Event.Type == vocab.AssistantMessage:
 			s.whole = append(s.whole, r)
 		}
@@ -126,6 +126,6 @@ func longest(data any) (text string) {
 			}
 		}
 	}
-	look(m["message"])
+	look(m[vocab.Body])
 	return text
 }

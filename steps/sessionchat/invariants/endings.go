@@ -26,7 +26,7 @@ func nothingAfter(t []transcript.Record) []verdict.Finding {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
-		agent, _ := data["agent_id"].(string)
+		agent, _ := data[vocab.AgentID].(string)
 		s := sessions[agent]
 		if s == nil {
 			s = &endings{agent: agent, conn: r.Conn, agents: agents}
@@ -80,7 +80,7 @@ func (s *endings) sent(r transcript.Record, data map[string]any) {
 	switch r.Event.Type {
 	case vocab.ChatType:
 		s.muddled = s.muddled || s.conn != r.Conn
-		content, _ := data["content"].(string)
+		content, _ := data[vocab.Content].(string)
 		s.open = append(s.open, chat{answer: llm.Foretold(content), held: slices.ContainsFunc(llm.Directives(content),
 			func(d llm.Directive) bool { return d.Kind == llm.KindHold })})
 		s.spoken, s.pieces, s.whole = false, "", ""
@@ -105,7 +105,7 @@ func (s *endings) result(r transcript.Record) []verdict.Finding {
 	}
 	data, _ := r.Event.Data.(map[string]any)
 	of := s.open[0]
-	s.lenient = s.lenient || of.cut && data["subtype"] != vocab.Interrupted // it may have ended before the interrupt
+	s.lenient = s.lenient || of.cut && data[vocab.Subtype] != vocab.Interrupted // it may have ended before the interrupt
 	s.before = s.last.record.N
 	wordless := !s.spoken && len(noncesIn(r, s.agents)) == 0
 	s.last = ending{record: r, of: of, wordless: wordless, undivided: len(s.open) == 1,
@@ -143,7 +143,7 @@ func (s *endings) said(r transcript.Record, rest []transcript.Record) []verdict.
 func (s *endings) hears(r transcript.Record) {
 	s.spoken = true
 	data, _ := r.Event.Data.(map[string]any)
-	text, _ := data["text"].(string)
+	text, _ := data[vocab.Text].(string)
 	if r.Event.Type == vocab.StreamMessage {
 		s.pieces += text
 	} else if len(text) > len(s.whole) {
@@ -158,7 +158,7 @@ const tail = 4
 // that came before the end, or repeats the last of them. Other words may be the target's own.
 func (e *ending) goesOn(r transcript.Record) bool {
 	data, _ := r.Event.Data.(map[string]any)
-	text, _ := data["text"].(string)
+	text, _ := data[vocab.Text].(string)
 	if r.Event.Type != vocab.StreamMessage || r.Cut > 0 || strings.TrimSpace(text) == "" ||
 		!e.undivided || e.pieces == "" || e.answer == "" {
 		return false
@@ -175,7 +175,7 @@ func (s *endings) endsIn(rest []transcript.Record) bool {
 		}
 		data, _ := r.Event.Data.(map[string]any)
 		switch {
-		case data["agent_id"] != any(s.agent):
+		case data[vocab.AgentID] != any(s.agent):
 		case r.Dir == transcript.Sent && r.Event.Type == vocab.ChatType:
 			return false
 		case r.Dir == transcript.Received && r.Event.Type == vocab.ResultMessage:

@@ -60,14 +60,14 @@ func eachOfSession(t []transcript.Record, visit func(r transcript.Record, data m
 		}
 		data, _ := r.Event.Data.(map[string]any)
 		if r.Dir == transcript.Sent {
-			if id, ok := data["agent_id"].(string); ok && r.Event.Type == vocab.ChatType {
+			if id, ok := data[vocab.AgentID].(string); ok && r.Event.Type == vocab.ChatType {
 				used[id] = true
 			}
 			continue
 		}
-		id, named := data["agent_id"].(string)
+		id, named := data[vocab.AgentID].(string)
 		nameless := turnTypes[r.Event.Type] && !named &&
-			(r.Event.Type != vocab.SystemMessage || data["session_id"] != nil && data["session_id"] != "")
+			(r.Event.Type != vocab.SystemMessage || data[vocab.SessionID] != nil && data[vocab.SessionID] != "")
 		if named && used[id] && (turnTypes[r.Event.Type] || r.Event.Type == "") || nameless {
 			visit(r, data)
 		}
@@ -83,11 +83,11 @@ func shapes(t []transcript.Record) []verdict.Finding {
 		clause, name, form string
 		ok                 func(any) bool
 	}{
-		{"SC-038", "agent_id", "a string", text},
-		{"SC-039", "session_id", "a string, or null until it is known", func(v any) bool { return v == nil || text(v) }},
-		{"SC-040", "message_type", "a string that is not empty", func(v any) bool { return text(v) && v != "" }},
-		{"SC-043", "message", "an object", func(v any) bool { _, ok := v.(map[string]any); return ok }},
-		{"SC-044", "timestamp", "a string", text},
+		{"SC-038", vocab.AgentID, "a string", text},
+		{"SC-039", vocab.SessionID, "a string, or null until it is known", func(v any) bool { return v == nil || text(v) }},
+		{"SC-040", vocab.MessageType, "a string that is not empty", func(v any) bool { return text(v) && v != "" }},
+		{"SC-043", vocab.Body, "an object", func(v any) bool { _, ok := v.(map[string]any); return ok }},
+		{"SC-044", vocab.Timestamp, "a string", text},
 	}
 	eachOfSession(t, func(r transcript.Record, data map[string]any) {
 		for _, rule := range rules {
@@ -117,19 +117,19 @@ func idStays(t []transcript.Record) []verdict.Finding {
 	}
 	known := map[key]string{}
 	eachOfSession(t, func(r transcript.Record, data map[string]any) {
-		agent, ok := data["agent_id"].(string)
+		agent, ok := data[vocab.AgentID].(string)
 		if !ok {
 			return
 		}
 		k := key{agent, life(agent, r.N)}
 		was := known[k]
-		switch id, _ := data["session_id"].(string); {
+		switch id, _ := data[vocab.SessionID].(string); {
 		case id == "" && was == "", was == "":
 			known[k] = id // the first one proves nothing
 		case id == "":
 			out = append(out, verdict.Finding{Clauses: []string{"SC-056"}, At: r.N,
 				Expected: fmt.Sprintf("session_id %q, which is known", was),
-				Observed: fmt.Sprintf("session_id is %s in %s", wjson.Compact(data["session_id"]), monitor.Describe(r))})
+				Observed: fmt.Sprintf("session_id is %s in %s", wjson.Compact(data[vocab.SessionID]), monitor.Describe(r))})
 		default:
 			f := verdict.Finding{Clauses: []string{"SC-042"}, OK: was == id, At: r.N}
 			if !f.OK {
@@ -153,10 +153,10 @@ func agentsForIDs(t []transcript.Record) []verdict.Finding {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
-		if agent, ok := data["agent_id"].(string); ok && agent != "" && r.Dir == transcript.Sent {
+		if agent, ok := data[vocab.AgentID].(string); ok && agent != "" && r.Dir == transcript.Sent {
 			sent[own{r.Conn, agent}] = true
 		}
-		if id, ok := data["session_id"].(string); ok && r.Dir == transcript.Received && sent[own{r.Conn, id}] {
+		if id, ok := data[vocab.SessionID].(string); ok && r.Dir == transcript.Received && sent[own{r.Conn, id}] {
 			out = append(out, verdict.Finding{Clauses: []string{"SC-042"}, At: r.N,
 				Expected: "a session_id that the backend has assigned",
 				Observed: fmt.Sprintf("session_id %q, which the client has sent as an agent_id, in %s", id, monitor.Describe(r))})
@@ -171,8 +171,8 @@ func idsOfOthers(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	agents := map[string]map[string]bool{} // by session_id
 	eachOfSession(t, func(_ transcript.Record, data map[string]any) {
-		agent, named := data["agent_id"].(string)
-		if id, _ := data["session_id"].(string); named && id != "" {
+		agent, named := data[vocab.AgentID].(string)
+		if id, _ := data[vocab.SessionID].(string); named && id != "" {
 			if agents[id] == nil {
 				agents[id] = map[string]bool{}
 			}
@@ -184,8 +184,8 @@ func idsOfOthers(t []transcript.Record) []verdict.Finding {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
-		agent, named := data["agent_id"].(string)
-		id, _ := data["session_id"].(string)
+		agent, named := data[vocab.AgentID].(string)
+		id, _ := data[vocab.SessionID].(string)
 		if having := agents[id]; named && agent != "" && len(having) > 0 && !having[agent] {
 			out = append(out, verdict.Finding{Clauses: []string{"SC-042"}, At: r.N,
 				Expected: fmt.Sprintf("no session_id of another agent_id beside agent_id %q", agent),
@@ -213,8 +213,8 @@ func Lives(t []transcript.Record) func(agent string, n int) int {
 			ends = append(ends, r.N)
 		case r.Event != nil:
 			data, _ := r.Event.Data.(map[string]any)
-			agent, named := data["agent_id"].(string)
-			content, _ := data["content"].(string)
+			agent, named := data[vocab.AgentID].(string)
+			content, _ := data[vocab.Content].(string)
 			if !named || r.Dir == transcript.Sent && content == "" || r.Dir == transcript.Received && !turnTypes[r.Event.Type] {
 				continue // a message that starts no turn is not activity of a session
 			}
@@ -260,8 +260,8 @@ func idsDiffer(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	owner, agents := map[string]string{}, map[string]bool{}
 	eachOfSession(t, func(r transcript.Record, data map[string]any) {
-		agent, ok := data["agent_id"].(string)
-		id, told := data["session_id"].(string)
+		agent, ok := data[vocab.AgentID].(string)
+		id, told := data[vocab.SessionID].(string)
 		if !ok || !told || id == "" {
 			return
 		}
@@ -290,8 +290,8 @@ func asked(t []transcript.Record) map[string]string {
 			continue
 		}
 		data, _ := r.Event.Data.(map[string]any)
-		agent, _ := data["agent_id"].(string)
-		content, _ := data["content"].(string)
+		agent, _ := data[vocab.AgentID].(string)
+		content, _ := data[vocab.Content].(string)
 		for _, d := range llm.Directives(content) {
 			out[d.Nonce] = agent
 		}
@@ -313,10 +313,10 @@ func ownAgent(t []transcript.Record) []verdict.Finding {
 		}
 		data, _ := r.Event.Data.(map[string]any)
 		for _, nonce := range noncesIn(r, agents) {
-			f := verdict.Finding{Clauses: []string{"SC-021", "SC-041"}, OK: data["agent_id"] == any(agents[nonce]), At: r.N}
+			f := verdict.Finding{Clauses: []string{"SC-021", "SC-041"}, OK: data[vocab.AgentID] == any(agents[nonce]), At: r.N}
 			if !f.OK {
 				f.Expected = fmt.Sprintf("agent_id %q, under which the chat was sent", agents[nonce])
-				f.Observed = fmt.Sprintf("agent_id %s in %s", wjson.Compact(data["agent_id"]), monitor.Describe(r))
+				f.Observed = fmt.Sprintf("agent_id %s in %s", wjson.Compact(data[vocab.AgentID]), monitor.Describe(r))
 			}
 			out = append(out, f)
 		}
@@ -328,7 +328,7 @@ func ownAgent(t []transcript.Record) []verdict.Finding {
 // stream portion does not count yet, because the next portion may extend it.
 func noncesIn(r transcript.Record, known map[string]string) []string {
 	data, _ := r.Event.Data.(map[string]any)
-	said, _ := data["text"].(string)
+	said, _ := data[vocab.Text].(string)
 	var out []string
 	for nonce := range known {
 		for rest := said; nonce != ""; {

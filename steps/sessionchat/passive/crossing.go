@@ -3,6 +3,7 @@ package passive
 import (
 	"fmt"
 
+	vocab "parley/protocol/sessionchat"
 	"parley/transport/transcript"
 )
 
@@ -14,7 +15,7 @@ func crossing(v *traffic) {
 		if !received(r) || !ofTurn[r.Event.Type] || !b.opened[r.Conn] || b.unknown[r.Conn] {
 			return
 		}
-		k := key{r.Conn, text(r, "agent_id")}
+		k := key{r.Conn, text(r, vocab.AgentID)}
 		if of := b.onlyOf(r); of != "" && !found[k] {
 			found[k] = true
 			v.broken(r, fmt.Sprintf("no message of the session of agent_id %q, for which only connection %s has chatted",
@@ -29,8 +30,8 @@ func crossing(v *traffic) {
 // onlyOf returns the open connection, other than that of r, that alone has mentioned the agent_id of r; "" if there is
 // none.
 func (b *table) onlyOf(r transcript.Record) string {
-	for conn := range b.shared[text(r, "agent_id")] {
-		if len(b.shared[text(r, "agent_id")]) == 1 && conn != r.Conn && b.opened[conn] && !b.closed[conn] {
+	for conn := range b.shared[text(r, vocab.AgentID)] {
+		if len(b.shared[text(r, vocab.AgentID)]) == 1 && conn != r.Conn && b.opened[conn] && !b.closed[conn] {
 			return conn
 		}
 	}
@@ -81,7 +82,7 @@ func idsOfClients(v *traffic) {
 			judge()
 			delete(waiting, r.Conn)
 		}
-		id, agent := text(r, "session_id"), text(r, "agent_id")
+		id, agent := text(r, vocab.SessionID), text(r, vocab.AgentID)
 		if id == "" || id == agent || !b.opened[r.Conn] || b.mine(r) == nil {
 			return
 		}

@@ -34,7 +34,7 @@ func idle(v *traffic) {
 		case sent(r):
 			c.sent(r)
 		case !received(r):
-		case member(r, "agent_id") == nil && text(r, "session_id") != "":
+		case member(r, vocab.AgentID) == nil && text(r, vocab.SessionID) != "":
 			v.broken(r, "no message of a session, because nobody has chatted on this connection", c.clauses()...)
 			delete(open, r.Conn)
 		case c.answers(r):
@@ -119,7 +119,7 @@ func (c *beats) client(r transcript.Record) {
 		c.only = c.only && r.Kind != transcript.Frame
 	case r.Event.Type == vocab.PingType:
 		// a ping with further members is not the document's
-		if len(r.Event.Faults) == 0 && member(r, "agent_id") == nil && r.Cut == 0 {
+		if len(r.Event.Faults) == 0 && member(r, vocab.AgentID) == nil && r.Cut == 0 {
 			c.open = append(c.open, r)
 		}
 	default:
@@ -132,7 +132,7 @@ func (c *beats) client(r transcript.Record) {
 
 func (c *beats) caused(r transcript.Record) bool {
 	for _, chat := range c.chats {
-		if text(chat, "agent_id") == text(r, "agent_id") {
+		if text(chat, vocab.AgentID) == text(r, vocab.AgentID) {
 			return true
 		}
 	}
@@ -168,10 +168,10 @@ func incomplete(v *traffic) {
 			}
 			delete(waiting, r.Conn)
 		case a != nil && ofTurn[r.Event.Type] && r.Event.Type != vocab.ResultMessage &&
-			member(r, "agent_id") == member(a.record, "agent_id") && text(r, "session_id") != "":
+			member(r, vocab.AgentID) == member(a.record, vocab.AgentID) && text(r, vocab.SessionID) != "":
 			v.broken(r, fmt.Sprintf("no session created by record %d, which is not a complete chat", a.record.N), a.clause)
 			delete(waiting, r.Conn)
-		case r.Event.Type == vocab.ResultMessage && b.mine(r) != nil && text(r, "subtype") == vocab.Success:
+		case r.Event.Type == vocab.ResultMessage && b.mine(r) != nil && text(r, vocab.Subtype) == vocab.Success:
 			served = true
 		}
 	})
@@ -183,8 +183,8 @@ func lacking(r transcript.Record) string {
 	if len(r.Event.Faults) > 0 || r.Cut > 0 {
 		return ""
 	}
-	_, agent := member(r, "agent_id").(string)
-	_, content := member(r, "content").(string)
+	_, agent := member(r, vocab.AgentID).(string)
+	_, content := member(r, vocab.Content).(string)
 	chat := r.Event.Type == vocab.ChatType
 	switch {
 	case chat && agent && !content:
@@ -200,9 +200,9 @@ func lacking(r transcript.Record) string {
 // quiet reports whether a connection has no open turn, and no client has chatted under the agent_id of r.
 func (b *table) quiet(r transcript.Record) bool {
 	for k, s := range b.sessions {
-		if k.agent == text(r, "agent_id") || k.conn == r.Conn && len(s.chats) > 0 {
+		if k.agent == text(r, vocab.AgentID) || k.conn == r.Conn && len(s.chats) > 0 {
 			return false
 		}
 	}
-	return len(b.shared[text(r, "agent_id")]) < 2 && b.strangers[text(r, "agent_id")] == 0
+	return len(b.shared[text(r, vocab.AgentID)]) < 2 && b.strangers[text(r, vocab.AgentID)] == 0
 }

@@ -112,8 +112,8 @@ func (v *traffic) text(r transcript.Record, data map[string]any, name, clause st
 }
 
 func chatFormed(v *traffic, r transcript.Record, data map[string]any) {
-	_, agent := data["agent_id"].(string)
-	_, content := data["content"].(string)
+	_, agent := data[vocab.AgentID].(string)
+	_, content := data[vocab.Content].(string)
 	switch {
 	case r.Event.Type == vocab.ChatType:
 		v.kept(r, "SC-029")
@@ -123,11 +123,11 @@ func chatFormed(v *traffic, r transcript.Record, data map[string]any) {
 	default:
 		return
 	}
-	v.text(r, data, "agent_id", "SC-030")
-	v.text(r, data, "content", "SC-031")
-	if options, ok := data["options"].(map[string]any); ok {
+	v.text(r, data, vocab.AgentID, "SC-030")
+	v.text(r, data, vocab.Content, "SC-031")
+	if options, ok := data[vocab.Options].(map[string]any); ok {
 		v.kept(r, "SC-032")
-		if _, ok := options["model"].(string); ok {
+		if _, ok := options[vocab.Model].(string); ok {
 			v.kept(r, "SC-033")
 		}
 	}
@@ -135,7 +135,7 @@ func chatFormed(v *traffic, r transcript.Record, data map[string]any) {
 
 func interruptFormed(v *traffic, r transcript.Record, data map[string]any) {
 	if r.Event.Type == vocab.InterruptType {
-		v.text(r, data, "agent_id", "SC-035")
+		v.text(r, data, vocab.AgentID, "SC-035")
 	}
 }
 
@@ -143,7 +143,7 @@ func pingFormed(v *traffic, r transcript.Record, data map[string]any) {
 	if r.Event.Type != vocab.PingType {
 		return
 	}
-	if _, named := data["agent_id"]; named {
+	if _, named := data[vocab.AgentID]; named {
 		v.broken(r, "no agent_id", "SC-037")
 		return
 	}
@@ -184,8 +184,8 @@ func pieces(v *traffic) {
 			if a.Event.Type == vocab.AssistantMessage || a.Cut > 0 {
 				return // several messages: the pieces cannot be assigned to them
 			}
-			if member(a, "piece") != nil {
-				said += text(a, "text")
+			if member(a, vocab.Piece) != nil {
+				said += text(a, vocab.Text)
 				count++
 			}
 		}
@@ -203,7 +203,7 @@ func pieces(v *traffic) {
 // answer is the text of a whole answer: its longest string, because the others are names.
 func answer(r transcript.Record) string {
 	longest := ""
-	for _, s := range texts(member(r, "message")) {
+	for _, s := range texts(member(r, vocab.Body)) {
 		if len(s) > len(longest) {
 			longest = s
 		}
@@ -239,7 +239,7 @@ func interrupts(v *traffic) {
 	asked := map[key]transcript.Record{}
 	any := map[string]bool{}
 	v.each(func(b *table, r transcript.Record) {
-		k := key{r.Conn, text(r, "agent_id")}
+		k := key{r.Conn, text(r, vocab.AgentID)}
 		if sent(r) && r.Event.Type == vocab.InterruptType {
 			asked[k], any[r.Conn] = r, true
 			return
@@ -249,7 +249,7 @@ func interrupts(v *traffic) {
 			return
 		}
 		was, cut := asked[k]
-		interrupted := r.Event.Type == vocab.ResultMessage && text(r, "subtype") == vocab.Interrupted
+		interrupted := r.Event.Type == vocab.ResultMessage && text(r, vocab.Subtype) == vocab.Interrupted
 		switch {
 		case interrupted && cut:
 			v.kept(r, "SC-035", "SC-036")

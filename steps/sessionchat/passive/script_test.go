@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	vocab "parley/protocol/sessionchat"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -75,13 +76,13 @@ func event(t testing.TB, dir transcript.Dir, words []string) *transcript.Event {
 		}
 		ev.Data = data
 	case dir == transcript.Sent:
-		ev.Data = map[string]any{"agent_id": head, "content": said}
+		ev.Data = map[string]any{vocab.AgentID: head, vocab.Content: said}
 	default:
 		agent, session, _ := strings.Cut(head, " ")
 		data := whole(ev.Type)
-		data["agent_id"], data["text"], data["session_id"] = agent, said, any(session)
+		data[vocab.AgentID], data[vocab.Text], data[vocab.SessionID] = agent, said, any(session)
 		if session == "null" {
-			data["session_id"] = nil
+			data[vocab.SessionID] = nil
 		}
 		ev.Data = data
 	}
@@ -90,6 +91,6 @@ func event(t testing.TB, dir transcript.Dir, words []string) *transcript.Event {
 
 // whole returns a message with all members.
 func whole(kind string) map[string]any {
-	return map[string]any{"agent_id": "red", "session_id": "s-1", "message_type": kind, "message": map[string]any{},
-		"timestamp": "t", "text": ""}
+	return map[string]any{vocab.AgentID: "red", vocab.SessionID: "s-1", vocab.MessageType: kind,
+		vocab.Body: map[string]any{}, vocab.Timestamp: "t", vocab.Text: ""}
 }

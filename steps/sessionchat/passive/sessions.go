@@ -33,7 +33,7 @@ func ids(v *traffic) {
 			clear(owner)
 			return
 		}
-		agent := text(r, "agent_id")
+		agent := text(r, vocab.AgentID)
 		k := key{r.Conn, agent}
 		was := all[k]
 		if sent(r) {
@@ -47,7 +47,7 @@ func ids(v *traffic) {
 		if s == nil || !ofTurn[r.Event.Type] {
 			return
 		}
-		id := text(r, "session_id")
+		id := text(r, vocab.SessionID)
 		if id != "" && id != agent { // a client may use a session_id as an agent_id
 			v.owned(r, owner, agent, id)
 		}
@@ -70,7 +70,7 @@ func ids(v *traffic) {
 func agentsForIDs(v *traffic) {
 	used, told := map[key]bool{}, map[string]bool{}
 	v.each(func(b *table, r transcript.Record) {
-		agent, id := text(r, "agent_id"), text(r, "session_id")
+		agent, id := text(r, vocab.AgentID), text(r, vocab.SessionID)
 		switch {
 		case sent(r) && agent != "" && !told[agent] && b.opened[r.Conn]:
 			used[key{r.Conn, agent}] = true
@@ -134,7 +134,7 @@ func answered(v *traffic) {
 			v.broken(r, fmt.Sprintf("the chat of record %d is accepted", s.chats[0].N), accepting(s.chats[0])...)
 		case s != nil && len(s.chats) > 0 && ofTurn[r.Event.Type]:
 			v.kept(r, "SC-005", "SC-021", "SC-041", "SC-060")
-			if r.Event.Type == vocab.ResultMessage && text(r, "subtype") == vocab.Success && !s.overlaps {
+			if r.Event.Type == vocab.ResultMessage && text(r, vocab.Subtype) == vocab.Success && !s.overlaps {
 				v.kept(r, accepting(s.chats[0])...)
 			}
 		case s == nil && ofTurn[r.Event.Type]:
@@ -145,7 +145,7 @@ func answered(v *traffic) {
 
 // accepting names the clauses that require a chat to be accepted.
 func accepting(chat transcript.Record) []string {
-	options, has := member(chat, "options").(map[string]any)
+	options, has := member(chat, vocab.Options).(map[string]any)
 	if !has {
 		return []string{"SC-013"}
 	}
@@ -165,7 +165,7 @@ func accepting(chat transcript.Record) []string {
 // equals the chat's, apart from case and white space, or it ends a whole turn that began after the chat. In the last
 // two cases the chat must be the only open one of the connection, without a message so far.
 func (v *traffic) distorted(b *table, r transcript.Record) {
-	agent := text(r, "agent_id")
+	agent := text(r, vocab.AgentID)
 	if agent == "" || b.strangers[agent] == 0 {
 		return
 	}
@@ -177,7 +177,7 @@ func (v *traffic) distorted(b *table, r transcript.Record) {
 	if len(waiting) != 1 {
 		return
 	}
-	meant := text(waiting[0], "agent_id")
+	meant := text(waiting[0], vocab.AgentID)
 	whole := r.Event.Type == vocab.ResultMessage && b.opened[r.Conn] && !b.unknown[r.Conn] && len(b.byConn) == 1 &&
 		b.strangers[agent] > waiting[0].N && b.strangers[agent] < r.N && !v.told(meant, waiting[0].N)
 	if plain(meant) == plain(agent) || whole {
@@ -187,7 +187,7 @@ func (v *traffic) distorted(b *table, r transcript.Record) {
 
 // ownerOf returns the agent_id of the connection's session that has the session_id of r; "" if there is none.
 func (b *table) ownerOf(r transcript.Record) string {
-	id := text(r, "session_id")
+	id := text(r, vocab.SessionID)
 	for _, agent := range b.byConn[r.Conn] {
 		if s := b.sessions[key{r.Conn, agent}]; s != nil && id != "" && s.id == id && len(b.shared[agent]) == 1 {
 			return agent
@@ -214,7 +214,7 @@ func (b *table) waiting(conn string) (chats []transcript.Record) {
 // told reports whether the server mentions an agent_id after a record.
 func (v *traffic) told(agent string, after int) bool {
 	return slices.ContainsFunc(v.records, func(r transcript.Record) bool {
-		return r.N > after && received(r) && text(r, "agent_id") == agent
+		return r.N > after && received(r) && text(r, vocab.AgentID) == agent
 	})
 }
 
@@ -230,7 +230,7 @@ func switches(v *traffic) {
 		if r.Kind == transcript.Closed || !received(r) {
 			return
 		}
-		s, agent := b.mine(r), text(r, "agent_id")
+		s, agent := b.mine(r), text(r, vocab.AgentID)
 		switch {
 		case s == nil:
 		case denies(r) && len(s.chats) == 1 && !s.begun && !done[r.Conn][agent] && len(done[r.Conn]) > 0:
@@ -262,7 +262,7 @@ func (v *traffic) swapped(b *table, r transcript.Record) {
 	if len(waiting) != 1 || b.unknown[r.Conn] {
 		return
 	}
-	agent := text(waiting[0], "agent_id")
+	agent := text(waiting[0], vocab.AgentID)
 	if v.told(agent, waiting[0].N) {
 		return
 	}

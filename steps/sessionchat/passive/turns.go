@@ -46,7 +46,7 @@ func newTable() *table {
 // mine returns the session of a record; nil if no chat named it on this connection, or if other connections use
 // it too, so that its messages may belong to them.
 func (b *table) mine(r transcript.Record) *session {
-	agent := text(r, "agent_id")
+	agent := text(r, vocab.AgentID)
 	if len(b.shared[agent]) > 1 || b.strangers[agent] > 0 {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (b *table) before(r transcript.Record) {
 	case sent(r):
 		b.client(r)
 	case received(r) && ofTurn[r.Event.Type]:
-		if agent := text(r, "agent_id"); agent != "" && len(b.shared[agent]) == 0 && b.strangers[agent] == 0 {
+		if agent := text(r, vocab.AgentID); agent != "" && len(b.shared[agent]) == 0 && b.strangers[agent] == 0 {
 			b.strangers[agent] = r.N
 		}
 	}
@@ -86,7 +86,7 @@ func (b *table) forget(conn string) {
 }
 
 func (b *table) client(r transcript.Record) {
-	agent := text(r, "agent_id")
+	agent := text(r, vocab.AgentID)
 	if agent != "" {
 		if b.shared[agent] == nil {
 			b.shared[agent] = map[string]bool{}
@@ -120,11 +120,11 @@ func (b *table) after(r transcript.Record) {
 	if !received(r) || !ofTurn[r.Event.Type] {
 		return
 	}
-	s := b.sessions[key{r.Conn, text(r, "agent_id")}]
+	s := b.sessions[key{r.Conn, text(r, vocab.AgentID)}]
 	if s == nil {
 		return
 	}
-	if id := text(r, "session_id"); id != "" {
+	if id := text(r, vocab.SessionID); id != "" {
 		s.id = id
 	}
 	if r.Event.Type != vocab.ResultMessage {
@@ -146,9 +146,9 @@ func legal(r transcript.Record) bool {
 	if r.Event.Type != vocab.ChatType || len(r.Event.Faults) > 0 || r.Cut > 0 {
 		return false
 	}
-	options := member(r, "options")
+	options := member(r, vocab.Options)
 	_, object := options.(map[string]any)
-	return text(r, "agent_id") != "" && text(r, "content") != "" && (options == nil || object)
+	return text(r, vocab.AgentID) != "" && text(r, vocab.Content) != "" && (options == nil || object)
 }
 
 // each visits the server's records, each with the state before it.
@@ -169,6 +169,6 @@ func denies(r transcript.Record) bool {
 	if !received(r) || r.Event.Type != vocab.ErrorMessage {
 		return false
 	}
-	code := text(r, "code")
+	code := text(r, vocab.Code)
 	return code == vocab.UnknownType || code == vocab.MissingField
 }

@@ -14,26 +14,11 @@ import (
 // answers is what a session-chat server's messages reveal about its wire.
 type answers struct {
 	wire    binding.Binding         // the default binding with the observed differences
-	found   map[string]bool         // fields whose location was seen
+	found   map[any]bool            // fields of wire whose location was seen: pointers to them
 	types   map[string]target.Names // seen types and their names here
 	strange []string                // unrecognized type names, in order
 	turn    []map[string]any        // the messages of the turn: those about its agent_id, if any carries it
 }
-
-// The fields of a message, by their profile keys.
-const (
-	fieldType    = "type"
-	fieldAgent   = "agent-id"
-	fieldSession = "session-id"
-	fieldBody    = "body"
-	fieldTime    = "timestamp"
-	fieldSubtype = "subtype"
-	fieldText    = "text"
-	fieldCode    = "code"
-)
-
-// typeNames are members that may hold a message's type, in any spelling; the first that all messages have is used.
-var typeNames = []string{"messagetype", "type", "event", "eventtype", "kind", "msgtype", "op"}
 
 // meanings are alternative names of message types, besides those of the default binding.
 var meanings = map[string][]string{
@@ -62,12 +47,12 @@ func meaning(name string) string {
 }
 
 // readTurn reads the messages after a chat with a unique agent_id, up to the end of its turn.
-func readTurn(heard []map[string]any, agentID string) answers {
-	h := answers{wire: binding.Default(), found: map[string]bool{}, types: map[string]target.Names{}}
+func readTurn(heard []map[string]any, agentID string) *answers {
+	h := &answers{wire: binding.Default(), found: map[any]bool{}, types: map[string]target.Names{}}
 	f := &h.wire.Fields.Message
 	for _, msg := range heard {
 		if at, ok := probe.Holding(msg, agentID, "", 3); ok {
-			h.set(&f.AgentID, fieldAgent, at)
+			h.set(&f.AgentID, at)
 			h.turn = append(h.turn, msg)
 		}
 	}
@@ -75,7 +60,7 @@ func readTurn(heard []map[string]any, agentID string) answers {
 		h.turn = heard
 	}
 	h.readType()
-	if h.found[fieldType] {
+	if h.found[&f.Type] {
 		h.readMembers(agentID)
 		h.readTypes()
 	}
@@ -83,21 +68,34 @@ func readTurn(heard []map[string]any, agentID string) answers {
 }
 
 // set records the location of a field.
-func (h *answers) set(p *target.Pointer, key string, at target.Pointer) {
+func (h *answers) set(p *target.Pointer, at target.Pointer) {
 	*p = at
-	h.found[key] = true
+	h.found[p] = true
+}
+
+// usual returns the names that servers use for a field.
+func (h *answers) usual(field any) []string { return probe.Names(&h.wire.Fields.Message, field) }
+
+// find records the location of the first text in a message that has a usual name of the field, and returns it.
+func (h *answers) find(p *target.Pointer, msg map[string]any, depth int) string {
+	at, said := probe.FindText(msg, "", depth, h.usual(p)...)
+	if said != "" {
+		h.set(p, at)
+	}
+	return said
 }
 
 // readType finds the member with the type of all messages.
 func (h *answers) readType() {
-	for _, name := range typeNames {
+	f := &h.wire.Fields.Message
+	for _, name := range h.usual(&f.Type) {
 		keys := map[string]bool{}
 		for _, msg := range h.turn {
 			keys[probe.TextMember(msg, name)] = true
 		}
 		if key := slices.Collect(maps.Keys(keys)); len(key) == 1 && key[0] != "" {
-			h.wire.Fields.Message.Type = target.Pointers{probe.Pointer(key[0])}
-			h.found[fieldType] = true
+			f.Type = target.Pointers{probe.Pointer(key[0])}
+			h.found[&f.Type] = true
 			return
 		}
 	}
@@ -124,20 +122,13 @@ func (h *answers) typeOf(msg map[string]any) string {
 // readMembers finds the members that every message of a session has, besides its type.
 func (h *answers) readMembers(agentID string) {
 	f, last := &h.wire.Fields.Message, h.last()
-	at, id := probe.FindText(last, "", 3,
-		"sessionid", "conversationid", "threadid", "chatid", "sid", "session", "conversation")
-	if id != "" && id != agentID {
-		h.set(&f.SessionID, fieldSession, at)
+	if at, id := probe.FindText(last, "", 3, h.usual(&f.SessionID)...); id != "" && id != agentID {
+		h.set(&f.SessionID, at)
 	}
-	if at, when := probe.FindText(last, "", 2, "timestamp", "time", "ts", "createdat", "at"); when != "" {
-		h.set(&f.Timestamp, fieldTime, at)
-	}
-	h.set(&f.Body, fieldBody, "") // without bodies the message is its own body
-	for _, name := range []string{"message", "body", "data", "payload"} {
-		if key := probe.MemberWhere(last, probe.IsObject, name); key != "" {
-			f.Body = probe.Pointer(key)
-			break
-		}
+	h.find(&f.Timestamp, last, 2)
+	f.Body = "" // without bodies the message is its own body
+	if key := probe.MemberWhere(last, probe.IsObject, h.usual(&f.Body)...); key != "" {
+		f.Body = probe.Pointer(key)
 	}
 }
 
@@ -194,18 +185,13 @@ func (h *answers) readDetail(kind string, msg map[string]any) {
 	f := &h.wire.Fields.Message
 	switch kind {
 	case proto.StreamMessage:
-		at, said := probe.FindText(msg, "", 3, "text", "delta", "chunk", "token", "content")
-		if said != "" && !h.found[fieldText] {
-			h.set(&f.Text, fieldText, at)
+		if !h.found[&f.Text] {
+			h.find(&f.Text, msg, 3)
 		}
 	case proto.ResultMessage:
-		at, how := probe.FindText(msg, "", 3,
-			"subtype", "outcome", "state", "status", "stopreason", "finishreason", "reason")
-		if how != "" {
-			h.set(&f.Subtype, fieldSubtype, at)
-			if how != proto.Success && how != proto.Interrupted && how != proto.Failed {
-				h.wire.Outcomes = map[string]target.Names{proto.Success: {how}}
-			}
+		how := h.find(&f.Subtype, msg, 3)
+		if !slices.Contains([]string{"", proto.Success, proto.Interrupted, proto.Failed}, how) {
+			h.wire.Outcomes = map[string]target.Names{proto.Success: {how}}
 		}
 	}
 }
@@ -215,7 +201,7 @@ func (h *answers) readDetail(kind string, msg map[string]any) {
 func (h *answers) aside(msg map[string]any, kind string) string {
 	f := &h.wire.Fields.Message
 	name, elsewhere := h.typeOf(msg), ""
-	for _, other := range typeNames {
+	for _, other := range h.usual(&f.Type) {
 		if elsewhere == "" && name == "" {
 			elsewhere = probe.TextMember(msg, other)
 		}
@@ -233,8 +219,8 @@ func (h *answers) aside(msg map[string]any, kind string) string {
 	if elsewhere != "" {
 		f.Type = append(f.Type, probe.Pointer(elsewhere))
 	}
-	if at, code := probe.FindText(msg, "", 3, "code", "errorcode"); code != "" && kind == proto.ErrorMessage {
-		h.set(&f.Code, fieldCode, at)
+	if kind == proto.ErrorMessage {
+		h.find(&f.Code, msg, 3)
 	}
 	return name
 }

@@ -21,7 +21,7 @@ type inquiry struct{ *probe.Session }
 var usual = []string{proto.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"}
 
 // all examines everything: it reads the wire at the first path where a chat is answered.
-func (p *inquiry) all(ctx context.Context) answers {
+func (p *inquiry) all(ctx context.Context) *answers {
 	for _, path := range p.Paths(binding.Of(p.Profile).WS.Path, usual...) {
 		if h, ok := p.at(ctx, path); ok || ctx.Err() != nil {
 			h.wire.WS.Path = path
@@ -32,49 +32,50 @@ func (p *inquiry) all(ctx context.Context) answers {
 }
 
 // at tries a path.
-func (p *inquiry) at(ctx context.Context, path string) (answers, bool) {
+func (p *inquiry) at(ctx context.Context, path string) (*answers, bool) {
 	d := &ws.Driver{TLS: p.Profile.TLSConfig()}
 	defer d.Close()
 	l, err := p.Open(ctx, d, path, nil)
 	if err != nil {
 		p.Note("path", "WebSocket %s: %s", path, probe.Refusal(err))
-		return answers{}, false
+		return &answers{}, false
 	}
 	defer l.Close()
 	c := &chatter{p.Profile.Limits, l}
 	agentID := "parley-init-" + rand.Text()[:8]
 	turn := c.ask(map[string]any{
-		"type": proto.ChatType, "agent_id": agentID, "content": "Hello. Answer with one word, please.",
+		proto.Type: proto.ChatType, proto.AgentID: agentID, proto.Content: "Hello. Answer with one word, please.",
 	}, p.Profile.Limits.Turn)
 	if len(turn) == 0 {
 		p.Note("path", "WebSocket %s: it opens, but nothing answered a chat within %v", path, p.Profile.Limits.Turn)
 		p.Profile.Limits.Turn.Duration = min(p.Profile.Limits.Turn.Duration, probe.Another)
-		return answers{}, false
+		return &answers{}, false
 	}
 	p.Welcome()
 	p.Note("path", "WebSocket %s: it opens, and a chat is answered", path)
 	h := readTurn(turn, agentID)
 	p.tell(h)
-	p.aside(c, &h, proto.PongMessage, "a ping", map[string]any{"type": proto.PingType})
-	p.aside(c, &h, proto.ErrorMessage, "a message of no known type", map[string]any{"type": "parley-init"})
+	p.aside(c, h, proto.PongMessage, "a ping", map[string]any{proto.Type: proto.PingType})
+	p.aside(c, h, proto.ErrorMessage, "a message of no known type", map[string]any{proto.Type: "parley-init"})
 	return h, true
 }
 
 // tell reports what the messages of a turn reveal, and what they leave open.
-func (p *inquiry) tell(h answers) {
-	if !h.found[fieldType] {
+func (p *inquiry) tell(h *answers) {
+	f := &h.wire.Fields.Message
+	if !h.found[&f.Type] {
 		p.Unseen("the messages have no member in common that looks like their type: see fields.message.type; one was %s",
 			probe.Brief(h.turn[0]))
 		return
 	}
-	if !h.found[fieldAgent] {
+	if !h.found[&f.AgentID] {
 		p.Unseen("no message has the agent_id that was sent: see fields.message.agent-id, " +
 			"or something other than the chat was answered")
 	}
-	if !h.found[fieldSession] {
+	if !h.found[&f.SessionID] {
 		p.Unseen("no session id was recognised in a message: see fields.message.session-id")
 	}
-	if !h.found[fieldTime] {
+	if !h.found[&f.Timestamp] {
 		p.Unseen("no timestamp was recognised in a message: see fields.message.timestamp")
 	}
 	p.Note("types", "a turn of %d messages: %s", len(h.turn), h.words())
@@ -86,7 +87,7 @@ func (p *inquiry) tell(h answers) {
 	} else {
 		p.Note("types", "the turn ended with %s", probe.Brief(h.last()))
 	}
-	if h.types[proto.ResultMessage] != nil && !h.found[fieldSubtype] {
+	if h.types[proto.ResultMessage] != nil && !h.found[&f.Subtype] {
 		p.Unseen("the message that ends a turn does not say how it ended: see fields.message.subtype")
 	}
 }
@@ -134,7 +135,8 @@ func (c *chatter) ask(body map[string]any, limit target.Duration) []map[string]a
 
 // after returns how long to wait for a message after this one: briefly if it ends a turn or belongs to none.
 func (c *chatter) after(msg map[string]any) target.Duration {
-	for _, name := range typeNames {
+	var f binding.ChatMessageFields
+	for _, name := range probe.Names(&f, &f.Type) {
 		if key := probe.TextMember(msg, name); key != "" {
 			switch meaning(probe.Text(probe.Pointer(key), msg)) {
 			case proto.ResultMessage, proto.PongMessage:

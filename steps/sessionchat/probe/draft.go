@@ -6,7 +6,7 @@ import (
 )
 
 // draft returns the text of a session's profile.
-func draft(s *probe.Session, h answers) string {
+func draft(s *probe.Session, h *answers) string {
 	w := probe.NewServerDraft(s)
 	w.List("drivers", s.Profile.Drivers)
 	w.Line(0, "")

@@ -4,7 +4,6 @@ package binding
 
 import (
 	_ "embed"
-	"time"
 
 	"parley/protocol/sessionruntime"
 	"parley/target"
@@ -12,6 +11,8 @@ import (
 
 //go:embed example.yaml
 var example string
+
+var defaults = target.Defaults[Binding](example, sessionruntime.Protocol)
 
 // Kind returns what a session-runtime profile may contain.
 func Kind() target.Kind {
@@ -149,41 +150,4 @@ func (b Binding) TargetOf(wire string) string { return target.Original(b.Targets
 func (b Binding) TargetName(name string) string { return target.Sent(b.Targets, name) }
 
 // Default returns the default binding of session-runtime.
-func Default() Binding {
-	soon := target.Duration{Duration: 60 * time.Millisecond}
-	return Binding{
-		WS:         target.WSWire{Path: sessionruntime.Path},
-		Subscribes: target.Names{sessionruntime.ToSystem, sessionruntime.ToBroadcast},
-		Limits:     RuntimeLimits{InputAck: soon, CancelAck: soon},
-		Fence:      true,
-		Agents:     target.Names{"agent-a", "agent-b", "agent-c"},
-		Senders: RuntimeSenders{
-			Frontend: sessionruntime.FromFrontend, Manager: sessionruntime.FromManager,
-			Session: sessionruntime.FromSession, Logger: sessionruntime.FromLogger,
-		},
-		Fields:   defaultRuntimeFields(),
-		Subtypes: map[string]target.Names{sessionruntime.Canceled: {sessionruntime.Canceled, sessionruntime.TurnCanceled}},
-	}
-}
-
-func defaultRuntimeFields() RuntimeFields {
-	return RuntimeFields{
-		ID: "/id", Session: "/session_id", Event: "/event", Subtype: target.Pointers{"/subtype", "/metadata/subtype"},
-		Sender: "/sender", Target: "/target", TargetID: "/target_id", Payload: "/payload", Timestamp: "/timestamp",
-		Metadata: "/metadata",
-		TraceID:  target.Pointers{"/metadata/trace_id", "/payload/trace_id"},
-		TurnID:   target.Pointers{"/metadata/turn_id", "/payload/turn_id"},
-		TxID:     target.Pointers{"/metadata/tx_id", "/payload/tx_id"},
-		IsChunk:  "/metadata/stream/is_chunk", Seq: "/metadata/stream/seq", Final: "/metadata/stream/final",
-		TargetAgent: target.Pointers{
-			"/payload/target_agent", "/payload/target_agent_id", "/metadata/target_agent", "/metadata/target_agent_id",
-		},
-		AgentID: target.Pointers{
-			"/payload/agent_id", "/payload/agent/agent_id", "/payload/agent/id", "/payload/agent_spec/agent_id",
-			"/payload/agent_spec/id", "/metadata/agent_id",
-		},
-		Code: target.Pointers{"/payload/code"}, From: target.Pointers{"/payload/from"}, To: target.Pointers{"/payload/to"},
-		Reason: target.Pointers{"/payload/reason"}, Trigger: target.Pointers{"/payload/trigger"},
-		Mention: target.Pointers{"/metadata/mentioned_agent_id", "/metadata/target_agent_id"},
-	}
-}
+func Default() Binding { return defaults() }
