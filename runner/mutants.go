@@ -28,6 +28,7 @@ type Mutant struct {
 	Why     string   // why a real implementation would have this fault
 	Control string   // tag expression of scenarios that must still pass; "" if the fault shows everywhere
 	Drivers []string // over which it is judged
+	Does    string   // what its row says that it does to messages; "": its code says it
 	Launch  func(*llm.Brain) target.Launcher
 }
 

@@ -36,7 +36,11 @@ func Proved(ps *steps.Protocols, protocol, role string, mutants []Mutant) (strin
 			fmt.Sprint(row.Cross), row.Fair, row.Strict}))
 	}
 	for _, m := range mutants {
-		parts = append(parts, fmt.Sprintf("mutant %q %q %q %q", []string{m.ID, m.Control}, m.Clauses, m.Proves, m.Drivers))
+		part := fmt.Sprintf("mutant %q %q %q %q", []string{m.ID, m.Control}, m.Clauses, m.Proves, m.Drivers)
+		if m.Does != "" {
+			part += fmt.Sprintf(" %q", m.Does)
+		}
+		parts = append(parts, part)
 	}
 	slices.Sort(parts)
 	h := sha256.New()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/internal/faultrule"
 	"parley/internal/input"
 	"parley/protocol/messages"
 	"parley/reports"
@@ -24,7 +25,7 @@ const maxFaults = 1 << 20
 // faults are the faults of a file, with counts of the messages that they matched.
 type faults struct {
 	file string
-	set  *fault.Set
+	set  *faultrule.Set
 	x    *fault.Faults
 }
 
@@ -34,7 +35,7 @@ func readFaults(file, protocol string) (*faults, error) {
 	if err != nil {
 		return nil, usagef("--faults: %v", err)
 	}
-	set, err := fault.Parse(filepath.ToSlash(file), text)
+	set, err := faultrule.Parse(filepath.ToSlash(file), text)
 	if err != nil {
 		return nil, &mistakenFile{err}
 	}
@@ -43,7 +44,7 @@ func readFaults(file, protocol string) (*faults, error) {
 
 // warnOfFaults says on w which faults of a file can happen to no message of the protocol: those for a type that it
 // does not have, which a server of one's own may have all the same.
-func warnOfFaults(w io.Writer, set *fault.Set, file, protocol string) {
+func warnOfFaults(w io.Writer, set *faultrule.Set, file, protocol string) {
 	if set.Empty() {
 		fmt.Fprintf(w, "%s: %s: the list of faults is empty, so nothing goes wrong\n", program, file)
 	}

@@ -21,14 +21,14 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/cut"
+	"parley/internal/faultrule"
 	"parley/internal/input"
+	scripting "parley/internal/script"
 	"parley/internal/words"
 	"parley/reference-server/launch"
 	"parley/reports"
 	"parley/runner"
 	"parley/simulator/console"
-	"parley/simulator/fault"
-	scripting "parley/simulator/script"
 )
 
 // simulateOptions are the flags of parley simulate.
@@ -219,7 +219,7 @@ func (o *simulateOptions) readFiles(s *streams) error {
 		if err != nil {
 			return usagef("--faults: %v", err)
 		}
-		set, err := fault.Parse(filepath.ToSlash(o.faults), text)
+		set, err := faultrule.Parse(filepath.ToSlash(o.faults), text)
 		if err != nil {
 			return &mistakenFile{err}
 		}

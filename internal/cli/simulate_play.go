@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/faultrule"
+	scripting "parley/internal/script"
 	"parley/internal/words"
 	"parley/reference-server/launch"
 	"parley/reports"
@@ -20,7 +22,6 @@ import (
 	"parley/simulator/fault"
 	"parley/simulator/proxy"
 	"parley/simulator/schemas"
-	scripting "parley/simulator/script"
 	"parley/simulator/scripts"
 	"parley/steps"
 )
@@ -52,7 +53,7 @@ func playParty(ctx context.Context, o console.PlayOptions) (console.Player, erro
 		}
 	}
 	if o.Faults != "" {
-		set, err := fault.Parse("faults", []byte(o.Faults))
+		set, err := faultrule.Parse("faults", []byte(o.Faults))
 		if err != nil {
 			return nil, &console.Error{Status: 400, Text: err.Error()}
 		}

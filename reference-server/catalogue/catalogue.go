@@ -1,5 +1,5 @@
-// Package catalogue reads the mutants of bundled targets: a YAML file with one row per fault, and the functions that
-// put the faults into a target's options.
+// Package catalogue reads the mutants of bundled targets: a YAML file with one row per fault. The row says what the
+// fault does to messages, or a function puts it into a target's options.
 package catalogue
 
 import (
@@ -22,6 +22,7 @@ type Mutant struct {
 	Cut        bool     `yaml:"cut"`        // found only by cuts (`parley run --cut-points`), not by scenarios
 	Greeting   string   `yaml:"greeting"`   // "broken": clients can't connect
 	Shows      string   `yaml:"shows"`      // "errors": a load finds it by acts that fail, and not by its clauses
+	Fault      Faults   `yaml:"fault"`      // what it does to messages; "": it has a function
 }
 
 // Reader returns a function that returns new copies of the rows of a catalogue, in order. The text is embedded in the
@@ -53,7 +54,7 @@ type Set[O any] struct {
 	text   []byte
 }
 
-// New combines a catalogue with its faults by id, grouped by subject. It panics if two groups share an id.
+// New combines a catalogue with its functions by id, grouped by subject. It panics if two groups share an id.
 func New[O any, F ~func(*O)](text []byte, groups ...map[string]F) Set[O] {
 	s := Set[O]{All: Reader(text), faults: map[string]func(*O){}, text: text}
 	for _, group := range groups {
@@ -63,6 +64,21 @@ func New[O any, F ~func(*O)](text []byte, groups ...map[string]F) Set[O] {
 			}
 			s.faults[id] = fault
 		}
+	}
+	return s
+}
+
+// Messages adds what the rows themselves say: put puts it into a target's options. It panics if such a mutant has a
+// function too.
+func (s Set[O]) Messages(put func(o *O, f Faults)) Set[O] {
+	for _, m := range s.All() {
+		if m.Fault == "" {
+			continue
+		}
+		if s.faults[m.ID] != nil {
+			panic(fmt.Sprintf("mutant %s has two faults", m.ID))
+		}
+		s.faults[m.ID] = func(o *O) { put(o, m.Fault) }
 	}
 	return s
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/internal/faultrule"
 )
 
 func TestReader(t *testing.T) {
@@ -52,4 +55,37 @@ func TestTwoFaultsOfOneID(t *testing.T) {
 	}()
 	group := map[string]func(*int){"adds": func(*int) {}}
 	New(nil, group, group)
+}
+
+// number is how the messages of the test have numbers.
+type number string
+
+func TestMessages(t *testing.T) {
+	rows := []byte("- id: loses\n  fault: {on: &last {type: end}, do: drop}\n" +
+		"- id: renames\n  fault: [{on: *last, do: {retype: stop}}, {do: {set: {/n: 7}}}]\n- id: function\n")
+	type options struct{ pass func(m map[string]any) []map[string]any }
+	s := New(rows, map[string]func(*options){"function": func(*options) {}}).Messages(func(o *options, f Faults) {
+		x := Inside(f, Form[map[string]any, number]("/type"))
+		o.pass = func(m map[string]any) []map[string]any { return x.Pass("C1", faultrule.Server, m) }
+	})
+	for id, want := range map[string][]map[string]any{"loses": nil, "renames": {{"type": "stop", "n": number("7")}}} {
+		var o options
+		if err := s.Put(id, &o); err != nil {
+			t.Fatal(err)
+		}
+		got := o.pass(map[string]any{"type": "end"})
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", id, diff)
+		}
+	}
+	for _, text := range []string{"- id: a\n  fault: {do: lose}\n", "- id: a\n  fault: {set: {/a: 1}}\n"} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", text)
+				}
+			}()
+			Reader([]byte(text))()
+		}()
+	}
 }

@@ -289,7 +289,7 @@ func (ts Targets) mutants(kinds target.Kinds, protocol, role string, cut bool) [
 			drivers = m.Transports
 		}
 		out = append(out, runner.Mutant{ID: m.ID, Clauses: m.Clauses, Why: m.Why, Control: m.Control, Drivers: drivers,
-			Launch: func(b *llm.Brain) target.Launcher {
+			Does: string(m.Fault), Launch: func(b *llm.Brain) target.Launcher {
 				return r.launcher(kinds, protocol, Options{Fault: m.ID, Brain: b})
 			}})
 	}

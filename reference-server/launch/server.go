@@ -3,7 +3,6 @@ package launch
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/internal/faultrule"
 	"parley/internal/llm"
 	"parley/internal/llm/stub"
 	"parley/internal/procgroup"
@@ -217,30 +217,9 @@ func (p *Party) Start(ctx context.Context, fault, at string) (base string, stop 
 
 // TypeOf returns the type of a message of the protocol; "" if it has none, or is not a JSON object.
 func (t *Target) TypeOf(body []byte) string {
-	if len(body) == 0 || body[0] != '{' {
-		return ""
-	}
-	var message map[string]any
-	if json.Unmarshal(body, &message) != nil {
-		return ""
-	}
 	types := t.Types
 	if len(types) == 0 {
 		types = []string{"/type"}
 	}
-	for _, pointer := range types {
-		if text, _ := at(message, pointer).(string); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// at returns the member at a pointer without escapes; nil if there is none.
-func at(v any, pointer string) any {
-	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		object, _ := v.(map[string]any)
-		v = object[name]
-	}
-	return v
+	return faultrule.TypeAt(types...)(body)
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/script"
 	"parley/simulator"
 	"parley/simulator/counterpart"
-	"parley/simulator/script"
 	"parley/steps"
 	"parley/transport/driver"
 	"parley/transport/transcript"

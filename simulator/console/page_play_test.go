@@ -7,8 +7,8 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/script"
 	"parley/internal/tier"
-	"parley/simulator/script"
 )
 
 // saves makes the page keep in window.saved what it would save as a file.

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
 
+	"parley/internal/script"
 	"parley/internal/tier"
 	"parley/reference-server/bundled"
 	"parley/reports"
@@ -25,7 +26,6 @@ import (
 	"parley/simulator"
 	"parley/simulator/console"
 	"parley/simulator/counterpart"
-	"parley/simulator/script"
 	"parley/simulator/scripts"
 	"parley/steps/protocols"
 	"parley/transport/driver/browser"

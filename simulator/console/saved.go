@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/simulator/script"
+	"parley/internal/script"
 	"parley/transport/transcript"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/simulator/script"
+	"parley/internal/script"
 	"parley/transport/transcript"
 )
 

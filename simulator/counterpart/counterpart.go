@@ -27,10 +27,10 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/script"
 	"parley/simulator/fault"
 	"parley/simulator/gate"
 	"parley/simulator/judge"
-	"parley/simulator/script"
 	"parley/steps"
 	"parley/transport/driver"
 	"parley/transport/transcript"

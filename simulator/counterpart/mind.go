@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"parley/internal/cut"
+	"parley/internal/script"
 	"parley/simulator/gate"
-	"parley/simulator/script"
 	"parley/transport/transcript"
 	wire "parley/transport/wire/ws"
 )

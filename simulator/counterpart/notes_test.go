@@ -7,7 +7,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"parley/simulator/script"
+	"parley/internal/script"
 	"parley/transport/transcript"
 )
 

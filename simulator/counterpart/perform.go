@@ -13,8 +13,8 @@ import (
 	"github.com/coder/websocket"
 
 	"parley/internal/httpclient"
+	"parley/internal/script"
 	"parley/simulator/gate"
-	"parley/simulator/script"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 )

@@ -1,11 +1,11 @@
+// Package fault carries out files of faults at a gate: which message of which connection is delayed, lost, doubled,
+// changed, cut off or sent in pieces. Package faultrule reads the files and decides for which messages their faults are.
 package fault
 
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"iter"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,8 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/faultrule"
+	"parley/internal/script"
 	"parley/simulator/gate"
-	"parley/simulator/script"
 	"parley/transport/driver"
 	"parley/transport/transcript"
 )
@@ -28,12 +29,13 @@ const (
 // Faults carries out a file of faults at one or more gates. It is safe for concurrent use. The state of a connection is
 // discarded when the connection ends.
 type Faults struct {
-	set    *Set
+	set    *faultrule.Set
+	rules  []*faultrule.Rule
 	typeOf func([]byte) string
 
 	mu    sync.Mutex
 	links map[context.Context]*link // by network connection, which has one stream or socket at a time
-	http  []int                     // the number of requests, answers and opens that each fault is for
+	http  faultrule.State           // of requests, answers and opens
 	fired []Fired
 	held  int
 	doubt string // left by faults of the present message
@@ -57,41 +59,43 @@ func (x *Faults) fires(i int, in script.Message, from gate.Side) {
 	case what == "":
 		what = "a message"
 	}
-	r := &x.set.rules[i]
-	x.tell(in.Party, fmt.Sprintf("%s of %s from the %v: the fault %q of line %d", r.do, what, from, r.name, r.line))
+	r := x.rules[i]
+	x.tell(in.Party, fmt.Sprintf("%s of %s from the %v: the fault %q of line %d", r.Do, what, from, r.Name, r.Line))
 }
 
 // link is an open stream or socket.
 type link struct {
 	conn string
+	met  faultrule.State
 	to   [2]direction // by who sends
 }
 
 // direction is the state of a direction.
 type direction struct {
-	met   map[int]int // the number of messages that each fault is for
 	mute  bool
-	slow  *rule
-	late  []late         // by reorder
-	burst []gate.Message // that are held
-	want  int            // of burst; 0: no burst is gathered
+	slow  *faultrule.Rule
+	late  faultrule.Late[gate.Message] // by reorder and behind
+	burst []gate.Message               // that are held
+	want  int                          // of burst; 0: no burst is gathered
 }
 
-// late is a message that is sent after a number of others.
-type late struct {
-	m    gate.Message
-	left int
+// Fired says what a fault has done.
+type Fired struct {
+	Name  string `json:"name"`
+	Line  int    `json:"line"`  // its line in the file
+	Met   int    `json:"met"`   // number of messages that match its on, connection, from and after
+	Fired int    `json:"fired"` // number of messages that it has changed, held back or followed by an end
 }
 
 // New returns the faults of a file, with all counts at zero. typeOf returns the type of a message in the protocol; ""
 // if it has none: an event then has the type of its event line. nil: no message has one.
-func New(s *Set, typeOf func(body []byte) string) *Faults {
+func New(s *faultrule.Set, typeOf func(body []byte) string) *Faults {
 	if typeOf == nil {
 		typeOf = func([]byte) string { return "" }
 	}
-	x := &Faults{set: s, typeOf: typeOf, links: map[context.Context]*link{}, http: make([]int, len(s.rules))}
-	for _, r := range s.rules {
-		x.fired = append(x.fired, Fired{Name: r.name, Line: r.line})
+	x := &Faults{set: s, rules: s.Rules(), typeOf: typeOf, links: map[context.Context]*link{}}
+	for _, r := range x.rules {
+		x.fired = append(x.fired, Fired{Name: r.Name, Line: r.Line})
 	}
 	return x
 }
@@ -152,8 +156,8 @@ func (x *Faults) happens(i int, in script.Message, from gate.Side) {
 
 // doubts remembers that a fault leaves a doubt. The caller holds x.mu.
 func (x *Faults) doubts(i int) {
-	if r := &x.set.rules[i]; kinds[r.do].doubt && x.doubt == "" {
-		x.doubt = "the fault " + strconv.Quote(r.name) + " (" + r.do + ")"
+	if r := x.rules[i]; r.Doubt() && x.doubt == "" {
+		x.doubt = "the fault " + strconv.Quote(r.Name) + " (" + r.Do + ")"
 	}
 }
 
@@ -165,36 +169,25 @@ func (x *Faults) typed(in script.Message, m gate.Message) script.Message {
 	return in
 }
 
-// meets reports whether a fault is for a message and due; n counts the messages that the fault is for.
-func (x *Faults) meets(i int, in script.Message, m gate.Message, count func() int) (due bool, draw *rand.Rand) {
-	r := &x.set.rules[i]
-	if r.connection != "" && r.connection != m.Conn || !slices.Contains(r.from, m.From) || !r.match.Holds(in) {
-		return false, nil
+// meet returns the faults that are for a message and due, and counts the others as well.
+func (x *Faults) meet(st *faultrule.State, in script.Message, from gate.Side) (due []faultrule.Hit) {
+	for _, h := range x.set.Meet(st, faultrule.Message{Message: in, From: faultrule.Side(from)}) {
+		if x.fired[h.I].Met++; h.Due {
+			due = append(due, h)
+		}
 	}
-	n := count()
-	x.fired[i].Met++
-	if !r.due(n) {
-		return false, nil
-	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(strconv.Itoa(i) + "\x00" + m.Conn + "\x00" + m.From.String() + "\x00" + strconv.Itoa(n)))
-	draw = rand.New(rand.NewPCG(x.set.seed, h.Sum64()))
-	return r.chance >= 1 || draw.Float64() < r.chance, draw
+	return due
 }
 
 // exchange decides on a request, an answer or an open.
 func (x *Faults) exchange(in script.Message, m gate.Message) (d gate.Decision, delay time.Duration) {
 	in = x.typed(in, m)
 	in.Party = m.Conn
-	body, header := m.Body, http.Header(nil)
+	now, header := faultrule.Content{Body: m.Body}, http.Header(nil)
 	changed := false
-	for i := range x.set.rules {
-		due, draw := x.meets(i, in, gate.Message{Conn: m.Conn, From: m.From}, func() int { x.http[i]++; return x.http[i] })
-		if !due {
-			continue
-		}
-		r, ok := &x.set.rules[i], true
-		switch r.do {
+	for _, h := range x.meet(&x.http, in, m.From) {
+		ok := true
+		switch h.Do {
 		case "drop":
 			ok = !d.Drop && d.End == nil
 			d.Drop = true
@@ -203,39 +196,24 @@ func (x *Faults) exchange(in script.Message, m gate.Message) (d gate.Decision, d
 			ok = !d.Drop && d.End == nil
 			d.End = &reset
 		case "delay":
-			delay += r.delay
+			delay += h.Delay
 		case "content-type":
-			if ok = m.Status != http.StatusSwitchingProtocols && m.Header.Get("Content-Type") != r.text; ok {
-				header, changed = http.Header{"Content-Type": {r.text}}, true
+			if ok = m.Status != http.StatusSwitchingProtocols && m.Header.Get("Content-Type") != h.Text; ok {
+				header, changed = http.Header{"Content-Type": {h.Text}}, true
 			}
 		default:
-			if body, ok = edited(r, body, draw); ok {
+			if now, ok = h.Edit(now, x.typeOf); ok {
 				changed = true
 			}
 		}
 		if ok {
-			x.happens(i, in, m.From)
+			x.happens(h.I, in, m.From)
 		}
 	}
 	if changed && d.End == nil {
-		d.With = []gate.Message{{Header: header, Body: body}}
+		d.With = []gate.Message{{Header: header, Body: now.Body}}
 	}
 	return d, delay
-}
-
-// edited returns content that a fault has changed; ok is false if it has not.
-func edited(r *rule, body []byte, draw *rand.Rand) (out []byte, ok bool) {
-	switch r.do {
-	case "corrupt":
-		if out, ok = r.change.drawn(draw).apply(body); ok {
-			return out, true
-		}
-	case "truncate":
-		return body[:min(r.n, len(body))], r.n < len(body)
-	case "bom":
-		return append([]byte(byteOrderMark), body...), true
-	}
-	return body, false
 }
 
 // linkOf returns the state of a connection. The caller holds x.mu.
@@ -251,7 +229,7 @@ func (x *Faults) linkOf(ctx context.Context, conn string) *link {
 	}
 	if l == nil || l.conn != conn {
 		x.forget(l)
-		l = &link{conn: conn, to: [2]direction{{met: map[int]int{}}, {met: map[int]int{}}}}
+		l = &link{conn: conn}
 		x.links[ctx] = l
 	}
 	return l
@@ -263,10 +241,7 @@ func (x *Faults) forget(l *link) {
 		return
 	}
 	for i := range l.to {
-		for _, w := range l.to[i].late {
-			x.held -= len(w.m.Body)
-		}
-		for _, m := range l.to[i].burst {
+		for _, m := range append(l.to[i].late.All(), l.to[i].burst...) {
 			x.held -= len(m.Body)
 		}
 	}
@@ -285,7 +260,8 @@ func (x *Faults) hold(m gate.Message) bool {
 func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message) (gate.Decision, time.Duration) {
 	var d gate.Decision
 	var delay time.Duration
-	to := &x.linkOf(ctx, m.Conn).to[m.From]
+	l := x.linkOf(ctx, m.Conn)
+	to := &l.to[m.From]
 	switch {
 	case to.mute:
 		return gate.Decision{Drop: true}, 0
@@ -295,37 +271,34 @@ func (x *Faults) message(ctx context.Context, in script.Message, m gate.Message)
 	in = x.typed(in, m)
 	var fates, wires []int
 	edits := false
-	for i := range x.set.rules {
-		due, draw := x.meets(i, in, m, func() int { to.met[i]++; return to.met[i] })
-		if !due {
-			continue
-		}
-		r, ok := &x.set.rules[i], false
+	for _, h := range x.meet(&l.met, in, m.From) {
+		ok := false
 		switch {
-		case r.do == "delay":
-			delay, ok = delay+r.delay, true
-		case kinds[r.do].wire, r.do == "bom" && m.Kind == transcript.Stream:
-			wires = append(wires, i)
-		case r.do == "corrupt", r.do == "truncate", r.do == "bom":
-			m.Body, ok = edited(r, m.Body, draw)
-			edits = edits || ok
+		case h.Do == "delay":
+			delay, ok = delay+h.Delay, true
+		case h.Wire(), h.Do == "bom" && m.Kind == transcript.Stream:
+			wires = append(wires, h.I)
+		case h.Edits():
+			var now faultrule.Content
+			now, ok = h.Edit(faultrule.Content{Body: m.Body, Event: m.Event}, x.typeOf)
+			m.Body, m.Event, edits = now.Body, now.Event, edits || ok
 		default:
-			fates = append(fates, i)
+			fates = append(fates, h.I)
 		}
 		if ok {
-			x.happens(i, in, m.From)
+			x.happens(h.I, in, m.From)
 		}
 	}
 	if edits {
 		d.With = []gate.Message{m}
 	}
-	waiting := len(to.late)
+	waiting := to.late.Len()
 	// the first fault that can be carried out, and the first one of the bytes if anything is written
 	first(fates, func(i int) bool { return x.carry(i, to, in, m, &d) })
 	if ended := len(d.With) > 0 && d.With[0].Kind == transcript.Closed; !d.Drop && !ended {
 		first(wires, func(i int) bool { return x.rewrite(i, to, in, m, &d) })
 	}
-	x.overtaken(to, m, waiting, &d)
+	x.overtaken(to, in, m, waiting, &d)
 	if to.slow != nil && d.Wire == nil && !d.Drop {
 		slow := wire(to.slow, m)
 		d.Wire = func(raw []byte) iter.Seq[gate.Piece] { all, _ := slow(raw); return all }
@@ -360,55 +333,46 @@ func (x *Faults) gather(to *direction, m gate.Message) gate.Decision {
 
 // overtaken appends the late messages that enough others have overtaken. It does not append them to a message that is
 // rewritten, because they would be rewritten as well.
-func (x *Faults) overtaken(to *direction, m gate.Message, waiting int, d *gate.Decision) {
-	var rest []late
-	for i, w := range to.late {
-		if i < waiting {
-			w.left--
-		}
-		if w.left > 0 || d.Wire != nil {
-			rest = append(rest, w)
-			continue
-		}
-		x.held -= len(w.m.Body)
+func (x *Faults) overtaken(to *direction, in script.Message, m gate.Message, waiting int, d *gate.Decision) {
+	for _, w := range to.late.Overtaken(waiting, in, d.Wire == nil) {
+		x.held -= len(w.Body)
 		switch {
 		case d.Drop:
-			d.Drop, d.With = false, []gate.Message{w.m}
+			d.Drop, d.With = false, []gate.Message{w}
 		case d.With == nil:
-			d.With = []gate.Message{m, w.m}
+			d.With = []gate.Message{m, w}
 		default:
-			d.With = append(d.With, w.m)
+			d.With = append(d.With, w)
 		}
 	}
-	to.late = rest
 }
 
 // carry carries out a fault, and reports whether that is possible. The caller holds x.mu.
 func (x *Faults) carry(i int, to *direction, in script.Message, m gate.Message, d *gate.Decision) bool {
-	r := &x.set.rules[i]
-	switch r.do {
+	r := x.rules[i]
+	switch r.Do {
 	case "drop":
 		d.Drop = true
 	case "silence":
 		to.mute, d.Drop = true, true
 	case "duplicate":
 		d.With = []gate.Message{m}
-		for range min(r.n, max(1, maxCopies/max(1, len(m.Body)))) {
+		for range min(r.N, max(1, maxCopies/max(1, len(m.Body)))) {
 			d.With = append(d.With, m)
 		}
-	case "reorder":
+	case "reorder", "behind":
 		if !x.hold(m) {
 			return false
 		}
-		to.late = append(to.late, late{m, r.n})
+		to.late.Hold(m, in, r)
 		d.Drop = true
 	case "burst":
 		if !x.hold(m) {
 			return false
 		}
-		to.burst, to.want, d.Drop = []gate.Message{m}, r.n, true
+		to.burst, to.want, d.Drop = []gate.Message{m}, r.N, true
 	case "close":
-		d.With = []gate.Message{{Kind: transcript.Closed, Status: r.n}}
+		d.With = []gate.Message{{Kind: transcript.Closed, Status: r.N}}
 	case "fin":
 		d.Drop, d.Fin = true, true
 	case "reset":
@@ -422,16 +386,16 @@ func (x *Faults) carry(i int, to *direction, in script.Message, m gate.Message, 
 // rewrite changes how a message is written, counts the fault when that happens, and reports whether it is possible. The
 // caller holds x.mu.
 func (x *Faults) rewrite(i int, to *direction, in script.Message, m gate.Message, d *gate.Decision) bool {
-	r := &x.set.rules[i]
+	r := x.rules[i]
 	how := wire(r, m)
-	if how == nil || r.do == "slow" && to.slow != nil {
+	if how == nil || r.Do == "slow" && to.slow != nil {
 		return false
 	}
-	if r.do == "slow" {
+	if r.Do == "slow" {
 		to.slow = r
 	}
 	x.doubts(i) // whether it changes anything is known only when it is written
-	d.Cut = r.do == "cut" || r.do == "half-close"
+	d.Cut = r.Do == "cut" || r.Do == "half-close"
 	var once sync.Once
 	d.Wire = func(raw []byte) iter.Seq[gate.Piece] {
 		all, changed := how(raw)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/faultrule"
 	"parley/simulator/fault"
 	"parley/simulator/gate"
 )
@@ -188,7 +189,7 @@ func TestPerConnection(t *testing.T) {
 // TestSeed: drawn values are equal for equal seeds, and differ for different ones.
 func TestSeed(t *testing.T) {
 	drawn := func(seed int) (out string) {
-		set, err := fault.Parse("f", []byte(fmt.Sprintf("seed: %d\nfaults:\n"+
+		set, err := faultrule.Parse("f", []byte(fmt.Sprintf("seed: %d\nfaults:\n"+
 			"  - {on: {where: {/end: {exists: false}}}, from: client, chance: 0.5, do: drop}", seed)))
 		if err != nil {
 			t.Fatal(err)
@@ -228,6 +229,7 @@ func TestSeed(t *testing.T) {
 func TestRequests(t *testing.T) {
 	for text, want := range map[string]string{
 		"do: {corrupt: {at: /a, set: 2}}":       `application/json {"a":2} -> application/json {"a":1}`,
+		"do: {wrap: /data}":                     `application/json {"data":{"a":1}} -> application/json {"a":1}`,
 		"do: bom":                               "application/json \uFEFF{\"a\":1} -> application/json {\"a\":1}",
 		"do: {content-type: a/b}":               `a/b {"a":1} -> application/json {"a":1}`,
 		"from: server, do: {content-type: a/b}": `application/json {"a":1} -> a/b {"a":1}`,
@@ -271,7 +273,7 @@ func TestRequests(t *testing.T) {
 
 // TestTogether: faults of the content are applied in order, and of the others only the first is carried out.
 func TestTogether(t *testing.T) {
-	set, err := fault.Parse("f", []byte(`faults:
+	set, err := faultrule.Parse("f", []byte(`faults:
   - {from: server, nth: 2, do: {truncate: 1}}
   - {from: server, nth: 2, do: {corrupt: {at: /n, set: 5}}}
   - {from: server, nth: 2, do: {duplicate: 1}}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/faultrule"
 	"parley/simulator/fault"
 	"parley/simulator/gate"
 )
@@ -33,7 +34,7 @@ func (s stream) text() string { return strings.Join(s.chunks, "") }
 // faults reads a file with one fault.
 func faults(t *testing.T, text string) *fault.Faults {
 	t.Helper()
-	set, err := fault.Parse("f.yaml", []byte("faults:\n  - {"+text+"}\n"))
+	set, err := faultrule.Parse("f.yaml", []byte("faults:\n  - {"+text+"}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +115,9 @@ func TestStream(t *testing.T) {
 		"{delay: 1ms}":                      {chunks: []string{all}},
 		"{duplicate: 2}":                    {chunks: []string{block(1), block(2), block(2), block(2), rest}},
 		"{reorder: 1}":                      {chunks: []string{block(1), block(3), block(2), block(4)}},
+		"{behind: {where: {/n: 4}}}":        {chunks: []string{block(1), rest, block(2)}},
+		"{retype: other}":                   {chunks: []string{block(1), "event: other\n", block(2), rest}},
+		`{set: {/n: ["${/n}"]}}`:            {chunks: []string{block(1), "data: {\"a\":9007199254740993,\"n\":[2]}\n\n", rest}},
 		"{reorder: 9}":                      {chunks: []string{block(1), rest}},
 		"{burst: 2}":                        {chunks: []string{all}},
 		"{corrupt: {at: /n, remove: true}}": {chunks: []string{block(1), "data: {\"a\":9007199254740993}\n\n", rest}},

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"parley/internal/faultrule"
 	"parley/simulator/gate"
 	"parley/transport/transcript"
 )
@@ -16,8 +17,6 @@ const pause = 5 * time.Millisecond
 
 // maxDribble is the number of bytes of a message that are sent one at a time; the rest is sent in one write.
 const maxDribble = 64 << 10
-
-const byteOrderMark = "\xEF\xBB\xBF"
 
 // writes makes the writes of a message; changed says that they differ from the usual single write.
 type writes func(raw []byte) (all iter.Seq[gate.Piece], changed bool)
@@ -34,39 +33,39 @@ func of(all ...gate.Piece) iter.Seq[gate.Piece] {
 }
 
 // wire returns the function by which a fault of the bytes writes a message; nil if it does not apply to this transport.
-func wire(r *rule, m gate.Message) writes {
+func wire(r *faultrule.Rule, m gate.Message) writes {
 	stream := m.Kind == transcript.Stream
-	switch r.do {
+	switch r.Do {
 	case "half-close":
 		return func([]byte) (iter.Seq[gate.Piece], bool) { return of(gate.Piece{Half: true}), true }
 	case "cut":
 		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
-			return of(gate.Piece{Bytes: raw[:min(r.n, len(raw))], Half: true}), true
+			return of(gate.Piece{Bytes: raw[:min(r.N, len(raw))], Half: true}), true
 		}
 	case "split":
 		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
-			if r.n >= len(raw) {
+			if r.N >= len(raw) {
 				return of(gate.Piece{Bytes: raw}), false
 			}
-			return of(gate.Piece{Bytes: raw[:r.n]}, gate.Piece{After: pause, Bytes: raw[r.n:]}), true
+			return of(gate.Piece{Bytes: raw[:r.N]}, gate.Piece{After: pause, Bytes: raw[r.N:]}), true
 		}
 	case "dribble":
 		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return dribble(raw), len(raw) > 1 }
 	case "slow":
-		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return slowly(raw, r.n), true }
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return slowly(raw, r.N), true }
 	case "pad":
-		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return pad(raw, m, r.n) }
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return pad(raw, m, r.N) }
 	}
 	if !stream {
-		if r.do == "fragments" {
-			return func([]byte) (iter.Seq[gate.Piece], bool) { return fragments(m, r.n), true }
+		if r.Do == "fragments" {
+			return func([]byte) (iter.Seq[gate.Piece], bool) { return fragments(m, r.N), true }
 		}
 		return nil
 	}
-	switch r.do {
+	switch r.Do {
 	case "bom":
 		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
-			return of(gate.Piece{Bytes: append([]byte(byteOrderMark), raw...)}), true
+			return of(gate.Piece{Bytes: append([]byte(faultrule.ByteOrderMark), raw...)}), true
 		}
 	case "cr-only":
 		return func(raw []byte) (iter.Seq[gate.Piece], bool) {
@@ -75,7 +74,7 @@ func wire(r *rule, m gate.Message) writes {
 			return of(gate.Piece{Bytes: text}), !bytes.Equal(text, raw)
 		}
 	case "comments":
-		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return comments(raw, r.n), true }
+		return func(raw []byte) (iter.Seq[gate.Piece], bool) { return comments(raw, r.N), true }
 	}
 	return nil
 }

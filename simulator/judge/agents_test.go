@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/features/verdict"
+	"parley/internal/faultrule"
 	"parley/reference-server/bundled"
 	"parley/simulator/counterpart"
 	"parley/simulator/fault"
@@ -31,7 +32,7 @@ func TestFaultsOnAgent(t *testing.T) {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
 			target := bundled.All.Find("external-agent")
-			set, err := fault.Parse("faults", []byte("faults: [{"+rule+"}]\n"))
+			set, err := faultrule.Parse("faults", []byte("faults: [{"+rule+"}]\n"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/features/verdict"
+	"parley/internal/faultrule"
 	"parley/reference-server/bundled"
 	"parley/simulator/counterpart"
 	"parley/simulator/fault"
@@ -69,7 +70,7 @@ func withFaults(t *testing.T, protocol, mutant, rule string) *counterpart.Play {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := fault.Parse("faults", []byte("faults: [{name: it, "+rule+"}]\n"))
+	set, err := faultrule.Parse("faults", []byte("faults: [{name: it, "+rule+"}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

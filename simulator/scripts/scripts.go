@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/script"
 	"parley/internal/words"
-	"parley/simulator/script"
 )
 
 //go:embed */*.yaml

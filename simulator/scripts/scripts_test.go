@@ -15,11 +15,11 @@ import (
 
 	"parley/internal/llm"
 	"parley/internal/llm/openai"
+	"parley/internal/script"
 	"parley/reference-server/bundled"
 	"parley/runner"
 	"parley/simulator"
 	"parley/simulator/counterpart"
-	"parley/simulator/script"
 	"parley/simulator/scripts"
 	"parley/steps"
 	"parley/steps/protocols"

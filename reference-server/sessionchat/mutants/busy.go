@@ -93,10 +93,6 @@ var interruptFaults = map[string]fault{
 	"idle-interrupt-hits-all":     hitting(allIfIdle),
 	"interrupts-in-any-case":      hitting(allInAnyCase),
 	"interrupt-by-its-asker-only": interruptByAsker,
-	"interrupt-named-stop":        retyped(proto.InterruptType, "stop"),
-	"interrupt-named-cancel":      retyped(proto.InterruptType, "cancel"),
-	"interrupt-by-session-id":     misreading(proto.InterruptType, bySessionID),
-	"interrupt-has-no-result":     silent(ended(proto.Interrupted)),
 	"interrupt-closes":            receiving(taking(proto.InterruptType, noting(interruptCloses))),
 	"interrupt-ends-session":      interruptEnds,
 	"interrupt-sticks":            flagging(func(flagged, running bool) bool { return flagged || running }, false),
@@ -160,18 +156,6 @@ func interruptByAsker(o *options) {
 		}
 		return []string{key}
 	}
-}
-
-// retyped treats a client message type as another.
-func retyped(kind, as string) fault {
-	return receiving(noting(func(_ manager, _ connInfo, msg message) {
-		switch msg["type"] {
-		case as:
-			msg["type"] = kind
-		case kind:
-			msg["type"] = "unknown " + kind
-		}
-	}))
 }
 
 // interruptCloses cancels the connection's task together with the turn's.

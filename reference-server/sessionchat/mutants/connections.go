@@ -145,8 +145,6 @@ func (g *tasks) cancelAll() {
 
 // heartbeatFaults handle pings incorrectly.
 var heartbeatFaults = map[string]fault{
-	"ping-unanswered":    receiving(taking(proto.PingType, func(manager, connInfo, message) []message { return nil })),
-	"ping-answered-once": answeredOnce,
 
 	// It does not know the type, or applies the requirements of a chat to every message.
 	"ping-refused": pingRefused(proto.UnknownType, "unknown type ping", func(message) bool { return true }),
@@ -162,17 +160,6 @@ var heartbeatFaults = map[string]fault{
 	}))),
 	"ping-ends-turns":    receiving(taking(proto.PingType, pingEnds)),
 	"ping-ends-sessions": pingForgets,
-}
-
-func answeredOnce(o *options) {
-	answered := map[string]bool{}
-	o.Inbound = taking(proto.PingType, func(_ manager, from connInfo, msg message) []message {
-		if answered[from.ID] {
-			return nil
-		}
-		answered[from.ID] = true
-		return []message{msg}
-	})
 }
 
 func pingRefused(code, text string, which func(msg message) bool) fault {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
 
 	"github.com/coder/websocket"
@@ -111,53 +110,6 @@ func trimmedLater(o *options) {
 	}
 }
 
-// memberFaults omit members of messages, or change their type: everywhere, or in messages of one kind.
-var memberFaults = map[string]fault{
-	"no-agent-id":             rewriting(ofTurn, lacking("agent_id")),
-	"no-agent-id-in-stream":   rewriting(typed(proto.StreamMessage), lacking("agent_id")),
-	"no-agent-id-in-system":   rewriting(typed(proto.SystemMessage), lacking("agent_id")),
-	"no-agent-id-in-result":   rewriting(ended(), lacking("agent_id")),
-	"no-agent-id-if-stopped":  rewriting(ended(proto.Interrupted), lacking("agent_id")),
-	"no-ids-in-error-of-turn": noIDsInErrorOfTurn,
-	"no-agent-id-if-failed":   rewriting(ended(proto.Failed), lacking("agent_id")),
-	"agent-id-null-in-stream": rewriting(typed(proto.StreamMessage), being("agent_id", nil)),
-	"agent-id-list-in-system": rewriting(typed(proto.SystemMessage),
-		made("agent_id", func(msg message) any { return []any{agentOf(msg)} })),
-	"no-session-id":            rewriting(ofTurn, lacking("session_id")),
-	"no-session-id-in-stream":  rewriting(typed(proto.StreamMessage), lacking("session_id")),
-	"no-session-id-in-result":  rewriting(ended(), lacking("session_id")),
-	"no-session-id-if-stopped": rewriting(ended(proto.Interrupted), lacking("session_id")),
-	"no-session-id-if-failed":  rewriting(ended(proto.Failed), lacking("session_id")),
-	"session-id-is-a-number":   rewriting(ofTurn, being("session_id", 7)),
-	"session-id-is-an-object": rewriting(ofTurn,
-		made("session_id", func(msg message) any { return object{"id": msg["session_id"]} })),
-	"type-for-message-type":   rewriting(ofTurn, renamed("message_type", "type")),
-	"type-in-stream":          rewriting(typed(proto.StreamMessage), renamed("message_type", "type")),
-	"type-in-assistant":       rewriting(typed(proto.AssistantMessage), renamed("message_type", "type")),
-	"type-if-stopped":         rewriting(ended(proto.Interrupted), renamed("message_type", "type")),
-	"type-is-a-number":        rewriting(typed(proto.StreamMessage), being("message_type", 2)),
-	"type-is-empty-in-system": rewriting(typed(proto.SystemMessage), being("message_type", "")),
-	"no-message":              rewriting(ofTurn, renamed("message", "data")),
-	"no-message-in-system":    rewriting(typed(proto.SystemMessage), lacking("message")),
-	"no-message-if-stopped":   rewriting(ended(proto.Interrupted), lacking("message")),
-	"no-message-if-failed":    rewriting(ended(proto.Failed), lacking("message")),
-	"message-is-text": rewriting(typed(proto.StreamMessage),
-		made("message", func(msg message) any { return msg.Body()["text"] })),
-	"message-is-a-list": rewriting(typed(proto.AssistantMessage),
-		made("message", func(msg message) any { return []any{msg.Body()} })),
-	"message-is-null":         rewriting(ended(), being("message", nil)),
-	"message-is-json-text":    rewriting(ofTurn, made("message", func(msg message) any { return text(msg["message"]) })),
-	"no-timestamp":            rewriting(ofTurn, lacking("timestamp")),
-	"no-timestamp-in-stream":  rewriting(typed(proto.StreamMessage), lacking("timestamp")),
-	"no-timestamp-in-result":  rewriting(ended(), lacking("timestamp")),
-	"no-timestamp-if-stopped": rewriting(ended(proto.Interrupted), lacking("timestamp")),
-	"no-timestamp-if-failed":  rewriting(ended(proto.Failed), lacking("timestamp")),
-	"timestamp-is-a-number": rewriting(ofTurn,
-		made("timestamp", func(msg message) any { return time.Now().UnixMilli() })),
-	"timestamp-is-null":   rewriting(typed(proto.StreamMessage), being("timestamp", nil)),
-	"timestamp-is-a-list": rewriting(typed(proto.ResultMessage), being("timestamp", []any{2026, 1, 1, 12, 0})),
-}
-
 // noIDsInErrorOfTurn also reports the failure of a turn by an error that says nothing of its session.
 func noIDsInErrorOfTurn(o *options) {
 	failed := ended(proto.Failed)
@@ -169,42 +121,10 @@ func noIDsInErrorOfTurn(o *options) {
 	}
 }
 
-func lacking(member string) func(msg message) message {
-	return func(msg message) message { return msg.Without(member) }
-}
-
-func made(member string, v func(msg message) any) func(msg message) message {
-	return func(msg message) message { return msg.With(member, v(msg)) }
-}
-
-func being(member string, v any) func(msg message) message {
-	return func(msg message) message { return msg.With(member, v) }
-}
-
-func renamed(member, to string) func(msg message) message {
-	return func(msg message) message { return msg.With(to, msg[member]).Without(member) }
-}
-
 // typeFaults mistake other messages for chats or the reverse, or fail on texts that are not messages.
 var typeFaults = map[string]fault{
-	"chat-named-message":   retyped(proto.ChatType, "message"),
-	"chat-named-query":     retyped(proto.ChatType, "query"),
-	"type-optional":        takenAsChat(func(_ any, present bool) bool { return !present }),
-	"unknown-type-is-chat": takenAsChat(func(kind any, present bool) bool { return present && !known(kind) }),
-	"arrays-are-batches":   deciding(rules{Malformed: batches}),
-	"junk-ends-sessions":   junkEnds,
-}
-
-func known(kind any) bool {
-	return kind == proto.ChatType || kind == proto.InterruptType || kind == proto.PingType
-}
-
-func takenAsChat(which func(kind any, present bool) bool) fault {
-	return receiving(noting(func(_ manager, _ connInfo, msg message) {
-		if kind, present := msg["type"]; which(kind, present) {
-			msg["type"] = proto.ChatType
-		}
-	}))
+	"arrays-are-batches": deciding(rules{Malformed: batches}),
+	"junk-ends-sessions": junkEnds,
 }
 
 // batches treats a list of messages as its elements.
@@ -271,25 +191,16 @@ func (f *folder) Save(ctx context.Context, key, sessionID string, t *turn) error
 
 // requiredFaults mishandle a chat whose required fields are missing or malformed.
 var requiredFaults = map[string]fault{
-	"agent-id-in-camel-case": misreading(proto.ChatType, func(msg message) { msg["agent_id"] = msg["agentId"] }),
-	"agent-id-by-session-id": misreading(proto.ChatType, bySessionID),
-	"agent-id-optional":      misreading(proto.ChatType, func(msg message) { setDefault(msg, "agent_id", "default") }),
-	"agent-id-of-last-chat":  ofLastChat,
-	"agent-id-null-is-none":  reading("agent_id", isNull, text),
-	"agent-id-becomes-text":  reading("agent_id", isScalar, text),
-	"agent-id-serialised":    reading("agent_id", isComposite, text),
-	"agent-id-drops-chat":    without("agent_id", dropAbsent("agent_id")),
-	"agent-id-missing-1011":  without("agent_id", closeWith(websocket.StatusInternalError)),
+	"agent-id-of-last-chat": ofLastChat,
+	"agent-id-becomes-text": reading("agent_id", isScalar, text),
+	"agent-id-serialised":   reading("agent_id", isComposite, text),
+	"agent-id-missing-1011": without("agent_id", closeWith(websocket.StatusInternalError)),
 
-	"content-named-message":     misreading(proto.ChatType, func(msg message) { msg["content"] = msg["message"] }),
-	"content-optional":          deciding(rules{Accept: contentOptional}),
-	"content-null-is-none":      reading("content", isNull, text),
 	"content-becomes-text":      reading("content", isScalar, text),
 	"content-serialised":        reading("content", isComposite, text),
 	"content-of-parts":          reading("content", isComposite, parts),
 	"content-refused-too-late":  without("content", askFirst),
 	"content-checked-too-late":  without("content", createFirst),
-	"content-drops-chat":        without("content", dropAbsent("content")),
 	"content-missing-1011":      without("content", closeWith(websocket.StatusInternalError)),
 	"content-missing-1000":      without("content", closeWith(websocket.StatusNormalClosure)),
 	"content-only-ascii":        onlyContent(func(s string) bool { return strings.IndexFunc(s, isForeign) < 0 }),
@@ -298,8 +209,6 @@ var requiredFaults = map[string]fault{
 	"content-of-64-kib-at-most": onlyContent(func(s string) bool { return len(s) <= 64<<10 }),
 	"refused-chat-ends-session": refusalEnds,
 }
-
-func bySessionID(msg message) { msg["agent_id"] = msg["session_id"] }
 
 func setDefault(msg message, field, value string) {
 	if _, present := msg[field]; !present {
@@ -315,8 +224,6 @@ func reading(field string, kind func(v any) bool, as func(v any) string) fault {
 		}
 	})
 }
-
-func isNull(v any) bool { return v == nil }
 
 func isScalar(v any) bool {
 	switch v.(type) {
@@ -366,14 +273,6 @@ func parts(v any) string {
 	return ""
 }
 
-// contentOptional accepts a chat without content and asks the model with none.
-func contentOptional(m manager, c connInfo, msg message) *refusal {
-	if _, present := msg["content"]; msg["type"] == proto.ChatType && !present {
-		msg = msg.With("content", "nothing")
-	}
-	return correct.Accept(m, c, msg)
-}
-
 // onlyContent refuses other contents.
 func onlyContent(good func(content string) bool) fault {
 	return deciding(rules{Accept: refusing(proto.InvalidMessage, "content is malformed",
@@ -402,16 +301,6 @@ func without(field string, instead inbound) fault {
 		}
 		return []message{msg}
 	}))
-}
-
-// dropAbsent logs that the field is missing, and continues.
-func dropAbsent(field string) inbound {
-	return func(_ manager, _ connInfo, msg message) []message {
-		if _, present := msg[field]; !present {
-			return nil
-		}
-		return []message{msg}
-	}
 }
 
 func closeWith(code websocket.StatusCode) inbound {

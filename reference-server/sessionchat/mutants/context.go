@@ -198,7 +198,6 @@ var keyFaults = map[string]fault{
 	"finds-by-pattern-anycase": finding(func(known, id string) bool { return like(id, "i").MatchString(known) }),
 	"agent-ids-are-ascii":      refusingIDs(isForeign),
 	"agent-ids-lose-letters":   keyed(func(id string) string { return strings.Map(latin, id) }),
-	"agent-ids-of-an-object":   receiving(taking(proto.ChatType, dropsMembers)),
 	"a-file-per-agent-id":      func(o *options) { o.Store = files{o.Store} },
 }
 
@@ -213,15 +212,6 @@ func latin(r rune) rune {
 		return '?'
 	}
 	return r
-}
-
-// dropsMembers loses chats with an agent_id that every object of JavaScript has as a member.
-func dropsMembers(_ manager, _ connInfo, msg message) []message {
-	switch asked(msg) {
-	case "constructor", "__proto__", "toString", "valueOf", "hasOwnProperty":
-		return nil
-	}
-	return []message{msg}
 }
 
 // finding uses the first matching session, and makes one if there is none.
@@ -270,7 +260,6 @@ var echoFaults = map[string]fault{
 	"echoes-a-clean-path":  echoing(path.Clean),
 	"echoes-64-bytes":      echoing(func(id string) string { return head(id, 64) }),
 	"echoes-a-number":      rewriting(ofModel, numbered),
-	"ids-swapped":          rewriting(ofTurn, swapped),
 }
 
 func echoing(f func(agentID string) string) fault {

@@ -1,9 +1,9 @@
 // Package mutants is the catalogue of faulty session-chat servers: each is the bundled one with one named fault that
 // a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
 //
-// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault replaces a decision of
-// sessionchat.Policy, rewrites messages on their way in or out, or wraps the store or the model; the correct server
-// contains none. A leak is sent before the answer, so that it is on record when the answer arrives.
+// The rows are in catalogue.yaml, with what they do to messages; the other faults are in the other files, by subject. A
+// fault replaces a decision of sessionchat.Policy, rewrites messages on their way in or out, or wraps the store or the
+// model; the correct server contains none. A leak is sent before the answer, so that it is on record when the answer arrives.
 //
 // A mutant keeps its state in memory and loses it with its process, except for what it puts into the store.
 package mutants
@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/internal/faultrule"
 	"parley/internal/llm"
 	proto "parley/protocol/sessionchat"
 	"parley/reference-server/catalogue"
@@ -26,8 +27,8 @@ var catalogueYAML []byte
 
 var set = catalogue.New(catalogueYAML,
 	keyFaults, echoFaults, contextFaults, idFaults, storageFaults, connectionFaults, switchingFaults, interruptFaults,
-	busyFaults, requiredFaults, typeFaults, optionFaults, contentFaults, heartbeatFaults, memberFaults, orderFaults,
-	fileFaults, limitFaults, queryFaults, cutFaults)
+	busyFaults, requiredFaults, typeFaults, optionFaults, contentFaults, heartbeatFaults, orderFaults, fileFaults,
+	limitFaults, queryFaults, cutFaults).Messages(passing)
 
 // All returns the catalogue, in its order.
 func All() []catalogue.Mutant { return set.All() }
@@ -53,6 +54,17 @@ func Handler(id string, o sessionchat.Options) (*sessionchat.Server, error) {
 		return nil, errors.Join(err, o.Store.Close())
 	}
 	return sessionchat.New(o)
+}
+
+// passing puts in what a row does to messages.
+func passing(o *options, f catalogue.Faults) {
+	x := catalogue.Inside(f, catalogue.Form[message, sessionchat.Number]("/message_type", "/type"))
+	o.Inbound = func(_ manager, from connInfo, msg message) []message { return x.Pass(from.ID, faultrule.Client, msg) }
+	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
+		for _, msg := range x.Pass(to.ID, faultrule.Server, msg) {
+			send(to.ID, msg)
+		}
+	}
 }
 
 // Short names for what every fault handles.
@@ -140,25 +152,6 @@ func rewriting(some meant, f func(msg message) message) fault {
 			msg = f(msg)
 		}
 		send(to.ID, msg)
-	})
-}
-
-// silent does not send some server messages.
-func silent(some meant) fault {
-	return telling(func(_ manager, to connInfo, msg message, send sender) {
-		if !some(msg) {
-			send(to.ID, msg)
-		}
-	})
-}
-
-// twice sends some server messages twice.
-func twice(some meant) fault {
-	return telling(func(_ manager, to connInfo, msg message, send sender) {
-		send(to.ID, msg)
-		if some(msg) {
-			send(to.ID, msg)
-		}
 	})
 }
 

@@ -17,23 +17,16 @@ import (
 
 // idFaults send a wrong session_id.
 var idFaults = map[string]fault{
-	"id-per-turn":           deciding(rules{SessionID: func(turnView) string { return rand.Text() }}),
-	"id-per-connection":     deciding(rules{SessionID: func(v turnView) string { return "ws-" + v.Conn }}),
-	"id-changes-on-resume":  deciding(rules{SessionID: newOnResume}),
-	"ids-count-from-one":    counting,
-	"id-per-message":        rewriting(ofTurn, func(msg message) message { return msg.With("session_id", rand.Text()) }),
-	"id-of-the-result":      rewriting(ended(), func(msg message) message { return msg.With("session_id", rand.Text()) }),
-	"id-of-two-creators":    twoCreators,
-	"id-of-two-clients":     ofConnections,
-	"id-in-first-turn-only": nullLater(proto.ResultMessage),
-	"id-in-system-only":     nullLater(proto.SystemMessage),
-	"id-never":              rewriting(ofTurn, func(msg message) message { return msg.With("session_id", nil) }),
-
-	"agent-id-for-session-id":           rewriting(ofTurn, agentForID),
-	"agent-id-for-session-id-in-errors": rewriting(typed(proto.ErrorMessage), agentForID),
+	"id-per-turn":          deciding(rules{SessionID: func(turnView) string { return rand.Text() }}),
+	"id-per-connection":    deciding(rules{SessionID: func(v turnView) string { return "ws-" + v.Conn }}),
+	"id-changes-on-resume": deciding(rules{SessionID: newOnResume}),
+	"ids-count-from-one":   counting,
+	"id-of-two-creators":   twoCreators,
+	"id-of-two-clients":    ofConnections,
 
 	"errors-of-the-last-answered": erringAs(ended(proto.Success)),
 	"errors-of-the-last-asked":    erringAs(typed(proto.SystemMessage)),
+	"no-ids-in-error-of-turn":     noIDsInErrorOfTurn,
 }
 
 // erringAs reports the failure of a turn by an error too, which has the session_id of the last message of some kind,
@@ -52,9 +45,6 @@ func erringAs(last meant) fault {
 		}
 	}
 }
-
-// agentForID sends the agent_id as the session_id.
-func agentForID(msg message) message { return msg.With("session_id", msg["agent_id"]) }
 
 func newOnResume(v turnView) string {
 	if v.Resumed {
@@ -84,21 +74,6 @@ func ofConnections(o *options) {
 		}
 		made[v.Conn]++
 		return fmt.Sprintf("session-%d", made[v.Conn])
-	}
-}
-
-// nullLater sends the session_id of an agent_id only up to the first message of a type.
-func nullLater(last string) fault {
-	return func(o *options) {
-		told := map[string]bool{}
-		o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
-			if agent := agentOf(msg); told[agent] && ofTurn(msg) {
-				msg = msg.With("session_id", nil)
-			} else {
-				told[agent] = msg.Type() == last
-			}
-			send(to.ID, msg)
-		}
 	}
 }
 

@@ -13,22 +13,14 @@ var orderFaults = map[string]fault{
 	"pieces-swapped-in-pairs":   piecewise(swappedInPairs),
 	"pieces-sorted":             piecewise(sorted),
 	"first-piece-lost":          piecewise(func(ps []message) []message { return ps[min(1, len(ps)-1):] }),
-	"third-piece-lost":          piecewise(thirdLost),
-	"second-piece-doubled":      piecewise(secondDoubled),
 	"last-piece-of-stream-lost": piecewise(func(ps []message) []message { return ps[:max(1, len(ps)-1)] }),
 	"last-piece-lost":           lastPieceLost,
 	"one-buffer-for-all":        oneBuffer,
-	"answer-behind-the-end":     answerAfterTheEnd,
 	"words-behind-the-end":      wordsAfterTheEnd,
 	"letters-behind-the-end":    lettersAfterTheEnd,
 	"words-behind-an-interrupt": wordsAfterAnInterrupt,
 	"turn-told-at-its-end":      toldAtItsEnd,
-	"end-untold":                silent(ended()),
-	"end-told-twice":            twice(ended()),
-	"interrupt-told-twice":      twice(ended(proto.Interrupted)),
 	"end-told-again-later":      endToldAgainLater,
-	"answer-told-twice":         twice(typed(proto.AssistantMessage)),
-	"first-answer-told-twice":   firstAnswerTwice,
 }
 
 // piecewise changes the pieces of each turn, of which there is at least one.
@@ -52,14 +44,6 @@ func piecewise(change func(pieces []message) []message) fault {
 			send(to.ID, msg)
 		}
 	}
-}
-
-func thirdLost(pieces []message) []message {
-	return slices.Delete(pieces, min(2, len(pieces)), min(3, len(pieces)))
-}
-
-func secondDoubled(pieces []message) []message {
-	return slices.Insert(pieces, min(2, len(pieces)), pieces[min(1, len(pieces)-1)])
 }
 
 func reversed(pieces []message) []message {
@@ -145,23 +129,6 @@ func oneBuffer(o *options) {
 			return
 		}
 		send(to.ID, msg)
-	}
-}
-
-// answerAfterTheEnd sends the whole answer after everything else.
-func answerAfterTheEnd(o *options) {
-	held := map[string]message{} // by agent_id
-	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
-		id := agentOf(msg)
-		if msg.Type() == proto.AssistantMessage {
-			held[id] = msg
-			return
-		}
-		send(to.ID, msg)
-		if late := held[id]; late != nil && msg.Type() == proto.ResultMessage {
-			send(to.ID, late)
-			delete(held, id)
-		}
 	}
 }
 
@@ -255,18 +222,6 @@ func endToldAgainLater(o *options) {
 		send(to.ID, msg)
 		if msg.Type() == proto.ResultMessage {
 			last[id] = msg
-		}
-	}
-}
-
-// firstAnswerTwice sends the first answer of each connection to both of its subscriptions.
-func firstAnswerTwice(o *options) {
-	answered := map[string]bool{} // by connection
-	o.Outbound = func(_ manager, to connInfo, msg message, send sender) {
-		send(to.ID, msg)
-		if msg.Type() == proto.AssistantMessage && !answered[to.ID] {
-			answered[to.ID] = true
-			send(to.ID, msg)
 		}
 	}
 }

@@ -1,8 +1,9 @@
-// Package fault reads files of faults, and carries them out at a gate: which message of which connection is delayed,
-// lost, doubled, changed, cut off or sent in pieces. It knows no protocol. Faults are deterministic: a fault is
+// Package faultrule reads files of faults, and says what they do to messages: which fault is for which message, and what
+// it makes of its content. It knows neither protocol nor transport: package fault of the simulator carries faults out
+// between two programs, and the mutants of the bundled targets inside of one. Faults are deterministic: a fault is
 // addressed to messages and counts them, and drawn values depend only on the seed of the file, the fault, the
 // connection and the number of the message. The reference for users is docs/faults.md.
-package fault
+package faultrule
 
 import (
 	_ "embed"
@@ -11,8 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/simulator/gate"
-	"parley/simulator/script"
+	"parley/internal/script"
 )
 
 // Bounds of a file of faults.
@@ -24,22 +24,31 @@ const (
 // Set is a checked file of faults. It does not change.
 type Set struct {
 	seed  uint64
-	rules []rule
+	rules []*Rule
 }
+
+// Rules returns the faults, in the order of the file.
+func (s *Set) Rules() []*Rule { return slices.Clone(s.rules) }
+
+// edits are the kinds of faults that change the content of a message.
+var edits = []string{"corrupt", "set", "remove", "rename", "wrap", "retype", "truncate", "bom"}
 
 // overPipe are the kinds of faults that lines between two processes can have: a pipe has neither frames nor ends
 // without a close.
-var overPipe = []string{"drop", "delay", "corrupt", "truncate", "bom", "silence", "duplicate", "reorder", "burst"}
+var overPipe = append([]string{"drop", "delay", "silence", "duplicate", "reorder", "behind", "burst"}, edits...)
 
 // OverPipe returns an error, which names the line, for the first fault that messages on stdin and stdout cannot have.
-func (s *Set) OverPipe(name string) error {
+func (s *Set) OverPipe(name string) error { return s.only(name, "lines on stdin and stdout", overPipe) }
+
+// only returns an error, which names the line, for the first fault that is not of these kinds, or not for messages.
+func (s *Set) only(name, where string, kinds []string) error {
 	for _, r := range s.rules {
 		switch {
-		case !slices.Contains(overPipe, r.do):
-			return fmt.Errorf("%s:%d: %s is not for lines on stdin and stdout, which can have %s", name, r.line, r.do,
-				strings.Join(slices.Sorted(slices.Values(overPipe)), ", "))
+		case !slices.Contains(kinds, r.Do):
+			return fmt.Errorf("%s:%d: %s is not for %s, which can have %s", name, r.Line, r.Do, where,
+				strings.Join(slices.Sorted(slices.Values(kinds)), ", "))
 		case r.match.Kind() != "message":
-			return fmt.Errorf("%s:%d: stdin and stdout have messages only (on: {type: …})", name, r.line)
+			return fmt.Errorf("%s:%d: %s are messages only (on: {type: …})", name, r.Line, where)
 		}
 	}
 	return nil
@@ -55,7 +64,7 @@ type Type struct {
 func (s *Set) Types() (out []Type) {
 	for _, r := range s.rules {
 		for _, name := range r.match.Types() {
-			out = append(out, Type{name, r.line})
+			out = append(out, Type{name, r.Line})
 		}
 	}
 	return out
@@ -64,26 +73,40 @@ func (s *Set) Types() (out []Type) {
 // Empty reports whether there are no faults.
 func (s *Set) Empty() bool { return len(s.rules) == 0 }
 
-// rule is one fault.
-type rule struct {
-	name string
-	line int
+// Rule is one fault.
+type Rule struct {
+	Name string
+	Line int
 
 	match             script.Match
 	connection        string
-	from              []gate.Side
+	from              []Side
+	per               string // pointer to the member by whose values messages are counted; "": all together
+	after             *script.Match
 	nth, every, since int // 0: no condition
 	chance            float64
 
-	do     string
-	n      int           // the number given with do
-	delay  time.Duration // of delay
-	change change        // of corrupt
-	text   string        // of content-type
+	Do    string        // its kind
+	N     int           // the number given with do
+	Delay time.Duration // of delay
+	Text  string        // of content-type and retype
+	edits []edit        // of what changes members
+	// of behind: the message that is overtaken by
+	behind *script.Match
 }
 
+// Edits reports whether the fault changes the content of a message: see Hit.Edit.
+func (r *Rule) Edits() bool { return slices.Contains(edits, r.Do) }
+
+// Wire reports whether the fault changes the bytes of a message, and not its content.
+func (r *Rule) Wire() bool { return kinds[r.Do].wire }
+
+// Doubt reports whether records do not show how the receiver treats the message: it may accept it as it is, refuse it,
+// or get it much later. Lost, late, double and reordered messages, and ends of connections, leave no doubt.
+func (r *Rule) Doubt() bool { return kinds[r.Do].doubt }
+
 // due reports whether a fault may apply to the n-th message that it is for.
-func (r *rule) due(n int) bool {
+func (r *Rule) due(n int) bool {
 	switch {
 	case r.nth > 0:
 		return n == r.nth
@@ -95,24 +118,13 @@ func (r *rule) due(n int) bool {
 	return true
 }
 
-// Fired says what a fault has done.
-type Fired struct {
-	Name  string `json:"name"`
-	Line  int    `json:"line"`  // its line in the file
-	Met   int    `json:"met"`   // number of messages that match its on, connection and from
-	Fired int    `json:"fired"` // number of messages that it has changed, held back or followed by an end
-}
-
 // kind describes a kind of fault.
 type kind struct {
 	value       value
 	least, most int
 	places      string // what it is for: m messages, r requests and their answers, o opens
-	wire        bool   // it changes the bytes of a message, not its content
-
-	// doubt says that records do not show how the receiver treats the message: it may accept it as it is, refuse it, or
-	// get it much later. Lost, late, double and reordered messages, and ends of connections, leave no doubt.
-	doubt bool
+	wire        bool   // see Rule.Wire
+	doubt       bool   // see Rule.Doubt
 }
 
 // value is the type of the value after the name of a kind.
@@ -124,6 +136,11 @@ const (
 	duration
 	member
 	words
+	members
+	pointers
+	moves
+	place
+	condition
 )
 
 // maxPad bounds the size of a huge frame.
@@ -133,12 +150,18 @@ const maxPad = 64 << 20
 var kinds = map[string]kind{
 	"drop": {places: "mro"}, "delay": {value: duration, places: "mro"}, "reset": {places: "mr"},
 	"corrupt":  {value: member, places: "mr", doubt: true},
+	"set":      {value: members, places: "mr", doubt: true},
+	"remove":   {value: pointers, places: "mr", doubt: true},
+	"rename":   {value: moves, places: "mr", doubt: true},
+	"wrap":     {value: place, places: "mr", doubt: true},
+	"retype":   {value: words, places: "m", doubt: true},
 	"truncate": {value: number, most: maxPad, places: "mr", doubt: true},
 	"bom":      {places: "mr", doubt: true}, "content-type": {value: words, places: "ro", doubt: true},
 	"silence": {places: "m"}, "fin": {places: "m"},
 	"close":     {value: number, least: 1, most: 65535, places: "m"},
 	"duplicate": {value: number, least: 1, most: 1000, places: "m"},
 	"reorder":   {value: number, least: 1, most: 1000, places: "m"},
+	"behind":    {value: condition, places: "m"},
 	"burst":     {value: number, least: 2, most: 1000, places: "m"},
 
 	"half-close": {places: "m", wire: true}, "dribble": {places: "m", wire: true},

@@ -1,4 +1,4 @@
-package fault
+package faultrule
 
 import (
 	"fmt"
@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/script"
 	worded "parley/internal/words"
-	"parley/simulator/gate"
-	"parley/simulator/script"
 )
 
 // maxNumber bounds numbers of messages.
@@ -58,16 +57,24 @@ func (p *parsing) number(v script.Value, what string, least, most int) int {
 	return int(n)
 }
 
-func (p *parsing) rule(v script.Value, i int) (r rule) {
-	r = rule{name: fmt.Sprintf("fault %d", i), line: v.Line(), match: script.Any(), chance: 1}
-	if !p.Keys(v, "a fault", "name", "on", "connection", "from", "nth", "every", "since", "chance", "do") {
+func (p *parsing) rule(v script.Value, i int) *Rule {
+	r := &Rule{Name: fmt.Sprintf("fault %d", i), Line: v.Line(), match: script.Any(), chance: 1}
+	if !p.Keys(v, "a fault", "name", "on", "connection", "from", "per", "after", "nth", "every", "since", "chance", "do") {
 		return r
 	}
 	if n := v.At("name"); n.There() {
-		r.name = p.Text(n, "name")
+		r.Name = p.Text(n, "name")
 	}
 	if on := v.At("on"); on.There() {
 		r.match = p.Match(on)
+	}
+	if per := v.At("per"); per.There() {
+		r.per = p.Text(per, "per")
+		p.pointer(per, r.per)
+	}
+	if after := v.At("after"); after.There() {
+		m := p.Match(after)
+		r.after = &m
 	}
 	if c := v.At("connection"); c.There() {
 		if r.connection = p.Text(c, "connection"); r.connection != "" && !connections.MatchString(r.connection) {
@@ -88,33 +95,33 @@ func (p *parsing) rule(v script.Value, i int) (r rule) {
 			p.Fail(c, "chance is a number above 0, and at most 1 (chance: 0.5)")
 		}
 	}
-	p.direction(v, &r)
+	p.direction(v, r)
 	if do := v.At("do"); do.There() {
-		p.do(do, &r)
+		p.do(do, r)
 	} else {
 		p.Fail(v, "do is missing: say what goes wrong (do: drop)")
 	}
-	p.suits(v, &r)
+	p.suits(v, r)
 	return r
 }
 
 // direction reads the sender of the messages; the default is both for those of a connection, else the client.
-func (p *parsing) direction(v script.Value, r *rule) {
+func (p *parsing) direction(v script.Value, r *Rule) {
 	from := v.At("from")
 	switch text := p.Text(from, "from"); {
 	case !from.There() && r.match.Kind() == "message":
-		r.from = []gate.Side{gate.Client, gate.Server}
+		r.from = []Side{Client, Server}
 	case !from.There(), text == "client":
-		r.from = []gate.Side{gate.Client}
+		r.from = []Side{Client}
 	case text == "server":
-		r.from = []gate.Side{gate.Server}
+		r.from = []Side{Server}
 	default:
 		p.Fail(from, "from is client or server, who sends the message")
 	}
 }
 
 // do reads the kind of fault: a name alone, or a map of a name and a value.
-func (p *parsing) do(v script.Value, r *rule) {
+func (p *parsing) do(v script.Value, r *Rule) {
 	if text, ok := v.Scalar().(string); ok {
 		k, known := kinds[text]
 		switch {
@@ -123,7 +130,7 @@ func (p *parsing) do(v script.Value, r *rule) {
 		case k.value != nothing:
 			p.Fail(v, "%s needs a value (do: %s)", text, example(text, k))
 		}
-		r.do = text
+		r.Do = text
 		return
 	}
 	var valued []string
@@ -148,41 +155,87 @@ func (p *parsing) do(v script.Value, r *rule) {
 		}
 		return
 	}
-	r.do = v.Keys()[0]
-	k, in := kinds[r.do], v.At(r.do)
+	r.Do = v.Keys()[0]
+	k, in := kinds[r.Do], v.At(r.Do)
 	switch k.value {
 	case number:
-		r.n = p.number(in, r.do, k.least, k.most)
+		r.N = p.number(in, r.Do, k.least, k.most)
 	case duration:
 		text, _ := in.Scalar().(string)
 		d, err := time.ParseDuration(text)
-		if r.delay = d; err != nil || d <= 0 || d > MaxDelay {
+		if r.Delay = d; err != nil || d <= 0 || d > MaxDelay {
 			p.Fail(in, "delay is a time with its unit, of at most 10m (write 2s or 200ms)")
 		}
 	case words:
-		if r.text = p.Text(in, r.do); strings.ContainsAny(r.text, "\r\n") {
-			p.Fail(in, "%s is one line", r.do)
+		if r.Text = p.Text(in, r.Do); strings.ContainsAny(r.Text, "\r\n") {
+			p.Fail(in, "%s is one line", r.Do)
 		}
-	case member:
-		r.change = p.corrupt(in)
+	case condition:
+		m := p.Match(in)
+		r.behind = &m
+	default:
+		r.edits = p.edits(k.value, in, r.Do)
 	}
 }
 
 // example is a fault with a value.
 func example(name string, k kind) string {
 	return fmt.Sprintf("{%s: %s}", name, map[value]string{number: fmt.Sprint(max(k.least, min(k.most, 3))),
-		duration: "200ms", member: "{at: /data/id, set: 7}", words: "text/plain"}[k.value])
+		duration: "200ms", member: "{at: /data/id, set: 7}", members: "{/data/id: 7}",
+		pointers: "/data/id", moves: "{/data/id: /data/key}", place: "/data", words: "text/plain", condition: "answer"}[k.value])
 }
 
-// corrupt reads the change of a member.
-func (p *parsing) corrupt(v script.Value) (c change) {
-	if !p.Keys(v, "corrupt", "at", "set", "remove", "draw") {
-		return c
+// pointer reads a JSON Pointer; what is at v.
+func (p *parsing) pointer(v script.Value, text string) []string {
+	if !strings.HasPrefix(text, "/") {
+		p.Fail(v, "%q is no JSON Pointer (write it like /data/id)", text)
 	}
+	return names(text)
+}
+
+// edits reads changes of members.
+func (p *parsing) edits(of value, v script.Value, do string) (out []edit) {
+	switch of {
+	case member:
+		return p.corrupt(v)
+	case place:
+		at := p.pointer(v, p.Text(v, do))
+		if len(at) == 0 { // a mistake is noted
+			return nil
+		}
+		return []edit{{at: at[:len(at)-1], wrap: at[len(at)-1]}}
+	case pointers:
+		for _, text := range p.Texts(v, do) {
+			out = append(out, edit{at: p.pointer(v, text)})
+		}
+		return out
+	}
+	if len(v.Keys()) == 0 {
+		p.Fail(v, "%s has members to change (do: %s)", do, example(do, kinds[do]))
+	}
+	for _, name := range v.Keys() {
+		e, to := edit{at: p.pointer(v, name)}, v.At(name)
+		if of == moves {
+			e.to = p.pointer(to, p.Text(to, do))
+		} else {
+			p.Holes(to)
+			e.value, e.create = to, true
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// corrupt reads the change of a member that is there.
+func (p *parsing) corrupt(v script.Value) []edit {
+	if !p.Keys(v, "corrupt", "at", "set", "remove", "draw") {
+		return nil
+	}
+	var e edit
 	if at := v.At("at"); !at.There() {
 		p.Fail(v, "at is missing (at: /data/id)")
-	} else if c.at = p.Text(at, "at"); !strings.HasPrefix(c.at, "/") {
-		p.Fail(at, "%q is no JSON Pointer (write it like /data/id)", c.at)
+	} else {
+		e.at = p.pointer(at, p.Text(at, "at"))
 	}
 	set, remove, draw := v.At("set"), v.At("remove"), v.At("draw")
 	n := 0
@@ -193,18 +246,16 @@ func (p *parsing) corrupt(v script.Value) (c change) {
 	}
 	if n != 1 || remove.There() && remove.Scalar() != true || draw.There() && draw.Scalar() != true {
 		p.Fail(v, "corrupt has one of set: VALUE, remove: true and draw: true beside at")
-		return c
+		return nil
 	}
-	if c.draw = draw.There(); set.There() {
-		p.NoHoles(set)
-		c.set, _ = set.JSON()
-	}
-	return c
+	p.NoHoles(set)
+	e.draw, e.value = draw.There(), set
+	return []edit{e}
 }
 
 // suits fails for a fault whose kind does not apply to the messages that it is for.
-func (p *parsing) suits(v script.Value, r *rule) {
-	places := kinds[r.do].places
+func (p *parsing) suits(v script.Value, r *Rule) {
+	places := kinds[r.Do].places
 	if places == "" { // an error is noted
 		return
 	}
@@ -221,9 +272,13 @@ func (p *parsing) suits(v script.Value, r *rule) {
 			}
 		}
 		what := map[string]string{"m": "a message", "r": "a request or its answer", "o": "an open"}[letter]
-		p.Fail(v.At("do"), "%s is not for %s, which can have %s", r.do, what, strings.Join(could, ", "))
-	case r.do == "content-type" && kind == "open" && slices.Contains(r.from, gate.Client):
+		p.Fail(v.At("do"), "%s is not for %s, which can have %s", r.Do, what, strings.Join(could, ", "))
+	case r.Do == "content-type" && kind == "open" && slices.Contains(r.from, Client):
 		p.Fail(v.At("do"), "an open has no content, and its answer has (add from: server)")
+	case r.after != nil && (r.after.Kind() == "message") != (kind == "message"):
+		p.Fail(v.At("after"), "after is for a message where on is, and for a request or an open where on is")
+	case r.behind != nil && r.behind.Kind() != "message":
+		p.Fail(v.At("do"), "behind is for a message (do: {behind: answer})")
 	case kind == "request" && (r.connection != "" || r.match.HasParty()):
 		p.Fail(v, "a request belongs to no connection (remove connection and party)")
 	}

@@ -3,7 +3,7 @@ package script_test
 import (
 	"testing"
 
-	"parley/simulator/script"
+	"parley/internal/script"
 )
 
 // TestLiteral: $${ is a literal ${, in a text and alone, in a message and in a condition; a hole beside it is filled

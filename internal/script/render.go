@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	wjson "parley/transport/wire/json"
 )
 
 var (
@@ -75,7 +73,7 @@ var errLong = errors.New("with its variables filled in it is too long")
 // fill returns the value of a hole.
 func (f *filling) fill(name string) (any, error) {
 	if strings.HasPrefix(name, "/") {
-		v, ok := wjson.Lookup(f.message, name)
+		v, ok := At(f.message, name)
 		if !ok {
 			return nil, errNoMember(name)
 		}

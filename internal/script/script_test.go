@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"parley/simulator/script"
+	"parley/internal/script"
 )
 
 const head = "script: s\nprotocol: p\nas: server\n"

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"parley/internal/words"
 )
 
@@ -367,4 +369,27 @@ func decode(body []byte) any {
 		return nil
 	}
 	return v
+}
+
+// At returns the value that a JSON Pointer (RFC 6901) refers to in decoded JSON, and whether there is one.
+func At(v any, pointer string) (any, bool) {
+	for name := range jsontext.Pointer(pointer).Tokens() {
+		switch in := v.(type) {
+		case map[string]any:
+			member, ok := in[name]
+			if !ok {
+				return nil, false
+			}
+			v = member
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(in) {
+				return nil, false
+			}
+			v = in[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
 }

@@ -68,6 +68,9 @@ func (r *Reader) List(v Value, what string) (out []Value) {
 // Text returns a text; "" if v is absent.
 func (r *Reader) Text(v Value, what string) string { return r.p.text(v.n, what) }
 
+// Texts returns a text, or a list of them.
+func (r *Reader) Texts(v Value, what string) []string { return r.p.texts(v.n, what) }
+
 // Count returns a number from 1 to most, and records a mistake if v is something else.
 func (r *Reader) Count(v Value, what string, most int) int { return r.p.count(v.n, what, most) }
 
@@ -89,6 +92,23 @@ func (r *Reader) NoHoles(v Value) {
 		r.Fail(v, "nothing is filled in here (write the value itself)")
 	}
 }
+
+// Holes records a mistake for each hole that Fill does not know.
+func (r *Reader) Holes(v Value) {
+	for _, n := range slices.Concat(v.n.list, v.n.vals) {
+		r.Holes(Value{n})
+	}
+	text, _ := v.n.text()
+	for _, name := range named(text) {
+		if !strings.HasPrefix(name, "/") && !slices.Contains(filled, name) {
+			r.Fail(v, "${%s} is neither a member of the message, such as ${/agentId}, nor one of %s (write $${ for a literal ${)",
+				name, quoted(filled))
+		}
+	}
+}
+
+// filled are the names that Fill knows besides members.
+var filled = []string{"id", "party", "body"}
 
 // There reports whether the value is present.
 func (v Value) There() bool { return v.n != nil }
@@ -137,15 +157,21 @@ func (v Value) Number() (n float64, ok bool) {
 	return 0, false
 }
 
-// JSON returns the value as JSON; holes of templates stay as they are written.
-func (v Value) JSON() ([]byte, error) { return (&filling{}).json(v.n) }
+// Fill returns the value as JSON, with the holes filled in from a message. It fails if the message lacks a member.
+func (v Value) Fill(m Message, newID func() string) ([]byte, error) {
+	return fillingOf(m, newID).json(v.n)
+}
+
+func fillingOf(m Message, newID func() string) *filling {
+	return &filling{message: decode(m.Body), party: m.Party, body: string(m.Body), newID: newID}
+}
 
 // Match is a condition on messages.
 type Match struct{ on on }
 
 // Holds reports whether m meets the condition.
 func (w Match) Holds(m Message) bool {
-	f := &filling{message: decode(m.Body), party: m.Party, body: string(m.Body), newID: func() string { return "" }}
+	f := fillingOf(m, func() string { return "" })
 	return (&Engine{}).misses(0, &rule{on: w.on}, m, f) == ""
 }
 

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	wjson "parley/transport/wire/json"
 )
 
 // Message is an action of the program.
@@ -141,7 +139,7 @@ func (e *Engine) misses(i int, r *rule, m Message, f *filling) string {
 		return fmt.Sprintf("it has matched %d times", r.times)
 	}
 	for _, c := range r.on.where {
-		v, there := wjson.Lookup(f.message, c.pointer)
+		v, there := At(f.message, c.pointer)
 		if !c.test.holds(v, there, f) {
 			return c.pointer + " is another"
 		}

@@ -1,4 +1,4 @@
-package fault_test
+package faultrule_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"parley/simulator/fault"
+	"parley/internal/faultrule"
 )
 
 // mistakes are files with a mistake, and their correct twins.
@@ -50,6 +50,18 @@ var mistakes = []struct{ wrong, right, want string }{
 	{"faults:\n  - {on: {close: true}, do: drop}\n", "faults:\n  - {on: {open: true}, do: drop}\n", "close is no message"},
 	{"faults:\n  - {on: {request: GET /}, connection: C1, do: drop}\n", "faults:\n  - {on: {request: GET /}, do: drop}\n",
 		"a request belongs to no connection"},
+	{"faults:\n  - {do: {set: {a: 1}}}\n", "faults:\n  - {do: {set: {/a: 1}}}\n", `"a" is no JSON Pointer`},
+	{"faults:\n  - {do: {set: {}}}\n", "faults:\n  - {do: {set: {/a: null}}}\n", "set has members to change (do: {set: {/data/id: 7}})"},
+	{"faults:\n  - {do: {set: {/a: \"${x}\"}}}\n", "faults:\n  - {do: {set: {/a: \"${/x}\"}}}\n", "${x} is neither a member"},
+	{"faults:\n  - {do: {rename: {/a: b}}}\n", "faults:\n  - {do: {rename: {/a: /b}}}\n", `"b" is no JSON Pointer`},
+	{"faults:\n  - {do: {remove: [a]}}\n", "faults:\n  - {do: {remove: [/a]}}\n", `"a" is no JSON Pointer`},
+	{"faults:\n  - {do: {wrap: \"\"}}\n", "faults:\n  - {do: {wrap: /a}}\n", "wrap is a text that is not empty"},
+	{"faults:\n  - {do: {wrap: a}}\n", "faults:\n  - {do: {wrap: /a}}\n", `"a" is no JSON Pointer`},
+	{"faults:\n  - {on: {request: GET /}, do: {retype: a}}\n", "faults:\n  - {do: {retype: a}}\n", "retype is not for a request"},
+	{"faults:\n  - {do: {behind: {open: true}}}\n", "faults:\n  - {do: {behind: a}}\n", "behind is for a message"},
+	{"faults:\n  - {on: a, after: {open: true}, do: drop}\n", "faults:\n  - {on: a, after: b, do: drop}\n",
+		"after is for a message"},
+	{"faults:\n  - {per: a, do: drop}\n", "faults:\n  - {per: /a, do: drop}\n", `"a" is no JSON Pointer`},
 	{"faults:\n  - {connection: A, do: drop}\n", "faults:\n  - {connection: C1, do: drop}\n",
 		`f.yaml:2:18: no connection is called "A": they are C1, C2, …`},
 	{"faults: 1\n", "faults: []\n", "faults is a list"},
@@ -62,10 +74,10 @@ var mistakes = []struct{ wrong, right, want string }{
 func TestMistakes(t *testing.T) {
 	valid := schema(t)
 	for _, one := range mistakes {
-		if _, err := fault.Parse("f.yaml", []byte(one.wrong)); err == nil || !strings.Contains(err.Error(), one.want) {
+		if _, err := faultrule.Parse("f.yaml", []byte(one.wrong)); err == nil || !strings.Contains(err.Error(), one.want) {
 			t.Errorf("%q: %v, want %q", one.wrong, err, one.want)
 		}
-		if _, err := fault.Parse("f.yaml", []byte(one.right)); err != nil {
+		if _, err := faultrule.Parse("f.yaml", []byte(one.right)); err != nil {
 			t.Errorf("%q: %v", one.right, err)
 		}
 		if err := valid(one.right); err != nil {
@@ -88,7 +100,7 @@ func TestSchemaRejects(t *testing.T) {
 // schema returns a check of files by the schema.
 func schema(t *testing.T) func(text string) error {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(fault.Schema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(faultrule.Schema()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,11 +144,11 @@ func TestDocs(t *testing.T) {
 			1-strings.Count(string(r[2][:1]), "{"))+"]")
 	}
 	slices.Sort(names)
-	if len(blocks) == 0 || !slices.Equal(names, fault.Kinds()) {
-		t.Fatalf("%d blocks, and the kinds %v, want %v", len(blocks), names, fault.Kinds())
+	if len(blocks) == 0 || !slices.Equal(names, faultrule.Kinds()) {
+		t.Fatalf("%d blocks, and the kinds %v, want %v", len(blocks), names, faultrule.Kinds())
 	}
 	for _, f := range files {
-		if _, err := fault.Parse("faults.md", []byte(f)); err != nil {
+		if _, err := faultrule.Parse("faults.md", []byte(f)); err != nil {
 			t.Errorf("%s: %v", f, err)
 		}
 		if err := valid(f); err != nil {
@@ -149,7 +161,7 @@ func TestDocs(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("seed: 3\nfaults:\n  - {on: {type: a}, chance: 0.5, do: {split: 3}}\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if set, err := fault.Parse("f", []byte(text)); (set == nil) == (err == nil) {
+		if set, err := faultrule.Parse("f", []byte(text)); (set == nil) == (err == nil) {
 			t.Fatal("neither a file nor an error, or both")
 		}
 	})
