@@ -1,6 +1,6 @@
-// Package faultrule reads files of faults, and says what they do to messages: which fault is for which message, and what
-// it makes of its content. It knows neither protocol nor transport: package fault of the simulator carries faults out
-// between two programs, and the mutants of the bundled targets inside of one. Faults are deterministic: a fault is
+// Package faultrule reads files of faults, and says what they do to messages: which fault is for which message, and
+// what it makes of its content. It knows neither protocol nor transport: package fault of the simulator carries faults
+// out between two programs, and the mutants of the bundled targets inside of one. Faults are deterministic: a fault is
 // addressed to messages and counts them, and drawn values depend only on the seed of the file, the fault, the
 // connection and the number of the message. The reference for users is docs/faults.md.
 package faultrule

@@ -7,8 +7,8 @@ import (
 	"parley/internal/script"
 )
 
-// Inside carries out faults inside a program whose messages are of type M. There they lose, double, hold back and change
-// messages. It is safe for concurrent use, and keeps its state for as long as it exists.
+// Inside carries out faults inside a program whose messages are of type M: it loses, doubles, holds back and changes
+// them. It is safe for concurrent use, and keeps its state for as long as it exists.
 type Inside[M any] struct {
 	set *Set
 	as  Form[M]

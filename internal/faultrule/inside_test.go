@@ -54,7 +54,7 @@ func TestInside(t *testing.T) {
 			`{"of":2,"type":"c"} {"of":1,"type":"c"} {"of":1,"type":"a"}`},
 		{"{on: a, per: /of, nth: 2, do: drop}", `{"of":1,"type":"a"} {"of":2,"type":"a"} {"of":2,"type":"a"}`,
 			`{"of":1,"type":"a"} {"of":2,"type":"a"}`},
-		{"{on: a, after: b, nth: 1, do: drop}", `{"type":"a"} >{"type":"b"} {"type":"a"} {"type":"a"} >{"type":"b"} {"type":"a"}`,
+		{"{on: a, after: b, nth: 1, do: drop}", `{"type":"a"} >{"type":"b"} {"type":"a"} {"type":"a"} >{"type":"b"}`,
 			`{"type":"a"} >{"type":"b"} {"type":"a"} >{"type":"b"}`},
 		{"{on: a, do: {retype: b}}, {on: b, do: {retype: a}}", `{"type":"a"} {"type":"b"}`, `{"type":"b"} {"type":"a"}`},
 	} {

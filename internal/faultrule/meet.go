@@ -80,7 +80,10 @@ func (s *Set) hit(i int, m Message, in counted, n int) Hit {
 	h := Hit{Rule: r, I: i, Due: r.due(n), conn: m.Party}
 	if h.Due {
 		sum := fnv.New64a()
-		_, _ = sum.Write([]byte(strconv.Itoa(i) + "\x00" + m.Party + "\x00" + m.From.String() + "\x00" + strconv.Itoa(n) + in.per))
+		for _, part := range []string{strconv.Itoa(i), m.Party, m.From.String()} {
+			_, _ = sum.Write([]byte(part + "\x00"))
+		}
+		_, _ = sum.Write([]byte(strconv.Itoa(n) + in.per))
 		h.draw = rand.New(rand.NewPCG(s.seed, sum.Sum64()))
 		h.Due = r.chance >= 1 || h.draw.Float64() < r.chance
 	}
@@ -126,8 +129,8 @@ func (l *Late[M]) All() (out []M) {
 	return out
 }
 
-// Overtaken returns, and no longer holds back, the messages that enough others have overtaken. The first n have now been
-// overtaken by a message as well. None is returned unless free.
+// Overtaken returns, and no longer holds back, the messages that enough others have overtaken. The first n have now
+// been overtaken by a message as well. None is returned unless free.
 func (l *Late[M]) Overtaken(n int, by script.Message, free bool) (out []M) {
 	var rest []late[M]
 	for i, w := range l.all {

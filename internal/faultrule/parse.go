@@ -182,7 +182,8 @@ func (p *parsing) do(v script.Value, r *Rule) {
 func example(name string, k kind) string {
 	return fmt.Sprintf("{%s: %s}", name, map[value]string{number: fmt.Sprint(max(k.least, min(k.most, 3))),
 		duration: "200ms", member: "{at: /data/id, set: 7}", members: "{/data/id: 7}",
-		pointers: "/data/id", moves: "{/data/id: /data/key}", place: "/data", words: "text/plain", condition: "answer"}[k.value])
+		pointers: "/data/id", moves: "{/data/id: /data/key}", place: "/data", words: "text/plain",
+		condition: "answer"}[k.value])
 }
 
 // pointer reads a JSON Pointer; what is at v.

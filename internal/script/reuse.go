@@ -101,8 +101,8 @@ func (r *Reader) Holes(v Value) {
 	text, _ := v.n.text()
 	for _, name := range named(text) {
 		if !strings.HasPrefix(name, "/") && !slices.Contains(filled, name) {
-			r.Fail(v, "${%s} is neither a member of the message, such as ${/agentId}, nor one of %s (write $${ for a literal ${)",
-				name, quoted(filled))
+			r.Fail(v, "${%s} is neither a member of the message, such as ${/agentId}, nor one of %s "+
+				"(write $${ for a literal ${)", name, quoted(filled))
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package fault carries out files of faults at a gate: which message of which connection is delayed, lost, doubled,
-// changed, cut off or sent in pieces. Package faultrule reads the files and decides for which messages their faults are.
+// changed, cut off or sent in pieces. Package faultrule reads the files, and decides which fault is for which message.
 package fault
 
 import (

@@ -111,13 +111,14 @@ var all = block(1) + block(2) + block(3) + block(4)
 func TestStream(t *testing.T) {
 	rest := block(3) + block(4)
 	for do, want := range map[string]stream{
-		"drop":                              {chunks: []string{block(1), rest}},
-		"{delay: 1ms}":                      {chunks: []string{all}},
-		"{duplicate: 2}":                    {chunks: []string{block(1), block(2), block(2), block(2), rest}},
-		"{reorder: 1}":                      {chunks: []string{block(1), block(3), block(2), block(4)}},
-		"{behind: {where: {/n: 4}}}":        {chunks: []string{block(1), rest, block(2)}},
-		"{retype: other}":                   {chunks: []string{block(1), "event: other\n", block(2), rest}},
-		`{set: {/n: ["${/n}"]}}`:            {chunks: []string{block(1), "data: {\"a\":9007199254740993,\"n\":[2]}\n\n", rest}},
+		"drop":                       {chunks: []string{block(1), rest}},
+		"{delay: 1ms}":               {chunks: []string{all}},
+		"{duplicate: 2}":             {chunks: []string{block(1), block(2), block(2), block(2), rest}},
+		"{reorder: 1}":               {chunks: []string{block(1), block(3), block(2), block(4)}},
+		"{behind: {where: {/n: 4}}}": {chunks: []string{block(1), rest, block(2)}},
+		"{retype: other}":            {chunks: []string{block(1), "event: other\n", block(2), rest}},
+		`{set: {/n: ["${/n}"]}}`: {chunks: []string{block(1),
+			"data: {\"a\":9007199254740993,\"n\":[2]}\n\n", rest}},
 		"{reorder: 9}":                      {chunks: []string{block(1), rest}},
 		"{burst: 2}":                        {chunks: []string{all}},
 		"{corrupt: {at: /n, remove: true}}": {chunks: []string{block(1), "data: {\"a\":9007199254740993}\n\n", rest}},
