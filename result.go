@@ -1,11 +1,10 @@
 package parley
 
 import (
+	"cmp"
 	"io"
 
 	"parley/reports"
-	"parley/runner"
-	"parley/steps/protocols"
 )
 
 // Result is what a run has found.
@@ -58,8 +57,8 @@ type Finding struct {
 	Expected string
 	Observed string
 	Diff     string   // a go-cmp diff, - expected + observed; "" if there is none
-	Step     string   // the step that found it, with its keyword; "" if a monitor found it or it was found at the end
-	Location string   // of the step; that of the scenario if no step found it
+	Step     string   // that found it, with its keyword; of a monitor, in which the record came; "": found at the end
+	Location string   // of the step; that of the scenario if there is none
 	Monitor  string   // the monitor that found it; "" if there is none
 	At       string   // connection, record number and time since the scenario's start; "" if it has no place
 	Wire     []string // the records around that place, one line each; the one at the place is marked by >
@@ -82,8 +81,8 @@ func (r *Result) WriteText(w io.Writer) error {
 	return reports.WriteConsole(w, r.all, reports.ConsoleOptions{})
 }
 
-// resultOf returns what a run has found. plan has the scenarios whose steps are to be located.
-func resultOf(all *reports.Results, plan []runner.Planned) (*Result, error) {
+// resultOf returns what a run has found.
+func resultOf(all *reports.Results) *Result {
 	run := &all.Runs[0]
 	out := &Result{Verdict: string(all.Verdict), Exit: all.Exit, Environment: run.Environment, all: all}
 	for _, c := range run.Clauses {
@@ -91,56 +90,20 @@ func resultOf(all *reports.Results, plan []runner.Planned) (*Result, error) {
 			out.Clauses = append(out.Clauses, Clause{c.ID, string(c.Level), c.Text, string(c.Outcome), c.Reason})
 		}
 	}
-	planned := map[string]runner.Planned{}
-	for _, pl := range plan {
-		planned[pl.ID] = pl
-	}
 	for i := range run.Scenarios {
-		sc := &run.Scenarios[i]
-		var places []string
-		if pl, ok := planned[sc.ID]; ok && len(sc.Failures) > 0 {
-			var err error
-			if places, err = runner.Places(protocols.Get(run.Protocol), pl); err != nil {
-				return nil, err
-			}
-		}
-		out.Scenarios = append(out.Scenarios, scenarioOf(sc, places))
-	}
-	return out, nil
-}
-
-// scenarioOf returns the result of a scenario whose steps are at places; nil: unknown.
-func scenarioOf(sc *reports.Scenario, places []string) Scenario {
-	out := Scenario{ID: sc.ID, Name: sc.Name, Location: sc.Location, Driver: sc.Driver, Outcome: string(sc.Outcome),
-		Reason: sc.Reason}
-	for _, f := range sc.Failures {
-		one := Finding{Clause: f.Clause, Level: string(f.Level), Text: f.Text, Expected: f.Expected, Observed: f.Observed,
-			Diff: f.Diff, Location: sc.Location, Monitor: f.Monitor, At: f.At, Wire: f.Excerpt}
-		if at := foundBy(sc, f); at >= 0 {
-			one.Step = sc.Steps[at].Keyword + " " + sc.Steps[at].Text
-			if at < len(places) {
-				one.Location = places[at]
-			}
-		}
-		out.Findings = append(out.Findings, one)
+		out.Scenarios = append(out.Scenarios, scenarioOf(&run.Scenarios[i]))
 	}
 	return out
 }
 
-// foundBy returns the index of the step that found a failure; -1 if none did.
-func foundBy(sc *reports.Scenario, f reports.Failure) int {
-	if f.Monitor != "" {
-		return -1
+// scenarioOf returns the result of a scenario.
+func scenarioOf(sc *reports.Scenario) Scenario {
+	out := Scenario{ID: sc.ID, Name: sc.Name, Location: sc.Location, Driver: sc.Driver, Outcome: string(sc.Outcome),
+		Reason: sc.Reason}
+	for _, f := range sc.Failures {
+		out.Findings = append(out.Findings, Finding{Clause: f.Clause, Level: string(f.Level), Text: f.Text,
+			Expected: f.Expected, Observed: f.Observed, Diff: f.Diff, Step: f.Step,
+			Location: cmp.Or(f.Location, sc.Location), Monitor: f.Monitor, At: f.At, Wire: f.Excerpt})
 	}
-	for i, st := range sc.Steps {
-		if st.Status != "failed" {
-			continue
-		}
-		for _, id := range st.Clauses {
-			if id == f.Clause {
-				return i
-			}
-		}
-	}
-	return -1
+	return out
 }

@@ -21,11 +21,10 @@ func Run(ctx context.Context, t Target, opts ...Option) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := planned(o)
-	if err != nil {
+	if _, err := planned(o); err != nil {
 		return nil, err
 	}
-	return s.run(ctx, o, plan)
+	return s.run(ctx, o)
 }
 
 // planned returns the scenarios that a run selects.
@@ -47,7 +46,7 @@ func translated(err error) error {
 }
 
 // run executes a run, and writes its results.
-func (s settings) run(ctx context.Context, o runner.Options, plan []runner.Planned) (*Result, error) {
+func (s settings) run(ctx context.Context, o runner.Options) (*Result, error) {
 	if s.out != "" {
 		if err := runner.PrepareOut(s.out); err != nil {
 			return nil, fmt.Errorf("parley.Out: %w", err)
@@ -64,7 +63,7 @@ func (s settings) run(ctx context.Context, o runner.Options, plan []runner.Plann
 			return nil, err
 		}
 	}
-	return resultOf(all, plan)
+	return resultOf(all), nil
 }
 
 // write writes a report to a file.

@@ -49,7 +49,7 @@ func (s *Steps) Register(sc *godog.ScenarioContext) { s.guest.Initialize(sc) }
 func (s *Steps) Scenarios() []Scenario {
 	var all []Scenario
 	for _, sc := range s.guest.Scenarios() {
-		all = append(all, scenarioOf(&sc, nil))
+		all = append(all, scenarioOf(&sc))
 	}
 	return all
 }

@@ -56,7 +56,7 @@ func Test(t *testing.T, target Target, opts ...Option) {
 		ctx, cancel = runner.WithDeadline(ctx, max(left-min(left/10, 30*time.Second), time.Second), o)
 		defer cancel()
 	}
-	res, err := s.run(ctx, o, selected)
+	res, err := s.run(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,11 @@ func told(sc Scenario) string {
 	}
 	for _, f := range sc.Findings {
 		fmt.Fprintf(&b, "\n%s: %s %s  %s", located(f.Location), f.Clause, f.Level, f.Text)
-		field(&b, "step", f.Step)
+		during := "step"
+		if f.Monitor != "" {
+			during = "while"
+		}
+		field(&b, during, f.Step)
 		field(&b, "monitor", f.Monitor)
 		field(&b, "expected", f.Expected)
 		field(&b, "observed", f.Observed)

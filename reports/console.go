@@ -2,7 +2,6 @@ package reports
 
 import (
 	"io"
-	"path"
 	"slices"
 	"strings"
 
@@ -206,22 +205,6 @@ func verdictColour(v verdict.Verdict) colour {
 		return red
 	default:
 		return yellow
-	}
-}
-
-// transcriptPath returns the path of a transcript relative to the reader's working directory.
-func transcriptPath(dir string, t *Transcript) string {
-	if t == nil {
-		return ""
-	}
-	return path.Join(dir, t.Path)
-}
-
-// kept writes the paths of a scenario's transcript and evidence.
-func (p *printer) kept(s *Scenario, dir string) {
-	p.uncut("transcript", transcriptPath(dir, s.Transcript))
-	for _, e := range s.Evidence {
-		p.uncut(evidenceLabel(e), path.Join(dir, e.Path))
 	}
 }
 

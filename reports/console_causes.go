@@ -15,12 +15,14 @@ const (
 	causeLines  = 80 // at most, over all runs, with the headings
 )
 
-// detail is how much is told of a cause.
-type detail int
-
-const (
-	inShort detail = iota // a line each for what, expected and observed, and again
-	inFull                // with the place, the transcript, and what follows
+// What a brief report tells of a cause: in full with the place, the transcript, and what follows; in short a line each
+// for what is most needed.
+var (
+	inFull = portions{"scenario": {1, 0}, "step": {2, 0}, "while": {2, 0}, "feature": {}, "expected": {3, 0},
+		"observed": {3, 0}, "stderr": {4, 0}, "also": {1, 3}, "diff": {8, 0}, "at": {}, "monitor": {}, "following": {1, 3},
+		"looks like": {1, 0}, "possibly": {1, 0}, otherFaults: {1, 0}, "file": {}, "again": {}}
+	inShort = portions{"step": {1, 0}, "while": {1, 0}, "expected": {1, 0}, "observed": {1, 0}, "stderr": {1, 0},
+		"looks like": {1, 1}, "possibly": {1, 1}, "again": {1, 0}}
 )
 
 // causeGroup is one list of causes with its title.
@@ -109,7 +111,7 @@ func (c *console) causeList(run *Run, g causeGroup, shown, lines *int) int {
 		list = list[:min(len(list), *shown)]
 		*shown -= len(list)
 	}
-	short, full := c.render(run, list, g.tint, inShort), c.render(run, list, g.tint, inFull)
+	short, full := c.render(run, list, g.tint, false), c.render(run, list, g.tint, true)
 	need := 1 // where the rest is
 	for _, text := range short {
 		need += strings.Count(text, "\n")
@@ -136,69 +138,32 @@ func (c *console) causeList(run *Run, g causeGroup, shown, lines *int) int {
 }
 
 // render returns each cause as lines of text.
-func (c *console) render(run *Run, list []Cause, tint colour, d detail) []string {
+func (c *console) render(run *Run, list []Cause, tint colour, full bool) []string {
 	var out []string
 	for i, cause := range list {
 		p := printer{width: c.width, paint: c.paint, lang: c.lang, whole: c.whole}
-		if d == inFull {
+		if full {
 			p.WriteByte('\n')
 		}
-		p.cause(run, i+1, cause, tint, d, c.opts)
+		p.cause(run, i+1, cause, tint, full, c.opts)
 		out = append(out, p.String())
 	}
 	return out
 }
 
 // cause writes one cause.
-func (p *printer) cause(run *Run, n int, cause Cause, tint colour, d detail, o ConsoleOptions) {
-	h := run.at(cause.Example)
-	f := h.Failure
+func (p *printer) cause(run *Run, n int, cause Cause, tint colour, full bool, o ConsoleOptions) {
+	f := run.at(cause.Example).Failure
 	label := fmt.Sprintf("%d  ", n)
 	p.hang(label, strong(tint), p.oneLine(causeTitle(run, cause, f, p.lang), columns(label)), "")
-	if d == inShort {
-		p.single("expected", green, f.Expected, "")
-		p.single("observed", red, p.withLast(f.Observed), "")
-		p.likenesses(cause, 1)
-		p.uncut("again", f.Again)
-		return
+	show := inShort
+	if full {
+		clause := clauseOf(run, f)
+		clause.Text = p.few(clause.Text, 2, columns(clause.ID+string(clause.Level)+clause.Section)+5)
+		p.clauseLine(clause, tint)
+		show = inFull
 	}
-	clause := clauseOf(run, f)
-	clause.Text = p.few(clause.Text, 2, columns(clause.ID+string(clause.Level)+clause.Section)+5)
-	p.clauseLine(clause, tint)
-	over := "   " + p.lang.Say("(driver %s)", h.Scenario.Driver)
-	p.single("scenario", dim, h.Scenario.Name, over)
-	p.field("expected", green, p.few(f.Expected, 3, 13))
-	observed, last, wrote := strings.Cut(f.Observed, onStderr)
-	p.field("observed", red, p.few(observed, 3, 13))
-	if wrote {
-		p.field("stderr", red, p.few(last, 4, 13))
-	}
-	p.also(run, cause)
-	p.diff(head(f.Diff, 8))
-	p.field("at", dim, f.At)
-	p.field("monitor", dim, f.Monitor)
-	p.causeFollows(cause)
-	p.likenesses(cause, 3)
-	p.kept(h.Scenario, o.Dir)
-	p.command("again", f.Again)
-}
-
-// onStderr begins what the target wrote last, at the end of an observation (steps.Cry).
-const onStderr = "; on its stderr: "
-
-// withLast shortens an observation to one line, but not the beginning of what the target wrote last.
-func (p *printer) withLast(text string) string {
-	observed, last, wrote := strings.Cut(text, onStderr)
-	if !wrote {
-		return p.oneLine(text, 13)
-	}
-	cry := p.lang.Say(onStderr)
-	if p.whole {
-		return observed + cry + last
-	}
-	room := max(20, p.width-13-columns(cry))
-	last = shorten(strings.Join(strings.Fields(last), " "), room/2)
-	return shorten(strings.Join(strings.Fields(observed), " "), room-columns(last)) + cry + last
+	p.view(viewOfCause(run, &cause, p.lang), show, o.Dir)
 }
 
 // causeTitle says what a cause explains: clauses, the one of the example first and then the most binding ones, and
@@ -234,50 +199,6 @@ func clauseOf(run *Run, f Failure) Clause {
 	return Clause{ID: f.Clause, Level: f.Level, Section: f.Section, Text: f.Text}
 }
 
-// also writes the other expectations that the same records broke.
-func (p *printer) also(run *Run, c Cause) {
-	for i, k := range c.Kinds[1:] {
-		if i == 2 && len(c.Kinds) > 4 {
-			p.field("also", dim, p.lang.Say("%s of this cause", p.lang.Count(len(c.Kinds)-3, "more expectation")))
-			return
-		}
-		one := run.like(c, k)
-		p.field("also", dim, p.oneLine(p.lang.Say("%s; observed %s", one.Expected, one.Observed), 13))
-	}
-}
-
-// causeFollows writes what follows from a cause.
-func (p *printer) causeFollows(c Cause) {
-	label := pad("  "+p.lang.Say("following"), 13)
-	more := c.MoreFollowing
-	for i, next := range c.Following {
-		if i == shownFollowing {
-			more += len(c.Following) - i
-			break
-		}
-		p.hang(label, dim, p.oneLine(p.lang.Say("%s: %s", next.Clause, next.Observed), 13), dim)
-		label = strings.Repeat(" ", 13)
-	}
-	if more > 0 {
-		p.hang(label, dim, p.lang.Say("and %s of a model that had no further instructions",
-			p.lang.Count(more, "more finding")), dim)
-	}
-}
-
-// likenesses writes the known faults that a cause looks like; one that is not certain, or not the only one, is
-// possible.
-func (p *printer) likenesses(c Cause, most int) {
-	for i, l := range c.LooksLike {
-		if i < most {
-			label := "possibly"
-			if i == 0 && c.Alike() {
-				label = "looks like"
-			}
-			p.single(label, cyan, p.lang.Say("%s: %s", l.Fault, l.Why), "")
-		}
-	}
-}
-
 // bareFindings writes clauses that failed without a failure record.
 func (c *console) bareFindings(g causeGroup) {
 	for i, f := range g.bare {
@@ -303,19 +224,19 @@ func (p *printer) oneLine(text string, indent int) string {
 	return shorten(text, max(20, p.width-indent))
 }
 
-// few shortens a text to a number of lines behind an indent.
+// few shortens a text to a number of lines behind an indent; 0 is all.
 func (p *printer) few(text string, most, indent int) string {
 	lines := p.fit(text, indent)
-	if len(lines) <= most {
+	if most == 0 || len(lines) <= most {
 		return text
 	}
 	return strings.Join(lines[:most-1], "\n") + "\n" + shorten(lines[most-1]+" "+lines[most], max(20, p.width-indent))
 }
 
-// head returns the first lines of a text.
+// head returns the first lines of a text; 0 is all.
 func head(text string, most int) string {
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
-	if len(lines) <= most {
+	if most == 0 || len(lines) <= most {
 		return text
 	}
 	return strings.Join(lines[:most], "\n") + "\n…"

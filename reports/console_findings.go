@@ -47,7 +47,7 @@ func (c *console) finding(run *Run, f finding, tint colour, shown map[string]int
 			c.WriteByte('\n')
 		}
 		first = false
-		c.hit(h, c.opts.Dir, true)
+		c.view(viewOf(h, c.lang), nil, c.opts.Dir)
 	}
 	if left > 0 {
 		c.hang("  ", "", c.lang.Say("and %s of %s: %s", c.lang.Count(left, "more failure"), f.Clause.ID,
@@ -73,55 +73,60 @@ func (p *printer) clauseLine(cl Clause, tint colour) {
 	}
 }
 
-// hit writes one failure: where it occurred, what was expected and observed, and how to reproduce it.
-func (p *printer) hit(h hit, dir string, excerpt bool) {
-	f := h.Failure
-	p.field("scenario", dim, h.Scenario.Name+"   "+p.lang.Say("(driver %s)", h.Scenario.Driver))
-	if excerpt {
-		p.uncut("feature", h.Scenario.Location)
+// portion is how much of a row a report shows: of each text so many lines, and so many texts; 0 is all.
+type portion struct{ lines, texts int }
+
+// portions are those of rows, by name; "file" stands for those of files. A row without a portion is not shown. Nil: all
+// of every row.
+type portions map[string]portion
+
+// view writes the rows of a failure. dir is the results folder, as the reader would type it.
+func (p *printer) view(v failureView, show portions, dir string) {
+	for _, r := range v.Rows {
+		name := r.Name
+		if r.File != nil {
+			name = "file"
+		}
+		part, shown := show[name]
+		switch {
+		case show != nil && !shown:
+		case name == "file":
+			p.uncut(r.Label, path.Join(dir, r.Texts[0]))
+		case name == "feature", name == "again" && part.lines == 1:
+			p.uncut(r.Label, r.Texts[0])
+		case name == "again":
+			p.command(r.Label, r.Texts[0])
+		case name == "diff":
+			p.diff(r.Label, head(r.Texts[0], part.lines))
+		case name == "scenario":
+			p.texts(r, part, "   "+p.lang.Say("(driver %s)", v.Scenario.Driver))
+		default:
+			p.texts(r, part, "")
+		}
 	}
-	p.field("expected", green, f.Expected)
-	p.field("observed", red, f.Observed)
-	p.diff(f.Diff)
-	p.field("at", dim, f.At)
-	p.field("alike", dim, alike(f, p.lang))
-	p.field("monitor", dim, f.Monitor)
-	p.following(f, excerpt)
-	if excerpt {
-		p.excerpt(f.Excerpt)
-	}
-	p.kept(h.Scenario, dir)
-	p.command("again", f.Again)
 }
 
-// shownFollowing is how many following failures a brief report shows.
-const shownFollowing = 2
-
-// following writes what follows from a failure.
-func (p *printer) following(f Failure, all bool) {
-	label := pad("  "+p.lang.Say("following"), 13)
-	for i, next := range f.Following {
-		if i == shownFollowing && !all {
-			p.hang(label, dim, p.lang.Say("and %s of a model that had no further instructions",
-				p.lang.Count(len(f.Following)+f.MoreFollowing-i, "more finding")), dim)
-			return
+// texts writes the texts of a row, each before an end that is not shortened.
+func (p *printer) texts(r viewRow, part portion, end string) {
+	label, look := "  "+pad(r.Label, 10)+" ", r.Look()
+	indent := columns(label)
+	for _, text := range r.first(part.texts, p.lang) {
+		if part.lines == 1 {
+			p.line("%s%s%s", p.paint.text(look.tint, label), p.paint.text(look.text, p.oneLine(text, indent+columns(end))), end)
+		} else {
+			p.hang(label, look.tint, p.few(text, part.lines, indent)+end, look.text)
 		}
-		p.hang(label, dim, p.lang.Say("%s: %s", next.Clause, next.Observed), dim)
-		label = strings.Repeat(" ", 13)
-	}
-	if f.MoreFollowing > 0 {
-		p.hang(label, dim, p.lang.Say("and %s", p.lang.Count(f.MoreFollowing, "more finding")), dim)
+		if r.Noun != "" {
+			label = strings.Repeat(" ", indent)
+		}
 	}
 }
 
 // diff colours expected and observed lines; without colour their signs distinguish them. Long lines are continued
 // under their own text.
-func (p *printer) diff(d string) {
-	if d == "" {
-		return
-	}
-	label := pad("  "+p.lang.Say("diff"), 13)
-	for line := range strings.SplitSeq(strings.Trim(d, "\n"), "\n") {
+func (p *printer) diff(label, d string) {
+	label = "  " + pad(label, 10) + " "
+	for line := range strings.SplitSeq(d, "\n") {
 		line = strings.ReplaceAll(line, "\t", "    ")
 		tint, text := diffColour(line), strings.TrimLeft(line, "+- \u00a0")
 		p.hang(label+line[:len(line)-len(text)], tint, text, tint)
@@ -137,14 +142,6 @@ func diffColour(line string) colour {
 		return red
 	default:
 		return ""
-	}
-}
-
-func (p *printer) excerpt(lines []string) {
-	label := pad("  "+p.lang.Say("wire"), 13)
-	for _, line := range lines {
-		p.hang(label, dim, line, dim)
-		label = strings.Repeat(" ", 13)
 	}
 }
 
@@ -190,25 +187,8 @@ func (c *console) brokenScenarios(run *Run) {
 		}
 		c.WriteByte('\n')
 		c.hang(wordOf(s.Outcome, c.lang)+"  ", strong(magenta), s.Name+"   "+c.lang.Say("(driver %s)", s.Driver), "")
-		c.field("reason", dim, s.Reason)
-		c.field("step", dim, failedStep(s))
-		c.uncut("feature", s.Location)
-		c.kept(s, c.opts.Dir)
+		c.view(viewOfError(s, c.lang), nil, c.opts.Dir)
 	}
-}
-
-// failedStep returns the step that a scenario ended in, with its error.
-func failedStep(s *Scenario) string {
-	for _, st := range s.Steps {
-		if st.Status != "passed" && st.Status != "skipped" {
-			text := strings.TrimSpace(st.Keyword) + " " + st.Text
-			if st.Error != "" {
-				text += "\n" + st.Error
-			}
-			return text
-		}
-	}
-	return ""
 }
 
 // baseline writes the rows that need to be fixed, and those that soon will.

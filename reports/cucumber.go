@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -135,7 +136,8 @@ func (c *cucumber) scenario(run *Run, uri string, s *Scenario) (*messages.Scenar
 	}
 	found := cucumberCase{run: run, s: s, id: test.Id}
 	for i, st := range s.Steps {
-		step := &messages.Step{Id: c.id(), Location: &messages.Location{Line: line + int64(i) + 1}, Keyword: st.Keyword,
+		at := &messages.Location{Line: cmp.Or(st.Line, line+int64(i)+1)}
+		step := &messages.Step{Id: c.id(), Location: at, Keyword: st.Keyword,
 			KeywordType: messages.StepKeywordType_UNKNOWN, Text: st.Text}
 		out.Steps = append(out.Steps, step)
 		of := &messages.PickleStep{Id: c.id(), Text: st.Text, Type: messages.PickleStepType_UNKNOWN,

@@ -45,7 +45,7 @@ func TestMarkdown(t *testing.T) {
 			continue
 		}
 		cells++
-		if n := len(regexp.MustCompile(`(^|[^\\])\|`).FindAllString(line, -1)); n != 6 {
+		if n := len(regexp.MustCompile(`(^|[^\\])\|`).FindAllString(line, -1)); n != 7 {
 			t.Errorf("%d bars in %s", n, line)
 		}
 	}

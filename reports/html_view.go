@@ -53,21 +53,15 @@ type runView struct {
 type causeView struct {
 	Cause
 	Title string
-	Hit   hit
-	Kinds []CauseKind // the further ones
-	More  int         // findings that follow beyond Following
+	View  failureView
 }
 
 // causeViews returns the causes of failures and warnings.
 func causeViews(run *Run, strict bool, l lang.Lang) []causeView {
 	var out []causeView
 	for _, c := range causesOf(run, strict, verdict.Failed, verdict.Warned) {
-		h := run.at(c.Example)
-		var more []CauseKind
-		for _, k := range c.Kinds[1:] {
-			more = append(more, run.like(c, k))
-		}
-		out = append(out, causeView{c, causeTitle(run, c, h.Failure, l), h, more, c.MoreFollowing})
+		title := causeTitle(run, c, run.at(c.Example).Failure, l)
+		out = append(out, causeView{c, title, viewOfCause(run, &c, l).only(inFull)})
 	}
 	return out
 }

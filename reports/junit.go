@@ -237,19 +237,22 @@ func headline(run *Run, s *Scenario) string {
 	return strings.TrimSuffix(string(s.Outcome)+": "+reason, ": ")
 }
 
-// failureText returns everything about a scenario's failures.
+// failureText returns everything about a scenario's failures, or why there is no judgement.
 func failureText(s *Scenario, failures []Failure) string {
 	var p printer
-	p.failures(s, failures)
-	p.field("reason", "", s.Reason)
-	p.field("step", "", failedStep(s))
+	if len(failures) == 0 {
+		p.view(viewOfError(s, lang.English), nil, "")
+	} else {
+		p.failures(s, failures)
+		p.field("reason", "", s.Reason)
+	}
 	return "\n" + p.String()
 }
 
 func (p *printer) failures(s *Scenario, list []Failure) {
 	for _, f := range list {
 		p.clauseLine(Clause{ID: f.Clause, Level: f.Level, Section: f.Section, Text: f.Text}, "")
-		p.hit(hit{s, f}, "", true)
+		p.view(viewOf(hit{s, f}, lang.English), nil, "")
 		p.WriteByte('\n')
 	}
 }
@@ -333,7 +336,7 @@ func monitorCase(run *Run, f finding) junitCase {
 	for i, h := range f.Hits {
 		scenarios[h.Scenario.ID] = true
 		if i < shownPerClause {
-			p.hit(h, "", true)
+			p.view(viewOf(h, lang.English), nil, "")
 			p.WriteByte('\n')
 		}
 	}

@@ -23,8 +23,8 @@ import (
 // themselves, or nouns that are counted.
 var (
 	saying = []string{"Say", "say", "heading", "field", "uncut", "command", "add", "oneOr", "findings", "reasons",
-		"causeGroup"}
-	counting = []string{"Count", "reasons"}
+		"causeGroup", "counted", "file"}
+	counting = []string{"Count", "reasons", "counted"}
 )
 
 // said returns the texts that Go sources and pages say, with their places.
@@ -151,7 +151,7 @@ func named() (out []string) {
 	return append(out, verdict.RowApplied, verdict.RowSpared, verdict.RowStale, verdict.RowExpired, verdict.RowUnknown,
 		verdict.RowUnused, CutPassed, CutBroke, CutMissed, CutNotJudged, "passed", "failed", "skipped", "undefined",
 		"pending", "ambiguous", "driver-difference", "interop", "target", "harness", "security", "explored", "cut", "fault",
-		"scenario", onStderr, "expected to fail")
+		"scenario", "while", "feature", "clauses", "expected to fail")
 }
 
 // TestEveryTextIsTranslated: each text that reports say has a translation, and each translation is of such a text.

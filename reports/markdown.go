@@ -2,8 +2,10 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"parley/features/verdict"
@@ -110,28 +112,27 @@ func (m *markdown) findings(title string, list []finding) {
 		return
 	}
 	m.line("### %s\n", title)
-	m.line("| %s | %s | %s | %s | %s |", m.lang.Say("clause"), m.lang.Say("requirement"), m.lang.Say("scenarios"),
-		m.lang.Say("expected"), m.lang.Say("observed"))
-	m.line("|---|---|--:|---|---|")
+	m.line("| %s | %s | %s | %s | %s | %s |", m.lang.Say("clause"), m.lang.Say("requirement"), m.lang.Say("scenarios"),
+		m.lang.Say("step"), m.lang.Say("expected"), m.lang.Say("observed"))
+	m.line("|---|---|--:|---|---|---|")
+	again := ""
 	for i, f := range list {
 		if i == mdFindings {
 			m.line("\n%s", m.lang.Say("and %s more", m.lang.Count(len(list)-i, "clause")))
 			break
 		}
-		expected, observed := "", md(m.lang.Of(f.Clause.Reason))
+		step, expected, observed := "", "", m.lang.Of(f.Clause.Reason)
 		if len(f.Hits) > 0 {
-			expected, observed = md(shortened(f.Hits[0].Failure.Expected, 300)), md(shortened(f.Hits[0].Failure.Observed, 300))
+			v := viewOf(f.Hits[0], m.lang)
+			step, expected, observed = v.text(founders...), v.text("expected"), v.text("observed")
+			again = cmp.Or(again, v.text("again"))
 		}
-		m.line("| %s %s | %s | %d | %s | %s |", md(f.Clause.ID), f.Clause.Level, md(f.Clause.Text), len(f.Hits), expected,
-			observed)
+		m.line("| %s %s | %s | %d | %s | %s | %s |", md(f.Clause.ID), f.Clause.Level, md(f.Clause.Text), len(f.Hits),
+			md(step), md(shortened(expected, 300)), md(shortened(observed, 300)))
 	}
 	m.line("")
-	for _, f := range list {
-		if len(f.Hits) > 0 && f.Hits[0].Failure.Again != "" {
-			m.line("<details><summary>%s</summary>\n\n%s\n\n</details>\n", m.lang.Say("run the first again"),
-				fence(f.Hits[0].Failure.Again))
-			break
-		}
+	if again != "" {
+		m.line("<details><summary>%s</summary>\n\n%s\n\n</details>\n", m.lang.Say("run the first again"), fence(again))
 	}
 }
 
@@ -169,8 +170,8 @@ const ghMost = 10
 
 // WriteGitHub writes r as workflow commands of GitHub Actions, a line each: an error for every clause that failed, for
 // every row of the baseline to fix and for a target that could not be judged; a warning for every broken SHOULD and
-// every row that expires soon; a notice with the verdict. Annotations point to the user's own feature, or else to the
-// profile; without either they have no file.
+// every row that expires soon; a notice with the verdict. Annotations point to the step in the user's own feature, or
+// else to the profile; without either they have no file.
 func WriteGitHub(w io.Writer, r *Results) error {
 	r = presentable(r)
 	g := &annotations{}
@@ -218,6 +219,9 @@ func (g *annotations) run(r *Results, run *Run) {
 	}
 }
 
+// ghRows are the rows of a failure that an annotation shows.
+var ghRows = append([]string{"scenario", "expected", "observed", "stderr", "again"}, founders...)
+
 // annotate returns the annotation of a clause.
 func annotate(run *Run, f finding) annotation {
 	a := annotation{file: run.Target.Profile, title: f.Clause.ID + " " + string(f.Clause.Level) + " " + runName(run),
@@ -227,12 +231,20 @@ func annotate(run *Run, f finding) annotation {
 		return a
 	}
 	h := f.Hits[0]
-	a.text += fmt.Sprintf("\nscenario %s (driver %s)\nexpected %s\nobserved %s\nagain %s", h.Scenario.Name,
-		h.Scenario.Driver, h.Failure.Expected, h.Failure.Observed, h.Failure.Again)
+	v := viewOf(h, lang.English)
+	for _, r := range v.Rows {
+		if slices.Contains(ghRows, r.Name) {
+			a.text += "\n" + r.Label + " " + r.Texts[0]
+		}
+		if r.Name == "scenario" {
+			a.text += fmt.Sprintf(" (driver %s)", v.Scenario.Driver)
+		}
+	}
 	if n := timesFound(f.Hits); len(f.Hits) > 1 {
 		a.text += fmt.Sprintf("\nfound %d times", n)
 	}
-	if file, line, own := strings.Cut(h.Scenario.Location, ":"); own && !strings.HasPrefix(file, "features/") {
+	at := cmp.Or(h.Failure.Location, h.Scenario.Location)
+	if file, line, own := strings.Cut(at, ":"); own && !strings.HasPrefix(file, "features/") {
 		a.file, a.line = file, line
 	}
 	return a

@@ -56,13 +56,6 @@ func (p *printer) fit(text string, indent int) []string {
 	return out
 }
 
-// single writes one labelled line of a failure, shortened to what fits before an end; nothing if text is empty.
-func (p *printer) single(label string, c colour, text, end string) {
-	if text != "" {
-		p.line("%s%s%s", p.paint.text(c, "  "+pad(p.lang.Say(label), 10)+" "), p.oneLine(text, 13+columns(end)), end)
-	}
-}
-
 // field writes one labelled line of a failure; nothing if text is empty.
 func (p *printer) field(label string, c colour, text string) {
 	if text != "" {

@@ -218,6 +218,7 @@ type Scenario struct {
 type Step struct {
 	Keyword  string  `json:"keyword"`
 	Text     string  `json:"text"`
+	Line     int64   `json:"line,omitempty"` // of its feature; 0 if it is in no file, or an earlier program wrote this
 	Status   string  `json:"status"`
 	Duration float64 `json:"duration_ms"`
 	Error    string  `json:"error,omitempty"`
@@ -236,7 +237,11 @@ type Failure struct {
 	Diff     string        `json:"diff,omitempty"`    // lines of JSON, - expected + observed
 	At       string        `json:"at"`                // where: connection, record number, time since the scenario's start
 	Monitor  string        `json:"monitor,omitempty"` // the monitor that found it, if no step did
-	Missed   bool          `json:"missed,omitempty"`  // it was awaited, and never came
+	// the step that found it, or in which the record came that the monitor objects to, with its keyword; "" if it was
+	// found at the end, or an earlier program wrote this
+	Step     string `json:"step,omitempty"`
+	Location string `json:"location,omitempty"` // of that step: file:line; "" if it is in no file
+	Missed   bool   `json:"missed,omitempty"`   // it was awaited, and never came
 	// how often the scenario found this kind, including this one; absent for once
 	Count   int      `json:"count,omitempty"`
 	Excerpt []string `json:"excerpt,omitempty"` // the surrounding transcript, one line each

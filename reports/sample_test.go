@@ -151,6 +151,7 @@ func sampleScenarios() []Scenario {
 	list[8].Failures = []Failure{{
 		Clause: "AS-085", Level: verdict.Must, Section: "4.2", Text: "The error that answers a switch carries an errorCode.",
 		Expected: `error with an errorCode`, Observed: "error " + nasty, Monitor: "errors-have-codes",
+		Step: `When client A switches to "debugger"`, Location: list[8].Location[:len(list[8].Location)-2] + "14",
 		At: "client A, record 9, +3.1 ms",
 		Diff: "  map[string]any{\n- \t\"errorCode\": string(\"agent_not_found\"),\n  \t\"message\":   " +
 			"string(\"切换失败，目标主代理不存在，请检查后重试\"),\n+ \t\"raw\":       " + nasty + ",\n  }\n",
@@ -187,6 +188,7 @@ func trimmedIDs() []Scenario {
 			Expected: "error with errorCode invalid_agent_id_format",
 			Observed: `agent_switched {"previousAgentId":"general","currentAgentId":"debugger",` +
 				`"agentName":"调试助手，负责定位和修复问题，并解释其原因"}`,
+			Step: `When client A switches to "debugger"`, Location: "features/agent-select/4.1_switching.feature:14",
 			At: "client A, record 9, +3.1 ms", Again: "parley run --protocol agent-select --target my.yaml --tags @AS-080",
 			Excerpt: []string{"7  +2.9 ms  client A  sent      {\"type\":\"switch_agent\",\"agentId\":\"" + id + "\"}",
 				"9  +3.1 ms  client A  received  agent_switched"},
@@ -212,8 +214,8 @@ func scenario(id, name string, o verdict.Outcome, clauses ...string) Scenario {
 			"_switching.feature:12",
 		Driver: "sse", Role: "server", Outcome: o, Duration: 3.25,
 		Steps: []Step{
-			{Keyword: "Given ", Text: "client A has a session", Status: "passed", Duration: 1.5},
-			{Keyword: "When ", Text: `client A switches to "debugger"`, Status: "passed", Duration: 1.75},
+			{Keyword: "Given ", Text: "client A has a session", Line: 13, Status: "passed", Duration: 1.5},
+			{Keyword: "When ", Text: `client A switches to "debugger"`, Line: 14, Status: "passed", Duration: 1.75},
 		},
 		Transcript: &Transcript{Path: "transcripts/AS-" + id + ".txt", SHA256: strings.Repeat("ab", 32)},
 	}

@@ -258,7 +258,7 @@ func (r *run) blame(res *steps.Result, end string) {
 	}
 	c := &res.Clauses[left]
 	c.Outcome = worst
-	res.Failures = append(res.Failures, steps.Failure{Clause: c.Clause, Outcome: worst,
+	res.Failures = append(res.Failures, steps.Failure{Clause: c.Clause, Outcome: worst, Step: res.StepOf(at),
 		Finding: verdict.Finding{Expected: stillRunning, Observed: end, At: at}})
 	res.Outcome, res.Reason = worst, end
 }

@@ -33,8 +33,9 @@ type Planned struct {
 	Stage    int // 1 to 3 for preflight, 0 for the rest
 	marks    []string
 	key      string
-	file     string // the feature file of a user's scenario; "": Location names the file
-	span     span   // of the suite's own scenarios
+	file     string  // the feature file of a user's scenario; "": Location names the file
+	span     span    // of the suite's own scenarios
+	lines    []int64 // of its steps, those of a Background first; nil if it is in no file
 }
 
 // path returns the scenario's file, within the features; "" for a random sequence.
@@ -113,7 +114,7 @@ func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 	known := map[string]string{}
 	for _, f := range features {
 		section, _, _ := strings.Cut(path.Base(f.doc.Uri), "_")
-		within := spans(f.doc.Feature)
+		within, lines := spans(f.doc.Feature), stepLines(f)
 		rows := map[int]int{} // of the Examples at one given number
 		for i, pickle := range f.pickles {
 			number := i + 1
@@ -122,7 +123,7 @@ func readScenarios(fsys fs.FS, p steps.Protocol) ([]Planned, error) {
 				rows[given]++
 			}
 			pl := Planned{Name: pickle.Name, Feature: f.doc.Feature.Name, key: pickleKey(pickle),
-				span: within[pickle.AstNodeIds[0]]}
+				span: within[pickle.AstNodeIds[0]], lines: lines.of(pickle)}
 			pl.ID = fmt.Sprintf("%s-%s-%02d", p.Kind().Prefix, section, number)
 			pl.describe(f.doc, pickle)
 			pl.marks = append(levels(pl, ledger), "@"+section)
@@ -356,29 +357,19 @@ func Only(expr string, scenarios []Planned) string {
 	return "(" + expr + ") and (" + only + ")"
 }
 
-// Places returns where each step of a scenario of the suite is written, in order: features/<protocol>/<file>:<line>.
-// The steps of a Background come first.
-func Places(p steps.Protocol, pl Planned) ([]string, error) {
-	file := pl.path()
-	if file == "" {
-		return nil, nil
+// line returns the line of the scenario's file on which a step is written, numbered from 1; 0 if it is in no file.
+func (p Planned) line(step int) int64 {
+	if step < 1 || step > len(p.lines) {
+		return 0
 	}
-	found, err := retrieve(p.Features(), "", file)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", file, err)
+	return p.lines[step-1]
+}
+
+// place returns where a step is written, as file:line; "" if it is in no file.
+func (p Planned) place(step int) string {
+	line := p.line(step)
+	if line == 0 {
+		return ""
 	}
-	var out []string
-	for _, f := range found {
-		lines := stepLines(f)
-		for _, pickle := range f.pickles {
-			if pickleKey(pickle) != pl.key {
-				continue
-			}
-			for _, st := range pickle.Steps {
-				out = append(out, fmt.Sprintf("features/%s:%d", file, lines[st.AstNodeIds[0]]))
-			}
-			return out, nil
-		}
-	}
-	return nil, fmt.Errorf("read %s: %w", file, fs.ErrNotExist)
+	return fmt.Sprintf("%s:%d", p.Location[:strings.LastIndexByte(p.Location, ':')], line)
 }

@@ -49,9 +49,10 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 	for _, n := range res.Notes {
 		sc.Notes = append(sc.Notes, r.redact.String(n))
 	}
-	for _, s := range res.Steps {
-		step := reports.Step{Keyword: s.Keyword, Text: s.Text, Status: s.Status, Duration: millis(s.Duration),
-			Clauses: s.Clauses}
+	for i, s := range res.Steps {
+		step := reports.Step{Keyword: s.Keyword, Text: s.Text, Line: pl.line(i + 1), Status: s.Status,
+			Duration: millis(s.Duration),
+			Clauses:  s.Clauses}
 		if s.Err != nil {
 			step.Error = r.redact.String(s.Err.Error())
 		}
@@ -62,7 +63,9 @@ func (r *run) scenario(d *driverRun, pl Planned, res steps.Result) reports.Scena
 	sc.Recording = r.writeRecording(d, pl, res.Records)
 	sc.Evidence = r.writeEvidence(d, pl, res.Evidence)
 	for _, f := range res.Failures {
-		sc.Failures = append(sc.Failures, r.failure(sc, f, res.Run, res.Records))
+		one := r.failure(sc, f, res.Run, res.Records)
+		one.Location = pl.place(f.Step.Number)
+		sc.Failures = append(sc.Failures, one)
 	}
 	return sc
 }
@@ -93,7 +96,7 @@ func (r *run) failure(sc reports.Scenario, f steps.Failure, run target.Running,
 	records []transcript.Record) reports.Failure {
 	row, _ := r.ledger.Row(f.Clause)
 	out := reports.Failure{Clause: f.Clause, Level: row.Level, Text: row.Text, Section: row.Section, Monitor: f.Monitor,
-		Count: f.Count, Missed: f.Miss != nil,
+		Count: f.Count, Missed: f.Miss != nil, Step: f.Step.Text,
 		Expected: r.redact.String(f.Expected), Observed: r.redact.String(f.Observed),
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags " + selecting(sc, f)}

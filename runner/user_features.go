@@ -79,7 +79,7 @@ func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role
 		lines := stepLines(parsed)
 		for _, pickle := range parsed.pickles {
 			pl := Planned{ID: fmt.Sprintf("own-%s-%02d", base, len(out)+1), Name: pickle.Name, Feature: parsed.doc.Feature.Name,
-				key: pickleKey(pickle), file: name}
+				key: pickleKey(pickle), file: name, lines: lines.of(pickle)}
 			pl.describe(parsed.doc, pickle)
 			_, line, _ := strings.Cut(pl.Location, ".feature:")
 			pl.Location = f.Path + ":" + line
@@ -87,9 +87,9 @@ func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role
 				pl.Tags = append(pl.Tags, "@"+role)
 			}
 			pl.Stage = 0
-			for _, st := range pickle.Steps {
+			for i, st := range pickle.Steps {
 				if steps.ExpressionOf(expressions, st.Text) == "" {
-					return nil, &UsageError{Msg: fmt.Sprintf("%s:%d: %v", f.Path, lines[st.AstNodeIds[0]],
+					return nil, &UsageError{Msg: fmt.Sprintf("%s:%d: %v", f.Path, pl.lines[i],
 						&steps.UndefinedError{Text: st.Text, Alike: steps.Closest(expressions, st.Text, 3)})}
 				}
 			}
@@ -102,9 +102,20 @@ func ownScenarios(files fs.FS, name string, f OwnFeature, p steps.Protocol, role
 	return out, nil
 }
 
-// stepLines are the lines of a file's steps, by the ids of their nodes.
-func stepLines(f feature) map[string]int64 {
-	lines := map[string]int64{}
+// nodeLines are lines of a file by the ids of what is written on them.
+type nodeLines map[string]int64
+
+// of returns the lines of the steps of a scenario.
+func (n nodeLines) of(pickle *messages.Pickle) (lines []int64) {
+	for _, st := range pickle.Steps {
+		lines = append(lines, n[st.AstNodeIds[0]])
+	}
+	return lines
+}
+
+// stepLines returns the lines of a file's steps.
+func stepLines(f feature) nodeLines {
+	lines := nodeLines{}
 	note := func(list []*messages.Step) {
 		for _, st := range list {
 			lines[st.Id] = st.Location.Line

@@ -51,7 +51,7 @@ func (w *World) ExplainedBy(monitor string, fault verdict.Finding, checks ...ver
 				continue
 			}
 			w.besides.add(id, why)
-			by.explains = append(by.explains, Failure{Finding: c, Clause: id,
+			by.explains = append(by.explains, Failure{Finding: c, Clause: id, Step: w.step,
 				Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict)})
 		}
 	}

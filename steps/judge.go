@@ -31,6 +31,8 @@ type Failure struct {
 	Clause  string
 	Outcome verdict.Outcome
 	Monitor string // the monitor that found it; "": a step
+	// that found it, or in which the record came that a monitor objects to; the zero value if there is none
+	Step StepRef
 	// nothing came within its limit, or the target refused for lack of room: it may be overloaded, not wrong
 	Missing bool
 	Count   int // failures of the same group, including this one; 0 for this one alone
@@ -121,7 +123,7 @@ func (w *World) judge(checks []verdict.Finding) (broken []Failure) {
 				continue
 			}
 			f := Failure{Finding: c, Clause: id, Outcome: verdict.ByLevel(w.Env.Ledger.Level(id), w.Env.Strict),
-				Missing: w.missing(c), since: w.T.Len(), gone: w.BrokenOff(c.Miss),
+				Step: w.step, Missing: w.missing(c), since: w.T.Len(), gone: w.BrokenOff(c.Miss),
 				when: w.momentOf(time.Now())}
 			if first >= 0 {
 				w.failures[first].follow(f)

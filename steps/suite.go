@@ -128,8 +128,12 @@ type Result struct {
 	Late     int    // waits that reached their limit
 	Doubt    *Doubt // nil: nothing that it failed depends on what the run may still find out
 
-	t *transcript.Transcript // of Records
+	t     *transcript.Transcript // of Records
+	begun []stepMark
 }
+
+// StepOf returns the step in which a record came; the zero value if it came in none.
+func (r Result) StepOf(record int) StepRef { return stepOf(r.begun, record) }
 
 // Abridged returns a result that waits for its scenario to run again. If more was sent than a transcript holds, only
 // the first n records are kept meanwhile; if none of them was wrong, no more than a few, so that there is room for
@@ -243,6 +247,7 @@ func (s *Suite) initialize(sc *godog.ScenarioContext) *scenario {
 	sc.StepContext().Before(func(ctx context.Context, st *godog.Step) (context.Context, error) {
 		r.step = time.Now()
 		if r.world != nil {
+			r.world.begins(StepRef{len(r.steps) + 1, keyword(st) + " " + st.Text})
 			r.world.acts(st.Type == messages.PickleStepType_OUTCOME, r.step)
 		}
 		return withKind(ctx, st.Text), nil
@@ -336,6 +341,7 @@ func (r *scenario) finish(sc *godog.Scenario, err error) error {
 	}
 	took := time.Since(r.started)
 	r.world.whole = r.first == nil && len(r.steps) == len(sc.Steps)
+	r.world.begins(StepRef{})
 	r.world.Finish()
 	if r.first == nil && len(r.steps) < len(sc.Steps) {
 		r.first = errors.New("the scenario ended before its last step")
@@ -386,7 +392,8 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 	res := Result{Outcome: outcome, Reason: reason, Clauses: w.clauseOutcomes(outcome, reason),
 		Notes: w.notes, Security: w.warnings, Target: w.aboutTarget, Records: first, Evidence: w.evidence,
 		Lost:     w.T.Overflow(),
-		Squeezed: w.T.Squeezed(), Last: w.T.Last(), Reached: w.reached, Late: w.late, Doubt: w.doubt, t: w.T}
+		Squeezed: w.T.Squeezed(), Last: w.T.Last(), Reached: w.reached, Late: w.late, Doubt: w.doubt, t: w.T,
+		begun: w.begun}
 	if n := w.repeated(res.Records); n > 0 {
 		res.Notes = append(res.Notes, fmt.Sprintf("%d requests failed because their connection closed before any answer, "+
 			"and were repeated on a new connection", n))
@@ -410,6 +417,7 @@ func (w *World) result(monitors []monitor.Monitor, err error) Result {
 		for i, f := range failures {
 			if f.At > 0 && f.At <= len(res.Records) {
 				failures[i].when = w.momentOf(w.T.Began().Add(res.Records[f.At-1].At))
+				failures[i].Step = stepOf(w.begun, f.At)
 			}
 		}
 		res.Monitors, found = append(res.Monitors, said...), append(found, failures...)

@@ -46,6 +46,7 @@ const scenarios = `Feature: 1 What can become of a scenario
   @AS-001
   Scenario: breaks a clause at its very end
     Then it breaks "AS-001" at the end
+    And client A is there
 
   @AS-001 @AS-006
   Scenario: lacks a precondition
@@ -145,13 +146,16 @@ func (toy) Register(sc *godog.ScenarioContext, w func() *World) {
 	})
 }
 
-// came has the results of the scenarios: the outcome, those of the clauses, and the states of the steps.
+// came has the results of the scenarios: the outcome, those of the clauses, the states of the steps, and the steps that
+// found failures.
 var came = map[string][]string{
 	"passes":                          {"passed", "AS-001 passed", "passed", "passed"},
-	"breaks a clause and goes on":     {"failed", "AS-001 failed", "AS-006 passed", "failed", "passed"},
-	"breaks what it needs":            {"failed", "AS-001 failed", "AS-006 not-tested", "failed"},
-	"warns":                           {"warned", "AS-002 warned", "failed"},
-	"breaks a clause at its very end": {"failed", "AS-001 failed", "passed"},
+	"breaks a clause and goes on": {"failed", "AS-001 failed", "AS-006 passed", "failed", "passed",
+		`1 Then it breaks "AS-001"`},
+	"breaks what it needs": {"failed", "AS-001 failed", "AS-006 not-tested", "failed", `1 Then it needs "AS-001"`},
+	"warns":                {"warned", "AS-002 warned", "failed", `1 Then it breaks "AS-002"`},
+	"breaks a clause at its very end": {"failed", "AS-001 failed", "passed", "passed",
+		`1 Then it breaks "AS-001" at the end`},
 	"lacks a precondition": {"not-tested", "AS-001 not-tested", "AS-006 passed", "passed", "skipped",
 		"skipped"},
 	"is optional":                  {"not-applicable", "AS-001 not-applicable", "skipped"},
@@ -193,6 +197,9 @@ func TestSuite(t *testing.T) {
 			for _, st := range r.Steps {
 				lines = append(lines, st.Status)
 			}
+			for _, f := range r.Failures {
+				lines = append(lines, fmt.Sprint(f.Step.Number, " ", f.Step.Text))
+			}
 			got[r.Scenario.Name] = lines
 			if r.Driver != "fake" {
 				t.Errorf("%q was over %q", r.Scenario.Name, r.Driver)
@@ -215,6 +222,17 @@ func TestSuite(t *testing.T) {
 	}
 	if released != len(came)-1 {
 		t.Errorf("%d targets were given back, of %d", released, len(came)-1)
+	}
+}
+
+// TestStepOf: a record came in the step that began last before it, or in none.
+func TestStepOf(t *testing.T) {
+	one, two := StepRef{1, "When one"}, StepRef{2, "Then two"}
+	r := Result{begun: []stepMark{{one, 0}, {two, 3}, {StepRef{}, 5}}}
+	for record, want := range map[int]StepRef{0: {}, 1: one, 3: one, 4: two, 5: two, 6: {}} {
+		if got := r.StepOf(record); got != want {
+			t.Errorf("record %d came in %v, want %v", record, got, want)
+		}
 	}
 }
 

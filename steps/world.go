@@ -94,6 +94,8 @@ type World struct {
 	connects    bool             // a connection has opened
 	live        bool             // it is a live session, before which no preflight has tried the target
 	atEnd       []func()
+	step        StepRef    // that runs; the zero value before the first and after the last
+	begun       []stepMark // of the steps so far
 	serial      int
 	reached     Reach
 	late        int                        // waits that reached their limit
@@ -175,8 +177,43 @@ func (w *World) Attach(name, mediaType string, body []byte) {
 // Serial returns 1, 2, 3, …, to make names and nonces unique within a scenario.
 func (w *World) Serial() int { w.serial++; return w.serial }
 
-// AtEnd registers f to run after the scenario's steps, before its connections are closed.
-func (w *World) AtEnd(f func()) { w.atEnd = append(w.atEnd, f) }
+// AtEnd registers f to run after the scenario's steps, before its connections are closed. What it finds is found by the
+// step that registers it.
+func (w *World) AtEnd(f func()) {
+	step := w.step
+	w.atEnd = append(w.atEnd, func() {
+		w.step = step
+		f()
+	})
+}
+
+// StepRef identifies a step of a scenario.
+type StepRef struct {
+	Number int    // from 1; 0: none
+	Text   string // with its keyword: Then client A gets a pong
+}
+
+// stepMark is a step and the number of records before it.
+type stepMark struct {
+	StepRef
+	before int
+}
+
+// begins notes that a step begins; the zero value ends the last one.
+func (w *World) begins(step StepRef) {
+	w.step = step
+	w.begun = append(w.begun, stepMark{step, w.T.Len()})
+}
+
+// stepOf returns the step in which a record came; the zero value if it came in none.
+func stepOf(begun []stepMark, record int) (step StepRef) {
+	for _, b := range begun {
+		if record > b.before {
+			step = b.StepRef
+		}
+	}
+	return step
+}
 
 // CutOff marks the scenario as unable to say more: missing messages are not the target's fault from now on.
 func (w *World) CutOff() { w.cut = true }

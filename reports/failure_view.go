@@ -1,0 +1,287 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/reports/lang"
+)
+
+// failureView is what every report says about a failure, or about a scenario without a judgement: it is put together
+// here alone, and the reports only lay it out. Labels and texts of ours are in the language of the report.
+type failureView struct {
+	Scenario *Scenario
+	Also     []*Scenario // in which the same was found over other drivers
+	Rows     []viewRow   // each with a text at least
+}
+
+// viewRow is what a report says under one label.
+type viewRow struct {
+	Name  string // the label in English, by which layouts know the row
+	Label string
+	Texts []string
+	// further texts that are only counted, and what they are
+	More int
+	Noun string
+	// of a file, whose path in the results folder is the text; else nil
+	File *Evidence
+}
+
+// only returns a view of the rows that have a portion of their own, which files have not.
+func (v failureView) only(show portions) failureView {
+	v.Rows = slices.DeleteFunc(v.Rows, func(r viewRow) bool {
+		_, shown := show[r.Name]
+		return !shown
+	})
+	return v
+}
+
+// text returns the first text of the first row that has one of these names; "" if there is none.
+func (v failureView) text(names ...string) string {
+	if i := slices.IndexFunc(v.Rows, func(r viewRow) bool { return slices.Contains(names, r.Name) }); i >= 0 {
+		return v.Rows[i].Texts[0]
+	}
+	return ""
+}
+
+// viewer puts a view together.
+type viewer struct {
+	failureView
+	lang lang.Lang
+}
+
+func newViewer(s *Scenario, l lang.Lang) *viewer { return &viewer{failureView{Scenario: s}, l} }
+
+// say adds a row, unless it has no text.
+func (v *viewer) say(name string, texts ...string) {
+	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "" })
+	if len(texts) > 0 {
+		v.Rows = append(v.Rows, viewRow{Name: name, Label: v.lang.Say(name), Texts: texts})
+	}
+}
+
+// onStderr begins what the target wrote last, at the end of an observation (steps.Cry).
+const onStderr = "; on its stderr: "
+
+// viewOf returns the view of a failure, which others found, too.
+func viewOf(h hit, l lang.Lang, also ...*Scenario) failureView {
+	v := viewOfExample(nil, h, nil, l)
+	v.Also = also
+	return v
+}
+
+// viewOfCause returns the view of a cause: of its example, with what else it brought about.
+func viewOfCause(run *Run, c *Cause, l lang.Lang) failureView {
+	return viewOfExample(run, run.at(c.Example), c, l)
+}
+
+func viewOfExample(run *Run, h hit, cause *Cause, l lang.Lang) failureView {
+	v, f := newViewer(h.Scenario, l), h.Failure
+	v.say("scenario", h.Scenario.Name)
+	v.say(f.foundBy(), h.place())
+	observed, last, _ := strings.Cut(f.Observed, onStderr)
+	v.say("expected", f.Expected)
+	v.say("observed", observed)
+	v.say("stderr", last)
+	if cause != nil {
+		v.also(run, cause)
+	}
+	v.say("diff", strings.Trim(f.Diff, "\n"))
+	v.say("at", f.At)
+	v.say("alike", alike(f, l))
+	v.say("monitor", f.Monitor)
+	if cause != nil {
+		v.following(cause.Following, cause.MoreFollowing)
+		v.likenesses(cause)
+	} else {
+		v.following(f.briefFollowing(), f.MoreFollowing)
+	}
+	v.say("wire", strings.Join(f.Excerpt, "\n"))
+	v.files()
+	v.say("again", f.Again)
+	return v.failureView
+}
+
+// viewOfError returns the view of a scenario that ended without a judgement.
+func viewOfError(s *Scenario, l lang.Lang) failureView {
+	v := newViewer(s, l)
+	v.say("reason", s.Reason)
+	if at := failedStep(s); at != nil {
+		place := hit{s, Failure{Step: at.said(), Location: s.placeOf(at.Line)}}.place()
+		v.say("step", strings.TrimSpace(place+"\n"+at.Error))
+	} else {
+		v.say("feature", s.Location)
+	}
+	v.files()
+	return v.failureView
+}
+
+// founders are the labels of the row that says where a failure was found; see Failure.foundBy.
+var founders = []string{"step", "while", "feature"}
+
+// foundBy returns the label of the step of a failure: what a monitor objects to came while a step ran.
+func (f Failure) foundBy() string {
+	switch {
+	case f.Step == "":
+		return "feature"
+	case f.Monitor != "":
+		return "while"
+	}
+	return "step"
+}
+
+// place returns the step of a failure after its file and line; the place of the scenario if no step is known.
+func (h hit) place() string {
+	at := cmp.Or(h.Failure.Location, h.Scenario.Location)
+	if h.Failure.Step == "" {
+		return at
+	}
+	return strings.TrimPrefix(at+" · "+h.Failure.Step, " · ")
+}
+
+// said returns a step as it is written.
+func (st *Step) said() string { return strings.TrimSpace(st.Keyword) + " " + st.Text }
+
+// failedStep returns the step that a scenario ended in; nil if there is none.
+func failedStep(s *Scenario) *Step {
+	i := slices.IndexFunc(s.Steps, func(st Step) bool { return st.Status != "passed" && st.Status != "skipped" })
+	if i < 0 {
+		return nil
+	}
+	return &s.Steps[i]
+}
+
+// placeOf returns where a line of a scenario's file is; "" for line 0.
+func (s *Scenario) placeOf(line int64) string {
+	if line == 0 {
+		return ""
+	}
+	file, _ := located(s.Location)
+	return file + ":" + strconv.FormatInt(line, 10)
+}
+
+// also adds the other expectations that the same records broke.
+func (v *viewer) also(run *Run, c *Cause) {
+	var texts []string
+	for _, k := range c.Kinds[1:] {
+		one := run.like(*c, k)
+		texts = append(texts, v.lang.Say("%s; observed %s", one.Expected, one.Observed))
+	}
+	v.counted("also", texts, 0, "more expectation")
+}
+
+// following adds what follows from a failure, and how much more does.
+func (v *viewer) following(list []CauseFollowing, more int) {
+	var texts []string
+	for _, next := range list {
+		texts = append(texts, v.lang.Say("%s: %s", next.Clause, next.Observed))
+	}
+	v.counted("following", texts, more, "more finding")
+}
+
+// briefFollowing returns what follows from a failure as causes have it.
+func (f Failure) briefFollowing() (out []CauseFollowing) {
+	for _, next := range f.Following {
+		out = append(out, CauseFollowing{next.Clause, next.Observed})
+	}
+	return out
+}
+
+// counted adds a row of which a report may show a part, and count the rest.
+func (v *viewer) counted(name string, texts []string, more int, noun string) {
+	if v.say(name, texts...); len(texts) > 0 {
+		last := &v.Rows[len(v.Rows)-1]
+		last.More, last.Noun = more, noun
+	}
+}
+
+// otherFaults names the row of the faults that a cause looks like less than like another.
+const otherFaults = "other faults"
+
+// likenesses adds the known faults that a cause looks like; one that is not certain, or not the only one, is possible.
+func (v *viewer) likenesses(c *Cause) {
+	var texts []string
+	for _, l := range c.LooksLike {
+		texts = append(texts, v.lang.Say("%s: %s", l.Fault, l.Why))
+	}
+	if !c.Alike() {
+		v.say("possibly", texts...)
+		return
+	}
+	v.say("looks like", texts[0])
+	if len(texts) > 1 {
+		v.Rows = append(v.Rows, viewRow{Name: otherFaults, Label: v.lang.Say("possibly"), Texts: texts[1:]})
+	}
+}
+
+// viewOfEvidence returns the view of a scenario's evidence alone.
+func viewOfEvidence(s *Scenario, l lang.Lang) failureView {
+	v := newViewer(s, l)
+	v.evidence()
+	return v.failureView
+}
+
+// files adds the scenario's transcript and evidence.
+func (v *viewer) files() {
+	if t := v.Scenario.Transcript; t != nil {
+		v.file("transcript", &Evidence{Path: t.Path})
+	}
+	v.evidence()
+}
+
+func (v *viewer) evidence() {
+	for i := range v.Scenario.Evidence {
+		e := &v.Scenario.Evidence[i]
+		v.file(evidenceLabel(*e), e)
+	}
+}
+
+func (v *viewer) file(name string, e *Evidence) {
+	v.Rows = append(v.Rows, viewRow{Name: name, Label: v.lang.Say(name), Texts: []string{e.Path}, File: e})
+}
+
+// first returns the first texts of a row, at most so many: the last one then counts those that are left out.
+func (r viewRow) first(most int, l lang.Lang) []string {
+	texts, more := r.Texts, r.More
+	if most > 0 && len(texts)+min(more, 1) > most && r.Noun != "" {
+		more += len(texts) - (most - 1)
+		texts = texts[:most-1]
+	} else if most > 0 {
+		texts = texts[:min(len(texts), most)]
+	}
+	if more > 0 {
+		texts = append(slices.Clone(texts), l.Say("and %s", l.Count(more, r.Noun)))
+	}
+	return texts
+}
+
+// rowLook is how reports show a row: the colour of its label on a console, and what stands for that on the page.
+type rowLook struct {
+	tint, text colour
+	Class      string // of the label
+	Pre        string // class of the preformatted text; "": it is prose
+}
+
+var rowLooks = map[string]rowLook{
+	"expected":   {green, "", "wanted", "text"},
+	"observed":   {red, "", "got", "text"},
+	"stderr":     {red, "", "got", "text"},
+	"step":       {dim, "", "", "text"},
+	"while":      {dim, "", "", "text"},
+	"looks like": {tint: cyan},
+	"possibly":   {tint: cyan},
+	otherFaults:  {tint: cyan},
+	"following":  {tint: dim, text: dim},
+	"wire":       {dim, dim, "", "lines"},
+	"again":      {dim, "", "", "command"},
+}
+
+// Look returns how a row is shown.
+func (r viewRow) Look() rowLook {
+	if look, ok := rowLooks[r.Name]; ok {
+		return look
+	}
+	return rowLook{tint: dim}
+}
