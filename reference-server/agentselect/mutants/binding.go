@@ -97,8 +97,9 @@ func bindingsDryUp(o *options) {
 var defaultFaults = map[string]fault{
 	"url-agent-id": starting(
 		fromQuery("agentId", "currentAgentId", "initialAgentId", "mainAgent", "agent_id")),
-	"url-agent":                starting(fromQuery("agent")),
-	"url-agent-unannounced":    both(starting(fromQuery("agentId")), with(lists, currentKey, fixed(proto.General))),
+	"url-agent": starting(fromQuery("agent")),
+	"url-agent-unannounced": both(starting(fromQuery("agentId")),
+		with(lists, currentKey, func(eventData) any { return proto.General })),
 	"default-is-last-switched": func(o *options) { startsWithLast(o) },
 	"default-alternates":       startingInTurn(proto.General, proto.Debugger, proto.RequirementAnalyzer),
 	"second-client-inherits":   secondInherits,
@@ -200,13 +201,12 @@ var idFaults = map[string]fault{
 	"falsy-means-default":      substituting(falsy),
 	"stringifies-ids": misreading(
 		proto.SwitchAgentType, func(msg message) { msg["agentId"] = javaScriptString(msg) }),
-	"takes-the-only-element":    misreading(proto.SwitchAgentType, unwrapList),
-	"takes-the-id-of-an-object": misreading(proto.SwitchAgentType, unwrapObject),
-	"crash-text-on-null":        crashing(func(raw any) bool { return raw == nil }),
-	"crash-text-on-number":      crashing(isNumber),
-	"silent-on-number":          deafTo(isNumber),
-	"crashes-on-number":         both(deafTo(isNumber), failingOn(isNumber)),
-	"crashes-on-object":         both(deafTo(isObject), failingOn(isObject)),
+	"takes-the-only-element": misreading(proto.SwitchAgentType, unwrapList),
+	"crash-text-on-null":     crashing(func(raw any) bool { return raw == nil }),
+	"crash-text-on-number":   crashing(isNumber),
+	"silent-on-number":       deafTo(isNumber),
+	"crashes-on-number":      both(deafTo(isNumber), failingOn(isNumber)),
+	"crashes-on-object":      both(deafTo(isObject), failingOn(isObject)),
 }
 
 // cleaning changes string ids before they are judged.
@@ -308,12 +308,6 @@ func javaScriptString(msg message) string {
 func unwrapList(msg message) {
 	if list, is := msg["agentId"].([]any); is && len(list) == 1 {
 		msg["agentId"] = list[0]
-	}
-}
-
-func unwrapObject(msg message) {
-	if object, is := msg["agentId"].(map[string]any); is {
-		msg["agentId"] = object["id"]
 	}
 }
 

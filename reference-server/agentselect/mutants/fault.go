@@ -1,9 +1,10 @@
 // Package mutants is the catalogue of faulty agent-select servers: each is the bundled one with one named fault that
 // a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
 //
-// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault replaces a decision of
-// agentselect.Policy, rewrites messages on their way in or events on their way out, or wraps the handler; the correct
-// server contains none. A leak is sent before the answer, so that it is on record when the answer arrives.
+// The rows are in catalogue.yaml, with what they do to messages; the other faults are in the other files, by subject.
+// A fault replaces a decision of agentselect.Policy, rewrites messages on their way in or events on their way out, or
+// wraps the handler; the correct server contains none. A leak is sent before the answer, so that it is on record when
+// the answer arrives.
 //
 // Delayed is not a mutant: it answers each message with the answer to the previous one, which shows whether a harness
 // attributes an answer to the wrong question.
@@ -12,11 +13,11 @@ package mutants
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 
+	"parley/internal/faultrule"
 	proto "parley/protocol/agentselect"
 	"parley/reference-server/agentselect"
 	"parley/reference-server/catalogue"
@@ -34,6 +35,7 @@ type (
 	rules     = agentselect.Policy
 	outbound  = agentselect.Outbound
 	sender    = func(connID string, ev event)
+	object    = map[string]any
 )
 
 // correct is the policy that faults fall back on.
@@ -121,27 +123,6 @@ func with(what which, key string, value func(d eventData) any) fault {
 	return rewriting(what, func(d eventData) eventData { return d.With(key, value(d)) })
 }
 
-// fixed returns a constant value.
-func fixed(v any) func(eventData) any { return func(eventData) any { return v } }
-
-// copied returns the value of another field.
-func copied(key string) func(eventData) any { return func(d eventData) any { return d[key] } }
-
-// without removes a field.
-func without(what which, key string) fault {
-	return rewriting(what, func(d eventData) eventData { return d.Without(key) })
-}
-
-// moved renames a field.
-func moved(what which, key, to string) fault {
-	return rewriting(what, func(d eventData) eventData { return d.With(to, d[key]).Without(key) })
-}
-
-// renamed changes the type of events.
-func renamed(what which, kind string) fault {
-	return telling(changed(what, func(_ manager, _ *connInfo, ev *event) { ev.Type = kind }))
-}
-
 // silent suppresses events.
 func silent(what which) fault {
 	return telling(func(_ manager, to connInfo, ev event, send sender) {
@@ -172,10 +153,36 @@ type Mutant = catalogue.Mutant
 //go:embed catalogue.yaml
 var catalogueYAML []byte
 
-var rows = catalogue.Reader(catalogueYAML)
+var set = catalogue.New(catalogueYAML,
+	idFaults, refusalFaults, availableFaults, listFaults, greetingFaults, configFaults, switchedFaults, messageFaults,
+	sessionFaults, bindingFaults, defaultFaults, busyFaults, turnFaults, raceFaults, webFaults, cutFaults, leftoverFaults,
+	endingFaults).Messages(passing)
 
 // All returns the catalogue, in its order.
-func All() []Mutant { return rows() }
+func All() []Mutant { return set.All() }
+
+// passing puts in what a row does to messages.
+func passing(o *options, f catalogue.Faults) {
+	x := catalogue.Inside(f, catalogue.Form[object, agentselect.Number]("/type"))
+	o.Inbound = func(_ manager, from connInfo, msg message) bool {
+		for _, now := range x.Pass(from.ID, faultrule.Client, object(msg)) {
+			now = maps.Clone(now)
+			clear(msg)
+			maps.Copy(msg, now)
+			return true
+		}
+		return false
+	}
+	o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
+		msg := object{"type": ev.Type, "data": object(ev.Data), "requestId": ev.RequestID}
+		for _, now := range x.Pass(to.ID, faultrule.Server, msg) {
+			kind, _ := now["type"].(string)
+			data, _ := now["data"].(object)
+			id, _ := now["requestId"].(string)
+			send(to.ID, event{Type: kind, Data: data, RequestID: id})
+		}
+	}
+}
 
 //go:embed load.yaml
 var loadYAML []byte
@@ -193,20 +200,19 @@ type Server interface {
 
 // Handler returns the mutant with that id. It replaces Policy, Inbound and Outbound of the options.
 func Handler(id string, o agentselect.Options) (Server, error) {
-	f, ok := faults()[id]
-	if one := loadFaults[id]; one != nil {
-		f, ok = one, true
+	put := set.Put
+	if loadFaults[id] != nil {
+		put = underLoad.Put
 	}
-	if !ok {
-		return nil, fmt.Errorf("no mutant %q", id)
-	}
-	return build(f, o)
+	return build(func(own *options) error { return put(id, own) }, o)
 }
 
-func build(f fault, o agentselect.Options) (Server, error) {
+func build(put func(own *options) error, o agentselect.Options) (Server, error) {
 	o.Policy, o.Inbound, o.Outbound = rules{}, nil, nil
 	own := options{Options: o}
-	f(&own)
+	if err := put(&own); err != nil {
+		return nil, err
+	}
 	server, err := agentselect.New(own.Options)
 	if err != nil {
 		return nil, err
@@ -225,56 +231,11 @@ type wrapped struct {
 
 func (w *wrapped) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }
 
-// registered returns the implementations by subject.
-func registered() []map[string]fault {
-	return []map[string]fault{
-		idFaults, refusalFaults, availableFaults, listFaults, greetingFaults, configFaults, switchedFaults, messageFaults,
-		sessionFaults, bindingFaults, defaultFaults, busyFaults, turnFaults, raceFaults, webFaults,
-		cutFaults, leftoverFaults, endingFaults,
-	}
-}
-
-// faults returns all implementations by id.
-func faults() map[string]fault {
-	all := map[string]fault{}
-	for _, some := range registered() {
-		maps.Copy(all, some)
-	}
-	return all
-}
-
 // messageFaults misread client messages.
 var messageFaults = map[string]fault{
-	"switch-in-camel-case":   retyped("switchAgent"),
-	"switch-named-set-agent": retyped("set_agent"),
-	"agent-id-in-snake-case": misreading(proto.SwitchAgentType, func(msg message) { msg["agentId"] = msg["agent_id"] }),
-	"agent-id-under-agent":   misreading(proto.SwitchAgentType, func(msg message) { msg["agentId"] = msg["agent"] }),
-	"switch-wants-data":      misreading(proto.SwitchAgentType, inData),
-	"agent-id-in-any-case":   misreading(proto.SwitchAgentType, anyCase),
-	"strict-about-fields":    dropping(proto.SwitchAgentType, hasUnknownField),
-	"session-id-in-snake-case": misreading(
-		proto.SwitchAgentType, func(msg message) { rename(msg, "sessionId", "session_id") }),
-	"deaf-to-old-clients":     deafToOldClients,
-	"old-chat-needs-agent-id": dropping(proto.ChatType, namesNoAgent),
-}
-
-// retyped expects another type for the switch.
-func retyped(kind string) fault {
-	return receiving(func(_ manager, _ connInfo, msg message) bool {
-		switch msg["type"] {
-		case kind:
-			msg["type"] = proto.SwitchAgentType
-		case proto.SwitchAgentType:
-			msg["type"] = "unknown"
-		}
-		return true
-	})
-}
-
-// inData reads the agent from a nested object.
-func inData(msg message) {
-	fields, _ := msg["data"].(map[string]any)
-	msg["agentId"] = fields["agentId"]
+	"agent-id-in-any-case": misreading(proto.SwitchAgentType, anyCase),
+	"strict-about-fields":  dropping(proto.SwitchAgentType, hasUnknownField),
+	"deaf-to-old-clients":  deafToOldClients,
 }
 
 // anyCase reads the field as encoding/json does: ignoring case, the last one wins.
@@ -283,13 +244,6 @@ func anyCase(msg message) {
 		if v, present := msg[key]; present {
 			msg["agentId"] = v
 		}
-	}
-}
-
-func rename(msg message, from, to string) {
-	delete(msg, from)
-	if v, present := msg[to]; present {
-		msg[from] = v
 	}
 }
 
@@ -310,10 +264,4 @@ func deafToOldClients(o *options) {
 		chosen[from.ID] = chosen[from.ID] || msg["type"] == proto.SwitchAgentType
 		return msg["type"] != proto.ChatType || chosen[from.ID]
 	}
-}
-
-// namesNoAgent reports whether a chat does not name the agent.
-func namesNoAgent(_ manager, _ connInfo, msg message) bool {
-	_, named := msg["agentId"]
-	return !named
 }

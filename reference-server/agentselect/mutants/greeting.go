@@ -10,22 +10,13 @@ import (
 
 // greetingFaults mishandle the beginning of a connection, or send agent_list at other times.
 var greetingFaults = map[string]fault{
-	"no-list":                silent(lists),
-	"list-named-agents":      renamed(lists, "agents"),
-	"list-in-camel-case":     renamed(lists, "agentList"),
 	"list-on-request-only":   both(silent(lists), answersQueries),
 	"list-after-session":     both(silent(lists), listWithBinding(agentselect.OnCreate)),
 	"list-waits-for-client":  listLate(0),
 	"list-late":              listLate(time.Second),
 	"lists-dry-up":           dryUp(lists, 4),
-	"list-before-connected":  swappedGreeting,
 	"greets-before":          before(greets, welcome),
 	"greets-between":         before(lists, welcome),
-	"no-connected":           silent(greets),
-	"no-connection-id":       without(greets, "connectionId"),
-	"connection-id-renamed":  moved(greets, "connectionId", "id"),
-	"numeric-connection-id":  with(greets, "connectionId", fixed(1)),
-	"null-connection-id":     with(greets, "connectionId", fixed(nil)),
 	"list-again-with-switch": before(confirms, agentList),
 	"list-again-with-create": listWithBinding(agentselect.OnCreate),
 	"list-again-with-load":   listWithBinding(agentselect.OnLoad),
@@ -78,21 +69,6 @@ func listLate(after time.Duration) fault {
 				delete(held, to.ID)
 				release()
 			}
-		}
-	}
-}
-
-func swappedGreeting(o *options) {
-	held := map[string]event{}
-	o.Outbound = func(_ manager, to connInfo, ev event, send sender) {
-		if greets(ev) {
-			held[to.ID] = ev
-			return
-		}
-		send(to.ID, ev)
-		if connected, waiting := held[to.ID]; waiting {
-			delete(held, to.ID)
-			send(to.ID, connected)
 		}
 	}
 }

@@ -18,7 +18,6 @@ var listFaults = map[string]fault{
 	"list-splits-custom":        rewriting(lists, splitList),
 	"list-as-map":               offering(byID),
 	"list-of-ids":               offering(ids),
-	"list-under-another-name":   moved(lists, "agents", "list"),
 	"ids-twice-in-list":         offering(firstTwice),
 	"upper-case-id-in-list":     offering(joinedBy("Legacy-Agent")),
 	"blank-in-id-in-list":       offering(joinedBy("legacy agent")),
@@ -33,14 +32,6 @@ var listFaults = map[string]fault{
 	"no-descriptions-in-list":   offering(keeping("id", "name")),
 	"null-descriptions-in-list": offering(lastNull("description")),
 	"localised-descriptions":    offering(localised("description")),
-	"no-current-agent":          without(lists, currentKey),
-	"unlisted-current-agent":    with(lists, currentKey, fixed("default")),
-	"empty-current-agent":       with(lists, currentKey, fixed("")),
-	"name-as-current-agent":     with(lists, currentKey, fixed("General")),
-	"info-as-current-agent": with(
-		lists, currentKey, func(d eventData) any { return d["agents"].([]proto.AgentInfo)[0] }),
-	"index-as-current-agent":   with(lists, currentKey, fixed(0)),
-	"current-under-other-name": moved(lists, currentKey, "current"),
 }
 
 const currentKey = "currentAgentId"
@@ -110,9 +101,6 @@ func localised(key string) func([]proto.AgentInfo) any {
 
 // availableFaults send wrong availableAgents.
 var availableFaults = map[string]fault{
-	"no-available-agents":            without(refuses(proto.AgentNotFound), availableKey),
-	"available-agents-null":          available(null, proto.AgentNotFound),
-	"available-agents-empty":         available(func([]proto.AgentInfo) any { return []any{} }, proto.AgentNotFound),
 	"available-agents-are-ids":       available(ids, proto.AgentNotFound),
 	"available-agents-are-a-map":     available(byID, proto.AgentNotFound),
 	"available-agents-are-text":      available(joined, proto.AgentNotFound),
@@ -130,8 +118,6 @@ var availableFaults = map[string]fault{
 	"ids-only-on-malformed":         available(ids, proto.InvalidAgentIDFormat),
 	"map-on-empty":                  available(byID, proto.InvalidAgentID),
 	"map-on-malformed":              available(byID, proto.InvalidAgentIDFormat),
-	"null-on-empty":                 available(null, proto.InvalidAgentID),
-	"null-on-malformed":             available(null, proto.InvalidAgentIDFormat),
 	"nameless-on-malformed":         available(keeping("id", "description"), proto.InvalidAgentIDFormat),
 }
 
@@ -141,8 +127,6 @@ const availableKey = "availableAgents"
 func available(f func(list []proto.AgentInfo) any, code string) fault {
 	return with(refuses(code), availableKey, func(d eventData) any { return f(d[availableKey].([]proto.AgentInfo)) })
 }
-
-func null([]proto.AgentInfo) any { return nil }
 
 func ids(list []proto.AgentInfo) any {
 	all := make([]string, len(list))

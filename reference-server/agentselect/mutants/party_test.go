@@ -29,8 +29,6 @@ const (
 	patienceWithFault = 2 * time.Second
 )
 
-type object = map[string]any
-
 // stage is a server whose clients are called in process. Events are written to a stream before the HTTP response to
 // their message, so a client's received events can be read without waiting.
 type stage struct {

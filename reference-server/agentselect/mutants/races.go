@@ -169,7 +169,9 @@ func chatsElsewhere(o *options) {
 // Delayed returns a server that is correct except for its timing: it answers each client message with the answer to
 // the previous one on the same connection, and the first with only an HTTP success. It answers connecting, and
 // creating and loading sessions, at once.
-func Delayed(o agentselect.Options) (Server, error) { return build(delayed, o) }
+func Delayed(o agentselect.Options) (Server, error) {
+	return build(func(own *options) error { delayed(own); return nil }, o)
+}
 
 func delayed(o *options) {
 	due := map[string][]func(){} // connection → reply to its latest message

@@ -10,31 +10,11 @@ import (
 
 // switchedFaults send a wrong agent_switched, or switch incorrectly.
 var switchedFaults = map[string]fault{
-	"silent-switches":        silent(confirms),
-	"switched-in-camel-case": renamed(confirms, "agentSwitched"),
-	"switches-dry-up":        dryUp(confirms, 4),
+	"switches-dry-up": dryUp(confirms, 4),
 	"switched-as-list": telling(
 		changed(confirms, func(m manager, to *connInfo, ev *event) { *ev = agentList(m, *to) })),
-	"switched-as-message":    renamed(confirms, proto.MessageEvent),
-	"previous-stuck":         with(confirms, previousKey, fixed(proto.General)),
-	"previous-is-current":    with(confirms, previousKey, copied(currentKey)),
-	"previous-null":          with(confirms, previousKey, fixed(nil)),
-	"previous-null-at-first": with(confirms, previousKey, nullIfGeneral),
-	"previous-is-info": with(
-		confirms, previousKey, func(d eventData) any { return eventData{"id": d[previousKey]} }),
-	"no-previous":             without(confirms, previousKey),
-	"current-is-previous":     with(confirms, currentKey, copied(previousKey)),
-	"current-is-name":         with(confirms, currentKey, copied(nameKey)),
-	"no-current":              without(confirms, currentKey),
-	"name-is-id":              with(confirms, nameKey, copied(currentKey)),
-	"name-null":               with(confirms, nameKey, fixed(nil)),
-	"name-null-for-custom":    with(confirms, nameKey, nullIfCustom),
 	"name-of-previous":        telling(changed(confirms, nameOfPrevious)),
-	"no-name":                 without(confirms, nameKey),
 	"name-from-start":         nameFromStart,
-	"switched-in-snake-case":  rewriting(confirms, snake),
-	"switched-without-data":   rewriting(confirms, func(eventData) eventData { return eventData{} }),
-	"switched-with-agent":     rewriting(confirms, func(d eventData) eventData { return eventData{"agent": d} }),
 	"announces-only":          deciding(rules{Commit: func(agentselect.Switch, func(string)) {}}),
 	"first-switch-only":       firstSwitchOnly,
 	"busy-after-first-switch": busyAfterFirst,
@@ -58,20 +38,6 @@ const (
 	nameKey     = "agentName"
 )
 
-func nullIfGeneral(d eventData) any {
-	if d[previousKey] == proto.General {
-		return nil
-	}
-	return d[previousKey]
-}
-
-func nullIfCustom(d eventData) any {
-	if isBuiltin(d[currentKey].(string)) {
-		return d[nameKey]
-	}
-	return nil
-}
-
 func nameOfPrevious(m manager, _ *connInfo, ev *event) {
 	ev.Data = ev.Data.With(nameKey, nameOf(m, ev.Data[previousKey].(string)))
 }
@@ -85,10 +51,6 @@ func nameFromStart(o *options) {
 		}
 		return name
 	})(o)
-}
-
-func snake(d eventData) eventData {
-	return eventData{"previous_agent_id": d[previousKey], "current_agent_id": d[currentKey], "agent_name": d[nameKey]}
 }
 
 // firstSwitchOnly confirms every switch but executes only the first of a session.
@@ -203,48 +165,9 @@ func nameOfNext(now []agent) []agent {
 var refusalFaults = map[string]fault{
 	"camel-case-codes": with(
 		refuses(), "errorCode", func(d eventData) any { return camel(d["errorCode"].(string)) }),
-	"upper-case-codes": with(refuses(), "errorCode", shouted("errorCode")),
-	"numeric-codes":    with(refuses(), "errorCode", fixed(400)),
-	"codes-under-code": moved(refuses(), "errorCode", "code"),
-	"no-codes":         without(refuses(), "errorCode"),
-	"null-codes":       with(refuses(), "errorCode", fixed(nil)),
-	"nested-errors":    rewriting(refuses(), func(d eventData) eventData { return eventData{"error": d} }),
-	"no-messages":      without(refuses(), "message"),
-	"null-messages":    with(refuses(), "message", fixed(nil)),
-	"structured-text": with(
-		refuses(), "message", func(d eventData) any { return eventData{"text": d["message"]} }),
-	"text-under-error":            moved(refuses(), "message", "error"),
-	"listed-text":                 with(refuses(), "message", func(d eventData) any { return []any{d["message"]} }),
-	"generic-not-found":           with(refuses(proto.AgentNotFound), "errorCode", fixed("not_found")),
-	"unknown-agent-as-invalid-id": with(refuses(proto.AgentNotFound), "errorCode", fixed(proto.InvalidAgentID)),
-	"unknown-agent-as-bad-format": with(refuses(proto.AgentNotFound), "errorCode", fixed(proto.InvalidAgentIDFormat)),
-	"busy-as-session-busy":        with(refuses(proto.AgentBusy), "errorCode", fixed("session_busy")),
-	"busy-as-not-found":           with(refuses(proto.AgentBusy), "errorCode", fixed(proto.AgentNotFound)),
-	"no-session-as-agent-unknown": with(refuses(proto.SessionNotFound), "errorCode", fixed(proto.AgentNotFound)),
-	"no-session-as-invalid":       with(refuses(proto.SessionNotFound), "errorCode", fixed("invalid_session")),
-	"unbound-as-no-session":       telling(changed(refuses(proto.SessionNotFound), unboundRenamed)),
-	"malformed-as-invalid-format": with(refuses(proto.InvalidAgentIDFormat), "errorCode", fixed("invalid_format")),
-	"empty-as-missing":            with(refuses(proto.InvalidAgentID), "errorCode", fixed("missing_agent_id")),
-	"own-text-for-empty":          with(refuses(proto.InvalidAgentID), "message", fixed("agentId must not be empty")),
-	"text-for-empty-with-stop":    with(refuses(proto.InvalidAgentID), "message", fixed(proto.EmptyIDText+".")),
-	"own-text-for-malformed": with(
-		refuses(proto.InvalidAgentIDFormat), "message", fixed("agentId contains invalid characters")),
-	"text-for-malformed-with-plus": with(refuses(proto.InvalidAgentIDFormat), "message", fixed(proto.FormatIDText+"+")),
-	"translated-texts":             with(refuses(proto.InvalidAgentID, proto.InvalidAgentIDFormat), "message", translated),
-	"text-without-id":              with(refuses(proto.AgentNotFound), "message", fixed("Invalid agent ID")),
+	"upper-case-codes":             with(refuses(), "errorCode", shouted("errorCode")),
+	"unbound-as-no-session":        telling(changed(refuses(proto.SessionNotFound), unboundRenamed)),
 	"text-with-folded-id":          with(refuses(proto.AgentNotFound), "message", shouted("message")),
-	"empty-without-message":        without(refuses(proto.InvalidAgentID), "message"),
-	"malformed-without-message":    without(refuses(proto.InvalidAgentIDFormat), "message"),
-	"unknown-without-message":      without(refuses(proto.AgentNotFound), "message"),
-	"busy-without-message":         without(refuses(proto.AgentBusy), "message"),
-	"session-without-message":      without(refuses(proto.SessionNotFound), "message"),
-	"errors-under-another-event":   renamed(refuses(), "switch_error"),
-	"silent-refusals":              silent(refuses()),
-	"silent-on-unknown":            silent(refuses(proto.AgentNotFound)),
-	"silent-on-malformed":          silent(refuses(proto.InvalidAgentIDFormat)),
-	"silent-on-empty":              silent(refuses(proto.InvalidAgentID)),
-	"silent-on-busy":               silent(refuses(proto.AgentBusy)),
-	"silent-on-session":            silent(refuses(proto.SessionNotFound)),
 	"refusals-by-http-only":        byStatus(400),
 	"http-404-for-unknown-session": byStatus(404, proto.SessionNotFound),
 	"http-409-for-busy":            byStatus(409, proto.AgentBusy),

@@ -167,7 +167,6 @@ var busyFaults = map[string]fault{
 	}),
 	"refused-and-applied": deciding(rules{Commit: appliedIfBusy, Configure: asItIsNow}),
 	"applies-at-once":     deciding(rules{Busy: func(manager, string) bool { return false }, Configure: asItIsNow}),
-	"abort-ignored":       dropping(proto.AbortType, func(manager, connInfo, message) bool { return true }),
 
 	"abort-announced-only": aborting(agentselect.AbortEffect{}),
 	"abort-keeps-requests": aborting(agentselect.AbortEffect{Turn: true}),
