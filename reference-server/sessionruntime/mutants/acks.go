@@ -9,7 +9,6 @@ import (
 
 // ackFaults accept an invalid INPUT_ACK, or do not accept a valid one (4A).
 var ackFaults = map[string]fault{
-	"ack-ignored":      deafTo(proto.InputAck),
 	"ack-does-not-run": ruling(rules{Acked: turned(orchestrator.TellStarted)}),
 	"ack-of-anybody": ruling(rules{Acks: func(_ view, t turn, _ message) bool {
 		return t.Status == orchestrator.Routing
@@ -88,14 +87,9 @@ var timeoutFaults = map[string]fault{
 	"timeout-not-told": ruling(rules{RouteTimeout: turned(orchestrator.Fail)}),
 	"timeout-told-twice": ruling(rules{RouteTimeout: turned(orchestrator.Fail, orchestrator.TellRouteTimeout,
 		orchestrator.TellRouteTimeout)}),
-	"timeout-fails-nothing":   ruling(rules{RouteTimeout: turned(orchestrator.TellRouteTimeout)}),
-	"timeout-too-early":       runtime(func(o *options) { o.InputAck /= 10 }),
-	"timeout-in-other-unit":   runtime(func(o *options) { o.InputAck /= 1000 }),
-	"timeout-as-event":        as(proto.Event, proto.RouteTimeout),
-	"timeout-named-otherwise": renamed(proto.RouteTimeout, "TIMEOUT"),
-	"timeout-without-turn": rewriting(proto.RouteTimeout, func(_ view, msg message) message {
-		return unnamed(msg, proto.TurnID)
-	}),
+	"timeout-fails-nothing": ruling(rules{RouteTimeout: turned(orchestrator.TellRouteTimeout)}),
+	"timeout-too-early":     runtime(func(o *options) { o.InputAck /= 10 }),
+	"timeout-in-other-unit": runtime(func(o *options) { o.InputAck /= 1000 }),
 	"timeout-names-trace": rewriting(proto.RouteTimeout, func(_ view, msg message) message {
 		return named(msg, proto.TurnID, text(msg, proto.TraceID))
 	}),

@@ -30,7 +30,6 @@ var broadcastFaults = map[string]fault{
 	})}),
 	"output-per-subscription": ruling(rules{Takes: twiceTaken(is(proto.AgentOutput))}),
 	"stop-per-subscription":   deciding(stopPerSubscription),
-	"system-ignored":          deaf(func(_ view, msg message) bool { return msg.Target == proto.ToSystem }),
 	"own-switch-repeated":     taking(ownSwitchRepeated),
 	"own-removal-repeated":    taking(ownRepeated(proto.RequestRemoveAgent)),
 	"own-invitation-repeated": taking(ownRepeated(proto.RequestAddAgent)),

@@ -10,8 +10,6 @@ import (
 
 // cancelFaults stop the wrong agent or none, or stop the right one with the wrong message (4C).
 var cancelFaults = map[string]fault{
-	"cancel-ignored":            deaf(fromUser(proto.Cancel)),
-	"interrupt-ignored":         deaf(fromUser(proto.Interrupt)),
 	"interrupt-passed-on":       deciding(interruptPassedOn),
 	"interrupt-cancels-at-once": deciding(interruptAtOnce),
 	"cancel-for-active":         ruling(rules{Cancels: forActive}),
@@ -20,24 +18,10 @@ var cancelFaults = map[string]fault{
 	"cancel-for-first-turn":     telling(firstTurn),
 	"cancel-to-active":          rewriting(proto.Cancel, toActiveAgent),
 	"cancel-to-bystanders":      telling(alsoToOthers(proto.Cancel)),
-	"cancel-broadcast":          elsewhere(proto.Cancel, proto.ToBroadcast),
-	"cancel-unaddressed":        rewriting(proto.Cancel, unaddressed),
-	"cancel-without-turn": rewriting(proto.Cancel, func(_ view, msg message) message {
-		return unnamed(msg, proto.TurnID)
-	}),
-	"cancel-without-trace": rewriting(proto.Cancel, func(_ view, msg message) message {
-		return unnamed(msg, proto.TraceID)
-	}),
-	"cancel-names-own-trace": rewriting(proto.Cancel, func(_ view, msg message) message {
-		msg.Metadata[proto.TraceID] = msg.ID
-		return msg
-	}),
-	"cancel-names-own-turn":  rewriting(proto.Cancel, ownTurn),
-	"cancel-without-speaker": taking(cancelAnyway),
-	"cancel-after-ack":       deciding(cancelAfterAck),
-	"cancel-after-final":     deciding(cancelAfterFinal),
-	"cancel-sent-with-ack":   delayed(proto.Cancel, is(proto.Canceled)),
-	"cancel-after-time-out":  deciding(pendingForever),
+	"cancel-without-speaker":    taking(cancelAnyway),
+	"cancel-after-ack":          deciding(cancelAfterAck),
+	"cancel-after-final":        deciding(cancelAfterFinal),
+	"cancel-after-time-out":     deciding(pendingForever),
 }
 
 // pendingForever takes a cancel that was never acknowledged for one that is still under way, whichever turn is next.
@@ -229,9 +213,6 @@ var canceledFaults = map[string]fault{
 	"canceled-under-both":     telling(underBoth),
 	"canceled-per-request":    deciding(canceledPerRequest),
 	"second-cancel-times-out": deciding(secondCancelTimesOut),
-	"canceled-named-stopped":  renamed(proto.Canceled, "STOPPED"),
-	"stream-stopped-ignored":  deafTo(proto.StreamStopped),
-	"cancel-ack-ignored":      deafTo(proto.CancelAck),
 	"stopped-by-anybody":      ruling(rules{Stops: func(_ view, t turn, _ message) bool { return t.CancelSent }}),
 	"stopped-by-any-turn":     reading(of(proto.CancelAck, proto.StreamStopped), speakingTurn),
 	"stopped-by-input-ack":    taking(inputAckStops),

@@ -1,10 +1,10 @@
 // Package mutants is the catalogue of faulty orchestrators of session-runtime: each is the bundled one with one named
 // fault that a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
 //
-// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault replaces a decision of
-// orchestrator.Policy or a program of steps, rewrites messages on their way in or out, or mixes up the sessions of a
-// bus; the correct code contains none. A leak is sent before the answer, so that it is on record when the answer
-// arrives.
+// The rows are in catalogue.yaml, with what they do to messages; the other faults are in the other files, by subject.
+// A fault replaces a decision of orchestrator.Policy or a program of steps, rewrites messages on their way in or out,
+// or mixes up the sessions of a bus; the correct code contains none. A leak is sent before the answer, so that it is
+// on record when the answer arrives.
 //
 // A mutant's state belongs to one session, or to one bus, and is dropped when the connection ends.
 package mutants
@@ -15,6 +15,7 @@ import (
 	"maps"
 	"slices"
 
+	"parley/internal/faultrule"
 	proto "parley/protocol/sessionruntime"
 	"parley/reference-server/catalogue"
 	"parley/reference-server/sessionruntime"
@@ -62,7 +63,33 @@ func faults() map[string]fault {
 	for _, some := range registered() {
 		maps.Copy(all, some)
 	}
+	for _, m := range All() {
+		if m.Fault != "" {
+			all[m.ID] = runtime(passing(m.Fault))
+		}
+	}
 	return all
+}
+
+// passing puts in what a row does to messages, for each session by itself.
+func passing(f catalogue.Faults) func(o *options) {
+	as := faultrule.Form[message]{
+		TypeOf: faultrule.TypeAt("/subtype", "/metadata/subtype", "/event"),
+		Write:  func(msg message) faultrule.Content { return faultrule.Content{Body: catalogue.Encode(msg)} },
+		Read: func(_ message, c faultrule.Content) (msg message) {
+			catalogue.Decode[number](c.Body, &msg)
+			return msg
+		},
+	}
+	return func(o *options) {
+		x := catalogue.Inside(f, as)
+		o.Inbound = func(_ view, msg message) []message { return x.Pass(o.SessionID, faultrule.Client, msg) }
+		o.Outbound = func(_ view, msg message, send sender) {
+			for _, msg := range x.Pass(o.SessionID, faultrule.Server, msg) {
+				send(msg)
+			}
+		}
+	}
 }
 
 // Short names for what every fault handles.
@@ -132,9 +159,6 @@ func deaf(fits func(v view, msg message) bool) fault {
 	})
 }
 
-// deafTo ignores messages of some kinds.
-func deafTo(kinds ...string) fault { return deaf(of(kinds...)) }
-
 // of matches messages of some kinds, except those of the machine itself.
 func of(kinds ...string) func(v view, msg message) bool {
 	return func(_ view, msg message) bool {
@@ -203,51 +227,11 @@ func twice(kind string) fault {
 	})
 }
 
-// elsewhere publishes the messages of a kind to another target.
-func elsewhere(kind, target string) fault {
-	return rewriting(kind, func(_ view, msg message) message {
-		msg.Target, msg.TargetID = target, ""
-		return msg
-	})
-}
-
-// renamed publishes the messages of a kind under another subtype.
-func renamed(kind, subtype string) fault {
-	return rewriting(kind, func(_ view, msg message) message {
-		msg.Subtype = subtype
-		if payload := maps.Clone(payloadOf(msg)); payload["code"] != nil {
-			payload["code"] = subtype
-			msg.Payload = payload
-		}
-		return msg
-	})
-}
-
 // as publishes the messages of a kind as another event.
 func as(event, kind string) fault {
 	return rewriting(kind, func(_ view, msg message) message {
 		msg.Event = event
 		return msg
-	})
-}
-
-// delayed publishes the messages of a kind after the next matching message.
-func delayed(kind string, behind func(msg message) bool) fault {
-	return telling(func() outbound {
-		var held []message
-		return func(_ view, msg message, send sender) {
-			if kindOf(msg) == kind {
-				held = append(held, msg)
-				return
-			}
-			send(msg)
-			if behind(msg) {
-				for _, msg := range held {
-					send(msg)
-				}
-				held = nil
-			}
-		}
 	})
 }
 
@@ -380,17 +364,6 @@ func unnamed(msg message, name string) message {
 
 // set sets a member.
 func set(name string, v any) func(o object) { return func(o object) { o[name] = v } }
-
-// lose removes a member.
-func lose(name string) func(o object) { return func(o object) { delete(o, name) } }
-
-// rename renames a member.
-func rename(name, other string) func(o object) {
-	return func(o object) {
-		o[other] = o[name]
-		delete(o, name)
-	}
-}
 
 // without removes steps from a program.
 func without(program []step, some ...step) []step {

@@ -10,7 +10,6 @@ import (
 
 // handoverFaults hand over too early, too late, or unasked (4F).
 var handoverFaults = map[string]fault{
-	"handover-ignored":        deafTo(proto.HandoverRequest),
 	"handover-reads-to-agent": reading(of(proto.HandoverRequest), otherTarget),
 	"handover-unasked": begins(proto.HandoverRequest, orchestrator.Activate, orchestrator.TellSwitch,
 		orchestrator.GiveContext),
@@ -20,7 +19,6 @@ var handoverFaults = map[string]fault{
 	"handover-in-silence":   begins(proto.HandoverRequest, orchestrator.Prompt, orchestrator.Activate),
 	"handover-cancels": beginning(proto.HandoverRequest,
 		cancelsIf(func(t turn, tx transaction) bool { return t.Agent == tx.From })),
-	"confirm-ignored":          deafTo(proto.HandoverConfirm),
 	"confirm-not-told":         upon(proto.HandoverConfirm, orchestrator.Activate, orchestrator.GiveContext),
 	"confirm-only-told":        upon(proto.HandoverConfirm, orchestrator.TellSwitch, orchestrator.GiveContext),
 	"confirm-switches-nothing": upon(proto.HandoverConfirm, orchestrator.GiveContext),
@@ -34,7 +32,6 @@ var handoverFaults = map[string]fault{
 	"reject-is-confirm": upon(proto.HandoverReject, orchestrator.Activate, orchestrator.TellSwitch,
 		orchestrator.GiveContext),
 	"reject-gives-context":     upon(proto.HandoverReject, orchestrator.GiveContext),
-	"reject-ignored":           deafTo(proto.HandoverReject),
 	"confirm-trusted":          taking(confirmTrusted),
 	"confirm-of-any-handover":  taking(confirmOfAny),
 	"reject-switches-silently": upon(proto.HandoverReject, orchestrator.Activate),
@@ -138,21 +135,9 @@ func confirmsTwice(answer string) func(o *options) {
 
 // promptFaults send a wrong prompt, or none (RT-131, RT-132).
 var promptFaults = map[string]fault{
-	"prompt-to-agent": rewriting(proto.HandoverUIPrompt, func(_ view, msg message) message {
-		msg.Target, msg.TargetID = proto.ToAgent, text(msg, "target_agent")
-		return msg
-	}),
-	"prompt-named-otherwise":   renamed(proto.HandoverUIPrompt, proto.HandoverRequest),
-	"prompt-twice":             twice(proto.HandoverUIPrompt),
 	"prompt-without-target":    rewriting(proto.HandoverUIPrompt, promptWithoutTarget),
-	"prompt-without-reason":    spoiling(proto.HandoverUIPrompt, lose("reason")),
 	"prompt-without-reference": rewriting(proto.HandoverUIPrompt, promptWithoutReference),
-	"prompt-without-asker":     spoiling(proto.HandoverUIPrompt, both2(lose("from"), lose("from_agent"))),
-	"prompt-empty": rewriting(proto.HandoverUIPrompt, func(_ view, msg message) message {
-		msg.Payload = object{}
-		return msg
-	}),
-	"prompt-after-final": delayedPrompt(),
+	"prompt-after-final":       delayedPrompt(),
 }
 
 func promptWithoutTarget(_ view, msg message) message {
@@ -191,15 +176,6 @@ func delayedPrompt() fault {
 
 // contextFaults give the new agent no context, or give it to another agent (RT-129, RT-135).
 var contextFaults = map[string]fault{
-	"context-to-old-agent": rewriting(proto.HandoverContext, func(_ view, msg message) message {
-		msg.TargetID = text(msg, "from_agent")
-		return msg
-	}),
-	"context-to-frontend":      elsewhere(proto.HandoverContext, proto.ToFrontend),
-	"context-unaddressed":      rewriting(proto.HandoverContext, unaddressed),
-	"context-named-otherwise":  renamed(proto.HandoverContext, "CONTEXT_TRANSFER"),
-	"context-twice":            twice(proto.HandoverContext),
-	"context-without-output":   spoiling(proto.HandoverContext, set("last_output", []any{})),
 	"context-of-new-agent":     rewriting(proto.HandoverContext, ofNewAgent),
 	"context-of-latest-output": telling(ofLatestOutput),
 	"context-of-first-turn":    telling(ofFirstTurn),

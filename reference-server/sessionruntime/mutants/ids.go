@@ -124,8 +124,6 @@ func inEnvelope(_ view, msg message) message {
 
 // sessionFaults open or close a session too early, incorrectly, or not at all (4H).
 var sessionFaults = map[string]fault{
-	"open-ignored":       deafTo(proto.SessionOpen),
-	"close-ignored":      deafTo(proto.SessionClose),
 	"open-not-requested": begins(proto.SessionOpen, orchestrator.TellDone),
 	"opened-at-once":     begins(proto.SessionOpen, orchestrator.Request, orchestrator.TellDone),
 	"closed-at-once": begins(proto.SessionClose, orchestrator.Interrupt, orchestrator.Await,
@@ -140,18 +138,9 @@ var sessionFaults = map[string]fault{
 	"close-cancels-idle":          beginning(proto.SessionClose, cancelsIdle),
 	"open-cancels":                beginning(proto.SessionOpen, cancelsIf(anybody)),
 	"open-waits-for-speech":       ruling(rules{Begin: openAsClose}),
-	"opened-ignored":              deafTo(proto.SessionOpened),
-	"closed-ignored":              deafTo(proto.SessionClosed),
-	"session-failed-ignored":      deafTo(proto.SessionFailed),
 	"session-receipt-of-any-kind": runtime(receiptOfAnyKind),
 	"session-failed-is-done":      upon(proto.SessionFailed, orchestrator.TellDone),
 	"opened-told-twice":           upon(proto.SessionOpened, orchestrator.TellDone, orchestrator.TellDone),
-	"opened-passed-on":            as(proto.Control, proto.SessionOpened),
-	"session-failed-to-system":    elsewhere(proto.SessionFailed, proto.ToSystem),
-	"request-open-named-load":     renamed(proto.RequestSessionOpen, "REQUEST_SESSION_LOAD"),
-	"request-open-twice":          twice(proto.RequestSessionOpen),
-	"request-close-broadcast":     elsewhere(proto.RequestSessionClose, proto.ToBroadcast),
-	"close-requests-open":         renamed(proto.RequestSessionClose, proto.RequestSessionOpen),
 	"close-removes-before-it-ask": beginning(proto.SessionClose, closeRemoves),
 }
 
@@ -292,12 +281,10 @@ func endedAfter(fits func(v view, msg message) bool, put func(o *options)) func(
 
 // switchFaults do not change the active agent, or change it at the wrong time (3).
 var switchFaults = map[string]fault{
-	"switch-ignored":          deafTo(proto.SwitchAgent),
 	"switch-refused-if-busy":  deaf(switchWhileBusy),
 	"switch-not-told":         switching(orchestrator.Activate),
 	"switch-only-told":        switching(orchestrator.TellSwitch),
 	"switch-told-twice":       switching(orchestrator.Activate, orchestrator.TellSwitch, orchestrator.TellSwitch),
-	"switch-told-with-input":  delayed(proto.SwitchAgent, is(proto.UserInput)),
 	"switch-after-next-input": deciding(afterNextInput),
 	"switch-after-speech":     ruling(rules{Target: plainTo(view.SpeakingAgent)}),
 	"active-told-with-inputs": telling(activeWithInputs),
@@ -343,25 +330,9 @@ func activeWithInputs() outbound {
 // announceFaults announce a change other than by SWITCH_AGENT with from, to, reason and trigger on SYSTEM or
 // BROADCAST (RT-066).
 var announceFaults = map[string]fault{
-	"switch-without-from":      spoiling(proto.SwitchAgent, lose("from")),
-	"switch-without-reason":    spoiling(proto.SwitchAgent, lose("reason")),
-	"switch-without-trigger":   spoiling(proto.SwitchAgent, lose("trigger")),
-	"switch-from-new":          spoiling(proto.SwitchAgent, func(o object) { o["from"] = o["to"] }),
-	"switch-from-first":        telling(fromFirst),
-	"switch-members-renamed":   spoiling(proto.SwitchAgent, both2(rename("from", "from_agent"), rename("to", "to_agent"))),
-	"switch-in-metadata":       rewriting(proto.SwitchAgent, inMetadata),
-	"switch-as-event":          as(proto.Event, proto.SwitchAgent),
-	"switch-told-as-changed":   rewriting(proto.SwitchAgent, asChanged),
-	"switch-to-frontend-only":  elsewhere(proto.SwitchAgent, proto.ToFrontend),
-	"switch-to-agents-only":    rewriting(proto.SwitchAgent, toNewAgent),
-	"switch-hidden":            marking(proto.SwitchAgent, set(proto.Visibility, "internal")),
-	"fallback-without-trigger": rewriting(proto.SwitchAgent, fallbackUntriggered),
-	"handover-without-reason":  rewriting(proto.SwitchAgent, handoverUnreasoned),
-}
-
-// both2 applies both changes.
-func both2(f, g func(o object)) func(o object) {
-	return func(o object) { f(o); g(o) }
+	"switch-hidden":      marking(proto.SwitchAgent, set(proto.Visibility, "internal")),
+	"switch-from-first":  telling(fromFirst),
+	"switch-in-metadata": rewriting(proto.SwitchAgent, inMetadata),
 }
 
 // fromFirst gives the session's initial agent as from.
@@ -383,32 +354,5 @@ func fromFirst() outbound {
 func inMetadata(_ view, msg message) message {
 	maps.Copy(msg.Metadata, payloadOf(msg))
 	msg.Payload = object{}
-	return msg
-}
-
-func asChanged(_ view, msg message) message {
-	msg.Event, msg.Subtype, msg.Target = proto.Event, proto.ActiveChanged, proto.ToFrontend
-	return msg
-}
-
-func toNewAgent(_ view, msg message) message {
-	msg.TargetID, _ = payloadOf(msg)["to"].(string)
-	msg.Target = proto.ToAgent
-	return msg
-}
-
-func fallbackUntriggered(_ view, msg message) message {
-	if payload := maps.Clone(payloadOf(msg)); payload["trigger"] == proto.RemoveAgent {
-		delete(payload, "trigger")
-		msg.Payload = payload
-	}
-	return msg
-}
-
-func handoverUnreasoned(_ view, msg message) message {
-	if payload := maps.Clone(payloadOf(msg)); payload["trigger"] == proto.HandoverConfirm {
-		delete(payload, "reason")
-		msg.Payload = payload
-	}
 	return msg
 }

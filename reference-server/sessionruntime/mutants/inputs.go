@@ -9,12 +9,7 @@ import (
 
 // inputFaults send an input to a wrong agent, or to several or none (4A).
 var inputFaults = map[string]fault{
-	"input-not-routed":        silent(proto.UserInput),
-	"input-broadcast":         elsewhere(proto.UserInput, proto.ToBroadcast),
-	"input-unaddressed":       rewriting(proto.UserInput, unaddressed),
-	"input-routed-twice":      twice(proto.UserInput),
 	"input-to-everybody":      telling(alsoToOthers(proto.UserInput)),
-	"input-only-for-session":  deaf(inputToSystem),
 	"input-to-first-agent":    ruling(rules{Target: atPlace(func(all []string) string { return all[0] })}),
 	"input-to-latest-agent":   ruling(rules{Target: atPlace(func(all []string) string { return all[len(all)-1] })}),
 	"input-to-last-speaker":   deciding(toLastSpeaker),
@@ -25,11 +20,6 @@ var inputFaults = map[string]fault{
 	"objects-not-routed":      deaf(inputObject),
 	"choices-not-routed":      deaf(inputChoice),
 	"input-same-words-once":   receiving(sameInputOnce),
-}
-
-func unaddressed(_ view, msg message) message {
-	msg.TargetID = ""
-	return msg
 }
 
 // alsoToOthers publishes the messages of a kind to the other agents as well.
@@ -46,10 +36,6 @@ func alsoToOthers(kind string) func() outbound {
 			}
 		}
 	}
-}
-
-func inputToSystem(_ view, msg message) bool {
-	return msg.Event == proto.UserInput && msg.Target == proto.ToSystem
 }
 
 // atPlace selects the agent by its place in the list, whichever is active.
@@ -134,39 +120,11 @@ func inputChoice(v view, msg message) bool {
 
 // acceptedFaults send a wrong TURN_ACCEPTED, or at the wrong time (4A).
 var acceptedFaults = map[string]fault{
-	"accepted-not-told":      silent(proto.TurnAccepted),
-	"accepted-with-ack":      delayed(proto.TurnAccepted, is(proto.AgentStarted)),
-	"accepted-with-output":   delayed(proto.TurnAccepted, is(proto.AgentOutput)),
-	"accepted-told-twice":    twice(proto.TurnAccepted),
-	"accepted-to-agent":      rewriting(proto.TurnAccepted, toItsAgent),
-	"accepted-named-started": renamed(proto.TurnAccepted, "TURN_STARTED"),
-	"accepted-without-turn": rewriting(proto.TurnAccepted, func(_ view, msg message) message {
-		return unnamed(msg, proto.TurnID)
-	}),
-	"accepted-without-trace": rewriting(proto.TurnAccepted, func(_ view, msg message) message {
-		return unnamed(msg, proto.TraceID)
-	}),
-	"accepted-without-agent":     spoiling(proto.TurnAccepted, lose("target_agent")),
-	"accepted-names-own-turn":    rewriting(proto.TurnAccepted, ownTurn),
-	"accepted-names-own-trace":   rewriting(proto.TurnAccepted, ownTrace),
 	"accepted-names-first-agent": rewriting(proto.TurnAccepted, firstAgent),
-	"accepted-names-nickname": spoiling(proto.TurnAccepted, func(o object) {
-		o["target_agent"] = object{"name": o["target_agent"]}
-	}),
-	"accepted-before-check":    taking(acceptFirst),
-	"mention-not-accepted":     ruling(rules{Input: unaccepted}),
-	"mention-accepted-for-old": runtime(acceptedForOld),
+	"accepted-before-check":      taking(acceptFirst),
+	"mention-not-accepted":       ruling(rules{Input: unaccepted}),
+	"mention-accepted-for-old":   runtime(acceptedForOld),
 }
-
-func toItsAgent(_ view, msg message) message {
-	msg.TargetID, _ = payloadOf(msg)["target_agent"].(string)
-	msg.Target = proto.ToAgent
-	return msg
-}
-
-func ownTurn(_ view, msg message) message { return named(msg, proto.TurnID, msg.ID) }
-
-func ownTrace(_ view, msg message) message { return named(msg, proto.TraceID, msg.ID) }
 
 func firstAgent(v view, msg message) message { return named(msg, "target_agent", v.Agents()[0]) }
 

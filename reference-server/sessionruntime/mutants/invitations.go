@@ -9,25 +9,15 @@ import (
 
 // inviteFaults do not ask SessionManager for an agent, or ask incorrectly (4E).
 var inviteFaults = map[string]fault{
-	"invite-ignored":       deafTo(proto.InviteAgent),
-	"invite-reads-no-spec": reading(fromUser(proto.InviteAgent), withoutSpec),
-	"invite-makes-agent":   begins(proto.InviteAgent, orchestrator.Register, orchestrator.TellDone),
+	"invite-makes-agent": begins(proto.InviteAgent, orchestrator.Register, orchestrator.TellDone),
 	"invite-makes-and-asks": begins(proto.InviteAgent, orchestrator.Register, orchestrator.Request,
 		orchestrator.TellBegun),
 	"invite-added-at-once": begins(proto.InviteAgent, orchestrator.Request, orchestrator.Register,
 		orchestrator.TellDone),
-	"invite-keeps-nothing":     ruling(rules{Begin: keepsNothing}),
-	"invite-cancels":           beginning(proto.InviteAgent, cancelsIf(anybody)),
-	"invite-holds-output":      runtime(holdsOutput),
-	"request-add-to-frontend":  elsewhere(proto.RequestAddAgent, proto.ToFrontend),
-	"request-add-without-spec": spoiling(proto.RequestAddAgent, both2(lose("agent_spec"), lose("agent_id"))),
-	"request-add-twice":        twice(proto.RequestAddAgent),
-	"request-add-for-first":    rewriting(proto.RequestAddAgent, addFirst),
-}
-
-func withoutSpec(_ view, msg message) message {
-	msg.Payload = object{}
-	return msg
+	"invite-keeps-nothing":  ruling(rules{Begin: keepsNothing}),
+	"invite-cancels":        beginning(proto.InviteAgent, cancelsIf(anybody)),
+	"invite-holds-output":   runtime(holdsOutput),
+	"request-add-for-first": rewriting(proto.RequestAddAgent, addFirst),
 }
 
 // keepsNothing sends requests and assumes that they succeed.
@@ -73,16 +63,10 @@ func addFirst(v view, msg message) message {
 
 // addedFaults misread the receipts of an invitation, or report them incorrectly (RT-122 to RT-127).
 var addedFaults = map[string]fault{
-	"add-done-ignored":         deafTo(proto.AddAgentDone),
 	"add-done-not-told":        upon(proto.AddAgentDone, orchestrator.Register),
 	"add-done-not-registered":  upon(proto.AddAgentDone, orchestrator.TellDone),
-	"add-failed-ignored":       deafTo(proto.AddAgentFailed),
 	"add-failed-told-as-added": upon(proto.AddAgentFailed, orchestrator.TellDone),
 	"add-failed-registers":     upon(proto.AddAgentFailed, orchestrator.Register, orchestrator.TellFailed),
-	"add-failed-to-system":     elsewhere(proto.AddFailed, proto.ToSystem),
-	"added-to-system":          elsewhere(proto.AgentAdded, proto.ToSystem),
-	"added-as-control":         as(proto.Control, proto.AgentAdded),
-	"added-told-twice":         twice(proto.AgentAdded),
 	"added-tells-first-agent": rewriting(proto.AgentAdded, func(v view, msg message) message {
 		return named(msg, "agent_id", v.Agents()[0])
 	}),

@@ -31,7 +31,6 @@ var mentionFaults = map[string]fault{
 		orchestrator.Accept)}),
 	"mention-switches-behind": ruling(rules{Input: programme(orchestrator.Route, orchestrator.Accept,
 		orchestrator.Activate, orchestrator.TellSwitch)}),
-	"mention-switches-with-ack": delayed(proto.SwitchAgent, is(proto.AgentStarted)),
 	"mention-switch-told-twice": ruling(rules{Input: programme(orchestrator.Activate, orchestrator.TellSwitch,
 		orchestrator.TellSwitch, orchestrator.Route, orchestrator.Accept)}),
 	"mention-for-one-turn":      deciding(forOneTurn),

@@ -11,7 +11,6 @@ import (
 
 // outputFaults do not forward an agent's output, or forward it late, out of order, or to the wrong party (4G).
 var outputFaults = map[string]fault{
-	"output-not-forwarded": silent(proto.AgentOutput),
 	"chunks-not-forwarded": skipping(orchestrator.Forward, func(_ turn, msg message) bool {
 		return !orchestrator.IsFinal(msg)
 	}),
@@ -25,10 +24,7 @@ var outputFaults = map[string]fault{
 	"chunks-with-final":      telling(chunksWithFinal),
 	"output-one-behind":      telling(oneBehind),
 	"output-out-of-order":    telling(outOfOrder),
-	"output-forwarded-twice": twice(proto.AgentOutput),
-	"output-broadcast":       elsewhere(proto.AgentOutput, proto.ToBroadcast),
 	"output-to-agent":        rewriting(proto.AgentOutput, toActiveAgent),
-	"output-as-event":        as(proto.Event, proto.AgentOutput),
 	"output-invented":        ruling(rules{Acked: invents}),
 	"output-of-active-only":  outputs(ofInactive, orchestrator.Report),
 	"output-of-one-speaker":  outputs(besideSpeaker, orchestrator.Report),
@@ -259,19 +255,7 @@ var errorFaults = map[string]fault{
 	"error-needs-speech":  ruling(rules{Error: needsSpeech}),
 	"error-needs-silence": ruling(rules{Error: needsSilence}),
 	"error-needs-ack":     ruling(rules{Error: needsAck}),
-	"error-as-event": rewriting("MODEL_ERROR", func(_ view, msg message) message {
-		msg.Event = proto.Event
-		return msg
-	}),
-	"error-as-output": rewriting("MODEL_ERROR", func(_ view, msg message) message {
-		msg.Event, msg.Subtype = proto.AgentOutput, ""
-		return msg
-	}),
-	"error-to-logger":     elsewhere("MODEL_ERROR", proto.ToLogger),
 	"error-back-to-agent": rewriting("MODEL_ERROR", toActiveAgent),
-	"error-of-manager-hidden": deaf(func(_ view, msg message) bool {
-		return msg.Event == proto.Error && msg.Sender == proto.FromManager
-	}),
 }
 
 func needsSpeech(v view, t turn, msg message) []step {

@@ -17,7 +17,6 @@ var payloadFaults = map[string]fault{
 	"input-payload-printed":     saying(proto.UserInput, printed),
 	"input-payload-is-json":     saying(proto.UserInput, jsonText),
 	"input-payload-text-only":   saying(proto.UserInput, textOnly),
-	"input-payload-wrapped":     saying(proto.UserInput, wrapped),
 	"input-text-trimmed":        saying(proto.UserInput, ofText(strings.TrimSpace)),
 	"input-payload-rounded":     saying(proto.UserInput, each(rounded)),
 	"input-payload-float32":     saying(proto.UserInput, each(float32s)),
@@ -28,14 +27,11 @@ var payloadFaults = map[string]fault{
 	"input-payload-empty-lost":  saying(proto.UserInput, emptyLost),
 	"input-payload-flat-lists":  saying(proto.UserInput, flatLists),
 	"input-payload-with-ids":    rewriting(proto.UserInput, withIDs),
-	"input-mention-taken-out":   spoiling(proto.UserInput, lose("mentioned_agent_id")),
 	"input-metadata-lost":       rewriting(proto.UserInput, onlyIDs),
 	"input-metadata-flat":       marking(proto.UserInput, printMembers),
 	"input-metadata-in-payload": rewriting(proto.UserInput, metadataInPayload),
-	"input-metadata-known-only": marking(proto.UserInput, lose("client")),
 	"input-metadata-localised":  marking(proto.UserInput, func(o object) { localise(o, "locale") }),
 
-	"output-payload-wrapped":    saying(proto.AgentOutput, wrapped),
 	"output-payload-text-only":  saying(proto.AgentOutput, textOnly),
 	"output-payload-printed":    saying(proto.AgentOutput, printed),
 	"output-payload-with-agent": rewriting(proto.AgentOutput, withAgent),
@@ -54,20 +50,11 @@ var payloadFaults = map[string]fault{
 	"output-payload-nulls-lost": saying(proto.AgentOutput, nullsLost),
 	"output-payload-empty-lost": saying(proto.AgentOutput, emptyLost),
 	"output-payload-rounded":    saying(proto.AgentOutput, each(rounded)),
-	"output-tool-calls-hidden":  spoiling(proto.AgentOutput, lose("tool_calls")),
 	"output-metadata-lost":      rewriting(proto.AgentOutput, onlyIDs),
-	"output-stream-lost":        marking(proto.AgentOutput, lose(proto.Stream)),
-	"output-stream-half":        marking(proto.AgentOutput, within(proto.Stream, lose(proto.Seq))),
-	"output-renumbered":         marking(proto.AgentOutput, within(proto.Stream, set(proto.Seq, number("1")))),
 	"output-chunk-mark-string": marking(proto.AgentOutput,
 		within(proto.Stream, func(o object) { o[proto.IsChunk] = fmt.Sprint(o[proto.IsChunk]) })),
-	"output-trace-replaced": rewriting(proto.AgentOutput, func(_ view, msg message) message {
-		return named(msg, proto.TraceID, "trace-"+msg.ID)
-	}),
 	"output-nulls-unmarked": marking(proto.AgentOutput, loseNulls),
 	"output-tags-joined":    marking(proto.AgentOutput, joinTags),
-	"output-made-visible":   marking(proto.AgentOutput, func(metadata object) { metadata[proto.Visibility] = "both" }),
-	"output-model-hidden":   marking(proto.AgentOutput, within("model", lose("temperature"))),
 }
 
 // saying changes the payloads of a kind.
@@ -213,8 +200,6 @@ func textOnly(v any) any {
 	}
 	return v
 }
-
-func wrapped(v any) any { return object{"content": v} }
 
 func rounded(v any) any {
 	if n, is := v.(number); is {

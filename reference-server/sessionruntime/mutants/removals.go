@@ -11,10 +11,6 @@ import (
 
 // removeFaults ask for a removal too early, incorrectly, or not at all (4D).
 var removeFaults = map[string]fault{
-	"remove-ignored": deafTo(proto.RemoveAgent),
-	"remove-reads-target": reading(fromUser(proto.RemoveAgent), func(_ view, msg message) message {
-		return unnamed(msg, "agent_id")
-	}),
 	"remove-without-cancel": begins(proto.RemoveAgent, orchestrator.TellBegun, orchestrator.Request,
 		orchestrator.Unbind, orchestrator.FallBack),
 	"remove-does-not-wait": begins(proto.RemoveAgent, orchestrator.Interrupt, orchestrator.TellBegun,
@@ -35,18 +31,7 @@ var removeFaults = map[string]fault{
 	"final-ends-waiting":         ruling(rules{Output: endsWaiting(correct.Output)}),
 	"error-ends-waiting":         ruling(rules{Error: endsWaiting(correct.Error)}),
 	"second-cancel-ends-waiting": ruling(rules{Canceling: secondEndsWaiting}),
-	"request-remove-to-frontend": elsewhere(proto.RequestRemoveAgent, proto.ToFrontend),
-	"request-remove-to-agent": rewriting(proto.RequestRemoveAgent, func(_ view, msg message) message {
-		msg.Target, msg.TargetID = proto.ToAgent, text(msg, "agent_id")
-		return msg
-	}),
-	"request-remove-short-name": renamed(proto.RequestRemoveAgent, "REQUEST_REMOVE"),
-	"request-remove-passed-on":  renamed(proto.RequestRemoveAgent, proto.RemoveAgent),
-	"request-remove-nameless":   spoiling(proto.RequestRemoveAgent, lose("agent_id")),
-	"request-remove-unreasoned": spoiling(proto.RequestRemoveAgent, lose("reason")),
-	"request-remove-elsewhere":  spoiling(proto.RequestRemoveAgent, set("session_id", "default")),
-	"request-remove-active":     rewriting(proto.RequestRemoveAgent, nameActive),
-	"request-remove-twice":      twice(proto.RequestRemoveAgent),
+	"request-remove-active":      rewriting(proto.RequestRemoveAgent, nameActive),
 }
 
 // oncePerAgent takes an agent that was removed for removed, although it has been added again.
@@ -160,19 +145,9 @@ func nameActive(v view, msg message) message {
 var removedFaults = map[string]fault{
 	"removed-at-once": begins(proto.RemoveAgent, orchestrator.Interrupt, orchestrator.Await, orchestrator.Request,
 		orchestrator.Unbind, orchestrator.FallBack, orchestrator.TellDone),
-	"remove-done-ignored":      deafTo(proto.RemoveAgentDone),
-	"remove-failed-ignored":    deaf(of(proto.RemoveAgentFailed)),
-	"remove-failed-is-done":    upon(proto.RemoveAgentFailed, orchestrator.TellDone),
-	"remove-failed-both-told":  upon(proto.RemoveAgentFailed, orchestrator.TellFailed, orchestrator.TellDone),
-	"remove-failed-as-event":   as(proto.Event, proto.RemoveAgentFailed),
-	"remove-failed-to-manager": elsewhere(proto.RemoveAgentFailed, proto.ToSystem),
-	"removed-to-system":        elsewhere(proto.AgentRemoved, proto.ToSystem),
-	"removed-told-twice":       twice(proto.AgentRemoved),
-	"removed-passed-on": rewriting(proto.AgentRemoved, func(_ view, msg message) message {
-		msg.Event, msg.Subtype = proto.Control, proto.RemoveAgentDone
-		return msg
-	}),
-	"removed-stays-member": runtime(staysMember),
+	"remove-failed-is-done":   upon(proto.RemoveAgentFailed, orchestrator.TellDone),
+	"remove-failed-both-told": upon(proto.RemoveAgentFailed, orchestrator.TellFailed, orchestrator.TellDone),
+	"removed-stays-member":    runtime(staysMember),
 	"removed-speaks-on": outputs(func(v view, t turn, msg message) bool {
 		return t.Agent == msg.Sender && !v.Has(msg.Sender)
 	}, orchestrator.Forward),
