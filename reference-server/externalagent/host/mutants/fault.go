@@ -1,14 +1,15 @@
 // Package mutants is the catalogue of faulty hosts of external-agent: each is the bundled relay and host with one named
 // fault that a real implementation might have, and breaks few clauses. They prove that the suite finds faults.
 //
-// The rows are in catalogue.yaml, the faults in the other files, by subject. A fault changes a decision by
-// host.Policy or relay.Policy, rewrites messages on their way in or out, or wraps the store of the logs. A leak is
-// sent before the reply to a request, so that it is on record when the reply arrives.
+// The rows are in catalogue.yaml, with what they do to messages; the other faults are in the other files, by subject.
+// A fault changes a decision by host.Policy or relay.Policy, rewrites messages on their way in or out, or wraps the
+// store of the logs. A leak is sent before the reply to a request, so that it is on record when the reply arrives.
 package mutants
 
 import (
 	_ "embed"
 
+	"parley/internal/faultrule"
 	proto "parley/protocol/externalagent"
 	"parley/reference-server/catalogue"
 	"parley/reference-server/externalagent"
@@ -29,7 +30,20 @@ var Catalogue = catalogue.New[options](rows,
 	resultFaults, effectFaults, updateFaults, speechFaults, endFaults, resetFaults, errorFaults, gateFaults, toolFaults,
 	paramFaults, failureFaults, answerFaults, handoverFaults, returnFaults, drawingFaults, backendFaults, logFaults,
 	lineFaults, indexFaults,
-	storeFaults, cutFaults)
+	storeFaults, cutFaults).Messages(passing)
+
+// passing puts in what a row does to a host's messages, and makes the relay accept them.
+func passing(o *options, f catalogue.Faults) {
+	both(trusting, hosting(func(h *hostOptions) {
+		x := catalogue.Inside(f, catalogue.Form[message, host.Number]("/type"))
+		h.Inbound = func(_ view, msg message) []message { return x.Pass("", faultrule.Client, msg) }
+		h.Outbound = func(_ view, msg message, send sender) {
+			for _, msg := range x.Pass("", faultrule.Server, msg) {
+				send(msg)
+			}
+		}
+	}))(o)
+}
 
 // Short names for what every fault handles.
 type (
@@ -128,11 +142,6 @@ func omitting(which func(msg message) bool) fault {
 	})
 }
 
-// silent sends no message of a type.
-func silent(kind string) fault {
-	return omitting(func(msg message) bool { return msg.Type() == kind })
-}
-
 // rewriting changes the messages of a type before they are sent.
 func rewriting(kind string, f func(msg message) message) fault {
 	return telling(rewriter(kind, func(_ view, msg message) message { return f(msg) }))
@@ -145,11 +154,6 @@ func rewriter(kind string, f func(v view, msg message) message) host.Outbound {
 		}
 		send(msg)
 	}
-}
-
-// unnamed sends the messages of a type without replyTo.
-func unnamed(kind string) fault {
-	return rewriting(kind, spoil.Without("replyTo"))
 }
 
 // answered replaces replies of one type by replies of another.

@@ -160,32 +160,13 @@ func emptyPayload(which func(v any) bool) fault {
 
 // errorFaults send a wrong error for a refused request.
 var errorFaults = map[string]fault{
-	"errors-unnamed":         unnamed(proto.ErrorMessage),
-	"errors-name-no-request": rewriting(proto.ErrorMessage, spoil.With("replyTo", "")),
-	"errors-name-tool":       hosting(errorsNameTool),
-	"errors-have-request-id": rewriting(proto.ErrorMessage, func(msg message) message {
-		return msg.Without("replyTo").With("id", msg["replyTo"])
-	}),
-	"errors-name-in-payload":   rewriting(proto.ErrorMessage, replyToInPayload),
-	"refusals-unanswered":      silent(proto.ErrorMessage),
-	"error-without-code":       erring(spoil.Lose("code")),
-	"error-code-is-number":     erring(spoil.Set("code", -32601)),
-	"error-code-is-http":       erring(spoil.Set("code", 404)),
+	"errors-name-tool":         hosting(errorsNameTool),
 	"error-code-in-object":     erring(func(p object) { p["error"] = object{"code": p["code"]}; delete(p, "code") }),
-	"error-code-named-type":    erring(spoil.Rename("code", "type")),
 	"error-code-in-lower-case": erring(spoil.Text("code", strings.ToLower)),
 	"error-code-in-kebab-case": erring(spoil.Text("code", func(s string) string {
 		return strings.ReplaceAll(strings.ToLower(s), "_", "-")
 	})),
 	"error-code-in-camel-case":   erring(spoil.Text("code", camelCase)),
-	"error-code-prefixed":        erring(spoil.Text("code", func(s string) string { return "ERR_" + s })),
-	"error-code-of-its-own":      erring(spoil.Text("code", func(string) string { return "INTERNAL_ERROR" })),
-	"tool-not-announced-code":    recodingHost(proto.UnknownTool, "TOOL_NOT_ANNOUNCED"),
-	"error-without-message":      erring(spoil.Lose("message")),
-	"error-message-null":         erring(spoil.Set("message", nil)),
-	"error-message-is-list":      erring(spoil.Change("message", spoil.InList)),
-	"error-message-is-object":    erring(spoil.Change("message", spoil.Within("en"))),
-	"error-message-named-text":   erring(spoil.Rename("message", "text")),
 	"relay-errors-in-words":      likeRelay("errors-without-message"),
 	"relay-errors-in-lower-case": likeRelay("errors-in-lower-case"),
 
@@ -203,15 +184,6 @@ func camelCase(code string) string {
 	return out.String()
 }
 
-// recodingHost replaces one error code of the host by another.
-func recodingHost(code, other string) fault {
-	return erring(func(payload object) {
-		if payload["code"] == code {
-			payload["code"] = other
-		}
-	})
-}
-
 // errorsNameTool names the called tool instead of the request.
 func errorsNameTool(h *hostOptions) {
 	name := ""
@@ -225,11 +197,6 @@ func errorsNameTool(h *hostOptions) {
 		}
 		return msg
 	})
-}
-
-func replyToInPayload(msg message) message {
-	msg.Payload()["replyTo"] = msg["replyTo"]
-	return msg.Without("replyTo")
 }
 
 // answerFaults answer a call twice, or with the wrong message.
@@ -296,17 +263,8 @@ func lateError(msg message) message {
 
 // failureFaults refuse a call in another way while no form is shown, or when its tool fails.
 var failureFaults = map[string]fault{
-	"no-spec-is-unknown-tool":      recodingHost(proto.NoActiveSpec, proto.UnknownTool),
-	"no-spec-is-failure":           recodingHost(proto.NoActiveSpec, proto.ToolExecutionFailed),
-	"no-spec-is-inactive":          recodingHost(proto.NoActiveSpec, proto.SessionNotActive),
-	"no-spec-is-no-params":         recodingHost(proto.NoActiveSpec, proto.InvalidParams),
-	"no-spec-is-own-code":          recodingHost(proto.NoActiveSpec, "BOOKING_COMPLETE"),
 	"no-spec-is-ok":                whereRefused(proto.NoActiveSpec, okResult),
 	"no-spec-unanswered":           whereRefused(proto.NoActiveSpec, nil),
-	"failure-is-no-params":         recodingHost(proto.ToolExecutionFailed, proto.InvalidParams),
-	"failure-is-invalid":           recodingHost(proto.ToolExecutionFailed, proto.InvalidMessage),
-	"failure-is-unknown-tool":      recodingHost(proto.ToolExecutionFailed, proto.UnknownTool),
-	"failure-is-own-code":          recodingHost(proto.ToolExecutionFailed, "SOLD_OUT"),
 	"failure-is-ok":                whereRefused(proto.ToolExecutionFailed, okResult),
 	"failure-unanswered":           whereRefused(proto.ToolExecutionFailed, nil),
 	"failure-answers-earlier-call": failuresAnswerEarlier,

@@ -16,35 +16,15 @@ var (
 
 // resultFaults send a wrong tool.result, or none.
 var resultFaults = map[string]fault{
-	"calls-unanswered":       silent(proto.ToolResult),
-	"results-unnamed":        unnamed(proto.ToolResult),
 	"result-is-an-update":    answered(proto.ToolResult, proto.StateUpdated, updateOf),
-	"results-have-own-type":  retyping(proto.ToolResult, "tool.response"),
 	"calls-refused":          deciding(policy{Ready: refusingCalls}),
 	"calls-refused-with-why": hearing(callsWithReason),
 
-	"ok-is-text":          resulting(nil, spoil.Set("ok", "true")),
-	"ok-is-number":        resulting(nil, spoil.Set("ok", 1)),
-	"ok-null":             resulting(nil, spoil.Set("ok", nil)),
-	"ok-missing":          resulting(nil, spoil.Lose("ok")),
-	"ok-named-success":    resulting(nil, spoil.Rename("ok", "success")),
-	"ok-missing-in-quick": resulting(hasQuickUI, spoil.Lose("ok")),
-	"ok-missing-in-next":  resulting([]string{proto.Next}, spoil.Lose("ok")),
-	"ok-false-for-done":   resulting(hasQuickUI, spoil.Set("ok", false)),
-
-	"result-without-name":      resulting(nil, spoil.Lose("toolName")),
-	"result-name-null":         resulting(nil, spoil.Set("toolName", nil)),
-	"result-names-tool":        resulting(hasQuickUI, spoil.Rename("toolName", "tool")),
 	"result-names-tool-before": hosting(namesToolBefore),
-	"result-names-call":        resulting(nil, spoil.Set("toolName", proto.ToolCall)),
 	"result-in-snake-case":     resulting(nil, spoil.Text("toolName", spoil.SnakeCase)),
 	"next-result-names-stage":  resultingOf(nextNamesStage),
-	"next-result-name-null":    resulting([]string{proto.Next}, spoil.Set("toolName", nil)),
-	"post-result-name-empty":   resulting([]string{proto.PostMessage}, spoil.Set("toolName", "")),
-	"prev-result-names-next":   resulting([]string{proto.Prev}, spoil.Set("toolName", proto.Next)),
 
-	"quick-ui-is-text":         resulting(hasQuickUI, spoil.Change("uiSpec", spoil.JSON)),
-	"quick-ui-is-list":         resulting(hasQuickUI, spoil.Change("uiSpec", spoil.InList)),
+	"ok-false-for-done":        resulting(hasQuickUI, spoil.Set("ok", false)),
 	"quick-ui-null":            resulting(hasQuickUI, spoil.Set("uiSpec", nil)),
 	"quick-ui-false-where-not": resulting(saysOkOnly, spoil.Set("uiSpec", false)),
 	"quick-ui-is-stage":        resultingOf(func(v view, _ call, payload object) { payload["uiSpec"] = v.Shown() }),
@@ -85,11 +65,6 @@ func resultingIn(f func(v view, c call, ui object)) fault {
 
 func quickly(f func(ui object)) fault {
 	return resultingIn(func(_ view, _ call, ui object) { f(ui) })
-}
-
-// retyping sends the messages of a type as another one.
-func retyping(kind, other string) fault {
-	return ofType(kind, spoil.With("type", other))
 }
 
 func refusingCalls(v view, msg message, why *refusal) *refusal {

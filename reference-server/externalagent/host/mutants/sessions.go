@@ -10,40 +10,18 @@ import (
 
 // startFaults send a wrong session.started.
 var startFaults = map[string]fault{
-	"start-unanswered":            silent(proto.SessionStarted),
-	"start-answer-unnamed":        unnamed(proto.SessionStarted),
 	"start-answered-by-state":     answered(proto.SessionStarted, proto.StateUpdated, updateOf),
 	"start-answered-by-snapshot":  answered(proto.SessionStarted, proto.SnapshotState, snapshotOf),
 	"started-names-relay-session": ofRelaySession(proto.SessionStarted),
-	"started-without-id":          spoiling(proto.SessionStarted, spoil.Lose("sessionId")),
-	"started-id-null":             spoiling(proto.SessionStarted, spoil.Set("sessionId", nil)),
-	"started-id-is-number":        spoiling(proto.SessionStarted, spoil.Set("sessionId", 20260213001)),
-	"started-id-is-object":        spoiling(proto.SessionStarted, spoil.Change("sessionId", spoil.Within("id"))),
-	"started-id-in-snake-case":    spoiling(proto.SessionStarted, spoil.Rename("sessionId", "session_id")),
 	"starts-once":                 hosting(startsOnce),
 }
 
 // endFaults send a wrong session.ended.
 var endFaults = map[string]fault{
-	"end-unanswered":            silent(proto.SessionEnded),
-	"end-answer-unnamed":        unnamed(proto.SessionEnded),
 	"end-answered-by-state":     answered(proto.SessionEnded, proto.StateUpdated, updateOf),
-	"end-named-after-reason":    rewriting(proto.SessionEnded, spoil.With("replyTo", "study-complete")),
-	"ends-refused":              hearing(endRenamed),
-	"ended-without-id":          spoiling(proto.SessionEnded, spoil.Lose("sessionId")),
-	"ended-id-null":             spoiling(proto.SessionEnded, spoil.Set("sessionId", nil)),
 	"ended-names-next-session":  spoiling(proto.SessionEnded, spoil.Text("sessionId", next)),
 	"ended-names-relay-session": ofRelaySession(proto.SessionEnded),
 	"ended-names-first-session": hosting(firstSession),
-	"ended-without-log":         spoiling(proto.SessionEnded, spoil.Lose("logFile")),
-	"ended-log-null":            spoiling(proto.SessionEnded, spoil.Set("logFile", nil)),
-	"ended-log-is-object":       spoiling(proto.SessionEnded, spoil.Change("logFile", spoil.Within("path"))),
-	"ended-log-is-list":         spoiling(proto.SessionEnded, spoil.Change("logFile", spoil.InList)),
-	"ended-log-in-snake-case":   spoiling(proto.SessionEnded, spoil.Rename("logFile", "log_file")),
-	"ended-without-reset":       spoiling(proto.SessionEnded, spoil.Lose("stateReset")),
-	"ended-not-reset":           spoiling(proto.SessionEnded, spoil.Set("stateReset", false)),
-	"ended-reset-is-text":       spoiling(proto.SessionEnded, spoil.Set("stateReset", "true")),
-	"ended-reset-is-number":     spoiling(proto.SessionEnded, spoil.Set("stateReset", 1)),
 }
 
 // resetFaults begin a session with remains of the previous one.
@@ -83,14 +61,6 @@ func snapshotOf(v view, _ message) object {
 	delete(payload, "source")
 	payload["sessionId"] = v.SessionID()
 	return payload
-}
-
-// endRenamed expects another type instead of session.end.
-func endRenamed(_ view, msg message) []message {
-	if msg.Type() == proto.SessionEnd {
-		msg = msg.With("type", "session.stop")
-	}
-	return []message{msg}
 }
 
 // ofRelaySession names the relay session instead of the study session.

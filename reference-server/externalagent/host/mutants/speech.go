@@ -1,10 +1,7 @@
 package mutants
 
 import (
-	"strings"
-
 	proto "parley/protocol/externalagent"
-	"parley/reference-server/externalagent/spoil"
 	"parley/reference-server/externalagent/wire"
 )
 
@@ -24,38 +21,15 @@ var speechFaults = map[string]fault{
 	"talk-goes-back":     talking(func(message) message { return calling(proto.Prev, object{}) }),
 	"talk-chooses":       talking(func(message) message { return calling(proto.Select, object{"itemId": "t1"}) }),
 	"talk-runs-its-tool": talking(itsTool),
-	"talk-is-a-call":     hearing(talkIsCall),
 	"talk-acts-later":    hosting(talkActsLater),
 	"talk-hides-tools":   hosting(talkHidesTools),
 	"talk-ends-form":     hosting(talkEndsForm),
 
-	"user-not-forwarded": silent(proto.UserMessage),
-	"user-forwarded-twice": telling(func(_ view, msg message, send sender) {
-		if send(msg); msg.Type() == proto.UserMessage {
-			send(msg)
-		}
-	}),
-	"user-forwarded-as-agent":   retyping(proto.UserMessage, proto.AgentMessage),
-	"user-forwarded-as-input":   retyping(proto.UserMessage, "user.input"),
 	"user-forwarded-as-update":  answered(proto.UserMessage, proto.StateUpdated, updateOf),
 	"user-forwarded-when-asked": hosting(userWhenAsked),
-	"user-forwarded-at-first":   omitting(laterUserMessage),
 	"user-forwarded-once":       hosting(userOnce),
 	"user-in-first-session":     hosting(userInFirst),
 	"user-answers-last-request": hosting(userAnswers),
-	"user-answers-null-id":      rewriting(proto.UserMessage, spoil.With("replyTo", "")),
-
-	"user-without-text": spoiling(proto.UserMessage, spoil.Rename("text", "content")),
-	"user-text-is-list": spoiling(proto.UserMessage, spoil.Change("text", func(v any) any {
-		return []any{object{"type": "text", "text": v}}
-	})),
-	"user-text-is-object":   spoiling(proto.UserMessage, spoil.Change("text", spoil.Within("en"))),
-	"user-text-is-redacted": spoiling(proto.UserMessage, redactedText),
-	"user-without-stage":    spoiling(proto.UserMessage, spoil.Lose("stage")),
-	"user-stage-null":       spoiling(proto.UserMessage, spoil.Set("stage", nil)),
-	"user-stage-is-number":  spoiling(proto.UserMessage, spoil.Set("stage", 3)),
-	"user-stage-is-object":  spoiling(proto.UserMessage, spoil.Change("stage", spoil.Within("name"))),
-	"user-stage-at-first":   spoiling(proto.UserMessage, loseLaterStage),
 }
 
 // talking executes a call before it handles an agent's message, and does not send the result.
@@ -83,14 +57,6 @@ func itsTool(talk message) message {
 		return calling(name, object{"itemId": "t1"})
 	}
 	return calling(name, object{})
-}
-
-// talkIsCall treats an agent.message with toolName as a call.
-func talkIsCall(_ view, msg message) []message {
-	if _, has := msg.Payload()["toolName"]; has && msg.Type() == proto.AgentMessage {
-		msg = msg.With("type", proto.ToolCall)
-	}
-	return []message{msg}
 }
 
 // confirmsTalk answers an agent's message like a call.
@@ -203,11 +169,6 @@ func userWhenAsked(h *hostOptions) {
 	}
 }
 
-// laterUserMessage reports whether a message is participant input after the first stage.
-func laterUserMessage(msg message) bool {
-	return msg.Type() == proto.UserMessage && msg.Payload()["stage"] != proto.MovieStage
-}
-
 // userOnce forwards the participant's input only until the first result.
 func userOnce(h *hostOptions) {
 	called := false
@@ -267,16 +228,4 @@ func userAnswers(h *hostOptions) {
 		}
 		return msg
 	})
-}
-
-func redactedText(payload object) {
-	text, _ := payload["text"].(string)
-	payload["text"], payload["original"] = strings.Repeat("*", 8), text
-}
-
-// loseLaterStage omits the stage unless it is the first.
-func loseLaterStage(payload object) {
-	if payload["stage"] != proto.MovieStage {
-		delete(payload, "stage")
-	}
 }

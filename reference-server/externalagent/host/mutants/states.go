@@ -13,9 +13,6 @@ import (
 
 // snapshotFaults send a wrong snapshot.state, or none.
 var snapshotFaults = map[string]fault{
-	"snapshot-unanswered":        silent(proto.SnapshotState),
-	"snapshot-answer-unnamed":    unnamed(proto.SnapshotState),
-	"snapshot-is-an-update":      rewriting(proto.SnapshotState, spoil.With("type", proto.StateUpdated)),
 	"snapshot-once":              refusingSnapshots(func(p past) bool { return p.snapshots > 0 }),
 	"snapshot-not-after-error":   refusingSnapshots(func(p past) bool { return p.refused }),
 	"snapshot-not-after-talking": refusingSnapshots(func(p past) bool { return p.talked }),
@@ -23,28 +20,12 @@ var snapshotFaults = map[string]fault{
 
 	"snapshot-of-64-kb-at-most": omitting(isLongSnapshot),
 
-	"snapshot-without-session":   spoiling(proto.SnapshotState, spoil.Lose("sessionId")),
-	"snapshot-of-relay-session":  ofRelaySession(proto.SnapshotState),
-	"snapshot-session-renewed":   spoiling(proto.SnapshotState, spoil.Text("sessionId", next)),
-	"snapshot-session-is-object": spoiling(proto.SnapshotState, spoil.Change("sessionId", spoil.Within("id"))),
+	"snapshot-of-relay-session": ofRelaySession(proto.SnapshotState),
+	"snapshot-session-renewed":  spoiling(proto.SnapshotState, spoil.Text("sessionId", next)),
 
-	"snapshot-without-ui":           spoiling(proto.SnapshotState, spoil.Lose("uiSpec")),
-	"snapshot-ui-in-snake-case":     spoiling(proto.SnapshotState, spoil.Rename("uiSpec", "ui_spec")),
-	"snapshot-ui-is-text":           spoiling(proto.SnapshotState, spoil.Change("uiSpec", spoil.JSON)),
-	"snapshot-ui-is-list":           spoiling(proto.SnapshotState, spoil.Change("uiSpec", spoil.InList)),
-	"snapshot-ui-null":              spoiling(proto.SnapshotState, spoil.Set("uiSpec", nil)),
-	"ui-null-everywhere":            showing(func(_ view, _ part, s *state) { s.UISpec = nil }),
-	"snapshot-ui-false-when-none":   spoiling(proto.SnapshotState, spoil.Change("uiSpec", falseIfNone)),
-	"snapshot-without-history":      spoiling(proto.SnapshotState, spoil.Lose("messageHistory")),
-	"snapshot-history-null-at-none": spoiling(proto.SnapshotState, spoil.Change("messageHistory", nullIfEmpty)),
-	"snapshot-history-lost-at-none": spoiling(proto.SnapshotState, loseIfEmpty("messageHistory")),
-	"snapshot-history-is-map":       spoiling(proto.SnapshotState, spoil.Change("messageHistory", byKey("id"))),
-	"snapshot-history-is-text":      spoiling(proto.SnapshotState, spoil.Change("messageHistory", spoil.JSON)),
-	"snapshot-without-tools":        spoiling(proto.SnapshotState, spoil.Lose("toolSchema")),
-	"snapshot-tools-null-at-none":   spoiling(proto.SnapshotState, spoil.Change("toolSchema", nullIfEmpty)),
-	"snapshot-tools-lost-at-none":   spoiling(proto.SnapshotState, loseIfEmpty("toolSchema")),
-	"snapshot-tools-by-name":        spoiling(proto.SnapshotState, spoil.Change("toolSchema", byKey("name"))),
-	"snapshot-tools-is-text":        spoiling(proto.SnapshotState, spoil.Change("toolSchema", spoil.JSON)),
+	"ui-null-everywhere":      showing(func(_ view, _ part, s *state) { s.UISpec = nil }),
+	"snapshot-history-is-map": spoiling(proto.SnapshotState, spoil.Change("messageHistory", byKey("id"))),
+	"snapshot-tools-by-name":  spoiling(proto.SnapshotState, spoil.Change("toolSchema", byKey("name"))),
 
 	"snapshot-cached":    cached(host.InSnapshot, func(s *state, first state) { *s = first }),
 	"snapshot-ui-cached": cached(host.InSnapshot, func(s *state, first state) { s.UISpec = first.UISpec }),
@@ -62,57 +43,13 @@ func isLongSnapshot(msg message) bool {
 
 // updateFaults send a wrong state.updated payload.
 var updateFaults = map[string]fault{
-	"update-source-agent":   spoiling(proto.StateUpdated, spoil.Set("source", "agent")),
-	"update-source-server":  spoiling(proto.StateUpdated, spoil.Set("source", "server")),
-	"update-source-shouted": spoiling(proto.StateUpdated, spoil.Set("source", "HOST")),
-	"update-without-source": spoiling(proto.StateUpdated, spoil.Lose("source")),
 	"update-source-is-tool": hosting(sourceIsTool),
 
-	"update-without-ui":           spoiling(proto.StateUpdated, spoil.Lose("uiSpec")),
-	"update-ui-is-text":           spoiling(proto.StateUpdated, spoil.Change("uiSpec", spoil.JSON)),
-	"update-ui-is-list":           spoiling(proto.StateUpdated, spoil.Change("uiSpec", spoil.InList)),
-	"update-ui-null":              spoiling(proto.StateUpdated, spoil.Set("uiSpec", nil)),
-	"update-ui-lost-at-none":      spoiling(proto.StateUpdated, loseIfNull("uiSpec")),
-	"update-without-history":      spoiling(proto.StateUpdated, spoil.Lose("messageHistory")),
-	"update-history-is-map":       spoiling(proto.StateUpdated, spoil.Change("messageHistory", byKey("id"))),
-	"update-history-null-at-none": spoiling(proto.StateUpdated, spoil.Change("messageHistory", nullIfEmpty)),
+	"update-history-is-map": spoiling(proto.StateUpdated, spoil.Change("messageHistory", byKey("id"))),
 	"update-history-is-count": spoiling(proto.StateUpdated, spoil.Change("messageHistory", func(v any) any {
 		return len(v.([]any))
 	})),
-	"update-without-tools":      spoiling(proto.StateUpdated, spoil.Lose("toolSchema")),
-	"update-tools-by-name":      spoiling(proto.StateUpdated, spoil.Change("toolSchema", byKey("name"))),
-	"update-tools-null-at-none": spoiling(proto.StateUpdated, spoil.Change("toolSchema", nullIfEmpty)),
-	"update-tools-is-text":      spoiling(proto.StateUpdated, spoil.Change("toolSchema", spoil.JSON)),
-}
-
-func falseIfNone(v any) any {
-	if v == nil {
-		return false
-	}
-	return v
-}
-
-func nullIfEmpty(v any) any {
-	if all, _ := v.([]any); len(all) == 0 {
-		return nil
-	}
-	return v
-}
-
-func loseIfEmpty(name string) func(payload object) {
-	return func(payload object) {
-		if nullIfEmpty(payload[name]) == nil {
-			delete(payload, name)
-		}
-	}
-}
-
-func loseIfNull(name string) func(payload object) {
-	return func(payload object) {
-		if payload[name] == nil {
-			delete(payload, name)
-		}
-	}
+	"update-tools-by-name": spoiling(proto.StateUpdated, spoil.Change("toolSchema", byKey("name"))),
 }
 
 // byKey turns a list of objects into a map.

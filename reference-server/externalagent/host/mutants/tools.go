@@ -13,10 +13,6 @@ import (
 // toolFaults accept tools that are not announced, or refuse announced ones.
 var toolFaults = map[string]fault{
 	"unknown-tool-ok":           deciding(policy{Announced: anyTool, Execute: onlyAnnounced}),
-	"unknown-tool-fails":        recodingHost(proto.UnknownTool, proto.ToolExecutionFailed),
-	"unknown-tool-no-params":    recodingHost(proto.UnknownTool, proto.InvalidParams),
-	"unknown-tool-invalid":      recodingHost(proto.UnknownTool, proto.InvalidMessage),
-	"unknown-tool-no-spec":      recodingHost(proto.UnknownTool, proto.NoActiveSpec),
 	"unknown-tool-unanswered":   whereRefused(proto.UnknownTool, nil),
 	"unknown-tool-without-code": whereRefused(proto.UnknownTool, falseResult),
 	"other-stages-tools-ok":     deciding(policy{Announced: ofAnyStage, Params: anyParams, Execute: onlyAnnounced}),
@@ -31,7 +27,6 @@ var toolFaults = map[string]fault{
 	"tools-by-lower-case":       hearing(lowerTool),
 	"call-without-tool-ok":      toolless(func(_ any, there bool) bool { return !there }),
 	"call-of-a-number-ok":       toolless(func(_ any, there bool) bool { return there }),
-	"call-without-tool-dropped": ignoring(func(_ view, msg message) bool { return isCall(msg) && !has(msg, "toolName") }),
 	"call-of-a-number-dropped": ignoring(func(_ view, msg message) bool {
 		return isCall(msg) && toolOf(msg) == "" && has(msg, "toolName")
 	}),
@@ -173,15 +168,11 @@ func acceptCode(code string, which func(msg message) bool) fault {
 
 // paramFaults accept params that violate a schema, refuse them incorrectly, or refuse valid ones.
 var paramFaults = map[string]fault{
-	"params-unread":            deciding(policy{Params: unread}),
-	"params-unread-and-ok":     deciding(policy{Params: unread, Execute: okAnyhow}),
-	"params-found-wrong-later": recodingHost(proto.InvalidParams, proto.ToolExecutionFailed),
-	"params-wrong-invalid":     recodingHost(proto.InvalidParams, proto.InvalidMessage),
-	"params-wrong-no-tool":     recodingHost(proto.InvalidParams, proto.UnknownTool),
-	"params-wrong-own-code":    recodingHost(proto.InvalidParams, "VALIDATION_ERROR"),
-	"params-wrong-ok":          whereRefused(proto.InvalidParams, okResult),
-	"params-wrong-unanswered":  whereRefused(proto.InvalidParams, nil),
-	"params-wrong-no-code":     whereRefused(proto.InvalidParams, falseResult),
+	"params-unread":           deciding(policy{Params: unread}),
+	"params-unread-and-ok":    deciding(policy{Params: unread, Execute: okAnyhow}),
+	"params-wrong-ok":         whereRefused(proto.InvalidParams, okResult),
+	"params-wrong-unanswered": whereRefused(proto.InvalidParams, nil),
+	"params-wrong-no-code":    whereRefused(proto.InvalidParams, falseResult),
 
 	"param-missing-ok":       lax(spoil.Lose("required")),
 	"param-type-unread":      lax(everyParam(loseType)),
