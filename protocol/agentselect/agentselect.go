@@ -77,9 +77,28 @@ type AgentInfo struct {
 	Description string `json:"description"`
 }
 
-// Switched is the data of agent_switched, section 4.4.
-type Switched struct {
-	PreviousAgentID string `json:"previousAgentId"`
-	CurrentAgentID  string `json:"currentAgentId"`
-	AgentName       string `json:"agentName"`
-}
+// Members of client messages, section 4.3.
+const (
+	Type           = "type" // also of events
+	AgentID        = "agentId"
+	SessionID      = "sessionId" // also of events
+	Content        = "content"   // also of a message event
+	RequestID      = "requestId" // also of events
+	Response       = "response"
+	InitialAgentID = "initialAgentId"
+)
+
+// Members of the data of events, section 4.4.
+const (
+	ConnectionID    = "connectionId"
+	Agents          = "agents"
+	CurrentAgentID  = "currentAgentId"
+	PreviousAgentID = "previousAgentId"
+	AgentName       = "agentName"
+	ErrorCode       = "errorCode"
+	Message         = "message" // the text of an error
+	AvailableAgents = "availableAgents"
+	Role            = "role"
+	Streaming       = "streaming"
+	Cancelled       = "cancelled"
+)

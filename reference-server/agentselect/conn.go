@@ -171,19 +171,19 @@ func (s *Server) bindByFrame(c *conn, msg Message, done string, bind func(*conn,
 	if err != nil {
 		return err
 	}
-	requestID, _ := msg["requestId"].(string)
+	requestID, _ := msg[proto.RequestID].(string)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.emit(c.info.ID, Event{Type: done, Data: EventData{"sessionId": id}, RequestID: requestID}, nil)
+	s.emit(c.info.ID, Event{Type: done, Data: EventData{proto.SessionID: id}, RequestID: requestID}, nil)
 	return nil
 }
 
 // complain reports a frame that can't be handled. Only a failed load has an errorCode: that of a missing session.
 func (s *Server) complain(c *conn, msg Message, err error) {
 	ev := errorEvent(err.Error())
-	ev.RequestID, _ = msg["requestId"].(string)
+	ev.RequestID, _ = msg[proto.RequestID].(string)
 	if errors.Is(err, errNoSession) {
-		ev.Data["errorCode"] = proto.SessionNotFound
+		ev.Data[proto.ErrorCode] = proto.SessionNotFound
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,18 +237,18 @@ func infos(agents []Agent) []proto.AgentInfo {
 }
 
 func errorEvent(message string) Event {
-	return Event{Type: proto.ErrorEvent, Data: EventData{"message": message}}
+	return Event{Type: proto.ErrorEvent, Data: EventData{proto.Message: message}}
 }
 
 // refusalEvent includes availableAgents for every code (AS-014, AS-072, AS-075).
 func refusalEvent(r *Refusal, agents []Agent) Event {
 	return Event{Type: proto.ErrorEvent, Data: EventData{
-		"errorCode": r.Code, "message": r.Message, "availableAgents": infos(agents),
+		proto.ErrorCode: r.Code, proto.Message: r.Message, proto.AvailableAgents: infos(agents),
 	}}
 }
 
 func switchedEvent(previous string, to Agent) Event {
 	return Event{Type: proto.AgentSwitchedEvent, Data: EventData{
-		"previousAgentId": previous, "currentAgentId": to.ID, "agentName": to.Name,
+		proto.PreviousAgentID: previous, proto.CurrentAgentID: to.ID, proto.AgentName: to.Name,
 	}}
 }

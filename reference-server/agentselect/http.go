@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parley/internal/jsonwhy"
+	proto "parley/protocol/agentselect"
 	"parley/reference-server/web"
 )
 
@@ -91,7 +92,7 @@ func decode(data []byte) (Message, error) {
 
 // connection returns the connection that a body names.
 func (s *Server) connection(msg Message) *conn {
-	id, _ := msg["connectionId"].(string)
+	id, _ := msg[proto.ConnectionID].(string)
 	return s.m.conns.Get(id)
 }
 
@@ -100,7 +101,7 @@ func (s *Server) asker(msg Message) *conn {
 	if c := s.connection(msg); c != nil {
 		return c
 	}
-	id, _ := msg["sessionId"].(string)
+	id, _ := msg[proto.SessionID].(string)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.m.conns.Get(s.m.Owner(id))
@@ -146,7 +147,7 @@ func (s *Server) serveList(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	list := make([]map[string]any, 0, len(s.m.order))
 	for _, id := range s.m.order {
-		list = append(list, map[string]any{"id": id, "agentId": s.m.AgentOf(id)})
+		list = append(list, map[string]any{"id": id, proto.AgentID: s.m.AgentOf(id)})
 	}
 	s.mu.Unlock()
 	web.Answer(w, http.StatusOK, map[string]any{"success": true, "sessions": list})

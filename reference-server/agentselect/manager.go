@@ -200,7 +200,7 @@ var errNoSession = errors.New("no such session")
 func (s *Server) createSession(c *conn, msg Message) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	initial, asked := msg["initialAgentId"]
+	initial, asked := msg[proto.InitialAgentID]
 	id, _ := initial.(string)
 	if _, listed := findAgent(s.agents(ForSwitch), id); asked && !listed {
 		return "", &badMessage{"initialAgentId is not an available agent"}
@@ -217,7 +217,7 @@ func (s *Server) createSession(c *conn, msg Message) (string, error) {
 
 // loadSession moves a session to the connection, which gets its events from now on (AS-094, AS-101).
 func (s *Server) loadSession(c *conn, msg Message) (string, error) {
-	id, isString := msg["sessionId"].(string)
+	id, isString := msg[proto.SessionID].(string)
 	if !isString {
 		return "", &badMessage{"sessionId is not a string"}
 	}
@@ -242,7 +242,7 @@ func (s *Server) deleteSession(id string) bool {
 		return false
 	}
 	if s.m.sessionControllers[id] != nil {
-		s.emitTo(id, Event{Type: proto.CompleteEvent, Data: EventData{"sessionId": id, "cancelled": true}}, nil)
+		s.emitTo(id, Event{Type: proto.CompleteEvent, Data: EventData{proto.SessionID: id, proto.Cancelled: true}}, nil)
 	}
 	s.end(id, AbortEffect{Turn: true, Interactions: true})
 	s.m.remove(id)

@@ -44,7 +44,7 @@ func (s *Server) target(c *conn, msg Message) string {
 // noSession returns the refusal of a message whose session does not exist, or that names none on an unbound
 // connection.
 func noSession(msg Message) *Refusal {
-	if id, present := msg["sessionId"]; present {
+	if id, present := msg[proto.SessionID]; present {
 		return &Refusal{proto.SessionNotFound, fmt.Sprintf("Session not found: %v", id)}
 	}
 	return &Refusal{proto.SessionNotFound, "No session is bound to this connection"}
@@ -53,7 +53,7 @@ func noSession(msg Message) *Refusal {
 // switchAgent replies to the session's own connection on success (AS-095), otherwise to the asking client.
 func (s *Server) switchAgent(c *conn, msg Message, r *receipt) {
 	sw := Switch{Conn: c.info.ID, Session: s.target(c, msg)}
-	sw.AgentID, _ = msg["agentId"].(string)
+	sw.AgentID, _ = msg[proto.AgentID].(string)
 	sw.Previous = s.m.AgentOf(sw.Session)
 	var to Agent
 	to, sw.Refusal = s.judge(sw, msg)
@@ -71,7 +71,7 @@ func (s *Server) switchAgent(c *conn, msg Message, r *receipt) {
 
 // judge checks in this order: form of the id, session, busy, existence (AS-076).
 func (s *Server) judge(sw Switch, msg Message) (Agent, *Refusal) {
-	if refusal := s.o.Policy.CheckID(msg["agentId"]); refusal != nil {
+	if refusal := s.o.Policy.CheckID(msg[proto.AgentID]); refusal != nil {
 		return Agent{}, refusal
 	}
 	if sw.Session == "" {
@@ -89,7 +89,7 @@ func (s *Server) judge(sw Switch, msg Message) (Agent, *Refusal) {
 
 // chat starts a turn. The stream reports its result.
 func (s *Server) chat(c *conn, msg Message, r *receipt) error {
-	content, isString := msg["content"].(string)
+	content, isString := msg[proto.Content].(string)
 	if !isString || content == "" {
 		return &badMessage{"chat needs content, a string that is not empty"}
 	}
@@ -98,7 +98,7 @@ func (s *Server) chat(c *conn, msg Message, r *receipt) error {
 	case id == "":
 		refusal := noSession(msg)
 		s.emit(c.info.ID, Event{Type: proto.ErrorEvent, Data: EventData{
-			"errorCode": refusal.Code, "message": refusal.Message,
+			proto.ErrorCode: refusal.Code, proto.Message: refusal.Message,
 		}}, r)
 	case s.m.sessionControllers[id] != nil || len(s.m.pendingInteractions[id]) > 0:
 		s.emit(c.info.ID, errorEvent("Session is busy: a conversation is in progress"), r)
@@ -120,7 +120,7 @@ func (s *Server) abort(c *conn, msg Message, r *receipt) {
 	}
 	s.end(id, s.o.Policy.Abort())
 	s.o.Logger.Info("turn ended", "session", id, "how", "aborted")
-	s.emitTo(id, Event{Type: proto.CompleteEvent, Data: EventData{"sessionId": id, "cancelled": true}}, r)
+	s.emitTo(id, Event{Type: proto.CompleteEvent, Data: EventData{proto.SessionID: id, proto.Cancelled: true}}, r)
 }
 
 func (s *Server) end(id string, what AbortEffect) {
@@ -135,13 +135,13 @@ func (s *Server) end(id string, what AbortEffect) {
 
 // answer resumes the turn that asked. Only the session's own connection can answer.
 func (s *Server) answer(c *conn, msg Message, kind string, r *receipt) {
-	requestID, _ := msg["requestId"].(string)
+	requestID, _ := msg[proto.RequestID].(string)
 	it := s.m.interaction(requestID)
 	if it == nil || it.kind != kind || s.m.Owner(it.session) != c.info.ID {
-		s.emit(c.info.ID, errorEvent(fmt.Sprintf("No such request is pending: %v", msg["requestId"])), r)
+		s.emit(c.info.ID, errorEvent(fmt.Sprintf("No such request is pending: %v", msg[proto.RequestID])), r)
 		return
 	}
 	s.m.settle(it)
 	it.controller.parked = false
-	it.answered <- msg["response"]
+	it.answered <- msg[proto.Response]
 }

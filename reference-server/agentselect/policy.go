@@ -186,7 +186,7 @@ func checkID(raw any) *Refusal {
 // targetOf returns the named session if it exists, or without a name the connection's default (AS-081, AS-082,
 // AS-091, AS-104).
 func targetOf(m Manager, c ConnInfo, msg Message) string {
-	raw, present := msg["sessionId"]
+	raw, present := msg[proto.SessionID]
 	if !present {
 		return m.DefaultSession(c.ID)
 	}

@@ -109,10 +109,10 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request, transport strin
 		web.Refuse(w, http.StatusServiceUnavailable, err.Error())
 		return nil
 	}
-	s.emit(info.ID, Event{Type: proto.ConnectedEvent, Data: EventData{"connectionId": info.ID}}, nil)
+	s.emit(info.ID, Event{Type: proto.ConnectedEvent, Data: EventData{proto.ConnectionID: info.ID}}, nil)
 	s.emit(info.ID, Event{Type: proto.AgentListEvent, Data: EventData{
-		"agents":         infos(s.agents(ForConnect)),
-		"currentAgentId": s.o.Policy.InitialAgent(info),
+		proto.Agents:         infos(s.agents(ForConnect)),
+		proto.CurrentAgentID: s.o.Policy.InitialAgent(info),
 	}}, nil)
 	c.Then(func() { close(c.ready) })
 	return c

@@ -172,7 +172,7 @@ func (t *turn) call(ctx context.Context, cfg Config) (more bool, err error) {
 
 func messageEvent(content string, streaming bool) Event {
 	return Event{Type: proto.MessageEvent, Data: EventData{
-		"role": "assistant", "content": content, "streaming": streaming,
+		proto.Role: "assistant", proto.Content: content, proto.Streaming: streaming,
 	}}
 }
 
@@ -216,7 +216,7 @@ func (t *turn) ask(ctx context.Context, kind string, c llm.ToolCall) (any, error
 }
 
 func requestEvent(it *interaction, c llm.ToolCall) Event {
-	data := EventData{"toolName": c.Name, "arguments": c.Arguments, "sessionId": it.session}
+	data := EventData{"toolName": c.Name, "arguments": c.Arguments, proto.SessionID: it.session}
 	var arguments map[string]any
 	if json.Unmarshal([]byte(c.Arguments), &arguments) == nil {
 		data["arguments"] = arguments
@@ -241,7 +241,7 @@ func (t *turn) finish(before int, err error) {
 		} else {
 			t.s.m.sessions[t.session].remember(t.s.o.Limits.History, t.messages[before:]...)
 		}
-		t.s.emitTo(t.session, Event{Type: proto.CompleteEvent, Data: EventData{"sessionId": t.session}}, nil)
+		t.s.emitTo(t.session, Event{Type: proto.CompleteEvent, Data: EventData{proto.SessionID: t.session}}, nil)
 		return nil
 	})
 }

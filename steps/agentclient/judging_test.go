@@ -217,12 +217,12 @@ func TestEvents(t *testing.T) {
 		"named": "event: agent_list\n" +
 			`data: {"agents":[{"description":"d","icon":"x","id":"a","name":"A"}],"currentAgentId":null,"timestamp":"T"}`,
 	} {
-		got := string(wires()[name].event(vocab.AgentListEvent, fields{"agents": agents, "currentAgentId": nil}, "T"))
+		got := string(wires()[name].event(vocab.AgentListEvent, fields{vocab.Agents: agents, vocab.CurrentAgentID: nil}, "T"))
 		if got != want+"\n\n" {
 			t.Errorf("%s: %s\nwant %s", name, got, want)
 		}
 	}
-	got := string(wires()["default"].event(vocab.ErrorEvent, fields{"message": "<b>"}, nil))
+	got := string(wires()["default"].event(vocab.ErrorEvent, fields{vocab.Message: "<b>"}, nil))
 	if got != `data: {"data":{"message":"<b>"},"type":"error"}`+"\n\n" {
 		t.Error(got)
 	}
@@ -297,13 +297,13 @@ func TestEventsToPages(t *testing.T) {
 	}
 	for name, w := range wires() { // under the default names, whatever the binding
 		rec := transcript.Record{Dir: transcript.Sent, Kind: transcript.Stream, Bytes: w.event(vocab.AgentListEvent,
-			fields{"agents": []agent{{id: "a", name: "A"}}, "currentAgentId": "a"}, "T")}
+			fields{vocab.Agents: []agent{{id: "a", name: "A"}}, vocab.CurrentAgentID: "a"}, "T")}
 		w.decode(&rec)
 		if rec.Event == nil || rec.Event.Type != vocab.AgentListEvent {
 			t.Fatalf("%s: %+v", name, rec.Event)
 		}
 		data, _ := rec.Event.Data.(fields)
-		if fmt.Sprint(data["agents"], data["currentAgentId"]) != "[map[id:a name:A]]a" {
+		if fmt.Sprint(data[vocab.Agents], data[vocab.CurrentAgentID]) != "[map[id:a name:A]]a" {
 			t.Errorf("%s: %v", name, data)
 		}
 	}

@@ -79,16 +79,16 @@ func (s *suite) lists(ctx context.Context, agents []agent, current, odd string) 
 	s.clock(odd)
 	p := s.now
 	p.agents, p.current = agents, current
-	d := fields{"agents": agents, "currentAgentId": nil}
+	d := fields{vocab.Agents: agents, vocab.CurrentAgentID: nil}
 	if current != "" {
-		d["currentAgentId"] = current
+		d[vocab.CurrentAgentID] = current
 	}
 	if odd == undocumented {
 		more := slices.Clone(agents)
 		for i := range more {
 			more[i].more = fields{"icon": "🤖", "tools": []any{"read_file"}, "builtin": i < 2, "label": nil}
 		}
-		d["agents"], d["total"], d["default"], d["page"] = more, 3, "general", fields{"of": 1}
+		d[vocab.Agents], d["total"], d["default"], d["page"] = more, 3, "general", fields{"of": 1}
 	}
 	return s.emit(ctx, vocab.AgentListEvent, d)
 }

@@ -185,36 +185,37 @@ type marked struct {
 // inText returns events with a text of the server in the named place.
 func (s *suite) inText(where, text string) ([]marked, error) {
 	id := s.now.session
-	list := fields{"agents": usual, "currentAgentId": "general"}
+	list := fields{vocab.Agents: usual, vocab.CurrentAgentID: "general"}
 	switch where {
 	case "an event's type":
-		return []marked{{kind: text, data: fields{"sessionId": id}}}, nil
+		return []marked{{kind: text, data: fields{vocab.SessionID: id}}}, nil
 	case "a timestamp":
 		return []marked{{kind: vocab.AgentListEvent, data: list, at: text}}, nil
 	case "an agent's description":
 		agents := slices.Clone(usual)
 		agents[0].description = text
-		list["agents"] = agents
+		list[vocab.Agents] = agents
 		return []marked{{kind: vocab.AgentListEvent, data: list}}, nil
 	case "a message of the assistant":
 		return []marked{{kind: vocab.MessageEvent,
-			data: fields{"role": "assistant", "content": "**Result** " + text, "sessionId": id}}}, nil
+			data: fields{vocab.Role: "assistant", vocab.Content: "**Result** " + text, vocab.SessionID: id}}}, nil
 	case "a message in pieces":
 		var out []marked
 		for _, piece := range []string{text[:len(text)/2], text[len(text)/2:]} {
 			out = append(out, marked{kind: vocab.MessageEvent,
-				data: fields{"role": "assistant", "content": piece, "streaming": true, "sessionId": id}})
+				data: fields{vocab.Role: "assistant", vocab.Content: piece, vocab.Streaming: true, vocab.SessionID: id}})
 		}
-		return append(out, marked{kind: vocab.CompleteEvent, data: fields{"sessionId": id}}), nil
+		return append(out, marked{kind: vocab.CompleteEvent, data: fields{vocab.SessionID: id}}), nil
 	case "the role of a message":
-		return []marked{{kind: vocab.MessageEvent, data: fields{"role": text, "content": "text", "sessionId": id}}}, nil
+		return []marked{{kind: vocab.MessageEvent,
+			data: fields{vocab.Role: text, vocab.Content: "text", vocab.SessionID: id}}}, nil
 	case "an undocumented error":
-		return []marked{{kind: vocab.ErrorEvent, data: fields{"errorCode": "parley_" + text, "message": text}}}, nil
+		return []marked{{kind: vocab.ErrorEvent, data: fields{vocab.ErrorCode: "parley_" + text, vocab.Message: text}}}, nil
 	case "the name of a tool":
-		return []marked{{kind: vocab.ConfirmationRequestEvent, data: fields{"requestId": "request-1", "sessionId": id,
+		return []marked{{kind: vocab.ConfirmationRequestEvent, data: fields{vocab.RequestID: "request-1", vocab.SessionID: id,
 			"toolName": text, "toolArgs": fields{"path": text}, "description": text}}}, nil
 	case "a question":
-		return []marked{{kind: vocab.QuestionRequestEvent, data: fields{"requestId": "request-2", "sessionId": id,
+		return []marked{{kind: vocab.QuestionRequestEvent, data: fields{vocab.RequestID: "request-2", vocab.SessionID: id,
 			"question": text, "options": []any{text, "other"}}}}, nil
 	}
 	return nil, fmt.Errorf("there is no markup in %s", where)

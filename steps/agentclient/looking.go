@@ -220,9 +220,9 @@ func (s *suite) fence(ctx context.Context) error {
 		return s.quiet(ctx)
 	}
 	text := fmt.Sprintf("fence-%d-%s", s.Serial(), s.Nonce)
-	data := fields{"role": "assistant", "content": text}
+	data := fields{vocab.Role: "assistant", vocab.Content: text}
 	if p.session != "" {
-		data["sessionId"] = p.session
+		data[vocab.SessionID] = p.session
 	}
 	n, err := p.server.send(ctx, st, fencing, p.server.event(vocab.MessageEvent, data, stamp(time.Now())))
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *suite) greets(ctx context.Context) error {
 	p.returning = false
 	s.clock("")
 	id := fmt.Sprintf("conn-%s-%s-%d", p.name, s.Nonce, s.Serial())
-	return s.emit(ctx, vocab.ConnectedEvent, fields{"connectionId": id})
+	return s.emit(ctx, vocab.ConnectedEvent, fields{vocab.ConnectionID: id})
 }
 
 func (s *suite) connected(ctx context.Context, name string) error {

@@ -12,6 +12,7 @@ import (
 
 	"parley/features/verdict"
 	"parley/internal/deadline"
+	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/transport/driver"
 	"parley/transport/driver/sse"
@@ -119,12 +120,12 @@ func (v *server) settled(kind string, data fields, ok bool) sse.Answer {
 		v.sessions = append(v.sessions, id)
 		v.Fields.Answer.SessionID.Put(done, id)
 	case kind == askLoad:
-		id, _ := data["sessionId"].(string)
+		id, _ := data[vocab.SessionID].(string)
 		v.Fields.Answer.SessionID.Put(done, id)
 	case kind == askList:
 		list := []any{}
 		for _, id := range v.sessions {
-			list = append(list, map[string]any{"id": id, "sessionId": id, "name": id, "title": id})
+			list = append(list, map[string]any{"id": id, vocab.SessionID: id, "name": id, "title": id})
 		}
 		done["sessions"] = list
 	case kind == askHealth:

@@ -97,7 +97,7 @@ func (s *suite) sessionBegins(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	got, there := data(r)["initialAgentId"]
+	got, there := data(r)[vocab.InitialAgentID]
 	if p.preselect > 0 && got == want {
 		p.current = want
 	}
@@ -126,7 +126,7 @@ func (s *suite) requestsFirst(ctx context.Context) error {
 	if miss != nil {
 		return steps.NotTestedf("the page did not ask to load the session: %s", miss.Reason)
 	}
-	if got := data(r)["sessionId"]; got != p.first {
+	if got := data(r)[vocab.SessionID]; got != p.first {
 		return steps.NotTestedf("the page asked to load %s, but the user chose %s", wjson.Compact(got), p.first)
 	}
 	p.session = p.first
@@ -154,9 +154,9 @@ func (s *suite) says(ctx context.Context, text string) error {
 // some send the answer in pieces, some as whole messages.
 func (s *suite) beginsToAnswer(ctx context.Context, how string) error {
 	p := s.now
-	echo := fields{"role": "user", "content": p.said, "sessionId": p.session}
-	piece := fields{"role": "assistant", "content": "好的", "streaming": true, "sessionId": p.session}
-	whole := fields{"role": "assistant", "content": "好的,我先看一下", "sessionId": p.session}
+	echo := fields{vocab.Role: "user", vocab.Content: p.said, vocab.SessionID: p.session}
+	piece := fields{vocab.Role: "assistant", vocab.Content: "好的", vocab.Streaming: true, vocab.SessionID: p.session}
+	whole := fields{vocab.Role: "assistant", vocab.Content: "好的,我先看一下", vocab.SessionID: p.session}
 	ways := map[string]struct{ sent, unsent []fields }{
 		"in pieces": {[]fields{piece}, []fields{echo}},
 		"in pieces, after an echo of the message":      {[]fields{echo, piece}, nil},
@@ -204,9 +204,9 @@ func (s *suite) aborts(ctx context.Context) error {
 
 // endsTurn makes the server end a turn. It may or may not report that the turn was aborted.
 func (s *suite) endsTurn(ctx context.Context, how string) error {
-	d := fields{"sessionId": s.now.session}
+	d := fields{vocab.SessionID: s.now.session}
 	if how == "with" {
-		d["cancelled"] = true
+		d[vocab.Cancelled] = true
 	}
 	return s.emit(ctx, vocab.CompleteEvent, d)
 }
@@ -218,7 +218,7 @@ func (s *suite) requestsAbort(ctx context.Context) error {
 	if miss != nil {
 		return s.absent(miss, expected, clauses...)
 	}
-	if err := s.Need(steps.CheckOf(r, data(r)["sessionId"] == p.session, expected, clauses...)); err != nil {
+	if err := s.Need(steps.CheckOf(r, data(r)[vocab.SessionID] == p.session, expected, clauses...)); err != nil {
 		return err
 	}
 	s.answered(ctx, r.N)

@@ -101,9 +101,9 @@ func (s *suite) requestsSwitch(ctx context.Context, name string) error {
 	}
 	d := data(r)
 	checks = append(checks,
-		steps.CheckOf(r, d["agentId"] == a.id, fmt.Sprintf("a %s whose agentId is %q", vocab.SwitchAgentType, a.id),
+		steps.CheckOf(r, d[vocab.AgentID] == a.id, fmt.Sprintf("a %s whose agentId is %q", vocab.SwitchAgentType, a.id),
 			"AC-045", "AC-050", "AC-012"),
-		steps.CheckOf(r, d["sessionId"] == p.session,
+		steps.CheckOf(r, d[vocab.SessionID] == p.session,
 			fmt.Sprintf("a %s whose sessionId is %q, that of the page's session", vocab.SwitchAgentType, p.session),
 			"AC-045", "AC-051", "AC-055", "AC-116", "AC-017"))
 	for _, c := range checks { // one at a time: consequences of the first failure are not judged
@@ -177,7 +177,7 @@ func (s *suite) switches(ctx context.Context, from string, to agent, name, odd s
 
 func (s *suite) confirms(ctx context.Context, from string, to agent, name, odd string) error {
 	s.clock(odd)
-	d := fields{"previousAgentId": from, "currentAgentId": to.id, "agentName": name}
+	d := fields{vocab.PreviousAgentID: from, vocab.CurrentAgentID: to.id, vocab.AgentName: name}
 	if odd == undocumented {
 		d["reason"], d["session"], d["seq"] = "user", fields{"id": "x"}, 7
 	}
@@ -216,9 +216,9 @@ func (s *suite) refusesWith(ctx context.Context, code, text string, available []
 		vocab.AgentBusy:     "Session has ongoing task", vocab.SessionNotFound: "Session not found",
 	}
 	p.refusal, p.refused = s.armed(cmp.Or(text, usual[code])), p.chosen
-	d := fields{"errorCode": code, "message": p.refusal}
+	d := fields{vocab.ErrorCode: code, vocab.Message: p.refusal}
 	if code == vocab.AgentNotFound && available != nil {
-		d["availableAgents"] = available
+		d[vocab.AvailableAgents] = available
 		p.agents = available
 	}
 	s.settle(ctx) // as for a switch: effects of the page's own request must not be mistaken for those of the error

@@ -33,7 +33,9 @@ func (s *suite) registerTelling(sc *godog.ScenarioContext) {
 	steps.Step(sc, `^no script in the server's texts has run$`, s.noScript)
 	steps.Step(sc, `^the server sends markup in these texts:$`, s.sendsMarkup)
 	steps.Step(sc, `^the server sends the chat message "([^"]*)"$`, func(ctx context.Context, text string) error {
-		return s.emit(ctx, vocab.MessageEvent, fields{"role": "assistant", "content": text, "sessionId": s.now.session})
+		return s.emit(ctx, vocab.MessageEvent, fields{
+			vocab.Role: "assistant", vocab.Content: text, vocab.SessionID: s.now.session,
+		})
 	})
 	steps.Step(sc, `^the server sends undocumented events$`, s.sendsUndocumented)
 }
@@ -305,9 +307,9 @@ func (s *suite) sendsUndocumented(ctx context.Context) error {
 		kind string
 		data fields
 	}{
-		{"agent_gossip", fields{"currentAgentId": "nobody", "agents": []any{}}},
+		{"agent_gossip", fields{vocab.CurrentAgentID: "nobody", vocab.Agents: []any{}}},
 		{"heartbeat", fields{}},
-		{"usage", fields{"sessionId": "sess-of-somebody-else", "tokens": 7}},
+		{"usage", fields{vocab.SessionID: "sess-of-somebody-else", "tokens": 7}},
 	} {
 		if err := s.emit(ctx, e.kind, e.data); err != nil {
 			return err

@@ -65,10 +65,11 @@ func (w wire) event(kind string, data fields, at any) []byte {
 func (w wire) places() map[string]target.Pointer {
 	f := w.Fields.Event
 	return map[string]target.Pointer{
-		"connectionId": f.ConnectionID, "agents": f.Agents, "currentAgentId": f.CurrentAgentID,
-		"previousAgentId": f.PreviousAgentID, "agentName": f.AgentName, "errorCode": f.ErrorCode,
-		"message": f.Message, "availableAgents": f.AvailableAgents,
-		"role": f.Role, "content": f.Content, "streaming": f.Streaming, "sessionId": f.SessionID, "cancelled": f.Cancelled,
+		vocab.ConnectionID: f.ConnectionID, vocab.Agents: f.Agents, vocab.CurrentAgentID: f.CurrentAgentID,
+		vocab.PreviousAgentID: f.PreviousAgentID, vocab.AgentName: f.AgentName, vocab.ErrorCode: f.ErrorCode,
+		vocab.Message: f.Message, vocab.AvailableAgents: f.AvailableAgents, vocab.Role: f.Role,
+		vocab.Content: f.Content, vocab.Streaming: f.Streaming, vocab.SessionID: f.SessionID,
+		vocab.Cancelled: f.Cancelled,
 	}
 }
 
@@ -145,7 +146,7 @@ func (w wire) decodeAnswer(r *transcript.Record) {
 	data := fields{"body": v}
 	r.Event = &transcript.Event{Type: answered, Data: data}
 	if id, ok := w.Fields.Answer.SessionID.Get(v); ok {
-		r.Event.Type, data["sessionId"] = given, id
+		r.Event.Type, data[vocab.SessionID] = given, id
 	}
 	if success, ok := w.Fields.Answer.Success.Get(v); ok && success == false {
 		data["refused"] = true
@@ -190,7 +191,7 @@ func (w wire) decodeEvent(r *transcript.Record) {
 // plain is the inverse of listed.
 func (w wire) plain(name string, v any) any {
 	list, ok := v.([]any)
-	if !ok || name != "agents" && name != "availableAgents" {
+	if !ok || name != vocab.Agents && name != vocab.AvailableAgents {
 		return v
 	}
 	out := make([]any, len(list))
@@ -254,8 +255,9 @@ func (w wire) requested(body []byte) fields {
 	}
 	f := w.Fields.Request
 	for name, p := range map[string]target.Pointer{
-		"type": f.Type, "agentId": f.AgentID, "sessionId": f.SessionID, "content": f.Content, "requestId": f.RequestID,
-		"response": f.Response, "initialAgentId": f.InitialAgentID, "connectionId": w.Correlation.Body,
+		vocab.Type: f.Type, vocab.AgentID: f.AgentID, vocab.SessionID: f.SessionID, vocab.Content: f.Content,
+		vocab.RequestID: f.RequestID,
+		vocab.Response:  f.Response, vocab.InitialAgentID: f.InitialAgentID, vocab.ConnectionID: w.Correlation.Body,
 	} {
 		if field, ok := p.Get(v); ok && p != "" {
 			out[name] = field

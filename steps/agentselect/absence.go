@@ -215,7 +215,7 @@ func (s *suite) settle(ctx context.Context, c *client) {
 
 // sendsType sends a message of an undocumented type, with any fields that a server might look for.
 func (s *suite) sendsType(ctx context.Context, c *client, kind string) error {
-	mark, err := s.send(ctx, c, kind, fields{"sessionId": c.session, "requestId": "query-" + s.Nonce})
+	mark, err := s.send(ctx, c, kind, fields{vocab.SessionID: c.session, vocab.RequestID: "query-" + s.Nonce})
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (s *suite) chatRefused(ctx context.Context, c *client, r *transcript.Record
 // completes reports whether a complete event may be about the session that a client's turn named: it names that
 // session or none.
 func (s *suite) completes(c *client, r *transcript.Record) bool {
-	id, named := wjson.Lookup(r.Event.Data, "/sessionId")
+	id, named := wjson.Lookup(r.Event.Data, "/"+vocab.SessionID)
 	return !named || id == nil || id == any(c.turn.session)
 }
 
@@ -89,7 +89,7 @@ func (s *suite) elsewhere(c *client, r *transcript.Record) string {
 	if !isComplete(r) || s.completes(c, r) {
 		return ""
 	}
-	id := field(*r, "sessionId")
+	id := field(*r, vocab.SessionID)
 	if text, ok := id.(string); ok && (text == c.session || contains(c.earlier, text)) {
 		return ""
 	}
@@ -127,7 +127,7 @@ func (s *suite) saysNonce(c *client, mark int) match {
 		var said strings.Builder
 		for _, piece := range s.Between(c.name, mark, r.N+1) {
 			if isMessage(&piece) {
-				text, _ := field(piece, "content").(string)
+				text, _ := field(piece, vocab.Content).(string)
 				said.WriteString(text)
 			}
 		}
@@ -220,9 +220,9 @@ func (p *earlyFence) send(ctx context.Context) match {
 		return nil
 	}
 	p.nonce = fmt.Sprintf("fence-%s-%d", s.Nonce, s.Serial())
-	f := fields{"agentId": p.nonce}
+	f := fields{vocab.AgentID: p.nonce}
 	if c.act.named || binding.Of(s.Env.Profile).Correlation.Single {
-		f["sessionId"] = c.session
+		f[vocab.SessionID] = c.session
 	}
 	mark, err := s.send(ctx, c, vocab.SwitchAgentType, f)
 	if err != nil {
@@ -294,7 +294,7 @@ func (s *suite) graceAfter(r *transcript.Record) bool {
 }
 
 func hasCode(r *transcript.Record) bool {
-	_, ok := wjson.Lookup(r.Event.Data, "/errorCode")
+	_, ok := wjson.Lookup(r.Event.Data, "/"+vocab.ErrorCode)
 	return ok
 }
 

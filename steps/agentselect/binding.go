@@ -64,9 +64,9 @@ func (b *codec) message(kind string, f fields, connID any) (driver.Message, erro
 	body := map[string]any{}
 	put := func(p target.Pointer, v any) error { return p.Set(body, v) }
 	at := map[string]target.Pointer{
-		"agentId": b.wire.Fields.Request.AgentID, "sessionId": b.wire.Fields.Request.SessionID,
-		"content": b.wire.Fields.Request.Content, "requestId": b.wire.Fields.Request.RequestID,
-		"response": b.wire.Fields.Request.Response, "initialAgentId": b.wire.Fields.Request.InitialAgentID,
+		vocab.AgentID: b.wire.Fields.Request.AgentID, vocab.SessionID: b.wire.Fields.Request.SessionID,
+		vocab.Content: b.wire.Fields.Request.Content, vocab.RequestID: b.wire.Fields.Request.RequestID,
+		vocab.Response: b.wire.Fields.Request.Response, vocab.InitialAgentID: b.wire.Fields.Request.InitialAgentID,
 	}
 	for name, v := range f {
 		p, ok := at[name]
@@ -217,7 +217,7 @@ func (b *codec) decodeSent(r *transcript.Record) {
 	}
 	data := map[string]any{}
 	at := b.wire.Fields.Request
-	for key, p := range map[string]target.Pointer{"agentId": at.AgentID, "sessionId": at.SessionID} {
+	for key, p := range map[string]target.Pointer{vocab.AgentID: at.AgentID, vocab.SessionID: at.SessionID} {
 		if f, found := p.Get(v); found {
 			data[key] = f
 		}
@@ -263,7 +263,7 @@ func (b *codec) canonical(event string, data any) any {
 		data = moved(data, original, m.from, m.to)
 	}
 	if a := b.wire.Fields.Agent; a != std.Agent {
-		for _, key := range []string{"agents", "availableAgents"} {
+		for _, key := range []string{vocab.Agents, vocab.AvailableAgents} {
 			data = eachEntry(data, key, func(v any) any {
 				out := moved(v, v, a.ID, std.Agent.ID)
 				out = moved(out, v, a.Name, std.Agent.Name)

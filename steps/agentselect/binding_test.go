@@ -29,7 +29,7 @@ func bound(t *testing.T, driverName, wire string) *codec {
 	return newCodec(p, p.URL, driverName)
 }
 
-var allFields = fields{"agentId": "debugger", "sessionId": "s"}
+var allFields = fields{vocab.AgentID: "debugger", vocab.SessionID: "s"}
 
 var messageRows = []struct {
 	reason string
@@ -47,9 +47,9 @@ var messageRows = []struct {
 		`POST http://h/base/message {"connectionId":7,"type":"abort"}`},
 	{"a socket is its own correlation, and has no URL", ws.Name, "", "switch_agent", allFields, "c",
 		`  {"agentId":"debugger","sessionId":"s","type":"switch_agent"}`},
-	{"sessions are endpoints", sse.Name, "", "session_create", fields{"initialAgentId": "debugger"}, "c",
+	{"sessions are endpoints", sse.Name, "", "session_create", fields{vocab.InitialAgentID: "debugger"}, "c",
 		`POST http://h/base/session/create {"connectionId":"c","initialAgentId":"debugger"}`},
-	{"and messages on a socket", ws.Name, "", "session_load", fields{"sessionId": "s"}, "c",
+	{"and messages on a socket", ws.Name, "", "session_load", fields{vocab.SessionID: "s"}, "c",
 		`  {"sessionId":"s","type":"session_load"}`},
 
 	{"correlation by another field", sse.Name, "correlation: {body: conn}", "abort", nil, "c",
@@ -59,17 +59,18 @@ var messageRows = []struct {
 	{"by a header", sse.Name, "correlation: {header: x-connection-id}", "abort", nil, "c",
 		`POST http://h/base/message X-Connection-Id=c {"type":"abort"}`},
 	{"by a header, at every endpoint", sse.Name, "correlation: {header: X-Conn}", "session_load",
-		fields{"sessionId": "s"}, "c", `POST http://h/base/session/load X-Conn=c {"sessionId":"s"}`},
+		fields{vocab.SessionID: "s"}, "c", `POST http://h/base/session/load X-Conn=c {"sessionId":"s"}`},
 	{"a socket sends no header", ws.Name, "correlation: {header: X-Conn}", "abort", nil, "c", `  {"type":"abort"}`},
 	{"by nothing", sse.Name, "correlation: single", "abort", nil, "c", `POST http://h/base/message {"type":"abort"}`},
 
 	{"other endpoints", sse.Name, "sse: {message: {path: /m?v=1, method: PUT}, load: /l}", "abort", nil, nil,
 		`PUT http://h/base/m?v=1 {"type":"abort"}`},
 	{"another endpoint of sessions keeps its method", sse.Name, "sse: {load: /l}", "session_load",
-		fields{"sessionId": "s"}, nil, `POST http://h/base/l {"sessionId":"s"}`},
+		fields{vocab.SessionID: "s"}, nil, `POST http://h/base/l {"sessionId":"s"}`},
 	{"a session at the endpoint of messages needs a type", sse.Name, "sse: {create: /message}", "session_create", nil,
 		nil, `POST http://h/base/message {"type":"session_create"}`},
-	{"renamed messages", sse.Name, "messages: {switch_agent: agent.switch}", "switch_agent", fields{"agentId": "a"}, nil,
+	{"renamed messages", sse.Name, "messages: {switch_agent: agent.switch}", "switch_agent",
+		fields{vocab.AgentID: "a"}, nil,
 		`POST http://h/base/message {"agentId":"a","type":"agent.switch"}`},
 	{"a message unknown to the binding", sse.Name, "", "list_agents", fields{"anything": true}, nil,
 		`POST http://h/base/message {"anything":true,"type":"list_agents"}`},
@@ -81,16 +82,17 @@ var messageRows = []struct {
 		`POST http://h/base/message {"connectionId":"c","data":{"agent":{"id":"debugger"},"session":"s"},` +
 			`"head":{"type":"switch_agent"}}`},
 	{"names that need escapes", sse.Name, "fields: {request: {agent-id: /a~1b/c~0d}}", "switch_agent",
-		fields{"agentId": "x"}, nil, `POST http://h/base/message {"a/b":{"c~d":"x"},"type":"switch_agent"}`},
+		fields{vocab.AgentID: "x"}, nil, `POST http://h/base/message {"a/b":{"c~d":"x"},"type":"switch_agent"}`},
 	{"every other field of a request", sse.Name,
 		"fields: {request: {content: /m/text, request-id: rid, response: answer, initial-agent-id: /start/agent}}",
 		"user_question_response",
-		fields{"content": "c", "requestId": 1, "response": map[string]any{"a": nil}, "initialAgentId": "i"}, nil,
+		fields{vocab.Content: "c", vocab.RequestID: 1, vocab.Response: map[string]any{"a": nil},
+			vocab.InitialAgentID: "i"}, nil,
 		`POST http://h/base/message {"answer":{"a":null},"m":{"text":"c"},"rid":1,"start":{"agent":"i"},` +
 			`"type":"user_question_response"}`},
-	{"JSON that stands as it is", sse.Name, "", "switch_agent", fields{"agentId": raw(`{"a":1e2}`)}, nil,
+	{"JSON that stands as it is", sse.Name, "", "switch_agent", fields{vocab.AgentID: raw(`{"a":1e2}`)}, nil,
 		`POST http://h/base/message {"agentId":{"a":1e2},"type":"switch_agent"}`},
-	{"nothing is escaped that need not be", sse.Name, "", "chat", fields{"content": "<b>&主"}, nil,
+	{"nothing is escaped that need not be", sse.Name, "", "chat", fields{vocab.Content: "<b>&主"}, nil,
 		`POST http://h/base/message {"content":"<b>&主","type":"chat"}`},
 }
 
@@ -122,9 +124,9 @@ func TestMessageThatCannotBe(t *testing.T) {
 		f      fields
 		want   string
 	}{
-		{"a field below one that is not an object", "fields: {request: {type: /content/type}}", fields{"content": "text"},
+		{"a field below one that is not an object", "fields: {request: {type: /content/type}}", fields{vocab.Content: "text"},
 			`field /content/type: "content" is not an object`},
-		{"not JSON", "", fields{"content": func() {}}, "encode chat: "},
+		{"not JSON", "", fields{vocab.Content: func() {}}, "encode chat: "},
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
@@ -374,7 +376,7 @@ func TestRoundTrip(t *testing.T) {
 		"fields: {request: {agent-id: /a/b, session-id: /a/c, type: /t/y}}"} {
 		for _, name := range []string{sse.Name, ws.Name} {
 			b := bound(t, name, wire)
-			m, err := b.message("switch_agent", fields{"agentId": "a", "sessionId": "s"}, "c")
+			m, err := b.message("switch_agent", fields{vocab.AgentID: "a", vocab.SessionID: "s"}, "c")
 			if err != nil {
 				t.Fatal(err)
 			}

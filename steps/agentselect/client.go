@@ -161,10 +161,10 @@ func (s *suite) greeted(ctx context.Context, c *client, kind string) (transcript
 func (s *suite) learn(c *client, rec transcript.Record) {
 	switch rec.Event.Type {
 	case vocab.ConnectedEvent:
-		c.id = field(rec, "connectionId")
+		c.id = field(rec, vocab.ConnectionID)
 	case vocab.AgentListEvent:
 		c.list = &rec
-		c.offered = agentInfos(field(rec, "agents"))
+		c.offered = agentInfos(field(rec, vocab.Agents))
 	}
 }
 
@@ -272,7 +272,7 @@ func (s *suite) openSessionHTTP(ctx context.Context, c *client, kind string, f f
 		return attempt{refused: why, at: rec.N}, nil
 	}
 	if kind == vocab.SessionLoadType {
-		return attempt{session: f["sessionId"].(string), at: rec.N}, nil
+		return attempt{session: f[vocab.SessionID].(string), at: rec.N}, nil
 	}
 	v, _, err := wjson.Decode(rec.Bytes)
 	if err != nil {
@@ -321,7 +321,7 @@ func (s *suite) notAccepted(r transcript.Record) string {
 
 func (s *suite) openSessionWS(ctx context.Context, c *client, kind string, f fields) (attempt, error) {
 	reqID := fmt.Sprintf("req-%s-%d", s.Nonce, s.Serial())
-	named := fields{"requestId": reqID}
+	named := fields{vocab.RequestID: reqID}
 	maps.Copy(named, f)
 	mark, err := s.send(ctx, c, kind, named)
 	if err != nil {
@@ -344,19 +344,19 @@ func (s *suite) openSessionWS(ctx context.Context, c *client, kind string, f fie
 	if miss != nil {
 		return attempt{refused: miss.Reason, at: miss.At, miss: miss}, nil
 	}
-	id, _ := field(rec, "sessionId").(string)
+	id, _ := field(rec, vocab.SessionID).(string)
 	if id == "" {
 		return attempt{refused: done + " has no sessionId: " + wjson.Compact(steps.AsCame(rec.Event)), at: rec.N}, nil
 	}
 	if kind == vocab.SessionLoadType {
-		id = f["sessionId"].(string)
+		id = f[vocab.SessionID].(string)
 	}
 	return attempt{session: id, at: rec.N}, nil
 }
 
 // bears reports whether an event answers the request with this id. An error without a request id may answer it too.
 func bears(r *transcript.Record, id string) bool {
-	in := field(*r, "requestId")
+	in := field(*r, vocab.RequestID)
 	if r.Event.RequestID == nil && in == nil {
 		return r.Event.Type == vocab.ErrorEvent
 	}

@@ -284,7 +284,7 @@ func (s *suite) namesCurrent(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
-	v, present := wjson.Lookup(rec.Event.Data, "/currentAgentId")
+	v, present := wjson.Lookup(rec.Event.Data, "/"+vocab.CurrentAgentID)
 	id, isString := v.(string)
 	checks := []verdict.Finding{steps.CheckOf(rec, present && (v == nil || isString && hasAgent(c.offered, id)),
 		"the key currentAgentId, with null or the id of a listed agent", clauses...)}
@@ -306,7 +306,7 @@ func (s *suite) namesNoOther(ctx context.Context, c *client) error {
 	if err != nil {
 		return err
 	}
-	v := field(rec, "currentAgentId")
+	v := field(rec, vocab.CurrentAgentID)
 	usual := s.Env.Profile.Agents.Default
 	ok := v == nil || v == any(usual)
 	if _, named, _ := strings.Cut(c.query, "="); !ok && (v != any(named) || s.namesOtherAnyway(ctx)) {
@@ -327,7 +327,7 @@ func (s *suite) namesOtherAnyway(ctx context.Context) bool {
 	}
 	defer func() { _ = s.hasDisconnected(ctx, control) }()
 	rec, err := s.offeredList(ctx, control)
-	v := field(rec, "currentAgentId")
+	v := field(rec, vocab.CurrentAgentID)
 	return err == nil && v != nil && v != any(s.Env.Profile.Agents.Default)
 }
 
@@ -371,7 +371,7 @@ func (s *suite) connectsAndSwitches(ctx context.Context, c *client, agent string
 			return err
 		}
 	}
-	_, err := s.sendSwitch(ctx, c, fields{"agentId": agent}, act{})
+	_, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: agent}, act{})
 	return err
 }
 

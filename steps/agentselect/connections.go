@@ -90,7 +90,7 @@ func (s *suite) answersAlone(ctx context.Context, c *client) error {
 // switchAlone switches a client, and returns how it was answered.
 func (s *suite) switchAlone(ctx context.Context, c *client, from, to string) (string, error) {
 	later := c.switches > 0
-	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
+	if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: to}, act{}); err != nil {
 		return "", err
 	}
 	rec, miss := s.outcome(ctx, c, confirmation)
@@ -114,7 +114,7 @@ func (s *suite) switchAlone(ctx context.Context, c *client, from, to string) (st
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return "", err
 	}
-	previous, current := field(rec, "previousAgentId"), field(rec, "currentAgentId")
+	previous, current := field(rec, vocab.PreviousAgentID), field(rec, vocab.CurrentAgentID)
 	proved := []string{"AS-011", "AS-041", "AS-042"}
 	if later {
 		proved = append(proved, "AS-006")
@@ -146,8 +146,8 @@ func (s *suite) refusalsAlone(ctx context.Context, c *client) error {
 		code   string
 		fields fields
 	}{
-		{vocab.AgentNotFound, fields{"agentId": "hacker"}},
-		{vocab.InvalidAgentIDFormat, fields{"agentId": "Agent@123"}},
+		{vocab.AgentNotFound, fields{vocab.AgentID: "hacker"}},
+		{vocab.InvalidAgentIDFormat, fields{vocab.AgentID: "Agent@123"}},
 	} {
 		if _, err := s.sendSwitch(ctx, c, bad.fields, act{}); err != nil {
 			return err
@@ -215,7 +215,7 @@ func (s *suite) strayed(asked string, r *transcript.Record) {
 // unasked reports whether a session was switched away from the default agent before any client of the scenario had
 // sent a switch. Only a message of another scenario can have caused that.
 func (s *suite) unasked(switched *transcript.Record) bool {
-	id := field(*switched, "currentAgentId")
+	id := field(*switched, vocab.CurrentAgentID)
 	if id == any(s.Env.Profile.Agents.Default) {
 		return false
 	}
@@ -234,7 +234,7 @@ func (s *suite) unasked(switched *transcript.Record) bool {
 // and clauses broken only because of that are not blamed. If no other scenario uses the target at the time, this also
 // proves that concurrent scenarios change each other's agents.
 func (s *suite) movedByOther(c *client, rec transcript.Record, from string) error {
-	previous := field(rec, "previousAgentId")
+	previous := field(rec, vocab.PreviousAgentID)
 	if from == "" || previous == any(from) || s.previousAlone(rec) {
 		return nil
 	}

@@ -94,7 +94,7 @@ func (s *suite) answerOfOther(c *client) (verdict.Finding, bool) {
 		if r.Conn != c.name || r.Late || !isEvent(vocab.MessageEvent)(&r) || r.N < c.given {
 			continue
 		}
-		text, _ := field(r, "content").(string)
+		text, _ := field(r, vocab.Content).(string)
 		if who := s.stranger(text, mine); who != "" && !s.ofOthers(text) {
 			return steps.CheckOf(r, false, "no answer to "+who+" on the connection of client "+c.name), true
 		}
@@ -259,7 +259,7 @@ func (s *suite) canSwitchToAll(ctx context.Context, c *client) error {
 		order = append(order, s.Env.Profile.Agents.Default)
 	}
 	for _, id := range order {
-		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
+		if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: id}, act{}); err != nil {
 			return err
 		}
 		if err := s.switchedTo(ctx, c, "", id); err != nil {
@@ -278,7 +278,7 @@ func (s *suite) switchedOften(ctx context.Context, c *client, times int) error {
 	for range times {
 		at = (at + 1) % len(vocab.BuiltinIDs)
 		from, to := c.agent, vocab.BuiltinIDs[at]
-		if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
+		if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: to}, act{}); err != nil {
 			return err
 		}
 		if err := s.switchedTo(ctx, c, from, to); err != nil {

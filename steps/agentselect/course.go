@@ -35,7 +35,7 @@ func (Protocol) Course(records []transcript.Record) []string {
 			line = r.Event.Type // their order is a race
 		}
 		if r.Event.Type == vocab.ErrorEvent {
-			code, coded := wjson.Lookup(r.Event.Data, "/errorCode")
+			code, coded := wjson.Lookup(r.Event.Data, "/"+vocab.ErrorCode)
 			if !coded || code == any(vocab.AgentBusy) {
 				continue // refusals of invalid messages depend on the transport; retries of switches are random
 			}
@@ -133,7 +133,7 @@ func shape(ev *transcript.Event) string {
 	kept := map[string]any{}
 	for k, v := range obj {
 		switch k {
-		case "connectionId", "sessionId", "requestId", "timestamp", "message", "arguments", "toolCallId":
+		case vocab.ConnectionID, vocab.SessionID, vocab.RequestID, "timestamp", "message", "arguments", "toolCallId":
 			kept[k] = wjson.Kind(v)
 		default:
 			kept[k] = v
@@ -152,11 +152,11 @@ func (r registry) races() {
 
 // switchesTwice sends two switches, the second before the first can have been answered.
 func (s *suite) switchesTwice(ctx context.Context, c *client, first, second agentID) error {
-	mark, err := s.sendSwitch(ctx, c, fields{"agentId": first.id}, act{})
+	mark, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: first.id}, act{})
 	if err != nil {
 		return err
 	}
-	_, err = s.sendSwitch(ctx, c, fields{"agentId": second.id}, act{})
+	_, err = s.sendSwitch(ctx, c, fields{vocab.AgentID: second.id}, act{})
 	c.act.mark = mark
 	return err
 }
@@ -175,16 +175,16 @@ func (s *suite) switchesChained(ctx context.Context, c *client) error {
 		}
 		expected := fmt.Sprintf("announcement %d of 2 with previousAgentId %q, the agent that the switch before it led to",
 			n, from)
-		check := steps.CheckOf(rec, field(rec, "previousAgentId") == any(from), expected, "AS-043")
+		check := steps.CheckOf(rec, field(rec, vocab.PreviousAgentID) == any(from), expected, "AS-043")
 		if err := s.Need(check); err != nil {
 			return err
 		}
-		from, _ = field(rec, "currentAgentId").(string)
+		from, _ = field(rec, vocab.CurrentAgentID).(string)
 		at = rec.N
 	}
 	s.confirmed(c, from)
 	to := s.swapped(vocab.Debugger)
-	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
+	if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: to}, act{}); err != nil {
 		return err
 	}
 	return s.switchedTo(ctx, c, from, to)
@@ -247,7 +247,7 @@ func (s *suite) busyWhileFirst(ctx context.Context, c *client) error {
 		return steps.NotTestedf("no turn runs in the session of client %s", c.name)
 	}
 	to := s.swapped(vocab.General)
-	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
+	if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: to}, act{}); err != nil {
 		return err
 	}
 	rec, miss := s.outcome(ctx, c, rejection)

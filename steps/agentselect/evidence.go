@@ -10,6 +10,7 @@ import (
 	"parley/features/verdict"
 	"parley/internal/jsondiff"
 	"parley/internal/llm"
+	vocab "parley/protocol/agentselect"
 	"parley/steps"
 	"parley/target"
 )
@@ -113,7 +114,7 @@ func (s *suite) turnUsedPrevious(ctx context.Context, c *client) error {
 	case !s.promptSeen(custom):
 		return steps.NotTestedf("the prompt of %s never reached the model in this scenario", custom.ID)
 	}
-	previous, how := field(rec, "previousAgentId"), "with"
+	previous, how := field(rec, vocab.PreviousAgentID), "with"
 	if previous != any(custom.ID) {
 		how = "without"
 	}

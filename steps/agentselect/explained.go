@@ -34,20 +34,20 @@ func firstBreaking(findings []verdict.Finding, clause string) (verdict.Finding, 
 // situation judges what a wrong member of agent_switched tells of the client's situation: nothing, if it is no agent at
 // all.
 func (s *suite) situation(c *client, rec transcript.Record, key string, check verdict.Finding) error {
-	if asked, ok := c.act.agent.(string); ok && key == "currentAgentId" && namesAgent(field(rec, key)) &&
+	if asked, ok := c.act.agent.(string); ok && key == vocab.CurrentAgentID && namesAgent(field(rec, key)) &&
 		field(rec, key) != any(asked) {
 		fault := check
 		fault.Clauses = []string{"AS-044"}
 		_ = s.ExplainedBy(foundBySteps, fault, check)
 		return nil
 	}
-	if key == "previousAgentId" && s.previousAlone(rec) {
+	if key == vocab.PreviousAgentID && s.previousAlone(rec) {
 		return s.narrow(check, "AS-043", "AS-006")
 	}
 	if !namesAgent(field(rec, key)) {
 		fault := steps.CheckOf(rec, false, "agent_switched with "+key, "AS-084")
 		if text, ok := field(rec, key).(string); ok && text == "" { // it has the right form
-			fault.Clauses = []string{map[string]string{"currentAgentId": "AS-044", "previousAgentId": "AS-043"}[key]}
+			fault.Clauses = []string{map[string]string{vocab.CurrentAgentID: "AS-044", vocab.PreviousAgentID: "AS-043"}[key]}
 			_ = s.ExplainedBy(foundBySteps, fault, check)
 			return nil
 		}
@@ -168,8 +168,8 @@ func (s *suite) whyNotRefused(c *client, codes []string) []string {
 
 // previousAlone reports whether a wrong previousAgentId is what a client alone was sent, too.
 func (s *suite) previousAlone(rec transcript.Record) bool {
-	previous := field(rec, "previousAgentId")
-	return s.shownAlone(previousIsCurrent) && previous == field(rec, "currentAgentId") ||
+	previous := field(rec, vocab.PreviousAgentID)
+	return s.shownAlone(previousIsCurrent) && previous == field(rec, vocab.CurrentAgentID) ||
 		s.shownAlone(previousIsDefault) && previous == any(s.Env.Profile.Agents.Default) ||
 		s.shownAlone(previousIsFormer) && s.saidBefore(rec)
 }
@@ -177,8 +177,8 @@ func (s *suite) previousAlone(rec transcript.Record) bool {
 // saidBefore reports whether an earlier agent_switched on the connection says the same of the agents.
 func (s *suite) saidBefore(rec transcript.Record) bool {
 	return slices.ContainsFunc(s.Between(rec.Conn, 0, rec.N), func(r transcript.Record) bool {
-		return r.N < rec.N && isSwitch(&r) && field(r, "currentAgentId") == field(rec, "currentAgentId") &&
-			field(r, "previousAgentId") == field(rec, "previousAgentId")
+		return r.N < rec.N && isSwitch(&r) && field(r, vocab.CurrentAgentID) == field(rec, vocab.CurrentAgentID) &&
+			field(r, vocab.PreviousAgentID) == field(rec, vocab.PreviousAgentID)
 	})
 }
 

@@ -132,7 +132,7 @@ func receivedBy(name string, rec transcript.Record, expected string, clauses ...
 // and the session's owner receives nothing about it; or its connection ends, and has none either. It returns the number
 // of the answer, or of the end.
 func (s *suite) findsNoSession(ctx context.Context, c, keeper *client) (int, error) {
-	mark, err := s.sendSwitch(ctx, c, fields{"agentId": s.swapped(vocab.General)}, act{stranger: true})
+	mark, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: s.swapped(vocab.General)}, act{stranger: true})
 	if err != nil {
 		if s.ended(c) {
 			return s.endedAt(c), nil
@@ -184,7 +184,7 @@ func (s *suite) awaitOn(ctx context.Context, mark int, is match) (transcript.Rec
 
 // stillFrom judges that a session has kept its agent: the next switch says that it comes from there.
 func (s *suite) stillFrom(ctx context.Context, c *client, from, to string, clauses []string) error {
-	if _, err := s.sendSwitch(ctx, c, fields{"agentId": to}, act{}); err != nil {
+	if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: to}, act{}); err != nil {
 		return err
 	}
 	rec, miss := s.outcome(ctx, c, confirmation)
@@ -200,7 +200,7 @@ func (s *suite) stillFrom(ctx context.Context, c *client, from, to string, claus
 	if err := s.movedByRefusal(ctx, c, rec, from, to); err != nil {
 		return err
 	}
-	check := steps.CheckOf(rec, field(rec, "previousAgentId") == any(from), expected, clauses...)
+	check := steps.CheckOf(rec, field(rec, vocab.PreviousAgentID) == any(from), expected, clauses...)
 	if !check.OK && s.previousAlone(rec) {
 		check.Expected = "previousAgentId " + quoted(from)
 		return s.narrow(check, "AS-043", "AS-006")
@@ -211,7 +211,7 @@ func (s *suite) stillFrom(ctx context.Context, c *client, from, to string, claus
 // heardOnce judges the same for a target that cannot distinguish connections: a switch that names the session is
 // announced on exactly one of the two connections. No fence works there, so a quiet window is used instead.
 func (s *suite) heardOnce(ctx context.Context, session string, old, c *client) error {
-	f := fields{"agentId": s.swapped(vocab.RequirementAnalyzer), "sessionId": session}
+	f := fields{vocab.AgentID: s.swapped(vocab.RequirementAnalyzer), vocab.SessionID: session}
 	mark, err := s.sendSwitch(ctx, old, f, act{named: true})
 	if err != nil {
 		return err
@@ -290,7 +290,7 @@ func (s *suite) announcedTo(
 		}
 	}
 	for _, r := range s.Between(o.name, mark, 0) {
-		if isSwitch(&r) && field(r, "currentAgentId") == any(id) {
+		if isSwitch(&r) && field(r, vocab.CurrentAgentID) == any(id) {
 			s.confirmed(o, id)
 			s.letRepeat(ctx, o, r)
 			return s.stillFrom(ctx, o, id, s.swapped(vocab.General), []string{"AS-095"})

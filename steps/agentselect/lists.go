@@ -289,13 +289,13 @@ type correlation struct {
 // learn notes the ids in an event.
 func (k *correlation) learn(r *transcript.Record) {
 	data, _ := r.Event.Data.(map[string]any)
-	if id, ok := data["connectionId"]; ok && r.Event.Type == vocab.ConnectedEvent {
+	if id, ok := data[vocab.ConnectionID]; ok && r.Event.Type == vocab.ConnectedEvent {
 		if len(k.given) >= maxStreams {
 			clear(k.given)
 		}
 		k.given[fmt.Sprint(id)] = r.Conn
 	}
-	id, ok := data["sessionId"].(string)
+	id, ok := data[vocab.SessionID].(string)
 	if !ok {
 		return
 	}

@@ -90,9 +90,9 @@ func (l *loaded) Act(name string) []driver.Message {
 	switch name {
 	case loadSwitch:
 		l.wanted = l.next()
-		return l.message(vocab.SwitchAgentType, l.about(fields{"agentId": l.wanted}))
+		return l.message(vocab.SwitchAgentType, l.about(fields{vocab.AgentID: l.wanted}))
 	case loadRefused:
-		return l.message(vocab.SwitchAgentType, l.about(fields{"agentId": l.nonce}))
+		return l.message(vocab.SwitchAgentType, l.about(fields{vocab.AgentID: l.nonce}))
 	case loadInterrupt:
 		l.pieces = &steps.Pieces{Nonce: l.nonce, Of: 1}
 		return l.chat("[[stream %[1]s 1]] [[hold %[1]s]]")
@@ -113,13 +113,13 @@ func (l *loaded) Act(name string) []driver.Message {
 // about names the session in every other switch: without it, the bound session is meant.
 func (l *loaded) about(f fields) fields {
 	if l.unnamed = !l.unnamed; !l.unnamed {
-		f["sessionId"] = l.session
+		f[vocab.SessionID] = l.session
 	}
 	return f
 }
 
 func (l *loaded) chat(format string) []driver.Message {
-	return l.message(vocab.ChatType, fields{"content": fmt.Sprintf(format, l.nonce), "sessionId": l.session})
+	return l.message(vocab.ChatType, fields{vocab.Content: fmt.Sprintf(format, l.nonce), vocab.SessionID: l.session})
 }
 
 func (l *loaded) message(kind string, f fields) []driver.Message {
@@ -160,7 +160,7 @@ func (l *loaded) Take(r *transcript.Record) (out steps.LoadStep) {
 		l.answered(r, &out)
 	case r.Event == nil || r.Event.Again:
 	case r.Event.Type == vocab.ConnectedEvent:
-		l.conn, _ = field(*r, "connectionId").(string)
+		l.conn, _ = field(*r, vocab.ConnectionID).(string)
 		finding(&out, r, l.claims.Take("connection", l.conn, l.mark.Session),
 			"a connectionId that no other open connection has", "AS-031")
 	case r.Event.Type == vocab.AgentListEvent:
@@ -183,7 +183,7 @@ func broken(out *steps.LoadStep, r *transcript.Record, expected string, clauses 
 // greeted asks for the session once the connection accepts messages.
 func (l *loaded) greeted(r *transcript.Record, out *steps.LoadStep) {
 	l.offered = nil
-	for _, a := range agentInfos(field(*r, "agents")) {
+	for _, a := range agentInfos(field(*r, vocab.Agents)) {
 		l.offered = append(l.offered, a.ID)
 	}
 	if l.act != steps.LoadConnect {
@@ -192,10 +192,10 @@ func (l *loaded) greeted(r *transcript.Record, out *steps.LoadStep) {
 	l.serial++
 	f, kind := fields{}, vocab.SessionCreateType
 	if l.session != "" {
-		f, kind = fields{"sessionId": l.session}, vocab.SessionLoadType
+		f, kind = fields{vocab.SessionID: l.session}, vocab.SessionLoadType
 	}
 	if l.b.ws {
-		f["requestId"] = l.mark.Nonce(l.serial)
+		f[vocab.RequestID] = l.mark.Nonce(l.serial)
 	}
 	out.Send = l.message(kind, f)
 }
@@ -246,7 +246,7 @@ func (l *loaded) ends(out *steps.LoadStep) {
 func (l *loaded) event(r *transcript.Record, out *steps.LoadStep) {
 	switch r.Event.Type {
 	case vocab.SessionCreatedEvent, vocab.SessionLoadedEvent:
-		if id, _ := field(*r, "sessionId").(string); l.act == steps.LoadConnect && l.b.ws {
+		if id, _ := field(*r, vocab.SessionID).(string); l.act == steps.LoadConnect && l.b.ws {
 			l.bound(r, id, out)
 		}
 	case vocab.AgentSwitchedEvent:
@@ -265,7 +265,7 @@ func (l *loaded) event(r *transcript.Record, out *steps.LoadStep) {
 }
 
 func (l *loaded) switched(r *transcript.Record, out *steps.LoadStep) {
-	current, _ := field(*r, "currentAgentId").(string)
+	current, _ := field(*r, vocab.CurrentAgentID).(string)
 	if l.act != loadSwitch {
 		broken(out, r, "no agent_switched, because this client has not asked for a switch", "AS-095", "AS-015")
 		return
@@ -273,7 +273,7 @@ func (l *loaded) switched(r *transcript.Record, out *steps.LoadStep) {
 	finding(out, r, current == l.wanted, "the agent that was asked for, "+l.wanted, "AS-044", "AS-012")
 	finding(out, r, true, "", "AS-095")
 	if l.agent != "" {
-		previous, _ := field(*r, "previousAgentId").(string)
+		previous, _ := field(*r, vocab.PreviousAgentID).(string)
 		finding(out, r, previous == l.agent, "the session's own agent before the switch, "+l.agent, "AS-043", "AS-093")
 	}
 	l.agent = current
@@ -281,7 +281,7 @@ func (l *loaded) switched(r *transcript.Record, out *steps.LoadStep) {
 }
 
 func (l *loaded) fails(r *transcript.Record, out *steps.LoadStep) {
-	code, _ := field(*r, "errorCode").(string)
+	code, _ := field(*r, vocab.ErrorCode).(string)
 	switch {
 	case l.act == loadRefused && code == vocab.AgentNotFound:
 		finding(out, r, true, "", "AS-049")
@@ -298,14 +298,14 @@ func (l *loaded) fails(r *transcript.Record, out *steps.LoadStep) {
 
 // says follows the pieces of an answer, or judges the whole of it.
 func (l *loaded) says(r *transcript.Record, out *steps.LoadStep) {
-	text, _ := field(*r, "content").(string)
+	text, _ := field(*r, vocab.Content).(string)
 	if l.past != "" && l.act != loadRecall && strings.Contains(text, "stream "+l.past+" ") {
 		broken(out, r, "nothing more of the answer to "+l.past+", which was complete", "AS-019")
 	}
 	if l.pieces == nil || l.act == "" {
 		return
 	}
-	if streaming, _ := field(*r, "streaming").(bool); !streaming {
+	if streaming, _ := field(*r, vocab.Streaming).(bool); !streaming {
 		if whole := (&steps.Pieces{Nonce: l.nonce, Of: l.pieces.Of}); whole.Take(text) == "" && whole.Whole() {
 			l.whole = true
 		}
@@ -318,7 +318,7 @@ func (l *loaded) says(r *transcript.Record, out *steps.LoadStep) {
 	l.whole = l.whole || l.pieces.Whole()
 	if l.act == loadInterrupt && !l.released && l.pieces.Any() {
 		l.released = true
-		out.Send = l.message(vocab.AbortType, fields{"sessionId": l.session})
+		out.Send = l.message(vocab.AbortType, fields{vocab.SessionID: l.session})
 	}
 }
 
@@ -328,12 +328,12 @@ func (l *loaded) confirms(r *transcript.Record) []driver.Message {
 		answer = tool.Response
 	}
 	return l.message(vocab.ConfirmationResponse,
-		fields{"requestId": r.Event.RequestID, "response": answer, "sessionId": l.session})
+		fields{vocab.RequestID: r.Event.RequestID, vocab.Response: answer, vocab.SessionID: l.session})
 }
 
 // completes ends the act whose turn is complete.
 func (l *loaded) completes(r *transcript.Record, out *steps.LoadStep) {
-	id, named := field(*r, "sessionId").(string)
+	id, named := field(*r, vocab.SessionID).(string)
 	if named && id != l.session {
 		broken(out, r, "complete for session "+l.session+" only", "AS-094", "AS-015")
 		return

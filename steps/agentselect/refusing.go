@@ -160,7 +160,7 @@ func (s *suite) refusal(c *client) (rec transcript.Record, text string, err erro
 	if c.refusal == nil {
 		return rec, "", steps.NotTestedf("client %s was not refused", c.name)
 	}
-	text, _ = field(*c.refusal, "message").(string)
+	text, _ = field(*c.refusal, vocab.Message).(string)
 	return *c.refusal, text, nil
 }
 
@@ -200,7 +200,7 @@ func (s *suite) refusalLists(c *client, required bool) error {
 		return err
 	}
 	clauses := []string{"AS-014", "AS-051", "AS-052", "AS-089", "AS-124", "AS-129", "AS-072", "AS-075", "AS-122"}
-	v, present := wjson.Lookup(rec.Event.Data, "/availableAgents")
+	v, present := wjson.Lookup(rec.Event.Data, "/"+vocab.AvailableAgents)
 	if !present && !required {
 		for _, id := range []string{"AS-072", "AS-075", "AS-086"} {
 			s.Observe(id, "no availableAgents, which is optional here")
@@ -249,7 +249,7 @@ func (s *suite) refusalHas(c *client, how, id string) error {
 	if err != nil {
 		return err
 	}
-	v, present := wjson.Lookup(rec.Event.Data, "/availableAgents")
+	v, present := wjson.Lookup(rec.Event.Data, "/"+vocab.AvailableAgents)
 	want, expected := true, "availableAgents with "+id
 	if how == "does not list" {
 		want, expected = false, "availableAgents without "+id

@@ -91,9 +91,9 @@ func (s *repeats) noteSent(c *counted, r *transcript.Record) {
 	switch {
 	case r.Event == nil:
 	case r.Event.Type == vocab.SwitchAgentType:
-		id := field(*r, "agentId")
+		id := field(*r, vocab.AgentID)
 		text, _ := id.(string)
-		if _, named := wjson.Lookup(r.Event.Data, "/sessionId"); named {
+		if _, named := wjson.Lookup(r.Event.Data, "/"+vocab.SessionID); named {
 			if s.named == nil {
 				s.named = asked{}
 			}
@@ -187,7 +187,7 @@ func (s *repeats) canAnswer(c *counted, ev *transcript.Event) int {
 	case vocab.CompleteEvent:
 		return c.chats
 	case vocab.AgentSwitchedEvent:
-		current, _ := wjson.Lookup(ev.Data, "/currentAgentId")
+		current, _ := wjson.Lookup(ev.Data, "/"+vocab.CurrentAgentID)
 		named := func(id string) bool { return current == any(id) }
 		return max(c.asked.count(named), s.named.count(named))
 	case vocab.ErrorEvent:
@@ -204,7 +204,7 @@ func (c *counted) canRefuse(ev *transcript.Event) int {
 	case vocab.InvalidAgentIDFormat: // for white space and non-strings, either code is correct
 		return c.asked.count(func(id string) bool { return !vocab.IDPattern.MatchString(id) })
 	case vocab.AgentNotFound:
-		said, _ := wjson.Lookup(ev.Data, "/message")
+		said, _ := wjson.Lookup(ev.Data, "/"+vocab.Message)
 		text, _ := said.(string)
 		if n := c.asked.count(func(id string) bool { return id != "" && strings.Contains(text, id) }); n > 0 {
 			return n
@@ -239,8 +239,8 @@ func (s *suite) again(r *transcript.Record) bool {
 func (s *suite) findsSecondAnnouncements() {
 	s.AtEnd(func() {
 		for _, r := range s.T.All() {
-			previous := field(r, "previousAgentId")
-			if !isSwitch(&r) || r.Late || !s.again(&r) || wjson.Equal(previous, field(r, "currentAgentId")) {
+			previous := field(r, vocab.PreviousAgentID)
+			if !isSwitch(&r) || r.Late || !s.again(&r) || wjson.Equal(previous, field(r, vocab.CurrentAgentID)) {
 				continue
 			}
 			f := steps.CheckOf(r, false, "one agent_switched for one switch: a second one has the new agent as previousAgentId",
@@ -312,9 +312,9 @@ func (s *suite) findsRepeats(ctx context.Context, c *client, switched transcript
 // sendFence sends a switch to an agent that cannot exist.
 func (s *suite) sendFence(ctx context.Context, c *client) (mark int, nonce string, err error) {
 	nonce = fmt.Sprintf("fence-%s-%d", s.Nonce, s.Serial())
-	f := fields{"agentId": nonce}
+	f := fields{vocab.AgentID: nonce}
 	if binding.Of(s.Env.Profile).Correlation.Single && c.session != "" {
-		f["sessionId"] = c.session
+		f[vocab.SessionID] = c.session
 	}
 	mark, err = s.send(ctx, c, vocab.SwitchAgentType, f)
 	return mark, nonce, err

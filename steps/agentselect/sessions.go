@@ -19,7 +19,7 @@ func (r registry) sessions() {
 	})
 	r.step(`^client (\w+) creates a session with the initial agent `+agentRef+`$`,
 		func(ctx context.Context, c *client, initial agentID) error {
-			return r.creates(ctx, c, fields{"initialAgentId": initial.id})
+			return r.creates(ctx, c, fields{vocab.InitialAgentID: initial.id})
 		})
 	r.step(`^client (\w+) (?:loads|tries to load) the session of client (\w+)$`, r.loads)
 	r.step(`^client (\w+) loads its first session back$`, r.loadsFirst)
@@ -42,7 +42,7 @@ func (s *suite) declares(capability string) error {
 func (s *suite) creates(ctx context.Context, c *client, f fields) (err error) {
 	s.mark, s.actor = s.T.Len(), c
 	c.try, err = s.openSession(ctx, c, vocab.SessionCreateType, f)
-	if init, ok := f["initialAgentId"].(string); ok && c.try.refused == "" {
+	if init, ok := f[vocab.InitialAgentID].(string); ok && c.try.refused == "" {
 		c.agent, c.chosen = init, true
 	}
 	return err
@@ -95,7 +95,7 @@ func (s *suite) loadsFirst(ctx context.Context, c *client) error {
 }
 
 func (s *suite) loadsNamed(ctx context.Context, c *client, id string) (err error) {
-	c.try, err = s.openSession(ctx, c, vocab.SessionLoadType, fields{"sessionId": id})
+	c.try, err = s.openSession(ctx, c, vocab.SessionLoadType, fields{vocab.SessionID: id})
 	c.try.session = id
 	return err
 }
@@ -185,7 +185,7 @@ func (s *suite) firstSessionObserved(ctx context.Context, c *client) error {
 	if len(c.earlier) == 0 {
 		return steps.NotTestedf("client %s had no earlier session", c.name)
 	}
-	f := fields{"agentId": vocab.General, "sessionId": c.earlier[0]}
+	f := fields{vocab.AgentID: vocab.General, vocab.SessionID: c.earlier[0]}
 	if _, err := s.sendSwitch(ctx, c, f, act{named: true, elsewhere: true}); err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *suite) firstSessionObserved(ctx context.Context, c *client) error {
 		s.Note("the first of two sessions on one connection: %s", miss.Reason)
 		return nil
 	}
-	if previous := field(rec, "previousAgentId"); isSwitch(&rec) && previous != nil {
+	if previous := field(rec, vocab.PreviousAgentID); isSwitch(&rec) && previous != nil {
 		// It can still be named; its agent must then be its own, not the newer session's.
 		expected := fmt.Sprintf("the first session with its own agent, not %q of the second", c.agent)
 		return s.Judge(steps.CheckOf(rec, previous != any(c.agent), expected, "AS-093"))

@@ -265,7 +265,7 @@ func telling(kind string, data any) bool {
 		}
 		return false
 	case vocab.ErrorEvent:
-		return obj["errorCode"] != nil
+		return obj[vocab.ErrorCode] != nil
 	}
 	return distinct[kind]
 }

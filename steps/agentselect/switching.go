@@ -48,16 +48,16 @@ func (r registry) switching() {
 
 // sendSwitch sends switch_agent as a client's act and moves the mark.
 func (s *suite) sendSwitch(ctx context.Context, c *client, f fields, a act) (int, error) {
-	if binding.Of(s.Env.Profile).Correlation.Single && !a.stranger && f["sessionId"] == nil && c.session != "" &&
+	if binding.Of(s.Env.Profile).Correlation.Single && !a.stranger && f[vocab.SessionID] == nil && c.session != "" &&
 		s.othersConnected(c) {
-		f["sessionId"], a.named = c.session, true
+		f[vocab.SessionID], a.named = c.session, true
 		s.Note("client %s names its session: the target cannot tell connections apart (correlation: single)", c.name)
 	}
 	mark, err := s.send(ctx, c, vocab.SwitchAgentType, f)
 	if err != nil {
 		return 0, err
 	}
-	a.mark, a.kind, a.agent = mark, vocab.SwitchAgentType, f["agentId"]
+	a.mark, a.kind, a.agent = mark, vocab.SwitchAgentType, f[vocab.AgentID]
 	s.acted(c, a)
 	return mark, nil
 }
@@ -73,31 +73,31 @@ func (s *suite) othersConnected(c *client) bool {
 
 // switches sends a switch without a session id: it means the connection's own session.
 func (s *suite) switches(ctx context.Context, c *client, to agentID) error {
-	_, err := s.sendSwitch(ctx, c, fields{"agentId": to.id}, act{stranger: c.session == ""})
+	_, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: to.id}, act{stranger: c.session == ""})
 	return err
 }
 
 // switchesNamed sends a switch that names a session.
 func (s *suite) switchesNamed(ctx context.Context, c *client, which string, to agentID) error {
-	f, a := fields{"agentId": to.id, "sessionId": c.session}, act{named: true}
+	f, a := fields{vocab.AgentID: to.id, vocab.SessionID: c.session}, act{named: true}
 	owner, ofOther := strings.CutPrefix(which, "the session of client ")
 	switch {
 	case which == "its session":
 	case ofOther && s.client(owner).session == "":
 		return steps.NotTestedf("client %s has no session", owner)
 	case ofOther:
-		f["sessionId"] = s.client(owner).session
+		f[vocab.SessionID] = s.client(owner).session
 	case strings.HasPrefix(which, "its session "):
-		f["sessionId"], a.elsewhere = rewritten(c.session, which), true
-		if f["sessionId"] == any(c.session) {
+		f[vocab.SessionID], a.elsewhere = rewritten(c.session, which), true
+		if f[vocab.SessionID] == any(c.session) {
 			return steps.NotTestedf("the session id of client %s has no letter: %q", c.name, c.session)
 		}
 	case which == "its deleted session" && c.deleted == "":
 		return steps.NotTestedf("client %s has deleted no session", c.name)
 	case which == "its deleted session":
-		f["sessionId"] = c.deleted
+		f[vocab.SessionID] = c.deleted
 	default:
-		f["sessionId"], a.elsewhere = strings.Trim(strings.TrimPrefix(which, "the session "), `"`), true
+		f[vocab.SessionID], a.elsewhere = strings.Trim(strings.TrimPrefix(which, "the session "), `"`), true
 	}
 	_, err := s.sendSwitch(ctx, c, f, a)
 	return err
@@ -173,7 +173,7 @@ func (s *suite) switchIdle(ctx context.Context, c *client, id string) error {
 	until := deadline.In(s.Limit(s.Env.Event()))
 	pause := 5 * time.Millisecond
 	for {
-		if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
+		if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: id}, act{}); err != nil {
 			return err
 		}
 		rec, miss := s.outcome(ctx, c, confirmation)
@@ -205,7 +205,7 @@ func (s *suite) switchUnanswered(ctx context.Context, c *client, id string, miss
 		return nil
 	}
 	c.unjudged++
-	if _, err := s.sendSwitch(ctx, c, fields{"agentId": id}, act{}); err != nil {
+	if _, err := s.sendSwitch(ctx, c, fields{vocab.AgentID: id}, act{}); err != nil {
 		return err
 	}
 	rec, missed := s.outcome(ctx, c, confirmation)
@@ -213,7 +213,7 @@ func (s *suite) switchUnanswered(ctx context.Context, c *client, id string, miss
 		c.act = first
 		return nil
 	}
-	if isSwitch(&rec) && field(rec, "previousAgentId") == any(id) {
+	if isSwitch(&rec) && field(rec, vocab.PreviousAgentID) == any(id) {
 		return s.Need(verdict.Finding{Clauses: append(slices.Clone(always), s.claims(c)...), Miss: miss,
 			Expected: fmt.Sprintf("agent_switched to %q on the connection of client %s", id, c.name),
 			Observed: miss.Reason + "; a second attempt shows that the switch had succeeded: " + steps.Seen(rec)})
@@ -231,7 +231,7 @@ func (s *suite) pace(ctx context.Context, c *client, mark int, pause time.Durati
 }
 
 func codeOf(r transcript.Record) string {
-	code, _ := field(r, "errorCode").(string)
+	code, _ := field(r, vocab.ErrorCode).(string)
 	return code
 }
 
@@ -260,7 +260,7 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return err
 	}
-	if previous := field(rec, "previousAgentId"); from != "" && previous != any(from) && s.agentIsOpen(c) {
+	if previous := field(rec, vocab.PreviousAgentID); from != "" && previous != any(from) && s.agentIsOpen(c) {
 		return s.switchedFromOther(c, rec, from, to, claims)
 	}
 	// Check the client's own refused switches first: their effect looks like that of another session.
@@ -291,7 +291,7 @@ func (s *suite) switchedFromOther(c *client, rec transcript.Record, from, to str
 		return err
 	}
 	return steps.NotTestedf("client %s was switched from %s, and this step says %q; which agent a session has after it "+
-		"was loaded is open (AS-G07), so that no clause is broken", c.name, quoted(field(rec, "previousAgentId")), from)
+		"was loaded is open (AS-G07), so that no clause is broken", c.name, quoted(field(rec, vocab.PreviousAgentID)), from)
 }
 
 // movedByRefusal records a confirmed switch. If it came from an unexpected agent, movedByRefusal checks whether one
@@ -301,7 +301,7 @@ func (s *suite) switchedFromOther(c *client, rec transcript.Record, from, to str
 func (s *suite) movedByRefusal(ctx context.Context, c *client, rec transcript.Record, from, to string) error {
 	refused := c.refusals + c.unjudged
 	s.confirmed(c, to)
-	previous := field(rec, "previousAgentId")
+	previous := field(rec, vocab.PreviousAgentID)
 	if from == "" || previous == any(from) || refused == 0 || s.previousAlone(rec) {
 		return nil
 	}
@@ -331,9 +331,9 @@ func (s *suite) movedByRefusal(ctx context.Context, c *client, rec transcript.Re
 
 // comesFrom switches a client and returns the agent that its session came from; nil if it was not switched.
 func (s *suite) comesFrom(ctx context.Context, c *client, to string, named bool) any {
-	f := fields{"agentId": to}
+	f := fields{vocab.AgentID: to}
 	if named {
-		f["sessionId"] = c.session
+		f[vocab.SessionID] = c.session
 	}
 	if _, err := s.sendSwitch(ctx, c, f, act{named: named}); err != nil {
 		return nil
@@ -342,7 +342,7 @@ func (s *suite) comesFrom(ctx context.Context, c *client, to string, named bool)
 	if miss != nil || !isSwitch(&rec) {
 		return nil
 	}
-	return field(rec, "previousAgentId")
+	return field(rec, vocab.PreviousAgentID)
 }
 
 // namesAgent reports whether a value may be the id of an agent at all.
@@ -353,12 +353,12 @@ func namesAgent(id any) bool {
 
 // judgeSwitched checks the content of agent_switched.
 func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string, claims []string) error {
-	want := map[string]any{"currentAgentId": to}
+	want := map[string]any{vocab.CurrentAgentID: to}
 	if from != "" {
-		want["previousAgentId"] = from
+		want[vocab.PreviousAgentID] = from
 	}
 	if name, ok := s.nameOf(c, to); ok {
-		want["agentName"] = name
+		want[vocab.AgentName] = name
 	}
 	got := map[string]any{}
 	for k := range want {
@@ -367,9 +367,11 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 		}
 	}
 	diff := jsondiff.Diff(want, got)
-	about := map[string][]string{"currentAgentId": {"AS-044"}, "previousAgentId": {"AS-043"}, "agentName": {"AS-045"}}
-	if custom, err := s.custom(); err == nil && to == custom.ID && namesAgent(got["currentAgentId"]) {
-		about["agentName"] = append(about["agentName"], "AS-046")
+	about := map[string][]string{
+		vocab.CurrentAgentID: {"AS-044"}, vocab.PreviousAgentID: {"AS-043"}, vocab.AgentName: {"AS-045"},
+	}
+	if custom, err := s.custom(); err == nil && to == custom.ID && namesAgent(got[vocab.CurrentAgentID]) {
+		about[vocab.AgentName] = append(about[vocab.AgentName], "AS-046")
 	}
 	checks := []verdict.Finding{{Clauses: always, OK: true}}
 	told := true // the message shows where the session was, and where it is
@@ -377,7 +379,7 @@ func (s *suite) judgeSwitched(c *client, rec transcript.Record, from, to string,
 		check := steps.CheckOf(rec, wjson.Equal(w, got[key]), key+" "+quoted(w), about[key]...)
 		check.Diff = diff
 		checks = append(checks, check)
-		if !check.OK && key != "agentName" {
+		if !check.OK && key != vocab.AgentName {
 			check.Clauses, told = without(claims, admitting), false
 			if err := s.situation(c, rec, key, check); err != nil {
 				return err
@@ -410,9 +412,9 @@ func (s *suite) isSwitchedInLoaded(ctx context.Context, c *client, of string) er
 	id, _ := c.act.agent.(string)
 	s.confirmed(c, id)
 	s.Note("the agent of a session that is loaded (open, AS-G07): %s; before it was %s",
-		wjson.Compact(field(rec, "previousAgentId")), s.client(of).agent)
+		wjson.Compact(field(rec, vocab.PreviousAgentID)), s.client(of).agent)
 	expected += ", not in the session that client " + c.name + " had before, which used " + c.avoid
-	return s.judgeAgent(steps.CheckOf(rec, field(rec, "previousAgentId") != any(c.avoid), expected, "AS-101"))
+	return s.judgeAgent(steps.CheckOf(rec, field(rec, vocab.PreviousAgentID) != any(c.avoid), expected, "AS-101"))
 }
 
 // answerObserved records behaviour that no document specifies (AS-G04).

@@ -121,7 +121,7 @@ func (t *tale) named(c *toldClient, m message, id string, plain bool, body []byt
 	who := "client " + c.name
 	var all map[string]json.RawMessage
 	_ = json.Unmarshal(body, &all)
-	for _, known := range []string{"type", "agentId", "sessionId", "connectionId"} {
+	for _, known := range []string{vocab.Type, vocab.AgentID, vocab.SessionID, vocab.ConnectionID} {
 		delete(all, known)
 	}
 	other := t.owners[m.SessionID]
@@ -133,7 +133,7 @@ func (t *tale) named(c *toldClient, m message, id string, plain bool, body []byt
 		return fmt.Sprintf("%s switches to the agent id %s", who, m.AgentID)
 	case m.SessionID == "":
 		if m.AgentID != nil {
-			all["agentId"] = m.AgentID
+			all[vocab.AgentID] = m.AgentID
 		}
 		fields, err := json.Marshal(all)
 		if err != nil {
@@ -215,8 +215,8 @@ func (t *tale) body(c *toldClient, r transcript.Record) ([]string, bool) {
 		}
 	}
 	var m map[string]json.RawMessage
-	if json.Unmarshal(r.Bytes, &m) == nil && m["connectionId"] != nil {
-		delete(m, "connectionId") // that of the recorded connection
+	if json.Unmarshal(r.Bytes, &m) == nil && m[vocab.ConnectionID] != nil {
+		delete(m, vocab.ConnectionID) // that of the recorded connection
 		kind, err := json.Marshal(m)
 		if err != nil {
 			return nil, false

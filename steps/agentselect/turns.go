@@ -83,7 +83,7 @@ func (s *suite) chat(ctx context.Context, c *client, format string) error {
 }
 
 func (s *suite) say(ctx context.Context, c *client, t *turn, text string) error {
-	mark, err := s.send(ctx, c, vocab.ChatType, fields{"content": text, "sessionId": c.session})
+	mark, err := s.send(ctx, c, vocab.ChatType, fields{vocab.Content: text, vocab.SessionID: c.session})
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func (s *suite) awaitRequest(ctx context.Context, c *client, event string) error
 		return s.Need(miss.Check("client "+c.name+" asked by "+event, clauses...))
 	}
 	if rec.Event.RequestID == nil {
-		rec.Event.RequestID = field(rec, "requestId")
+		rec.Event.RequestID = field(rec, vocab.RequestID)
 	}
 	c.turn.request = &rec
 	return nil
@@ -314,7 +314,8 @@ func (s *suite) respond(ctx context.Context, c *client, how asking) error {
 		answer = t.Response
 	}
 	id := c.turn.request.Event.RequestID
-	mark, err := s.send(ctx, c, how.response, fields{"requestId": id, "response": answer, "sessionId": c.session})
+	mark, err := s.send(ctx, c, how.response,
+		fields{vocab.RequestID: id, vocab.Response: answer, vocab.SessionID: c.session})
 	if err != nil {
 		return err
 	}
@@ -323,7 +324,7 @@ func (s *suite) respond(ctx context.Context, c *client, how asking) error {
 }
 
 func (s *suite) aborts(ctx context.Context, c *client) error {
-	mark, err := s.send(ctx, c, vocab.AbortType, fields{"sessionId": c.session})
+	mark, err := s.send(ctx, c, vocab.AbortType, fields{vocab.SessionID: c.session})
 	if err != nil {
 		return err
 	}

@@ -45,13 +45,18 @@ func MemberWhere(obj map[string]any, is func(any) bool, names ...string) string 
 	return ""
 }
 
-// Names returns the names that servers use for a field of a struct of places, as its tag lists them. Both arguments are
-// pointers, the second one to the field.
+// Names returns the names that servers use for a field of a struct of places: those of its tag, with that of its key
+// before them unless it is one of them. Both arguments are pointers, the second one to the field.
 func Names(fields, field any) []string {
 	v := reflect.ValueOf(fields).Elem()
 	for i := range v.NumField() {
 		if v.Field(i).Addr().Interface() == field {
-			return strings.Fields(v.Type().Field(i).Tag.Get("names"))
+			tag := v.Type().Field(i).Tag
+			names, own := strings.Fields(tag.Get("names")), Plain(tag.Get("yaml"))
+			if !slices.Contains(names, own) {
+				names = slices.Insert(names, 0, own)
+			}
+			return names
 		}
 	}
 	panic("probe: not a field")
@@ -60,10 +65,10 @@ func Names(fields, field any) []string {
 // IsObject reports whether a value is an object.
 func IsObject(v any) bool { _, ok := v.(map[string]any); return ok }
 
-// PointTo sets p to an object's member that has one of the names, if there is one.
-func PointTo(p *target.Pointer, obj map[string]any, names ...string) {
-	if key := Member(obj, names...); key != "" {
-		*p = Pointer(key)
+// PointTo sets a field of a struct of places to an object's member that has one of its names, if there is one.
+func PointTo(fields any, field *target.Pointer, obj map[string]any) {
+	if key := Member(obj, Names(fields, field)...); key != "" {
+		*field = Pointer(key)
 	}
 }
 

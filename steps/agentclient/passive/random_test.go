@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/features/verdict"
+	vocab "parley/protocol/agentselect"
 	"parley/transport/transcript"
 )
 
@@ -56,7 +57,7 @@ func (s *sim) tells(kind string, data map[string]any, take func()) {
 		return
 	}
 	if s.IntN(3) == 0 && s.bound != "" {
-		data["sessionId"] = s.bound
+		data[vocab.SessionID] = s.bound
 	}
 	s.record(transcript.Record{Conn: s.stream(), Dir: transcript.Sent, Kind: transcript.Stream,
 		Event: &transcript.Event{Type: kind, Data: data}})
@@ -96,7 +97,7 @@ func (s *sim) sends(kind string, data map[string]any, then func(ok bool, session
 	s.requests++
 	n := s.requests
 	if s.connID != "" && s.IntN(2) == 0 {
-		data["connectionId"] = s.connID
+		data[vocab.ConnectionID] = s.connID
 	}
 	s.later = append(s.later, func() {
 		at := s.record(transcript.Record{Conn: "A" + api, Dir: transcript.Received, Kind: transcript.Request,
@@ -120,7 +121,7 @@ func (s *sim) answers(at int, ok bool, session string, then func(bool, string)) 
 		data["refused"] = true
 	}
 	if session != "" {
-		data["sessionId"] = session
+		data[vocab.SessionID] = session
 	}
 	s.record(transcript.Record{Conn: "A" + api, Dir: transcript.Sent, Kind: transcript.Response, Status: status, Reply: at,
 		Event: &transcript.Event{Type: "answer", Data: data}})
@@ -129,13 +130,13 @@ func (s *sim) answers(at int, ok bool, session string, then func(bool, string)) 
 
 // handles processes a request at the server.
 func (s *sim) handles(kind string, data map[string]any, at int, then func(bool, string)) {
-	session, _ := data["sessionId"].(string)
+	session, _ := data[vocab.SessionID].(string)
 	switch kind {
 	case createType:
 		s.sessions++
 		session = fmt.Sprintf("s%d", s.sessions)
 		s.bound, s.agents[session] = session, "a"
-		if id, _ := data["initialAgentId"].(string); slices.Contains(s.config, id) && s.IntN(4) > 0 {
+		if id, _ := data[vocab.InitialAgentID].(string); slices.Contains(s.config, id) && s.IntN(4) > 0 {
 			s.agents[session] = id
 		}
 		s.answers(at, true, session, then)
@@ -147,7 +148,7 @@ func (s *sim) handles(kind string, data map[string]any, at int, then func(bool, 
 		s.answers(at, true, session, then)
 		s.lists()
 	case "switch_agent":
-		s.turnsTo(data["agentId"].(string), session, at, then)
+		s.turnsTo(data[vocab.AgentID].(string), session, at, then)
 	default:
 		s.answers(at, true, "", then)
 	}
@@ -188,7 +189,7 @@ func (s *sim) becomes(session, id string) {
 func (s *sim) fails(code string) {
 	data, ids := map[string]any{"errorCode": code}, slices.Clone(s.config)
 	if code == "agent_not_found" {
-		data["availableAgents"] = entries(ids)
+		data[vocab.AvailableAgents] = entries(ids)
 	}
 	s.tells("error", data, func() {
 		if s.busy = ""; code == "agent_busy" {
@@ -248,7 +249,7 @@ func (s *sim) aborts() {
 func (s *sim) creates() {
 	data, with := map[string]any{}, s.chosen
 	if with != "" {
-		data["initialAgentId"] = with
+		data[vocab.InitialAgentID] = with
 	}
 	s.sends(createType, data, func(ok bool, id string) {
 		if ok {
@@ -280,7 +281,7 @@ func (s *sim) chooses() {
 	case s.session == "" || s.fault == "no session":
 		delete(data, "sessionId")
 	case s.fault == "names for ids":
-		data["agentId"] = "Agent " + id
+		data[vocab.AgentID] = "Agent " + id
 	}
 	var n int
 	n = s.sends("switch_agent", data, func(ok bool, _ string) {

@@ -75,13 +75,13 @@ type Binding struct {
 
 // SSEWire holds the endpoints of the sse driver. {id} in a path stands for the session id.
 type SSEWire struct {
-	Stream  Endpoint `yaml:"stream"`  // default GET /events
-	Message Endpoint `yaml:"message"` // default POST /message
-	Create  Endpoint `yaml:"create"`  // default POST /session/create
-	Load    Endpoint `yaml:"load"`    // default POST /session/load
-	List    Endpoint `yaml:"list"`    // default GET /session/list
-	Delete  Endpoint `yaml:"delete"`  // default DELETE /session/{id}
-	Health  Endpoint `yaml:"health"`  // default GET /health
+	Stream  Endpoint `yaml:"stream"`
+	Message Endpoint `yaml:"message"`
+	Create  Endpoint `yaml:"create"`
+	Load    Endpoint `yaml:"load"`
+	List    Endpoint `yaml:"list"`
+	Delete  Endpoint `yaml:"delete"`
+	Health  Endpoint `yaml:"health"`
 }
 
 // Endpoint is one HTTP endpoint below the base URL. In YAML it is its path, with the default method, or {path: /path,
@@ -102,7 +102,7 @@ func (e Endpoint) For(sessionID string) string {
 // create: {body: connectionId}}.
 type Correlation struct {
 	Single bool
-	Body   target.Pointer // default /connectionId
+	Body   target.Pointer
 	Header string
 	Create *Correlation // of session creation; nil: the same
 	Load   *Correlation // of session loading; nil: the same
@@ -123,14 +123,15 @@ func (c Correlation) or(own *Correlation) Correlation {
 
 // Envelope says where an event keeps its common fields, as JSON Pointers into the event's object.
 type Envelope struct {
-	Type      target.Pointer `yaml:"type"`       // default /type; unused when SSEEvent
-	SSEEvent  bool           `yaml:"-"`          // "type: sse-event": the event: field of the stream names the type
-	Data      target.Pointer `yaml:"data"`       // default /data, or with sse-event ""; "" is the whole object
-	RequestID target.Pointer `yaml:"request-id"` // default /requestId
-	Timestamp target.Pointer `yaml:"timestamp"`  // default /timestamp
+	Type      target.Pointer `yaml:"type" names:"event eventtype kind"` // unused when SSEEvent
+	SSEEvent  bool           `yaml:"-"`                                 // the event: field of the stream has the type
+	Data      target.Pointer `yaml:"data" names:"payload body"`         // "" is the whole object
+	RequestID target.Pointer `yaml:"request-id"`
+	Timestamp target.Pointer `yaml:"timestamp"`
 }
 
-// Fields says where the fields are. Each is a JSON Pointer, or a bare name for the member of that name.
+// Fields says where the fields are. Each is a JSON Pointer, or a bare name for the member of that name. The defaults
+// are in the example; names are what servers call the fields (see probe.Names).
 type Fields struct {
 	Event   EventFields   `yaml:"event"`
 	Agent   AgentFields   `yaml:"agent"`
@@ -140,53 +141,55 @@ type Fields struct {
 
 // EventFields are in the data of an event.
 type EventFields struct {
-	ConnectionID    target.Pointer `yaml:"connection-id"`     // connected; default /connectionId
-	Agents          target.Pointer `yaml:"agents"`            // agent_list; default /agents
-	CurrentAgentID  target.Pointer `yaml:"current-agent-id"`  // agent_list, agent_switched; default /currentAgentId
-	PreviousAgentID target.Pointer `yaml:"previous-agent-id"` // agent_switched; default /previousAgentId
-	AgentName       target.Pointer `yaml:"agent-name"`        // agent_switched; default /agentName
-	ErrorCode       target.Pointer `yaml:"error-code"`        // error; default /errorCode
-	Message         target.Pointer `yaml:"message"`           // error; default /message
-	AvailableAgents target.Pointer `yaml:"available-agents"`  // error; default /availableAgents
-	Role            target.Pointer `yaml:"role"`              // message; default /role
-	Content         target.Pointer `yaml:"content"`           // message; default /content
-	Streaming       target.Pointer `yaml:"streaming"`         // message; default /streaming
-	SessionID       target.Pointer `yaml:"session-id"`        // complete, session_created, …; default /sessionId
-	Cancelled       target.Pointer `yaml:"cancelled"`         // complete; default /cancelled
+	ConnectionID target.Pointer `yaml:"connection-id" names:"connid clientid streamid connection"`
+	Agents       target.Pointer `yaml:"agents"`
+	// CurrentAgentID is in agent_list and agent_switched.
+	CurrentAgentID target.Pointer `yaml:"current-agent-id" names:"currentagent current activeagentid activeagent"`
+
+	PreviousAgentID target.Pointer `yaml:"previous-agent-id"` // agent_switched
+	AgentName       target.Pointer `yaml:"agent-name"`        // agent_switched
+	ErrorCode       target.Pointer `yaml:"error-code"`        // error
+	Message         target.Pointer `yaml:"message"`           // error
+	AvailableAgents target.Pointer `yaml:"available-agents"`  // error
+	Role            target.Pointer `yaml:"role"`              // message
+	Content         target.Pointer `yaml:"content"`           // message
+	Streaming       target.Pointer `yaml:"streaming"`         // message
+	SessionID       target.Pointer `yaml:"session-id"`        // complete, session_created, …
+	Cancelled       target.Pointer `yaml:"cancelled"`         // complete
 }
 
 // AgentFields are in each entry of a list of agents.
 type AgentFields struct {
-	ID          target.Pointer `yaml:"id"`          // default /id
-	Name        target.Pointer `yaml:"name"`        // default /name
-	Description target.Pointer `yaml:"description"` // default /description
+	ID          target.Pointer `yaml:"id" names:"agentid key slug"`
+	Name        target.Pointer `yaml:"name" names:"title label displayname agentname"`
+	Description target.Pointer `yaml:"description" names:"desc summary about"`
 }
 
 // AnswerFields are in the HTTP answers to session requests.
 type AnswerFields struct {
-	Success   target.Pointer `yaml:"success"`    // default /success
-	SessionID target.Pointer `yaml:"session-id"` // of the created session; default /session/id
+	Success   target.Pointer `yaml:"success" names:"ok"`
+	SessionID target.Pointer `yaml:"session-id" names:"sid session"` // of the created session
 }
 
 // RequestFields are in client messages: bodies over HTTP, frames over WebSocket.
 type RequestFields struct {
-	Type           target.Pointer `yaml:"type"`             // default /type
-	AgentID        target.Pointer `yaml:"agent-id"`         // default /agentId
-	SessionID      target.Pointer `yaml:"session-id"`       // default /sessionId
-	Content        target.Pointer `yaml:"content"`          // default /content
-	RequestID      target.Pointer `yaml:"request-id"`       // default /requestId
-	Response       target.Pointer `yaml:"response"`         // default /response
-	InitialAgentID target.Pointer `yaml:"initial-agent-id"` // default /initialAgentId
+	Type           target.Pointer `yaml:"type"`
+	AgentID        target.Pointer `yaml:"agent-id"`
+	SessionID      target.Pointer `yaml:"session-id"`
+	Content        target.Pointer `yaml:"content"`
+	RequestID      target.Pointer `yaml:"request-id"`
+	Response       target.Pointer `yaml:"response"`
+	InitialAgentID target.Pointer `yaml:"initial-agent-id"`
 }
 
 // IDs returns where this wire has ids: pointers, with the names of the default binding.
 func (b Binding) IDs() map[string]string {
 	ids := map[string]string{}
 	for name, all := range map[string][]target.Pointer{
-		"connectionId": {b.Fields.Event.ConnectionID, b.Correlation.Body, b.Correlation.OfCreate().Body,
+		agentselect.ConnectionID: {b.Fields.Event.ConnectionID, b.Correlation.Body, b.Correlation.OfCreate().Body,
 			b.Correlation.OfLoad().Body},
-		"sessionId": {b.Fields.Event.SessionID, b.Fields.Answer.SessionID, b.Fields.Request.SessionID},
-		"requestId": {b.Envelope.RequestID, b.Fields.Request.RequestID},
+		agentselect.SessionID: {b.Fields.Event.SessionID, b.Fields.Answer.SessionID, b.Fields.Request.SessionID},
+		agentselect.RequestID: {b.Envelope.RequestID, b.Fields.Request.RequestID},
 	} {
 		for _, p := range all {
 			if p != "" {

@@ -50,7 +50,7 @@ func Open(ctx context.Context, s *probe.Session, d driver.Driver) (*Client, erro
 	}
 	for _, r := range c.Transcript.All() {
 		if r.N < list.N && r.Event != nil && r.Event.Type == agentselect.ConnectedEvent {
-			c.ID, _ = wjson.Lookup(r.Event.Data, "/connectionId")
+			c.ID, _ = wjson.Lookup(r.Event.Data, "/"+agentselect.ConnectionID)
 		}
 	}
 	return c, nil

@@ -78,7 +78,7 @@ func lists(t []transcript.Record, visit func(r transcript.Record, names map[stri
 			continue
 		}
 		if r.Event.Type == vocab.AgentListEvent {
-			latest[r.Conn] = names(r, "agents")
+			latest[r.Conn] = names(r, vocab.Agents)
 			if broken(Agents(r), "AS-083", "AS-113") { // what it lists is unknown
 				latest[r.Conn] = nil
 			}
@@ -118,10 +118,10 @@ func namesAgree(t []transcript.Record) []verdict.Finding {
 		if r.Event.Type != vocab.AgentSwitchedEvent {
 			return
 		}
-		id, _ := member(r.Event.Data, "currentAgentId")
+		id, _ := member(r.Event.Data, vocab.CurrentAgentID)
 		text, _ := id.(string)
 		want, known := listed[text]
-		got, _ := member(r.Event.Data, "agentName")
+		got, _ := member(r.Event.Data, vocab.AgentName)
 		if known {
 			out = append(out, finding(r, wjson.Equal(got, want), "agentName as in agent_list", "AS-045"))
 		}
@@ -135,12 +135,12 @@ func listsAgree(t []transcript.Record) []verdict.Finding {
 	}
 	var out []verdict.Finding
 	lists(t, func(r transcript.Record, listed map[string]any) {
-		code, _ := member(r.Event.Data, "errorCode")
+		code, _ := member(r.Event.Data, vocab.ErrorCode)
 		if r.Event.Type != vocab.ErrorEvent || code != any(vocab.AgentNotFound) || listed == nil ||
 			broken(AvailableAgents(r), "AS-051", "AS-113") {
 			return
 		}
-		out = append(out, finding(r, cmp.Equal(keys(listed), keys(names(r, "availableAgents"))),
+		out = append(out, finding(r, cmp.Equal(keys(listed), keys(names(r, vocab.AvailableAgents))),
 			"availableAgents with the agents of agent_list", "AS-052"))
 	})
 	return out
@@ -167,21 +167,21 @@ func ownConnection(t []transcript.Record) []verdict.Finding {
 			continue
 		}
 		if r.Dir == transcript.Sent && r.Event.Type == vocab.SwitchAgentType {
-			id, _ := member(r.Event.Data, "agentId")
+			id, _ := member(r.Event.Data, vocab.AgentID)
 			if asked[r.Conn] == nil {
 				asked[r.Conn] = map[any]bool{}
 			}
 			if isString(id) {
 				asked[r.Conn][id] = true
 			}
-			if _, has := member(r.Event.Data, "sessionId"); has && isString(id) {
+			if _, has := member(r.Event.Data, vocab.SessionID); has && isString(id) {
 				named[id] = true
 			}
 		}
 		if r.Dir != transcript.Received || r.Event.Type != vocab.AgentSwitchedEvent || len(asked) < 2 {
 			continue
 		}
-		id, _ := member(r.Event.Data, "currentAgentId")
+		id, _ := member(r.Event.Data, vocab.CurrentAgentID)
 		if !isString(id) || named[id] {
 			continue
 		}

@@ -32,14 +32,14 @@ func isString(v any) bool { _, ok := v.(string); return ok }
 
 // AgentList judges the shape of one agent_list event (AS-083, AS-113 to AS-118).
 func AgentList(r transcript.Record) []verdict.Finding {
-	current, told := member(r.Event.Data, "currentAgentId")
+	current, told := member(r.Event.Data, vocab.CurrentAgentID)
 	return append(Agents(r), finding(r, told, "the key currentAgentId", "AS-083", "AS-118", "AS-040"),
 		finding(r, !told || current == nil || isString(current), "currentAgentId as a string, or null", "AS-118"))
 }
 
 // Agents judges the agents of one agent_list event (AS-083, AS-113 to AS-115, AS-117).
 func Agents(r transcript.Record) []verdict.Finding {
-	agents, has := member(r.Event.Data, "agents")
+	agents, has := member(r.Event.Data, vocab.Agents)
 	_, isList := agents.([]any)
 	return append([]verdict.Finding{finding(r, has && isList, "agents as an array", "AS-083", "AS-117"),
 		finding(r, allObjects(agents), "agents with objects {id, name, description}", "AS-083", "AS-117")},
@@ -84,7 +84,7 @@ func entries(r transcript.Record, list any) []verdict.Finding {
 // Switched judges the shape of one agent_switched event (AS-084, AS-119).
 func Switched(r transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
-	for _, key := range []string{"previousAgentId", "currentAgentId", "agentName"} {
+	for _, key := range []string{vocab.PreviousAgentID, vocab.CurrentAgentID, vocab.AgentName} {
 		v, has := member(r.Event.Data, key)
 		out = append(out, finding(r, has && v != nil, "agent_switched with "+key, "AS-084"),
 			finding(r, isString(v), key+" as a string", "AS-119"))
@@ -94,15 +94,15 @@ func Switched(r transcript.Record) []verdict.Finding {
 
 // SwitchError judges the shape of one error that answers a switch (AS-085, AS-120, AS-121).
 func SwitchError(r transcript.Record) []verdict.Finding {
-	code, hasCode := member(r.Event.Data, "errorCode")
-	text, hasText := member(r.Event.Data, "message")
+	code, hasCode := member(r.Event.Data, vocab.ErrorCode)
+	text, hasText := member(r.Event.Data, vocab.Message)
 	out := []verdict.Finding{
 		finding(r, hasCode && hasText && code != nil && text != nil, "error with errorCode and message", "AS-085"),
 		finding(r, knownCode(r), "errorCode as a string of section 4.2", "AS-120"),
 		finding(r, hasText && isString(text), "message as a string", "AS-121", "AS-087", "AS-088", "AS-089", "AS-090",
 			"AS-091"),
 	}
-	if _, has := member(r.Event.Data, "availableAgents"); has {
+	if _, has := member(r.Event.Data, vocab.AvailableAgents); has {
 		out = append(out, AvailableAgents(r)...)
 	}
 	return out
@@ -111,9 +111,9 @@ func SwitchError(r transcript.Record) []verdict.Finding {
 // AvailableAgents judges the list in an error: it is an AgentInfo[] if present, and required if the code is
 // agent_not_found (AS-051, AS-122, AS-124).
 func AvailableAgents(r transcript.Record) []verdict.Finding {
-	code, _ := member(r.Event.Data, "errorCode")
+	code, _ := member(r.Event.Data, vocab.ErrorCode)
 	required := code == any(vocab.AgentNotFound)
-	list, has := member(r.Event.Data, "availableAgents")
+	list, has := member(r.Event.Data, vocab.AvailableAgents)
 	all, isList := list.([]any)
 	shaped := isList
 	for _, e := range all {
@@ -153,7 +153,7 @@ func answersSwitch(r transcript.Record) bool {
 }
 
 func knownCode(r transcript.Record) bool {
-	v, _ := member(r.Event.Data, "errorCode")
+	v, _ := member(r.Event.Data, vocab.ErrorCode)
 	for _, c := range vocab.ErrorCodes {
 		if v == any(c) {
 			return true

@@ -31,8 +31,8 @@ func switchesFormed(t []transcript.Record) (out []verdict.Finding) {
 		if !ok {
 			continue
 		}
-		_, agent := data["agentId"].(string)
-		session, named := data["sessionId"]
+		_, agent := data[vocab.AgentID].(string)
+		session, named := data[vocab.SessionID]
 		_, text := session.(string)
 		expects := func(ok bool, expected string, clauses ...string) {
 			f := verdict.Finding{Clauses: clauses, OK: ok, At: r.N}
@@ -76,7 +76,7 @@ func aborts(t []transcript.Record) (out []verdict.Finding) {
 		case r.Dir == transcript.Received:
 			c.event(r)
 		case r.Event.Type == vocab.SwitchAgentType:
-			agent := text(r, "agentId")
+			agent := text(r, vocab.AgentID)
 			if c != nil && c.at > 0 && c.agent == agent {
 				out = append(out, c.retried(r)...)
 			}
@@ -99,7 +99,7 @@ func (c *refused) event(r transcript.Record) {
 	}
 	switch r.Event.Type {
 	case vocab.ErrorEvent:
-		code, _ := member(r, "errorCode")
+		code, _ := member(r, vocab.ErrorCode)
 		if c.at > 0 || code != any(vocab.AgentBusy) {
 			*c = refused{}
 			return

@@ -32,11 +32,11 @@ func (m *model) event(c *conn, r transcript.Record) {
 		m.fails(c, r)
 	case vocab.SessionCreatedEvent:
 		if c.asked == 1 && c.loads == "" {
-			m.isNew(c, r, text(r, "sessionId"))
+			m.isNew(c, r, text(r, vocab.SessionID))
 		}
-		m.binds(c, text(r, "sessionId"), "")
+		m.binds(c, text(r, vocab.SessionID), "")
 	case vocab.SessionLoadedEvent:
-		m.binds(c, "", text(r, "sessionId"))
+		m.binds(c, "", text(r, vocab.SessionID))
 	case vocab.ConfirmationRequestEvent, vocab.QuestionRequestEvent:
 		if c.bound != nil {
 			c.bound.waiting = true
@@ -58,7 +58,7 @@ func (m *model) greets(c *conn, r transcript.Record) {
 	switch {
 	case c.events == 1 && kind == vocab.ConnectedEvent:
 		m.kept(r, "AS-030")
-		c.told, c.id = true, text(r, "connectionId")
+		c.told, c.id = true, text(r, vocab.ConnectionID)
 		m.judge(r, c.id != "", "connected with a connectionId, a string", "AS-031")
 	case c.events == 1:
 		m.broken(r, "connected as the first event", "AS-030")
@@ -72,12 +72,12 @@ func (m *model) greets(c *conn, r transcript.Record) {
 
 // lists judges an agent_list, beyond its shape.
 func (m *model) lists(c *conn, r transcript.Record) {
-	names := namesIn(r, "agents")
+	names := namesIn(r, vocab.Agents)
 	if !c.listed && !c.acted {
 		m.kept(r, "AS-008", "AS-016")
 	}
 	m.judge(r, hasBuiltins(names), "agent_list with the three built-in agents", "AS-009")
-	current, has := member(r, "currentAgentId")
+	current, has := member(r, vocab.CurrentAgentID)
 	id, is := current.(string)
 	_, listed := names[id]
 	m.judge(r, has, "the key currentAgentId", "AS-040")
@@ -123,7 +123,9 @@ func hasBuiltins(names map[string]string) bool {
 }
 
 // known reports whether an error has a code of section 4.2, so that it answers a switch.
-func known(r transcript.Record) bool { return slices.Contains(vocab.ErrorCodes, text(r, "errorCode")) }
+func known(r transcript.Record) bool {
+	return slices.Contains(vocab.ErrorCodes, text(r, vocab.ErrorCode))
+}
 
 // answer returns the switch that an event answers, nil if that is unknown, and whether there was any.
 func (m *model) answer(c *conn) (a *ask, any bool) {
@@ -139,7 +141,7 @@ func (m *model) answer(c *conn) (a *ask, any bool) {
 
 // switched judges an agent_switched.
 func (m *model) switched(c *conn, r transcript.Record) {
-	current, previous := text(r, "currentAgentId"), text(r, "previousAgentId")
+	current, previous := text(r, vocab.CurrentAgentID), text(r, vocab.PreviousAgentID)
 	a, any := m.answer(c)
 	if a == nil {
 		if !any {
@@ -166,7 +168,7 @@ func (m *model) switched(c *conn, r transcript.Record) {
 		m.broken(r, "session_not_found, because the connection has no session", "AS-082", "AS-097", "AS-104", "AS-127")
 	}
 	listed, has := c.names[current]
-	if name := text(r, "agentName"); has && name == listed {
+	if name := text(r, vocab.AgentName); has && name == listed {
 		m.kept(r, "AS-045")
 	} else if has && len(c.misfit) < 100 {
 		c.misfit[current] = misnamed{r, listed}

@@ -146,7 +146,7 @@ func (m *model) seeks(c *conn, r transcript.Record) {
 	}
 	c.asked, c.sought, c.loads = c.asked+1, true, ""
 	if r.Event.Type == vocab.SessionLoadType {
-		c.loads = text(r, "sessionId")
+		c.loads = text(r, vocab.SessionID)
 		if s := m.sessions[c.loads]; s == nil || s.owner != nil && s.owner != c {
 			c.unsure = true // its earlier acts, and whether it moves, are unknown
 			if s != nil {
@@ -164,8 +164,8 @@ func (m *model) seeks(c *conn, r transcript.Record) {
 func (m *model) talks(c *conn, r transcript.Record) {
 	c.other = true
 	s := c.bound
-	if id, named := member(r, "sessionId"); named && (s == nil || id != any(s.id)) {
-		if other := m.sessions[text(r, "sessionId")]; other != nil {
+	if id, named := member(r, vocab.SessionID); named && (s == nil || id != any(s.id)) {
+		if other := m.sessions[text(r, vocab.SessionID)]; other != nil {
 			other.chats = true
 		}
 		c.unsure = true
@@ -234,12 +234,12 @@ func (m *model) binds(c *conn, created, loaded string) {
 // asks handles a switch.
 func (m *model) asks(c *conn, r transcript.Record) {
 	a := &ask{of: c.bound}
-	a.id, _ = member(r, "agentId")
+	a.id, _ = member(r, vocab.AgentID)
 	var id any
-	id, a.named = member(r, "sessionId")
+	id, a.named = member(r, vocab.SessionID)
 	if a.named && (c.bound == nil || c.bound.id == "" || id != any(c.bound.id)) {
 		a.of = nil
-		if s := m.sessions[text(r, "sessionId")]; s != nil {
+		if s := m.sessions[text(r, vocab.SessionID)]; s != nil {
 			c.unsure = true // it is announced on another connection, or no longer
 			if s.agent = ""; s.owner != nil {
 				s.owner.unsure = true

@@ -35,7 +35,7 @@ func (m *model) fails(c *conn, r transcript.Record) {
 		return
 	}
 	id, is := a.id.(string)
-	if code := text(r, "errorCode"); code == vocab.SessionNotFound || code == vocab.AgentBusy {
+	if code := text(r, vocab.ErrorCode); code == vocab.SessionNotFound || code == vocab.AgentBusy {
 		m.bySession(c, a, r)
 	} else {
 		m.byID(c, r, id, is)
@@ -56,15 +56,15 @@ func (m *model) peek(c *conn) (*ask, bool) {
 // says judges the content of an error that answers a switch, whichever switch that is.
 func (m *model) says(r transcript.Record) {
 	for _, f := range invariants.SwitchError(r) {
-		m.judge(r, f.OK, f.Expected, forCode(text(r, "errorCode"), f.Clauses)...)
+		m.judge(r, f.OK, f.Expected, forCode(text(r, vocab.ErrorCode), f.Clauses)...)
 	}
 	for _, f := range invariants.AvailableAgents(r) {
-		if text(r, "errorCode") == vocab.AgentNotFound {
+		if text(r, vocab.ErrorCode) == vocab.AgentNotFound {
 			m.judge(r, f.OK, f.Expected, f.Clauses...)
 		}
 	}
-	said := text(r, "message")
-	switch text(r, "errorCode") {
+	said := text(r, vocab.Message)
+	switch text(r, vocab.ErrorCode) {
 	case vocab.InvalidAgentID:
 		m.judge(r, said == vocab.EmptyIDText, vocab.EmptyIDText, "AS-071")
 	case vocab.InvalidAgentIDFormat:
@@ -92,7 +92,7 @@ func forCode(code string, ids []string) (out []string) {
 
 // bySession judges a refusal because of the session.
 func (m *model) bySession(c *conn, a *ask, r transcript.Record) {
-	busy := text(r, "errorCode") == vocab.AgentBusy
+	busy := text(r, vocab.ErrorCode) == vocab.AgentBusy
 	s := a.of
 	switch {
 	case s == nil && a.named:
@@ -119,7 +119,7 @@ func (m *model) bySession(c *conn, a *ask, r transcript.Record) {
 
 // byID judges a refusal because of the agent id.
 func (m *model) byID(c *conn, r transcript.Record, id string, is bool) {
-	code := text(r, "errorCode")
+	code := text(r, vocab.ErrorCode)
 	legal := vocab.IDPattern.MatchString(id)
 	missing := code == vocab.AgentNotFound
 	switch {
@@ -157,8 +157,8 @@ func (m *model) byID(c *conn, r transcript.Record, id string, is bool) {
 
 // notFound judges an agent_not_found for a legal id.
 func (m *model) notFound(c *conn, r transcript.Record, id string) {
-	names := namesIn(r, "availableAgents")
-	m.judge(r, strings.Contains(text(r, "message"), id), "a message that names "+id, "AS-050")
+	names := namesIn(r, vocab.AvailableAgents)
+	m.judge(r, strings.Contains(text(r, vocab.Message), id), "a message that names "+id, "AS-050")
 	if len(names) == 0 {
 		return // judging its shape suffices
 	}

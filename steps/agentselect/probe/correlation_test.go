@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/probetest"
+	vocab "parley/protocol/agentselect"
 	server "parley/reference-server/agentselect"
 	"parley/steps/agentselect"
 	"parley/steps/agentselect/binding"
@@ -43,7 +44,7 @@ func (p particular) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	delete(body, "connectionId")
 	if id != nil && id != "" {
-		body["connectionId"] = id
+		body[vocab.ConnectionID] = id
 	}
 	b, _ = json.Marshal(body)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))

@@ -70,10 +70,10 @@ func envelopeOf(events []said) binding.Envelope {
 		if !ok {
 			continue
 		}
-		if key := probe.TextMember(obj, "type", "event", "eventtype", "kind"); key != "" {
+		if key := probe.TextMember(obj, probe.Names(&e, &e.Type)...); key != "" {
 			e.Type = probe.Pointer(key)
 			e.Data = ""
-			if key := probe.Member(obj, "data", "payload", "body"); key != "" {
+			if key := probe.Member(obj, probe.Names(&e, &e.Data)...); key != "" {
 				e.Data = probe.Pointer(key)
 			}
 			return e
@@ -98,11 +98,10 @@ func (g *greeting) readList(name string, data any) bool {
 	f.Event.Agents = at
 	f.Agent.ID = probe.Pointer(idMember(list))
 	first := list[0].(map[string]any)
-	probe.PointTo(&f.Agent.Name, first, "name", "title", "label", "displayname", "agentname")
-	probe.PointTo(&f.Agent.Description, first, "description", "desc", "summary", "about")
+	probe.PointTo(&f.Agent, &f.Agent.Name, first)
+	probe.PointTo(&f.Agent, &f.Agent.Description, first)
 	obj, _ := data.(map[string]any)
-	probe.PointTo(&f.Event.CurrentAgentID, obj,
-		"currentagentid", "currentagent", "current", "activeagentid", "activeagent")
+	probe.PointTo(&f.Event, &f.Event.CurrentAgentID, obj)
 	if v, ok := f.Event.CurrentAgentID.Get(data); ok {
 		g.current, _ = v.(string)
 	}
@@ -120,7 +119,8 @@ func (g *greeting) readList(name string, data any) bool {
 // readConnected reads an event as the one with the connection's id, if it has one.
 func (g *greeting) readConnected(name string, data any) {
 	obj, _ := data.(map[string]any)
-	names := []string{"connectionid", "connid", "clientid", "streamid", "connection"}
+	f := &g.wire.Fields.Event
+	names := probe.Names(f, &f.ConnectionID)
 	if name == proto.ConnectedEvent {
 		names = append(names, "id")
 	}
@@ -129,7 +129,7 @@ func (g *greeting) readConnected(name string, data any) {
 		return
 	}
 	if key != "" {
-		g.wire.Fields.Event.ConnectionID = probe.Pointer(key)
+		f.ConnectionID = probe.Pointer(key)
 	}
 	g.connected = name
 	g.rename(proto.ConnectedEvent, name)
@@ -172,7 +172,8 @@ func idMember(list []any) string {
 	if len(list) == 0 {
 		return ""
 	}
-	best := ""
+	var f binding.AgentFields
+	best, names := "", probe.Names(&f, &f.ID)
 	for i, entry := range list {
 		obj, ok := entry.(map[string]any)
 		if !ok {
@@ -183,7 +184,7 @@ func idMember(list []any) string {
 				return key
 			}
 		}
-		key := probe.TextMember(obj, "id", "agentid", "key", "slug")
+		key := probe.TextMember(obj, names...)
 		if key == "" || i > 0 && key != best {
 			return ""
 		}
@@ -199,7 +200,8 @@ func findSessionID(v any) (target.Pointer, string) {
 			return p, id
 		}
 	}
-	if p, id := probe.FindText(v, "", 3, "sessionid", "sid", "session"); id != "" {
+	var f binding.AnswerFields
+	if p, id := probe.FindText(v, "", 3, probe.Names(&f, &f.SessionID)...); id != "" {
 		return p, id
 	}
 	return probe.FindText(v, "", 3, "id")

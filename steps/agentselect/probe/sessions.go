@@ -140,7 +140,7 @@ func (p *inquiry) otherAgent(i int) string {
 
 // defaultAgent learns the agent of new sessions from a session's first switch.
 func (p *inquiry) defaultAgent(r transcript.Record) {
-	v, _ := wjson.Lookup(r.Event.Data, "/previousAgentId")
+	v, _ := wjson.Lookup(r.Event.Data, "/"+proto.PreviousAgentID)
 	if id, _ := v.(string); proto.IDPattern.MatchString(id) && p.Seen["default"] == nil {
 		p.Profile.Agents.Default = id
 		p.Note("default", "a session's first switch came from %s", id)
@@ -166,7 +166,7 @@ func (p *inquiry) create(
 	f := &p.wire().Fields.Answer
 	f.SessionID = at
 	obj, _ := answer.(map[string]any)
-	probe.PointTo(&f.Success, obj, "success", "ok")
+	probe.PointTo(f, &f.Success, obj)
 	c.Session = id
 	if p.Seen["answer"] == nil {
 		p.Note("answer", "%s answers %s", client.Label(p.wire().SSE.Create), probe.Shorten(wjson.Compact(answer)))
@@ -201,7 +201,7 @@ func (p *inquiry) change(
 	case r.Event.Type == proto.ErrorEvent:
 		return r, fmt.Errorf("an error: %s", probe.Shorten(wjson.Compact(r.Event.Data)))
 	}
-	if v, _ := wjson.Lookup(r.Event.Data, "/currentAgentId"); v != any(agent) {
+	if v, _ := wjson.Lookup(r.Event.Data, "/"+proto.CurrentAgentID); v != any(agent) {
 		return r, fmt.Errorf("received a switch to %s instead of %s", wjson.Compact(v), agent)
 	}
 	return r, nil
@@ -285,7 +285,7 @@ func (p *inquiry) initialAgent(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if v, _ := wjson.Lookup(r.Event.Data, "/previousAgentId"); v != any(first) {
+	if v, _ := wjson.Lookup(r.Event.Data, "/"+proto.PreviousAgentID); v != any(first) {
 		return fmt.Errorf("created with %s, its first switch came from %s", first, wjson.Compact(v))
 	}
 	return nil

@@ -74,13 +74,13 @@ type ChatMessageFields struct {
 	// messages of no session, such as errors and pongs.
 	Type      target.Pointers `yaml:"type" names:"messagetype type event eventtype kind msgtype op"`
 	AgentID   target.Pointer  `yaml:"agent-id"`
-	SessionID target.Pointer  `yaml:"session-id" names:"sessionid conversationid threadid chatid sid session conversation"`
+	SessionID target.Pointer  `yaml:"session-id" names:"conversationid threadid chatid sid session conversation"`
 	// Body may be "", the whole message, for a wire without bodies.
 	Body      target.Pointer `yaml:"body" names:"message body data payload" whole:"yes"`
-	Timestamp target.Pointer `yaml:"timestamp" names:"timestamp time ts createdat at"`
-	Subtype   target.Pointer `yaml:"subtype" names:"subtype outcome state status stopreason finishreason reason"`
-	Code      target.Pointer `yaml:"code" names:"code errorcode"`
-	Text      target.Pointer `yaml:"text" names:"text delta chunk token content"`
+	Timestamp target.Pointer `yaml:"timestamp" names:"time ts createdat at"`
+	Subtype   target.Pointer `yaml:"subtype" names:"outcome state status stopreason finishreason reason"`
+	Code      target.Pointer `yaml:"code" names:"errorcode"`
+	Text      target.Pointer `yaml:"text" names:"delta chunk token content"`
 }
 
 // ChatRequestFields are in client messages.

@@ -89,45 +89,38 @@ type RuntimeSenders struct {
 }
 
 // RuntimeFields says where the fields are. Each is a JSON Pointer from the top of the frame, or a bare name for the
-// member of that name. Of several places the harness writes to the first, unless noted otherwise, and reads from the
-// first that has a value.
+// member of that name. Of several places the harness writes to those that the tag says, if the field is part of no
+// payload, and reads from the first that has a value. The defaults are in the example; names are what servers call the
+// fields (see probe.Names).
 type RuntimeFields struct {
-	ID        target.Pointer  `yaml:"id"`        // default /id
-	Session   target.Pointer  `yaml:"session"`   // default /session_id
-	Event     target.Pointer  `yaml:"event"`     // default /event
-	Subtype   target.Pointers `yaml:"subtype"`   // all of them are written; default [/subtype, /metadata/subtype]
-	Sender    target.Pointer  `yaml:"sender"`    // default /sender
-	Target    target.Pointer  `yaml:"target"`    // default /target
-	TargetID  target.Pointer  `yaml:"target-id"` // default /target_id
-	Payload   target.Pointer  `yaml:"payload"`   // default /payload
-	Timestamp target.Pointer  `yaml:"timestamp"` // default /timestamp
-	Metadata  target.Pointer  `yaml:"metadata"`  // default /metadata
+	ID        target.Pointer  `yaml:"id" names:"msgid messageid uid"`
+	Session   target.Pointer  `yaml:"session"`
+	Event     target.Pointer  `yaml:"event" names:"kind type eventtype messagetype op"`
+	Subtype   target.Pointers `yaml:"subtype" names:"sub eventsubtype action name" written:"all"`
+	Sender    target.Pointer  `yaml:"sender" names:"from source src origin"`
+	Target    target.Pointer  `yaml:"target" names:"to dest destination recipient audience"`
+	TargetID  target.Pointer  `yaml:"target-id"`
+	Payload   target.Pointer  `yaml:"payload" names:"body data content" holds:"others"`
+	Timestamp target.Pointer  `yaml:"timestamp" names:"ts time at createdat sentat"`
+	Metadata  target.Pointer  `yaml:"metadata" names:"meta headers context ctx" holds:"others"`
 
-	TraceID target.Pointers `yaml:"trace-id"` // default [/metadata/trace_id, /payload/trace_id]
-	TurnID  target.Pointers `yaml:"turn-id"`  // default [/metadata/turn_id, /payload/turn_id]
-	TxID    target.Pointers `yaml:"tx-id"`    // default [/metadata/tx_id, /payload/tx_id]
-	IsChunk target.Pointer  `yaml:"is-chunk"` // of AGENT_OUTPUT; default /metadata/stream/is_chunk
-	Seq     target.Pointer  `yaml:"seq"`      // of AGENT_OUTPUT; default /metadata/stream/seq
-	Final   target.Pointer  `yaml:"final"`    // of AGENT_OUTPUT; default /metadata/stream/final
+	TraceID target.Pointers `yaml:"trace-id" names:"trace correlationid" written:"first"`
+	TurnID  target.Pointers `yaml:"turn-id" names:"turn" written:"first"`
+	TxID    target.Pointers `yaml:"tx-id" written:"first"`
+	IsChunk target.Pointer  `yaml:"is-chunk"` // of AGENT_OUTPUT, as are the next two
+	Seq     target.Pointer  `yaml:"seq"`
+	Final   target.Pointer  `yaml:"final"`
 
-	// TargetAgent is the agent of an accepted turn or of a handover. Default [/payload/target_agent,
-	// /payload/target_agent_id, /metadata/target_agent, /metadata/target_agent_id].
-	TargetAgent target.Pointers `yaml:"target-agent"`
+	TargetAgent target.Pointers `yaml:"target-agent"` // the agent of an accepted turn or of a handover
+	AgentID     target.Pointers `yaml:"agent-id"`     // the agent that is added or removed, in requests and in results
 
-	// AgentID is the agent that is added or removed, in requests and in their results. Default [/payload/agent_id,
-	// /payload/agent/agent_id, /payload/agent/id, /payload/agent_spec/agent_id, /payload/agent_spec/id,
-	// /metadata/agent_id].
-	AgentID target.Pointers `yaml:"agent-id"`
+	Code    target.Pointers `yaml:"code"` // of an ERROR without a subtype, used as its subtype
+	From    target.Pointers `yaml:"from"` // of SWITCH_AGENT, as are the next three
+	To      target.Pointers `yaml:"to"`
+	Reason  target.Pointers `yaml:"reason"`
+	Trigger target.Pointers `yaml:"trigger"`
 
-	Code    target.Pointers `yaml:"code"`    // of an ERROR without a subtype, used as its subtype; default [/payload/code]
-	From    target.Pointers `yaml:"from"`    // of SWITCH_AGENT; default [/payload/from]
-	To      target.Pointers `yaml:"to"`      // of SWITCH_AGENT; default [/payload/to]
-	Reason  target.Pointers `yaml:"reason"`  // of SWITCH_AGENT; default [/payload/reason]
-	Trigger target.Pointers `yaml:"trigger"` // of SWITCH_AGENT; default [/payload/trigger]
-
-	// Mention is the agent of a USER_INPUT of subtype MENTION; all places are written. Default
-	// [/metadata/mentioned_agent_id, /metadata/target_agent_id].
-	Mention target.Pointers `yaml:"mention"`
+	Mention target.Pointers `yaml:"mention" written:"all"` // the agent of a USER_INPUT of subtype MENTION
 }
 
 // EventOf returns the default name of an event on this wire. A name unknown to the default binding is returned

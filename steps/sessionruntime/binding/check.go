@@ -142,11 +142,12 @@ func (c checker) cast() error {
 type spot struct {
 	key, at string
 	target.Pointer
+	outer bool // it may contain others
 }
 
-// holds reports whether another field lies within this one. Payload and metadata may contain others.
+// holds reports whether another field lies within this one, which may not contain any.
 func (s spot) holds(other spot) bool {
-	return s.key != "payload" && s.key != "metadata" && strings.HasPrefix(string(other.Pointer), string(s.Pointer)+"/")
+	return !s.outer && strings.HasPrefix(string(other.Pointer), string(s.Pointer)+"/")
 }
 
 // apart checks that no field overwrites another one.
@@ -173,27 +174,18 @@ func (c checker) apart(path string, fields RuntimeFields) error {
 func (c checker) spots(path string, fields RuntimeFields) (written []spot) {
 	v := reflect.ValueOf(fields)
 	for i := range v.NumField() {
-		key := v.Type().Field(i).Tag.Get("yaml")
+		tag := v.Type().Field(i).Tag
+		key, outer := tag.Get("yaml"), tag.Get("holds") != ""
 		at := target.Within(path, key)
 		switch f := v.Field(i).Interface().(type) {
 		case target.Pointer:
-			written = append(written, spot{key, at, f})
+			written = append(written, spot{key, at, f, outer})
 		case target.Pointers:
-			for j, p := range f[:writtenOf(key, len(f))] {
-				written = append(written, spot{key, c.Item(at, j), p})
+			n := map[string]int{"all": len(f), "first": min(1, len(f))}[tag.Get("written")]
+			for j, p := range f[:n] { // an empty list is reported elsewhere
+				written = append(written, spot{key, c.Item(at, j), p, outer})
 			}
 		}
 	}
 	return written
-}
-
-// writtenOf returns how many of a field's places the harness writes to.
-func writtenOf(key string, places int) int {
-	switch key {
-	case "subtype", "mention":
-		return places
-	case "trace-id", "turn-id", "tx-id":
-		return min(1, places) // an empty list is reported elsewhere
-	}
-	return 0 // only read, or part of a payload
 }

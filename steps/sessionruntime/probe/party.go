@@ -7,6 +7,7 @@ import (
 
 	proto "parley/protocol/sessionruntime"
 	"parley/steps/probe"
+	"parley/steps/sessionruntime/binding"
 	"parley/target"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
@@ -105,16 +106,14 @@ func (c *party) end() string {
 func (c *party) broadInput(token string) map[string]any {
 	now := time.Now().UTC().Format(time.RFC3339Nano)
 	doc := map[string]any{"session_id": c.session, "sessionId": c.session, "sid": c.session, "session": c.session}
-	for names, v := range map[*[]string]any{
-		&eventNames: proto.UserInput, &targetNames: proto.ToSystem, &senderNames: proto.FromFrontend,
-		&timestampNames: now, &idNames: c.id(),
+	var f binding.RuntimeFields
+	for field, v := range map[any]any{
+		&f.Event: proto.UserInput, &f.Target: proto.ToSystem, &f.Sender: proto.FromFrontend, &f.Timestamp: now,
+		&f.ID: c.id(), &f.Payload: "what about " + token + "?",
 	} {
-		for _, name := range *names {
+		for _, name := range probe.Names(&f, field) {
 			doc[name] = v
 		}
-	}
-	for _, name := range []string{"payload", "body", "data", "content"} {
-		doc[name] = "what about " + token + "?"
 	}
 	for _, name := range []string{"metadata", "meta"} {
 		doc[name] = map[string]any{}

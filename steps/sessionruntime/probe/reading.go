@@ -69,29 +69,18 @@ func without(msg map[string]any, key string) map[string]any {
 	return msg
 }
 
-// Names that servers use for the members of a frame, besides those of the default binding.
-var (
-	eventNames     = []string{"event", "kind", "type", "eventtype", "messagetype", "op"}
-	targetNames    = []string{"target", "to", "dest", "destination", "recipient", "audience"}
-	senderNames    = []string{"sender", "from", "source", "src", "origin"}
-	metadataNames  = []string{"metadata", "meta", "headers", "context", "ctx"}
-	timestampNames = []string{"timestamp", "ts", "time", "at", "createdat", "sentat"}
-	idNames        = []string{"id", "msgid", "messageid", "uid"}
-	subtypeNames   = []string{"subtype", "sub", "eventsubtype", "action", "name"}
-)
-
 // readRoute locates the members of a frame in a routed input.
 func (h *reading) readRoute(route map[string]any, session, token string) {
 	f := &h.wire.Fields
 	body := holder(route, token)
 	f.Payload = probe.Pointer(body)
 	rest := without(route, body)
-	h.found("metadata", &f.Metadata, probe.MemberWhere(rest, probe.IsObject, metadataNames...))
-	h.found("event", &f.Event, probe.TextMember(rest, eventNames...))
-	h.found("target", &f.Target, probe.TextMember(rest, targetNames...))
-	h.found("sender", &f.Sender, probe.TextMember(rest, senderNames...))
-	h.found("timestamp", &f.Timestamp, probe.Member(rest, timestampNames...))
-	h.found("id", &f.ID, probe.Member(rest, idNames...))
+	h.found("metadata", &f.Metadata, probe.MemberWhere(rest, probe.IsObject, probe.Names(f, &f.Metadata)...))
+	h.found("event", &f.Event, probe.TextMember(rest, probe.Names(f, &f.Event)...))
+	h.found("target", &f.Target, probe.TextMember(rest, probe.Names(f, &f.Target)...))
+	h.found("sender", &f.Sender, probe.TextMember(rest, probe.Names(f, &f.Sender)...))
+	h.found("timestamp", &f.Timestamp, probe.Member(rest, probe.Names(f, &f.Timestamp)...))
+	h.found("id", &f.ID, probe.Member(rest, probe.Names(f, &f.ID)...))
 	if at, ok := probe.Holding(rest, session, "", 3); ok {
 		f.Session = at
 	} else {
@@ -115,15 +104,14 @@ func (h *reading) found(key string, p *target.Pointer, name string) {
 func (h *reading) ids(msg map[string]any) {
 	f := &h.wire.Fields
 	for _, id := range []struct {
-		key, value string
-		at         *target.Pointers
-		into       *string
-		names      []string
+		key  string
+		at   *target.Pointers
+		into *string
 	}{
-		{"turn-id", "", &f.TurnID, &h.turn, []string{"turnid", "turn"}},
-		{"trace-id", "", &f.TraceID, &h.trace, []string{"traceid", "trace", "correlationid"}},
+		{"turn-id", &f.TurnID, &h.turn},
+		{"trace-id", &f.TraceID, &h.trace},
 	} {
-		at, value := probe.FindText(msg, "", 3, id.names...)
+		at, value := probe.FindText(msg, "", 3, probe.Names(f, id.at)...)
 		if value == "" {
 			h.unseen = append(h.unseen, id.key)
 			continue
@@ -152,7 +140,7 @@ func (h *reading) accepted(published []map[string]any, route map[string]any) map
 	}
 	f := &h.wire.Fields
 	bare := without(found, strings.TrimPrefix(string(f.Payload), "/"))
-	if at, name := probe.FindText(bare, "", 2, subtypeNames...); name != "" {
+	if at, name := probe.FindText(bare, "", 2, probe.Names(f, &f.Subtype)...); name != "" {
 		if !slices.Contains(f.Subtype, at) {
 			f.Subtype = target.Pointers{at}
 		}
