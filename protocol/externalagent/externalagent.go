@@ -79,6 +79,31 @@ const (
 	Internal = "internal"
 )
 
+// Members of every message, section 3; see Envelope.
+const (
+	V       = "v"
+	Type    = "type"
+	ID      = "id"
+	ReplyTo = "replyTo"
+	Payload = "payload"
+)
+
+// Members of payloads.
+const (
+	Role           = "role"
+	SessionID      = "sessionId" // the relay session, or the study session
+	Spec           = "uiSpec"
+	ToolSchema     = "toolSchema"
+	MessageHistory = "messageHistory"
+	ToolName       = "toolName"
+	Params         = "params"
+	OK             = "ok"
+	Code           = "code"
+	Message        = "message"
+	Text           = "text"
+	LogFile        = "logFile"
+)
+
 // Envelope is the form of every message, section 3.
 type Envelope struct {
 	V       string `json:"v"`

@@ -42,14 +42,14 @@ func (a *acts) act(r *transcript.Record) bool {
 			return true
 		}
 		text := kindOf(r) + fmt.Sprint(r.Event.Data)
-		a.asked[field(r, "id")] = text
+		a.asked[field(r, vocab.ID)] = text
 		if a.refused[text] < stubborn {
 			return true
 		}
 		a.latest, a.times = kindOf(r), a.refused[text]
 	case r.Dir == transcript.Sent:
-		text, ok := a.asked[field(r, "replyTo")]
-		delete(a.asked, field(r, "replyTo"))
+		text, ok := a.asked[field(r, vocab.ReplyTo)]
+		delete(a.asked, field(r, vocab.ReplyTo))
 		switch {
 		case !ok:
 		case refused(r):
@@ -135,7 +135,7 @@ func (Protocol) Observed(role string, records []transcript.Record) []transcript.
 			continue
 		}
 		p, _ := r.Event.Data.(object)
-		as, _ := p["role"].(string)
+		as, _ := p[vocab.Role].(string)
 		if as != vocab.HostRole && as != vocab.FrontendRole {
 			as = vocab.AgentRole // an agent that joins with a wrong role is still judged
 		}

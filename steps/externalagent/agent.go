@@ -183,7 +183,7 @@ func (s *suite) agentJoins(ctx context.Context) error {
 	s.Reached(steps.Given)
 	err = s.Need(steps.CheckOf(rec, kindOf(&rec) == vocab.RelayJoin, expected, "EA-026"))
 	if given := s.relaySession(""); err == nil && s.givesSession() {
-		return s.judgeMember(&rec, "EA-027", "sessionId", payload(&rec)["sessionId"] == given,
+		return s.judgeMember(&rec, "EA-027", "sessionId", payload(&rec)[vocab.SessionID] == given,
 			fmt.Sprintf("%q, the relay session that the agent was given", given))
 	}
 	return err

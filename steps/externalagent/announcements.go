@@ -18,7 +18,7 @@ import (
 // tools that were not announced before, so that a late call is recognisable by its tool. The caller holds the lock.
 func (s *suite) announcesNothing(t turn) []any {
 	nothing := envelope(vocab.StateUpdated, "", "", object{"source": vocab.SourceHost,
-		"uiSpec": object{"stage": "please wait"}, "messageHistory": t.history, "toolSchema": []any{}})
+		vocab.Spec: object{"stage": "please wait"}, vocab.MessageHistory: t.history, vocab.ToolSchema: []any{}})
 	t.elsewhere()
 	s.planAgain(t, func(object, object) bool { return s.tookLong(0) != "" }, s.announcesNothing)
 	return []any{t.result, nothing, s.window(), t.updated()}
@@ -113,7 +113,7 @@ func (s *suite) goesBackTo(call, while, present *transcript.Record) bool {
 
 // announcedIn returns the tool of a call as a state announces it, or nil.
 func announcedIn(st, call *transcript.Record) *toolschema.Tool {
-	name, _ := payload(call)["toolName"].(string)
+	name, _ := payload(call)[vocab.ToolName].(string)
 	tools, err := toolschema.Parse(stateOf(st).list())
 	if err != nil {
 		return nil // our own toolSchema always parses
@@ -141,7 +141,7 @@ func (s *suite) showsNothing(t turn) []any {
 	t.ui = nil
 	nothing := t.updated()
 	t.ui, t.narrow = copied(ui), nil
-	return []any{t.confirmation(object{"uiSpec": quick}), nothing, s.window(), t.updated()}
+	return []any{t.confirmation(object{vocab.Spec: quick}), nothing, s.window(), t.updated()}
 }
 
 // unlisted finds a stage, cyclically from the present one, with tools whose schemas list values of their params. It
@@ -223,7 +223,7 @@ func (s *suite) takesNothingOld(ctx context.Context) error {
 		if r.N >= next.N || !received(vocab.ToolCall)(&r) || overlaps && r.At-from.At < crossing {
 			continue
 		}
-		if old := s.shownBefore(payload(&r)["params"], &from); old != "" {
+		if old := s.shownBefore(payload(&r)[vocab.Params], &from); old != "" {
 			return s.Judge(verdict.Finding{Clauses: clauses, At: r.N,
 				Expected: fmt.Sprintf("no call based on a uiSpec from before record %d, which shows none", from.N),
 				Observed: fmt.Sprintf("a call with %s, which only an earlier uiSpec contains: %s", old, steps.Seen(r))})
@@ -253,7 +253,7 @@ func (s *suite) shownBefore(params any, now *transcript.Record) string {
 	old := map[string]bool{}
 	for _, r := range s.T.After(s.agent.started) {
 		if r.N < now.N && r.Dir == transcript.Sent && r.Event != nil {
-			for _, text := range texts(payload(&r)["uiSpec"]) {
+			for _, text := range texts(payload(&r)[vocab.Spec]) {
 				old[text] = true
 			}
 		}

@@ -415,5 +415,5 @@ func (s *suite) hasEffect(ctx context.Context, q, other *request, start state, p
 		Expected: fmt.Sprintf("the effect of %s, which record %d confirms, beside that of %s, which was sent at once",
 			q.tool, answer.N, other.tool),
 		Observed: fmt.Sprintf("in record %d, %s is as before both calls: %s", now.at, places[0],
-			there(now.ui, strings.TrimPrefix(places[0], "uiSpec")))})
+			there(now.ui, strings.TrimPrefix(places[0], vocab.Spec)))})
 }

@@ -17,7 +17,7 @@ import (
 
 // callOf returns the payload of a tool.call.
 func callOf(tool string, params any) object {
-	return object{"toolName": tool, "params": params, "reason": "parley: a step of the scenario"}
+	return object{vocab.ToolName: tool, vocab.Params: params, "reason": "parley: a step of the scenario"}
 }
 
 // call sends a tool.call.
@@ -49,7 +49,7 @@ func (s *suite) callsGone(ctx context.Context, p *party) error {
 		if !told(&r) {
 			continue
 		}
-		list, _ := payload(&r)["toolSchema"].([]any)
+		list, _ := payload(&r)[vocab.ToolSchema].([]any)
 		before, err := learnt[toolschema.Memory](s).Parse(list)
 		if err != nil {
 			continue
@@ -58,7 +58,7 @@ func (s *suite) callsGone(ctx context.Context, p *party) error {
 			if announced.Find(t.Name) != nil {
 				continue
 			}
-			if params, _ := t.Example(s.known(t.Name, payload(&r)["uiSpec"])); params != nil {
+			if params, _ := t.Example(s.known(t.Name, payload(&r)[vocab.Spec])); params != nil {
 				_, err := s.call(ctx, p, t.Name, params)
 				return err
 			}
@@ -135,10 +135,10 @@ func (s *suite) wentWell(ctx context.Context, q *request) (transcript.Record, er
 	}
 	body := payload(&rec)
 	s.passes(rec.N, "EA-047", "EA-016")
-	done := body["ok"] == true
+	done := body[vocab.OK] == true
 	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-007", "EA-046", "EA-048", "EA-074"}, OK: done, At: rec.N,
 		Expected: "payload.ok is true, for a call that is carried out", Observed: "payload.ok is " +
-			wjson.Compact(body["ok"])})
+			wjson.Compact(body[vocab.OK])})
 	s.namesTool(&rec, q.tool)
 	s.notesQuick(&rec, q.tool)
 	if !done {
@@ -173,7 +173,7 @@ var okOnly = []string{vocab.Next, vocab.Prev, vocab.PostMessage}
 
 // namesTool judges payload.toolName (EA-049), which a result may omit if it may say only ok (EA-105).
 func (s *suite) namesTool(rec *transcript.Record, tool string) {
-	got, there := payload(rec)["toolName"]
+	got, there := payload(rec)[vocab.ToolName]
 	clauses := []string{"EA-049"}
 	if slices.Contains(okOnly, tool) {
 		clauses = []string{"EA-105"}
@@ -192,7 +192,7 @@ func (s *suite) namesTool(rec *transcript.Record, tool string) {
 
 // notesQuick records whether a result has a quick uiSpec (EA-050, EA-052, EA-053).
 func (s *suite) notesQuick(rec *transcript.Record, tool string) {
-	_, quick := payload(rec)["uiSpec"]
+	_, quick := payload(rec)[vocab.Spec]
 	what := fmt.Sprintf("the result of %s has a uiSpec: %v", tool, quick)
 	if slices.Contains(okOnly, tool) {
 		s.Observe("EA-053", what)
@@ -212,8 +212,8 @@ func (s *suite) byQuick(do func(context.Context, *party) error) any {
 		confirmed := 0
 		for _, r := range s.Between(p.name, 0, 0) {
 			switch {
-			case !received(vocab.ToolResult)(&r) || payload(&r)["ok"] != true:
-			case payload(&r)["uiSpec"] != nil:
+			case !received(vocab.ToolResult)(&r) || payload(&r)[vocab.OK] != true:
+			case payload(&r)[vocab.Spec] != nil:
 				return nil
 			default:
 				confirmed++
@@ -336,7 +336,7 @@ func (s *suite) toolsChanged() error {
 
 // agrees judges that a quick uiSpec does not contradict the state after it (EA-075): what both show must be the same.
 func (s *suite) agrees(rec *transcript.Record, now state) error {
-	quick, ok := payload(rec)["uiSpec"].(object)
+	quick, ok := payload(rec)[vocab.Spec].(object)
 	if !ok {
 		return nil
 	}

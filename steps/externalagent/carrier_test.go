@@ -95,19 +95,19 @@ func (c *carried) Send(_ context.Context, m driver.Message) (int, error) {
 
 // carry passes a message on or answers it.
 func (c *carried) carry(r *transcript.Record) {
-	id, answered := field(r, "id"), field(r, "replyTo")
+	id, answered := field(r, vocab.ID), field(r, vocab.ReplyTo)
 	fail := func(code string) {
 		c.hear(c, r, mustEncode(envelope(vocab.ErrorMessage, "", id, object{"code": code, "message": "m"})))
 	}
 	join := kindOf(r) == vocab.RelayJoin
 	switch {
-	case r.Event == nil, join && (payload(r) == nil || field(r, "v") != vocab.Version):
+	case r.Event == nil, join && (payload(r) == nil || field(r, vocab.V) != vocab.Version):
 		fail(vocab.InvalidMessage)
 		return
 	case join:
-		c.role, _ = payload(r)["role"].(string)
-		c.session, _ = payload(r)["sessionId"].(string)
-		c.hear(c, r, mustEncode(envelope(vocab.RelayJoined, "", id, object{"role": c.role, "sessionId": c.session})))
+		c.role, _ = payload(r)[vocab.Role].(string)
+		c.session, _ = payload(r)[vocab.SessionID].(string)
+		c.hear(c, r, mustEncode(envelope(vocab.RelayJoined, "", id, object{"role": c.role, vocab.SessionID: c.session})))
 		return
 	case c.session == "":
 		fail(vocab.SessionNotActive)

@@ -76,7 +76,7 @@ var twoAgentsRows = []struct {
 	{"many requests at once, and the answers are mixed up", session +
 		"Then agent A sends 12 requests of different kinds without waiting, and each is answered\n",
 		to(vocab.ToolCall, func(_ *peerConn, asked *transcript.Record, _ []any) []any {
-			return []any{envelope(vocab.SnapshotState, "", field(asked, "id"), object{})}
+			return []any{envelope(vocab.SnapshotState, "", field(asked, vocab.ID), object{})}
 		}), "EA-080=failed", "snapshot.state"},
 	{"relay sessions do not mix", "Given the target has a host in every relay session\n" + session +
 		"When agent B joins the relay session \"other\"\nAnd agent B is told that it has joined\nAnd agent B has a " +
@@ -167,8 +167,8 @@ func TestComingBack(t *testing.T) {
 						return []any{error1(asked, "INVALID_MESSAGE")}
 					case kindOf(asked) == vocab.SessionEnd:
 						left = false
-						return []any{envelope(vocab.SessionEnded, "", field(asked, "id"),
-							object{"sessionId": "s-0", "logFile": "l", "stateReset": true})}
+						return []any{envelope(vocab.SessionEnded, "", field(asked, vocab.ID),
+							object{vocab.SessionID: "s-0", vocab.LogFile: "l", "stateReset": true})}
 					}
 					return out
 				}
@@ -177,10 +177,10 @@ func TestComingBack(t *testing.T) {
 		{"the same id is taken for the same request", counting, func() bad {
 			seen := map[string]bool{}
 			return to(vocab.SnapshotGet, func(_ *peerConn, asked *transcript.Record, out []any) []any {
-				if seen[field(asked, "id")] {
+				if seen[field(asked, vocab.ID)] {
 					return nil
 				}
-				seen[field(asked, "id")] = true
+				seen[field(asked, vocab.ID)] = true
 				return out
 			})
 		}(), "EA-041=failed", `no answer whose replyTo is "req-003"`},

@@ -64,9 +64,9 @@ func (s *suite) mayBeAhead(told, first int, call *transcript.Record) bool {
 	if first == 0 || s.overlaps(call.N) {
 		return true
 	}
-	id := field(&s.T.After(first - 1)[0], "id")
+	id := field(&s.T.After(first - 1)[0], vocab.ID)
 	return !slices.ContainsFunc(records, func(r transcript.Record) bool {
-		return r.N > first && r.N < call.N && r.Dir == transcript.Sent && r.Event != nil && field(&r, "replyTo") == id
+		return r.N > first && r.N < call.N && r.Dir == transcript.Sent && r.Event != nil && field(&r, vocab.ReplyTo) == id
 	})
 }
 
@@ -82,10 +82,10 @@ func (s *suite) callAhead(before int) int {
 		case r.Kind == transcript.Open:
 			open, ahead = nil, 0
 		case r.Dir == transcript.Sent && r.Event != nil:
-			id := field(&r, "replyTo")
+			id := field(&r, vocab.ReplyTo)
 			open = slices.DeleteFunc(open, func(c string) bool { return c == id })
 		case received(vocab.ToolCall)(&r):
-			open = append(open, field(&r, "id"))
+			open = append(open, field(&r, vocab.ID))
 			ahead = r.N
 		}
 		if len(open) < 2 {
@@ -150,7 +150,7 @@ func (s *suite) callsBefore(at int) []string {
 // saidBy identifies a call by its tool and params.
 func saidBy(r *transcript.Record) string {
 	body := payload(r)
-	return wjson.Compact([]any{body["toolName"], body["params"]})
+	return wjson.Compact([]any{body[vocab.ToolName], body[vocab.Params]})
 }
 
 // crossing is the time within which the agent's messages may cross those sent to it.
@@ -186,12 +186,12 @@ func (s *suite) overlaps(before int) bool {
 		case r.N >= before:
 			return false
 		case r.Dir == transcript.Sent && r.Event != nil:
-			delete(open, field(&r, "replyTo"))
+			delete(open, field(&r, vocab.ReplyTo))
 		case received(vocab.ToolCall)(&r):
 			if len(open) > 0 {
 				return true
 			}
-			open[field(&r, "id")] = true
+			open[field(&r, vocab.ID)] = true
 		case r.Kind == transcript.Open:
 			clear(open)
 		}
@@ -222,7 +222,7 @@ func (s *suite) goesByState(ctx context.Context) error {
 	}
 	check := steps.CheckOf(rec, false, fmt.Sprintf("a call that fits the last state, record %d, which announces %s",
 		last.N, strings.Join(namesOf(stateOf(last).list()), ", ")), clauses...)
-	switch params, t := payload(&rec)["params"], announcedIn(last, &rec); {
+	switch params, t := payload(&rec)[vocab.Params], announcedIn(last, &rec); {
 	case t == nil:
 		check.Observed = "a tool which it does not announce: " + check.Observed
 	case t.Accepts(params) != nil && s.fitted(&rec, last.N):
@@ -240,7 +240,7 @@ func (s *suite) fitted(call *transcript.Record, before int) bool {
 			return false
 		}
 		t := announcedIn(&r, call)
-		return t != nil && t.Accepts(payload(call)["params"]) == nil
+		return t != nil && t.Accepts(payload(call)[vocab.Params]) == nil
 	})
 }
 

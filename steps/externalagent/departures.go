@@ -29,7 +29,7 @@ func (t turn) refusal(code string) object {
 
 // confirmation returns a tool.result with members in addition to, or instead of, ok and toolName.
 func (t turn) confirmation(more object) object {
-	body := object{"ok": true, "toolName": t.call["toolName"]}
+	body := object{"ok": true, vocab.ToolName: t.call[vocab.ToolName]}
 	for name, v := range more {
 		body[name] = v
 	}
@@ -129,8 +129,8 @@ func (s *suite) plan(n int, fits func(call, result object) bool, do func(turn) [
 
 // okAlone fits the calls whose result may be ok alone by the document (EA-054a).
 func okAlone(call, result object) bool {
-	name, _ := call["toolName"].(string)
-	_, quick := result["uiSpec"]
+	name, _ := call[vocab.ToolName].(string)
+	_, quick := result[vocab.Spec]
 	return slices.Contains(okOnly, name) && !quick
 }
 
@@ -169,7 +169,7 @@ func (s *suite) junk(p *play, what string) (make func() []any, known bool) {
 		return func() []any {
 			e := p.updated()
 			e["parleyExtra"] = outside
-			e["payload"].(object)["parleyExtra"] = inside
+			e[vocab.Payload].(object)["parleyExtra"] = inside
 			return []any{e}
 		}
 	}
@@ -184,7 +184,7 @@ func (s *suite) junk(p *play, what string) (make func() []any, known bool) {
 		"an envelope without type":    without("type"),
 		"a presence message":          one(envelope("relay.presence", "", "", object{"role": "host", "online": true})),
 		"an answer to nobody": func() []any {
-			return []any{envelope(vocab.ToolResult, "", other, object{"ok": true, "toolName": vocab.Next}),
+			return []any{envelope(vocab.ToolResult, "", other, object{"ok": true, vocab.ToolName: vocab.Next}),
 				envelope(vocab.ErrorMessage, "", other, object{"code": vocab.InvalidParams, "message": "of nobody's call"})}
 		},
 		"what the participant says":  one(userSays("I prefer evening showtimes.", "time")),
@@ -221,7 +221,7 @@ func slowest(t []transcript.Record) time.Duration {
 // contradicts answers with a quick uiSpec that shows the effect of the call, and then sends another state: the
 // booking is elsewhere, with other tools announced (EA-051, EA-072).
 func contradicts(t turn) []any {
-	quick := t.confirmation(object{"uiSpec": t.ui})
+	quick := t.confirmation(object{vocab.Spec: t.ui})
 	t.elsewhere()
 	return []any{quick, t.updated()}
 }
@@ -264,8 +264,8 @@ func (p *play) move(to int, tools []any) {
 // withdraw stops announcing at the present stage what a call has requested: one of the values of a param if possible,
 // otherwise the tool. The caller holds the lock.
 func (p *play) withdraw(call object) {
-	name, _ := call["toolName"].(string)
-	params, _ := call["params"].(object)
+	name, _ := call[vocab.ToolName].(string)
+	params, _ := call[vocab.Params].(object)
 	p.narrow = []any{}
 	for _, item := range p.flow.Stages[p.at].ToolSchema {
 		if nameOf(item) == name {

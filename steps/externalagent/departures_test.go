@@ -20,10 +20,10 @@ func TestOkAlone(t *testing.T) {
 	}{
 		{"ok alone", "next", object{"ok": true}, true},
 		{"what is said", "postMessage", object{"ok": true}, true},
-		{"a quick uiSpec", "next", object{"ok": true, "uiSpec": object{}}, false},
+		{"a quick uiSpec", "next", object{"ok": true, vocab.Spec: object{}}, false},
 		{"another tool", "select", object{"ok": true}, false},
 	} {
-		if got := okAlone(object{"toolName": r.tool}, r.result); got != r.want {
+		if got := okAlone(object{vocab.ToolName: r.tool}, r.result); got != r.want {
 			t.Errorf("%s: %v", r.reason, got)
 		}
 	}
@@ -71,7 +71,7 @@ func TestElsewhere(t *testing.T) {
 		p.active, p.at = true, at
 		p.elsewhere()
 		var got []string
-		for _, item := range p.state()["toolSchema"].([]any) {
+		for _, item := range p.state()[vocab.ToolSchema].([]any) {
 			got = append(got, item.(object)["name"].(string))
 		}
 		if strings.Join(got, " ") != want {
@@ -83,7 +83,7 @@ func TestElsewhere(t *testing.T) {
 			}
 		}
 		if len(got) > 0 {
-			p.called("c", object{"toolName": got[0], "params": object{}}, func(string, string) []any { return nil })
+			p.called("c", object{vocab.ToolName: got[0], vocab.Params: object{}}, func(string, string) []any { return nil })
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestElsewhereIsHere(t *testing.T) {
 	p := newPlay(transcript.New(decode), f, "n")
 	p.latest = "pick"
 	p.elsewhere()
-	if got := wjson.Compact(p.state()["toolSchema"]); got != `[{"name":"prev"}]` {
+	if got := wjson.Compact(p.state()[vocab.ToolSchema]); got != `[{"name":"prev"}]` {
 		t.Error(got)
 	}
 }
@@ -128,7 +128,7 @@ func TestWithdraw(t *testing.T) {
 		}
 		p := newPlay(transcript.New(decode), f, "n")
 		p.withdraw(value(t, r.call).(object))
-		if got := wjson.Compact(p.state()["toolSchema"]); got != r.want {
+		if got := wjson.Compact(p.state()[vocab.ToolSchema]); got != r.want {
 			t.Errorf("%s: %s, want %s", r.reason, got, r.want)
 		}
 		if got := wjson.Compact(f.Stages[0].ToolSchema); got != wjson.Compact(value(t, r.tools)) {
@@ -187,7 +187,7 @@ func TestJunk(t *testing.T) {
 				}
 				if m, err := message(v); err != nil {
 					t.Errorf("%s: %v", what, err)
-				} else if kindOfObject(v) == vocab.StateUpdated && v.(object)["payload"].(object)["parleyExtra"] == nil {
+				} else if kindOfObject(v) == vocab.StateUpdated && v.(object)[vocab.Payload].(object)["parleyExtra"] == nil {
 					t.Errorf("%s: %s", what, cut.Head(string(m.Body), 300))
 				}
 			}
@@ -254,7 +254,7 @@ func TestPlansThatFit(t *testing.T) {
 func TestFitted(t *testing.T) {
 	within(t, vocab.Agent, "", func(s *suite) error {
 		for _, kind := range []string{"string", "integer"} {
-			b := mustEncode(envelope(vocab.StateUpdated, "", "", object{"toolSchema": []any{object{"name": "select",
+			b := mustEncode(envelope(vocab.StateUpdated, "", "", object{vocab.ToolSchema: []any{object{"name": "select",
 				"parameters": object{"itemId": kind}}}}))
 			s.T.Append(transcript.Record{Conn: "agent1", Dir: transcript.Sent, Kind: transcript.Frame, Bytes: b})
 		}

@@ -178,7 +178,7 @@ func (d *drift) settled(name string, v any) any {
 			}
 		}
 	}
-	if list, ok := v.([]any); ok && name == "toolSchema" {
+	if list, ok := v.([]any); ok && name == vocab.ToolSchema {
 		list = slices.Clone(list)
 		slices.SortStableFunc(list, func(a, b any) int { return strings.Compare(nameOf(a), nameOf(b)) })
 		return list

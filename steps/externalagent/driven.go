@@ -120,9 +120,9 @@ func (s *suite) mayBeAsked() bool {
 		case sent(vocab.RelayJoined)(&r):
 			conn, open = r.Conn, map[string]bool{}
 		case fromAgent(&r) && received(vocab.ToolCall)(&r):
-			open[field(&r, "id")] = true
+			open[field(&r, vocab.ID)] = true
 		case sent(vocab.ToolResult, vocab.ErrorMessage)(&r):
-			delete(open, field(&r, "replyTo"))
+			delete(open, field(&r, vocab.ReplyTo))
 		}
 	}
 	return p.joined && conn != "" && len(open) == 0
@@ -169,39 +169,39 @@ func (w *waiting) during(ctx context.Context, do func() error) (transcript.Recor
 
 // faults corrupt a valid envelope.
 var faults = map[string]func(object){
-	"no v":                  func(e object) { delete(e, "v") },
-	"v of an older version": func(e object) { e["v"] = "mvp-0.1" },
-	"v of a newer version":  func(e object) { e["v"] = "mvp-0.3" },
-	"v in capitals":         func(e object) { e["v"] = "MVP-0.2" },
-	"v that is a number":    func(e object) { e["v"] = 0.2 },
-	"v that is null":        func(e object) { e["v"] = nil },
-	"v under another name":  func(e object) { e["V"] = e["v"]; delete(e, "v") },
+	"no v":                  func(e object) { delete(e, vocab.V) },
+	"v of an older version": func(e object) { e[vocab.V] = "mvp-0.1" },
+	"v of a newer version":  func(e object) { e[vocab.V] = "mvp-0.3" },
+	"v in capitals":         func(e object) { e[vocab.V] = "MVP-0.2" },
+	"v that is a number":    func(e object) { e[vocab.V] = 0.2 },
+	"v that is null":        func(e object) { e[vocab.V] = nil },
+	"v under another name":  func(e object) { e["V"] = e[vocab.V]; delete(e, vocab.V) },
 
-	"no type":                  func(e object) { delete(e, "type") },
-	"an unknown type":          func(e object) { e["type"] = "parley.unknown" },
-	"an empty type":            func(e object) { e["type"] = "" },
-	"type that is a number":    func(e object) { e["type"] = 7 },
-	"type that is null":        func(e object) { e["type"] = nil },
-	"type that is a list":      func(e object) { e["type"] = []any{e["type"]} },
-	"type in capitals":         func(e object) { e["type"] = strings.ToUpper(e["type"].(string)) },
-	"a type that hosts send":   func(e object) { e["type"] = vocab.StateUpdated },
-	"no payload":               func(e object) { delete(e, "payload") },
-	"payload that is null":     func(e object) { e["payload"] = nil },
-	"payload that is a list":   func(e object) { e["payload"] = []any{} },
-	"payload that is a text":   func(e object) { e["payload"] = "{}" },
-	"payload that is a number": func(e object) { e["payload"] = 1 },
-	"payload that is true":     func(e object) { e["payload"] = true },
+	"no type":                  func(e object) { delete(e, vocab.Type) },
+	"an unknown type":          func(e object) { e[vocab.Type] = "parley.unknown" },
+	"an empty type":            func(e object) { e[vocab.Type] = "" },
+	"type that is a number":    func(e object) { e[vocab.Type] = 7 },
+	"type that is null":        func(e object) { e[vocab.Type] = nil },
+	"type that is a list":      func(e object) { e[vocab.Type] = []any{e[vocab.Type]} },
+	"type in capitals":         func(e object) { e[vocab.Type] = strings.ToUpper(e[vocab.Type].(string)) },
+	"a type that hosts send":   func(e object) { e[vocab.Type] = vocab.StateUpdated },
+	"no payload":               func(e object) { delete(e, vocab.Payload) },
+	"payload that is null":     func(e object) { e[vocab.Payload] = nil },
+	"payload that is a list":   func(e object) { e[vocab.Payload] = []any{} },
+	"payload that is a text":   func(e object) { e[vocab.Payload] = "{}" },
+	"payload that is a number": func(e object) { e[vocab.Payload] = 1 },
+	"payload that is true":     func(e object) { e[vocab.Payload] = true },
 
-	"no id":                  func(e object) { delete(e, "id") },
-	"id that is a number":    func(e object) { e["id"] = 17 },
-	"id that is null":        func(e object) { e["id"] = nil },
-	"replyTo that is a list": func(e object) { e["replyTo"] = []any{} },
+	"no id":                  func(e object) { delete(e, vocab.ID) },
+	"id that is a number":    func(e object) { e[vocab.ID] = 17 },
+	"id that is null":        func(e object) { e[vocab.ID] = nil },
+	"replyTo that is a list": func(e object) { e[vocab.ReplyTo] = []any{} },
 	"extra members": func(e object) {
 		e["parleyExtra"] = object{"a": []any{1, nil}}
 		e["timestamp"] = "2026-01-01T00:00:00Z"
 	},
 	"an extra member in its payload": func(e object) {
-		if p, ok := e["payload"].(object); ok {
+		if p, ok := e[vocab.Payload].(object); ok {
 			p["parleyExtra"] = "x"
 		}
 	},
@@ -213,17 +213,17 @@ var faults = map[string]func(object){
 		e["parleyExtra"] = v
 	},
 	"a member of 200 KB": func(e object) { e["parleyExtra"] = strings.Repeat("x", 200<<10) },
-	"no role":            func(e object) { delete(e["payload"].(object), "role") },
-	"an unknown role":    func(e object) { e["payload"].(object)["role"] = "parley" },
-	"no sessionId":       func(e object) { delete(e["payload"].(object), "sessionId") },
+	"no role":            func(e object) { delete(e[vocab.Payload].(object), vocab.Role) },
+	"an unknown role":    func(e object) { e[vocab.Payload].(object)[vocab.Role] = "parley" },
+	"no sessionId":       func(e object) { delete(e[vocab.Payload].(object), vocab.SessionID) },
 	"a sessionId that is a number": func(e object) {
-		e["payload"].(object)["sessionId"] = 1
+		e[vocab.Payload].(object)[vocab.SessionID] = 1
 	},
-	"no toolName": func(e object) { delete(e["payload"].(object), "toolName") },
+	"no toolName": func(e object) { delete(e[vocab.Payload].(object), vocab.ToolName) },
 	"a toolName that is a number": func(e object) {
-		e["payload"].(object)["toolName"] = 1
+		e[vocab.Payload].(object)[vocab.ToolName] = 1
 	},
-	"no reason":           func(e object) { delete(e["payload"].(object), "reason") },
+	"no reason":           func(e object) { delete(e[vocab.Payload].(object), "reason") },
 	"members given twice": nil, // see spoilt
 	"a binary frame":      nil,
 }
@@ -240,7 +240,7 @@ func (s *suite) sendsSpoilt(ctx context.Context, p *party, kind, fault string) e
 		if err := s.hostIsThere(ctx, p); err != nil {
 			return err
 		}
-		body = object{"role": p.role, "sessionId": p.session}
+		body = object{"role": p.role, vocab.SessionID: p.session}
 	case vocab.ToolCall:
 		body = callOf(noSuchTool, object{})
 	}
@@ -249,10 +249,10 @@ func (s *suite) sendsSpoilt(ctx context.Context, p *party, kind, fault string) e
 	if spoil != nil {
 		spoil(env)
 	}
-	if id, ok := env["id"].(string); !ok || id != q.id {
+	if id, ok := env[vocab.ID].(string); !ok || id != q.id {
 		q.id = ""
 	}
-	_, typed := env["type"].(string)
+	_, typed := env[vocab.Type].(string)
 	q.untyped = !typed
 	m, err := message(env)
 	if err != nil {

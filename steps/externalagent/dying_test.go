@@ -13,7 +13,7 @@ func TestFatal(t *testing.T) {
 	const conn = "agent1"
 	said := func(kind string, body object) transcript.Record {
 		return transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Frame, At: time.Second,
-			Event: &transcript.Event{Type: kind, Data: body, Envelope: object{"replyTo": "req-1", "payload": body}}}
+			Event: &transcript.Event{Type: kind, Data: body, Envelope: object{vocab.ReplyTo: "req-1", vocab.Payload: body}}}
 	}
 	end := func(after time.Duration) transcript.Record {
 		return transcript.Record{Dir: transcript.Noted, Kind: transcript.Remark, Label: exited + "exit status 1",
@@ -23,8 +23,8 @@ func TestFatal(t *testing.T) {
 	left := transcript.Record{Conn: conn, Dir: transcript.Received, Kind: transcript.Closed, At: time.Second}
 	cut := transcript.Record{Conn: conn, Dir: transcript.Sent, Kind: transcript.Closed, At: time.Second}
 	refusal := said(vocab.ErrorMessage, object{"code": vocab.InvalidParams})
-	state := said(vocab.StateUpdated, object{"uiSpec": object{}})
-	null := said(vocab.StateUpdated, object{"uiSpec": nil})
+	state := said(vocab.StateUpdated, object{vocab.Spec: object{}})
+	null := said(vocab.StateUpdated, object{vocab.Spec: nil})
 	user := said(vocab.UserMessage, object{"text": "hello"})
 	other := said("parley.unknown", object{})
 	for _, r := range []struct {

@@ -11,7 +11,7 @@ const effectsPrev = "And agent A calls \"prev\"\nThen agent A is told that the c
 
 const effectsPost = "When agent A calls \"postMessage\"\nThen agent A is told that the call succeeded\n"
 
-var effectsStill = edit(vocab.StateUpdated, func(p object) { p["uiSpec"], p["toolSchema"] = nil, []any{} })
+var effectsStill = edit(vocab.StateUpdated, func(p object) { p[vocab.Spec], p[vocab.ToolSchema] = nil, []any{} })
 
 var effectsRows = []hostRow{
 	{"next", session + restless + upToNext + shows, nil, "EA-054=passed", ""},
@@ -21,7 +21,7 @@ var effectsRows = []hostRow{
 	{"the old state comes first", session + restless + upToNext + shows,
 		to(vocab.ToolCall, func(_ *peerConn, _ *transcript.Record, out []any) []any {
 			old := envelope(vocab.StateUpdated, "", "", object{"source": "host", "uiSpec": object{}, "messageHistory": []any{},
-				"toolSchema": []any{}})
+				vocab.ToolSchema: []any{}})
 			return append([]any{out[0], old}, out[1:]...)
 		}), "EA-054=passed", ""},
 	{"next without a state", session + restless + upToNext + shows, mute(vocab.StateUpdated),
@@ -45,7 +45,7 @@ var effectsRows = []hostRow{
 	{"in sync, with an undeclared clock", session + restless + firstCall + "And agent A is in sync\n",
 		ticking(), "EA-072=passed EA-073=passed EA-054=not-tested", "not compared, as it changes on its own: uiSpec/clock"},
 	{"a clock, and a contradicting state", session + restless + firstCall + "And agent A is in sync\n",
-		all(ticking(), edit(vocab.StateUpdated, func(p object) { p["uiSpec"].(object)["title"] = "x" })), "EA-073=failed",
+		all(ticking(), edit(vocab.StateUpdated, func(p object) { p[vocab.Spec].(object)["title"] = "x" })), "EA-073=failed",
 		"at uiSpec/title\n"},
 	{"a state that comes late", session + firstCall + "And agent A is in sync\n", func() bad {
 		late := false
@@ -84,10 +84,10 @@ func nothingNew() func(object) {
 		panic(err) // it is built in
 	}
 	return func(p object) {
-		if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "ticket" {
+		if ui, ok := p[vocab.Spec].(object); ok && ui["stage"] == "ticket" {
 			ui := copied(f.Stages[0].UISpec).(object)
 			ui["selected"] = []any{"m1"}
-			p["uiSpec"], p["toolSchema"] = ui, f.Stages[0].ToolSchema
+			p[vocab.Spec], p[vocab.ToolSchema] = ui, f.Stages[0].ToolSchema
 		}
 	}
 }
@@ -99,36 +99,36 @@ func TestBooking(t *testing.T) {
 		{"the tools change", session + booking + "Then the announced tools change during the booking\n", nil,
 			"EA-095=not-applicable", "3 different toolSchemas"},
 		{"a quick uiSpec with less", session + booking, results(func(p object) {
-			if p["uiSpec"] != nil {
-				p["uiSpec"] = object{"stage": p["uiSpec"].(object)["stage"]}
+			if p[vocab.Spec] != nil {
+				p[vocab.Spec] = object{"stage": p[vocab.Spec].(object)["stage"]}
 			}
 		}), "EA-075=passed", ""},
 		{"a contradicting quick uiSpec", session + booking, results(func(p object) {
-			if ui, ok := p["uiSpec"].(object); ok {
+			if ui, ok := p[vocab.Spec].(object); ok {
 				ui["title"] = "Choose"
 			}
 		}), "EA-075=failed", `they differ at /title/: "Choose", and then`},
 		{"no quick uiSpec at all", session + booking, results(unset("uiSpec")),
 			"EA-052a=not-applicable EA-075=not-applicable EA-007=passed", "no tool.result had a uiSpec"},
 		{"one call without an announced effect", session + booking, edit(vocab.StateUpdated, func(p object) {
-			if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "confirm" {
+			if ui, ok := p[vocab.Spec].(object); ok && ui["stage"] == "confirm" {
 				ui["stage"] = "ticket"
 			}
 		}), "EA-072=failed EA-073=failed", "has another uiSpec"},
 		{"a stage cannot be left", session + booking, to(vocab.ToolCall,
 			func(_ *peerConn, asked *transcript.Record, out []any) []any {
-				if payload(asked)["toolName"] != "next" {
+				if payload(asked)[vocab.ToolName] != "next" {
 					return out
 				}
-				return []any{envelope(vocab.ErrorMessage, "", field(asked, "id"),
+				return []any{envelope(vocab.ErrorMessage, "", field(asked, vocab.ID),
 					object{"code": "TOOL_EXECUTION_FAILED", "message": "m"})}
 			}), "EA-007=passed EA-105=not-tested", "next, a call of the booking path, was refused"},
 		{"no call of next was carried out", session + booking, to(vocab.ToolCall,
 			func(_ *peerConn, asked *transcript.Record, out []any) []any {
-				if payload(asked)["toolName"] != "next" {
+				if payload(asked)[vocab.ToolName] != "next" {
 					return out
 				}
-				return []any{envelope(vocab.ErrorMessage, "", field(asked, "id"),
+				return []any{envelope(vocab.ErrorMessage, "", field(asked, vocab.ID),
 					object{"code": "TOOL_EXECUTION_FAILED", "message": "m"})}
 			}), "EA-054=not-tested EA-073=passed", ""},
 	})
@@ -137,10 +137,10 @@ func TestBooking(t *testing.T) {
 func TestEveryTool(t *testing.T) {
 	code := func(tool, code string) bad {
 		return to(vocab.ToolCall, func(_ *peerConn, asked *transcript.Record, out []any) []any {
-			if payload(asked)["toolName"] != tool {
+			if payload(asked)[vocab.ToolName] != tool {
 				return out
 			}
-			return []any{envelope(vocab.ErrorMessage, "", field(asked, "id"), object{"code": code, "message": "m"})}
+			return []any{envelope(vocab.ErrorMessage, "", field(asked, vocab.ID), object{"code": code, "message": "m"})}
 		})
 	}
 	runHosts(t, []hostRow{
@@ -156,7 +156,7 @@ func TestEveryTool(t *testing.T) {
 			"EA-081=passed EA-080=passed", ""},
 		{"one is not answered", session + every, to(vocab.ToolCall,
 			func(_ *peerConn, asked *transcript.Record, out []any) []any {
-				if payload(asked)["toolName"] == "postMessage" {
+				if payload(asked)[vocab.ToolName] == "postMessage" {
 					return nil
 				}
 				return out

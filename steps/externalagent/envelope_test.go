@@ -32,7 +32,7 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"", "null", "[]", `"a"`, "7", "{", "{}{}", "\xff"} {
-		if got := heard(in); got.Event != nil || kindOf(got) != "" || field(got, "type") != "" || payload(got) != nil ||
+		if got := heard(in); got.Event != nil || kindOf(got) != "" || field(got, vocab.Type) != "" || payload(got) != nil ||
 			answers("a")(got) || received("")(got) {
 			t.Errorf("%q is an event: %+v", in, got.Event)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"parley/internal/input"
 	"parley/internal/yamltext"
+	vocab "parley/protocol/externalagent"
 	"parley/steps/externalagent/binding"
 	"parley/steps/externalagent/toolschema"
 	wjson "parley/transport/wire/json"
@@ -169,7 +170,7 @@ func (e effect) check(params object) error {
 func hasParam(params object, name string) bool {
 	properties, listed := params["properties"].(object)
 	if !listed {
-		if _, isSchema := params["type"].(string); isSchema {
+		if _, isSchema := params[vocab.Type].(string); isSchema {
 			return params["additionalProperties"] != false // any name is allowed
 		}
 		properties = params

@@ -186,7 +186,7 @@ func TestBuiltInFlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := p.called("id", object{"toolName": c.Tool, "params": params}, func(code, text string) []any {
+		out := p.called("id", object{vocab.ToolName: c.Tool, vocab.Params: params}, func(code, text string) []any {
 			t.Fatalf("call %d: %s: %s", i+1, code, text)
 			return nil
 		})
@@ -194,7 +194,7 @@ func TestBuiltInFlow(t *testing.T) {
 			t.Errorf("call %d is answered by %s", i+1, wjson.Compact(out))
 		}
 	}
-	if p.at != len(f.Stages) || p.ui != nil || len(p.state()["toolSchema"].([]any)) != 0 {
+	if p.at != len(f.Stages) || p.ui != nil || len(p.state()[vocab.ToolSchema].([]any)) != 0 {
 		t.Errorf("behind the booking it is at stage %d, with %s", p.at, wjson.Compact(p.state()))
 	}
 	if after := wjson.Compact([]any{f.Stages[0].UISpec, f.Stages[1].UISpec}); after != before {

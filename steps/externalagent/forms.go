@@ -106,7 +106,7 @@ func (s *suite) nullsSince(ctx context.Context, p *party, mark int, tried *int) 
 func (s *suite) lastTold(p *party) state {
 	var last state
 	for _, r := range s.Between(p.name, p.opened, 0) {
-		if _, there := payload(&r)["uiSpec"]; told(&r) && there {
+		if _, there := payload(&r)[vocab.Spec]; told(&r) && there {
 			last = stateOf(&r)
 		}
 	}
@@ -226,7 +226,7 @@ func (s *suite) callsWith(ctx context.Context, p *party, tool string, params obj
 	if miss != nil {
 		return false, s.Need(q.unanswered(miss, "an answer to "+tool+", an announced tool", "EA-007", "EA-046", "EA-047"))
 	}
-	if refused(&rec) || payload(&rec)["ok"] != true {
+	if refused(&rec) || payload(&rec)[vocab.OK] != true {
 		return false, nil
 	}
 	s.notesQuick(&rec, tool)
@@ -254,8 +254,8 @@ func decode(r *transcript.Record) {
 	if !ok {
 		return
 	}
-	ev := &transcript.Event{Data: env["payload"], RequestID: env["id"], Envelope: env}
-	ev.Type, _ = env["type"].(string)
+	ev := &transcript.Event{Data: env[vocab.Payload], RequestID: env[vocab.ID], Envelope: env}
+	ev.Type, _ = env[vocab.Type].(string)
 	for _, f := range faults {
 		ev.Faults = append(ev.Faults, fmt.Sprint(f))
 	}
@@ -267,12 +267,12 @@ func decode(r *transcript.Record) {
 
 // envelope makes an envelope; an empty id or replyTo is omitted.
 func envelope(kind, id, replyTo string, payload any) object {
-	e := object{"v": vocab.Version, "type": kind, "payload": payload}
+	e := object{"v": vocab.Version, "type": kind, vocab.Payload: payload}
 	if id != "" {
-		e["id"] = id
+		e[vocab.ID] = id
 	}
 	if replyTo != "" {
-		e["replyTo"] = replyTo
+		e[vocab.ReplyTo] = replyTo
 	}
 	return e
 }
@@ -285,7 +285,7 @@ func message(v any) (driver.Message, error) {
 	}
 	label := ""
 	if env, ok := v.(object); ok {
-		label, _ = env["type"].(string)
+		label, _ = env[vocab.Type].(string)
 	}
 	return driver.Message{Label: label, Body: b}, nil
 }
@@ -335,6 +335,6 @@ func sent(kinds ...string) func(*transcript.Record) bool {
 // the id, such as the progress of a call or the state that it has led to, comes beside the answer.
 func answers(id string) func(*transcript.Record) bool {
 	return func(r *transcript.Record) bool {
-		return r.Dir == transcript.Received && id != "" && field(r, "replyTo") == id && isAnswer(kindOf(r))
+		return r.Dir == transcript.Received && id != "" && field(r, vocab.ReplyTo) == id && isAnswer(kindOf(r))
 	}
 }

@@ -146,12 +146,12 @@ func keepsMessages() bad {
 	said := []any{}
 	return func(_ *peerConn, asked *transcript.Record, out []any) []any {
 		if asked != nil && kindOf(asked) == vocab.AgentMessage {
-			said = append(said, object{"role": "agent", "text": payload(asked)["text"]})
+			said = append(said, object{"role": "agent", "text": payload(asked)[vocab.Text]})
 		}
 		for i, v := range out {
 			if is(vocab.SnapshotState, v) || is(vocab.StateUpdated, v) {
 				env := copied(v).(object)
-				env["payload"].(object)["messageHistory"] = append([]any{}, said...)
+				env[vocab.Payload].(object)[vocab.MessageHistory] = append([]any{}, said...)
 				out[i] = env
 			}
 		}
@@ -176,7 +176,7 @@ var aNewSessionIsCleanFrom = func(n int, f func(c *peerConn, p object)) bad {
 }
 
 var aNewSessionIsCleanFirst = func(p object) object {
-	if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "movie" {
+	if ui, ok := p[vocab.Spec].(object); ok && ui["stage"] == "movie" {
 		return ui
 	}
 	return object{}
@@ -186,13 +186,13 @@ var aNewSessionIsCleanRows = []hostRow{
 	{"clean", aNewSessionIsCleanLines, nil, "EA-011=passed", ""},
 	{"a clock in its uiSpec", aNewSessionIsCleanLines, edit(vocab.SnapshotState, func(p object) {
 		aNewSessionIsCleanClock++
-		if ui, ok := p["uiSpec"].(object); ok {
+		if ui, ok := p[vocab.Spec].(object); ok {
 			ui["clock"] = wjson.Number(fmt.Sprint(aNewSessionIsCleanClock))
 		}
 	}), "EA-011=passed", "not compared, as it changes on its own: uiSpec/clock"},
 	{"its own id in its uiSpec", aNewSessionIsCleanLines, edit(vocab.SnapshotState, func(p object) {
-		if ui, ok := p["uiSpec"].(object); ok {
-			ui["session"] = p["sessionId"]
+		if ui, ok := p[vocab.Spec].(object); ok {
+			ui["session"] = p[vocab.SessionID]
 		}
 	}), "EA-011=passed", "uiSpec/session"},
 	{"what was said is left", aNewSessionIsCleanLines, keepsMessages(), "EA-011=failed", "it is still there: word-n-"},
@@ -200,10 +200,10 @@ var aNewSessionIsCleanRows = []hostRow{
 		said := any("")
 		return func(c *peerConn, asked *transcript.Record, out []any) []any {
 			if asked == nil && len(out) > 0 && is(vocab.UserMessage, out[0]) {
-				said = out[0].(object)["payload"].(object)["text"]
+				said = out[0].(object)[vocab.Payload].(object)[vocab.Text]
 			}
 			return aNewSessionIsCleanFrom(4, func(_ *peerConn, p object) {
-				p["messageHistory"] = []any{object{"role": "user", "text": said}}
+				p[vocab.MessageHistory] = []any{object{"role": "user", "text": said}}
 			})(c, asked, out)
 		}
 	}(), "EA-011=failed", "it is still there: word-n-"},
@@ -214,17 +214,17 @@ var aNewSessionIsCleanRows = []hostRow{
 		aNewSessionIsCleanFrom(4, func(_ *peerConn, p object) { aNewSessionIsCleanFirst(p)["selected"] = []any{"m3"} }),
 		"EA-011=failed", "another uiSpec"},
 	{"a note of them is left in the history", aNewSessionIsCleanLines, aNewSessionIsCleanFrom(4,
-		func(_ *peerConn, p object) { p["messageHistory"] = []any{"x"} }), "EA-011=failed", "another messageHistory"},
+		func(_ *peerConn, p object) { p[vocab.MessageHistory] = []any{"x"} }), "EA-011=failed", "another messageHistory"},
 	{"the tools are others", aNewSessionIsCleanLines, aNewSessionIsCleanFrom(4, func(_ *peerConn,
 		p object) {
-		p["toolSchema"] = append(p["toolSchema"].([]any), object{"name": "undo"})
+		p[vocab.ToolSchema] = append(p[vocab.ToolSchema].([]any), object{"name": "undo"})
 	}), "EA-011=failed",
 		"another toolSchema"},
 	{"the second session is different", aNewSessionIsCleanLines,
-		aNewSessionIsCleanFrom(2, func(_ *peerConn, p object) { p["toolSchema"] = []any{} }),
+		aNewSessionIsCleanFrom(2, func(_ *peerConn, p object) { p[vocab.ToolSchema] = []any{} }),
 		"EA-011=failed", "a session in which the booking proceeds as in the previous one"},
 	{"the last session is different", aNewSessionIsCleanLines, aNewSessionIsCleanFrom(4, func(_ *peerConn, p object) {
-		p["toolSchema"] = []any{}
+		p[vocab.ToolSchema] = []any{}
 	}),
 		"EA-011=failed", "a session in which the booking proceeds as in an earlier one"},
 	{"no session goes", aNewSessionIsCleanLines, edit(vocab.SnapshotState, set("toolSchema", []any{})),
@@ -232,7 +232,7 @@ var aNewSessionIsCleanRows = []hostRow{
 		"the booking path does not match the host"},
 	{"a tool is not answered", aNewSessionIsCleanLines, to(vocab.ToolCall,
 		func(_ *peerConn, asked *transcript.Record, out []any) []any {
-			if payload(asked)["toolName"] == vocab.PostMessage {
+			if payload(asked)[vocab.ToolName] == vocab.PostMessage {
 				return nil
 			}
 			return out
@@ -272,7 +272,7 @@ var callsRows = []hostRow{
 	{"it fails while it runs", session + firstCall, refuses(vocab.ToolCall, "TOOL_EXECUTION_FAILED"),
 		"EA-007=not-tested EA-046=not-tested", "a call of the booking path, was refused"},
 	{"it fails by a result", session + firstCall, results(func(p object) {
-		p["ok"], p["code"] = false,
+		p[vocab.OK], p[vocab.Code] = false,
 			"TOOL_EXECUTION_FAILED"
 	}), "EA-007=not-tested", "was refused: tool.result"},
 	{"tools that are not understood", session + firstCall, edit(vocab.SnapshotState, set("toolSchema", []any{7})),
@@ -296,7 +296,7 @@ var callsRows = []hostRow{
 	{"the path needs what uiSpec does not have", session + firstCall, edit(vocab.SnapshotState, set("uiSpec", object{})),
 		"EA-007=not-tested", "the uiSpec has nothing at /items/0/id"},
 	{"the path breaks the schema", session + firstCall, edit(vocab.SnapshotState, func(p object) {
-		p["toolSchema"] = []any{object{"name": "select", "parameters": object{"itemId": object{"type": "integer"}}}}
+		p[vocab.ToolSchema] = []any{object{"name": "select", "parameters": object{"itemId": object{"type": "integer"}}}}
 	}), "EA-007=not-tested", "the booking path does not match the host"},
 	{"no call was made", session + "Then agent A is told that the call succeeded\n", nil, "EA-007=not-tested",
 		"agent A has called no tool"},
@@ -309,8 +309,8 @@ var callsRows = []hostRow{
 		"EA-105=passed EA-053=not-applicable", "the result of next has a uiSpec: false"},
 	{"ok and the tool", session + upToNext, nil, "EA-105=passed EA-049=passed", ""},
 	{"ok and another tool", session + upToNext, results(func(p object) {
-		if p["toolName"] == "next" {
-			p["toolName"] = "prev"
+		if p[vocab.ToolName] == "next" {
+			p[vocab.ToolName] = "prev"
 		}
 	}), "EA-105=failed EA-049=failed", `payload.toolName is "prev"`},
 }
@@ -327,14 +327,14 @@ func lateNext() bad {
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
 		switch {
 		case asked == nil:
-		case kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next && is(vocab.ToolResult, out[0]):
+		case kindOf(asked) == vocab.ToolCall && payload(asked)[vocab.ToolName] == vocab.Next && is(vocab.ToolResult, out[0]):
 			late = true
 			return out[:1]
 		case kindOf(asked) == vocab.SnapshotGet && late:
 			late = false
-			return []any{envelope(vocab.SnapshotState, "", field(asked, "id"), was), announced(c)}
+			return []any{envelope(vocab.SnapshotState, "", field(asked, vocab.ID), was), announced(c)}
 		case kindOf(asked) == vocab.SnapshotGet && len(out) > 0 && is(vocab.SnapshotState, out[0]):
-			was = copied(out[0].(object)["payload"]).(object)
+			was = copied(out[0].(object)[vocab.Payload]).(object)
 		}
 		return out
 	}

@@ -13,7 +13,7 @@ func staysOnce() bad {
 	var shown any
 	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
 		pl := c.of.sessions[c.session]
-		if payload(asked)["toolName"] != vocab.Next || !is(vocab.ToolResult, out[0]) {
+		if payload(asked)[vocab.ToolName] != vocab.Next || !is(vocab.ToolResult, out[0]) {
 			shown = copied(pl.ui)
 			return out
 		}

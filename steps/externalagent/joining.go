@@ -121,7 +121,7 @@ func (s *suite) joins(ctx context.Context, p *party) error {
 	if err := s.opensPage(ctx, p.session); err != nil {
 		return err
 	}
-	_, err := s.ask(ctx, p, vocab.RelayJoin, object{"role": p.role, "sessionId": p.session})
+	_, err := s.ask(ctx, p, vocab.RelayJoin, object{"role": p.role, vocab.SessionID: p.session})
 	return err
 }
 
@@ -140,8 +140,9 @@ func (s *suite) isJoined(ctx context.Context, p *party) error {
 	s.Reached(steps.Given)
 	body := payload(&rec)
 	s.passes(rec.N, "EA-028", "EA-103", "EA-106")
-	s.member(&rec, "EA-029", "role", body["role"] == p.role, fmt.Sprintf("%q, as in relay.join", p.role))
-	s.member(&rec, "EA-030", "sessionId", body["sessionId"] == p.session, fmt.Sprintf("%q, as in relay.join", p.session))
+	s.member(&rec, "EA-029", "role", body[vocab.Role] == p.role, fmt.Sprintf("%q, as in relay.join", p.role))
+	s.member(&rec, "EA-030", vocab.SessionID, body[vocab.SessionID] == p.session,
+		fmt.Sprintf("%q, as in relay.join", p.session))
 	return nil
 }
 

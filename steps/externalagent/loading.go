@@ -140,7 +140,7 @@ func (l *loaded) ask(kind string, payload object) driver.Message {
 }
 
 func (l *loaded) joins() []driver.Message {
-	return []driver.Message{l.ask(vocab.RelayJoin, object{"role": vocab.AgentRole, "sessionId": l.relay})}
+	return []driver.Message{l.ask(vocab.RelayJoin, object{"role": vocab.AgentRole, vocab.SessionID: l.relay})}
 }
 
 func (l *loaded) starts() []driver.Message {
@@ -174,7 +174,7 @@ func (l *loaded) calls() []driver.Message {
 	tool, params := vocab.PostMessage, object{"text": "a word of " + l.mark.Nonce(l.serial+1)}
 	if l.host == nil {
 		next := l.wire.Booking[l.called]
-		fit, err := next.ParamsFor(l.last["uiSpec"])
+		fit, err := next.ParamsFor(l.last[vocab.Spec])
 		if err != nil { // the state shows another stage than the profile says, which any run reports
 			return l.looks()
 		}
@@ -184,7 +184,7 @@ func (l *loaded) calls() []driver.Message {
 	if l.host != nil || l.env.Profile.Bundled || slices.Contains(mute, tool) {
 		l.updates = 1
 	}
-	return []driver.Message{l.ask(vocab.ToolCall, object{"toolName": tool, "params": params,
+	return []driver.Message{l.ask(vocab.ToolCall, object{vocab.ToolName: tool, vocab.Params: params,
 		"reason": "the next of " + l.mark.Nonce(l.serial)})}
 }
 
@@ -207,7 +207,7 @@ func (l *loaded) Take(r *transcript.Record) (out steps.LoadStep) {
 	if l.host != nil && kindOf(r) != vocab.RelayJoined {
 		l.host.out.take(r, "the host", &out)
 	}
-	if to := field(r, "replyTo"); to != "" {
+	if to := field(r, vocab.ReplyTo); to != "" {
 		l.answered(r, to, &out)
 	}
 	switch kindOf(r) {
@@ -241,7 +241,7 @@ func (l *loaded) finding(out *steps.LoadStep, r *transcript.Record, ok bool, exp
 func (l *loaded) answered(r *transcript.Record, to string, out *steps.LoadStep) {
 	kind := kindOf(r)
 	env, open := l.asked[to]
-	asked, _ := env["type"].(string)
+	asked, _ := env[vocab.Type].(string)
 	switch {
 	case !isAnswer(kind): // it may name its cause
 		return
@@ -267,7 +267,7 @@ func (l *loaded) answered(r *transcript.Record, to string, out *steps.LoadStep) 
 
 // refused handles an error. After a reconnection a host may have ended the session (EA-G09).
 func (l *loaded) refused(r *transcript.Record, to, asked string, out *steps.LoadStep) {
-	code, _ := payload(r)["code"].(string)
+	code, _ := payload(r)[vocab.Code].(string)
 	if asked == vocab.SnapshotGet && l.act == steps.LoadConnect && code == vocab.SessionNotActive {
 		delete(l.asked, to)
 		l.study, l.moves = "", []func() []driver.Message{l.starts, l.looks}
@@ -279,10 +279,10 @@ func (l *loaded) refused(r *transcript.Record, to, asked string, out *steps.Load
 // course judges the proper answer to a request.
 func (l *loaded) course(r *transcript.Record, env object, out *steps.LoadStep) {
 	body := payload(r)
-	id, _ := body["sessionId"].(string)
+	id, _ := body[vocab.SessionID].(string)
 	switch kindOf(r) {
 	case vocab.RelayJoined:
-		l.finding(out, r, body["sessionId"] == l.relay, "the sessionId of the join, "+l.relay, l.of("EA-028", "EA-025"))
+		l.finding(out, r, body[vocab.SessionID] == l.relay, "the sessionId of the join, "+l.relay, l.of("EA-028", "EA-025"))
 		l.moves = []func() []driver.Message{l.looks}
 		if l.study == "" {
 			l.moves = []func() []driver.Message{l.starts, l.looks}
@@ -311,13 +311,14 @@ func (l *loaded) of(relay, host string) string {
 // carried judges the result of a call.
 func (l *loaded) carried(r *transcript.Record, env object, out *steps.LoadStep) {
 	body := payload(r)
-	if body["ok"] != true {
+	if body[vocab.OK] != true {
 		out.Failed = "a call has failed"
 		return
 	}
-	want, _ := env["payload"].(object)
-	if name, there := body["toolName"]; there {
-		l.finding(out, r, name == want["toolName"], "toolName "+wjson.Compact(want["toolName"]), l.of("EA-046", "EA-049"))
+	want, _ := env[vocab.Payload].(object)
+	if name, there := body[vocab.ToolName]; there {
+		l.finding(out, r, name == want[vocab.ToolName], "toolName "+wjson.Compact(want[vocab.ToolName]),
+			l.of("EA-046", "EA-049"))
 	}
 	l.finding(out, r, true, "", l.of("EA-046", "EA-074"))
 	l.called++
@@ -332,7 +333,7 @@ func (l *loaded) shown(r *transcript.Record, id string, out *steps.LoadStep) {
 		return
 	}
 	l.finding(out, r, true, "", "EA-025", "EA-077a")
-	text := string(wjson.Compact(body["messageHistory"]))
+	text := string(wjson.Compact(body[vocab.MessageHistory]))
 	if l.fresh {
 		left := slices.IndexFunc(l.past, func(w string) bool { return strings.Contains(text, `"`+w+`"`) })
 		l.finding(out, r, left < 0, "a messageHistory without messages of the session before", "EA-011")

@@ -48,7 +48,7 @@ func (p *passage) add(env object) { p.due = append(p.due, env) }
 // take judges a message that was passed on: it is the oldest that is due, as it was sent.
 func (p *passage) take(r *transcript.Record, from string, out *steps.LoadStep) {
 	i := slices.IndexFunc(p.due, func(e object) bool {
-		return e["type"] == kindOf(r) && wjson.Equal(e["payload"], r.Event.Data)
+		return e[vocab.Type] == kindOf(r) && wjson.Equal(e[vocab.Payload], r.Event.Data)
 	})
 	clauses := append([]string{"EA-025"}, passing[kindOf(r)]...)
 	for _, lost := range p.due[:max(i, 0)] {
@@ -110,7 +110,7 @@ func (h *loadedHost) Take(r *transcript.Record) (out steps.LoadStep) {
 		return out
 	case r.Kind == transcript.Open:
 		m, _ := message(envelope(vocab.RelayJoin, l.mark.Prefix()+"host", "",
-			object{"role": l.wire.HostRole, "sessionId": l.relay}))
+			object{"role": l.wire.HostRole, vocab.SessionID: l.relay}))
 		out.Send = []driver.Message{m}
 		return out
 	}
@@ -149,27 +149,27 @@ func (h *loadedHost) word() string {
 
 // state returns a state that differs from all others.
 func (h *loadedHost) state() object {
-	return object{"uiSpec": object{"stage": vocab.MovieStage, "title": h.word()}, "messageHistory": []any{},
-		"toolSchema": []any{}}
+	return object{vocab.Spec: object{"stage": vocab.MovieStage, "title": h.word()}, vocab.MessageHistory: []any{},
+		vocab.ToolSchema: []any{}}
 }
 
 // answers returns what the host sends after a message of the agent.
 func (h *loadedHost) answers(r *transcript.Record) []object {
-	id := field(r, "id")
+	id := field(r, vocab.ID)
 	switch kindOf(r) {
 	case vocab.SessionStart:
 		h.study = "s-" + h.word()
-		return []object{envelope(vocab.SessionStarted, "", id, object{"sessionId": h.study})}
+		return []object{envelope(vocab.SessionStarted, "", id, object{vocab.SessionID: h.study})}
 	case vocab.SnapshotGet:
 		if h.study == "" {
 			return []object{envelope(vocab.ErrorMessage, "", id, notActive)}
 		}
 		s := h.state()
-		s["sessionId"] = h.study
+		s[vocab.SessionID] = h.study
 		return []object{envelope(vocab.SnapshotState, "", id, s)}
 	case vocab.ToolCall:
-		out := []object{envelope(vocab.ToolResult, "", id, object{"ok": true, "toolName": payload(r)["toolName"],
-			"uiSpec": h.state()["uiSpec"]})}
+		out := []object{envelope(vocab.ToolResult, "", id, object{"ok": true, vocab.ToolName: payload(r)[vocab.ToolName],
+			vocab.Spec: h.state()[vocab.Spec]})}
 		for range loadPushed {
 			s := h.state()
 			s["source"] = vocab.SourceHost
@@ -179,8 +179,8 @@ func (h *loadedHost) answers(r *transcript.Record) []object {
 	case vocab.SessionEnd:
 		study := h.study
 		h.study = ""
-		return []object{envelope(vocab.SessionEnded, "", id, object{"sessionId": study, "stateReset": true,
-			"logFile": "logs/" + h.word() + ".jsonl"})}
+		return []object{envelope(vocab.SessionEnded, "", id, object{vocab.SessionID: study, "stateReset": true,
+			vocab.LogFile: "logs/" + h.word() + ".jsonl"})}
 	}
 	return nil
 }

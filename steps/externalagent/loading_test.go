@@ -110,8 +110,8 @@ func (r *rig) sends(by steps.LoadSession, all []driver.Message) {
 			for _, a := range r.answer(env) {
 				r.gets(r.agent, a)
 			}
-		case env["type"] == vocab.RelayJoin:
-			r.gets(by, envelope(vocab.RelayJoined, "", steps.Text(env, "id"), env["payload"]))
+		case env[vocab.Type] == vocab.RelayJoin:
+			r.gets(by, envelope(vocab.RelayJoined, "", steps.Text(env, "id"), env[vocab.Payload]))
 		case by == r.agent:
 			for _, e := range r.mix(true, env) {
 				r.gets(r.host, e)
@@ -149,8 +149,8 @@ type cinema struct {
 }
 
 func (c *cinema) state() object {
-	return object{"uiSpec": object{"stage": c.stage, "items": []any{object{"id": "i"}}},
-		"messageHistory": slices.Clone(c.said), "toolSchema": []any{}}
+	return object{vocab.Spec: object{"stage": c.stage, "items": []any{object{"id": "i"}}},
+		vocab.MessageHistory: slices.Clone(c.said), vocab.ToolSchema: []any{}}
 }
 
 func (c *cinema) updated() object {
@@ -161,27 +161,27 @@ func (c *cinema) updated() object {
 
 // answer answers a message as it should.
 func (c *cinema) answer(env object) []object {
-	id, body := steps.Text(env, "id"), env["payload"].(object)
-	switch env["type"] {
+	id, body := steps.Text(env, "id"), env[vocab.Payload].(object)
+	switch env[vocab.Type] {
 	case vocab.RelayJoin:
 		return []object{envelope(vocab.RelayJoined, "", id, body)}
 	case vocab.SessionStart:
 		c.started++
 		c.study, c.said, c.stage = "study-"+strings.Repeat("i", c.started), []any{}, 0
-		return []object{envelope(vocab.SessionStarted, "", id, object{"sessionId": c.study}), c.updated()}
+		return []object{envelope(vocab.SessionStarted, "", id, object{vocab.SessionID: c.study}), c.updated()}
 	case vocab.SnapshotGet:
 		s := c.state()
-		s["sessionId"] = c.study
+		s[vocab.SessionID] = c.study
 		return []object{envelope(vocab.SnapshotState, "", id, s)}
 	case vocab.AgentMessage:
-		c.said = append(c.said, object{"role": "agent", "text": body["text"]})
+		c.said = append(c.said, object{"role": "agent", "text": body[vocab.Text]})
 		return []object{c.updated()}
 	case vocab.ToolCall:
 		c.stage++
 		return []object{envelope(vocab.ToolResult, "", id, object{"ok": true, "toolName": body["toolName"]}), c.updated()}
 	case vocab.SessionEnd:
 		return []object{envelope(vocab.SessionEnded, "", id,
-			object{"sessionId": c.study, "logFile": "l", "stateReset": true})}
+			object{vocab.SessionID: c.study, vocab.LogFile: "l", "stateReset": true})}
 	}
 	return nil
 }
@@ -193,8 +193,8 @@ var course = []string{steps.LoadConnect, loadCall, loadSay, loadCall, steps.Load
 func altered(kind string, f func(env, payload object) []object) func(c *cinema, env object) []object {
 	return func(c *cinema, env object) (out []object) {
 		for _, a := range c.answer(env) {
-			if a["type"] == kind {
-				out = append(out, f(a, a["payload"].(object))...)
+			if a[vocab.Type] == kind {
+				out = append(out, f(a, a[vocab.Payload].(object))...)
 				continue
 			}
 			out = append(out, a)
@@ -216,8 +216,8 @@ func history(f func(all []any) []any) func(c *cinema, env object) []object {
 	return func(c *cinema, env object) []object {
 		all := c.answer(env)
 		for _, a := range all {
-			if p := a["payload"].(object); p["messageHistory"] != nil {
-				p["messageHistory"] = f(p["messageHistory"].([]any))
+			if p := a[vocab.Payload].(object); p[vocab.MessageHistory] != nil {
+				p[vocab.MessageHistory] = f(p[vocab.MessageHistory].([]any))
 			}
 		}
 		return all
@@ -244,7 +244,7 @@ func TestLoadJudgesHosts(t *testing.T) {
 		{name: "an id that nobody has sent", broken: []string{"EA-023a"},
 			answer: altered(vocab.ToolResult, func(env, _ object) []object {
 				other := maps.Clone(env)
-				other["replyTo"] = "nobody"
+				other[vocab.ReplyTo] = "nobody"
 				return []object{other, env}
 			})},
 		{name: "two results", broken: []string{"EA-074"},
@@ -267,7 +267,7 @@ func TestLoadJudgesHosts(t *testing.T) {
 			answer: history(func(all []any) []any { return all[min(1, len(all)):] })},
 		{name: "the history of the session before", broken: []string{"EA-011"}, foreign: true,
 			answer: func(c *cinema, env object) []object {
-				if env["type"] == vocab.SessionEnd {
+				if env[vocab.Type] == vocab.SessionEnd {
 					old = c.said
 				}
 				return history(func(all []any) []any { return slices.Concat(old, all) })(c, env)
@@ -305,10 +305,10 @@ func TestLoadJudgesHosts(t *testing.T) {
 func TestLoadSessionGone(t *testing.T) {
 	r, c := rigged(t, vocab.Host, false), &cinema{}
 	r.answer = func(env object) []object {
-		if env["type"] == vocab.RelayJoin {
+		if env[vocab.Type] == vocab.RelayJoin {
 			c.study = ""
 		}
-		if env["type"] == vocab.SnapshotGet && c.study == "" {
+		if env[vocab.Type] == vocab.SnapshotGet && c.study == "" {
 			return []object{envelope(vocab.ErrorMessage, "", steps.Text(env, "id"), notActive)}
 		}
 		return c.answer(env)
@@ -321,7 +321,7 @@ func TestLoadSessionGone(t *testing.T) {
 // nth changes the n-th message of a type that a relay passes on.
 func nth(n int, kind string, f func(env object) []object) func(toHost bool, env object) []object {
 	return func(_ bool, env object) []object {
-		if env["type"] == kind {
+		if env[vocab.Type] == kind {
 			if n--; n == 0 {
 				return f(env)
 			}
@@ -350,7 +350,7 @@ func TestLoadJudgesRelays(t *testing.T) {
 		{"a repeated call", nth(1, vocab.ToolCall, twice), "EA-007"},
 		{"repeated words of the participant", nth(1, vocab.UserMessage, twice), "EA-009"},
 		{"two states in another order", func(_ bool, env object) []object {
-			if env["type"] != vocab.StateUpdated {
+			if env[vocab.Type] != vocab.StateUpdated {
 				return []object{env}
 			}
 			if kept == nil {
@@ -362,15 +362,15 @@ func TestLoadJudgesRelays(t *testing.T) {
 			return []object{env, first}
 		}, "EA-055"},
 		{"a changed snapshot", nth(1, vocab.SnapshotState, func(env object) []object {
-			env["payload"].(object)["toolSchema"] = []any{"x"}
+			env[vocab.Payload].(object)[vocab.ToolSchema] = []any{"x"}
 			return []object{env}
 		}), "EA-041"},
 		{"a start that is answered with another study", nth(1, vocab.SessionStarted, func(env object) []object {
-			env["payload"] = object{"sessionId": "s-lt-2-3"}
+			env[vocab.Payload] = object{vocab.SessionID: "s-lt-2-3"}
 			return []object{env}
 		}), "EA-025"},
 		{"another agent's words", nth(1, vocab.AgentMessage, func(env object) []object {
-			env["payload"] = object{"text": "lt-2-9"}
+			env[vocab.Payload] = object{"text": "lt-2-9"}
 			return []object{env}
 		}), "EA-025"},
 	} {

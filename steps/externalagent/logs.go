@@ -47,7 +47,7 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 	if err != nil {
 		return steps.NotTestedf("the log cannot be read: %v", err)
 	}
-	name, _ := payload(rec)["logFile"].(string)
+	name, _ := payload(rec)[vocab.LogFile].(string)
 	old, before := int64(0), 0 // what the log had before the session, in bytes and lines, is not the session's
 	content, err := readLogFrom(folder, name, func(f io.ReaderAt, size int64) int64 {
 		if start := s.began(p, q); start != nil {
@@ -70,7 +70,7 @@ func (s *suite) logInOrder(_ context.Context, p *party) error {
 			Expected: fmt.Sprintf("a log at logFile %q in %s", name, folder), Observed: err.Error()})
 	}
 	s.passes(rec.N, "EA-010", "EA-065")
-	study, _ := payload(rec)["sessionId"].(string)
+	study, _ := payload(rec)[vocab.SessionID].(string)
 	if _, read := s.reads[name]; !read {
 		s.reads[name] = logPart{old, before, string(content)}
 	}
@@ -173,10 +173,10 @@ func (s *suite) began(p *party, end *request) (start *request) {
 		case kindOf(r) == vocab.SessionEnded:
 			return start
 		case kindOf(r) != vocab.SessionStarted:
-		case start != nil && payload(r)["sessionId"] != study:
+		case start != nil && payload(r)[vocab.SessionID] != study:
 			return start
 		default:
-			start, study = q, payload(r)["sessionId"]
+			start, study = q, payload(r)[vocab.SessionID]
 		}
 	}
 	return start
@@ -327,7 +327,7 @@ func (s *suite) logNoted(_ context.Context, p *party) error {
 		return steps.NotTestedf("no session of agent %s has ended: ids that contain path traversal may be refused",
 			p.name)
 	}
-	name, _ := payload(rec)["logFile"].(string)
+	name, _ := payload(rec)[vocab.LogFile].(string)
 	at := ""
 	if folder, err := s.logPlace(); err == nil {
 		at = astray(folder, s.Nonce)

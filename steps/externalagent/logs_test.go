@@ -18,7 +18,7 @@ import (
 // kinds changes the log lines of one type, or omits them if f is nil.
 func kinds(kind string, f func(object)) func(object) object {
 	return func(line object) object {
-		if line["type"] != kind {
+		if line[vocab.Type] != kind {
 			return line
 		}
 		if f == nil {
@@ -62,7 +62,7 @@ var logsRows = []struct {
 	{"no type", logsLines, everyLine(unset("type")), nil, "EA-092=failed", ".jsonl:1: "},
 	{"no payload", logsLines, everyLine(unset("payload")), nil, "EA-093=failed", ".jsonl:1: "},
 	{"a call without its reason", logsLines, kinds(vocab.ToolCall,
-		func(l object) { delete(l["payload"].(object), "reason") }), nil, "EA-093=failed", "reason"},
+		func(l object) { delete(l[vocab.Payload].(object), "reason") }), nil, "EA-093=failed", "reason"},
 	{"a missing call", logsLines, kinds(vocab.ToolCall, nil), nil, "EA-107=failed", vocab.ToolCall},
 	{"a missing result", logsLines, kinds(vocab.ToolResult, nil), nil, "EA-107=failed", vocab.ToolResult},
 	{"a missing message that no clause calls an event", logsLines, kinds(vocab.AgentMessage, nil), nil,
@@ -70,7 +70,7 @@ var logsRows = []struct {
 	{"a message logged with another payload", logsLines,
 		kinds(vocab.AgentMessage, func(l object) { l["payload"] = object{"text": "x"} }), nil, "EA-093=failed", ".jsonl:"},
 	{"a state logged with half its payload", logsLines,
-		kinds(vocab.StateUpdated, func(l object) { delete(l["payload"].(object), "toolSchema") }), nil, "EA-093=failed",
+		kinds(vocab.StateUpdated, func(l object) { delete(l[vocab.Payload].(object), "toolSchema") }), nil, "EA-093=failed",
 		".jsonl:"},
 	{"what need not be there", logsLines, kinds(vocab.SnapshotGet, nil), nil, "EA-107=passed EA-093=passed", ""},
 	{"nothing", logsLines, func(object) object { return nil }, nil, "EA-010=failed", ""},
@@ -111,7 +111,7 @@ func TestAnotherSessionMeanwhile(t *testing.T) {
 	p.bad = to(vocab.RelayJoin, func(c *peerConn, _ *transcript.Record, out []any) []any {
 		for _, other := range p.conns {
 			if other.session != c.session && other.session != "" {
-				other.writeLog(object{"logFile": "logs/study/s-20260213-001.jsonl"})
+				other.writeLog(object{vocab.LogFile: "logs/study/s-20260213-001.jsonl"})
 			}
 		}
 		return out
@@ -202,12 +202,12 @@ func TestSharedLogs(t *testing.T) {
 		{"more lay there, and an invalid payload is added", &peer{line: kinds(vocab.ToolResult, set("payload", []any{}))},
 			much, "EA-093=failed EA-010=passed", all + ":8: payload "},
 		{"lines that malformed messages leave meanwhile", &peer{line: func(l object) object {
-			if l["type"] == vocab.AgentMessage {
+			if l[vocab.Type] == vocab.AgentMessage {
 				return nil
 			}
-			if l["type"] == vocab.SnapshotGet {
+			if l[vocab.Type] == vocab.SnapshotGet {
 				return object{"sessionId": "s-0", "eventIndex": 1, "timestamp": "now", "direction": "in", "type": vocab.ToolCall,
-					"payload": []any{}}
+					vocab.Payload: []any{}}
 			}
 			return l
 		}}, "", want, ""},
@@ -266,7 +266,7 @@ func TestLogGoesOn(t *testing.T) {
 				case asked == nil:
 				case kindOf(asked) == vocab.RelayJoin && len(p.conns) > 1:
 					gone = true
-					c.writeLog(object{"logFile": all})
+					c.writeLog(object{vocab.LogFile: all})
 				case kindOf(asked) == vocab.SessionStart:
 					gone = false
 				case kindOf(asked) == vocab.SnapshotGet && gone:

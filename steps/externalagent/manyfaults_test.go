@@ -12,12 +12,12 @@ import (
 // manyTools announces further tools with required params and accepts any call that the host refuses.
 func manyTools(n int) bad {
 	more := func(p object) {
-		list, _ := p["toolSchema"].([]any)
+		list, _ := p[vocab.ToolSchema].([]any)
 		for i := range n {
 			list = append(list, object{"name": fmt.Sprintf("extra_%02d", i), "description": "d", "parameters": object{
 				"a": object{"type": "string"}, "b": object{"type": "integer"}, "c": object{"type": "boolean"}}})
 		}
-		p["toolSchema"] = list
+		p[vocab.ToolSchema] = list
 	}
 	return all(edit(vocab.SnapshotState, more), edit(vocab.StateUpdated, more), carriesOut)
 }
@@ -36,7 +36,7 @@ func TestAFaultInEveryCall(t *testing.T) {
 			manyTools(60), "EA-081", 3},
 		{"it names another tool in every result", session +
 			"And agent A calls every announced tool at every stage of the booking\n",
-			all(manyTools(60), edit(vocab.ToolResult, func(p object) { p["toolName"] = "another" })), "EA-049", 2},
+			all(manyTools(60), edit(vocab.ToolResult, func(p object) { p[vocab.ToolName] = "another" })), "EA-049", 2},
 	} {
 		t.Run(r.reason, func(t *testing.T) {
 			p := &peer{bad: r.bad}

@@ -16,8 +16,8 @@ var takesNothingOldFrame = func(dir transcript.Dir, kind string, payload object)
 
 var takesNothingOldTold = func(ui any) transcript.Record {
 	return takesNothingOldFrame(transcript.Sent, vocab.StateUpdated,
-		object{"source": "host", "uiSpec": ui, "messageHistory": []any{},
-			"toolSchema": []any{object{"name": "select", "note": "announced"}}})
+		object{"source": "host", vocab.Spec: ui, vocab.MessageHistory: []any{},
+			vocab.ToolSchema: []any{object{"name": "select", "note": "announced"}}})
 }
 
 var takesNothingOldSays = func(kind string, payload object) transcript.Record {
@@ -25,7 +25,7 @@ var takesNothingOldSays = func(kind string, payload object) transcript.Record {
 }
 
 var takesNothingOldCalls = func(item string) transcript.Record {
-	return takesNothingOldSays(vocab.ToolCall, object{"toolName": "select", "params": object{"itemId": item}})
+	return takesNothingOldSays(vocab.ToolCall, object{vocab.ToolName: "select", vocab.Params: object{"itemId": item}})
 }
 
 var takesNothingOldMark = func(r remark) transcript.Record {

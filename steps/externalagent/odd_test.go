@@ -19,11 +19,11 @@ func untold() bad {
 // accepts executes and moves on by any call that names a tool, whatever is announced and whatever the params are.
 func accepts(tool string) bad {
 	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
-		if payload(asked)["toolName"] != tool || !is(vocab.ErrorMessage, out[0]) {
+		if payload(asked)[vocab.ToolName] != tool || !is(vocab.ErrorMessage, out[0]) {
 			return out
 		}
 		pl := c.of.sessions[c.session]
-		pl.ui = put(copied(pl.ui), "/touched", field(asked, "id"))
+		pl.ui = put(copied(pl.ui), "/touched", field(asked, vocab.ID))
 		return []any{envelope(vocab.ToolResult, "", field(asked, "id"), object{"ok": true, "toolName": tool}), announced(c)}
 	})
 }
@@ -43,8 +43,8 @@ func booksInTheHistory() bad {
 			return out
 		}
 		show := func(p object) {
-			p["uiSpec"], p["toolSchema"] = last["uiSpec"], last["toolSchema"]
-			p["messageHistory"] = append([]any{}, append(p["messageHistory"].([]any),
+			p[vocab.Spec], p[vocab.ToolSchema] = last[vocab.Spec], last[vocab.ToolSchema]
+			p[vocab.MessageHistory] = append([]any{}, append(p[vocab.MessageHistory].([]any),
 				object{"role": "assistant", "text": "booked"})...)
 		}
 		return all(edit(vocab.SnapshotState, show), edit(vocab.StateUpdated, show))(c, asked, out)
@@ -66,7 +66,7 @@ func settlesLate(f func(ui object)) bad {
 			return out
 		}
 		return edit(vocab.SnapshotState, func(p object) {
-			if ui, ok := p["uiSpec"].(object); ok {
+			if ui, ok := p[vocab.Spec].(object); ok {
 				f(ui)
 			}
 		})(c, r, out)
@@ -98,7 +98,7 @@ var oddAndRightRows = []hostRow{
 			"snapshot"},
 	{"no state, and a refused call that has changed something", session + restless + noTool + oddAndRightInStep,
 		all(mute(vocab.StateUpdated), behind(vocab.ToolCall, edit(vocab.SnapshotState,
-			func(p object) { p["uiSpec"].(object)["n"] = true }))), "EA-073=failed", "at uiSpec/n"},
+			func(p object) { p[vocab.Spec].(object)["n"] = true }))), "EA-073=failed", "at uiSpec/n"},
 
 	// An accepted call is not a refusal.
 	{"a call that breaks its schema is accepted, and moves on", oddAndRightWrong, accepts("select"),
@@ -124,10 +124,10 @@ var oddAndRightRows = []hostRow{
 	{"the first next shows in the history", session + restless + upToNext + shows, func() bad {
 		was := object{}
 		return func(c *peerConn, asked *transcript.Record, out []any) []any {
-			if asked != nil && kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next {
+			if asked != nil && kindOf(asked) == vocab.ToolCall && payload(asked)[vocab.ToolName] == vocab.Next {
 				return append(out[:1], envelope(vocab.StateUpdated, "", "",
-					object{"source": "host", "uiSpec": was["uiSpec"], "toolSchema": was["toolSchema"],
-						"messageHistory": []any{"next"}}))
+					object{"source": "host", vocab.Spec: was[vocab.Spec], vocab.ToolSchema: was[vocab.ToolSchema],
+						vocab.MessageHistory: []any{"next"}}))
 			}
 			if pl := c.of.sessions[c.session]; pl != nil {
 				was = copied(pl.state()).(object)
@@ -139,14 +139,14 @@ var oddAndRightRows = []hostRow{
 	// A single change has come late and does not happen by itself.
 	{"a form that is completed late hides nothing", session + restless + firstCall + oddAndRightInStep,
 		all(settlesLate(func(ui object) { ui["selected"] = "…" }), edit(vocab.StateUpdated, func(p object) {
-			if ui, ok := p["uiSpec"].(object); ok {
+			if ui, ok := p[vocab.Spec].(object); ok {
 				ui["selected"] = "other"
 			}
 		})), "EA-073=failed", "uiSpec/selected"},
 	{"a change after a call hides nothing", session + restless + firstCall + oddAndRightInStep,
 		behind(vocab.ToolCall, edit(vocab.SnapshotState, func(p object) {
 			oddAndRightStill++
-			p["uiSpec"].(object)["step"] = wjson.Number(fmt.Sprint(min(oddAndRightStill, 3)))
+			p[vocab.Spec].(object)["step"] = wjson.Number(fmt.Sprint(min(oddAndRightStill, 3)))
 		})), "EA-073=failed", "uiSpec/step"},
 }
 
@@ -171,7 +171,7 @@ func TestObserver(t *testing.T) {
 				return out
 			}
 			tick := func(p object) {
-				if ui, ok := p["uiSpec"].(object); ok {
+				if ui, ok := p[vocab.Spec].(object); ok {
 					ui["clock"] = wjson.Number(fmt.Sprint(n / each))
 				}
 			}
@@ -202,7 +202,7 @@ func TestObserver(t *testing.T) {
 // losesChoice is a host that undoes what select has chosen, as one that is still resetting does.
 func losesChoice() bad {
 	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
-		if payload(asked)["toolName"] != "select" || !is(vocab.ToolResult, out[0]) {
+		if payload(asked)[vocab.ToolName] != "select" || !is(vocab.ToolResult, out[0]) {
 			return out
 		}
 		pl := c.of.sessions[c.session]
@@ -214,7 +214,7 @@ func losesChoice() bad {
 // fallsBack is a host that returns to its first stage after each next.
 func fallsBack() bad {
 	return to(vocab.ToolCall, func(c *peerConn, asked *transcript.Record, out []any) []any {
-		if payload(asked)["toolName"] != vocab.Next || !is(vocab.ToolResult, out[0]) {
+		if payload(asked)[vocab.ToolName] != vocab.Next || !is(vocab.ToolResult, out[0]) {
 			return out
 		}
 		pl := c.of.sessions[c.session]
@@ -233,8 +233,8 @@ func TestALostChoice(t *testing.T) {
 			`setQuantity cannot be called at stage "movie": the effect of next was lost: uiSpec`},
 		{"a path of another host", session + "And agent A books up to the first call of \"setQuantity\"\nThen agent A is " +
 			"told that the call succeeded\n", edit(vocab.SnapshotState, func(p object) {
-			if ui, ok := p["uiSpec"].(object); ok && ui["stage"] == "ticket" {
-				p["toolSchema"] = []any{}
+			if ui, ok := p[vocab.Spec].(object); ok && ui["stage"] == "ticket" {
+				p[vocab.ToolSchema] = []any{}
 			}
 		}), "EA-054=not-tested", "the booking path does not match the host (external-agent.booking in the profile): " +
 			"setQuantity: it " +
@@ -251,7 +251,7 @@ func draws(refuses bool) bad {
 			return out
 		}
 		pl := c.of.sessions[c.session]
-		began := kindOf(asked) == vocab.ToolCall && payload(asked)["toolName"] == vocab.Next &&
+		began := kindOf(asked) == vocab.ToolCall && payload(asked)[vocab.ToolName] == vocab.Next &&
 			is(vocab.ToolResult, out[0]) && left == 0
 		if began && pl.at < len(pl.flow.Stages) {
 			left = 4
@@ -265,7 +265,7 @@ func draws(refuses bool) bad {
 			}
 			out = []any{error1(asked, "NO_ACTIVE_SPEC")}
 		}
-		hide := func(p object) { p["uiSpec"], p["toolSchema"] = nil, []any{} }
+		hide := func(p object) { p[vocab.Spec], p[vocab.ToolSchema] = nil, []any{} }
 		out = all(edit(vocab.SnapshotState, hide), edit(vocab.StateUpdated, hide))(c, asked, out)
 		if left--; left == 0 {
 			out = append(out, announced(c))
@@ -279,8 +279,8 @@ func TestNoSpecForAMoment(t *testing.T) {
 	const lines = session + "Then agent A calls a tool whenever no uiSpec is active during the booking, and each call " +
 		"is refused\n"
 	never := edit(vocab.StateUpdated, func(p object) {
-		if p["uiSpec"] == nil {
-			p["uiSpec"] = object{"stage": "done"}
+		if p[vocab.Spec] == nil {
+			p[vocab.Spec] = object{"stage": "done"}
 		}
 	})
 	runHosts(t, []hostRow{
@@ -290,8 +290,8 @@ func TestNoSpecForAMoment(t *testing.T) {
 		{"at the end, and calls are carried out", lines, carriesOut, "EA-082=failed", "tool.result"},
 		{"another code", lines, codes("NO_ACTIVE_SPEC", "UNKNOWN_TOOL"), "EA-082=failed", "UNKNOWN_TOOL"},
 		{"never", lines, all(never, edit(vocab.SnapshotState, func(p object) {
-			if p["uiSpec"] == nil {
-				p["uiSpec"] = object{"stage": "done"}
+			if p[vocab.Spec] == nil {
+				p[vocab.Spec] = object{"stage": "done"}
 			}
 		})), "EA-082=not-applicable", "uiSpec is never null during the booking"},
 	})

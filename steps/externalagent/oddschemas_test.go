@@ -9,7 +9,7 @@ import (
 // announcing changes the announced parameters of one tool.
 func announcing(tool string, parameters any) bad {
 	change := func(p object) {
-		list, _ := p["toolSchema"].([]any)
+		list, _ := p[vocab.ToolSchema].([]any)
 		for _, item := range list {
 			if nameOf(item) == tool {
 				item.(object)["parameters"] = parameters

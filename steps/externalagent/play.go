@@ -189,13 +189,13 @@ func (p *play) send(ctx context.Context, conn driver.Conn, v any) {
 
 func kindOfObject(v any) string {
 	o, _ := v.(object)
-	k, _ := o["type"].(string)
+	k, _ := o[vocab.Type].(string)
 	return k
 }
 
 // respond returns what to send in answer to one frame, in order.
 func (p *play) respond(r *transcript.Record) []any {
-	kind, id := kindOf(r), field(r, "id")
+	kind, id := kindOf(r), field(r, vocab.ID)
 	body := payload(r)
 	fail := func(code, text string) []any {
 		return []any{envelope(vocab.ErrorMessage, "", id, object{"code": code, "message": text})}
@@ -207,7 +207,9 @@ func (p *play) respond(r *transcript.Record) []any {
 		return fail(vocab.InvalidMessage, "not an envelope whose payload is an object")
 	case kind == vocab.RelayJoin && p.relay:
 		p.joined = true
-		answer := envelope(vocab.RelayJoined, "", id, object{"role": body["role"], "sessionId": body["sessionId"]})
+		answer := envelope(vocab.RelayJoined, "", id, object{
+			vocab.Role: body[vocab.Role], vocab.SessionID: body[vocab.SessionID],
+		})
 		if p.joins != nil {
 			return p.joins(answer)
 		}
@@ -219,16 +221,16 @@ func (p *play) respond(r *transcript.Record) []any {
 	case vocab.SessionStart:
 		p.active = true
 		p.reset()
-		return []any{envelope(vocab.SessionStarted, "", id, object{"sessionId": p.study}), p.updated()}
+		return []any{envelope(vocab.SessionStarted, "", id, object{vocab.SessionID: p.study}), p.updated()}
 	case vocab.SnapshotGet:
 		p.lost = false
 		s := p.state()
-		s["sessionId"] = p.study
+		s[vocab.SessionID] = p.study
 		return []any{envelope(vocab.SnapshotState, "", id, s)}
 	case vocab.ToolCall:
 		return p.call(id, body, fail)
 	case vocab.AgentMessage:
-		if p.say("agent", body["text"]); p.lost {
+		if p.say("agent", body[vocab.Text]); p.lost {
 			return nil
 		}
 		return []any{p.updated()}
@@ -236,7 +238,7 @@ func (p *play) respond(r *transcript.Record) []any {
 		p.active = false
 		p.reset()
 		return []any{envelope(vocab.SessionEnded, "", id, object{
-			"sessionId": p.study, "logFile": "logs/study/" + p.study + ".jsonl", "stateReset": true,
+			vocab.SessionID: p.study, vocab.LogFile: "logs/study/" + p.study + ".jsonl", "stateReset": true,
 		})}
 	}
 	return fail(vocab.InvalidMessage, "unknown type "+kind)
@@ -250,7 +252,7 @@ func ofRelay(r *transcript.Record) bool {
 		return true
 	}
 	known := kind == "" || kind == vocab.SessionStart || slices.Contains(inSession, kind)
-	return !known && field(r, "id") == ""
+	return !known && field(r, vocab.ID) == ""
 }
 
 // inSession are the requests that need a session.
@@ -269,9 +271,9 @@ func (p *play) call(id string, body object, fail func(code, text string) []any) 
 	}
 	p.went++
 	p.result, p.lost = out[0].(object), false
-	p.latest, _ = body["toolName"].(string)
+	p.latest, _ = body[vocab.ToolName].(string)
 	for _, pl := range p.plans {
-		if !pl.made && pl.n <= p.went && (pl.fits == nil || pl.fits(body, p.result["payload"].(object))) {
+		if !pl.made && pl.n <= p.went && (pl.fits == nil || pl.fits(body, p.result[vocab.Payload].(object))) {
 			pl.made = true
 			return asPlanned(pl.do(turn{p, body, id}))
 		}
@@ -286,7 +288,7 @@ func (p *play) call(id string, body object, fail func(code, text string) []any) 
 const booked = "the booking is done"
 
 func (p *play) called(id string, body object, fail func(code, text string) []any) []any {
-	name, _ := body["toolName"].(string)
+	name, _ := body[vocab.ToolName].(string)
 	if p.at == len(p.flow.Stages) {
 		return fail(vocab.NoActiveSpec, "the booking is done")
 	}
@@ -295,10 +297,10 @@ func (p *play) called(id string, body object, fail func(code, text string) []any
 	if t == nil {
 		return fail(vocab.UnknownTool, fmt.Sprintf("%q is not announced at stage %s", name, st.Name))
 	}
-	if err := t.Accepts(body["params"]); err != nil {
+	if err := t.Accepts(body[vocab.Params]); err != nil {
 		return fail(vocab.InvalidParams, err.Error())
 	}
-	params, _ := body["params"].(object)
+	params, _ := body[vocab.Params].(object)
 	e := st.Effects[name]
 	if e.Needs != "" {
 		if _, ok := wjson.Lookup(p.ui, e.Needs); !ok {
@@ -306,11 +308,11 @@ func (p *play) called(id string, body object, fail func(code, text string) []any
 		}
 	}
 	p.narrow = nil
-	result := object{"ok": true, "toolName": name}
+	result := object{"ok": true, vocab.ToolName: name}
 	switch {
 	case e.Set != "":
 		p.ui = put(copied(p.ui), e.Set, params[e.From])
-		result["uiSpec"] = p.ui
+		result[vocab.Spec] = p.ui
 	case e.Go != 0:
 		p.at = max(0, p.at+e.Go)
 		if p.ui = nil; p.at < len(p.flow.Stages) {
@@ -329,11 +331,11 @@ func (p *play) say(role string, text any) {
 
 // state returns what is announced now.
 func (p *play) state() object {
-	s := object{"uiSpec": p.ui, "messageHistory": p.history, "toolSchema": []any{}}
+	s := object{vocab.Spec: p.ui, vocab.MessageHistory: p.history, vocab.ToolSchema: []any{}}
 	if p.at < len(p.flow.Stages) {
-		s["toolSchema"] = p.flow.Stages[p.at].ToolSchema
+		s[vocab.ToolSchema] = p.flow.Stages[p.at].ToolSchema
 		if p.narrow != nil {
-			s["toolSchema"] = p.narrow
+			s[vocab.ToolSchema] = p.narrow
 		}
 	}
 	return s

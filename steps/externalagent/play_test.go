@@ -41,11 +41,11 @@ func brief(out []any) string {
 			continue
 		}
 		word := kindOfObject(env)
-		p, _ := env["payload"].(object)
-		if code, ok := p["code"].(string); ok {
+		p, _ := env[vocab.Payload].(object)
+		if code, ok := p[vocab.Code].(string); ok {
 			word += ":" + code
 		}
-		if env["replyTo"] != nil {
+		if env[vocab.ReplyTo] != nil {
 			word += "@"
 		}
 		words = append(words, word)
@@ -143,15 +143,15 @@ func TestWhatThePlayShows(t *testing.T) {
 		}
 	}
 	p.respond(heard(`{"type":"agent.message","payload":{"text":"Hi"}}`))
-	if got := wjson.Compact(p.state()["messageHistory"]); got != `[{"role":"agent","text":"Hi"}]` {
+	if got := wjson.Compact(p.state()[vocab.MessageHistory]); got != `[{"role":"agent","text":"Hi"}]` {
 		t.Errorf("messageHistory is %s", got)
 	}
 	p.respond(heard(`{"type":"session.start","id":"s","payload":{}}`))
-	if got := wjson.Compact([]any{p.state()["messageHistory"], p.ui.(object)["selected"]}); got != `[[],[]]` {
+	if got := wjson.Compact([]any{p.state()[vocab.MessageHistory], p.ui.(object)["selected"]}); got != `[[],[]]` {
 		t.Errorf("a new session begins with %s", got)
 	}
 	ended := p.respond(heard(`{"type":"session.end","id":"e","payload":{}}`))
-	if got := wjson.Compact(ended[0].(object)["payload"]); got != `{"logFile":"logs/study/s-parley-n.jsonl",`+
+	if got := wjson.Compact(ended[0].(object)[vocab.Payload]); got != `{"logFile":"logs/study/s-parley-n.jsonl",`+
 		`"sessionId":"s-parley-n","stateReset":true}` {
 		t.Errorf("the end says %s", got)
 	}
@@ -164,7 +164,7 @@ func TestMuchIsSaid(t *testing.T) {
 	for i := range mostSaid + 3 {
 		p.say("agent", i)
 	}
-	if first := p.history[0].(object)["text"]; len(p.history) != mostSaid || first != 3 {
+	if first := p.history[0].(object)[vocab.Text]; len(p.history) != mostSaid || first != 3 {
 		t.Errorf("%d things were said, from %v on", len(p.history), first)
 	}
 }
@@ -240,7 +240,7 @@ func TestTwoConnections(t *testing.T) {
 	p.attend(two, "agent2", p.t.Len())
 	await("agent2", vocab.SnapshotState, hear("agent2", `{"type":"snapshot.get","id":"g2","payload":{}}`))
 	if rec := await("agent1", vocab.SnapshotState, hear("agent1",
-		`{"type":"snapshot.get","id":"g1","payload":{}}`)); field(&rec, "replyTo") != "g1" {
+		`{"type":"snapshot.get","id":"g1","payload":{}}`)); field(&rec, vocab.ReplyTo) != "g1" {
 		t.Errorf("the first connection is told %s", rec.Bytes)
 	}
 	from := p.t.Len()
@@ -252,7 +252,7 @@ func TestTwoConnections(t *testing.T) {
 	from = p.t.Len()
 	p.on(ctx, two, heard(`no JSON`))
 	rec := await("agent2", vocab.ErrorMessage, from)
-	if payload(&rec)["code"] != vocab.InvalidMessage {
+	if payload(&rec)[vocab.Code] != vocab.InvalidMessage {
 		t.Errorf("no JSON is answered by %s", rec.Bytes)
 	}
 	p.mu.Lock()

@@ -12,14 +12,14 @@ import (
 
 // error1 returns an error with a code that answers a message.
 func error1(asked *transcript.Record, code string) object {
-	return envelope(vocab.ErrorMessage, "", field(asked, "id"), object{"code": code, "message": "m"})
+	return envelope(vocab.ErrorMessage, "", field(asked, vocab.ID), object{"code": code, "message": "m"})
 }
 
 // codes replaces one error code by another.
 func codes(from, to string) bad {
 	return edit(vocab.ErrorMessage, func(p object) {
-		if p["code"] == from {
-			p["code"] = to
+		if p[vocab.Code] == from {
+			p[vocab.Code] = to
 		}
 	})
 }
@@ -29,14 +29,14 @@ func asResults(place string) bad {
 	return to(vocab.ToolCall, func(_ *peerConn, asked *transcript.Record, out []any) []any {
 		for i, v := range out {
 			if is(vocab.ErrorMessage, v) {
-				code := v.(object)["payload"].(object)["code"]
-				body := object{"ok": false, "toolName": payload(asked)["toolName"]}
+				code := v.(object)[vocab.Payload].(object)[vocab.Code]
+				body := object{"ok": false, vocab.ToolName: payload(asked)[vocab.ToolName]}
 				if place == "error" {
 					body["error"] = object{"code": code}
 				} else {
 					body[place] = code
 				}
-				out[i] = envelope(vocab.ToolResult, "", field(asked, "id"), body)
+				out[i] = envelope(vocab.ToolResult, "", field(asked, vocab.ID), body)
 			}
 		}
 		return out
@@ -50,8 +50,8 @@ func carriesOut(_ *peerConn, asked *transcript.Record, out []any) []any {
 	}
 	for i, v := range out {
 		if is(vocab.ErrorMessage, v) {
-			out[i] = envelope(vocab.ToolResult, "", field(asked, "id"),
-				object{"ok": true, "toolName": payload(asked)["toolName"]})
+			out[i] = envelope(vocab.ToolResult, "", field(asked, vocab.ID),
+				object{"ok": true, vocab.ToolName: payload(asked)[vocab.ToolName]})
 		}
 	}
 	return out
@@ -62,7 +62,7 @@ func quietly(code string, f func(payload object)) bad {
 	touched := false
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
 		touched = touched || asked != nil && kindOf(asked) == vocab.ToolCall && is(vocab.ErrorMessage, out[0]) &&
-			out[0].(object)["payload"].(object)["code"] == code
+			out[0].(object)[vocab.Payload].(object)[vocab.Code] == code
 		if !touched {
 			return out
 		}
@@ -74,7 +74,7 @@ func quietly(code string, f func(payload object)) bad {
 func ofStage(n int) bad {
 	f := func(p object) {
 		if flow, err := loadFlow(""); err == nil {
-			p["toolSchema"] = flow.Stages[n].ToolSchema
+			p[vocab.ToolSchema] = flow.Stages[n].ToolSchema
 		}
 	}
 	return all(edit(vocab.SnapshotState, f), edit(vocab.StateUpdated, f))
@@ -85,7 +85,7 @@ func touching(code string, f func(payload object)) bad {
 	touched := false
 	return func(c *peerConn, asked *transcript.Record, out []any) []any {
 		if asked != nil && kindOf(asked) == vocab.ToolCall && len(out) == 1 && is(vocab.ErrorMessage, out[0]) &&
-			out[0].(object)["payload"].(object)["code"] == code {
+			out[0].(object)[vocab.Payload].(object)[vocab.Code] == code {
 			touched = true
 			out = append(out, announced(c))
 		}
@@ -157,7 +157,7 @@ var refusalsRows = []hostRow{
 	{"every call after the end", refusalsAfterEnd, nil, "EA-079=passed EA-104=passed", ""},
 	{"every call after the end, and one is accepted", refusalsAfterEnd,
 		func(c *peerConn, asked *transcript.Record, out []any) []any {
-			if asked != nil && payload(asked)["toolName"] == "setQuantity" {
+			if asked != nil && payload(asked)[vocab.ToolName] == "setQuantity" {
 				return carriesOut(c, asked, out)
 			}
 			return out
@@ -165,26 +165,26 @@ var refusalsRows = []hostRow{
 
 	{"a missing param", refusalsWrong, nil, "EA-081=passed EA-074=passed EA-072=passed", ""},
 	{"a missing param, refused and executed", refusalsWrong, touching("INVALID_PARAMS", func(p object) {
-		if ui, ok := p["uiSpec"].(object); ok {
+		if ui, ok := p[vocab.Spec].(object); ok {
 			ui["selected"] = []any{"m3"}
 		}
 	}), "EA-074=failed", "another uiSpec"},
 	{"a missing param, refused and executed without a state.updated", refusalsWrong,
 		quietly(vocab.InvalidParams, func(p object) {
-			if ui, ok := p["uiSpec"].(object); ok {
+			if ui, ok := p[vocab.Spec].(object); ok {
 				ui["selected"] = []any{"m3"}
 			}
 		}), "EA-074=failed EA-072=not-tested EA-073=not-tested", "another uiSpec"},
 	{"a missing param, and other tools after it", refusalsWrong,
 		touching("INVALID_PARAMS", func(p object) {
-			p["toolSchema"] = append(p["toolSchema"].([]any),
+			p[vocab.ToolSchema] = append(p[vocab.ToolSchema].([]any),
 				object{"name": "undo"})
 		}), "EA-074=failed", "another toolSchema"},
 	{"a missing param, mentioned in the history", refusalsWrong,
-		touching("INVALID_PARAMS", func(p object) { p["messageHistory"] = []any{"a param is missing"} }),
+		touching("INVALID_PARAMS", func(p object) { p[vocab.MessageHistory] = []any{"a param is missing"} }),
 		"EA-074=passed EA-081=passed", ""},
 	{"a tool of another stage, refused and carried out", session + others, touching("UNKNOWN_TOOL", func(p object) {
-		if ui, ok := p["uiSpec"].(object); ok {
+		if ui, ok := p[vocab.Spec].(object); ok {
 			ui["quantities"] = object{"adult": 1}
 		}
 	}), "EA-074=failed", "refused calls without effect"},
@@ -197,7 +197,7 @@ var refusalsRows = []hostRow{
 	{"no schema has such a rule", session +
 		"Then agent A calls every announced tool with a param below the minimum, and each call is refused\n",
 		edit(vocab.SnapshotState, func(p object) {
-			for _, item := range p["toolSchema"].([]any) {
+			for _, item := range p[vocab.ToolSchema].([]any) {
 				item.(object)["parameters"] = object{}
 			}
 		}), "EA-081=not-applicable", "no announced schema is broken by a param below the minimum"},
@@ -207,13 +207,13 @@ var refusalsRows = []hostRow{
 	{"params that are a list, taken", refusalsShapeless, carriesOut, "EA-081=failed", "tool.result"},
 	{"params that are a list, unanswered", refusalsShapeless, to(vocab.ToolCall,
 		func(_ *peerConn, asked *transcript.Record, out []any) []any {
-			if payload(asked)["params"] == nil || is(vocab.ToolResult, out[0]) {
+			if payload(asked)[vocab.Params] == nil || is(vocab.ToolResult, out[0]) {
 				return out
 			}
 			return nil
 		}), "EA-081=failed", "no answer whose replyTo is"},
 	{"no tool needs a param", refusalsShapeless, edit(vocab.SnapshotState, func(p object) {
-		for _, item := range p["toolSchema"].([]any) {
+		for _, item := range p[vocab.ToolSchema].([]any) {
 			item.(object)["parameters"] = object{}
 		}
 	}), "EA-081=not-applicable", "no announced tool requires a param"},
@@ -226,8 +226,8 @@ var refusalsRows = []hostRow{
 		codes("NO_ACTIVE_SPEC", "UNKNOWN_TOOL"), "EA-082=failed", "UNKNOWN_TOOL"},
 	{"a uiSpec stays active", session + "When agent A makes the calls after which no uiSpec is active\n",
 		edit(vocab.SnapshotState, func(p object) {
-			if p["uiSpec"] == nil {
-				p["uiSpec"] = object{}
+			if p[vocab.Spec] == nil {
+				p[vocab.Spec] = object{}
 			}
 		}), "EA-082=not-tested", "a uiSpec is still active"},
 	{"it fails while it runs", session + "When agent A makes the calls that make a tool fail at run time\nThen agent A " +
@@ -311,7 +311,7 @@ func TestInvalidMessages(t *testing.T) {
 			"EA-020=passed EA-068=failed", `error with replyTo "req-n-`},
 		{"another version, and the end of the connection", version, closes, "EA-020=passed", ""},
 		{"another version, served", version, toSpoilt(func(asked *transcript.Record) []any {
-			return []any{envelope(vocab.SnapshotState, "", field(asked, "id"), object{})}
+			return []any{envelope(vocab.SnapshotState, "", field(asked, vocab.ID), object{})}
 		}), "EA-020=warned", "snapshot.state"},
 		{"another version, and no answer", version, silent, "EA-020=warned", "no such message"},
 		{"no payload", shape, nil, "EA-024a=passed", ""},

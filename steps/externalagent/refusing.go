@@ -34,7 +34,7 @@ func (s *suite) isInvalid(ctx context.Context, p *party, orClosed string) error 
 		p.conn, p.joined, p.study = nil, false, ""
 		return s.Judge(steps.CheckOf(rec, orClosed != "", expected, clauses...))
 	}
-	ok, named := s.codeOf(&rec) == vocab.InvalidMessage, field(&rec, "replyTo") == q.id
+	ok, named := s.codeOf(&rec) == vocab.InvalidMessage, field(&rec, vocab.ReplyTo) == q.id
 	switch {
 	case !ok || q.id == "" || answerOf[q.kind] == "": // an unreadable message has no id to answer to
 	case q.untyped: // without a type, the answer may but need not name the id
@@ -47,7 +47,7 @@ func (s *suite) isInvalid(ctx context.Context, p *party, orClosed string) error 
 
 // namesNobody matches an error that names no request.
 func namesNobody(r *transcript.Record) bool {
-	return received(vocab.ErrorMessage)(r) && field(r, "replyTo") == ""
+	return received(vocab.ErrorMessage)(r) && field(r, vocab.ReplyTo) == ""
 }
 
 // answerNoted records how a target reacts to a message whose effect no clause defines.
@@ -62,7 +62,7 @@ func (s *suite) answerNoted(ctx context.Context, p *party) error {
 		_, _ = s.answer(ctx, fence)
 	}
 	for _, r := range s.Between(p.name, q.mark, 0) {
-		if closed(&r) || r.Event != nil && field(&r, "replyTo") != fence.id && kindOf(&r) != vocab.StateUpdated {
+		if closed(&r) || r.Event != nil && field(&r, vocab.ReplyTo) != fence.id && kindOf(&r) != vocab.StateUpdated {
 			what = steps.Seen(r)
 			break
 		}
@@ -297,7 +297,7 @@ func (s *suite) callsShapeless(ctx context.Context, p *party) error {
 				tried++
 				body := callOf(t.Name, params)
 				if params == any(missing{}) {
-					delete(body, "params")
+					delete(body, vocab.Params)
 				}
 				q, err := s.ask(ctx, p, vocab.ToolCall, body)
 				if err != nil {

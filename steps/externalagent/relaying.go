@@ -111,7 +111,7 @@ func (s *suite) secondHost(ctx context.Context, a *party) error {
 func (s *suite) hostSendsJunk(ctx context.Context, what string) error {
 	a := s.party("A")
 	legal := envelope(vocab.StateUpdated, "", "", object{
-		"source": vocab.SourceHost, "uiSpec": object{}, "messageHistory": []any{}, "toolSchema": []any{},
+		"source": vocab.SourceHost, vocab.Spec: object{}, vocab.MessageHistory: []any{}, vocab.ToolSchema: []any{},
 	})
 	m := driver.Message{Label: what}
 	if spoil := faults[what]; spoil != nil {
@@ -175,7 +175,7 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 		return err
 	}
 	says := func(kind, text string) func(*transcript.Record) bool {
-		return func(r *transcript.Record) bool { return received(kind)(r) && payload(r)["text"] == text }
+		return func(r *transcript.Record) bool { return received(kind)(r) && payload(r)[vocab.Text] == text }
 	}
 	fence, miss := s.Await(ctx, steps.Wait{Conn: h.name, After: q.mark, Kind: "agent.message received by the host",
 		Fence: s.fenceAtHost(p), Match: says(vocab.AgentMessage, last)})
@@ -197,7 +197,7 @@ func (s *suite) passed(ctx context.Context, p *party) error {
 	}
 	pushed := 0
 	for _, r := range s.said(h, transcript.Sent, heard.N) {
-		if payload(&r)["text"] == word {
+		if payload(&r)[vocab.Text] == word {
 			pushed = r.N
 		}
 	}
@@ -285,7 +285,7 @@ func (s *suite) hostAnnounces(ctx context.Context, how string) error {
 			for i := range 1500 {
 				seats = append(seats, object{"id": fmt.Sprintf("seat-%04d", i), "label": "座位", "available": i%7 != 0})
 			}
-			e["payload"].(object)["uiSpec"] = object{"stage": "seat", "items": seats}
+			e[vocab.Payload].(object)[vocab.Spec] = object{"stage": "seat", "items": seats}
 		}
 		return e
 	})

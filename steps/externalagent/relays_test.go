@@ -39,7 +39,7 @@ func lost(kind string) func(from, to *carried, asked *transcript.Record, body []
 // changed changes the payloads of one type.
 func changed(kind string, f func(object)) func(from, to *carried, asked *transcript.Record, body []byte) [][]byte {
 	return spoilt(kind, func(_, _ *carried, env object) []any {
-		f(env["payload"].(object))
+		f(env[vocab.Payload].(object))
 		return []any{env}
 	})
 }
@@ -146,7 +146,7 @@ var relaysRows = []struct {
 		"it has come twice: state.updated"},
 	{"the relay adds a message of its own", session + relaysPassed,
 		spoilt(vocab.UserMessage, func(_, _ *carried, env object) []any {
-			return []any{env, object{"v": vocab.Version, "type": vocab.StateUpdated, "payload": object{}}}
+			return []any{env, object{"v": vocab.Version, "type": vocab.StateUpdated, vocab.Payload: object{}}}
 		}), "EA-009=passed", ""},
 	{"the relay adds one of a type that no clause names", session + firstCall + relaysPassed,
 		func(_, to *carried, _ *transcript.Record, body []byte) [][]byte {
@@ -196,24 +196,24 @@ var relaysRows = []struct {
 	{"params are changed", session + firstCall, changed(vocab.ToolCall, set("params", object{"itemId": "m9"})),
 		"EA-007=failed", "INVALID_PARAMS"},
 	{"another tool is called", session + upToNext, changed(vocab.ToolCall, func(p object) {
-		if p["toolName"] == "next" {
-			p["toolName"] = "fly"
+		if p[vocab.ToolName] == "next" {
+			p[vocab.ToolName] = "fly"
 		}
 	}), "EA-007=failed", "UNKNOWN_TOOL"},
 	{"another tool is called that cannot be executed yet", session + firstCall,
-		changed(vocab.ToolCall, func(p object) { p["toolName"], p["params"] = "next", object{} }), "EA-007=failed",
+		changed(vocab.ToolCall, func(p object) { p[vocab.ToolName], p[vocab.Params] = "next", object{} }), "EA-007=failed",
 		"TOOL_EXECUTION_FAILED"},
 	{"a message without an id", relaysNameless, nil, "EA-008=passed", ""},
 	{"a message without an id is lost", relaysNameless, spoilt(vocab.AgentMessage, func(_, _ *carried, env object) []any {
-		if env["id"] == nil {
+		if env[vocab.ID] == nil {
 			return nil
 		}
 		return []any{env}
 	}), "EA-008=failed", "once, in order and unchanged"},
 	{"a message without an id is given one", relaysNameless,
 		spoilt(vocab.AgentMessage, func(_, _ *carried, env object) []any {
-			if env["id"] == nil {
-				env["id"] = "r-1"
+			if env[vocab.ID] == nil {
+				env[vocab.ID] = "r-1"
 			}
 			return []any{env}
 		}), "EA-008=failed", "once, in order and unchanged"},
@@ -225,7 +225,7 @@ var relaysRows = []struct {
 		return [][]byte{body}
 	}, "EA-055=failed", ""},
 	{"a long state is shortened", relaysLong, changed(vocab.StateUpdated, func(p object) {
-		if ui, ok := p["uiSpec"].(object); ok {
+		if ui, ok := p[vocab.Spec].(object); ok {
 			if items, ok := ui["items"].([]any); ok && len(items) > 1000 {
 				ui["items"] = items[:1000]
 			}
@@ -235,7 +235,7 @@ var relaysRows = []struct {
 	{"a second host that is refused", relaysSecond, spoilt(vocab.RelayJoined, func(_, to *carried, env object) []any {
 		if to.party == "host2" {
 			to.session = ""
-			return []any{envelope(vocab.ErrorMessage, "", env["replyTo"].(string),
+			return []any{envelope(vocab.ErrorMessage, "", env[vocab.ReplyTo].(string),
 				object{"code": "INVALID_MESSAGE", "message": "m"})}
 		}
 		return []any{env}

@@ -349,7 +349,7 @@ func (s *suite) goesOnByState(ctx context.Context) error {
 		return s.without(miss, "makes no further call")
 	}
 	answer := func(r *transcript.Record) bool {
-		return sent(vocab.ToolResult, vocab.ErrorMessage)(r) && field(r, "replyTo") == field(&call, "id")
+		return sent(vocab.ToolResult, vocab.ErrorMessage)(r) && field(r, vocab.ReplyTo) == field(&call, vocab.ID)
 	}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: call.Conn, After: call.N, Proof: true, Match: answer})
 	if miss != nil {

@@ -109,7 +109,7 @@ func (s *suite) answerAs(ctx context.Context, q *request, kind, family string) (
 // its author the cause.
 func (s *suite) instead(q *request, miss *verdict.Miss) (string, int) {
 	for _, r := range s.Between(q.of.name, q.mark, 0) {
-		kind, to := kindOf(&r), field(&r, "replyTo")
+		kind, to := kindOf(&r), field(&r, vocab.ReplyTo)
 		if r.Dir == transcript.Received && to == q.id {
 			return fmt.Sprintf("%q, which is no answer to %s: %s", kind, q.kind, steps.Seen(r)), r.N
 		}
@@ -191,7 +191,7 @@ func (s *suite) codeOf(r *transcript.Record) string {
 		code, _ := v.(string)
 		return code
 	case vocab.ToolResult:
-		if payload(r)["ok"] != false {
+		if payload(r)[vocab.OK] != false {
 			return ""
 		}
 		for _, at := range s.wire.Fields.ResultCode {
@@ -206,7 +206,7 @@ func (s *suite) codeOf(r *transcript.Record) string {
 
 // refused reports whether an answer is a refusal: an error, or a tool.result whose ok is false (EA-104).
 func refused(r *transcript.Record) bool {
-	return kindOf(r) == vocab.ErrorMessage || kindOf(r) == vocab.ToolResult && payload(r)["ok"] == false
+	return kindOf(r) == vocab.ErrorMessage || kindOf(r) == vocab.ToolResult && payload(r)[vocab.OK] == false
 }
 
 // got returns the answer that a request already has, or nil.
@@ -297,7 +297,7 @@ func (s *suite) nothingShown(q *request, answer int) bool {
 	null := false
 	for _, r := range s.Between(q.of.name, q.of.opened, answer) {
 		if told(&r) {
-			v, there := payload(&r)["uiSpec"]
+			v, there := payload(&r)[vocab.Spec]
 			null = there && v == nil
 		}
 	}

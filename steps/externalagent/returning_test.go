@@ -30,12 +30,12 @@ func asAtFirst(which func(n int) bool) bad {
 	var first any
 	keep := edit(vocab.StateUpdated, func(p object) {
 		if first == nil {
-			first = copied(p["uiSpec"])
+			first = copied(p[vocab.Spec])
 		}
 	})
 	return all(keep, afterwards(func(_ *peerConn, n int, p object) {
 		if which(n) {
-			p["uiSpec"] = first
+			p[vocab.Spec] = first
 		}
 	}))
 }
@@ -57,7 +57,7 @@ func TestFindingASession(t *testing.T) {
 			return out
 		}), "EA-073=not-tested", "the session ended with the agent's connection"},
 		{"another session", cameBack, afterwards(func(_ *peerConn, _ int, p object) {
-			p["sessionId"], p["messageHistory"] = "s-1", []any{}
+			p[vocab.SessionID], p[vocab.MessageHistory] = "s-1", []any{}
 		}), "EA-042=failed EA-073=not-tested", "another session"},
 		{"the first snapshot is old", cameBack, asAtFirst(func(n int) bool { return n == 1 }), "EA-073=failed",
 			"uiSpec is again as in record"},
@@ -69,13 +69,13 @@ func TestFindingASession(t *testing.T) {
 			"EA-073=failed", "messageHistory has 0 entries, and had 1"},
 		{"the history is loaded late", cameBack, afterwards(func(_ *peerConn, n int, p object) {
 			if n == 1 {
-				p["messageHistory"] = []any{}
+				p[vocab.MessageHistory] = []any{}
 			}
 		}), "EA-073=passed", ""},
 		{"the host remarks it", cameBack, afterwards(func(_ *peerConn, _ int, p object) {
-			history, _ := p["messageHistory"].([]any)
-			p["messageHistory"] = append(history, object{"role": "system", "text": "the agent is back"})
-			p["uiSpec"].(object)["connections"] = wjson.Number("2")
+			history, _ := p[vocab.MessageHistory].([]any)
+			p[vocab.MessageHistory] = append(history, object{"role": "system", "text": "the agent is back"})
+			p[vocab.Spec].(object)["connections"] = wjson.Number("2")
 		}), "EA-073=passed", "the state is not as before the connection was lost"},
 		{"a clock", cameBack, ticking(), "EA-073=passed", ""},
 		{"nothing was left", session + "Then agent A finds its session as it left it, if the session has survived\n", nil,
@@ -100,8 +100,8 @@ func held(next func(first, second []any) []any) bad {
 
 // TestPendingCalls checks calls that are sent together.
 func TestPendingCalls(t *testing.T) {
-	id := func(out []any) any { return out[0].(object)["replyTo"] }
-	named := func(out []any, id any) []any { out[0].(object)["replyTo"] = id; return out }
+	id := func(out []any) any { return out[0].(object)[vocab.ReplyTo] }
+	named := func(out []any, id any) []any { out[0].(object)[vocab.ReplyTo] = id; return out }
 	const right = "EA-046=passed EA-047=passed EA-049=passed"
 	runHosts(t, []hostRow{
 		{"one after the other", pendingCalls, nil, right, ""},

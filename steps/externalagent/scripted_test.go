@@ -123,13 +123,13 @@ func (c *peerConn) Close(driver.CloseMode) error {
 // respond returns the answers of a conformant relay and host.
 func (c *peerConn) respond(r *transcript.Record) []any {
 	invalid := func(code, why string) []any {
-		return []any{envelope(vocab.ErrorMessage, "", field(r, "id"), object{"code": code, "message": why})}
+		return []any{envelope(vocab.ErrorMessage, "", field(r, vocab.ID), object{"code": code, "message": why})}
 	}
 	switch {
-	case r.Event == nil || field(r, "v") != vocab.Version || payload(r) == nil:
+	case r.Event == nil || field(r, vocab.V) != vocab.Version || payload(r) == nil:
 		return invalid(vocab.InvalidMessage, "no envelope")
 	case kindOf(r) == vocab.RelayJoin:
-		c.session, _ = payload(r)["sessionId"].(string)
+		c.session, _ = payload(r)[vocab.SessionID].(string)
 	case c.session == "":
 		return invalid(vocab.SessionNotActive, "join first")
 	}
@@ -182,14 +182,14 @@ func (c *peerConn) answer(asked *transcript.Record, out []any) {
 		env, ok := v.(object)
 		if ok {
 			bytes = []byte(wjson.Compact(env))
-			c.log("out", kindOfObject(env), env["payload"])
+			c.log("out", kindOfObject(env), env[vocab.Payload])
 			if kindOfObject(env) == vocab.SessionEnded {
-				c.writeLog(env["payload"])
+				c.writeLog(env[vocab.Payload])
 			}
 		} else {
 			bytes = []byte(v.(string))
 		}
-		_, named := env["replyTo"]
+		_, named := env[vocab.ReplyTo]
 		for _, other := range c.of.conns {
 			if other == c || ok && !named && kindOfObject(env) != vocab.ErrorMessage && other.session == c.session &&
 				c.session != "" {
@@ -214,7 +214,7 @@ func edit(kind string, f func(payload object)) bad {
 		for i, v := range out {
 			if is(kind, v) {
 				env := copied(v).(object)
-				f(env["payload"].(object))
+				f(env[vocab.Payload].(object))
 				out[i] = env
 			}
 		}
@@ -262,7 +262,7 @@ func to(kind string, f func(c *peerConn, asked *transcript.Record, out []any) []
 // refuses answers one type of message with an error.
 func refuses(kind, code string) bad {
 	return to(kind, func(_ *peerConn, asked *transcript.Record, _ []any) []any {
-		return []any{envelope(vocab.ErrorMessage, "", field(asked, "id"), object{"code": code, "message": "no"})}
+		return []any{envelope(vocab.ErrorMessage, "", field(asked, vocab.ID), object{"code": code, "message": "no"})}
 	})
 }
 
@@ -283,7 +283,7 @@ func announced(c *peerConn) object { return c.of.sessions[c.session].updated() }
 func ticking() bad {
 	n := 0
 	tick := func(p object) {
-		if ui, ok := p["uiSpec"].(object); ok {
+		if ui, ok := p[vocab.Spec].(object); ok {
 			n++
 			ui["clock"] = wjson.Number(fmt.Sprint(n))
 		}

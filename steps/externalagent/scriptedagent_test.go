@@ -150,7 +150,7 @@ func (a *scriptedAgent) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.send(ctx, vocab.RelayJoin, object{"role": "agent", "sessionId": a.session}); err != nil {
+	if err := a.send(ctx, vocab.RelayJoin, object{"role": "agent", vocab.SessionID: a.session}); err != nil {
 		return err
 	}
 	if a.silent {
@@ -227,10 +227,10 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 		a.waits = "a state"
 	case vocab.StateUpdated, vocab.SnapshotState:
 		a.knew = a.tools
-		if ui, ok := env.Payload["uiSpec"].(object); ok || !a.kept {
+		if ui, ok := env.Payload[vocab.Spec].(object); ok || !a.kept {
 			a.ui = ui
 		}
-		a.tools, _ = env.Payload["toolSchema"].([]any)
+		a.tools, _ = env.Payload[vocab.ToolSchema].([]any)
 		switch {
 		case a.waits == vocab.ToolCall: // its result is still to come
 			a.waits = "a result"
@@ -240,14 +240,14 @@ func (a *scriptedAgent) hear(ctx context.Context, b []byte) error {
 	case vocab.ToolResult, vocab.ErrorMessage:
 		switch {
 		case env.ReplyTo != a.asked && !a.ahead:
-		case env.Type == vocab.ErrorMessage || env.Payload["ok"] != true:
+		case env.Type == vocab.ErrorMessage || env.Payload[vocab.OK] != true:
 			return a.isRefused(ctx, env.Payload)
 		case a.blind, a.waits == "a result":
 			return a.act(ctx, a.tools)
 		default:
 			a.waits = "a state"
 		}
-		if ui, ok := env.Payload["uiSpec"].(object); ok && a.kept {
+		if ui, ok := env.Payload[vocab.Spec].(object); ok && a.kept {
 			a.ui = ui
 		}
 	case vocab.UserMessage:
@@ -271,7 +271,7 @@ func (a *scriptedAgent) isRefused(ctx context.Context, payload object) error {
 	if a.refusals++; a.refusals > 3 {
 		return a.send(ctx, vocab.SessionEnd, object{"reason": "refused"})
 	}
-	if payload["code"] == vocab.SessionNotActive {
+	if payload[vocab.Code] == vocab.SessionNotActive {
 		a.started = false
 	}
 	return a.begin(ctx)
@@ -328,7 +328,7 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 			return nil
 		}
 		if a.ahead && a.serial < 4 {
-			body := object{"toolName": tool, "params": params, "reason": "it is first"}
+			body := object{vocab.ToolName: tool, vocab.Params: params, "reason": "it is first"}
 			if err := a.send(ctx, vocab.ToolCall, body); err != nil {
 				return err
 			}
@@ -336,7 +336,7 @@ func (a *scriptedAgent) act(ctx context.Context, tools []any) error {
 				return errEnough
 			}
 		}
-		return a.send(ctx, vocab.ToolCall, object{"toolName": tool, "params": params, "reason": "it is next"})
+		return a.send(ctx, vocab.ToolCall, object{vocab.ToolName: tool, vocab.Params: params, "reason": "it is next"})
 	}
 	selected, _ := a.ui["selected"].([]any)
 	quantities, _ := a.ui["quantities"].(object)

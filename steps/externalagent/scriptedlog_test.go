@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	vocab "parley/protocol/externalagent"
 	wjson "parley/transport/wire/json"
 )
 
@@ -16,8 +17,8 @@ func (c *peerConn) log(direction, kind string, body any) {
 		return
 	}
 	lines := c.of.files[c.session]
-	line := object{"sessionId": pl.study, "eventIndex": len(lines), "timestamp": "2026-02-13T10:22:17.123Z",
-		"direction": direction, "type": kind, "payload": body}
+	line := object{vocab.SessionID: pl.study, "eventIndex": len(lines), "timestamp": "2026-02-13T10:22:17.123Z",
+		"direction": direction, "type": kind, vocab.Payload: body}
 	c.of.files[c.session] = append(lines, line)
 }
 
@@ -27,7 +28,7 @@ const unwritten = "logs/study/none.jsonl"
 // writeLog writes the log of a session that has ended.
 func (c *peerConn) writeLog(ended any) {
 	body, _ := ended.(object)
-	name, _ := body["logFile"].(string)
+	name, _ := body[vocab.LogFile].(string)
 	if c.of.logs == "" || strings.Contains(name, "..") || name == unwritten || filepath.IsAbs(name) {
 		return
 	}

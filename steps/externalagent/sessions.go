@@ -64,13 +64,14 @@ var exampleID = regexp.MustCompile(`\As-\d{8}-\d{3}\z`)
 
 func (s *suite) started(p *party, rec *transcript.Record) {
 	s.Reached(steps.Answered)
-	p.study, _ = payload(rec)["sessionId"].(string)
+	p.study, _ = payload(rec)[vocab.SessionID].(string)
 	s.passes(rec.N, "EA-038", "EA-025", "EA-103")
 	form := "another form than"
 	if exampleID.MatchString(p.study) {
 		form = "the form of"
 	}
-	s.Observe("EA-040", fmt.Sprintf("sessionId %s has %s s-YYYYMMDD-NNN", wjson.Compact(payload(rec)["sessionId"]), form))
+	s.Observe("EA-040", fmt.Sprintf("sessionId %s has %s s-YYYYMMDD-NNN",
+		wjson.Compact(payload(rec)[vocab.SessionID]), form))
 }
 
 // hasSession makes sure that a party is in a study session.
@@ -127,14 +128,14 @@ type state struct {
 }
 
 // members are the members of a state, in comparison order.
-var members = []string{"uiSpec", "messageHistory", "toolSchema"}
+var members = []string{vocab.Spec, vocab.MessageHistory, vocab.ToolSchema}
 
 // member returns a member of a state by its name in the payload.
 func (st state) member(name string) any {
 	switch name {
-	case "uiSpec":
+	case vocab.Spec:
 		return st.ui
-	case "messageHistory":
+	case vocab.MessageHistory:
 		return st.history
 	}
 	return st.tools
@@ -142,7 +143,7 @@ func (st state) member(name string) any {
 
 func stateOf(r *transcript.Record) state {
 	b := payload(r)
-	return state{ui: b["uiSpec"], history: b["messageHistory"], tools: b["toolSchema"], at: r.N}
+	return state{ui: b[vocab.Spec], history: b[vocab.MessageHistory], tools: b[vocab.ToolSchema], at: r.N}
 }
 
 // list returns the announced toolSchema as an array, or nil if it is not one.
@@ -183,7 +184,8 @@ func (s *suite) getsSnapshot(ctx context.Context, p *party) (state, error) {
 			Expected: "snapshot.state with " + members[i], Observed: fmt.Sprintf("none in record %d", rec.N)})
 	}
 	if p.study != "" {
-		s.member(&rec, "EA-042", "sessionId", body["sessionId"] == p.study, fmt.Sprintf("%q, as in session.started", p.study))
+		s.member(&rec, "EA-042", vocab.SessionID, body[vocab.SessionID] == p.study,
+			fmt.Sprintf("%q, as in session.started", p.study))
 	}
 	return stateOf(&rec), nil
 }
@@ -208,10 +210,10 @@ func (s *suite) isEnded(ctx context.Context, p *party) error {
 	}
 	body := payload(&rec)
 	s.passes(rec.N, "EA-063")
-	s.member(&rec, "EA-064", "sessionId", p.study != "" && body["sessionId"] == p.study,
+	s.member(&rec, "EA-064", "sessionId", p.study != "" && body[vocab.SessionID] == p.study,
 		fmt.Sprintf("%q, the ended session's", p.study))
 	s.member(&rec, "EA-067", "stateReset", body["stateReset"] == true, "true")
-	if name, ok := body["logFile"].(string); ok {
+	if name, ok := body[vocab.LogFile].(string); ok {
 		form := "another form than"
 		if name == "logs/study/"+p.study+".jsonl" {
 			form = "the form of"

@@ -27,10 +27,10 @@ func (s *suite) says(ctx context.Context, p *party, more object) error {
 	}
 	p.before = now
 	s.word = s.newWord("word")
-	if tool, ok := more["toolName"]; ok {
-		more["text"] = fmt.Sprintf("%v %s", tool, s.word)
+	if tool, ok := more[vocab.ToolName]; ok {
+		more[vocab.Text] = fmt.Sprintf("%v %s", tool, s.word)
 	} else {
-		more["text"] = "Please note: " + s.word + " " + odd + strings.Repeat(" 一个较长的句子。", 30)
+		more[vocab.Text] = "Please note: " + s.word + " " + odd + strings.Repeat(" 一个较长的句子。", 30)
 	}
 	if s.Env.Role == vocab.Relay { // the host is the harness, which accepts any member
 		more["parleyUnknown"] = object{"list": []any{1.5, nil, true}}
@@ -60,10 +60,10 @@ func (s *suite) isNotRefused(ctx context.Context, p *party) error {
 	}
 	p.last = q
 	for _, r := range s.Between(p.name, q.mark, 0) {
-		if !(answers(q.id)(&r) && refused(&r) || received(vocab.ErrorMessage)(&r) && field(&r, "replyTo") == "") {
+		if !(answers(q.id)(&r) && refused(&r) || received(vocab.ErrorMessage)(&r) && field(&r, vocab.ReplyTo) == "") {
 			continue
 		}
-		if _, odd := q.body["toolName"]; odd && s.codeOf(&r) == vocab.InvalidMessage {
+		if _, odd := q.body[vocab.ToolName]; odd && s.codeOf(&r) == vocab.InvalidMessage {
 			s.Note("an agent.message with members of a tool.call is refused")
 			return nil
 		}
@@ -108,7 +108,7 @@ func (s *suite) flowUnchanged(ctx context.Context, p *party) error {
 
 // flowChange returns the first place at which the flow has changed other than by showing a message, or "".
 func (s *suite) flowChange(before, now state) string {
-	for _, name := range []string{"toolSchema", "uiSpec"} {
+	for _, name := range []string{vocab.ToolSchema, vocab.Spec} {
 		a, b := s.settled(name, before.member(name)), s.settled(name, now.member(name))
 		for _, at := range changes(name, a, b) {
 			if !s.shown(name, at, a, b) {
@@ -211,11 +211,11 @@ func (s *suite) hearsParticipant(ctx context.Context, p *party) error {
 		return s.Need(miss.Check("user.message with what the participant said: …"+s.word, "EA-009", "EA-060"))
 	}
 	s.passes(rec.N, "EA-009", "EA-060")
-	text, _ := payload(&rec)["text"].(string)
+	text, _ := payload(&rec)[vocab.Text].(string)
 	s.member(&rec, "EA-061", "text", strings.TrimSpace(text) == s.spoken,
 		"what the participant said: "+wjson.Compact(s.spoken))
 	env, _ := rec.Event.Envelope.(object)
-	_ = s.Judge(steps.CheckOf(rec, env["replyTo"] == nil, "user.message without replyTo", "EA-060"))
+	_ = s.Judge(steps.CheckOf(rec, env[vocab.ReplyTo] == nil, "user.message without replyTo", "EA-060"))
 	return s.hearsOnce(ctx, p, &rec)
 }
 
@@ -227,7 +227,7 @@ func (s *suite) hearsOnce(ctx context.Context, p *party, first *transcript.Recor
 		return nil
 	}
 	for _, r := range s.Between(p.name, first.N, 0) {
-		if received(vocab.UserMessage)(&r) && wjson.Equal(payload(&r)["text"], payload(first)["text"]) {
+		if received(vocab.UserMessage)(&r) && wjson.Equal(payload(&r)[vocab.Text], payload(first)[vocab.Text]) {
 			return s.breaks(r, fmt.Sprintf("one user.message for what the participant has said once, record %d", first.N),
 				"EA-009")
 		}

@@ -22,21 +22,21 @@ var speakingRows = []hostRow{
 		said := any(nil)
 		return func(c *peerConn, asked *transcript.Record, out []any) []any {
 			if asked != nil && kindOf(asked) == vocab.AgentMessage {
-				said = payload(asked)["text"]
+				said = payload(asked)[vocab.Text]
 			}
-			return edit(vocab.SnapshotState, func(p object) { p["uiSpec"].(object)["last"] = said })(c, asked, out)
+			return edit(vocab.SnapshotState, func(p object) { p[vocab.Spec].(object)["last"] = said })(c, asked, out)
 		}
 	}(), "EA-008=passed EA-008a=passed", ""},
 	{"it is answered by a result", session + saying + unchanged,
 		to(vocab.AgentMessage, func(_ *peerConn, asked *transcript.Record, out []any) []any {
-			return append(out, envelope(vocab.ToolResult, "", field(asked, "id"), object{"ok": true}))
+			return append(out, envelope(vocab.ToolResult, "", field(asked, vocab.ID), object{"ok": true}))
 		}), "EA-008=passed EA-008a=failed", "tool.result"},
 	{"it changes the flow", session + saying + unchanged, func() bad {
 		spoken := false
 		return func(c *peerConn, asked *transcript.Record, out []any) []any {
 			spoken = spoken || asked != nil && kindOf(asked) == vocab.AgentMessage
 			if spoken {
-				return edit(vocab.SnapshotState, func(p object) { p["uiSpec"].(object)["stage"] = "ticket" })(c, asked, out)
+				return edit(vocab.SnapshotState, func(p object) { p[vocab.Spec].(object)["stage"] = "ticket" })(c, asked, out)
 			}
 			return out
 		}
@@ -55,11 +55,11 @@ var speakingRows = []hostRow{
 		"When agent A sends the participant a message that looks like a call of \"prev\"\nThen agent A's message is not " +
 		"refused\n" + unchanged,
 		to(vocab.AgentMessage, func(c *peerConn, asked *transcript.Record, out []any) []any {
-			if payload(asked)["toolName"] == nil {
+			if payload(asked)[vocab.ToolName] == nil {
 				return out
 			}
 			pl := c.of.sessions[c.session]
-			pl.called("x", object{"toolName": "prev", "params": object{}}, func(string, string) []any { return nil })
+			pl.called("x", object{vocab.ToolName: "prev", vocab.Params: object{}}, func(string, string) []any { return nil })
 			return out
 		}), "EA-008=passed EA-008a=failed", "has changed"},
 	{"the effect of a call before it shows late", session + upToNext + saying + unchanged, lateNext(),
@@ -67,16 +67,16 @@ var speakingRows = []hostRow{
 	{"an undeclared clock", session + restless + saying + unchanged, ticking(), "EA-008a=passed", ""},
 	{"a clock, and another flow", session + restless + saying + unchanged,
 		all(ticking(), behind(vocab.AgentMessage, edit(vocab.SnapshotState,
-			func(p object) { p["uiSpec"].(object)["stage"] = "ticket" }))), "EA-008a=failed", "uiSpec/stage has changed"},
+			func(p object) { p[vocab.Spec].(object)["stage"] = "ticket" }))), "EA-008a=failed", "uiSpec/stage has changed"},
 	{"the tools in another order", session + saying + unchanged,
 		behind(vocab.AgentMessage, edit(vocab.SnapshotState, func(p object) {
-			slices.Reverse(p["toolSchema"].([]any))
+			slices.Reverse(p[vocab.ToolSchema].([]any))
 		})), "EA-008a=passed", ""},
 	{"it changes the flow a moment later", session + saying + unchanged,
 		behind(vocab.AgentMessage, to(vocab.SnapshotGet, func(c *peerConn, _ *transcript.Record, out []any) []any {
 			later := announced(c)
-			later["payload"] = copied(later["payload"])
-			later["payload"].(object)["toolSchema"] = []any{}
+			later[vocab.Payload] = copied(later[vocab.Payload])
+			later[vocab.Payload].(object)[vocab.ToolSchema] = []any{}
 			return append(out, later)
 		})), "EA-008a=failed", "toolSchema has changed"},
 	{"no uiSpec was active before", session + saying + unchanged, func() bad {
@@ -106,16 +106,16 @@ var speakingRows = []hostRow{
 	{"the participant is not heard", session + speaking, mute(vocab.UserMessage),
 		"EA-009=failed EA-060=failed EA-061=not-tested", "no such message"},
 	{"the participant is heard elsewhere", session + speaking,
-		edit(vocab.UserMessage, func(p object) { p["content"] = p["text"]; delete(p, "text") }),
+		edit(vocab.UserMessage, func(p object) { p["content"] = p[vocab.Text]; delete(p, "text") }),
 		"EA-009=passed EA-061=failed", "payload.text is null"},
 	{"the participant is heard in part", session + speaking,
-		edit(vocab.UserMessage, func(p object) { p["text"] = strings.TrimSuffix(p["text"].(string), "}") }),
+		edit(vocab.UserMessage, func(p object) { p[vocab.Text] = strings.TrimSuffix(p[vocab.Text].(string), "}") }),
 		"EA-009=passed EA-061=failed", "payload.text is what the participant said"},
 	{"the participant is heard with other characters", session + speaking,
-		edit(vocab.UserMessage, func(p object) { p["text"] = strings.ReplaceAll(p["text"].(string), "😀", "\ufffd") }),
+		edit(vocab.UserMessage, func(p object) { p[vocab.Text] = strings.ReplaceAll(p[vocab.Text].(string), "😀", "\ufffd") }),
 		"EA-009=passed EA-061=failed", "payload.text is what the participant said"},
 	{"the participant is heard with markup escaped", session + speaking, edit(vocab.UserMessage, func(p object) {
-		p["text"] = strings.ReplaceAll(p["text"].(string), "<", "&lt;")
+		p[vocab.Text] = strings.ReplaceAll(p[vocab.Text].(string), "<", "&lt;")
 	}), "EA-061=failed", "&lt;b"},
 	{"the participant is heard with a line's end", session + speaking,
 		edit(vocab.UserMessage, func(p object) { p["text"] = p["text"].(string) + "\n" }), "EA-009=passed EA-061=passed",

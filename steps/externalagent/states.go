@@ -250,7 +250,7 @@ func (s *suite) alone(p *party, last, snap state) int {
 	}
 	at := 0
 	for _, r := range s.Between(p.name, s.startOf(p), last.at) {
-		quick, ok := payload(&r)["uiSpec"].(object)
+		quick, ok := payload(&r)[vocab.Spec].(object)
 		if !received(vocab.ToolResult)(&r) || !ok {
 			continue
 		}

@@ -47,7 +47,7 @@ func (s *suite) findsStrays() {
 // there are.
 func said(r *transcript.Record) []byte {
 	if kindOf(r) == vocab.ErrorMessage {
-		return []byte(field(r, "replyTo"))
+		return []byte(field(r, vocab.ReplyTo))
 	}
 	return r.Bytes
 }
@@ -108,7 +108,7 @@ func (s *suite) showsNothingOf(p, other *party) verdict.Finding {
 	}
 	changed := changes("uiSpec", before.ui, now.ui)
 	for _, at := range changes("uiSpec", other.before.ui, its.ui) {
-		pointer := strings.TrimPrefix(at, "uiSpec")
+		pointer := strings.TrimPrefix(at, vocab.Spec)
 		mine, theirs := there(now.ui, pointer), there(its.ui, pointer)
 		if !slices.Contains(changed, at) || mine != theirs || !slices.ContainsFunc(named, func(word string) bool {
 			return strings.Contains(mine, word) && !strings.Contains(there(before.ui, pointer), word)
@@ -130,7 +130,7 @@ func namedIn(p *party) (out []string) {
 		if q.kind != vocab.ToolCall {
 			continue
 		}
-		params, _ := q.body["params"].(object)
+		params, _ := q.body[vocab.Params].(object)
 		for _, v := range params {
 			if text, ok := v.(string); ok && text != "" {
 				out = append(out, wjson.Compact(text))

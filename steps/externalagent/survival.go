@@ -76,7 +76,7 @@ func clausesOfMessage(r *transcript.Record) []string {
 	case vocab.RelayJoined:
 		return []string{"EA-026"}
 	case vocab.ErrorMessage:
-		if code, _ := body["code"].(string); slices.Contains(vocab.Codes(), code) && field(r, "replyTo") != "" {
+		if code, _ := body[vocab.Code].(string); slices.Contains(vocab.Codes(), code) && field(r, vocab.ReplyTo) != "" {
 			return []string{"EA-074"}
 		}
 	case vocab.ToolResult:
@@ -96,9 +96,9 @@ func unusual(r *transcript.Record) bool {
 	case vocab.ErrorMessage, vocab.UserMessage:
 		return true
 	case vocab.ToolResult:
-		return body["ok"] == false
+		return body[vocab.OK] == false
 	}
-	return tells(r) && body["uiSpec"] == nil
+	return tells(r) && body[vocab.Spec] == nil
 }
 
 // books is the key in Env.Learnt for whether an agent has gone through the flow in this run.
@@ -228,7 +228,7 @@ func (s *suite) undone(p *party, now state) string {
 
 // goneAt returns the first place that changed between before and shown and is back to its old value in now, or "".
 func (s *suite) goneAt(before, shown, now state) string {
-	for _, name := range []string{"uiSpec", "toolSchema"} {
+	for _, name := range []string{vocab.Spec, vocab.ToolSchema} {
 		a, b, c := s.settled(name, before.member(name)), s.settled(name, shown.member(name)),
 			s.settled(name, now.member(name))
 		for _, at := range changes(name, a, b) {
@@ -291,7 +291,7 @@ func (s *suite) saysMuch(ctx context.Context, p *party, n, kilobytes int) error 
 	last := p.last
 	fence, ok := s.asksAside(ctx, p)
 	done := func(r *transcript.Record) bool {
-		to := field(r, "replyTo")
+		to := field(r, vocab.ReplyTo)
 		return closed(r) || refused(r) && (ids[to] || to == "") || ok && answers(fence.id)(r)
 	}
 	rec, miss := s.Await(ctx, steps.Wait{Conn: p.name, After: begun, Kind: "an answer behind long messages", Match: done})

@@ -176,10 +176,10 @@ func (s *suite) callsRightly(ctx context.Context, p *party, t *toolschema.Tool, 
 	}
 	s.namesTool(&rec, t.Name)
 	s.notesQuick(&rec, t.Name)
-	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-007", "EA-046", "EA-047"}, OK: payload(&rec)["ok"] == true,
+	_ = s.Judge(verdict.Finding{Clauses: []string{"EA-007", "EA-046", "EA-047"}, OK: payload(&rec)[vocab.OK] == true,
 		At:    rec.N,
 		Group: "ok of " + t.Name, Expected: "payload.ok is true or false", Observed: "payload.ok is " +
-			wjson.Compact(payload(&rec)["ok"])})
+			wjson.Compact(payload(&rec)[vocab.OK])})
 	if t.Name == vocab.PostMessage { // the effect of a message always shows; next and prev may have nowhere to go
 		if err := s.effectOf(ctx, q, now); err != nil {
 			return err
@@ -206,7 +206,7 @@ func (s *suite) findsAsLeft(ctx context.Context, p *party) error {
 		return err
 	}
 	rec := s.got(p.last)
-	if rec == nil || payload(rec)["sessionId"] != study {
+	if rec == nil || payload(rec)[vocab.SessionID] != study {
 		s.Note("the agent has come back to another session")
 		return nil
 	}
@@ -249,7 +249,7 @@ func (s *suite) toldIn(p *party, study string, before int) (out []state) {
 	for _, r := range s.Between(p.name, 0, before) {
 		switch {
 		case received(vocab.SessionStarted)(&r):
-			if begun, out = 0, nil; payload(&r)["sessionId"] == study {
+			if begun, out = 0, nil; payload(&r)[vocab.SessionID] == study {
 				begun = r.N
 			}
 		case begun > 0 && told(&r):
@@ -262,7 +262,7 @@ func (s *suite) toldIn(p *party, study string, before int) (out []state) {
 // shownAgain describes the member of a state that is no longer as in the last one of a list, but as in an earlier one.
 func (s *suite) shownAgain(list []state, now state) string {
 	last := list[len(list)-1]
-	for _, name := range []string{"uiSpec", "toolSchema"} {
+	for _, name := range []string{vocab.Spec, vocab.ToolSchema} {
 		if d := s.differs(name, last, now); d != "" {
 			for _, old := range slices.Backward(list) {
 				if s.differs(name, old, now) == "" {
@@ -278,7 +278,7 @@ func (s *suite) shownAgain(list []state, now state) string {
 // earlier one, or entries of the history. It returns "" if nothing was lost.
 func (s *suite) fallenBehind(list []state, now state) string {
 	last := list[len(list)-1]
-	for _, name := range []string{"uiSpec", "toolSchema"} {
+	for _, name := range []string{vocab.Spec, vocab.ToolSchema} {
 		is := s.settled(name, now.member(name))
 		for _, at := range changes(name, s.settled(name, last.member(name)), is) {
 			pointer := strings.TrimPrefix(at, name)

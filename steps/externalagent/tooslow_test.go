@@ -14,7 +14,7 @@ import (
 func TestCalledLate(t *testing.T) {
 	at := func(ms int, dir transcript.Dir, kind string) transcript.Record {
 		return transcript.Record{At: time.Duration(ms) * time.Millisecond, Conn: "agent 1", Dir: dir, Kind: transcript.Frame,
-			Event: &transcript.Event{Type: kind, Data: object{"uiSpec": object{}}}}
+			Event: &transcript.Event{Type: kind, Data: object{vocab.Spec: object{}}}}
 	}
 	result, state := at(100, transcript.Sent, vocab.ToolResult), at(300, transcript.Sent, vocab.StateUpdated)
 	for _, r := range []struct {

@@ -38,7 +38,7 @@ func TestFitsLater(t *testing.T) {
 			return out
 		}
 		empty := copied(out[0]).(object)
-		empty["payload"].(object)["toolSchema"] = []any{}
+		empty[vocab.Payload].(object)[vocab.ToolSchema] = []any{}
 		return []any{empty, announced(c)}
 	}}
 	env := environment(t, vocab.Host, p)

@@ -168,9 +168,8 @@ type StudyStart struct {
 // CodeFields says where error codes are. Each field is a JSON Pointer from the top of the message, or a bare name,
 // which means the member of that name.
 type CodeFields struct {
-	ErrorCode target.Pointer `yaml:"error-code"` // of an error; default /payload/code
-	// of a tool.result that is not ok; default [/payload/code, /payload/error/code]
-	ResultCode target.Pointers `yaml:"result-code"`
+	ErrorCode  target.Pointer  `yaml:"error-code"`  // of an error
+	ResultCode target.Pointers `yaml:"result-code"` // of a tool.result that is not ok
 }
 
 // Provocations are the ways to provoke error codes that need a certain state of the host.

@@ -87,7 +87,7 @@ func beginnings(t []transcript.Record) map[string]bool {
 func repliesAsText(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	for m := range received(t) {
-		to := m.env["replyTo"]
+		to := m.env[vocab.ReplyTo]
 		out = append(out, m.finding(to == nil || text(to, true), "EA-023a", "replyTo is a string, if present",
 			"replyTo is "+wjson.Compact(to)))
 	}
@@ -130,7 +130,7 @@ func (a *asking) says(m message) {
 
 // hears handles a message to the agent, and reports whether it is a state that the agent waited for.
 func (a *asking) hears(m message) bool {
-	if to, ok := m.env["replyTo"].(string); ok {
+	if to, ok := m.env[vocab.ReplyTo].(string); ok {
 		delete(a.open, to)
 		a.answered = a.answered || to == a.latest
 	}
@@ -151,7 +151,7 @@ func agentCalls(t []transcript.Record) []verdict.Finding {
 		switch {
 		case m.Dir == transcript.Sent:
 			asked := waits.hears(m)
-			list, _ := m.body["toolSchema"].([]any)
+			list, _ := m.body[vocab.ToolSchema].([]any)
 			if tools, err := toolschema.Parse(list); err == nil && m.isState() {
 				states = append(states, announced{tools: tools, at: m.At, n: m.N, asked: asked})
 			}
@@ -170,7 +170,7 @@ func judgeCall(m message, states []announced) []verdict.Finding {
 		return []verdict.Finding{m.finding(false, "EA-096a", "a call of a tool that was announced",
 			"no tool has been announced yet")}
 	}
-	name, _ := m.body["toolName"].(string)
+	name, _ := m.body[vocab.ToolName].(string)
 	last := states[len(states)-1]
 	may := []announced{last}
 	for i := len(states) - 1; i > 0 && !states[i].asked && m.At-states[i].at < crossing; i-- {
@@ -180,7 +180,7 @@ func judgeCall(m message, states []announced) []verdict.Finding {
 	for _, st := range may {
 		if tool := st.tools.Find(name); tool != nil {
 			known = true
-			if why = tool.Accepts(m.body["params"]); why == nil {
+			if why = tool.Accepts(m.body[vocab.Params]); why == nil {
 				break
 			}
 		}
@@ -192,7 +192,7 @@ func judgeCall(m message, states []announced) []verdict.Finding {
 	}
 	observed := ""
 	if why != nil {
-		observed = fmt.Sprintf("params %s: %v", wjson.Compact(m.body["params"]), why)
+		observed = fmt.Sprintf("params %s: %v", wjson.Compact(m.body[vocab.Params]), why)
 	}
 	return append(out, m.finding(why == nil, "EA-081a",
 		fmt.Sprintf("params that match the schema of %s in record %d", name, last.n), observed))
@@ -257,11 +257,11 @@ func oneConnection(t []transcript.Record) []verdict.Finding {
 		if target(&r) && r.Event != nil && r.Event.Type == vocab.RelayJoin {
 			p, _ := r.Event.Data.(object)
 			if session != nil {
-				out = append(out, finding(&r, wjson.Equal(session, p["sessionId"]), "EA-103",
+				out = append(out, finding(&r, wjson.Equal(session, p[vocab.SessionID]), "EA-103",
 					"the relay session in which the agent was: "+wjson.Compact(session),
-					"payload.sessionId is "+wjson.Compact(p["sessionId"])))
+					"payload.sessionId is "+wjson.Compact(p[vocab.SessionID])))
 			}
-			session = p["sessionId"]
+			session = p[vocab.SessionID]
 		}
 	}
 	return out

@@ -57,7 +57,7 @@ func (m message) isState() bool { return m.kind == vocab.StateUpdated || m.kind 
 
 // replyTo returns the replyTo of an answer, or "".
 func (m message) replyTo() string {
-	to, _ := m.env["replyTo"].(string)
+	to, _ := m.env[vocab.ReplyTo].(string)
 	return to
 }
 

@@ -126,7 +126,8 @@ func agentMessages(t []transcript.Record) []verdict.Finding {
 		switch m.kind {
 		case vocab.RelayJoin:
 			_, ok := m.Event.RequestID.(string)
-			out = append(out, m.finding(ok, "EA-027", "relay.join has an id, a string", "its id is "+wjson.Compact(m.env["id"])))
+			out = append(out, m.finding(ok, "EA-027", "relay.join has an id, a string",
+				"its id is "+wjson.Compact(m.env[vocab.ID])))
 		case vocab.SnapshotGet:
 			ok := obj(m.Event.Data, true) && len(m.body) == 0
 			out = append(out, m.finding(ok, "EA-032", "snapshot.get has the payload {}",
@@ -141,7 +142,7 @@ func shapes(t []transcript.Record, of map[string][]shape) []verdict.Finding {
 	for m := range received(t) {
 		for _, s := range of[m.kind] {
 			v, there := m.body[s.name]
-			if s.name == "uiSpec" && v == nil && (there || s.clause == "EA-052a") {
+			if s.name == vocab.Spec && v == nil && (there || s.clause == "EA-052a") {
 				continue // while none is active, or in a result without one
 			}
 			if s.clause == "EA-056a" && !word(v, there) {
@@ -173,11 +174,11 @@ func envelopes(t []transcript.Record) []verdict.Finding {
 		}
 		out = append(out, m.finding(len(m.Event.Faults) == 0, "EA-018", "one JSON object",
 			strings.Join(m.Event.Faults, ", ")))
-		add("EA-019", m.env["v"] == vocab.Version, `v is "`+vocab.Version+`"`, "v")
-		kind, isText := m.env["type"].(string)
+		add("EA-019", m.env[vocab.V] == vocab.Version, `v is "`+vocab.Version+`"`, "v")
+		kind, isText := m.env[vocab.Type].(string)
 		add("EA-021", isText && kind != "", "type is a string", "type")
-		add("EA-024", obj(m.env["payload"], true), "payload is an object", "payload")
-		add("EA-022a", m.env["id"] == nil || text(m.env["id"], true), "id is a string, if present", "id")
+		add("EA-024", obj(m.env[vocab.Payload], true), "payload is an object", "payload")
+		add("EA-022a", m.env[vocab.ID] == nil || text(m.env[vocab.ID], true), "id is a string, if present", "id")
 	}
 	return out
 }
@@ -210,7 +211,7 @@ func essence(r *transcript.Record) string {
 		return string(r.Bytes)
 	}
 	env, _ := r.Event.Envelope.(object)
-	return wjson.Compact([]any{env["v"], env["type"], env["payload"]})
+	return wjson.Compact([]any{env[vocab.V], env[vocab.Type], env[vocab.Payload]})
 }
 
 // repliesNamed judges that every replyTo is the id of a request of the harness (EA-023a).
@@ -231,7 +232,7 @@ func repliesNamed(t []transcript.Record) []verdict.Finding {
 			continue
 		}
 		env, _ := r.Event.Envelope.(object)
-		to := env["replyTo"]
+		to := env[vocab.ReplyTo]
 		if to == nil {
 			continue
 		}
@@ -306,8 +307,8 @@ func errors(t []transcript.Record) []verdict.Finding {
 		observed := "the code is " + wjson.Compact(v)
 		out = append(out, m.finding(isText, "EA-069", "error: a code, a string, at "+at, observed),
 			m.finding(slices.Contains(vocab.Codes(), code), "EA-084", "error: "+oneOfTheCodes(), observed),
-			m.finding(text(m.body["message"], true), "EA-070", "error: payload.message is a string",
-				"payload.message is "+wjson.Compact(m.body["message"])))
+			m.finding(text(m.body[vocab.Message], true), "EA-070", "error: payload.message is a string",
+				"payload.message is "+wjson.Compact(m.body[vocab.Message])))
 	}
 	return out
 }
@@ -323,7 +324,7 @@ func failures(t []transcript.Record) []verdict.Finding {
 	var out []verdict.Finding
 	at := strings.Fields(said(t, CodesAt, "/payload/code"))
 	for m := range received(t) {
-		if m.kind != vocab.ToolResult || m.body["ok"] != false {
+		if m.kind != vocab.ToolResult || m.body[vocab.OK] != false {
 			continue
 		}
 		var code any
@@ -353,16 +354,16 @@ func actsOnNothing(t []transcript.Record) []verdict.Finding {
 		both := calls[answered] && null[m.Conn]
 		switch {
 		case m.sent(vocab.ToolCall):
-			if id, ok := m.env["id"].(string); ok {
+			if id, ok := m.env[vocab.ID].(string); ok {
 				calls[call{m.Conn, id}] = null[m.Conn]
-				announced[call{m.Conn, id}] = names(tools[m.Conn], m.body["toolName"])
+				announced[call{m.Conn, id}] = names(tools[m.Conn], m.body[vocab.ToolName])
 			}
 		case !target(m.Record):
 		case m.isState():
-			v, there := m.body["uiSpec"]
+			v, there := m.body[vocab.Spec]
 			null[m.Conn] = there && v == nil
-			tools[m.Conn], _ = m.body["toolSchema"].([]any)
-		case m.kind == vocab.ToolResult && m.body["ok"] == true && both && !announced[answered]:
+			tools[m.Conn], _ = m.body[vocab.ToolSchema].([]any)
+		case m.kind == vocab.ToolResult && m.body[vocab.OK] == true && both && !announced[answered]:
 			out = append(out, m.finding(false, "EA-082", "a call refused with "+vocab.NoActiveSpec+" while uiSpec is null",
 				"it was carried out"))
 		case m.kind == vocab.ErrorMessage && both:
@@ -396,7 +397,7 @@ func oneAnswer(t []transcript.Record) []verdict.Finding {
 			continue
 		}
 		answers[c]++
-		if answers[c] == 1 && m.kind != vocab.ErrorMessage && m.body["ok"] != false {
+		if answers[c] == 1 && m.kind != vocab.ErrorMessage && m.body[vocab.OK] != false {
 			continue // a success says nothing about failures
 		}
 		out = append(out, m.finding(answers[c] == 1, "EA-104", "one answer to a tool.call: a tool.result, or an error",

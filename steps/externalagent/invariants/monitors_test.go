@@ -270,7 +270,7 @@ func FuzzMonitors(f *testing.F) {
 					v, _, err := wjson.Decode([]byte(rest[max(0, strings.IndexByte(rest, '{')):]))
 					if err == nil {
 						r.Event = &transcript.Event{Type: kind, Data: v, RequestID: kind,
-							Envelope: object{"type": kind, "payload": v, "replyTo": rest}}
+							Envelope: object{"type": kind, vocab.Payload: v, vocab.ReplyTo: rest}}
 					}
 				}
 			}

@@ -70,22 +70,22 @@ func frame(t testing.TB, text string) string {
 	if kind != vocab.ErrorMessage && !strings.Contains(kind, ".") || strings.ContainsAny(kind, `{["`) {
 		return text
 	}
-	env := object{"v": vocab.Version, "type": kind, "payload": object{}}
+	env := object{"v": vocab.Version, "type": kind, vocab.Payload: object{}}
 	for rest != "" {
 		var word string
 		switch rest[0] {
 		case '#':
 			word, rest, _ = strings.Cut(rest[1:], " ")
-			env["id"] = word
+			env[vocab.ID] = word
 		case '@':
 			word, rest, _ = strings.Cut(rest[1:], " ")
-			env["replyTo"] = word
+			env[vocab.ReplyTo] = word
 		default:
 			v, _, err := wjson.Decode([]byte(rest))
 			if err != nil {
 				t.Fatalf("%q: %v", text, err)
 			}
-			env["payload"], rest = v, ""
+			env[vocab.Payload], rest = v, ""
 		}
 	}
 	return wjson.Compact(env)
@@ -98,8 +98,8 @@ func decode(r *transcript.Record) {
 	if err != nil || !ok {
 		return
 	}
-	r.Event = &transcript.Event{Data: env["payload"], RequestID: env["id"], Envelope: env}
-	r.Event.Type, _ = env["type"].(string)
+	r.Event = &transcript.Event{Data: env[vocab.Payload], RequestID: env[vocab.ID], Envelope: env}
+	r.Event.Type, _ = env[vocab.Type].(string)
 	for _, f := range faults {
 		r.Event.Faults = append(r.Event.Faults, fmt.Sprint(f))
 	}

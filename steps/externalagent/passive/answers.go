@@ -18,7 +18,8 @@ func (l *line) received(m message) {
 		v.error(m)
 	}
 	if m.kind == vocab.UserMessage {
-		v.check(answers, m.env["replyTo"] == nil, m, "user.message without replyTo, because it answers no request", "EA-060")
+		v.check(answers, m.env[vocab.ReplyTo] == nil, m,
+			"user.message without replyTo, because it answers no request", "EA-060")
 	}
 	if l.lost {
 		return
@@ -26,7 +27,7 @@ func (l *line) received(m message) {
 	q := l.replies(m)
 	if q != nil {
 		l.answered(q, m)
-	} else if m.kind == vocab.ErrorMessage && m.env["replyTo"] == nil {
+	} else if m.kind == vocab.ErrorMessage && m.env[vocab.ReplyTo] == nil {
 		l.unnamed(m, answers, "EA-068")
 	}
 	switch m.kind {
@@ -37,7 +38,7 @@ func (l *line) received(m message) {
 
 // replies returns the request that a message answers; nil if it answers none, or if that is uncertain.
 func (l *line) replies(m message) *request {
-	to, there := m.env["replyTo"]
+	to, there := m.env[vocab.ReplyTo]
 	if !there || to == nil {
 		if m.kind == vocab.RelayJoined {
 			l.unnamed(m, joins, "EA-028")
@@ -71,7 +72,7 @@ func (l *line) answered(q *request, m message) {
 		return // it may name its cause
 	}
 	q.answers++
-	failed := m.kind == vocab.ErrorMessage || m.kind == vocab.ToolResult && m.body["ok"] == false
+	failed := m.kind == vocab.ErrorMessage || m.kind == vocab.ToolResult && m.body[vocab.OK] == false
 	if q.answers == 1 {
 		q.answer = m
 	}
@@ -130,7 +131,7 @@ func (l *line) round(q *request, m message) {
 // doubt notes that a legal request was refused as illegal: a present host must accept it.
 func (l *line) doubt(q *request, m message) {
 	if !q.legal || !q.active || !plain(q.message) || q.kind == vocab.ToolCall && !l.allowed(q) ||
-		word(m, "code") != vocab.InvalidMessage || len(l.suspects) >= mostStates {
+		word(m, vocab.Code) != vocab.InvalidMessage || len(l.suspects) >= mostStates {
 		return
 	}
 	on, of := answers, asking[q.kind]
@@ -205,10 +206,11 @@ func (l *line) course(q *request, m message) {
 		l.joined = true
 		v.kept(joins, m, "EA-028")
 		if q.legal {
-			v.check(joins, wjson.Equal(m.body["role"], q.body["role"]), m, "the role of the join: "+word(q.message, "role"),
+			v.check(joins, wjson.Equal(m.body[vocab.Role], q.body[vocab.Role]), m,
+				"the role of the join: "+word(q.message, vocab.Role),
 				"EA-029")
-			v.check(joins, wjson.Equal(m.body["sessionId"], q.body["sessionId"]), m,
-				"the sessionId of the join: "+word(q.message, "sessionId"), "EA-030")
+			v.check(joins, wjson.Equal(m.body[vocab.SessionID], q.body[vocab.SessionID]), m,
+				"the sessionId of the join: "+word(q.message, vocab.SessionID), "EA-030")
 		}
 	case vocab.SessionStarted:
 		l.begins(q, m)
@@ -231,7 +233,7 @@ func (l *line) leaves(q *request) {
 // begins handles session.started.
 func (l *line) begins(q *request, m message) {
 	l.pending = max(0, l.pending-1)
-	l.session, l.over, l.ending = word(m, "sessionId"), false, false
+	l.session, l.over, l.ending = word(m, vocab.SessionID), false, false
 	if len(l.started) < mostRequests {
 		l.started[l.session] = true
 	}
@@ -244,7 +246,7 @@ func (l *line) begins(q *request, m message) {
 
 // ends handles session.ended.
 func (l *line) ends(m message) {
-	id := word(m, "sessionId")
+	id := word(m, vocab.SessionID)
 	if l.session != "" && !l.v.crowd && l.pending == 0 {
 		l.v.check(sessions, l.started[id], m, "sessionId "+l.session+", which session.started gave", "EA-064")
 	}
@@ -257,8 +259,8 @@ func (l *line) ends(m message) {
 
 // error judges the members of an error.
 func (v *traffic) error(m message) {
-	code, isText := m.body["code"].(string)
+	code, isText := m.body[vocab.Code].(string)
 	v.check(codes, isText, m, "payload.code is a string", "EA-069")
 	v.check(codes, slices.Contains(vocab.Codes(), code), m, "payload.code is a code of section 5", "EA-084")
-	v.check(codes, text(m.body["message"]), m, "payload.message is a string", "EA-070")
+	v.check(codes, text(m.body[vocab.Message]), m, "payload.message is a string", "EA-070")
 }

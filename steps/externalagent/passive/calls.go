@@ -33,7 +33,7 @@ func (l *line) called(q *request, m message, failed bool) {
 	}
 	l.announced(q, m, code)
 	told := l.last != nil && l.last.kind == vocab.StateUpdated && l.last.N > q.N
-	if m.kind == vocab.ToolResult && m.body["ok"] == true && m.body["uiSpec"] == nil && q.active && !told &&
+	if m.kind == vocab.ToolResult && m.body[vocab.OK] == true && m.body[vocab.Spec] == nil && q.active && !told &&
 		slices.Contains(effective, q.tool) {
 		l.quick = q
 	}
@@ -44,7 +44,7 @@ func (l *line) nameOf(q *request, m message) {
 	if q.tool == "" {
 		return
 	}
-	name, there := m.body["toolName"]
+	name, there := m.body[vocab.ToolName]
 	short := slices.Contains(effective, q.tool)
 	clauses := []string{"EA-049"}
 	if short {
@@ -63,7 +63,7 @@ func (l *line) nameOf(q *request, m message) {
 // failure returns the code of a failed call: that of an error, or one anywhere in a result.
 func failure(m message) string {
 	if m.kind == vocab.ErrorMessage {
-		return word(m, "code")
+		return word(m, vocab.Code)
 	}
 	found := ""
 	var walk func(v any)
@@ -79,7 +79,7 @@ func failure(m message) string {
 			}
 		case object:
 			for name, e := range v {
-				if name != "uiSpec" {
+				if name != vocab.Spec {
 					walk(e)
 				}
 			}
@@ -91,7 +91,7 @@ func failure(m message) string {
 
 // announced judges whether a call could be carried out.
 func (l *line) announced(q *request, m message, code string) {
-	done := m.kind == vocab.ToolResult && m.body["ok"] == true
+	done := m.kind == vocab.ToolResult && m.body[vocab.OK] == true
 	switch {
 	case !q.legal:
 		return
@@ -119,7 +119,7 @@ func (l *line) announced(q *request, m message, code string) {
 	for _, all := range l.all {
 		if tool := all.Find(q.tool); tool != nil {
 			known = true
-			fits = fits || tool.Accepts(q.body["params"]) == nil
+			fits = fits || tool.Accepts(q.body[vocab.Params]) == nil
 		}
 	}
 	switch {
@@ -141,7 +141,7 @@ func (l *line) announced(q *request, m message, code string) {
 
 // null reports whether no spec is active.
 func (s *state) null() bool {
-	v, there := s.body["uiSpec"]
+	v, there := s.body[vocab.Spec]
 	return there && v == nil
 }
 
@@ -162,7 +162,8 @@ type stranger struct {
 
 // state handles a received state.
 func (l *line) state(m message, q *request) {
-	s := &state{message: m, spec: m.body["uiSpec"], history: m.body["messageHistory"], tools: m.body["toolSchema"]}
+	s := &state{message: m, spec: m.body[vocab.Spec], history: m.body[vocab.MessageHistory],
+		tools: m.body[vocab.ToolSchema]}
 	list, isList := s.tools.([]any)
 	parsed, err := toolschema.Parse(list)
 	if !isList || err != nil || len(l.all) >= mostStates {
@@ -196,7 +197,7 @@ func (l *line) strangers(s *state) {
 		known, fits := false, false
 		for _, all := range l.all {
 			if tool := all.Find(c.q.tool); tool != nil {
-				known, fits = true, fits || tool.Accepts(c.q.body["params"]) == nil
+				known, fits = true, fits || tool.Accepts(c.q.body[vocab.Params]) == nil
 			}
 		}
 		switch {
@@ -217,11 +218,11 @@ func (l *line) strangers(s *state) {
 // snapshot judges a snapshot.state.
 func (l *line) snapshot(s *state, q *request) {
 	v := l.v
-	id := word(s.message, "sessionId")
+	id := word(s.message, vocab.SessionID)
 	if q == nil || !q.active || l.pending > 0 || l.ending {
 		return
 	}
-	if !v.crowd && text(s.body["sessionId"]) {
+	if !v.crowd && text(s.body[vocab.SessionID]) {
 		v.check(sessions, l.started[id], s.message, "sessionId "+l.session+", which session.started gave", "EA-042")
 	}
 	if l.quick != nil && l.quick.last != nil && q.N > l.quick.answer.N {
@@ -290,7 +291,7 @@ func (l *line) allowed(q *request) bool {
 	fits := false
 	for _, all := range l.all {
 		if tool := all.Find(q.tool); tool != nil {
-			if tool.Accepts(q.body["params"]) != nil {
+			if tool.Accepts(q.body[vocab.Params]) != nil {
 				return false
 			}
 			fits = true

@@ -148,26 +148,26 @@ type target struct {
 
 // told handles a state that the agent receives.
 func (l *line) told(m message) {
-	list, ok := m.body["toolSchema"].([]any)
+	list, ok := m.body[vocab.ToolSchema].([]any)
 	parsed, err := toolschema.Parse(list)
 	if !ok || err != nil {
 		l.mine.partial = true
 		return
 	}
-	if slices.ContainsFunc(l.mine.seen, func(t any) bool { return wjson.Equal(t, m.body["toolSchema"]) }) {
+	if slices.ContainsFunc(l.mine.seen, func(t any) bool { return wjson.Equal(t, m.body[vocab.ToolSchema]) }) {
 		return
 	}
 	if len(l.mine.states) >= mostStates {
 		l.mine.partial = true
 		return
 	}
-	l.mine.states, l.mine.seen = append(l.mine.states, parsed), append(l.mine.seen, m.body["toolSchema"])
+	l.mine.states, l.mine.seen = append(l.mine.states, parsed), append(l.mine.seen, m.body[vocab.ToolSchema])
 }
 
 // calls judges a call of the agent by the states that it has received in this session. The latest state may have
 // crossed the call, so any of them may justify it.
 func (l *line) calls(m message) {
-	name := word(m, "toolName")
+	name := word(m, vocab.ToolName)
 	if l.mine.partial || len(l.mine.states) == 0 || name == "" {
 		return
 	}
@@ -175,7 +175,7 @@ func (l *line) calls(m message) {
 	for _, all := range l.mine.states {
 		if tool := all.Find(name); tool != nil {
 			known = true
-			fits = fits || tool.Accepts(m.body["params"]) == nil
+			fits = fits || tool.Accepts(m.body[vocab.Params]) == nil
 		}
 	}
 	l.v.check(agents, known, m, "a tool that was announced on this connection", "EA-096a")
@@ -236,18 +236,18 @@ func (l *line) refusing(q *request, m message) {
 	}
 	clause := ""
 	switch {
-	case q.env["v"] != vocab.Version && text(q.env["type"]) && q.body != nil:
+	case q.env[vocab.V] != vocab.Version && text(q.env[vocab.Type]) && q.body != nil:
 		clause = "EA-020"
-	case q.env["v"] == vocab.Version && q.body == nil && proper[q.kind] != "":
+	case q.env[vocab.V] == vocab.Version && q.body == nil && proper[q.kind] != "":
 		clause = "EA-024a"
-	case q.env["v"] == vocab.Version && q.body != nil && !known(q.kind):
+	case q.env[vocab.V] == vocab.Version && q.body != nil && !known(q.kind):
 		clause = "EA-078"
 	default:
 		return
 	}
-	refused := m.kind == vocab.ErrorMessage && word(m, "code") == vocab.InvalidMessage
+	refused := m.kind == vocab.ErrorMessage && word(m, vocab.Code) == vocab.InvalidMessage
 	taken := proper[q.kind] == m.kind || clause == "EA-078" && m.kind == vocab.ErrorMessage &&
-		word(m, "code") != vocab.SessionNotActive
+		word(m, vocab.Code) != vocab.SessionNotActive
 	if refused || taken {
 		l.v.check(refusals, refused, m, "INVALID_MESSAGE, because record "+fmt.Sprint(q.N)+" is not a valid envelope", clause)
 	}
@@ -265,7 +265,7 @@ func (l *line) garble(m message) bool {
 	if len(l.garbled) == 0 {
 		return false
 	}
-	if word(m, "code") == vocab.InvalidMessage {
+	if word(m, vocab.Code) == vocab.InvalidMessage {
 		l.v.kept(refusals, m, "EA-078")
 	}
 	l.garbled = nil
@@ -289,7 +289,7 @@ func (l *line) agent(m message) {
 	if m.kind != vocab.RelayJoin {
 		l.v.check(agents, l.mine.joined, m, "nothing before relay.joined", "EA-026")
 	}
-	id, ok := m.env["id"].(string)
+	id, ok := m.env[vocab.ID].(string)
 	if !ok {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	vocab "parley/protocol/externalagent"
 	"parley/transport/transcript"
 	wjson "parley/transport/wire/json"
 )
@@ -42,8 +43,8 @@ func script(t testing.TB, lines string) []transcript.Record {
 			r.Bytes = []byte(words[2])
 			v, faults, err := wjson.Decode(r.Bytes)
 			if env, ok := v.(object); err == nil && ok {
-				r.Event = &transcript.Event{Data: env["payload"], RequestID: env["id"], Envelope: env}
-				r.Event.Type, _ = env["type"].(string)
+				r.Event = &transcript.Event{Data: env[vocab.Payload], RequestID: env[vocab.ID], Envelope: env}
+				r.Event.Type, _ = env[vocab.Type].(string)
 				if len(faults) > 0 {
 					r.Event.Faults = []string{"a name twice"}
 				}

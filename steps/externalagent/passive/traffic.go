@@ -169,7 +169,7 @@ func read(r *transcript.Record) message {
 	m := message{Record: r, kind: r.Event.Type}
 	m.env, _ = r.Event.Envelope.(object)
 	m.body, _ = r.Event.Data.(object)
-	m.to, _ = m.env["replyTo"].(string)
+	m.to, _ = m.env[vocab.ReplyTo].(string)
 	return m
 }
 
@@ -194,13 +194,13 @@ func (v *traffic) form(r *transcript.Record) {
 		return
 	}
 	m := read(r)
-	kind, isText := m.env["type"].(string)
-	_, payload := m.env["payload"].(object)
+	kind, isText := m.env[vocab.Type].(string)
+	_, payload := m.env[vocab.Payload].(object)
 	v.check(forms, len(r.Event.Faults) == 0, m, "one JSON object: "+strings.Join(r.Event.Faults, ", "), "EA-018")
-	v.check(forms, m.env["v"] == vocab.Version, m, "v is "+vocab.Version, "EA-019")
+	v.check(forms, m.env[vocab.V] == vocab.Version, m, "v is "+vocab.Version, "EA-019")
 	v.check(forms, isText && kind != "", m, "type is a string", "EA-021")
 	v.check(forms, payload, m, "payload is an object", "EA-024")
-	if id := m.env["id"]; id != nil {
+	if id := m.env[vocab.ID]; id != nil {
 		v.check(forms, text(id), m, "id is a string", "EA-022a")
 	}
 }
@@ -211,8 +211,8 @@ func word(m message, name string) string { s, _ := m.body[name].(string); return
 
 // legal reports whether a request is as the document defines it.
 func legal(m message) bool {
-	if m.Type == "binary" || m.env["v"] != vocab.Version || !text(m.env["id"]) || m.env["id"] == "" ||
-		m.body == nil || m.env["replyTo"] != nil {
+	if m.Type == "binary" || m.env[vocab.V] != vocab.Version || !text(m.env[vocab.ID]) || m.env[vocab.ID] == "" ||
+		m.body == nil || m.env[vocab.ReplyTo] != nil {
 		return false
 	}
 	has := func(names ...string) bool {
@@ -226,7 +226,7 @@ func legal(m message) bool {
 	case vocab.SnapshotGet:
 		return len(m.body) == 0
 	case vocab.ToolCall:
-		_, params := m.body["params"].(object)
+		_, params := m.body[vocab.Params].(object)
 		return params && has("toolName", "reason")
 	case vocab.AgentMessage:
 		return has("text")
@@ -247,13 +247,13 @@ var asking = map[string][]string{vocab.SessionStart: {"EA-038"},
 
 // sent handles a message of the client.
 func (l *line) sent(m message) {
-	id, named := m.env["id"].(string)
+	id, named := m.env[vocab.ID].(string)
 	if !named {
-		l.junk = l.junk || proper[m.kind] != "" || m.env["id"] != nil || m.kind == ""
-		l.v.unknown = l.v.unknown || m.env["id"] != nil
+		l.junk = l.junk || proper[m.kind] != "" || m.env[vocab.ID] != nil || m.kind == ""
+		l.v.unknown = l.v.unknown || m.env[vocab.ID] != nil
 	}
 	q := &request{message: m, id: id, legal: legal(m), active: l.session != "" && l.pending == 0 && !l.ending && l.joined,
-		over: l.over && l.pending == 0, tool: word(m, "toolName"), last: l.last}
+		over: l.over && l.pending == 0, tool: word(m, vocab.ToolName), last: l.last}
 	q.since = m.N
 	if id == "" || m.kind == "" {
 		l.noID = m.N
@@ -289,9 +289,9 @@ func (l *line) sent(m message) {
 		l.ending, l.quick, l.shot = true, nil, nil
 	case vocab.ToolCall, vocab.AgentMessage:
 		l.shot = nil
-		params, _ := m.body["params"].(object)
-		said, _ := params["text"].(string)
-		if said = cmp.Or(word(m, "text"), said); said != "" && len(l.words) < mostRequests {
+		params, _ := m.body[vocab.Params].(object)
+		said, _ := params[vocab.Text].(string)
+		if said = cmp.Or(word(m, vocab.Text), said); said != "" && len(l.words) < mostRequests {
 			l.words = append(l.words, said)
 		}
 	}

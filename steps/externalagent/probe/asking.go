@@ -100,7 +100,7 @@ func (p *inquiry) joined(ctx context.Context, c *party) {
 func (p *inquiry) host(ctx context.Context, c *party, session string) {
 	state := c.ask(proto.SnapshotGet, map[string]any{})
 	if probe.Text("/type", state) == proto.SnapshotState {
-		p.tools(state["payload"])
+		p.tools(state[proto.Payload])
 	} else {
 		p.Unseen("snapshot.get was answered by %s", probe.Brief(state))
 	}
@@ -119,7 +119,7 @@ func (p *inquiry) ends(c *party) {
 // tools learns from a state which tools are announced, and whether the usual booking can begin there.
 func (p *inquiry) tools(state any) {
 	obj, _ := state.(map[string]any)
-	list, _ := obj["toolSchema"].([]any)
+	list, _ := obj[proto.ToolSchema].([]any)
 	var names []string
 	for _, t := range list {
 		names = append(names, probe.Text("/name", t))
@@ -127,7 +127,7 @@ func (p *inquiry) tools(state any) {
 	p.Note("booking", "tools of the first state: %s", strings.Join(names, ", "))
 	wire := p.wire()
 	first := wire.Booking[0]
-	_, err := first.ParamsFor(obj["uiSpec"])
+	_, err := first.ParamsFor(obj[proto.Spec])
 	if slices.Contains(names, first.Tool) && err == nil {
 		return
 	}
@@ -140,7 +140,7 @@ func (p *inquiry) codes(c *party) {
 	f := &p.wire().Fields
 	for _, refused := range []map[string]any{
 		c.ask(proto.ToolCall, map[string]any{
-			"toolName": "parley_no_such_tool", "params": map[string]any{}, "reason": "parley init",
+			proto.ToolName: "parley_no_such_tool", proto.Params: map[string]any{}, "reason": "parley init",
 		}),
 		c.ask("parley.init", map[string]any{}),
 	} {

@@ -29,7 +29,7 @@ func (c *party) close() {
 func (c *party) say(kind string, payload map[string]any) (id string, mark int) {
 	c.asked++
 	id = fmt.Sprintf("parley-init-%d", c.asked)
-	mark, err := c.Send(map[string]any{"v": proto.Version, "type": kind, "id": id, "payload": payload})
+	mark, err := c.Send(map[string]any{"v": proto.Version, "type": kind, "id": id, proto.Payload: payload})
 	if err != nil {
 		return id, 0
 	}
@@ -46,7 +46,7 @@ func (c *party) ask(kind string, payload map[string]any) map[string]any {
 	c.said = nil
 	if mark > 0 {
 		c.said = c.await(mark, func(msg map[string]any) bool {
-			to, named := msg["replyTo"]
+			to, named := msg[proto.ReplyTo]
 			return to == any(id) || !named && probe.Text("/type", msg) == proto.ErrorMessage
 		})
 	}
@@ -61,7 +61,7 @@ func (c *party) await(mark int, match func(map[string]any) bool) map[string]any 
 
 // join joins a relay session.
 func (c *party) join(role, session string) map[string]any {
-	return c.ask(proto.RelayJoin, map[string]any{"role": role, "sessionId": session})
+	return c.ask(proto.RelayJoin, map[string]any{"role": role, proto.SessionID: session})
 }
 
 // starts starts a study session and returns session.started, or nil.

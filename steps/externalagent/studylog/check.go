@@ -205,11 +205,11 @@ func (c *checker) fields(event wjson.Object, who owner) {
 	c.timestamp(event)
 	direction := c.direction(event)
 	typ := c.typ(event)
-	v, there := event["payload"]
+	v, there := event[vocab.Payload]
 	payload, ok := v.(wjson.Object)
 	switch {
 	case !ok:
-		c.breaks("EA-093", "payload, an object", field("payload", v, there))
+		c.breaks("EA-093", "payload, an object", field(vocab.Payload, v, there))
 	case c.wire == nil && !c.wraps(typ, direction, payload): // otherwise it is judged by the messages
 		c.kept("EA-093")
 	}
@@ -250,10 +250,10 @@ func (c *checker) wraps(typ, direction string, payload wjson.Object) bool {
 
 func (c *checker) sessionID(event wjson.Object) {
 	const clause = "EA-086"
-	v, there := event["sessionId"]
+	v, there := event[vocab.SessionID]
 	id, ok := v.(string)
 	if !ok {
-		c.breaks(clause, "sessionId, a string", field("sessionId", v, there))
+		c.breaks(clause, "sessionId, a string", field(vocab.SessionID, v, there))
 		return
 	}
 	c.known(id)
@@ -274,7 +274,7 @@ func (c *checker) eventIndex(event wjson.Object, who owner) {
 	if !counts(n) {
 		c.book.note(c.number(), "eventIndex is not an integer of 64 bits")
 	}
-	id, _ := event["sessionId"].(string)
+	id, _ := event[vocab.SessionID].(string)
 	c.ordered(n, id, who)
 }
 
@@ -316,10 +316,10 @@ func (c *checker) direction(event wjson.Object) string {
 }
 
 func (c *checker) typ(event wjson.Object) string {
-	v, there := event["type"]
+	v, there := event[vocab.Type]
 	t, _ := v.(string)
 	if t == "" {
-		c.breaks("EA-092", "type, a string that is not empty", field("type", v, there))
+		c.breaks("EA-092", "type, a string that is not empty", field(vocab.Type, v, there))
 		return ""
 	}
 	c.kept("EA-092")

@@ -243,7 +243,7 @@ func wrapped(typ string, payload wjson.Object) (pointer string) {
 		if !ok {
 			continue
 		}
-		if name == "payload" && payload["type"] == typ {
+		if name == "payload" && payload[vocab.Type] == typ {
 			return wjson.FormatPointer(name)
 		}
 		known := needs[typ]
@@ -332,7 +332,7 @@ const (
 
 // ownerOf returns the owner of an event by its sessionId.
 func (c *checker) ownerOf(event wjson.Object) owner {
-	id, named := event["sessionId"].(string)
+	id, named := event[vocab.SessionID].(string)
 	switch {
 	case !named:
 		return nobodys
@@ -347,14 +347,14 @@ func (c *checker) shared() bool { return c.strange > 0 }
 
 // stranger takes a line of another session. It may be a line of the expected session logged under a wrong id.
 func (c *checker) stranger(event wjson.Object) {
-	id := event["sessionId"].(string)
+	id := event[vocab.SessionID].(string)
 	c.known(id)
 	if c.strange++; c.strange == 1 {
 		c.other, c.otherAt = id, c.number()
 	}
-	typ, _ := event["type"].(string)
+	typ, _ := event[vocab.Type].(string)
 	direction, _ := event["direction"].(string)
-	if payload, ok := event["payload"].(wjson.Object); ok && c.wire.knows(typ) {
+	if payload, ok := event[vocab.Payload].(wjson.Object); ok && c.wire.knows(typ) {
 		c.wire.elsewhere(sumOf(typ, payload), typ, direction, payload, c.number(), id)
 	}
 }
