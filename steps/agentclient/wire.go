@@ -228,7 +228,7 @@ func (w wire) asked(method, at string, body []byte) (kind string, data fields, o
 		return "", nil, false
 	}
 	data = w.requested(body)
-	name, _ := data["type"].(string)
+	name, _ := data[vocab.Type].(string)
 	if name == "" {
 		return "", nil, false
 	}
@@ -253,12 +253,9 @@ func (w wire) requested(body []byte) fields {
 	if err != nil {
 		return out
 	}
-	f := w.Fields.Request
-	for name, p := range map[string]target.Pointer{
-		vocab.Type: f.Type, vocab.AgentID: f.AgentID, vocab.SessionID: f.SessionID, vocab.Content: f.Content,
-		vocab.RequestID: f.RequestID,
-		vocab.Response:  f.Response, vocab.InitialAgentID: f.InitialAgentID, vocab.ConnectionID: w.Correlation.Body,
-	} {
+	places := w.Fields.Request.Places()
+	places[vocab.ConnectionID] = w.Correlation.Body
+	for name, p := range places {
 		if field, ok := p.Get(v); ok && p != "" {
 			out[name] = field
 		}

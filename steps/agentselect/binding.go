@@ -63,11 +63,7 @@ func withQuery(url, query string) string {
 func (b *codec) message(kind string, f fields, connID any) (driver.Message, error) {
 	body := map[string]any{}
 	put := func(p target.Pointer, v any) error { return p.Set(body, v) }
-	at := map[string]target.Pointer{
-		vocab.AgentID: b.wire.Fields.Request.AgentID, vocab.SessionID: b.wire.Fields.Request.SessionID,
-		vocab.Content: b.wire.Fields.Request.Content, vocab.RequestID: b.wire.Fields.Request.RequestID,
-		vocab.Response: b.wire.Fields.Request.Response, vocab.InitialAgentID: b.wire.Fields.Request.InitialAgentID,
-	}
+	at := b.wire.Fields.Request.Places()
 	for name, v := range f {
 		p, ok := at[name]
 		if !ok {

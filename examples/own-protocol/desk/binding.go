@@ -21,10 +21,10 @@ var example string
 // Binding is the protocol's section of a profile: where the wire of a target differs from the document.
 type Binding struct {
 	SSE struct {
-		Events   string `yaml:"events"`   // path of the stream; default /desk/events
-		Messages string `yaml:"messages"` // path of messages, with {client}; default /desk/messages/{client}
+		Events   string `yaml:"events"`   // path of the stream
+		Messages string `yaml:"messages"` // path of messages, with {client}
 	} `yaml:"sse"`
-	WS target.WSWire `yaml:"ws"` // path; default /desk/ws
+	WS target.WSWire `yaml:"ws"`
 
 	Fields Fields                  `yaml:"fields"`
 	Events map[string]target.Names `yaml:"events"` // this wire's names for the document's events
@@ -38,12 +38,8 @@ type Fields struct {
 	Ref    target.Pointer `yaml:"ref"`
 }
 
-// Default returns the wire format of the document.
-func Default() Binding {
-	b := Binding{Fields: Fields{Type: "/type", Client: "/client", Ticket: "/ticket", Ref: "/ref"}}
-	b.SSE.Events, b.SSE.Messages, b.WS.Path = "/desk/events", "/desk/messages/{client}", "/desk/ws"
-	return b
-}
+// Default returns the wire format of the document: what the example has.
+var Default = target.Defaults[Binding](example, ID)
 
 // Of returns the section of a profile.
 func Of(p *target.Profile) *Binding { return target.SectionOf[Binding](p) }

@@ -114,27 +114,28 @@ type PageServer struct {
 	Value     string `yaml:"value"`     // its value; {url} stands for the scripted server; default {url}
 }
 
-// PageHooks are the elements of the page. Each is a CSS selector, or text= and the visible text of a control; see
-// ByText. Those with the default "" may be empty, and so may ServerURL and Sessions.
+// PageHooks are the elements of the page. Each is a CSS selector, or text= and the visible text of a control (see
+// ByText) unless its tag says that it is css. The tag empty says what "" means, where it is allowed. The defaults are in
+// the example.
 type PageHooks struct {
-	ServerURL  string `yaml:"server-url"`  // field for the server's address; "": none; default #serverUrl
-	Connect    string `yaml:"connect"`     // default #connectBtn
-	Disconnect string `yaml:"disconnect"`  // default #disconnectBtn
-	Selector   string `yaml:"selector"`    // agent selector; default #mainAgentSelect
-	NewSession string `yaml:"new-session"` // default #newSessionBtn
-	Message    string `yaml:"message"`     // field for the user's message; default #messageInput
-	Send       string `yaml:"send"`        // default #sendBtn
-	Abort      string `yaml:"abort"`       // default #abortBtn
-	Chat       string `yaml:"chat"`        // default #chatBox
-	Log        string `yaml:"log"`         // the event log; default #eventLog
+	ServerURL  string `yaml:"server-url" empty:"there is none"` // field for the server's address
+	Connect    string `yaml:"connect"`
+	Disconnect string `yaml:"disconnect"`
+	Selector   string `yaml:"selector"` // agent selector
+	NewSession string `yaml:"new-session"`
+	Message    string `yaml:"message"` // field for the user's message
+	Send       string `yaml:"send"`
+	Abort      string `yaml:"abort"`
+	Chat       string `yaml:"chat"`
+	Log        string `yaml:"log"` // the event log
 
-	LogRow     string `yaml:"log-row"`     // log entry; default "": a direct child of the log
-	LevelInfo  string `yaml:"level-info"`  // matches an info entry or something in it; default "": class or data-level
-	LevelError string `yaml:"level-error"` // likewise for an error entry
-	Loading    string `yaml:"loading"`     // visible during a switch; default "": aria-busy or a change of class
-	Dismiss    string `yaml:"dismiss"`     // closes a dialog that covers the page; default "": none
-	Sessions   string `yaml:"sessions"`    // list of sessions; "": none; default #sessionList
-	Session    string `yaml:"session"`     // its entry, which a click loads; default "": a direct child of the list
+	LogRow     string `yaml:"log-row" is:"css" empty:"a direct child of the log"`      // log entry
+	LevelInfo  string `yaml:"level-info" is:"css" empty:"class or data-level"`         // an info entry or part of it
+	LevelError string `yaml:"level-error" is:"css" empty:"class or data-level"`        // likewise for an error entry
+	Loading    string `yaml:"loading" is:"css" empty:"aria-busy or a change of class"` // visible during a switch
+	Dismiss    string `yaml:"dismiss" empty:"there is none"`                           // closes a covering dialog
+	Sessions   string `yaml:"sessions" empty:"there is none"`                          // list of sessions
+	Session    string `yaml:"session" is:"css" empty:"a direct child of the list"`     // its entry, loaded by a click
 }
 
 // byText is the prefix of a hook that is not a CSS selector.

@@ -104,27 +104,20 @@ func (c checker) pageServer() error {
 	return nil
 }
 
-// Hooks of a page that may be empty, and hooks that are not controls, so that no text finds them.
-var (
-	optionalHooks = []string{
-		"server-url", "log-row", "level-info", "level-error", "loading", "dismiss", "sessions", "session",
-	}
-	selectorHooks = []string{"log-row", "level-info", "level-error", "loading", "session"}
-)
-
 func (c checker) pageHooks() error {
 	v := reflect.ValueOf(c.b.Hooks)
 	for i := range v.NumField() {
-		key, hook := v.Type().Field(i).Tag.Get("yaml"), v.Field(i).String()
+		tag, hook := v.Type().Field(i).Tag, v.Field(i).String()
+		key := tag.Get("yaml")
 		at := target.Within("agent-client.hooks", key)
 		switch {
 		case hook == "" && key == "sessions" && c.Profile.Has(SessionList):
 			c.Fail(at, "is empty, but the page has session-list", "name the list, or delete the capability")
-		case hook == "" && slices.Contains(optionalHooks, key):
+		case hook == "" && tag.Get("empty") != "":
 		case strings.TrimSpace(hook) == "":
 			c.Fail(at, "is empty", "delete the line for the default")
 		default:
-			_ = c.Hook(at, hook, !slices.Contains(selectorHooks, key))
+			_ = c.Hook(at, hook, tag.Get("is") != "css")
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func switchRequests(t []transcript.Record) []verdict.Finding {
 			choices[page]++
 		case r.Event == nil:
 		case r.Kind == transcript.Response && r.Dir == transcript.Sent:
-			if id, ok := member(r, "sessionId").(string); ok {
+			if id, ok := member(r, vocab.SessionID).(string); ok {
 				given[page] = append(given[page], id)
 			}
 		case r.Kind == transcript.Request && r.Dir == transcript.Received && r.Event.Type == vocab.SwitchAgentType:
@@ -59,7 +59,7 @@ func switchRequest(r transcript.Record, choices int, given []string) []verdict.F
 			At:       r.N,
 		}
 	}
-	id, isText := member(r, "agentId").(string)
+	id, isText := member(r, vocab.AgentID).(string)
 	out := []verdict.Finding{
 		finding(isText && id != "", "an agentId", written(r, "agentId"), "AC-050"),
 		finding(
@@ -77,7 +77,7 @@ func switchRequest(r transcript.Record, choices int, given []string) []verdict.F
 	}
 	if len(given) > 0 {
 		last := given[len(given)-1]
-		out = append(out, finding(member(r, "sessionId") == last, "the sessionId of the page's session, "+last,
+		out = append(out, finding(member(r, vocab.SessionID) == last, "the sessionId of the page's session, "+last,
 			written(r, "sessionId"), "AC-051", "AC-055", "AC-116"))
 	}
 	return out

@@ -142,12 +142,12 @@ func (p *page) hears(r *transcript.Record) {
 		p.blind = p.blind || r.Cut > 0 || bytes.Contains(bytes.ToLower(r.Bytes), []byte("agent"))
 		return
 	}
-	if text(r, "sessionId") != "" {
+	if text(r, vocab.SessionID) != "" {
 		p.bound = true
 	}
 	switch r.Event.Type {
 	case vocab.ConnectedEvent:
-		p.connID = text(r, "connectionId")
+		p.connID = text(r, vocab.ConnectionID)
 	case vocab.AgentListEvent:
 		p.lists(r)
 	case vocab.AgentSwitchedEvent:
@@ -161,21 +161,21 @@ func (p *page) hears(r *transcript.Record) {
 
 // lists handles an agent_list.
 func (p *page) lists(r *transcript.Record) {
-	agents, ok := p.read(member(r, "agents"))
+	agents, ok := p.read(member(r, vocab.Agents))
 	if !ok {
 		p.blind = true
 		return
 	}
 	if !p.listed {
-		p.first = text(r, "currentAgentId")
+		p.first = text(r, vocab.CurrentAgentID)
 	}
 	for id := range p.offered {
 		p.replaced[id] = true
 	}
 	p.listed, p.offered, p.refreshed, p.arrived = true, agents, nil, nil
-	p.none = text(r, "currentAgentId") == ""
-	p.learns(text(r, "currentAgentId"))
-	p.current.may(text(r, "currentAgentId"))
+	p.none = text(r, vocab.CurrentAgentID) == ""
+	p.learns(text(r, vocab.CurrentAgentID))
+	p.current.may(text(r, vocab.CurrentAgentID))
 }
 
 // read remembers a list of agents, and returns their ids.
@@ -213,9 +213,9 @@ func (p *page) learns(id string) {
 
 // switched handles an agent_switched. It ends a switch, whether of this page or not.
 func (p *page) switched(r *transcript.Record) {
-	id, session, was := text(r, "currentAgentId"), text(r, "sessionId"), p.switching
+	id, session, was := text(r, vocab.CurrentAgentID), text(r, vocab.SessionID), p.switching
 	p.adrift = p.adrift || was == nil
-	p.learns(text(r, "previousAgentId"))
+	p.learns(text(r, vocab.PreviousAgentID))
 	p.learns(id)
 	p.current.may(id)
 	p.switching, p.ended, p.refreshed = nil, nil, nil
@@ -241,12 +241,12 @@ func (p *page) refused(r *transcript.Record) {
 	p.switching, p.ended, p.refreshed = nil, p.switching, nil
 	p.adrift = p.adrift || p.ended == nil
 	p.arrives(p.ended)
-	p.refusedAsBusy(text(r, "errorCode"))
-	available, ok := p.read(member(r, "availableAgents"))
+	p.refusedAsBusy(text(r, vocab.ErrorCode))
+	available, ok := p.read(member(r, vocab.AvailableAgents))
 	if !ok || !p.listed {
 		return
 	}
-	if p.ended != nil && text(r, "errorCode") == vocab.AgentNotFound {
+	if p.ended != nil && text(r, vocab.ErrorCode) == vocab.AgentNotFound {
 		p.refreshed = p.offered
 	}
 	p.offered, p.arrived = available, nil
@@ -278,7 +278,7 @@ func (p *page) answered(r *transcript.Record) {
 		if a.agent != "" {
 			p.current.may(a.agent)
 		}
-		p.due = text(r, "sessionId")
+		p.due = text(r, vocab.SessionID)
 		p.gives(p.due)
 	case loadType:
 		p.current.any, p.due, p.bound = true, a.session, true

@@ -13,13 +13,13 @@ import (
 
 // asks handles a request of the page.
 func (p *page) asks(r *transcript.Record) {
-	a := &asking{r: r, kind: r.Event.Type, session: text(r, "sessionId")}
+	a := &asking{r: r, kind: r.Event.Type, session: text(r, vocab.SessionID)}
 	switch a.kind {
 	case vocab.SwitchAgentType:
-		a.agent = text(r, "agentId")
+		a.agent = text(r, vocab.AgentID)
 		p.switches(a)
 	case createType:
-		a.agent = text(r, "initialAgentId")
+		a.agent = text(r, vocab.InitialAgentID)
 		p.nobody(a)
 		p.creates(a)
 		p.moves(a)
@@ -72,7 +72,7 @@ func (p *page) otherwise(a *asking) {
 	if a.session != "" {
 		p.bound, p.named = true, a.session
 	}
-	agent := text(a.r, "agentId")
+	agent := text(a.r, vocab.AgentID)
 	if plain := plain(a.kind); (plain == "switchagent" || plain == "agentswitch") && (p.ids[agent] || p.names[agent]) {
 		p.v.broken(forms, a.r, "a message of type "+vocab.SwitchAgentType, "AC-008", "AC-012", "AC-045", "AC-050", "AC-053")
 	}
@@ -80,7 +80,7 @@ func (p *page) otherwise(a *asking) {
 
 // creates judges a request for a new session.
 func (p *page) creates(a *asking) {
-	v := member(a.r, "initialAgentId")
+	v := member(a.r, vocab.InitialAgentID)
 	switch {
 	case p.streams == 0:
 	case v == nil:
@@ -100,7 +100,7 @@ func (p *page) creates(a *asking) {
 // elsewhere judges a request for a new session that names no agent, or names one in the wrong member: an agent that
 // only a list has named to the page.
 func (p *page) elsewhere(a *asking) {
-	id := text(a.r, "agentId")
+	id := text(a.r, vocab.AgentID)
 	if id == "" || p.bound || p.blind || p.current.any || p.current.ids[id] || p.asked[id] || !p.offered[id] {
 		return
 	}
@@ -128,7 +128,7 @@ func (p *page) switches(a *asking) {
 // formed judges how a switch names the agent.
 func (p *page) formed(a *asking) {
 	p.nobody(a)
-	id := member(a.r, "agentId")
+	id := member(a.r, vocab.AgentID)
 	switch {
 	case a.agent == "":
 		p.v.broken(forms, a.r, fmt.Sprintf("an agentId, and not %s", wjson.Compact(id)), "AC-012", "AC-045", "AC-050")
@@ -207,7 +207,7 @@ func (p *page) naming(a *asking) {
 // ofThisStream reports whether a page has sent a request since it opened the latest stream: messages on separate
 // connections may overtake each other.
 func (p *page) ofThisStream(a *asking) bool {
-	id := text(a.r, "connectionId")
+	id := text(a.r, vocab.ConnectionID)
 	if p.streams > 1 && id != "" && p.connID != "" {
 		return id == p.connID
 	}

@@ -182,6 +182,15 @@ type RequestFields struct {
 	InitialAgentID target.Pointer `yaml:"initial-agent-id"`
 }
 
+// Places returns where the members of a message are, by their names in the vocabulary.
+func (f RequestFields) Places() map[string]target.Pointer {
+	return map[string]target.Pointer{
+		agentselect.Type: f.Type, agentselect.AgentID: f.AgentID, agentselect.SessionID: f.SessionID,
+		agentselect.Content: f.Content, agentselect.RequestID: f.RequestID, agentselect.Response: f.Response,
+		agentselect.InitialAgentID: f.InitialAgentID,
+	}
+}
+
 // IDs returns where this wire has ids: pointers, with the names of the default binding.
 func (b Binding) IDs() map[string]string {
 	ids := map[string]string{}
