@@ -70,7 +70,7 @@ func Explain(ctx context.Context, ps *steps.Protocols, p *target.Profile, base s
 
 // ownPlace returns the place where a profile has its target.
 func ownPlace(rec steps.Recognisable, p *target.Profile) steps.Place {
-	place := rec.Places()[0]
+	place := rec.UsualPlaces()[0]
 	if own := p.PathOver(place.Driver); own != "" {
 		place.Path = own
 	}
@@ -108,7 +108,8 @@ func visit(ctx context.Context, protocol steps.Protocol, p *target.Profile, base
 		}
 	}
 	_, _ = t.Await(ctx, 0, func(r *transcript.Record) bool {
-		return r.Dir == transcript.Received && (r.Kind == transcript.Closed || steps.Heard(rec, []transcript.Record{*r}))
+		return r.Dir == transcript.Received &&
+			(r.Kind == transcript.Closed || steps.SpeaksProtocol(rec, []transcript.Record{*r}))
 	})
 	return t
 }
@@ -317,7 +318,7 @@ func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *
 	var all []*candidate
 	add := func(p steps.Protocol) {
 		if rec, ok := p.(steps.Recognisable); ok {
-			for i, place := range rec.Places() {
+			for i, place := range rec.UsualPlaces() {
 				all = append(all, &candidate{protocol: p, rec: rec, place: place, first: i == 0})
 			}
 		}
@@ -333,7 +334,7 @@ func elsewhere(ctx context.Context, ps *steps.Protocols, own steps.Protocol, p *
 		wg.Go(func() {
 			t := visit(ctx, own, p, base, c.place, c.rec, lookTime)
 			defer t.Release()
-			c.spoke = steps.Heard(c.rec, t.All())
+			c.spoke = steps.SpeaksProtocol(c.rec, t.All())
 		})
 	}
 	page := false

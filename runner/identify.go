@@ -86,7 +86,7 @@ func places(ps *steps.Protocols, owner steps.Protocol, exact string) []*look {
 			continue
 		}
 		first := true
-		for _, place := range rec.Places() {
+		for _, place := range rec.UsualPlaces() {
 			if exact != "" {
 				if place.Driver != ws.Name || !first {
 					continue
@@ -159,7 +159,7 @@ func suspects(ps *steps.Protocols, looks []*look, base string) []Suspect {
 			}
 			saw := seenIn(l.seen.All())
 			switch {
-			case steps.Heard(l.rec, l.seen.All()):
+			case steps.SpeaksProtocol(l.rec, l.seen.All()):
 				s.Speaks, s.Opens, s.Says = true, false, fmt.Sprintf("yes: %s answers as %s does", saw.asked, name)
 				s.URL = l.url(base)
 			case l.first:

@@ -210,7 +210,7 @@ func pageEnd(records []transcript.Record) string {
 // tellEnd adds to a result how the target's process exited, and what it wrote last.
 func (r *run) tellEnd(res *steps.Result) string {
 	return tellOf(res, fmt.Sprintf("the target's process ended during this scenario: %v",
-		res.Run.(target.Exiter).ExitErr())+steps.Cry(r.redact, res.Run.Stderr()))
+		res.Run.(target.Exiter).ExitErr())+steps.QuoteStderr(r.redact, res.Run.Stderr()))
 }
 
 // tellOf adds to a result how the target ended.

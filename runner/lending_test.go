@@ -34,18 +34,18 @@ func TestSlots(t *testing.T) {
 		}
 		expect("at first", 2)
 		for i, want := range []bool{true, true, false} {
-			if one.Lend() != want {
+			if one.LendSlot() != want {
 				t.Errorf("two slots may be lent, and no third: the slot %d", i+1)
 			}
 		}
 		expect("two wait in vain", 4)
-		one.Back()
+		one.ReclaimSlot()
 		expect("one comes back", 4)
 		s.give(1)
 		expect("one has ended, and pays the debt", 4)
 		s.give(1)
 		expect("another has ended", 5)
-		one.Back()
+		one.ReclaimSlot()
 		s.give(1)
 		expect("a third ends, for who came back", 5)
 		s.give(1)

@@ -101,7 +101,7 @@ func (r *run) failure(sc reports.Scenario, f steps.Failure, run target.Running,
 		Diff:  r.redact.String(strings.ReplaceAll(f.Diff, "\u00a0", " ")), // cmp mixes both kinds of space at random
 		Again: r.commandLine() + " --driver " + sc.Driver + " --tags " + selecting(sc, f)}
 	if !strings.Contains(out.Observed, steps.OnStderr) {
-		out.Observed += steps.Cry(r.redact, f.Wrote(run))
+		out.Observed += steps.QuoteStderr(r.redact, f.Wrote(run))
 	}
 	out.At = place(records, f.At)
 	if out.At != "" {

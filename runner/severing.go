@@ -196,7 +196,7 @@ func (r *run) courseRecords(all []transcript.Record, party string) (out []transc
 		if rec.Kind == transcript.Remark && strings.HasPrefix(rec.Label, steps.SeveredAt) {
 			return out
 		}
-		if steps.Counts(r.protocol, &rec, party) {
+		if steps.CountsRecord(r.protocol, &rec, party) {
 			out = append(out, rec)
 		}
 	}

@@ -182,7 +182,7 @@ func (r *run) hold(d *driverRun, pl Planned, res steps.Result) bool {
 	if d.heard || p == nil || pl.Stage == 0 {
 		return false
 	}
-	if !d.mute.Load() && (steps.Heard(p, res.Records) || unflushed(res.Records)) ||
+	if !d.mute.Load() && (steps.SpeaksProtocol(p, res.Records) || unflushed(res.Records)) ||
 		res.Outcome == verdict.EnvError || exited(res.Run, 0) ||
 		d.name == stdio.Name && brokenOff(res.Records) || res.Run == nil && r.unfresh.Load() {
 		d.heard = true
@@ -239,7 +239,7 @@ func (r *run) settle(ctx context.Context, parallel int) {
 		} else {
 			why = explain(ctx, r.o.Protocols, r.protocol, r.o.Profile, r.shared.BaseURL(), d.name, first)
 		}
-		why += steps.Cry(r.redact, r.shared.Stderr())
+		why += steps.QuoteStderr(r.redact, r.shared.Stderr())
 		r.mu.Lock()
 		r.env = why
 		r.mu.Unlock()

@@ -89,8 +89,8 @@ type lender struct {
 	n int
 }
 
-// Lend implements steps.Lender.
-func (l lender) Lend() bool {
+// LendSlot implements steps.Lender.
+func (l lender) LendSlot() bool {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	if l.s.lent+l.n > l.s.most || transcript.Crowded() {
@@ -102,8 +102,8 @@ func (l lender) Lend() bool {
 	return true
 }
 
-// Back implements steps.Lender.
-func (l lender) Back() {
+// ReclaimSlot implements steps.Lender.
+func (l lender) ReclaimSlot() {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	l.s.lent -= l.n
@@ -136,7 +136,7 @@ func (d *driverRun) occupying(ctx context.Context, p steps.Protocol, sc *godog.S
 	if !ok || !d.crowded {
 		return 0, nil
 	}
-	n := min(holder.Holds(sc), maxHeld)
+	n := min(holder.MaxWaitingTurns(sc), maxHeld)
 	if n == 0 {
 		return 0, nil
 	}

@@ -90,7 +90,7 @@ func (w *World) Await(ctx context.Context, e Wait) (transcript.Record, *verdict.
 	case errors.Is(err, errLimit):
 		w.late++
 		return transcript.Record{}, &verdict.Miss{Late: true, Reason: "no such message within " + Span(a.within) +
-			w.unflushed(e.Conn) + w.cry(e.Conn, e.After)}
+			w.unflushed(e.Conn) + w.quoteSilentStderr(e.Conn, e.After)}
 	case err != nil: // interrupted or out of time: from now on nothing is the target's fault
 		w.cut = true
 		return transcript.Record{}, NotOwed("the scenario was cut off: %v", err)

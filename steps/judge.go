@@ -244,10 +244,10 @@ const (
 	Answered       // it has answered a message
 )
 
-// Reached records that the target has come so far. A stage of preflight that passes needs no such call; one that fails
-// does, in the step that sees the target do what the later scenarios need, before that is judged: a target that answers
-// wrongly is still asked the rest.
-func (w *World) Reached(r Reach) { w.reached = max(w.reached, r) }
+// RecordReach records that the target has come so far. A stage of preflight that passes needs no such call; one that
+// fails does, in the step that sees the target do what the later scenarios need, before that is judged: a target that
+// answers wrongly is still asked the rest.
+func (w *World) RecordReach(r Reach) { w.reached = max(w.reached, r) }
 
 // Broken reports whether the scenario has found a failure or a warning.
 func (w *World) Broken() bool { return len(w.failures) > 0 }

@@ -266,7 +266,7 @@ func TestSkippedForGodog(t *testing.T) {
 func TestReached(t *testing.T) {
 	w := world(t, false)
 	for _, r := range []Reach{Opened, Given, Greeted} {
-		w.Reached(r)
+		w.RecordReach(r)
 	}
 	if got := w.result(nil, nil).Reached; got != Given {
 		t.Errorf("the target has come to %d, want the farthest, %d", got, Given)

@@ -9,8 +9,8 @@ import (
 // pool counts loans.
 type pool struct{ lent, times int }
 
-func (p *pool) Lend() bool { p.lent++; p.times++; return true }
-func (p *pool) Back()      { p.lent-- }
+func (p *pool) LendSlot() bool { p.lent++; p.times++; return true }
+func (p *pool) ReclaimSlot()   { p.lent-- }
 
 // TestLending: a scenario lends its slot after waiting for a second and its held turns after two, and takes both back
 // when it continues. Nothing is lent while the target may be slow because of the load.

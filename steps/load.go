@@ -141,8 +141,8 @@ type LoadSession interface {
 	// Act begins an act other than connecting, and returns what to send.
 	Act(name string) []driver.Message
 
-	// Take handles a decoded record of the session's connections, sent or received. It returns what it means.
-	Take(r *transcript.Record) LoadStep
+	// HandleRecord handles a decoded record of the session's connections, sent or received. It returns what it means.
+	HandleRecord(r *transcript.Record) LoadStep
 }
 
 // LoadStep is what a record means to a session.
@@ -206,17 +206,17 @@ type Claim struct {
 	Dropped bool   `json:"dropped,omitempty"`
 }
 
-// Decide carries out a claim, and reports whether no other session has the id.
-func (c *Claims) Decide(one Claim) bool {
+// DecideClaim carries out a claim, and reports whether no other session has the id.
+func (c *Claims) DecideClaim(one Claim) bool {
 	if one.Dropped {
-		c.Drop(one.Kind, one.ID, one.Session)
+		c.ReleaseID(one.Kind, one.ID, one.Session)
 		return true
 	}
-	return c.Take(one.Kind, one.ID, one.Session)
+	return c.ClaimID(one.Kind, one.ID, one.Session)
 }
 
-// Take claims an id of a kind for a session, and reports whether no other session has it.
-func (c *Claims) Take(kind, id string, session int) bool {
+// ClaimID claims an id of a kind for a session, and reports whether no other session has it.
+func (c *Claims) ClaimID(kind, id string, session int) bool {
 	if c.Elsewhere != nil {
 		return c.Elsewhere(Claim{Kind: kind, ID: id, Session: session})
 	}
@@ -234,8 +234,8 @@ func (c *Claims) Take(kind, id string, session int) bool {
 	return true
 }
 
-// Drop gives up an id that the session has.
-func (c *Claims) Drop(kind, id string, session int) {
+// ReleaseID gives up an id that the session has.
+func (c *Claims) ReleaseID(kind, id string, session int) {
 	if id == "" {
 		return
 	}
@@ -258,8 +258,8 @@ type Pieces struct {
 	next  int // the last piece that came
 }
 
-// Take takes the text of a further piece, and returns what is wrong with it; "" if nothing is.
-func (p *Pieces) Take(text string) string {
+// CheckPiece takes the text of a further piece, and returns what is wrong with it; "" if nothing is.
+func (p *Pieces) CheckPiece(text string) string {
 	mark := "stream " + p.Nonce + " "
 	for {
 		at := strings.Index(text, mark)

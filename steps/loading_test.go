@@ -37,7 +37,7 @@ func TestPieces(t *testing.T) {
 	} {
 		p, wrong := &Pieces{Nonce: "n", Of: 3}, -1
 		for i, text := range row.all {
-			if p.Take(text) != "" && wrong < 0 {
+			if p.CheckPiece(text) != "" && wrong < 0 {
 				wrong = i
 			}
 		}
@@ -50,19 +50,19 @@ func TestPieces(t *testing.T) {
 func TestClaims(t *testing.T) {
 	c := &Claims{}
 	for range 2 { // it may say so again
-		if !c.Take("session", "a", 1) || !c.Take("connection", "a", 2) {
+		if !c.ClaimID("session", "a", 1) || !c.ClaimID("connection", "a", 2) {
 			t.Error("an id that nobody else has is refused")
 		}
 	}
-	if c.Take("session", "a", 2) {
+	if c.ClaimID("session", "a", 2) {
 		t.Error("a second session may have the id")
 	}
-	c.Drop("session", "a", 2)
-	if c.Take("session", "a", 3) {
+	c.ReleaseID("session", "a", 2)
+	if c.ClaimID("session", "a", 3) {
 		t.Error("whoever does not have the id gives it up")
 	}
-	c.Drop("session", "a", 1)
-	if !c.Take("session", "a", 3) {
+	c.ReleaseID("session", "a", 1)
+	if !c.ClaimID("session", "a", 3) {
 		t.Error("an id that was given up is refused")
 	}
 }

@@ -27,11 +27,11 @@ type Witness interface {
 	Observed(role string, records []transcript.Record) []transcript.Record
 }
 
-// Apart is an optional interface of protocols in which the connections to a target are independent, for foreign
-// traffic. Each is then judged on its own.
-type Apart interface {
-	// Apart reports whether that is so for targets of a role.
-	Apart(role string) bool
+// IndependentConnections is an optional interface of protocols in which the connections to a target are independent,
+// for foreign traffic. Each is then judged on its own.
+type IndependentConnections interface {
+	// ConnectionsIndependent reports whether that is so for targets of a role.
+	ConnectionsIndependent(role string) bool
 }
 
 // Clients is an optional interface of protocols whose targets are all servers, for foreign traffic: its monitors judge

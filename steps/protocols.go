@@ -174,13 +174,14 @@ var ledgers sync.Map
 // Recognisable is an optional interface of protocols whose targets are servers. It recognises messages of the
 // protocol. A target that never sends any is not judged: it is another kind of server, or none.
 type Recognisable interface {
-	// Ours reports whether a decoded message can only come from a server of this protocol, in the default binding. name
-	// is the event's name on an event stream; "" elsewhere.
-	Ours(message any, name string) bool
-	// Heard reports whether an event, decoded by the binding of a profile, comes from a server of this protocol.
-	Heard(ev *transcript.Event) bool
-	// Places returns where servers of the protocol usually are, the default one first.
-	Places() []Place
+	// IsServerMessage reports whether a decoded message can only come from a server of this protocol, in the default
+	// binding. name is the event's name on an event stream; "" elsewhere.
+	IsServerMessage(message any, name string) bool
+	// IsServerEvent reports whether an event, decoded by the binding of a profile, comes from a server of this
+	// protocol.
+	IsServerEvent(ev *transcript.Event) bool
+	// UsualPlaces returns where servers of the protocol usually are, the default one first.
+	UsualPlaces() []Place
 	// PlaceKey returns the profile key that sets the place of the target over a driver.
 	PlaceKey(driver string) string
 }
@@ -199,14 +200,14 @@ type Place struct {
 	Say    []string // messages, one text frame each; none on an event stream
 }
 
-// Heard reports whether a transcript has a message of a protocol from the target. Echoes of the harness's own
+// SpeaksProtocol reports whether a transcript has a message of a protocol from the target. Echoes of the harness's own
 // messages do not count.
-func Heard(p Recognisable, records []transcript.Record) bool {
+func SpeaksProtocol(p Recognisable, records []transcript.Record) bool {
 	for _, r := range records {
 		if r.Dir != transcript.Received || len(r.Bytes) == 0 {
 			continue
 		}
-		if (r.Event != nil && p.Heard(r.Event) || ours(p, r)) && !sentBack(r, records) {
+		if (r.Event != nil && p.IsServerEvent(r.Event) || ours(p, r)) && !sentBack(r, records) {
 			return true
 		}
 	}
@@ -230,7 +231,7 @@ func ours(p Recognisable, r transcript.Record) bool {
 		list = []any{v}
 	}
 	for _, v := range list { // a list of messages is malformed, but still of the protocol
-		if p.Ours(v, name) {
+		if p.IsServerMessage(v, name) {
 			return true
 		}
 	}
@@ -307,19 +308,19 @@ func CurrentFeature(p Protocol, feature []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// Teller is an optional interface of protocols whose recordings can be converted to steps.
-type Teller interface {
-	// Tell starts the conversion of a recording. Call the returned function with the records in order, as a reader
-	// of recordings gives them: without events. It returns the steps that do what a record of the harness did, and that
-	// state what the protocol demands in answer; never what a target happened to answer. known is false if the harness
-	// sent something that no step expresses. After the last record, call it with the zero Record. Text below
+// RecordingConverter is an optional interface of protocols whose recordings can be converted to steps.
+type RecordingConverter interface {
+	// ConvertRecording starts the conversion of a recording. Call the returned function with the records in order, as a
+	// reader of recordings gives them: without events. It returns the steps that do what a record of the harness did,
+	// and that state what the protocol demands in answer; never what a target happened to answer. known is false if the
+	// harness sent something that no step expresses. After the last record, call it with the zero Record. Text below
 	// a step, such as a table, follows after a line break. The function is not safe for concurrent use.
-	Tell(what Told) func(r transcript.Record) (lines []string, known bool)
-	// Dials reports whether targets of a role connect to the harness. Their recordings are converted from the view of the
-	// side that recorded; all others from the client's view, whichever side recorded.
-	Dials(role string) bool
-	// Folds returns steps that can replace several others. They are tried in order.
-	Folds() []Fold
+	ConvertRecording(what ConvertedRecording) func(r transcript.Record) (lines []string, known bool)
+	// TargetDials reports whether targets of a role connect to the harness. Their recordings are converted from the
+	// view of the side that recorded; all others from the client's view, whichever side recorded.
+	TargetDials(role string) bool
+	// CombinedSteps returns steps that can replace several others. They are tried in order.
+	CombinedSteps() []Fold
 }
 
 // Fold is a step that replaces several.
@@ -328,8 +329,8 @@ type Fold struct {
 	By    string   // the replacing step; $name is the match of that group
 }
 
-// Told describes the converted recording.
-type Told struct {
+// ConvertedRecording describes the converted recording.
+type ConvertedRecording struct {
 	Role   string // of the target; "" if unknown
 	Driver string // "" if unknown
 }

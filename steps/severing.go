@@ -24,8 +24,9 @@ type Severer interface {
 // Counter is an optional interface of protocols in which the records of a course are not exactly those of one
 // connection: for instance, the requests that belong to an event stream count as well.
 type Counter interface {
-	// Counts reports whether a record, which may not have been decoded, counts as a record of a party's connection.
-	Counts(r *transcript.Record, party string) bool
+	// CountsRecord reports whether a record, which may not have been decoded, counts as a record of a party's
+	// connection.
+	CountsRecord(r *transcript.Record, party string) bool
 }
 
 // Course is a sequence of steps up to a cut of one party's connection, and the steps that judge once that party is
@@ -74,10 +75,10 @@ func Severs(c Course, record int, by Way) string {
 	return fmt.Sprintf("Given the connection of %s is cut after its record %d by %s", c.Party, record, by)
 }
 
-// Counts reports whether a record counts as a record of a party's connection.
-func Counts(p Protocol, r *transcript.Record, party string) bool {
+// CountsRecord reports whether a record counts as a record of a party's connection.
+func CountsRecord(p Protocol, r *transcript.Record, party string) bool {
 	if c, ok := p.(Counter); ok {
-		return c.Counts(r, party)
+		return c.CountsRecord(r, party)
 	}
 	return r.Conn == party && r.Kind != transcript.Remark
 }
@@ -171,7 +172,7 @@ func (w *World) untilSevered(ctx context.Context) (context.Context, func()) {
 // sink is the sink of a party's connection, which counts its records.
 func (c *severing) sink(r transcript.Record) int {
 	n := c.w.T.Append(r)
-	if !Counts(c.protocol, &r, c.party) || r.Late {
+	if !CountsRecord(c.protocol, &r, c.party) || r.Late {
 		return n
 	}
 	c.mu.Lock()

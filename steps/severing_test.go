@@ -97,7 +97,7 @@ type uncounted struct{ Protocol }
 // doubling is a protocol whose courses also count the records of a second connection.
 type doubling struct{ Protocol }
 
-func (doubling) Counts(r *transcript.Record, party string) bool {
+func (doubling) CountsRecord(r *transcript.Record, party string) bool {
 	return r.Conn == party || r.Conn == "second"
 }
 
@@ -110,7 +110,7 @@ func TestCountedRecords(t *testing.T) {
 		{uncounted{}, "A", true}, {uncounted{}, "second", false},
 		{doubling{}, "A", true}, {doubling{}, "second", true}, {doubling{}, "third", false},
 	} {
-		if got := Counts(v.p, &transcript.Record{Conn: v.conn}, "A"); got != v.want {
+		if got := CountsRecord(v.p, &transcript.Record{Conn: v.conn}, "A"); got != v.want {
 			t.Errorf("%T: a record of %s counts: %v", v.p, v.conn, got)
 		}
 	}

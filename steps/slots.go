@@ -10,8 +10,8 @@ import (
 // Lender is a scenario's share of something that other scenarios wait for, such as a slot to run in. A scenario that
 // waits, most probably in vain, lends it to another and takes it back when it continues.
 type Lender interface {
-	Lend() bool // false: no more may be lent
-	Back()      // called once for each Lend that returned true
+	LendSlot() bool // false: no more may be lent
+	ReclaimSlot()   // called once for each Lend that returned true
 }
 
 // lull is how long a scenario must have waited before its slot is lent. A target that takes longer to answer may be
@@ -84,7 +84,7 @@ func lends(l Lender, after time.Duration, may func() bool) (takesBack func()) {
 		if over {
 			return
 		}
-		if lent = may() && l.Lend(); !lent {
+		if lent = may() && l.LendSlot(); !lent {
 			timer.Reset(lull)
 		}
 	})
@@ -93,7 +93,7 @@ func lends(l Lender, after time.Duration, may func() bool) (takesBack func()) {
 		defer mu.Unlock()
 		timer.Stop()
 		if over = true; lent {
-			l.Back()
+			l.ReclaimSlot()
 		}
 	}
 }

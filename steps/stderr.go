@@ -18,12 +18,12 @@ const (
 // OnStderr begins what a target wrote to its stderr, at the end of an observation.
 const OnStderr = "; on its stderr: "
 
-// Cry returns what a target wrote to its stderr as the end of a sentence: the last error and the beginning of its
-// stack, or the last lines; redacted, without control characters; "" if there is none.
-func (w *World) Cry(stderr string) string { return Cry(w.Env.Redact, stderr) }
+// QuoteStderr returns what a target wrote to its stderr as the end of a sentence: the last error and the beginning of
+// its stack, or the last lines; redacted, without control characters; "" if there is none.
+func (w *World) QuoteStderr(stderr string) string { return QuoteStderr(w.Env.Redact, stderr) }
 
-// Cry is World.Cry outside of a scenario.
-func Cry(redact *transcript.Redactor, stderr string) string {
+// QuoteStderr is World.QuoteStderr outside of a scenario.
+func QuoteStderr(redact *transcript.Redactor, stderr string) string {
 	text := cut.TroubleLine(strings.ToValidUTF8(redact.String(stderr), "?"), maxCryLines, maxCry)
 	if text == "" {
 		return ""
@@ -31,8 +31,9 @@ func Cry(redact *transcript.Redactor, stderr string) string {
 	return OnStderr + transcript.Printable(text)
 }
 
-// cry is Cry for a target that has sent nothing on a connection since a record: what it wrote since, or before.
-func (w *World) cry(conn string, after int) string {
+// quoteSilentStderr is Cry for a target that has sent nothing on a connection since a record: what it wrote since, or
+// before.
+func (w *World) quoteSilentStderr(conn string, after int) string {
 	if w.Target == nil || len(w.Between(conn, after, 0)) > 0 {
 		return ""
 	}
@@ -41,11 +42,11 @@ func (w *World) cry(conn string, after int) string {
 		if at := w.T.Page(after-1, 1); after > 0 && len(at) > 0 {
 			since = since.Add(at[0].At)
 		}
-		if text := w.Cry(witness.StderrBetween(since, time.Now())); text != "" {
+		if text := w.QuoteStderr(witness.StderrBetween(since, time.Now())); text != "" {
 			return text
 		}
 	}
-	return w.Cry(w.Target.Stderr())
+	return w.QuoteStderr(w.Target.Stderr())
 }
 
 // moment is when something was judged, and when the act before that began.

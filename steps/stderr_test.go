@@ -44,7 +44,7 @@ func TestCry(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			if got := w.Cry(r.stderr); got != r.want {
+			if got := w.QuoteStderr(r.stderr); got != r.want {
 				t.Errorf("got %q, want %q", got, r.want)
 			}
 		})

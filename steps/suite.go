@@ -85,8 +85,8 @@ type Shortener interface {
 
 // Holder is an optional interface of protocols whose scenarios keep turns waiting for the model.
 type Holder interface {
-	// Holds returns the maximum number of turns that a scenario keeps waiting at once.
-	Holds(sc *godog.Scenario) int
+	// MaxWaitingTurns returns the maximum number of turns that a scenario keeps waiting at once.
+	MaxWaitingTurns(sc *godog.Scenario) int
 }
 
 // Slot is what the runner gives a scenario: a target, or the reason to skip it.

@@ -300,7 +300,8 @@ func tried(ctx context.Context, p steps.Protocol, t *scenario.Trial, lines []sce
 		return same
 	}
 	if passes := control(ctx, p, t, lines, out); passes != nil {
-		rest = scenario.ShrinkFurther(lines, maxShrink, p.(steps.Teller).Folds(), func(some []scenario.Line) bool {
+		combined := p.(steps.RecordingConverter).CombinedSteps()
+		rest = scenario.ShrinkFurther(lines, maxShrink, combined, func(some []scenario.Line) bool {
 			return passes(some) && same(some)
 		})
 	} else {

@@ -208,8 +208,8 @@ func (one *offer) tell(w io.Writer, scheme string, at net.Addr, handler launch.H
 		}
 		fmt.Fprintln(w, url)
 	}
-	if t, ok := handler.(launch.Teller); ok {
-		for _, line := range t.Tell() {
+	if t, ok := handler.(launch.StartupReporter); ok {
+		for _, line := range t.StartupLines() {
 			fmt.Fprintln(w, line)
 		}
 	}

@@ -148,7 +148,7 @@ func TestJar(t *testing.T) {
 	}
 	j, header := NewJar(), http.Header{"Cookie": {"a=1; b=2"}, "X": {"y"}}
 	for range 2 { // the second time the server has changed one
-		if left := j.Take("http://127.0.0.1/x", header); left.Get("Cookie") != "" || left.Get("X") != "y" {
+		if left := j.MoveCookies("http://127.0.0.1/x", header); left.Get("Cookie") != "" || left.Get("X") != "y" {
 			t.Errorf("the header is %v", left)
 		}
 		j.SetCookies(at("http://127.0.0.1/"), []*http.Cookie{{Name: "a", Value: "3", Path: "/"}})

@@ -46,9 +46,9 @@ func place(u *url.URL) *url.URL {
 	return &at
 }
 
-// Take moves the cookies of a request's header into the jar, so that a server can replace them. It does so once: what a
-// server has taken away stays away.
-func (j *Jar) Take(at string, header http.Header) http.Header {
+// MoveCookies moves the cookies of a request's header into the jar, so that a server can replace them. It does so once:
+// what a server has taken away stays away.
+func (j *Jar) MoveCookies(at string, header http.Header) http.Header {
 	u, err := url.Parse(at)
 	var cookies []*http.Cookie
 	for _, line := range header.Values("Cookie") {

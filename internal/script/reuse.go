@@ -169,8 +169,8 @@ func fillingOf(m Message, newID func() string) *filling {
 // Match is a condition on messages.
 type Match struct{ on on }
 
-// Holds reports whether m meets the condition.
-func (w Match) Holds(m Message) bool {
+// Matches reports whether m meets the condition.
+func (w Match) Matches(m Message) bool {
 	f := fillingOf(m, func() string { return "" })
 	return (&Engine{}).misses(0, &rule{on: w.on}, m, f) == ""
 }

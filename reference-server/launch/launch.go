@@ -176,8 +176,8 @@ type Place struct {
 	Out, Err     io.Writer
 }
 
-// Teller returns the lines to print on stdout about a server.
-type Teller interface{ Tell() []string }
+// StartupReporter returns the lines to print on stdout about a server.
+type StartupReporter interface{ StartupLines() []string }
 
 // Targets are the bundled targets, one per protocol, in the order in which they run.
 type Targets []Target

@@ -53,9 +53,9 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		return Broken, err
 	}
 	p := x.Profile
-	x.Tell(doctor.OK, "profile", "%s: %s over %s", o.Name, titled(x.Protocol, p.Role), strings.Join(p.Drivers, ", "))
+	x.AddLine(doctor.OK, "profile", "%s: %s over %s", o.Name, titled(x.Protocol, p.Role), strings.Join(p.Drivers, ", "))
 	for _, key := range p.Idle() {
-		x.Tell(doctor.NoEffect, key, "no scenario of %s uses it: delete it", p.Protocol)
+		x.AddLine(doctor.NoEffect, key, "no scenario of %s uses it: delete it", p.Protocol)
 	}
 	if err := x.examine(ctx); err != nil {
 		return Broken, err
@@ -182,13 +182,13 @@ func (x *examination) launch(ctx context.Context) (func(), error) {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		var start *target.StartError
 		if errors.As(err, &start) {
-			first += steps.Cry(transcript.NewRedactor(x.Profile.Secrets...), start.Stderr)
+			first += steps.QuoteStderr(transcript.NewRedactor(x.Profile.Secrets...), start.Stderr)
 		}
-		x.Tell(doctor.Failed, "target", "%s", first)
+		x.AddLine(doctor.Failed, "target", "%s", first)
 		return nil, err
 	}
 	x.Running = running
-	x.Tell(doctor.OK, "target", "%s", x.launched(time.Since(began)))
+	x.AddLine(doctor.OK, "target", "%s", x.launched(time.Since(began)))
 	return func() { within(15*time.Second, running.Stop); stopModel() }, nil
 }
 
@@ -202,13 +202,13 @@ func (x *examination) reset(ctx context.Context) {
 		err = t.Reset(ctx)
 	}
 	if err == nil {
-		x.Tell(doctor.OK, "hooks.reset", "it took %v, and will run before each scenario",
+		x.AddLine(doctor.OK, "hooks.reset", "it took %v, and will run before each scenario",
 			time.Since(began).Round(time.Millisecond))
 		return
 	}
 	x.Profile.Hooks.Reset = ""
 	text := transcript.NewRedactor(x.Profile.Secrets...).String(err.Error())
-	x.Tell(doctor.Failed, "hooks.reset", "%s: a run would test nothing (the rest is examined without it)", text)
+	x.AddLine(doctor.Failed, "hooks.reset", "%s: a run would test nothing (the rest is examined without it)", text)
 }
 
 // launched describes how the target was launched.

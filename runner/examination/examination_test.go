@@ -81,7 +81,7 @@ func guideOf(before error) doctor.Guide {
 			},
 			Before: func(context.Context, *doctor.Exam) error { return before },
 			First: func(_ context.Context, e *doctor.Exam) error {
-				e.Tell(doctor.OK, "first", "at %s", e.Running.BaseURL())
+				e.AddLine(doctor.OK, "first", "at %s", e.Running.BaseURL())
 				return nil
 			},
 			Others: func(context.Context, *doctor.Exam) (map[string]doctor.Look, func()) {

@@ -57,7 +57,7 @@ func (x *examination) selected() []string {
 	for _, it := range x.Checkup.Items {
 		if it.Declared(x.Profile) && it.Tag != "" {
 			if missing := x.undeclared(it); missing != "" {
-				x.Tell(doctor.NotChecked, it.Key, "it needs %s", missing)
+				x.AddLine(doctor.NotChecked, it.Key, "it needs %s", missing)
 				x.state[it.Key] = doctor.NotChecked
 				continue
 			}
@@ -151,7 +151,7 @@ func (w *observer) ScenarioDone(sc reports.Scenario) {
 		}
 	}
 	w.state[it.Key] = status
-	w.Tell(status, it.Key, "%s", text)
+	w.AddLine(status, it.Key, "%s", text)
 }
 
 // missing returns the key of the first dependency of an item that does not work, or "".
@@ -197,7 +197,7 @@ func (w *observer) preflight(p runner.Planned, sc reports.Scenario) {
 	default:
 		text += " (look at " + w.Checkup.Advice[p.Stage] + ")"
 	}
-	w.Tell(status, w.driver, "%s", text)
+	w.AddLine(status, w.driver, "%s", text)
 }
 
 // judged returns the status and text for a scenario's outcome.
@@ -243,7 +243,7 @@ func (x *examination) rest(ctx context.Context) {
 			x.state[it.Key] = doctor.NotDeclared
 		case !it.Declared(x.Profile):
 			x.state[it.Key] = doctor.NotDeclared
-			x.Tell(doctor.NotDeclared, it.Key, "%s", x.without(it))
+			x.AddLine(doctor.NotDeclared, it.Key, "%s", x.without(it))
 		case look != nil:
 			x.found(it, look)
 		}
@@ -257,13 +257,13 @@ func (x *examination) found(it doctor.Item, look doctor.Look) {
 	switch {
 	case errors.As(err, &w):
 		x.state[it.Key] = doctor.NotChecked
-		x.Tell(doctor.NotChecked, it.Key, "%v", err)
+		x.AddLine(doctor.NotChecked, it.Key, "%v", err)
 	case err != nil:
 		x.state[it.Key] = doctor.Failed
-		x.Tell(doctor.Failed, it.Key, "%v (look at %s)", err, it.Advice)
+		x.AddLine(doctor.Failed, it.Key, "%v (look at %s)", err, it.Advice)
 	default:
 		x.state[it.Key] = doctor.OK
-		x.Tell(doctor.OK, it.Key, "%s", good)
+		x.AddLine(doctor.OK, it.Key, "%s", good)
 	}
 }
 

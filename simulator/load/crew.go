@@ -129,7 +129,7 @@ func (d *Desk) Show(s Shown) error {
 }
 
 // Claim is steps.Claims.Elsewhere of the workers.
-func (d *Desk) Claim(c steps.Claim) bool { return d.claims.Decide(c) }
+func (d *Desk) Claim(c steps.Claim) bool { return d.claims.DecideClaim(c) }
 
 // Ended says that a worker has ended as it should, with its last report. Nothing of it counts after that.
 func (d *Desk) Ended(worker int, last Report) error {

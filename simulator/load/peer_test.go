@@ -74,7 +74,7 @@ type asker struct{ peer helper }
 func (a *asker) Dial() driver.OpenOptions         { return driver.OpenOptions{} }
 func (a *asker) Act(name string) []driver.Message { return []driver.Message{{Body: []byte(name)}} }
 func (a *asker) Peer() steps.LoadSession          { return &a.peer }
-func (a *asker) Take(r *transcript.Record) steps.LoadStep {
+func (a *asker) HandleRecord(r *transcript.Record) steps.LoadStep {
 	return steps.LoadStep{Done: r.Kind == transcript.Open}
 }
 
@@ -82,7 +82,7 @@ type helper struct{}
 
 func (h *helper) Dial() driver.OpenOptions    { return driver.OpenOptions{} }
 func (h *helper) Act(string) []driver.Message { return nil }
-func (h *helper) Take(r *transcript.Record) (out steps.LoadStep) {
+func (h *helper) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 	switch string(r.Bytes) {
 	case "joined":
 		out.Done = true

@@ -169,7 +169,7 @@ func (s *session) take(v *life, r transcript.Record) int {
 	}
 	r.N = n
 	s.l.plan.Decode(&r)
-	s.apply(v, s.by.Take(&r))
+	s.apply(v, s.by.HandleRecord(&r))
 	return n
 }
 

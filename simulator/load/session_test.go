@@ -69,7 +69,7 @@ func (e *echoes) Act(name string) []driver.Message {
 	return []driver.Message{{Body: fmt.Append(nil, name, " ", e.n)}}
 }
 
-func (e *echoes) Take(r *transcript.Record) (out steps.LoadStep) {
+func (e *echoes) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 	if r.Dir != transcript.Received {
 		return out
 	}

@@ -319,7 +319,7 @@ func RolesOf(p steps.Protocol, named []string) ([]Role, error) {
 			continue
 		}
 		has[side] = true
-		if a, ok := p.(steps.Apart); ok && a.Apart(name) {
+		if a, ok := p.(steps.IndependentConnections); ok && a.ConnectionsIndependent(name) {
 			together = false
 		}
 		out = append(out, Role{Name: name, Side: side, Together: together, Monitors: steps.PassiveMonitorsOf(p, name)})

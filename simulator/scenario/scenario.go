@@ -1,5 +1,5 @@
 // Package scenario converts recordings into scenarios in the steps of their protocol. It knows no protocol: each
-// protocol converts its own messages (steps.Teller), and the others become raw steps or comments.
+// protocol converts its own messages (steps.RecordingConverter), and the others become raw steps or comments.
 package scenario
 
 import (
@@ -47,13 +47,14 @@ type Told struct {
 // recordings of the protocol cannot be converted, that there is nothing to convert, or that the scenario would be
 // longer than MaxLines.
 func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
-	teller, ok := p.(steps.Teller)
+	converter, ok := p.(steps.RecordingConverter)
 	if !ok {
 		return nil, fmt.Errorf("recordings of %s cannot be converted into scenarios yet", steps.Name(p))
 	}
 	h := in.Header()
-	t := &telling{tell: teller.Tell(steps.Told{Role: h.Role, Driver: h.Driver}), ids: map[string]bool{},
-		open: map[string]bool{}, asked: map[int]string{}, driver: h.Driver, dials: teller.Dials(h.Role),
+	t := &telling{tell: converter.ConvertRecording(steps.ConvertedRecording{Role: h.Role, Driver: h.Driver}),
+		ids: map[string]bool{}, open: map[string]bool{}, asked: map[int]string{}, driver: h.Driver,
+		dials: converter.TargetDials(h.Role),
 		known: append(steps.Expressions(p), steps.RawExpressions()...)}
 	acts, next := 0, in.Next
 	if !t.dials {

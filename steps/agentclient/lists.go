@@ -258,7 +258,7 @@ func (s *suite) optionsAre(ctx context.Context, afterOne, which string) error {
 		return s.notBack(names(agents), "AC-038", "AC-048", "AC-086")
 	})
 	if ok {
-		s.Reached(steps.Given)
+		s.RecordReach(steps.Given)
 	}
 	return err
 }

@@ -106,7 +106,7 @@ func (s *suite) requestsEvents(ctx context.Context) error {
 	if _, miss := s.asked(ctx, askStream); miss != nil {
 		return s.absent(miss, "a request for the event stream ("+s.wire.SSE.Stream.Path+")", "AC-025")
 	}
-	s.Reached(steps.Greeted)
+	s.RecordReach(steps.Greeted)
 	return s.Judge(verdict.Finding{Clauses: []string{"AC-025"}, OK: true})
 }
 
@@ -160,7 +160,7 @@ func (s *suite) listed(ctx context.Context, name string) error {
 			0)
 	}})
 	if err == nil {
-		s.Reached(steps.Given)
+		s.RecordReach(steps.Given)
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func (s *suite) requestsSession(ctx context.Context) (transcript.Record, error) 
 			"AC-043", "AC-054", "AC-096", "AC-107", "AC-117")
 	}
 	s.answered(ctx, r.N)
-	s.Reached(steps.Answered)
+	s.RecordReach(steps.Answered)
 	given := false
 	p.server.set(func() {
 		if given = !p.server.refuse && len(p.server.sessions) > 0; given {

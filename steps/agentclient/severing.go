@@ -107,9 +107,9 @@ func preselectedStill() []string {
 		`Then the page requests a session with what the user had preselected`)
 }
 
-// Counts implements steps.Counter. It counts the server's messages on the stream, except fences, whose number depends
-// on the speed of the page, and the requests that the user causes.
-func (Protocol) Counts(r *transcript.Record, party string) bool {
+// CountsRecord implements steps.Counter. It counts the server's messages on the stream, except fences, whose number
+// depends on the speed of the page, and the requests that the user causes.
+func (Protocol) CountsRecord(r *transcript.Record, party string) bool {
 	switch r.Conn {
 	case party:
 		return r.Dir == transcript.Sent && r.Label != fencing &&

@@ -188,7 +188,7 @@ func (s *suite) open(ctx context.Context, name string) error {
 		return &steps.UnreachableError{Err: err}
 	}
 	p.conn = conn
-	s.Reached(steps.Opened)
+	s.RecordReach(steps.Opened)
 	return nil
 }
 

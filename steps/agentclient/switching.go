@@ -90,7 +90,7 @@ func (s *suite) requestsSwitch(ctx context.Context, name string) error {
 			append(sending, "AC-045", "AC-051", "AC-055", "AC-116")...)
 	}
 	p.asks++
-	s.Reached(steps.Answered)
+	s.RecordReach(steps.Answered)
 	checks := []verdict.Finding{{Clauses: sending, OK: true}}
 	for _, rec := range s.T.After(p.act) {
 		if rec.N < r.N && rec.Conn == p.name && rec.Kind == transcript.Dialog && rec.Type != "alert" {

@@ -47,8 +47,8 @@ type toldAgent struct {
 	Name string `json:"name"`
 }
 
-// Folds implements steps.Teller.
-func (Protocol) Folds() []steps.Fold {
+// CombinedSteps implements steps.RecordingConverter.
+func (Protocol) CombinedSteps() []steps.Fold {
 	return []steps.Fold{
 		{Steps: []string{`an open page`, `the page has an agent selector`, `the selector is a select element`},
 			By: `an open page`},
@@ -61,12 +61,12 @@ func (Protocol) Folds() []steps.Fold {
 	}
 }
 
-// Dials implements steps.Teller: a page connects to the harness.
-func (Protocol) Dials(string) bool { return true }
+// TargetDials implements steps.RecordingConverter: a page connects to the harness.
+func (Protocol) TargetDials(string) bool { return true }
 
-// Tell implements steps.Teller. It converts recordings of one page with the acts of its user. After the acts of the
-// user and the events of the server come the reactions that the source requires of the page.
-func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
+// ConvertRecording implements steps.RecordingConverter. It converts recordings of one page with the acts of its user.
+// After the acts of the user and the events of the server come the reactions that the source requires of the page.
+func (Protocol) ConvertRecording(steps.ConvertedRecording) func(transcript.Record) ([]string, bool) {
 	t := &tale{}
 	return func(r transcript.Record) ([]string, bool) {
 		switch {

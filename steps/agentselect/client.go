@@ -106,14 +106,14 @@ func (s *suite) connect(ctx context.Context, c *client, query string) error {
 	if err != nil {
 		var refused *driver.OpenError
 		if errors.As(err, &refused) && refused.Status != 0 {
-			s.Reached(steps.Opened)
+			s.RecordReach(steps.Opened)
 		}
 		if steps.Unreachable(err) {
 			return &steps.UnreachableError{Err: err}
 		}
 		return nil
 	}
-	s.Reached(steps.Opened)
+	s.RecordReach(steps.Opened)
 	c.conn = conn
 	return nil
 }

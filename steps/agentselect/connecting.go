@@ -167,7 +167,7 @@ func (s *suite) receivesList(ctx context.Context, c *client) error {
 	if miss != nil {
 		return s.Need(miss.Check("agent_list without any message of the client", arrive...))
 	}
-	s.Reached(steps.Greeted)
+	s.RecordReach(steps.Greeted)
 	if err := s.passed(arrive...); err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func (s *suite) switchAlone(ctx context.Context, c *client, from, to string) (st
 		check.Clauses = s.whyNotSwitched(c, given)
 		return answer, s.Judge(check)
 	}
-	s.Reached(steps.Answered)
+	s.RecordReach(steps.Answered)
 	if err := s.judgeFindings(judge.Switched(rec)); err != nil {
 		return "", err
 	}

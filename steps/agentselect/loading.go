@@ -74,7 +74,7 @@ type loaded struct {
 // Dial implements steps.LoadSession. Where an act has failed, it goes on with a new session: the turn may still run in
 // the former one, which is busy then, and may be told the rest of it.
 func (l *loaded) Dial() driver.OpenOptions {
-	l.claims.Drop("connection", l.conn, l.mark.Session)
+	l.claims.ReleaseID("connection", l.conn, l.mark.Session)
 	if l.act != "" && l.act != steps.LoadConnect {
 		l.session = ""
 	}
@@ -147,8 +147,8 @@ func (l *loaded) next() string {
 	return vocab.General
 }
 
-// Take implements steps.LoadSession.
-func (l *loaded) Take(r *transcript.Record) (out steps.LoadStep) {
+// HandleRecord implements steps.LoadSession.
+func (l *loaded) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 	if r.Dir != transcript.Received {
 		return out
 	}
@@ -161,7 +161,7 @@ func (l *loaded) Take(r *transcript.Record) (out steps.LoadStep) {
 	case r.Event == nil || r.Event.Again:
 	case r.Event.Type == vocab.ConnectedEvent:
 		l.conn, _ = field(*r, vocab.ConnectionID).(string)
-		finding(&out, r, l.claims.Take("connection", l.conn, l.mark.Session),
+		finding(&out, r, l.claims.ClaimID("connection", l.conn, l.mark.Session),
 			"a connectionId that no other open connection has", "AS-031")
 	case r.Event.Type == vocab.AgentListEvent:
 		l.greeted(r, &out)
@@ -229,7 +229,7 @@ func (l *loaded) bound(r *transcript.Record, id string, out *steps.LoadStep) {
 		return
 	case l.session == "":
 		l.session = id
-		finding(out, r, l.claims.Take("session", id, l.mark.Session), "a session that no other client was given",
+		finding(out, r, l.claims.ClaimID("session", id, l.mark.Session), "a session that no other client was given",
 			"AS-093", "AS-100")
 	case id != "":
 		finding(out, r, id == l.session, "the session that was asked for, "+l.session, "AS-101")
@@ -306,13 +306,13 @@ func (l *loaded) says(r *transcript.Record, out *steps.LoadStep) {
 		return
 	}
 	if streaming, _ := field(*r, vocab.Streaming).(bool); !streaming {
-		if whole := (&steps.Pieces{Nonce: l.nonce, Of: l.pieces.Of}); whole.Take(text) == "" && whole.Whole() {
+		if whole := (&steps.Pieces{Nonce: l.nonce, Of: l.pieces.Of}); whole.CheckPiece(text) == "" && whole.Whole() {
 			l.whole = true
 		}
 		return
 	}
 	want := l.pieces.Expected()
-	if wrong := l.pieces.Take(text); wrong != "" {
+	if wrong := l.pieces.CheckPiece(text); wrong != "" {
 		broken(out, r, want, "AS-019")
 	}
 	l.whole = l.whole || l.pieces.Whole()

@@ -39,7 +39,7 @@ func (r *loadRig) takes(rec transcript.Record) (step steps.LoadStep, broken stri
 	r.n++
 	rec.N, rec.Dir = r.n, transcript.Received
 	r.load.Decode(&rec)
-	step = r.by.Take(&rec)
+	step = r.by.HandleRecord(&rec)
 	for _, f := range step.Findings {
 		if !f.OK {
 			broken += fmt.Sprintln(f.Clauses, f.Expected)

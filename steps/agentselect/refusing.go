@@ -85,7 +85,7 @@ func (s *suite) isRefused(ctx context.Context, c *client, codes ...string) error
 		}
 		return s.Need(check)
 	}
-	s.Reached(steps.Answered)
+	s.RecordReach(steps.Answered)
 	if !isError(&rec) {
 		s.confirmed(c, fmt.Sprint(c.act.agent))
 		return s.Judge(steps.CheckOf(rec, false, want, append(append(specific, general...), "AS-053", "AS-054")...))

@@ -110,7 +110,7 @@ func (s *suite) hasItsSession(c *client) error {
 		clauses, what = []string{"AS-099", "AS-101"}, "the session of client "+c.try.of.name+" loaded"
 	}
 	if c.try.refused == "" {
-		s.Reached(steps.Given)
+		s.RecordReach(steps.Given)
 	}
 	if of := c.try.of; of != nil && c.try.refused != "" && c.try.miss == nil {
 		if name := s.Routed(c.name, of.name); name != "" {

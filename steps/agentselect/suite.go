@@ -237,8 +237,8 @@ var distinct = map[string]bool{
 	vocab.SessionCreatedEvent:  true, vocab.SessionLoadedEvent: true,
 }
 
-// Ours implements steps.Recognisable.
-func (Protocol) Ours(message any, name string) bool {
+// IsServerMessage implements steps.Recognisable.
+func (Protocol) IsServerMessage(message any, name string) bool {
 	if distinct[name] {
 		return true
 	}
@@ -250,8 +250,8 @@ func (Protocol) Ours(message any, name string) bool {
 	return telling(kind, obj["data"])
 }
 
-// Heard implements steps.Recognisable.
-func (Protocol) Heard(ev *transcript.Event) bool { return telling(ev.Type, ev.Data) }
+// IsServerEvent implements steps.Recognisable.
+func (Protocol) IsServerEvent(ev *transcript.Event) bool { return telling(ev.Type, ev.Data) }
 
 // telling reports whether an event and its data can only be of this protocol.
 func telling(kind string, data any) bool {
@@ -270,8 +270,8 @@ func telling(kind string, data any) bool {
 	return distinct[kind]
 }
 
-// Places implements steps.Recognisable.
-func (Protocol) Places() []steps.Place {
+// UsualPlaces implements steps.Recognisable.
+func (Protocol) UsualPlaces() []steps.Place {
 	std := binding.Default()
 	return []steps.Place{{Driver: target.SSE, Path: std.SSE.Stream.Path}, {Driver: target.WS, Path: std.WS.Path}}
 }

@@ -242,7 +242,7 @@ func (s *suite) switchedTo(ctx context.Context, c *client, from, to string) erro
 	expected := fmt.Sprintf("agent_switched to %q on the connection of client %s", to, c.name)
 	arrival := slices.Concat(always, claims)
 	if miss == nil || miss.At > 0 {
-		s.Reached(steps.Answered) // the target has answered, rightly or wrongly
+		s.RecordReach(steps.Answered) // the target has answered, rightly or wrongly
 	}
 	if miss != nil && miss.NotOwed {
 		return s.Need(miss.Check(expected, arrival...))

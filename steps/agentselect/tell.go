@@ -63,8 +63,8 @@ type message struct {
 	} `json:"data"`
 }
 
-// Folds implements steps.Teller.
-func (Protocol) Folds() []steps.Fold {
+// CombinedSteps implements steps.RecordingConverter.
+func (Protocol) CombinedSteps() []steps.Fold {
 	const who, session = `client (?P<c>\w+)`, ` has a session`
 	return []steps.Fold{
 		{Steps: []string{who + ` creates a session`, who + ` has its session`}, By: `client $c` + session},
@@ -78,12 +78,13 @@ func (Protocol) Folds() []steps.Fold {
 	}
 }
 
-// Dials implements steps.Teller.
-func (Protocol) Dials(string) bool { return false }
+// TargetDials implements steps.RecordingConverter.
+func (Protocol) TargetDials(string) bool { return false }
 
-// Tell implements steps.Teller. It recognises messages by their names in the document, not by names that a profile maps
-// them to. If a recording contains the fence of a step that proves an absence, that step is returned.
-func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
+// ConvertRecording implements steps.RecordingConverter. It recognises messages by their names in the document, not by
+// names that a profile maps them to. If a recording contains the fence of a step that proves an absence, that step is
+// returned.
+func (Protocol) ConvertRecording(steps.ConvertedRecording) func(transcript.Record) ([]string, bool) {
 	t := &tale{clients: map[string]*toldClient{}, owners: map[string]*toldClient{}, latest: map[string]bool{}}
 	return func(r transcript.Record) ([]string, bool) {
 		if !tellable.MatchString(r.Conn) {

@@ -51,8 +51,8 @@ func NewExam(out io.Writer, c Checkup, p steps.Protocol, profile *target.Profile
 	return &Exam{Checkup: c, Protocol: p, Profile: profile, Launcher: launcher, out: out}
 }
 
-// Tell writes a line about an item or about anything else.
-func (e *Exam) Tell(s Status, what, format string, args ...any) {
+// AddLine writes a line about an item or about anything else.
+func (e *Exam) AddLine(s Status, what, format string, args ...any) {
 	e.failed = e.failed || s == Failed
 	wide := 23
 	for _, it := range e.Checkup.Items {
@@ -71,10 +71,10 @@ func (e *Exam) FindBrowser(ctx context.Context) (string, error) {
 		missing.Key = e.Profile.Reach().BrowserKey
 	}
 	if err != nil {
-		e.Tell(Failed, "browser", "%v", err)
+		e.AddLine(Failed, "browser", "%v", err)
 		return "", err
 	}
-	e.Tell(OK, "browser", "%s: %s", path, versionOf(ctx, path))
+	e.AddLine(OK, "browser", "%s: %s", path, versionOf(ctx, path))
 	return path, nil
 }
 

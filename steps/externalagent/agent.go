@@ -152,7 +152,7 @@ func (s *suite) agentConnects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Reached(steps.Greeted)
+	s.RecordReach(steps.Greeted)
 	return s.Judge(steps.CheckOf(rec, true, "", clauses...))
 }
 
@@ -180,7 +180,7 @@ func (s *suite) agentJoins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Reached(steps.Given)
+	s.RecordReach(steps.Given)
 	err = s.Need(steps.CheckOf(rec, kindOf(&rec) == vocab.RelayJoin, expected, "EA-026"))
 	if given := s.relaySession(""); err == nil && s.givesSession() {
 		return s.judgeMember(&rec, "EA-027", "sessionId", payload(&rec)[vocab.SessionID] == given,
@@ -210,7 +210,7 @@ func (s *suite) agentTurnsToHost(ctx context.Context) error {
 	if miss != nil {
 		return s.without(miss, "sends the host no message")
 	}
-	s.Reached(steps.Answered)
+	s.RecordReach(steps.Answered)
 	return s.Judge(steps.CheckOf(rec, true, "", "EA-103"))
 }
 

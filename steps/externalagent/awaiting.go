@@ -188,7 +188,7 @@ func (s *suite) lastWords() string {
 	if s.agent.called == nil {
 		return out
 	}
-	return out + s.Cry(s.agent.called.Stderr())
+	return out + s.QuoteStderr(s.agent.called.Stderr())
 }
 
 // lastTrouble describes the agent's latest refused request or ended connection, unless the agent has gone on since.

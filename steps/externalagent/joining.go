@@ -70,14 +70,14 @@ func (s *suite) connect(ctx context.Context, p *party) error {
 	if err != nil {
 		var refused *driver.OpenError
 		if errors.As(err, &refused) && refused.Status != 0 {
-			s.Reached(steps.Opened)
+			s.RecordReach(steps.Opened)
 		}
 		if steps.Unreachable(err) {
 			return &steps.UnreachableError{Err: err}
 		}
 		return nil
 	}
-	s.Reached(steps.Greeted) // nothing is sent before the join
+	s.RecordReach(steps.Greeted) // nothing is sent before the join
 	p.conn = conn
 	return nil
 }
@@ -137,7 +137,7 @@ func (s *suite) isJoined(ctx context.Context, p *party) error {
 		return err
 	}
 	p.joined = true
-	s.Reached(steps.Given)
+	s.RecordReach(steps.Given)
 	body := payload(&rec)
 	s.passes(rec.N, "EA-028", "EA-103", "EA-106")
 	s.member(&rec, "EA-029", "role", body[vocab.Role] == p.role, fmt.Sprintf("%q, as in relay.join", p.role))

@@ -188,8 +188,8 @@ func (l *loaded) calls() []driver.Message {
 		"reason": "the next of " + l.mark.Nonce(l.serial)})}
 }
 
-// Take implements steps.LoadSession.
-func (l *loaded) Take(r *transcript.Record) (out steps.LoadStep) {
+// HandleRecord implements steps.LoadSession.
+func (l *loaded) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 	switch {
 	case r.Dir != transcript.Received:
 		return out

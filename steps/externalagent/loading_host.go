@@ -102,8 +102,8 @@ func (h *loadedHost) Dial() driver.OpenOptions {
 // Act implements steps.LoadSession. A host has no acts of its own.
 func (h *loadedHost) Act(string) []driver.Message { return nil }
 
-// Take implements steps.LoadSession.
-func (h *loadedHost) Take(r *transcript.Record) (out steps.LoadStep) {
+// HandleRecord implements steps.LoadSession.
+func (h *loadedHost) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 	l := h.agent
 	switch {
 	case r.Dir != transcript.Received:

@@ -58,7 +58,7 @@ func (r *rig) takes(by steps.LoadSession, rec transcript.Record) {
 	r.n++
 	rec.N, rec.Dir = r.n, transcript.Received
 	decode(&rec)
-	step := by.Take(&rec)
+	step := by.HandleRecord(&rec)
 	for _, f := range step.Findings {
 		for _, c := range f.Clauses {
 			if r.passed[c] = true; !f.OK {

@@ -63,7 +63,7 @@ func (s *suite) endLeftOver(ctx context.Context, p *party) error {
 var exampleID = regexp.MustCompile(`\As-\d{8}-\d{3}\z`)
 
 func (s *suite) started(p *party, rec *transcript.Record) {
-	s.Reached(steps.Answered)
+	s.RecordReach(steps.Answered)
 	p.study, _ = payload(rec)[vocab.SessionID].(string)
 	s.passes(rec.N, "EA-038", "EA-025", "EA-103")
 	form := "another form than"

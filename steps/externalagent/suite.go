@@ -203,9 +203,9 @@ var (
 	_ steps.Prober       = Protocol{}
 )
 
-// Ours implements steps.Recognisable. It recognises an envelope with a version of the protocol, or a message that
-// only a relay or host sends.
-func (Protocol) Ours(message any, _ string) bool {
+// IsServerMessage implements steps.Recognisable. It recognises an envelope with a version of the protocol, or a message
+// that only a relay or host sends.
+func (Protocol) IsServerMessage(message any, _ string) bool {
 	switch steps.Text(message, "type") {
 	case vocab.RelayJoined, vocab.SessionStarted, vocab.SnapshotState, vocab.StateUpdated, vocab.ToolResult,
 		vocab.SessionEnded:
@@ -215,15 +215,15 @@ func (Protocol) Ours(message any, _ string) bool {
 	return strings.HasPrefix(steps.Text(message, "v"), version+"-")
 }
 
-// Heard implements steps.Recognisable.
-func (p Protocol) Heard(ev *transcript.Event) bool { return p.Ours(ev.Envelope, "") }
+// IsServerEvent implements steps.Recognisable.
+func (p Protocol) IsServerEvent(ev *transcript.Event) bool { return p.IsServerMessage(ev.Envelope, "") }
 
 // hellos joins a relay session for the probe.
 const hellos = `{"v":"` + vocab.Version + `","type":"` + vocab.RelayJoin +
 	`","id":"parley-hello","payload":{"role":"agent","sessionId":"parley-hello"}}`
 
-// Places implements steps.Recognisable.
-func (Protocol) Places() []steps.Place {
+// UsualPlaces implements steps.Recognisable.
+func (Protocol) UsualPlaces() []steps.Place {
 	say := []string{hellos}
 	var out []steps.Place
 	for _, path := range []string{vocab.Path, "/ws", "/agent", "/api/agent/ws", "/relay"} {

@@ -52,8 +52,8 @@ type spoken struct {
 	} `json:"payload"`
 }
 
-// Folds implements steps.Teller.
-func (Protocol) Folds() []steps.Fold {
+// CombinedSteps implements steps.RecordingConverter.
+func (Protocol) CombinedSteps() []steps.Fold {
 	const who = `agent (?P<a>\w+)`
 	return []steps.Fold{
 		{Steps: []string{who + ` connects`, who + ` is connected`, who + ` joins`, who + ` is told that it has joined`},
@@ -63,12 +63,12 @@ func (Protocol) Folds() []steps.Fold {
 	}
 }
 
-// Dials implements steps.Teller: an agent connects to the harness.
-func (Protocol) Dials(role string) bool { return role == vocab.Agent }
+// TargetDials implements steps.RecordingConverter: an agent connects to the harness.
+func (Protocol) TargetDials(role string) bool { return role == vocab.Agent }
 
-// Tell implements steps.Teller. If the target is an agent, the steps configure the deviations of the host, and require
-// of the agent what the source demands.
-func (Protocol) Tell(what steps.Told) func(transcript.Record) ([]string, bool) {
+// ConvertRecording implements steps.RecordingConverter. If the target is an agent, the steps configure the deviations
+// of the host, and require of the agent what the source demands.
+func (Protocol) ConvertRecording(what steps.ConvertedRecording) func(transcript.Record) ([]string, bool) {
 	if what.Role == vocab.Agent {
 		t := &toldHost{}
 		return t.take

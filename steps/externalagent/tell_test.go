@@ -20,7 +20,7 @@ func TestTellAnswers(t *testing.T) {
 		{"not answered", "", ""},
 		{"another request refused", `{"type":"error","replyTo":"x","payload":{"code":"SESSION_NOT_ACTIVE"}}`, ""},
 	} {
-		tell := Protocol{}.Tell(steps.Told{Role: "host"})
+		tell := Protocol{}.ConvertRecording(steps.ConvertedRecording{Role: "host"})
 		var lines []string
 		for _, text := range []string{"sent open", "received open",
 			`sent {"v":"mvp-0.2","id":"j","type":"relay.join","payload":{"role":"agent","sessionId":"s"}}`,

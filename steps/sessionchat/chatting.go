@@ -281,7 +281,7 @@ func (s *suite) learn(ss *session, r transcript.Record) {
 			}
 		}
 	}
-	s.Reached(steps.Given)
+	s.RecordReach(steps.Given)
 }
 
 // mark0 returns the record where the session's last turn begins.

@@ -44,14 +44,14 @@ func (s *suite) connect(ctx context.Context, c *client) error {
 	if err != nil {
 		var refused *driver.OpenError
 		if errors.As(err, &refused) && refused.Status != 0 {
-			s.Reached(steps.Opened)
+			s.RecordReach(steps.Opened)
 		}
 		if steps.Unreachable(err) {
 			return &steps.UnreachableError{Err: err}
 		}
 		return nil
 	}
-	s.Reached(steps.Greeted) // no message is due before the first chat
+	s.RecordReach(steps.Greeted) // no message is due before the first chat
 	c.conn = conn
 	return nil
 }

@@ -162,7 +162,7 @@ func (s *suite) awaitEnd(ctx context.Context, t *turn) *verdict.Miss {
 	}
 	t.over, t.end = true, rec
 	s.learn(t.of, rec)
-	s.Reached(steps.Answered)
+	s.RecordReach(steps.Answered)
 	return nil
 }
 

@@ -117,8 +117,8 @@ func (l *loaded) message(kind string, f fields) []driver.Message {
 	return []driver.Message{m}
 }
 
-// Take implements steps.LoadSession.
-func (l *loaded) Take(r *transcript.Record) (out steps.LoadStep) {
+// HandleRecord implements steps.LoadSession.
+func (l *loaded) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 	if r.Dir != transcript.Received {
 		return out
 	}
@@ -184,7 +184,7 @@ func (l *loaded) owns(r *transcript.Record, a *loadedAgent, out *steps.LoadStep)
 	switch {
 	case id == "":
 	case a.session == "":
-		l.finding(out, r, l.claims.Take("session", id, l.mark.Session*len(l.agents)+l.now),
+		l.finding(out, r, l.claims.ClaimID("session", id, l.mark.Session*len(l.agents)+l.now),
 			"a session_id that no other session has", "SC-042", "SC-009")
 		a.session = id
 	case l.env.Profile.Bundled: // others may give a resumed session a new id (SC-016a)
@@ -198,7 +198,7 @@ func (l *loaded) piece(r *transcript.Record, out *steps.LoadStep) {
 		return
 	}
 	want := l.pieces.Expected()
-	if wrong := l.pieces.Take(text(r, vocab.Text)); wrong != "" {
+	if wrong := l.pieces.CheckPiece(text(r, vocab.Text)); wrong != "" {
 		l.finding(out, r, false, want, "SC-012", "SC-020")
 	}
 	l.said = l.said || l.pieces.Whole()
@@ -214,7 +214,7 @@ func (l *loaded) whole(r *transcript.Record, out *steps.LoadStep) {
 		return
 	}
 	all := &steps.Pieces{Nonce: l.nonce, Of: l.pieces.Of}
-	if wrong := all.Take(text(r, vocab.Text)); wrong != "" {
+	if wrong := all.CheckPiece(text(r, vocab.Text)); wrong != "" {
 		l.finding(out, r, false, all.Expected(), "SC-020")
 	}
 	l.said = l.said || all.Whole()

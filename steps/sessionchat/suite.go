@@ -94,8 +94,8 @@ func (Protocol) Subprotocols(p *target.Profile) []string { return binding.Of(p).
 // Certifying implements steps.Protocol.
 func (Protocol) Certifying() []string { return []string{target.WS} }
 
-// Holds implements steps.Holder.
-func (Protocol) Holds(sc *godog.Scenario) (n int) {
+// MaxWaitingTurns implements steps.Holder.
+func (Protocol) MaxWaitingTurns(sc *godog.Scenario) (n int) {
 	for _, st := range sc.Steps {
 		if strings.HasSuffix(st.Text, " that is held") {
 			n++
@@ -211,22 +211,22 @@ var (
 	_ steps.Prober       = Protocol{}
 )
 
-// Ours implements steps.Recognisable: a message with a message_type, or with most of the other members.
-func (Protocol) Ours(message any, _ string) bool {
+// IsServerMessage implements steps.Recognisable: a message with a message_type, or with most of the other members.
+func (Protocol) IsServerMessage(message any, _ string) bool {
 	return steps.Text(message, vocab.MessageType) != "" ||
 		steps.Has(message, vocab.AgentID, vocab.SessionID, vocab.Body, vocab.Timestamp) > 2
 }
 
-// Heard implements steps.Recognisable: a message of a known type at the profile's location.
-func (Protocol) Heard(ev *transcript.Event) bool {
+// IsServerEvent implements steps.Recognisable: a message of a known type at the profile's location.
+func (Protocol) IsServerEvent(ev *transcript.Event) bool {
 	return ev.Type != "" && ev.Type != foreign(ev.Type) && known[ev.Type]
 }
 
 var known = map[string]bool{vocab.SystemMessage: true, vocab.StreamMessage: true, vocab.AssistantMessage: true,
 	vocab.ResultMessage: true, vocab.PongMessage: true}
 
-// Places implements steps.Recognisable. A ping has no effect, and an unknown type is refused.
-func (Protocol) Places() []steps.Place {
+// UsualPlaces implements steps.Recognisable. A ping has no effect, and an unknown type is refused.
+func (Protocol) UsualPlaces() []steps.Place {
 	say := []string{`{"type":"` + vocab.PingType + `"}`, `{"type":"parley-hello"}`}
 	var out []steps.Place
 	for _, path := range []string{vocab.Path, "/ws", "/api/chat/ws", "/ws/chat", "/chat"} {

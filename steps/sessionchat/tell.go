@@ -45,8 +45,8 @@ type toldSession struct {
 	resumed      bool // one of its turns may still be ending
 }
 
-// Folds implements steps.Teller.
-func (Protocol) Folds() []steps.Fold {
+// CombinedSteps implements steps.RecordingConverter.
+func (Protocol) CombinedSteps() []steps.Fold {
 	const who = `client (?P<c>\w+)`
 	return []steps.Fold{
 		{Steps: []string{who + ` chats with (?P<s>"\w+")`, who + ` is answered by (?P<s>"\w+")`},
@@ -57,12 +57,13 @@ func (Protocol) Folds() []steps.Fold {
 	}
 }
 
-// Dials implements steps.Teller.
-func (Protocol) Dials(string) bool { return false }
+// TargetDials implements steps.RecordingConverter.
+func (Protocol) TargetDials(string) bool { return false }
 
-// Tell implements steps.Teller. Conversations have names instead of agent_ids: the part before the first hyphen, if it
-// is a distinct word. Fences that the harness sent to prove an absence become the steps about that absence.
-func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
+// ConvertRecording implements steps.RecordingConverter. Conversations have names instead of agent_ids: the part before
+// the first hyphen, if it is a distinct word. Fences that the harness sent to prove an absence become the steps about
+// that absence.
+func (Protocol) ConvertRecording(steps.ConvertedRecording) func(transcript.Record) ([]string, bool) {
 	t := &tale{clients: map[string]*toldClient{}, sessions: map[string]*toldSession{}, names: map[string]bool{}}
 	return func(r transcript.Record) ([]string, bool) {
 		if !tellable.MatchString(r.Conn) {

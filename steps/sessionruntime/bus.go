@@ -38,7 +38,7 @@ func (s *suite) connect(ctx context.Context) error {
 	if err != nil {
 		var refused *driver.OpenError
 		if errors.As(err, &refused) && refused.Status != 0 {
-			s.Reached(steps.Opened)
+			s.RecordReach(steps.Opened)
 		}
 		var start *target.StartError
 		if steps.Unreachable(err) || errors.As(err, &start) {
@@ -47,7 +47,7 @@ func (s *suite) connect(ctx context.Context) error {
 		return s.Need(verdict.Finding{Clauses: []string{"RT-013"}, Expected: "a bus connected to the orchestrator",
 			Observed: err.Error(), Miss: steps.NotOpened(err)})
 	}
-	s.Reached(steps.Greeted)
+	s.RecordReach(steps.Greeted)
 	s.conn = conn
 	return nil
 }

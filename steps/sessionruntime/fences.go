@@ -296,8 +296,8 @@ var (
 	_ steps.Prober       = Protocol{}
 )
 
-// Ours implements steps.Recognisable: an answer to a set-up or a fence, or a bus message.
-func (Protocol) Ours(message any, _ string) bool {
+// IsServerMessage implements steps.Recognisable: an answer to a set-up or a fence, or a bus message.
+func (Protocol) IsServerMessage(message any, _ string) bool {
 	switch steps.Text(message, "parley") {
 	case vocab.Ready, vocab.Fenced, vocab.Problem:
 		return true
@@ -305,14 +305,14 @@ func (Protocol) Ours(message any, _ string) bool {
 	return steps.Text(message, "event") != "" && steps.Has(message, "session_id", "target", "sender", "subtype") > 0
 }
 
-// Heard implements steps.Recognisable: a control frame, or an event that the profile names.
-func (p Protocol) Heard(ev *transcript.Event) bool {
-	return p.Ours(ev.Envelope, "") || ev.Type != "" && !strings.HasPrefix(ev.Type, "(") &&
+// IsServerEvent implements steps.Recognisable: a control frame, or an event that the profile names.
+func (p Protocol) IsServerEvent(ev *transcript.Event) bool {
+	return p.IsServerMessage(ev.Envelope, "") || ev.Type != "" && !strings.HasPrefix(ev.Type, "(") &&
 		!strings.HasPrefix(ev.Type, "parley ")
 }
 
-// Places implements steps.Recognisable. A fence is answered even without a session.
-func (Protocol) Places() []steps.Place {
+// UsualPlaces implements steps.Recognisable. A fence is answered even without a session.
+func (Protocol) UsualPlaces() []steps.Place {
 	say := []string{`{"parley":"` + vocab.Fence + `","id":"parley-hello"}`}
 	var out []steps.Place
 	for _, path := range []string{vocab.Path, "/bus", "/ws", "/v1/bus"} {

@@ -157,8 +157,8 @@ func (l *loaded) setUp() []driver.Message {
 	return []driver.Message{{Label: judge.SetupFrame, Body: body}}
 }
 
-// Take implements steps.LoadSession.
-func (l *loaded) Take(r *transcript.Record) (out steps.LoadStep) {
+// HandleRecord implements steps.LoadSession.
+func (l *loaded) HandleRecord(r *transcript.Record) (out steps.LoadStep) {
 	if r.Dir != transcript.Received {
 		return out
 	}

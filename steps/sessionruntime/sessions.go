@@ -107,7 +107,7 @@ func (s *suite) sendSetUp(ctx context.Context, ss *session) error {
 			Expected: `{"parley":"ready"} for a new session`,
 			Observed: s.inPlace(at, miss), At: miss.At, Miss: miss})
 	}
-	s.Reached(steps.Given)
+	s.RecordReach(steps.Given)
 	return nil
 }
 

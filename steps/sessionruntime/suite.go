@@ -352,9 +352,9 @@ func (s *suite) inPlace(after int, miss *verdict.Miss) string {
 	}
 	cry := ""
 	if !strings.Contains(miss.Reason, "stderr") && s.endedAt() == 0 {
-		cry = s.Cry(strings.TrimPrefix(s.stderr(), s.cried))
+		cry = s.QuoteStderr(strings.TrimPrefix(s.stderr(), s.cried))
 		if cry == "" && len(seen) == 0 {
-			cry = s.Cry(s.stderr())
+			cry = s.QuoteStderr(s.stderr())
 		}
 	}
 	if len(seen)+others == 0 {
@@ -376,8 +376,9 @@ func (Protocol) Doctor() doctor.Guide { return checkup.Guide() }
 // Init implements probe.Probing.
 func (Protocol) Init() engine.Guide { return probe.Guide() }
 
-// Apart implements steps.Apart: each connection is a bus with its own sessions, whose ids may recur on other buses.
-func (Protocol) Apart(string) bool { return true }
+// ConnectionsIndependent implements steps.IndependentConnections: each connection is a bus with its own sessions, whose
+// ids may recur on other buses.
+func (Protocol) ConnectionsIndependent(string) bool { return true }
 
 // Renamed implements steps.Renamer.
 func (Protocol) Renamed() [][2]string {

@@ -60,8 +60,8 @@ type toldInput struct {
 	over, cancelled, asking    bool
 }
 
-// Folds implements steps.Teller.
-func (Protocol) Folds() []steps.Fold {
+// CombinedSteps implements steps.RecordingConverter.
+func (Protocol) CombinedSteps() []steps.Fold {
 	const (
 		says  = `the user says (?P<t>"\w+")`
 		acks  = `agent (?P<a>"\w") acknowledges (?P<t>"\w+")`
@@ -81,12 +81,13 @@ func (Protocol) Folds() []steps.Fold {
 	}
 }
 
-// Dials implements steps.Teller.
-func (Protocol) Dials(string) bool { return false }
+// TargetDials implements steps.RecordingConverter.
+func (Protocol) TargetDials(string) bool { return false }
 
-// Tell implements steps.Teller. It reads messages in the default binding. If a step would wait for something that the
-// steps cannot determine, the fencing step takes its place, and the model judges what is published.
-func (Protocol) Tell(steps.Told) func(transcript.Record) ([]string, bool) {
+// ConvertRecording implements steps.RecordingConverter. It reads messages in the default binding. If a step would wait
+// for something that the steps cannot determine, the fencing step takes its place, and the model judges what is
+// published.
+func (Protocol) ConvertRecording(steps.ConvertedRecording) func(transcript.Record) ([]string, bool) {
 	t := &tale{bind: codec{wire: binding.Default()}, agents: map[string]string{}, sessions: map[string]*toldSession{},
 		names: map[string]bool{}}
 	return func(r transcript.Record) ([]string, bool) {

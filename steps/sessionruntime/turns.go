@@ -220,7 +220,7 @@ func (s *suite) reaches(ctx context.Context, name, letter string, more ...string
 		return err
 	}
 	in.take(m)
-	s.Reached(steps.Answered)
+	s.RecordReach(steps.Answered)
 	if m.TargetID != s.agent(letter) {
 		return s.Need(verdict.Finding{Clauses: s.misrouted(in, m), Expected: "the input for agent " + s.agent(letter),
 			Observed: m.Name(), At: m.N})

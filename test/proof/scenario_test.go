@@ -28,7 +28,7 @@ func TestRecordedConform(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := p.(steps.Teller); !ok {
+		if _, ok := p.(steps.RecordingConverter); !ok {
 			continue
 		}
 		for _, role := range rolesOf(protocol) {
@@ -149,7 +149,7 @@ func TestRecordedMutants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := p.(steps.Teller); !ok || !tier.All() && protocol != "session-chat" {
+		if _, ok := p.(steps.RecordingConverter); !ok || !tier.All() && protocol != "session-chat" {
 			continue
 		}
 		t.Run(protocol, func(t *testing.T) {
@@ -234,7 +234,8 @@ func shortened(t *testing.T, p steps.Protocol, m inRole, trial *scenario.Trial, 
 		t.Logf("%s: on the target that conforms: %s", m.ID, res.Why)
 		return false
 	}
-	short := scenario.ShrinkFurther(lines, 60, p.(steps.Teller).Folds(), func(some []scenario.Line) bool {
+	combined := p.(steps.RecordingConverter).CombinedSteps()
+	short := scenario.ShrinkFurther(lines, 60, combined, func(some []scenario.Line) bool {
 		res, err := right.Run(t.Context(), some)
 		if err != nil || len(res.Clauses) > 0 || !res.Judged && res.Why != "" {
 			return false

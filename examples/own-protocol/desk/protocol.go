@@ -64,16 +64,16 @@ func (Protocol) Register(sc *godog.ScenarioContext, world func() *steps.World) {
 	s.registerAnswers(sc)
 }
 
-// Ours implements steps.Recognisable.
-func (Protocol) Ours(message any, _ string) bool {
+// IsServerMessage implements steps.Recognisable.
+func (Protocol) IsServerMessage(message any, _ string) bool {
 	return slices.Contains(events, steps.Text(message, "type")) && steps.Has(message, "seq") == 1
 }
 
-// Heard implements steps.Recognisable.
-func (Protocol) Heard(ev *transcript.Event) bool { return slices.Contains(events, ev.Type) }
+// IsServerEvent implements steps.Recognisable.
+func (Protocol) IsServerEvent(ev *transcript.Event) bool { return slices.Contains(events, ev.Type) }
 
-// Places implements steps.Recognisable.
-func (Protocol) Places() []steps.Place {
+// UsualPlaces implements steps.Recognisable.
+func (Protocol) UsualPlaces() []steps.Place {
 	return []steps.Place{
 		{Driver: target.SSE, Path: Default().SSE.Events},
 		{Driver: target.WS, Path: Default().WS.Path},

@@ -119,8 +119,8 @@ type telling struct {
 	temporary bool
 }
 
-// Tell implements launch.Teller.
-func (l *telling) Tell() []string { return []string{"logs in " + l.dir} }
+// StartupLines implements launch.StartupReporter.
+func (l *telling) StartupLines() []string { return []string{"logs in " + l.dir} }
 
 // Close implements launch.Handler.
 func (l *telling) Close(ctx context.Context) error {

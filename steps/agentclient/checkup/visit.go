@@ -32,12 +32,12 @@ func visitPage(ctx context.Context, e *doctor.Exam) error {
 	hooks := visit.Hooks(binding.Of(e.Profile).Hooks)
 	v, err := visit.Open(ctx, e.Browser, e.Profile, e.Running.BaseURL(), hooks)
 	if err != nil {
-		e.Tell(doctor.Failed, "page", "%v (look at url, agent-client.folder and agent-client.page)",
+		e.AddLine(doctor.Failed, "page", "%v (look at url, agent-client.folder and agent-client.page)",
 			cmp.Or(errors.Unwrap(err), err))
 		return err
 	}
 	defer v.Close()
-	e.Tell(doctor.OK, "page", "it is open: %s", binding.Of(e.Profile).PageURL(e.Running.BaseURL(), v.URL))
+	e.AddLine(doctor.OK, "page", "it is open: %s", binding.Of(e.Profile).PageURL(e.Running.BaseURL(), v.URL))
 	before, err := v.Look(ctx)
 	if err != nil {
 		return fmt.Errorf("look at the page: %w", err)
@@ -69,13 +69,13 @@ func tellHook(e *doctor.Exam, key, hook string, before, after snapshot.Page) {
 	what, where := "hooks."+key, "(look at agent-client.hooks."+key+"; parley init finds the likely ones)"
 	switch {
 	case !c.Found && slices.Contains(laterHooks, key):
-		e.Tell(doctor.NotChecked, what, "nothing matches %q before there is a session", hook)
+		e.AddLine(doctor.NotChecked, what, "nothing matches %q before there is a session", hook)
 	case !c.Found:
-		e.Tell(doctor.Failed, what, "nothing matches %q %s", hook, where)
+		e.AddLine(doctor.Failed, what, "nothing matches %q %s", hook, where)
 	case key == "selector" && c.Tag != "select":
-		e.Tell(doctor.Failed, what, "%s, which is not a select element %s", visit.Describe(c), where)
+		e.AddLine(doctor.Failed, what, "%s, which is not a select element %s", visit.Describe(c), where)
 	default:
-		e.Tell(doctor.OK, what, "%s%s", visit.Describe(c), when)
+		e.AddLine(doctor.OK, what, "%s%s", visit.Describe(c), when)
 	}
 }
 
@@ -89,16 +89,16 @@ func tellAsked(e *doctor.Exam, asked []string, trouble error) {
 	stream := server.Of(e.Profile).SSE.Stream
 	switch {
 	case errors.As(trouble, &cannot):
-		e.Tell(doctor.Failed, what, "the user cannot connect: %v (look at agent-client.hooks)", trouble)
+		e.AddLine(doctor.Failed, what, "the user cannot connect: %v (look at agent-client.hooks)", trouble)
 	case trouble != nil:
-		e.Tell(doctor.Failed, what, "the user cannot connect: %v", trouble)
+		e.AddLine(doctor.Failed, what, "the user cannot connect: %v", trouble)
 	case len(asked) == 0:
-		e.Tell(doctor.Failed, what, "the page sent its server no request within %v "+
+		e.AddLine(doctor.Failed, what, "the page sent its server no request within %v "+
 			"(look at agent-client.hooks.connect and agent-client.server)", e.Profile.Limits.Event)
 	case !slices.ContainsFunc(asked, func(label string) bool { return visit.AsksFor(label, stream) }):
-		e.Tell(doctor.Failed, what, "%s, but not %s %s (look at agent-select.sse.stream)",
+		e.AddLine(doctor.Failed, what, "%s, but not %s %s (look at agent-select.sse.stream)",
 			strings.Join(asked, ", "), stream.Method, stream.Path)
 	default:
-		e.Tell(doctor.OK, what, "%s", strings.Join(asked, ", "))
+		e.AddLine(doctor.OK, what, "%s", strings.Join(asked, ", "))
 	}
 }

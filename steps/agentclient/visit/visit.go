@@ -97,7 +97,7 @@ func (v *Visit) answer(in sse.Incoming) sse.Answer {
 func (v *Visit) Look(ctx context.Context) (snapshot.Page, error) {
 	ctx, cancel := deadline.WithLimit(ctx, Patience)
 	defer cancel()
-	if err := v.page.Settle(ctx); err != nil {
+	if err := v.page.AwaitIdle(ctx); err != nil {
 		return snapshot.Page{}, err
 	}
 	return v.page.Look(ctx)

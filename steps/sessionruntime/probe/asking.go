@@ -49,7 +49,7 @@ func (p *inquiry) cry() string {
 	if p.Target == nil {
 		return ""
 	}
-	return steps.Cry(transcript.NewRedactor(p.Profile.Secrets...), p.Target.Stderr())
+	return steps.QuoteStderr(transcript.NewRedactor(p.Profile.Secrets...), p.Target.Stderr())
 }
 
 // wire returns the profile's wire, as far as it is known.

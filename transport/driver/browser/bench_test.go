@@ -46,7 +46,7 @@ func BenchmarkPage(b *testing.B) {
 			driver.Message{Body: []byte(`{"do":"choose","on":"select","value":"general"}`)}); err != nil {
 			b.Fatal(err)
 		}
-		if err := c.(*Conn).Settle(b.Context()); err != nil {
+		if err := c.(*Conn).AwaitIdle(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		_ = c.Close(driver.Graceful)

@@ -40,7 +40,7 @@ func TestExcess(t *testing.T) {
 			if !ByFault(r.Label) || !strings.Contains(r.Label, row.want) {
 				t.Errorf("closed is %s", r.Line(200))
 			}
-			if err := u.c.Settle(u.ctx); err == nil || err.Error() != r.Label {
+			if err := u.c.AwaitIdle(u.ctx); err == nil || err.Error() != r.Label {
 				t.Errorf("Settle: %v", err)
 			}
 			_ = u.c.Close(driver.Graceful)

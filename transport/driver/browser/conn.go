@@ -278,9 +278,9 @@ func (c *Conn) persist(ctx context.Context, expression string, out any) error {
 	}
 }
 
-// Settle waits until the page has had several turns of its event loop, and the resulting look is recorded. If a
+// AwaitIdle waits until the page has had several turns of its event loop, and the resulting look is recorded. If a
 // document is on its way, it waits for that first.
-func (c *Conn) Settle(ctx context.Context) error {
+func (c *Conn) AwaitIdle(ctx context.Context) error {
 	ctx, cancel := c.within(ctx)
 	defer cancel()
 	if l := c.onItsWay(); l != nil {

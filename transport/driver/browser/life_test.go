@@ -149,7 +149,7 @@ func TestCrash(t *testing.T) {
 	if r := u.awaitKind(n, transcript.Closed, ""); r.Label != "the page has crashed" {
 		t.Errorf("closed is %s", r.Line(200))
 	}
-	if err := u.c.Settle(u.ctx); err == nil || err.Error() != "the page has crashed" {
+	if err := u.c.AwaitIdle(u.ctx); err == nil || err.Error() != "the page has crashed" {
 		t.Errorf("Settle: %v", err)
 	}
 	var no *ActError
@@ -303,7 +303,7 @@ func TestClose(t *testing.T) {
 	if _, err := u.c.Send(u.ctx, driver.Message{Body: []byte(`{"do":"reload"}`)}); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("Send after Close: %v", err)
 	}
-	for name, err := range map[string]error{"Settle": u.c.Settle(u.ctx), "Close": u.c.Close(driver.Reset)} {
+	for name, err := range map[string]error{"Settle": u.c.AwaitIdle(u.ctx), "Close": u.c.Close(driver.Reset)} {
 		if err != nil && !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("%s after Close: %v", name, err)
 		}

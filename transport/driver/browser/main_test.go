@@ -120,7 +120,7 @@ func (u *tester) acts(body string) int {
 
 func (u *tester) settles() {
 	u.Helper()
-	if err := u.c.Settle(u.ctx); err != nil {
+	if err := u.c.AwaitIdle(u.ctx); err != nil {
 		u.Fatalf("Settle: %v", err)
 	}
 }

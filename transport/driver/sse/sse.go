@@ -104,7 +104,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	if c.jar == nil {
 		c.jar = httpclient.NewJar()
 	}
-	c.o.Header = c.jar.Take(o.URL, o.Header)
+	c.o.Header = c.jar.MoveCookies(o.URL, o.Header)
 	copyHeader(req.Header, c.o.Header)
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("Cache-Control", "no-cache")

@@ -101,7 +101,7 @@ func (d *Driver) dial(ctx context.Context, at, host string, o driver.OpenOptions
 	if jar == nil {
 		jar = httpclient.NewJar()
 	}
-	header := jar.Take(at, o.Header).Clone()
+	header := jar.MoveCookies(at, o.Header).Clone()
 	if header == nil {
 		header = http.Header{}
 	}
