@@ -103,9 +103,9 @@ func Wait(ctx context.Context, delay time.Duration, party string, sink Sink) err
 		return nil
 	}
 	if delay > perceptible {
-		remark(party, sink, delay, "so that the gateway does not refuse it")
+		gatewayRemark(party, sink, delay, "so that the gateway does not refuse it")
 	}
-	return wait(ctx, delay)
+	return waitUncounted(ctx, delay)
 }
 
 // Attempt is a request that was answered.
@@ -118,16 +118,16 @@ type Attempt struct {
 // Again reports whether a request is to be sent again because a gateway has answered it, and waits before. It extends
 // the limits of ctx.
 func (g *Gateway) Again(ctx context.Context, resp *http.Response, a Attempt, party string, sink Sink) bool {
-	delay, ok := g.refused(resp, a)
+	delay, ok := g.delayAfterRefusal(resp, a)
 	if !ok || a.Alone != nil && !a.Alone() {
 		return false
 	}
-	remark(party, sink, delay, "the gateway answered "+resp.Status)
-	return wait(ctx, delay) == nil
+	gatewayRemark(party, sink, delay, "the gateway answered "+resp.Status)
+	return waitUncounted(ctx, delay) == nil
 }
 
-// refused learns from an answer, and returns the delay before the request is sent again; false if it is not.
-func (g *Gateway) refused(resp *http.Response, a Attempt) (time.Duration, bool) {
+// delayAfterRefusal learns from an answer, and returns the delay before the request is sent again; false if it is not.
+func (g *Gateway) delayAfterRefusal(resp *http.Response, a Attempt) (time.Duration, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !IsGateway(resp.StatusCode) {
@@ -169,13 +169,13 @@ func retryAfter(value string) (time.Duration, bool) {
 	return 0, false
 }
 
-func remark(party string, sink Sink, delay time.Duration, why string) {
+func gatewayRemark(party string, sink Sink, delay time.Duration, why string) {
 	sink(transcript.Record{Conn: party, Dir: transcript.Noted, Kind: transcript.Remark,
 		Label: fmt.Sprintf("%s%s: %s", HeldBack, delay.Round(time.Millisecond), why)})
 }
 
-// wait waits for a time that the limits of ctx do not count.
-func wait(ctx context.Context, d time.Duration) error {
+// waitUncounted waits for a time that the limits of ctx do not count.
+func waitUncounted(ctx context.Context, d time.Duration) error {
 	deadline.Extend(ctx, d)
 	over := make(chan struct{})
 	stop := deadline.In(d).AfterFunc(func() { close(over) })

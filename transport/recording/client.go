@@ -50,28 +50,28 @@ func (v *ClientView) AtServer() bool { return v.turned }
 // Next returns the next record. Errors are those of Reader.Next.
 func (v *ClientView) Next() (transcript.Record, error) {
 	if !v.known {
-		v.look()
+		v.findClient()
 	}
-	r, err := v.take()
+	r, err := v.nextWritten()
 	for err == nil && v.ofPage(r) {
-		r, err = v.take()
+		r, err = v.nextWritten()
 	}
 	if err != nil {
 		return r, err
 	}
-	r = v.streamed(r)
-	if r = v.left.restore(r); v.turned {
-		return v.turn(r), nil
+	r = v.streamedOpening(r)
+	if r = v.left.restoreRecord(r); v.turned {
+		return v.turnRecord(r), nil
 	}
 	if r.Kind == transcript.Closed {
-		return passed(r), nil
+		return addIntermediary(r), nil
 	}
 	return r, nil
 }
 
-// passed turns the last record of a connection that an intermediary has recorded, which names the client, the server or
-// the proxy as the one who ended it, into that of the client. Older recordings call the client the peer.
-func passed(r transcript.Record) transcript.Record {
+// addIntermediary turns the last record of a connection that an intermediary has recorded, which names the client, the
+// server or the proxy as the one who ended it, into that of the client. Older recordings call the client the peer.
+func addIntermediary(r transcript.Record) transcript.Record {
 	for _, who := range []string{"the client ", "the proxy ", "the peer "} {
 		if strings.HasPrefix(r.Label, who) {
 			r.Dir, r.Label = transcript.Received, ByClient
@@ -86,8 +86,8 @@ func passed(r transcript.Record) transcript.Record {
 	return r
 }
 
-// take returns the next record as it was written.
-func (v *ClientView) take() (transcript.Record, error) {
+// nextWritten returns the next record as it was written.
+func (v *ClientView) nextWritten() (transcript.Record, error) {
 	if len(v.ahead) > 0 {
 		r := v.ahead[0]
 		v.ahead = v.ahead[1:]
@@ -114,8 +114,8 @@ func (v *ClientView) ofPage(r transcript.Record) bool {
 	return v.pages[r.Conn]
 }
 
-// look reads on until it is clear who is the client: who opens a connection, or makes a request.
-func (v *ClientView) look() {
+// findClient reads on until it is clear who is the client: who opens a connection, or makes a request.
+func (v *ClientView) findClient() {
 	v.known = true
 	for len(v.ahead) < maxAhead {
 		r, err := v.in.Next()
@@ -135,15 +135,15 @@ func (v *ClientView) look() {
 	}
 }
 
-// turn makes a record of the server's end one of the client's.
-func (v *ClientView) turn(r transcript.Record) transcript.Record {
+// turnRecord makes a record of the server's end one of the client's.
+func (v *ClientView) turnRecord(r transcript.Record) transcript.Record {
 	switch {
 	case r.Dir == transcript.Noted:
 		return r
 	case r.Kind == transcript.Closed:
 		return closedAtServer(r)
 	case r.Kind == transcript.Request && r.Dir == transcript.Received:
-		if r = v.opening(r); r.Kind == transcript.Open {
+		if r = v.openingRecord(r); r.Kind == transcript.Open {
 			v.opens[r.Conn] = r.N
 		}
 	case r.Kind == transcript.Open && r.Dir == transcript.Sent && r.Reply == 0:
@@ -155,7 +155,7 @@ func (v *ClientView) turn(r transcript.Record) transcript.Record {
 			r.Label = "GET " + r.Label
 		}
 	case r.Kind == transcript.Stream && r.Type == "":
-		r = block(r)
+		r = readEvent(r)
 	}
 	if r.Dir == transcript.Received {
 		r.Dir = transcript.Sent
@@ -165,9 +165,9 @@ func (v *ClientView) turn(r transcript.Record) transcript.Record {
 	return r
 }
 
-// opening returns, in place of a request that opens a stream, the record of that opening, if it follows.
-func (v *ClientView) opening(r transcript.Record) transcript.Record {
-	next, err := v.take()
+// openingRecord returns, in place of a request that opens a stream, the record of that opening, if it follows.
+func (v *ClientView) openingRecord(r transcript.Record) transcript.Record {
+	next, err := v.nextWritten()
 	switch {
 	case errors.Is(err, io.EOF):
 	case err != nil:
@@ -188,9 +188,9 @@ const (
 	maxToAnswerBytes = 4 << 20
 )
 
-// streamed returns, in place of a request that was answered by a stream, the record of an opening: a request that does
-// not ask for an event stream, as that of a plain HTTP client, was not recorded as one.
-func (v *ClientView) streamed(r transcript.Record) transcript.Record {
+// streamedOpening returns, in place of a request that was answered by a stream, the record of an opening: a request
+// that does not ask for an event stream, as that of a plain HTTP client, was not recorded as one.
+func (v *ClientView) streamedOpening(r transcript.Record) transcript.Record {
 	if r.Kind != transcript.Request || len(r.Bytes) > 0 || !strings.HasPrefix(r.Label, "GET ") {
 		return r
 	}
@@ -218,8 +218,8 @@ func (v *ClientView) streamed(r transcript.Record) transcript.Record {
 	return r
 }
 
-// block reads the bytes of an event as the client does.
-func block(r transcript.Record) transcript.Record {
+// readEvent reads the bytes of an event as the client does.
+func readEvent(r transcript.Record) transcript.Record {
 	for _, it := range sse.NewDecoder(sse.Limits{}).Feed(bytes.Clone(r.Bytes)) {
 		if it.Kind == sse.Event {
 			r.Type, r.Label, r.Bytes = it.Type, it.Type, []byte(it.Data)

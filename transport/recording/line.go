@@ -13,67 +13,67 @@ import (
 // appendRecord appends the line of a record, as encoding/json writes a line: members without a value are left out.
 func appendRecord(b []byte, r *transcript.Record, redact *transcript.Redactor) []byte {
 	b = append(b, '{')
-	b = number(b, "n", r.N)
-	b = append(millis(r.At).append(member(b, "at_ms")), ',')
-	b = text(b, "party", r.Conn)
-	b = text(b, "dir", string(r.Dir))
-	b = text(b, "kind", string(r.Kind))
-	b = text(b, "label", redact.String(r.MaskedLabel()))
-	b = number(b, "status", r.Status)
-	b = text(b, "type", r.Type)
-	b = text(b, "id", redact.String(r.ID))
+	b = appendNumber(b, "n", r.N)
+	b = append(millis(r.At).append(appendMember(b, "at_ms")), ',')
+	b = appendText(b, "party", r.Conn)
+	b = appendText(b, "dir", string(r.Dir))
+	b = appendText(b, "kind", string(r.Kind))
+	b = appendText(b, "label", redact.String(r.MaskedLabel()))
+	b = appendNumber(b, "status", r.Status)
+	b = appendText(b, "type", r.Type)
+	b = appendText(b, "id", redact.String(r.ID))
 	if r.Bytes != nil {
-		b = payload(b, redact.Bytes(r.Bytes))
+		b = appendPayload(b, redact.Bytes(r.Bytes))
 	}
-	b = number(b, "cut", r.Cut)
-	b = number(b, "to", r.Reply)
-	b = yes(b, "flushed", r.Flushed)
-	b = yes(b, "late", r.Late)
+	b = appendNumber(b, "cut", r.Cut)
+	b = appendNumber(b, "to", r.Reply)
+	b = appendTrue(b, "flushed", r.Flushed)
+	b = appendTrue(b, "late", r.Late)
 	if r.Event != nil {
-		b = text(b, "event", r.Event.Type)
+		b = appendText(b, "event", r.Event.Type)
 	}
 	b[len(b)-1] = '}' // there is a time at least, which a comma follows
 	return append(b, '\n')
 }
 
-func member(b []byte, name string) []byte {
+func appendMember(b []byte, name string) []byte {
 	b = append(b, '"')
 	b = append(b, name...)
 	return append(b, `":`...)
 }
 
-func number(b []byte, name string, n int) []byte {
+func appendNumber(b []byte, name string, n int) []byte {
 	if n == 0 {
 		return b
 	}
-	return append(strconv.AppendInt(member(b, name), int64(n), 10), ',')
+	return append(strconv.AppendInt(appendMember(b, name), int64(n), 10), ',')
 }
 
-func yes(b []byte, name string, is bool) []byte {
+func appendTrue(b []byte, name string, is bool) []byte {
 	if !is {
 		return b
 	}
-	return append(member(b, name), "true,"...)
+	return append(appendMember(b, name), "true,"...)
 }
 
-func text(b []byte, name, s string) []byte {
+func appendText(b []byte, name, s string) []byte {
 	if s == "" {
 		return b
 	}
-	b = member(b, name)
+	b = appendMember(b, name)
 	if !utf8.ValidString(s) {
 		quoted, _ := json.Marshal(s) // it replaces what is not UTF-8, and has no error
 		return append(append(b, quoted...), ',')
 	}
-	return append(quote(b, s), ',')
+	return append(appendQuoted(b, s), ',')
 }
 
-// payload appends text, or what is not UTF-8 in base64.
-func payload(b, p []byte) []byte {
+// appendPayload appends text, or what is not UTF-8 in base64.
+func appendPayload(b, p []byte) []byte {
 	if utf8.Valid(p) {
-		return append(quote(member(b, "text"), p), ',')
+		return append(appendQuoted(appendMember(b, "text"), p), ',')
 	}
-	b = append(member(b, "base64"), '"')
+	b = append(appendMember(b, "base64"), '"')
 	return append(base64.StdEncoding.AppendEncode(b, p), `",`...)
 }
 
@@ -96,8 +96,8 @@ var plain = func() (is [256]bool) {
 // escapes maps a byte to the letter of its escape; 0 for none.
 var escapes = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// quote appends s, which is UTF-8, as a JSON string with the escapes of encoding/json: those of HTML, too.
-func quote[T string | []byte](b []byte, s T) []byte {
+// appendQuoted appends s, which is UTF-8, as a JSON string with the escapes of encoding/json: those of HTML, too.
+func appendQuoted[T string | []byte](b []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	from := 0

@@ -165,45 +165,45 @@ func kindOf(v any) string {
 	}
 }
 
-func (m *members) wrong(name, want string) {
+func (m *members) addMistake(name, want string) {
 	if m.err == nil {
 		m.err = fmt.Errorf("/%s: it is %s, want %s", name, kindOf(m.of[name]), want)
 	}
 }
 
-func (m *members) text(name string) string {
+func (m *members) readText(name string) string {
 	s, ok := m.of[name].(string)
 	if _, there := m.of[name]; there && !ok {
-		m.wrong(name, "a string")
+		m.addMistake(name, "a string")
 	}
 	return s
 }
 
-func (m *members) flag(name string) bool {
+func (m *members) readFlag(name string) bool {
 	b, ok := m.of[name].(bool)
 	if _, there := m.of[name]; there && !ok {
-		m.wrong(name, "true or false")
+		m.addMistake(name, "true or false")
 	}
 	return b
 }
 
-func (m *members) number(name string) (i int) {
+func (m *members) readNumber(name string) (i int) {
 	n, ok := m.of[name].(wjson.Number)
 	if _, there := m.of[name]; !there {
 		return 0
 	}
 	whole, err := n.Int64()
 	if !ok || err != nil || whole < 0 || whole > 1<<52 {
-		m.wrong(name, "a whole number that is not negative")
+		m.addMistake(name, "a whole number that is not negative")
 	}
 	return int(whole)
 }
 
-func (m *members) millis(name string) time.Duration {
+func (m *members) readMillis(name string) time.Duration {
 	n, ok := m.of[name].(wjson.Number)
 	f, err := n.Float64()
 	if !ok || err != nil || f < 0 || f > 1e12 {
-		m.wrong(name, "milliseconds, a number that is not negative")
+		m.addMistake(name, "milliseconds, a number that is not negative")
 		return 0
 	}
 	return time.Duration(f*1000+0.5) * time.Microsecond
@@ -214,15 +214,16 @@ func readHeader(text []byte) (Header, error) {
 	if err != nil {
 		return Header{}, err
 	}
-	if what := m.text("parley"); what != "recording" {
+	if what := m.readText("parley"); what != "recording" {
 		return Header{}, errors.New(`it is no recording, which begins with {"parley":"recording",…}`)
 	}
-	if v := m.number("version"); m.err == nil && v != Version {
+	if v := m.readNumber("version"); m.err == nil && v != Version {
 		return Header{}, fmt.Errorf("/version: %d is not known: this Parley reads version %d", v, Version)
 	}
-	h := Header{Protocol: m.text("protocol"), Role: m.text("role"), Driver: m.text("driver"), URL: m.text("url"),
-		By: m.text("by"), Redacted: m.flag("redacted")}
-	if began := m.text("began"); began != "" && m.err == nil {
+	h := Header{Protocol: m.readText("protocol"), Role: m.readText("role"), Driver: m.readText("driver"),
+		URL: m.readText("url"),
+		By:  m.readText("by"), Redacted: m.readFlag("redacted")}
+	if began := m.readText("began"); began != "" && m.err == nil {
 		if h.Began, err = time.Parse(time.RFC3339Nano, began); err != nil {
 			return Header{}, fmt.Errorf("/began: %q is no time such as 2026-01-31T12:00:00Z", began)
 		}
@@ -243,10 +244,10 @@ func readRecord(text []byte) (transcript.Record, error) {
 	if err != nil {
 		return transcript.Record{}, err
 	}
-	r := transcript.Record{N: m.number("n"), At: m.millis("at_ms"), Conn: m.text("party"),
-		Dir: transcript.Dir(m.text("dir")), Kind: transcript.Kind(m.text("kind")), Label: m.text("label"),
-		Status: m.number("status"), Type: m.text("type"), ID: m.text("id"),
-		Cut: m.number("cut"), Reply: m.number("to"), Flushed: m.flag("flushed"), Late: m.flag("late")}
+	r := transcript.Record{N: m.readNumber("n"), At: m.readMillis("at_ms"), Conn: m.readText("party"),
+		Dir: transcript.Dir(m.readText("dir")), Kind: transcript.Kind(m.readText("kind")), Label: m.readText("label"),
+		Status: m.readNumber("status"), Type: m.readText("type"), ID: m.readText("id"),
+		Cut: m.readNumber("cut"), Reply: m.readNumber("to"), Flushed: m.readFlag("flushed"), Late: m.readFlag("late")}
 	_, plain := m.of["text"]
 	_, coded := m.of["base64"]
 	switch {
@@ -260,9 +261,9 @@ func readRecord(text []byte) (transcript.Record, error) {
 	case plain && coded:
 		err = errors.New("it has both text and base64: one of them")
 	case plain:
-		r.Bytes = []byte(m.text("text"))
+		r.Bytes = []byte(m.readText("text"))
 	case coded:
-		if r.Bytes, err = base64.StdEncoding.DecodeString(m.text("base64")); err != nil {
+		if r.Bytes, err = base64.StdEncoding.DecodeString(m.readText("base64")); err != nil {
 			err = fmt.Errorf("/base64: %w", err)
 		}
 	}

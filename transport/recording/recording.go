@@ -97,7 +97,7 @@ func NewWriter(w io.Writer, h Header, redact *transcript.Redactor) (*Writer, err
 	if !h.Began.IsZero() {
 		first.Began = h.Began.UTC().Format(time.RFC3339Nano)
 	}
-	return to, to.line(first)
+	return to, to.writeLine(first)
 }
 
 // Add appends records in their order. After a failed write it does nothing but return that error.
@@ -120,7 +120,7 @@ func (w *Writer) Add(records ...transcript.Record) error {
 // mostKept is the largest buffer, in bytes, that a Writer keeps for its next line.
 const mostKept = 256 << 10
 
-func (w *Writer) line(l line) error {
+func (w *Writer) writeLine(l line) error {
 	b, err := json.Marshal(l)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -30,8 +30,8 @@ type restorer struct {
 	size  int
 }
 
-// restore returns a record with what was left out of it. What is no longer known counts as cut off.
-func (s *restorer) restore(r transcript.Record) transcript.Record {
+// restoreRecord returns a record with what was left out of it. What is no longer known counts as cut off.
+func (s *restorer) restoreRecord(r transcript.Record) transcript.Record {
 	if r.Kind != transcript.Frame && r.Kind != transcript.Stream {
 		return r
 	}
@@ -45,13 +45,13 @@ func (s *restorer) restore(r transcript.Record) transcript.Record {
 		})
 	}
 	if len(r.Bytes) >= longMessage {
-		s.keep(r.Bytes)
+		s.rememberLong(r.Bytes)
 	}
 	return r
 }
 
-// keep remembers the long members of the members of a message.
-func (s *restorer) keep(text []byte) {
+// rememberLong remembers the long members of the members of a message.
+func (s *restorer) rememberLong(text []byte) {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	for {
 		t, err := d.ReadToken()
@@ -75,12 +75,12 @@ func (s *restorer) keep(text []byte) {
 			return
 		}
 		if len(value) >= longMember {
-			s.add(bytes.Clone(value))
+			s.addLong(bytes.Clone(value))
 		}
 	}
 }
 
-func (s *restorer) add(member []byte) {
+func (s *restorer) addLong(member []byte) {
 	sum := sha256.Sum256(member)
 	name := hex.EncodeToString(sum[:8])
 	if s.kept[name] != nil {

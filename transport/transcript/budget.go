@@ -25,21 +25,21 @@ var together atomic.Int64
 // account is the memory of a transcript, which counts until it is settled.
 type account struct{ bytes atomic.Int64 }
 
-// owned gives a transcript an account, which is settled at the latest when the transcript is garbage.
-func (t *Transcript) owned() {
+// openAccount gives a transcript an account, which is settled at the latest when the transcript is garbage.
+func (t *Transcript) openAccount() {
 	if together.Load() > Together/2 { // some of it may be that of transcripts that nobody has any more
 		runtime.GC()
 	}
 	t.account = new(account)
-	runtime.AddCleanup(t, (*account).settle, t.account)
+	runtime.AddCleanup(t, (*account).settleAccount, t.account)
 }
 
-func (a *account) add(n int) {
+func (a *account) addBytes(n int) {
 	a.bytes.Add(int64(n))
 	together.Add(int64(n))
 }
 
-func (a *account) settle() { together.Add(-a.bytes.Swap(0)) }
+func (a *account) settleAccount() { together.Add(-a.bytes.Swap(0)) }
 
 // exceeds reports whether n bytes more are too much for this transcript, or for all together.
 func (a *account) exceeds(n int) bool {
@@ -65,14 +65,14 @@ func (t *Transcript) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.account != nil {
-		t.account.settle()
+		t.account.settleAccount()
 		t.base, t.records, t.bytes = t.base+len(t.records), nil, 0
 	}
 }
 
-// guess is the least memory that a record is likely to take. It is exact enough to leave out long texts of many small
-// values before they are decoded, which takes 30 times their bytes.
-func (r *Record) guess(decoded bool) int {
+// guessMemory is the least memory that a record is likely to take. It is exact enough to leave out long texts of many
+// small values before they are decoded, which takes 30 times their bytes.
+func (r *Record) guessMemory(decoded bool) int {
 	n := min(len(r.Bytes), MaxPayload)
 	if decoded && len(r.Bytes) > 256<<10 {
 		n += smallValue * (bytes.Count(r.Bytes, []byte{','}) + bytes.Count(r.Bytes, []byte{'['}))
@@ -88,9 +88,9 @@ const (
 	eventSize  = int(unsafe.Sizeof(Event{}))
 )
 
-// memory is the approximate number of bytes that a record takes, apart from what its connection shares. Decoded is the
-// size of its event's values.
-func (r *Record) memory(decoded int) int {
+// memorySize is the approximate number of bytes that a record takes, apart from what its connection shares. Decoded is
+// the size of its event's values.
+func (r *Record) memorySize(decoded int) int {
 	n := recordSize + len(r.Bytes) + len(r.Label) + len(r.Type)
 	if r.Event == nil {
 		return n
@@ -99,21 +99,21 @@ func (r *Record) memory(decoded int) int {
 	for _, f := range r.Event.Faults {
 		n += 16 + len(f)
 	}
-	if r.Event.Data != nil && size(r.Event.Data) == 0 { // a type of the protocol's own
+	if r.Event.Data != nil && valueSize(r.Event.Data) == 0 { // a type of the protocol's own
 		n += foreignSize + len(r.Bytes)
 	}
 	return n + decoded
 }
 
-// size is the approximate number of bytes that the values of an event take.
-func (e *Event) size() int {
+// memorySize is the approximate number of bytes that the values of an event take.
+func (e *Event) memorySize() int {
 	switch {
 	case e == nil:
 		return 0
 	case e.Envelope != nil: // it has the data, too
-		return size(e.Envelope)
+		return valueSize(e.Envelope)
 	}
-	return size(e.Data)
+	return valueSize(e.Data)
 }
 
 // foreignSize is assumed of data whose type is not one of JSON's.
@@ -136,10 +136,10 @@ const (
 	partSize = 48
 )
 
-// event replaces the parts of an event that earlier ones have by theirs, and returns the size of the rest. It changes
-// the event, but none of its values, which others may have.
-func (s *sharing) event(e *Event) int {
-	n := e.size()
+// shareEvent replaces the parts of an event that earlier ones have by theirs, and returns the size of the rest. It
+// changes the event, but none of its values, which others may have.
+func (s *sharing) shareEvent(e *Event) int {
+	n := e.memorySize()
 	if n < sharedFrom {
 		return n
 	}
@@ -147,15 +147,15 @@ func (s *sharing) event(e *Event) int {
 		s.seed, s.known = maphash.MakeSeed(), map[uint64]any{}
 	}
 	was := e.Envelope
-	shared := s.value(was)
+	shared := s.shareValue(was)
 	e.Envelope, n = shared.value, shared.size
 	for _, part := range []*any{&e.Data, &e.RequestID, &e.Timestamp} {
-		if identical(*part, was) {
+		if isIdentical(*part, was) {
 			*part = e.Envelope
 		} else if name, ok := memberOf(was, *part); ok {
 			*part = e.Envelope.(map[string]any)[name]
 		} else {
-			own := s.value(*part)
+			own := s.shareValue(*part)
 			*part, n = own.value, n+own.size
 		}
 	}
@@ -166,22 +166,22 @@ func (s *sharing) event(e *Event) int {
 func memberOf(object, v any) (name string, ok bool) {
 	members, _ := object.(map[string]any)
 	for name, one := range members {
-		if identical(one, v) {
+		if isIdentical(one, v) {
 			return name, true
 		}
 	}
 	return "", false
 }
 
-// kept says that the latest record is part of the transcript.
-func (s *sharing) kept() { s.fresh = s.fresh[:0] }
+// keepLatest says that the latest record is part of the transcript.
+func (s *sharing) keepLatest() { s.fresh = s.fresh[:0] }
 
-// dropped says that it is not: others must not keep it alive.
-func (s *sharing) dropped() {
+// dropLatest says that it is not: others must not keep it alive.
+func (s *sharing) dropLatest() {
 	for _, h := range s.fresh {
 		delete(s.known, h)
 	}
-	s.kept()
+	s.keepLatest()
 }
 
 // part is a value of an event with the parts that it shares.
@@ -192,8 +192,8 @@ type part struct {
 	size    int // of what is new
 }
 
-// value returns the known value that equals v, or v with such parts.
-func (s *sharing) value(v any) part {
+// shareValue returns the known value that equals v, or v with such parts.
+func (s *sharing) shareValue(v any) part {
 	var out part
 	switch v := v.(type) {
 	case nil:
@@ -204,13 +204,13 @@ func (s *sharing) value(v any) part {
 		}
 		return part{value: v, hash: 3}
 	case json.Number:
-		return part{value: v, hash: mixed(4, maphash.String(s.seed, string(v))), size: size(v)}
+		return part{value: v, hash: mixHashes(4, maphash.String(s.seed, string(v))), size: valueSize(v)}
 	case string:
-		return part{value: v, hash: mixed(5, maphash.String(s.seed, v)), size: size(v)}
+		return part{value: v, hash: mixHashes(5, maphash.String(s.seed, v)), size: valueSize(v)}
 	case []any:
-		out = s.list(v)
+		out = s.shareList(v)
 	case map[string]any:
-		out = s.object(v)
+		out = s.shareObject(v)
 	default:
 		return part{value: v, hash: 8}
 	}
@@ -222,53 +222,53 @@ func (s *sharing) value(v any) part {
 	case !ok:
 		s.known[out.hash], s.fresh = out.value, append(s.fresh, out.hash)
 		out.size += partSize
-	case same(was, out.value):
-		return part{value: was, changed: !identical(was, v), hash: out.hash}
+	case sameValues(was, out.value):
+		return part{value: was, changed: !isIdentical(was, v), hash: out.hash}
 	}
 	return out
 }
 
-func (s *sharing) list(v []any) part {
-	out, copied := part{value: v, hash: 6, size: size([]any(nil))}, v
+func (s *sharing) shareList(v []any) part {
+	out, copied := part{value: v, hash: 6, size: valueSize([]any(nil))}, v
 	for i, one := range v {
-		p := s.value(one)
+		p := s.shareValue(one)
 		if p.changed {
 			if !out.changed {
 				copied, out.changed = slices.Clone(v), true
 			}
 			copied[i] = p.value
 		}
-		out.hash, out.size = mixed(out.hash, p.hash), out.size+16+p.size
+		out.hash, out.size = mixHashes(out.hash, p.hash), out.size+16+p.size
 	}
 	out.value = copied
 	return out
 }
 
-func (s *sharing) object(v map[string]any) part {
+func (s *sharing) shareObject(v map[string]any) part {
 	out, copied := part{hash: 7, size: objectSize(len(v))}, v
 	for name, one := range v {
-		p := s.value(one)
+		p := s.shareValue(one)
 		if p.changed {
 			if !out.changed {
 				copied, out.changed = maps.Clone(v), true
 			}
 			copied[name] = p.value
 		}
-		out.hash += mixed(maphash.String(s.seed, name), p.hash) // in whatever order
+		out.hash += mixHashes(maphash.String(s.seed, name), p.hash) // in whatever order
 		out.size += 16 + len(name) + p.size
 	}
 	out.value = copied
 	return out
 }
 
-// mixed combines two hashes.
-func mixed(a, b uint64) uint64 {
+// mixHashes combines two hashes.
+func mixHashes(a, b uint64) uint64 {
 	a = (a ^ b) * 0x9e3779b97f4a7c15
 	return a ^ a>>29
 }
 
-// identical reports whether two objects or lists are the same one in memory.
-func identical(a, b any) bool {
+// isIdentical reports whether two objects or lists are the same one in memory.
+func isIdentical(a, b any) bool {
 	switch a := a.(type) {
 	case []any:
 		b, ok := b.([]any)
@@ -280,13 +280,13 @@ func identical(a, b any) bool {
 	return false
 }
 
-// same reports whether two values are equal in every detail.
-func same(a, b any) bool {
+// sameValues reports whether two values are equal in every detail.
+func sameValues(a, b any) bool {
 	switch a := a.(type) {
 	case nil, bool, json.Number, string:
 		return a == b
 	case []any:
-		if identical(a, b) {
+		if isIdentical(a, b) {
 			return true
 		}
 		b, ok := b.([]any)
@@ -294,13 +294,13 @@ func same(a, b any) bool {
 			return false
 		}
 		for i := range a {
-			if !same(a[i], b[i]) {
+			if !sameValues(a[i], b[i]) {
 				return false
 			}
 		}
 		return true
 	case map[string]any:
-		if identical(a, b) {
+		if isIdentical(a, b) {
 			return true
 		}
 		b, ok := b.(map[string]any)
@@ -308,7 +308,7 @@ func same(a, b any) bool {
 			return false
 		}
 		for name, one := range a {
-			if other, ok := b[name]; !ok || !same(one, other) {
+			if other, ok := b[name]; !ok || !sameValues(one, other) {
 				return false
 			}
 		}

@@ -117,12 +117,12 @@ func (r Record) MaskedLabel() string {
 var arrows = map[Dir]string{Sent: "->", Received: "<-", Noted: "--"}
 
 // Printable escapes what would break or reorder a line of text.
-func Printable(s string) string { return printable(s) }
+func Printable(s string) string { return escapeUnprintable(s) }
 
-// printable escapes what would break a line, and invalid UTF-8.
-func printable(s string) string { return string(appendPrintable(nil, s)) }
+// escapeUnprintable escapes what would break a line, and invalid UTF-8.
+func escapeUnprintable(s string) string { return string(appendPrintable(nil, s)) }
 
-// appendPrintable appends s as printable returns it.
+// appendPrintable appends s as escapeUnprintable returns it.
 func appendPrintable[T string | []byte](b []byte, s T) []byte {
 	from := 0 // of what is not appended yet, and needs no escape
 	for i := 0; i < len(s); {
@@ -176,8 +176,8 @@ type leftOut struct {
 	next     int
 }
 
-// keeps reports whether a record that exceeds the bounds is kept all the same, and if not, leaves it out.
-func (l *leftOut) keeps(r *Record) bool {
+// keepOrLeaveOut reports whether a record that exceeds the bounds is kept all the same, and if not, leaves it out.
+func (l *leftOut) keepOrLeaveOut(r *Record) bool {
 	if r.Dir != Received && l.own < MaxOwn && l.ownBytes+len(r.Bytes) <= MaxOwnBytes {
 		l.own, l.ownBytes = l.own+1, l.ownBytes+min(len(r.Bytes), MaxPayload)
 		return true
@@ -206,17 +206,17 @@ const enough = 1000
 // ErrFull ends a wait for a record that could not be kept if it came.
 var ErrFull = errors.New("the transcript is full")
 
-// leaves leaves a record out that takes n bytes, or reports that it is kept nevertheless. It wakes those who wait in
+// leaveOut leaves a record out that takes n bytes, or reports that it is kept nevertheless. It wakes those who wait in
 // vain from now on.
-func (t *Transcript) leaves(r *Record, n int) (kept bool) {
-	if kept = t.left.keeps(r); kept {
+func (t *Transcript) leaveOut(r *Record, n int) (kept bool) {
+	if kept = t.left.keepOrLeaveOut(r); kept {
 		return true
 	}
-	squeezed := !t.left.others && t.account != nil && !exceeds(len(t.records), t.bytes, r) &&
+	squeezed := !t.left.others && t.account != nil && !exceedsUnkept(len(t.records), t.bytes, r) &&
 		t.account.bytes.Load()+int64(n) <= Together
 	t.left.others = t.left.others || squeezed
 	if t.left.count == enough || squeezed {
-		t.tell()
+		t.wakeWaiters()
 	}
 	return false
 }
@@ -229,9 +229,9 @@ func (t *Transcript) Squeezed() bool {
 	return t.left.others
 }
 
-// hopeless reports whether a record is not likely to be kept. A transcript that keeps older records in a file is never
-// full for long.
-func (t *Transcript) hopeless() bool {
+// unlikelyKept reports whether a record is not likely to be kept. A transcript that keeps older records in a file is
+// never full for long.
+func (t *Transcript) unlikelyKept() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.spill == nil && (t.left.count >= enough || t.left.others)

@@ -59,7 +59,7 @@ func TestPrintable(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.reason, func(t *testing.T) {
-			if got := printable(r.in); got != r.want {
+			if got := escapeUnprintable(r.in); got != r.want {
 				t.Errorf("printable(%q) = %q, want %q", r.in, got, r.want)
 			}
 		})

@@ -25,8 +25,8 @@ func NewRedactor(secrets ...string) *Redactor {
 		if len(s) < 4 {
 			continue
 		}
-		for _, form := range []string{s, quoted(s, true), quoted(s, false), url.QueryEscape(s), url.PathEscape(s),
-			printable(s), inHTML.Replace(s), inAttribute.Replace(s)} {
+		for _, form := range []string{s, quoteJSON(s, true), quoteJSON(s, false), url.QueryEscape(s), url.PathEscape(s),
+			escapeUnprintable(s), inHTML.Replace(s), inAttribute.Replace(s)} {
 			if !seen[form] {
 				seen[form] = true
 				r.secrets = append(r.secrets, []byte(form))
@@ -42,8 +42,8 @@ var (
 	inAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\u00a0", "&nbsp;")
 )
 
-// quoted returns a text as it appears between the quotes of a JSON string.
-func quoted(s string, html bool) string {
+// quoteJSON returns a text as it appears between the quotes of a JSON string.
+func quoteJSON(s string, html bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(html)
@@ -61,7 +61,7 @@ func (r *Redactor) Bytes(p []byte) []byte {
 	}
 	var out []byte
 	for at := 0; ; {
-		start, end := r.next(p[at:])
+		start, end := r.nextSecret(p[at:])
 		if start < 0 {
 			if at == 0 {
 				return p
@@ -73,8 +73,8 @@ func (r *Redactor) Bytes(p []byte) []byte {
 	}
 }
 
-// next finds the first part of p that is covered by one secret, or by several that overlap.
-func (r *Redactor) next(p []byte) (start, end int) {
+// nextSecret finds the first part of p that is covered by one secret, or by several that overlap.
+func (r *Redactor) nextSecret(p []byte) (start, end int) {
 	start = -1
 	for _, s := range r.secrets {
 		if i := bytes.Index(p, s); i >= 0 && (start < 0 || i < start || i == start && i+len(s) > end) {
@@ -125,7 +125,7 @@ func MaskURLs(text string) string {
 	}
 	text = userInfo.ReplaceAllString(text, "${1}"+Blank+"@")
 	return parameter.ReplaceAllStringFunc(text, func(found string) string {
-		if name, _, _ := strings.Cut(found[1:], "="); SecretName(unescaped(name)) {
+		if name, _, _ := strings.Cut(found[1:], "="); SecretName(unescapeURL(name)) {
 			return found[:1] + name + "=" + Blank
 		}
 		return found
@@ -138,7 +138,7 @@ func URLSecrets(text string) (out []string) {
 	if !strings.ContainsAny(text, "?&#@") {
 		return nil
 	}
-	add := func(value string) { out = append(out, value, unescaped(value)) }
+	add := func(value string) { out = append(out, value, unescapeURL(value)) }
 	for _, found := range userInfo.FindAllStringSubmatch(text, -1) {
 		name, password, _ := strings.Cut(found[2], ":")
 		if password == "" {
@@ -146,7 +146,7 @@ func URLSecrets(text string) (out []string) {
 			continue
 		}
 		add(password)
-		pair := url.UserPassword(unescaped(name), unescaped(password))
+		pair := url.UserPassword(unescapeURL(name), unescapeURL(password))
 		plain, _ := pair.Password()
 		out = append(out, base64.StdEncoding.EncodeToString([]byte(pair.Username()+":"+plain)))
 	}
@@ -161,7 +161,7 @@ func URLSecrets(text string) (out []string) {
 func SecretParameters(text string) map[string]string {
 	out := map[string]string{}
 	for _, found := range parameter.FindAllStringSubmatch(text, -1) {
-		if SecretName(unescaped(found[2])) && !strings.Contains(found[3], Blank) {
+		if SecretName(unescapeURL(found[2])) && !strings.Contains(found[3], Blank) {
 			out[found[2]] = found[3]
 		}
 	}
@@ -180,8 +180,8 @@ func SecretName(name string) bool {
 	return name == "key" || name == "auth" || name == "sig" || name == "pwd" || name == "jwt"
 }
 
-// unescaped returns a value of a URL without its escapes.
-func unescaped(v string) string {
+// unescapeURL returns a value of a URL without its escapes.
+func unescapeURL(v string) string {
 	if out, err := url.QueryUnescape(v); err == nil {
 		return out
 	}

@@ -31,7 +31,7 @@ func TestRedactor(t *testing.T) {
 		{"as written in a URL", []string{"a b/c+d"}, "?q=a+b%2Fc%2Bd /a%20b%2Fc+d", "?q=" + b + " /" + b},
 		{"as written in HTML", []string{`a<b&"c">`}, `<p title="a&lt;b&amp;&quot;c&quot;&gt;">a&lt;b&amp;"c"&gt;</p>`,
 			`<p title="` + b + `">` + b + `</p>`},
-		{"as written on a line of a transcript", []string{"abc\x1bdef"}, printable("abc\x1bdef"), b},
+		{"as written on a line of a transcript", []string{"abc\x1bdef"}, escapeUnprintable("abc\x1bdef"), b},
 		{"characters are not torn apart", []string{"主代理"}, "x主代理y", "x" + b + "y"},
 	}
 	for _, r := range rows {

@@ -70,26 +70,26 @@ func TestSharesNoDropped(t *testing.T) {
 	var s sharing
 	one, two := Record{Bytes: []byte(state(1))}, Record{Bytes: []byte(state(2))}
 	plain(&one)
-	size := s.event(one.Event)
-	s.dropped()
+	size := s.shareEvent(one.Event)
+	s.dropLatest()
 	if len(s.known) != 0 {
 		t.Errorf("%d parts of a dropped record are known", len(s.known))
 	}
-	if again := s.event(one.Event); again != size {
+	if again := s.shareEvent(one.Event); again != size {
 		t.Errorf("it takes %d bytes, want %d", again, size)
 	}
-	s.kept()
+	s.keepLatest()
 	plain(&two)
 	was := two.Event.Envelope.(map[string]any)
 	payload := was["payload"].(map[string]any)
 	items := payload["uiSpec"].(map[string]any)["items"]
-	if more := s.event(two.Event); more > size/10 {
+	if more := s.shareEvent(two.Event); more > size/10 {
 		t.Errorf("another takes %d bytes", more)
 	}
-	if !identical(payload["uiSpec"].(map[string]any)["items"], items) || !identical(was["payload"], payload) {
+	if !isIdentical(payload["uiSpec"].(map[string]any)["items"], items) || !isIdentical(was["payload"], payload) {
 		t.Error("a value of somebody else's has changed")
 	}
-	if now := two.Event.Envelope.(map[string]any); !identical(two.Event.Data, now["payload"]) {
+	if now := two.Event.Envelope.(map[string]any); !isIdentical(two.Event.Data, now["payload"]) {
 		t.Error("the data is not that of the envelope")
 	}
 }

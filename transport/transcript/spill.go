@@ -73,27 +73,27 @@ func (t *Transcript) Close() error {
 	return err
 }
 
-func (s *spill) full() bool { return s.size >= s.keep.File }
+func (s *spill) isFull() bool { return s.size >= s.keep.File }
 
-// relieve moves the oldest quarter of the records in memory to the file once they exceed the bounds. Records that
+// spillOldest moves the oldest quarter of the records in memory to the file once they exceed the bounds. Records that
 // cannot be written are lost, and count as overflow.
-func (t *Transcript) relieve() {
+func (t *Transcript) spillOldest() {
 	k := t.spill.keep
 	if len(t.records) <= k.Records && t.bytes <= k.Bytes {
 		return
 	}
 	n, left := 0, t.bytes
 	for n < len(t.records)-1 && (len(t.records)-n > k.Records*3/4 || left > k.Bytes/4*3) {
-		left -= t.records[n].weight(t.records[n].Event.size())
+		left -= t.records[n].boundedSize(t.records[n].Event.memorySize())
 		n++
 	}
 	for from := 0; from < n; {
 		to, size := from, 0
 		for to < n && to-from < blockRecords && size < blockBytes {
-			size += t.records[to].weight(t.records[to].Event.size())
+			size += t.records[to].boundedSize(t.records[to].Event.memorySize())
 			to++
 		}
-		if err := t.spill.write(t.records[from:to]); err != nil {
+		if err := t.spill.appendBlock(t.records[from:to]); err != nil {
 			t.left.count += to - from
 		}
 		from = to
@@ -102,8 +102,8 @@ func (t *Transcript) relieve() {
 	t.records, t.bytes = append(make([]Record, 0, k.Records+1), t.records[n:]...), left // frees the others
 }
 
-// write appends a block.
-func (s *spill) write(records []Record) error {
+// appendBlock appends a block.
+func (s *spill) appendBlock(records []Record) error {
 	if s.closed {
 		return os.ErrClosed
 	}
@@ -122,10 +122,10 @@ func (s *spill) write(records []Record) error {
 	return nil
 }
 
-// batch returns the next available records with a number above mark: those in memory, or those of a
+// nextBatch returns the next available records with a number above mark: those in memory, or those of a
 // block of the file. next is the mark for the following batch. changed is nil if there may be more; at the end it is
 // closed by the next append. Lost records are omitted.
-func (t *Transcript) batch(mark int) (records []Record, next int, changed <-chan struct{}) {
+func (t *Transcript) nextBatch(mark int) (records []Record, next int, changed <-chan struct{}) {
 	mark = max(mark, 0)
 	t.mu.Lock()
 	if t.spill == nil { // those before were released
@@ -135,10 +135,10 @@ func (t *Transcript) batch(mark int) (records []Record, next int, changed <-chan
 		defer t.mu.Unlock()
 		from := min(mark-t.base, len(t.records))
 		if from == len(t.records) {
-			return nil, mark, t.next()
+			return nil, mark, t.nextAppend()
 		}
 		records = t.records[from:len(t.records):len(t.records)]
-		return records, mark + len(records), t.next()
+		return records, mark + len(records), t.nextAppend()
 	}
 	at, _ := slices.BinarySearchFunc(t.spill.blocks, mark+1, func(b block, n int) int { return b.last - n })
 	if at == len(t.spill.blocks) {
@@ -147,7 +147,7 @@ func (t *Transcript) batch(mark int) (records []Record, next int, changed <-chan
 	}
 	b, file := t.spill.blocks[at], t.spill.file
 	t.mu.Unlock()
-	records, err := t.read(file, b)
+	records, err := t.readBlock(file, b)
 	if err != nil { // it was closed meanwhile, or the disk failed
 		return nil, b.last, nil
 	}
@@ -155,8 +155,8 @@ func (t *Transcript) batch(mark int) (records []Record, next int, changed <-chan
 	return slices.Clip(records[from:]), b.last, nil
 }
 
-// read reads a block.
-func (t *Transcript) read(file *os.File, b block) ([]Record, error) {
+// readBlock reads a block.
+func (t *Transcript) readBlock(file *os.File, b block) ([]Record, error) {
 	buf := make([]byte, b.size)
 	if _, err := file.ReadAt(buf, b.offset); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (t *Transcript) read(file *os.File, b block) ([]Record, error) {
 	d := decoder{in: buf}
 	var all []Record
 	for len(d.in) > 0 && !d.broken {
-		r, foreign := d.record()
+		r, foreign := d.decodeRecord()
 		if foreign && t.decode != nil {
 			t.mu.Lock()
 			t.decode(&r)
@@ -183,7 +183,7 @@ func (t *Transcript) read(file *os.File, b block) ([]Record, error) {
 func (t *Transcript) From(mark int) iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		for {
-			records, next, end := t.batch(mark)
+			records, next, end := t.nextBatch(mark)
 			for _, r := range records {
 				if !yield(r) {
 					return
@@ -216,10 +216,10 @@ func (t *Transcript) First() (records []Record, whole bool) {
 	}
 	weight := 0
 	for r := range t.From(0) {
-		if exceeds(len(records), weight, &r) {
+		if exceedsUnkept(len(records), weight, &r) {
 			return records, false
 		}
-		weight += r.weight(r.Event.size())
+		weight += r.boundedSize(r.Event.memorySize())
 		records = append(records, r)
 	}
 	return records, true
@@ -229,7 +229,7 @@ func (t *Transcript) First() (records []Record, whole bool) {
 func (t *Transcript) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.next()
+	return t.nextAppend()
 }
 
 // AppendRecord appends a record without its Event to b, as ReadRecord reads it, for records that wait in a file. The
@@ -243,7 +243,7 @@ func AppendRecord(b []byte, r *Record) []byte {
 // ReadRecord reads a record that AppendRecord has written, and returns the bytes after it.
 func ReadRecord(b []byte) (r Record, rest []byte, ok bool) {
 	d := decoder{in: b}
-	r, _ = d.record()
+	r, _ = d.decodeRecord()
 	return r, d.in, !d.broken
 }
 
@@ -285,30 +285,31 @@ func appendRecord(b []byte, r *Record) []byte {
 	return b
 }
 
-// record decodes a record. foreign reports whether its event must be decoded again.
-func (d *decoder) record() (r Record, foreign bool) {
-	r = Record{N: int(d.int()), At: time.Duration(d.int()), Status: int(d.int()), Cut: int(d.int()), Reply: int(d.int()),
-		Conn: d.text(), Dir: Dir(d.text()), Kind: Kind(d.text()), Label: d.text(), Type: d.text(),
-		ID: d.text()}
-	flags := d.byte()
+// decodeRecord decodes a record. foreign reports whether its event must be decoded again.
+func (d *decoder) decodeRecord() (r Record, foreign bool) {
+	r = Record{N: int(d.readInt()), At: time.Duration(d.readInt()), Status: int(d.readInt()), Cut: int(d.readInt()),
+		Reply: int(d.readInt()),
+		Conn:  d.readText(), Dir: Dir(d.readText()), Kind: Kind(d.readText()), Label: d.readText(), Type: d.readText(),
+		ID: d.readText()}
+	flags := d.readByte()
 	r.Flushed, r.Late = flags&1 != 0, flags&2 != 0
 	if flags&4 != 0 {
-		r.Bytes = []byte(d.text())
+		r.Bytes = []byte(d.readText())
 	}
 	if flags&8 == 0 {
 		return r, flags&16 != 0
 	}
-	e := &Event{Type: d.text()}
-	if n := d.int(); n > 0 && n < math.MaxInt32 {
+	e := &Event{Type: d.readText()}
+	if n := d.readInt(); n > 0 && n < math.MaxInt32 {
 		for range n {
 			if d.broken {
 				break
 			}
-			e.Faults = append(e.Faults, d.text())
+			e.Faults = append(e.Faults, d.readText())
 		}
 	}
-	e.Again = d.int() == 1
-	e.Data, e.RequestID, e.Timestamp, e.Envelope = d.value(), d.value(), d.value(), d.value()
+	e.Again = d.readInt() == 1
+	e.Data, e.RequestID, e.Timestamp, e.Envelope = d.readValue(), d.readValue(), d.readValue(), d.readValue()
 	r.Event = e
 	return r, false
 }

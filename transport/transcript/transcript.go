@@ -57,7 +57,7 @@ type flood struct {
 // call back.
 func New(decode func(*Record)) *Transcript {
 	t := newTranscript(decode)
-	t.owned()
+	t.openAccount()
 	return t
 }
 
@@ -87,13 +87,13 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 		when = time.Now()
 	}
 	at := max(when.Sub(t.start), 0)
-	if t.flood(&r, at) {
+	if t.isFlood(&r, at) {
 		t.flooded++
 		return 0
 	}
-	if t.full(&r) {
+	if t.exceedsBounds(&r) {
 		r.At = at
-		if !t.leaves(&r, r.guess(t.decode != nil)) {
+		if !t.leaveOut(&r, r.guessMemory(t.decode != nil)) {
 			return 0
 		}
 	}
@@ -103,8 +103,8 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	}
 	expected := 0
 	if t.account != nil { // so that other transcripts do not decode as much meanwhile
-		expected = r.guess(t.decode != nil)
-		t.account.add(expected)
+		expected = r.guessMemory(t.decode != nil)
+		t.account.addBytes(expected)
 	}
 	if t.decode != nil {
 		decoded := r // so that r itself stays on the stack
@@ -115,17 +115,17 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 		r.Event = nil
 	}
 	decoded := t.sizeOf(r.Event)
-	weight := r.bound(decoded)
+	weight := r.cutToBounds(decoded)
 	if t.spill != nil {
-		weight = r.weight(decoded)
-	} else if more := r.memory(decoded) - expected; r.Dir == Received && t.account.exceeds(more) { // now it is decoded
-		t.account.add(-expected)
-		t.sharing.dropped()
-		t.leaves(&r, r.memory(decoded))
+		weight = r.boundedSize(decoded)
+	} else if more := r.memorySize(decoded) - expected; r.Dir == Received && t.account.exceeds(more) { // decoded
+		t.account.addBytes(-expected)
+		t.sharing.dropLatest()
+		t.leaveOut(&r, r.memorySize(decoded))
 		return 0
 	} else {
-		t.account.add(more)
-		t.sharing.kept()
+		t.account.addBytes(more)
+		t.sharing.keepLatest()
 	}
 	t.bytes += weight
 	if n := len(t.records); n == cap(t.records) { // append would copy a long transcript four times
@@ -133,38 +133,38 @@ func (t *Transcript) AppendAt(r Record, when time.Time) int {
 	}
 	t.records = append(t.records, r)
 	if t.spill != nil {
-		t.relieve()
+		t.spillOldest()
 	}
-	t.tell()
+	t.wakeWaiters()
 	return r.N
 }
 
 // sizeOf returns the memory of an event's values, without what they share with those of earlier records.
 func (t *Transcript) sizeOf(e *Event) int {
 	if e == nil || t.account == nil {
-		return e.size()
+		return e.memorySize()
 	}
-	return t.sharing.event(e)
+	return t.sharing.shareEvent(e)
 }
 
-// tell wakes waiters.
-func (t *Transcript) tell() {
+// wakeWaiters wakes waiters.
+func (t *Transcript) wakeWaiters() {
 	if t.changed != nil {
 		close(t.changed)
 		t.changed = nil
 	}
 }
 
-// next returns the channel that the next append closes.
-func (t *Transcript) next() <-chan struct{} {
+// nextAppend returns the channel that the next append closes.
+func (t *Transcript) nextAppend() <-chan struct{} {
 	if t.changed == nil {
 		t.changed = make(chan struct{})
 	}
 	return t.changed
 }
 
-// flood reports whether a record belongs to a flood of comments.
-func (t *Transcript) flood(r *Record, at time.Duration) bool {
+// isFlood reports whether a record belongs to a flood of comments.
+func (t *Transcript) isFlood(r *Record, at time.Duration) bool {
 	if r.Kind != Comment || r.Dir != Received {
 		return false
 	}
@@ -192,23 +192,23 @@ func (t *Transcript) Flooded() int {
 	return t.flooded
 }
 
-// full reports whether a record exceeds the bounds.
-func (t *Transcript) full(r *Record) bool {
+// exceedsBounds reports whether a record exceeds the bounds.
+func (t *Transcript) exceedsBounds(r *Record) bool {
 	if t.spill != nil {
-		return t.spill.full()
+		return t.spill.isFull()
 	}
-	return exceeds(len(t.records), t.bytes, r) || t.account.exceeds(r.guess(t.decode != nil))
+	return exceedsUnkept(len(t.records), t.bytes, r) || t.account.exceeds(r.guessMemory(t.decode != nil))
 }
 
-// exceeds reports whether a record exceeds the bounds of a transcript without Keep.
-func exceeds(records, bytes int, r *Record) bool {
+// exceedsUnkept reports whether a record exceeds the bounds of a transcript without Keep.
+func exceedsUnkept(records, bytes int, r *Record) bool {
 	return records >= MaxRecords || bytes+min(len(r.Bytes), MaxPayload) > MaxBytes
 }
 
-// bound cuts a record to the part that is kept, and returns its size. An event refers to its whole payload; the size of
-// its values is decoded.
-func (r *Record) bound(decoded int) int {
-	weight := len(r.Bytes) + r.counted(decoded)
+// cutToBounds cuts a record to the part that is kept, and returns its size. An event refers to its whole payload; the
+// size of its values is decoded.
+func (r *Record) cutToBounds(decoded int) int {
+	weight := len(r.Bytes) + r.countDecoded(decoded)
 	if len(r.Bytes) > MaxPayload {
 		kept := bytes.Clone(cut.Bytes(r.Bytes, MaxPayload)) // frees the whole payload
 		r.Cut += len(r.Bytes) - len(kept)
@@ -221,18 +221,18 @@ func (r *Record) bound(decoded int) int {
 	return weight + len(r.Label) + len(r.Type)
 }
 
-// weight is the size of an already bounded record, as bound computes it.
-func (r *Record) weight(decoded int) int {
-	weight := len(r.Bytes) + len(r.Label) + len(r.Type) + r.counted(decoded)
+// boundedSize is the size of an already bounded record, as bound computes it.
+func (r *Record) boundedSize(decoded int) int {
+	weight := len(r.Bytes) + len(r.Label) + len(r.Type) + r.countDecoded(decoded)
 	if r.Event != nil {
 		weight += r.Cut
 	}
 	return weight
 }
 
-// counted returns the size of the values of a long payload's event: many times the payload's bytes, if the values are
-// small. For short payloads the limit on the number of records suffices.
-func (r *Record) counted(decoded int) int {
+// countDecoded returns the size of the values of a long payload's event: many times the payload's bytes, if the values
+// are small. For short payloads the limit on the number of records suffices.
+func (r *Record) countDecoded(decoded int) int {
 	if r.Event == nil || len(r.Bytes)+r.Cut < 1<<10 {
 		return 0
 	}
@@ -261,10 +261,10 @@ func (t *Transcript) Overflow() int {
 // After returns the records with a number above mark, reading from the file if necessary; From and Page read
 // less at a time.
 func (t *Transcript) After(mark int) []Record {
-	all, next, end := t.batch(mark)
+	all, next, end := t.nextBatch(mark)
 	for end == nil {
 		var more []Record
-		more, next, end = t.batch(next)
+		more, next, end = t.nextBatch(next)
 		all = append(all, more...)
 	}
 	return all
@@ -285,17 +285,18 @@ func Judged(records []Record) []Record {
 // first, it returns the context's cause; a record that was there before is never missed. match sees each record once,
 // in order, and must not change it.
 func (t *Transcript) Await(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
-	return t.await(ctx, mark, match, func() bool { return false })
+	return t.awaitRecord(ctx, mark, match, func() bool { return false })
 }
 
 // AwaitKept is Await, but ends with ErrFull once so much is left out that a record is not likely to be kept.
 func (t *Transcript) AwaitKept(ctx context.Context, mark int, match func(*Record) bool) (Record, error) {
-	return t.await(ctx, mark, match, t.hopeless)
+	return t.awaitRecord(ctx, mark, match, t.unlikelyKept)
 }
 
-func (t *Transcript) await(ctx context.Context, mark int, match func(*Record) bool, ends func() bool) (Record, error) {
+func (t *Transcript) awaitRecord(ctx context.Context, mark int, match func(*Record) bool, ends func() bool) (Record,
+	error) {
 	for over, full := false, false; ; {
-		fresh, next, changed := t.batch(mark)
+		fresh, next, changed := t.nextBatch(mark)
 		for i := range fresh {
 			if match(&fresh[i]) {
 				return fresh[i], nil

@@ -221,7 +221,7 @@ func TestDecodedCounts(t *testing.T) {
 	for tr.Append(Record{Dir: Received, Kind: Frame, Bytes: text}) > 0 {
 		n++
 	}
-	if each := size(many); n > MaxBytes/each+1 || n < MaxBytes/each/2 || each < 20*len(text) {
+	if each := valueSize(many); n > MaxBytes/each+1 || n < MaxBytes/each/2 || each < 20*len(text) {
 		t.Errorf("%d messages of %d bytes that take %d are kept", n, len(text), each)
 	}
 }

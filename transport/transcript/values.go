@@ -73,7 +73,7 @@ type decoder struct {
 	broken bool
 }
 
-func (d *decoder) int() int64 {
+func (d *decoder) readInt() int64 {
 	n, size := binary.Varint(d.in)
 	if size <= 0 {
 		d.in, d.broken = nil, true
@@ -83,7 +83,7 @@ func (d *decoder) int() int64 {
 	return n
 }
 
-func (d *decoder) byte() byte {
+func (d *decoder) readByte() byte {
 	if len(d.in) == 0 {
 		d.broken = true
 		return 0
@@ -93,8 +93,8 @@ func (d *decoder) byte() byte {
 	return b
 }
 
-func (d *decoder) text() string {
-	n := d.int()
+func (d *decoder) readText() string {
+	n := d.readInt()
 	if n < 0 || n > int64(len(d.in)) {
 		d.in, d.broken = nil, true
 		return ""
@@ -104,35 +104,35 @@ func (d *decoder) text() string {
 	return s
 }
 
-func (d *decoder) value() any {
-	switch d.byte() {
+func (d *decoder) readValue() any {
+	switch d.readByte() {
 	case isFalse:
 		return false
 	case isTrue:
 		return true
 	case isNumber:
-		return json.Number(d.text())
+		return json.Number(d.readText())
 	case isText:
-		return d.text()
+		return d.readText()
 	case isList:
 		list := []any{}
-		for n := d.int(); n > 0 && !d.broken; n-- {
-			list = append(list, d.value())
+		for n := d.readInt(); n > 0 && !d.broken; n-- {
+			list = append(list, d.readValue())
 		}
 		return list
 	case isObject:
 		object := map[string]any{}
-		for n := d.int(); n > 0 && !d.broken; n-- {
-			name := d.text()
-			object[name] = d.value()
+		for n := d.readInt(); n > 0 && !d.broken; n-- {
+			name := d.readText()
+			object[name] = d.readValue()
 		}
 		return object
 	}
 	return nil
 }
 
-// size returns the approximate memory size of a value of an event.
-func size(v any) int {
+// valueSize returns the approximate memory size of a value of an event.
+func valueSize(v any) int {
 	switch v := v.(type) {
 	case json.Number:
 		return 16 + len(v)
@@ -141,13 +141,13 @@ func size(v any) int {
 	case []any:
 		n := 24
 		for _, one := range v {
-			n += 16 + size(one)
+			n += 16 + valueSize(one)
 		}
 		return n
 	case map[string]any:
 		n := objectSize(len(v))
 		for name, one := range v {
-			n += 16 + len(name) + size(one)
+			n += 16 + len(name) + valueSize(one)
 		}
 		return n
 	}

@@ -69,9 +69,10 @@ func (c *Conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	if err := json.Unmarshal(m.Body, &a, json.RejectUnknownMembers(true)); err != nil {
 		return 0, fmt.Errorf("read act: %w", err)
 	}
-	do := map[string]func(context.Context, act, int) error{"click": c.click, "choose": c.choose, "type": c.enter,
-		"press":  c.press,
-		"reload": c.reload, "open": c.visit}[a.Do]
+	do := map[string]func(context.Context, act, int) error{"click": c.clickElement, "choose": c.chooseOption,
+		"type":   c.enterText,
+		"press":  c.pressKey,
+		"reload": c.reloadPage, "open": c.visitURL}[a.Do]
 	if do == nil {
 		return 0, fmt.Errorf("read act: %q is not an act of a user", a.Do)
 	}
@@ -88,14 +89,14 @@ func (c *Conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	if label == "" {
 		label = a.label()
 	}
-	n := c.note(transcript.Record{Dir: transcript.Sent, Kind: transcript.Act, Label: label, Bytes: m.Body})
-	ctx, cancel := c.within(ctx)
+	n := c.recordAct(transcript.Record{Dir: transcript.Sent, Kind: transcript.Act, Label: label, Bytes: m.Body})
+	ctx, cancel := c.boundByPage(ctx)
 	defer cancel()
 	err := do(ctx, a, n)
 	if err == nil {
 		return n, nil
 	}
-	err = c.ended(err)
+	err = c.explainEnd(err)
 	if errors.Is(err, driver.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return n, err
 	}
@@ -103,12 +104,12 @@ func (c *Conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	if !errors.As(err, &no) {
 		no = &ActError{Do: a.Do, On: a.On, Why: err.Error()}
 	}
-	c.note(transcript.Record{Dir: transcript.Received, Kind: transcript.Failure, Label: no.Error(), Reply: n})
+	c.recordAct(transcript.Record{Dir: transcript.Received, Kind: transcript.Failure, Label: no.Error(), Reply: n})
 	return n, no
 }
 
-// note records a user act, even if the page has ended by itself.
-func (c *Conn) note(r transcript.Record) int {
+// recordAct records a user act, even if the page has ended by itself.
+func (c *Conn) recordAct(r transcript.Record) int {
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	if errors.Is(context.Cause(c.live), driver.ErrClosed) {
@@ -118,8 +119,8 @@ func (c *Conn) note(r transcript.Record) int {
 	return c.sink(r)
 }
 
-// hook returns the hook that an act's On names.
-func (c *Conn) hook(a act) (string, error) {
+// namedHook returns the hook that an act's On names.
+func (c *Conn) namedHook(a act) (string, error) {
 	p := c.o.Page
 	hook := p.Controls[a.On]
 	if hook == "" {
@@ -143,10 +144,10 @@ type verdict struct {
 	} `json:"dismiss"`
 }
 
-// prepare makes the reader do its part of an act.
-func (c *Conn) prepare(ctx context.Context, a act, function string, args ...any) (verdict, error) {
+// prepareReader makes the reader do its part of an act.
+func (c *Conn) prepareReader(ctx context.Context, a act, function string, args ...any) (verdict, error) {
 	var v verdict
-	if err := c.persist(ctx, ask(function, args...), &v); err != nil {
+	if err := c.evaluateRetrying(ctx, readerCall(function, args...), &v); err != nil {
 		return v, err
 	}
 	if v.Why != "" {
@@ -155,15 +156,15 @@ func (c *Conn) prepare(ctx context.Context, a act, function string, args ...any)
 	return v, nil
 }
 
-// turn waits for one turn of the page's event loop. If the page has moved on, that counts as one.
-func (c *Conn) turn(ctx context.Context) error {
+// awaitTurn waits for one turn of the page's event loop. If the page has moved on, that counts as one.
+func (c *Conn) awaitTurn(ctx context.Context) error {
 	c.mu.Lock()
 	world := c.world
 	c.mu.Unlock()
 	if world == "" {
 		return nil
 	}
-	if err := c.evaluate(ctx, ask("turn"), nil); err != nil && !errors.Is(err, errMoved) {
+	if err := c.evaluateOnce(ctx, readerCall("turn"), nil); err != nil && !errors.Is(err, errMoved) {
 		return err
 	}
 	return nil
@@ -174,45 +175,45 @@ const clicks = 3
 
 const again = "the user clicks again: the page redrew the pressed element before the mouse was released"
 
-func (c *Conn) click(ctx context.Context, a act, n int) error {
+func (c *Conn) clickElement(ctx context.Context, a act, n int) error {
 	for i := 1; ; i++ {
 		if err := c.clickOnce(ctx, a); err != nil {
 			return err
 		}
 		var torn bool
-		if err := c.evaluate(ctx, ask("torn"), &torn); err != nil && !errors.Is(err, errMoved) {
+		if err := c.evaluateOnce(ctx, readerCall("torn"), &torn); err != nil && !errors.Is(err, errMoved) {
 			return err
 		}
 		if !torn || i == clicks {
-			return c.turn(ctx)
+			return c.awaitTurn(ctx)
 		}
 		body := []byte(a.label())
-		c.note(transcript.Record{Dir: transcript.Sent, Kind: transcript.Act, Reply: n, Label: again, Bytes: body})
+		c.recordAct(transcript.Record{Dir: transcript.Sent, Kind: transcript.Act, Reply: n, Label: again, Bytes: body})
 	}
 }
 
 func (c *Conn) clickOnce(ctx context.Context, a act) error {
-	hook, err := c.hook(a)
+	hook, err := c.namedHook(a)
 	if err != nil {
 		return err
 	}
-	v, err := c.prepare(ctx, a, "aim", hook, a.Text, a.On)
+	v, err := c.prepareReader(ctx, a, "aim", hook, a.Text, a.On)
 	if err == nil && v.Dismiss != nil {
-		if err := c.mouse(ctx, v.Dismiss.X, v.Dismiss.Y); err != nil {
+		if err := c.clickAt(ctx, v.Dismiss.X, v.Dismiss.Y); err != nil {
 			return err
 		}
-		if err := c.turn(ctx); err != nil {
+		if err := c.awaitTurn(ctx); err != nil {
 			return err
 		}
-		v, err = c.prepare(ctx, a, "aim", hook, a.Text, a.On)
+		v, err = c.prepareReader(ctx, a, "aim", hook, a.Text, a.On)
 	}
 	if err != nil {
 		return err
 	}
 	if v.Covered {
-		err = c.evaluate(ctx, ask("press"), nil)
+		err = c.evaluateOnce(ctx, readerCall("press"), nil)
 	} else {
-		err = c.mouse(ctx, v.X, v.Y)
+		err = c.clickAt(ctx, v.X, v.Y)
 	}
 	if err != nil && !errors.Is(err, errMoved) {
 		return err
@@ -220,19 +221,19 @@ func (c *Conn) clickOnce(ctx context.Context, a act) error {
 	return nil
 }
 
-// mouse clicks at a position in the viewport, and waits until the page has handled it.
-func (c *Conn) mouse(ctx context.Context, x, y float64) error {
+// clickAt clicks at a position in the viewport, and waits until the page has handled it.
+func (c *Conn) clickAt(ctx context.Context, x, y float64) error {
 	p := input.DispatchMouseEventParams{Type: "mouseMoved", X: x, Y: y}
-	moved := start(c.s, input.DispatchMouseEvent, p)
+	moved := startCommand(c.s, input.DispatchMouseEvent, p)
 	p.Type, p.Button, p.Buttons, p.ClickCount = "mousePressed", "left", 1, 1
-	pressed := start(c.s, input.DispatchMouseEvent, p)
+	pressed := startCommand(c.s, input.DispatchMouseEvent, p)
 	p.Type, p.Buttons = "mouseReleased", 0
-	released := start(c.s, input.DispatchMouseEvent, p)
-	return all(ctx, moved, pressed, released)
+	released := startCommand(c.s, input.DispatchMouseEvent, p)
+	return awaitReplies(ctx, moved, pressed, released)
 }
 
-// all waits for the answers to several commands.
-func all(ctx context.Context, replies ...reply[cdp.Empty]) error {
+// awaitReplies waits for the answers to several commands.
+func awaitReplies(ctx context.Context, replies ...reply[cdp.Empty]) error {
 	for _, r := range replies {
 		if _, err := r.wait(ctx); err != nil {
 			return err
@@ -241,58 +242,58 @@ func all(ctx context.Context, replies ...reply[cdp.Empty]) error {
 	return nil
 }
 
-func (c *Conn) choose(ctx context.Context, a act, _ int) error {
-	hook, err := c.hook(a)
+func (c *Conn) chooseOption(ctx context.Context, a act, _ int) error {
+	hook, err := c.namedHook(a)
 	if err != nil {
 		return err
 	}
-	if _, err := c.prepare(ctx, a, "choose", hook, a.Value, a.On); err != nil {
+	if _, err := c.prepareReader(ctx, a, "choose", hook, a.Value, a.On); err != nil {
 		return err
 	}
-	return c.turn(ctx)
+	return c.awaitTurn(ctx)
 }
 
-func (c *Conn) enter(ctx context.Context, a act, _ int) error {
-	hook, err := c.hook(a)
+func (c *Conn) enterText(ctx context.Context, a act, _ int) error {
+	hook, err := c.namedHook(a)
 	if err != nil {
 		return err
 	}
-	if _, err := c.prepare(ctx, a, "focus", hook, a.On, true); err != nil {
+	if _, err := c.prepareReader(ctx, a, "focus", hook, a.On, true); err != nil {
 		return err
 	}
 	if a.Text == "" {
-		err = c.persist(ctx, ask("erase"), nil)
+		err = c.evaluateRetrying(ctx, readerCall("erase"), nil)
 	} else {
-		_, err = call(ctx, c.s, input.InsertText, input.InsertTextParams{Text: a.Text})
+		_, err = callCommand(ctx, c.s, input.InsertText, input.InsertTextParams{Text: a.Text})
 	}
 	if err != nil {
 		return err
 	}
-	return c.turn(ctx)
+	return c.awaitTurn(ctx)
 }
 
-func (c *Conn) press(ctx context.Context, a act, _ int) error {
+func (c *Conn) pressKey(ctx context.Context, a act, _ int) error {
 	key, ok := keyNamed(a.Key)
 	if !ok {
 		return &ActError{a.Do, a.On, fmt.Sprintf("there is no key %q", a.Key)}
 	}
 	if a.On != "" {
-		hook, err := c.hook(a)
+		hook, err := c.namedHook(a)
 		if err != nil {
 			return err
 		}
-		if _, err := c.prepare(ctx, a, "focus", hook, a.On, false); err != nil {
+		if _, err := c.prepareReader(ctx, a, "focus", hook, a.On, false); err != nil {
 			return err
 		}
 	}
 	var sent []reply[cdp.Empty]
 	for _, e := range kb.Encode(key) {
-		sent = append(sent, start(c.s, input.DispatchKeyEvent, *e))
+		sent = append(sent, startCommand(c.s, input.DispatchKeyEvent, *e))
 	}
-	if err := all(ctx, sent...); err != nil {
+	if err := awaitReplies(ctx, sent...); err != nil {
 		return err
 	}
-	return c.turn(ctx)
+	return c.awaitTurn(ctx)
 }
 
 // keyNamed returns a key by its DOM name or by the character that it types.
@@ -311,27 +312,27 @@ func keyNamed(name string) (rune, bool) {
 	return 0, false
 }
 
-func (c *Conn) reload(ctx context.Context, _ act, n int) error {
-	l := c.await(n, false)
-	_, err := call(ctx, c.s, page.Reload, page.ReloadParams{})
+func (c *Conn) reloadPage(ctx context.Context, _ act, n int) error {
+	l := c.awaitDocument(n, false)
+	_, err := callCommand(ctx, c.s, page.Reload, page.ReloadParams{})
 	if err != nil {
-		c.arrived(l, err)
+		c.documentArrived(l, err)
 	}
 	return err
 }
 
-func (c *Conn) visit(ctx context.Context, a act, n int) error {
-	l := c.await(n, false)
-	r := start(c.s, page.Navigate, page.NavigateParams{URL: a.URL})
+func (c *Conn) visitURL(ctx context.Context, a act, n int) error {
+	l := c.awaitDocument(n, false)
+	r := startCommand(c.s, page.Navigate, page.NavigateParams{URL: a.URL})
 	go func() { // its answer may wait for the network
 		v, err := r.wait(c.live)
-		c.s.add(func() {
+		c.s.queueHandler(func() {
 			switch {
 			case c.onItsWay() != l || err == nil && v.ErrorText == "":
 			case err != nil:
-				c.failed(err.Error())
+				c.recordFailedDocument(err.Error())
 			default:
-				c.failed(v.ErrorText)
+				c.recordFailedDocument(v.ErrorText)
 			}
 		})
 	}()

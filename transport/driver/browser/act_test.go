@@ -74,7 +74,8 @@ func TestActs(t *testing.T) {
 func (u *tester) says() string {
 	u.Helper()
 	var s string
-	if err := u.c.persist(u.ctx, "document.getElementById('out').textContent.replaceAll('  ',' ')", &s); err != nil {
+	if err := u.c.evaluateRetrying(u.ctx, "document.getElementById('out').textContent.replaceAll('  ',' ')",
+		&s); err != nil {
 		u.Fatal(err)
 	}
 	return s

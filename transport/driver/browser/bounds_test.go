@@ -80,7 +80,7 @@ func TestGreediest(t *testing.T) {
 		{"one is too large", map[int]int{1: 1, 2: maxProcess + 1, 3: 2}, 2},
 		{"together too large", map[int]int{1: maxProcess, 2: maxProcess - 1, 3: maxProcess - 2, 4: 9}, 1},
 	} {
-		if got := greediest(row.bytes); got != row.want {
+		if got := greediestProcess(row.bytes); got != row.want {
 			t.Errorf("%s: %d, want %d", row.reason, got, row.want)
 		}
 	}

@@ -84,7 +84,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 		o.Page = &driver.Page{}
 	}
 	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " + o.URL})
-	c, err := d.open(ctx, o, sink, n)
+	c, err := d.openPage(ctx, o, sink, n)
 	if err == nil {
 		return c, nil
 	}
@@ -102,8 +102,8 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	return nil, e
 }
 
-func (d *Driver) open(ctx context.Context, o driver.OpenOptions, sink driver.Sink, n int) (*Conn, error) {
-	hosts, err := allowed(o.URL, o.Page.Allow)
+func (d *Driver) openPage(ctx context.Context, o driver.OpenOptions, sink driver.Sink, n int) (*Conn, error) {
+	hosts, err := allowedHosts(o.URL, o.Page.Allow)
 	if err != nil {
 		return nil, err
 	}
@@ -111,34 +111,34 @@ func (d *Driver) open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	if err != nil {
 		return nil, err
 	}
-	pin, err := d.pin(ctx, o.URL)
+	pin, err := d.certificatePin(ctx, o.URL)
 	if err != nil {
 		return nil, err
 	}
-	b, err := d.running(ctx, pin)
+	b, err := d.runningBrowser(ctx, pin)
 	if err != nil {
 		return nil, err
 	}
-	t, err := b.take(ctx, o.Page.With, hosts)
+	t, err := b.takeTab(ctx, o.Page.With, hosts)
 	if err != nil {
-		return nil, b.why(err)
+		return nil, b.explainEnd(err)
 	}
 	c := newConn(b, t, o, sink)
-	if !b.keep(c) {
-		c.end("")
+	if !b.registerPage(c) {
+		c.closeUnopened("")
 		return nil, errEnded
 	}
-	c.trust(d.o)
-	if err := c.open(ctx, script, n); err != nil {
-		c.end("")
-		return nil, b.why(err)
+	c.prepareTab(d.o)
+	if err := c.openDocument(ctx, script, n); err != nil {
+		c.closeUnopened("")
+		return nil, b.explainEnd(err)
 	}
-	b.restock()
+	b.makeSpareTab()
 	return c, nil
 }
 
-// running returns the browser, and starts one, which accepts a key, if none is running.
-func (d *Driver) running(ctx context.Context, pin string) (*browser, error) {
+// runningBrowser returns the browser, and starts one, which accepts a key, if none is running.
+func (d *Driver) runningBrowser(ctx context.Context, pin string) (*browser, error) {
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
@@ -182,7 +182,7 @@ func (d *Driver) Close() error {
 	if b == nil {
 		return nil
 	}
-	for _, c := range b.pages() {
+	for _, c := range b.openPages() {
 		_ = c.Close(driver.Reset)
 	}
 	return b.stop()
@@ -238,13 +238,13 @@ func startBrowser(ctx context.Context, path, pin string) (*browser, error) {
 		}
 		return err
 	})
-	v, err := call(ctx, b.c.browser(), cdpbrowser.GetVersion, cdp.Empty{})
+	v, err := callCommand(ctx, b.c.browserSession(), cdpbrowser.GetVersion, cdp.Empty{})
 	if err != nil {
-		err = b.why(err)
+		err = b.explainEnd(err)
 		return nil, errors.Join(fmt.Errorf("start %s: %w", path, err), b.stop())
 	}
 	b.agent = v.UserAgent
-	b.restock()
+	b.makeSpareTab()
 	return b, nil
 }
 
@@ -257,16 +257,16 @@ func (b *browser) isLost() bool {
 	}
 }
 
-// why replaces errEnded by how the browser ended, if it has.
-func (b *browser) why(err error) error {
+// explainEnd replaces errEnded by how the browser ended, if it has.
+func (b *browser) explainEnd(err error) error {
 	if !errors.Is(err, errEnded) || !b.isLost() {
 		return err
 	}
-	return errors.New(b.ended())
+	return errors.New(b.endError())
 }
 
-// ended says how the browser ended, once it has.
-func (b *browser) ended() string {
+// endError says how the browser ended, once it has.
+func (b *browser) endError() string {
 	b.mu.Lock()
 	stopping := b.stopping
 	b.mu.Unlock()
@@ -277,14 +277,14 @@ func (b *browser) ended() string {
 	defer cancel()
 	select {
 	case <-b.p.exited:
-		return b.p.how()
+		return b.p.describeExit()
 	case <-ctx.Done():
 		return "the browser no longer responds"
 	}
 }
 
-// keep registers an open page; false if the browser is being stopped.
-func (b *browser) keep(c *Conn) bool {
+// registerPage registers an open page; false if the browser is being stopped.
+func (b *browser) registerPage(c *Conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.stopping {
@@ -293,13 +293,13 @@ func (b *browser) keep(c *Conn) bool {
 	return !b.stopping
 }
 
-func (b *browser) forget(c *Conn) {
+func (b *browser) forgetPage(c *Conn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.conns, c)
 }
 
-func (b *browser) pages() []*Conn {
+func (b *browser) openPages() []*Conn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []*Conn
@@ -377,16 +377,16 @@ const pinTime = 5 * time.Second
 // pinFlag is the switch that names accepted keys.
 const pinFlag = "--ignore-certificate-errors-spki-list="
 
-// pin returns the key that the browser must accept to open a URL; "" if the browser decides alone. The host's
-// certificate is checked first.
-func (d *Driver) pin(ctx context.Context, address string) (string, error) {
+// certificatePin returns the key that the browser must accept to open a URL; "" if the browser decides alone. The
+// host's certificate is checked first.
+func (d *Driver) certificatePin(ctx context.Context, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || d.o.TLS == nil || d.o.TLS.InsecureSkipVerify || d.o.TLS.RootCAs == nil {
 		return "", err
 	}
 	limited, cancel := deadline.WithLimit(ctx, pinTime)
 	defer cancel()
-	c, err := unixurl.DialTLS(limited, "tcp", place(address), d.o.TLS)
+	c, err := unixurl.DialTLS(limited, "tcp", hostPort(address), d.o.TLS)
 	if err != nil {
 		return "", fmt.Errorf("check the certificate of %s: %w", u.Host, err)
 	}
@@ -396,17 +396,17 @@ func (d *Driver) pin(ctx context.Context, address string) (string, error) {
 	return base64.StdEncoding.EncodeToString(sum[:]), nil
 }
 
-// trust prepares a tab for the certificates and headers of its page, before it navigates.
-func (c *Conn) trust(o Options) {
+// prepareTab prepares a tab for the certificates and headers of its page, before it navigates.
+func (c *Conn) prepareTab(o Options) {
 	if o.TLS != nil && o.TLS.InsecureSkipVerify {
-		start(c.s, security.SetIgnoreCertificateErrors, security.SetIgnoreCertificateErrorsParams{Ignore: true})
+		startCommand(c.s, security.SetIgnoreCertificateErrors, security.SetIgnoreCertificateErrorsParams{Ignore: true})
 	}
 	u, err := url.Parse(c.o.URL)
 	if err != nil || len(o.Header) == 0 || u.Host == "" {
 		return
 	}
 	c.header = o.Header
-	start(c.s, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
+	startCommand(c.s, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
 		{URLPattern: u.Scheme + "://" + u.Host + "/*", RequestStage: fetch.RequestStageRequest}}})
 }
 
@@ -429,5 +429,5 @@ func (c *Conn) onPaused(e pausedEvent) {
 	for name, values := range c.header {
 		all = append(all, &fetch.HeaderEntry{Name: http.CanonicalHeaderKey(name), Value: strings.Join(values, ", ")})
 	}
-	start(c.s, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID, Headers: all})
+	startCommand(c.s, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID, Headers: all})
 }

@@ -56,15 +56,15 @@ type session struct {
 	mu     sync.Mutex
 	events []func() // handlers to run, in order of arrival
 	heard  chan struct{}
-	handle func(*cdproto.Message) // set by serve
+	handle func(*cdproto.Message) // set by runHandlers
 }
 
 func newClient(r io.ReadCloser, w io.WriteCloser) *client {
 	c := &client{pipe: chromedp.NewPipeConn(r, w), waiting: map[int64]*waiter{}, sessions: map[target.SessionID]*session{},
 		wake: make(chan struct{}, 1), lost: make(chan struct{})}
 	c.sessions[""] = c.newSession("")
-	c.work.Go(c.read)
-	c.work.Go(c.write)
+	c.work.Go(c.readMessages)
+	c.work.Go(c.writeMessages)
 	return c
 }
 
@@ -74,26 +74,26 @@ func (c *client) newSession(id target.SessionID) *session {
 	return s
 }
 
-// browser returns the session of the browser itself.
-func (c *client) browser() *session {
+// browserSession returns the session of the browser itself.
+func (c *client) browserSession() *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sessions[""]
 }
 
-// attach registers the session of a page.
-func (c *client) attach(id target.SessionID) *session {
-	return c.know(c.newSession(id))
+// registerSession registers the session of a page.
+func (c *client) registerSession(id target.SessionID) *session {
+	return c.addSession(c.newSession(id))
 }
 
 // attachTo registers the session of a worker.
 func (c *client) attachTo(id target.SessionID, owner *session, handle func(*cdproto.Message)) *session {
 	s := c.newSession(id)
 	s.owner, s.handle = owner, handle
-	return c.know(s)
+	return c.addSession(s)
 }
 
-func (c *client) know(s *session) *session {
+func (c *client) addSession(s *session) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.isLost || s.owner.gone {
@@ -105,8 +105,8 @@ func (c *client) know(s *session) *session {
 	return s
 }
 
-// read reads from the browser until it ends.
-func (c *client) read() {
+// readMessages reads from the browser until it ends.
+func (c *client) readMessages() {
 	for {
 		m := new(cdproto.Message)
 		if err := c.pipe.Read(context.Background(), m); err != nil {
@@ -115,14 +115,14 @@ func (c *client) read() {
 			if errors.As(err, &syntax) || errors.As(err, &semantic) {
 				continue // not a message
 			}
-			c.lose()
+			c.endAllSessions()
 			return
 		}
-		c.hear(m)
+		c.dispatchMessage(m)
 	}
 }
 
-func (c *client) hear(m *cdproto.Message) {
+func (c *client) dispatchMessage(m *cdproto.Message) {
 	c.mu.Lock()
 	if m.ID != 0 {
 		w := c.waiting[m.ID]
@@ -140,15 +140,15 @@ func (c *client) hear(m *cdproto.Message) {
 	case m.SessionID == "" && string(m.Method) == target.DetachedFromTarget.Method:
 		var e target.EventDetachedFromTarget
 		if json.Unmarshal(m.Params, &e, lenient) == nil {
-			c.end(e.SessionID)
+			c.endSession(e.SessionID)
 		}
 	case m.SessionID != "" && s != nil:
-		s.owner.add(func() { s.handle(m) })
+		s.owner.queueHandler(func() { s.handle(m) })
 	}
 }
 
-// end ends a session: waits for its answers fail.
-func (c *client) end(id target.SessionID) {
+// endSession ends a session: waits for its answers fail.
+func (c *client) endSession(id target.SessionID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.sessions[id]
@@ -179,7 +179,7 @@ func (c *client) endLocked(s *session) {
 	close(s.ended)
 }
 
-func (c *client) lose() {
+func (c *client) endAllSessions() {
 	_ = c.pipe.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,8 +196,8 @@ func (c *client) lose() {
 	}
 }
 
-// write writes queued messages, so that senders never wait for the browser.
-func (c *client) write() {
+// writeMessages writes queued messages, so that senders never wait for the browser.
+func (c *client) writeMessages() {
 	for {
 		select {
 		case <-c.wake:
@@ -210,7 +210,7 @@ func (c *client) write() {
 		c.mu.Unlock()
 		for _, m := range out {
 			if c.pipe.Write(context.Background(), m) != nil {
-				c.lose()
+				c.endAllSessions()
 				return
 			}
 		}
@@ -219,12 +219,12 @@ func (c *client) write() {
 
 // close ends the connection, and waits until nothing more is read.
 func (c *client) close() {
-	c.lose()
+	c.endAllSessions()
 	c.work.Wait()
 }
 
-// add queues a handler in the session's order.
-func (s *session) add(do func()) {
+// queueHandler queues a handler in the session's order.
+func (s *session) queueHandler(do func()) {
 	s.mu.Lock()
 	s.events = append(s.events, do)
 	s.mu.Unlock()
@@ -244,8 +244,8 @@ func (s *session) isGone() bool {
 	}
 }
 
-// serve runs handlers until stop closes, or until the session has ended and everything is handled.
-func (s *session) serve(stop <-chan struct{}) {
+// runHandlers runs handlers until stop closes, or until the session has ended and everything is handled.
+func (s *session) runHandlers(stop <-chan struct{}) {
 	for {
 		s.mu.Lock()
 		events := s.events
@@ -279,8 +279,8 @@ type reply[R any] struct {
 	answer <-chan *cdproto.Message
 }
 
-// start sends a command without waiting.
-func start[P, R any](s *session, c cdp.Command[P, R], params P) reply[R] {
+// startCommand sends a command without waiting.
+func startCommand[P, R any](s *session, c cdp.Command[P, R], params P) reply[R] {
 	w := &waiter{session: s, answer: make(chan *cdproto.Message, 1)}
 	r := reply[R]{s: s, method: c.Method, answer: w.answer}
 	m := &cdproto.Message{SessionID: s.id, Method: cdproto.MethodType(c.Method)}
@@ -332,7 +332,7 @@ func (r reply[R]) decode(m *cdproto.Message) (out R, err error) {
 	return out, err
 }
 
-// call sends a command and waits for its answer.
-func call[P, R any](ctx context.Context, s *session, c cdp.Command[P, R], params P) (R, error) {
-	return start(s, c, params).wait(ctx)
+// callCommand sends a command and waits for its answer.
+func callCommand[P, R any](ctx context.Context, s *session, c cdp.Command[P, R], params P) (R, error) {
+	return startCommand(s, c, params).wait(ctx)
 }

@@ -92,15 +92,15 @@ func newConn(b *browser, t *tab, o driver.OpenOptions, sink driver.Sink) *Conn {
 		moved:  make(chan struct{}), asks: map[network.RequestID]*asked{}, blocked: map[string]bool{},
 		uses: uses{workers: map[target.SessionID]bool{}}}
 	c.live, c.cancel = context.WithCancelCause(context.Background())
-	c.s.handle = c.heard
-	go c.run()
+	c.s.handle = c.handleEvent
+	go c.handleEvents()
 	return c
 }
 
-// run handles the page's events until the page ends or the harness closes it.
-func (c *Conn) run() {
+// handleEvents handles the page's events until the page ends or the harness closes it.
+func (c *Conn) handleEvents() {
 	defer close(c.done)
-	c.s.serve(c.stop)
+	c.s.runHandlers(c.stop)
 	select {
 	case <-c.stop:
 		return
@@ -108,12 +108,12 @@ func (c *Conn) run() {
 	}
 	why := c.whyEnded()
 	c.cancel(errors.New(why))
-	c.arrived(c.onItsWay(), errors.New(why))
-	c.close(why)
+	c.documentArrived(c.onItsWay(), errors.New(why))
+	c.recordEnd(why)
 }
 
-// close records that the page has ended; nothing is recorded afterwards.
-func (c *Conn) close(why string) {
+// recordEnd records that the page has ended; nothing is recorded afterwards.
+func (c *Conn) recordEnd(why string) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	if !c.silent && why != "" {
@@ -122,8 +122,8 @@ func (c *Conn) close(why string) {
 	c.silent = true
 }
 
-// tell passes a record to the sink, and returns its number.
-func (c *Conn) tell(r transcript.Record) int {
+// appendRecord passes a record to the sink, and returns its number.
+func (c *Conn) appendRecord(r transcript.Record) int {
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	if c.silent {
@@ -136,8 +136,8 @@ func (c *Conn) tell(r transcript.Record) int {
 	return c.sink(r)
 }
 
-// see records a look if it differs from the last.
-func (c *Conn) see(l string) {
+// recordLook records a look if it differs from the last.
+func (c *Conn) recordLook(l string) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	if c.silent || l == c.last {
@@ -147,8 +147,8 @@ func (c *Conn) see(l string) {
 	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Snapshot, Bytes: []byte(l)})
 }
 
-// await begins the wait for a document that record reply requested.
-func (c *Conn) await(reply int, first bool) *loading {
+// awaitDocument begins the wait for a document that record reply requested.
+func (c *Conn) awaitDocument(reply int, first bool) *loading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.load != nil { // the previous document will not come any more
@@ -158,8 +158,8 @@ func (c *Conn) await(reply int, first bool) *loading {
 	return c.load
 }
 
-// arrived ends the wait for a document, unless another one is awaited by now.
-func (c *Conn) arrived(l *loading, err error) {
+// documentArrived ends the wait for a document, unless another one is awaited by now.
+func (c *Conn) documentArrived(l *loading, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if l != nil && c.load == l {
@@ -176,21 +176,22 @@ func (c *Conn) onItsWay() *loading {
 	return c.load
 }
 
-// open opens the first document, which record n requested.
-func (c *Conn) open(ctx context.Context, script string, n int) error {
-	l := c.await(n, true)
+// openDocument opens the first document, which record n requested.
+func (c *Conn) openDocument(ctx context.Context, script string, n int) error {
+	l := c.awaitDocument(n, true)
 	if lang := c.o.Page.Language; lang != "" {
-		start(c.s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: c.b.agent,
+		startCommand(c.s, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: c.b.agent,
 			AcceptLanguage: lang})
-		start(c.s, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: strings.ReplaceAll(lang, "-", "_")})
+		startCommand(c.s, emulation.SetLocaleOverride,
+			emulation.SetLocaleOverrideParams{Locale: strings.ReplaceAll(lang, "-", "_")})
 	}
 	// The document may load in another browser process than the one that gets this command, and before it: hence the
 	// wait.
-	if _, err := call(ctx, c.s, page.AddScriptToEvaluateOnNewDocument,
+	if _, err := callCommand(ctx, c.s, page.AddScriptToEvaluateOnNewDocument,
 		page.AddScriptToEvaluateOnNewDocumentParams{Source: script, WorldName: worldName}); err != nil {
 		return err
 	}
-	r := start(c.s, page.Navigate, page.NavigateParams{URL: c.o.URL})
+	r := startCommand(c.s, page.Navigate, page.NavigateParams{URL: c.o.URL})
 	for {
 		select {
 		case <-l.done:
@@ -214,8 +215,8 @@ func (c *Conn) open(ctx context.Context, script string, n int) error {
 // cookies and storage. It lasts until its last page is closed. Its pages may request what the first one may.
 func (c *Conn) Profile() string { return c.t.profile.token }
 
-// within bounds a context by the page's life.
-func (c *Conn) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// boundByPage bounds a context by the page's life.
+func (c *Conn) boundByPage(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.live, func() { cancel(context.Cause(c.live)) })
 	return ctx, func() {
@@ -224,8 +225,8 @@ func (c *Conn) within(ctx context.Context) (context.Context, context.CancelFunc)
 	}
 }
 
-// reader waits for the reader of the document, and returns its world.
-func (c *Conn) reader(ctx context.Context) (string, error) {
+// awaitReader waits for the reader of the document, and returns its world.
+func (c *Conn) awaitReader(ctx context.Context) (string, error) {
 	for {
 		c.mu.Lock()
 		world, moved := c.world, c.moved
@@ -241,16 +242,17 @@ func (c *Conn) reader(ctx context.Context) (string, error) {
 	}
 }
 
-// evaluate evaluates an expression in the reader's world, and decodes the result. If the document has gone meanwhile,
-// the error is errMoved.
-func (c *Conn) evaluate(ctx context.Context, expression string, out any) error {
-	world, err := c.reader(ctx)
+// evaluateOnce evaluates an expression in the reader's world, and decodes the result. If the document has gone
+// meanwhile, the error is errMoved.
+func (c *Conn) evaluateOnce(ctx context.Context, expression string, out any) error {
+	world, err := c.awaitReader(ctx)
 	if err != nil {
 		return err
 	}
 	yes := true
-	r, err := call(ctx, c.s, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, UniqueContextID: world,
-		AwaitPromise: &yes, ReturnByValue: &yes})
+	r, err := callCommand(ctx, c.s, runtime.Evaluate,
+		runtime.EvaluateParams{Expression: expression, UniqueContextID: world,
+			AwaitPromise: &yes, ReturnByValue: &yes})
 	switch {
 	case err != nil && ctx.Err() == nil && !errors.Is(err, errEnded):
 		c.mu.Lock()
@@ -269,10 +271,10 @@ func (c *Conn) evaluate(ctx context.Context, expression string, out any) error {
 	return json.Unmarshal(r.Result.Value, out, lenient)
 }
 
-// persist is evaluate, repeated if the page has moved on meanwhile.
-func (c *Conn) persist(ctx context.Context, expression string, out any) error {
+// evaluateRetrying is evaluateOnce, repeated if the page has moved on meanwhile.
+func (c *Conn) evaluateRetrying(ctx context.Context, expression string, out any) error {
 	for {
-		if err := c.evaluate(ctx, expression, out); !errors.Is(err, errMoved) {
+		if err := c.evaluateOnce(ctx, expression, out); !errors.Is(err, errMoved) {
 			return err
 		}
 	}
@@ -281,7 +283,7 @@ func (c *Conn) persist(ctx context.Context, expression string, out any) error {
 // AwaitIdle waits until the page has had several turns of its event loop, and the resulting look is recorded. If a
 // document is on its way, it waits for that first.
 func (c *Conn) AwaitIdle(ctx context.Context) error {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.boundByPage(ctx)
 	defer cancel()
 	if l := c.onItsWay(); l != nil {
 		select {
@@ -290,16 +292,16 @@ func (c *Conn) AwaitIdle(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	if err := c.persist(ctx, ask("settle"), nil); err != nil {
-		return c.ended(err)
+	if err := c.evaluateRetrying(ctx, readerCall("settle"), nil); err != nil {
+		return c.explainEnd(err)
 	}
-	return c.handled(ctx)
+	return c.awaitRecorded(ctx)
 }
 
-// handled waits until everything received so far is recorded.
-func (c *Conn) handled(ctx context.Context) error {
+// awaitRecorded waits until everything received so far is recorded.
+func (c *Conn) awaitRecorded(ctx context.Context) error {
 	done := make(chan struct{})
-	c.s.add(func() { close(done) })
+	c.s.queueHandler(func() { close(done) })
 	select {
 	case <-done:
 		return nil
@@ -310,8 +312,8 @@ func (c *Conn) handled(ctx context.Context) error {
 	}
 }
 
-// ended replaces errEnded by the reason why the page ended.
-func (c *Conn) ended(err error) error {
+// explainEnd replaces errEnded by the reason why the page ended.
+func (c *Conn) explainEnd(err error) error {
 	if errors.Is(err, errEnded) {
 		<-c.done // then the reason is known
 	}
@@ -323,12 +325,12 @@ func (c *Conn) ended(err error) error {
 
 // Look returns the present state of the page. It records nothing.
 func (c *Conn) Look(ctx context.Context) (snapshot.Page, error) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.boundByPage(ctx)
 	defer cancel()
 	var s string
 	var l snapshot.Page
-	if err := c.persist(ctx, ask("look"), &s); err != nil {
-		return l, c.ended(err)
+	if err := c.evaluateRetrying(ctx, readerCall("look"), &s); err != nil {
+		return l, c.explainEnd(err)
 	}
 	if err := json.Unmarshal([]byte(s), &l, lenient); err != nil {
 		return l, fmt.Errorf("decode look: %w", err)
@@ -338,22 +340,23 @@ func (c *Conn) Look(ctx context.Context) (snapshot.Page, error) {
 
 // Shot returns a screenshot of the viewport as PNG.
 func (c *Conn) Shot(ctx context.Context) ([]byte, error) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.boundByPage(ctx)
 	defer cancel()
-	r, err := call(ctx, c.s, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
+	r, err := callCommand(ctx, c.s, page.CaptureScreenshot,
+		page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
 	if err != nil {
-		return nil, c.ended(err)
+		return nil, c.explainEnd(err)
 	}
 	return r.Data, nil
 }
 
 // DOM returns the page's body as HTML without scripts and styles, at most 256 KiB.
 func (c *Conn) DOM(ctx context.Context) (string, error) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.boundByPage(ctx)
 	defer cancel()
 	var s string
-	if err := c.persist(ctx, ask("dom"), &s); err != nil {
-		return "", c.ended(err)
+	if err := c.evaluateRetrying(ctx, readerCall("dom"), &s); err != nil {
+		return "", c.explainEnd(err)
 	}
 	return s, nil
 }
@@ -362,23 +365,23 @@ func (c *Conn) DOM(ctx context.Context) (string, error) {
 // profile goes with its last page.
 func (c *Conn) Close(how driver.CloseMode) error {
 	c.told.Close()
-	c.finish(byHarness, how == driver.Graceful)
+	c.finishPage(byHarness, how == driver.Graceful)
 	return nil
 }
 
-// end closes a page that was never recorded as open.
-func (c *Conn) end(why string) { c.finish(why, false) }
+// closeUnopened closes a page that was never recorded as open.
+func (c *Conn) closeUnopened(why string) { c.finishPage(why, false) }
 
-func (c *Conn) finish(why string, wait bool) {
+func (c *Conn) finishPage(why string, wait bool) {
 	c.ending.Do(func() {
 		c.cancel(driver.ErrClosed)
 		close(c.stop)
 		<-c.done
-		c.close(why)
+		c.recordEnd(why)
 		c.acting <- struct{}{} // waits for a pending act
 		<-c.acting
-		c.b.leave(c.t, wait)
-		c.b.forget(c)
+		c.b.closeTab(c.t, wait)
+		c.b.forgetPage(c)
 	})
 	<-c.done
 }

@@ -23,49 +23,49 @@ const (
 	maxMessage = 16 << 10 // bytes of one message
 )
 
-// on decodes an event and handles it. It ignores what cannot be decoded.
-func on[E any](m *cdproto.Message, do func(E)) {
+// decodeEvent decodes an event and handles it. It ignores what cannot be decoded.
+func decodeEvent[E any](m *cdproto.Message, do func(E)) {
 	var e E
 	if json.Unmarshal(m.Params, &e, lenient) == nil {
 		do(e)
 	}
 }
 
-// heard handles an event of the page. Events come in order; no handler may wait for the page.
-func (c *Conn) heard(m *cdproto.Message) {
+// handleEvent handles an event of the page. Events come in order; no handler may wait for the page.
+func (c *Conn) handleEvent(m *cdproto.Message) {
 	if c.fault != "" {
 		return
 	}
 	switch string(m.Method) {
 	case runtime.BindingCalled.Method:
-		on(m, c.onTold)
+		decodeEvent(m, c.onTold)
 	case runtime.ExecutionContextCreated.Method:
-		on(m, c.onWorld)
+		decodeEvent(m, c.onWorld)
 	case runtime.ExecutionContextDestroyed.Method:
-		on(m, c.onWorldGone)
+		decodeEvent(m, c.onWorldGone)
 	case runtime.ExecutionContextsCleared.Method:
 		c.moveTo("", "")
 	case target.AttachedToTarget.Method:
-		on(m, c.onWorker)
+		decodeEvent(m, c.onWorker)
 	case target.DetachedFromTarget.Method:
-		on(m, c.onWorkerGone)
+		decodeEvent(m, c.onWorkerGone)
 	case page.WindowOpen.Method:
-		c.count(&c.uses.windows, maxWindows, "it has opened windows without end")
+		c.countOrExceed(&c.uses.windows, maxWindows, "it has opened windows without end")
 	case page.JavascriptDialogOpening.Method:
-		on(m, c.onDialog)
+		decodeEvent(m, c.onDialog)
 	case page.FrameRequestedNavigation.Method:
-		on(m, c.onMoving)
+		decodeEvent(m, c.onMoving)
 	case page.NavigatedWithinDocument.Method:
-		on(m, c.onMovedWithin)
+		decodeEvent(m, c.onMovedWithin)
 	case runtime.ConsoleAPICalled.Method:
-		on(m, c.onConsole)
+		decodeEvent(m, c.onConsole)
 	case runtime.ExceptionThrown.Method:
-		on(m, c.onException)
+		decodeEvent(m, c.onException)
 	case fetch.RequestPaused.Method:
-		on(m, c.onPaused)
+		decodeEvent(m, c.onPaused)
 	case inspector.TargetCrashed.Method:
 		c.crashed = true
-		c.s.c.end(c.s.id)
+		c.s.c.endSession(c.s.id)
 	default:
 		if strings.HasPrefix(string(m.Method), "Network.") {
 			c.heardNetwork(m)
@@ -84,10 +84,10 @@ func (c *Conn) onTold(e runtime.EventBindingCalled) {
 	case 'O':
 		c.onLoaded(l)
 	case 'L':
-		c.see(l)
+		c.recordLook(l)
 	case 'E':
-		c.failed(c.document.fault)
-		c.see(l)
+		c.recordFailedDocument(c.document.fault)
+		c.recordLook(l)
 	}
 }
 
@@ -99,21 +99,21 @@ func (c *Conn) onLoaded(first string) {
 		r.Reply = l.reply
 	}
 	if l != nil && l.first && r.Status >= 400 {
-		c.close("") // Open returns the error instead
-		c.arrived(l, &statusError{r.Status})
+		c.recordEnd("") // Open returns the error instead
+		c.documentArrived(l, &statusError{r.Status})
 		return
 	}
 	c.faulted = false
-	c.tell(r)
+	c.appendRecord(r)
 	c.telling.Lock()
 	c.last = "" // a new document has a first look
 	c.telling.Unlock()
-	c.see(first)
-	c.arrived(l, nil)
+	c.recordLook(first)
+	c.documentArrived(l, nil)
 }
 
-// failed records that a document will not come.
-func (c *Conn) failed(why string) {
+// recordFailedDocument records that a document will not come.
+func (c *Conn) recordFailedDocument(why string) {
 	if why == "" {
 		why = "the page cannot be loaded"
 	}
@@ -122,13 +122,13 @@ func (c *Conn) failed(why string) {
 	c.faulted = true
 	switch {
 	case l != nil && l.first:
-		c.close("")
+		c.recordEnd("")
 	case l != nil:
-		c.tell(transcript.Record{Kind: transcript.Failure, Label: why, Reply: l.reply})
+		c.appendRecord(transcript.Record{Kind: transcript.Failure, Label: why, Reply: l.reply})
 	case !again:
-		c.tell(transcript.Record{Kind: transcript.Failure, Label: why})
+		c.appendRecord(transcript.Record{Kind: transcript.Failure, Label: why})
 	}
-	c.arrived(l, &loadError{why})
+	c.documentArrived(l, &loadError{why})
 }
 
 type loadError struct{ why string }
@@ -171,8 +171,8 @@ func (c *Conn) prepareWorker(id target.SessionID) {
 		}
 	})
 	body := int64(maxBody)
-	start(s, network.Enable, network.EnableParams{MaxPostDataSize: &body})
-	start(s, runtime.RunIfWaitingForDebugger, cdp.Empty{})
+	startCommand(s, network.Enable, network.EnableParams{MaxPostDataSize: &body})
+	startCommand(s, runtime.RunIfWaitingForDebugger, cdp.Empty{})
 }
 
 // onMoving notes that the page has requested another document.
@@ -181,7 +181,7 @@ func (c *Conn) onMoving(e page.EventFrameRequestedNavigation) {
 		return
 	}
 	if c.onItsWay() == nil {
-		c.await(0, false)
+		c.awaitDocument(0, false)
 	}
 }
 
@@ -191,34 +191,35 @@ func (c *Conn) onMovedWithin(e page.EventNavigatedWithinDocument) {
 		return
 	}
 	if l := c.onItsWay(); l != nil && !l.first {
-		c.arrived(l, nil)
+		c.documentArrived(l, nil)
 	}
 }
 
 // onDialog records a dialog, and accepts it. Scripts are blocked until then, so it waits for nothing.
 func (c *Conn) onDialog(e page.EventJavascriptDialogOpening) {
-	start(c.s, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true, PromptText: e.DefaultPrompt})
-	c.tell(transcript.Record{Kind: transcript.Dialog, Type: string(e.Type), Label: string(e.Type),
+	startCommand(c.s, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true,
+		PromptText: e.DefaultPrompt})
+	c.appendRecord(transcript.Record{Kind: transcript.Dialog, Type: string(e.Type), Label: string(e.Type),
 		Bytes: []byte(e.Message)})
-	c.count(&c.uses.dialogs, maxDialogs, "it has opened dialogs without end")
+	c.countOrExceed(&c.uses.dialogs, maxDialogs, "it has opened dialogs without end")
 }
 
 func (c *Conn) onConsole(e runtime.EventConsoleAPICalled) {
 	var words []string
 	for _, a := range e.Args {
-		words = append(words, said(a))
+		words = append(words, consoleText(a))
 	}
-	c.console(string(e.Type), strings.Join(words, " "))
+	c.recordConsole(string(e.Type), strings.Join(words, " "))
 }
 
 func (c *Conn) onException(e runtime.EventExceptionThrown) {
 	if e.ExceptionDetails != nil {
-		c.console(transcript.Exception, told(e.ExceptionDetails))
+		c.recordConsole(transcript.Exception, told(e.ExceptionDetails))
 	}
 }
 
-// console records a message, unless there were too many.
-func (c *Conn) console(typ, text string) {
+// recordConsole records a message, unless there were too many.
+func (c *Conn) recordConsole(typ, text string) {
 	if c.consoles >= maxConsole {
 		return
 	}
@@ -234,11 +235,11 @@ func (c *Conn) console(typ, text string) {
 	if c.consoles == maxConsole {
 		r.Label = "and no more of the console is recorded"
 	}
-	c.tell(r)
+	c.appendRecord(r)
 }
 
-// said returns a value as the console shows it.
-func said(o *runtime.RemoteObject) string {
+// consoleText returns a value as the console shows it.
+func consoleText(o *runtime.RemoteObject) string {
 	var s string
 	switch {
 	case o == nil:
@@ -257,7 +258,7 @@ func said(o *runtime.RemoteObject) string {
 
 func told(e *runtime.ExceptionDetails) string {
 	if e.Exception != nil {
-		return strings.TrimSpace(e.Text + " " + said(e.Exception))
+		return strings.TrimSpace(e.Text + " " + consoleText(e.Exception))
 	}
 	return e.Text
 }
@@ -266,24 +267,24 @@ func told(e *runtime.ExceptionDetails) string {
 func (c *Conn) heardNetwork(m *cdproto.Message) {
 	switch string(m.Method) {
 	case network.RequestWillBeSent.Method:
-		on(m, c.onRequest)
+		decodeEvent(m, c.onRequest)
 	case network.ResponseReceived.Method:
-		on(m, c.onResponse)
+		decodeEvent(m, c.onResponse)
 	case network.LoadingFinished.Method:
-		on(m, func(e requestEvent) { c.answered(e.RequestID, "finished") })
+		decodeEvent(m, func(e requestEvent) { c.recordRequestEnd(e.RequestID, "finished") })
 	case network.LoadingFailed.Method:
-		on(m, c.onFailed)
+		decodeEvent(m, c.onFailed)
 	case network.WebSocketCreated.Method:
-		on(m, c.onSocket)
+		decodeEvent(m, c.onSocket)
 	case network.WebSocketHandshakeResponseReceived.Method:
-		on(m, func(e responseEvent) {
+		decodeEvent(m, func(e responseEvent) {
 			if a := c.asks[e.RequestID]; a != nil {
 				a.status = e.Response.Status
 			}
 		})
 	case network.WebSocketFrameError.Method:
-		on(m, func(e socketError) { c.answered(e.RequestID, "failed: "+e.ErrorMessage) })
+		decodeEvent(m, func(e socketError) { c.recordRequestEnd(e.RequestID, "failed: "+e.ErrorMessage) })
 	case network.WebSocketClosed.Method:
-		on(m, func(e requestEvent) { c.answered(e.RequestID, "finished") })
+		decodeEvent(m, func(e requestEvent) { c.recordRequestEnd(e.RequestID, "finished") })
 	}
 }

@@ -160,7 +160,7 @@ func TestCrash(t *testing.T) {
 
 func TestPageIsClosed(t *testing.T) {
 	u := shows(t, "<p>hi</p>", driver.Page{})
-	start(u.c.b.c.browser(), target.CloseTarget, target.CloseTargetParams{TargetID: u.c.t.id})
+	startCommand(u.c.b.c.browserSession(), target.CloseTarget, target.CloseTargetParams{TargetID: u.c.t.id})
 	if r := u.awaitKind(0, transcript.Closed, ""); r.Label != "the page closed itself" {
 		t.Errorf("closed is %s", r.Line(200))
 	}
@@ -322,7 +322,7 @@ func TestEnvironment(t *testing.T) {
 		{"FC_FONTATIONS=0 DBUS_SESSION_BUS_ADDRESS_=x",
 			"FC_FONTATIONS=0 DBUS_SESSION_BUS_ADDRESS_=x DBUS_SESSION_BUS_ADDRESS=disabled:"},
 	} {
-		if got := strings.Join(environment(strings.Fields(row.have)), " "); got != row.want {
+		if got := strings.Join(chromiumEnvironment(strings.Fields(row.have)), " "); got != row.want {
 			t.Errorf("%q becomes %q, want %q", row.have, got, row.want)
 		}
 	}

@@ -16,12 +16,12 @@ type gauge struct {
 	reads int
 }
 
-// used returns the bytes of memory that the browser and its descendants use each, not counting what they share. The
-// browser has dozens of threads, so that what it starts itself is looked for at every tenth reading only. A page's
-// process is started by another one, with its first thread.
-func (g *gauge) used() map[int]int {
+// memoryByProcess returns the bytes of memory that the browser and its descendants use each, not counting what they
+// share. The browser has dozens of threads, so that what it starts itself is looked for at every tenth reading only. A
+// page's process is started by another one, with its first thread.
+func (g *gauge) memoryByProcess() map[int]int {
 	if g.reads%10 == 0 {
-		g.own = children(g.pid, "*")
+		g.own = childProcesses(g.pid, "*")
 	}
 	g.reads++
 	all := map[int]int{}
@@ -36,14 +36,14 @@ func (g *gauge) used() map[int]int {
 			all[id] = (resident - shared) * os.Getpagesize()
 		}
 		if id != g.pid {
-			next = append(next, children(id, strconv.Itoa(id))...)
+			next = append(next, childProcesses(id, strconv.Itoa(id))...)
 		}
 	}
 	return all
 }
 
-// children returns the processes that threads of a process have started.
-func children(pid int, threads string) (all []int) {
+// childProcesses returns the processes that threads of a process have started.
+func childProcesses(pid int, threads string) (all []int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/%s/children", pid, threads))
 	for _, list := range lists {
 		b, _ := os.ReadFile(list)

@@ -5,6 +5,6 @@ package browser
 // gauge reads nothing here.
 type gauge struct{ pid int }
 
-func (*gauge) used() map[int]int { return nil }
+func (*gauge) memoryByProcess() map[int]int { return nil }
 
 func kill(int) {}

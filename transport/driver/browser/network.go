@@ -77,22 +77,22 @@ func (c *Conn) onRequest(e willBeSent) {
 		if a := c.asks[e.RequestID]; a != nil {
 			a.status = e.RedirectResponse.Status
 		}
-		c.answered(e.RequestID, "finished")
+		c.recordRequestEnd(e.RequestID, "finished")
 	}
-	if place(e.Request.URL) == "" || isOwn(e) {
+	if hostPort(e.Request.URL) == "" || isOwn(e) {
 		return
 	}
 	if e.Type == network.ResourceTypeDocument && string(e.FrameID) == string(c.t.id) {
 		c.document.request, c.document.status, c.document.fault = e.RequestID, 0, ""
 		c.faulted = false
-		c.count(&c.uses.documents, maxDocuments, "it has requested documents without end")
+		c.countOrExceed(&c.uses.documents, maxDocuments, "it has requested documents without end")
 	}
 	r := transcript.Record{Kind: transcript.Ask, Label: e.Request.Method + " " + e.Request.URL,
 		Type: strings.ToLower(string(e.Type))}
 	if e.Request.HasPostData {
-		r.Bytes, r.Cut = c.body(e)
+		r.Bytes, r.Cut = c.requestBody(e)
 	}
-	c.asked(e.RequestID, e.Request.URL, r)
+	c.recordRequest(e.RequestID, e.Request.URL, r)
 }
 
 // isOwn reports whether the request is the browser's own: a preflight, or the icon that it looks for on every host.
@@ -101,15 +101,15 @@ func isOwn(e willBeSent) bool {
 		(e.Request.Method == "OPTIONS" || strings.HasSuffix(e.Request.URL, "/favicon.ico"))
 }
 
-// body returns the body of a request.
-func (c *Conn) body(e willBeSent) (b []byte, cut int) {
+// requestBody returns the body of a request.
+func (c *Conn) requestBody(e willBeSent) (b []byte, cut int) {
 	for _, p := range e.Request.PostDataEntries {
 		b = append(b, p.Bytes...)
 	}
 	if b == nil { // long, or from a file
 		ctx, cancel := deadline.WithLimit(c.live, bodyTime)
 		defer cancel()
-		v, err := call(ctx, c.s, getRequestPostData, network.GetRequestPostDataParams{RequestID: e.RequestID})
+		v, err := callCommand(ctx, c.s, getRequestPostData, network.GetRequestPostDataParams{RequestID: e.RequestID})
 		if err != nil {
 			return nil, 0
 		}
@@ -125,22 +125,23 @@ func (c *Conn) body(e willBeSent) (b []byte, cut int) {
 }
 
 func (c *Conn) onSocket(e socketCreated) {
-	c.asked(e.RequestID, e.URL, transcript.Record{Kind: transcript.Ask, Label: "GET " + e.URL, Type: "websocket"})
+	c.recordRequest(e.RequestID, e.URL, transcript.Record{Kind: transcript.Ask, Label: "GET " + e.URL,
+		Type: "websocket"})
 }
 
-// asked records a request; a refused one only once per URL.
-func (c *Conn) asked(id network.RequestID, address string, r transcript.Record) {
+// recordRequest records a request; a refused one only once per URL.
+func (c *Conn) recordRequest(id network.RequestID, address string, r transcript.Record) {
 	a := &asked{}
 	c.asks[id] = a
 	defer c.countRequest(r.Type)
-	if !c.t.profile.fence.lets(address) {
+	if !c.t.profile.fence.allowsURL(address) {
 		r.Label = "blocked " + r.Label
 		if c.blocked[address] || len(c.blocked) >= maxAttempts {
 			return
 		}
 		c.blocked[address] = true
 	}
-	a.n = c.tell(r)
+	a.n = c.appendRecord(r)
 }
 
 func (c *Conn) onResponse(e responseEvent) {
@@ -161,17 +162,17 @@ func (c *Conn) onFailed(e failedEvent) {
 		c.document.fault = why
 	}
 	if a := c.asks[e.RequestID]; a != nil && a.status != 0 && why == "net::ERR_ABORTED" {
-		c.answered(e.RequestID, "finished") // the response has no body, or the page has not read all of it
+		c.recordRequestEnd(e.RequestID, "finished") // the response has no body, or the page has not read all of it
 		return
 	}
-	c.answered(e.RequestID, "failed: "+why)
+	c.recordRequestEnd(e.RequestID, "failed: "+why)
 }
 
-// answered records that a request has ended.
-func (c *Conn) answered(id network.RequestID, how string) {
+// recordRequestEnd records that a request has ended.
+func (c *Conn) recordRequestEnd(id network.RequestID, how string) {
 	a := c.asks[id]
 	delete(c.asks, id)
 	if a != nil && a.n != 0 {
-		c.tell(transcript.Record{Kind: transcript.Answered, Reply: a.n, Status: a.status, Label: how})
+		c.appendRecord(transcript.Record{Kind: transcript.Answered, Reply: a.n, Status: a.status, Label: how})
 	}
 }

@@ -155,7 +155,7 @@ document.body.append('all done')}</script>`, driver.Page{Controls: map[string]st
 
 func TestAllowed(t *testing.T) {
 	f := func(page string, allow ...string) *fence {
-		hosts, err := allowed(page, allow)
+		hosts, err := allowedHosts(page, allow)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,12 +181,12 @@ func TestAllowed(t *testing.T) {
 		{"no place on a network", f("http://127.0.0.1:1/"), "data:text/html,x", true},
 	}
 	for _, r := range rows {
-		if got := r.f.lets(r.url); got != r.want {
+		if got := r.f.allowsURL(r.url); got != r.want {
 			t.Errorf("%s: lets %s is %v", r.reason, r.url, got)
 		}
 	}
 	for _, bad := range []string{"a;b", "*", "a b", "http://a/", "<local>"} {
-		if _, err := allowed("http://127.0.0.1/", []string{bad}); err == nil {
+		if _, err := allowedHosts("http://127.0.0.1/", []string{bad}); err == nil {
 			t.Errorf("%q can be allowed", bad)
 		}
 	}

@@ -46,7 +46,7 @@ var flags = []string{
 		"CertificateTransparencyComponentUpdater,PreconnectToSearch,IsolateOrigins,site-per-process",
 	"--disable-site-isolation-trials", "--blink-settings=dnsPrefetchingEnabled=false",
 	"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy",
-	"--proxy-bypass-list=" + bypass(nil),
+	"--proxy-bypass-list=" + bypassList(nil),
 }
 
 // process is a browser's process, until its folder is removed. It ends with the harness, however that ends: by the
@@ -80,12 +80,12 @@ func startProcess(path, proxy, pin string) (*process, error) {
 		args = append(args, "--no-sandbox")
 	}
 	cmd := exec.Command(path, append(args, "about:blank")...)
-	cmd.Env = environment(os.Environ())
+	cmd.Env = chromiumEnvironment(os.Environ())
 	var theirs []*os.File
 	var errs *os.File
-	if theirs, errs, err = p.pipes(cmd); err == nil {
+	if theirs, errs, err = p.connectPipes(cmd); err == nil {
 		started := make(chan error)
-		go p.run(cmd, errs, started)
+		go p.followProcess(cmd, errs, started)
 		err = <-started
 		for _, f := range theirs {
 			_ = f.Close()
@@ -98,9 +98,9 @@ func startProcess(path, proxy, pin string) (*process, error) {
 	return p, nil
 }
 
-// environment adds variables that Chromium would otherwise set itself during its start, with the same values: setting
-// one moves the whole environment, and a thread that reads it at that moment crashes the browser.
-func environment(have []string) []string {
+// chromiumEnvironment adds variables that Chromium would otherwise set itself during its start, with the same values:
+// setting one moves the whole environment, and a thread that reads it at that moment crashes the browser.
+func chromiumEnvironment(have []string) []string {
 	for _, v := range []string{"DBUS_SESSION_BUS_ADDRESS=disabled:", "FC_FONTATIONS=1"} {
 		name, _, _ := strings.Cut(v, "=")
 		if !slices.ContainsFunc(have, func(h string) bool { return strings.HasPrefix(h, name+"=") }) {
@@ -110,8 +110,8 @@ func environment(have []string) []string {
 	return have
 }
 
-// pipes connects a command: it reads commands from its file descriptor 3 and writes messages to 4.
-func (p *process) pipes(cmd *exec.Cmd) (theirs []*os.File, errs *os.File, err error) {
+// connectPipes connects a command: it reads commands from its file descriptor 3 and writes messages to 4.
+func (p *process) connectPipes(cmd *exec.Cmd) (theirs []*os.File, errs *os.File, err error) {
 	var files []*os.File
 	for range 3 {
 		r, w, err := os.Pipe()
@@ -133,9 +133,9 @@ func (p *process) pipes(cmd *exec.Cmd) (theirs []*os.File, errs *os.File, err er
 	return []*os.File{in, outW, errW}, errR, nil
 }
 
-// run follows the process until its end. It locks its thread, because the kernel kills the process when the thread
-// that started it ends.
-func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
+// followProcess follows the process until its end. It locks its thread, because the kernel kills the process when the
+// thread that started it ends.
+func (p *process) followProcess(cmd *exec.Cmd, errs *os.File, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer func() { _ = errs.Close() }()
@@ -148,7 +148,7 @@ func (p *process) run(cmd *exec.Cmd, errs *os.File, started chan<- error) {
 	started <- nil
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = io.Copy(&p.words, errs) })
-	reading.Go(func() { p.watch.run(p.pid, p.over) })
+	reading.Go(func() { p.watch.watchMemory(p.pid, p.over) })
 	err := cmd.Wait()
 	close(p.over)
 	procgroup.Kill(p.pid) // its children are of no use without it
@@ -179,8 +179,8 @@ func (p *process) stop() error {
 	}
 }
 
-// how says how it exited.
-func (p *process) how() string {
+// describeExit says how it exited.
+func (p *process) describeExit() string {
 	s := "the browser has ended (" + p.err.Error() + ")"
 	if p.watch.justKilled() {
 		s += ", because " + overMemory
@@ -247,10 +247,10 @@ type uses struct {
 	workers  map[target.SessionID]bool
 }
 
-// count adds one to a count, and ends the page if that is more than it may have.
-func (c *Conn) count(n *int, most int, what string) {
+// countOrExceed adds one to a count, and ends the page if that is more than it may have.
+func (c *Conn) countOrExceed(n *int, most int, what string) {
 	if *n++; *n > most {
-		c.exceed(fmt.Sprintf("%s, more than %d", what, most))
+		c.endExceeding(fmt.Sprintf("%s, more than %d", what, most))
 	}
 }
 
@@ -258,35 +258,35 @@ func (c *Conn) count(n *int, most int, what string) {
 func (c *Conn) countRequest(kind string) {
 	switch kind {
 	case "script", "stylesheet", "image", "font", "media":
-		c.count(&c.uses.files, maxFiles, "it has requested files without end")
+		c.countOrExceed(&c.uses.files, maxFiles, "it has requested files without end")
 	case "document":
 	default:
 		if now := time.Now(); now.Sub(c.uses.began) > burst {
 			c.uses.began, c.uses.requests = now, 0
 		}
 		if c.uses.requests++; c.uses.requests > maxRequests {
-			c.exceed(fmt.Sprintf("it has sent requests without end, more than %d within %.0f s", maxRequests,
+			c.endExceeding(fmt.Sprintf("it has sent requests without end, more than %d within %.0f s", maxRequests,
 				burst.Seconds()))
 		}
 	}
 }
 
-// exceed ends the page, which has used more than it may. Its renderer is crashed, as it may not respond to anything
-// else.
-func (c *Conn) exceed(what string) {
+// endExceeding ends the page, which has used more than it may. Its renderer is crashed, as it may not respond to
+// anything else.
+func (c *Conn) endExceeding(what string) {
 	if c.fault != "" {
 		return
 	}
 	c.fault = excess + what
-	start(c.s, page.Crash, cdp.Empty{})
-	c.s.c.end(c.s.id)
+	startCommand(c.s, page.Crash, cdp.Empty{})
+	c.s.c.endSession(c.s.id)
 }
 
 // onWorker counts a worker of the page, and prepares it.
 func (c *Conn) onWorker(e target.EventAttachedToTarget) {
 	c.uses.workers[e.SessionID] = true
 	if len(c.uses.workers) > maxWorkers {
-		c.exceed(fmt.Sprintf("it has started workers without end, more than %d at once", maxWorkers))
+		c.endExceeding(fmt.Sprintf("it has started workers without end, more than %d at once", maxWorkers))
 		return
 	}
 	c.prepareWorker(e.SessionID)
@@ -304,7 +304,7 @@ func (c *Conn) whyEnded() string {
 	case c.crashed:
 		return crashed
 	case c.b.isLost():
-		return c.b.ended()
+		return c.b.endError()
 	}
 	return "the page closed itself"
 }
@@ -322,8 +322,8 @@ const overMemory = "the browser used more memory than it may, 1 GiB for a page a
 // the browser goes on.
 type watch struct{ killed atomic.Int64 } // when it last did so, in Unix nanoseconds
 
-// run watches a browser until over closes.
-func (w *watch) run(pid int, over <-chan struct{}) {
+// watchMemory watches a browser until over closes.
+func (w *watch) watchMemory(pid int, over <-chan struct{}) {
 	pace := time.NewTicker(watchPace)
 	defer pace.Stop()
 	g := &gauge{pid: pid}
@@ -333,7 +333,7 @@ func (w *watch) run(pid int, over <-chan struct{}) {
 			return
 		case <-pace.C:
 		}
-		if hog := greediest(g.used()); hog != 0 {
+		if hog := greediestProcess(g.memoryByProcess()); hog != 0 {
 			w.killed.Store(time.Now().UnixNano())
 			kill(hog)
 		}
@@ -343,8 +343,8 @@ func (w *watch) run(pid int, over <-chan struct{}) {
 // justKilled reports, once for each kill, whether a process was killed a moment ago.
 func (w *watch) justKilled() bool { return time.Since(time.Unix(0, w.killed.Swap(0))) < blameTime }
 
-// greediest returns the process that has to end, given the bytes that each uses; 0 if none has to.
-func greediest(bytes map[int]int) (pid int) {
+// greediestProcess returns the process that has to end, given the bytes that each uses; 0 if none has to.
+func greediestProcess(bytes map[int]int) (pid int) {
 	sum, most := 0, 0
 	for id, n := range bytes {
 		if sum += n; n > most {

@@ -56,8 +56,8 @@ type spare struct {
 	tab  *tab
 }
 
-// restock makes a spare tab in the background.
-func (b *browser) restock() {
+// makeSpareTab makes a spare tab in the background.
+func (b *browser) makeSpareTab() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.spare != nil || b.stopping {
@@ -69,19 +69,19 @@ func (b *browser) restock() {
 		defer close(s.done)
 		ctx, cancel := deadline.WithLimit(b.live, prepareTime)
 		defer cancel()
-		if t, err := b.fresh(ctx, nil); err == nil {
+		if t, err := b.newProfileTab(ctx, nil); err == nil {
 			s.tab = t
 		}
 	})
 }
 
-// take returns a tab in a fresh profile, or in the one that a token names.
-func (b *browser) take(ctx context.Context, token string, hosts []string) (*tab, error) {
+// takeTab returns a tab in a fresh profile, or in the one that a token names.
+func (b *browser) takeTab(ctx context.Context, token string, hosts []string) (*tab, error) {
 	if token != "" {
-		return b.beside(ctx, token, hosts)
+		return b.sharedProfileTab(ctx, token, hosts)
 	}
 	if len(hosts) > 0 {
-		return b.fresh(ctx, hosts)
+		return b.newProfileTab(ctx, hosts)
 	}
 	b.mu.Lock()
 	s := b.spare
@@ -102,19 +102,19 @@ func (b *browser) take(ctx context.Context, token string, hosts []string) (*tab,
 			return s.tab, nil
 		}
 	}
-	return b.fresh(ctx, nil)
+	return b.newProfileTab(ctx, nil)
 }
 
-// fresh makes a tab in a new profile.
-func (b *browser) fresh(ctx context.Context, hosts []string) (*tab, error) {
+// newProfileTab makes a tab in a new profile.
+func (b *browser) newProfileTab(ctx context.Context, hosts []string) (*tab, error) {
 	f, err := newFence(hosts)
 	if err != nil {
 		return nil, err
 	}
 	yes := true
-	r, err := call(ctx, b.c.browser(), target.CreateBrowserContext,
+	r, err := callCommand(ctx, b.c.browserSession(), target.CreateBrowserContext,
 		target.CreateBrowserContextParams{DisposeOnDetach: &yes,
-			ProxyServer: f.address(), ProxyBypassList: bypass(hosts)})
+			ProxyServer: f.address(), ProxyBypassList: bypassList(hosts)})
 	if err != nil {
 		f.close()
 		return nil, err
@@ -124,11 +124,11 @@ func (b *browser) fresh(ctx context.Context, hosts []string) (*tab, error) {
 	p := &profile{token: fmt.Sprintf("profile-%d-%d", b.p.pid, b.n), id: r.BrowserContextID, fence: f, pages: 1}
 	b.profiles[p.token] = p
 	b.mu.Unlock()
-	return b.tab(ctx, p)
+	return b.newTab(ctx, p)
 }
 
-// beside makes a tab in the profile of another page.
-func (b *browser) beside(ctx context.Context, token string, hosts []string) (*tab, error) {
+// sharedProfileTab makes a tab in the profile of another page.
+func (b *browser) sharedProfileTab(ctx context.Context, token string, hosts []string) (*tab, error) {
 	b.mu.Lock()
 	p := b.profiles[token]
 	if p != nil {
@@ -139,64 +139,66 @@ func (b *browser) beside(ctx context.Context, token string, hosts []string) (*ta
 		return nil, errors.New("the page whose profile it should share is gone")
 	}
 	for _, h := range hosts {
-		if !p.fence.lets("http://"+h) && !p.fence.lets("https://"+h) {
-			b.drop(p, true)
+		if !p.fence.allowsURL("http://"+h) && !p.fence.allowsURL("https://"+h) {
+			b.releaseProfile(p, true)
 			return nil, fmt.Errorf("the shared profile does not allow %s", h)
 		}
 	}
-	return b.tab(ctx, p)
+	return b.newTab(ctx, p)
 }
 
-// tab makes a tab in a profile that already counts it.
-func (b *browser) tab(ctx context.Context, p *profile) (*tab, error) {
+// newTab makes a tab in a profile that already counts it.
+func (b *browser) newTab(ctx context.Context, p *profile) (*tab, error) {
 	yes := true
 	// The page takes its window for one of width and height; a small one is faster to draw, and screenshots show the
 	// whole. A hidden target would be quicker to make, but draws nothing: no animation frames, no screenshots.
-	made, err := call(ctx, b.c.browser(), target.CreateTarget,
+	made, err := callCommand(ctx, b.c.browserSession(), target.CreateTarget,
 		target.CreateTargetParams{URL: "about:blank", Width: 320, Height: 240,
 			BrowserContextID: p.id, NewWindow: &yes})
 	if err != nil {
-		b.drop(p, true)
+		b.releaseProfile(p, true)
 		return nil, err
 	}
 	t := &tab{profile: p, id: made.TargetID}
-	attached, err := call(ctx, b.c.browser(), target.AttachToTarget,
+	attached, err := callCommand(ctx, b.c.browserSession(), target.AttachToTarget,
 		target.AttachToTargetParams{TargetID: t.id, Flatten: &yes})
 	if err != nil {
-		b.leave(t, true)
+		b.closeTab(t, true)
 		return nil, err
 	}
-	t.s = b.c.attach(attached.SessionID)
+	t.s = b.c.registerSession(attached.SessionID)
 	body := int64(maxBody)
-	start(t.s, page.Enable, page.EnableParams{})
-	start(t.s, target.SetAutoAttach, target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true,
+	startCommand(t.s, page.Enable, page.EnableParams{})
+	startCommand(t.s, target.SetAutoAttach, target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true,
 		Flatten: &yes})
-	start(t.s, inspector.Enable, cdp.Empty{})
-	start(t.s, network.Enable, network.EnableParams{MaxPostDataSize: &body})
-	start(t.s, runtime.AddBinding, runtime.AddBindingParams{Name: tellName, ExecutionContextName: worldName})
-	start(t.s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	start(t.s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height,
-		DeviceScaleFactor: 1})
-	if _, err := call(ctx, t.s, runtime.Enable, cdp.Empty{}); err != nil {
-		b.leave(t, true)
+	startCommand(t.s, inspector.Enable, cdp.Empty{})
+	startCommand(t.s, network.Enable, network.EnableParams{MaxPostDataSize: &body})
+	startCommand(t.s, runtime.AddBinding, runtime.AddBindingParams{Name: tellName, ExecutionContextName: worldName})
+	startCommand(t.s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	startCommand(t.s, emulation.SetDeviceMetricsOverride,
+		emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height,
+			DeviceScaleFactor: 1})
+	if _, err := callCommand(ctx, t.s, runtime.Enable, cdp.Empty{}); err != nil {
+		b.closeTab(t, true)
 		return nil, err
 	}
 	return t, nil
 }
 
-// leave closes a tab, and its profile after the last one. It waits for that if wait is set.
-func (b *browser) leave(t *tab, wait bool) {
+// closeTab closes a tab, and its profile after the last one. It waits for that if wait is set.
+func (b *browser) closeTab(t *tab, wait bool) {
 	if t.s != nil {
-		b.c.end(t.s.id)
+		b.c.endSession(t.s.id)
 	}
-	if b.drop(t.profile, wait) {
+	if b.releaseProfile(t.profile, wait) {
 		return
 	}
-	b.await(start(b.c.browser(), target.CloseTarget, target.CloseTargetParams{TargetID: t.id}).answer, wait)
+	b.awaitClosed(startCommand(b.c.browserSession(), target.CloseTarget,
+		target.CloseTargetParams{TargetID: t.id}).answer, wait)
 }
 
-// drop removes a page from a profile's count, and ends the profile after the last one.
-func (b *browser) drop(p *profile, wait bool) (last bool) {
+// releaseProfile removes a page from a profile's count, and ends the profile after the last one.
+func (b *browser) releaseProfile(p *profile, wait bool) (last bool) {
 	b.mu.Lock()
 	p.pages--
 	last = p.pages == 0
@@ -205,15 +207,15 @@ func (b *browser) drop(p *profile, wait bool) (last bool) {
 	}
 	b.mu.Unlock()
 	if last {
-		b.await(start(b.c.browser(), target.DisposeBrowserContext,
+		b.awaitClosed(startCommand(b.c.browserSession(), target.DisposeBrowserContext,
 			target.DisposeBrowserContextParams{BrowserContextID: p.id}).answer, wait)
 		p.fence.close()
 	}
 	return last
 }
 
-// await waits, if wanted, until a page is gone.
-func (b *browser) await(gone <-chan *cdproto.Message, wait bool) {
+// awaitClosed waits, if wanted, until a page is gone.
+func (b *browser) awaitClosed(gone <-chan *cdproto.Message, wait bool) {
 	if !wait {
 		return
 	}
@@ -271,8 +273,8 @@ func readerFor(p *driver.Page) (string, error) {
 	return "(" + readerSource + ")(" + string(b) + ")", nil
 }
 
-// ask returns an expression that calls a function of the reader.
-func ask(function string, args ...any) string {
+// readerCall returns an expression that calls a function of the reader.
+func readerCall(function string, args ...any) string {
 	b, err := json.Marshal(args)
 	if err != nil || args == nil {
 		b = []byte("[]")
@@ -287,14 +289,16 @@ func ask(function string, args ...any) string {
 // definition, which includes link-local addresses.
 const loopback = "<-loopback>;localhost;*.localhost;127.0.0.0/8;[::1]"
 
-// bypass returns the bypass list of the proxy.
-func bypass(hosts []string) string { return strings.Join(append([]string{loopback}, hosts...), ";") }
+// bypassList returns the bypass list of the proxy.
+func bypassList(hosts []string) string {
+	return strings.Join(append([]string{loopback}, hosts...), ";")
+}
 
 // hostShape matches a name or an address, with or without a port.
 var hostShape = regexp.MustCompile(`^([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`)
 
-// allowed lists what a page at address may request besides loopback: its own host, and what the profile allows.
-func allowed(address string, allow []string) ([]string, error) {
+// allowedHosts lists what a page at address may request besides loopback: its own host, and what the profile allows.
+func allowedHosts(address string, allow []string) ([]string, error) {
 	var out []string
 	u, err := url.Parse(address)
 	if err != nil {
@@ -327,8 +331,8 @@ func isLoopback(host string) bool {
 	return err == nil && (ip.Is4() && ip.IsLoopback() || ip == netip.IPv6Loopback())
 }
 
-// place returns a URL's host and port; "" if it is not on a network.
-func place(address string) string {
+// hostPort returns a URL's host and port; "" if it is not on a network.
+func hostPort(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
@@ -363,7 +367,7 @@ func newFence(hosts []string) (*fence, error) {
 		return nil, err
 	}
 	f := &fence{hosts: hosts, tcp: tcp}
-	f.serve = http.Server{Handler: http.HandlerFunc(f.refuse), ReadHeaderTimeout: time.Minute}
+	f.serve = http.Server{Handler: http.HandlerFunc(f.refuseRequest), ReadHeaderTimeout: time.Minute}
 	f.serve.SetKeepAlivesEnabled(false)
 	f.work.Go(func() { _ = f.serve.Serve(tcp) })
 	return f, nil
@@ -371,7 +375,7 @@ func newFence(hosts []string) (*fence, error) {
 
 func (f *fence) address() string { return f.tcp.Addr().String() }
 
-func (f *fence) refuse(w http.ResponseWriter, r *http.Request) {
+func (f *fence) refuseRequest(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	if len(f.attempts) < maxAttempts {
 		f.attempts = append(f.attempts, r.Method+" "+r.RequestURI)
@@ -380,9 +384,9 @@ func (f *fence) refuse(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "pages may not send requests to this host", http.StatusForbidden)
 }
 
-// lets reports whether a page may request a URL.
-func (f *fence) lets(address string) bool {
-	at := place(address)
+// allowsURL reports whether a page may request a URL.
+func (f *fence) allowsURL(address string) bool {
+	at := hostPort(address)
 	host, port, err := net.SplitHostPort(at)
 	if err != nil || isLoopback(host) {
 		return true

@@ -45,7 +45,7 @@ func New() *Driver { return NewTLS(nil) }
 // NewTLS is New with how to speak TLS with https URLs; nil means Go's defaults.
 func NewTLS(conf *tls.Config) *Driver {
 	d := &Driver{sse.NewTLS(conf)}
-	d.Tap = listen
+	d.Tap = listenLocally
 	return d
 }
 
@@ -65,7 +65,7 @@ type listener struct {
 	err  error
 }
 
-func listen(o driver.OpenOptions, sink driver.Sink) io.WriteCloser {
+func listenLocally(o driver.OpenOptions, sink driver.Sink) io.WriteCloser {
 	out, in := io.Pipe()
 	l := &listener{o: o, sink: sink, dec: newView(o.MaxEvent), in: in, done: make(chan struct{})}
 	c := lib.NewClient("http://stream.invalid/")
@@ -77,7 +77,7 @@ func listen(o driver.OpenOptions, sink driver.Sink) io.WriteCloser {
 		err := c.SubscribeRaw(func(ev *lib.Event) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.seen = append(l.seen, line(string(ev.Event), string(ev.Data), string(ev.ID)))
+			l.seen = append(l.seen, eventLine(string(ev.Event), string(ev.Data), string(ev.ID)))
 		})
 		l.mu.Lock()
 		l.err = err
@@ -99,7 +99,7 @@ func (l *listener) Write(p []byte) (int, error) {
 		_ = l.in.CloseWithError(errEnough)
 		return 0, errEnough
 	}
-	l.dec.feed(p)
+	l.dec.feedChunk(p)
 	return l.in.Write(p)
 }
 
@@ -124,20 +124,20 @@ func (l *listener) Close() error {
 	return nil
 }
 
-// line renders an event for the comparison: type, data, and the last event id if there is one. Long data is rendered
-// as its start and a checksum.
-func line(kind, data, id string) string {
+// eventLine renders an event for the comparison: type, data, and the last event id if there is one. Long data is
+// rendered as its start and a checksum.
+func eventLine(kind, data, id string) string {
 	if kind == "" {
 		kind = "message"
 	}
-	text := short(kind) + " "
-	if text += fmt.Sprintf("%q", short(data)); id != "" {
-		text += fmt.Sprintf(" id %q", short(id))
+	text := shorten(kind) + " "
+	if text += fmt.Sprintf("%q", shorten(data)); id != "" {
+		text += fmt.Sprintf(" id %q", shorten(id))
 	}
 	return text
 }
 
-func short(s string) string {
+func shorten(s string) string {
 	const most = 200
 	if len(s) <= most {
 		return s

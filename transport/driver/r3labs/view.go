@@ -13,14 +13,14 @@ func newView(max int) *view {
 	return &view{dec: wire.NewDecoder(wire.Limits{MaxEvent: max, MaxLine: max})}
 }
 
-func (v *view) feed(p []byte) { v.take(v.dec.Feed(p)) }
+func (v *view) feedChunk(p []byte) { v.addItem(v.dec.Feed(p)) }
 
-func (v *view) close() { v.take(v.dec.Close()) }
+func (v *view) close() { v.addItem(v.dec.Close()) }
 
-func (v *view) take(items []wire.Item) {
+func (v *view) addItem(items []wire.Item) {
 	for _, it := range items {
 		if it.Kind == wire.Event {
-			v.events = append(v.events, line(it.Type, it.Data, it.ID))
+			v.events = append(v.events, eventLine(it.Type, it.Data, it.ID))
 		}
 	}
 }

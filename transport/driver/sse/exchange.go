@@ -45,12 +45,12 @@ func (c *conn) Send(_ context.Context, m driver.Message) (int, error) {
 	})
 	x := &exchange{c: c, req: req, n: n, before: c.held, delay: c.d.gateway.Reserve()}
 	if x.before != nil || x.delay > 0 {
-		x.holds()
+		x.holdLater()
 	} else {
 		c.last = n
 	}
 	c.reqs.Add(1)
-	go x.run()
+	go x.awaitResponse()
 	return n, nil
 }
 
@@ -65,14 +65,14 @@ type exchange struct {
 	again   bool   // it is sent again
 }
 
-// holds makes later requests of the connection wait until release is called. The caller holds c.mu.
-func (x *exchange) holds() {
+// holdLater makes later requests of the connection wait until release is called. The caller holds c.mu.
+func (x *exchange) holdLater() {
 	ready := make(chan struct{})
 	x.c.held, x.release = ready, sync.OnceFunc(func() { close(ready) })
 }
 
-// sent returns the request that is about to be sent, with a trace that lets later ones follow it.
-func (x *exchange) sent() *http.Request {
+// traceRequest returns the request that is about to be sent, with a trace that lets later ones follow it.
+func (x *exchange) traceRequest() *http.Request {
 	release := x.release
 	if release == nil {
 		return x.req
@@ -85,8 +85,8 @@ func (x *exchange) sent() *http.Request {
 	}))
 }
 
-// waits waits until the request may be sent.
-func (x *exchange) waits() error {
+// waitForTurn waits until the request may be sent.
+func (x *exchange) waitForTurn() error {
 	if x.before != nil {
 		select {
 		case <-x.before:
@@ -96,38 +96,38 @@ func (x *exchange) waits() error {
 	return driver.Wait(x.c.live, x.delay, x.c.o.Party, x.c.sink)
 }
 
-// answer sends the request, again if a gateway refuses it and no later one has been sent.
-func (x *exchange) answer() (*http.Response, error) {
-	if err := x.waits(); err != nil {
+// sendRequest sends the request, again if a gateway refuses it and no later one has been sent.
+func (x *exchange) sendRequest() (*http.Response, error) {
+	if err := x.waitForTurn(); err != nil {
 		return nil, err
 	}
 	c := x.c
-	a := driver.Attempt{Safe: x.req.Method == http.MethodGet || x.req.Method == http.MethodHead, Alone: x.alone}
-	resp, err := c.answer(x.sent())
+	a := driver.Attempt{Safe: x.req.Method == http.MethodGet || x.req.Method == http.MethodHead, Alone: x.isLatest}
+	resp, err := c.sendOnceMore(x.traceRequest())
 	for a.Try = 1; err == nil && c.d.gateway.Again(c.live, resp, a, c.o.Party, c.sink); a.Try++ {
 		resp.Body.Close()
 		again := x.req.Clone(x.req.Context())
 		if again.Body, err = x.req.GetBody(); err != nil {
 			return nil, err
 		}
-		resp, err = c.answer(again)
+		resp, err = c.sendOnceMore(again)
 	}
 	return resp, err
 }
 
-// alone reports whether no later request of the connection has been sent, and makes any wait.
-func (x *exchange) alone() bool {
+// isLatest reports whether no later request of the connection has been sent, and makes any wait.
+func (x *exchange) isLatest() bool {
 	x.c.mu.Lock()
 	defer x.c.mu.Unlock()
 	if x.c.last == x.n && !x.again {
 		x.again = true
-		x.holds()
+		x.holdLater()
 	}
 	return x.c.last == x.n
 }
 
-// run waits for the response.
-func (x *exchange) run() {
+// awaitResponse waits for the response.
+func (x *exchange) awaitResponse() {
 	c, n := x.c, x.n
 	defer c.reqs.Done()
 	defer func() {
@@ -135,7 +135,7 @@ func (x *exchange) run() {
 			x.release()
 		}
 	}()
-	resp, err := x.answer()
+	resp, err := x.sendRequest()
 	if err != nil {
 		if c.live.Err() == nil {
 			c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(),
@@ -157,14 +157,15 @@ func (x *exchange) run() {
 	})
 }
 
-// answer sends a request. If its connection fails before the first byte of the response, it sends the request once
-// more over a new connection: a target may close an idle connection at the very moment it is reused.
-func (c *conn) answer(req *http.Request) (*http.Response, error) {
+// sendOnceMore sends a request. If its connection fails before the first byte of the response, it sends the request
+// once more over a new connection: a target may close an idle connection at the very moment it is reused.
+func (c *conn) sendOnceMore(req *http.Request) (*http.Response, error) {
 	var reused, began atomic.Bool
-	resp, err := c.do(c.d.client, req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		GotConn:              func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
-		GotFirstResponseByte: func() { began.Store(true) },
-	})))
+	resp, err := c.doWithCookies(c.d.client, req.WithContext(httptrace.WithClientTrace(req.Context(),
+		&httptrace.ClientTrace{
+			GotConn:              func(i httptrace.GotConnInfo) { reused.Store(i.Reused) },
+			GotFirstResponseByte: func() { began.Store(true) },
+		})))
 	if err == nil || c.live.Err() != nil || began.Load() || !reused.Load() && !isReset(err) {
 		return resp, err
 	}
@@ -175,7 +176,7 @@ func (c *conn) answer(req *http.Request) (*http.Response, error) {
 	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Noted, Kind: transcript.Remark,
 		Label: driver.Repeated + req.Method + " " + unixurl.RequestURI(req.URL) +
 			", whose connection closed before any answer"})
-	resp, err = c.do(c.d.fresh, again)
+	resp, err = c.doWithCookies(c.d.fresh, again)
 	if err != nil && isReset(err) {
 		err = fmt.Errorf(driver.ResetTwice+"%w", err)
 	}

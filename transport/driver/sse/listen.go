@@ -85,19 +85,19 @@ func Listen(o ListenOptions) (*Listener, error) {
 	if l.port, err = freeport.Lend(); err != nil {
 		return nil, fmt.Errorf("listen for the target: %w", err)
 	}
-	if err := l.listen(l.port.Addr()); err != nil {
+	if err := l.listenOn(l.port.Addr()); err != nil {
 		l.port.Release()
 		return nil, err
 	}
 	return l, nil
 }
 
-func (l *Listener) listen(addr string) error {
+func (l *Listener) listenOn(addr string) error {
 	tcp, err := freeport.Relisten(addr)
 	if err != nil {
 		return fmt.Errorf("listen for the target: %w", err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(l.serve), ReadHeaderTimeout: time.Minute,
+	server := &http.Server{Handler: http.HandlerFunc(l.serveRequest), ReadHeaderTimeout: time.Minute,
 		MaxHeaderBytes: 64 << 10, ConnContext: func(ctx context.Context, line net.Conn) context.Context {
 			return context.WithValue(ctx, lineKey{}, line)
 		}}
@@ -145,7 +145,7 @@ func (l *Listener) Resume() error {
 	l.mu.Lock()
 	addr := l.addr
 	l.mu.Unlock()
-	return l.listen(addr)
+	return l.listenOn(addr)
 }
 
 // Close ends every stream and held response, and waits until nothing more can reach the sink.
@@ -164,7 +164,7 @@ func (l *Listener) Close() {
 	l.port.Release()
 }
 
-func (l *Listener) over() bool {
+func (l *Listener) endStream() bool {
 	select {
 	case <-l.gone:
 		return true
@@ -173,7 +173,7 @@ func (l *Listener) over() bool {
 	}
 }
 
-func (l *Listener) serve(w http.ResponseWriter, r *http.Request) {
+func (l *Listener) serveRequest(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -182,7 +182,7 @@ func (l *Listener) serve(w http.ResponseWriter, r *http.Request) {
 	l.work.Add(1)
 	l.mu.Unlock()
 	defer l.work.Done()
-	if l.admit(w, r) {
+	if l.allowOrigins(w, r) {
 		return
 	}
 	l.mu.Lock()
@@ -204,11 +204,11 @@ func (l *Listener) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := Incoming{Party: l.o.Party(r), Request: r, Body: body}
-	l.answer(w, in)
+	l.answerRequest(w, in)
 }
 
-// admit allows pages of every origin. It reports whether the request was a preflight, which it answers.
-func (l *Listener) admit(w http.ResponseWriter, r *http.Request) bool {
+// allowOrigins allows pages of every origin. It reports whether the request was a preflight, which it answers.
+func (l *Listener) allowOrigins(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return false
@@ -230,7 +230,7 @@ func (l *Listener) admit(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-func (l *Listener) answer(w http.ResponseWriter, in Incoming) {
+func (l *Listener) answerRequest(w http.ResponseWriter, in Incoming) {
 	label := in.Request.Method + " " + in.Request.URL.RequestURI()
 	in.N = l.o.Sink(transcript.Record{Conn: in.Party, Dir: transcript.Received, Kind: transcript.Request, Label: label,
 		Bytes: in.Body})
@@ -248,7 +248,7 @@ func (l *Listener) answer(w http.ResponseWriter, in Incoming) {
 	case a.Drop:
 		panic(http.ErrAbortHandler)
 	case a.Stream:
-		l.stream(w, in)
+		l.serveStream(w, in)
 		return
 	case a.Status == 0:
 		a.Status = http.StatusOK
@@ -326,9 +326,9 @@ func (s *Streamed) end(how driver.CloseMode) {
 	})
 }
 
-// drop drops the TCP connection of a stream that ends otherwise than as HTTP has it: it panics, which net/http takes as
-// the request to close it.
-func (s *Streamed) drop(ctx context.Context) {
+// dropTCP drops the TCP connection of a stream that ends otherwise than as HTTP has it: it panics, which net/http takes
+// as the request to close it.
+func (s *Streamed) dropTCP(ctx context.Context) {
 	if s.how == driver.Graceful {
 		return
 	}
@@ -356,7 +356,7 @@ func (l *Listener) newStream(in Incoming) *Streamed {
 	return s
 }
 
-func (l *Listener) stream(w http.ResponseWriter, in Incoming) {
+func (l *Listener) serveStream(w http.ResponseWriter, in Incoming) {
 	s := l.newStream(in)
 	if s == nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -398,14 +398,14 @@ func (l *Listener) stream(w http.ResponseWriter, in Incoming) {
 				return
 			}
 		case <-in.Request.Context().Done():
-			if l.over() {
+			if l.endStream() {
 				return
 			}
 			ended(transcript.Received, "the target has closed the stream")
 			return
 		case <-s.quit:
 			ended(transcript.Sent, "ended by the harness")
-			s.drop(in.Request.Context())
+			s.dropTCP(in.Request.Context())
 			return
 		case <-l.gone:
 			return

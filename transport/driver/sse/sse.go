@@ -110,7 +110,7 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	req.Header.Set("Cache-Control", "no-cache")
 	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: "GET " +
 		unixurl.RequestURI(req.URL), ID: req.Header.Get("Last-Event-ID")})
-	resp, err := c.open(ctx, req)
+	resp, err := c.openStream(ctx, req)
 	if err != nil {
 		cancel()
 		if ctx.Err() != nil {
@@ -120,19 +120,19 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 			Reply: n})
 		return nil, &driver.OpenError{URL: o.URL, Err: err}
 	}
-	c.opened(resp, n)
+	c.recordOpened(resp, n)
 	if resp.StatusCode != http.StatusOK {
 		defer cancel()
 		defer resp.Body.Close()
-		c.refusal(resp, n)
+		c.recordRefusal(resp, n)
 		return nil, &driver.OpenError{URL: o.URL, Status: resp.StatusCode, Err: errNoStream}
 	}
-	go c.read(resp.Body)
+	go c.readStream(resp.Body)
 	return c, nil
 }
 
-// open requests the stream, again if a gateway refuses it. ctx bounds the opening only.
-func (c *conn) open(ctx context.Context, req *http.Request) (*http.Response, error) {
+// openStream requests the stream, again if a gateway refuses it. ctx bounds the opening only.
+func (c *conn) openStream(ctx context.Context, req *http.Request) (*http.Response, error) {
 	req = req.WithContext(httptrace.WithClientTrace(c.live, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) { c.line = got.Conn },
 	}))
@@ -141,7 +141,7 @@ func (c *conn) open(ctx context.Context, req *http.Request) (*http.Response, err
 		if err := driver.Wait(ctx, c.d.gateway.Reserve(), c.o.Party, c.sink); err != nil {
 			return nil, err
 		}
-		resp, err := c.do(c.d.client, req)
+		resp, err := c.doWithCookies(c.d.client, req)
 		if err == nil && c.d.gateway.Again(ctx, resp, driver.Attempt{Try: try, Safe: true}, c.o.Party, c.sink) {
 			resp.Body.Close()
 			continue
@@ -154,8 +154,8 @@ func (c *conn) open(ctx context.Context, req *http.Request) (*http.Response, err
 	}
 }
 
-// do sends a request with the party's cookies.
-func (c *conn) do(client *http.Client, req *http.Request) (*http.Response, error) {
+// doWithCookies sends a request with the party's cookies.
+func (c *conn) doWithCookies(client *http.Client, req *http.Request) (*http.Response, error) {
 	with := *client
 	with.Jar = c.jar
 	return with.Do(req)
@@ -182,7 +182,7 @@ type conn struct {
 	held   <-chan struct{} // closed when a later request may be sent; nil: at once
 }
 
-func (c *conn) opened(resp *http.Response, n int) {
+func (c *conn) recordOpened(resp *http.Response, n int) {
 	c.sink(transcript.Record{
 		Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "stream", Reply: n,
 		Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"),
@@ -196,8 +196,8 @@ const (
 	refusalTime  = 5 * time.Second
 )
 
-// refusal records what a target sent instead of a stream.
-func (c *conn) refusal(resp *http.Response, n int) {
+// recordRefusal records what a target sent instead of a stream.
+func (c *conn) recordRefusal(resp *http.Response, n int) {
 	stop := deadline.In(refusalTime).AfterFunc(c.cancel)
 	defer stop()
 	var body []byte
@@ -218,8 +218,8 @@ func (c *conn) refusal(resp *http.Response, n int) {
 // readSize is the most that is read at once. Each stream has a buffer of that size, and a load has thousands of them.
 const readSize = 4 << 10
 
-// read feeds the codec until the stream ends.
-func (c *conn) read(body io.ReadCloser) {
+// readStream feeds the codec until the stream ends.
+func (c *conn) readStream(body io.ReadCloser) {
 	defer close(c.done)
 	defer body.Close()
 	max := c.o.MaxEvent
@@ -230,19 +230,19 @@ func (c *conn) read(body io.ReadCloser) {
 	}
 	buf := make([]byte, readSize)
 	for {
-		stalled := c.watch(body)
+		stalled := c.remarkUnflushed(body)
 		n, err := body.Read(buf)
 		stalled()
 		for _, it := range dec.Feed(buf[:n]) {
-			c.item(it)
+			c.recordItem(it)
 		}
 		_, _ = tap.Write(buf[:n]) // a tap that fails does not end the stream
 		if err != nil {
 			for _, it := range dec.Close() {
-				c.item(it)
+				c.recordItem(it)
 			}
 			_ = tap.Close()
-			c.end(err)
+			c.recordEnd(err)
 			return
 		}
 	}
@@ -251,8 +251,9 @@ func (c *conn) read(body io.ReadCloser) {
 // flushTime is how long bytes may have been received that cannot be decompressed yet, before that is recorded.
 const flushTime = time.Second
 
-// watch has a remark recorded if a compressed stream sends bytes but nothing can be decompressed, until it is stopped.
-func (c *conn) watch(body io.Reader) (stop func()) {
+// remarkUnflushed has a remark recorded if a compressed stream sends bytes but nothing can be decompressed, until it is
+// stopped.
+func (c *conn) remarkUnflushed(body io.Reader) (stop func()) {
 	packed, ok := body.(*httpclient.Body)
 	if !ok || c.unflushed.Load() {
 		return func() {}
@@ -272,7 +273,7 @@ type discard struct{}
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) Close() error                { return nil }
 
-func (c *conn) end(err error) {
+func (c *conn) recordEnd(err error) {
 	label := "the target ended the stream"
 	switch {
 	case c.live.Err() != nil:
@@ -283,7 +284,7 @@ func (c *conn) end(err error) {
 	c.sink(transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Closed, Label: label})
 }
 
-func (c *conn) item(it wire.Item) { c.sink(ItemRecord(c.o.Party, it)) }
+func (c *conn) recordItem(it wire.Item) { c.sink(ItemRecord(c.o.Party, it)) }
 
 // ItemRecord returns the record of one item of an event stream.
 func ItemRecord(party string, it wire.Item) transcript.Record {
@@ -315,7 +316,7 @@ func (c *conn) Close(how driver.CloseMode) error {
 		driver.Linger(c.line)
 	}
 	if c.o.Alone || how == driver.Fin {
-		c.leave()
+		c.closeAndAwaitEnd()
 	}
 	c.cancel()
 	<-c.done
@@ -326,9 +327,9 @@ func (c *conn) Close(how driver.CloseMode) error {
 // leaveTime bounds how long a target may take to end a stream after its client has left.
 const leaveTime = 2 * time.Second
 
-// leave closes the sending side, and waits until the target has ended the stream: it attributes whatever it receives
-// next to its only client. A target that does not notice costs this wait once.
-func (c *conn) leave() {
+// closeAndAwaitEnd closes the sending side, and waits until the target has ended the stream: it attributes whatever it
+// receives next to its only client. A target that does not notice costs this wait once.
+func (c *conn) closeAndAwaitEnd() {
 	half, ok := c.line.(interface{ CloseWrite() error })
 	if !ok || c.d.deaf.Load() || half.CloseWrite() != nil {
 		return

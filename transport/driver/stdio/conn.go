@@ -33,15 +33,15 @@ type conn struct {
 	sends  sync.WaitGroup
 }
 
-// record records something that the process did.
-func (c *conn) record(r transcript.Record) {
+// recordEvent records something that the process did.
+func (c *conn) recordEvent(r transcript.Record) {
 	r.Conn, r.Dir = c.party, transcript.Received
 	c.sink(r)
 }
 
-// ended records the end. The worker calls it once, and records nothing afterwards.
-func (c *conn) ended(label string) {
-	c.record(transcript.Record{Kind: transcript.Closed, Label: label})
+// recordEnd records the end. The worker calls it once, and records nothing afterwards.
+func (c *conn) recordEnd(label string) {
+	c.recordEvent(transcript.Record{Kind: transcript.Closed, Label: label})
 	close(c.over)
 }
 
@@ -68,8 +68,8 @@ func (c *conn) Send(ctx context.Context, m driver.Message) (int, error) {
 	defer c.turn.Unlock()
 	n := c.sink(transcript.Record{Conn: c.party, Dir: transcript.Sent, Kind: transcript.Frame, Label: m.Label,
 		Type: "text", Bytes: m.Body})
-	if why := c.w.put(ctx, line{text: text, of: c, n: n}); why != "" {
-		c.record(transcript.Record{Kind: transcript.Failure, Label: why, Reply: n})
+	if why := c.w.queueLine(ctx, line{text: text, of: c, n: n}); why != "" {
+		c.recordEvent(transcript.Record{Kind: transcript.Failure, Label: why, Reply: n})
 	}
 	return n, nil // the transcript shows what became of it, and callers wait for answers there
 }
@@ -93,7 +93,7 @@ func (c *conn) Close(how driver.CloseMode) error {
 	case how == driver.Graceful:
 		c.giveBack()
 	default:
-		c.w.end(byHarness, false)
+		c.w.endProcess(byHarness, false)
 	}
 	<-c.over
 	c.sends.Wait()
@@ -102,11 +102,11 @@ func (c *conn) Close(how driver.CloseMode) error {
 
 // giveBack returns the process to the pool. A process that is unfit for that is ended.
 func (c *conn) giveBack() {
-	stop := deadline.In(c.w.d.times.flush).AfterFunc(func() { c.w.end(byHarness, false) })
+	stop := deadline.In(c.w.d.times.flush).AfterFunc(func() { c.w.endProcess(byHarness, false) })
 	defer stop()
 	c.sends.Wait()
-	c.w.flush()
-	if c.w.detach() {
-		c.w.d.give(c.w)
+	c.w.flushQueue()
+	if c.w.detachConn() {
+		c.w.d.returnToPool(c.w)
 	}
 }

@@ -14,25 +14,25 @@ import (
 // maxIdle bounds the bytes that a process may send without a connection.
 const maxIdle = 1 << 20
 
-// listen reads from the process until its stdout ends, or reading on is pointless.
-func (w *worker) listen() {
+// readStdout reads from the process until its stdout ends, or reading on is pointless.
+func (w *worker) readStdout() {
 	defer close(w.silent)
 	buf := make([]byte, 64<<10)
 	out := w.proc.Stdout()
 	for {
 		n, err := out.Read(buf)
-		if !w.hear(buf[:n]) {
+		if !w.splitLines(buf[:n]) {
 			return
 		}
 		if err != nil {
-			w.heard(err)
+			w.endStdout(err)
 			return
 		}
 	}
 }
 
-// hear takes the next bytes; false if there were too many.
-func (w *worker) hear(p []byte) bool {
+// splitLines takes the next bytes; false if there were too many.
+func (w *worker) splitLines(p []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(p) > 0 {
@@ -48,7 +48,7 @@ func (w *worker) hear(p []byte) bool {
 		}
 		w.part = append(w.part, text...)
 		if whole {
-			w.message(w.part)
+			w.recordLine(w.part)
 			w.part = nil
 		}
 		p = rest
@@ -56,9 +56,9 @@ func (w *worker) hear(p []byte) bool {
 	return true
 }
 
-// message records a line. A byte order mark before the first line of a process, as some runtimes write it, is no part
-// of it.
-func (w *worker) message(text []byte) {
+// recordLine records a line. A byte order mark before the first line of a process, as some runtimes write it, is no
+// part of it.
+func (w *worker) recordLine(text []byte) {
 	if !w.begun {
 		w.begun, text = true, bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	}
@@ -69,7 +69,7 @@ func (w *worker) message(text []byte) {
 	if !utf8.Valid(text) {
 		r.Label = "text that is not UTF-8"
 	}
-	w.conn.record(r)
+	w.conn.recordEvent(r)
 }
 
 // tooLong records what fits of a line, and ends the connection. The cut length counts only what has come so far.
@@ -77,19 +77,20 @@ func (w *worker) tooLong(text []byte, room int) {
 	all := append(w.part, text...)
 	fits := min(len(w.part)+room, w.conn.max)
 	why := fmt.Sprintf("a line of more than %d bytes", w.conn.max)
-	w.conn.record(transcript.Record{Kind: transcript.Frame, Type: "text", Label: why, Bytes: all[:fits:fits],
+	w.conn.recordEvent(transcript.Record{Kind: transcript.Frame, Type: "text", Label: why, Bytes: all[:fits:fits],
 		Cut: len(all) - fits})
-	w.conn.record(transcript.Record{Kind: transcript.Failure, Label: why})
+	w.conn.recordEvent(transcript.Record{Kind: transcript.Failure, Label: why})
 	w.part = nil
 	w.endLocked(brokeOff+why, false)
 }
 
-// heard handles the end of stdout. An unfinished line is not a message.
-func (w *worker) heard(err error) {
+// endStdout handles the end of stdout. An unfinished line is not a message.
+func (w *worker) endStdout(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.conn != nil && len(w.part) > 0 {
-		w.conn.record(transcript.Record{Kind: transcript.Comment, Label: "a line without a line feed", Bytes: w.part})
+		w.conn.recordEvent(transcript.Record{Kind: transcript.Comment, Label: "a line without a line feed",
+			Bytes: w.part})
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
 		w.endLocked(brokeOff+err.Error(), false)

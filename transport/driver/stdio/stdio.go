@@ -72,20 +72,20 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 		c.max = defaultMax
 	}
 	n := sink(transcript.Record{Conn: o.Party, Dir: transcript.Sent, Kind: transcript.Open, Label: Name})
-	for w := d.take(o.Process); w != nil; w = d.take(o.Process) {
-		if w.attach(c, n) {
+	for w := d.takePooled(o.Process); w != nil; w = d.takePooled(o.Process) {
+		if w.attachConn(c, n) {
 			return c, nil
 		}
 	}
-	if err := d.start(ctx, o.Process, c, n); err != nil {
-		c.record(transcript.Record{Kind: transcript.Failure, Label: err.Error(), Reply: n})
+	if err := d.startProcess(ctx, o.Process, c, n); err != nil {
+		c.recordEvent(transcript.Record{Kind: transcript.Failure, Label: err.Error(), Reply: n})
 		return nil, &driver.OpenError{URL: Name, Err: err}
 	}
 	return c, nil
 }
 
-// start starts a process for a connection.
-func (d *Driver) start(ctx context.Context, of driver.Starter, c *conn, n int) error {
+// startProcess starts a process for a connection.
+func (d *Driver) startProcess(ctx context.Context, of driver.Starter, c *conn, n int) error {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
@@ -103,19 +103,19 @@ func (d *Driver) start(ctx context.Context, of driver.Starter, c *conn, n int) e
 	}
 	w := newWorker(d, of, p)
 	w.conn, c.w = c, w
-	c.record(transcript.Record{Kind: transcript.Open, Label: "a new process", Reply: n})
+	c.recordEvent(transcript.Record{Kind: transcript.Open, Label: "a new process", Reply: n})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		w.end(byHarness, true)
+		w.endProcess(byHarness, true)
 	}
 	d.all[w] = true
-	d.work.Go(w.live)
+	d.work.Go(w.followProcess)
 	return nil
 }
 
-// take takes the process out of the pool that was returned last; nil if there is none.
-func (d *Driver) take(of driver.Starter) *worker {
+// takePooled takes the process out of the pool that was returned last; nil if there is none.
+func (d *Driver) takePooled(of driver.Starter) *worker {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	pool := d.idle[of]
@@ -123,29 +123,29 @@ func (d *Driver) take(of driver.Starter) *worker {
 		return nil
 	}
 	w := pool[len(pool)-1]
-	d.keep(of, pool[:len(pool)-1])
+	d.usePool(of, pool[:len(pool)-1])
 	return w
 }
 
-// give puts a process into the pool.
-func (d *Driver) give(w *worker) {
+// returnToPool puts a process into the pool.
+func (d *Driver) returnToPool(w *worker) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.all[w] { // it has not ended meanwhile
-		d.keep(w.of, append(d.idle[w.of], w))
+		d.usePool(w.of, append(d.idle[w.of], w))
 	}
 }
 
-// forget removes an ended process from the driver.
-func (d *Driver) forget(w *worker) {
+// removeEnded removes an ended process from the driver.
+func (d *Driver) removeEnded(w *worker) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.all, w)
-	d.keep(w.of, slices.DeleteFunc(d.idle[w.of], func(other *worker) bool { return other == w }))
+	d.usePool(w.of, slices.DeleteFunc(d.idle[w.of], func(other *worker) bool { return other == w }))
 }
 
-// keep sets the pool of a starter. The caller holds mu.
-func (d *Driver) keep(of driver.Starter, pool []*worker) {
+// usePool sets the pool of a starter. The caller holds mu.
+func (d *Driver) usePool(of driver.Starter, pool []*worker) {
 	if len(pool) == 0 {
 		delete(d.idle, of) // its target may be gone
 		return
@@ -162,7 +162,7 @@ func (d *Driver) Close() error {
 	d.mu.Unlock()
 	d.cancel()
 	for _, w := range all {
-		w.end(byHarness, true)
+		w.endProcess(byHarness, true)
 	}
 	d.work.Wait()
 	return nil

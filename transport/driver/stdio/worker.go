@@ -11,8 +11,8 @@ import (
 	"parley/transport/transcript"
 )
 
-// worker is a process and its present connection, if any. It has three goroutines: one reads, one writes, and live
-// handles its end.
+// worker is a process and its present connection, if any. It has three goroutines: one reads, one writes, and
+// followProcess handles its end.
 type worker struct {
 	d      *Driver
 	of     driver.Starter
@@ -40,32 +40,32 @@ func newWorker(d *Driver, of driver.Starter, p driver.Process) *worker {
 	}
 }
 
-// attach gives the process to a connection; false if it is not available.
-func (w *worker) attach(c *conn, n int) bool {
+// attachConn gives the process to a connection; false if it is not available.
+func (w *worker) attachConn(c *conn, n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over || closed(w.silent) || closed(w.proc.Exited()) {
 		return false
 	}
 	w.conn, c.w = c, w
-	c.record(transcript.Record{Kind: transcript.Open, Label: "a process of an earlier connection", Reply: n})
+	c.recordEvent(transcript.Record{Kind: transcript.Open, Label: "a process of an earlier connection", Reply: n})
 	return true
 }
 
-// detach takes the process from its connection; false if it is not fit for another one.
-func (w *worker) detach() bool {
+// detachConn takes the process from its connection; false if it is not fit for another one.
+func (w *worker) detachConn() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over || w.conn == nil || closed(w.silent) || closed(w.mute) || closed(w.proc.Exited()) {
 		return false
 	}
-	w.conn.ended(byHarness)
+	w.conn.recordEnd(byHarness)
 	w.conn, w.idle = nil, 0
 	return true
 }
 
-// end makes the process end, with or without grace; label is what its connection records.
-func (w *worker) end(label string, grace bool) {
+// endProcess makes the process end, with or without grace; label is what its connection records.
+func (w *worker) endProcess(label string, grace bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.endLocked(label, grace)
@@ -81,12 +81,12 @@ func (w *worker) endLocked(label string, grace bool) {
 	}
 }
 
-// live follows the process until nothing is left of it.
-func (w *worker) live() {
+// followProcess follows the process until nothing is left of it.
+func (w *worker) followProcess() {
 	defer close(w.gone)
 	var both sync.WaitGroup
-	both.Go(w.listen)
-	both.Go(w.write)
+	both.Go(w.readStdout)
+	both.Go(w.writeQueue)
 	select {
 	case <-w.ending:
 	case <-w.silent:
@@ -104,15 +104,15 @@ func (w *worker) live() {
 		}
 	}
 	exited := closed(w.proc.Exited())
-	w.end("", false)
-	w.stop()
+	w.endProcess("", false)
+	w.stopProcess()
 	both.Wait()
-	w.farewell(exited)
-	w.d.forget(w)
+	w.recordFarewell(exited)
+	w.d.removeEnded(w)
 }
 
-// stop ends the process.
-func (w *worker) stop() {
+// stopProcess ends the process.
+func (w *worker) stopProcess() {
 	w.mu.Lock()
 	grace := w.grace
 	w.mu.Unlock()
@@ -124,8 +124,8 @@ func (w *worker) stop() {
 	_ = w.proc.Stop(ctx) // the target ends what is left of it
 }
 
-// farewell records how the connection ended.
-func (w *worker) farewell(exited bool) {
+// recordFarewell records how the connection ended.
+func (w *worker) recordFarewell(exited bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.conn == nil {
@@ -140,7 +140,7 @@ func (w *worker) farewell(exited bool) {
 	default:
 		w.label = "the target closed its stdout" + w.lastWords()
 	}
-	w.conn.ended(w.label)
+	w.conn.recordEnd(w.label)
 	w.conn = nil
 }
 

@@ -20,8 +20,8 @@ type line struct {
 	turn chan<- struct{}
 }
 
-// put queues a line for the process. It returns "", or why it did not.
-func (w *worker) put(ctx context.Context, l line) (why string) {
+// queueLine queues a line for the process. It returns "", or why it did not.
+func (w *worker) queueLine(ctx context.Context, l line) (why string) {
 	const over = "not sent: the connection has ended"
 	if closed(w.ending) {
 		return over
@@ -41,8 +41,8 @@ func (w *worker) put(ctx context.Context, l line) (why string) {
 	}
 }
 
-// flush waits until everything queued has been written, or the process must end.
-func (w *worker) flush() {
+// flushQueue waits until everything queued has been written, or the process must end.
+func (w *worker) flushQueue() {
 	turn := make(chan struct{})
 	select {
 	case w.queue <- line{turn: turn}:
@@ -55,13 +55,13 @@ func (w *worker) flush() {
 	}
 }
 
-// write writes queued lines. It ends a process that does not read.
-func (w *worker) write() {
+// writeQueue writes queued lines. It ends a process that does not read.
+func (w *worker) writeQueue() {
 	limit := w.d.times.write
 	var deaf atomic.Bool
 	late := func() {
 		deaf.Store(true)
-		w.end(brokeOff+"the target does not read its stdin", false)
+		w.endProcess(brokeOff+"the target does not read its stdin", false)
 	}
 	var broken error
 	for {
@@ -81,9 +81,9 @@ func (w *worker) write() {
 			}
 			switch {
 			case deaf.Load():
-				w.failed(l, fmt.Sprintf("the target has not read it within %s", limit))
+				w.recordUnwritten(l, fmt.Sprintf("the target has not read it within %s", limit))
 			case broken != nil:
-				w.failed(l, broken.Error())
+				w.recordUnwritten(l, broken.Error())
 			}
 		case <-w.ending:
 			return
@@ -91,11 +91,11 @@ func (w *worker) write() {
 	}
 }
 
-// failed records that a line was not written.
-func (w *worker) failed(l line, why string) {
+// recordUnwritten records that a line was not written.
+func (w *worker) recordUnwritten(l line, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.conn == l.of {
-		w.conn.record(transcript.Record{Kind: transcript.Failure, Label: why, Reply: l.n})
+		w.conn.recordEvent(transcript.Record{Kind: transcript.Failure, Label: why, Reply: l.n})
 	}
 }

@@ -30,22 +30,22 @@ const lingers = time.Second
 // longAgo is a deadline in the past.
 var longAgo = time.Unix(1, 0)
 
-// shake reads a connection's request and answers it. It returns nil unless the connection is accepted; then it is in
-// the queue.
-func (l *Listener) shake(raw net.Conn) *conn {
+// shakeHands reads a connection's request and answers it. It returns nil unless the connection is accepted; then it is
+// in the queue.
+func (l *Listener) shakeHands(raw net.Conn) *conn {
 	stop := deadline.In(l.patience).AfterFunc(func() { l.giveUp(raw) })
 	defer stop()
 	in := bufio.NewReader(raw)
 	head, err := readHead(in)
 	if err != nil && !errors.Is(err, rawhttp.ErrTooLong) {
-		l.fail("a connection without a request: "+err.Error(), head)
+		l.recordFailure("a connection without a request: "+err.Error(), head)
 		return nil
 	}
 	a := &answer{l: l, raw: raw, in: in, header: http.Header{},
 		ask: transcript.Record{Dir: transcript.Received, Bytes: head}}
-	c := a.decide(head, err)
+	c := a.decideRequest(head, err)
 	if c == nil && a.tap == nil && a.status != 0 {
-		a.refuse()
+		a.refuseRequest()
 	}
 	return c
 }
@@ -63,7 +63,7 @@ func (l *Listener) giveUp(raw net.Conn) {
 func readHead(in *bufio.Reader) ([]byte, error) {
 	first, err := in.Peek(1)
 	if err != nil {
-		return nil, tell(err)
+		return nil, describeEnd(err)
 	}
 	if first[0] == 0x16 {
 		hello, _ := in.Peek(in.Buffered())
@@ -71,13 +71,13 @@ func readHead(in *bufio.Reader) ([]byte, error) {
 	}
 	head, err := rawhttp.ReadHead(in, maxRequest)
 	if err != nil && !errors.Is(err, rawhttp.ErrTooLong) {
-		return head, tell(err)
+		return head, describeEnd(err)
 	}
 	return head, err
 }
 
-// tell describes how a connection ended before its request.
-func tell(err error) error {
+// describeEnd describes how a connection ended before its request.
+func describeEnd(err error) error {
 	var late net.Error
 	switch {
 	case errors.Is(err, io.EOF):
@@ -102,18 +102,18 @@ type answer struct {
 	tap   *tap
 }
 
-// decide accepts a request, or records its refusal, which the caller must send.
-func (a *answer) decide(head []byte, fault error) *conn {
+// decideRequest accepts a request, or records its refusal, which the caller must send.
+func (a *answer) decideRequest(head []byte, fault error) *conn {
 	l := a.l
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	if l.isClosed() {
 		return nil
 	}
-	if c := a.upgrade(head, fault); c != nil || a.tap != nil {
+	if c := a.upgradeConn(head, fault); c != nil || a.tap != nil {
 		return c
 	}
-	if label, ok := l.tellable(a.ask.Label); ok {
+	if label, ok := l.mayRecord(a.ask.Label); ok {
 		a.ask.Kind, a.ask.Label = transcript.Request, label
 		n := l.o.Sink(a.ask)
 		l.o.Sink(transcript.Record{Dir: transcript.Sent, Kind: transcript.Response, Label: http.StatusText(a.status),
@@ -123,8 +123,8 @@ func (a *answer) decide(head []byte, fault error) *conn {
 	return nil
 }
 
-// upgrade accepts a request, or fills in a refusal.
-func (a *answer) upgrade(head []byte, fault error) *conn {
+// upgradeConn accepts a request, or fills in a refusal.
+func (a *answer) upgradeConn(head []byte, fault error) *conn {
 	l := a.l
 	if fault != nil {
 		a.ask.Label = "a request longer than 64 KiB"
@@ -142,7 +142,7 @@ func (a *answer) upgrade(head []byte, fault error) *conn {
 		http.Error(a, "not the path of this endpoint, which is "+l.o.Path, http.StatusNotFound)
 		return nil
 	}
-	if why := l.full(); why != "" {
+	if why := l.whyFull(); why != "" {
 		http.Error(a, why, http.StatusServiceUnavailable)
 		return nil
 	}
@@ -151,16 +151,16 @@ func (a *answer) upgrade(head []byte, fault error) *conn {
 		CompressionMode: websocket.CompressionDisabled}) // the tap needs uncompressed frames
 	if err != nil {
 		if a.tap != nil { // it was accepted on our side
-			a.tap.closed(transcript.Record{Conn: a.party, Dir: transcript.Received, Kind: transcript.Closed,
+			a.tap.recordClosed(transcript.Record{Conn: a.party, Dir: transcript.Received, Kind: transcript.Closed,
 				Label: "the connection broke off: " + err.Error()})
 		}
 		return nil
 	}
-	return a.stand(s)
+	return a.queueConn(s)
 }
 
-// full says why no more connections are accepted.
-func (l *Listener) full() string {
+// whyFull says why no more connections are accepted.
+func (l *Listener) whyFull() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	open := 0
@@ -180,8 +180,8 @@ func (l *Listener) full() string {
 	return ""
 }
 
-// stand queues a connection after its handshake.
-func (a *answer) stand(s *websocket.Conn) *conn {
+// queueConn queues a connection after its handshake.
+func (a *answer) queueConn(s *websocket.Conn) *conn {
 	l := a.l
 	s.SetReadLimit(int64(l.o.MaxEvent))
 	live, cancel := context.WithCancel(context.Background())
@@ -213,13 +213,14 @@ func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	l.n++
 	a.party = l.o.Party(l.n)
 	a.tap = newClientTap(a.party, l.o.MaxEvent, l.o.Sink)
-	conn := a.tap.listen(a.raw)
+	conn := a.tap.tapListener(a.raw)
 	early, _ := a.in.Peek(a.in.Buffered())
-	a.tap.saw(early, nil)
+	a.tap.readBytes(early, nil)
 
 	a.ask.Conn, a.ask.Kind, a.ask.Label = a.party, transcript.Open, a.ask.Label+" (upgrade)"
 	n := l.o.Sink(a.ask)
-	a.tap.opened(transcript.Record{Conn: a.party, Dir: transcript.Sent, Kind: transcript.Open, Label: "socket", Reply: n,
+	a.tap.recordOpened(transcript.Record{Conn: a.party, Dir: transcript.Sent, Kind: transcript.Open, Label: "socket",
+		Reply:  n,
 		Status: a.status})
 	var b bytes.Buffer
 	b.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
@@ -229,8 +230,8 @@ func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, bufio.NewReadWriter(a.in, bufio.NewWriter(conn)), err
 }
 
-// refuse sends a response other than an upgrade, and ends the connection.
-func (a *answer) refuse() {
+// refuseRequest sends a response other than an upgrade, and ends the connection.
+func (a *answer) refuseRequest() {
 	r := http.Response{StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: a.header, Close: true,
 		ContentLength: int64(a.body.Len()), Body: io.NopCloser(strings.NewReader(a.body.String()))}
 	if r.Write(a.raw) != nil {

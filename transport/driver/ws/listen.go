@@ -102,7 +102,7 @@ func listen(ctx context.Context, o ListenOptions, patience time.Duration) (*List
 	}
 	l := &Listener{o: o, addr: tcp.Addr().String(), port: port, patience: patience, tcp: tcp, conns: map[net.Conn]*conn{},
 		queue: make(chan *accepted, maxUnaccepted), shaking: make(chan struct{}, maxShaking), gone: make(chan struct{})}
-	l.work.Go(func() { l.take(tcp) })
+	l.work.Go(func() { l.acceptConns(tcp) })
 	return l, nil
 }
 
@@ -174,7 +174,7 @@ func (l *Listener) Resume() error {
 			return err
 		}
 		l.tcp = tcp
-		l.work.Go(func() { l.take(tcp) })
+		l.work.Go(func() { l.acceptConns(tcp) })
 	}
 	l.paused = false
 	return nil
@@ -184,7 +184,7 @@ func (l *Listener) Resume() error {
 // nothing more can reach the sink. Closing twice is harmless.
 func (l *Listener) Close() error {
 	var ends sync.WaitGroup
-	for _, c := range l.shut() {
+	for _, c := range l.closeListening() {
 		ends.Go(func() { _ = c.Close(driver.Graceful) })
 	}
 	ends.Wait()
@@ -195,8 +195,8 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// shut stops accepting, drops connections in the handshake, and returns the open ones.
-func (l *Listener) shut() []*conn {
+// closeListening stops accepting, drops connections in the handshake, and returns the open ones.
+func (l *Listener) closeListening() []*conn {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	l.mu.Lock()
@@ -220,8 +220,8 @@ func (l *Listener) shut() []*conn {
 	return stand
 }
 
-// take accepts connections until the port is closed.
-func (l *Listener) take(tcp net.Listener) {
+// acceptConns accepts connections until the port is closed.
+func (l *Listener) acceptConns(tcp net.Listener) {
 	for {
 		select {
 		case l.shaking <- struct{}{}:
@@ -231,14 +231,14 @@ func (l *Listener) take(tcp net.Listener) {
 		raw, err := tcp.Accept()
 		switch {
 		case err == nil:
-			l.work.Go(func() { l.serve(raw) })
+			l.work.Go(func() { l.serveConn(raw) })
 			continue
 		case errors.Is(err, net.ErrClosed):
 			<-l.shaking
 			return
 		}
 		<-l.shaking
-		l.fail("a connection could not be accepted: "+err.Error(), nil)
+		l.recordFailure("a connection could not be accepted: "+err.Error(), nil)
 		select { // temporary, such as a lack of file descriptors
 		case <-time.After(50 * time.Millisecond):
 		case <-l.gone:
@@ -247,24 +247,25 @@ func (l *Listener) take(tcp net.Listener) {
 	}
 }
 
-// serve handles a connection from its handshake to its end.
-func (l *Listener) serve(raw net.Conn) {
-	defer l.forget(raw)
+// serveConn handles a connection from its handshake to its end.
+func (l *Listener) serveConn(raw net.Conn) {
+	defer l.forgetConn(raw)
 	var c *conn
-	if l.know(raw) {
-		c = l.shake(raw)
+	if l.registerConn(raw) {
+		c = l.shakeHands(raw)
 	}
 	<-l.shaking
 	if c == nil {
 		return
 	}
 	defer close(c.done)
-	c.read()
-	l.forget(raw) // before done, so that its slot is free by then; also, the library leaves it open after some faults
+	c.readMessages()
+	// Before done, so that its slot is free by then; also, the library leaves it open after some faults.
+	l.forgetConn(raw)
 }
 
-// know registers a connection, so that Close can end it; false after Close.
-func (l *Listener) know(raw net.Conn) bool {
+// registerConn registers a connection, so that Close can end it; false after Close.
+func (l *Listener) registerConn(raw net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
@@ -273,27 +274,28 @@ func (l *Listener) know(raw net.Conn) bool {
 	return !l.closed
 }
 
-func (l *Listener) forget(raw net.Conn) {
+func (l *Listener) forgetConn(raw net.Conn) {
 	_ = raw.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.conns, raw)
 }
 
-// fail records a failure without a party. Failures after Close began are the harness's own doing, and not recorded.
-func (l *Listener) fail(what string, head []byte) {
+// recordFailure records a failure without a party. Failures after Close began are the harness's own doing, and not
+// recorded.
+func (l *Listener) recordFailure(what string, head []byte) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	if l.isClosed() {
 		return
 	}
-	if what, ok := l.tellable(what); ok {
+	if what, ok := l.mayRecord(what); ok {
 		l.o.Sink(transcript.Record{Dir: transcript.Received, Kind: transcript.Failure, Label: what, Bytes: head})
 	}
 }
 
-// tellable bounds the records about connections that were never accepted. The caller holds turn.
-func (l *Listener) tellable(label string) (string, bool) {
+// mayRecord bounds the records about connections that were never accepted. The caller holds turn.
+func (l *Listener) mayRecord(label string) (string, bool) {
 	l.refused++
 	if l.refused == maxRefusals {
 		label += " (and no more of what is refused is recorded)"

@@ -61,23 +61,23 @@ func newClientTap(party string, max int, sink driver.Sink) *tap {
 		parser: wire.NewParser(false, wire.Limits{MaxPayload: 1, MaxMessage: int64(max)}), head: head{frames: true}}
 }
 
-// transport makes connections with this tap.
-func (t *tap) transport(conf *tls.Config) *http.Transport {
+// newTransport makes connections with this tap.
+func (t *tap) newTransport(conf *tls.Config) *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives:      true, // nothing is pooled after the upgrade, and a refusal leaves nothing behind
 		MaxResponseHeaderBytes: 1 << 20,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := unixurl.Dial(nil)(ctx, network, addr)
-			return t.listen(c), err
+			return t.tapListener(c), err
 		},
 		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := unixurl.DialTLS(ctx, network, addr, conf)
-			return t.listen(c), err
+			return t.tapListener(c), err
 		},
 	}
 }
 
-func (t *tap) listen(c net.Conn) net.Conn {
+func (t *tap) tapListener(c net.Conn) net.Conn {
 	if c == nil {
 		return nil
 	}
@@ -87,8 +87,8 @@ func (t *tap) listen(c net.Conn) net.Conn {
 	return &tapped{c, t}
 }
 
-// halve ends the sending side of the connection, if the transport can.
-func (t *tap) halve() {
+// closeWrite ends the sending side of the connection, if the transport can.
+func (t *tap) closeWrite() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if half, ok := t.conn.(interface{ CloseWrite() error }); ok {
@@ -96,15 +96,15 @@ func (t *tap) halve() {
 	}
 }
 
-// abort has the connection reset when it is closed, if it is a TCP connection, also below TLS.
-func (t *tap) abort() {
+// resetOnClose has the connection reset when it is closed, if it is a TCP connection, also below TLS.
+func (t *tap) resetOnClose() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	driver.Linger(t.conn)
 }
 
-// drop closes the connection directly: the library's closing handshake cannot be shortened.
-func (t *tap) drop() {
+// closeTCP closes the connection directly: the library's closing handshake cannot be shortened.
+func (t *tap) closeTCP() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_ = t.conn.Close()
@@ -117,25 +117,25 @@ type tapped struct {
 
 func (c *tapped) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.t.saw(p[:n], err)
+	c.t.readBytes(p[:n], err)
 	return n, err
 }
 
-// saw takes the next bytes of the connection, or the error that ended it.
-func (t *tap) saw(p []byte, err error) {
+// readBytes takes the next bytes of the connection, or the error that ended it.
+func (t *tap) readBytes(p []byte, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over {
 		return
 	}
 	t.stopped = err != nil && !errors.Is(err, net.ErrClosed)
-	for _, it := range t.parser.Feed(t.head.skip(p)) {
-		t.take(it)
+	for _, it := range t.parser.Feed(t.head.skipResponses(p)) {
+		t.handleItem(it)
 	}
-	t.tell()
+	t.recordEarly()
 }
 
-func (t *tap) take(it wire.Item) {
+func (t *tap) handleItem(it wire.Item) {
 	r, ok := ItemRecord(t.party, it)
 	switch {
 	case it.Fault != "":
@@ -171,8 +171,8 @@ func ItemRecord(party string, it wire.Item) (r transcript.Record, ok bool) {
 	return r, true
 }
 
-// tell records what need not wait for a message.
-func (t *tap) tell() {
+// recordEarly records what need not wait for a message.
+func (t *tap) recordEarly() {
 	for t.open && len(t.waiting) > 0 && t.waiting[0].Kind != transcript.Frame {
 		t.sink(t.waiting[0])
 		t.waiting = t.waiting[1:]
@@ -193,21 +193,21 @@ func (t *tap) tellAll() {
 	t.waiting = nil
 }
 
-// opened records that the connection is open, and what the target sent along with its handshake response.
-func (t *tap) opened(r transcript.Record) {
+// recordOpened records that the connection is open, and what the target sent along with its handshake response.
+func (t *tap) recordOpened(r transcript.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sink(r)
 	t.open = true
-	t.tell()
+	t.recordEarly()
 }
 
-// message records a message delivered by the library, in order. The library also delivers the part of a message
+// recordMessage records a message delivered by the library, in order. The library also delivers the part of a message
 // that was cut off by the end of the connection; that is not recorded.
-func (t *tap) message(r transcript.Record) (whole bool) {
+func (t *tap) recordMessage(r transcript.Record) (whole bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.tell()
+	t.recordEarly()
 	if len(t.waiting) == 0 && !t.lost {
 		return false
 	}
@@ -215,18 +215,18 @@ func (t *tap) message(r transcript.Record) (whole bool) {
 		t.waiting = t.waiting[1:]
 	}
 	t.sink(r)
-	t.tell()
+	t.recordEarly()
 	return true
 }
 
-// closed records the connection's end; nothing is recorded after it. If the target's bytes stopped within a frame or
-// message, that is recorded first.
-func (t *tap) closed(r transcript.Record) {
+// recordClosed records the connection's end; nothing is recorded after it. If the target's bytes stopped within a frame
+// or message, that is recorded first.
+func (t *tap) recordClosed(r transcript.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stopped {
 		for _, it := range t.parser.End() {
-			t.take(it)
+			t.handleItem(it)
 		}
 	}
 	t.tellAll()
@@ -244,8 +244,8 @@ type head struct {
 	never  bool
 }
 
-// skip returns the part of p after the responses.
-func (h *head) skip(p []byte) []byte {
+// skipResponses returns the part of p after the responses.
+func (h *head) skipResponses(p []byte) []byte {
 	for !h.frames && !h.never {
 		end := bytes.IndexByte(p, '\n')
 		part := p

@@ -75,27 +75,28 @@ func (d *Driver) Open(ctx context.Context, o driver.OpenOptions, sink driver.Sin
 	if max == 0 {
 		max = defaultMax
 	}
-	tap, s, resp, err := d.dial(ctx, at, host, o, max, sink)
+	tap, s, resp, err := d.dialRetrying(ctx, at, host, o, max, sink)
 	if err != nil {
 		if unix {
 			err, url = &plainError{err}, o.URL
 		}
-		return nil, refused(o, url, resp, err, n, sink)
+		return nil, refusalError(o, url, resp, err, n, sink)
 	}
 	s.SetReadLimit(int64(max))
-	tap.opened(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket", Reply: n,
+	tap.recordOpened(transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket",
+		Reply:  n,
 		Status: resp.StatusCode})
 	live, cancel := context.WithCancel(context.Background())
 	c := &conn{s: s, o: o, sink: tap.sink, tap: tap, live: live, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		c.read()
+		c.readMessages()
 	}()
 	return c, nil
 }
 
-// dial makes the opening handshake, again if a gateway refuses it.
-func (d *Driver) dial(ctx context.Context, at, host string, o driver.OpenOptions, max int,
+// dialRetrying makes the opening handshake, again if a gateway refuses it.
+func (d *Driver) dialRetrying(ctx context.Context, at, host string, o driver.OpenOptions, max int,
 	sink driver.Sink) (*tap, *websocket.Conn, *http.Response, error) {
 	jar := o.Jar
 	if jar == nil {
@@ -119,7 +120,8 @@ func (d *Driver) dial(ctx context.Context, at, host string, o driver.OpenOptions
 			return tap, nil, nil, err
 		}
 		s, resp, err := websocket.Dial(httpclient.Bounded(ctx), at, &websocket.DialOptions{
-			HTTPClient: &http.Client{Transport: tap.transport(d.TLS), CheckRedirect: asAnswer, Jar: jar}, HTTPHeader: header,
+			HTTPClient: &http.Client{Transport: tap.newTransport(d.TLS), CheckRedirect: asAnswer,
+				Jar: jar}, HTTPHeader: header,
 			Host:         host,
 			Subprotocols: subprotocols, CompressionMode: websocket.CompressionDisabled, // the tap needs uncompressed frames
 		})
@@ -139,7 +141,7 @@ func (e *plainError) Unwrap() error { return e.error }
 // asAnswer prevents redirects from being followed: they are responses like others.
 func asAnswer(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-func refused(o driver.OpenOptions, url string, resp *http.Response, err error, n int, sink driver.Sink) error {
+func refusalError(o driver.OpenOptions, url string, resp *http.Response, err error, n int, sink driver.Sink) error {
 	e := &driver.OpenError{URL: url, Err: err}
 	r := transcript.Record{Conn: o.Party, Dir: transcript.Received, Kind: transcript.Failure, Label: err.Error(), Reply: n}
 	if resp != nil && resp.StatusCode != 0 {
@@ -173,13 +175,13 @@ type conn struct {
 	closed bool
 }
 
-// read pumps messages until the connection ends. Reads have no timeout, since in this library it would close the
-// connection; deadlines apply to waits on the transcript.
-func (c *conn) read() {
+// readMessages pumps messages until the connection ends. Reads have no timeout, since in this library it would close
+// the connection; deadlines apply to waits on the transcript.
+func (c *conn) readMessages() {
 	for {
 		kind, p, err := c.s.Read(c.live)
 		if err != nil {
-			c.end(err)
+			c.recordEnd(err)
 			return
 		}
 		r := transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Frame, Type: "text", Bytes: p}
@@ -188,14 +190,14 @@ func (c *conn) read() {
 		} else if !utf8.Valid(p) {
 			r.Label = "text that is not UTF-8"
 		}
-		if !c.tap.message(r) {
-			c.end(io.ErrUnexpectedEOF)
+		if !c.tap.recordMessage(r) {
+			c.recordEnd(io.ErrUnexpectedEOF)
 			return
 		}
 	}
 }
 
-func (c *conn) end(err error) {
+func (c *conn) recordEnd(err error) {
 	r := transcript.Record{Conn: c.o.Party, Dir: transcript.Received, Kind: transcript.Closed,
 		Label: "the connection broke off: " + err.Error()}
 	var ce websocket.CloseError
@@ -208,7 +210,7 @@ func (c *conn) end(err error) {
 	case errors.As(err, &ce):
 		r.Label, r.Status = fmt.Sprintf("the target closed the connection: %q", ce.Reason), int(ce.Code)
 	}
-	c.tap.closed(r)
+	c.tap.recordClosed(r)
 }
 
 // Send implements driver.Conn.
@@ -248,13 +250,13 @@ func (c *conn) Close(how driver.CloseMode) error {
 	if !again {
 		c.tap.told.Close()
 		if how == driver.Graceful {
-			stop := deadline.In(closeTime).AfterFunc(c.tap.drop)
+			stop := deadline.In(closeTime).AfterFunc(c.tap.closeTCP)
 			_ = c.s.Close(websocket.StatusNormalClosure, "")
 			stop()
 		}
 		switch how {
 		case driver.Fin:
-			c.tap.halve()
+			c.tap.closeWrite()
 			waited := make(chan struct{})
 			stop := deadline.In(finTime).AfterFunc(func() { close(waited) })
 			select {
@@ -263,7 +265,7 @@ func (c *conn) Close(how driver.CloseMode) error {
 			}
 			stop()
 		case driver.Abort:
-			c.tap.abort()
+			c.tap.resetOnClose()
 		}
 		c.cancel()
 		_ = c.s.CloseNow()

@@ -112,5 +112,7 @@ const (
 
 func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// at is a time in seconds since 1970, bounded by those that times can have here.
-func at(seconds float64) time.Time { return time.UnixMicro(int64(min(max(seconds, 0), 1e11) * 1e6)) }
+// timeOf is a time in seconds since 1970, bounded by those that times can have here.
+func timeOf(seconds float64) time.Time {
+	return time.UnixMicro(int64(min(max(seconds, 0), 1e11) * 1e6))
+}

@@ -174,7 +174,8 @@ func (endless) Read(p []byte) (int, error) {
 
 // TestLong checks that a file is bounded.
 func TestLong(t *testing.T) {
-	if _, err := read(io.Discard, endless{}, Options{}, 1<<20); err == nil || err.Error() != "it has more than 1 MiB" {
+	if _, err := readFile(io.Discard, endless{}, Options{}, 1<<20); err == nil ||
+		err.Error() != "it has more than 1 MiB" {
 		t.Errorf("%v", err)
 	}
 }

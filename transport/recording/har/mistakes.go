@@ -24,8 +24,8 @@ func (e *Error) Error() string {
 	return e.At + ": " + e.Text
 }
 
-// malformed says where a text has another shape.
-func malformed(text []byte, at string, err error) error {
+// describeShape says where a text has another shape.
+func describeShape(text []byte, at string, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -46,7 +46,7 @@ func malformed(text []byte, at string, err error) error {
 		if strings.HasPrefix(kind.Value, "number ") && kind.Type.Kind() == reflect.Float64 {
 			return &Error{at, "it is " + kindOf(kind.Value) + ", which is too large"}
 		}
-		return &Error{at, fmt.Sprintf("it is %s, want %s", kindOf(kind.Value), wanted(kind.Type))}
+		return &Error{at, fmt.Sprintf("it is %s, want %s", kindOf(kind.Value), nameWanted(kind.Type))}
 	}
 	return &Error{at, err.Error()}
 }
@@ -67,8 +67,8 @@ func kindOf(value string) string {
 	return "a " + kind
 }
 
-// wanted names what a type of Go is read from.
-func wanted(t reflect.Type) string {
+// nameWanted names what a type of Go is read from.
+func nameWanted(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"

@@ -10,9 +10,9 @@ import (
 	"parley/transport/transcript"
 )
 
-// place finds when the events came of which the file does not say it: at the time that a message bears, or else before
-// the first request that has an id of it. Otherwise it came by the end of its stream.
-func (f *reading) place() {
+// placeEvents finds when the events came of which the file does not say it: at the time that a message bears, or else
+// before the first request that has an id of it. Otherwise it came by the end of its stream.
+func (f *reading) placeEvents() {
 	for i := len(f.all) - 1; i >= 0; i-- {
 		r := &f.all[i]
 		if !r.late {
@@ -22,14 +22,14 @@ func (f *reading) place() {
 		if i+1 < len(f.all) && f.all[i+1].late && f.all[i+1].Conn == r.Conn {
 			next = f.all[i+1].when
 		}
-		if r.when = next; !f.dated(r, next) {
-			f.before(r)
+		if r.when = next; !f.dateByMessage(r, next) {
+			f.placeBeforeRequest(r)
 		}
 	}
 }
 
-// dated takes the time that the message bears, if it lies within the life of its stream.
-func (f *reading) dated(r *timed, until time.Time) bool {
+// dateByMessage takes the time that the message bears, if it lies within the life of its stream.
+func (f *reading) dateByMessage(r *timed, until time.Time) bool {
 	var m struct {
 		Timestamp string `json:"timestamp"`
 	}
@@ -52,8 +52,8 @@ var member = regexp.MustCompile(`"(\w+)"\s*:\s*"([\w-]{8,})"`)
 // byClients are members whose ids clients may draw themselves.
 var byClients = []string{"id", "replyto", "requestid", "messageid", "nonce"}
 
-// before puts an event before the first request that has an id of it.
-func (f *reading) before(r *timed) {
+// placeBeforeRequest puts an event before the first request that has an id of it.
+func (f *reading) placeBeforeRequest(r *timed) {
 	for _, found := range member.FindAllSubmatch(r.Bytes, -1) {
 		name, id := strings.ReplaceAll(strings.ToLower(string(found[1])), "_", ""), string(found[2])
 		if slices.Contains(byClients, name) || !strings.ContainsAny(id, "0123456789") {

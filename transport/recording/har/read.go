@@ -38,9 +38,9 @@ type Result struct {
 // Read writes what a page has sent to one server, and what came back, as a recording. Requests become records of a
 // client without a connection; each stream or socket has a party: C1, C2, …. The error is an *Error with its place, or
 // that of r or w; nothing is written if the file has a mistake.
-func Read(w io.Writer, r io.Reader, o Options) (Result, error) { return read(w, r, o, MaxBytes) }
+func Read(w io.Writer, r io.Reader, o Options) (Result, error) { return readFile(w, r, o, MaxBytes) }
 
-func read(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
+func readFile(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
 	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err != nil {
 		return Result{}, err
@@ -48,23 +48,23 @@ func read(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
 	if len(text) > most {
 		return Result{}, &Error{"", fmt.Sprintf("it has more than %d MiB", most>>20)}
 	}
-	entries, err := decode(text)
+	entries, err := decodeFile(text)
 	if err != nil {
 		return Result{}, err
 	}
 	from := &reading{}
-	origin, err := from.choose(entries, o.Origin)
+	origin, err := from.chooseOrigin(entries, o.Origin)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := from.read(); err != nil {
+	if err := from.readEntries(); err != nil {
 		return Result{}, err
 	}
 	if len(from.unheard) > 0 && len(from.unheard) == len(from.taken) {
 		return Result{}, &Error{from.unheard[0] + "/_webSocketMessages",
 			"it is missing: the messages of the WebSocket were not exported (Chromium exports them)"}
 	}
-	all, err := from.records()
+	all, err := from.sortRecords()
 	if err != nil {
 		return Result{}, err
 	}
@@ -77,8 +77,8 @@ func read(w io.Writer, r io.Reader, o Options, most int) (Result, error) {
 		to.Add(all...)
 }
 
-// decode reads a file.
-func decode(text []byte) ([]entry, error) {
+// decodeFile reads a file.
+func decodeFile(text []byte) ([]entry, error) {
 	var outer struct {
 		Log *struct {
 			Version string             `json:"version"`
@@ -90,7 +90,7 @@ func decode(text []byte) ([]entry, error) {
 	}
 	text = []byte(strings.TrimPrefix(string(text), "\uFEFF"))
 	if err := json.Unmarshal(text, &outer); err != nil {
-		return nil, malformed(text, "", err)
+		return nil, describeShape(text, "", err)
 	}
 	switch {
 	case outer.Log == nil:
@@ -103,7 +103,7 @@ func decode(text []byte) ([]entry, error) {
 	all := make([]entry, len(*outer.Log.Entries))
 	for i, raw := range *outer.Log.Entries {
 		if err := json.Unmarshal(raw, &all[i]); err != nil {
-			return nil, malformed(raw, place(i), err)
+			return nil, describeShape(raw, place(i), err)
 		}
 	}
 	return all, nil
@@ -154,8 +154,8 @@ func (e entry) isDull() bool {
 			slices.Contains([]string{"text/html", "text/css", "text/javascript", "application/javascript"}, kind))
 }
 
-// choose takes the entries of an origin, and returns it.
-func (f *reading) choose(all []entry, origin string) (string, error) {
+// chooseOrigin takes the entries of an origin, and returns it.
+func (f *reading) chooseOrigin(all []entry, origin string) (string, error) {
 	counts := map[string]int{}
 	origin = strings.TrimSuffix(origin, "/")
 	for i, e := range all {
@@ -202,14 +202,14 @@ func (f *reading) driver() string {
 	return ""
 }
 
-// add adds a record, and returns its serial.
-func (f *reading) add(when time.Time, of int, r transcript.Record) int {
+// addRecord adds a record, and returns its serial.
+func (f *reading) addRecord(when time.Time, of int, r transcript.Record) int {
 	f.all = append(f.all, timed{Record: r, when: when, of: of, n: len(f.all) + 1})
 	return len(f.all)
 }
 
-// read makes the records.
-func (f *reading) read() error {
+// readEntries makes the records.
+func (f *reading) readEntries() error {
 	f.drivers = map[string]bool{}
 	for _, e := range f.taken {
 		if f.began.IsZero() || e.began.Before(f.began) {
@@ -221,11 +221,11 @@ func (f *reading) read() error {
 		kind, _, _ := mime.ParseMediaType(e.Response.Content.MimeType)
 		switch {
 		case e.Resource == socketType || len(e.Frames) > 0 || strings.HasPrefix(e.url.Scheme, "ws"):
-			err = f.socket(e)
+			err = f.addSocket(e)
 		case e.Request.Method == "GET" && (e.Resource == streamType || kind == "text/event-stream"):
-			err = f.stream(e)
+			err = f.addStream(e)
 		default:
-			err = f.request(e)
+			err = f.addRequest(e)
 		}
 		if err != nil {
 			return err
@@ -234,18 +234,18 @@ func (f *reading) read() error {
 	return nil
 }
 
-// ends is when an entry was over.
-func (e taken) ends() time.Time {
-	return e.began.Add(lasting(e.Time))
+// endTime is when an entry was over.
+func (e taken) endTime() time.Time {
+	return e.began.Add(boundMillis(e.Time))
 }
 
-// lasting is a time in milliseconds; what is longer than a file may be stands for a little more than that.
-func lasting(ms float64) time.Duration {
+// boundMillis is a time in milliseconds; what is longer than a file may be stands for a little more than that.
+func boundMillis(ms float64) time.Duration {
 	return time.Duration(min(max(ms, 0), float64(longest.Milliseconds()+1)) * float64(time.Millisecond))
 }
 
-// body returns a text that may be base64.
-func body(at, text, encoding string) ([]byte, error) {
+// decodeBody returns a text that may be base64.
+func decodeBody(at, text, encoding string) ([]byte, error) {
 	switch encoding {
 	case "":
 		return []byte(text), nil
@@ -264,23 +264,23 @@ func (f *reading) party() string {
 	return fmt.Sprintf("C%d", f.conns)
 }
 
-// refused adds the answer of what was not opened, or not answered.
-func (f *reading) refused(e taken, party string, of int) error {
+// addRefused adds the answer of what was not opened, or not answered.
+func (f *reading) addRefused(e taken, party string, of int) error {
 	r := transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Failure, Label: e.Response.Error,
 		Status: e.Response.Status}
 	if e.Response.Status != 0 {
-		b, err := body(e.at+"/response/content", e.Response.Content.Text, e.Response.Content.Encoding)
+		b, err := decodeBody(e.at+"/response/content", e.Response.Content.Text, e.Response.Content.Encoding)
 		if err != nil {
 			return err
 		}
 		r.Kind, r.Label, r.Bytes = transcript.Response, fmt.Sprint(e.Response.Status), b
 		r.Type = e.Response.Content.MimeType
 	}
-	f.add(e.ends(), of, r)
+	f.addRecord(e.endTime(), of, r)
 	return nil
 }
 
-func (f *reading) request(e taken) error {
+func (f *reading) addRequest(e taken) error {
 	r := transcript.Record{Dir: transcript.Sent, Kind: transcript.Request,
 		Label: e.Request.Method + " " + e.url.RequestURI()}
 	if e.Request.Method == "" {
@@ -288,42 +288,45 @@ func (f *reading) request(e taken) error {
 	}
 	if p := e.Request.PostData; p != nil {
 		var err error
-		if r.Bytes, err = body(e.at+"/request/postData", p.Text, p.Encoding); err != nil {
+		if r.Bytes, err = decodeBody(e.at+"/request/postData", p.Text, p.Encoding); err != nil {
 			return err
 		}
 	}
-	return f.refused(e, "", f.add(e.began, 0, r))
+	return f.addRefused(e, "", f.addRecord(e.began, 0, r))
 }
 
-func (f *reading) stream(e taken) error {
+func (f *reading) addStream(e taken) error {
 	f.drivers["sse"] = true
 	party := f.party()
-	of := f.add(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
+	of := f.addRecord(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
 		Label: "GET " + e.url.RequestURI()})
 	if e.Response.Status != 200 {
-		return f.refused(e, party, of)
+		return f.addRefused(e, party, of)
 	}
-	opened := e.began.Add(lasting(e.Timings.Wait))
-	f.add(opened, of, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Open, Label: "stream",
+	opened := e.began.Add(boundMillis(e.Timings.Wait))
+	f.addRecord(opened, of, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Open,
+		Label:  "stream",
 		Status: 200, Type: e.Response.Content.MimeType})
 	for _, m := range e.Events {
 		kind := m.Name
 		if kind == "" {
 			kind = "message"
 		}
-		f.add(at(m.Time), 0, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Stream, Label: kind,
-			Type: kind, Bytes: []byte(m.Data)})
+		f.addRecord(timeOf(m.Time), 0, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Stream,
+			Label: kind,
+			Type:  kind, Bytes: []byte(m.Data)})
 	}
 	if len(e.Events) > 0 {
 		return nil
 	}
-	text, err := body(e.at+"/response/content", e.Response.Content.Text, e.Response.Content.Encoding)
+	text, err := decodeBody(e.at+"/response/content", e.Response.Content.Text, e.Response.Content.Encoding)
 	if err != nil {
 		return err
 	}
 	for _, it := range sse.NewDecoder(sse.Limits{}).Feed(text) {
 		if it.Kind == sse.Event {
-			n := f.add(e.ends(), 0, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Stream,
+			n := f.addRecord(e.endTime(), 0, transcript.Record{Conn: party, Dir: transcript.Received,
+				Kind:  transcript.Stream,
 				Label: it.Type, Type: it.Type, Bytes: []byte(it.Data)})
 			f.all[n-1].late = true
 		}
@@ -331,19 +334,20 @@ func (f *reading) stream(e taken) error {
 	return nil
 }
 
-func (f *reading) socket(e taken) error {
+func (f *reading) addSocket(e taken) error {
 	f.drivers["ws"] = true
 	party := f.party()
-	of := f.add(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
+	of := f.addRecord(e.began, 0, transcript.Record{Conn: party, Dir: transcript.Sent, Kind: transcript.Open,
 		Label: "GET " + strings.Replace(e.url.String(), "http", "ws", 1) + " (upgrade)"})
 	if e.Response.Status != 101 {
-		return f.refused(e, party, of)
+		return f.addRefused(e, party, of)
 	}
 	opened := e.began
 	if len(e.Frames) == 0 || e.Timings.Wait > 0 {
-		opened = opened.Add(lasting(e.Timings.Wait))
+		opened = opened.Add(boundMillis(e.Timings.Wait))
 	}
-	f.add(opened, of, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Open, Label: "socket",
+	f.addRecord(opened, of, transcript.Record{Conn: party, Dir: transcript.Received, Kind: transcript.Open,
+		Label:  "socket",
 		Status: 101})
 	if e.Frames == nil {
 		f.unheard = append(f.unheard, e.at)
@@ -371,7 +375,7 @@ func (f *reading) socket(e taken) error {
 		default:
 			continue // control frames
 		}
-		f.add(at(m.Time), 0, r)
+		f.addRecord(timeOf(m.Time), 0, r)
 	}
 	return nil
 }
@@ -382,10 +386,10 @@ const (
 	longest = 100 * day
 )
 
-// records returns all records in the order of their times, and numbers them. What was written before another record of
-// the same connection stays before it.
-func (f *reading) records() ([]transcript.Record, error) {
-	f.place()
+// sortRecords returns all records in the order of their times, and numbers them. What was written before another record
+// of the same connection stays before it.
+func (f *reading) sortRecords() ([]transcript.Record, error) {
+	f.placeEvents()
 	last := map[string]time.Time{}
 	asked := map[int]time.Time{}
 	for i := range f.all {

@@ -48,7 +48,7 @@ func Write(w io.Writer, in *recording.Reader, by string) error {
 		if to.size += len(r.Bytes); to.size > MaxBytes {
 			return fmt.Errorf("record %d: the messages have more than %d MiB, and HAR is made in memory", r.N, MaxBytes>>20)
 		}
-		to.record(r)
+		to.writeRecord(r)
 	}
 	name, version, _ := strings.Cut(by, " ")
 	out := file{Log: log{Version: "1.2", Creator: creator{name, version}, Entries: []entry{}}}
@@ -61,12 +61,12 @@ func Write(w io.Writer, in *recording.Reader, by string) error {
 	return enc.Encode(out)
 }
 
-func (w *writing) record(r transcript.Record) {
+func (w *writing) writeRecord(r transcript.Record) {
 	when := w.began.Add(r.At)
 	switch {
 	case r.Late || r.Dir == transcript.Noted:
 	case r.Dir == transcript.Sent && (r.Kind == transcript.Open || r.Kind == transcript.Request):
-		w.begin(r, when)
+		w.beginEntry(r, when)
 	case r.Kind == transcript.Frame:
 		if e := w.open[r.Conn]; e != nil {
 			e.Frames = append(e.Frames, frame(r, when))
@@ -83,7 +83,7 @@ func (w *writing) record(r transcript.Record) {
 			delete(w.open, r.Conn)
 		}
 	case r.Dir == transcript.Received && r.Reply != 0:
-		w.answer(r, when)
+		w.addAnswer(r, when)
 	}
 }
 
@@ -95,8 +95,8 @@ func (e *entry) until(when time.Time) {
 	}
 }
 
-// begin adds an entry.
-func (w *writing) begin(r transcript.Record, when time.Time) {
+// beginEntry adds an entry.
+func (w *writing) beginEntry(r transcript.Record, when time.Time) {
 	method, path, _ := strings.Cut(strings.TrimSuffix(r.Label, " (upgrade)"), " ")
 	path, _, _ = strings.Cut(path, " ")
 	e := &entry{Started: when.UTC().Format(time.RFC3339Nano), Resource: fetchType,
@@ -115,7 +115,7 @@ func (w *writing) begin(r transcript.Record, when time.Time) {
 		}
 	}
 	if len(r.Bytes) > 0 {
-		text, encoding := plain(r.Bytes)
+		text, encoding := textOrBase64(r.Bytes)
 		e.Request.PostData = &postData{MimeType: "application/json", Text: text, Encoding: encoding}
 	}
 	if r.Kind == transcript.Open {
@@ -132,7 +132,7 @@ func (w *writing) begin(r transcript.Record, when time.Time) {
 	w.asked[r.N] = e
 }
 
-func (w *writing) answer(r transcript.Record, when time.Time) {
+func (w *writing) addAnswer(r transcript.Record, when time.Time) {
 	e := w.asked[r.Reply]
 	if e == nil {
 		return
@@ -147,7 +147,7 @@ func (w *writing) answer(r transcript.Record, when time.Time) {
 		e.Response.Error = r.Label
 		return
 	}
-	text, encoding := plain(r.Bytes)
+	text, encoding := textOrBase64(r.Bytes)
 	e.Response.Content = content{Size: len(r.Bytes), MimeType: r.Type, Text: text, Encoding: encoding}
 	e.Response.BodySize = len(r.Bytes)
 	if r.Cut > 0 {
@@ -155,8 +155,8 @@ func (w *writing) answer(r transcript.Record, when time.Time) {
 	}
 }
 
-// plain returns bytes as text, or as base64.
-func plain(b []byte) (text, encoding string) {
+// textOrBase64 returns bytes as text, or as base64.
+func textOrBase64(b []byte) (text, encoding string) {
 	if utf8.Valid(b) {
 		return string(b), ""
 	}

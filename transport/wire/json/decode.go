@@ -47,19 +47,19 @@ func Decode(b []byte) (any, []Fault, error) {
 	if v, ok := decodeQuick(b); ok {
 		return v, nil, nil
 	}
-	return decode(b)
+	return decodeSlowly(b)
 }
 
-// decode is Decode for a text that may have any defect.
-func decode(b []byte) (any, []Fault, error) {
+// decodeSlowly is Decode for a text that may have any defect.
+func decodeSlowly(b []byte) (any, []Fault, error) {
 	d := decoder{text: b, tokens: jsontext.NewDecoder(bytes.NewBuffer(b),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-	v, err := d.value(0)
+	v, err := d.readValue(0)
 	if err == nil {
-		err = d.end()
+		err = d.checkEnd()
 	}
 	if err != nil {
-		return nil, d.faults, d.explain(err)
+		return nil, d.faults, d.syntaxError(err)
 	}
 	return v, d.faults, nil
 }
@@ -75,15 +75,15 @@ type decoder struct {
 	faults []Fault
 }
 
-// value reads a value nested in depth others.
-func (d *decoder) value(depth int) (any, error) {
+// readValue reads a value nested in depth others.
+func (d *decoder) readValue(depth int) (any, error) {
 	switch d.tokens.PeekKind() {
 	case '{':
-		return d.object(depth + 1)
+		return d.readObject(depth + 1)
 	case '[':
-		return d.array(depth + 1)
+		return d.readArray(depth + 1)
 	case '"':
-		v, _, err := d.str()
+		v, _, err := d.readString()
 		return v, err
 	}
 	raw, err := d.tokens.ReadValue()
@@ -99,20 +99,20 @@ func (d *decoder) value(depth int) (any, error) {
 	return Number(raw), nil
 }
 
-func (d *decoder) object(depth int) (any, error) {
-	if err := d.open(depth); err != nil {
+func (d *decoder) readObject(depth int) (any, error) {
+	if err := d.readOpening(depth); err != nil {
 		return nil, err
 	}
 	object := Object{}
 	for d.tokens.PeekKind() != '}' {
-		key, start, err := d.key()
+		key, start, err := d.readKey()
 		if err != nil {
 			return nil, err
 		}
 		if _, twice := object[key]; twice {
-			d.fault(DuplicateKey, start)
+			d.recordDefect(DuplicateKey, start)
 		}
-		if object[key], err = d.value(depth); err != nil {
+		if object[key], err = d.readValue(depth); err != nil {
 			return nil, err
 		}
 	}
@@ -120,13 +120,13 @@ func (d *decoder) object(depth int) (any, error) {
 	return object, err
 }
 
-func (d *decoder) array(depth int) (any, error) {
-	if err := d.open(depth); err != nil {
+func (d *decoder) readArray(depth int) (any, error) {
+	if err := d.readOpening(depth); err != nil {
 		return nil, err
 	}
 	array := []any{}
 	for d.tokens.PeekKind() != ']' {
-		v, err := d.value(depth)
+		v, err := d.readValue(depth)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +136,8 @@ func (d *decoder) array(depth int) (any, error) {
 	return array, err
 }
 
-// open reads the opening bracket of the container at depth.
-func (d *decoder) open(depth int) error {
+// readOpening reads the opening bracket of the container at depth.
+func (d *decoder) readOpening(depth int) error {
 	if _, err := d.tokens.ReadToken(); err != nil {
 		return err
 	}
@@ -147,10 +147,10 @@ func (d *decoder) open(depth int) error {
 	return nil
 }
 
-// key reads a key, and returns where it starts.
-func (d *decoder) key() (key string, start int64, err error) {
+// readKey reads a key, and returns where it starts.
+func (d *decoder) readKey() (key string, start int64, err error) {
 	if d.tokens.PeekKind() == '"' {
-		return d.str()
+		return d.readString()
 	}
 	// ReadValue would read a whole container before rejecting it.
 	if _, err = d.tokens.ReadToken(); err == nil {
@@ -159,8 +159,8 @@ func (d *decoder) key() (key string, start int64, err error) {
 	return "", 0, err
 }
 
-// str reads a string, and returns where it starts.
-func (d *decoder) str() (text string, start int64, err error) {
+// readString reads a string, and returns where it starts.
+func (d *decoder) readString() (text string, start int64, err error) {
 	raw, err := d.tokens.ReadValue()
 	if err != nil {
 		return "", 0, err
@@ -169,19 +169,19 @@ func (d *decoder) str() (text string, start int64, err error) {
 	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw[1 : len(raw)-1]), start, nil
 	}
-	if i := malformed(raw); i >= 0 {
-		d.fault(InvalidUTF8, start+int64(i))
+	if i := malformedIndex(raw); i >= 0 {
+		d.recordDefect(InvalidUTF8, start+int64(i))
 	}
 	if i := loneSurrogate(raw); i >= 0 {
-		d.fault(LoneSurrogate, start+int64(i))
+		d.recordDefect(LoneSurrogate, start+int64(i))
 	}
 	// The error only repeats these faults: raw was already read as a string.
 	unquoted, _ := jsontext.AppendUnquote(nil, raw)
 	return string(unquoted), start, nil
 }
 
-// end checks that nothing follows the value.
-func (d *decoder) end() error {
+// checkEnd checks that nothing follows the value.
+func (d *decoder) checkEnd() error {
 	read := d.tokens.InputOffset()
 	rest := bytes.TrimLeft(d.text[read:], " \t\r\n")
 	if len(rest) == 0 {
@@ -190,8 +190,8 @@ func (d *decoder) end() error {
 	return d.errorAt(int64(len(d.text)-len(rest)), fmt.Errorf("%w: %q", ErrTrailing, rest[:min(len(rest), 20)]))
 }
 
-// fault records a defect of the token just read.
-func (d *decoder) fault(kind FaultKind, offset int64) {
+// recordDefect records a defect of the token just read.
+func (d *decoder) recordDefect(kind FaultKind, offset int64) {
 	if len(d.faults) < MaxFaults {
 		d.faults = append(d.faults, Fault{kind, string(d.tokens.StackPointer()), offset})
 	}
@@ -202,8 +202,8 @@ func (d *decoder) errorAt(offset int64, err error) error {
 	return &SyntaxError{Offset: offset, Pointer: string(d.tokens.StackPointer()), Err: err}
 }
 
-// explain converts the error that stopped the decoder to a SyntaxError.
-func (d *decoder) explain(err error) error {
+// syntaxError converts the error that stopped the decoder to a SyntaxError.
+func (d *decoder) syntaxError(err error) error {
 	var ours *SyntaxError
 	var theirs *jsontext.SyntacticError
 	switch {
@@ -245,7 +245,7 @@ func (e *SyntaxError) Error() string {
 	if e.Pointer == "" {
 		return fmt.Sprintf("not JSON at byte %d: %s", e.Offset, what)
 	}
-	return fmt.Sprintf("not JSON at byte %d, in %q: %s", e.Offset, short(e.Pointer), what)
+	return fmt.Sprintf("not JSON at byte %d, in %q: %s", e.Offset, shortenPointer(e.Pointer), what)
 }
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
@@ -277,16 +277,16 @@ type Fault struct {
 }
 
 func (f Fault) String() string {
-	return fmt.Sprintf("%s at %q (byte %d)", f.Kind, short(f.Pointer), f.Offset)
+	return fmt.Sprintf("%s at %q (byte %d)", f.Kind, shortenPointer(f.Pointer), f.Offset)
 }
 
-// short cuts a pointer to fit a message: keys may be of any length.
-func short(pointer string) string {
+// shortenPointer cuts a pointer to fit a message: keys may be of any length.
+func shortenPointer(pointer string) string {
 	return cut.Head(pointer, 200)
 }
 
-// malformed returns the index of the first malformed byte of s; -1 if none.
-func malformed(s []byte) int {
+// malformedIndex returns the index of the first malformed byte of s; -1 if none.
+func malformedIndex(s []byte) int {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRune(s[i:])
 		if r == utf8.RuneError && n == 1 {
@@ -301,11 +301,11 @@ func malformed(s []byte) int {
 // whose escapes are well formed; -1 if none.
 func loneSurrogate(s []byte) int {
 	for i := 0; i < len(s); {
-		switch unit := escaped(s[i:]); {
+		switch unit := escapedCodeUnit(s[i:]); {
 		case unit >= 0xDC00 && unit <= 0xDFFF:
 			return i
 		case unit >= 0xD800 && unit <= 0xDBFF:
-			if low := escaped(s[i+6:]); low < 0xDC00 || low > 0xDFFF {
+			if low := escapedCodeUnit(s[i+6:]); low < 0xDC00 || low > 0xDFFF {
 				return i
 			}
 			i += 12
@@ -318,9 +318,9 @@ func loneSurrogate(s []byte) int {
 	return -1
 }
 
-// escaped returns the code unit of the \u escape that s starts with; -1 if
+// escapedCodeUnit returns the code unit of the \u escape that s starts with; -1 if
 // none.
-func escaped(s []byte) int {
+func escapedCodeUnit(s []byte) int {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return -1
 	}

@@ -19,8 +19,8 @@ import (
 // [MaxDepth], such as a cycle.
 func Encode(v any) ([]byte, error) {
 	e := encoder{}
-	if err := e.value(v); err != nil {
-		return nil, fmt.Errorf("encode JSON at %q: %w", short(e.pointer()), err)
+	if err := e.writeValue(v); err != nil {
+		return nil, fmt.Errorf("encode JSON at %q: %w", shortenPointer(e.pointer()), err)
 	}
 	return e.buf, nil
 }
@@ -30,7 +30,7 @@ func Encode(v any) ([]byte, error) {
 // UTF-8 by U+FFFD.
 func Compact(v any) string {
 	e := encoder{lenient: true}
-	_ = e.value(v)
+	_ = e.writeValue(v)
 	return string(e.buf)
 }
 
@@ -56,10 +56,10 @@ func (e *encoder) pointer() string {
 	return FormatPointer(tokens...)
 }
 
-func (e *encoder) value(v any) error {
-	viewed, err := view(v)
+func (e *encoder) writeValue(v any) error {
+	viewed, err := viewAsJSON(v)
 	if err != nil {
-		return e.refuse(err)
+		return e.refuseOrWrite(err)
 	}
 	switch v := viewed.(type) {
 	case nil:
@@ -68,29 +68,29 @@ func (e *encoder) value(v any) error {
 		e.buf = strconv.AppendBool(e.buf, v)
 	case Number:
 		if _, _, ok := parseNumber(string(v)); !ok {
-			return e.refuse(fmt.Errorf("%q is no JSON number", string(v)))
+			return e.refuseOrWrite(fmt.Errorf("%q is no JSON number", string(v)))
 		}
 		e.buf = append(e.buf, v...)
 	case string:
-		return e.str(v)
+		return e.writeString(v)
 	case []any:
-		return e.array(v)
+		return e.writeArray(v)
 	case Object:
-		return e.object(v)
+		return e.writeObject(v)
 	}
 	return nil
 }
 
-func (e *encoder) array(array []any) error {
+func (e *encoder) writeArray(array []any) error {
 	if len(e.path) == MaxDepth {
-		return e.refuse(ErrDepth)
+		return e.refuseOrWrite(ErrDepth)
 	}
 	e.buf = append(e.buf, '[')
 	for i, v := range array {
 		if i > 0 {
 			e.buf = append(e.buf, ',')
 		}
-		if err := e.member(step{index: i}, v); err != nil {
+		if err := e.writeMember(step{index: i}, v); err != nil {
 			return err
 		}
 	}
@@ -98,20 +98,20 @@ func (e *encoder) array(array []any) error {
 	return nil
 }
 
-func (e *encoder) object(object Object) error {
+func (e *encoder) writeObject(object Object) error {
 	if len(e.path) == MaxDepth {
-		return e.refuse(ErrDepth)
+		return e.refuseOrWrite(ErrDepth)
 	}
 	e.buf = append(e.buf, '{')
 	for i, key := range slices.Sorted(maps.Keys(object)) {
 		if i > 0 {
 			e.buf = append(e.buf, ',')
 		}
-		if err := e.str(key); err != nil {
+		if err := e.writeString(key); err != nil {
 			return err
 		}
 		e.buf = append(e.buf, ':')
-		if err := e.member(step{key, -1}, object[key]); err != nil {
+		if err := e.writeMember(step{key, -1}, object[key]); err != nil {
 			return err
 		}
 	}
@@ -119,28 +119,28 @@ func (e *encoder) object(object Object) error {
 	return nil
 }
 
-// member encodes v, which is at s of the current container. On an error the
+// writeMember encodes v, which is at s of the current container. On an error the
 // path is left unchanged, for the message.
-func (e *encoder) member(s step, v any) error {
+func (e *encoder) writeMember(s step, v any) error {
 	e.path = append(e.path, s)
-	if err := e.value(v); err != nil {
+	if err := e.writeValue(v); err != nil {
 		return err
 	}
 	e.path = e.path[:len(e.path)-1]
 	return nil
 }
 
-func (e *encoder) str(s string) error {
+func (e *encoder) writeString(s string) error {
 	buf, err := jsontext.AppendQuote(e.buf, s)
 	if err != nil && !e.lenient {
-		return fmt.Errorf("%q is not UTF-8", short(s))
+		return fmt.Errorf("%q is not UTF-8", shortenPointer(s))
 	}
 	e.buf = buf
 	return nil
 }
 
-// refuse returns err, or writes it if the encoder is lenient.
-func (e *encoder) refuse(err error) error {
+// refuseOrWrite returns err, or writes it if the encoder is lenient.
+func (e *encoder) refuseOrWrite(err error) error {
 	if e.lenient {
 		e.buf = append(e.buf, "<"+err.Error()+">"...)
 		return nil

@@ -24,15 +24,15 @@ type quick struct {
 // decodeQuick returns the value in b; ok is false if b has a defect.
 func decodeQuick(b []byte) (v any, ok bool) {
 	q := quick{text: b}
-	if v, ok = q.value(0); !ok {
+	if v, ok = q.readValue(0); !ok {
 		return nil, false
 	}
-	q.space()
+	q.skipSpace()
 	return v, q.at == len(b)
 }
 
-// space skips white space, and returns the next byte; 0 at the end, which is no byte of valid JSON either.
-func (q *quick) space() byte {
+// skipSpace skips white space, and returns the next byte; 0 at the end, which is no byte of valid JSON either.
+func (q *quick) skipSpace() byte {
 	for ; q.at < len(q.text); q.at++ {
 		switch c := q.text[q.at]; c {
 		case ' ', '\t', '\r', '\n':
@@ -43,29 +43,29 @@ func (q *quick) space() byte {
 	return 0
 }
 
-// value reads a value nested in depth others.
-func (q *quick) value(depth int) (any, bool) {
-	switch c := q.space(); c {
+// readValue reads a value nested in depth others.
+func (q *quick) readValue(depth int) (any, bool) {
+	switch c := q.skipSpace(); c {
 	case '{':
-		return q.object(depth + 1)
+		return q.readObject(depth + 1)
 	case '[':
-		return q.array(depth + 1)
+		return q.readArray(depth + 1)
 	case '"':
-		s, ok := q.str()
+		s, ok := q.readString()
 		return s, ok
 	case 'n':
-		return nil, q.literal("null")
+		return nil, q.readLiteral("null")
 	case 't':
-		return true, q.literal("true")
+		return true, q.readLiteral("true")
 	case 'f':
-		return false, q.literal("false")
+		return false, q.readLiteral("false")
 	default:
-		n, ok := q.number()
+		n, ok := q.readNumber()
 		return n, ok
 	}
 }
 
-func (q *quick) literal(word string) bool {
+func (q *quick) readLiteral(word string) bool {
 	if !bytes.HasPrefix(q.text[q.at:], []byte(word)) {
 		return false
 	}
@@ -73,20 +73,20 @@ func (q *quick) literal(word string) bool {
 	return true
 }
 
-func (q *quick) object(depth int) (any, bool) {
+func (q *quick) readObject(depth int) (any, bool) {
 	q.at++
 	object := Object{}
-	if q.space() == '}' {
+	if q.skipSpace() == '}' {
 		q.at++
 		return object, depth <= MaxDepth
 	}
-	for depth <= MaxDepth && q.space() == '"' {
-		key, ok := q.str()
-		if !ok || q.space() != ':' {
+	for depth <= MaxDepth && q.skipSpace() == '"' {
+		key, ok := q.readString()
+		if !ok || q.skipSpace() != ':' {
 			return nil, false
 		}
 		q.at++
-		v, ok := q.value(depth)
+		v, ok := q.readValue(depth)
 		if !ok {
 			return nil, false
 		}
@@ -94,7 +94,7 @@ func (q *quick) object(depth int) (any, bool) {
 		if object[key] = v; len(object) == before { // a key twice
 			return nil, false
 		}
-		switch q.space() {
+		switch q.skipSpace() {
 		case '}':
 			q.at++
 			return object, true
@@ -107,19 +107,19 @@ func (q *quick) object(depth int) (any, bool) {
 	return nil, false
 }
 
-func (q *quick) array(depth int) (any, bool) {
+func (q *quick) readArray(depth int) (any, bool) {
 	q.at++
-	if q.space() == ']' {
+	if q.skipSpace() == ']' {
 		q.at++
 		return []any{}, depth <= MaxDepth
 	}
 	for first := len(q.values); depth <= MaxDepth; {
-		v, ok := q.value(depth)
+		v, ok := q.readValue(depth)
 		if !ok {
 			return nil, false
 		}
 		q.values = append(q.values, v)
-		switch q.space() {
+		switch q.skipSpace() {
 		case ']':
 			q.at++
 			array := slices.Clone(q.values[first:])
@@ -135,19 +135,19 @@ func (q *quick) array(depth int) (any, bool) {
 	return nil, false
 }
 
-// number reads a number by the grammar of RFC 8259.
-func (q *quick) number() (Number, bool) {
+// readNumber reads a number by the grammar of RFC 8259.
+func (q *quick) readNumber() (Number, bool) {
 	start := q.at
 	if q.at < len(q.text) && q.text[q.at] == '-' {
 		q.at++
 	}
 	whole := q.at
-	if n := q.digits(); n == 0 || n > 1 && q.text[whole] == '0' {
+	if n := q.skipDigits(); n == 0 || n > 1 && q.text[whole] == '0' {
 		return "", false
 	}
 	if q.at < len(q.text) && q.text[q.at] == '.' {
 		q.at++
-		if q.digits() == 0 {
+		if q.skipDigits() == 0 {
 			return "", false
 		}
 	}
@@ -156,15 +156,15 @@ func (q *quick) number() (Number, bool) {
 		if q.at < len(q.text) && (q.text[q.at] == '+' || q.text[q.at] == '-') {
 			q.at++
 		}
-		if q.digits() == 0 {
+		if q.skipDigits() == 0 {
 			return "", false
 		}
 	}
-	return Number(q.part(start, q.at)), true
+	return Number(q.keepPart(start, q.at)), true
 }
 
-// digits skips digits, and returns how many.
-func (q *quick) digits() int {
+// skipDigits skips digits, and returns how many.
+func (q *quick) skipDigits() int {
 	start := q.at
 	for q.at < len(q.text) && q.text[q.at]-'0' <= 9 {
 		q.at++
@@ -175,9 +175,9 @@ func (q *quick) digits() int {
 // slabSize is the most memory, in bytes, that strings share. What is longer than a quarter of it has its own.
 const slabSize = 4 << 10
 
-// part returns a part of the text. Those near each other share memory, so that a text of many short strings takes few
-// allocations, and a string that is kept keeps little else.
-func (q *quick) part(start, end int) string {
+// keepPart returns a part of the text. Those near each other share memory, so that a text of many short strings takes
+// few allocations, and a string that is kept keeps little else.
+func (q *quick) keepPart(start, end int) string {
 	if end-start > slabSize/4 {
 		return string(q.text[start:end])
 	}
@@ -194,8 +194,8 @@ const (
 	high = 0x80 * each
 )
 
-// str reads a string.
-func (q *quick) str() (string, bool) {
+// readString reads a string.
+func (q *quick) readString() (string, bool) {
 	q.at++
 	start, escaped, seen := q.at, false, uint64(0)
 	for {
@@ -219,7 +219,7 @@ func (q *quick) str() (string, bool) {
 		}
 		switch c := q.text[q.at]; {
 		case c == '"':
-			return q.quoted(start, escaped, seen)
+			return q.endString(start, escaped, seen)
 		case c == '\\':
 			escaped = true
 			q.at += 2
@@ -232,18 +232,18 @@ func (q *quick) str() (string, bool) {
 	}
 }
 
-// quoted ends a string at its quote. seen has the bits of its bytes but those of escapes.
-func (q *quick) quoted(start int, escaped bool, seen uint64) (string, bool) {
+// endString ends a string at its quote. seen has the bits of its bytes but those of escapes.
+func (q *quick) endString(start int, escaped bool, seen uint64) (string, bool) {
 	end := q.at
 	q.at++
 	if seen&high != 0 && !utf8.Valid(q.text[start:end]) {
 		return "", false
 	}
 	if !escaped {
-		return q.part(start, end), true
+		return q.keepPart(start, end), true
 	}
 	var ok bool
-	if q.scratch, ok = unescaped(slices.Grow(q.scratch[:0], end-start), q.text[start:end]); !ok {
+	if q.scratch, ok = appendUnescaped(slices.Grow(q.scratch[:0], end-start), q.text[start:end]); !ok {
 		return "", false
 	}
 	return string(q.scratch), true
@@ -252,9 +252,9 @@ func (q *quick) quoted(start int, escaped bool, seen uint64) (string, bool) {
 // escapes maps the letter of an escape to its character; 0 for none.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unescaped appends s, which ends in no half of an escape, to dst. ok is false if an escape is none, or is half of a
-// surrogate pair.
-func unescaped(dst, s []byte) (out []byte, ok bool) {
+// appendUnescaped appends s, which ends in no half of an escape, to dst. ok is false if an escape is none, or is half
+// of a surrogate pair.
+func appendUnescaped(dst, s []byte) (out []byte, ok bool) {
 	for len(s) > 0 {
 		if s[0] != '\\' {
 			n := bytes.IndexByte(s, '\\')
@@ -268,9 +268,9 @@ func unescaped(dst, s []byte) (out []byte, ok bool) {
 			dst, s = append(dst, c), s[2:]
 			continue
 		}
-		r := rune(escaped(s))
+		r := rune(escapedCodeUnit(s))
 		if s = s[min(6, len(s)):]; utf16.IsSurrogate(r) {
-			r = utf16.DecodeRune(r, rune(escaped(s)))
+			r = utf16.DecodeRune(r, rune(escapedCodeUnit(s)))
 			if r == utf8.RuneError {
 				return nil, false
 			}

@@ -27,7 +27,7 @@ type Object = map[string]any
 // Kind returns the kind of v: "null", "boolean", "number", "string", "array" or
 // "object"; "invalid" if v is not a JSON value.
 func Kind(v any) string {
-	v, err := view(v)
+	v, err := viewAsJSON(v)
 	if err != nil {
 		return "invalid"
 	}
@@ -47,9 +47,9 @@ func Kind(v any) string {
 	}
 }
 
-// view returns v as one of the types that Decode returns. Its contents may
+// viewAsJSON returns v as one of the types that Decode returns. Its contents may
 // still be of other types.
-func view(v any) (any, error) {
+func viewAsJSON(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, bool, string, Number, []any, Object:
 		return v, nil
@@ -82,7 +82,7 @@ func view(v any) (any, error) {
 func viewPointer(r reflect.Value) (any, error) {
 	for range MaxDepth {
 		if r.Kind() != reflect.Pointer && r.Kind() != reflect.Interface {
-			return view(r.Interface())
+			return viewAsJSON(r.Interface())
 		}
 		if r.IsNil() {
 			return nil, nil
@@ -169,11 +169,11 @@ func parseNumber(literal string) (d Decimal, exact, ok bool) {
 	if rest != "" {
 		return d, false, false
 	}
-	d, exact = normal(negative, whole, fraction, exponent)
+	d, exact = normalize(negative, whole, fraction, exponent)
 	return d, exact, true
 }
 
-func normal(negative bool, whole, fraction, exponent string) (d Decimal, exact bool) {
+func normalize(negative bool, whole, fraction, exponent string) (d Decimal, exact bool) {
 	digits := strings.TrimLeft(whole+fraction, "0")
 	if digits == "" {
 		return Decimal{}, true // whatever its sign and exponent
@@ -210,11 +210,11 @@ func equalNumbers(a, b Number) bool {
 //
 // Anything that is not a JSON value, or is nested deeper than [MaxDepth],
 // equals nothing.
-func Equal(a, b any) bool { return equal(a, b, 0) }
+func Equal(a, b any) bool { return equalValues(a, b, 0) }
 
-func equal(a, b any, depth int) bool {
-	a, errA := view(a)
-	b, errB := view(b)
+func equalValues(a, b any, depth int) bool {
+	a, errA := viewAsJSON(a)
+	b, errB := viewAsJSON(b)
 	if errA != nil || errB != nil {
 		return false
 	}
@@ -244,7 +244,7 @@ func equalArrays(a, b []any, depth int) bool {
 		return false
 	}
 	for i := range a {
-		if !equal(a[i], b[i], depth) {
+		if !equalValues(a[i], b[i], depth) {
 			return false
 		}
 	}
@@ -256,7 +256,7 @@ func equalObjects(a, b Object, depth int) bool {
 		return false
 	}
 	for key, x := range a {
-		if y, ok := b[key]; !ok || !equal(x, y, depth) {
+		if y, ok := b[key]; !ok || !equalValues(x, y, depth) {
 			return false
 		}
 	}
@@ -292,7 +292,7 @@ func Lookup(v any, pointer string) (any, bool) {
 		return nil, false
 	}
 	for token := range p.Tokens() {
-		container, err := view(v)
+		container, err := viewAsJSON(v)
 		if err != nil {
 			return nil, false
 		}
@@ -304,7 +304,7 @@ func Lookup(v any, pointer string) (any, bool) {
 			}
 			v = member
 		case []any:
-			i, ok := index(token)
+			i, ok := parseIndex(token)
 			if !ok || i >= len(c) {
 				return nil, false
 			}
@@ -316,9 +316,9 @@ func Lookup(v any, pointer string) (any, bool) {
 	return v, true
 }
 
-// index parses an array index: digits without leading zeros. It rejects an
+// parseIndex parses an array index: digits without leading zeros. It rejects an
 // index that no array can have.
-func index(token string) (i int, ok bool) {
+func parseIndex(token string) (i int, ok bool) {
 	if token == "" || len(token) > 9 || token[0] == '0' && len(token) > 1 {
 		return 0, false
 	}

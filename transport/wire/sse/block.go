@@ -31,11 +31,11 @@ func readBlock(raw []byte, count int, slab *slab) block {
 		whole string
 	)
 	if valid {
-		whole = slab.plain(raw)
+		whole = slab.plainString(raw)
 	}
-	b.fields = slab.fields(count)
+	b.fields = slab.reserveFields(count)
 	for at, ends := 0, unknown; at < len(raw); {
-		end := ends.next(raw, at)
+		end := ends.nextLineEnd(raw, at)
 		from := at
 		if at = end + 1; at < len(raw) && raw[end] == '\r' && raw[at] == '\n' {
 			at++
@@ -62,14 +62,14 @@ func readBlock(raw []byte, count int, slab *slab) block {
 			}
 		}
 	}
-	b.fields = slab.took(b.fields)
+	b.fields = slab.keepFields(b.fields)
 	b.data, b.hasData = strings.Join(data, "\n"), len(data) > 0
 	return b
 }
 
-// item returns b as an item of a kind; lastID was in force before it. It keeps
+// newItem returns b as an item of a kind; lastID was in force before it. It keeps
 // raw.
-func (b block) item(kind Kind, lastID string, raw []byte) Item {
+func (b block) newItem(kind Kind, lastID string, raw []byte) Item {
 	it := Item{
 		Kind:   kind,
 		Type:   b.event,
@@ -200,54 +200,54 @@ type slab struct {
 	spare []Field
 }
 
-// text returns b as a string, decoded.
-func (s *slab) text(b []byte) string {
+// decodeString returns b as a string, decoded.
+func (s *slab) decodeString(b []byte) string {
 	if !utf8.Valid(b) {
 		return decodeUTF8(b)
 	}
-	return s.plain(b)
+	return s.plainString(b)
 }
 
-// plain returns b, which is UTF-8, as a string.
-func (s *slab) plain(b []byte) string {
+// plainString returns b, which is UTF-8, as a string.
+func (s *slab) plainString(b []byte) string {
 	if len(b) > slabSize/4 {
 		return string(b)
 	}
 	if s.texts.Cap()-s.texts.Len() < len(b) {
 		s.texts.Reset() // what was returned stays
-		s.texts.Grow(s.room(len(b)))
+		s.texts.Grow(s.slabSize(len(b)))
 	}
 	from := s.texts.Len()
 	s.texts.Write(b)
 	return s.texts.String()[from:]
 }
 
-// bytes returns a copy of b.
-func (s *slab) bytes(b []byte) []byte {
+// copyBytes returns a copy of b.
+func (s *slab) copyBytes(b []byte) []byte {
 	if len(b) > slabSize/4 {
 		return bytes.Clone(b)
 	}
 	if cap(s.raws)-len(s.raws) < len(b) {
-		s.raws = make([]byte, 0, s.room(len(b)))
+		s.raws = make([]byte, 0, s.slabSize(len(b)))
 	}
 	from := len(s.raws)
 	s.raws = append(s.raws, b...)
 	return s.raws[from:len(s.raws):len(s.raws)]
 }
 
-// room returns the size of a slab that begins with n bytes.
-func (s *slab) room(n int) int { return min(n+s.ahead, slabSize) }
+// slabSize returns the size of a slab that begins with n bytes.
+func (s *slab) slabSize(n int) int { return min(n+s.ahead, slabSize) }
 
-// fields returns a slice with room for n fields, to be handed to took.
-func (s *slab) fields(n int) []Field {
+// reserveFields returns a slice with room for n fields, to be handed to keepFields.
+func (s *slab) reserveFields(n int) []Field {
 	if len(s.spare) < n {
 		s.spare = make([]Field, max(n, min(s.ahead/16, 64)))
 	}
 	return s.spare[:0:n]
 }
 
-// took returns the fields that were appended to what fields returned.
-func (s *slab) took(f []Field) []Field {
+// keepFields returns the fields that were appended to what fields returned.
+func (s *slab) keepFields(f []Field) []Field {
 	s.spare = s.spare[len(f):]
 	return f[:len(f):len(f)]
 }
@@ -273,16 +273,16 @@ func decodeUTF8(b []byte) string {
 		}
 		s.Write(b[from:i])
 		s.WriteString("\uFFFD")
-		i += subpart(b[i:])
+		i += malformedLength(b[i:])
 		from = i
 	}
 	s.Write(b[from:])
 	return s.String()
 }
 
-// subpart returns the length of the malformed sequence that b starts with: the
+// malformedLength returns the length of the malformed sequence that b starts with: the
 // longest prefix of a well-formed one, or a single byte that cannot start any.
-func subpart(b []byte) int {
+func malformedLength(b []byte) int {
 	// The second byte is bounded by the first (Unicode, table 3-7); later ones
 	// are 80..BF.
 	low, high, length := byte(0x80), byte(0xBF), 0

@@ -115,7 +115,7 @@ func (d *Decoder) Feed(p []byte) []Item {
 	}
 	items := make([]Item, 0, d.usual)
 	if !d.started {
-		p = d.start(p, &items)
+		p = d.skipBOM(p, &items)
 	}
 	for at, ends := 0, unknown; at < len(p); {
 		if d.afterCR {
@@ -126,8 +126,8 @@ func (d *Decoder) Feed(p []byte) []Item {
 				continue
 			}
 		}
-		end := ends.next(p, at)
-		d.text(p[at:end], &items)
+		end := ends.nextLineEnd(p, at)
+		d.addText(p[at:end], &items)
 		if end == len(p) {
 			break
 		}
@@ -152,13 +152,13 @@ func (d *Decoder) Close() []Item {
 	d.closed = true
 	var items []Item
 	if !d.started {
-		d.text([]byte(bom[:d.marked]), &items)
+		d.addText([]byte(bom[:d.marked]), &items)
 	}
 	if d.count > 0 || d.line < len(d.raw) {
 		b := readBlock(d.raw, d.count+1, &d.slab)
-		items = append(items, b.item(Incomplete, d.lastID, d.slab.bytes(d.raw)))
+		items = append(items, b.newItem(Incomplete, d.lastID, d.slab.copyBytes(d.raw)))
 	}
-	d.reset()
+	d.resetBlock()
 	return items
 }
 
@@ -166,8 +166,8 @@ func (d *Decoder) Close() []Item {
 // the one committed by the latest blank line. It is empty if there is none.
 func (d *Decoder) LastEventID() string { return d.lastID }
 
-// start looks for the byte order mark and returns the bytes after it.
-func (d *Decoder) start(p []byte, items *[]Item) []byte {
+// skipBOM looks for the byte order mark and returns the bytes after it.
+func (d *Decoder) skipBOM(p []byte, items *[]Item) []byte {
 	for len(p) > 0 && p[0] == bom[d.marked] {
 		d.marked++
 		p = p[1:]
@@ -179,13 +179,13 @@ func (d *Decoder) start(p []byte, items *[]Item) []byte {
 	}
 	if len(p) > 0 {
 		d.started = true
-		d.text([]byte(bom[:d.marked]), items)
+		d.addText([]byte(bom[:d.marked]), items)
 	}
 	return p
 }
 
-// text takes a part of a line that contains no line end.
-func (d *Decoder) text(p []byte, items *[]Item) {
+// addText takes a part of a line that contains no line end.
+func (d *Decoder) addText(p []byte, items *[]Item) {
 	if len(p) == 0 {
 		return
 	}
@@ -195,7 +195,7 @@ func (d *Decoder) text(p []byte, items *[]Item) {
 	}
 	if room := d.limits.MaxLine - (len(d.raw) - d.line); len(p) > room {
 		d.raw = append(d.raw, p[:room]...)
-		d.oversize(fmt.Sprintf("line longer than %d bytes", d.limits.MaxLine), items)
+		d.dropOversized(fmt.Sprintf("line longer than %d bytes", d.limits.MaxLine), items)
 		d.blank = false
 		return
 	}
@@ -213,12 +213,12 @@ func (d *Decoder) endLine(c byte, items *[]Item) {
 	length := len(d.raw) - d.line
 	d.raw = append(d.raw, c)
 	if length == 0 {
-		d.dispatch(items)
+		d.dispatchBlock(items)
 		return
 	}
-	d.read(d.raw[d.line:], d.raw[d.line:d.line+length], items)
+	d.readLine(d.raw[d.line:], d.raw[d.line:d.line+length], items)
 	d.line = len(d.raw)
-	d.fit(items)
+	d.fitBlock(items)
 }
 
 // endCRLF takes the LF of a CRLF. It goes to the block's raw bytes, unless the
@@ -230,11 +230,11 @@ func (d *Decoder) endCRLF() {
 	}
 }
 
-// read applies the effects that a line has before its block ends. raw is line
+// readLine applies the effects that a line has before its block ends. raw is line
 // with its line end.
-func (d *Decoder) read(raw, line []byte, items *[]Item) {
+func (d *Decoder) readLine(raw, line []byte, items *[]Item) {
 	if line[0] == ':' {
-		*items = append(*items, Item{Kind: Comment, Data: d.slab.text(line[1:]), Raw: d.slab.bytes(raw)})
+		*items = append(*items, Item{Kind: Comment, Data: d.slab.decodeString(line[1:]), Raw: d.slab.copyBytes(raw)})
 		return
 	}
 	if d.count == 0 {
@@ -250,49 +250,49 @@ func (d *Decoder) read(raw, line []byte, items *[]Item) {
 	}
 }
 
-// dispatch ends the block.
-func (d *Decoder) dispatch(items *[]Item) {
+// dispatchBlock ends the block.
+func (d *Decoder) dispatchBlock(items *[]Item) {
 	if d.count > 0 {
 		b := readBlock(d.raw, d.count, &d.slab)
 		if b.hasID {
 			d.lastID = b.id
 		}
 		if b.hasData {
-			*items = append(*items, b.item(Event, d.lastID, d.slab.bytes(d.raw)))
+			*items = append(*items, b.newItem(Event, d.lastID, d.slab.copyBytes(d.raw)))
 		}
 	}
-	d.reset()
+	d.resetBlock()
 }
 
-// fit keeps the block within MaxEvent. It first drops comments before the first
+// fitBlock keeps the block within MaxEvent. It first drops comments before the first
 // field: a stream may consist of them, and they were already reported.
-func (d *Decoder) fit(items *[]Item) {
+func (d *Decoder) fitBlock(items *[]Item) {
 	if len(d.raw) <= d.limits.MaxEvent {
 		return
 	}
 	if d.count == 0 {
-		d.reset()
+		d.resetBlock()
 		return
 	}
 	d.raw = append(d.raw[:0], d.raw[d.lead:]...)
 	d.line -= d.lead
 	d.lead = 0
 	if len(d.raw) > d.limits.MaxEvent {
-		d.oversize(fmt.Sprintf("event longer than %d bytes", d.limits.MaxEvent), items)
+		d.dropOversized(fmt.Sprintf("event longer than %d bytes", d.limits.MaxEvent), items)
 		d.blank = true
 	}
 }
 
-// oversize drops the block.
-func (d *Decoder) oversize(why string, items *[]Item) {
+// dropOversized drops the block.
+func (d *Decoder) dropOversized(why string, items *[]Item) {
 	*items = append(*items, Item{Kind: Oversize, Data: why, Raw: bytes.Clone(d.raw)})
-	d.reset()
+	d.resetBlock()
 	d.skipping = true
 }
 
-// reset starts a new block. It releases a large buffer, so that one large event
+// resetBlock starts a new block. It releases a large buffer, so that one large event
 // does not take memory for the rest of the stream.
-func (d *Decoder) reset() {
+func (d *Decoder) resetBlock() {
 	const keep = 64 << 10
 	d.raw = d.raw[:0]
 	if cap(d.raw) > keep {
@@ -308,8 +308,8 @@ type ends struct{ lf, cr int }
 // unknown is where the line ends are before the first search.
 var unknown = ends{-1, -1}
 
-// next returns the index of the first line end in p from at; len(p) if none.
-func (e *ends) next(p []byte, at int) int {
+// nextLineEnd returns the index of the first line end in p from at; len(p) if none.
+func (e *ends) nextLineEnd(p []byte, at int) int {
 	if e.lf < at {
 		e.lf = indexFrom(p, at, '\n')
 	}

@@ -79,15 +79,15 @@ func (p *Parser) Feed(b []byte) []Item {
 	for len(b) > 0 && !p.lost {
 		if p.inside {
 			n := int(min(p.left, uint64(len(b))))
-			p.payload(b[:n], len(b)-n)
+			p.readPayload(b[:n], len(b)-n)
 			b = b[n:]
 			continue
 		}
-		n := copy(p.head[p.have:p.size()], b)
+		n := copy(p.head[p.have:p.headerSize()], b)
 		p.have += n
 		b = b[n:]
-		if p.have == p.size() {
-			p.begin()
+		if p.have == p.headerSize() {
+			p.parseHeader()
 		}
 	}
 	items := p.items
@@ -117,8 +117,8 @@ func (p *Parser) End() []Item {
 	return p.items
 }
 
-// size returns the size of the header, as far as its received bytes determine it.
-func (p *Parser) size() int {
+// headerSize returns the size of the header, as far as its received bytes determine it.
+func (p *Parser) headerSize() int {
 	if p.have < 2 {
 		return 2
 	}
@@ -141,8 +141,8 @@ func (p *Parser) fault(what string) {
 	p.items = append(p.items, it)
 }
 
-// begin parses a complete header.
-func (p *Parser) begin() {
+// parseHeader parses a complete header.
+func (p *Parser) parseHeader() {
 	h := p.head[:p.have]
 	p.have = 0
 	p.frame = Item{Opcode: Opcode(h[0] & 0xF), Fin: h[0]&0x80 != 0, RSV: h[0] >> 4 & 7, Masked: h[1]&0x80 != 0}
@@ -164,10 +164,10 @@ func (p *Parser) begin() {
 	}
 	p.left, p.inside, p.judge = p.frame.Length, true, false
 	if p.frame.Opcode.Data() {
-		p.join()
+		p.joinMessage()
 	}
 	if p.left == 0 {
-		p.end()
+		p.completeFrame()
 	}
 }
 
@@ -211,8 +211,8 @@ func (p *Parser) judgeControl() {
 	}
 }
 
-// join adds a data frame to its message.
-func (p *Parser) join() {
+// joinMessage adds a data frame to its message.
+func (p *Parser) joinMessage() {
 	m, f := &p.message, p.frame
 	if p.closed {
 		p.fault(f.Opcode.String() + " after a close")
@@ -238,8 +238,8 @@ func (p *Parser) join() {
 	}
 }
 
-// payload takes a part of the payload; ahead is the number of bytes of the chunk behind it.
-func (p *Parser) payload(b []byte, ahead int) {
+// readPayload takes a part of the payload; ahead is the number of bytes of the chunk behind it.
+func (p *Parser) readPayload(b []byte, ahead int) {
 	done := p.frame.Length - p.left
 	p.left -= uint64(len(b))
 	if p.frame.Masked {
@@ -254,16 +254,16 @@ func (p *Parser) payload(b []byte, ahead int) {
 	if room := keep - len(p.frame.Payload); room > 0 {
 		kept := b[:min(room, len(b))]
 		if uint64(len(b)) == p.frame.Length {
-			p.frame.Payload = p.copied(kept, ahead)
+			p.frame.Payload = p.copyPayload(kept, ahead)
 		} else {
 			p.frame.Payload = append(p.frame.Payload, kept...)
 		}
 	}
-	if p.judge && !p.message.text.take(b) {
+	if p.judge && !p.message.text.checkPiece(b) {
 		p.badText()
 	}
 	if p.left == 0 {
-		p.end()
+		p.completeFrame()
 	}
 }
 
@@ -287,8 +287,8 @@ func unmask(b []byte, mask [4]byte, done uint64) {
 // keep one of them and drop the others.
 const slabSize = 1 << 10
 
-// copied returns a copy of a whole payload, or of what is kept of it.
-func (p *Parser) copied(b []byte, ahead int) []byte {
+// copyPayload returns a copy of a whole payload, or of what is kept of it.
+func (p *Parser) copyPayload(b []byte, ahead int) []byte {
 	if len(b) > slabSize/4 || p.frame.Opcode.Control() {
 		return append([]byte(nil), b...)
 	}
@@ -305,8 +305,8 @@ func (p *Parser) badText() {
 	p.fault("text that is not UTF-8")
 }
 
-// end completes a frame.
-func (p *Parser) end() {
+// completeFrame completes a frame.
+func (p *Parser) completeFrame() {
 	f := p.frame
 	switch {
 	case f.Opcode == Close:
@@ -315,7 +315,7 @@ func (p *Parser) end() {
 			p.fault(bad)
 		}
 	case f.Opcode.Data() && f.Fin:
-		if p.judge && !p.message.text.ended() {
+		if p.judge && !p.message.text.mayEnd() {
 			p.badText()
 		}
 		p.message = message{}

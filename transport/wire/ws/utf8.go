@@ -8,8 +8,8 @@ type text struct {
 	have int
 }
 
-// take reports whether p is a valid continuation of the previous pieces.
-func (t *text) take(p []byte) bool {
+// checkPiece reports whether p is a valid continuation of the previous pieces.
+func (t *text) checkPiece(p []byte) bool {
 	for t.have > 0 && len(p) > 0 {
 		t.cut[t.have] = p[0]
 		t.have++
@@ -38,5 +38,5 @@ func (t *text) take(p []byte) bool {
 	return true
 }
 
-// ended reports whether the text may end here.
-func (t *text) ended() bool { return t.have == 0 }
+// mayEnd reports whether the text may end here.
+func (t *text) mayEnd() bool { return t.have == 0 }
