@@ -85,7 +85,7 @@ func (s *Session) judgeOn(ctx context.Context) {
 		}
 		for end := time.Now().Add(soon); time.Now().Before(end) && next(t.Len(), quiet); {
 		}
-		s.learn()
+		s.learnFromRecords()
 		if s.judgeDue(ctx) != nil {
 			return
 		}
@@ -123,7 +123,7 @@ func (s *Session) judgeAll(ctx context.Context) error {
 		return err
 	}
 	s.cost = time.Since(began)
-	s.tell(said, failures)
+	s.reportFindings(said, failures)
 	if s.whole = n; !whole { // another run would have the same result
 		s.whole = -1
 		return s.judgeNew(ctx)
@@ -138,13 +138,13 @@ func (s *Session) judgeNew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.tell(said, failures)
+	s.reportFindings(said, failures)
 	s.seen = last
 	return nil
 }
 
-// tell passes on the findings of monitors.
-func (s *Session) tell(said []verdict.Judgement, failures []steps.Failure) {
+// reportFindings passes on the findings of monitors.
+func (s *Session) reportFindings(said []verdict.Judgement, failures []steps.Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range said {

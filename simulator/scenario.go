@@ -26,7 +26,7 @@ func (s *Session) Scenario(name string) string {
 				tags = append(tags, "@"+j.Clause)
 			}
 		}
-		fmt.Fprintf(&body, "    %s %s\n", keyword(all, i), d.Text)
+		fmt.Fprintf(&body, "    %s %s\n", stepKeyword(all, i), d.Text)
 		writeArg(&body, d.Arg)
 	}
 	slices.Sort(tags)
@@ -39,8 +39,8 @@ func (s *Session) Scenario(name string) string {
 	return b.String()
 }
 
-// keyword returns the keyword of a step: Then for a step that judges, When for the step right before it.
-func keyword(all []Did, i int) string {
+// stepKeyword returns the keyword of a step: Then for a step that judges, When for the step right before it.
+func stepKeyword(all []Did, i int) string {
 	judges := func(i int) bool { return i >= 0 && i < len(all) && len(all[i].Judged.Outcomes) > 0 }
 	switch {
 	case judges(i) && judges(i-1):
@@ -95,24 +95,24 @@ type known struct {
 // ends with id, name, tool, agent or session, such as agentId or tool_name, and in lists of them. It keeps the most
 // recent thousand.
 func (s *Session) Known() []string {
-	return s.remembered(func(k *known) map[string]int { return k.values })
+	return s.rememberedValues(func(k *known) map[string]int { return k.values })
 }
 
 // Names returns the names of the parties that occurred in the transcript, sorted. Unlike Parties, it does not wait for
 // a running step.
 func (s *Session) Names() []string {
-	return s.remembered(func(k *known) map[string]int { return k.parties })
+	return s.rememberedValues(func(k *known) map[string]int { return k.parties })
 }
 
-func (s *Session) remembered(what func(*known) map[string]int) []string {
-	s.learn()
+func (s *Session) rememberedValues(what func(*known) map[string]int) []string {
+	s.learnFromRecords()
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
 	return slices.Sorted(maps.Keys(what(&s.known)))
 }
 
-// learn reads the records since the last call.
-func (s *Session) learn() {
+// learnFromRecords reads the records since the last call.
+func (s *Session) learnFromRecords() {
 	k := &s.known
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,32 +122,32 @@ func (s *Session) learn() {
 	for r := range s.Transcript().From(k.mark) {
 		k.mark = r.N
 		if r.Conn != "" {
-			remember(k.parties, r.Conn, r.N)
+			rememberValue(k.parties, r.Conn, r.N)
 		}
 		if r.Event != nil {
 			left := maxMembers
-			k.look("", r.Event.Data, r.N, &left)
+			k.visitValue("", r.Event.Data, r.N, &left)
 		}
 	}
 }
 
-// look visits a value of an event in a member of the given name.
-func (k *known) look(name string, v any, n int, left *int) {
+// visitValue visits a value of an event in a member of the given name.
+func (k *known) visitValue(name string, v any, n int, left *int) {
 	if *left--; *left < 0 {
 		return
 	}
 	switch v := v.(type) {
 	case string:
-		if holdsNames(name) && sayable(v) {
-			remember(k.values, v, n)
+		if holdsNames(name) && fitsInQuotes(v) {
+			rememberValue(k.values, v, n)
 		}
 	case []any:
 		for _, one := range v {
-			k.look(strings.TrimSuffix(name, "s"), one, n, left)
+			k.visitValue(strings.TrimSuffix(name, "s"), one, n, left)
 		}
 	case map[string]any:
 		for member, one := range v {
-			k.look(member, one, n, left)
+			k.visitValue(member, one, n, left)
 		}
 	}
 }
@@ -177,14 +177,14 @@ func splitWords(member string) string {
 	return b.String()
 }
 
-// sayable reports whether a value can stand between the quotes of a step.
-func sayable(v string) bool {
+// fitsInQuotes reports whether a value can stand between the quotes of a step.
+func fitsInQuotes(v string) bool {
 	return v != "" && len(v) <= maxWord && utf8.ValidString(v) &&
 		!strings.ContainsFunc(v, func(c rune) bool { return c == '"' || !unicode.IsPrint(c) })
 }
 
-// remember notes that a record contains a value. If there are too many values, it forgets the older half.
-func remember(in map[string]int, value string, n int) {
+// rememberValue notes that a record contains a value. If there are too many values, it forgets the older half.
+func rememberValue(in map[string]int, value string, n int) {
 	in[value] = n
 	if len(in) <= maxKnown {
 		return

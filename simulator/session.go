@@ -200,7 +200,7 @@ func (s *Session) Close() steps.Result {
 	}
 	said := slices.DeleteFunc(slices.Concat(res.Clauses, res.Monitors),
 		func(j verdict.Judgement) bool { return j.Reason == "not reached" })
-	s.tell(said, monitors)
+	s.reportFindings(said, monitors)
 	close(s.over)
 	return res
 }
@@ -253,7 +253,7 @@ func (s *Session) Send(ctx context.Context, party string, body []byte) (mark int
 	if mark > 0 {
 		from = mark - 1
 	}
-	text, arg := steps.RawStep(s.called(party), s.live.Redactor.Bytes(body), false)
+	text, arg := steps.RawStep(s.partyName(party), s.live.Redactor.Bytes(body), false)
 	s.did(Did{Text: text, Arg: arg, Raw: true, From: from})
 	return mark, nil
 }
@@ -264,7 +264,7 @@ func (s *Session) Hang(ctx context.Context, party string, how driver.CloseMode) 
 	from := s.Transcript().Len()
 	err := s.live.Hang(ctx, party, how)
 	if err == nil {
-		s.did(Did{Text: steps.HangStep(s.called(party), how), Raw: true, From: from})
+		s.did(Did{Text: steps.HangStep(s.partyName(party), how), Raw: true, From: from})
 	}
 	return err
 }
@@ -275,8 +275,8 @@ func (s *Session) did(d Did) {
 	s.done = append(s.done, d)
 }
 
-// called is what the steps so far call a party, such as "client A" for A.
-func (s *Session) called(party string) string {
+// partyName is what the steps so far call a party, such as "client A" for A.
+func (s *Session) partyName(party string) string {
 	with := regexp.MustCompile(`^\pL+ ` + regexp.QuoteMeta(party) + `\b`)
 	for _, d := range s.Steps() {
 		if name := with.FindString(d.Text); name != "" {

@@ -71,22 +71,22 @@ func (s *Script) Engine(o EngineOptions) *Engine {
 		o.NewID = func() string { return strings.ToLower(rand.Text()) }
 	}
 	e := &Engine{s: s, o: o, vars: map[string]any{}, state: s.state, matched: make([]int, len(s.rules))}
-	e.set(s.vars, e.filling(Message{}))
+	e.setVariables(s.vars, e.newFilling(Message{}))
 	return e
 }
 
 // Start returns the first actions of the script.
 func (e *Engine) Start() []Action {
 	e.trace = Trace{}
-	return e.fill(e.s.start, e.filling(Message{}))
+	return e.fillActions(e.s.start, e.newFilling(Message{}))
 }
 
 // On returns the actions that answer a message, in order, and whether a rule has matched.
 func (e *Engine) On(m Message) (actions []Action, matched bool) {
 	e.trace = Trace{}
-	f := e.filling(m)
+	f := e.newFilling(m)
 	for i, r := range e.s.rules {
-		if why := e.misses(i, r, m, f); why != "" {
+		if why := e.whyNoMatch(i, r, m, f); why != "" {
 			e.trace.Missed = append(e.trace.Missed, fmt.Sprintf("line %d: %s", r.line, why))
 			if !strings.HasPrefix(why, otherMessages) {
 				e.trace.Nearly = append(e.trace.Nearly, e.trace.Missed[len(e.trace.Missed)-1])
@@ -95,11 +95,11 @@ func (e *Engine) On(m Message) (actions []Action, matched bool) {
 		}
 		e.matched[i]++
 		e.trace.Rule = r.line
-		e.set(r.set, f)
+		e.setVariables(r.set, f)
 		if r.state != "" {
 			e.state = r.state
 		}
-		return e.fill(r.answer, f), true
+		return e.fillActions(r.answer, f), true
 	}
 	return nil, false
 }
@@ -113,16 +113,16 @@ func (e *Engine) State() string { return e.state }
 // Vars returns the variables, as decoded JSON.
 func (e *Engine) Vars() map[string]any { return maps.Clone(e.vars) }
 
-func (e *Engine) filling(m Message) *filling {
-	return &filling{vars: e.vars, message: decode(m.Body), newID: e.o.NewID, party: m.Party, body: string(m.Body),
+func (e *Engine) newFilling(m Message) *filling {
+	return &filling{vars: e.vars, message: decodeJSON(m.Body), newID: e.o.NewID, party: m.Party, body: string(m.Body),
 		now: e.o.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 }
 
 // otherMessages begins the reasons of rules that are for other messages.
 const otherMessages = "it is for "
 
-// misses says why a rule does not match; "" if it does.
-func (e *Engine) misses(i int, r *rule, m Message, f *filling) string {
+// whyNoMatch says why a rule does not match; "" if it does.
+func (e *Engine) whyNoMatch(i int, r *rule, m Message, f *filling) string {
 	path, _, _ := strings.Cut(m.Path, "?")
 	switch {
 	case r.on.kind != m.Kind:
@@ -140,7 +140,7 @@ func (e *Engine) misses(i int, r *rule, m Message, f *filling) string {
 	}
 	for _, c := range r.on.where {
 		v, there := At(f.message, c.pointer)
-		if !c.test.holds(v, there, f) {
+		if !c.test.isMet(v, there, f) {
 			return c.pointer + " is another"
 		}
 	}
@@ -149,7 +149,7 @@ func (e *Engine) misses(i int, r *rule, m Message, f *filling) string {
 		if g.name != "state" {
 			v, there = e.vars[g.name]
 		}
-		if !g.test.holds(v, there, f) {
+		if !g.test.isMet(v, there, f) {
 			text, _ := json.Marshal(v) // it was read from YAML or JSON
 			return fmt.Sprintf("%s is %s", g.name, text)
 		}
@@ -157,29 +157,29 @@ func (e *Engine) misses(i int, r *rule, m Message, f *filling) string {
 	return ""
 }
 
-// set sets variables. One that cannot be filled in keeps its value.
-func (e *Engine) set(all []assignment, f *filling) {
+// setVariables sets variables. One that cannot be filled in keeps its value.
+func (e *Engine) setVariables(all []assignment, f *filling) {
 	for _, a := range all {
-		b, err := f.json(a.to)
+		b, err := f.writeJSON(a.to)
 		if err == nil && len(b) > MaxVar {
 			err = errLong
 		}
 		if err != nil {
-			e.failed(a.to.line, "%s is not set: %v", a.name, err)
+			e.noteUnfilled(a.to.line, "%s is not set: %v", a.name, err)
 			continue
 		}
-		e.vars[a.name] = decode(b)
+		e.vars[a.name] = decodeJSON(b)
 	}
 }
 
-// fill fills in actions. One that cannot be filled in is omitted.
-func (e *Engine) fill(all []action, f *filling) (out []Action) {
+// fillActions fills in actions. One that cannot be filled in is omitted.
+func (e *Engine) fillActions(all []action, f *filling) (out []Action) {
 	for _, a := range all {
 		for n := range a.repeat {
 			f.n = n + 1
-			one, err := a.filled(f)
+			one, err := a.fillAction(f)
 			if err != nil {
-				e.failed(a.line, "%s is left out: %v", a.do, err)
+				e.noteUnfilled(a.line, "%s is left out: %v", a.do, err)
 				break
 			}
 			out = append(out, one)
@@ -189,8 +189,8 @@ func (e *Engine) fill(all []action, f *filling) (out []Action) {
 	return out
 }
 
-// failed notes that something at a line could not be filled in.
-func (e *Engine) failed(line int, format string, args ...any) {
+// noteUnfilled notes that something at a line could not be filled in.
+func (e *Engine) noteUnfilled(line int, format string, args ...any) {
 	at := fmt.Sprintf("line %d of the script", line)
 	if rule := e.trace.Rule; rule > 0 && rule != line {
 		at += fmt.Sprintf(", in the rule of line %d", rule)
@@ -198,40 +198,40 @@ func (e *Engine) failed(line int, format string, args ...any) {
 	e.trace.Failed = append(e.trace.Failed, at+": "+fmt.Sprintf(format, args...))
 }
 
-// filled returns an action with its variables filled in.
-func (a *action) filled(f *filling) (Action, error) {
+// fillAction returns an action with its variables filled in.
+func (a *action) fillAction(f *filling) (Action, error) {
 	out := Action{Do: a.do, After: a.after, Event: a.event, Binary: a.binary, Status: a.status,
 		Header: maps.Clone(a.header),
 		Method: a.method, Path: a.path, Transport: a.transport, Subprotocols: a.subs, Line: a.line}
 	var err error
-	if out.Body, err = f.bytes(a.body); err != nil {
+	if out.Body, err = f.fillBody(a.body); err != nil {
 		return out, err
 	}
 	if len(out.Body) > MaxBody {
 		return out, errLong
 	}
 	for name, value := range out.Header {
-		if out.Header[name], err = f.plain(value); err != nil {
+		if out.Header[name], err = f.fillPlain(value); err != nil {
 			return out, err
 		}
 	}
-	if out.Path, err = f.plain(a.path); err != nil {
+	if out.Path, err = f.fillPlain(a.path); err != nil {
 		return out, err
 	}
 	if a.to != nil {
-		text, _ := a.to.text()
-		out.Party, err = f.plain(text)
+		text, _ := a.to.scalarText()
+		out.Party, err = f.fillPlain(text)
 	}
 	return out, err
 }
 
-// plain fills in a text whose result is a text.
-func (f *filling) plain(text string) (string, error) {
-	v, err := f.text(text)
+// fillPlain fills in a text whose result is a text.
+func (f *filling) fillPlain(text string) (string, error) {
+	v, err := f.fillText(text)
 	if err != nil {
 		return "", err
 	}
-	if s, ok := plain(v); ok {
+	if s, ok := plainText(v); ok {
 		return s, nil
 	}
 	b, err := json.Marshal(v)

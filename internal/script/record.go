@@ -41,24 +41,24 @@ func Record(head Script, deeds []Deed) ([]byte, error) {
 	if i := slices.IndexFunc(deeds, func(d Deed) bool { return !utf8.Valid(d.Action.Body) }); i >= 0 {
 		return nil, fmt.Errorf("an answer is not UTF-8, which a script cannot send (save the recording instead)")
 	}
-	w := &writing{studied: study(deeds)}
-	w.line("script: %s", quote(head.Name))
+	w := &writing{studied: studyMessages(deeds)}
+	w.writeLine("script: %s", quoteScalar(head.Name))
 	if head.Title != "" {
-		w.line("title: %s", quote(head.Title))
+		w.writeLine("title: %s", quoteScalar(head.Title))
 	}
-	w.line("protocol: %s", quote(head.Protocol))
-	w.line("as: %s", quote(head.As))
-	w.line("rules:")
+	w.writeLine("protocol: %s", quoteScalar(head.Protocol))
+	w.writeLine("as: %s", quoteScalar(head.As))
+	w.writeLine("rules:")
 	answers := make([][]int, len(deeds))
-	for i, of := range w.owners() {
+	for i, of := range w.answerOwners() {
 		if of >= 0 {
 			answers[of] = append(answers[of], i)
 		}
 	}
-	kept := w.keep(answers)
+	kept := w.findKept(answers)
 	for i := first; i < len(deeds); i++ {
 		if deeds[i].Program {
-			w.rule(i, answers[i], kept[i])
+			w.writeRule(i, answers[i], kept[i])
 		}
 	}
 	_, err := Parse(head.Name, w.b.Bytes())
@@ -70,43 +70,43 @@ type writing struct {
 	b bytes.Buffer
 }
 
-func (w *writing) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
+func (w *writing) writeLine(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
-// rule writes the rule for a message of the program. kept are the variables that it sets.
-func (w *writing) rule(at int, answers []int, kept []source) {
+// writeRule writes the rule for a message of the program. kept are the variables that it sets.
+func (w *writing) writeRule(at int, answers []int, kept []source) {
 	m := w.deeds[at].Message
 	var on []string
 	path, _, _ := strings.Cut(m.Path, "?")
 	switch {
 	case m.Kind == "request":
-		on = append(on, "request: "+quote(m.Method+" "+path))
+		on = append(on, "request: "+quoteScalar(m.Method+" "+path))
 	case (m.Kind == "open" || m.Kind == "close") && path == "":
 		on = append(on, m.Kind+": true")
 	case m.Kind == "open" || m.Kind == "close":
-		on = append(on, m.Kind+": "+quote(path))
+		on = append(on, m.Kind+": "+quoteScalar(path))
 	}
 	if m.Type != "" {
-		on = append(on, "type: "+quote(m.Type))
+		on = append(on, "type: "+quoteScalar(m.Type))
 	}
-	if where := w.distinguishing(at); len(where) > 0 {
+	if where := w.distinguishMessage(at); len(where) > 0 {
 		on = append(on, "where: {"+strings.Join(where, ", ")+"}")
 	}
-	w.line("- on: {%s}", strings.Join(on, ", "))
-	w.line("  times: 1")
+	w.writeLine("- on: {%s}", strings.Join(on, ", "))
+	w.writeLine("  times: 1")
 	var set []string
 	for _, v := range kept {
-		set = append(set, v.name+": "+quote("${"+v.pointer+"}"))
+		set = append(set, v.name+": "+quoteScalar("${"+v.pointer+"}"))
 	}
 	if len(set) > 0 {
-		w.line("  set: {%s}", strings.Join(set, ", "))
+		w.writeLine("  set: {%s}", strings.Join(set, ", "))
 	}
 	if len(answers) == 0 {
 		return
 	}
-	w.line("  answer:")
+	w.writeLine("  answer:")
 	before := w.deeds[at].Time
 	for _, i := range answers {
-		w.action(i, before, at)
+		w.writeAction(i, before, at)
 		before = w.deeds[i].Time
 	}
 }
@@ -114,12 +114,12 @@ func (w *writing) rule(at int, answers []int, kept []source) {
 // noticeable is the shortest delay of an answer that is written.
 const noticeable = 20 * time.Millisecond
 
-// action writes an answer to a message. The answer came after another answer or after the message itself.
-func (w *writing) action(i int, before time.Time, at int) {
+// writeAction writes an answer to a message. The answer came after another answer or after the message itself.
+func (w *writing) writeAction(i int, before time.Time, at int) {
 	d, a, m := w.deeds[i], w.deeds[i].Action, w.deeds[at].Message
-	body, more := quote(w.holed(i, at)), ""
+	body, more := quoteScalar(w.writeHoled(i, at)), ""
 	if a.Party != "" && (a.Party != m.Party || m.Kind == "request") {
-		more = ", to: " + quote(a.Party)
+		more = ", to: " + quoteScalar(a.Party)
 	}
 	if after := d.Time.Sub(before); !before.IsZero() && after >= noticeable {
 		more += ", after: " + min(after.Round(noticeable/2), time.Hour).String()
@@ -128,36 +128,36 @@ func (w *writing) action(i int, before time.Time, at int) {
 	case Send:
 		w.b.WriteString("  - {send: " + body)
 		if a.Event != "" {
-			w.b.WriteString(", event: " + quote(a.Event))
+			w.b.WriteString(", event: " + quoteScalar(a.Event))
 		}
 		if a.Binary {
 			w.b.WriteString(", binary: true")
 		}
-		w.line("%s}", more)
+		w.writeLine("%s}", more)
 	case Respond, Refuse:
 		w.b.WriteString("  - {" + a.Do + ": " + strconv.Itoa(a.Status))
 		if len(a.Body) > 0 {
 			w.b.WriteString(", body: " + body)
 		}
 		if kind := a.Header["Content-Type"]; kind != "" && a.Do == Respond {
-			w.b.WriteString(", headers: {Content-Type: " + quote(kind) + "}")
+			w.b.WriteString(", headers: {Content-Type: " + quoteScalar(kind) + "}")
 		}
-		w.line("%s}", more)
+		w.writeLine("%s}", more)
 	default:
-		w.line("  - {%s: true%s}", a.Do, more)
+		w.writeLine("  - {%s: true%s}", a.Do, more)
 	}
 }
 
-// quote writes a text as a YAML scalar on one line: a JSON text is one.
-func quote(text string) string {
+// quoteScalar writes a text as a YAML scalar on one line: a JSON text is one.
+func quoteScalar(text string) string {
 	var b bytes.Buffer
-	_ = put(&b, text)
+	_ = putJSON(&b, text)
 	return b.String()
 }
 
-// scalars returns the texts and numbers of a value by their pointers. It omits members whose names a hole cannot
-// contain.
-func scalars(v any) map[string]any {
+// scalarsByPointer returns the texts and numbers of a value by their pointers. It omits members whose names a hole
+// cannot contain.
+func scalarsByPointer(v any) map[string]any {
 	out := map[string]any{}
 	var walk func(pointer string, v any)
 	walk = func(pointer string, v any) {

@@ -18,8 +18,8 @@ var (
 // literal is how a text writes a literal ${.
 const literal = "$${"
 
-// named returns the names of a text's holes.
-func named(text string) (names []string) {
+// holeNames returns the names of a text's holes.
+func holeNames(text string) (names []string) {
 	for _, hole := range holes.FindAllStringSubmatch(text, -1) {
 		if hole[0] != literal {
 			names = append(names, hole[1])
@@ -32,21 +32,21 @@ func named(text string) (names []string) {
 // and the number of the repetition.
 var reserved = []string{"id", "now", "party", "body", "n"}
 
-// template fails for holes that are neither a variable nor a pointer.
-func (p *parsing) template(n *node) {
+// checkTemplate fails for holes that are neither a variable nor a pointer.
+func (p *parsing) checkTemplate(n *node) {
 	for _, v := range n.list {
-		p.template(v)
+		p.checkTemplate(v)
 	}
 	for _, v := range n.vals {
-		p.template(v)
+		p.checkTemplate(v)
 	}
-	text, ok := n.text()
+	text, ok := n.scalarText()
 	if !ok {
 		return
 	}
-	for _, name := range named(text) {
+	for _, name := range holeNames(text) {
 		if !strings.HasPrefix(name, "/") && !variable.MatchString(name) {
-			p.fail(n, "${%s} is neither a variable, such as ${agent}, nor a member of the message, such as ${/agentId} "+
+			p.failAt(n, "${%s} is neither a variable, such as ${agent}, nor a member of the message, such as ${/agentId} "+
 				"(write $${ for a literal ${)", name)
 		}
 	}
@@ -70,8 +70,8 @@ func (e errNoMember) Error() string { return fmt.Sprintf("the message has no %s"
 
 var errLong = errors.New("with its variables filled in it is too long")
 
-// fill returns the value of a hole.
-func (f *filling) fill(name string) (any, error) {
+// fillHole returns the value of a hole.
+func (f *filling) fillHole(name string) (any, error) {
 	if strings.HasPrefix(name, "/") {
 		v, ok := At(f.message, name)
 		if !ok {
@@ -94,10 +94,10 @@ func (f *filling) fill(name string) (any, error) {
 	return f.vars[name], nil
 }
 
-// text fills in the holes of a text. A text that consists of one hole becomes the value itself.
-func (f *filling) text(text string) (any, error) {
+// fillText fills in the holes of a text. A text that consists of one hole becomes the value itself.
+func (f *filling) fillText(text string) (any, error) {
 	if whole := holes.FindStringSubmatch(text); whole != nil && whole[0] == text && text != literal {
-		return f.fill(whole[1])
+		return f.fillHole(whole[1])
 	}
 	var failed error
 	size := 0
@@ -105,12 +105,12 @@ func (f *filling) text(text string) (any, error) {
 		if hole == literal {
 			return literal[1:]
 		}
-		v, err := f.fill(hole[2 : len(hole)-1])
+		v, err := f.fillHole(hole[2 : len(hole)-1])
 		if err != nil {
 			failed = err
 			return ""
 		}
-		s, ok := plain(v)
+		s, ok := plainText(v)
 		if !ok {
 			b, err := json.Marshal(v)
 			if err != nil {
@@ -127,26 +127,26 @@ func (f *filling) text(text string) (any, error) {
 	return out, failed
 }
 
-// value fills in a value.
-func (f *filling) value(n *node) (any, error) {
-	b, err := f.json(n)
+// fillValue fills in a value.
+func (f *filling) fillValue(n *node) (any, error) {
+	b, err := f.writeJSON(n)
 	if err != nil {
 		return nil, err
 	}
-	return decode(b), nil
+	return decodeJSON(b), nil
 }
 
-// json writes a value as JSON, with the members in their order.
-func (f *filling) json(n *node) ([]byte, error) {
+// writeJSON writes a value as JSON, with the members in their order.
+func (f *filling) writeJSON(n *node) ([]byte, error) {
 	var b bytes.Buffer
-	err := f.write(&b, n)
+	err := f.writeValue(&b, n)
 	if err == nil && b.Len() > MaxBody {
 		err = errLong
 	}
 	return b.Bytes(), err
 }
 
-func (f *filling) write(b *bytes.Buffer, n *node) error {
+func (f *filling) writeValue(b *bytes.Buffer, n *node) error {
 	if b.Len() > MaxBody {
 		return errLong
 	}
@@ -157,7 +157,7 @@ func (f *filling) write(b *bytes.Buffer, n *node) error {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			if err := f.write(b, v); err != nil {
+			if err := f.writeValue(b, v); err != nil {
 				return err
 			}
 		}
@@ -168,11 +168,11 @@ func (f *filling) write(b *bytes.Buffer, n *node) error {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			if err := put(b, k.value); err != nil {
+			if err := putJSON(b, k.value); err != nil {
 				return err
 			}
 			b.WriteByte(':')
-			if err := f.write(b, n.vals[i]); err != nil {
+			if err := f.writeValue(b, n.vals[i]); err != nil {
 				return err
 			}
 		}
@@ -181,17 +181,17 @@ func (f *filling) write(b *bytes.Buffer, n *node) error {
 		v := n.value
 		if text, ok := v.(string); ok {
 			var err error
-			if v, err = f.text(text); err != nil {
+			if v, err = f.fillText(text); err != nil {
 				return err
 			}
 		}
-		return put(b, v)
+		return putJSON(b, v)
 	}
 	return nil
 }
 
-// put writes a value as JSON, without escapes that HTML would need.
-func put(b *bytes.Buffer, v any) error {
+// putJSON writes a value as JSON, without escapes that HTML would need.
+func putJSON(b *bytes.Buffer, v any) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
@@ -202,15 +202,15 @@ func put(b *bytes.Buffer, v any) error {
 }
 
 // message writes the body of a message: a text as it is, anything else as JSON.
-func (f *filling) bytes(n *node) ([]byte, error) {
+func (f *filling) fillBody(n *node) ([]byte, error) {
 	if n == nil {
 		return nil, nil
 	}
-	text, ok := n.text()
+	text, ok := n.scalarText()
 	if !ok {
-		return f.json(n)
+		return f.writeJSON(n)
 	}
-	v, err := f.text(text)
+	v, err := f.fillText(text)
 	if err != nil {
 		return nil, err
 	}

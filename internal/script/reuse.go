@@ -20,7 +20,7 @@ func (r *Reader) Read(text []byte, what string) Value {
 		r.p.errs = append(r.p.errs, &Error{Line: 1, Column: 1, Text: "it is longer than 1 MiB (make it shorter)"})
 		return Value{}
 	}
-	root, errs := read(text)
+	root, errs := readYAML(text)
 	for _, e := range errs {
 		e.Text = strings.Replace(e.Text, "a script is", "a "+what+" is", 1)
 		e.Text = strings.Replace(e.Text, "the script is", "the "+what+" is", 1)
@@ -48,16 +48,16 @@ func (r *Reader) Err(name string) error {
 }
 
 // Fail records a mistake at a value that is present.
-func (r *Reader) Fail(v Value, format string, args ...any) { r.p.fail(v.n, format, args...) }
+func (r *Reader) Fail(v Value, format string, args ...any) { r.p.failAt(v.n, format, args...) }
 
 // Keys reports whether v is a map, and records a mistake for each unknown key.
 func (r *Reader) Keys(v Value, what string, known ...string) bool {
-	return r.p.keys(v.n, what, known...)
+	return r.p.checkKeys(v.n, what, known...)
 }
 
 // List returns the items of a list, and records a mistake if v is something else.
 func (r *Reader) List(v Value, what string) (out []Value) {
-	if r.p.is(v.n, list, what) {
+	if r.p.requireKind(v.n, list, what) {
 		for _, n := range v.n.list {
 			out = append(out, Value{n})
 		}
@@ -66,18 +66,18 @@ func (r *Reader) List(v Value, what string) (out []Value) {
 }
 
 // Text returns a text; "" if v is absent.
-func (r *Reader) Text(v Value, what string) string { return r.p.text(v.n, what) }
+func (r *Reader) Text(v Value, what string) string { return r.p.parseText(v.n, what) }
 
 // Texts returns a text, or a list of them.
 func (r *Reader) Texts(v Value, what string) []string { return r.p.texts(v.n, what) }
 
 // Count returns a number from 1 to most, and records a mistake if v is something else.
-func (r *Reader) Count(v Value, what string, most int) int { return r.p.count(v.n, what, most) }
+func (r *Reader) Count(v Value, what string, most int) int { return r.p.parseCount(v.n, what, most) }
 
 // Match reads a condition on messages: the "on" of a script, without holes.
 func (r *Reader) Match(v Value) Match {
 	r.NoHoles(v)
-	return Match{r.p.on(v.n)}
+	return Match{r.p.parseOn(v.n)}
 }
 
 // NoHoles records a mistake for each text with holes.
@@ -88,7 +88,7 @@ func (r *Reader) NoHoles(v Value) {
 	for _, n := range slices.Concat(v.n.list, v.n.vals) {
 		r.NoHoles(Value{n})
 	}
-	if text, _ := v.n.text(); strings.Contains(text, "${") {
+	if text, _ := v.n.scalarText(); strings.Contains(text, "${") {
 		r.Fail(v, "nothing is filled in here (write the value itself)")
 	}
 }
@@ -118,7 +118,7 @@ func (v Value) At(key string) Value {
 	if v.n == nil {
 		return v
 	}
-	return Value{v.n.at(key)}
+	return Value{v.n.valueAt(key)}
 }
 
 // Line returns the line of the value, from 1.
@@ -159,7 +159,7 @@ func (v Value) Number() (n float64, ok bool) {
 
 // Fill returns the value as JSON, with the holes filled in from a message. It fails if the message lacks a member.
 func (v Value) Fill(m Message, newID func() string) ([]byte, error) {
-	return fillingOf(m, newID).json(v.n)
+	return fillingOf(m, newID).writeJSON(v.n)
 }
 
 func fillingOf(m Message, newID func() string) *filling {
@@ -172,7 +172,7 @@ type Match struct{ on on }
 // Matches reports whether m meets the condition.
 func (w Match) Matches(m Message) bool {
 	f := fillingOf(m, func() string { return "" })
-	return (&Engine{}).misses(0, &rule{on: w.on}, m, f) == ""
+	return (&Engine{}).whyNoMatch(0, &rule{on: w.on}, m, f) == ""
 }
 
 // Kind returns the kind of the matching messages: see Message.Kind.

@@ -141,11 +141,11 @@ func Parse(name string, text []byte) (*Script, error) {
 		return nil, &Error{Name: name, Line: 1, Column: 1, Text: fmt.Sprintf("it is longer than %d bytes", MaxText)}
 	}
 	p := &parsing{}
-	root, errs := read(text)
+	root, errs := readYAML(text)
 	p.errs = errs
 	s := &Script{}
 	if root != nil && len(errs) == 0 {
-		p.script(root, s)
+		p.parseScript(root, s)
 	}
 	slices.SortStableFunc(p.errs, func(a, b *Error) int {
 		if a.Line != b.Line {
@@ -171,12 +171,12 @@ func Parse(name string, text []byte) (*Script, error) {
 // nil if the script plays that party.
 func (s *Script) Plays(protocol, as string) error {
 	wrong := func(key, text, named string) error {
-		if is := s.of(key); is == named || is == "" {
+		if is := s.valueOf(key); is == named || is == "" {
 			return nil
 		}
 		e := *s.places[key]
-		e.Text = "this script " + text + " " + s.of(key) + ", and " + key + " (--" + key + ") is " + named
-		if hint := words.Suggest(s.of(key), []string{named}, ""); hint != "" {
+		e.Text = "this script " + text + " " + s.valueOf(key) + ", and " + key + " (--" + key + ") is " + named
+		if hint := words.Suggest(s.valueOf(key), []string{named}, ""); hint != "" {
 			e.Text += " (" + hint + ")"
 		}
 		return &e
@@ -184,8 +184,8 @@ func (s *Script) Plays(protocol, as string) error {
 	return errors.Join(wrong("protocol", "is for", protocol), wrong("as", "plays", as))
 }
 
-// of returns the value of protocol or as.
-func (s *Script) of(key string) string {
+// valueOf returns the value of protocol or as.
+func (s *Script) valueOf(key string) string {
 	if key == "as" {
 		return s.As
 	}
@@ -202,8 +202,8 @@ func (s *Script) Client() string {
 	return ""
 }
 
-// known returns the variables that a script begins with or sets.
-func (s *Script) known() map[string]bool {
+// knownVariables returns the variables that a script begins with or sets.
+func (s *Script) knownVariables() map[string]bool {
 	names := map[string]bool{}
 	for _, a := range s.vars {
 		names[a.name] = true
@@ -216,8 +216,8 @@ func (s *Script) known() map[string]bool {
 	return names
 }
 
-// quoted lists words for people.
-func quoted(words []string) string { return strings.Join(words, ", ") }
+// quotedList lists words for people.
+func quotedList(words []string) string { return strings.Join(words, ", ") }
 
 // test is a condition on a value.
 type test struct {
@@ -228,74 +228,74 @@ type test struct {
 	not    *test
 }
 
-// test reads a condition: a value, a list of values, or a map with one of match, exists, in and not.
-func (p *parsing) test(n *node) test {
+// parseTest reads a condition: a value, a list of values, or a map with one of match, exists, in and not.
+func (p *parsing) parseTest(n *node) test {
 	switch n.kind {
 	case scalar:
-		p.template(n)
+		p.checkTemplate(n)
 		return test{is: n}
 	case list:
 		for _, item := range n.list {
-			p.template(item)
+			p.checkTemplate(item)
 		}
 		return test{in: n.list}
 	}
 	var t test
-	if !p.keys(n, "a condition", "match", "exists", "in", "not", "is") {
+	if !p.checkKeys(n, "a condition", "match", "exists", "in", "not", "is") {
 		return t
 	}
 	if len(n.keys) != 1 {
-		p.fail(n, "a condition has one of is, in, match, exists and not, and this has %d", len(n.keys))
+		p.failAt(n, "a condition has one of is, in, match, exists and not, and this has %d", len(n.keys))
 		return t
 	}
 	v := n.vals[0]
 	switch n.keys[0].value {
 	case "is":
-		p.template(v)
+		p.checkTemplate(v)
 		t.is = v
 	case "in":
-		if p.is(v, list, "in") {
+		if p.requireKind(v, list, "in") {
 			t.in = v.list
 		}
 	case "match":
-		t.match = p.regexp(v, "match")
+		t.match = p.parseRegexp(v, "match")
 	case "exists":
 		b, ok := v.value.(bool)
 		if !ok {
-			p.fail(v, "exists is true or false")
+			p.failAt(v, "exists is true or false")
 		}
 		t.exists = &b
 	case "not":
-		inner := p.test(v)
+		inner := p.parseTest(v)
 		t.not = &inner
 	}
 	return t
 }
 
-// holds reports whether a value meets a condition; there says that the value is present.
-func (t test) holds(v any, there bool, f *filling) bool {
+// isMet reports whether a value meets a condition; there says that the value is present.
+func (t test) isMet(v any, there bool, f *filling) bool {
 	switch {
 	case t.exists != nil:
 		return *t.exists == there
 	case t.not != nil:
-		return !t.not.holds(v, there, f)
+		return !t.not.isMet(v, there, f)
 	case !there:
 		return false
 	case t.match != nil:
-		text, ok := plain(v)
+		text, ok := plainText(v)
 		return ok && t.match.MatchString(text)
 	case t.is != nil:
-		want, err := f.value(t.is)
-		return err == nil && equal(v, want)
+		want, err := f.fillValue(t.is)
+		return err == nil && equalJSON(v, want)
 	}
 	return slices.ContainsFunc(t.in, func(n *node) bool {
-		want, err := f.value(n)
-		return err == nil && equal(v, want)
+		want, err := f.fillValue(n)
+		return err == nil && equalJSON(v, want)
 	})
 }
 
-// plain returns a text, a number or a bool as a text.
-func plain(v any) (string, bool) {
+// plainText returns a text, a number or a bool as a text.
+func plainText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true
@@ -307,18 +307,18 @@ func plain(v any) (string, bool) {
 	return "", false
 }
 
-// equal compares decoded JSON values: numbers by their values.
-func equal(a, b any) bool {
-	x, err := json.Marshal(canonical(a))
+// equalJSON compares decoded JSON values: numbers by their values.
+func equalJSON(a, b any) bool {
+	x, err := json.Marshal(canonicalNumbers(a))
 	if err != nil {
 		return false
 	}
-	y, err := json.Marshal(canonical(b))
+	y, err := json.Marshal(canonicalNumbers(b))
 	return err == nil && bytes.Equal(x, y)
 }
 
-// canonical returns a value with all numbers as float64 where these are exact enough.
-func canonical(v any) any {
+// canonicalNumbers returns a value with all numbers as float64 where these are exact enough.
+func canonicalNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
@@ -334,21 +334,21 @@ func canonical(v any) any {
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = canonical(item)
+			out[i] = canonicalNumbers(item)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, item := range v {
-			out[k] = canonical(item)
+			out[k] = canonicalNumbers(item)
 		}
 		return out
 	}
 	return v
 }
 
-// whole returns a YAML number as float64.
-func whole(v any) (float64, bool) {
+// wholeNumber returns a YAML number as float64.
+func wholeNumber(v any) (float64, bool) {
 	switch v := v.(type) {
 	case int64:
 		return float64(v), true
@@ -360,8 +360,8 @@ func whole(v any) (float64, bool) {
 	return 0, false
 }
 
-// decode decodes JSON with exact numbers; nil if it is not JSON.
-func decode(body []byte) any {
+// decodeJSON decodes JSON with exact numbers; nil if it is not JSON.
+func decodeJSON(body []byte) any {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var v any

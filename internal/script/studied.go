@@ -35,19 +35,19 @@ type alike struct {
 	values map[string]map[any]int // by pointer
 }
 
-func study(deeds []Deed) *studied {
+func studyMessages(deeds []Deed) *studied {
 	s := &studied{deeds: deeds, told: map[string]int{}, alike: map[kindred]*alike{}}
 	for i, d := range deeds {
 		body := d.Action.Body
 		if d.Program {
 			body = d.Message.Body
 		}
-		values := scalars(decode(body))
+		values := scalarsByPointer(decodeJSON(body))
 		s.values = append(s.values, values)
 		if !d.Program {
 			for pointer, v := range values {
-				if _, before := s.told[key(pointer, v)]; !before {
-					s.told[key(pointer, v)] = i
+				if _, before := s.told[valueKey(pointer, v)]; !before {
+					s.told[valueKey(pointer, v)] = i
 				}
 			}
 			continue
@@ -67,8 +67,8 @@ func study(deeds []Deed) *studied {
 	return s
 }
 
-// key identifies a value: a text by itself, a number together with the name of its member.
-func key(pointer string, v any) string {
+// valueKey identifies a value: a text by itself, a number together with the name of its member.
+func valueKey(pointer string, v any) string {
 	if n, is := v.(json.Number); is {
 		return pointer[strings.LastIndex(pointer, "/"):] + " " + n.String()
 	}
@@ -96,28 +96,29 @@ func looksMade(pointer string, v any) bool {
 	return strings.HasSuffix(strings.ToLower(pointer), "id")
 }
 
-// own reports whether the program has generated a value of its message: the peer has not sent it before.
-func (s *studied) own(at int, pointer string) bool {
+// isOwn reports whether the program has generated a value of its message: the peer has not sent it before.
+func (s *studied) isOwn(at int, pointer string) bool {
 	v := s.values[at][pointer]
-	first, told := s.told[key(pointer, v)]
+	first, told := s.told[valueKey(pointer, v)]
 	return looksMade(pointer, v) && (!told || first > at)
 }
 
-// distinguishing returns conditions on the members in which a message differs from its kindred.
-func (s *studied) distinguishing(at int) (where []string) {
+// distinguishMessage returns conditions on the members in which a message differs from its kindred.
+func (s *studied) distinguishMessage(at int) (where []string) {
 	m := s.deeds[at].Message
 	others := s.alike[kindred{m.Kind, m.Type, m.Method}]
 	for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
 		text, is := s.values[at][pointer].(string)
-		if is && !s.own(at, pointer) && !present(text, s.deeds[at].Time) && others.values[pointer][text] < others.n {
-			where = append(where, quote(pointer)+": "+quote(strings.ReplaceAll(text, "${", literal)))
+		if is && !s.isOwn(at, pointer) && !isPresentTime(text, s.deeds[at].Time) &&
+			others.values[pointer][text] < others.n {
+			where = append(where, quoteScalar(pointer)+": "+quoteScalar(strings.ReplaceAll(text, "${", literal)))
 		}
 	}
 	return where
 }
 
-// owners returns for each answer the message of the program that it belongs to; -1 for none.
-func (s *studied) owners() []int {
+// answerOwners returns for each answer the message of the program that it belongs to; -1 for none.
+func (s *studied) answerOwners() []int {
 	out := make([]int, len(s.deeds))
 	latest, own, answered := -1, map[string]int{}, map[string]bool{}
 	for i, d := range s.deeds {
@@ -135,20 +136,21 @@ func (s *studied) owners() []int {
 		}
 		mine, party := latest, d.Action.Party
 		if before, is := own[party]; is && party != s.deeds[latest].Message.Party && s.deeds[latest].Message.Party != "" &&
-			(!answered[party] || !s.shared(i, latest)) {
+			(!answered[party] || !s.isShared(i, latest)) {
 			mine = before
 		}
-		out[i] = s.named(i, mine)
+		out[i] = s.namedMessage(i, mine)
 		answered[party] = true
 	}
 	return out
 }
 
-// shared reports whether another connection gets the same answer before the program's next message.
-func (s *studied) shared(at, latest int) bool {
+// isShared reports whether another connection gets the same answer before the program's next message.
+func (s *studied) isShared(at, latest int) bool {
 	for i := max(latest+1, at-far); i < min(len(s.deeds), at+far) && !s.deeds[i].Program; i++ {
 		a, b := s.deeds[i], s.deeds[at]
-		if i != at && a.Action.Party != b.Action.Party && a.Action.Do == b.Action.Do && timeless(a) == timeless(b) {
+		if i != at && a.Action.Party != b.Action.Party && a.Action.Do == b.Action.Do &&
+			withoutTimes(a) == withoutTimes(b) {
 			return true
 		}
 	}
@@ -158,13 +160,13 @@ func (s *studied) shared(at, latest int) bool {
 // far bounds the distance at which the message of an answer, and an answer with the same content, is searched.
 const far = 256
 
-// named returns the message whose id an answer contains: a message earlier than the one that the answer seems to belong
-// to, if both have their own id in the same place.
-func (s *studied) named(at, mine int) int {
+// namedMessage returns the message whose id an answer contains: a message earlier than the one that the answer seems to
+// belong to, if both have their own id in the same place.
+func (s *studied) namedMessage(at, mine int) int {
 	body := string(s.deeds[at].Action.Body)
 	has := func(i int) (pointers []string) {
 		for pointer, v := range s.values[i] {
-			if text, is := v.(string); is && s.own(i, pointer) && strings.Contains(body, `"`+text+`"`) {
+			if text, is := v.(string); is && s.isOwn(i, pointer) && strings.Contains(body, `"`+text+`"`) {
 				pointers = append(pointers, pointer)
 			}
 		}
@@ -178,7 +180,7 @@ func (s *studied) named(at, mine int) int {
 			continue
 		}
 		for _, pointer := range has(i) {
-			if _, there := s.values[mine][pointer]; there && s.own(mine, pointer) {
+			if _, there := s.values[mine][pointer]; there && s.isOwn(mine, pointer) {
 				return i
 			}
 		}
@@ -186,8 +188,8 @@ func (s *studied) named(at, mine int) int {
 	return mine
 }
 
-// keep finds the values that the answers to later messages contain, and returns their variables by message.
-func (s *studied) keep(answers [][]int) map[int][]source {
+// findKept finds the values that the answers to later messages contain, and returns their variables by message.
+func (s *studied) findKept(answers [][]int) map[int][]source {
 	sources, out := map[string]source{}, map[int][]source{}
 	s.kept = map[string]source{}
 	for at, of := range answers {
@@ -196,15 +198,15 @@ func (s *studied) keep(answers [][]int) map[int][]source {
 		}
 		mine := map[string]bool{}
 		for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
-			k := key(pointer, s.values[at][pointer])
+			k := valueKey(pointer, s.values[at][pointer])
 			mine[k] = true
-			if _, known := sources[k]; !known && s.own(at, pointer) {
+			if _, known := sources[k]; !known && s.isOwn(at, pointer) {
 				sources[k] = source{"", at, pointer}
 			}
 		}
 		for _, i := range of {
 			for _, pointer := range slices.Sorted(maps.Keys(s.values[i])) {
-				k := key(pointer, s.values[i][pointer])
+				k := valueKey(pointer, s.values[i][pointer])
 				from, known := sources[k]
 				if !known || mine[k] || s.kept[k].name != "" {
 					continue
@@ -218,31 +220,31 @@ func (s *studied) keep(answers [][]int) map[int][]source {
 	return out
 }
 
-// holed writes the body of an answer with holes for values that the program generated, and for the current time.
-func (s *studied) holed(i, at int) string {
+// writeHoled writes the body of an answer with holes for values that the program generated, and for the current time.
+func (s *studied) writeHoled(i, at int) string {
 	d := s.deeds[i]
 	body := strings.ReplaceAll(string(d.Action.Body), "${", literal)
 	for _, pointer := range slices.Sorted(maps.Keys(s.values[at])) {
 		if looksMade(pointer, s.values[at][pointer]) {
-			body = hole(body, key(pointer, s.values[at][pointer]), pointer)
+			body = makeHole(body, valueKey(pointer, s.values[at][pointer]), pointer)
 		}
 	}
 	for _, pointer := range slices.Sorted(maps.Keys(s.values[i])) {
-		k := key(pointer, s.values[i][pointer])
+		k := valueKey(pointer, s.values[i][pointer])
 		if v := s.kept[k]; v.name != "" && v.at < at {
-			body = hole(body, k, v.name)
+			body = makeHole(body, k, v.name)
 		}
 	}
 	return times.ReplaceAllStringFunc(body, func(text string) string {
-		if present(strings.Trim(text, `"`), d.Time) {
+		if isPresentTime(strings.Trim(text, `"`), d.Time) {
 			return `"${now}"`
 		}
 		return text
 	})
 }
 
-// hole replaces a value by a hole.
-func hole(body, k, name string) string {
+// makeHole replaces a value by a hole.
+func makeHole(body, k, name string) string {
 	member, n, number := strings.Cut(k, " ")
 	if !number || !strings.HasPrefix(member, "/") {
 		return strings.ReplaceAll(body, `"`+k+`"`, `"${`+name+`}"`)
@@ -257,8 +259,8 @@ var times = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"`)
 // soon is how far a time may be from the current time: clocks differ, and machines are slow.
 const soon = 5 * time.Second
 
-// present reports whether a text is the current time, as ${now} writes it.
-func present(text string, now time.Time) bool {
+// isPresentTime reports whether a text is the current time, as ${now} writes it.
+func isPresentTime(text string, now time.Time) bool {
 	if !times.MatchString(`"` + text + `"`) {
 		return false
 	}
@@ -266,5 +268,5 @@ func present(text string, now time.Time) bool {
 	return err == nil && !now.IsZero() && t.Sub(now).Abs() <= soon
 }
 
-// timeless returns the content of an answer without times.
-func timeless(d Deed) string { return times.ReplaceAllString(string(d.Action.Body), "now") }
+// withoutTimes returns the content of an answer without times.
+func withoutTimes(d Deed) string { return times.ReplaceAllString(string(d.Action.Body), "now") }

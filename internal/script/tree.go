@@ -33,11 +33,11 @@ var kinds = map[kind]string{scalar: "a single value", list: "a list", mapping: "
 // maxDepth bounds the nesting of values.
 const maxDepth = 64
 
-// read parses a YAML document.
-func read(text []byte) (*node, []*Error) {
+// readYAML parses a YAML document.
+func readYAML(text []byte) (*node, []*Error) {
 	file, err := yamltext.Parse(text)
 	if err != nil {
-		return nil, []*Error{syntax(err)}
+		return nil, []*Error{syntaxError(err)}
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
 		return nil, []*Error{{Line: 1, Column: 1, Text: "the script is empty"}}
@@ -47,12 +47,12 @@ func read(text []byte) (*node, []*Error) {
 		return nil, []*Error{{Line: at.Line, Column: at.Column, Text: "a script is one document"}}
 	}
 	r := &reader{}
-	n := r.node(file.Docs[0].Body, 0)
+	n := r.convertNode(file.Docs[0].Body, 0)
 	return n, r.errs
 }
 
-// syntax returns an error of the YAML parser with its place.
-func syntax(err error) *Error {
+// syntaxError returns an error of the YAML parser with its place.
+func syntaxError(err error) *Error {
 	e := &Error{Line: 1, Column: 1, Text: "not valid YAML"}
 	var line, column int
 	text := err.Error()
@@ -67,27 +67,27 @@ func syntax(err error) *Error {
 
 type reader struct{ errs []*Error }
 
-func (r *reader) fail(t *token.Token, format string, args ...any) {
+func (r *reader) failAt(t *token.Token, format string, args ...any) {
 	r.errs = append(r.errs, &Error{Line: t.Position.Line, Column: t.Position.Column, Text: fmt.Sprintf(format, args...)})
 }
 
-// node converts a value.
-func (r *reader) node(from ast.Node, depth int) *node {
+// convertNode converts a value.
+func (r *reader) convertNode(from ast.Node, depth int) *node {
 	t := from.GetToken()
 	n := &node{line: t.Position.Line, column: t.Position.Column}
 	if depth > maxDepth {
-		r.fail(t, "it is nested deeper than %d levels", maxDepth)
+		r.failAt(t, "it is nested deeper than %d levels", maxDepth)
 		return n
 	}
 	switch v := from.(type) {
 	case *ast.MappingNode:
-		r.entries(n, v.Values, depth)
+		r.convertEntries(n, v.Values, depth)
 	case *ast.MappingValueNode:
-		r.entries(n, []*ast.MappingValueNode{v}, depth)
+		r.convertEntries(n, []*ast.MappingValueNode{v}, depth)
 	case *ast.SequenceNode:
 		n.kind = list
 		for _, item := range v.Values {
-			n.list = append(n.list, r.node(item, depth+1))
+			n.list = append(n.list, r.convertNode(item, depth+1))
 		}
 	case *ast.LiteralNode:
 		n.value = v.Value.Value
@@ -101,13 +101,13 @@ func (r *reader) node(from ast.Node, depth int) *node {
 		n.value = v.Value
 	case *ast.NullNode:
 	default:
-		r.fail(t, "a script has no anchors, aliases, tags or merge keys, and no infinite numbers")
+		r.failAt(t, "a script has no anchors, aliases, tags or merge keys, and no infinite numbers")
 	}
 	return n
 }
 
-// entries converts the entries of a map.
-func (r *reader) entries(n *node, all []*ast.MappingValueNode, depth int) {
+// convertEntries converts the entries of a map.
+func (r *reader) convertEntries(n *node, all []*ast.MappingValueNode, depth int) {
 	n.kind = mapping
 	if len(all) > 0 {
 		at := all[0].Key.GetToken().Position
@@ -116,16 +116,16 @@ func (r *reader) entries(n *node, all []*ast.MappingValueNode, depth int) {
 	for _, entry := range all {
 		t := entry.Key.GetToken()
 		key := &node{line: t.Position.Line, column: t.Position.Column, value: t.Value}
-		if n.at(t.Value) != nil {
-			r.fail(t, "%s is there twice", t.Value)
+		if n.valueAt(t.Value) != nil {
+			r.failAt(t, "%s is there twice", t.Value)
 			continue
 		}
-		n.keys, n.vals = append(n.keys, key), append(n.vals, r.node(entry.Value, depth+1))
+		n.keys, n.vals = append(n.keys, key), append(n.vals, r.convertNode(entry.Value, depth+1))
 	}
 }
 
-// at returns the value of a key; nil if there is none.
-func (n *node) at(key string) *node {
+// valueAt returns the value of a key; nil if there is none.
+func (n *node) valueAt(key string) *node {
 	for i, k := range n.keys {
 		if k.value == key {
 			return n.vals[i]
@@ -134,8 +134,8 @@ func (n *node) at(key string) *node {
 	return nil
 }
 
-// text returns a scalar that is a text.
-func (n *node) text() (string, bool) {
+// scalarText returns a scalar that is a text.
+func (n *node) scalarText() (string, bool) {
 	s, ok := n.value.(string)
 	return s, ok && n.kind == scalar
 }

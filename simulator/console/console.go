@@ -165,7 +165,7 @@ func New(o Options) (*Console, error) {
 	}
 	c := &Console{o: o, mux: http.NewServeMux(), page: files}
 	c.ctx, c.end = context.WithCancel(context.Background())
-	for _, r := range c.routes() {
+	for _, r := range c.listRoutes() {
 		c.mux.Handle(r.method+" "+prefix+r.path, r)
 	}
 	c.mux.HandleFunc(prefix+"/", c.notFound)
@@ -175,8 +175,8 @@ func New(o Options) (*Console, error) {
 
 // ServeHTTP implements http.Handler.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	secure(w.Header())
-	if err := c.admit(r); err != nil {
+	setSecurityHeaders(w.Header())
+	if err := c.admitOrigin(r); err != nil {
 		answerError(w, err)
 		return
 	}
@@ -197,7 +197,7 @@ func (c *Console) Plays() (out []PlayReport) {
 	c.mu.Unlock()
 	for _, s := range all {
 		if s.kind == kindPlay {
-			out = append(out, PlayReport{s.view(), s.allFindings(), s.player.Faults()})
+			out = append(out, PlayReport{s.sessionView(), s.allFindings(), s.player.Faults()})
 		}
 	}
 	return out
@@ -211,7 +211,7 @@ func (c *Console) Close() {
 	c.mu.Unlock()
 	c.end()
 	for _, s := range all {
-		c.work.Go(s.close)
+		c.work.Go(s.closeSession)
 	}
 	c.work.Wait()
 }

@@ -17,7 +17,7 @@ func TestRoutes(t *testing.T) {
 		t.Error("a console without Open is made")
 	}
 	var served, written []string
-	for _, r := range (&Console{}).routes() {
+	for _, r := range (&Console{}).listRoutes() {
 		served = append(served, strings.TrimSpace(r.method+" "+r.path+" "+strings.Join(r.query, " ")))
 	}
 	for path, item := range member(document(), "paths").(map[string]any) {

@@ -42,41 +42,42 @@ type creation struct {
 
 // OpenTest begins a session with a target, as POST /sessions does.
 func (c *Console) OpenTest(ctx context.Context, o TestOptions) (Session, error) {
-	s, err := c.open(ctx, creation{Kind: kindTest, Protocol: o.Protocol, Target: o.Target, Role: o.Role,
+	s, err := c.openSession(ctx, creation{Kind: kindTest, Protocol: o.Protocol, Target: o.Target, Role: o.Role,
 		Driver: o.Driver, Strict: o.Strict})
 	if err != nil {
 		return Session{}, err
 	}
-	return s.view(), nil
+	return s.sessionView(), nil
 }
 
 // OpenPlay begins to play a party, as POST /sessions does.
 func (c *Console) OpenPlay(ctx context.Context, o PlayOptions) (Session, error) {
-	s, err := c.open(ctx, creation{Kind: kindPlay, Protocol: o.Protocol, As: o.As, Mind: o.Mind, Mutant: o.Mutant,
+	s, err := c.openSession(ctx, creation{Kind: kindPlay, Protocol: o.Protocol, As: o.As, Mind: o.Mind,
+		Mutant: o.Mutant,
 		Script: o.Script, Listen: o.Listen, Connect: o.Connect, To: o.To,
 		Faults: o.Faults})
 	if err != nil {
 		return Session{}, err
 	}
-	return s.view(), nil
+	return s.sessionView(), nil
 }
 
-// create begins a session.
-func (c *Console) create(_ http.ResponseWriter, r *http.Request) (any, error) {
+// createSession begins a session.
+func (c *Console) createSession(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q creation
-	if err := read(r, &q); err != nil {
+	if err := readBody(r, &q); err != nil {
 		return nil, err
 	}
-	s, err := c.open(r.Context(), q)
+	s, err := c.openSession(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}
-	return s.view(), nil
+	return s.sessionView(), nil
 }
 
-// open begins a session. The end of ctx interrupts the start of a target, but not the session itself.
-func (c *Console) open(ctx context.Context, q creation) (*session, error) {
-	id, err := c.reserve()
+// openSession begins a session. The end of ctx interrupts the start of a target, but not the session itself.
+func (c *Console) openSession(ctx context.Context, q creation) (*session, error) {
+	id, err := c.reserveSession()
 	if err != nil {
 		return nil, err
 	}
@@ -94,30 +95,32 @@ func (c *Console) open(ctx context.Context, q creation) (*session, error) {
 	case kindReplay:
 		err = s.openReplay(q.uploaded)
 	default:
-		err = fail(http.StatusBadRequest, "kind: "+strconv.Quote(q.Kind)+" is not a kind of session (test, play or replay)")
+		err = newError(http.StatusBadRequest,
+			"kind: "+strconv.Quote(q.Kind)+" is not a kind of session (test, play or replay)")
 	}
 	if !stop() && err == nil {
-		s.close()
+		s.closeSession()
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		c.release()
+		c.releaseReserved()
 		s.end()
 		return nil, err
 	}
-	return s, c.add(s)
+	return s, c.addSession(s)
 }
 
-// reserve makes room for a session, and returns its id. The caller must then call add or release, and work.Done.
-func (c *Console) reserve() (string, error) {
+// reserveSession makes room for a session, and returns its id. The caller must then call add or release, and work.Done.
+func (c *Console) reserveSession() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.closed:
-		return "", fail(http.StatusConflict, "the console is ending")
+		return "", newError(http.StatusConflict, "the console is ending")
 	case len(c.sessions)+c.starting >= MaxSessions:
-		return "", fail(http.StatusConflict, fmt.Sprintf("there are %d sessions, which is the most (DELETE %s/sessions/{id})",
-			MaxSessions, prefix))
+		return "", newError(http.StatusConflict,
+			fmt.Sprintf("there are %d sessions, which is the most (DELETE %s/sessions/{id})",
+				MaxSessions, prefix))
 	}
 	c.starting++
 	c.serial++
@@ -125,25 +128,25 @@ func (c *Console) reserve() (string, error) {
 	return strconv.Itoa(c.serial), nil
 }
 
-func (c *Console) release() {
+func (c *Console) releaseReserved() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.starting--
 }
 
-// add makes a session known, and follows its records.
-func (c *Console) add(s *session) error {
+// addSession makes a session known, and follows its records.
+func (c *Console) addSession(s *session) error {
 	c.mu.Lock()
 	c.starting--
 	closed := c.closed
 	if !closed {
 		c.sessions = append(c.sessions, s)
-		s.begin()
+		s.followSession()
 	}
 	c.mu.Unlock()
 	if closed {
-		s.close()
-		return fail(http.StatusConflict, "the console is ending")
+		s.closeSession()
+		return newError(http.StatusConflict, "the console is ending")
 	}
 	return nil
 }
@@ -163,10 +166,11 @@ func (c *Console) openTest(s *session, q creation) (err error) {
 // openPlay plays a party.
 func (c *Console) openPlay(s *session, q creation) (err error) {
 	if c.o.Play == nil {
-		return fail(http.StatusConflict, "this program plays no parties (start a test session)")
+		return newError(http.StatusConflict, "this program plays no parties (start a test session)")
 	}
-	if host, _, err := net.SplitHostPort(q.Listen); q.Listen != "" && !c.o.Exposed && (err != nil || !loopback(host)) {
-		return fail(http.StatusBadRequest, "listen: "+strconv.Quote(q.Listen)+
+	if host, _, err := net.SplitHostPort(q.Listen); q.Listen != "" && !c.o.Exposed &&
+		(err != nil || !isLoopback(host)) {
+		return newError(http.StatusBadRequest, "listen: "+strconv.Quote(q.Listen)+
 			" is not a loopback address such as 127.0.0.1:9000 (a console with a token and TLS may listen elsewhere)")
 	}
 	s.player, err = c.o.Play(s.ctx, PlayOptions{Protocol: q.Protocol, As: q.As, Mind: q.Mind, Mutant: q.Mutant,
@@ -180,50 +184,50 @@ func (c *Console) openPlay(s *session, q creation) (err error) {
 	return nil
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// begin follows the session until it ends.
-func (s *session) begin() {
+// followSession follows the session until it ends.
+func (s *session) followSession() {
 	close(s.ready)
 	switch s.kind {
 	case kindTest:
-		s.work.Go(s.follow)
-		s.work.Go(func() { // separate from follow: monitors wait while a step runs
+		s.work.Go(s.processRecords)
+		s.work.Go(func() { // separate from processRecords: monitors wait while a step runs
 			s.test.Follow(s.ctx, 0, func(e simulator.Event) {
 				if e.Record == nil {
-					s.keep(s.found(e.Failure))
+					s.keepFindings(s.reportFinding(e.Failure))
 				}
 			})
 		})
 	case kindPlay:
-		s.work.Go(s.follow)
-		s.work.Go(s.watch)
+		s.work.Go(s.processRecords)
+		s.work.Go(s.watchHeld)
 		if s.judge != nil {
-			s.work.Go(func() { s.judge.Follow(s.ctx, s.judged) })
+			s.work.Go(func() { s.judge.Follow(s.ctx, s.reportJudged) })
 		}
 	case kindReplay:
 		for _, r := range s.records.After(0) {
-			s.observe(r)
+			s.observeRecord(r)
 		}
 	}
 }
 
-// follow processes the records.
-func (s *session) follow() {
+// processRecords processes the records.
+func (s *session) processRecords() {
 	for mark := 0; ; {
 		_, err := s.records.Await(s.ctx, mark, func(*transcript.Record) bool { return true })
 		changed := false
 		for _, r := range s.records.After(mark) {
 			mark = r.N
-			changed = s.observe(r) || changed
+			changed = s.observeRecord(r) || changed
 		}
 		if changed {
-			s.log.changed()
+			s.log.wakeForState()
 		} else {
-			s.log.came()
+			s.log.wakeForRecords()
 		}
 		if err != nil {
 			return
@@ -231,19 +235,19 @@ func (s *session) follow() {
 	}
 }
 
-// judged reports the findings of a play's judge, or that an outcome has changed.
-func (s *session) judged(all []steps.Failure) {
+// reportJudged reports the findings of a play's judge, or that an outcome has changed.
+func (s *session) reportJudged(all []steps.Failure) {
 	for _, f := range all {
-		s.found(f)
+		s.reportFinding(f)
 	}
-	s.log.changed()
+	s.log.wakeForState()
 }
 
-// watch reports changes in the messages that a play holds.
-func (s *session) watch() {
+// watchHeld reports changes in the messages that a play holds.
+func (s *session) watchHeld() {
 	for {
 		changed := s.player.Changed()
-		s.log.changed()
+		s.log.wakeForState()
 		select {
 		case <-changed:
 		case <-s.ctx.Done():

@@ -29,32 +29,32 @@ type notices struct {
 	wake    chan struct{}
 }
 
-// waker returns the channel that closes at the next change. The caller holds l.mu.
-func (l *notices) waker() chan struct{} {
+// nextChange returns the channel that closes at the next change. The caller holds l.mu.
+func (l *notices) nextChange() chan struct{} {
 	if l.wake == nil {
 		l.wake = make(chan struct{})
 	}
 	return l.wake
 }
 
-// came wakes the streams: there are new records.
-func (l *notices) came() {
+// wakeForRecords wakes the streams: there are new records.
+func (l *notices) wakeForRecords() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	close(l.waker())
+	close(l.nextChange())
 	l.wake = nil
 }
 
-// changed wakes the streams: the state has changed.
-func (l *notices) changed() {
+// wakeForState wakes the streams: the state has changed.
+func (l *notices) wakeForState() {
 	l.mu.Lock()
 	l.version++
 	l.mu.Unlock()
-	l.came()
+	l.wakeForRecords()
 }
 
-// note keeps a notice, and wakes the streams. body is called with its serial number.
-func (s *session) note(event string, body func(seq int) any) {
+// addNotice keeps a notice, and wakes the streams. body is called with its serial number.
+func (s *session) addNotice(event string, body func(seq int) any) {
 	l := &s.log
 	l.mu.Lock()
 	data, err := json.Marshal(body(l.gone + len(l.all) + 1))
@@ -65,7 +65,7 @@ func (s *session) note(event string, body func(seq int) any) {
 		l.all, l.gone = append([]notice(nil), l.all[over:]...), l.gone+over
 	}
 	l.mu.Unlock()
-	l.changed()
+	l.wakeForState()
 }
 
 // Bounds of a stream of events.
@@ -88,10 +88,10 @@ type stream struct {
 	out     bytes.Buffer
 }
 
-// events streams records, findings and changes of state. It reads from the transcript by number: a slow reader misses
-// nothing, and does not delay others.
-func (s *session) events(w http.ResponseWriter, r *http.Request) (any, error) {
-	after, err := number(r, "after", 0, 1<<50)
+// streamEvents streams records, findings and changes of state. It reads from the transcript by number: a slow reader
+// misses nothing, and does not delay others.
+func (s *session) streamEvents(w http.ResponseWriter, r *http.Request) (any, error) {
+	after, err := queryNumber(r, "after", 0, 1<<50)
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +111,8 @@ func (s *session) events(w http.ResponseWriter, r *http.Request) (any, error) {
 		if ended {
 			st.version = -1 // so that a last state is sent
 		}
-		wake, more := st.fill()
-		if st.write() != nil || ended && !more {
+		wake, more := st.fillBuffer()
+		if st.flushBuffer() != nil || ended && !more {
 			return nil, nil
 		}
 		if more {
@@ -129,13 +129,13 @@ func (s *session) events(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 }
 
-// fill writes new events to the buffer. If there are many, it writes a part of them, and more is true.
-func (st *stream) fill() (wake <-chan struct{}, more bool) {
+// fillBuffer writes new events to the buffer. If there are many, it writes a part of them, and more is true.
+func (st *stream) fillBuffer() (wake <-chan struct{}, more bool) {
 	l := &st.s.log
 	l.mu.Lock()
 	// No later notice has a mark below this number, so a client that continues after a record misses no notice.
 	upTo := st.s.records.Len()
-	wake, version := l.waker(), l.version
+	wake, version := l.nextChange(), l.version
 	first := max(st.seq, l.gone)
 	fresh := l.all[first-l.gone:]
 	l.mu.Unlock()
@@ -145,57 +145,57 @@ func (st *stream) fill() (wake <-chan struct{}, more bool) {
 			first++
 			continue
 		}
-		if !st.records(n.mark) {
+		if !st.writeRecords(n.mark) {
 			st.seq = first
 			return wake, true
 		}
-		st.event(n.event, n.data)
+		st.writeEvent(n.event, n.data)
 		first++
 	}
 	st.seq = first
-	if !st.records(upTo) {
+	if !st.writeRecords(upTo) {
 		return wake, true
 	}
 	if version != st.version {
 		st.version = version
-		st.state()
+		st.writeState()
 	}
 	return wake, false
 }
 
-// records writes the records up to a number; false if they are too many for one write.
-func (st *stream) records(upTo int) bool {
-	for _, r := range batch(st.s.records.Page(st.sent, atOnce), atOnce, atOnceBytes) {
+// writeRecords writes the records up to a number; false if they are too many for one write.
+func (st *stream) writeRecords(upTo int) bool {
+	for _, r := range firstRecords(st.s.records.Page(st.sent, atOnce), atOnce, atOnceBytes) {
 		if r.N > upTo {
 			return true
 		}
-		data, err := json.Marshal(st.s.shown(r))
+		data, err := json.Marshal(st.s.recordView(r))
 		if err == nil {
 			fmt.Fprintf(&st.out, "id: %d\n", r.N)
-			st.event("record", data)
+			st.writeEvent("record", data)
 		}
 		st.sent = r.N
 	}
 	return st.sent >= upTo
 }
 
-func (st *stream) event(name string, data []byte) {
+func (st *stream) writeEvent(name string, data []byte) {
 	fmt.Fprintf(&st.out, "event: %s\ndata: %s\n\n", name, data)
 }
 
-// state writes the present state, which replaces the one sent before.
-func (st *stream) state() {
+// writeState writes the present state, which replaces the one sent before.
+func (st *stream) writeState() {
 	tell := func(name string, body any) {
 		if data, err := json.Marshal(body); err == nil {
-			st.event(name, data)
+			st.writeEvent(name, data)
 		}
 	}
 	if st.s.kind != kindReplay {
-		tell("outcomes", st.s.worst())
+		tell("outcomes", st.s.worstOutcomes())
 	}
-	tell("state", st.s.view())
+	tell("state", st.s.sessionView())
 	if st.s.kind == kindPlay {
-		tell("held", st.s.held(heldInEvent))
+		tell("held", st.s.heldMessages(heldInEvent))
 	}
 	st.s.mu.Lock()
 	progress := st.s.progress
@@ -205,8 +205,8 @@ func (st *stream) state() {
 	}
 }
 
-// write sends the buffer.
-func (st *stream) write() error {
+// flushBuffer sends the buffer.
+func (st *stream) flushBuffer() error {
 	if st.out.Len() == 0 {
 		return nil
 	}

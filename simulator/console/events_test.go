@@ -224,12 +224,12 @@ func TestNoticesAreBounded(t *testing.T) {
 	f := newFake()
 	c, console := serve(t, f.offer)
 	id := do[Session](c, 201, "POST", "/sessions", m{"kind": "play"}).ID
-	s, err := console.session(id)
+	s, err := console.findSession(id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range maxNotices + 10 {
-		s.note("finding", func(seq int) any { return m{"seq": seq} })
+		s.addNotice("finding", func(seq int) any { return m{"seq": seq} })
 	}
 	next, _ := c.listen("/sessions/"+id+"/events", "")
 	var seqs []int

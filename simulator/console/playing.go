@@ -35,8 +35,8 @@ type HeldMessage struct {
 // heldInEvent bounds the body of a held message in an event, since each event has all held messages.
 const heldInEvent = 16 << 10
 
-// held returns the held messages, each cut to the given number of bytes; 0 for all bytes.
-func (s *session) held(most int) []HeldMessage {
+// heldMessages returns the held messages, each cut to the given number of bytes; 0 for all bytes.
+func (s *session) heldMessages(most int) []HeldMessage {
 	out := []HeldMessage{}
 	for _, h := range s.player.Held() {
 		one := HeldMessage{N: h.N, Party: h.Party, Type: h.Type, To: h.To, Since: h.Since.UTC(), Until: h.Until.UTC()}
@@ -61,21 +61,21 @@ func (s *session) showFaults(http.ResponseWriter, *http.Request) (any, error) {
 	if s.kind != kindPlay {
 		return nil, s.requireKind(kindPlay)
 	}
-	return given(s.player.Faults(), nil)
+	return neverNil(s.player.Faults(), nil)
 }
 
 func (s *session) showHeld(http.ResponseWriter, *http.Request) (any, error) {
 	if err := s.requireKind(kindPlay); err != nil {
 		return nil, err
 	}
-	return s.held(0), nil
+	return s.heldMessages(0), nil
 }
 
 // mostDelay bounds how long a held message may be delayed.
 const mostDelay = time.Hour
 
-// decide decides on a held message.
-func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
+// decideHeld decides on a held message.
+func (s *session) decideHeld(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
 		Do      string   `json:"do"`
 		Body    *string  `json:"body"`
@@ -88,22 +88,23 @@ func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	n, err := strconv.Atoi(r.PathValue("n"))
 	if err != nil {
-		return nil, fail(http.StatusNotFound, "no message "+strconv.Quote(r.PathValue("n"))+" is held (GET held lists them)")
+		return nil, newError(http.StatusNotFound,
+			"no message "+strconv.Quote(r.PathValue("n"))+" is held (GET held lists them)")
 	}
-	if err := read(r, &q); err != nil {
+	if err := readBody(r, &q); err != nil {
 		return nil, err
 	}
 	if q.Body != nil && q.Base64 != nil || q.Instead != nil && (q.Body != nil || q.Base64 != nil) {
-		return nil, fail(http.StatusBadRequest,
+		return nil, newError(http.StatusBadRequest,
 			"body, base64 and instead each say what is sent in the message's place (give one of them)")
 	}
 	d := Decision{Drop: q.Do == "drop"}
 	if q.Do != "send" && q.Do != "drop" {
-		return nil, fail(http.StatusBadRequest, "do: "+strconv.Quote(q.Do)+" is not a decision (send or drop)")
+		return nil, newError(http.StatusBadRequest, "do: "+strconv.Quote(q.Do)+" is not a decision (send or drop)")
 	}
 	if q.After != "" {
 		if d.After, err = time.ParseDuration(q.After); err != nil || d.After < 0 || d.After > mostDelay {
-			return nil, fail(http.StatusBadRequest,
+			return nil, newError(http.StatusBadRequest,
 				"after: "+strconv.Quote(q.After)+" is not a duration up to 1h, such as 500ms")
 		}
 	}
@@ -113,7 +114,7 @@ func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if q.Base64 != nil {
 		body, err := base64.StdEncoding.DecodeString(*q.Base64)
 		if err != nil {
-			return nil, fail(http.StatusBadRequest, "base64: "+err.Error())
+			return nil, newError(http.StatusBadRequest, "base64: "+err.Error())
 		}
 		d.Instead = append(d.Instead, body)
 	}
@@ -121,12 +122,12 @@ func (s *session) decide(_ http.ResponseWriter, r *http.Request) (any, error) {
 		d.Instead = append(d.Instead, []byte(text))
 	}
 	if d.Drop && d.Instead != nil {
-		return nil, fail(http.StatusBadRequest, "a message is dropped, or another is sent in its place, not both")
+		return nil, newError(http.StatusBadRequest, "a message is dropped, or another is sent in its place, not both")
 	}
 	if err := s.player.Decide(n, d); err != nil {
 		return nil, err
 	}
-	return s.held(0), nil
+	return s.heldMessages(0), nil
 }
 
 // minds are the minds of a player.
@@ -137,7 +138,7 @@ func (s *session) setMind(_ http.ResponseWriter, r *http.Request) (any, error) {
 		Mind  string   `json:"mind"`
 		Types []string `json:"types"`
 	}
-	return s.change(r, &q, func() error {
+	return s.changePlay(r, &q, func() error {
 		for _, m := range minds {
 			if m == q.Mind {
 				if err := s.haveTypes(q.Types); err != nil {
@@ -146,7 +147,8 @@ func (s *session) setMind(_ http.ResponseWriter, r *http.Request) (any, error) {
 				return s.player.SetMind(r.Context(), q.Mind, q.Types...)
 			}
 		}
-		return fail(http.StatusBadRequest, "mind: "+strconv.Quote(q.Mind)+" is not one of "+strings.Join(minds, ", "))
+		return newError(http.StatusBadRequest, "mind: "+strconv.Quote(q.Mind)+" is not one of "+strings.Join(minds,
+			", "))
 	})
 }
 
@@ -154,8 +156,8 @@ func (s *session) setMutant(_ http.ResponseWriter, r *http.Request) (any, error)
 	var q struct {
 		Mutant *string `json:"mutant"`
 	}
-	return s.change(r, &q, func() error {
-		name, err := required("mutant", q.Mutant)
+	return s.changePlay(r, &q, func() error {
+		name, err := requireMember("mutant", q.Mutant)
 		if err != nil {
 			return err
 		}
@@ -169,8 +171,8 @@ func (s *session) setScript(_ http.ResponseWriter, r *http.Request) (any, error)
 		Script *string `json:"script"`
 	}
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "application/json" {
-		return s.change(r, &q, func() error {
-			text, err := required("script", q.Script)
+		return s.changePlay(r, &q, func() error {
+			text, err := requireMember("script", q.Script)
 			if err != nil {
 				return err
 			}
@@ -183,26 +185,26 @@ func (s *session) setScript(_ http.ResponseWriter, r *http.Request) (any, error)
 	}
 	r.Body = http.NoBody
 	r.Header.Del("Content-Type")
-	return s.change(r, &struct{}{}, func() error { return s.player.SetScript(r.Context(), string(text)) })
+	return s.changePlay(r, &struct{}{}, func() error { return s.player.SetScript(r.Context(), string(text)) })
 }
 
-func (s *session) reset(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return s.change(r, &struct{}{}, func() error { return s.player.Reset(r.Context()) })
+func (s *session) resetPlay(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.changePlay(r, &struct{}{}, func() error { return s.player.Reset(r.Context()) })
 }
 
-// change changes a play, and answers with the session.
-func (s *session) change(r *http.Request, q any, do func() error) (any, error) {
+// changePlay changes a play, and answers with the session.
+func (s *session) changePlay(r *http.Request, q any, do func() error) (any, error) {
 	if err := s.requireKind(kindPlay); err != nil {
 		return nil, err
 	}
-	if err := read(r, q); err != nil {
+	if err := readBody(r, q); err != nil {
 		return nil, err
 	}
 	if err := do(); err != nil {
 		return nil, err
 	}
-	s.log.changed()
-	return s.view(), nil
+	s.log.wakeForState()
+	return s.sessionView(), nil
 }
 
 // oneLine puts a text on one line.

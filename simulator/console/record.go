@@ -84,12 +84,12 @@ func (s still) Await(ctx context.Context, mark int, match func(*transcript.Recor
 	return transcript.Record{}, context.Cause(ctx)
 }
 
-// shown returns a record as the API shows it.
-func (s *session) shown(r transcript.Record) Record {
+// recordView returns a record as the API shows it.
+func (s *session) recordView(r transcript.Record) Record {
 	out := Record{N: r.N, At: float64(r.At.Microseconds()) / 1000, Party: r.Conn, Dir: string(r.Dir), Kind: string(r.Kind),
 		Label: s.redact(r.MaskedLabel()), Type: s.typeOf(r), Media: r.Type, Cut: r.Cut, Status: r.Status, To: r.Reply,
 		Late:    r.Late,
-		Clauses: s.broken(r.N)}
+		Clauses: s.brokenClauses(r.N)}
 	if r.Bytes == nil {
 		return out
 	}
@@ -120,7 +120,7 @@ func (s *session) typeOf(r transcript.Record) string {
 func (s *session) shownAll(records []transcript.Record) []Record {
 	out := make([]Record, len(records))
 	for i, r := range records {
-		out[i] = s.shown(r)
+		out[i] = s.recordView(r)
 	}
 	return out
 }
@@ -132,8 +132,8 @@ const (
 	mostBytes    = 16 << 20 // of payload, but at least one record
 )
 
-// batch returns the first n records, fewer if their payloads are long.
-func batch(records []transcript.Record, n, payload int) []transcript.Record {
+// firstRecords returns the first n records, fewer if their payloads are long.
+func firstRecords(records []transcript.Record, n, payload int) []transcript.Record {
 	n = min(n, len(records))
 	for i, size := 0, 0; i < n; i++ {
 		if size += len(records[i].Bytes); size > payload && i > 0 {
@@ -143,15 +143,15 @@ func batch(records []transcript.Record, n, payload int) []transcript.Record {
 	return records[:n]
 }
 
-// number reads a number of the query; usual if it is missing.
-func number(r *http.Request, name string, usual, most int) (int, error) {
+// queryNumber reads a number of the query; usual if it is missing.
+func queryNumber(r *http.Request, name string, usual, most int) (int, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
 		return usual, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > most {
-		return 0, fail(http.StatusBadRequest, "?"+name+"= is a number from 0 to "+strconv.Itoa(most)+", and not "+
+		return 0, newError(http.StatusBadRequest, "?"+name+"= is a number from 0 to "+strconv.Itoa(most)+", and not "+
 			strconv.Quote(text))
 	}
 	return n, nil
@@ -159,15 +159,15 @@ func number(r *http.Request, name string, usual, most int) (int, error) {
 
 // showRecords answers with records after a number.
 func (s *session) showRecords(_ http.ResponseWriter, r *http.Request) (any, error) {
-	after, err := number(r, "after", 0, 1<<50)
+	after, err := queryNumber(r, "after", 0, 1<<50)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := number(r, "limit", usualRecords, mostRecords)
+	limit, err := queryNumber(r, "limit", usualRecords, mostRecords)
 	if err != nil {
 		return nil, err
 	}
-	return s.shownAll(batch(s.records.Page(after, limit), limit, mostBytes)), nil
+	return s.shownAll(firstRecords(s.records.Page(after, limit), limit, mostBytes)), nil
 }
 
 // wanted describes an awaited record. Empty members match every record.
@@ -187,41 +187,41 @@ const (
 	instead   = 20 // records that are shown instead of the awaited one
 )
 
-// wait answers with the first record that matches, which may already be there.
-func (s *session) wait(_ http.ResponseWriter, r *http.Request) (any, error) {
+// awaitRecord answers with the first record that matches, which may already be there.
+func (s *session) awaitRecord(_ http.ResponseWriter, r *http.Request) (any, error) {
 	q := wanted{Dir: string(transcript.Received)}
-	if err := read(r, &q); err != nil {
+	if err := readBody(r, &q); err != nil {
 		return nil, err
 	}
 	within := usualWait
 	if q.Within != "" {
 		var err error
 		if within, err = time.ParseDuration(q.Within); err != nil || within < 0 || within > mostWait {
-			return nil, fail(http.StatusBadRequest, "within: "+strconv.Quote(q.Within)+
+			return nil, newError(http.StatusBadRequest, "within: "+strconv.Quote(q.Within)+
 				" is not a duration up to "+mostWait.String()+", such as 500ms or 10s")
 		}
 	}
 	if q.Dir != "" && q.Dir != string(transcript.Sent) && q.Dir != string(transcript.Received) {
-		return nil, fail(http.StatusBadRequest, "dir: "+strconv.Quote(q.Dir)+
+		return nil, newError(http.StatusBadRequest, "dir: "+strconv.Quote(q.Dir)+
 			" is not a direction (sent, received, or an empty text for both)")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	found, err := s.records.Await(ctx, q.After, func(r *transcript.Record) bool { return s.matches(q, r) })
+	found, err := s.records.Await(ctx, q.After, func(r *transcript.Record) bool { return s.matchesRecord(q, r) })
 	if err == nil {
-		return s.shown(found), nil
+		return s.recordView(found), nil
 	}
 	if s.ctx.Err() != nil {
-		return nil, s.over()
+		return nil, s.endedError()
 	}
 	came := s.records.After(max(q.After, s.records.Len()-instead))
 	return nil, &Error{Status: http.StatusRequestTimeout, Text: "no such record came within " + within.String(),
 		Instead: s.shownAll(came)}
 }
 
-// matches reports whether a record is an awaited one.
-func (s *session) matches(q wanted, r *transcript.Record) bool {
+// matchesRecord reports whether a record is an awaited one.
+func (s *session) matchesRecord(q wanted, r *transcript.Record) bool {
 	return (q.Dir == "" || q.Dir == string(r.Dir)) && (q.Party == "" || q.Party == r.Conn) &&
 		(q.Type == "" || q.Type == s.typeOf(*r)) && (q.Text == "" || strings.Contains(s.redact(r.Line(0)), q.Text))
 }
@@ -248,11 +248,11 @@ func (s *session) openReplay(q uploaded) error {
 	var records []transcript.Record
 	switch {
 	case q.Recording != "" && (q.Results != nil || q.Transcript != ""):
-		return fail(http.StatusBadRequest, "give a recording, or results and a transcript, not both")
+		return newError(http.StatusBadRequest, "give a recording, or results and a transcript, not both")
 	case q.Recording != "":
 		rec, err := recording.Read(strings.NewReader(q.Recording))
 		if err != nil {
-			return fail(http.StatusBadRequest, "recording: "+err.Error())
+			return newError(http.StatusBadRequest, "recording: "+err.Error())
 		}
 		s.replay.header, records = rec.Header, rec.Records
 		if !rec.Header.Began.IsZero() {
@@ -261,7 +261,7 @@ func (s *session) openReplay(q uploaded) error {
 	case q.Results != nil || q.Transcript != "":
 		lines := strings.Split(q.Transcript, "\n")
 		if q.Results != nil {
-			excerpts, err := s.replay.scenario(*q.Results, q.Scenario)
+			excerpts, err := s.replay.selectScenario(*q.Results, q.Scenario)
 			if err != nil {
 				return err
 			}
@@ -270,17 +270,17 @@ func (s *session) openReplay(q uploaded) error {
 			}
 		}
 		if records = readLines(lines); len(records) == 0 {
-			return fail(http.StatusBadRequest,
+			return newError(http.StatusBadRequest,
 				"there are no records in it (upload the scenario's file of the results folder as transcript)")
 		}
 	default:
-		return fail(http.StatusBadRequest, "give a recording (JSON Lines), or results or a transcript of a run")
+		return newError(http.StatusBadRequest, "give a recording (JSON Lines), or results or a transcript of a run")
 	}
 	s.protocol, s.records = s.replay.header.Protocol, still(records)
-	s.keep(s.replay.failures...)
+	s.keepFindings(s.replay.failures...)
 	for _, f := range s.replay.failures {
 		s.breaksAt(f.At, f.Clause)
-		s.note("finding", func(seq int) any {
+		s.addNotice("finding", func(seq int) any {
 			return struct {
 				Seq int `json:"seq"`
 				Failure
@@ -290,11 +290,12 @@ func (s *session) openReplay(q uploaded) error {
 	return nil
 }
 
-// scenario selects a scenario from results, and returns the excerpts of its transcript.
-func (p *replay) scenario(text json.RawMessage, id string) (lines []string, err error) {
+// selectScenario selects a scenario from results, and returns the excerpts of its transcript.
+func (p *replay) selectScenario(text json.RawMessage, id string) (lines []string, err error) {
 	var results reports.Results
 	if err := json.Unmarshal(text, &results); err != nil {
-		return nil, fail(http.StatusBadRequest, "results: "+jsonwhy.InFile(err)+" (upload the results.json of a run)")
+		return nil, newError(http.StatusBadRequest,
+			"results: "+jsonwhy.InFile(err)+" (upload the results.json of a run)")
 	}
 	for _, run := range results.Runs {
 		i := slices.IndexFunc(run.Scenarios, func(sc reports.Scenario) bool {
@@ -315,9 +316,9 @@ func (p *replay) scenario(text json.RawMessage, id string) (lines []string, err 
 		return lines, nil
 	}
 	if id == "" {
-		return nil, fail(http.StatusBadRequest, "results: no scenario failed (name one by its id)")
+		return nil, newError(http.StatusBadRequest, "results: no scenario failed (name one by its id)")
 	}
-	return nil, fail(http.StatusBadRequest, fmt.Sprintf("results: there is no scenario %q", id))
+	return nil, newError(http.StatusBadRequest, fmt.Sprintf("results: there is no scenario %q", id))
 }
 
 // Lines of a transcript, as transcript.Record.Line writes them; lines of excerpts begin with a mark.
@@ -390,7 +391,7 @@ func (s *session) haveTypes(types []string) error {
 	}
 	minds := s.player.State().Types
 	for _, t := range types {
-		if _, has := minds[t]; has || t == "" || slices.Contains(known, t) || s.seen(t) {
+		if _, has := minds[t]; has || t == "" || slices.Contains(known, t) || s.hasType(t) {
 			continue
 		}
 		return &Error{Status: http.StatusBadRequest, Similar: words.Near(t, known, 3),
@@ -400,8 +401,8 @@ func (s *session) haveTypes(types []string) error {
 	return nil
 }
 
-// seen reports whether a record has a type.
-func (s *session) seen(typ string) bool {
+// hasType reports whether a record has a type.
+func (s *session) hasType(typ string) bool {
 	return slices.ContainsFunc(s.records.After(max(0, s.records.Len()-lookedAt)), func(r transcript.Record) bool {
 		return s.typeOf(r) == typ
 	})

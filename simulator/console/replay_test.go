@@ -235,7 +235,7 @@ func TestRunKeepsSecrets(t *testing.T) {
 	s := &session{redact: func(text string) string { return strings.ReplaceAll(text, "says", "«redacted»") }}
 	r := results()
 	r.Runs[0].Environment = "it says nothing"
-	if got := s.ran(r, t.TempDir()); got.Environment != "it «redacted» nothing" {
+	if got := s.resultsView(r, t.TempDir()); got.Environment != "it «redacted» nothing" {
 		t.Errorf("environment: %s", got.Environment)
 	}
 }

@@ -59,15 +59,15 @@ const (
 	mostTranscript = 1 << 20
 )
 
-// run runs the suite against the target of a session. It ends early if the request ends.
-func (c *Console) run(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
+// runSuite runs the suite against the target of a session. It ends early if the request ends.
+func (c *Console) runSuite(s *session, _ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
 	if c.o.Run == nil {
-		return nil, fail(http.StatusConflict, "this program cannot run the suite from here (use parley run)")
+		return nil, newError(http.StatusConflict, "this program cannot run the suite from here (use parley run)")
 	}
-	if err := read(r, &struct{}{}); err != nil {
+	if err := readBody(r, &struct{}{}); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -77,44 +77,44 @@ func (c *Console) run(s *session, _ http.ResponseWriter, r *http.Request) (any, 
 	}
 	s.mu.Unlock()
 	if running {
-		return nil, fail(http.StatusConflict, "the suite is running already (wait for its end)")
+		return nil, newError(http.StatusConflict, "the suite is running already (wait for its end)")
 	}
-	defer s.tell(func(p *Progress) { p.Running = false })
-	s.log.changed()
+	defer s.updateProgress(func(p *Progress) { p.Running = false })
+	s.log.wakeForState()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	out, err := os.MkdirTemp("", "parley-run-")
 	if err != nil {
-		return nil, fail(http.StatusInternalServerError, "there is no room for the transcripts of a run")
+		return nil, newError(http.StatusInternalServerError, "there is no room for the transcripts of a run")
 	}
 	defer func() { _ = os.RemoveAll(out) }()
 	results, err := c.o.Run(ctx, s.options, out, s)
 	if s.ctx.Err() != nil {
-		return nil, s.over()
+		return nil, s.endedError()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.ran(results, out), nil
+	return s.resultsView(results, out), nil
 }
 
-// tell changes the progress of a run.
-func (s *session) tell(change func(*Progress)) {
+// updateProgress changes the progress of a run.
+func (s *session) updateProgress(change func(*Progress)) {
 	s.mu.Lock()
 	next := *s.progress
 	change(&next)
 	s.progress = &next
 	s.mu.Unlock()
-	s.log.changed()
+	s.log.wakeForState()
 }
 
 // Planned implements runner.Observer.
-func (s *session) Planned(total int) { s.tell(func(p *Progress) { p.Planned = total }) }
+func (s *session) Planned(total int) { s.updateProgress(func(p *Progress) { p.Planned = total }) }
 
 // ScenarioDone implements runner.Observer.
 func (s *session) ScenarioDone(sc reports.Scenario) {
-	s.tell(func(p *Progress) {
+	s.updateProgress(func(p *Progress) {
 		p.Done++
 		p.Last = sc.Name
 		if sc.Outcome == verdict.Failed {
@@ -125,7 +125,7 @@ func (s *session) ScenarioDone(sc reports.Scenario) {
 
 // ScenarioWithdrawn implements runner.Withdrawer.
 func (s *session) ScenarioWithdrawn(sc reports.Scenario) {
-	s.tell(func(p *Progress) {
+	s.updateProgress(func(p *Progress) {
 		p.Done--
 		if sc.Outcome == verdict.Failed {
 			p.Failed--
@@ -133,8 +133,8 @@ func (s *session) ScenarioWithdrawn(sc reports.Scenario) {
 	})
 }
 
-// ran returns results as the API shows them.
-func (s *session) ran(r *reports.Results, out string) RunResult {
+// resultsView returns results as the API shows them.
+func (s *session) resultsView(r *reports.Results, out string) RunResult {
 	res := RunResult{Verdict: r.Verdict, Exit: r.Exit, Partial: r.Partial, Clauses: map[verdict.Outcome]int{},
 		Scenarios: map[verdict.Outcome]int{}, Failed: []FailedClause{}, Broken: []BrokenScenario{}}
 	for _, run := range r.Runs {

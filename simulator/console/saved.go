@@ -12,25 +12,25 @@ import (
 	"parley/transport/transcript"
 )
 
-// script answers with a script of the actions of the program's peer; in a test, the peer is the target.
-func (s *session) script(w http.ResponseWriter, r *http.Request) (any, error) {
+// answerScript answers with a script of the actions of the program's peer; in a test, the peer is the target.
+func (s *session) answerScript(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.kind == kindReplay {
 		return nil, s.requireKind(kindPlay)
 	}
-	head := script.Script{Name: oneLine(r.FormValue("name")), Protocol: s.protocol, As: s.view().As}
+	head := script.Script{Name: oneLine(r.FormValue("name")), Protocol: s.protocol, As: s.sessionView().As}
 	if head.Name == "" {
 		head.Name = "session-" + s.id
 	}
 	if s.kind == kindTest {
 		head.As = s.test.Role()
 	}
-	deeds, err := s.deeds()
+	deeds, err := s.recordedActions()
 	if err != nil {
 		return nil, err
 	}
 	text, err := script.Record(head, deeds)
 	if err != nil {
-		return nil, fail(http.StatusConflict, err.Error())
+		return nil, newError(http.StatusConflict, err.Error())
 	}
 	w.Header().Set("Content-Type", "application/yaml")
 	_, _ = w.Write(text)
@@ -47,8 +47,8 @@ type recorded struct {
 	size    int         // bytes of the answers
 }
 
-// deeds returns the actions of program and peer, in the order of the records.
-func (s *session) deeds() ([]script.Deed, error) {
+// recordedActions returns the actions of program and peer, in the order of the records.
+func (s *session) recordedActions() ([]script.Deed, error) {
 	d := &recorded{s: s, program: transcript.Received, names: map[string]string{}, at: map[int]int{}}
 	if s.kind == kindTest {
 		d.program = transcript.Sent
@@ -60,7 +60,7 @@ func (s *session) deeds() ([]script.Deed, error) {
 	for after, some := 0, s.records.Page(0, usualRecords); len(some) > 0; some = s.records.Page(after, usualRecords) {
 		for _, r := range some {
 			after = r.N
-			if err := d.add(r, began.Add(r.At)); err != nil {
+			if err := d.addAction(r, began.Add(r.At)); err != nil {
 				return nil, err
 			}
 		}
@@ -68,9 +68,9 @@ func (s *session) deeds() ([]script.Deed, error) {
 	return d.all, nil
 }
 
-// add adds the deed of a record.
-func (d *recorded) add(r transcript.Record, at time.Time) error {
-	refuse := func(text string) error { return fail(http.StatusConflict, text) }
+// addAction adds the deed of a record.
+func (d *recorded) addAction(r transcript.Record, at time.Time) error {
+	refuse := func(text string) error { return newError(http.StatusConflict, text) }
 	if r.Cut > 0 {
 		return refuse("record " + strconv.Itoa(r.N) + " is too long to be kept whole (no script can repeat it)")
 	}
@@ -79,9 +79,9 @@ func (d *recorded) add(r transcript.Record, at time.Time) error {
 	}
 	r.Bytes = []byte(d.s.redact(string(r.Bytes)))
 	if r.Dir == d.program && r.Kind != transcript.Closed {
-		d.did(r, at)
+		d.addProgramAction(r, at)
 	} else if r.Dir != transcript.Noted {
-		d.answered(r, at)
+		d.addPeerAction(r, at)
 	}
 	if d.size > script.MaxText {
 		return refuse("the session is too long for a script, which has at most " + strconv.Itoa(script.MaxText>>20) +
@@ -90,8 +90,8 @@ func (d *recorded) add(r transcript.Record, at time.Time) error {
 	return nil
 }
 
-// did adds an action of the program.
-func (d *recorded) did(r transcript.Record, at time.Time) {
+// addProgramAction adds an action of the program.
+func (d *recorded) addProgramAction(r transcript.Record, at time.Time) {
 	m := script.Message{Body: r.Bytes}
 	switch r.Kind {
 	case transcript.Open:
@@ -122,8 +122,8 @@ func (d *recorded) did(r transcript.Record, at time.Time) {
 	d.size += len("- on: {}\n  times: 1\n")
 }
 
-// answered adds an action of the peer.
-func (d *recorded) answered(r transcript.Record, at time.Time) {
+// addPeerAction adds an action of the peer.
+func (d *recorded) addPeerAction(r transcript.Record, at time.Time) {
 	a := script.Action{Do: script.Send, Party: d.names[r.Conn], Body: r.Bytes, Binary: r.Type == "binary"}
 	answers := 0
 	switch r.Kind {
@@ -138,7 +138,7 @@ func (d *recorded) answered(r transcript.Record, at time.Time) {
 			a.Do = script.Refuse
 		}
 	case transcript.Closed:
-		if a.Do = ending(r.Label, d.s.kind == kindTest); a.Do == "" {
+		if a.Do = peerEnding(r.Label, d.s.kind == kindTest); a.Do == "" {
 			return
 		}
 		a.Body, a.Binary = nil, false
@@ -149,9 +149,9 @@ func (d *recorded) answered(r transcript.Record, at time.Time) {
 	d.size += len(a.Body)
 }
 
-// ending returns how the program's peer has ended a connection, from the label of the record; "" if it has not. In a
-// test the peer is the target, and the harness plays the program.
-func ending(label string, test bool) string {
+// peerEnding returns how the program's peer has ended a connection, from the label of the record; "" if it has not. In
+// a test the peer is the target, and the harness plays the program.
+func peerEnding(label string, test bool) string {
 	by := map[bool][]string{true: {"the target"}, false: {"the peer", "closed by the harness", "cut off by the harness",
 		"ended by the harness"}}
 	peer := slices.ContainsFunc(by[test], func(who string) bool { return strings.HasPrefix(label, who) })

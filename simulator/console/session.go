@@ -87,8 +87,8 @@ type Session struct {
 	Steps       []string          `json:"steps"`    // executed; of a replay: to continue with
 }
 
-// view returns the session in the form of the API.
-func (s *session) view() Session {
+// sessionView returns the session in the form of the API.
+func (s *session) sessionView() Session {
 	out := Session{ID: s.id, Kind: s.kind, Protocol: s.protocol, State: "open", Began: s.began, Records: s.records.Len(),
 		Overflow: s.records.Overflow(), Minds: map[string]string{}, Connections: []Connection{}, Parties: []string{},
 		Steps: []string{}}
@@ -130,8 +130,8 @@ func (s *session) view() Session {
 	return out
 }
 
-// observe updates the connections from a record, and reports whether one has changed.
-func (s *session) observe(r transcript.Record) bool {
+// observeRecord updates the connections from a record, and reports whether one has changed.
+func (s *session) observeRecord(r transcript.Record) bool {
 	state := ""
 	switch {
 	case r.Kind == transcript.Open && r.Dir == transcript.Received && (r.Status < 300):
@@ -172,31 +172,31 @@ func (s *session) breaksAt(n int, clause string) {
 	}
 }
 
-// broken returns the clauses that a record breaks.
-func (s *session) broken(n int) []string {
+// brokenClauses returns the clauses that a record breaks.
+func (s *session) brokenClauses(n int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string{}, s.breaks[n]...)
 }
 
-// over returns the error for a session that has ended.
-func (s *session) over() error {
-	return fail(http.StatusConflict, "session "+s.id+" has ended (start another by POST "+prefix+"/sessions)")
+// endedError returns the error for a session that has ended.
+func (s *session) endedError() error {
+	return newError(http.StatusConflict, "session "+s.id+" has ended (start another by POST "+prefix+"/sessions)")
 }
 
 // requireKind returns an error if the session is of another kind, or has ended.
 func (s *session) requireKind(kind string) error {
 	if s.kind != kind {
-		return fail(http.StatusConflict, "session "+s.id+" is a "+s.kind+", and this is for a "+kind)
+		return newError(http.StatusConflict, "session "+s.id+" is a "+s.kind+", and this is for a "+kind)
 	}
 	if s.ctx.Err() != nil {
-		return s.over()
+		return s.endedError()
 	}
 	return nil
 }
 
-// close ends the session, and waits for it.
-func (s *session) close() {
+// closeSession ends the session, and waits for it.
+func (s *session) closeSession() {
 	s.once.Do(func() {
 		s.end()
 		switch s.kind {
@@ -209,40 +209,42 @@ func (s *session) close() {
 	s.work.Wait()
 }
 
-func (s *session) show(http.ResponseWriter, *http.Request) (any, error) { return s.view(), nil }
+func (s *session) showSession(http.ResponseWriter, *http.Request) (any, error) {
+	return s.sessionView(), nil
+}
 
-// session returns the session with an id.
-func (c *Console) session(id string) (*session, error) {
+// findSession returns the session with an id.
+func (c *Console) findSession(id string) (*session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.sessions, func(s *session) bool { return s.id == id })
 	if i < 0 {
-		return nil, fail(http.StatusNotFound,
+		return nil, newError(http.StatusNotFound,
 			"there is no session "+strconv.Quote(id)+" (GET "+prefix+"/sessions lists them)")
 	}
 	return c.sessions[i], nil
 }
 
-func (c *Console) list(http.ResponseWriter, *http.Request) (any, error) {
+func (c *Console) listSessions(http.ResponseWriter, *http.Request) (any, error) {
 	c.mu.Lock()
 	all := slices.Clone(c.sessions)
 	c.mu.Unlock()
 	out := make([]Session, len(all))
 	for i, s := range all {
-		out[i] = s.view()
+		out[i] = s.sessionView()
 	}
 	return out, nil
 }
 
-// remove ends a session and forgets it.
-func (c *Console) remove(_ http.ResponseWriter, r *http.Request) (any, error) {
-	s, err := c.session(r.PathValue("id"))
+// removeSession ends a session and forgets it.
+func (c *Console) removeSession(_ http.ResponseWriter, r *http.Request) (any, error) {
+	s, err := c.findSession(r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	c.sessions = slices.DeleteFunc(slices.Clone(c.sessions), func(other *session) bool { return other == s })
 	c.mu.Unlock()
-	s.close()
+	s.closeSession()
 	return nil, nil
 }

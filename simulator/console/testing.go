@@ -49,8 +49,8 @@ type Judged struct {
 	Failures []Failure `json:"failures"`
 }
 
-// failure returns a finding in the form of the API, and remembers its record.
-func (s *session) failure(f steps.Failure) Failure {
+// failureView returns a finding in the form of the API, and remembers its record.
+func (s *session) failureView(f steps.Failure) Failure {
 	if f.Outcome == verdict.Failed {
 		s.breaksAt(f.At, f.Clause)
 	}
@@ -62,17 +62,17 @@ func (s *session) described(f steps.Failure) Failure {
 		Observed: s.redact(f.Observed), Diff: s.redact(f.Diff), At: f.At}
 }
 
-// keep keeps findings for showFindings.
-func (s *session) keep(all ...Failure) {
+// keepFindings keeps findings for showFindings.
+func (s *session) keepFindings(all ...Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.findings = append(s.findings, all[:min(len(all), max(0, maxNotices-len(s.findings)))]...)
 }
 
-// found reports a finding of a monitor.
-func (s *session) found(f steps.Failure) Failure {
-	shown := s.failure(f)
-	s.note("finding", func(seq int) any {
+// reportFinding reports a finding of a monitor.
+func (s *session) reportFinding(f steps.Failure) Failure {
+	shown := s.failureView(f)
+	s.addNotice("finding", func(seq int) any {
 		return struct {
 			Seq int `json:"seq"`
 			Failure
@@ -91,11 +91,11 @@ func (s *session) foundBetween(f steps.Failure, at transcript.Record) {
 		return
 	}
 	f.At = s.player.Transcript().Like(at)
-	s.keep(s.found(f))
+	s.keepFindings(s.reportFinding(f))
 }
 
-// step executes a step. It is interrupted when the request ends.
-func (s *session) step(_ http.ResponseWriter, r *http.Request) (any, error) {
+// runStep executes a step. It is interrupted when the request ends.
+func (s *session) runStep(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
 		Text  string     `json:"text"`
 		Doc   *string    `json:"doc"`
@@ -104,16 +104,16 @@ func (s *session) step(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
-	if err := read(r, &q); err != nil {
+	if err := readBody(r, &q); err != nil {
 		return nil, err
 	}
 	for _, row := range q.Table {
 		if len(row) != len(q.Table[0]) {
-			return nil, fail(http.StatusBadRequest, "table: its rows have different lengths (fill in empty cells)")
+			return nil, newError(http.StatusBadRequest, "table: its rows have different lengths (fill in empty cells)")
 		}
 	}
-	s.occupy(1)
-	defer s.occupy(-1)
+	s.countStep(1)
+	defer s.countStep(-1)
 	from := s.records.Len()
 	judged, err := s.test.Do(r.Context(), q.Text, steps.StepArg{Text: q.Doc, Table: q.Table})
 	if judged.Text == "" {
@@ -128,25 +128,25 @@ func (s *session) step(_ http.ResponseWriter, r *http.Request) (any, error) {
 		out.Outcomes = append(out.Outcomes, Outcome{j.Clause, j.Outcome, s.redact(j.Reason)})
 	}
 	for _, f := range judged.Failures {
-		out.Failures = append(out.Failures, s.failure(f))
+		out.Failures = append(out.Failures, s.failureView(f))
 	}
-	s.keep(out.Failures...)
-	s.note("judged", func(seq int) any { out.Seq = seq; return out })
+	s.keepFindings(out.Failures...)
+	s.addNotice("judged", func(seq int) any { out.Seq = seq; return out })
 	return out, nil
 }
 
-// occupy counts the steps that run or wait.
-func (s *session) occupy(n int) {
+// countStep counts the steps that run or wait.
+func (s *session) countStep(n int) {
 	s.mu.Lock()
 	s.busy += n
 	s.mu.Unlock()
-	s.log.changed()
+	s.log.wakeForState()
 }
 
 // stepError adds the status to the error of a step that was not begun.
 func (s *session) stepError(err error) error {
 	if errors.Is(err, steps.ErrLiveOver) || s.ctx.Err() != nil {
-		return s.over()
+		return s.endedError()
 	}
 	if undefined := new(steps.UndefinedError); errors.As(err, &undefined) {
 		text, _, _ := strings.Cut(err.Error(), ";")
@@ -156,8 +156,8 @@ func (s *session) stepError(err error) error {
 	return err
 }
 
-// raw sends bytes as they are.
-func (s *session) raw(_ http.ResponseWriter, r *http.Request) (any, error) {
+// sendRaw sends bytes as they are.
+func (s *session) sendRaw(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
 		Party  string  `json:"party"`
 		Text   *string `json:"text"`
@@ -166,19 +166,19 @@ func (s *session) raw(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.requireLive(); err != nil {
 		return nil, err
 	}
-	if err := read(r, &q); err != nil {
+	if err := readBody(r, &q); err != nil {
 		return nil, err
 	}
 	var body []byte
 	switch {
 	case (q.Text == nil) == (q.Base64 == nil):
-		return nil, fail(http.StatusBadRequest, "give the message as text or as base64, one of them")
+		return nil, newError(http.StatusBadRequest, "give the message as text or as base64, one of them")
 	case q.Text != nil:
 		body = []byte(*q.Text)
 	default:
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(*q.Base64); err != nil {
-			return nil, fail(http.StatusBadRequest, "base64: "+err.Error())
+			return nil, newError(http.StatusBadRequest, "base64: "+err.Error())
 		}
 	}
 	var mark int
@@ -192,13 +192,13 @@ func (s *session) raw(_ http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, s.partyError(err)
 	}
 	if mark == 0 {
-		return nil, fail(http.StatusConflict, "the message was not sent: the connection of "+q.Party+" has ended")
+		return nil, newError(http.StatusConflict, "the message was not sent: the connection of "+q.Party+" has ended")
 	}
 	return map[string]int{"n": mark}, nil
 }
 
-// hang ends the connection of a party.
-func (s *session) hang(_ http.ResponseWriter, r *http.Request) (any, error) {
+// endConnection ends the connection of a party.
+func (s *session) endConnection(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
 		Party string `json:"party"`
 		How   string `json:"how"`
@@ -206,12 +206,12 @@ func (s *session) hang(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.requireLive(); err != nil {
 		return nil, err
 	}
-	if err := read(r, &q); err != nil {
+	if err := readBody(r, &q); err != nil {
 		return nil, err
 	}
 	how, ok := map[string]driver.CloseMode{"": driver.Graceful, "close": driver.Graceful, "cut": driver.Reset}[q.How]
 	if !ok {
-		return nil, fail(http.StatusBadRequest,
+		return nil, newError(http.StatusBadRequest,
 			"how: "+strconv.Quote(q.How)+" is not a way to end a connection (close or cut)")
 	}
 	var err error
@@ -223,13 +223,13 @@ func (s *session) hang(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, s.partyError(err)
 	}
-	return s.view(), nil
+	return s.sessionView(), nil
 }
 
 // requireLive returns an error if the session has no connections, or has ended.
 func (s *session) requireLive() error {
 	if s.kind == kindReplay {
-		return fail(http.StatusConflict, "session "+s.id+" is a replay, which has no connections (start a test)")
+		return newError(http.StatusConflict, "session "+s.id+" is a replay, which has no connections (start a test)")
 	}
 	return s.requireKind(s.kind)
 }
@@ -237,7 +237,7 @@ func (s *session) requireLive() error {
 // partyError adds the status to an error about a party.
 func (s *session) partyError(err error) error {
 	if errors.Is(err, steps.ErrLiveOver) || s.ctx.Err() != nil {
-		return s.over()
+		return s.endedError()
 	}
 	if none := new(steps.NoPartyError); errors.As(err, &none) {
 		return &Error{Status: http.StatusConflict, Text: err.Error(), Similar: none.Known}
@@ -245,33 +245,33 @@ func (s *session) partyError(err error) error {
 	return err
 }
 
-// undo removes the last step from the scenario.
-func (s *session) undo(http.ResponseWriter, *http.Request) (any, error) {
+// undoStep removes the last step from the scenario.
+func (s *session) undoStep(http.ResponseWriter, *http.Request) (any, error) {
 	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
 	last, ok := s.test.Undo()
 	if !ok {
-		return nil, fail(http.StatusConflict, "nothing is left to undo")
+		return nil, newError(http.StatusConflict, "nothing is left to undo")
 	}
-	s.log.changed()
+	s.log.wakeForState()
 	return map[string]string{"text": s.redact(last.Text)}, nil
 }
 
-// search answers with steps that contain the words of a text.
-func (s *session) search(_ http.ResponseWriter, r *http.Request) (any, error) {
+// searchSteps answers with steps that contain the words of a text.
+func (s *session) searchSteps(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
-	n, err := number(r, "n", 0, 10_000)
+	n, err := queryNumber(r, "n", 0, 10_000)
 	if err != nil {
 		return nil, err
 	}
 	return map[string][]string{"steps": append([]string{}, s.test.Search(r.FormValue("q"), n)...)}, nil
 }
 
-// complete completes a line.
-func (s *session) complete(_ http.ResponseWriter, r *http.Request) (any, error) {
+// completeLine completes a line.
+func (s *session) completeLine(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
@@ -288,21 +288,21 @@ func (s *session) complete(_ http.ResponseWriter, r *http.Request) (any, error) 
 	return out, nil
 }
 
-// outcomes answers with the worst outcome of each clause so far.
-func (s *session) outcomes(http.ResponseWriter, *http.Request) (any, error) {
+// answerOutcomes answers with the worst outcome of each clause so far.
+func (s *session) answerOutcomes(http.ResponseWriter, *http.Request) (any, error) {
 	if s.kind == kindReplay {
-		return nil, fail(http.StatusConflict,
+		return nil, newError(http.StatusConflict,
 			"session "+s.id+" is a replay, which judges nothing (GET findings has those of its run)")
 	}
 	if s.judge != nil {
 		s.judge.Check()
 	}
-	return s.worst(), nil
+	return s.worstOutcomes(), nil
 }
 
-// worst returns the worst outcome of each clause so far: for a test in the order of the ledger, for a play by clause
-// id.
-func (s *session) worst() []Outcome {
+// worstOutcomes returns the worst outcome of each clause so far: for a test in the order of the ledger, for a play by
+// clause id.
+func (s *session) worstOutcomes() []Outcome {
 	out := []Outcome{}
 	if s.kind == kindTest {
 		worst := s.test.Outcomes()
@@ -347,8 +347,8 @@ func (s *session) allFindings() []Failure {
 	return append(out, s.findings...)
 }
 
-// scenario answers with the session as a feature.
-func (s *session) scenario(w http.ResponseWriter, r *http.Request) (any, error) {
+// answerFeature answers with the session as a feature.
+func (s *session) answerFeature(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.requireKind(kindTest); err != nil {
 		return nil, err
 	}
@@ -361,15 +361,15 @@ func (s *session) scenario(w http.ResponseWriter, r *http.Request) (any, error) 
 	return nil, nil
 }
 
-// recording answers with the records as JSON Lines.
-func (s *session) recording(w http.ResponseWriter, _ *http.Request) (any, error) {
+// answerRecording answers with the records as JSON Lines.
+func (s *session) answerRecording(w http.ResponseWriter, _ *http.Request) (any, error) {
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.Header().Set("Content-Disposition", `attachment; filename="session-`+s.id+`.jsonl"`)
 	if s.kind == kindTest {
 		_ = s.test.Record(w)
 		return nil, nil
 	}
-	shown := s.view()
+	shown := s.sessionView()
 	rec, err := recording.NewWriter(w, recording.Header{Protocol: s.protocol, Role: shown.Role, Driver: shown.Driver,
 		URL: shown.URL, Began: s.began}, nil)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 // errTooMuch reports that the gate holds more than it may.
 var errTooMuch = errors.New("more messages are held at once than the gate has room for")
 
-func (g *Gate) release(n int) { g.held.Add(int64(-n)) }
+func (g *Gate) releaseBytes(n int) { g.held.Add(int64(-n)) }
 
-// plain is the head of an answer in plain text.
-func plain(status int, body string) rawhttp.Head {
+// plainHead is the head of an answer in plain text.
+func plainHead(status int, body string) rawhttp.Head {
 	h := rawhttp.ResponseHead(status)
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
@@ -31,8 +31,8 @@ func setBody(h *rawhttp.Head, body []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 }
 
-// reply answers instead of the upstream.
-func (x *exchange) reply(m Message) bool {
+// replyInstead answers instead of the upstream.
+func (x *exchange) replyInstead(m Message) bool {
 	if m.Status == 0 {
 		m.Status = http.StatusOK
 	}
@@ -43,12 +43,12 @@ func (x *exchange) reply(m Message) bool {
 	case x.conn.kind == "sse" && m.Status == http.StatusOK:
 		return x.acceptStream(m)
 	}
-	return x.respond(m)
+	return x.sendResponse(m)
 }
 
-// respond answers with a message of the gate.
-func (x *exchange) respond(m Message) bool {
-	if x.long && relay(io.Discard, x.body) != nil {
+// sendResponse answers with a message of the gate.
+func (x *exchange) sendResponse(m Message) bool {
+	if x.long && relayBody(io.Discard, x.body) != nil {
 		return false
 	}
 	h := rawhttp.ResponseHead(m.Status)
@@ -64,11 +64,11 @@ func (x *exchange) respond(m Message) bool {
 	}
 	r, err := h.Response(x.req.Method)
 	if err != nil {
-		x.failed("the reply is no HTTP: " + err.Error())
+		x.recordFailure("the reply is no HTTP: " + err.Error())
 		return false
 	}
 	if x.g.o.Program == Client {
-		x.tell(x.answered(r, m.Body))
+		x.recordAnswer(x.answerRecord(r, m.Body))
 	}
 	b := h.Bytes()
 	if x.req.Method != http.MethodHead {
@@ -78,9 +78,9 @@ func (x *exchange) respond(m Message) bool {
 	return err == nil && !r.Close && (x.conn == nil || x.conn.kind != "ws")
 }
 
-// asked returns the record of the request.
-func (x *exchange) asked() transcript.Record {
-	r := transcript.Record{Conn: x.party, Dir: transcript.Sent, Kind: x.kind(), Bytes: x.content,
+// requestRecord returns the record of the request.
+func (x *exchange) requestRecord() transcript.Record {
+	r := transcript.Record{Conn: x.party, Dir: transcript.Sent, Kind: x.requestKind(), Bytes: x.content,
 		Label: x.req.Method + " " + x.req.RequestURI}
 	client := x.g.o.Program == Client
 	if client {
@@ -89,7 +89,7 @@ func (x *exchange) asked() transcript.Record {
 	if x.conn == nil {
 		return r
 	}
-	r.ID = header(x.req).Get("Last-Event-ID")
+	r.ID = requestHeader(x.req).Get("Last-Event-ID")
 	if x.conn.kind == "ws" {
 		r.Label += " (upgrade)"
 	}
@@ -99,8 +99,8 @@ func (x *exchange) asked() transcript.Record {
 	return r
 }
 
-// answered returns the record of an answer that opens nothing.
-func (x *exchange) answered(r *http.Response, body []byte) transcript.Record {
+// answerRecord returns the record of an answer that opens nothing.
+func (x *exchange) answerRecord(r *http.Response, body []byte) transcript.Record {
 	rec := transcript.Record{Conn: x.party, Dir: transcript.Received, Kind: transcript.Response, Label: r.Status,
 		Status: r.StatusCode, Type: r.Header.Get("Content-Type"), Bytes: body, Reply: x.sent}
 	if x.g.o.Program == Client {
@@ -115,17 +115,17 @@ func (x *exchange) answered(r *http.Response, body []byte) transcript.Record {
 	return rec
 }
 
-// tell records an answer that opens nothing. For a server, the record of a refused stream begins like that of an
-// accepted one.
-func (x *exchange) tell(rec transcript.Record) {
+// recordAnswer records an answer that opens nothing. For a server, the record of a refused stream begins like that of
+// an accepted one.
+func (x *exchange) recordAnswer(rec transcript.Record) {
 	if x.g.o.Program == Server && x.conn != nil && x.conn.kind == "sse" {
-		x.g.record(x.accepted(rec.Status, rec.Type))
+		x.g.sinkRecord(x.acceptedRecord(rec.Status, rec.Type))
 	}
-	x.g.record(rec)
+	x.g.sinkRecord(rec)
 }
 
-// accepted returns the record of an answer that opens a stream or socket.
-func (x *exchange) accepted(status int, typ string) transcript.Record {
+// acceptedRecord returns the record of an answer that opens a stream or socket.
+func (x *exchange) acceptedRecord(status int, typ string) transcript.Record {
 	r := transcript.Record{Conn: x.conn.name, Dir: transcript.Received, Kind: transcript.Open, Label: "stream",
 		Status: status, Type: typ, Reply: x.sent}
 	if x.conn.kind == "ws" {
@@ -137,10 +137,10 @@ func (x *exchange) accepted(status int, typ string) transcript.Record {
 	return r
 }
 
-// answer reads the upstream's answer, and passes it on.
-func (x *exchange) answer(e *end) bool {
+// passAnswer reads the upstream's answer, and passes it on.
+func (x *exchange) passAnswer(e *end) bool {
 	for {
-		if err := e.settle(); err != nil { // the error is seen only once
+		if err := e.endWatch(); err != nil { // the error is seen only once
 			return x.noAnswer(e, nil, err)
 		}
 		head, err := rawhttp.ReadHead(e.in, maxHead)
@@ -150,23 +150,23 @@ func (x *exchange) answer(e *end) bool {
 		h := rawhttp.ParseHead(head)
 		r, err := h.Response(x.req.Method)
 		if err != nil {
-			x.failed("the peer's answer is not HTTP: " + err.Error())
-			return x.verbatim(e, head)
+			x.recordFailure("the peer's answer is not HTTP: " + err.Error())
+			return x.passVerbatim(e, head)
 		}
 		switch {
 		case r.StatusCode == http.StatusSwitchingProtocols && x.conn != nil && x.conn.kind == "ws":
-			return x.socket(e, h)
+			return x.passSocket(e, h)
 		case r.StatusCode == http.StatusSwitchingProtocols:
-			return x.verbatim(e, head)
+			return x.passVerbatim(e, head)
 		case r.StatusCode < 200:
 			if _, err := x.l.client.Write(head); err != nil {
 				return false
 			}
 			continue
 		case isEventStream(r) && x.mayStream():
-			return x.stream(e, h, r)
+			return x.passStream(e, h, r)
 		}
-		return x.pass(e, h, r)
+		return x.examineAnswer(e, h, r)
 	}
 }
 
@@ -188,28 +188,28 @@ func (x *exchange) mayStream() bool {
 // came, and the same end.
 func (x *exchange) noAnswer(e *end, head []byte, err error) bool {
 	if errors.Is(err, rawhttp.ErrTooLong) {
-		x.failed("the head of the peer's answer is longer than 64 KiB")
-		return x.verbatim(e, head)
+		x.recordFailure("the head of the peer's answer is longer than 64 KiB")
+		return x.passVerbatim(e, head)
 	}
 	if len(head) > 0 {
 		_, _ = x.l.client.Write(head)
 	}
-	x.failed("the peer ended the connection before its answer was whole: " + err.Error())
+	x.recordFailure("the peer ended the connection before its answer was whole: " + err.Error())
 	if wasReset(err) {
-		x.l.client.reset()
+		x.l.client.resetConn()
 	}
 	return false
 }
 
-// verbatim passes on all further bytes in both directions, unexamined.
-func (x *exchange) verbatim(e *end, head []byte) bool {
+// passVerbatim passes on all further bytes in both directions, unexamined.
+func (x *exchange) passVerbatim(e *end, head []byte) bool {
 	if _, err := x.l.client.Write(head); err != nil {
 		return false
 	}
 	back := make(chan struct{})
 	go func() {
 		defer close(back)
-		_ = x.l.client.settle()
+		_ = x.l.client.endWatch()
 		_, _ = io.Copy(e.Conn, x.l.client.in)
 		e.closeWrite()
 	}()
@@ -219,33 +219,33 @@ func (x *exchange) verbatim(e *end, head []byte) bool {
 	return false
 }
 
-// pass examines an answer and passes it on.
-func (x *exchange) pass(e *end, h rawhttp.Head, r *http.Response) bool {
+// examineAnswer examines an answer and passes it on.
+func (x *exchange) examineAnswer(e *end, h rawhttp.Head, r *http.Response) bool {
 	body := rawhttp.ResponseBody(r, x.req.Method, e.in)
 	goes := !r.Close && body.Framing != rawhttp.Closing
 	ok := x.passBody(&h, r, body)
 	if !goes {
-		x.l.leave()
+		x.l.closeUpstream()
 		return false
 	}
 	if ok {
-		e.idle()
+		e.awaitNextRequest()
 	}
 	return ok
 }
 
 func (x *exchange) passBody(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bool {
 	if x.g.o.Handle == nil || isEventStreamType(r) { // an encoded stream cannot be examined, and may not end
-		return x.tee(h, r, body)
+		return x.copyAnswer(h, r, body)
 	}
-	raw, content, err := x.l.collect(body)
-	defer func() { x.g.release(len(raw)) }()
+	raw, content, err := x.l.collectBody(body)
+	defer func() { x.g.releaseBytes(len(raw)) }()
 	long := len(content) > x.g.o.MaxMessage
 	if err != nil {
 		return x.brokeOff(h, r, raw, content, err)
 	}
 	if x.g.o.Program == Server {
-		x.tell(x.answered(r, content))
+		x.recordAnswer(x.answerRecord(r, content))
 	}
 	d := Decision{}
 	if !long {
@@ -254,16 +254,16 @@ func (x *exchange) passBody(h *rawhttp.Head, r *http.Response, body *rawhttp.Bod
 	}
 	switch {
 	case x.l.ctx.Err() != nil, d.End != nil && *d.End == driver.Reset && d.With == nil:
-		x.l.reset()
+		x.l.resetBoth()
 		return false
 	case d.Drop:
-		x.wait()
+		x.waitForClient()
 		return false
 	case len(d.With) > 0:
-		x.rewrite(h, d.With[0])
-		x.g.release(len(raw))
+		x.rewriteAnswer(h, d.With[0])
+		x.g.releaseBytes(len(raw))
 		raw, content = d.With[0].Body, d.With[0].Body
-		x.g.hold(len(raw))
+		x.g.holdBytes(len(raw))
 		if x.req.Method == http.MethodHead {
 			raw = nil
 		}
@@ -272,17 +272,17 @@ func (x *exchange) passBody(h *rawhttp.Head, r *http.Response, body *rawhttp.Bod
 		if now, err := h.Response(x.req.Method); err == nil {
 			r = now
 		}
-		x.tell(x.answered(r, content))
+		x.recordAnswer(x.answerRecord(r, content))
 	}
 	_, err = x.l.client.Write(append(h.Bytes(), raw...))
 	if err == nil && long {
-		err = relay(x.l.client, body)
+		err = relayBody(x.l.client, body)
 	}
 	return err == nil && d.End == nil
 }
 
-// rewrite replaces the upstream's answer.
-func (x *exchange) rewrite(h *rawhttp.Head, m Message) {
+// rewriteAnswer replaces the upstream's answer.
+func (x *exchange) rewriteAnswer(h *rawhttp.Head, m Message) {
 	if m.Status != 0 {
 		h.First = rawhttp.ResponseHead(m.Status).First
 	}
@@ -298,30 +298,30 @@ func (x *exchange) brokeOff(h *rawhttp.Head, r *http.Response, raw, content []by
 }
 
 func (x *exchange) cutOff(r *http.Response, content []byte, err error) {
-	rec := x.answered(r, content)
+	rec := x.answerRecord(r, content)
 	rec.Flushed = false
 	if x.g.o.Program == Server {
 		rec.Kind, rec.Label, rec.Type = transcript.Failure, "answer broke off: "+err.Error(), ""
 	}
 	if x.l.ctx.Err() == nil {
-		x.tell(rec)
+		x.recordAnswer(rec)
 	}
 	if wasReset(err) {
-		x.l.client.reset()
+		x.l.client.resetConn()
 	}
 }
 
-// tee passes on an answer as it comes, and keeps a copy to record. If it knows which bytes are the last, it records
-// before it passes them on.
-func (x *exchange) tee(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bool {
+// copyAnswer passes on an answer as it comes, and keeps a copy to record. If it knows which bytes are the last, it
+// records before it passes them on.
+func (x *exchange) copyAnswer(h *rawhttp.Head, r *http.Response, body *rawhttp.Body) bool {
 	var content []byte
 	more, told := 0, false
 	tell := func() {
 		if !told {
 			told = true
-			rec := x.answered(r, content)
+			rec := x.answerRecord(r, content)
 			rec.Cut = more
-			x.tell(rec)
+			x.recordAnswer(rec)
 		}
 	}
 	raw, err := h.Bytes(), error(nil)

@@ -17,7 +17,7 @@ func units(content string, size int) []string {
 		p := content[:min(size, len(content))]
 		content = content[len(p):]
 		for p != "" {
-			n, ends, late := cut.next([]byte(p))
+			n, ends, late := cut.nextUnit([]byte(p))
 			if late {
 				out[len(out)-2] += p[:n]
 			} else if out[len(out)-1] += p[:n]; ends {

@@ -24,8 +24,8 @@ type outlet struct {
 	last   []byte               // the regular end of a stream; nil: the end of the connection
 }
 
-// write writes bytes; the caller has the turn.
-func (o *outlet) write(b []byte) error {
+// writeLocked writes bytes; the caller has the turn.
+func (o *outlet) writeLocked(b []byte) error {
 	if o.wrap != nil {
 		b = o.wrap(b)
 	}
@@ -89,7 +89,7 @@ func (l *link) newConn(r *http.Request, kind string) *conn {
 	}
 	c := &conn{g: g, l: l, name: name, path: r.RequestURI, kind: kind, since: time.Now(), done: make(chan struct{}),
 		ready: make(chan struct{}), quit: make(chan struct{}),
-		tap: driver.NewTap(g.record)}
+		tap: driver.NewTap(g.sinkRecord)}
 	g.conns[name] = c
 	l.mu.Lock()
 	l.conn = c
@@ -97,8 +97,8 @@ func (l *link) newConn(r *http.Request, kind string) *conn {
 	return c
 }
 
-// opened makes the connection available for Send.
-func (c *conn) opened(client, server *outlet, upstream bool) {
+// markOpened makes the connection available for Send.
+func (c *conn) markOpened(client, server *outlet, upstream bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out, c.open, c.upstream = [2]*outlet{client, server}, true, upstream
@@ -124,9 +124,9 @@ func (c *conn) markEnding() {
 	c.ending = true
 }
 
-// finish waits for pending writes, records the end, and forgets the connection. With the zero record, no end is
+// finishConn waits for pending writes, records the end, and forgets the connection. With the zero record, no end is
 // recorded.
-func (c *conn) finish(last transcript.Record) {
+func (c *conn) finishConn(last transcript.Record) {
 	c.mu.Lock()
 	c.over = true
 	if !c.open {
@@ -139,7 +139,7 @@ func (c *conn) finish(last transcript.Record) {
 	c.sends.Wait()
 	if last.Kind != "" {
 		last.Conn = c.name
-		c.g.record(last)
+		c.g.sinkRecord(last)
 	}
 	c.g.mu.Lock()
 	delete(c.g.conns, c.name)
@@ -150,8 +150,8 @@ func (c *conn) finish(last transcript.Record) {
 	close(c.done)
 }
 
-// send sends a message of the gate.
-func (c *conn) send(ctx context.Context, to Side, m Message) error {
+// sendOwn sends a message of the gate.
+func (c *conn) sendOwn(ctx context.Context, to Side, m Message) error {
 	select {
 	case <-c.ready:
 	case <-ctx.Done():
@@ -182,7 +182,7 @@ func (c *conn) send(ctx context.Context, to Side, m Message) error {
 	go func() { // a peer that has stopped reading blocks the turn, but not the caller
 		defer c.sends.Done()
 		defer o.unlock()
-		wrote <- c.write(to, o, m)
+		wrote <- c.writeMessage(to, o, m)
 	}()
 	select {
 	case err := <-wrote:
@@ -192,24 +192,24 @@ func (c *conn) send(ctx context.Context, to Side, m Message) error {
 	}
 }
 
-// write records and writes a message; the caller has the turn.
-func (c *conn) write(to Side, o *outlet, m Message) error {
+// writeMessage records and writes a message; the caller has the turn.
+func (c *conn) writeMessage(to Side, o *outlet, m Message) error {
 	if o.shut {
 		return driver.ErrClosed
 	}
-	c.told(to, m)
-	return o.write(o.encode(m))
+	c.recordSent(to, m)
+	return o.writeLocked(o.encode(m))
 }
 
-// told records a message that is sent to the program.
-func (c *conn) told(to Side, m Message) {
+// recordSent records a message that is sent to the program.
+func (c *conn) recordSent(to Side, m Message) {
 	if to == c.g.o.Program {
 		c.tap.Sink(messageRecord(c.kind, c.name, transcript.Sent, m))
 	}
 }
 
-// ours returns the label for the end of a connection by the gate.
-func (c *conn) ours(usual string) string {
+// endLabel returns the label for the end of a connection by the gate.
+func (c *conn) endLabel(usual string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cut {
@@ -218,21 +218,21 @@ func (c *conn) ours(usual string) string {
 	return usual
 }
 
-// end begins to end the connection towards both sides.
-func (c *conn) end(how driver.CloseMode) {
+// beginEnd begins to end the connection towards both sides.
+func (c *conn) beginEnd(how driver.CloseMode) {
 	if how == driver.Reset {
 		c.mu.Lock()
 		c.cut = c.cut || !c.ending
 		c.mu.Unlock()
 		c.markEnding()
-		c.l.reset()
+		c.l.resetBoth()
 		return
 	}
 	c.endWith(Message{})
 }
 
 // endWith begins to end the connection towards both sides, with the status and reason of a message.
-func (c *conn) endWith(m Message) { c.endBy(func(o *outlet) { c.bye(o, m) }) }
+func (c *conn) endWith(m Message) { c.endBy(func(o *outlet) { c.writeEnd(o, m) }) }
 
 // endBy begins to end the connection towards both sides; bye is called with the turn of each.
 func (c *conn) endBy(bye func(*outlet)) {
@@ -267,8 +267,9 @@ func (c *conn) endBy(bye func(*outlet)) {
 
 // tooMuch ends a connection because the gate has no room for its message.
 func (c *conn) tooMuch() error {
-	c.g.record(transcript.Record{Conn: c.name, Dir: transcript.Noted, Kind: transcript.Failure, Label: errTooMuch.Error()})
-	c.end(driver.Reset)
+	c.g.sinkRecord(transcript.Record{Conn: c.name, Dir: transcript.Noted, Kind: transcript.Failure,
+		Label: errTooMuch.Error()})
+	c.beginEnd(driver.Reset)
 	return errTooMuch
 }
 
@@ -282,11 +283,11 @@ func (c *conn) dropAfter(limit time.Duration) {
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	c.timer = time.AfterFunc(limit, c.l.reset)
+	c.timer = time.AfterFunc(limit, c.l.resetBoth)
 }
 
-// bye writes the end of the connection towards a side; the caller has the turn.
-func (c *conn) bye(o *outlet, m Message) {
+// writeEnd writes the end of the connection towards a side; the caller has the turn.
+func (c *conn) writeEnd(o *outlet, m Message) {
 	if c.kind == "ws" {
 		if m.Status == 0 {
 			m.Status = 1000
@@ -300,12 +301,12 @@ func (c *conn) bye(o *outlet, m Message) {
 // pass writes a message unchanged if whole is set; otherwise only the control frames between its parts.
 type pass func(o *outlet, whole bool) error
 
-// apply carries out the decision of the Handler. It reports whether the connection continues.
-func (c *conn) apply(to Side, m Message, d Decision, p pass) bool {
+// applyDecision carries out the decision of the Handler. It reports whether the connection continues.
+func (c *conn) applyDecision(to Side, m Message, d Decision, p pass) bool {
 	c.mu.Lock()
 	o := c.out[to]
 	c.mu.Unlock()
-	ok := o == nil || c.emit(to, o, m, d, p) == nil
+	ok := o == nil || c.emitMessage(to, o, m, d, p) == nil
 	for _, w := range d.With {
 		if w.Kind == transcript.Closed {
 			c.endWith(w)
@@ -315,12 +316,12 @@ func (c *conn) apply(to Side, m Message, d Decision, p pass) bool {
 		c.endBy(func(o *outlet) { o.e.closeWrite() })
 	}
 	if d.End != nil {
-		c.end(*d.End)
+		c.beginEnd(*d.End)
 	}
 	return ok
 }
 
-func (c *conn) emit(to Side, o *outlet, m Message, d Decision, p pass) error {
+func (c *conn) emitMessage(to Side, o *outlet, m Message, d Decision, p pass) error {
 	if err := o.lock(c.l.ctx); err != nil {
 		return err
 	}
@@ -332,7 +333,7 @@ func (c *conn) emit(to Side, o *outlet, m Message, d Decision, p pass) error {
 		return p(o, false)
 	case d.With == nil:
 		if !d.Cut {
-			c.told(to, m)
+			c.recordSent(to, m)
 		}
 		return p(o, true)
 	}
@@ -341,23 +342,23 @@ func (c *conn) emit(to Side, o *outlet, m Message, d Decision, p pass) error {
 			break
 		}
 		if d.Wire == nil {
-			if err := c.write(to, o, w); err != nil {
+			if err := c.writeMessage(to, o, w); err != nil {
 				return err
 			}
 			continue
 		}
 		if !d.Cut {
-			c.told(to, w)
+			c.recordSent(to, w)
 		}
-		if err := c.pieces(o, d.Wire(o.encode(w))); err != nil || o.shut {
+		if err := c.writePieces(o, d.Wire(o.encode(w))); err != nil || o.shut {
 			return err
 		}
 	}
 	return p(o, false)
 }
 
-// ended tells the Handler that a side has ended the connection.
-func (c *conn) ended(by Side, status int, reason string) {
+// reportEnd tells the Handler that a side has ended the connection.
+func (c *conn) reportEnd(by Side, status int, reason string) {
 	if c.g.o.Handle != nil && !c.isEnding() {
 		c.g.o.Handle(c.l.ctx, Message{Conn: c.name, From: by, Kind: transcript.Closed, Path: c.path, Status: status,
 			Body: []byte(reason)})

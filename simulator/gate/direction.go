@@ -44,10 +44,10 @@ func newDirection(s *socket, from Side) *direction {
 		parser: wire.NewParser(from == Server, wire.Limits{MaxPayload: max, MaxMessage: int64(max)})}
 }
 
-// run passes frames until the side ends, and returns how it ended.
-func (d *direction) run() error {
-	defer d.reset()
-	if err := d.e.settle(); err != nil { // a reset is seen only once
+// passFrames passes frames until the side ends, and returns how it ended.
+func (d *direction) passFrames() error {
+	defer d.resetMessage()
+	if err := d.e.endWatch(); err != nil { // a reset is seen only once
 		d.cutOff(nil)
 		return err
 	}
@@ -62,21 +62,21 @@ func (d *direction) run() error {
 			d.cutOff(f.raw)
 			return err
 		}
-		if err := d.take(f); err != nil {
+		if err := d.handleFrame(f); err != nil {
 			return err
 		}
 	}
 }
 
-// told records a message of the program.
-func (d *direction) told(r transcript.Record) {
+// recordReceived records a message of the program.
+func (d *direction) recordReceived(r transcript.Record) {
 	if d.from == d.s.g.o.Program {
 		d.s.tap.Sink(r)
 	}
 }
 
-// heard records the control frames and faults among items, and returns the frame; nil if it is not complete.
-func (d *direction) heard(items []wire.Item) *wire.Item {
+// recordControl records the control frames and faults among items, and returns the frame; nil if it is not complete.
+func (d *direction) recordControl(items []wire.Item) *wire.Item {
 	for i, it := range items {
 		if it.Fault != "" {
 			d.faults++
@@ -85,7 +85,7 @@ func (d *direction) heard(items []wire.Item) *wire.Item {
 			if it.Fault != "" { // "fault" would be one of the user's file
 				r.Label = "WebSocket data that cannot be read: " + it.Fault
 			}
-			d.told(r)
+			d.recordReceived(r)
 		}
 		if it.Fault == "" {
 			return &items[i]
@@ -94,16 +94,16 @@ func (d *direction) heard(items []wire.Item) *wire.Item {
 	return nil
 }
 
-func (d *direction) take(f rawFrame) error {
+func (d *direction) handleFrame(f rawFrame) error {
 	if !f.op.Data() && !f.long {
-		return d.control(f)
+		return d.passControl(f)
 	}
 	if f.op != wire.Continuation && f.op.Data() {
 		if d.open { // a protocol fault: the first message is lost
-			if err := d.flush(); err != nil {
+			if err := d.flushFrames(); err != nil {
 				return err
 			}
-			d.reset()
+			d.resetMessage()
 		}
 		d.open, d.binary = true, f.op == wire.Binary
 		if d.s.g.o.Handle == nil {
@@ -113,46 +113,46 @@ func (d *direction) take(f rawFrame) error {
 		}
 	}
 	if !d.open || f.long || len(d.data)+int(f.length) > d.max {
-		return d.unexamined(f)
+		return d.passUnexamined(f)
 	}
-	it := d.heard(d.parser.Feed(f.raw))
+	it := d.recordControl(d.parser.Feed(f.raw))
 	if it != nil {
 		d.data = append(d.data, it.Payload...)
 	}
 	if d.free {
 		return d.passFrame(f)
 	}
-	if d.held += len(f.raw); !d.s.g.hold(len(f.raw)) {
+	if d.held += len(f.raw); !d.s.g.holdBytes(len(f.raw)) {
 		return d.s.tooMuch()
 	}
 	d.parts = append(d.parts, part{raw: f.raw})
 	if !f.fin {
 		return nil
 	}
-	return d.decide()
+	return d.decideMessage()
 }
 
-// message returns the completed message.
-func (d *direction) message() Message {
+// completedMessage returns the completed message.
+func (d *direction) completedMessage() Message {
 	return Message{Conn: d.s.name, From: d.from, Kind: transcript.Frame, Binary: d.binary, Body: d.data}
 }
 
-func (d *direction) record(dir transcript.Dir) transcript.Record {
-	r := messageRecord("ws", d.s.name, dir, d.message())
+func (d *direction) recordMessage(dir transcript.Dir) transcript.Record {
+	r := messageRecord("ws", d.s.name, dir, d.completedMessage())
 	r.Cut = d.cut
 	return r
 }
 
-// decide asks the Handler about a whole message.
-func (d *direction) decide() error {
-	d.told(d.record(transcript.Received))
-	m, parts := d.message(), d.parts
+// decideMessage asks the Handler about a whole message.
+func (d *direction) decideMessage() error {
+	d.recordReceived(d.recordMessage(transcript.Received))
+	m, parts := d.completedMessage(), d.parts
 	m.Gone = d.s.gone[d.from.Other()]
 	var dec Decision
 	if !d.s.isEnding() {
 		dec = d.s.g.o.Handle(d.s.l.ctx, m)
 	}
-	ok := d.s.apply(d.from.Other(), m, dec, func(o *outlet, whole bool) error {
+	ok := d.s.applyDecision(d.from.Other(), m, dec, func(o *outlet, whole bool) error {
 		var raw []byte
 		for _, p := range parts {
 			switch {
@@ -165,11 +165,11 @@ func (d *direction) decide() error {
 			}
 		}
 		if raw != nil {
-			return d.s.pieces(o, dec.Wire(raw))
+			return d.s.writePieces(o, dec.Wire(raw))
 		}
 		return nil
 	})
-	d.reset()
+	d.resetMessage()
 	if !ok {
 		return errGone
 	}
@@ -193,23 +193,23 @@ func (d *direction) setFree() error {
 	return nil
 }
 
-// flush passes on the waiting frames without a decision.
-func (d *direction) flush() error {
+// flushFrames passes on the waiting frames without a decision.
+func (d *direction) flushFrames() error {
 	if err := d.setFree(); err != nil {
 		return err
 	}
 	for _, p := range d.parts {
-		if err := d.put(p.raw); err != nil {
+		if err := d.writeBytes(p.raw); err != nil {
 			return err
 		}
 	}
-	d.s.g.release(d.held)
+	d.s.g.releaseBytes(d.held)
 	d.parts, d.held = nil, 0
 	return nil
 }
 
-// put writes bytes; the turn is held.
-func (d *direction) put(raw []byte) error {
+// writeBytes writes bytes; the turn is held.
+func (d *direction) writeBytes(raw []byte) error {
 	if d.out == nil || d.out.shut {
 		return nil
 	}
@@ -220,18 +220,18 @@ func (d *direction) put(raw []byte) error {
 // passFrame passes on a frame of a message that is not held.
 func (d *direction) passFrame(f rawFrame) error {
 	if f.fin {
-		d.told(d.record(transcript.Received))
-		d.passed()
+		d.recordReceived(d.recordMessage(transcript.Received))
+		d.recordPassed()
 	}
 	var err error
 	if d.out != nil && !d.out.shut && isWhole(d.e.in) {
 		d.late = true
-		err = d.out.e.later(f.raw)
+		err = d.out.e.writeLater(f.raw)
 	} else {
-		err = d.put(f.raw)
+		err = d.writeBytes(f.raw)
 	}
 	if f.fin {
-		d.reset()
+		d.resetMessage()
 	}
 	return err
 }
@@ -245,20 +245,20 @@ func (d *direction) catchUp() error {
 		}
 		defer d.out.unlock()
 	}
-	return d.out.e.flush()
+	return d.out.e.flushWaiting()
 }
 
-// passed records the message as sent to the program.
-func (d *direction) passed() {
+// recordPassed records the message as sent to the program.
+func (d *direction) recordPassed() {
 	if d.out != nil && !d.out.shut && d.from != d.s.g.o.Program {
-		d.s.tap.Sink(d.record(transcript.Sent))
+		d.s.tap.Sink(d.recordMessage(transcript.Sent))
 	}
 }
 
-// unexamined passes on a frame that is too long, makes its message too long, or belongs to none.
-func (d *direction) unexamined(f rawFrame) error {
+// passUnexamined passes on a frame that is too long, makes its message too long, or belongs to none.
+func (d *direction) passUnexamined(f rawFrame) error {
 	inside := d.open
-	if err := d.flush(); err != nil {
+	if err := d.flushFrames(); err != nil {
 		return err
 	}
 	keep := func(p []byte) {
@@ -266,13 +266,13 @@ func (d *direction) unexamined(f rawFrame) error {
 		d.data = append(d.data, p[:room]...)
 		d.cut += len(p) - room
 	}
-	if err := d.put(f.raw); err != nil {
+	if err := d.writeBytes(f.raw); err != nil {
 		return err
 	}
-	it := d.heard(d.parser.Feed(f.raw))
+	it := d.recordControl(d.parser.Feed(f.raw))
 	if f.long {
 		var err error
-		if it, err = d.copy(f.left()); err != nil {
+		if it, err = d.copyPayload(f.payloadLength()); err != nil {
 			return err
 		}
 	}
@@ -282,25 +282,25 @@ func (d *direction) unexamined(f rawFrame) error {
 	}
 	last := f.fin && f.op.Data()
 	if inside && last {
-		d.told(d.record(transcript.Received))
-		d.passed()
+		d.recordReceived(d.recordMessage(transcript.Received))
+		d.recordPassed()
 	}
 	if last || !inside {
-		d.reset()
+		d.resetMessage()
 	}
 	return nil
 }
 
-// copy passes on the payload of a long frame in pieces.
-func (d *direction) copy(left int64) (it *wire.Item, err error) {
+// copyPayload passes on the payload of a long frame in pieces.
+func (d *direction) copyPayload(left int64) (it *wire.Item, err error) {
 	buf := make([]byte, 32<<10)
 	for left > 0 {
 		n, err := d.e.in.Read(buf[:min(left, int64(len(buf)))])
 		left -= int64(n)
-		if one := d.heard(d.parser.Feed(buf[:n])); one != nil {
+		if one := d.recordControl(d.parser.Feed(buf[:n])); one != nil {
 			it = one
 		}
-		if err := d.put(buf[:n]); err != nil {
+		if err := d.writeBytes(buf[:n]); err != nil {
 			return it, err
 		}
 		if err != nil {
@@ -310,9 +310,9 @@ func (d *direction) copy(left int64) (it *wire.Item, err error) {
 	return it, nil
 }
 
-// control passes on a control frame, or one with an undefined opcode.
-func (d *direction) control(f rawFrame) error {
-	it := d.heard(d.parser.Feed(f.raw))
+// passControl passes on a control frame, or one with an undefined opcode.
+func (d *direction) passControl(f rawFrame) error {
+	it := d.recordControl(d.parser.Feed(f.raw))
 	if it != nil && f.op == wire.Close {
 		status, reason, _ := wire.CloseStatus(it.Payload)
 		d.s.saysGoodbye(d.from, status, reason)
@@ -324,24 +324,24 @@ func (d *direction) control(f rawFrame) error {
 	case f.op == wire.Close && d.s.isEnding():
 		return io.EOF
 	case d.out == nil:
-		return d.answer(f.op, it)
+		return d.answerControl(f.op, it)
 	case d.open && !d.free:
 		d.held += len(f.raw)
-		d.s.g.hold(len(f.raw))
+		d.s.g.holdBytes(len(f.raw))
 		d.parts = append(d.parts, part{f.raw, true})
 		return nil
 	case d.free:
-		return d.put(f.raw)
+		return d.writeBytes(f.raw)
 	}
 	if err := d.out.lock(d.s.l.ctx); err != nil {
 		return err
 	}
 	defer d.out.unlock()
-	return d.put(f.raw)
+	return d.writeBytes(f.raw)
 }
 
-// answer answers a control frame if there is no upstream.
-func (d *direction) answer(op wire.Opcode, it *wire.Item) error {
+// answerControl answers a control frame if there is no upstream.
+func (d *direction) answerControl(op wire.Opcode, it *wire.Item) error {
 	if it == nil || op != wire.Ping && op != wire.Close {
 		return nil
 	}
@@ -367,20 +367,20 @@ func (d *direction) answer(op wire.Opcode, it *wire.Item) error {
 
 // cutOff passes on the last, incomplete bytes of a side that has ended.
 func (d *direction) cutOff(raw []byte) {
-	d.heard(d.parser.Feed(raw))
+	d.recordControl(d.parser.Feed(raw))
 	if !d.s.isEnding() {
-		d.heard(d.parser.End())
+		d.recordControl(d.parser.End())
 	}
-	if d.flush() == nil {
-		_ = d.put(raw)
+	if d.flushFrames() == nil {
+		_ = d.writeBytes(raw)
 	}
 }
 
-// reset ends the message.
-func (d *direction) reset() {
+// resetMessage ends the message.
+func (d *direction) resetMessage() {
 	if d.free && d.out != nil {
 		d.out.unlock()
 	}
-	d.s.g.release(d.held)
+	d.s.g.releaseBytes(d.held)
 	d.open, d.free, d.data, d.cut, d.parts, d.held = false, false, nil, 0, nil, 0
 }

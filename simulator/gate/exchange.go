@@ -32,8 +32,8 @@ type exchange struct {
 	base  base
 }
 
-// serve handles the request, and reports whether another one may follow on the connection.
-func (x *exchange) serve() bool {
+// serveRequest handles the request, and reports whether another one may follow on the connection.
+func (x *exchange) serveRequest() bool {
 	switch {
 	case isUpgrade(x.req):
 		x.conn = x.l.newConn(x.req, "ws")
@@ -45,12 +45,12 @@ func (x *exchange) serve() bool {
 	if x.conn != nil {
 		x.party = x.conn.name
 	}
-	goes := x.handle()
+	goes := x.handleRequest()
 	if x.conn != nil { // it was not opened, or was not ended
 		select {
 		case <-x.conn.done:
 		default:
-			x.conn.finish(transcript.Record{})
+			x.conn.finishConn(transcript.Record{})
 		}
 	}
 	return goes && !x.req.Close
@@ -58,7 +58,8 @@ func (x *exchange) serve() bool {
 
 // isUpgrade reports whether a request asks for a WebSocket.
 func isUpgrade(r *http.Request) bool {
-	return r.Method == http.MethodGet && has(r.Header, "Connection", "upgrade") && has(r.Header, "Upgrade", "websocket")
+	return r.Method == http.MethodGet && hasToken(r.Header, "Connection", "upgrade") &&
+		hasToken(r.Header, "Upgrade", "websocket")
 }
 
 // isStream reports whether a request asks for an event stream.
@@ -74,8 +75,8 @@ func isStream(r *http.Request) bool {
 	return false
 }
 
-// has reports whether a list field contains a token.
-func has(h http.Header, name, token string) bool {
+// hasToken reports whether a list field contains a token.
+func hasToken(h http.Header, name, token string) bool {
 	for _, v := range h.Values(name) {
 		for one := range strings.SplitSeq(v, ",") {
 			if strings.EqualFold(strings.TrimSpace(one), token) {
@@ -86,25 +87,25 @@ func has(h http.Header, name, token string) bool {
 	return false
 }
 
-func (x *exchange) kind() transcript.Kind {
+func (x *exchange) requestKind() transcript.Kind {
 	if x.conn != nil {
 		return transcript.Open
 	}
 	return transcript.Request
 }
 
-func (x *exchange) handle() bool {
+func (x *exchange) handleRequest() bool {
 	if !x.readBody() {
 		return false
 	}
-	defer x.release()
-	m := Message{Conn: x.party, From: Client, Kind: x.kind(), Method: x.req.Method, Path: x.req.RequestURI,
-		Header: header(x.req), Body: x.content}
+	defer x.releaseBody()
+	m := Message{Conn: x.party, From: Client, Kind: x.requestKind(), Method: x.req.Method, Path: x.req.RequestURI,
+		Header: requestHeader(x.req), Body: x.content}
 	if x.g.o.Program == Client {
-		x.sent = x.g.record(x.asked())
+		x.sent = x.g.sinkRecord(x.requestRecord())
 	}
 	if !x.long { // otherwise the rest of the request is still unread
-		x.l.client.watch(x.l.clientGone)
+		x.l.client.watchNextByte(x.l.clientGone)
 	}
 	var d Decision
 	if x.g.o.Handle != nil && !x.long {
@@ -116,22 +117,22 @@ func (x *exchange) handle() bool {
 	switch {
 	case d.End != nil && d.Reply == nil:
 		if *d.End == driver.Reset {
-			x.l.reset()
+			x.l.resetBoth()
 		}
 		return false
 	case d.Reply != nil:
-		return x.reply(*d.Reply) && d.End == nil
+		return x.replyInstead(*d.Reply) && d.End == nil
 	case d.Drop:
-		x.wait()
+		x.waitForClient()
 		return false
 	case len(d.With) > 0:
-		x.replace(d.With[0])
+		x.replaceRequest(d.With[0])
 	}
-	return x.forward()
+	return x.forwardRequest()
 }
 
-// header returns the fields of a request, including those that net/http stores separately.
-func header(r *http.Request) http.Header {
+// requestHeader returns the fields of a request, including those that net/http stores separately.
+func requestHeader(r *http.Request) http.Header {
 	h := r.Header.Clone()
 	if h == nil {
 		h = http.Header{}
@@ -142,11 +143,11 @@ func header(r *http.Request) http.Header {
 	return h
 }
 
-// wait waits until the client leaves, because its request gets no answer.
-func (x *exchange) wait() {
+// waitForClient waits until the client leaves, because its request gets no answer.
+func (x *exchange) waitForClient() {
 	if !x.long {
 		select {
-		case <-x.l.client.watch(x.l.clientGone).done:
+		case <-x.l.client.watchNextByte(x.l.clientGone).done:
 		case <-x.l.ctx.Done():
 		}
 	}
@@ -155,28 +156,28 @@ func (x *exchange) wait() {
 // readBody reads the body, up to the amount that may be held.
 func (x *exchange) readBody() bool {
 	x.body = rawhttp.RequestBody(x.req, x.l.client.in)
-	if x.body.Framing != rawhttp.None && has(x.req.Header, "Expect", "100-continue") {
+	if x.body.Framing != rawhttp.None && hasToken(x.req.Header, "Expect", "100-continue") {
 		if _, err := io.WriteString(x.l.client, "HTTP/1.1 100 Continue\r\n\r\n"); err != nil {
 			return false
 		}
 	}
 	var err error
-	if x.raw, x.content, err = x.l.collect(x.body); err == nil {
+	if x.raw, x.content, err = x.l.collectBody(x.body); err == nil {
 		x.long = len(x.content) > x.g.o.MaxMessage
 		return true
 	}
-	x.g.release(len(x.raw))
-	x.l.fail("the body of a request broke off: " + err.Error())
+	x.g.releaseBytes(len(x.raw))
+	x.l.recordFailure("the body of a request broke off: " + err.Error())
 	return false
 }
 
-// collect reads a body up to its end, or until it exceeds the maximum length of a message. The returned bytes count as
-// held.
-func (l *link) collect(b *rawhttp.Body) (raw, content []byte, err error) {
+// collectBody reads a body up to its end, or until it exceeds the maximum length of a message. The returned bytes count
+// as held.
+func (l *link) collectBody(b *rawhttp.Body) (raw, content []byte, err error) {
 	for len(content) <= l.g.o.MaxMessage {
 		r, c, err := b.Next()
 		raw, content = append(raw, r...), append(content, c...)
-		if !l.g.hold(len(r)) {
+		if !l.g.holdBytes(len(r)) {
 			return raw, content, errTooMuch
 		}
 		if errors.Is(err, io.EOF) {
@@ -189,14 +190,14 @@ func (l *link) collect(b *rawhttp.Body) (raw, content []byte, err error) {
 	return raw, content, nil
 }
 
-// release releases what readBody holds.
-func (x *exchange) release() {
-	x.g.release(len(x.raw))
+// releaseBody releases what readBody holds.
+func (x *exchange) releaseBody() {
+	x.g.releaseBytes(len(x.raw))
 	x.raw, x.content = nil, nil
 }
 
-// replace replaces the client's request.
-func (x *exchange) replace(m Message) {
+// replaceRequest replaces the client's request.
+func (x *exchange) replaceRequest(m Message) {
 	if m.Method != "" || m.Path != "" {
 		method, path := x.req.Method, x.req.RequestURI
 		if m.Method != "" {
@@ -211,33 +212,33 @@ func (x *exchange) replace(m Message) {
 	if x.body.Framing != rawhttp.None || len(m.Body) > 0 {
 		setBody(&x.head, m.Body)
 	}
-	x.g.release(len(x.raw))
+	x.g.releaseBytes(len(x.raw))
 	x.raw, x.content = m.Body, m.Body
-	x.g.hold(len(x.raw))
+	x.g.holdBytes(len(x.raw))
 	if r, err := x.head.Request(); err == nil {
 		x.req = r
 	}
 }
 
-// forward sends the request to the upstream and passes on its answer.
-func (x *exchange) forward() bool {
+// forwardRequest sends the request to the upstream and passes on its answer.
+func (x *exchange) forwardRequest() bool {
 	b, err := parseBase(x.g.o.Upstream())
 	var e *end
 	if err == nil {
 		x.base = b
-		x.aim()
+		x.adaptHead()
 		if x.g.o.Program == Server {
-			x.sent = x.g.record(x.asked())
+			x.sent = x.g.sinkRecord(x.requestRecord())
 		}
-		e, err = x.l.upstream(b)
+		e, err = x.l.dialUpstream(b)
 	}
 	if err != nil {
-		return x.unreachable(err)
+		return x.answerUnreachable(err)
 	}
 	// an upstream that does not read the whole request may have answered nevertheless
 	_, _ = e.Write(append(x.head.Bytes(), x.raw...))
 	if !x.long {
-		return x.answer(e)
+		return x.passAnswer(e)
 	}
 	return x.forwardLong(e)
 }
@@ -247,11 +248,11 @@ func (x *exchange) forwardLong(e *end) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if relay(e, x.body) != nil {
-			_ = relay(io.Discard, x.body)
+		if relayBody(e, x.body) != nil {
+			_ = relayBody(io.Discard, x.body)
 		}
 	}()
-	ok := x.answer(e)
+	ok := x.passAnswer(e)
 	select {
 	case <-done:
 		return ok
@@ -264,8 +265,8 @@ func (x *exchange) forwardLong(e *end) bool {
 	return false
 }
 
-// relay writes the rest of a body.
-func relay(to io.Writer, b *rawhttp.Body) error {
+// relayBody writes the rest of a body.
+func relayBody(to io.Writer, b *rawhttp.Body) error {
 	for {
 		raw, _, err := b.Next()
 		if len(raw) > 0 {
@@ -282,8 +283,8 @@ func relay(to io.Writer, b *rawhttp.Body) error {
 	}
 }
 
-// aim adapts the head of the request to the upstream.
-func (x *exchange) aim() {
+// adaptHead adapts the head of the request to the upstream.
+func (x *exchange) adaptHead() {
 	target := x.req.RequestURI
 	if x.req.URL.IsAbs() {
 		target = x.req.URL.RequestURI()
@@ -298,8 +299,8 @@ func (x *exchange) aim() {
 	x.head.SetAll(x.g.o.Header)
 }
 
-// failed records that the upstream failed to answer.
-func (x *exchange) failed(what string) {
+// recordFailure records that the upstream failed to answer.
+func (x *exchange) recordFailure(what string) {
 	if x.l.ctx.Err() != nil {
 		return
 	}
@@ -307,16 +308,16 @@ func (x *exchange) failed(what string) {
 	if x.g.o.Program == Server {
 		r.Dir = transcript.Received
 	}
-	x.g.record(r)
+	x.g.sinkRecord(r)
 }
 
-// unreachable answers that there is no upstream.
-func (x *exchange) unreachable(err error) bool {
+// answerUnreachable answers that there is no upstream.
+func (x *exchange) answerUnreachable(err error) bool {
 	if x.l.ctx.Err() != nil {
 		return false
 	}
-	x.failed(err.Error())
-	return x.respond(Message{Status: http.StatusBadGateway, Header: http.Header{"Content-Type": {
+	x.recordFailure(err.Error())
+	return x.sendResponse(Message{Status: http.StatusBadGateway, Header: http.Header{"Content-Type": {
 		"text/plain; charset=utf-8"}}, Body: []byte(err.Error() + "\n")})
 }
 
@@ -331,9 +332,9 @@ type blocks struct {
 	ended   bool    // that line ended its unit
 }
 
-// next returns how many bytes of p, which is not empty, belong to the current unit, and whether the unit ends with
+// nextUnit returns how many bytes of p, which is not empty, belong to the current unit, and whether the unit ends with
 // them. late: they are a line feed that belongs to the previous unit.
-func (b *blocks) next(p []byte) (n int, ends, late bool) {
+func (b *blocks) nextUnit(p []byte) (n int, ends, late bool) {
 	if b.afterCR && p[0] == '\n' {
 		b.afterCR = false
 		if b.ended {
@@ -345,12 +346,12 @@ func (b *blocks) next(p []byte) (n int, ends, late bool) {
 		b.afterCR, b.ended = false, false
 		end := bytes.IndexAny(p[n:], "\r\n")
 		if end < 0 {
-			b.text(p[n:])
+			b.addText(p[n:])
 			return len(p), false, false
 		}
-		b.text(p[n : n+end])
+		b.addText(p[n : n+end])
 		n += end + 1
-		b.ended = b.line()
+		b.ended = b.endLine()
 		if p[n-1] == '\r' {
 			if n < len(p) && p[n] == '\n' {
 				n++
@@ -364,16 +365,16 @@ func (b *blocks) next(p []byte) (n int, ends, late bool) {
 	}
 }
 
-// text takes a part of a line.
-func (b *blocks) text(p []byte) {
+// addText takes a part of a line.
+func (b *blocks) addText(p []byte) {
 	if b.length < len(b.start) {
 		copy(b.start[b.length:], p)
 	}
 	b.length += len(p)
 }
 
-// line ends a line, and reports whether that ends the unit.
-func (b *blocks) line() bool {
+// endLine ends a line, and reports whether that ends the unit.
+func (b *blocks) endLine() bool {
 	start := b.start[:min(b.length, len(b.start))]
 	if !b.begun {
 		start = bytes.TrimPrefix(start, []byte("\xEF\xBB\xBF"))
@@ -397,8 +398,8 @@ type Piece struct {
 	Half  bool          // after it, the gate ends this direction with a FIN
 }
 
-// pieces writes the pieces that Decision.Wire makes of the bytes of a message; the caller has the turn.
-func (c *conn) pieces(o *outlet, all iter.Seq[Piece]) error {
+// writePieces writes the pieces that Decision.Wire makes of the bytes of a message; the caller has the turn.
+func (c *conn) writePieces(o *outlet, all iter.Seq[Piece]) error {
 	for p := range all {
 		if p.After > 0 {
 			timer := time.NewTimer(p.After)
@@ -410,7 +411,7 @@ func (c *conn) pieces(o *outlet, all iter.Seq[Piece]) error {
 			}
 		}
 		if len(p.Bytes) > 0 {
-			if err := o.write(p.Bytes); err != nil {
+			if err := o.writeLocked(p.Bytes); err != nil {
 				return err
 			}
 		}

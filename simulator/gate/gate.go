@@ -106,7 +106,7 @@ type Gate struct {
 // New listens. The error is that of the address.
 func New(o Options) (*Gate, error) {
 	g := &Gate{o: o, links: map[*link]struct{}{}, conns: map[string]*conn{}}
-	g.o.defaults()
+	g.o.setDefaults()
 	var err error
 	if g.o.Addr == "" {
 		if g.port, err = freeport.Lend(); err != nil {
@@ -118,11 +118,11 @@ func New(o Options) (*Gate, error) {
 		g.port.Release()
 		return nil, err
 	}
-	g.work.Go(g.take)
+	g.work.Go(g.acceptConns)
 	return g, nil
 }
 
-func (o *Options) defaults() {
+func (o *Options) setDefaults() {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = defaultMax
 	}
@@ -184,8 +184,8 @@ func (g *Gate) Connections() []Conn {
 // ErrNoConnection reports that no stream or socket of that name is open.
 var ErrNoConnection = errors.New("no such connection is open")
 
-// find returns a stream or socket, open or about to be.
-func (g *Gate) find(name string) (*conn, error) {
+// findConn returns a stream or socket, open or about to be.
+func (g *Gate) findConn(name string) (*conn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c := g.conns[name]; c != nil {
@@ -203,25 +203,25 @@ func (g *Gate) find(name string) (*conn, error) {
 // A message of Kind transcript.Closed begins to end the connection, as End does with driver.Graceful, by a close frame
 // with Status (0: 1000) and Body as its reason.
 func (g *Gate) Send(ctx context.Context, name string, to Side, m Message) error {
-	c, err := g.find(name)
+	c, err := g.findConn(name)
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, to, m)
+	return c.sendOwn(ctx, to, m)
 }
 
 // End ends an open stream or socket towards both sides, and waits until it has ended. Graceful: with a close frame
 // 1000, or the regular end of the stream; the connection is dropped at most a second later. The error is
 // ErrNoConnection.
 func (g *Gate) End(name string, how driver.CloseMode) error {
-	c, err := g.find(name)
+	c, err := g.findConn(name)
 	if err != nil {
 		return err
 	}
 	if !c.isOpen() {
 		return fmt.Errorf("%q: %w", name, ErrNoConnection)
 	}
-	c.end(how)
+	c.beginEnd(how)
 	<-c.done
 	return nil
 }
@@ -257,7 +257,7 @@ func (g *Gate) Reset() {
 	}
 	g.mu.Unlock()
 	for _, l := range all {
-		l.reset()
+		l.resetBoth()
 	}
 	for _, l := range all {
 		<-l.done
@@ -276,8 +276,8 @@ func (g *Gate) Close() {
 	g.port.Release()
 }
 
-// take accepts connections until the port is closed.
-func (g *Gate) take() {
+// acceptConns accepts connections until the port is closed.
+func (g *Gate) acceptConns() {
 	for {
 		tcp, err := g.tcp.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -287,14 +287,14 @@ func (g *Gate) take() {
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
-		if l := g.register(tcp); l != nil {
-			g.work.Go(l.serve)
+		if l := g.registerConn(tcp); l != nil {
+			g.work.Go(l.serveRequests)
 		}
 	}
 }
 
-// register adds a connection; it returns nil after Close.
-func (g *Gate) register(tcp net.Conn) *link {
+// registerConn adds a connection; it returns nil after Close.
+func (g *Gate) registerConn(tcp net.Conn) *link {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -307,22 +307,22 @@ func (g *Gate) register(tcp net.Conn) *link {
 	return l
 }
 
-// unregister is called when a link has ended.
-func (g *Gate) unregister(l *link) {
+// unregisterLink is called when a link has ended.
+func (g *Gate) unregisterLink(l *link) {
 	g.mu.Lock()
 	delete(g.links, l)
 	g.mu.Unlock()
 	close(l.done)
 }
 
-// hold counts bytes that are kept in memory, and reports whether the total is within the bounds.
-func (g *Gate) hold(n int) bool { return g.held.Add(int64(n)) <= maxHeld }
+// holdBytes counts bytes that are kept in memory, and reports whether the total is within the bounds.
+func (g *Gate) holdBytes(n int) bool { return g.held.Add(int64(n)) <= maxHeld }
 
 // ClientLeft ends the label of the last record of a stream of a server under test that the client has left.
 const ClientLeft = ": the client left the stream"
 
-// record gives a record to the sink.
-func (g *Gate) record(r transcript.Record) int {
+// sinkRecord gives a record to the sink.
+func (g *Gate) sinkRecord(r transcript.Record) int {
 	if g.o.Sink == nil {
 		return 0
 	}

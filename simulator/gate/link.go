@@ -41,26 +41,26 @@ func newLink(g *Gate, tcp net.Conn) *link {
 	return l
 }
 
-// serve handles the requests of the connection one after the other.
-func (l *link) serve() {
-	defer l.g.unregister(l)
-	defer l.close()
+// serveRequests handles the requests of the connection one after the other.
+func (l *link) serveRequests() {
+	defer l.g.unregisterLink(l)
+	defer l.closeBoth()
 	if l.full {
-		l.refuse(http.StatusServiceUnavailable, "too many connections are open")
+		l.refuseMalformed(http.StatusServiceUnavailable, "too many connections are open")
 		return
 	}
-	if l.g.o.TLS != nil && !l.handshake() {
+	if l.g.o.TLS != nil && !l.handshakeTLS() {
 		return
 	}
 	for first := true; ; first = false {
-		x, ok := l.next(first)
-		if !ok || !x.serve() {
+		x, ok := l.readHead(first)
+		if !ok || !x.serveRequest() {
 			return
 		}
 	}
 }
 
-func (l *link) handshake() bool {
+func (l *link) handshakeTLS() bool {
 	ctx, cancel := context.WithTimeout(l.ctx, headTime)
 	defer cancel()
 	t := tls.Server(l.client.Conn, l.g.o.TLS)
@@ -74,9 +74,9 @@ func (l *link) handshake() bool {
 	return true
 }
 
-// next reads the head of the next request.
-func (l *link) next(first bool) (*exchange, bool) {
-	if l.client.settle() != nil {
+// readHead reads the head of the next request.
+func (l *link) readHead(first bool) (*exchange, bool) {
+	if l.client.endWatch() != nil {
 		return nil, false
 	}
 	if first {
@@ -87,7 +87,7 @@ func (l *link) next(first bool) (*exchange, bool) {
 		return nil, false
 	}
 	if b[0] == 0x16 && l.g.o.TLS == nil {
-		l.fail("a connection began a TLS handshake, but this address is http, not https")
+		l.recordFailure("a connection began a TLS handshake, but this address is http, not https")
 		return nil, false
 	}
 	_ = l.client.SetReadDeadline(time.Now().Add(headTime))
@@ -95,28 +95,28 @@ func (l *link) next(first bool) (*exchange, bool) {
 	_ = l.client.SetReadDeadline(time.Time{})
 	switch {
 	case errors.Is(err, rawhttp.ErrTooLong):
-		l.refuse(http.StatusRequestHeaderFieldsTooLarge, "the head of the request is longer than 64 KiB")
+		l.refuseMalformed(http.StatusRequestHeaderFieldsTooLarge, "the head of the request is longer than 64 KiB")
 		return nil, false
 	case err != nil:
-		l.fail("a connection ended before its request was whole: " + err.Error())
+		l.recordFailure("a connection ended before its request was whole: " + err.Error())
 		return nil, false
 	}
 	x := &exchange{l: l, g: l.g, head: rawhttp.ParseHead(head)}
 	if l.g.o.Admit != nil {
 		if why := l.g.o.Admit(&x.head); why != "" {
-			l.refuse(http.StatusUnauthorized, why)
+			l.refuseMalformed(http.StatusUnauthorized, why)
 			return nil, false
 		}
 	}
 	if x.req, err = x.head.Request(); err != nil {
-		l.refuse(http.StatusBadRequest, "the request is not HTTP: "+err.Error())
+		l.refuseMalformed(http.StatusBadRequest, "the request is not HTTP: "+err.Error())
 		return nil, false
 	}
 	return x, true
 }
 
-// fail records a failure without a party, unless there are too many.
-func (l *link) fail(what string) {
+// recordFailure records a failure without a party, unless there are too many.
+func (l *link) recordFailure(what string) {
 	n := l.g.failures.Add(1)
 	if n > maxFailures {
 		return
@@ -124,18 +124,18 @@ func (l *link) fail(what string) {
 	if n == maxFailures {
 		what += " (and no more failures of this kind are recorded)"
 	}
-	l.g.record(transcript.Record{Dir: transcript.Noted, Kind: transcript.Failure, Label: what})
+	l.g.sinkRecord(transcript.Record{Dir: transcript.Noted, Kind: transcript.Failure, Label: what})
 }
 
 // lingers is how long a refused client may keep sending: closing a connection with unread bytes resets it, and the
 // answer would be lost.
 const lingers = time.Second
 
-// refuse answers a malformed request, and ends the connection.
-func (l *link) refuse(status int, why string) {
-	l.fail(why)
+// refuseMalformed answers a malformed request, and ends the connection.
+func (l *link) refuseMalformed(status int, why string) {
+	l.recordFailure(why)
 	_ = l.client.SetDeadline(time.Now().Add(lingers))
-	h := plain(status, why+"\n")
+	h := plainHead(status, why+"\n")
 	h.Set("Connection", "close")
 	if _, err := l.client.Write(append(h.Bytes(), why+"\n"...)); err != nil {
 		return
@@ -149,18 +149,18 @@ func (l *link) refuse(status int, why string) {
 	}
 }
 
-// upstream returns the connection to the upstream. It dials if there is none, or if it has ended.
-func (l *link) upstream(b base) (*end, error) {
+// dialUpstream returns the connection to the upstream. It dials if there is none, or if it has ended.
+func (l *link) dialUpstream(b base) (*end, error) {
 	l.mu.Lock()
 	was, at := l.server, l.base
 	l.mu.Unlock()
-	if was != nil && at == b && !was.stale() {
+	if was != nil && at == b && !was.isStale() {
 		return was, nil
 	}
 	if was != nil {
-		l.leave()
+		l.closeUpstream()
 	}
-	e, err := b.dial(l.ctx, l.g.o.UpstreamTLS)
+	e, err := b.dialUpstream(l.ctx, l.g.o.UpstreamTLS)
 	if err != nil {
 		return nil, err
 	}
@@ -174,15 +174,15 @@ func (l *link) upstream(b base) (*end, error) {
 	return e, nil
 }
 
-// leave closes the connection to the upstream.
-func (l *link) leave() {
+// closeUpstream closes the connection to the upstream.
+func (l *link) closeUpstream() {
 	l.mu.Lock()
 	e := l.server
 	l.server = nil
 	l.mu.Unlock()
 	if e != nil {
 		_ = e.Close()
-		_ = e.settle()
+		_ = e.endWatch()
 	}
 }
 
@@ -203,7 +203,7 @@ func (l *link) clientGone(err error) {
 	switch {
 	case server == nil:
 	case wasReset(err):
-		server.reset()
+		server.resetConn()
 	case over:
 		_ = server.Close()
 	default:
@@ -230,8 +230,8 @@ func (l *link) closeServer() {
 	}
 }
 
-// reset drops both connections.
-func (l *link) reset() {
+// resetBoth drops both connections.
+func (l *link) resetBoth() {
 	l.mu.Lock()
 	l.dead = true
 	server, c := l.server, l.conn
@@ -241,19 +241,19 @@ func (l *link) reset() {
 		c.markEnding()
 	}
 	l.cancel()
-	(&end{Conn: client}).reset()
+	(&end{Conn: client}).resetConn()
 	if server != nil {
-		server.reset()
+		server.resetConn()
 	}
 }
 
-// close closes both connections if they are still open.
-func (l *link) close() {
+// closeBoth closes both connections if they are still open.
+func (l *link) closeBoth() {
 	l.mu.Lock()
 	l.dead = true
 	l.mu.Unlock()
 	l.cancel()
 	_ = l.client.Close()
-	_ = l.client.settle()
-	l.leave()
+	_ = l.client.endWatch()
+	l.closeUpstream()
 }

@@ -137,17 +137,17 @@ func (e *end) Write(b []byte) (int, error) {
 		return e.Conn.Write(b)
 	}
 	if len(b) > maxWait {
-		if err := e.flush(); err != nil {
+		if err := e.flushWaiting(); err != nil {
 			return 0, err
 		}
 		return e.Conn.Write(b)
 	}
 	e.wait = append(e.wait, b...)
-	return len(b), e.flush()
+	return len(b), e.flushWaiting()
 }
 
-// later writes bytes together with the next ones. The caller must flush before it waits for anything.
-func (e *end) later(b []byte) error {
+// writeLater writes bytes together with the next ones. The caller must flush before it waits for anything.
+func (e *end) writeLater(b []byte) error {
 	if len(b) > maxWait {
 		_, err := e.Write(b)
 		return err
@@ -156,11 +156,11 @@ func (e *end) later(b []byte) error {
 	if len(e.wait) < maxWait {
 		return nil
 	}
-	return e.flush()
+	return e.flushWaiting()
 }
 
-// flush writes the bytes that wait.
-func (e *end) flush() error {
+// flushWaiting writes the bytes that wait.
+func (e *end) flushWaiting() error {
 	if len(e.wait) == 0 {
 		return nil
 	}
@@ -175,9 +175,9 @@ type watch struct {
 	err  error
 }
 
-// watch begins to wait for the next byte, unless it is already waiting. The caller must call settle before it reads,
-// and after it has closed the connection. gone, if not nil, is called with the error.
-func (e *end) watch(gone func(error)) *watch {
+// watchNextByte begins to wait for the next byte, unless it is already waiting. The caller must call settle before it
+// reads, and after it has closed the connection. gone, if not nil, is called with the error.
+func (e *end) watchNextByte(gone func(error)) *watch {
 	if e.seen != nil {
 		return e.seen
 	}
@@ -195,11 +195,11 @@ func (e *end) watch(gone func(error)) *watch {
 	return w
 }
 
-// idle waits for the next request, or for the end of the connection, which it then closes.
-func (e *end) idle() { e.watch(func(error) { _ = e.Close() }) }
+// awaitNextRequest waits for the next request, or for the end of the connection, which it then closes.
+func (e *end) awaitNextRequest() { e.watchNextByte(func(error) { _ = e.Close() }) }
 
-// settle waits for the watch, so that the connection can be read. It returns the error of the watch.
-func (e *end) settle() error {
+// endWatch waits for the watch, so that the connection can be read. It returns the error of the watch.
+func (e *end) endWatch() error {
 	if e.seen == nil {
 		return nil
 	}
@@ -209,8 +209,8 @@ func (e *end) settle() error {
 	return err
 }
 
-// stale reports whether the watch has seen the connection end, or unrequested bytes.
-func (e *end) stale() bool {
+// isStale reports whether the watch has seen the connection end, or unrequested bytes.
+func (e *end) isStale() bool {
 	if e.seen == nil {
 		return e.in.Buffered() > 0
 	}
@@ -234,8 +234,8 @@ func (e *end) closeWrite() {
 	_ = e.Close()
 }
 
-// reset drops the connection, so that the side sees a reset.
-func (e *end) reset() {
+// resetConn drops the connection, so that the side sees a reset.
+func (e *end) resetConn() {
 	c := e.Conn
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -299,8 +299,8 @@ func parseBase(text string) (base, error) {
 	return b, nil
 }
 
-// dial connects to an upstream.
-func (b base) dial(ctx context.Context, conf *tls.Config) (*end, error) {
+// dialUpstream connects to an upstream.
+func (b base) dialUpstream(ctx context.Context, conf *tls.Config) (*end, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	var c net.Conn

@@ -28,7 +28,7 @@ const partedTime = 30 * time.Second
 func (x *exchange) acceptSocket(m Message) bool {
 	key := x.req.Header.Get("Sec-WebSocket-Key")
 	if key == "" {
-		return x.respond(Message{Status: http.StatusBadRequest, Body: []byte(
+		return x.sendResponse(Message{Status: http.StatusBadRequest, Body: []byte(
 			`{"error":"the handshake has no Sec-WebSocket-Key"}` + "\n")})
 	}
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
@@ -37,17 +37,17 @@ func (x *exchange) acceptSocket(m Message) bool {
 	h.Set("Connection", "Upgrade")
 	h.Set("Sec-WebSocket-Accept", base64.StdEncoding.EncodeToString(sum[:]))
 	h.SetAll(m.Header)
-	return x.socket(nil, h)
+	return x.passSocket(nil, h)
 }
 
-// socket passes messages in both directions until the connection ends. e is nil if there is no upstream.
-func (x *exchange) socket(e *end, h rawhttp.Head) bool {
+// passSocket passes messages in both directions until the connection ends. e is nil if there is no upstream.
+func (x *exchange) passSocket(e *end, h rawhttp.Head) bool {
 	if e != nil && !x.askAboutOpen(&h, http.StatusSwitchingProtocols) {
 		return false
 	}
 	c, l := x.conn, x.l
 	if e != nil || x.g.o.Program == Client {
-		x.g.record(x.accepted(http.StatusSwitchingProtocols, ""))
+		x.g.sinkRecord(x.acceptedRecord(http.StatusSwitchingProtocols, ""))
 	}
 	client := newOutlet(l.client, encodeMessage(false))
 	var server *outlet
@@ -55,7 +55,7 @@ func (x *exchange) socket(e *end, h rawhttp.Head) bool {
 		server = newOutlet(e, encodeMessage(true))
 	}
 	_ = client.lock(l.ctx) // nothing is sent before the answer
-	c.opened(client, server, e != nil)
+	c.markOpened(client, server, e != nil)
 	_, err := l.client.Write(h.Bytes())
 	client.unlock()
 	s := &socket{conn: c, ends: [2]*end{l.client, e}, gone: [2]chan struct{}{make(chan struct{}), make(chan struct{})}}
@@ -63,10 +63,10 @@ func (x *exchange) socket(e *end, h rawhttp.Head) bool {
 	s.state.any = l.gone != nil // the client ended before it was open
 	l.mu.Unlock()
 	if err == nil {
-		s.run()
+		s.passMessages()
 	}
-	s.tell()
-	c.finish(s.last())
+	s.reportSideEnd()
+	c.finishConn(s.endRecord())
 	return false
 }
 
@@ -86,8 +86,8 @@ type socket struct {
 	}
 }
 
-// goes closes the channel of a side that has sent a close frame, or has ended. The caller holds s.state.
-func (s *socket) goes(side Side) {
+// closeSide closes the channel of a side that has sent a close frame, or has ended. The caller holds s.state.
+func (s *socket) closeSide(side Side) {
 	if !s.state.gone[side] {
 		s.state.gone[side] = true
 		close(s.gone[side])
@@ -100,8 +100,8 @@ type closing struct {
 	reason string
 }
 
-// run passes messages until both sides have ended.
-func (s *socket) run() {
+// passMessages passes messages until both sides have ended.
+func (s *socket) passMessages() {
 	var work sync.WaitGroup
 	for side, e := range s.ends {
 		if e == nil {
@@ -109,18 +109,18 @@ func (s *socket) run() {
 		}
 		work.Go(func() {
 			d := newDirection(s, Side(side))
-			err := d.run()
-			s.left(Side(side), err)
+			err := d.passFrames()
+			s.passSideEnd(Side(side), err)
 		})
 	}
 	work.Wait()
 }
 
-// left passes on that a side has ended.
-func (s *socket) left(side Side, err error) {
+// passSideEnd passes on that a side has ended.
+func (s *socket) passSideEnd(side Side, err error) {
 	s.state.Lock()
 	s.state.err[side] = err
-	s.goes(side)
+	s.closeSide(side)
 	if !s.state.any {
 		s.state.any, s.state.first = true, side
 	}
@@ -139,7 +139,7 @@ func (s *socket) left(side Side, err error) {
 	case wasReset(err):
 		s.l.cancel()
 		_ = s.ends[side].Close()
-		other.reset()
+		other.resetConn()
 	default:
 		other.closeWrite()
 		s.dropAfter(partedTime)
@@ -150,7 +150,7 @@ func (s *socket) left(side Side, err error) {
 func (s *socket) saysGoodbye(side Side, status int, reason string) {
 	s.state.Lock()
 	defer s.state.Unlock()
-	s.goes(side)
+	s.closeSide(side)
 	if s.state.closed[side] == nil {
 		s.state.closed[side] = &closing{status, reason}
 	}
@@ -159,19 +159,19 @@ func (s *socket) saysGoodbye(side Side, status int, reason string) {
 	}
 }
 
-// tell tells the Handler which side has ended the connection.
-func (s *socket) tell() {
+// reportSideEnd tells the Handler which side has ended the connection.
+func (s *socket) reportSideEnd() {
 	s.state.Lock()
 	by, bye := s.state.first, s.state.closed[s.state.first]
 	s.state.Unlock()
 	if bye == nil {
 		bye = &closing{}
 	}
-	s.ended(by, bye.status, bye.reason)
+	s.reportEnd(by, bye.status, bye.reason)
 }
 
-// last returns the record of the end, as the program's peer sees it.
-func (s *socket) last() transcript.Record {
+// endRecord returns the record of the end, as the program's peer sees it.
+func (s *socket) endRecord() transcript.Record {
 	r := transcript.Record{Dir: transcript.Received, Kind: transcript.Closed}
 	program := s.g.o.Program
 	if s.ends[program] == nil {
@@ -182,7 +182,7 @@ func (s *socket) last() transcript.Record {
 	mine, peer := s.state.closed[program], s.state.closed[program.Other()]
 	switch {
 	case s.isEnding():
-		r.Label = s.ours("closed by the harness")
+		r.Label = s.endLabel("closed by the harness")
 	case peer != nil && s.state.first != program:
 		r.Status, r.Label = peer.status, fmt.Sprintf("the peer closed the connection: %q", peer.reason)
 	case mine != nil:
@@ -215,10 +215,10 @@ func (x *exchange) askAboutOpen(h *rawhttp.Head, status int) bool {
 		Path: x.req.RequestURI, Header: r.Header, Status: status})
 	switch {
 	case x.l.ctx.Err() != nil, d.End != nil:
-		x.l.reset()
+		x.l.resetBoth()
 		return false
 	case d.Drop:
-		x.wait()
+		x.waitForClient()
 		return false
 	case len(d.With) > 0:
 		if d.With[0].Status != 0 {
@@ -313,8 +313,8 @@ func headerSize(b byte) int {
 	return n
 }
 
-// left returns the length of the payload of a long frame as a number of bytes to copy.
-func (f *rawFrame) left() int64 { return int64(min(f.length, math.MaxInt64)) }
+// payloadLength returns the length of the payload of a long frame as a number of bytes to copy.
+func (f *rawFrame) payloadLength() int64 { return int64(min(f.length, math.MaxInt64)) }
 
 // encodeFrame makes an unfragmented frame. The frames of a client are masked.
 func encodeFrame(op wire.Opcode, payload []byte, masked bool) []byte {

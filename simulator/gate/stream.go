@@ -82,8 +82,8 @@ func (x *exchange) acceptStream(m Message) bool {
 	case <-x.conn.quit:
 	case <-x.l.ctx.Done():
 	}
-	x.conn.ended(Client, 0, "")
-	x.conn.finish(x.conn.streamEnd(nil))
+	x.conn.reportEnd(Client, 0, "")
+	x.conn.finishConn(x.conn.streamEnd(nil))
 	return chunked && x.l.ctx.Err() == nil
 }
 
@@ -95,22 +95,22 @@ func (x *exchange) openStream(e *end, h rawhttp.Head, chunked bool) error {
 		return err
 	}
 	if e != nil || x.g.o.Program == Client {
-		x.g.record(x.accepted(r.StatusCode, r.Header.Get("Content-Type")))
+		x.g.sinkRecord(x.acceptedRecord(r.StatusCode, r.Header.Get("Content-Type")))
 	}
 	out := newStreamOutlet(l.client, chunked)
 	if err := out.lock(l.ctx); err != nil { // nothing is sent before the head
 		return err
 	}
 	defer out.unlock()
-	c.opened(out, nil, e != nil)
+	c.markOpened(out, nil, e != nil)
 	if _, err = l.client.Write(h.Bytes()); err == nil {
 		l.hasLeft()
 	}
 	return err
 }
 
-// stream passes on an event stream.
-func (x *exchange) stream(e *end, h rawhttp.Head, r *http.Response) bool {
+// passStream passes on an event stream.
+func (x *exchange) passStream(e *end, h rawhttp.Head, r *http.Response) bool {
 	if x.conn == nil {
 		x.conn = x.l.newConn(x.req, "sse")
 		x.party = x.conn.name
@@ -135,20 +135,20 @@ func (x *exchange) stream(e *end, h rawhttp.Head, r *http.Response) bool {
 		max := x.g.o.MaxMessage
 		s := &stream{conn: x.conn, x: x, e: e, body: body, out: x.conn.out[Client],
 			dec: wire.NewDecoder(wire.Limits{MaxEvent: max, MaxLine: max})}
-		err = s.run()
+		err = s.passUnits()
 	}
 	ending := x.conn.isEnding()
-	x.conn.ended(x.conn.streamEndedBy(err), 0, "")
-	x.conn.finish(x.conn.streamEnd(err))
+	x.conn.reportEnd(x.conn.streamEndedBy(err), 0, "")
+	x.conn.finishConn(x.conn.streamEnd(err))
 	if err != nil || ending {
-		x.l.leave()
+		x.l.closeUpstream()
 		if wasReset(err) && !ending {
-			x.l.client.reset()
+			x.l.client.resetConn()
 		}
 		return ending && chunked && x.l.ctx.Err() == nil
 	}
 	if goes {
-		e.idle()
+		e.awaitNextRequest()
 	}
 	return goes
 }
@@ -174,7 +174,7 @@ func (c *conn) streamEnd(err error) transcript.Record {
 	case !opened, program == Server && !c.upstream:
 		return transcript.Record{}
 	case program == Client && ending:
-		r.Dir, r.Label = transcript.Sent, c.ours("ended by the harness")
+		r.Dir, r.Label = transcript.Sent, c.endLabel("ended by the harness")
 	case program == Client && (left || errors.Is(err, errGone)):
 		r.Label = "the client has closed the stream"
 	case program == Client && err == nil:
@@ -182,7 +182,7 @@ func (c *conn) streamEnd(err error) transcript.Record {
 	case program == Client:
 		r.Dir, r.Label = transcript.Sent, "the peer broke the stream off: "+err.Error()
 	case ending:
-		r.Label = c.ours("closed by the harness")
+		r.Label = c.endLabel("closed by the harness")
 	case left || errors.Is(err, errGone):
 		r.Label = "closed by the harness" + ClientLeft
 	case err == nil:
@@ -193,36 +193,36 @@ func (c *conn) streamEnd(err error) transcript.Record {
 	return r
 }
 
-// run passes units until the stream ends. It returns nil at a regular end.
-func (s *stream) run() error {
-	defer s.reset()
+// passUnits passes units until the stream ends. It returns nil at a regular end.
+func (s *stream) passUnits() error {
+	defer s.resetUnit()
 	for {
 		raw, content, err := s.body.Next()
 		for len(content) > 0 {
-			n, ends, late := s.cut.next(content)
-			if err := s.take(content[:n], ends, late); err != nil {
+			n, ends, late := s.cut.nextUnit(content)
+			if err := s.handleBytes(content[:n], ends, late); err != nil {
 				return err
 			}
 			content = content[n:]
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return s.complete(nil)
+			return s.endStream(nil)
 		case err != nil:
-			s.rest()
+			s.passRest()
 			return err
 		case s.body.Trailing():
-			if err := s.complete(raw); err != nil {
+			if err := s.endStream(raw); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// complete ends the stream towards the client. trailer is the end as framed by the upstream; nil: it was already passed
-// on, or there is none.
-func (s *stream) complete(trailer []byte) error {
-	s.rest()
+// endStream ends the stream towards the client. trailer is the end as framed by the upstream; nil: it was already
+// passed on, or there is none.
+func (s *stream) endStream(trailer []byte) error {
+	s.passRest()
 	if err := s.out.lock(s.l.ctx); err != nil {
 		return err
 	}
@@ -235,31 +235,31 @@ func (s *stream) complete(trailer []byte) error {
 	}
 	s.out.shut = true
 	_, err := s.out.e.Write(trailer)
-	return gone(err)
+	return goneError(err)
 }
 
-// rest passes on a block that was cut off by the end of the stream.
-func (s *stream) rest() {
+// passRest passes on a block that was cut off by the end of the stream.
+func (s *stream) passRest() {
 	s.items = append(s.items, s.dec.Close()...)
-	s.received()
+	s.recordReceived()
 	if len(s.unit) > 0 && s.setFree() == nil {
-		_ = s.put(s.unit)
+		_ = s.writeBytes(s.unit)
 	}
-	s.reset()
+	s.resetUnit()
 }
 
-// take takes the next bytes of a unit.
-func (s *stream) take(p []byte, ends, late bool) error {
+// handleBytes takes the next bytes of a unit.
+func (s *stream) handleBytes(p []byte, ends, late bool) error {
 	s.items = append(s.items, s.dec.Feed(p)...)
 	if late {
 		if s.lost {
 			return nil
 		}
-		defer s.reset()
+		defer s.resetUnit()
 		if err := s.setFree(); err != nil {
 			return err
 		}
-		return s.put(p)
+		return s.writeBytes(p)
 	}
 	if s.g.o.Handle == nil {
 		if err := s.setFree(); err != nil {
@@ -268,37 +268,37 @@ func (s *stream) take(p []byte, ends, late bool) error {
 	}
 	if s.free {
 		if ends {
-			defer s.reset()
-			s.passed()
+			defer s.resetUnit()
+			s.recordPassed()
 		}
-		return s.put(p)
+		return s.writeBytes(p)
 	}
 	s.unit = append(s.unit, p...)
 	s.held += len(p)
 	switch {
-	case !s.g.hold(len(p)):
+	case !s.g.holdBytes(len(p)):
 		return s.tooMuch()
 	case ends:
-		return s.decide()
+		return s.decideUnit()
 	case len(s.unit) > s.g.o.MaxMessage:
-		return s.flush()
+		return s.flushUnit()
 	}
 	return nil
 }
 
-// flush passes on the unit unexamined.
-func (s *stream) flush() error {
+// flushUnit passes on the unit unexamined.
+func (s *stream) flushUnit() error {
 	if err := s.setFree(); err != nil {
 		return err
 	}
-	err := s.put(s.unit)
-	s.g.release(s.held)
+	err := s.writeBytes(s.unit)
+	s.g.releaseBytes(s.held)
 	s.unit, s.held = nil, 0
 	return err
 }
 
-// event returns the event of the unit; nil if it dispatches none.
-func (s *stream) event() *wire.Item {
+// unitEvent returns the event of the unit; nil if it dispatches none.
+func (s *stream) unitEvent() *wire.Item {
 	for i, it := range s.items {
 		if it.Kind == wire.Event {
 			return &s.items[i]
@@ -307,8 +307,8 @@ func (s *stream) event() *wire.Item {
 	return nil
 }
 
-// message returns an event for the Handler.
-func (s *stream) message(it *wire.Item) Message {
+// eventMessage returns an event for the Handler.
+func (s *stream) eventMessage(it *wire.Item) Message {
 	m := Message{Conn: s.name, From: Server, Kind: transcript.Stream, Method: s.x.req.Method, Path: s.path, Event: it.Type,
 		Body: []byte(it.Data)}
 	if it.HasID {
@@ -317,8 +317,8 @@ func (s *stream) message(it *wire.Item) Message {
 	return m
 }
 
-// received records an event sent by the program, a server.
-func (s *stream) received() {
+// recordReceived records an event sent by the program, a server.
+func (s *stream) recordReceived() {
 	if s.g.o.Program == Server {
 		for _, it := range s.items {
 			s.tap.Sink(sse.ItemRecord(s.name, it))
@@ -326,16 +326,16 @@ func (s *stream) received() {
 	}
 }
 
-// passed records a unit that passes unexamined.
-func (s *stream) passed() {
-	s.received()
+// recordPassed records a unit that passes unexamined.
+func (s *stream) recordPassed() {
+	s.recordReceived()
 	if s.g.o.Program == Server || s.out.shut {
 		return
 	}
 	for _, it := range s.items {
 		switch it.Kind {
 		case wire.Event:
-			s.told(Client, s.message(&it))
+			s.recordSent(Client, s.eventMessage(&it))
 		case wire.Oversize:
 			r := sse.ItemRecord(s.name, it)
 			r.Dir = transcript.Sent
@@ -344,34 +344,34 @@ func (s *stream) passed() {
 	}
 }
 
-// decide asks the Handler about a whole unit.
-func (s *stream) decide() error {
-	defer s.reset()
-	it := s.event()
+// decideUnit asks the Handler about a whole unit.
+func (s *stream) decideUnit() error {
+	defer s.resetUnit()
+	it := s.unitEvent()
 	if it == nil {
-		s.received()
+		s.recordReceived()
 		if err := s.setFree(); err != nil {
 			return err
 		}
 		s.lost = false
-		return s.put(s.unit)
+		return s.writeBytes(s.unit)
 	}
-	s.received()
-	m := s.message(it)
+	s.recordReceived()
+	m := s.eventMessage(it)
 	var d Decision
 	if !s.isEnding() {
 		d = s.g.o.Handle(s.l.ctx, m)
 	}
 	s.lost = d.Drop || d.With != nil || d.Wire != nil
 	unit := s.unit
-	if !s.apply(Client, m, d, func(o *outlet, whole bool) error {
+	if !s.applyDecision(Client, m, d, func(o *outlet, whole bool) error {
 		if !whole {
 			return nil
 		}
 		if d.Wire != nil {
-			return s.pieces(o, d.Wire(unit))
+			return s.writePieces(o, d.Wire(unit))
 		}
-		return o.write(unit)
+		return o.writeLocked(unit)
 	}) {
 		return errGone
 	}
@@ -389,27 +389,27 @@ func (s *stream) setFree() error {
 	return nil
 }
 
-// put writes bytes; the turn is held.
-func (s *stream) put(p []byte) error {
+// writeBytes writes bytes; the turn is held.
+func (s *stream) writeBytes(p []byte) error {
 	if s.out.shut {
 		return nil
 	}
-	return gone(s.out.write(p))
+	return goneError(s.out.writeLocked(p))
 }
 
-// gone returns the error of a side that accepts nothing any more.
-func gone(err error) error {
+// goneError returns the error of a side that accepts nothing any more.
+func goneError(err error) error {
 	if err != nil {
 		return errGone
 	}
 	return nil
 }
 
-// reset ends the unit.
-func (s *stream) reset() {
+// resetUnit ends the unit.
+func (s *stream) resetUnit() {
 	if s.free {
 		s.out.unlock()
 	}
-	s.g.release(s.held)
+	s.g.releaseBytes(s.held)
 	s.unit, s.held, s.items, s.free = nil, 0, nil, false
 }

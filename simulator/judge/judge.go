@@ -153,12 +153,12 @@ func (j *Judge) Findings() []steps.Failure {
 	j.mu.Lock()
 	all := slices.Clone(j.found)
 	j.mu.Unlock()
-	return j.placed(all, 0)
+	return j.placeFindings(all, 0)
 }
 
-// placed replaces the record numbers in findings by those that users see. It waits at most the given time until the
-// records are shown. It changes its argument.
-func (j *Judge) placed(all []steps.Failure, within time.Duration) []steps.Failure {
+// placeFindings replaces the record numbers in findings by those that users see. It waits at most the given time until
+// the records are shown. It changes its argument.
+func (j *Judge) placeFindings(all []steps.Failure, within time.Duration) []steps.Failure {
 	if j.place == nil {
 		return all
 	}
@@ -198,7 +198,7 @@ func (j *Judge) Follow(ctx context.Context, tell func([]steps.Failure)) {
 	over, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
-		j.watch(over, tell)
+		j.watchFindings(over, tell)
 	}()
 	for mark := 0; ctx.Err() == nil; {
 		if _, err := j.t.Await(ctx, mark, func(r *transcript.Record) bool { return r.N > mark }); err != nil {
@@ -215,8 +215,8 @@ func (j *Judge) Follow(ctx context.Context, tell func([]steps.Failure)) {
 	<-watched
 }
 
-// watch calls tell with new findings until over is closed, and then with the rest.
-func (j *Judge) watch(over <-chan struct{}, tell func([]steps.Failure)) {
+// watchFindings calls tell with new findings until over is closed, and then with the rest.
+func (j *Judge) watchFindings(over <-chan struct{}, tell func([]steps.Failure)) {
 	for told, last := 0, false; ; {
 		j.mu.Lock()
 		news, fresh := slices.Clone(j.found[told:]), j.fresh
@@ -226,7 +226,7 @@ func (j *Judge) watch(over <-chan struct{}, tell func([]steps.Failure)) {
 		if last {
 			within = 0
 		}
-		tell(j.placed(news, within))
+		tell(j.placeFindings(news, within))
 		if last {
 			return
 		}
@@ -254,12 +254,12 @@ func (j *Judge) Check() int {
 	for r := range j.t.From(j.mark) {
 		j.lost = j.lost || r.N != j.mark+1
 		j.mark = r.N
-		j.doubted(r.N)
-		j.take(r)
+		j.applyDoubts(r.N)
+		j.addRecord(r)
 	}
 	for name, one := range j.tapes {
-		judged, failures := one.judge(j.codec.Env, j.role.Monitors)
-		j.settle(judged, failures)
+		judged, failures := one.judgeNew(j.codec.Env, j.role.Monitors)
+		j.storeFindings(judged, failures)
 		if one.ended {
 			delete(j.tapes, name)
 		}
@@ -267,8 +267,8 @@ func (j *Judge) Check() int {
 	return j.mark
 }
 
-// doubted applies the doubts that came before a record. The caller holds j.mu.
-func (j *Judge) doubted(before int) {
+// applyDoubts applies the doubts that came before a record. The caller holds j.mu.
+func (j *Judge) applyDoubts(before int) {
 	j.doubts = slices.DeleteFunc(j.doubts, func(d doubt) bool {
 		if d.after >= before {
 			return false
@@ -309,8 +309,8 @@ func (j *Judge) observed(all []transcript.Record) []transcript.Record {
 	return out
 }
 
-// take adds a record to its tape. The caller holds j.mu.
-func (j *Judge) take(r transcript.Record) {
+// addRecord adds a record to its tape. The caller holds j.mu.
+func (j *Judge) addRecord(r transcript.Record) {
 	switch {
 	case r.Dir == transcript.Noted:
 		return
@@ -339,7 +339,7 @@ func (j *Judge) take(r transcript.Record) {
 	one := j.tapesOf(r.Conn)[0]
 	one.partly = one.partly || orphan || j.lost || r.Cut > 0
 	if r.Cut == 0 { // the content of a message that was not kept completely is unknown
-		one.add(r)
+		one.addRecord(r)
 	}
 	one.ended = !j.role.Together && r.Kind == transcript.Closed
 }
@@ -347,8 +347,8 @@ func (j *Judge) take(r transcript.Record) {
 // maxAsked bounds the unanswered requests that are kept.
 const maxAsked = 1000
 
-// settle stores new findings and outcomes. The caller holds j.mu.
-func (j *Judge) settle(judged []verdict.Judgement, failures []steps.Failure) {
+// storeFindings stores new findings and outcomes. The caller holds j.mu.
+func (j *Judge) storeFindings(judged []verdict.Judgement, failures []steps.Failure) {
 	changed := false
 	for _, one := range judged {
 		changed = j.worst.Take(one.Clause, one.Outcome) || changed

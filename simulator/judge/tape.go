@@ -25,11 +25,11 @@ type tape struct {
 	mark   int                 // number of the last record of later that was judged
 	full   bool                // further records go to later
 	judged int                 // records of first that were judged
-	partly bool                // something is unknown, such as whose a request is: see judge
+	partly bool                // something is unknown, such as whose a request is: see judgeNew
 	ended  bool                // no other record comes
 }
 
-func (one *tape) add(r transcript.Record) {
+func (one *tape) addRecord(r transcript.Record) {
 	if one.full = one.full || len(one.first) >= transcript.MaxRecords || one.bytes+len(r.Bytes) > maxBytes; one.full {
 		one.later = append(one.later, r)
 		return
@@ -37,9 +37,9 @@ func (one *tape) add(r transcript.Record) {
 	one.first, one.bytes = append(one.first, r), one.bytes+len(r.Bytes)
 }
 
-// judge returns the judgements of monitors on the new records, together with
+// judgeNew returns the judgements of monitors on the new records, together with
 // those before them.
-func (one *tape) judge(env *steps.Env, monitors []monitor.Monitor) (out []verdict.Judgement, found []steps.Failure) {
+func (one *tape) judgeNew(env *steps.Env, monitors []monitor.Monitor) (out []verdict.Judgement, found []steps.Failure) {
 	if one.partly { // only judgements on single records count
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}

@@ -37,20 +37,20 @@ func (p *Proxy) judgeOn() {
 		case <-timer.C:
 		case <-p.many:
 		}
-		if skipped < mostSkipped && p.queue.backlog() {
+		if skipped < mostSkipped && p.queue.hasBacklog() {
 			skipped++
 			timer.Reset(lull)
 			continue
 		}
 		skipped = 0
 		began := time.Now()
-		p.look()
+		p.judgeRecords()
 		timer.Reset(max(lull, share*time.Since(began)))
 	}
 }
 
-// look judges new records.
-func (p *Proxy) look() {
+// judgeRecords judges new records.
+func (p *Proxy) judgeRecords() {
 	p.judging.Lock()
 	defer p.judging.Unlock()
 	p.mu.Lock()
@@ -66,21 +66,21 @@ func (p *Proxy) look() {
 	all = append(all, p.tapes...)
 	p.mu.Unlock()
 	for _, one := range over {
-		p.end(one)
+		p.judgeFinally(one)
 	}
 	for _, one := range all {
 		// monitors see nothing new of a tape that is longer than what a run keeps
 		if n := one.t.Len(); n == one.judgedTo || one.judgedTo > transcript.MaxRecords {
 			continue
 		}
-		judged, failures, _ := one.judge()
-		p.tell(one, failures)
-		p.weigh(judged)
+		judged, failures, _ := one.judgeRecords()
+		p.reportFindings(one, failures)
+		p.noteOutcomes(judged)
 	}
 }
 
-// tell reports new findings. The caller holds p.judging.
-func (p *Proxy) tell(one *tape, failures []steps.Failure) {
+// reportFindings reports new findings. The caller holds p.judging.
+func (p *Proxy) reportFindings(one *tape, failures []steps.Failure) {
 	for _, f := range failures {
 		key := [3]string{one.role.Name, f.Monitor, f.Clause}
 		if p.told[key] {
@@ -89,7 +89,7 @@ func (p *Proxy) tell(one *tape, failures []steps.Failure) {
 		p.told[key] = true
 		p.broken.Add(1)
 		if p.o.Found != nil {
-			redact := p.secrets.redactor()
+			redact := p.secrets.newRedactor()
 			f.Expected, f.Observed, f.Diff = redact.String(f.Expected), redact.String(f.Observed), redact.String(f.Diff)
 			at := transcript.Record{}
 			if page := one.t.Page(f.At-1, 1); f.At > 0 && len(page) > 0 {
@@ -100,15 +100,15 @@ func (p *Proxy) tell(one *tape, failures []steps.Failure) {
 	}
 }
 
-// end makes the final judgement on a tape, and releases it. The caller holds p.judging.
-func (p *Proxy) end(one *tape) {
-	judged, failures, whole := one.judge()
-	p.tell(one, failures)
-	p.weigh(judged)
+// judgeFinally makes the final judgement on a tape, and releases it. The caller holds p.judging.
+func (p *Proxy) judgeFinally(one *tape) {
+	judged, failures, whole := one.judgeRecords()
+	p.reportFindings(one, failures)
+	p.noteOutcomes(judged)
 	if p.o.Ended != nil {
 		p.o.Ended(Ended{Role: one.role.Role, Conn: one.name, T: one.t, Judged: judged, Failures: failures,
-			Whole: whole && one.t.Overflow() == 0, Partly: one.partly(), Duration: time.Since(one.t.Began()),
-			Redact: p.secrets.redactor()})
+			Whole: whole && one.t.Overflow() == 0, Partly: one.whyPartly(), Duration: time.Since(one.t.Began()),
+			Redact: p.secrets.newRedactor()})
 	}
 	_ = one.t.Close()
 }
@@ -119,8 +119,8 @@ type worst struct {
 	of verdict.Worst
 }
 
-// weigh notes outcomes. The caller holds p.judging.
-func (p *Proxy) weigh(judged []verdict.Judgement) {
+// noteOutcomes notes outcomes. The caller holds p.judging.
+func (p *Proxy) noteOutcomes(judged []verdict.Judgement) {
 	p.worst.mu.Lock()
 	changed := false
 	for _, j := range judged {
@@ -152,8 +152,8 @@ func Worst(all ...map[string]verdict.Outcome) map[string]verdict.Outcome {
 
 // Check judges all traffic so far. When it returns, Found and Judged have been called for it.
 func (p *Proxy) Check() {
-	p.queue.settle()
-	p.look()
+	p.queue.awaitEmpty()
+	p.judgeRecords()
 }
 
 // Codec decodes the records of a program that is only observed, in a role of its protocol. The protocol's binding

@@ -43,7 +43,7 @@ func Pipe(ctx context.Context, o Options, c PipeOptions) (exit int, err error) {
 		return 0, err
 	}
 	one := &pipe{p: p, o: c, cmd: exec.Command(c.Command[0], c.Command[1:]...)}
-	exit, err = one.run(ctx)
+	exit, err = one.runCommand(ctx)
 	return exit, errors.Join(err, p.Close())
 }
 
@@ -56,8 +56,8 @@ type pipe struct {
 	first atomic.Bool // In ended before the command did
 }
 
-// ended is the label of the last record: who ended first.
-func (c *pipe) ended(how string) string {
+// endLabel is the label of the last record: who ended first.
+func (c *pipe) endLabel(how string) string {
 	if c.first.Load() {
 		return "the peer ended; " + how
 	}
@@ -67,12 +67,12 @@ func (c *pipe) ended(how string) string {
 // pipeConn is the name of a command's connection.
 const pipeConn = "C1"
 
-func (c *pipe) record(dir transcript.Dir, kind transcript.Kind, label string) int {
-	return c.p.record(transcript.Record{Conn: pipeConn, Dir: dir, Kind: kind, Label: label})
+func (c *pipe) addRecord(dir transcript.Dir, kind transcript.Kind, label string) int {
+	return c.p.queueRecord(transcript.Record{Conn: pipeConn, Dir: dir, Kind: kind, Label: label})
 }
 
-// run starts the command and waits for its end.
-func (c *pipe) run(ctx context.Context) (int, error) {
+// runCommand starts the command and waits for its end.
+func (c *pipe) runCommand(ctx context.Context) (int, error) {
 	c.cmd.Stderr = c.o.Err
 	c.cmd.WaitDelay = time.Second // for stderr, which a child may keep open
 	procgroup.Own(c.cmd)
@@ -87,25 +87,26 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 	}
 	defer r.Close()
 	c.cmd.Stdout = w
-	n := c.record(transcript.Sent, transcript.Open, "stdio")
+	n := c.addRecord(transcript.Sent, transcript.Open, "stdio")
 	err = c.cmd.Start()
 	_ = w.Close()
 	if err != nil {
 		_ = in.Close()
 		return 0, fmt.Errorf("start %s: %w", c.o.Command[0], err)
 	}
-	c.p.record(transcript.Record{Conn: pipeConn, Dir: transcript.Received, Kind: transcript.Open, Label: "a new process",
+	c.p.queueRecord(transcript.Record{Conn: pipeConn, Dir: transcript.Received, Kind: transcript.Open,
+		Label: "a new process",
 		Reply: n})
 	var closing sync.Once
 	closeIn := func() { closing.Do(func() { _ = in.Close() }) }
 	go func() { // it may wait for In forever, so it is not waited for
-		c.first.Store(c.copy(in, c.o.In, transcript.Sent))
+		c.first.Store(c.copyBytes(in, c.o.In, transcript.Sent))
 		closeIn()
 	}()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		c.copy(c.o.Out, r, transcript.Received)
+		c.copyBytes(c.o.Out, r, transcript.Received)
 		_ = r.Close() // writers get an error, since there is no reader any more
 	}()
 	over := make(chan struct{})
@@ -115,19 +116,19 @@ func (c *pipe) run(ctx context.Context) (int, error) {
 		c.endWith(ctx, closeIn, over)
 	}()
 	err = c.cmd.Wait()
-	label := c.ended("the target ended: " + c.cmd.ProcessState.String())
+	label := c.endLabel("the target ended: " + c.cmd.ProcessState.String())
 	close(over)
 	<-ended
 	procgroup.Kill(c.cmd.Process.Pid) // its children, which may keep its stdout open
-	c.drained(ctx, read)
+	c.awaitOutput(ctx, read)
 	c.p.queue.putLater(transcript.Record{Conn: pipeConn, Dir: transcript.Received, Kind: transcript.Closed,
 		Label: label})
-	return procgroup.ExitCode(c.cmd.ProcessState), waited(err)
+	return procgroup.ExitCode(c.cmd.ProcessState), waitError(err)
 }
 
-// drained waits until the command's output has been passed on. After ctx has ended, it does not wait for a stuck reader
-// of Out.
-func (c *pipe) drained(ctx context.Context, read <-chan struct{}) {
+// awaitOutput waits until the command's output has been passed on. After ctx has ended, it does not wait for a stuck
+// reader of Out.
+func (c *pipe) awaitOutput(ctx context.Context, read <-chan struct{}) {
 	select {
 	case <-read:
 		return
@@ -139,8 +140,8 @@ func (c *pipe) drained(ctx context.Context, read <-chan struct{}) {
 	}
 }
 
-// waited drops errors that say only how a command ended.
-func waited(err error) error {
+// waitError drops errors that say only how a command ended.
+func waitError(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
 		return nil
@@ -170,9 +171,10 @@ func (c *pipe) endWith(ctx context.Context, closeIn func(), over <-chan struct{}
 // direction.
 const piece transcript.Kind = "piece"
 
-// copy passes on bytes as they come, each recorded before it is passed on, until either side ends. The goroutine that
-// judges cuts them into lines, so that this does not delay them. It reports whether there was nothing left to read.
-func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) (ended bool) {
+// copyBytes passes on bytes as they come, each recorded before it is passed on, until either side ends. The goroutine
+// that judges cuts them into lines, so that this does not delay them. It reports whether there was nothing left to
+// read.
+func (c *pipe) copyBytes(to io.Writer, from io.Reader, dir transcript.Dir) (ended bool) {
 	buf := make([]byte, 32<<10)
 	one := transcript.Record{Conn: pipeConn, Dir: dir, Kind: piece}
 	for {
@@ -193,22 +195,23 @@ func (c *pipe) copy(to io.Writer, from io.Reader, dir transcript.Dir) (ended boo
 	}
 }
 
-// cut adds the lines of a piece to the tapes. open has the incomplete line of each direction.
-func (p *Proxy) cut(open map[transcript.Dir]*lines, w waiting) {
+// addLines adds the lines of a piece to the tapes. open has the incomplete line of each direction.
+func (p *Proxy) addLines(open map[transcript.Dir]*lines, w waiting) {
 	l := open[w.r.Dir]
 	if l == nil {
 		l = &lines{}
 		open[w.r.Dir] = l
 	}
 	l.tell = func(line []byte, cut int) {
-		p.put(waiting{r: transcript.Record{Conn: w.r.Conn, Dir: w.r.Dir, Kind: transcript.Frame, Type: "text", Bytes: line,
-			Cut: cut}, at: w.at})
+		p.putOnTapes(waiting{r: transcript.Record{Conn: w.r.Conn, Dir: w.r.Dir, Kind: transcript.Frame, Type: "text",
+			Bytes: line,
+			Cut:   cut}, at: w.at})
 	}
 	if w.r.Bytes == nil {
-		l.end()
+		l.reportLast()
 		return
 	}
-	l.feed(w.r.Bytes)
+	l.feedPiece(w.r.Bytes)
 }
 
 // lines cuts bytes into lines, and keeps at most maxLine bytes of each.
@@ -219,29 +222,29 @@ type lines struct {
 	open bool
 }
 
-func (l *lines) feed(b []byte) {
+func (l *lines) feedPiece(b []byte) {
 	for len(b) > 0 {
 		at := bytes.IndexByte(b, '\n')
 		if at < 0 {
-			l.keep(b)
+			l.keepPart(b)
 			return
 		}
-		l.keep(b[:at])
+		l.keepPart(b[:at])
 		b = b[at+1:]
 		l.tell(bytes.TrimSuffix(l.part, []byte("\r")), l.cut)
 		l.part, l.cut, l.open = nil, 0, false
 	}
 }
 
-func (l *lines) keep(b []byte) {
+func (l *lines) keepPart(b []byte) {
 	l.open = l.open || len(b) > 0
 	room := max(0, min(len(b), maxLine-len(l.part)))
 	l.part = append(l.part, b[:room]...)
 	l.cut += len(b) - room
 }
 
-// end reports a last line without an end.
-func (l *lines) end() {
+// reportLast reports a last line without an end.
+func (l *lines) reportLast() {
 	if l.open {
 		l.tell(l.part, l.cut)
 	}

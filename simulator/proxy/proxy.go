@@ -158,9 +158,10 @@ func Open(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	g := gate.Options{Addr: o.Listen, TLS: o.TLS, Upstream: func() string { return o.To }, UpstreamTLS: o.ToTLS,
-		Header: o.Header, Program: Server, Sink: p.record, Party: p.party, Handle: o.Handle, MaxLinks: maxLinks}
+		Header: o.Header, Program: Server, Sink: p.queueRecord, Party: p.partyOfRequest, Handle: o.Handle,
+		MaxLinks: maxLinks}
 	if o.Token != "" {
-		g.Admit = p.admit
+		g.Admit = p.admitRequest
 	}
 	if p.gate, err = gate.New(g); err != nil {
 		p.Close()
@@ -196,16 +197,16 @@ func newProxy(o Options) (*Proxy, error) {
 		}
 		var correlate func(*transcript.Record)
 		if p.correlate != nil && len(p.all) == 0 {
-			correlate = p.known
+			correlate = p.partyOfRecord
 		}
 		t, err := newTape(one, "", o.Keep, correlate)
 		if err != nil {
-			p.release()
+			p.releaseFiles()
 			return nil, err
 		}
 		p.all = append(p.all, t)
 	}
-	p.writing.Go(p.write)
+	p.writing.Go(p.writeTapes)
 	p.work.Go(p.judgeOn)
 	return p, nil
 }
@@ -223,7 +224,7 @@ func (p *Proxy) Stats() Stats {
 }
 
 // Redactor returns a redactor for the secrets of the requests that have passed so far.
-func (p *Proxy) Redactor() *transcript.Redactor { return p.secrets.redactor() }
+func (p *Proxy) Redactor() *transcript.Redactor { return p.secrets.newRedactor() }
 
 // Close ends all connections and judges the rest of the traffic. Options.Ended has been called for everything when it
 // returns. The
@@ -233,9 +234,9 @@ func (p *Proxy) Close() error {
 		if p.gate != nil {
 			p.gate.Close()
 		}
-		p.queue.close()
+		p.queue.closeQueue()
 		p.writing.Wait()
-		lost := p.queue.end()
+		lost := p.queue.removeFile()
 		close(p.stop)
 		p.work.Wait()
 		p.judging.Lock()
@@ -246,7 +247,7 @@ func (p *Proxy) Close() error {
 		p.err = errors.Join(p.err, lost)
 		p.mu.Unlock()
 		for _, one := range all {
-			p.end(one)
+			p.judgeFinally(one)
 		}
 	})
 	p.mu.Lock()
@@ -254,79 +255,79 @@ func (p *Proxy) Close() error {
 	return p.err
 }
 
-// release closes the files of a proxy that has not begun.
-func (p *Proxy) release() {
+// releaseFiles closes the files of a proxy that has not begun.
+func (p *Proxy) releaseFiles() {
 	for _, one := range p.all {
 		_ = one.t.Close()
 	}
 }
 
-// record adds a record of the client's end, and returns its number.
-func (p *Proxy) record(r transcript.Record) int { return p.queue.put(r) }
+// queueRecord adds a record of the client's end, and returns its number.
+func (p *Proxy) queueRecord(r transcript.Record) int { return p.queue.putRecord(r) }
 
-// write adds records to the tapes until the queue is closed and empty.
-func (p *Proxy) write() {
+// writeTapes adds records to the tapes until the queue is closed and empty.
+func (p *Proxy) writeTapes() {
 	pace := pace{q: p.queue, since: time.Now()}
 	cut := map[transcript.Dir]*lines{} // see Pipe
 	for {
-		all := p.queue.take()
+		all := p.queue.takeOldest()
 		if len(all) == 0 {
 			return
 		}
 		for i := range all {
 			if all[i].r.Kind == piece {
-				p.cut(cut, all[i])
+				p.addLines(cut, all[i])
 			} else {
-				p.put(all[i])
+				p.putOnTapes(all[i])
 			}
 			all[i] = waiting{} // frees it
 		}
-		pace.worked()
+		pace.restAfterWork()
 	}
 }
 
-// put adds a record to the tapes.
-func (p *Proxy) put(w waiting) {
+// putOnTapes adds a record to the tapes.
+func (p *Proxy) putOnTapes(w waiting) {
 	if w.n == 0 {
-		w.n = p.queue.number()
+		w.n = p.queue.nextNumber()
 	}
 	r, n := w.r, w.n
 	switch r.Kind {
 	case transcript.Request, transcript.Response, transcript.Stream, transcript.Frame:
 		p.messages.Add(1)
-		p.secrets.within(r.Bytes)
+		p.secrets.messageSecrets(r.Bytes)
 	}
 	if r.Kind == transcript.Open || r.Kind == transcript.Request {
 		r.Label = transcript.MaskURLs(r.Label)
 	}
 	p.mu.Lock()
-	event := p.opening(r)
+	event := p.countConnections(r)
 	party := r.Conn
 	for i, one := range p.all {
 		if i > 0 || p.correlate == nil {
-			r = p.named(r, party)
+			r = p.setParty(r, party)
 		}
-		one.take(r, n, w.at)
+		one.appendRecord(r, n, w.at)
 	}
 	if len(p.single) > 0 {
-		p.alone(p.named(r, party), n, w.at)
+		p.putOnOwnTape(p.setParty(r, party), n, w.at)
 	}
-	known := p.named(r, party)
+	known := p.setParty(r, party)
 	if r.Kind == transcript.Response || r.Kind == transcript.Failure {
 		delete(p.asked, party)
 	}
 	p.mu.Unlock()
 	if p.o.Record != nil {
 		known.N, known.At = n, w.at.Sub(p.began)
-		p.o.Record(EndedBy(known), p.secrets.redactor())
+		p.o.Record(EndedBy(known), p.secrets.newRedactor())
 	}
 	if event.Conn != "" && p.o.Event != nil {
 		p.o.Event(event)
 	}
 }
 
-// opening counts connections, and returns the event to report, if any.
-func (p *Proxy) opening(r transcript.Record) (e Event) {
+// countConnections counts connections, and returns the event to report, if any.
+func (p *Proxy) countConnections(r transcript.Record) (e Event) {
 	switch {
 	case r.Conn == "":
 	case r.Kind == transcript.Open && r.Dir == transcript.Sent:
@@ -342,14 +343,14 @@ func (p *Proxy) opening(r transcript.Record) (e Event) {
 	return Event{}
 }
 
-// alone adds a record to the tapes of its connection. The caller holds p.mu.
-func (p *Proxy) alone(r transcript.Record, n int, at time.Time) {
+// putOnOwnTape adds a record to the tapes of its connection. The caller holds p.mu.
+func (p *Proxy) putOnOwnTape(r transcript.Record, n int, at time.Time) {
 	for _, role := range p.single {
 		one := p.tapeOf(role, r.Conn)
 		if one == nil {
 			continue
 		}
-		one.take(r, n, at)
+		one.appendRecord(r, n, at)
 	}
 }
 
@@ -387,10 +388,10 @@ func (p *Proxy) tapeOf(r *role, conn string) *tape {
 	return one
 }
 
-// party names the party of a request: C1, C2, … for streams and sockets. The party of another request is found later
-// from its content, if the protocol allows that.
-func (p *Proxy) party(r *http.Request, n int) string {
-	p.secrets.of(r)
+// partyOfRequest names the party of a request: C1, C2, … for streams and sockets. The party of another request is found
+// later from its content, if the protocol allows that.
+func (p *Proxy) partyOfRequest(r *http.Request, n int) string {
+	p.secrets.requestSecrets(r)
 	if n > 0 {
 		return fmt.Sprintf("C%d", n)
 	}
@@ -408,8 +409,8 @@ func (p *Proxy) party(r *http.Request, n int) string {
 	return name
 }
 
-// known finds the party of a decoded record. It runs within the first tape, and the caller holds p.mu.
-func (p *Proxy) known(r *transcript.Record) {
+// partyOfRecord finds the party of a decoded record. It runs within the first tape, and the caller holds p.mu.
+func (p *Proxy) partyOfRecord(r *transcript.Record) {
 	name := r.Conn
 	if name == "" || name[0] != '#' {
 		p.correlate(r, nil)
@@ -423,21 +424,21 @@ func (p *Proxy) known(r *transcript.Record) {
 	r.Conn = one.party
 }
 
-// named sets the party of a record; "" if it is not known. For a request, the first tape has found it.
-func (p *Proxy) named(r transcript.Record, party string) transcript.Record {
+// setParty sets the party of a record; "" if it is not known. For a request, the first tape has found it.
+func (p *Proxy) setParty(r transcript.Record, party string) transcript.Record {
 	if party != "" && party[0] == '#' {
 		r.Conn = p.asked[party].party
 	}
 	return r
 }
 
-// admit admits requests with the token, and removes it from the request.
-func (p *Proxy) admit(h *rawhttp.Head) string {
+// admitRequest admits requests with the token, and removes it from the request.
+func (p *Proxy) admitRequest(h *rawhttp.Head) string {
 	r, err := h.Request()
 	if err != nil {
 		return "" // the gate says what is wrong with it
 	}
-	return admit(h, r, p.o.Token)
+	return checkToken(h, r, p.o.Token)
 }
 
-var _ driver.Sink = (*Proxy)(nil).record
+var _ driver.Sink = (*Proxy)(nil).queueRecord

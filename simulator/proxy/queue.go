@@ -50,13 +50,13 @@ func newQueue() *queue {
 	return q
 }
 
-// put adds a record and returns its number. After close nothing is added.
-func (q *queue) put(r transcript.Record) int {
+// putRecord adds a record and returns its number. After close nothing is added.
+func (q *queue) putRecord(r transcript.Record) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.n++
 	n := q.n
-	q.add(waiting{r, n, time.Now()})
+	q.addRecord(waiting{r, n, time.Now()})
 	return n
 }
 
@@ -64,22 +64,22 @@ func (q *queue) put(r transcript.Record) int {
 func (q *queue) putLater(r transcript.Record) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.add(waiting{r, 0, time.Now()})
+	q.addRecord(waiting{r, 0, time.Now()})
 }
 
-// number returns the number for another record.
-func (q *queue) number() int {
+// nextNumber returns the number for another record.
+func (q *queue) nextNumber() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.n++
 	return q.n
 }
 
-// add adds a record. The caller holds q.mu, which add may release meanwhile.
-func (q *queue) add(w waiting) {
+// addRecord adds a record. The caller holds q.mu, which add may release meanwhile.
+func (q *queue) addRecord(w waiting) {
 	size := len(w.r.Bytes) + overhead
 	for !q.closed {
-		if q.spool.empty() && q.bytes <= maxQueued {
+		if q.spool.isEmpty() && q.bytes <= maxQueued {
 			q.sum += int64(size)
 			q.bytes += size
 			if q.all = append(q.all, w); len(q.all) == 1 {
@@ -87,7 +87,7 @@ func (q *queue) add(w waiting) {
 			}
 			return
 		}
-		if q.spool.add(w) {
+		if q.spool.addRecord(w) {
 			q.sum += int64(size)
 			return
 		}
@@ -95,17 +95,17 @@ func (q *queue) add(w waiting) {
 	}
 }
 
-// take waits for records and returns the oldest; none after close.
-func (q *queue) take() []waiting {
+// takeOldest waits for records and returns the oldest; none after close.
+func (q *queue) takeOldest() []waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.done, q.taken = q.done+q.taken, 0
 	q.change.Broadcast()
-	for len(q.all) == 0 && q.spool.empty() && !q.closed {
+	for len(q.all) == 0 && q.spool.isEmpty() && !q.closed {
 		q.change.Wait()
 	}
-	for len(q.all) == 0 && !q.spool.empty() {
-		q.all = q.spool.take()
+	for len(q.all) == 0 && !q.spool.isEmpty() {
+		q.all = q.spool.takeOldest()
 		for _, w := range q.all {
 			q.bytes += len(w.r.Bytes) + overhead
 		}
@@ -122,33 +122,33 @@ func (q *queue) take() []waiting {
 	return some
 }
 
-// settle waits until all records added so far are on the tapes.
-func (q *queue) settle() {
+// awaitEmpty waits until all records added so far are on the tapes.
+func (q *queue) awaitEmpty() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	idle := func() bool { return q.taken == 0 && len(q.all) == 0 && q.spool.empty() } // some may be lost
+	idle := func() bool { return q.taken == 0 && len(q.all) == 0 && q.spool.isEmpty() } // some may be lost
 	for put := q.sum; q.done < put && !idle() && !q.closed; {
 		q.change.Wait()
 	}
 }
 
-// backlog reports whether records arrive faster than they are taken.
-func (q *queue) backlog() bool {
+// hasBacklog reports whether records arrive faster than they are taken.
+func (q *queue) hasBacklog() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.closed && (!q.spool.empty() || q.bytes > maxQueued/4)
+	return !q.closed && (!q.spool.isEmpty() || q.bytes > maxQueued/4)
 }
 
-// end removes the file, and says why records were lost, if any were.
-func (q *queue) end() error {
+// removeFile removes the file, and says why records were lost, if any were.
+func (q *queue) removeFile() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.spool.close()
 	return q.spool.lost
 }
 
-// close ends the queue. The records in it can still be taken.
-func (q *queue) close() {
+// closeQueue ends the queue. The records in it can still be taken.
+func (q *queue) closeQueue() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed {
@@ -172,9 +172,9 @@ type pace struct {
 	since time.Time
 }
 
-// worked is called after some work.
-func (p *pace) worked() {
-	if d := p.due(time.Since(p.since)); d > 0 {
+// restAfterWork is called after some work.
+func (p *pace) restAfterWork() {
+	if d := p.restDue(time.Since(p.since)); d > 0 {
 		timer := time.NewTimer(d)
 		select {
 		case <-timer.C:
@@ -185,8 +185,8 @@ func (p *pace) worked() {
 	p.since = time.Now()
 }
 
-// due returns how long to rest after work of the given duration.
-func (p *pace) due(took time.Duration) time.Duration {
+// restDue returns how long to rest after work of the given duration.
+func (p *pace) restDue(took time.Duration) time.Duration {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
 	came := p.q.sum - p.put

@@ -35,18 +35,18 @@ func TestQueueKeepsAll(t *testing.T) {
 	half := make(chan struct{})
 	work.Go(func() {
 		for i := 1; i <= n; i++ {
-			if got := q.put(waits(i, size)); got != i {
+			if got := q.putRecord(waits(i, size)); got != i {
 				t.Errorf("record %d gets number %d", i, got)
 			}
 			if i == n/2 {
 				close(half)
 			}
 		}
-		q.close()
+		q.closeQueue()
 	})
 	<-half // so that there is a backlog
 	next, last := 1, began
-	for all := q.take(); len(all) > 0; all = q.take() {
+	for all := q.takeOldest(); len(all) > 0; all = q.takeOldest() {
 		if len(all) > atOnce {
 			t.Fatalf("%d at once", len(all))
 		}
@@ -64,7 +64,7 @@ func TestQueueKeepsAll(t *testing.T) {
 	if next != n+1 {
 		t.Errorf("%d records come, want %d", next-1, n)
 	}
-	if err := q.end(); err != nil {
+	if err := q.removeFile(); err != nil {
 		t.Error(err)
 	}
 }
@@ -76,9 +76,9 @@ func TestQueueBounded(t *testing.T) {
 	const n, size = 1000, 20_000 // 20 MB
 	var work sync.WaitGroup
 	work.Go(func() {
-		defer q.close()
+		defer q.closeQueue()
 		for i := 1; i <= n; i++ {
-			q.put(waits(i, size))
+			q.putRecord(waits(i, size))
 			q.mu.Lock()
 			if total := int64(q.bytes) + q.spool.size + int64(len(q.spool.buf)); total > maxSpooled+2*spoolPart {
 				t.Errorf("%d bytes wait", total)
@@ -87,11 +87,11 @@ func TestQueueBounded(t *testing.T) {
 		}
 	})
 	got := 0
-	for all := q.take(); len(all) > 0; all = q.take() {
+	for all := q.takeOldest(); len(all) > 0; all = q.takeOldest() {
 		got += len(all)
 	}
 	work.Wait()
-	if err := q.end(); err != nil || got != n {
+	if err := q.removeFile(); err != nil || got != n {
 		t.Errorf("%d records, %v", got, err)
 	}
 }
@@ -104,13 +104,13 @@ func TestQueueWithoutFile(t *testing.T) {
 	const n, size = 500, 20_000
 	var work sync.WaitGroup
 	work.Go(func() {
-		defer q.close()
+		defer q.closeQueue()
 		for i := range n {
-			q.put(waits(i, size))
+			q.putRecord(waits(i, size))
 		}
 	})
 	got := 0
-	for all := q.take(); len(all) > 0; all = q.take() {
+	for all := q.takeOldest(); len(all) > 0; all = q.takeOldest() {
 		got += len(all)
 	}
 	work.Wait()
@@ -140,9 +140,9 @@ func TestPace(t *testing.T) {
 	} {
 		q.sum += c.came
 		if q.spool.size = c.spooled; c.closed {
-			q.close()
+			q.closeQueue()
 		}
-		if got := p.due(c.took); got != c.want {
+		if got := p.restDue(c.took); got != c.want {
 			t.Errorf("%s: it rests for %v, want %v", c.name, got, c.want)
 		}
 	}

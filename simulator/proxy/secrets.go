@@ -37,8 +37,8 @@ func (s *secrets) add(values ...string) {
 	}
 }
 
-// of collects the credentials of a request.
-func (s *secrets) of(r *http.Request) {
+// requestSecrets collects the credentials of a request.
+func (s *secrets) requestSecrets(r *http.Request) {
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "X-Api-Key"} {
 		for _, v := range r.Header.Values(name) {
 			s.add(v)
@@ -64,8 +64,8 @@ var named = regexp.MustCompile(`(?i)"[\w-]*(?:token|api[_-]?key|password|secret|
 var hints = [][]byte{[]byte("oken\""), []byte("OKEN\""), []byte("ey\""), []byte("EY\""), []byte("assword\""),
 	[]byte("ASSWORD\""), []byte("ecret\""), []byte("ECRET\""), []byte("uthorization\"")}
 
-// within collects the secrets in a message, by the names of its members.
-func (s *secrets) within(p []byte) {
+// messageSecrets collects the secrets in a message, by the names of its members.
+func (s *secrets) messageSecrets(p []byte) {
 	if !slices.ContainsFunc(hints, func(h []byte) bool { return bytes.Contains(p, h) }) {
 		return
 	}
@@ -77,8 +77,8 @@ func (s *secrets) within(p []byte) {
 	}
 }
 
-// redactor returns a redactor for the secrets collected so far.
-func (s *secrets) redactor() *transcript.Redactor {
+// newRedactor returns a redactor for the secrets collected so far.
+func (s *secrets) newRedactor() *transcript.Redactor {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.made == nil {
@@ -87,9 +87,9 @@ func (s *secrets) redactor() *transcript.Redactor {
 	return s.made
 }
 
-// admit checks that a request has a token, and removes the token from it. It returns why a request is refused; "" if it
-// is not.
-func admit(h *rawhttp.Head, r *http.Request, token string) string {
+// checkToken checks that a request has a token, and removes the token from it. It returns why a request is refused; ""
+// if it is not.
+func checkToken(h *rawhttp.Head, r *http.Request, token string) string {
 	want := sha256.Sum256([]byte(token))
 	is := func(given string) bool {
 		got := sha256.Sum256([]byte(given))

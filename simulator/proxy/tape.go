@@ -59,10 +59,11 @@ func newTape(r *role, name string, keep transcript.Keep, correlate func(*transcr
 	return one, err
 }
 
-// take appends a record of the client's end. n is its number in the proxy, and when is the time at which it passed.
-func (one *tape) take(r transcript.Record, n int, when time.Time) {
+// appendRecord appends a record of the client's end. n is its number in the proxy, and when is the time at which it
+// passed.
+func (one *tape) appendRecord(r transcript.Record, n int, when time.Time) {
 	if one.role.Side == Client {
-		r = mirrored(r)
+		r = mirrorRecord(r)
 	}
 	was, answers := one.asked[r.Reply]
 	delete(one.asked, r.Reply)
@@ -95,8 +96,8 @@ func (one *tape) take(r transcript.Record, n int, when time.Time) {
 	}
 }
 
-// mirrored returns a record of the client's end as seen at the server's end.
-func mirrored(r transcript.Record) transcript.Record {
+// mirrorRecord returns a record of the client's end as seen at the server's end.
+func mirrorRecord(r transcript.Record) transcript.Record {
 	switch {
 	case r.Kind == transcript.Closed && strings.HasPrefix(r.Label, "closed by the harness"):
 		r.Label = "the target has ended the connection, or the proxy"
@@ -113,8 +114,8 @@ func mirrored(r transcript.Record) transcript.Record {
 // tooLong is the label of a message that was too long to be kept completely.
 const tooLong = "too long to be judged"
 
-// understood omits messages that were too long.
-func understood(records []transcript.Record) []transcript.Record {
+// omitLong omits messages that were too long.
+func omitLong(records []transcript.Record) []transcript.Record {
 	long := func(r transcript.Record) bool { return r.Label == tooLong }
 	if !slices.ContainsFunc(records, long) {
 		return records
@@ -122,8 +123,8 @@ func understood(records []transcript.Record) []transcript.Record {
 	return slices.DeleteFunc(slices.Clone(records), long)
 }
 
-// judge returns the judgements of the monitors on all records so far.
-func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, whole bool) {
+// judgeRecords returns the judgements of the monitors on all records so far.
+func (one *tape) judgeRecords() (out []verdict.Judgement, failures []steps.Failure, whole bool) {
 	began := time.Now()
 	defer func() { one.cost = time.Since(began) }()
 	one.judgedTo = one.t.Len()
@@ -138,22 +139,22 @@ func (one *tape) judge() (out []verdict.Judgement, failures []steps.Failure, who
 	if len(records) > 0 {
 		last = records[len(records)-1].N
 	}
-	records = understood(records)
+	records = omitLong(records)
 	records, filters := one.role.Observed(records)
 	monitors := one.role.Monitors
-	if one.partly() != "" { // so only judgements on single records count
+	if one.whyPartly() != "" { // so only judgements on single records count
 		monitors = slices.DeleteFunc(slices.Clone(monitors), func(m monitor.Monitor) bool { return !m.PerRecord })
 	}
 	out, failures = steps.JudgePassively(one.role.Env, monitors, records)
 	if whole || filters {
 		return out, failures, whole
 	}
-	more, found := one.beyond(last)
+	more, found := one.judgeBeyond(last)
 	return append(out, more...), append(failures, found...), false
 }
 
-// partly says why only monitors of single records judge; "" if all do.
-func (one *tape) partly() string {
+// whyPartly says why only monitors of single records judge; "" if all do.
+func (one *tape) whyPartly() string {
 	switch {
 	case one.long.Load():
 		return "a message was too long to be judged, so all others were judged by monitors of single records alone"
@@ -170,13 +171,13 @@ const (
 	shownBefore = 200
 )
 
-// beyond judges the records after a mark with the monitors of single records. It keeps only the first failures.
-func (one *tape) beyond(mark int) (out []verdict.Judgement, failures []steps.Failure) {
+// judgeBeyond judges the records after a mark with the monitors of single records. It keeps only the first failures.
+func (one *tape) judgeBeyond(mark int) (out []verdict.Judgement, failures []steps.Failure) {
 	seen := map[[2]string]bool{}
 	for end := one.t.Len(); mark < end; mark = min(mark+pageRecords, end) {
 		before := max(mark-shownBefore, 0)
 		page := one.t.Page(before, min(mark+pageRecords, end)-before)
-		said, found := steps.JudgeRecords(one.role.Env, one.role.Monitors, mark, understood(page))
+		said, found := steps.JudgeRecords(one.role.Env, one.role.Monitors, mark, omitLong(page))
 		for _, j := range said {
 			if key := [2]string{j.Clause, string(j.Outcome)}; !seen[key] {
 				seen[key] = true
@@ -211,11 +212,11 @@ type part struct{ offset, size int64 }
 // spoolPart is the number of bytes written at once.
 const spoolPart = 1 << 20
 
-func (s *spool) empty() bool { return len(s.parts) == 0 && len(s.buf) == 0 }
+func (s *spool) isEmpty() bool { return len(s.parts) == 0 && len(s.buf) == 0 }
 
-// add adds a record; false if there is no room.
-func (s *spool) add(w waiting) bool {
-	if len(s.buf) >= spoolPart && !s.flush() {
+// addRecord adds a record; false if there is no room.
+func (s *spool) addRecord(w waiting) bool {
+	if len(s.buf) >= spoolPart && !s.writeNewer() {
 		return false
 	}
 	if s.since.IsZero() {
@@ -226,8 +227,8 @@ func (s *spool) add(w waiting) bool {
 	return true
 }
 
-// flush writes the newer records to the file; false if there is no room.
-func (s *spool) flush() bool {
+// writeNewer writes the newer records to the file; false if there is no room.
+func (s *spool) writeNewer() bool {
 	if s.err != nil || s.size+int64(len(s.buf)) > maxSpooled {
 		return false
 	}
@@ -246,8 +247,8 @@ func (s *spool) flush() bool {
 	return true
 }
 
-// take returns the oldest records. Once all have been taken, the file is emptied.
-func (s *spool) take() (all []waiting) {
+// takeOldest returns the oldest records. Once all have been taken, the file is emptied.
+func (s *spool) takeOldest() (all []waiting) {
 	text := s.buf
 	if len(s.parts) > 0 {
 		first := s.parts[0]

@@ -66,7 +66,7 @@ func Wire(c PipeOptions) (*Wired, error) {
 	w.server = &http.Server{Handler: w, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = w.server.Serve(w.listen) }()
 	go func() {
-		w.err = waited(w.cmd.Wait())
+		w.err = waitError(w.cmd.Wait())
 		procgroup.Kill(w.cmd.Process.Pid) // its children, which may hold its stdout
 		close(w.over)
 	}()
@@ -101,7 +101,7 @@ func (w *Wired) Run(ctx context.Context, url string) (exit int, err error) {
 			cancel()
 		}
 	}()
-	err = w.speak(speaking, url)
+	err = w.passLines(speaking, url)
 	cancel()
 	w.closeIn()
 	if err != nil { // nobody reads what it writes
@@ -115,7 +115,7 @@ func (w *Wired) Run(ctx context.Context, url string) (exit int, err error) {
 }
 
 // Ended returns the label of a record that says that the connection ended, in place of that of the socket.
-func (w *Wired) Ended(label string) string { return w.ended(label) }
+func (w *Wired) Ended(label string) string { return w.endLabel(label) }
 
 // Kill ends a command that Run has not ended.
 func (w *Wired) Kill() {
@@ -131,8 +131,8 @@ func (w *Wired) Kill() {
 
 func (w *Wired) closeIn() { w.closed.Do(func() { _ = w.in.Close() }) }
 
-// speak passes lines on to the socket, and its messages to Out.
-func (w *Wired) speak(ctx context.Context, url string) error {
+// passLines passes lines on to the socket, and its messages to Out.
+func (w *Wired) passLines(ctx context.Context, url string) error {
 	c, _, err := websocket.Dial(ctx, url, nil)
 	if err != nil {
 		return fmt.Errorf("reach the command: %w", err)

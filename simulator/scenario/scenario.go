@@ -63,7 +63,7 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 	for {
 		r, err := next()
 		if errors.Is(err, io.EOF) {
-			t.take(transcript.Record{})
+			t.convertRecord(transcript.Record{})
 			break
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func Read(in *recording.Reader, p steps.Protocol) (*Told, error) {
 		case r.Kind == transcript.Frame:
 			t.driver = target.WS
 		}
-		t.take(r)
+		t.convertRecord(r)
 		if len(t.lines) > MaxLines {
 			return nil, fmt.Errorf("its scenario would have more than %d lines: cut the recording behind what matters",
 				MaxLines)
@@ -107,8 +107,8 @@ type telling struct {
 	lines  []Line
 }
 
-// attribute gives a request without a party, and its answer, the only party that has an open connection.
-func (t *telling) attribute(r *transcript.Record) {
+// attributeRequest gives a request without a party, and its answer, the only party that has an open connection.
+func (t *telling) attributeRequest(r *transcript.Record) {
 	switch {
 	case r.Conn == "" && r.Dir == transcript.Sent && r.Kind == transcript.Request && len(t.open) == 1:
 		for party := range t.open {
@@ -127,17 +127,17 @@ func (t *telling) attribute(r *transcript.Record) {
 // idLike matches what was probably drawn at random.
 var idLike = regexp.MustCompile(`[A-Za-z0-9_-]{12,}`)
 
-func (t *telling) take(r transcript.Record) {
+func (t *telling) convertRecord(r transcript.Record) {
 	t.now = r.N
-	t.attribute(&r)
+	t.attributeRequest(&r)
 	if r.Conn == "" && !t.dials && r.Dir == transcript.Sent && r.Kind == transcript.Request {
 		t.lines = append(t.lines, Line{Comment: true, Text: fmt.Sprintf(
-			"nobody could tell which client sent (record %d): %s", r.N, brief(r))})
+			"nobody could tell which client sent (record %d): %s", r.N, quoteBriefly(r))})
 		return
 	}
 	steps, known := t.tell(r)
 	for _, text := range steps {
-		t.step(text)
+		t.addStep(text)
 	}
 	switch {
 	case r.Dir == transcript.Received:
@@ -148,14 +148,14 @@ func (t *telling) take(r transcript.Record) {
 		}
 	case known:
 	case r.Kind != transcript.Frame && r.Kind != transcript.Request || t.dials:
-		t.comment("no step for", r)
+		t.addComment("no step for", r)
 	default:
-		t.raw(r)
+		t.addRawStep(r)
 	}
 }
 
-// step adds a step, if the protocol has it.
-func (t *telling) step(text string) {
+// addStep adds a step, if the protocol has it.
+func (t *telling) addStep(text string) {
 	text, rows, _ := strings.Cut(text, "\n")
 	l := Line{Text: text, Rows: rows, Of: t.now}
 	if steps.ExpressionOf(t.known, text) == "" {
@@ -164,33 +164,33 @@ func (t *telling) step(text string) {
 	t.lines = append(t.lines, l)
 }
 
-// raw adds the raw step for a message.
-func (t *telling) raw(r transcript.Record) {
+// addRawStep adds the raw step for a message.
+func (t *telling) addRawStep(r transcript.Record) {
 	body := r.Bytes
 	if r.Kind == transcript.Request {
 		body = append([]byte(r.Label+" "), body...)
 	}
 	for _, id := range idLike.FindAllString(string(body), -1) {
 		if t.ids[id] {
-			t.comment("an id of that session stands in", r)
+			t.addComment("an id of that session stands in", r)
 			return
 		}
 	}
 	if r.Cut > 0 {
-		t.comment("only a part was kept of", r)
+		t.addComment("only a part was kept of", r)
 		return
 	}
 	text, arg := steps.RawStep("client "+r.Conn, body, r.Type == "binary")
 	t.lines = append(t.lines, Line{Text: text, Below: arg.Text, Of: t.now})
 }
 
-func (t *telling) comment(why string, r transcript.Record) {
+func (t *telling) addComment(why string, r transcript.Record) {
 	t.lines = append(t.lines, Line{Comment: true,
-		Text: fmt.Sprintf("%s what %s sent (record %d): %s", why, r.Conn, r.N, brief(r))})
+		Text: fmt.Sprintf("%s what %s sent (record %d): %s", why, r.Conn, r.N, quoteBriefly(r))})
 }
 
-// brief returns what a comment quotes of a message.
-func brief(r transcript.Record) string {
+// quoteBriefly returns what a comment quotes of a message.
+func quoteBriefly(r transcript.Record) string {
 	what := strings.Join(strings.Fields(transcript.Printable(r.Label+" "+string(r.Bytes))), " ")
 	return cut.Text(what, maxComment)
 }

@@ -13,22 +13,22 @@ import (
 // the bound was not reached: nothing of a single record can be left out.
 func Shrink(lines []Line, bound int, keeps func([]Line) bool) []Line {
 	s := &shrinking{left: bound, keeps: keeps}
-	return s.reduce(lines, byRecord)
+	return s.leaveOutUnits(lines, byRecord)
 }
 
 // ShrinkFurther is Shrink, and leaves out single lines too, and puts one step in the place of several. What then stands
 // there may be no longer what the source demands: keeps is to ask a target that conforms as well.
 func ShrinkFurther(lines []Line, bound int, folds []steps.Fold, keeps func([]Line) bool) []Line {
 	s := &shrinking{left: bound, keeps: keeps}
-	lines = s.folds(lines, folds)
-	lines = s.reduce(lines, byRecord)
-	lines = s.reduce(s.folds(lines, folds), byLine)
-	return s.folds(lines, folds)
+	lines = s.foldAll(lines, folds)
+	lines = s.leaveOutUnits(lines, byRecord)
+	lines = s.leaveOutUnits(s.foldAll(lines, folds), byLine)
+	return s.foldAll(lines, folds)
 }
 
-func (s *shrinking) folds(lines []Line, folds []steps.Fold) []Line {
+func (s *shrinking) foldAll(lines []Line, folds []steps.Fold) []Line {
 	for _, f := range folds {
-		lines = s.fold(lines, f)
+		lines = s.foldSteps(lines, f)
 	}
 	return lines
 }
@@ -38,8 +38,8 @@ type shrinking struct {
 	keeps func([]Line) bool
 }
 
-// asks reports whether lines show the same; not if too much was asked.
-func (s *shrinking) asks(lines []Line) bool {
+// showsSame reports whether lines show the same; not if too much was asked.
+func (s *shrinking) showsSame(lines []Line) bool {
 	if len(lines) == 0 || s.left == 0 {
 		return false
 	}
@@ -69,15 +69,15 @@ func byLine(lines []Line) (out [][]int) {
 	return out
 }
 
-// reduce leaves out units of lines: half of them, a quarter, and so on down to one.
-func (s *shrinking) reduce(lines []Line, units func([]Line) [][]int) []Line {
+// leaveOutUnits leaves out units of lines: half of them, a quarter, and so on down to one.
+func (s *shrinking) leaveOutUnits(lines []Line, units func([]Line) [][]int) []Line {
 	for size := max(1, len(units(lines))/2); ; size /= 2 {
 		for shorter := true; shorter && s.left > 0; {
 			shorter = false
 			for at := 0; at < len(units(lines)); {
 				all := units(lines)
-				rest := without(lines, slices.Concat(all[at:min(at+size, len(all))]...))
-				if s.asks(rest) {
+				rest := withoutRange(lines, slices.Concat(all[at:min(at+size, len(all))]...))
+				if s.showsSame(rest) {
 					lines, shorter = rest, true
 				} else {
 					at += size
@@ -90,7 +90,7 @@ func (s *shrinking) reduce(lines []Line, units func([]Line) [][]int) []Line {
 	}
 }
 
-func without(lines []Line, indices []int) (out []Line) {
+func withoutRange(lines []Line, indices []int) (out []Line) {
 	for i, l := range lines {
 		if !slices.Contains(indices, i) {
 			out = append(out, l)
@@ -99,23 +99,23 @@ func without(lines []Line, indices []int) (out []Line) {
 	return out
 }
 
-// fold puts one step in the place of several, wherever it can.
-func (s *shrinking) fold(lines []Line, f steps.Fold) []Line {
+// foldSteps puts one step in the place of several, wherever it can.
+func (s *shrinking) foldSteps(lines []Line, f steps.Fold) []Line {
 	for at := 0; at+len(f.Steps) <= len(lines); at++ {
-		by, ok := matches(lines[at:at+len(f.Steps)], f)
+		by, ok := matchFold(lines[at:at+len(f.Steps)], f)
 		if !ok {
 			continue
 		}
 		shorter := slices.Concat(lines[:at], []Line{{Text: by, Of: lines[at].Of}}, lines[at+len(f.Steps):])
-		if s.asks(shorter) {
+		if s.showsSame(shorter) {
 			lines = shorter
 		}
 	}
 	return lines
 }
 
-// matches returns the step that stands for some lines.
-func matches(lines []Line, f steps.Fold) (by string, ok bool) {
+// matchFold returns the step that stands for some lines.
+func matchFold(lines []Line, f steps.Fold) (by string, ok bool) {
 	by = f.By
 	names := map[string]string{}
 	for i, expr := range f.Steps {

@@ -84,7 +84,7 @@ func (t *Trial) Run(ctx context.Context, lines []Line) (Result, error) {
 		}
 		for _, sc := range r.Scenarios {
 			if strings.HasPrefix(sc.ID, "own-") {
-				out.take(sc)
+				out.addRun(sc)
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func (t *Trial) Run(ctx context.Context, lines []Line) (Result, error) {
 	return out, nil
 }
 
-// take adds what the scenario has shown over one driver.
-func (r *Result) take(sc reports.Scenario) {
+// addRun adds what the scenario has shown over one driver.
+func (r *Result) addRun(sc reports.Scenario) {
 	r.Why = ""
 	switch sc.Outcome {
 	case verdict.Passed, verdict.Failed, verdict.Warned:

@@ -29,25 +29,26 @@ var commands []command
 
 func init() {
 	commands = []command{
-		{"parties", "", "who is connected", (*Terminal).parties},
-		{"wait", "[SECONDS] [TEXT]", "wait for the next record, or for one that has the text (10 s)", (*Terminal).wait},
+		{"parties", "", "who is connected", (*Terminal).printParties},
+		{"wait", "[SECONDS] [TEXT]", "wait for the next record, or for one that has the text (10 s)",
+			(*Terminal).awaitRecord},
 		{"close", "PARTY [reset]", "end a connection, with a closing handshake if there is one, or by a reset",
 			(*Terminal).hangUp},
 		{"cut", "PARTY", "reset a connection: the same as .close PARTY reset", (*Terminal).cutOff},
-		{"undo", "", "leave the last line out of what .save writes", (*Terminal).undo},
+		{"undo", "", "leave the last line out of what .save writes", (*Terminal).undoStep},
 		{"save", "FILE.feature|FILE.jsonl", "write what was done as a scenario, for parley run --features; or the recording",
-			(*Terminal).save},
-		{"clauses", "", "the clauses that were judged so far", (*Terminal).clauses},
-		{"explain", "CLAUSE", "what a clause says", (*Terminal).explain},
-		{"steps", "[WORDS]", "all steps, or those that have the words: the same as ?WORDS", (*Terminal).list},
-		{"set", "[times|width VALUE]", "how records are printed: times on or off, columns", (*Terminal).set},
-		{"help", "", "this list", (*Terminal).help},
+			(*Terminal).saveScenario},
+		{"clauses", "", "the clauses that were judged so far", (*Terminal).printClauses},
+		{"explain", "CLAUSE", "what a clause says", (*Terminal).explainClause},
+		{"steps", "[WORDS]", "all steps, or those that have the words: the same as ?WORDS", (*Terminal).printList},
+		{"set", "[times|width VALUE]", "how records are printed: times on or off, columns", (*Terminal).setOption},
+		{"help", "", "this list", (*Terminal).printHelp},
 		{"quit", "", "end the session", func(*Terminal, context.Context, []string) error { return ErrQuit }},
 	}
 }
 
-// command carries out a line that begins with a dot.
-func (t *Terminal) command(ctx context.Context, line string) error {
+// runCommand carries out a line that begins with a dot.
+func (t *Terminal) runCommand(ctx context.Context, line string) error {
 	parts := strings.Fields(line)
 	name := ""
 	if len(parts) > 0 {
@@ -67,16 +68,16 @@ func (t *Terminal) command(ctx context.Context, line string) error {
 	return fmt.Errorf("there is no command .%s%s", name, meant)
 }
 
-func (t *Terminal) parties(ctx context.Context, _ []string) error {
+func (t *Terminal) printParties(ctx context.Context, _ []string) error {
 	all, err := t.o.Session.Parties(ctx)
 	if err == nil {
-		t.print("  %s", cmp.Or(strings.Join(all, " "), "nobody is connected"))
+		t.printText("  %s", cmp.Or(strings.Join(all, " "), "nobody is connected"))
 	}
 	return err
 }
 
-// wait waits for a record.
-func (t *Terminal) wait(ctx context.Context, args []string) error {
+// awaitRecord waits for a record.
+func (t *Terminal) awaitRecord(ctx context.Context, args []string) error {
 	limit := 10 * time.Second
 	if len(args) > 0 {
 		if s, err := strconv.ParseFloat(args[0], 64); err == nil && s > 0 && s <= 3600 {
@@ -104,7 +105,7 @@ func (t *Terminal) wait(ctx context.Context, args []string) error {
 	return err
 }
 
-func one(args []string, what string) (string, error) {
+func onlyParty(args []string, what string) (string, error) {
 	if len(args) != 1 {
 		return "", fmt.Errorf("name one %s", what)
 	}
@@ -113,38 +114,38 @@ func one(args []string, what string) (string, error) {
 
 func (t *Terminal) hangUp(ctx context.Context, args []string) error {
 	if last := len(args) - 1; last > 0 && args[last] == "reset" {
-		return t.hang(ctx, args[:last], driver.Reset)
+		return t.endConnection(ctx, args[:last], driver.Reset)
 	}
-	return t.hang(ctx, args, driver.Graceful)
+	return t.endConnection(ctx, args, driver.Graceful)
 }
 
 func (t *Terminal) cutOff(ctx context.Context, args []string) error {
-	return t.hang(ctx, args, driver.Reset)
+	return t.endConnection(ctx, args, driver.Reset)
 }
 
-func (t *Terminal) hang(ctx context.Context, args []string, how driver.CloseMode) error {
+func (t *Terminal) endConnection(ctx context.Context, args []string, how driver.CloseMode) error {
 	if len(args) == 0 {
 		return errors.New("name one party, such as A (.parties lists them)")
 	}
 	return t.o.Session.Hang(ctx, strings.Join(args, " "), how)
 }
 
-func (t *Terminal) undo(context.Context, []string) error {
+func (t *Terminal) undoStep(context.Context, []string) error {
 	last, ok := t.o.Session.Undo()
 	if !ok {
 		return fmt.Errorf("nothing is left to undo")
 	}
-	t.print("  left out: %s (the target still knows it)", last.Text)
+	t.printText("  left out: %s (the target still knows it)", last.Text)
 	return nil
 }
 
-func (t *Terminal) save(_ context.Context, args []string) error {
-	file, err := one(args, "file, such as my.feature")
+func (t *Terminal) saveScenario(_ context.Context, args []string) error {
+	file, err := onlyParty(args, "file, such as my.feature")
 	switch {
 	case err != nil:
 		return err
 	case filepath.Ext(file) == ".jsonl":
-		return t.keep(file)
+		return t.keepRecording(file)
 	case filepath.Ext(file) != ".feature":
 		return fmt.Errorf("a scenario is saved as *.feature, a recording as *.jsonl, and this is %s", file)
 	}
@@ -154,12 +155,12 @@ func (t *Terminal) save(_ context.Context, args []string) error {
 		return err
 	}
 	again := cmp.Or(t.o.Again, "parley run --protocol "+t.o.Session.Protocol())
-	t.print("  saved: %s --features %s", again, file)
+	t.printText("  saved: %s --features %s", again, file)
 	return nil
 }
 
-// keep writes all records so far as a recording.
-func (t *Terminal) keep(file string) error {
+// keepRecording writes all records so far as a recording.
+func (t *Terminal) keepRecording(file string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -167,11 +168,11 @@ func (t *Terminal) keep(file string) error {
 	if err := errors.Join(t.o.Session.Record(f), f.Close()); err != nil {
 		return err
 	}
-	t.print("  saved: %s", file)
+	t.printText("  saved: %s", file)
 	return nil
 }
 
-func (t *Terminal) clauses(context.Context, []string) error {
+func (t *Terminal) printClauses(context.Context, []string) error {
 	outcomes := t.o.Session.Outcomes()
 	by := map[verdict.Outcome][]string{}
 	for _, row := range t.o.Session.Ledger().Rows() {
@@ -183,14 +184,14 @@ func (t *Terminal) clauses(context.Context, []string) error {
 		verdict.Failed, verdict.Warned, verdict.Passed, verdict.NotApplicable, verdict.NotTested,
 	} {
 		if len(by[o]) > 0 {
-			t.print("  %-14s %s", o, strings.Join(by[o], " "))
+			t.printText("  %-14s %s", o, strings.Join(by[o], " "))
 		}
 	}
 	return nil
 }
 
-func (t *Terminal) explain(_ context.Context, args []string) error {
-	id, err := one(args, "clause, such as those that .clauses lists")
+func (t *Terminal) explainClause(_ context.Context, args []string) error {
+	id, err := onlyParty(args, "clause, such as those that .clauses lists")
 	if err != nil {
 		return err
 	}
@@ -198,17 +199,17 @@ func (t *Terminal) explain(_ context.Context, args []string) error {
 	if !ok {
 		return fmt.Errorf("%s has no clause %s", t.o.Session.Protocol(), id)
 	}
-	t.print("  %s %s, section %s: %s", row.ID, row.Level, row.Section, row.Text)
-	t.print("  source: %s", row.Source)
+	t.printText("  %s %s, section %s: %s", row.ID, row.Level, row.Section, row.Text)
+	t.printText("  source: %s", row.Source)
 	return nil
 }
 
-func (t *Terminal) list(_ context.Context, args []string) error {
-	return t.search(strings.Join(args, " "))
+func (t *Terminal) printList(_ context.Context, args []string) error {
+	return t.searchSteps(strings.Join(args, " "))
 }
 
-// search prints the steps that contain some words.
-func (t *Terminal) search(text string) error {
+// searchSteps prints the steps that contain some words.
+func (t *Terminal) searchSteps(text string) error {
 	n := 12
 	if text == "" {
 		n = 0
@@ -218,12 +219,12 @@ func (t *Terminal) search(text string) error {
 		return fmt.Errorf("no step has %q", text)
 	}
 	for _, pattern := range found {
-		t.print("  %s", pattern)
+		t.printText("  %s", pattern)
 	}
 	return nil
 }
 
-func (t *Terminal) set(_ context.Context, args []string) error {
+func (t *Terminal) setOption(_ context.Context, args []string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -243,11 +244,11 @@ func (t *Terminal) set(_ context.Context, args []string) error {
 	return fmt.Errorf("what can be set: times on, times off, width N")
 }
 
-func (t *Terminal) help(context.Context, []string) error {
-	t.print(`  a step          client A is connected   (Tab completes it, ?words finds others)
+func (t *Terminal) printHelp(context.Context, []string) error {
+	t.printText(`  a step          client A is connected   (Tab completes it, ?words finds others)
   a raw message   A> {"type":"ping"}      (over sse: A> POST /path {...})`)
 	for _, c := range commands {
-		t.print("  .%-14s %s", strings.TrimSpace(c.name+" "+c.args), c.about)
+		t.printText("  .%-14s %s", strings.TrimSpace(c.name+" "+c.args), c.about)
 	}
 	return nil
 }

@@ -24,15 +24,15 @@ func (t *Terminal) Complete(line string) (longer string, all []string) {
 		}
 	}
 	for _, p := range t.o.Session.Patterns() {
-		for _, plain := range expand(p) {
-			rest, open, ok := continues(plain, line)
+		for _, plain := range expandChoices(p) {
+			rest, open, ok := continuesPattern(plain, line)
 			if !ok {
 				continue
 			}
 			if !slices.Contains(all, p) {
 				all = append(all, p)
 			}
-			fillings := t.fillings(line, open)
+			fillings := t.fillOpenPlace(line, open)
 			if len(fillings) == 0 {
 				next = append(next, line+rest)
 			}
@@ -42,14 +42,14 @@ func (t *Terminal) Complete(line string) (longer string, all []string) {
 		}
 	}
 	if len(offered) > 0 {
-		return common(line, next), offered
+		return commonPrefix(line, next), offered
 	}
-	return common(line, next), all
+	return commonPrefix(line, next), all
 }
 
-// fillings returns lines in which the open place begun at the end of the line is filled with names that the session
-// knows.
-func (t *Terminal) fillings(line, open string) (out []string) {
+// fillOpenPlace returns lines in which the open place begun at the end of the line is filled with names that the
+// session knows.
+func (t *Terminal) fillOpenPlace(line, open string) (out []string) {
 	var known []string
 	from, end := len(line), ""
 	switch {
@@ -92,7 +92,7 @@ func (t *Terminal) completeCommand(line string) (longer string, all []string) {
 			all = append(all, before+one)
 		}
 	}
-	return common(line, all), all
+	return commonPrefix(line, all), all
 }
 
 // choice is the innermost choice of a pattern.
@@ -101,8 +101,8 @@ var choice = regexp.MustCompile(`\(([^()\[\]]*)\)|\[([^()\[\]]*)\]`)
 // maxChoices bounds the number of expansions of a pattern.
 const maxChoices = 64
 
-// expand resolves the choices of a pattern.
-func expand(pattern string) []string {
+// expandChoices resolves the choices of a pattern.
+func expandChoices(pattern string) []string {
 	todo, out := []string{pattern}, []string(nil)
 	for len(todo) > 0 && len(todo)+len(out) < maxChoices {
 		p := todo[0]
@@ -124,9 +124,9 @@ func expand(pattern string) []string {
 	return append(out, todo...)
 }
 
-// continues reports whether a line begins like a pattern, and returns the text that follows up to the next open place,
-// or else the open place that the end of the line has begun.
-func continues(pattern, line string) (rest, begun string, ok bool) {
+// continuesPattern reports whether a line begins like a pattern, and returns the text that follows up to the next open
+// place, or else the open place that the end of the line has begun.
+func continuesPattern(pattern, line string) (rest, begun string, ok bool) {
 	for {
 		at := slot.FindStringIndex(pattern)
 		fixed, open := pattern, ""
@@ -150,7 +150,7 @@ func continues(pattern, line string) (rest, begun string, ok bool) {
 			return "", "", false
 		}
 		line, pattern = line[len(fixed):], pattern[at[1]:]
-		typed := taken(open, line)
+		typed := openPlaceLength(open, line)
 		if typed == 0 {
 			return "", "", false
 		}
@@ -167,8 +167,8 @@ func continues(pattern, line string) (rest, begun string, ok bool) {
 	}
 }
 
-// taken returns how much of a line fills an open place.
-func taken(open, line string) int {
+// openPlaceLength returns how much of a line fills an open place.
+func openPlaceLength(open, line string) int {
 	if !strings.HasPrefix(open, `"`) {
 		if n := strings.IndexByte(line, ' '); n >= 0 {
 			return n
@@ -184,8 +184,8 @@ func taken(open, line string) int {
 	return len(line)
 }
 
-// common returns the longest common prefix of all; line if there are none.
-func common(line string, all []string) string {
+// commonPrefix returns the longest common prefix of all; line if there are none.
+func commonPrefix(line string, all []string) string {
 	if len(all) == 0 {
 		return line
 	}

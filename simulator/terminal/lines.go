@@ -70,7 +70,7 @@ var errOutline = errors.New("a scenario outline has no values here (write its st
 // Next returns the next line; the error is io.EOF, that of reading, or a *MistakeError.
 func (l *Lines) Next() (Line, error) {
 	for {
-		text, err := l.read()
+		text, err := l.readLine()
 		if err != nil {
 			return Line{}, err
 		}
@@ -86,14 +86,14 @@ func (l *Lines) Next() (Line, error) {
 			return Line{}, &MistakeError{number, errOutline}
 		}
 		line := Line{Number: number, Text: text}
-		if line.Arg, err = l.below(text); err != nil {
+		if line.Arg, err = l.readArgument(text); err != nil {
 			return Line{}, &MistakeError{number, err}
 		}
 		return line, nil
 	}
 }
 
-func (l *Lines) read() (string, error) {
+func (l *Lines) readLine() (string, error) {
 	l.n++
 	if l.held != nil {
 		text := *l.held
@@ -103,13 +103,13 @@ func (l *Lines) read() (string, error) {
 	return l.in.ReadLine()
 }
 
-// below reads the argument of a step.
-func (l *Lines) below(step string) (arg steps.StepArg, err error) {
+// readArgument reads the argument of a step.
+func (l *Lines) readArgument(step string) (arg steps.StepArg, err error) {
 	if !l.ahead && !strings.HasSuffix(step, ":") || strings.HasPrefix(step, ".") {
 		return arg, nil
 	}
 	for {
-		text, err := l.read()
+		text, err := l.readLine()
 		if err != nil {
 			return arg, nil // the end is reported when the next line is read
 		}
@@ -120,7 +120,7 @@ func (l *Lines) below(step string) (arg steps.StepArg, err error) {
 			arg.Text = &body
 			return arg, err
 		case strings.HasPrefix(trimmed, "|"):
-			row, err := cells(trimmed)
+			row, err := rowCells(trimmed)
 			if err != nil {
 				return arg, err
 			}
@@ -137,7 +137,7 @@ func (l *Lines) below(step string) (arg steps.StepArg, err error) {
 func (l *Lines) docString(indent int) (string, error) {
 	var lines []string
 	for {
-		text, err := l.read()
+		text, err := l.readLine()
 		if err != nil {
 			return "", fmt.Errorf(`the text below is not closed by a line of """`)
 		}
@@ -155,8 +155,8 @@ var (
 	shown  = strings.NewReplacer("\x00", `\`, "\x01", "|", "\x02", "\n")
 )
 
-// cells returns the cells of a row of a table.
-func cells(row string) ([]string, error) {
+// rowCells returns the cells of a row of a table.
+func rowCells(row string) ([]string, error) {
 	if !strings.HasSuffix(row, "|") || len(row) < 2 {
 		return nil, fmt.Errorf("a row of a table ends with |: %s", row)
 	}

@@ -12,26 +12,26 @@ import (
 // paint colours text if it is true.
 type paint bool
 
-func (p paint) in(code, text string) string {
+func (p paint) paintIn(code, text string) string {
 	if !p {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (p paint) red(text string) string    { return p.in("31", text) }
-func (p paint) green(text string) string  { return p.in("32", text) }
-func (p paint) yellow(text string) string { return p.in("33", text) }
-func (p paint) bold(text string) string   { return p.in("1", text) }
-func (p paint) dim(text string) string    { return p.in("2", text) }
-func (p paint) cyan(text string) string   { return p.in("36", text) }
+func (p paint) red(text string) string    { return p.paintIn("31", text) }
+func (p paint) green(text string) string  { return p.paintIn("32", text) }
+func (p paint) yellow(text string) string { return p.paintIn("33", text) }
+func (p paint) bold(text string) string   { return p.paintIn("1", text) }
+func (p paint) dim(text string) string    { return p.paintIn("2", text) }
+func (p paint) cyan(text string) string   { return p.paintIn("36", text) }
 
-// record renders a record.
-func (t *Terminal) record(r transcript.Record) string {
+// renderRecord renders a record.
+func (t *Terminal) renderRecord(r transcript.Record) string {
 	line := t.o.Session.Redact(r.Line(0))
 	if !t.o.Times {
 		_, line, _ = strings.Cut(line, " ms  ")
-		line = t.steady.text(line)
+		line = t.steady.steadyText(line)
 	}
 	line = cut.Text(line, t.o.Width)
 	switch r.Dir {
@@ -57,13 +57,13 @@ var (
 	token    = regexp.MustCompile(`[A-Za-z0-9_-]{10,}`)
 )
 
-func (s *steady) text(line string) string {
+func (s *steady) steadyText(line string) string {
 	line = strings.ReplaceAll(line, s.nonce, "<nonce>")
 	line = instant.ReplaceAllString(line, "<time>")
 	line = loopback.ReplaceAllString(line, "$1:<port>")
 	line = took.ReplaceAllString(line, "<duration>")
 	return token.ReplaceAllStringFunc(line, func(word string) string {
-		if !drawn(word) {
+		if !looksRandom(word) {
 			return word
 		}
 		name, ok := s.names[word]
@@ -75,8 +75,8 @@ func (s *steady) text(line string) string {
 	})
 }
 
-// drawn reports whether a word looks random: a long part of it has letters and digits, or only capitals.
-func drawn(word string) bool {
+// looksRandom reports whether a word looks random: a long part of it has letters and digits, or only capitals.
+func looksRandom(word string) bool {
 	for _, part := range strings.FieldsFunc(word, func(c rune) bool { return c == '-' || c == '_' }) {
 		digits := strings.ContainsAny(part, "0123456789")
 		letters := strings.ToLower(part) != strings.ToUpper(part)

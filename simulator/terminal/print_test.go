@@ -21,14 +21,14 @@ func TestSteady(t *testing.T) {
 		{"ports of this machine", "http://127.0.0.1:4711/x", "http://127.0.0.1:<port>/x"},
 		{"the session's own names", "red-live-ws-1f2e3d", "red-<nonce>"},
 	} {
-		if got := s.text(row.in); got != row.want {
+		if got := s.steadyText(row.in); got != row.want {
 			t.Errorf("%s: %q becomes %q, want %q", row.reason, row.in, got, row.want)
 		}
 	}
 }
 
 func TestExpand(t *testing.T) {
-	got := fmt.Sprint(expand(`client X (connects|reconnects)[ at once]`))
+	got := fmt.Sprint(expandChoices(`client X (connects|reconnects)[ at once]`))
 	want := `[client X connects client X connects at once client X reconnects client X reconnects at once]`
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -57,7 +57,8 @@ func TestContinues(t *testing.T) {
 		{"agent", "", "", false},
 		{"client A leaves", "", "", false},
 	} {
-		if rest, begun, ok := continues(pattern, row.line); rest != row.rest || begun != row.begun || ok != row.ok {
+		if rest, begun, ok := continuesPattern(pattern, row.line); rest != row.rest || begun != row.begun ||
+			ok != row.ok {
 			t.Errorf("%q goes on with %q, or what is open, %q (%v), want %q, %q (%v)", row.line, rest, begun, ok, row.rest,
 				row.begun, row.ok)
 		}

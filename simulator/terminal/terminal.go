@@ -76,10 +76,10 @@ func (t *Terminal) Follow(ctx context.Context) {
 			t.told, t.batch = e.Record.N, append(t.batch, *e.Record)
 		case e.Record != nil:
 			t.told = e.Record.N
-			fmt.Fprintln(t.o.Out, t.record(*e.Record))
+			fmt.Fprintln(t.o.Out, t.renderRecord(*e.Record))
 		default:
-			t.flush()
-			t.failure(e.Failure)
+			t.printHeldBack()
+			t.printFailure(e.Failure)
 		}
 		t.mu.Unlock()
 		select {
@@ -92,8 +92,8 @@ func (t *Terminal) Follow(ctx context.Context) {
 // Quiet is the time without a record after which a script continues.
 const Quiet = 100 * time.Millisecond
 
-// settle waits until everything so far is printed and nothing has arrived for a while.
-func (t *Terminal) settle(ctx context.Context) {
+// awaitQuiet waits until everything so far is printed and nothing has arrived for a while.
+func (t *Terminal) awaitQuiet(ctx context.Context) {
 	for {
 		timer := time.NewTimer(Quiet)
 		select {
@@ -106,7 +106,7 @@ func (t *Terminal) settle(ctx context.Context) {
 			t.mu.Lock()
 			all := t.told >= t.o.Session.Transcript().Len()
 			if all {
-				t.flush()
+				t.printHeldBack()
 			}
 			t.mu.Unlock()
 			if all {
@@ -116,9 +116,9 @@ func (t *Terminal) settle(ctx context.Context) {
 	}
 }
 
-// flush prints the records held back in a script. It prints an HTTP answer right after its request, because the order
-// of the answer and events on other connections differs from run to run. mu is locked.
-func (t *Terminal) flush() {
+// printHeldBack prints the records held back in a script. It prints an HTTP answer right after its request, because the
+// order of the answer and events on other connections differs from run to run. mu is locked.
+func (t *Terminal) printHeldBack() {
 	at := func(r transcript.Record) int {
 		if r.Kind == transcript.Response && r.Reply > 0 {
 			return 2*r.Reply + 1
@@ -127,7 +127,7 @@ func (t *Terminal) flush() {
 	}
 	slices.SortStableFunc(t.batch, func(a, b transcript.Record) int { return at(a) - at(b) })
 	for _, r := range t.batch {
-		fmt.Fprintln(t.o.Out, t.record(r))
+		fmt.Fprintln(t.o.Out, t.renderRecord(r))
 	}
 	t.batch = nil
 }
@@ -139,11 +139,11 @@ var ErrQuit = errors.New("quit")
 // of an ended session.
 func (t *Terminal) Do(ctx context.Context, l Line) error {
 	if t.o.Steady {
-		t.print("%s", t.paint.bold("> "+l.Text))
+		t.printText("%s", t.paint.bold("> "+l.Text))
 	}
 	err := t.carryOut(ctx, l)
 	if t.o.Steady {
-		t.settle(ctx)
+		t.awaitQuiet(ctx)
 	}
 	switch {
 	case err == nil, errors.Is(err, ErrQuit), errors.Is(err, steps.ErrLiveOver), ctx.Err() != nil:
@@ -157,14 +157,14 @@ func (t *Terminal) carryOut(ctx context.Context, l Line) error {
 	case l.Text == "":
 		return nil
 	case strings.HasPrefix(l.Text, "?"):
-		return t.search(strings.TrimSpace(l.Text[1:]))
+		return t.searchSteps(strings.TrimSpace(l.Text[1:]))
 	case strings.HasPrefix(l.Text, "."):
-		return t.command(ctx, l.Text[1:])
+		return t.runCommand(ctx, l.Text[1:])
 	}
 	if party, body, ok := rawMessage(l.Text); ok {
 		mark, err := t.o.Session.Send(ctx, party, body)
 		if err == nil && mark == 0 {
-			t.print("the message was not sent: the connection has ended")
+			t.printText("the message was not sent: the connection has ended")
 		}
 		return err
 	}
@@ -173,14 +173,14 @@ func (t *Terminal) carryOut(ctx context.Context, l Line) error {
 		return err
 	}
 	if t.o.Steady {
-		t.settle(ctx)
+		t.awaitQuiet(ctx)
 	}
-	t.judged(judged)
+	t.printStepResult(judged)
 	return nil
 }
 
-// judged prints the result of a step.
-func (t *Terminal) judged(j steps.Judged) {
+// printStepResult prints the result of a step.
+func (t *Terminal) printStepResult(j steps.Judged) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var kept []string
@@ -192,8 +192,8 @@ func (t *Terminal) judged(j steps.Judged) {
 	if len(kept) > 0 {
 		t.println(t.paint.green("  ✓ " + strings.Join(kept, " ")))
 	}
-	for _, same := range alike(j.Failures) {
-		t.failure(same...)
+	for _, same := range groupFailures(j.Failures) {
+		t.printFailure(same...)
 	}
 	var broken *steps.BrokenError
 	switch {
@@ -205,8 +205,8 @@ func (t *Terminal) judged(j steps.Judged) {
 	}
 }
 
-// alike groups the failures that belong to one finding.
-func alike(all []steps.Failure) (groups [][]steps.Failure) {
+// groupFailures groups the failures that belong to one finding.
+func groupFailures(all []steps.Failure) (groups [][]steps.Failure) {
 	type finding struct {
 		expected, observed string
 		at                 int
@@ -225,8 +225,8 @@ func alike(all []steps.Failure) (groups [][]steps.Failure) {
 	return groups
 }
 
-// failure prints a finding, and the clauses that it breaks. mu is locked.
-func (t *Terminal) failure(same ...steps.Failure) {
+// printFailure prints a finding, and the clauses that it breaks. mu is locked.
+func (t *Terminal) printFailure(same ...steps.Failure) {
 	f := same[0]
 	var ids []string
 	for _, one := range same {
@@ -255,12 +255,12 @@ func (t *Terminal) failure(same ...steps.Failure) {
 func (t *Terminal) println(text string) {
 	text = t.o.Session.Redact(text)
 	if !t.o.Times {
-		text = t.steady.text(text)
+		text = t.steady.steadyText(text)
 	}
 	fmt.Fprintln(t.o.Out, text)
 }
 
-func (t *Terminal) print(format string, args ...any) {
+func (t *Terminal) printText(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.println(fmt.Sprintf(format, args...))
